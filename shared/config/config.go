@@ -1,0 +1,220 @@
+// Package config reads what a function is told by its environment. Everything is validated at once and all problems
+// are reported together, so that a wrong deployment is mended in one go and never half works.
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Backend is something of the project that a function works on, by the names functions/schedule.json uses.
+type Backend string
+
+// The backends.
+const (
+	Firestore Backend = "firestore"
+	Storage   Backend = "storage"
+	Auth      Backend = "auth"
+	Tasks     Backend = "tasks"
+)
+
+// Defaults and limits of the belts (SPEC, "Rules for every job").
+const (
+	DefaultMaxActions        = 100_000
+	DefaultMaxMissingPercent = 50
+	DefaultMinLookups        = 20
+	DefaultMaxUsers          = 20
+
+	// LimitMaxActions bounds MAX_ACTIONS because a plan is held whole until its belts are checked,
+	// at about 300 bytes an action.
+	LimitMaxActions = 1_000_000
+)
+
+// Config is a function's validated configuration.
+type Config struct {
+	Project  string // GOOGLE_CLOUD_PROJECT
+	Bucket   string // STORAGE_BUCKET; empty where the function does not use Storage
+	Database string // FIRESTORE_DATABASE, "(default)" unless set
+	DryRun   bool   // DRY_RUN: the default for requests that do not say
+	Locale   string // NOTIFICATION_LOCALE: "ja" (default) or "en"
+
+	MaxActions        int // MAX_ACTIONS: planned actions a run may have
+	MaxMissingPercent int // MAX_MISSING_PERCENT: of the ids looked up, per kind
+	MinLookups        int // MIN_LOOKUPS: lookups from which on MaxMissingPercent counts
+	MaxUsers          int // MAX_USERS: banned users deleted a run
+
+	TasksLocation       string // TASKS_LOCATION, e.g. "asia-northeast1"
+	TasksQueue          string // TASKS_QUEUE: the queue's id
+	TasksServiceAccount string // TASKS_SERVICE_ACCOUNT: whose OIDC token the tasks carry
+	TasksTargetURL      string // TASKS_TARGET_URL: the worker's URL
+
+	Emulators Emulators
+}
+
+// Emulators are the host:port of the local backends; empty means Google's.
+type Emulators struct {
+	Firestore string // FIRESTORE_EMULATOR_HOST
+	Storage   string // STORAGE_EMULATOR_HOST or FIREBASE_STORAGE_EMULATOR_HOST
+	Auth      string // FIREBASE_AUTH_EMULATOR_HOST
+	Tasks     string // CLOUD_TASKS_EMULATOR_HOST
+}
+
+// Any reports whether the function works on emulators. [Load] makes sure that then all of its backends are emulators.
+func (e Emulators) Any() bool { return e != Emulators{} }
+
+// An Error lists every problem of an environment.
+type Error struct{ Problems []string }
+
+// Error returns all problems in one line.
+func (e *Error) Error() string {
+	return "wrong configuration: " + strings.Join(e.Problems, "; ")
+}
+
+var (
+	projectPattern  = regexp.MustCompile(`^[a-z0-9.:-]+$`)
+	bucketPattern   = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$`)
+	databasePattern = regexp.MustCompile(`^(\(default\)|[a-z][a-z0-9-]{2,61}[a-z0-9])$`)
+	namePattern     = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+)
+
+// Load reads the configuration of a function that uses the given backends. A variable that is set but empty counts as
+// not set. The error, if any, is an [*Error] with every problem found.
+func Load(getenv func(string) string, uses ...Backend) (Config, error) {
+	l := loader{getenv: getenv}
+	used := map[Backend]bool{}
+	for _, b := range uses {
+		used[b] = true
+	}
+	c := Config{
+		Project: l.text("GOOGLE_CLOUD_PROJECT", "", projectPattern, "the Firebase project's id", true),
+		Bucket: l.text("STORAGE_BUCKET", "", bucketPattern,
+			"the bucket's name without gs://, e.g. my-project.firebasestorage.app", used[Storage]),
+		Database: l.text("FIRESTORE_DATABASE", "(default)", databasePattern, "a Firestore database id or (default)", true),
+		DryRun:   l.boolean("DRY_RUN", false),
+		Locale:   l.text("NOTIFICATION_LOCALE", "ja", regexp.MustCompile(`^(ja|en)$`), "ja or en", true),
+
+		MaxActions:        l.integer("MAX_ACTIONS", DefaultMaxActions, 1, LimitMaxActions),
+		MaxMissingPercent: l.integer("MAX_MISSING_PERCENT", DefaultMaxMissingPercent, 0, 100),
+		MinLookups:        l.integer("MIN_LOOKUPS", DefaultMinLookups, 1, 1_000_000),
+		MaxUsers:          l.integer("MAX_USERS", DefaultMaxUsers, 1, 1000),
+
+		TasksLocation: l.text("TASKS_LOCATION", "", namePattern, "a region, e.g. asia-northeast1", used[Tasks]),
+		TasksQueue:    l.text("TASKS_QUEUE", "", namePattern, "a Cloud Tasks queue's id", used[Tasks]),
+		TasksServiceAccount: l.text("TASKS_SERVICE_ACCOUNT", "", regexp.MustCompile(`^[^@\s]+@[^@\s]+$`),
+			"a service account's e-mail address", used[Tasks]),
+		TasksTargetURL: l.httpURL("TASKS_TARGET_URL", used[Tasks]),
+	}
+	c.Emulators = Emulators{
+		Firestore: l.host("FIRESTORE_EMULATOR_HOST"),
+		Storage:   l.host("STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"),
+		Auth:      l.host("FIREBASE_AUTH_EMULATOR_HOST"),
+		Tasks:     l.host("CLOUD_TASKS_EMULATOR_HOST"),
+	}
+	l.mixedBackends(c.Emulators, used)
+	if len(l.problems) > 0 {
+		return Config{}, &Error{Problems: l.problems}
+	}
+	return c, nil
+}
+
+type loader struct {
+	getenv   func(string) string
+	problems []string
+}
+
+func (l *loader) problem(format string, args ...any) {
+	l.problems = append(l.problems, fmt.Sprintf(format, args...))
+}
+
+func (l *loader) text(name, otherwise string, pattern *regexp.Regexp, what string, required bool) string {
+	v := l.getenv(name)
+	if v == "" {
+		v = otherwise
+	}
+	switch {
+	case v == "" && required:
+		l.problem("%s is not set: it must be %s", name, what)
+	case v != "" && !pattern.MatchString(v):
+		l.problem("%s is %q: it must be %s", name, v, what)
+	}
+	return v
+}
+
+func (l *loader) boolean(name string, otherwise bool) bool {
+	v := l.getenv(name)
+	if v == "" {
+		return otherwise
+	}
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		l.problem("%s is %q: it must be true or false", name, v)
+	}
+	return b
+}
+
+func (l *loader) integer(name string, otherwise, least, most int) int {
+	v := l.getenv(name)
+	if v == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < least || n > most {
+		l.problem("%s is %q: it must be a whole number from %d to %d", name, v, least, most)
+	}
+	return n
+}
+
+func (l *loader) httpURL(name string, required bool) string {
+	v := l.getenv(name)
+	if v == "" {
+		if required {
+			l.problem("%s is not set: it must be the worker's URL", name)
+		}
+		return ""
+	}
+	if u, err := url.Parse(v); err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" {
+		l.problem("%s is %q: it must be an http or https URL", name, v)
+	}
+	return v
+}
+
+// host returns the host:port that the first variable set holds, with or without http:// before it.
+func (l *loader) host(names ...string) string {
+	for _, name := range names {
+		v := l.getenv(name)
+		if v == "" {
+			continue
+		}
+		hostPort := strings.TrimSuffix(strings.TrimPrefix(v, "http://"), "/")
+		if _, port, err := net.SplitHostPort(hostPort); err != nil || port == "" {
+			l.problem("%s is %q: it must be host:port", name, v)
+		}
+		return hostPort
+	}
+	return ""
+}
+
+// mixedBackends refuses a function some of whose backends are emulators and some Google's: it would judge real objects
+// by an emulator's empty database, and delete them all.
+func (l *loader) mixedBackends(e Emulators, used map[Backend]bool) {
+	if !e.Any() {
+		return
+	}
+	for _, b := range []struct {
+		backend    Backend
+		host, name string
+	}{
+		{Firestore, e.Firestore, "FIRESTORE_EMULATOR_HOST"},
+		{Storage, e.Storage, "STORAGE_EMULATOR_HOST"},
+		{Auth, e.Auth, "FIREBASE_AUTH_EMULATOR_HOST"},
+		{Tasks, e.Tasks, "CLOUD_TASKS_EMULATOR_HOST"},
+	} {
+		if used[b.backend] && b.host == "" {
+			l.problem("%s is not set while other emulators are: set it too, or none, so that real data is never judged by an emulator's", b.name)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package config
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func env(pairs ...string) func(string) string {
+	m := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = pairs[i+1]
+	}
+	return func(name string) string { return m[name] }
+}
+
+func TestLoadDefaults(t *testing.T) {
+	got, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "MAX_ACTIONS", ""), Firestore)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Config{
+		Project: "my-project", Database: "(default)", Locale: "ja",
+		MaxActions: 100_000, MaxMissingPercent: 50, MinLookups: 20, MaxUsers: 20,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Load (-want +got):\n%s", diff)
+	}
+	if got.Emulators.Any() {
+		t.Error("no emulator is set, but Any says so")
+	}
+}
+
+func TestLoadEverything(t *testing.T) {
+	got, err := Load(env(
+		"GOOGLE_CLOUD_PROJECT", "my-project", "STORAGE_BUCKET", "my-project.firebasestorage.app",
+		"FIRESTORE_DATABASE", "ghost", "DRY_RUN", "true", "NOTIFICATION_LOCALE", "en",
+		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MIN_LOOKUPS", "1", "MAX_USERS", "7",
+		"TASKS_LOCATION", "asia-northeast1", "TASKS_QUEUE", "warnings",
+		"TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "TASKS_TARGET_URL", "https://worker.example/f",
+		"FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080", "FIREBASE_STORAGE_EMULATOR_HOST", "127.0.0.1:9199",
+		"FIREBASE_AUTH_EMULATOR_HOST", "127.0.0.1:9099", "CLOUD_TASKS_EMULATOR_HOST", "127.0.0.1:9499",
+	), Firestore, Storage, Auth, Tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Config{
+		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "en",
+		MaxActions: 5, MaxMissingPercent: 0, MinLookups: 1, MaxUsers: 7,
+		TasksLocation: "asia-northeast1", TasksQueue: "warnings",
+		TasksServiceAccount: "tasks@my-project.iam.gserviceaccount.com", TasksTargetURL: "https://worker.example/f",
+		Emulators: Emulators{Firestore: "127.0.0.1:8080", Storage: "127.0.0.1:9199", Auth: "127.0.0.1:9099", Tasks: "127.0.0.1:9499"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Load (-want +got):\n%s", diff)
+	}
+}
+
+func TestLoadReportsAllProblemsTogether(t *testing.T) {
+	_, err := Load(env(
+		"STORAGE_BUCKET", "gs://my-bucket", "FIRESTORE_DATABASE", "A!", "DRY_RUN", "yes", "NOTIFICATION_LOCALE", "fr",
+		"MAX_ACTIONS", "0", "MAX_MISSING_PERCENT", "101", "MIN_LOOKUPS", "-1", "MAX_USERS", "many",
+		"TASKS_TARGET_URL", "worker", "FIRESTORE_EMULATOR_HOST", "localhost",
+	), Firestore, Storage, Tasks)
+	var problems *Error
+	if !errors.As(err, &problems) {
+		t.Fatalf("Load: %v, want an *Error", err)
+	}
+	for _, name := range []string{
+		"GOOGLE_CLOUD_PROJECT", "STORAGE_BUCKET", "FIRESTORE_DATABASE", "DRY_RUN", "NOTIFICATION_LOCALE",
+		"MAX_ACTIONS", "MAX_MISSING_PERCENT", "MIN_LOOKUPS", "MAX_USERS", "TASKS_LOCATION", "TASKS_QUEUE",
+		"TASKS_SERVICE_ACCOUNT", "TASKS_TARGET_URL", "FIRESTORE_EMULATOR_HOST", "STORAGE_EMULATOR_HOST", "CLOUD_TASKS_EMULATOR_HOST",
+	} {
+		if n := strings.Count(err.Error(), name+" is"); n != 1 {
+			t.Errorf("the message names %s %d times, want once: %s", name, n, err)
+		}
+	}
+}
+
+func TestLoadAsksOnlyForWhatIsUsed(t *testing.T) {
+	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project"), Firestore, Auth); err != nil {
+		t.Errorf("a function without Storage and Tasks needs none of their settings: %v", err)
+	}
+	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project"), Firestore, Storage); err == nil {
+		t.Error("a function that uses Storage was configured without STORAGE_BUCKET")
+	}
+}
+
+func TestLoadRefusesToMixEmulatorsAndGoogle(t *testing.T) {
+	base := []string{"GOOGLE_CLOUD_PROJECT", "my-project", "STORAGE_BUCKET", "my-bucket"}
+	for _, one := range []string{"FIRESTORE_EMULATOR_HOST", "STORAGE_EMULATOR_HOST", "FIREBASE_AUTH_EMULATOR_HOST"} {
+		if _, err := Load(env(append(base, one, "127.0.0.1:1")...), Firestore, Storage); err == nil {
+			t.Errorf("only %s set: a real backend would be used beside an emulator", one)
+		}
+	}
+	both := append(slices.Clone(base), "FIRESTORE_EMULATOR_HOST", "127.0.0.1:1", "STORAGE_EMULATOR_HOST", "http://127.0.0.1:2/")
+	c, err := Load(env(both...), Firestore, Storage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Emulators.Storage != "127.0.0.1:2" || !c.Emulators.Any() {
+		t.Errorf("Emulators = %+v", c.Emulators)
+	}
+}

@@ -1,0 +1,81 @@
+// Package logging writes the structured lines that Cloud Logging understands: one JSON object a line with severity,
+// message, time, labels and trace.
+package logging
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// Keys that Cloud Logging lifts out of the payload, and the one that makes Error Reporting pick a line up.
+const (
+	labelsKey  = "logging.googleapis.com/labels"
+	traceKey   = "logging.googleapis.com/trace"
+	spanKey    = "logging.googleapis.com/spanId"
+	sampledKey = "logging.googleapis.com/trace_sampled"
+	typeKey    = "@type"
+	typeError  = "type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.ReportedErrorEvent"
+)
+
+// New returns a logger that writes to w.
+func New(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: rename}))
+}
+
+// rename gives slog's own attributes the names and values that Cloud Logging expects.
+func rename(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) > 0 {
+		return a
+	}
+	switch a.Key {
+	case slog.MessageKey:
+		a.Key = "message"
+	case slog.LevelKey:
+		a.Key = "severity"
+		if level, ok := a.Value.Any().(slog.Level); ok && level == slog.LevelWarn {
+			a.Value = slog.StringValue("WARNING")
+		}
+	}
+	return a
+}
+
+// Labels returns the attribute whose pairs Cloud Logging indexes as the line's labels.
+func Labels(pairs ...slog.Attr) slog.Attr {
+	return slog.Attr{Key: labelsKey, Value: slog.GroupValue(pairs...)}
+}
+
+// Reported returns the attribute that has Error Reporting pick the line up.
+func Reported() slog.Attr { return slog.String(typeKey, typeError) }
+
+// Stack returns the attribute in which Error Reporting looks for a panic's stack trace.
+func Stack(panicked any, stack []byte) slog.Attr {
+	return slog.String("stack_trace", "panic: "+fmt.Sprint(panicked)+"\n\n"+string(stack))
+}
+
+var (
+	traceparent  = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$`)
+	cloudContext = regexp.MustCompile(`^([0-9a-fA-F]{32})(?:/(\d+))?(?:;o=([01]))?$`)
+)
+
+// Trace returns the attributes that tie a line to the request it belongs to, from the request's traceparent header or
+// Google's older X-Cloud-Trace-Context; none if there is neither.
+func Trace(project string, h http.Header) []any {
+	if m := traceparent.FindStringSubmatch(h.Get("traceparent")); m != nil {
+		return []any{
+			slog.String(traceKey, "projects/"+project+"/traces/"+m[1]),
+			slog.String(spanKey, m[2]),
+			slog.Bool(sampledKey, m[3] == "01"),
+		}
+	}
+	if m := cloudContext.FindStringSubmatch(h.Get("X-Cloud-Trace-Context")); m != nil {
+		return []any{
+			slog.String(traceKey, "projects/"+project+"/traces/"+strings.ToLower(m[1])),
+			slog.Bool(sampledKey, m[3] == "1"),
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package logging
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func line(t *testing.T, log func(*slog.Logger)) map[string]any {
+	t.Helper()
+	var out bytes.Buffer
+	log(New(&out))
+	var m map[string]any
+	if err := json.Unmarshal(out.Bytes(), &m); err != nil {
+		t.Fatalf("%q is not one line of JSON: %v", out.String(), err)
+	}
+	return m
+}
+
+func TestLineIsWhatCloudLoggingExpects(t *testing.T) {
+	m := line(t, func(l *slog.Logger) {
+		l.With(Labels(slog.String("job", "cleanupReports"))).Warn("kept", "error", errors.New("wrong type"))
+	})
+	if _, ok := m["time"]; !ok {
+		t.Error("the line has no time")
+	}
+	delete(m, "time")
+	want := map[string]any{
+		"severity": "WARNING", "message": "kept", "error": "wrong type",
+		"logging.googleapis.com/labels": map[string]any{"job": "cleanupReports"},
+	}
+	if diff := cmp.Diff(want, m); diff != "" {
+		t.Errorf("line (-want +got):\n%s", diff)
+	}
+}
+
+func TestSeverities(t *testing.T) {
+	for level, want := range map[slog.Level]string{
+		slog.LevelInfo: "INFO", slog.LevelWarn: "WARNING", slog.LevelError: "ERROR",
+	} {
+		m := line(t, func(l *slog.Logger) { l.Log(t.Context(), level, "x") })
+		if m["severity"] != want {
+			t.Errorf("level %v has severity %v, want %s", level, m["severity"], want)
+		}
+	}
+}
+
+func TestTrace(t *testing.T) {
+	const id = "105445aa7843bc8bf206b12000100000"
+	tests := []struct {
+		name, header, value string
+		want                map[string]any
+	}{
+		{"W3C", "traceparent", "00-" + id + "-09158d8185d3c3af-01", map[string]any{
+			traceKey: "projects/p/traces/" + id, spanKey: "09158d8185d3c3af", sampledKey: true}},
+		{"W3C, not sampled", "traceparent", "00-" + id + "-09158d8185d3c3af-00", map[string]any{
+			traceKey: "projects/p/traces/" + id, spanKey: "09158d8185d3c3af", sampledKey: false}},
+		{"Google's", "X-Cloud-Trace-Context", id + "/123;o=1", map[string]any{
+			traceKey: "projects/p/traces/" + id, sampledKey: true}},
+		{"Google's, trace only", "X-Cloud-Trace-Context", id, map[string]any{
+			traceKey: "projects/p/traces/" + id, sampledKey: false}},
+		{"garbage", "traceparent", "00-zz\n", map[string]any{}},
+		{"none", "X-Other", "", map[string]any{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := http.Header{}
+			h.Set(tt.header, tt.value)
+			m := line(t, func(l *slog.Logger) { l.With(Trace("p", h)...).Info("x") })
+			for _, k := range []string{"time", "severity", "message"} {
+				delete(m, k)
+			}
+			if diff := cmp.Diff(tt.want, m); diff != "" {
+				t.Errorf("trace (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReportedAndStack(t *testing.T) {
+	m := line(t, func(l *slog.Logger) { l.Error("boom", Reported(), Stack(errors.New("bad"), []byte("goroutine 1"))) })
+	if m["@type"] != typeError {
+		t.Errorf("@type = %v", m["@type"])
+	}
+	if m["stack_trace"] != "panic: bad\n\ngoroutine 1" {
+		t.Errorf("stack_trace = %q", m["stack_trace"])
+	}
+}
