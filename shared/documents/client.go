@@ -1,0 +1,96 @@
+// Package documents is what the bundle knows of Firestore: streaming reads in pages, counts, preconditioned batch
+// deletes, transactions, the 500/50/5 write rate, and a meter of what Google bills.
+//
+// Planners are handed a [Reader], which cannot write; only the engine holds a [Writer].
+package documents
+
+import (
+	"context"
+	"fmt"
+
+	"cloud.google.com/go/firestore"
+	apiv1 "cloud.google.com/go/firestore/apiv1"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// Database says which Firestore database to open.
+type Database struct {
+	Project      string
+	ID           string // "(default)" for the default database
+	EmulatorHost string // host:port of an emulator; empty for Google's service
+}
+
+// Client is an open database. It is safe for concurrent use by any number of runs.
+type Client struct {
+	firestore *firestore.Client
+	// batch sends BatchWrite requests. firestore.BulkWriter, its public face, neither ramps up nor backs off and sends
+	// 20 writes a request; deleting is what this project is for, so it does that itself.
+	batch *apiv1.Client
+	root  string // projects/{project}/databases/{database}
+}
+
+// Open connects to a database. Further dial options, such as interceptors, are applied to every connection. It fails
+// where no credentials are found; nothing of a failed attempt is kept, so that a later one can succeed.
+func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, error) {
+	dial = append([]grpc.DialOption{
+		grpc.WithChainUnaryInterceptor(ownRetryUnary, meterUnary),
+		grpc.WithChainStreamInterceptor(ownRetryStream, meterStream),
+	}, dial...)
+	var options []option.ClientOption
+	if db.EmulatorHost != "" {
+		conn, err := grpc.NewClient("passthrough:///"+db.EmulatorHost, append(dial,
+			grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithPerRPCCredentials(emulatorOwner{}),
+		)...)
+		if err != nil {
+			return nil, fmt.Errorf("connect to the Firestore emulator at %s: %w", db.EmulatorHost, err)
+		}
+		options = append(options, option.WithGRPCConn(conn))
+	} else {
+		for _, d := range dial {
+			options = append(options, option.WithGRPCDialOption(d))
+		}
+	}
+	batch, err := apiv1.NewClient(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("open Firestore of project %s: %w", db.Project, err)
+	}
+	var reads *firestore.Client
+	if db.ID == firestore.DefaultDatabaseID {
+		reads, err = firestore.NewClient(ctx, db.Project, options...)
+	} else {
+		reads, err = firestore.NewClientWithDatabase(ctx, db.Project, db.ID, options...)
+	}
+	if err != nil {
+		_ = batch.Close() // what matters is why the database could not be opened
+		return nil, fmt.Errorf("open Firestore database %s of project %s: %w", db.ID, db.Project, err)
+	}
+	return &Client{
+		firestore: reads,
+		batch:     batch,
+		root:      fmt.Sprintf("projects/%s/databases/%s", db.Project, db.ID),
+	}, nil
+}
+
+// Close closes the connections. On an emulator both clients share one, so its second closing is no error.
+func (c *Client) Close() error {
+	err := c.firestore.Close()
+	_ = c.batch.Close() // an error only says that the shared connection is closed already
+	return err
+}
+
+// Reader returns the reading side of the database.
+func (c *Client) Reader() Reader { return Reader{c: c} }
+
+// emulatorOwner makes the emulator treat the client like a service account, whom no security rules bind.
+type emulatorOwner struct{}
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (emulatorOwner) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer owner"}, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials.
+func (emulatorOwner) RequireTransportSecurity() bool { return false }

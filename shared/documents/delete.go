@@ -1,0 +1,125 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/googleapis/gax-go/v2"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// MaxBatch is how many deletions one request carries.
+const MaxBatch = 200
+
+// ErrChanged says that a document is no longer what was judged, so nothing was done to it.
+var ErrChanged = errors.New("changed since it was judged")
+
+// Pace says when writes may be sent; [Ramp] is the one to use on Google's service.
+type Pace interface {
+	Wait(ctx context.Context, n int) error
+}
+
+// Writer writes. Only the engine holds one.
+type Writer struct {
+	Reader
+	pace Pace
+}
+
+// Writer returns the writing side of the database; its writes keep to the pace.
+func (c *Client) Writer(pace Pace) Writer { return Writer{Reader: c.Reader(), pace: pace} }
+
+// Deletion is a document to delete if it is still as it was when it was read.
+type Deletion struct {
+	Path           string
+	LastUpdateTime time.Time
+}
+
+// Delete deletes at most [MaxBatch] documents in one request, each on its own: the errors are one per deletion, nil for
+// a document that is gone by this call, [ErrChanged] for one that was changed or deleted by somebody else since.
+// Transient failures are sent again, with backoff.
+func (w Writer) Delete(ctx context.Context, deletions []Deletion) []error {
+	results := make([]error, len(deletions))
+	pending := make([]int, len(deletions))
+	for i := range deletions {
+		pending[i] = i
+	}
+	// A deletion whose answer was lost may have taken effect: its repetition then finds the document gone.
+	unsure := map[int]bool{}
+	backoff := newBackoff()
+	for attempt := 1; ; attempt++ {
+		var again []int
+		for i, err := range w.batchDelete(ctx, deletions, pending) {
+			switch {
+			case err == nil:
+				results[i] = nil
+			case codeOf(err) == codes.FailedPrecondition || codeOf(err) == codes.NotFound:
+				results[i] = ErrChanged
+				if unsure[i] {
+					results[i] = w.goneOrChanged(ctx, deletions[i].Path)
+				}
+			default:
+				results[i] = fmt.Errorf("delete %s: %w", deletions[i].Path, err)
+				if transient(err) {
+					unsure[i] = true
+					again = append(again, i)
+				}
+			}
+		}
+		pending = again
+		if len(pending) == 0 || attempt == maxAttempts || gax.Sleep(ctx, backoff.Pause()) != nil {
+			return results
+		}
+	}
+}
+
+// batchDelete sends one BatchWrite for the pending deletions and returns the outcome of each by its index.
+func (w Writer) batchDelete(ctx context.Context, deletions []Deletion, pending []int) map[int]error {
+	outcomes := make(map[int]error, len(pending))
+	fail := func(err error) map[int]error {
+		for _, i := range pending {
+			outcomes[i] = err
+		}
+		return outcomes
+	}
+	if err := w.pace.Wait(ctx, len(pending)); err != nil {
+		return fail(err)
+	}
+	req := &firestorepb.BatchWriteRequest{Database: w.c.root}
+	for _, i := range pending {
+		req.Writes = append(req.Writes, &firestorepb.Write{
+			Operation: &firestorepb.Write_Delete{Delete: w.c.root + "/documents/" + deletions[i].Path},
+			CurrentDocument: &firestorepb.Precondition{
+				ConditionType: &firestorepb.Precondition_UpdateTime{UpdateTime: timestamppb.New(deletions[i].LastUpdateTime)},
+			},
+		})
+	}
+	resp, err := w.c.batch.BatchWrite(ctx, req)
+	if err != nil {
+		return fail(err)
+	}
+	if len(resp.GetStatus()) != len(pending) {
+		return fail(fmt.Errorf("BatchWrite answered %d statuses for %d writes", len(resp.GetStatus()), len(pending)))
+	}
+	for n, i := range pending {
+		outcomes[i] = status.FromProto(resp.GetStatus()[n]).Err()
+	}
+	return outcomes
+}
+
+// goneOrChanged tells, after an attempt of unknown outcome, whether it was this run that deleted the document.
+func (w Writer) goneOrChanged(ctx context.Context, path string) error {
+	_, found, err := w.Get(ctx, path)
+	switch {
+	case err != nil:
+		return err
+	case found:
+		return ErrChanged
+	default:
+		return nil
+	}
+}

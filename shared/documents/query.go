@@ -1,0 +1,245 @@
+package documents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+)
+
+// DefaultPageSize is how many documents a page holds unless the query says otherwise.
+const DefaultPageSize = 500
+
+// Query describes a query. Documents come in the order of OrderBy and then of their names, ascending.
+type Query struct {
+	Collection string   // a collection's path
+	Where      []Filter // all must hold
+	OrderBy    []string // fields, ascending
+	Select     []string // the fields to fetch; none means all. Fewer fields save memory, not reads.
+	PageSize   int      // documents a page; 0 means DefaultPageSize
+}
+
+// Filter is one condition of a query, with Firestore's operators: "==", "<", "in" and so on.
+type Filter struct {
+	Field, Op string
+	Value     any
+}
+
+// Page is some of a query's documents.
+type Page struct {
+	Documents []Document
+	Next      Cursor // continues after the last of them
+}
+
+// Cursor is a place between two documents of a query's order, written so that it can be saved and used by a later
+// process. It stays good when the documents beside it are deleted. Empty means the beginning.
+type Cursor string
+
+// ErrCursor says that a text is no cursor of the query.
+var ErrCursor = errors.New("not a cursor of this query")
+
+// Reader reads. It has nothing that writes, so that a planner cannot.
+type Reader struct{ c *Client }
+
+// Pages runs the query from the cursor on, page by page, and ends after the last page or the first error. Nothing is
+// left open between two pages, so that the caller may take its time with each.
+func (r Reader) Pages(ctx context.Context, q Query, from Cursor) iter.Seq2[Page, error] {
+	return func(yield func(Page, error) bool) {
+		size := q.PageSize
+		if size == 0 {
+			size = DefaultPageSize
+		}
+		for {
+			page, err := r.page(ctx, q, from, size)
+			if err != nil {
+				yield(Page{}, fmt.Errorf("query %s: %w", q.Collection, err))
+				return
+			}
+			if len(page.Documents) == 0 || !yield(page, nil) || len(page.Documents) < size {
+				return
+			}
+			from = page.Next
+		}
+	}
+}
+
+func (r Reader) page(ctx context.Context, q Query, from Cursor, size int) (Page, error) {
+	fq, err := q.firestore(r.c.firestore, from)
+	if err != nil {
+		return Page{}, err
+	}
+	var snapshots []*firestore.DocumentSnapshot
+	err = retry(ctx, func(ctx context.Context) (err error) {
+		snapshots, err = fq.Limit(size).Documents(ctx).GetAll()
+		return err
+	})
+	if err != nil || len(snapshots) == 0 {
+		return Page{}, err
+	}
+	page := Page{Documents: make([]Document, len(snapshots))}
+	for i, s := range snapshots {
+		page.Documents[i] = documentOf(s)
+	}
+	page.Next, err = q.After(page.Documents[len(snapshots)-1])
+	return page, err
+}
+
+// Count returns how many documents the query matches. It costs one read per 1000 of them, at least one.
+func (r Reader) Count(ctx context.Context, q Query) (int, error) {
+	fq, err := Query{Collection: q.Collection, Where: q.Where}.unordered(r.c.firestore)
+	if err != nil {
+		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
+	}
+	var n int
+	err = retry(ctx, func(ctx context.Context) error {
+		result, err := fq.NewAggregationQuery().WithCount("n").Get(ctx)
+		if err != nil {
+			return err
+		}
+		v, ok := result["n"].(*firestorepb.Value)
+		if !ok {
+			return fmt.Errorf("the answer holds no count: %v", result)
+		}
+		n = int(v.GetIntegerValue())
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
+	}
+	return n, nil
+}
+
+// Get reads one document; found is false if there is none.
+func (r Reader) Get(ctx context.Context, path string) (d Document, found bool, err error) {
+	ref := r.c.firestore.Doc(path)
+	if ref == nil {
+		return Document{}, false, fmt.Errorf("read %q: not a document's path", path)
+	}
+	err = retry(ctx, func(ctx context.Context) error {
+		s, err := ref.Get(ctx)
+		if err != nil {
+			return err
+		}
+		d = documentOf(s)
+		return nil
+	})
+	if codeOf(err) == codes.NotFound {
+		return Document{}, false, nil
+	}
+	if err != nil {
+		return Document{}, false, fmt.Errorf("read %s: %w", path, err)
+	}
+	return d, true, nil
+}
+
+func (q Query) unordered(c *firestore.Client) (firestore.Query, error) {
+	collection := c.Collection(q.Collection)
+	if collection == nil {
+		return firestore.Query{}, fmt.Errorf("%q is not a collection's path", q.Collection)
+	}
+	fq := collection.Query
+	for _, f := range q.Where {
+		fq = fq.Where(f.Field, f.Op, f.Value)
+	}
+	return fq, nil
+}
+
+func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, error) {
+	fq, err := q.unordered(c)
+	if err != nil {
+		return fq, err
+	}
+	for _, field := range q.OrderBy {
+		fq = fq.OrderBy(field, firestore.Asc)
+	}
+	fq = fq.OrderBy(firestore.DocumentID, firestore.Asc)
+	if len(q.Select) > 0 {
+		fields := slices.Clone(q.Select)
+		for _, field := range q.OrderBy {
+			if !slices.Contains(fields, field) {
+				fields = append(fields, field) // the cursor needs it
+			}
+		}
+		fq = fq.Select(fields...)
+	}
+	if from != "" {
+		values, err := from.values(len(q.OrderBy) + 1)
+		if err != nil {
+			return fq, err
+		}
+		fq = fq.StartAfter(values...)
+	}
+	return fq, nil
+}
+
+// cursorValue is one value of a cursor; exactly one field is set, none for null.
+type cursorValue struct {
+	Time *time.Time `json:"time,omitempty"`
+	Text *string    `json:"text,omitempty"`
+	Int  *int64     `json:"int,omitempty"`
+	Real *float64   `json:"real,omitempty"`
+	Bool *bool      `json:"bool,omitempty"`
+}
+
+// After returns the cursor just behind a document that the query returned.
+func (q Query) After(d Document) (Cursor, error) {
+	values := make([]cursorValue, 0, len(q.OrderBy)+1)
+	for _, field := range q.OrderBy {
+		var cv cursorValue
+		switch v := d.Data[field].(type) {
+		case time.Time:
+			cv.Time = &v
+		case string:
+			cv.Text = &v
+		case int64:
+			cv.Int = &v
+		case float64:
+			cv.Real = &v
+		case bool:
+			cv.Bool = &v
+		case nil:
+		default:
+			return "", fmt.Errorf("%s: a %T in %s cannot be a cursor", d.Path, v, field)
+		}
+		values = append(values, cv)
+	}
+	id := d.ID()
+	text, err := json.Marshal(append(values, cursorValue{Text: &id}))
+	return Cursor(text), err
+}
+
+func (c Cursor) values(want int) ([]any, error) {
+	var values []cursorValue
+	if err := json.Unmarshal([]byte(c), &values); err != nil {
+		return nil, fmt.Errorf("%w: %q: %w", ErrCursor, string(c), err)
+	}
+	if len(values) != want {
+		return nil, fmt.Errorf("%w: %q has %d values, the query's order needs %d", ErrCursor, string(c), len(values), want)
+	}
+	if id := values[want-1].Text; id == nil || !ValidID(*id) {
+		return nil, fmt.Errorf("%w: %q does not end with a document's id", ErrCursor, string(c))
+	}
+	out := make([]any, want)
+	for i, v := range values {
+		switch {
+		case v.Time != nil:
+			out[i] = *v.Time
+		case v.Text != nil:
+			out[i] = *v.Text
+		case v.Int != nil:
+			out[i] = *v.Int
+		case v.Real != nil:
+			out[i] = *v.Real
+		case v.Bool != nil:
+			out[i] = *v.Bool
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,90 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/googleapis/gax-go/v2"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// maxAttempts bounds how often a request is sent. With [newBackoff] the attempts spread over some 20 seconds.
+const maxAttempts = 8
+
+// newBackoff is the pause between attempts, with jitter.
+func newBackoff() gax.Backoff {
+	return gax.Backoff{Initial: 200 * time.Millisecond, Max: 10 * time.Second, Multiplier: 2}
+}
+
+// transient reports whether the same request may succeed a little later.
+func transient(err error) bool {
+	switch codeOf(err) {
+	case codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.DeadlineExceeded, codes.Internal:
+		return true
+	default:
+		return false
+	}
+}
+
+// retry calls f until it succeeds, fails for good, has been called [maxAttempts] times, or ctx ends. f must be safe to
+// repeat after an attempt whose answer was lost.
+func retry(ctx context.Context, f func(ctx context.Context) error) error {
+	backoff := newBackoff()
+	for attempt := 1; ; attempt++ {
+		err := f(ctx)
+		if err == nil || attempt == maxAttempts || !transient(err) {
+			return err
+		}
+		if gax.Sleep(ctx, backoff.Pause()) != nil {
+			return err // the last answer says more than the end of the context
+		}
+	}
+}
+
+// ownRetry is a failure that Google's client would send again by itself, had it seen the code: without bound until the
+// context ends, and a commit within the same transaction, which is refused if it had taken effect. Under another code
+// the failure reaches [retry], which begins again at the right place. Aborted is left as it is: RunTransaction knows
+// what to do with it.
+type ownRetry struct{ error }
+
+// GRPCStatus gives the failure a code that no client retries.
+func (e ownRetry) GRPCStatus() *status.Status { return status.New(codes.Unknown, e.Error()) }
+
+// Unwrap returns the failure as it was received.
+func (e ownRetry) Unwrap() error { return e.error }
+
+// codeOf returns the code that was received.
+func codeOf(err error) codes.Code {
+	var own ownRetry
+	if errors.As(err, &own) {
+		err = own.error
+	}
+	return status.Code(err)
+}
+
+func toOwnRetry(err error) error {
+	if err == nil || !transient(err) || codeOf(err) == codes.Aborted {
+		return err
+	}
+	return ownRetry{err}
+}
+
+func ownRetryUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return toOwnRetry(invoke(ctx, method, req, reply, cc, opts...))
+}
+
+func ownRetryStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	s, err := stream(ctx, desc, cc, method, opts...)
+	if err != nil {
+		return nil, toOwnRetry(err)
+	}
+	return ownRetriedStream{s}, nil
+}
+
+type ownRetriedStream struct{ grpc.ClientStream }
+
+// RecvMsg receives a message.
+func (s ownRetriedStream) RecvMsg(m any) error { return toOwnRetry(s.ClientStream.RecvMsg(m)) }

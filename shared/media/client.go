@@ -1,0 +1,62 @@
+// Package media is what the bundle knows of Cloud Storage: listing in pages, deletes on the condition that the object
+// is still the one that was judged, and a meter of what Google bills.
+//
+// Planners are handed a [Reader], which cannot write; only the engine holds a [Writer].
+package media
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"cloud.google.com/go/storage"
+	"google.golang.org/api/option"
+	htransport "google.golang.org/api/transport/http"
+)
+
+// Bucket says which bucket to open.
+type Bucket struct {
+	Name         string
+	EmulatorHost string // host:port of an emulator; empty for Google's service
+}
+
+// Client is an open bucket. It is safe for concurrent use by any number of runs.
+type Client struct {
+	storage *storage.Client
+	bucket  *storage.BucketHandle
+	name    string
+}
+
+// Open connects to a bucket. wrap, where not nil, is put around the transport that sends the requests. It fails where
+// no credentials are found; nothing of a failed attempt is kept, so that a later one can succeed.
+func Open(ctx context.Context, b Bucket, wrap func(http.RoundTripper) http.RoundTripper) (*Client, error) {
+	base := http.RoundTripper(http.DefaultTransport.(*http.Transport).Clone())
+	if wrap != nil {
+		base = wrap(base)
+	}
+	var options []option.ClientOption
+	transport := http.RoundTripper(meteredTransport{base})
+	if b.EmulatorHost != "" {
+		options = append(options, option.WithEndpoint("http://"+b.EmulatorHost+"/storage/v1/"))
+	} else {
+		authenticated, err := htransport.NewTransport(ctx, transport, option.WithScopes(storage.ScopeReadWrite))
+		if err != nil {
+			return nil, fmt.Errorf("open bucket %s: %w", b.Name, err)
+		}
+		transport = authenticated
+	}
+	client, err := storage.NewClient(ctx, append(options, option.WithHTTPClient(&http.Client{Transport: transport}))...)
+	if err != nil {
+		return nil, fmt.Errorf("open bucket %s: %w", b.Name, err)
+	}
+	// A delete is repeated only on the condition that the generation still matches, so always may be: [Writer.Delete]
+	// sends that condition with every request. The number of attempts is bounded because a run's time is.
+	client.SetRetry(storage.WithPolicy(storage.RetryIdempotent), storage.WithMaxAttempts(8))
+	return &Client{storage: client, bucket: client.Bucket(b.Name), name: b.Name}, nil
+}
+
+// Close closes the connections.
+func (c *Client) Close() error { return c.storage.Close() }
+
+// Reader returns the reading side of the bucket.
+func (c *Client) Reader() Reader { return Reader{c: c} }
