@@ -1,0 +1,129 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/media"
+)
+
+// How much is under way at once. A batch of document deletes weighs as much as several single actions, so that no more
+// than a few seconds' worth of Firestore's write rate is ever waiting to be sent.
+const (
+	maxWeight   = 32
+	batchWeight = 8
+)
+
+// apply does the actions in order, many at a time, until all are done or time is up. It returns the index of the first
+// action that was left undone for lack of time, len(actions) if none was. Failures are counted and do not stop it.
+func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
+	var (
+		wg       sync.WaitGroup
+		mu       sync.Mutex // guards unfinished
+		underWay = semaphore.NewWeighted(maxWeight)
+	)
+	unfinished = len(actions)
+	leave := func(i int) {
+		mu.Lock()
+		defer mu.Unlock()
+		unfinished = min(unfinished, i)
+	}
+	for i := 0; i < len(actions); {
+		n := batchLength(actions[i:])
+		weight := int64(1)
+		if n > 1 {
+			weight = batchWeight
+		}
+		if err := underWay.Acquire(ctx, weight); err != nil || r.timeIsUp() {
+			leave(i)
+			break
+		}
+		first, batch := i, actions[i:i+n]
+		wg.Go(func() {
+			defer underWay.Release(weight)
+			for k, err := range r.do(ctx, batch) {
+				if err != nil && (errors.Is(err, ErrOutOfTime) || ctx.Err() != nil) {
+					leave(first + k) // whatever ctx's end interrupted is judged anew by the next run
+					continue
+				}
+				r.record(ctx, batch[k], err)
+			}
+		})
+		i += n
+	}
+	wg.Wait()
+	return unfinished
+}
+
+// batchLength returns how many of the first actions can go out in one request.
+func batchLength(actions []Action) int {
+	n := 0
+	for n < len(actions) && n < documents.MaxBatch {
+		if _, ok := actions[n].Effect.(DeleteDocument); !ok {
+			break
+		}
+		n++
+	}
+	return max(n, 1)
+}
+
+// do carries out one action, or a batch of document deletes, and returns an error for each.
+func (r *run) do(ctx context.Context, batch []Action) []error {
+	switch effect := batch[0].Effect.(type) {
+	case DeleteDocument:
+		deletions := make([]documents.Deletion, len(batch))
+		for i, a := range batch {
+			deletions[i] = documents.Deletion(a.Effect.(DeleteDocument))
+		}
+		return r.writers.Documents.Delete(ctx, deletions)
+	case DeleteObject:
+		return []error{r.writers.Objects.Delete(ctx, media.Deletion(effect))}
+	case Steps:
+		return []error{r.steps(ctx, effect)}
+	default:
+		return []error{errors.New("the action has no effect: this is a bug in the job")}
+	}
+}
+
+// steps runs an effect of a job's own; a panic in it is that action's failure, not the run's.
+func (r *run) steps(ctx context.Context, effect Steps) (err error) {
+	defer recoverTo(&err)
+	return effect(ctx, &r.writers)
+}
+
+// record counts and logs what became of an action.
+func (r *run) record(ctx context.Context, a Action, err error) {
+	attributes := []any{slog.String("target", a.Target), slog.String("action", a.Kind), slog.String("reason", a.Reason)}
+	switch {
+	case err == nil:
+		r.mu.Lock()
+		r.report.count(a.Kind, func(c *Counts) { c.Done++ })
+		r.mu.Unlock()
+		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": done", attributes...)
+	case errors.Is(err, ErrChanged), errors.Is(err, media.ErrChanged):
+		r.mu.Lock()
+		r.report.count(a.Kind, func(c *Counts) { c.Changed++ })
+		r.mu.Unlock()
+		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": left alone, it changed since it was judged", attributes...)
+	default:
+		r.mu.Lock()
+		r.report.count(a.Kind, func(c *Counts) { c.Failed++ })
+		r.mu.Unlock()
+		r.failed(ctx, a.Target, a.Kind, err)
+	}
+}
+
+// failed notes that something went wrong with one target.
+func (r *run) failed(ctx context.Context, target, action string, err error) {
+	r.mu.Lock()
+	r.failures++
+	r.report.fail(target, action, err)
+	r.mu.Unlock()
+	r.log.ErrorContext(ctx, action+" "+target+": failed, the next run tries again: "+err.Error(),
+		slog.String("target", target), slog.String("action", action))
+}

@@ -1,0 +1,49 @@
+package sweep
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Belts hold a run back from doing what is more likely a mistake than a cleanup (SPEC, "Belts"): a wrong or empty
+// database must never empty a bucket. A plan that trips one is not begun.
+type Belts struct {
+	MaxActions        int  // planned actions a run may have
+	MaxMissingPercent int  // of the ids looked up, per kind
+	MinLookups        int  // lookups of a kind from which on MaxMissingPercent counts
+	Lifted            bool // force: true
+}
+
+// Lookups says how many ids of a kind a plan asked for, and how many of them no document has.
+type Lookups struct{ Asked, Missing int }
+
+// A BeltError says which belts a plan tripped, with the figures and how to lift them.
+type BeltError struct{ Tripped []string }
+
+// Error names the belts.
+func (e *BeltError) Error() string { return strings.Join(e.Tripped, "; ") }
+
+// Check returns a [*BeltError] if a plan of so many actions, made after these lookups by kind, must not be applied.
+func (b Belts) Check(actions int, lookups map[string]Lookups) error {
+	if b.Lifted {
+		return nil
+	}
+	var tripped []string
+	if actions > b.MaxActions {
+		tripped = append(tripped, fmt.Sprintf(
+			"MAX_ACTIONS: the plan has more than %d actions: preview it with a dry run, then raise MAX_ACTIONS or run once with {\"force\":true}",
+			b.MaxActions))
+	}
+	for _, kind := range sortedKeys(lookups) {
+		l := lookups[kind]
+		if l.Asked >= b.MinLookups && l.Missing*100 > b.MaxMissingPercent*l.Asked {
+			tripped = append(tripped, fmt.Sprintf(
+				"MAX_MISSING_PERCENT: %d of %d %s looked up (%.1f %%) do not exist, at most %d %% may be missing: make sure that this is the right database (FIRESTORE_DATABASE), then raise MAX_MISSING_PERCENT or run once with {\"force\":true}",
+				l.Missing, l.Asked, kind, 100*float64(l.Missing)/float64(l.Asked), b.MaxMissingPercent))
+		}
+	}
+	if len(tripped) > 0 {
+		return &BeltError{Tripped: tripped}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package sweep_test
+
+import (
+	"context"
+	"path"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// unary disturbs the unary requests of one method; n counts them from 1.
+func unary(method string, f func(n int, send func() error) error) grpc.DialOption {
+	var n atomic.Int32
+	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, full string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		send := func() error { return invoke(ctx, full, req, reply, cc, opts...) }
+		if path.Base(full) != method {
+			return send()
+		}
+		return f(int(n.Add(1)), send)
+	})
+}
+
+// streamed disturbs the opening of a method's streams; n counts them from 1.
+func streamed(method string, f func(n int) error) grpc.DialOption {
+	var n atomic.Int32
+	return grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, full string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		if path.Base(full) == method {
+			if err := f(int(n.Add(1))); err != nil {
+				return nil, err
+			}
+		}
+		return stream(ctx, desc, cc, full, opts...)
+	})
+}
+
+// failFirst makes the first request of a method fail before it is sent.
+func failFirst(method string) grpc.DialOption {
+	unavailable := status.Error(codes.Unavailable, "try again")
+	if method == "RunQuery" {
+		return streamed(method, func(n int) error {
+			if n == 1 {
+				return unavailable
+			}
+			return nil
+		})
+	}
+	return unary(method, func(n int, send func() error) error {
+		if n == 1 {
+			return unavailable
+		}
+		return send()
+	})
+}
+
+// loseFirstAnswer sends a method's first request and then says that it failed.
+func loseFirstAnswer(method string) grpc.DialOption {
+	return unary(method, func(n int, send func() error) error {
+		err := send()
+		if n == 1 && err == nil {
+			return status.Error(codes.Unavailable, "the connection broke")
+		}
+		return err
+	})
+}
+
+// denyAll refuses every request of a method.
+func denyAll(method string) grpc.DialOption {
+	return unary(method, func(int, func() error) error {
+		return status.Error(codes.PermissionDenied, "Missing or insufficient permissions.")
+	})
+}
+
+// afterEach calls f with every stream of a method that is opened.
+func afterEach(method string, f func(n int)) grpc.DialOption {
+	return streamed(method, func(n int) error {
+		f(n)
+		return nil
+	})
+}

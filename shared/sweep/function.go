@@ -1,0 +1,193 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/logging"
+	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// Cloud Storage's own advice for a bucket's first writes a second, and how many may go out together.
+const (
+	storageWritesPerSecond = 1000
+	storageBurst           = 100
+)
+
+// Function serves one job over HTTP: POST runs it.
+type Function struct {
+	Job     Job
+	Timeout time.Duration    // after which the platform gives the run up
+	Uses    []config.Backend // what the job works on
+
+	Getenv func(string) string
+	Clock  func() time.Time
+	Log    io.Writer
+	Hooks  Hooks
+
+	mu      sync.Mutex
+	opened  config.Config // what clients was opened for
+	clients *clients
+}
+
+// Hooks let tests watch and disturb a run. All may be nil.
+type Hooks struct {
+	BeforeApply func()                                    // called between planning and applying
+	Dial        []grpc.DialOption                         // for the Firestore connections
+	Transport   func(http.RoundTripper) http.RoundTripper // around Storage's
+	Pace        func() documents.Pace                     // instead of the 500/50/5 ramp
+}
+
+type clients struct {
+	documents *documents.Client
+	objects   *media.Client // nil if the function does not use Storage
+}
+
+// NewFunction returns a function on the process's environment, clock and standard error.
+func NewFunction(job Job, timeout time.Duration, uses []config.Backend) *Function {
+	return &Function{Job: job, Timeout: timeout, Uses: uses, Getenv: os.Getenv, Clock: time.Now, Log: os.Stderr}
+}
+
+// ServeHTTP runs the job (SPEC, "HTTP").
+func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	log := logging.New(f.Log).With(logging.Trace(f.Getenv("GOOGLE_CLOUD_PROJECT"), r.Header)...)
+	defer func() {
+		if v := recover(); v != nil {
+			log.ErrorContext(r.Context(), f.Job.Name+" panicked", logging.Reported(), logging.Stack(v, debug.Stack()))
+			refuse(w, http.StatusInternalServerError, "internal", "the function panicked; see its log")
+		}
+	}()
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s is called with POST, not %s", f.Job.Name, r.Method))
+		return
+	}
+	req, err := parseRequest(w, r)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "invalid_request", err.Error())
+		return
+	}
+	cfg, err := config.Load(f.Getenv, f.Uses...)
+	if err != nil {
+		log.ErrorContext(r.Context(), f.Job.Name+" did not run: "+err.Error(), logging.Reported())
+		refuse(w, http.StatusInternalServerError, "misconfigured", err.Error())
+		return
+	}
+	now, err := runTime(r.Header, f.Clock(), cfg.Emulators.Any())
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "invalid_request", err.Error())
+		return
+	}
+	c, err := f.open(context.WithoutCancel(r.Context()), cfg)
+	if err != nil {
+		log.ErrorContext(r.Context(), f.Job.Name+" did not run: "+err.Error(), logging.Reported())
+		refuse(w, http.StatusInternalServerError, "unavailable", err.Error())
+		return
+	}
+	dryRun := cfg.DryRun
+	if req.dryRun != nil {
+		dryRun = *req.dryRun
+	}
+	report := f.newRun(c, cfg, log, now, dryRun, req.force).execute(r.Context())
+	respond(w, report.Status.HTTPStatus(), report)
+}
+
+func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, now time.Time, dryRun, force bool) *run {
+	started := f.Clock().UTC().Truncate(time.Millisecond)
+	id := newRunID(f.Job.Name, started)
+	var pace documents.Pace = documents.NewRamp()
+	if f.Hooks.Pace != nil {
+		pace = f.Hooks.Pace()
+	}
+	stopAt := started.Add(f.Timeout - stopMargin(f.Timeout))
+	r := &run{
+		job:    f.Job,
+		config: cfg,
+		log:    log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id))),
+		clock:  f.Clock,
+		hooks:  f.Hooks,
+		belts: Belts{
+			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MinLookups: cfg.MinLookups, Lifted: force,
+		},
+		writers:   Writers{Now: now, Documents: c.documents.Writer(pace)},
+		meter:     new(usage.Meter),
+		timeout:   f.Timeout,
+		planUntil: started.Add(stopAt.Sub(started) / 2),
+		stopAt:    stopAt,
+		report: &Report{
+			Job: f.Job.Name, RunID: id, DryRun: dryRun, Now: now, StartedAt: started,
+			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{},
+		},
+	}
+	r.writers.outOfTime = r.timeIsUp
+	if c.objects != nil {
+		r.objects = c.objects.Reader()
+		r.writers.Objects = c.objects.Writer(rate.NewLimiter(storageWritesPerSecond, storageBurst))
+	}
+	return r
+}
+
+// open returns clients for the configuration, those of an earlier request where they fit. A failed attempt leaves
+// nothing behind, so that the next request tries again.
+func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.clients != nil && f.opened == cfg {
+		return f.clients, nil
+	}
+	c := &clients{}
+	var err error
+	c.documents, err = documents.Open(ctx,
+		documents.Database{Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore}, f.Hooks.Dial...)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(f.Uses, config.Storage) {
+		c.objects, err = media.Open(ctx, media.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, f.Hooks.Transport)
+		if err != nil {
+			_ = c.documents.Close() // what matters is why the bucket could not be opened
+			return nil, err
+		}
+	}
+	// Clients opened for another configuration may still be in use by another request, so they are left to be collected.
+	f.clients, f.opened = c, cfg
+	return c, nil
+}
+
+type errorBody struct {
+	Error errorDetail `json:"error"`
+}
+
+type errorDetail struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// refuse answers a request for which no run was started.
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	respond(w, status, errorBody{errorDetail{Code: code, Message: message}})
+}
+
+func respond(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false) // people read this in a terminal
+	// An error here means that the caller is gone; what the run did is in the log and in cleanupRuns.
+	_ = e.Encode(body)
+}

@@ -1,0 +1,75 @@
+// Package sweep is the engine that every cleanup runs on. A job plans: it reads, and says what should be done to what,
+// and why. The engine applies: one at a time, previewed or for real, within its belts, its time and Firestore's rate,
+// each action only if its target is still what was judged, and reports on it.
+//
+// The order to read it in: job.go (what a job is), run.go (what a run does), planner.go, belts.go, apply.go, lease.go,
+// report.go, and function.go with request.go (the HTTP side).
+package sweep
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/media"
+)
+
+// Job is a cleanup: a name and how to plan it.
+type Job struct {
+	// Name is the HTTP entry point, the key in functions/schedule.json and the id in cleanupJobs.
+	Name string
+	// Plan reads and proposes. It goes through what there is in a stable order, from [Planner.Position] on, and
+	// returns the error of any Planner method at once. It has nothing to write with.
+	Plan func(ctx context.Context, p *Planner) error
+}
+
+// Action is one thing that a run proposes to do. The actions of a plan do not depend on each other: they are applied
+// many at a time.
+type Action struct {
+	Kind   string // what is done, the key under which the report counts it, e.g. "delete report"
+	Target string // what it is done to, e.g. "reports/abc"
+	Reason string // why, for the person who reads the plan
+	Effect Effect // how
+}
+
+// Effect is how an action is done: [DeleteDocument], [DeleteObject] or [Steps].
+type Effect interface{ effect() }
+
+// DeleteDocument deletes a document if it is still as it was when it was read.
+type DeleteDocument documents.Deletion
+
+// DeleteObject deletes an object if it is still as it was when it was listed.
+type DeleteObject media.Deletion
+
+// Steps does something that takes more than one write, or a transaction. It returns nil when it is done, [ErrChanged]
+// when its target is no longer what was judged, [ErrOutOfTime] when it stopped between two steps, and any other error
+// when it failed. It must be able to go on where an earlier, interrupted call ended.
+type Steps func(ctx context.Context, w *Writers) error
+
+func (DeleteDocument) effect() {}
+func (DeleteObject) effect()   {}
+func (Steps) effect()          {}
+
+// Writers are what [Steps] write with. Nothing but the engine makes them, and only once a plan has passed its belts.
+type Writers struct {
+	Now       time.Time // the run's now
+	Documents documents.Writer
+	Objects   media.Writer // of no use in a function that does not use Storage
+
+	outOfTime func() bool
+}
+
+// CheckTime returns [ErrOutOfTime] when no further step should be begun.
+func (w *Writers) CheckTime() error {
+	if w.outOfTime() {
+		return ErrOutOfTime
+	}
+	return nil
+}
+
+// ErrChanged says that a target is no longer what was judged: the action was left undone, which is no failure.
+var ErrChanged = documents.ErrChanged
+
+// ErrOutOfTime says that the run must end before its function's timeout. What it got to is saved.
+var ErrOutOfTime = errors.New("out of time")

@@ -1,0 +1,129 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/media"
+)
+
+// maxDoubtsLogged is how many doubtful items a run names in the log for each reason; all are counted.
+const maxDoubtsLogged = 20
+
+// window is how many actions a run whose belts are lifted plans before it applies them. A run with belts is planned
+// whole first, for a belt must trip before the first action; MAX_ACTIONS bounds what it holds.
+const window = 10_000
+
+// Planner is what a job plans with: readers, the run's now, and somewhere to say what it found. Its methods are not
+// for concurrent use.
+type Planner struct {
+	Now       time.Time // the run's one instant (SPEC, "Now"), whole microseconds in UTC, as Firestore keeps time
+	Config    config.Config
+	Documents documents.Reader
+	Objects   media.Reader // of no use in a function that does not use Storage
+
+	run      *run
+	position string
+	actions  []Action
+	marks    []mark
+	lookups  map[string]Lookups
+	doubts   map[string]int
+	planned  int // actions proposed, those of earlier windows included
+	tripped  error
+}
+
+// mark says that everything before position was planned when there were so many actions in the window.
+type mark struct {
+	actions  int
+	position string
+}
+
+// Position returns where an earlier run that was out of time got to, as given to [Planner.Mark]; empty means to begin
+// at the beginning.
+func (p *Planner) Position() string { return p.position }
+
+// Mark says that everything before this position has been planned, so that a run that is out of time can save it for
+// the next one. It returns [ErrOutOfTime] when planning must end here.
+func (p *Planner) Mark(position string) error {
+	m := mark{actions: len(p.actions), position: position}
+	if last := len(p.marks) - 1; last >= 0 && p.marks[last].actions == m.actions {
+		p.marks[last] = m
+	} else {
+		p.marks = append(p.marks, m)
+	}
+	if p.run.planningTimeIsUp() {
+		return ErrOutOfTime
+	}
+	return nil
+}
+
+// Scanned says that n more items were looked at.
+func (p *Planner) Scanned(n int) { p.run.report.Scanned += n }
+
+// Keep says that n items are kept for a reason that is in order, such as being too young.
+func (p *Planner) Keep(reason string, n int) {
+	if n > 0 {
+		p.run.report.Kept[reason] += n
+	}
+}
+
+// KeepDoubtful says that n items, or the one named by target, are kept because they cannot be judged: a field is
+// missing or of the wrong type, an id is invalid. They are counted, and target is named in the log, because somebody may
+// want to mend them (SPEC, "Fail closed").
+func (p *Planner) KeepDoubtful(ctx context.Context, target, reason string, n int) {
+	p.Keep(reason, n)
+	if p.doubts[reason]++; p.doubts[reason] <= maxDoubtsLogged {
+		p.run.log.WarnContext(ctx, fmt.Sprintf("%s: kept %d, %s: mend or delete by hand", target, n, reason),
+			slog.String("target", target), slog.String("reason", reason), slog.Int("kept", n))
+	}
+}
+
+// LookedUp says that so many ids of a kind were looked up and so many of them no document has, for the belt that guards
+// conclusions from absence.
+func (p *Planner) LookedUp(kind string, asked, missing int) {
+	l := p.lookups[kind]
+	p.lookups[kind] = Lookups{Asked: l.Asked + asked, Missing: l.Missing + missing}
+}
+
+// Fail says that an item, or a part of the job, could not be planned. The rest goes on; the run ends as failed.
+func (p *Planner) Fail(ctx context.Context, target, action string, err error) {
+	p.run.failed(ctx, target, action, err)
+}
+
+// Propose adds an action to the plan.
+func (p *Planner) Propose(ctx context.Context, a Action) error {
+	p.planned++
+	p.run.report.count(a.Kind, func(c *Counts) { c.Planned++ })
+	if p.run.report.DryRun {
+		p.run.report.plan(a)
+	}
+	if !p.run.belts.Lifted && p.planned > p.run.belts.MaxActions {
+		// There is no point in reading on.
+		p.tripped = p.run.belts.Check(p.planned, p.lookups)
+		return p.tripped
+	}
+	if p.run.report.DryRun {
+		return nil
+	}
+	p.actions = append(p.actions, a)
+	if p.run.belts.Lifted && len(p.actions) == window {
+		return p.run.applyWindow(ctx, p)
+	}
+	return nil
+}
+
+// positionBefore returns the last position that was marked before the window's action n was proposed.
+func (p *Planner) positionBefore(n int) string {
+	position := p.position
+	for _, m := range p.marks {
+		if m.actions > n {
+			break
+		}
+		position = m.position
+	}
+	return position
+}

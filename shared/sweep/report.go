@@ -1,0 +1,175 @@
+package sweep
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// Status is how a run ended.
+type Status string
+
+// The statuses (SPEC, "HTTP").
+const (
+	Completed Status = "completed" // all that was due is done
+	Partial   Status = "partial"   // out of time; the next run continues
+	Skipped   Status = "skipped"   // another run holds the lease
+	Aborted   Status = "aborted"   // a belt tripped; nothing of the plan was done
+	Failed    Status = "failed"    // at least one item, or the run itself, failed; retry is safe
+)
+
+// HTTPStatus returns the response status that tells Cloud Scheduler whether to retry.
+func (s Status) HTTPStatus() int {
+	switch s {
+	case Completed, Partial, Skipped:
+		return http.StatusOK
+	case Aborted:
+		return http.StatusConflict
+	default:
+		return http.StatusInternalServerError
+	}
+}
+
+// Limits of a report's lists.
+const (
+	maxFailures  = 20
+	maxPlan      = 1000
+	maxErrorText = 500 // bytes
+	// maxLogPlanBytes keeps the summary under Cloud Logging's 256 KiB a line, for targets and reasons may be long.
+	maxLogPlanBytes = 128 << 10
+)
+
+// RunRetention is how long cleanupRuns/{runId} is kept, by a TTL policy on expireAt.
+const RunRetention = 90 * 24 * time.Hour
+
+// Report is what a run did. It is the response, the run's one summary line in the log, and cleanupRuns/{runId}.
+type Report struct {
+	Job        string            `json:"job" firestore:"job"`
+	RunID      string            `json:"runId" firestore:"runId"`
+	Status     Status            `json:"status" firestore:"status"`
+	DryRun     bool              `json:"dryRun" firestore:"dryRun"`
+	Now        time.Time         `json:"now" firestore:"now"`
+	StartedAt  time.Time         `json:"startedAt" firestore:"startedAt"`
+	DurationMs int64             `json:"durationMs" firestore:"durationMs"`
+	Scanned    int               `json:"scanned" firestore:"scanned"`
+	Actions    map[string]Counts `json:"actions" firestore:"actions"`
+	Kept       map[string]int    `json:"kept" firestore:"kept"`
+	Failures   []Failure         `json:"failures" firestore:"failures"`
+	Plan       []Planned         `json:"plan,omitempty" firestore:"plan,omitempty"`
+	Truncated  bool              `json:"truncated,omitempty" firestore:"truncated,omitempty"`
+	Usage      usage.Usage       `json:"usage" firestore:"usage"`
+}
+
+// Counts says what became of the actions of one kind. What is planned and none of the others was left for the next run.
+type Counts struct {
+	Planned int `json:"planned" firestore:"planned"`
+	Done    int `json:"done" firestore:"done"`
+	Changed int `json:"changed" firestore:"changed"` // no longer what was judged: left alone
+	Failed  int `json:"failed" firestore:"failed"`
+}
+
+// Failure is one thing that went wrong.
+type Failure struct {
+	Target string `json:"target" firestore:"target"`
+	Action string `json:"action" firestore:"action"`
+	Error  string `json:"error" firestore:"error"`
+}
+
+// Planned is one entry of a dry run's plan.
+type Planned struct {
+	Target string `json:"target" firestore:"target"`
+	Action string `json:"action" firestore:"action"`
+	Reason string `json:"reason" firestore:"reason"`
+}
+
+func (r *Report) count(kind string, f func(*Counts)) {
+	c := r.Actions[kind]
+	f(&c)
+	r.Actions[kind] = c
+}
+
+func (r *Report) fail(target, action string, err error) {
+	if len(r.Failures) == maxFailures {
+		r.Truncated = true
+		return
+	}
+	r.Failures = append(r.Failures, Failure{Target: target, Action: action, Error: clip(err.Error(), maxErrorText)})
+}
+
+func (r *Report) plan(a Action) {
+	if len(r.Plan) == maxPlan {
+		r.Truncated = true
+		return
+	}
+	r.Plan = append(r.Plan, Planned{Target: a.Target, Action: a.Kind, Reason: a.Reason})
+}
+
+// forLog returns the report with its plan cut to what one log line can hold.
+func (r *Report) forLog() Report {
+	out := *r
+	size := 0
+	for i, p := range r.Plan {
+		if size += len(p.Target) + len(p.Action) + len(p.Reason) + 48; size > maxLogPlanBytes {
+			out.Plan, out.Truncated = r.Plan[:i], true
+			break
+		}
+	}
+	return out
+}
+
+// summary says the report in one sentence.
+func (r *Report) summary() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s", r.Job, r.Status)
+	if r.DryRun {
+		b.WriteString(" (dry run)")
+	}
+	separator := ": "
+	for _, kind := range sortedKeys(r.Actions) {
+		c := r.Actions[kind]
+		if r.DryRun || r.Status == Aborted {
+			fmt.Fprintf(&b, "%s%s %d planned", separator, kind, c.Planned)
+		} else {
+			fmt.Fprintf(&b, "%s%s %d of %d", separator, kind, c.Done, c.Planned)
+		}
+		if c.Changed > 0 {
+			fmt.Fprintf(&b, ", %d changed", c.Changed)
+		}
+		if c.Failed > 0 {
+			fmt.Fprintf(&b, ", %d failed", c.Failed)
+		}
+		separator = "; "
+	}
+	kept := 0
+	for _, n := range r.Kept {
+		kept += n
+	}
+	fmt.Fprintf(&b, "%skept %d; %d ms", separator, kept, r.DurationMs)
+	return b.String()
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// clip cuts a text to at most n bytes at the end of a character.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = s[:n]
+	for len(s) > 0 && !utf8.ValidString(s) {
+		s = s[:len(s)-1]
+	}
+	return s + "…"
+}

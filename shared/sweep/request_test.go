@@ -1,0 +1,123 @@
+package sweep
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseRequest(t *testing.T) {
+	yes, no := true, false
+	padded := func(n int) string { return "{}" + strings.Repeat(" ", n-2) }
+	tests := []struct {
+		name, query, body string
+		dryRun            *bool
+		force             bool
+		refused           string // part of the error; empty: accepted
+	}{
+		{name: "nothing said"},
+		{name: "white space only", body: " \n\t"},
+		{name: "empty object", body: "{}"},
+		{name: "dryRun", body: `{"dryRun":true}`, dryRun: &yes},
+		{name: "dryRun off", body: `{"dryRun":false}`, dryRun: &no},
+		{name: "force", body: `{"force":true}`, force: true},
+		{name: "both, with white space", body: " {\n \"force\" : true , \"dryRun\" : true }\n", dryRun: &yes, force: true},
+		{name: "in the query", query: "dryRun=true", dryRun: &yes},
+		{name: "in the query, off", query: "dryRun=false", dryRun: &no},
+		{name: "in both, alike", query: "dryRun=true", body: `{"dryRun":true}`, dryRun: &yes},
+		{name: "force in the body, dryRun in the query", query: "dryRun=true", body: `{"force":true}`, dryRun: &yes, force: true},
+		{name: "just not too large", body: padded(64 << 10)},
+
+		{name: "in both, unlike", query: "dryRun=false", body: `{"dryRun":true}`, refused: "said twice"},
+		{name: "misspelt", body: `{"dryrun":true}`, refused: `unknown field "dryrun"`},
+		{name: "escaped but right", body: `{"dry\u0052un":true}`, dryRun: &yes},
+		{name: "unknown", body: `{"dryRun":true,"limit":3}`, refused: `unknown field "limit"`},
+		{name: "given twice", body: `{"dryRun":true,"dryRun":false}`, refused: `"dryRun" is given twice`},
+		{name: "string", body: `{"dryRun":"yes"}`, refused: `"dryRun" must be true or false`},
+		{name: "string true", body: `{"dryRun":"true"}`, refused: `"dryRun" must be true or false`},
+		{name: "number", body: `{"force":1}`, refused: `"force" must be true or false`},
+		{name: "null", body: `{"dryRun":null}`, refused: `"dryRun" must be true or false`},
+		{name: "object", body: `{"dryRun":{}}`, refused: `"dryRun" must be true or false`},
+		{name: "second object", body: `{} {}`, refused: "something after"},
+		{name: "trailing text", body: `{"dryRun":true}x`, refused: "something after"},
+		{name: "trailing brace", body: `{"dryRun":true}}`, refused: "something after"},
+		{name: "array", body: `[]`, refused: "not a JSON object"},
+		{name: "true", body: `true`, refused: "not a JSON object"},
+		{name: "null alone", body: `null`, refused: "not a JSON object"},
+		{name: "form", body: `dryRun=true`, refused: "not a JSON object"},
+		{name: "unfinished", body: `{"dryRun":true`, refused: "not valid JSON"},
+		{name: "unfinished value", body: `{"dryRun":tr`, refused: "not valid JSON"},
+		{name: "no value", body: `{"dryRun"}`, refused: "not valid JSON"},
+		{name: "no colon", body: `{"dryRun" true}`, refused: "not valid JSON"},
+		{name: "trailing comma", body: `{"dryRun":true,}`, refused: "not valid JSON"},
+		{name: "byte order mark", body: "\ufeff{}", refused: "not a JSON object"},
+		{name: "a byte too large", body: padded(64<<10 + 1), refused: "larger than 65536 bytes"},
+		{name: "65 KiB", body: padded(65 << 10), refused: "larger than 65536 bytes"},
+		{name: "query misspelt", query: "dryrun=true", refused: `unknown query parameter "dryrun"`},
+		{name: "query force", query: "force=true", refused: `unknown query parameter "force"`},
+		{name: "query yes", query: "dryRun=yes", refused: "must be true or false"},
+		{name: "query empty", query: "dryRun=", refused: "must be true or false"},
+		{name: "query twice", query: "dryRun=true&dryRun=true", refused: "more than once"},
+		{name: "query malformed", query: "dryRun=%zz", refused: "malformed"},
+		{name: "query semicolon", query: "dryRun=true;x", refused: "malformed"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/?"+tt.query, strings.NewReader(tt.body))
+			got, err := parseRequest(httptest.NewRecorder(), r)
+			if tt.refused != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.refused) {
+					t.Fatalf("error %v, want one that says %q", err, tt.refused)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (got.dryRun == nil) != (tt.dryRun == nil) || got.dryRun != nil && *got.dryRun != *tt.dryRun || got.force != tt.force {
+				t.Errorf("request %+v, want dryRun %v, force %v", got, tt.dryRun, tt.force)
+			}
+		})
+	}
+}
+
+func TestRunTime(t *testing.T) {
+	wall := time.Date(2026, 1, 10, 15, 0, 1, 123456789, time.UTC)
+	tests := []struct {
+		name, header string
+		emulated     bool
+		want         string // RFC 3339; empty: refused
+	}{
+		{"no header is the wall clock", "", false, "2026-01-10T15:00:01.123456Z"},
+		{"the schedule time", "2026-01-10T15:00:00Z", false, "2026-01-10T15:00:00Z"},
+		{"another zone", "2026-01-11T00:00:00+09:00", false, "2026-01-10T15:00:00Z"},
+		{"long ago", "2020-02-29T00:00:00Z", false, "2020-02-29T00:00:00Z"},
+		{"the future is clamped", "2026-01-10T15:00:02Z", false, "2026-01-10T15:00:01.123456Z"},
+		{"the future on emulators is believed", "2030-01-01T00:00:00Z", true, "2030-01-01T00:00:00Z"},
+		{"the past on emulators", "2020-01-01T00:00:00Z", true, "2020-01-01T00:00:00Z"},
+		{"not a time", "yesterday", false, ""},
+		{"not RFC 3339", "Sat, 10 Jan 2026 15:00:00 GMT", false, ""},
+		{"no zone", "2026-01-10T15:00:00", false, ""},
+		{"no such day", "2026-02-30T00:00:00Z", true, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := http.Header{}
+			if tt.header != "" {
+				h.Set("X-CloudScheduler-ScheduleTime", tt.header)
+			}
+			got, err := runTime(h, wall, tt.emulated)
+			if tt.want == "" {
+				if err == nil || !strings.Contains(err.Error(), tt.header) {
+					t.Fatalf("%s, %v; want an error that names the value", got, err)
+				}
+				return
+			}
+			if err != nil || got.Format(time.RFC3339Nano) != tt.want {
+				t.Errorf("%s, %v; want %s", got.Format(time.RFC3339Nano), err, tt.want)
+			}
+		})
+	}
+}

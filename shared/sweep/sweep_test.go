@@ -1,0 +1,595 @@
+package sweep_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+var start = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
+
+// thingsJob deletes every document of things, page by page, as the engine's tests need it.
+func thingsJob(pageSize int) sweep.Job {
+	return sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		q := documents.Query{Collection: "things", PageSize: pageSize}
+		for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Position())) {
+			if err != nil {
+				return err
+			}
+			p.Scanned(len(page.Documents))
+			for _, d := range page.Documents {
+				if err := p.Propose(ctx, deletion(d)); err != nil {
+					return err
+				}
+			}
+			if err := p.Mark(string(page.Next)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+func deletion(d documents.Document) sweep.Action {
+	return sweep.Action{Kind: "delete thing", Target: d.Path, Reason: "it is there",
+		Effect: sweep.DeleteDocument{Path: d.Path, LastUpdateTime: d.UpdateTime}}
+}
+
+func stepsJob(effects map[string]sweep.Steps) sweep.Job {
+	return sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		for _, target := range slices.Sorted(maps.Keys(effects)) {
+			err := p.Propose(ctx, sweep.Action{Kind: "do", Target: target, Reason: "why not", Effect: effects[target]})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+func newFunction(t *testing.T, job sweep.Job) *sweeptest.Function {
+	t.Helper()
+	f := sweeptest.New(t, sweep.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore}))
+	f.Clock = func() time.Time { return start }
+	return f
+}
+
+func (w world) things(n int) world {
+	for i := range n {
+		w.f.Set(w.t, fmt.Sprintf("things/t%03d", i), map[string]any{"n": i})
+	}
+	return w
+}
+
+// world is a function under test and its test.
+type world struct {
+	t *testing.T
+	f *sweeptest.Function
+}
+
+func left(t *testing.T, f *sweeptest.Function) []string {
+	t.Helper()
+	return slices.Sorted(maps.Keys(f.Documents(t, "things")))
+}
+
+func job(t *testing.T, f *sweeptest.Function) map[string]any {
+	t.Helper()
+	return f.Documents(t, "cleanupJobs")["testJob"]
+}
+
+func TestReportIsSavedAndLogged(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	world{t, f}.things(3)
+	got := f.Run(t, "")
+	want := map[string]any{
+		"job": "testJob", "runId": got.RunID, "status": "completed", "dryRun": false,
+		"now": start, "startedAt": start, "durationMs": int64(0), "scanned": int64(3),
+		"actions":  map[string]any{"delete thing": map[string]any{"planned": int64(3), "done": int64(3), "changed": int64(0), "failed": int64(0)}},
+		"kept":     map[string]any{},
+		"failures": []any{},
+		"usage": map[string]any{
+			// Lease, two pages, lease again; the lease, the job and the run.
+			"firestoreReads": int64(5), "firestoreWrites": int64(3), "firestoreDeletes": int64(3),
+			"storageClassA": int64(0), "storageClassB": int64(0), "storageDeletes": int64(0), "authCalls": int64(0), "tasks": int64(0),
+		},
+	}
+	wantJob := map[string]any{"lease": nil, "position": "", "lastReport": want}
+	if diff := cmp.Diff(wantJob, job(t, f)); diff != "" {
+		t.Errorf("cleanupJobs (-want +got):\n%s", diff)
+	}
+	stored := maps.Clone(want)
+	stored["expireAt"] = start.AddDate(0, 0, 90)
+	if diff := cmp.Diff(map[string]map[string]any{got.RunID: stored}, f.Documents(t, "cleanupRuns")); diff != "" {
+		t.Errorf("cleanupRuns (-want +got):\n%s", diff)
+	}
+	summaries := f.Summaries(t)
+	if len(summaries) != 1 || summaries[0]["severity"] != "INFO" ||
+		summaries[0]["message"] != "testJob completed: delete thing 3 of 3; kept 0; 0 ms" {
+		t.Fatalf("summary lines: %v", summaries)
+	}
+	if r := summaries[0]["report"].(map[string]any); r["runId"] != got.RunID || r["status"] != "completed" {
+		t.Errorf("the summary's report: %v", r)
+	}
+	labels := summaries[0]["logging.googleapis.com/labels"].(map[string]any)
+	if labels["job"] != "testJob" || labels["runId"] != got.RunID {
+		t.Errorf("labels %v", labels)
+	}
+	actions := 0
+	for _, line := range f.LogLines(t) {
+		if line["action"] == "delete thing" && line["reason"] == "it is there" && strings.HasPrefix(line["target"].(string), "things/") {
+			actions++
+		}
+	}
+	if actions != 3 {
+		t.Errorf("%d log lines name an action and its reason, want 3", actions)
+	}
+}
+
+func TestTwoRunsAtOnce(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	world{t, f}.things(2)
+	var second *sweep.Report
+	f.Hooks.BeforeApply = func() {
+		f.Hooks.BeforeApply = nil
+		second = f.Run(t, "")
+	}
+	first := f.Run(t, "")
+	if second.Status != sweep.Skipped || len(second.Actions) != 0 || second.Scanned != 0 {
+		t.Errorf("second run %+v, want skipped", second)
+	}
+	if first.Status != sweep.Completed || first.Actions["delete thing"].Done != 2 {
+		t.Errorf("first run %+v, want completed", first)
+	}
+	if job(t, f)["lease"] != nil {
+		t.Errorf("lease %v left", job(t, f)["lease"])
+	}
+	runs := f.Documents(t, "cleanupRuns")
+	if len(runs) != 2 || runs[second.RunID]["status"] != "skipped" || runs[first.RunID]["status"] != "completed" {
+		t.Errorf("runs %v", runs)
+	}
+	if again := f.Run(t, ""); again.Status != sweep.Completed {
+		t.Errorf("afterwards: %+v", again)
+	}
+}
+
+func TestLeaseOfDeadRun(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	world{t, f}.things(1)
+	wall := start
+	f.Clock = func() time.Time { return wall }
+	// What a run leaves that is killed after it took the lease: see TestKilledProcess for a real one.
+	f.Set(t, "cleanupJobs/testJob", map[string]any{
+		"position": "", "lease": map[string]any{"runId": "testJob-dead", "expiresAt": start.Add(6 * time.Minute)}})
+	for _, tt := range []struct {
+		after time.Duration
+		want  sweep.Status
+	}{
+		{0, sweep.Skipped},
+		{6*time.Minute - time.Microsecond, sweep.Skipped},
+		{6 * time.Minute, sweep.Completed},
+	} {
+		wall = start.Add(tt.after)
+		if got := f.Run(t, ""); got.Status != tt.want {
+			t.Errorf("%s after the dead run began: %s, want %s", tt.after, got.Status, tt.want)
+		}
+	}
+	if len(left(t, f)) != 0 {
+		t.Error("the run after the lease's expiry did nothing")
+	}
+}
+
+func TestLeaseOutlastsTheTimeout(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	var during map[string]any
+	f.Hooks.BeforeApply = func() { during = job(t, f) }
+	report := f.Run(t, "")
+	want := map[string]any{"lease": map[string]any{"runId": report.RunID, "expiresAt": start.Add(f.Timeout + time.Minute)}}
+	if diff := cmp.Diff(want, during); diff != "" {
+		t.Errorf("cleanupJobs during the run (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunThatLostItsLease(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	world{t, f}.things(1)
+	other := map[string]any{"lease": map[string]any{"runId": "testJob-other", "expiresAt": start.Add(time.Hour)}, "position": "elsewhere"}
+	f.Hooks.BeforeApply = func() { f.Set(t, "cleanupJobs/testJob", other) }
+	report := f.Run(t, "")
+	if report.Status != sweep.Completed {
+		t.Errorf("report %+v", report)
+	}
+	if diff := cmp.Diff(other, job(t, f)); diff != "" {
+		t.Errorf("the other run's lease was touched (-want +got):\n%s", diff)
+	}
+	if f.Documents(t, "cleanupRuns")[report.RunID]["status"] != "completed" {
+		t.Error("the run's report is not saved")
+	}
+}
+
+func TestForeignRecordsAreAnError(t *testing.T) {
+	for name, record := range map[string]map[string]any{
+		"lease":    {"lease": "mine"},
+		"expiry":   {"lease": map[string]any{"runId": "x", "expiresAt": "later"}},
+		"position": {"position": 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t, thingsJob(10))
+			world{t, f}.things(1)
+			f.Set(t, "cleanupJobs/testJob", record)
+			got := f.Run(t, "")
+			if got.Status != sweep.Failed || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "delete that field") {
+				t.Errorf("report %+v, want failed with what to do", got)
+			}
+			if len(left(t, f)) != 1 {
+				t.Error("something was deleted")
+			}
+		})
+	}
+}
+
+func TestUnusablePositionBeginsAtTheBeginning(t *testing.T) {
+	for _, position := range []string{"{", `[{"text":"a"},{"text":"b"}]`, `[{"int":3}]`} {
+		f := newFunction(t, thingsJob(10))
+		world{t, f}.things(2)
+		f.Set(t, "cleanupJobs/testJob", map[string]any{"position": position})
+		if got := f.Run(t, ""); got.Status != sweep.Completed || got.Actions["delete thing"].Done != 2 {
+			t.Errorf("position %s: %+v", position, got)
+		}
+	}
+}
+
+func TestOutOfTimeWhilePlanning(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	world{t, f}.things(6)
+	plannedAt := start
+	f.Clock = func() time.Time { return plannedAt }
+	f.Hooks.Dial = append(f.Hooks.Dial, afterEach("RunQuery", func(n int) {
+		if n == 2 { // during the second page half of the time has passed
+			plannedAt = start.Add(f.Timeout / 2)
+		}
+	}))
+	got := f.Run(t, "")
+	if got.Status != sweep.Partial || got.Actions["delete thing"].Planned != 4 || got.Actions["delete thing"].Done != 4 {
+		t.Errorf("report %+v, want the first two pages done", got)
+	}
+	if diff := cmp.Diff([]string{"t004", "t005"}, left(t, f)); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+	if want := `[{"text":"t003"}]`; job(t, f)["position"] != want {
+		t.Errorf("position %v, want %s", job(t, f)["position"], want)
+	}
+	plannedAt = start
+	if got := f.Run(t, ""); got.Status != sweep.Completed || got.Scanned != 2 || job(t, f)["position"] != "" {
+		t.Errorf("next run %+v, position %v", got, job(t, f)["position"])
+	}
+}
+
+func TestOutOfTimeWhileApplying(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	world{t, f}.things(5)
+	wall := start
+	f.Clock = func() time.Time { return wall }
+	f.Hooks.BeforeApply = func() { wall = start.Add(f.Timeout) }
+	got := f.Run(t, "")
+	want := map[string]sweep.Counts{"delete thing": {Planned: 5}}
+	if diff := cmp.Diff(want, got.Actions); got.Status != sweep.Partial || diff != "" {
+		t.Errorf("status %s, actions (-want +got):\n%s", got.Status, diff)
+	}
+	if position := job(t, f)["position"]; position != "" {
+		t.Errorf("position %v: what was not applied must be planned again", position)
+	}
+	f.Hooks.BeforeApply = nil
+	wall = start.Add(24 * time.Hour)
+	if got := f.Run(t, ""); got.Status != sweep.Completed || len(left(t, f)) != 0 {
+		t.Errorf("next run %+v", got)
+	}
+}
+
+// TestPositionIsThatOfTheFirstUnfinished lets one action of the second page stop half-way for lack of time.
+func TestPositionIsThatOfTheFirstUnfinished(t *testing.T) {
+	var mu sync.Mutex
+	done := map[string]bool{}
+	outOfTime := true
+	job1 := sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		for _, id := range []string{"a", "b", "c", "d"} {
+			if id <= p.Position() {
+				continue
+			}
+			err := p.Propose(ctx, sweep.Action{Kind: "do", Target: id, Effect: sweep.Steps(func(_ context.Context, w *sweep.Writers) error {
+				if id == "c" && outOfTime {
+					return sweep.ErrOutOfTime
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				done[id] = true
+				return w.CheckTime()
+			})})
+			if err != nil {
+				return err
+			}
+			if err := p.Mark(id); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	f := newFunction(t, job1)
+	f.Hooks.BeforeApply = func() { clear(done) }
+	got := f.Run(t, "")
+	if got.Status != sweep.Partial || got.Actions["do"].Done != 3 || job(t, f)["position"] != "b" {
+		t.Errorf("report %+v, position %v; want partial, all but c, position b", got, job(t, f)["position"])
+	}
+	outOfTime = false
+	got = f.Run(t, "")
+	if diff := cmp.Diff(map[string]bool{"c": true, "d": true}, done); diff != "" || got.Status != sweep.Completed {
+		t.Errorf("%s, next run did (-want +got):\n%s", got.Status, diff)
+	}
+}
+
+func TestCanceledRequestEndsAsPartial(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	world{t, f}.things(3)
+	ctx, cancel := context.WithCancel(t.Context())
+	f.Hooks.BeforeApply = cancel
+	if w := f.PostContext(ctx, t, ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"status":"partial"`) {
+		t.Errorf("%d %s, want partial", w.Code, w.Body)
+	}
+	if len(left(t, f)) != 3 || job(t, f)["lease"] != nil {
+		t.Errorf("left %v, lease %v; want nothing done and the lease released", left(t, f), job(t, f)["lease"])
+	}
+}
+
+func TestOneBadItemDoesNotStopTheRest(t *testing.T) {
+	done := make(chan string, 4)
+	finish := func(target string) sweep.Steps {
+		return func(context.Context, *sweep.Writers) error { done <- target; return nil }
+	}
+	f := newFunction(t, stepsJob(map[string]sweep.Steps{
+		"a": finish("a"),
+		"b": func(context.Context, *sweep.Writers) error { return errors.New("no such luck") },
+		"c": func(context.Context, *sweep.Writers) error { panic("poisoned") },
+		"d": func(context.Context, *sweep.Writers) error { return fmt.Errorf("look again: %w", sweep.ErrChanged) },
+		"e": finish("e"),
+	}))
+	got := f.Run(t, "")
+	if diff := cmp.Diff(sweep.Counts{Planned: 5, Done: 2, Changed: 1, Failed: 2}, got.Actions["do"]); got.Status != sweep.Failed || diff != "" {
+		t.Errorf("status %s, counts (-want +got):\n%s", got.Status, diff)
+	}
+	slices.SortFunc(got.Failures, func(a, b sweep.Failure) int { return strings.Compare(a.Target, b.Target) })
+	if len(got.Failures) != 2 || got.Failures[0] != (sweep.Failure{Target: "b", Action: "do", Error: "no such luck"}) ||
+		!strings.HasPrefix(got.Failures[1].Error, "panic: poisoned\ngoroutine") || len(got.Failures[1].Error) > 600 {
+		t.Errorf("failures %v", got.Failures)
+	}
+	if len(done) != 2 {
+		t.Errorf("%d good items done, want 2", len(done))
+	}
+}
+
+func TestPlanThatFailsOrPanics(t *testing.T) {
+	for name, plan := range map[string]func(context.Context, *sweep.Planner) error{
+		"fails":  func(context.Context, *sweep.Planner) error { return errors.New("no index") },
+		"panics": func(context.Context, *sweep.Planner) error { panic("no index") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+				doc, _, err := p.Documents.Get(ctx, "things/t000")
+				if err != nil {
+					return err
+				}
+				if err := p.Propose(ctx, deletion(doc)); err != nil {
+					return err
+				}
+				return plan(ctx, p)
+			}})
+			world{t, f}.things(1)
+			got := f.Run(t, "")
+			if got.Status != sweep.Failed || len(got.Failures) != 1 || got.Failures[0].Action != "plan" || !strings.Contains(got.Failures[0].Error, "no index") {
+				t.Errorf("report %+v", got)
+			}
+			if len(left(t, f)) != 1 {
+				t.Error("a plan that was not finished was applied")
+			}
+			if job(t, f)["lease"] != nil {
+				t.Error("the lease was not released")
+			}
+		})
+	}
+}
+
+func TestPartThatCannotBePlanned(t *testing.T) {
+	whole := thingsJob(10)
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		p.Fail(ctx, "others", "query others", errors.New("no index"))
+		return whole.Plan(ctx, p)
+	}})
+	world{t, f}.things(2)
+	got := f.Run(t, "")
+	if got.Status != sweep.Failed || got.Actions["delete thing"].Done != 2 || len(got.Failures) != 1 {
+		t.Errorf("report %+v, want failed with the other part done", got)
+	}
+}
+
+func TestDoubtfulItemsAreCountedAndNamed(t *testing.T) {
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		for i := range 30 {
+			p.KeepDoubtful(ctx, fmt.Sprintf("things/%d", i), "no date", 1)
+		}
+		p.Keep("young", 5)
+		p.Keep("nothing", 0)
+		return nil
+	}})
+	got := f.Run(t, "")
+	if diff := cmp.Diff(map[string]int{"no date": 30, "young": 5}, got.Kept); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	warnings := 0
+	for _, line := range f.LogLines(t) {
+		if line["severity"] == "WARNING" && line["reason"] == "no date" && line["target"] != "" {
+			warnings++
+		}
+	}
+	if warnings != 20 {
+		t.Errorf("%d warnings, want the first 20", warnings)
+	}
+}
+
+func TestMissingBelt(t *testing.T) {
+	whole := thingsJob(10)
+	asked, missing := 20, 11
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		p.LookedUp("posts", asked-1, missing-1)
+		p.LookedUp("posts", 1, 1)
+		p.LookedUp("circles", 100, 0)
+		return whole.Plan(ctx, p)
+	}})
+	world{t, f}.things(2)
+	for _, body := range []string{`{"dryRun":true}`, ""} {
+		got := f.Run(t, body)
+		if got.Status != sweep.Aborted || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "11 of 20 posts") {
+			t.Fatalf("body %s: %+v, want aborted by the belt", body, got)
+		}
+		if body != "" && len(got.Plan) != 2 {
+			t.Errorf("plan %v", got.Plan)
+		}
+	}
+	if len(left(t, f)) != 2 || f.Request.Count("BatchWrite") != 0 {
+		t.Error("an aborted run did something")
+	}
+	if job(t, f)["lease"] != nil || job(t, f)["lastReport"].(map[string]any)["status"] != "aborted" {
+		t.Errorf("cleanupJobs %v", job(t, f))
+	}
+	missing = 10
+	if got := f.Run(t, `{"dryRun":true}`); got.Status != sweep.Completed {
+		t.Errorf("10 of 20: %+v", got)
+	}
+	missing = 20
+	if got := f.Run(t, `{"force":true}`); got.Status != sweep.Completed || len(left(t, f)) != 0 {
+		t.Errorf("forced: %+v", got)
+	}
+}
+
+func TestLongPlanIsTruncated(t *testing.T) {
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		for i := range 1001 {
+			a := sweep.Action{Kind: "do", Target: fmt.Sprint(i), Reason: strings.Repeat("x", 300),
+				Effect: sweep.Steps(func(context.Context, *sweep.Writers) error { return errors.New(strings.Repeat("長", 400)) })}
+			if err := p.Propose(ctx, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	got := f.Run(t, `{"dryRun":true}`)
+	if len(got.Plan) != 1000 || !got.Truncated || got.Actions["do"].Planned != 1001 {
+		t.Errorf("%d entries, truncated %v, %d planned; want 1000, true, 1001", len(got.Plan), got.Truncated, got.Actions["do"].Planned)
+	}
+	logged := f.Summaries(t)[0]["report"].(map[string]any)
+	if n := len(logged["plan"].([]any)); n < 300 || n > 500 || logged["truncated"] != true {
+		t.Errorf("the log holds %d entries of the plan, want what fits into a line", n)
+	}
+	got = f.Run(t, "")
+	if len(got.Failures) != 20 || !got.Truncated || got.Actions["do"].Failed != 1001 || got.Status != sweep.Failed {
+		t.Errorf("%d failures listed, truncated %v, %d failed", len(got.Failures), got.Truncated, got.Actions["do"].Failed)
+	}
+	if e := got.Failures[0].Error; len(e) > 503 || strings.ContainsRune(e, '\uFFFD') {
+		t.Errorf("error of %d bytes, want at most 500 and whole characters: %q", len(e), e)
+	}
+}
+
+func TestForcedRunGoesWindowByWindow(t *testing.T) {
+	var windows int
+	const n = 25_000
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		for range n {
+			a := sweep.Action{Kind: "do", Effect: sweep.Steps(func(context.Context, *sweep.Writers) error { return nil })}
+			if err := p.Propose(ctx, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	f.Env["MAX_ACTIONS"] = "10"
+	f.Hooks.BeforeApply = func() { windows++ }
+	got := f.Run(t, `{"force":true}`)
+	if got.Status != sweep.Completed || got.Actions["do"].Done != n || windows != 3 {
+		t.Errorf("%s, %d done in %d windows; want completed, %d in 3", got.Status, got.Actions["do"].Done, windows, n)
+	}
+}
+
+func TestRetriesOfTransientFailures(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	world{t, f}.things(3)
+	f.Hooks.Dial = append(f.Hooks.Dial, failFirst("BatchWrite"), failFirst("RunQuery"), failFirst("Commit"))
+	got := f.Run(t, "")
+	if got.Status != sweep.Completed || got.Actions["delete thing"].Done != 3 {
+		t.Errorf("report %+v", got)
+	}
+	if got.Usage.FirestoreDeletes != 3 {
+		t.Errorf("%d deletes billed, want 3: failed attempts cost nothing", got.Usage.FirestoreDeletes)
+	}
+}
+
+func TestLostAnswerIsNoRace(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	world{t, f}.things(3)
+	f.Hooks.Dial = append(f.Hooks.Dial, loseFirstAnswer("BatchWrite"))
+	got := f.Run(t, "")
+	if diff := cmp.Diff(map[string]sweep.Counts{"delete thing": {Planned: 3, Done: 3}}, got.Actions); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	if len(left(t, f)) != 0 {
+		t.Errorf("left %v", left(t, f))
+	}
+}
+
+func TestLostAnswersOfTheLease(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	world{t, f}.things(1)
+	f.Hooks.Dial = append(f.Hooks.Dial, loseFirstAnswer("Commit"))
+	got := f.Run(t, "")
+	if got.Status != sweep.Completed || job(t, f)["lease"] != nil {
+		t.Errorf("report %+v, lease %v", got, job(t, f)["lease"])
+	}
+}
+
+func TestPermissionDeniedFailsAtOnce(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	world{t, f}.things(3)
+	f.Hooks.Dial = append(f.Hooks.Dial, denyAll("BatchWrite"))
+	got := f.Run(t, "")
+	if got.Status != sweep.Failed || got.Actions["delete thing"].Failed != 3 || len(got.Failures) != 3 {
+		t.Errorf("report %+v", got)
+	}
+	if n := f.Request.Count("BatchWrite"); n != 1 {
+		t.Errorf("%d attempts, want 1: it will not be allowed a second later", n)
+	}
+	if len(left(t, f)) != 3 {
+		t.Error("something is gone")
+	}
+}
+
+func TestBackendDown(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	world{t, f}.things(1)
+	f.Hooks.Dial = append(f.Hooks.Dial, denyAll("BeginTransaction"))
+	got := f.Run(t, "")
+	want := []sweep.Failure{{Target: "cleanupJobs/testJob", Action: "take lease"}}
+	if diff := cmp.Diff(want, got.Failures, cmpopts.IgnoreFields(sweep.Failure{}, "Error")); got.Status != sweep.Failed || diff != "" {
+		t.Errorf("%s, failures (-want +got):\n%s", got.Status, diff)
+	}
+}

@@ -1,0 +1,129 @@
+package sweeptest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+)
+
+// index is a composite index of firestore.indexes.json.
+type index struct {
+	CollectionGroup string       `json:"collectionGroup"`
+	QueryScope      string       `json:"queryScope"`
+	Fields          []indexField `json:"fields"`
+}
+
+type indexField struct {
+	FieldPath   string `json:"fieldPath"`
+	Order       string `json:"order,omitempty"`
+	ArrayConfig string `json:"arrayConfig,omitempty"`
+}
+
+// declaredIndexes reads firestore.indexes.json at the module's root.
+func declaredIndexes(t testing.TB) []index {
+	t.Helper()
+	_, here, _, _ := runtime.Caller(0)
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "..", "firestore.indexes.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Indexes []index `json:"indexes"`
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatalf("firestore.indexes.json: %v", err)
+	}
+	return file.Indexes
+}
+
+// need is the composite index that a query requires: its equality fields in any order, then the others in theirs.
+type need struct {
+	collection string
+	scope      string
+	equal      []string
+	ordered    []indexField
+}
+
+// String describes the index.
+func (n need) String() string {
+	return fmt.Sprintf("%s (%s): equality on %v, then %v", n.collection, n.scope, n.equal, n.ordered)
+}
+
+// coveredBy reports whether one of the indexes is exactly the one needed.
+func (n need) coveredBy(indexes []index) bool {
+	return slices.ContainsFunc(indexes, func(i index) bool {
+		if i.CollectionGroup != n.collection || i.QueryScope != n.scope || len(i.Fields) != len(n.equal)+len(n.ordered) {
+			return false
+		}
+		var prefix []string
+		for _, f := range i.Fields[:len(n.equal)] {
+			prefix = append(prefix, f.FieldPath)
+		}
+		slices.Sort(prefix)
+		return slices.Equal(prefix, n.equal) && slices.Equal(i.Fields[len(n.equal):], n.ordered)
+	})
+}
+
+const documentName = "__name__"
+
+// requiredIndex returns the composite index that Firestore requires for a query, nil if its automatic single-field
+// indexes do: where only one field besides the name takes part, or where all conditions are equalities and the order
+// is by name, which Firestore answers by merging.
+func requiredIndex(q *firestorepb.StructuredQuery) *need {
+	n := &need{collection: q.GetFrom()[0].GetCollectionId(), scope: "COLLECTION"}
+	if q.GetFrom()[0].GetAllDescendants() {
+		n.scope = "COLLECTION_GROUP"
+	}
+	var unequal []string
+	conditions(q.GetWhere(), func(field string, equality bool) {
+		switch {
+		case field == documentName:
+		case equality && !slices.Contains(n.equal, field):
+			n.equal = append(n.equal, field)
+		case !equality && !slices.Contains(unequal, field):
+			unequal = append(unequal, field)
+		}
+	})
+	slices.Sort(n.equal)
+	for _, o := range q.GetOrderBy() {
+		if field := o.GetField().GetFieldPath(); field != documentName {
+			n.ordered = append(n.ordered, indexField{FieldPath: field, Order: o.GetDirection().String()})
+		}
+	}
+	for _, field := range unequal {
+		if !slices.ContainsFunc(n.ordered, func(f indexField) bool { return f.FieldPath == field }) {
+			n.ordered = append(n.ordered, indexField{FieldPath: field, Order: "ASCENDING"})
+		}
+	}
+	if len(n.ordered) == 0 || len(n.equal)+len(n.ordered) == 1 {
+		return nil
+	}
+	return n
+}
+
+// conditions calls f for every condition of a filter.
+func conditions(filter *firestorepb.StructuredQuery_Filter, f func(field string, equality bool)) {
+	switch {
+	case filter.GetCompositeFilter() != nil:
+		for _, part := range filter.GetCompositeFilter().GetFilters() {
+			conditions(part, f)
+		}
+	case filter.GetFieldFilter() != nil:
+		op := filter.GetFieldFilter().GetOp()
+		f(unquote(filter.GetFieldFilter().GetField().GetFieldPath()), op == firestorepb.StructuredQuery_FieldFilter_EQUAL ||
+			op == firestorepb.StructuredQuery_FieldFilter_IN || op == firestorepb.StructuredQuery_FieldFilter_ARRAY_CONTAINS)
+	case filter.GetUnaryFilter() != nil:
+		op := filter.GetUnaryFilter().GetOp()
+		f(unquote(filter.GetUnaryFilter().GetField().GetFieldPath()), op == firestorepb.StructuredQuery_UnaryFilter_IS_NULL ||
+			op == firestorepb.StructuredQuery_UnaryFilter_IS_NAN)
+	}
+}
+
+func unquote(fieldPath string) string { return strings.Trim(fieldPath, "`") }

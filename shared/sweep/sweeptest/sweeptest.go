@@ -1,0 +1,144 @@
+// Package sweeptest runs a function in a test: on a project of its own on the local backends, with the test's clock,
+// recording every request to Firestore and every log line. When the test ends it proves that each query sent is
+// covered by firestore.indexes.json, which production needs and the emulator does not enforce.
+package sweeptest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// Function is a function under test.
+type Function struct {
+	*sweep.Function
+	*backendstest.Project
+	Now     time.Time         // sent as Cloud Scheduler's schedule time; zero: not sent
+	Env     map[string]string // the function's environment
+	Request *Recorder
+
+	log *lines
+}
+
+// New puts a function on a project of its own. Its writes are not slowed down to Firestore's rate.
+func New(t testing.TB, f *sweep.Function) *Function {
+	t.Helper()
+	return On(t, f, backendstest.Start(t))
+}
+
+// On puts a function on a given project.
+func On(t testing.TB, f *sweep.Function, p *backendstest.Project) *Function {
+	t.Helper()
+	tf := &Function{Function: f, Project: p, Env: p.Environment, Request: &Recorder{}, log: &lines{}}
+	f.Getenv = func(name string) string { return tf.Env[name] }
+	f.Log = tf.log
+	f.Hooks.Pace = func() documents.Pace { return unpaced{} }
+	f.Hooks.Dial = append(f.Hooks.Dial,
+		grpc.WithChainUnaryInterceptor(tf.Request.unary), grpc.WithChainStreamInterceptor(tf.Request.stream))
+	t.Cleanup(func() {
+		for _, missing := range tf.Request.uncovered(t) {
+			t.Errorf("firestore.indexes.json does not cover a query that was sent: %s", missing)
+		}
+		if t.Failed() {
+			t.Logf("the function's log:\n%s", tf.log.text())
+		}
+	})
+	return tf
+}
+
+// Run runs the function with a body, which may be empty, and returns its report.
+func (f *Function) Run(t testing.TB, body string) *sweep.Report {
+	t.Helper()
+	w := f.Post(t, body)
+	var report sweep.Report
+	if err := json.Unmarshal(w.Body.Bytes(), &report); err != nil || report.RunID == "" {
+		t.Fatalf("answer %d %s: not a report", w.Code, w.Body)
+	}
+	if want := report.Status.HTTPStatus(); w.Code != want {
+		t.Errorf("status %s answered with %d, want %d", report.Status, w.Code, want)
+	}
+	return &report
+}
+
+// Post calls the function like Cloud Scheduler and returns its answer.
+func (f *Function) Post(t testing.TB, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	return f.PostContext(t.Context(), t, body)
+}
+
+// PostContext is [Function.Post] under a context of the caller's.
+func (f *Function) PostContext(ctx context.Context, t testing.TB, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(body))
+	if !f.Now.IsZero() {
+		r.Header.Set("X-CloudScheduler-ScheduleTime", f.Now.Format(time.RFC3339Nano))
+	}
+	w := httptest.NewRecorder()
+	f.ServeHTTP(w, r)
+	if got := w.Header().Get("Content-Type"); got != "application/json" {
+		t.Errorf("Content-Type %q, want application/json", got)
+	}
+	return w
+}
+
+// LogLines returns the lines logged so far, parsed.
+func (f *Function) LogLines(t testing.TB) []map[string]any {
+	t.Helper()
+	var parsed []map[string]any
+	for text := range strings.Lines(f.log.text()) {
+		var line map[string]any
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatalf("log line %q is not JSON: %v", text, err)
+		}
+		parsed = append(parsed, line)
+	}
+	return parsed
+}
+
+// Summaries returns the log lines that hold a report.
+func (f *Function) Summaries(t testing.TB) []map[string]any {
+	t.Helper()
+	var summaries []map[string]any
+	for _, line := range f.LogLines(t) {
+		if _, ok := line["report"]; ok {
+			summaries = append(summaries, line)
+		}
+	}
+	return summaries
+}
+
+type unpaced struct{}
+
+// Wait implements documents.Pace.
+func (unpaced) Wait(ctx context.Context, _ int) error { return ctx.Err() }
+
+// lines collects log lines of concurrent requests.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *lines) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
