@@ -1,0 +1,7 @@
+// Package firesweep is the deployed bundle: importing it registers every cleanup with the Functions Framework. Google's
+// Go buildpack builds the package at the module's root.
+package firesweep
+
+import (
+	_ "github.com/firesweep/firesweep/functions/reports" // cleanupReports
+)

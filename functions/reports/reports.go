@@ -1,0 +1,86 @@
+// Package reports is cleanupReports: it deletes reports that were reviewed or dismissed and are older than one month.
+// The rules are in rules.go.
+package reports
+
+import (
+	"context"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// Job is cleanupReports (seed 0, section 5).
+var Job = sweep.Job{Name: "cleanupReports", Plan: plan}
+
+func init() { functions.Register(Job) }
+
+const collection = "reports"
+
+func plan(ctx context.Context, p *sweep.Planner) error {
+	settled := documents.Filter{Field: "status", Op: "in", Value: settledStatuses}
+	due := documents.Query{
+		Collection: collection,
+		Where:      []documents.Filter{settled, {Field: "createdAt", Op: "<", Value: cutoff(p.Now)}},
+		OrderBy:    []string{"createdAt"},
+		Select:     []string{"status", "createdAt"},
+	}
+	if err := countKept(ctx, p, settled, due); err != nil {
+		return err
+	}
+	for page, err := range p.Documents.Pages(ctx, due, documents.Cursor(p.Position())) {
+		if err != nil {
+			return err
+		}
+		p.Scanned(len(page.Documents))
+		for _, report := range page.Documents {
+			isDue, reason := judge(report, p.Now)
+			if !isDue {
+				p.Keep(reason, 1) // it changed while the query was answered
+				continue
+			}
+			err := p.Propose(ctx, sweep.Action{
+				Kind: "delete report", Target: report.Path, Reason: reason,
+				Effect: sweep.DeleteDocument{Path: report.Path, LastUpdateTime: report.UpdateTime},
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if err := p.Mark(string(page.Next)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countKept counts the reports that the query for the due ones leaves out, at one read per 1000 of them. A report
+// written meanwhile may be counted on the wrong side; nothing is decided by these figures.
+func countKept(ctx context.Context, p *sweep.Planner, settled documents.Filter, due documents.Query) error {
+	count := func(where ...documents.Filter) (n int, err error) {
+		return p.Documents.Count(ctx, documents.Query{Collection: collection, Where: where})
+	}
+	all, err := count()
+	if err != nil {
+		return err
+	}
+	allSettled, err := count(settled)
+	if err != nil {
+		return err
+	}
+	young, err := count(settled, documents.Filter{Field: "createdAt", Op: ">=", Value: cutoff(p.Now)})
+	if err != nil {
+		return err
+	}
+	old, err := count(due.Where...)
+	if err != nil {
+		return err
+	}
+	p.Scanned(all - old)
+	p.Keep(keptUnsettled, all-allSettled)
+	p.Keep(keptYoung, young)
+	if undated := allSettled - young - old; undated > 0 {
+		p.KeepDoubtful(ctx, collection, keptUndated, undated)
+	}
+	return nil
+}

@@ -1,0 +1,327 @@
+package reports
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+var (
+	now      = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
+	monthAgo = time.Date(2025, 12, 10, 15, 0, 0, 0, time.UTC)
+)
+
+func newFunction(t *testing.T) *sweeptest.Function {
+	t.Helper()
+	f := sweeptest.New(t, functions.New(Job))
+	f.Now = now
+	return f
+}
+
+func report(status string, created any) map[string]any {
+	return map[string]any{"status": status, "createdAt": created, "reason": "spam"}
+}
+
+func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
+
+func TestCleanupReports(t *testing.T) {
+	f := newFunction(t)
+	for id, data := range map[string]map[string]any{
+		"due1":  report("reviewed", monthAgo.Add(-time.Microsecond)),
+		"due12": report("dismissed", monthAgo.AddDate(-3, 0, 0)),
+		"due2":  report("reviewed", monthAgo.AddDate(0, 0, -1)),
+
+		"exactly": report("reviewed", monthAgo),
+		"young":   report("dismissed", now.Add(-time.Hour)),
+		"future":  report("reviewed", now.Add(time.Hour)),
+		"pending": report("pending", monthAgo.AddDate(-3, 0, 0)),
+		"odd":     report("REVIEWED", monthAgo.AddDate(-3, 0, 0)),
+		"text":    report("reviewed", "2020-01-01T00:00:00Z"),
+		"number":  report("reviewed", 1577836800000),
+		"null":    report("dismissed", nil),
+		"undated": {"status": "reviewed"},
+		"empty":   {},
+	} {
+		f.Set(t, "reports/"+id, data)
+	}
+	f.Set(t, "reports_archive/due1", report("reviewed", monthAgo.AddDate(-1, 0, 0)))
+	f.Set(t, "posts/p/reports/due1", report("reviewed", monthAgo.AddDate(-1, 0, 0)))
+
+	got := f.Run(t, "")
+	want := &sweep.Report{
+		Job: "cleanupReports", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
+		DurationMs: got.DurationMs, Scanned: 13,
+		Actions: map[string]sweep.Counts{"delete report": {Planned: 3, Done: 3}},
+		Kept: map[string]int{
+			"not older than 1 month":                   3,
+			"status is neither reviewed nor dismissed": 3,
+			"createdAt is missing or not a timestamp":  4,
+		},
+		Failures: []sweep.Failure{},
+		Usage:    got.Usage,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	survivors := []string{"empty", "exactly", "future", "null", "number", "odd", "pending", "text", "undated", "young"}
+	if diff := cmp.Diff(survivors, ids(f.Documents(t, "reports"))); diff != "" {
+		t.Errorf("reports left (-want +got):\n%s", diff)
+	}
+	for _, collection := range []string{"reports_archive", "posts/p/reports"} {
+		if len(f.Documents(t, collection)) != 1 {
+			t.Errorf("%s was touched", collection)
+		}
+	}
+
+	again := f.Run(t, "")
+	if again.Status != sweep.Completed || len(again.Actions) != 0 || again.Scanned != 10 {
+		t.Errorf("second run: %+v, want nothing to do", again)
+	}
+}
+
+func TestEmptyDatabase(t *testing.T) {
+	f := newFunction(t)
+	got := f.Run(t, "")
+	if got.Status != sweep.Completed || got.Scanned != 0 || len(got.Actions) != 0 || len(got.Kept) != 0 {
+		t.Errorf("report %+v", got)
+	}
+	// Lease, four counts, one query, lease again.
+	if got.Usage.FirestoreReads != 7 || got.Usage.FirestoreWrites != 3 || got.Usage.FirestoreDeletes != 0 {
+		t.Errorf("usage %+v, want 7 reads and 3 writes", got.Usage)
+	}
+}
+
+func TestDryRunWritesNothing(t *testing.T) {
+	for name, ask := range map[string]func(*sweeptest.Function) *sweep.Report{
+		"body": func(f *sweeptest.Function) *sweep.Report { return f.Run(t, `{"dryRun":true}`) },
+		"environment": func(f *sweeptest.Function) *sweep.Report {
+			f.Env["DRY_RUN"] = "true"
+			return f.Run(t, "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t)
+			f.Set(t, "reports/old", report("reviewed", monthAgo.AddDate(0, -1, 0)))
+			f.Set(t, "reports/older", report("dismissed", monthAgo.AddDate(0, -2, 0)))
+			f.Set(t, "reports/young", report("reviewed", now))
+			got := ask(f)
+			if !got.DryRun || got.Status != sweep.Completed {
+				t.Errorf("report %+v", got)
+			}
+			wantPlan := []sweep.Planned{
+				{Target: "reports/older", Action: "delete report", Reason: "dismissed, created 2025-10-10T15:00:00Z, older than 1 month"},
+				{Target: "reports/old", Action: "delete report", Reason: "reviewed, created 2025-11-10T15:00:00Z, older than 1 month"},
+			}
+			if diff := cmp.Diff(wantPlan, got.Plan); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(sweep.Counts{Planned: 2}, got.Actions["delete report"]); diff != "" {
+				t.Errorf("counts (-want +got):\n%s", diff)
+			}
+			for _, method := range f.Request.Methods() {
+				if !slices.Contains([]string{"BatchGetDocuments", "RunQuery", "RunAggregationQuery"}, method) {
+					t.Errorf("a dry run sent %s", method)
+				}
+			}
+			if len(f.Documents(t, "reports")) != 3 || len(f.Documents(t, "cleanupJobs")) != 0 || len(f.Documents(t, "cleanupRuns")) != 0 {
+				t.Error("a dry run changed the database")
+			}
+		})
+	}
+}
+
+func TestDryRunInRequestOverridesEnvironment(t *testing.T) {
+	f := newFunction(t)
+	f.Env["DRY_RUN"] = "true"
+	f.Set(t, "reports/old", report("reviewed", monthAgo.AddDate(0, -1, 0)))
+	if got := f.Run(t, `{"dryRun":false}`); got.DryRun || got.Actions["delete report"].Done != 1 {
+		t.Errorf("report %+v", got)
+	}
+}
+
+func TestReportChangedBetweenPlanAndApplySurvives(t *testing.T) {
+	f := newFunction(t)
+	old := monthAgo.AddDate(0, -1, 0)
+	for _, id := range []string{"reopened", "touched", "deleted", "recreated", "left"} {
+		f.Set(t, "reports/"+id, report("reviewed", old))
+	}
+	f.Hooks.BeforeApply = func() {
+		f.Set(t, "reports/reopened", report("pending", old))
+		f.Set(t, "reports/touched", map[string]any{"status": "reviewed", "createdAt": old, "note": "look again"})
+		for _, id := range []string{"deleted", "recreated"} {
+			if _, err := f.Firestore(t).Doc("reports/" + id).Delete(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		f.Set(t, "reports/recreated", report("pending", now))
+	}
+	got := f.Run(t, "")
+	if diff := cmp.Diff(sweep.Counts{Planned: 5, Done: 1, Changed: 4}, got.Actions["delete report"]); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	if got.Status != sweep.Completed {
+		t.Errorf("status %s: losing a race is no failure", got.Status)
+	}
+	if diff := cmp.Diff([]string{"recreated", "reopened", "touched"}, ids(f.Documents(t, "reports"))); diff != "" {
+		t.Errorf("reports left (-want +got):\n%s", diff)
+	}
+	if f.Documents(t, "reports")["reopened"]["status"] != "pending" {
+		t.Error("the reopened report was changed")
+	}
+}
+
+// seed writes n reports in bulk.
+func seed(t *testing.T, db *firestore.Client, n int, of func(i int) (id string, data map[string]any)) {
+	t.Helper()
+	ctx := context.Background()
+	w := db.BulkWriter(ctx)
+	jobs := make([]*firestore.BulkWriterJob, 0, n)
+	for i := range n {
+		id, data := of(i)
+		job, err := w.Set(db.Collection("reports").Doc(id), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, job)
+	}
+	w.End()
+	for _, job := range jobs {
+		if _, err := job.Results(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
+	f := newFunction(t)
+	seed(t, f.Firestore(t), 1300, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("r%04d", i), report("reviewed", monthAgo.Add(-time.Duration(i+1)*time.Minute))
+	})
+	f.Set(t, "reports/pending", report("pending", monthAgo.AddDate(-1, 0, 0)))
+	// The clock jumps past the time for planning when the first page of 500 has been planned.
+	wall := now
+	var statuses []sweep.Status
+	for range 10 {
+		started, reads := wall, 0
+		f.Clock = func() time.Time {
+			if reads++; reads > 4 {
+				return started.Add(f.Timeout/2 + time.Second)
+			}
+			return wall
+		}
+		got := f.Run(t, "")
+		statuses = append(statuses, got.Status)
+		wall = wall.Add(24 * time.Hour)
+		if got.Status != sweep.Partial {
+			break
+		}
+		if done := got.Actions["delete report"].Done; done == 0 {
+			t.Fatalf("a partial run did nothing: %+v", got)
+		}
+		if f.Documents(t, "cleanupJobs")["cleanupReports"]["position"] == "" {
+			t.Fatal("a partial run saved no position")
+		}
+	}
+	if statuses[0] != sweep.Partial || statuses[len(statuses)-1] != sweep.Completed {
+		t.Errorf("statuses %v, want some partial runs and then a completed one", statuses)
+	}
+	if diff := cmp.Diff([]string{"pending"}, ids(f.Documents(t, "reports"))); diff != "" {
+		t.Errorf("reports left (-want +got):\n%s", diff)
+	}
+	if position := f.Documents(t, "cleanupJobs")["cleanupReports"]["position"]; position != "" {
+		t.Errorf("position %v left after a full pass", position)
+	}
+}
+
+func TestBeltOnActions(t *testing.T) {
+	f := newFunction(t)
+	f.Env["MAX_ACTIONS"] = "2"
+	for _, id := range []string{"a", "b", "c"} {
+		f.Set(t, "reports/"+id, report("reviewed", monthAgo.AddDate(-1, 0, 0)))
+	}
+	for _, body := range []string{"", `{"dryRun":true}`} {
+		got := f.Run(t, body)
+		if got.Status != sweep.Aborted || len(f.Documents(t, "reports")) != 3 {
+			t.Fatalf("body %q: status %s, %d reports left; want aborted and all 3", body, got.Status, len(f.Documents(t, "reports")))
+		}
+		if body != "" && len(got.Plan) != 3 {
+			t.Errorf("an aborted dry run answers with the plan, got %v", got.Plan)
+		}
+	}
+	if got := f.Run(t, `{"force":true}`); got.Status != sweep.Completed || len(f.Documents(t, "reports")) != 0 {
+		t.Errorf("forced: %+v", got)
+	}
+	for _, s := range f.Summaries(t)[:2] {
+		if s["severity"] != "ERROR" || !strings.Contains(s["message"].(string), "MAX_ACTIONS") {
+			t.Errorf("an aborted run logged %v", s["message"])
+		}
+	}
+}
+
+func TestRefusedRequestsRunNothing(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "reports/old", report("reviewed", monthAgo.AddDate(-1, 0, 0)))
+	for body, say := range map[string]string{
+		`{"dryrun":true}`:           `unknown field \"dryrun\"`,
+		`{"dryRun":"yes"}`:          `\"dryRun\" must be true or false`,
+		`{} {}`:                     "something after",
+		strings.Repeat(" ", 65<<10): "larger than 65536 bytes",
+	} {
+		w := f.Post(t, body)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), say) || !strings.Contains(w.Body.String(), `"code":"invalid_request"`) {
+			t.Errorf("body %.20q: %d %s, want 400 that says %s", body, w.Code, w.Body, say)
+		}
+	}
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete, http.MethodOptions} {
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, "/", nil))
+		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != http.MethodPost {
+			t.Errorf("%s: %d, Allow %q; want 405, POST", method, w.Code, w.Header().Get("Allow"))
+		}
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
+	r.Header.Set("X-CloudScheduler-ScheduleTime", "tomorrow")
+	w := httptest.NewRecorder()
+	f.ServeHTTP(w, r)
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "X-CloudScheduler-ScheduleTime") {
+		t.Errorf("malformed schedule time: %d %s", w.Code, w.Body)
+	}
+	if len(f.Request.Methods()) != 0 || len(f.Documents(t, "reports")) != 1 {
+		t.Errorf("refused requests reached Firestore: %v", f.Request.Methods())
+	}
+}
+
+func TestWrongConfigurationRunsNothing(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "reports/old", report("reviewed", monthAgo.AddDate(-1, 0, 0)))
+	project := f.Env["GOOGLE_CLOUD_PROJECT"]
+	delete(f.Env, "GOOGLE_CLOUD_PROJECT")
+	f.Env["MAX_ACTIONS"] = "lots"
+	w := f.Post(t, "")
+	for _, part := range []string{`"code":"misconfigured"`, "GOOGLE_CLOUD_PROJECT is not set", "MAX_ACTIONS is"} {
+		if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), part) {
+			t.Errorf("%d %s, want 500 that says %s", w.Code, w.Body, part)
+		}
+	}
+	if len(f.Request.Methods()) != 0 || len(f.Documents(t, "reports")) != 1 {
+		t.Error("a misconfigured function reached Firestore")
+	}
+	f.Env["GOOGLE_CLOUD_PROJECT"] = project
+	delete(f.Env, "MAX_ACTIONS")
+	if got := f.Run(t, ""); got.Status != sweep.Completed || got.Actions["delete report"].Done != 1 {
+		t.Errorf("once mended: %+v", got)
+	}
+}
