@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 )
@@ -20,6 +21,12 @@ const (
 	typeKey    = "@type"
 	typeError  = "type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.ReportedErrorEvent"
 )
+
+// Stderr writes to what os.Stderr is when a line is written, for a logger made before main has begun.
+type Stderr struct{}
+
+// Write implements io.Writer.
+func (Stderr) Write(p []byte) (int, error) { return os.Stderr.Write(p) }
 
 // New returns a logger that writes to w.
 func New(w io.Writer) *slog.Logger {

@@ -60,7 +60,7 @@ type clients struct {
 
 // NewFunction returns a function on the process's environment, clock and standard error.
 func NewFunction(job Job, timeout time.Duration, uses []config.Backend) *Function {
-	return &Function{Job: job, Timeout: timeout, Uses: uses, Getenv: os.Getenv, Clock: time.Now, Log: os.Stderr}
+	return &Function{Job: job, Timeout: timeout, Uses: uses, Getenv: os.Getenv, Clock: time.Now, Log: logging.Stderr{}}
 }
 
 // ServeHTTP runs the job (SPEC, "HTTP").

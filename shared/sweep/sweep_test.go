@@ -593,3 +593,26 @@ func TestBackendDown(t *testing.T) {
 		t.Errorf("%s, failures (-want +got):\n%s", got.Status, diff)
 	}
 }
+
+func TestWorksOnceTheBackendIsThere(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	world{t, f}.things(1)
+	emulator := f.Env["FIRESTORE_EMULATOR_HOST"]
+	for name := range f.Env {
+		if strings.HasSuffix(name, "_EMULATOR_HOST") {
+			delete(f.Env, name)
+			t.Setenv(name, "") // Google's library looks there
+		}
+	}
+	t.Setenv("HOME", t.TempDir()) // with no credentials of the developer's
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "")
+	w := f.Post(t, "")
+	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "credentials") {
+		t.Errorf("%d %s, want 500 that speaks of credentials", w.Code, w.Body)
+	}
+	f.Env["FIRESTORE_EMULATOR_HOST"] = emulator
+	t.Setenv("FIRESTORE_EMULATOR_HOST", emulator)
+	if got := f.Run(t, ""); got.Status != sweep.Completed || got.Actions["delete thing"].Done != 1 {
+		t.Errorf("later: %+v", got)
+	}
+}

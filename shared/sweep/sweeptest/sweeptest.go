@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -41,7 +42,7 @@ func New(t testing.TB, f *sweep.Function) *Function {
 // On puts a function on a given project.
 func On(t testing.TB, f *sweep.Function, p *backendstest.Project) *Function {
 	t.Helper()
-	tf := &Function{Function: f, Project: p, Env: p.Environment, Request: &Recorder{}, log: &lines{}}
+	tf := &Function{Function: f, Project: p, Env: maps.Clone(p.Environment), Request: &Recorder{}, log: &lines{}}
 	f.Getenv = func(name string) string { return tf.Env[name] }
 	f.Log = tf.log
 	f.Hooks.Pace = func() documents.Pace { return unpaced{} }
