@@ -1,0 +1,319 @@
+package documents_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// open opens the project's database and meters what is done under the returned context.
+func open(t *testing.T, p *backendstest.Project, dial ...grpc.DialOption) (context.Context, *documents.Client, *usage.Meter) {
+	t.Helper()
+	c, err := documents.Open(t.Context(), documents.Database{
+		Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]}, dial...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	m := new(usage.Meter)
+	return usage.NewContext(t.Context(), m), c, m
+}
+
+func collect(ctx context.Context, t *testing.T, r documents.Reader, q documents.Query, from documents.Cursor) (pages [][]string, next documents.Cursor) {
+	t.Helper()
+	for page, err := range r.Pages(ctx, q, from) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, d := range page.Documents {
+			ids = append(ids, d.ID())
+		}
+		pages, next = append(pages, ids), page.Next
+	}
+	return pages, next
+}
+
+func TestPages(t *testing.T) {
+	p := backendstest.Start(t)
+	for i := range 5 {
+		p.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"n": i / 2, "other": "x"})
+	}
+	p.Set(t, "things/none", map[string]any{"other": "x"})
+	ctx, c, m := open(t, p)
+	tests := []struct {
+		name  string
+		query documents.Query
+		want  [][]string
+		reads int64
+	}{
+		{"by name", documents.Query{Collection: "things", PageSize: 4}, [][]string{{"none", "t0", "t1", "t2"}, {"t3", "t4"}}, 6},
+		{"by field, which leaves out documents without it", documents.Query{Collection: "things", OrderBy: []string{"n"}, PageSize: 2, Select: []string{"other"}},
+			[][]string{{"t0", "t1"}, {"t2", "t3"}, {"t4"}}, 5},
+		{"a last page that is full costs a query more", documents.Query{Collection: "things", OrderBy: []string{"n"}, PageSize: 5}, [][]string{{"t0", "t1", "t2", "t3", "t4"}}, 6},
+		{"filtered", documents.Query{Collection: "things", Where: []documents.Filter{{Field: "n", Op: "==", Value: 1}}}, [][]string{{"t2", "t3"}}, 2},
+		{"none", documents.Query{Collection: "nothing"}, nil, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			before := m.Usage().FirestoreReads
+			pages, _ := collect(ctx, t, c.Reader(), tt.query, "")
+			if diff := cmp.Diff(tt.want, pages); diff != "" {
+				t.Errorf("pages (-want +got):\n%s", diff)
+			}
+			if got := m.Usage().FirestoreReads - before; got != tt.reads {
+				t.Errorf("%d reads, want %d", got, tt.reads)
+			}
+		})
+	}
+}
+
+// TestCursorOfEveryType continues behind each document of an order that mixes types and has ties.
+func TestCursorOfEveryType(t *testing.T) {
+	p := backendstest.Start(t)
+	at := time.Date(2026, 1, 1, 0, 0, 0, 123456000, time.UTC)
+	var ids []string
+	// In Firestore's order of types.
+	for i, v := range []any{nil, nil, false, true, int64(-1), 1.5, int64(2), at, at, at.Add(time.Microsecond), "", `"}]`, "a\u0000b", "é", "日本語🙂"} {
+		id := fmt.Sprintf("d%02d", i)
+		ids = append(ids, id)
+		p.Set(t, "things/"+id, map[string]any{"v": v})
+	}
+	ctx, c, _ := open(t, p)
+	q := documents.Query{Collection: "things", OrderBy: []string{"v"}, PageSize: 1}
+	var walked []string
+	var cursor documents.Cursor
+	for range ids {
+		q.PageSize = 1
+		for page, err := range c.Reader().Pages(ctx, q, cursor) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			walked, cursor = append(walked, page.Documents[0].ID()), page.Next
+			break
+		}
+	}
+	if diff := cmp.Diff(ids, walked); diff != "" {
+		t.Errorf("walked one by one (-want +got):\n%s", diff)
+	}
+	if rest, _ := collect(ctx, t, c.Reader(), q, cursor); rest != nil {
+		t.Errorf("behind the last document: %v", rest)
+	}
+}
+
+func TestCursorOutlivesItsDocument(t *testing.T) {
+	p := backendstest.Start(t)
+	for i := range 4 {
+		p.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"n": i})
+	}
+	ctx, c, _ := open(t, p)
+	q := documents.Query{Collection: "things", OrderBy: []string{"n"}, PageSize: 2}
+	var next documents.Cursor
+	for page, err := range c.Reader().Pages(ctx, q, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		next = page.Next
+		break
+	}
+	if _, err := p.Firestore(t).Doc("things/t1").Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if pages, _ := collect(ctx, t, c.Reader(), q, next); !slices.Equal(slices.Concat(pages...), []string{"t2", "t3"}) {
+		t.Errorf("after t1, which is gone: %v", pages)
+	}
+}
+
+func TestWrongCursors(t *testing.T) {
+	p := backendstest.Start(t)
+	ctx, c, m := open(t, p)
+	q := documents.Query{Collection: "things", OrderBy: []string{"n"}}
+	for _, cursor := range []documents.Cursor{"x", "{}", "[]", `[{"text":"a"}]`, `[{"int":1},{"text":"a"},{"text":"b"}]`,
+		`[{"int":1},{"int":1}]`, `[{"int":1},{"text":""}]`, `[{"int":1},{"text":"a/b"}]`} {
+		for _, err := range c.Reader().Pages(ctx, q, cursor) {
+			if !errors.Is(err, documents.ErrCursor) {
+				t.Errorf("cursor %s: %v, want ErrCursor", cursor, err)
+			}
+		}
+	}
+	if m.Usage() != (usage.Usage{}) {
+		t.Errorf("wrong cursors cost %+v", m.Usage())
+	}
+}
+
+func TestCount(t *testing.T) {
+	p := backendstest.Start(t)
+	db := p.Firestore(t)
+	w := db.BulkWriter(t.Context())
+	for i := range 1001 {
+		if _, err := w.Set(db.Collection("things").Doc(fmt.Sprint(i)), map[string]any{"n": i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.End()
+	ctx, c, m := open(t, p)
+	for _, tt := range []struct {
+		where []documents.Filter
+		want  int
+		reads int64
+	}{
+		{nil, 1001, 2},
+		{[]documents.Filter{{Field: "n", Op: "<", Value: 1000}}, 1000, 1},
+		{[]documents.Filter{{Field: "n", Op: "<", Value: 0}}, 0, 1},
+	} {
+		before := m.Usage().FirestoreReads
+		got, err := c.Reader().Count(ctx, documents.Query{Collection: "things", Where: tt.where})
+		if reads := m.Usage().FirestoreReads - before; err != nil || got != tt.want || reads != tt.reads {
+			t.Errorf("count where %v = %d, %v for %d reads; want %d for %d", tt.where, got, err, reads, tt.want, tt.reads)
+		}
+	}
+}
+
+func TestGet(t *testing.T) {
+	p := backendstest.Start(t)
+	p.Set(t, "things/a", map[string]any{"n": 1})
+	ctx, c, m := open(t, p)
+	d, found, err := c.Reader().Get(ctx, "things/a")
+	if err != nil || !found || d.Path != "things/a" || d.Data["n"] != int64(1) || d.UpdateTime.IsZero() {
+		t.Errorf("Get = %+v, %v, %v", d, found, err)
+	}
+	if _, found, err := c.Reader().Get(ctx, "things/b"); found || err != nil {
+		t.Errorf("Get of nothing = %v, %v", found, err)
+	}
+	if m.Usage().FirestoreReads != 2 {
+		t.Errorf("%d reads, want 2: a missing document costs one too", m.Usage().FirestoreReads)
+	}
+	for _, path := range []string{"", "things", "things//b", "things/a/sub"} {
+		if _, _, err := c.Reader().Get(ctx, path); err == nil {
+			t.Errorf("Get(%q) is no error", path)
+		}
+	}
+}
+
+type free struct{}
+
+func (free) Wait(ctx context.Context, _ int) error { return ctx.Err() }
+
+func TestDelete(t *testing.T) {
+	p := backendstest.Start(t)
+	for _, id := range []string{"same", "changed", "gone", "neighbour"} {
+		p.Set(t, "things/"+id, map[string]any{"n": 1})
+	}
+	ctx, c, m := open(t, p)
+	var deletions []documents.Deletion
+	for _, id := range []string{"same", "changed", "gone"} {
+		d, _, err := c.Reader().Get(ctx, "things/"+id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deletions = append(deletions, documents.Deletion{Path: d.Path, LastUpdateTime: d.UpdateTime})
+	}
+	p.Set(t, "things/changed", map[string]any{"n": 2})
+	if _, err := p.Firestore(t).Doc("things/gone").Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	results := c.Writer(free{}).Delete(ctx, deletions)
+	if results[0] != nil || !errors.Is(results[1], documents.ErrChanged) || !errors.Is(results[2], documents.ErrChanged) {
+		t.Errorf("results %v, want done, changed, changed", results)
+	}
+	if left := p.Documents(t, "things"); len(left) != 2 || left["changed"]["n"] != int64(2) || left["neighbour"] == nil {
+		t.Errorf("left %v", left)
+	}
+	if m.Usage().FirestoreDeletes != 1 {
+		t.Errorf("%d deletes, want 1", m.Usage().FirestoreDeletes)
+	}
+}
+
+func TestTransact(t *testing.T) {
+	p := backendstest.Start(t)
+	p.Set(t, "things/a", map[string]any{"n": 1, "dotted.name": 1, "keep": true})
+	ctx, c, m := open(t, p)
+	err := c.Writer(free{}).Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+		if _, found, err := tx.Get("things/none"); found || err != nil {
+			t.Errorf("Get of nothing = %v, %v", found, err)
+		}
+		d, _, err := tx.Get("things/a")
+		if err != nil {
+			return err
+		}
+		return errors.Join(
+			tx.Merge("things/a", map[string]any{"n": d.Data["n"].(int64) + 1, "dotted.name": 2}),
+			tx.Create("things/b", map[string]any{"n": 1}),
+			tx.Set("things/c", map[string]any{"n": 1}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]map[string]any{
+		"a": {"n": int64(2), "dotted.name": int64(2), "keep": true}, "b": {"n": int64(1)}, "c": {"n": int64(1)}}
+	if diff := cmp.Diff(want, p.Documents(t, "things")); diff != "" {
+		t.Errorf("documents (-want +got):\n%s", diff)
+	}
+	if u := m.Usage(); u.FirestoreReads != 2 || u.FirestoreWrites != 3 {
+		t.Errorf("usage %+v, want 2 reads and 3 writes", u)
+	}
+	refused := errors.New("not what was judged")
+	err = c.Writer(free{}).Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+		return errors.Join(tx.Set("things/d", map[string]any{}), refused)
+	})
+	if !errors.Is(err, refused) || len(p.Documents(t, "things")) != 3 {
+		t.Errorf("err %v; an error of the function must leave everything as it was", err)
+	}
+}
+
+func TestOtherDatabase(t *testing.T) {
+	p := backendstest.Start(t)
+	p.Set(t, "members/a", map[string]any{"of": "default"})
+	if _, err := p.FirestoreDatabase(t, "ghost").Doc("members/a").Set(t.Context(), map[string]any{"of": "ghost"}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := documents.Open(t.Context(), documents.Database{Project: p.ID, ID: "ghost", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _, err := c.Reader().Get(t.Context(), "members/a")
+	if err != nil || d.Data["of"] != "ghost" {
+		t.Errorf("read %v, %v", d.Data, err)
+	}
+	if results := c.Writer(free{}).Delete(t.Context(), []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}}); results[0] != nil {
+		t.Error(results[0])
+	}
+	if len(p.Documents(t, "members")) != 1 {
+		t.Error("the delete went to the wrong database")
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestValidID(t *testing.T) {
+	for id, want := range map[string]bool{
+		"a": true, "日本語": true, "a b": true, "..a": true, "__a": true, "a__": true, "___": true, "PENDING": true,
+		"": false, "a/b": false, "/": false, ".": false, "..": false, "____": false, "__id__": false, "\xff": false,
+	} {
+		if got := documents.ValidID(id); got != want {
+			t.Errorf("ValidID(%q) = %v, want %v", id, got, want)
+		}
+	}
+	long := make([]byte, 1500)
+	for i := range long {
+		long[i] = 'a'
+	}
+	if !documents.ValidID(string(long)) || documents.ValidID(string(long)+"a") {
+		t.Error("an id may have 1500 bytes and no more")
+	}
+}

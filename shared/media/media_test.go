@@ -1,0 +1,172 @@
+package media_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"cloud.google.com/go/storage"
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+func open(t *testing.T, p *backendstest.Project, wrap func(http.RoundTripper) http.RoundTripper) (context.Context, *media.Client, *usage.Meter) {
+	t.Helper()
+	c, err := media.Open(t.Context(), media.Bucket{Name: p.Bucket, EmulatorHost: p.Environment["FIREBASE_STORAGE_EMULATOR_HOST"]}, wrap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	m := new(usage.Meter)
+	return usage.NewContext(t.Context(), m), c, m
+}
+
+func list(ctx context.Context, t *testing.T, r media.Reader, prefix, after string) []media.Object {
+	t.Helper()
+	var all []media.Object
+	for page, err := range r.Pages(ctx, prefix, after) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, page...)
+	}
+	return all
+}
+
+func names(objects []media.Object) []string {
+	out := []string{}
+	for _, o := range objects {
+		out = append(out, o.Name)
+	}
+	return out
+}
+
+var oddNames = []string{
+	"posts/#hash", "posts/%41.png", "posts/+plus", "posts/?query=1&x", "posts/a b.png", "posts/a/b/c.png", "posts/日本語 写真.png", "posts/😀.png",
+}
+
+func TestPages(t *testing.T) {
+	p := backendstest.Start(t)
+	for _, name := range append(slices.Clone(oddNames), "posts", "postsx/a", "circles/c1/icon/a.png") {
+		p.Put(t, name, map[string]string{"postId": "p1"}, []byte("x"))
+	}
+	ctx, c, m := open(t, p, nil)
+	objects := list(ctx, t, c.Reader(), "posts/", "")
+	if diff := cmp.Diff(oddNames, names(objects)); diff != "" {
+		t.Errorf("listing (-want +got):\n%s", diff)
+	}
+	for _, o := range objects {
+		if o.Generation == 0 || o.Metageneration != 1 || o.Created.IsZero() || o.Metadata["postId"] != "p1" {
+			t.Errorf("object %+v", o)
+		}
+	}
+	for i, after := range oddNames {
+		if diff := cmp.Diff(oddNames[i+1:], names(list(ctx, t, c.Reader(), "posts/", after))); diff != "" {
+			t.Errorf("after %s (-want +got):\n%s", after, diff)
+		}
+	}
+	if u := m.Usage(); u.StorageClassA != int64(1+len(oddNames)) || u.StorageClassB != 0 {
+		t.Errorf("usage %+v, want one class A operation a listing", u)
+	}
+	if got := list(ctx, t, c.Reader(), "nothing/", ""); len(got) != 0 {
+		t.Errorf("listing of nothing: %v", got)
+	}
+}
+
+func TestPagesOfAThousand(t *testing.T) {
+	p := backendstest.Start(t)
+	uploads, ctx := errgroup.WithContext(t.Context())
+	uploads.SetLimit(16)
+	bucket := p.Storage(t).Bucket(p.Bucket)
+	for i := range 1001 {
+		uploads.Go(func() error { return bucket.Object(fmt.Sprintf("posts/%04d", i)).NewWriter(ctx).Close() })
+	}
+	if err := uploads.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, c, m := open(t, p, nil)
+	var sizes []int
+	for page, err := range c.Reader().Pages(ctx, "posts/", "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, len(page))
+	}
+	if diff := cmp.Diff([]int{1000, 1}, sizes); diff != "" || m.Usage().StorageClassA != 2 {
+		t.Errorf("%d class A operations, page sizes (-want +got):\n%s", m.Usage().StorageClassA, diff)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	p := backendstest.Start(t)
+	if !p.EmbeddedStorage() {
+		t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
+	}
+	for _, name := range append(slices.Clone(oddNames), "posts/replaced", "posts/relabelled", "posts/gone") {
+		p.Put(t, name, map[string]string{"postId": "PENDING"}, []byte("x"))
+	}
+	ctx, c, m := open(t, p, nil)
+	objects := list(ctx, t, c.Reader(), "posts/", "")
+	p.Put(t, "posts/replaced", map[string]string{"postId": "p1"}, []byte("y"))
+	bucket := p.Storage(t).Bucket(p.Bucket)
+	if _, err := bucket.Object("posts/relabelled").Update(t.Context(), storage.ObjectAttrsToUpdate{Metadata: map[string]string{"postId": "p1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := bucket.Object("posts/gone").Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w := c.Writer(rate.NewLimiter(rate.Inf, 0))
+	for _, o := range objects {
+		err := w.Delete(ctx, media.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+		if slices.Contains(oddNames, o.Name) && err != nil {
+			t.Errorf("%s: %v", o.Name, err)
+		}
+		if !slices.Contains(oddNames, o.Name) && !errors.Is(err, media.ErrChanged) {
+			t.Errorf("%s: %v, want ErrChanged", o.Name, err)
+		}
+	}
+	if diff := cmp.Diff([]string{"posts/relabelled", "posts/replaced"}, p.Objects(t)); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+	if u := m.Usage(); u.StorageDeletes != int64(len(oddNames)) {
+		t.Errorf("usage %+v, want %d deletes", u, len(oddNames))
+	}
+}
+
+// lossy sends every first request of an object's deletion and answers 503 to it.
+type lossy struct {
+	base http.RoundTripper
+	seen map[string]bool
+}
+
+func (l lossy) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := l.base.RoundTrip(r)
+	if r.Method == http.MethodDelete && !l.seen[r.URL.Path] {
+		l.seen[r.URL.Path] = true
+		resp.StatusCode, resp.Status = http.StatusServiceUnavailable, "503 Service Unavailable"
+	}
+	return resp, err
+}
+
+func TestDeleteWhoseAnswerIsLost(t *testing.T) {
+	p := backendstest.Start(t)
+	p.Put(t, "posts/a", nil, []byte("x"))
+	ctx, c, _ := open(t, p, func(base http.RoundTripper) http.RoundTripper { return lossy{base, map[string]bool{}} })
+	o := list(ctx, t, c.Reader(), "posts/", "")[0]
+	err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, media.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+	if err != nil || len(p.Objects(t)) != 0 {
+		t.Errorf("Delete = %v, left %v; want done", err, p.Objects(t))
+	}
+}
