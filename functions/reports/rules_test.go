@@ -9,8 +9,8 @@ import (
 
 func TestJudge(t *testing.T) {
 	const tick = time.Microsecond // Firestore's resolution
-	date := func(y int, m time.Month, d, h, min, s int) time.Time {
-		return time.Date(y, m, d, h, min, s, 0, time.UTC)
+	date := func(y int, m time.Month, d, hour, minute, second int) time.Time {
+		return time.Date(y, m, d, hour, minute, second, 0, time.UTC)
 	}
 	now := date(2026, 1, 10, 15, 0, 0)
 	monthAgo := date(2025, 12, 10, 15, 0, 0)

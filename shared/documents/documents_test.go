@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -17,10 +16,10 @@ import (
 )
 
 // open opens the project's database and meters what is done under the returned context.
-func open(t *testing.T, p *backendstest.Project, dial ...grpc.DialOption) (context.Context, *documents.Client, *usage.Meter) {
+func open(t *testing.T, p *backendstest.Project) (context.Context, *documents.Client, *usage.Meter) {
 	t.Helper()
 	c, err := documents.Open(t.Context(), documents.Database{
-		Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]}, dial...)
+		Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,8 +32,9 @@ func open(t *testing.T, p *backendstest.Project, dial ...grpc.DialOption) (conte
 	return usage.NewContext(t.Context(), m), c, m
 }
 
-func collect(ctx context.Context, t *testing.T, r documents.Reader, q documents.Query, from documents.Cursor) (pages [][]string, next documents.Cursor) {
+func collect(ctx context.Context, t *testing.T, r documents.Reader, q documents.Query, from documents.Cursor) [][]string {
 	t.Helper()
+	var pages [][]string
 	for page, err := range r.Pages(ctx, q, from) {
 		if err != nil {
 			t.Fatal(err)
@@ -43,9 +43,9 @@ func collect(ctx context.Context, t *testing.T, r documents.Reader, q documents.
 		for _, d := range page.Documents {
 			ids = append(ids, d.ID())
 		}
-		pages, next = append(pages, ids), page.Next
+		pages = append(pages, ids)
 	}
-	return pages, next
+	return pages
 }
 
 func TestPages(t *testing.T) {
@@ -71,7 +71,7 @@ func TestPages(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			before := m.Usage().FirestoreReads
-			pages, _ := collect(ctx, t, c.Reader(), tt.query, "")
+			pages := collect(ctx, t, c.Reader(), tt.query, "")
 			if diff := cmp.Diff(tt.want, pages); diff != "" {
 				t.Errorf("pages (-want +got):\n%s", diff)
 			}
@@ -110,7 +110,7 @@ func TestCursorOfEveryType(t *testing.T) {
 	if diff := cmp.Diff(ids, walked); diff != "" {
 		t.Errorf("walked one by one (-want +got):\n%s", diff)
 	}
-	if rest, _ := collect(ctx, t, c.Reader(), q, cursor); rest != nil {
+	if rest := collect(ctx, t, c.Reader(), q, cursor); rest != nil {
 		t.Errorf("behind the last document: %v", rest)
 	}
 }
@@ -133,7 +133,7 @@ func TestCursorOutlivesItsDocument(t *testing.T) {
 	if _, err := p.Firestore(t).Doc("things/t1").Delete(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if pages, _ := collect(ctx, t, c.Reader(), q, next); !slices.Equal(slices.Concat(pages...), []string{"t2", "t3"}) {
+	if pages := collect(ctx, t, c.Reader(), q, next); !slices.Equal(slices.Concat(pages...), []string{"t2", "t3"}) {
 		t.Errorf("after t1, which is gone: %v", pages)
 	}
 }

@@ -44,21 +44,21 @@ func retry(ctx context.Context, f func(ctx context.Context) error) error {
 	}
 }
 
-// ownRetry is a failure that Google's client would send again by itself, had it seen the code: without bound until the
+// ownRetryError is a failure that Google's client would send again by itself, had it seen the code: without bound until the
 // context ends, and a commit within the same transaction, which is refused if it had taken effect. Under another code
 // the failure reaches [retry], which begins again at the right place. Aborted is left as it is: RunTransaction knows
 // what to do with it.
-type ownRetry struct{ error }
+type ownRetryError struct{ error }
 
 // GRPCStatus gives the failure a code that no client retries.
-func (e ownRetry) GRPCStatus() *status.Status { return status.New(codes.Unknown, e.Error()) }
+func (e ownRetryError) GRPCStatus() *status.Status { return status.New(codes.Unknown, e.Error()) }
 
 // Unwrap returns the failure as it was received.
-func (e ownRetry) Unwrap() error { return e.error }
+func (e ownRetryError) Unwrap() error { return e.error }
 
 // codeOf returns the code that was received.
 func codeOf(err error) codes.Code {
-	var own ownRetry
+	var own ownRetryError
 	if errors.As(err, &own) {
 		err = own.error
 	}
@@ -69,7 +69,7 @@ func toOwnRetry(err error) error {
 	if err == nil || !transient(err) || codeOf(err) == codes.Aborted {
 		return err
 	}
-	return ownRetry{err}
+	return ownRetryError{err}
 }
 
 func ownRetryUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {

@@ -69,17 +69,11 @@ func newFunction(t *testing.T, job sweep.Job) *sweeptest.Function {
 	return f
 }
 
-func (w world) things(n int) world {
+func seed(t *testing.T, f *sweeptest.Function, n int) {
+	t.Helper()
 	for i := range n {
-		w.f.Set(w.t, fmt.Sprintf("things/t%03d", i), map[string]any{"n": i})
+		f.Set(t, fmt.Sprintf("things/t%03d", i), map[string]any{"n": i})
 	}
-	return w
-}
-
-// world is a function under test and its test.
-type world struct {
-	t *testing.T
-	f *sweeptest.Function
 }
 
 func left(t *testing.T, f *sweeptest.Function) []string {
@@ -94,7 +88,7 @@ func job(t *testing.T, f *sweeptest.Function) map[string]any {
 
 func TestReportIsSavedAndLogged(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
-	world{t, f}.things(3)
+	seed(t, f, 3)
 	got := f.Run(t, "")
 	want := map[string]any{
 		"job": "testJob", "runId": got.RunID, "status": "completed", "dryRun": false,
@@ -142,7 +136,7 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 
 func TestTwoRunsAtOnce(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
-	world{t, f}.things(2)
+	seed(t, f, 2)
 	var second *sweep.Report
 	f.Hooks.BeforeApply = func() {
 		f.Hooks.BeforeApply = nil
@@ -169,7 +163,7 @@ func TestTwoRunsAtOnce(t *testing.T) {
 
 func TestLeaseOfDeadRun(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
-	world{t, f}.things(1)
+	seed(t, f, 1)
 	wall := start
 	f.Clock = func() time.Time { return wall }
 	// What a run leaves that is killed after it took the lease: see TestKilledProcess for a real one.
@@ -206,7 +200,7 @@ func TestLeaseOutlastsTheTimeout(t *testing.T) {
 
 func TestRunThatLostItsLease(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
-	world{t, f}.things(1)
+	seed(t, f, 1)
 	other := map[string]any{"lease": map[string]any{"runId": "testJob-other", "expiresAt": start.Add(time.Hour)}, "position": "elsewhere"}
 	f.Hooks.BeforeApply = func() { f.Set(t, "cleanupJobs/testJob", other) }
 	report := f.Run(t, "")
@@ -229,7 +223,7 @@ func TestForeignRecordsAreAnError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFunction(t, thingsJob(10))
-			world{t, f}.things(1)
+			seed(t, f, 1)
 			f.Set(t, "cleanupJobs/testJob", record)
 			got := f.Run(t, "")
 			if got.Status != sweep.Failed || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "delete that field") {
@@ -245,7 +239,7 @@ func TestForeignRecordsAreAnError(t *testing.T) {
 func TestUnusablePositionBeginsAtTheBeginning(t *testing.T) {
 	for _, position := range []string{"{", `[{"text":"a"},{"text":"b"}]`, `[{"int":3}]`} {
 		f := newFunction(t, thingsJob(10))
-		world{t, f}.things(2)
+		seed(t, f, 2)
 		f.Set(t, "cleanupJobs/testJob", map[string]any{"position": position})
 		if got := f.Run(t, ""); got.Status != sweep.Completed || got.Actions["delete thing"].Done != 2 {
 			t.Errorf("position %s: %+v", position, got)
@@ -255,7 +249,7 @@ func TestUnusablePositionBeginsAtTheBeginning(t *testing.T) {
 
 func TestOutOfTimeWhilePlanning(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
-	world{t, f}.things(6)
+	seed(t, f, 6)
 	plannedAt := start
 	f.Clock = func() time.Time { return plannedAt }
 	f.Hooks.Dial = append(f.Hooks.Dial, afterEach("RunQuery", func(n int) {
@@ -281,7 +275,7 @@ func TestOutOfTimeWhilePlanning(t *testing.T) {
 
 func TestOutOfTimeWhileApplying(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
-	world{t, f}.things(5)
+	seed(t, f, 5)
 	wall := start
 	f.Clock = func() time.Time { return wall }
 	f.Hooks.BeforeApply = func() { wall = start.Add(f.Timeout) }
@@ -343,7 +337,7 @@ func TestPositionIsThatOfTheFirstUnfinished(t *testing.T) {
 
 func TestCanceledRequestEndsAsPartial(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
-	world{t, f}.things(3)
+	seed(t, f, 3)
 	ctx, cancel := context.WithCancel(t.Context())
 	f.Hooks.BeforeApply = cancel
 	if w := f.PostContext(ctx, t, ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"status":"partial"`) {
@@ -396,7 +390,7 @@ func TestPlanThatFailsOrPanics(t *testing.T) {
 				}
 				return plan(ctx, p)
 			}})
-			world{t, f}.things(1)
+			seed(t, f, 1)
 			got := f.Run(t, "")
 			if got.Status != sweep.Failed || len(got.Failures) != 1 || got.Failures[0].Action != "plan" || !strings.Contains(got.Failures[0].Error, "no index") {
 				t.Errorf("report %+v", got)
@@ -417,7 +411,7 @@ func TestPartThatCannotBePlanned(t *testing.T) {
 		p.Fail(ctx, "others", "query others", errors.New("no index"))
 		return whole.Plan(ctx, p)
 	}})
-	world{t, f}.things(2)
+	seed(t, f, 2)
 	got := f.Run(t, "")
 	if got.Status != sweep.Failed || got.Actions["delete thing"].Done != 2 || len(got.Failures) != 1 {
 		t.Errorf("report %+v, want failed with the other part done", got)
@@ -457,7 +451,7 @@ func TestMissingBelt(t *testing.T) {
 		p.LookedUp("circles", 100, 0)
 		return whole.Plan(ctx, p)
 	}})
-	world{t, f}.things(2)
+	seed(t, f, 2)
 	for _, body := range []string{`{"dryRun":true}`, ""} {
 		got := f.Run(t, body)
 		if got.Status != sweep.Aborted || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "11 of 20 posts") {
@@ -533,7 +527,7 @@ func TestForcedRunGoesWindowByWindow(t *testing.T) {
 
 func TestRetriesOfTransientFailures(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
-	world{t, f}.things(3)
+	seed(t, f, 3)
 	f.Hooks.Dial = append(f.Hooks.Dial, failFirst("BatchWrite"), failFirst("RunQuery"), failFirst("Commit"))
 	got := f.Run(t, "")
 	if got.Status != sweep.Completed || got.Actions["delete thing"].Done != 3 {
@@ -546,7 +540,7 @@ func TestRetriesOfTransientFailures(t *testing.T) {
 
 func TestLostAnswerIsNoRace(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
-	world{t, f}.things(3)
+	seed(t, f, 3)
 	f.Hooks.Dial = append(f.Hooks.Dial, loseFirstAnswer("BatchWrite"))
 	got := f.Run(t, "")
 	if diff := cmp.Diff(map[string]sweep.Counts{"delete thing": {Planned: 3, Done: 3}}, got.Actions); diff != "" {
@@ -559,7 +553,7 @@ func TestLostAnswerIsNoRace(t *testing.T) {
 
 func TestLostAnswersOfTheLease(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
-	world{t, f}.things(1)
+	seed(t, f, 1)
 	f.Hooks.Dial = append(f.Hooks.Dial, loseFirstAnswer("Commit"))
 	got := f.Run(t, "")
 	if got.Status != sweep.Completed || job(t, f)["lease"] != nil {
@@ -569,7 +563,7 @@ func TestLostAnswersOfTheLease(t *testing.T) {
 
 func TestPermissionDeniedFailsAtOnce(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
-	world{t, f}.things(3)
+	seed(t, f, 3)
 	f.Hooks.Dial = append(f.Hooks.Dial, denyAll("BatchWrite"))
 	got := f.Run(t, "")
 	if got.Status != sweep.Failed || got.Actions["delete thing"].Failed != 3 || len(got.Failures) != 3 {
@@ -585,7 +579,7 @@ func TestPermissionDeniedFailsAtOnce(t *testing.T) {
 
 func TestBackendDown(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
-	world{t, f}.things(1)
+	seed(t, f, 1)
 	f.Hooks.Dial = append(f.Hooks.Dial, denyAll("BeginTransaction"))
 	got := f.Run(t, "")
 	want := []sweep.Failure{{Target: "cleanupJobs/testJob", Action: "take lease"}}
@@ -596,7 +590,7 @@ func TestBackendDown(t *testing.T) {
 
 func TestWorksOnceTheBackendIsThere(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
-	world{t, f}.things(1)
+	seed(t, f, 1)
 	emulator := f.Env["FIRESTORE_EMULATOR_HOST"]
 	for name := range f.Env {
 		if strings.HasSuffix(name, "_EMULATOR_HOST") {

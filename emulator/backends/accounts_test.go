@@ -1,0 +1,228 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	firebase "firebase.google.com/go/v4"
+	"firebase.google.com/go/v4/auth"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/iterator"
+)
+
+// authClient returns the Admin SDK's client for a project.
+func authClient(t *testing.T, project string) *auth.Client {
+	t.Helper()
+	app, err := firebase.NewApp(context.Background(), &firebase.Config{ProjectID: project})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := app.Auth(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func createUser(t *testing.T, client *auth.Client, user *auth.UserToCreate) *auth.UserRecord {
+	t.Helper()
+	record, err := client.CreateUser(context.Background(), user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+// uids returns the ids of all users, read in pages.
+func uids(t *testing.T, client *auth.Client, page int) []string {
+	t.Helper()
+	found := []string{}
+	it := client.Users(context.Background(), "")
+	it.PageInfo().MaxSize = page
+	for {
+		user, err := it.Next()
+		if errors.Is(err, iterator.Done) {
+			return found
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, user.UID)
+	}
+}
+
+func TestAccountLife(t *testing.T) {
+	ctx := context.Background()
+	withoutFirestore(t, Options{})
+	client, other := authClient(t, "demo-a"), authClient(t, "demo-b")
+
+	user := createUser(t, client, new(auth.UserToCreate).UID("u1").Email("A@example.com").DisplayName("花").Password("secret7").Disabled(true))
+	if user.UID != "u1" || user.DisplayName != "花" || !user.Disabled || user.UserMetadata.CreationTimestamp == 0 {
+		t.Errorf("created: %+v", user)
+	}
+	if made := createUser(t, client, new(auth.UserToCreate)); made.UID == "" {
+		t.Error("no id was made")
+	}
+	if _, err := client.CreateUser(ctx, new(auth.UserToCreate).UID("u1")); !auth.IsUIDAlreadyExists(err) {
+		t.Errorf("the same id again: %v", err)
+	}
+	if _, err := client.CreateUser(ctx, new(auth.UserToCreate).UID("u2").Email("a@EXAMPLE.com")); !auth.IsEmailAlreadyExists(err) {
+		t.Errorf("the same address again: %v", err)
+	}
+	if byEmail, err := client.GetUserByEmail(ctx, "a@example.com"); err != nil || byEmail.UID != "u1" {
+		t.Errorf("by address: %v, %v", byEmail, err)
+	}
+	updated, err := client.UpdateUser(ctx, "u1", new(auth.UserToUpdate).Disabled(false).Email("b@example.com").DisplayName(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if updated.Disabled || updated.Email != "b@example.com" || updated.DisplayName != "" {
+		t.Errorf("updated: %+v", updated)
+	}
+	if err := client.SetCustomUserClaims(ctx, "u1", map[string]any{"admin": true}); err != nil {
+		t.Error(err)
+	}
+	if got, err := client.GetUser(ctx, "u1"); err != nil || got.CustomClaims["admin"] != true {
+		t.Errorf("claims: %v, %v", got, err)
+	}
+	if _, err := other.GetUser(ctx, "u1"); !auth.IsUserNotFound(err) {
+		t.Errorf("in another project: %v", err)
+	}
+	if _, err := client.UpdateUser(ctx, "nobody", new(auth.UserToUpdate).Disabled(true)); !auth.IsUserNotFound(err) {
+		t.Errorf("update of nobody: %v", err)
+	}
+	if err := client.DeleteUser(ctx, "u1"); err != nil {
+		t.Error(err)
+	}
+	if err := client.DeleteUser(ctx, "u1"); !auth.IsUserNotFound(err) {
+		t.Errorf("deleted again: %v", err)
+	}
+	if _, err := client.GetUserByEmail(ctx, "b@example.com"); !auth.IsUserNotFound(err) {
+		t.Errorf("by the address of the deleted: %v", err)
+	}
+}
+
+func TestGetUsers(t *testing.T) {
+	withoutFirestore(t, Options{})
+	client := authClient(t, "demo-a")
+	createUser(t, client, new(auth.UserToCreate).UID("u1"))
+	createUser(t, client, new(auth.UserToCreate).UID("u2").Email("b@example.com"))
+	got, err := client.GetUsers(context.Background(), []auth.UserIdentifier{
+		auth.UIDIdentifier{UID: "u1"}, auth.UIDIdentifier{UID: "nobody"}, auth.EmailIdentifier{Email: "b@example.com"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Users) != 2 || len(got.NotFound) != 1 {
+		t.Errorf("found %d, not %d", len(got.Users), len(got.NotFound))
+	}
+}
+
+func TestImportListAndDeleteMany(t *testing.T) {
+	ctx := context.Background()
+	b := withoutFirestore(t, Options{})
+	client := authClient(t, "demo-a")
+	var want []string
+	var users []*auth.UserToImport
+	for i := range 1000 {
+		uid := fmt.Sprintf("u%04d", i)
+		want = append(want, uid)
+		users = append(users, new(auth.UserToImport).UID(uid))
+	}
+	if result, err := client.ImportUsers(ctx, users); err != nil || result.SuccessCount != 1000 {
+		t.Fatalf("import: %+v, %v", result, err)
+	}
+	if diff := cmp.Diff(want, uids(t, client, 300)); diff != "" {
+		t.Errorf("users (-want +got):\n%s", diff)
+	}
+
+	b.Auth().FailDelete("demo-a", "u0002", "INTERNAL")
+	b.Auth().FailDelete("demo-b", "u0003", "INTERNAL") // another project's
+	result, err := client.DeleteUsers(ctx, []string{"u0001", "nobody", "u0002", "u0003"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.SuccessCount != 3 || result.FailureCount != 1 || result.Errors[0].Index != 2 || result.Errors[0].Reason != "INTERNAL" {
+		t.Errorf("delete: %+v", result)
+	}
+	if err := client.DeleteUser(ctx, "u0002"); err == nil || auth.IsUserNotFound(err) {
+		t.Errorf("deleting the one that fails: %v", err)
+	}
+	left := slices.DeleteFunc(slices.Clone(want), func(uid string) bool { return uid == "u0001" || uid == "u0003" })
+	if diff := cmp.Diff(left, uids(t, client, 1000)); diff != "" {
+		t.Errorf("users left (-want +got):\n%s", diff)
+	}
+	b.Auth().FailDelete("demo-a", "u0002", "")
+	if result, err := client.DeleteUsers(ctx, left); err != nil || result.SuccessCount != len(left) {
+		t.Errorf("delete the others: %+v, %v", result, err)
+	}
+	if got := uids(t, client, 1000); len(got) != 0 {
+		t.Errorf("users left: %v", got)
+	}
+}
+
+func TestImportReportsEachError(t *testing.T) {
+	withoutFirestore(t, Options{})
+	client := authClient(t, "demo-a")
+	createUser(t, client, new(auth.UserToCreate).UID("u1").Email("a@example.com"))
+	result, err := client.ImportUsers(context.Background(), []*auth.UserToImport{
+		new(auth.UserToImport).UID("u2"), new(auth.UserToImport).UID("u3").Email("a@example.com"), new(auth.UserToImport).UID("u1").DisplayName("new"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.SuccessCount != 2 || result.FailureCount != 1 || result.Errors[0].Index != 1 {
+		t.Errorf("%+v", result)
+	}
+	if user, err := client.GetUser(context.Background(), "u1"); err != nil || user.DisplayName != "new" {
+		t.Errorf("imported anew: %+v, %v", user, err)
+	}
+}
+
+func TestBatchDeleteWithoutForceKeepsTheEnabled(t *testing.T) {
+	s := newAuthServer()
+	p := s.project("demo-a")
+	p.byID["on"], p.byID["off"] = account{"localId": "on"}, account{"localId": "off", "disabled": true}
+	answer, failure := p.batchDelete(accountRequest{LocalIDs: []string{"on", "off"}})
+	if failure != nil {
+		t.Fatal(failure.message)
+	}
+	if errors, _ := answer.(account)["errors"].([]account); len(errors) != 1 || errors[0]["localId"] != "on" {
+		t.Errorf("answer %v", answer)
+	}
+	if p.byID["on"] == nil || p.byID["off"] != nil {
+		t.Errorf("left: %v", p.byID)
+	}
+	if _, failure := p.batchDelete(accountRequest{LocalIDs: make([]string, 1001)}); failure == nil {
+		t.Error("1001 ids were taken")
+	}
+}
+
+func TestDeleteAllAccounts(t *testing.T) {
+	b := withoutFirestore(t, Options{})
+	client, other := authClient(t, "demo-a"), authClient(t, "demo-b")
+	createUser(t, client, new(auth.UserToCreate).UID("u1"))
+	createUser(t, other, new(auth.UserToCreate).UID("u1"))
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodDelete,
+		"http://"+b.Environment()[AuthHost]+"/emulator/v1/projects/demo-a/accounts", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("%s, %v", response.Status, err)
+	}
+	if got := uids(t, client, 10); len(got) != 0 {
+		t.Errorf("left: %v", got)
+	}
+	if got := uids(t, other, 10); len(got) != 1 {
+		t.Errorf("left in the other project: %v", got)
+	}
+}

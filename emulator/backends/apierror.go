@@ -1,0 +1,40 @@
+package backends
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// apiError is an error as Google's JSON APIs answer it.
+type apiError struct {
+	status  int
+	reason  string
+	message string
+}
+
+func invalid(message string) *apiError {
+	return &apiError{http.StatusBadRequest, "invalid", message}
+}
+
+// notImitated names a request that the backend does not know.
+func notImitated(backend string, r *http.Request) *apiError {
+	return &apiError{http.StatusNotImplemented, "notImplemented",
+		"Firesweep's local " + backend + " does not imitate " + r.Method + " " + r.URL.EscapedPath()}
+}
+
+func (e *apiError) write(w http.ResponseWriter) {
+	if e.status == http.StatusNotModified { // has no body
+		w.WriteHeader(e.status)
+		return
+	}
+	writeJSON(w, e.status, map[string]any{"error": map[string]any{
+		"code": e.status, "message": e.message,
+		"errors": []any{map[string]any{"domain": "global", "reason": e.reason, "message": e.message}},
+	}})
+}
+
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value) // fails only when the client has gone
+}

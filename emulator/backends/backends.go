@@ -1,0 +1,232 @@
+package backends
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"google.golang.org/grpc"
+)
+
+// The environment variables that say where a backend is. Google's Go libraries heed the first three; the fourth is the
+// Firebase CLI's name for the second. The Firebase CLI sets the last for an emulator of Cloud Tasks that does not speak gRPC:
+// leave that one out of its firebase.json.
+const (
+	FirestoreHost       = "FIRESTORE_EMULATOR_HOST"        // host:port
+	StorageHost         = "STORAGE_EMULATOR_HOST"          // http://host:port
+	AuthHost            = "FIREBASE_AUTH_EMULATOR_HOST"    // host:port
+	FirebaseStorageHost = "FIREBASE_STORAGE_EMULATOR_HOST" // host:port
+	TasksHost           = "CLOUD_TASKS_EMULATOR_HOST"      // host:port
+)
+
+// Options say how to start the backends. The zero value is good.
+type Options struct {
+	Host                                            string           // to listen on; "" is 127.0.0.1
+	FirestorePort, StoragePort, AuthPort, TasksPort int              // 0 is any free port
+	ManualTasks                                     bool             // tasks are delivered by TaskServer.Deliver alone
+	TaskMinBackoff, TaskMaxBackoff                  time.Duration    // between a task's attempts; 0 is 100 ms and 10 s
+	Now                                             func() time.Time // the clock of tasks; nil is time.Now
+	Log                                             *slog.Logger     // nil discards
+}
+
+// Backends are what the bundle needs of Google, on this machine.
+type Backends struct {
+	environment map[string]string
+	firestore   *firestoreEmulator // nil where another is used, as below
+	storage     *StorageServer
+	auth        *AuthServer
+	tasks       *TaskServer
+
+	stops []func()
+	close sync.Once
+	mu    sync.Mutex
+	done  chan struct{}
+	ended bool
+	err   error
+}
+
+// Start starts all backends and returns when they answer. The context bounds the start only; Close stops them.
+func Start(ctx context.Context, o Options) (*Backends, error) {
+	return start(ctx, o, func(string) string { return "" })
+}
+
+// StartMissing is Start, but uses instead of starting the backends that the environment names, as it does where the
+// Firebase Emulator Suite runs the program.
+func StartMissing(ctx context.Context, o Options) (*Backends, error) {
+	return start(ctx, o, os.Getenv)
+}
+
+func start(ctx context.Context, o Options, getenv func(string) string) (_ *Backends, err error) {
+	o = o.withDefaults()
+	b := &Backends{environment: map[string]string{}, done: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			b.stop()
+		}
+	}()
+	b.use(getenv)
+	// The quick ones first: a port in use is reported before Java is started.
+	if b.environment[StorageHost] == "" {
+		b.storage = newStorageServer()
+		address, err := b.serveHTTP(ctx, "Storage", o.Host, o.StoragePort, b.storage)
+		if err != nil {
+			return nil, err
+		}
+		b.environment[StorageHost], b.environment[FirebaseStorageHost] = "http://"+address, address
+	}
+	if b.environment[AuthHost] == "" {
+		b.auth = newAuthServer()
+		if b.environment[AuthHost], err = b.serveHTTP(ctx, "Authentication", o.Host, o.AuthPort, b.auth); err != nil {
+			return nil, err
+		}
+	}
+	if b.environment[TasksHost] == "" {
+		if b.environment[TasksHost], err = b.serveTasks(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	if b.environment[FirestoreHost] == "" {
+		if b.firestore, err = startFirestore(ctx, o.Host, o.FirestorePort, o.Log); err != nil {
+			return nil, err
+		}
+		b.environment[FirestoreHost] = b.firestore.address
+		p := b.firestore.process
+		b.stops = append(b.stops, p.stop)
+		go func() {
+			<-p.done
+			b.end(fmt.Errorf("the Firestore emulator died: %w; the end of what it printed:\n%s", p.err, p.output.lines(25)))
+		}()
+	}
+	return b, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Host == "" {
+		o.Host = "127.0.0.1"
+	}
+	if o.TaskMinBackoff == 0 {
+		o.TaskMinBackoff = 100 * time.Millisecond
+	}
+	if o.TaskMaxBackoff == 0 {
+		o.TaskMaxBackoff = 10 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// use takes over what the environment names. Of the two names for Storage either will do.
+func (b *Backends) use(getenv func(string) string) {
+	for _, key := range []string{FirestoreHost, AuthHost, TasksHost} {
+		if host := getenv(key); host != "" {
+			b.environment[key] = host
+		}
+	}
+	host := getenv(StorageHost)
+	if host == "" {
+		host = getenv(FirebaseStorageHost)
+	}
+	if host != "" {
+		if !strings.Contains(host, "://") {
+			host = "http://" + host
+		}
+		_, bare, _ := strings.Cut(host, "://")
+		b.environment[StorageHost], b.environment[FirebaseStorageHost] = host, strings.TrimSuffix(bare, "/")
+	}
+}
+
+// serveHTTP serves in the background and returns the address.
+func (b *Backends) serveHTTP(ctx context.Context, service, host string, port int, handler http.Handler) (string, error) {
+	listener, err := listen(ctx, service, host, port)
+	if err != nil {
+		return "", err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	b.serve(service, listener, server.Serve, func() { _ = server.Close() }) // all connections are local and of no use any more
+	return listener.Addr().String(), nil
+}
+
+func (b *Backends) serveTasks(ctx context.Context, o Options) (string, error) {
+	listener, err := listen(ctx, "Cloud Tasks", o.Host, o.TasksPort)
+	if err != nil {
+		return "", err
+	}
+	b.tasks = newTaskServer(taskOptions{
+		manual: o.ManualTasks, minBackoff: o.TaskMinBackoff, maxBackoff: o.TaskMaxBackoff, now: o.Now,
+	})
+	server := grpc.NewServer()
+	cloudtaskspb.RegisterCloudTasksServer(server, taskService{TaskServer: b.tasks})
+	b.serve("Cloud Tasks", listener, server.Serve, func() { server.Stop(); b.tasks.close() })
+	return listener.Addr().String(), nil
+}
+
+// serve runs a server until stop is called, and notes when it ends before.
+func (b *Backends) serve(service string, listener net.Listener, serve func(net.Listener) error, stop func()) {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		b.end(fmt.Errorf("the local %s died: %w", service, serve(listener)))
+	}()
+	b.stops = append(b.stops, func() { stop(); <-stopped })
+}
+
+// end notes that not all backends answer any more. Only the first reason counts.
+func (b *Backends) end(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.ended {
+		b.ended, b.err = true, err
+		close(b.done)
+	}
+}
+
+func (b *Backends) stop() {
+	b.end(nil)
+	for _, stop := range b.stops {
+		stop()
+	}
+}
+
+// Close stops everything and returns when it is gone. It may be called more than once. It returns what a backend died of
+// before, if one did.
+func (b *Backends) Close() error {
+	b.close.Do(b.stop)
+	return b.Err()
+}
+
+// Done is closed when a backend has died, or by Close.
+func (b *Backends) Done() <-chan struct{} { return b.done }
+
+// Err returns what a backend died of; nil while all are alive and after Close.
+func (b *Backends) Err() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// Environment returns the environment variables that lead programs to the backends.
+func (b *Backends) Environment() map[string]string { return maps.Clone(b.environment) }
+
+// EmbedsFirestore reports whether Firestore was started here.
+func (b *Backends) EmbedsFirestore() bool { return b.firestore != nil }
+
+// Storage returns the embedded Storage, nil where another is used.
+func (b *Backends) Storage() *StorageServer { return b.storage }
+
+// Auth returns the embedded Authentication, nil where another is used.
+func (b *Backends) Auth() *AuthServer { return b.auth }
+
+// Tasks returns the embedded Cloud Tasks, nil where another is used.
+func (b *Backends) Tasks() *TaskServer { return b.tasks }

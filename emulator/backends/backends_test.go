@@ -1,0 +1,193 @@
+package backends
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestStartAndClose(t *testing.T) {
+	b, err := Start(context.Background(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	environment := b.Environment()
+	for key, want := range map[string]string{
+		FirestoreHost: "127.0.0.1:", StorageHost: "http://127.0.0.1:", FirebaseStorageHost: "127.0.0.1:", AuthHost: "127.0.0.1:", TasksHost: "127.0.0.1:",
+	} {
+		if !strings.HasPrefix(environment[key], want) {
+			t.Errorf("%s=%s", key, environment[key])
+		}
+	}
+	if !b.EmbedsFirestore() || b.Storage() == nil || b.Auth() == nil || b.Tasks() == nil {
+		t.Error("not all are embedded")
+	}
+	select {
+	case <-b.Done():
+		t.Errorf("done at once: %v", b.Err())
+	default:
+	}
+	pid := b.firestore.process.pid()
+	for range 2 {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	<-b.Done()
+	if err := b.Err(); err != nil {
+		t.Errorf("after Close: %v", err)
+	}
+	if !gone(pid) {
+		t.Error("Java is still there")
+	}
+	for _, key := range []string{FirestoreHost, FirebaseStorageHost, AuthHost, TasksHost} {
+		if connection, err := net.Dial("tcp", environment[key]); err == nil {
+			t.Errorf("%s still answers", key)
+			_ = connection.Close() // reported already
+		}
+	}
+}
+
+func TestDeathOfJavaIsNoticed(t *testing.T) {
+	b, err := Start(context.Background(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(b.firestore.process.pid(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-b.Done()
+	if err := b.Err(); err == nil || !strings.Contains(err.Error(), "Firestore emulator died") {
+		t.Errorf("error %v", err)
+	}
+	if err := b.Close(); err == nil {
+		t.Error("Close does not tell")
+	}
+}
+
+func TestPortsInUse(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }() // it was only held
+	port := taken.Addr().(*net.TCPAddr).Port
+	for service, options := range map[string]Options{
+		"Firestore": {FirestorePort: port}, "Storage": {StoragePort: port},
+		"Authentication": {AuthPort: port}, "Cloud Tasks": {TasksPort: port},
+	} {
+		b, err := Start(context.Background(), options)
+		if err == nil {
+			t.Errorf("%s started, closed: %v", service, b.Close())
+			continue
+		}
+		if want := fmt.Sprintf("port %d for %s is in use", port, service); !strings.Contains(err.Error(), want) {
+			t.Errorf("error %q, want one with %q", err, want)
+		}
+	}
+}
+
+func TestGivenPorts(t *testing.T) {
+	t.Setenv(FirestoreHost, "127.0.0.1:1") // not started for this test
+	storage, auth, tasks := freePort(t), freePort(t), freePort(t)
+	b, err := StartMissing(context.Background(), Options{StoragePort: storage, AuthPort: auth, TasksPort: tasks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		FirestoreHost: "127.0.0.1:1",
+		StorageHost:   fmt.Sprintf("http://127.0.0.1:%d", storage), FirebaseStorageHost: fmt.Sprintf("127.0.0.1:%d", storage),
+		AuthHost: fmt.Sprintf("127.0.0.1:%d", auth), TasksHost: fmt.Sprintf("127.0.0.1:%d", tasks),
+	}
+	if diff := cmp.Diff(want, b.Environment()); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStartMissingUsesWhatIsThere(t *testing.T) {
+	for _, test := range []struct{ name, key, value string }{
+		{"as Google's client has it", StorageHost, "http://127.0.0.1:3"},
+		{"without a scheme", StorageHost, "127.0.0.1:3"},
+		{"as the Firebase CLI has it", FirebaseStorageHost, "127.0.0.1:3"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv(FirestoreHost, "127.0.0.1:1")
+			t.Setenv(AuthHost, "127.0.0.1:2")
+			t.Setenv(TasksHost, "127.0.0.1:4")
+			t.Setenv(test.key, test.value)
+			b, err := StartMissing(context.Background(), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]string{
+				FirestoreHost: "127.0.0.1:1", AuthHost: "127.0.0.1:2", TasksHost: "127.0.0.1:4",
+				StorageHost: "http://127.0.0.1:3", FirebaseStorageHost: "127.0.0.1:3",
+			}
+			if diff := cmp.Diff(want, b.Environment()); diff != "" {
+				t.Errorf("environment (-want +got):\n%s", diff)
+			}
+			if b.EmbedsFirestore() || b.Storage() != nil || b.Auth() != nil || b.Tasks() != nil {
+				t.Error("something was started")
+			}
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// withoutFirestore starts the backends that start at once and stops them at the test's end.
+func withoutFirestore(t *testing.T, o Options) *Backends {
+	t.Helper()
+	b, err := start(context.Background(), o, func(key string) string {
+		return map[string]string{FirestoreHost: "127.0.0.1:1"}[key]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for key, value := range b.Environment() {
+		t.Setenv(key, value)
+	}
+	return b
+}
+
+func TestUnknownRoutesSaySo(t *testing.T) {
+	b := withoutFirestore(t, Options{})
+	for _, url := range []string{
+		b.Environment()[StorageHost] + "/storage/v1/b/bucket/iam",
+		b.Environment()[StorageHost] + "/v0/b/bucket/o",
+		"http://" + b.Environment()[AuthHost] + "/identitytoolkit.googleapis.com/v1/projects/p/tenants",
+		"http://" + b.Environment()[AuthHost] + "/elsewhere",
+	} {
+		response, err := http.Post(url, "application/json", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := response.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		_, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+		if response.StatusCode != http.StatusNotImplemented || !strings.Contains(string(body), "POST /"+path) {
+			t.Errorf("%s: %s: %s", url, response.Status, body)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package backendstest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/storage"
+	"google.golang.org/api/iterator"
+
+	"github.com/firesweep/firesweep/emulator/backends"
+)
+
+// Put uploads an object to the project's bucket and returns what it is then. The metadata may be nil.
+func (p *Project) Put(t testing.TB, name string, metadata map[string]string, body []byte) *storage.ObjectAttrs {
+	t.Helper()
+	w := p.Storage(t).Bucket(p.Bucket).Object(name).NewWriter(context.Background())
+	w.Metadata = metadata
+	_, err := w.Write(body)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatalf("upload %q: %v", name, err)
+	}
+	return w.Attrs()
+}
+
+// Objects returns the names of the bucket's objects in order.
+func (p *Project) Objects(t testing.TB) []string {
+	t.Helper()
+	names := []string{}
+	it := p.Storage(t).Bucket(p.Bucket).Objects(context.Background(), nil)
+	for {
+		o, err := it.Next()
+		if errors.Is(err, iterator.Done) {
+			return names
+		}
+		if err != nil {
+			t.Fatalf("list the bucket: %v", err)
+		}
+		names = append(names, o.Name)
+	}
+}
+
+// Set writes a document of the database (default), as a whole.
+func (p *Project) Set(t testing.TB, path string, fields map[string]any) {
+	t.Helper()
+	if _, err := p.Firestore(t).Doc(path).Set(context.Background(), fields); err != nil {
+		t.Fatalf("write %s: %v", path, err)
+	}
+}
+
+// Documents returns the documents of a collection of the database (default), by id. The collection may be a path to a
+// subcollection.
+func (p *Project) Documents(t testing.TB, collection string) map[string]map[string]any {
+	t.Helper()
+	snapshots, err := p.Firestore(t).Collection(collection).Documents(context.Background()).GetAll()
+	if err != nil {
+		t.Fatalf("read %s: %v", collection, err)
+	}
+	documents := map[string]map[string]any{}
+	for _, snapshot := range snapshots {
+		documents[snapshot.Ref.ID] = snapshot.Data()
+	}
+	return documents
+}
+
+// clear deletes the project's data and closes the clients. A process's backends serve many tests.
+func (p *Project) clear(t testing.TB) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clearStorage(t)
+	if _, ok := p.databases[firestore.DefaultDatabaseID]; !ok {
+		p.databases[firestore.DefaultDatabaseID] = nil // a function may have written to it
+	}
+	for database, client := range p.databases {
+		emulatorDelete(t, p.Environment[backends.FirestoreHost],
+			"/emulator/v1/projects/"+p.ID+"/databases/"+url.PathEscape(database)+"/documents")
+		if client != nil {
+			if err := client.Close(); err != nil {
+				t.Errorf("close the Firestore client: %v", err)
+			}
+		}
+	}
+	emulatorDelete(t, p.Environment[backends.AuthHost], "/emulator/v1/projects/"+p.ID+"/accounts")
+	if tasks := p.Tasks(); tasks != nil {
+		tasks.Clear()
+	}
+}
+
+func (p *Project) clearStorage(t testing.TB) {
+	t.Helper()
+	if server := p.backends.Storage(); server != nil {
+		server.Clear(p.Bucket)
+	} else if p.storage != nil {
+		bucket := p.storage.Bucket(p.Bucket)
+		it := bucket.Objects(context.Background(), nil)
+		for {
+			o, err := it.Next()
+			if errors.Is(err, iterator.Done) {
+				break
+			}
+			if err != nil {
+				t.Errorf("list the bucket: %v", err)
+				break
+			}
+			if err := bucket.Object(o.Name).Delete(context.Background()); err != nil {
+				t.Errorf("delete %q: %v", o.Name, err)
+			}
+		}
+	}
+	if p.storage != nil {
+		if err := p.storage.Close(); err != nil {
+			t.Errorf("close the Storage client: %v", err)
+		}
+	}
+}
+
+// emulatorDelete sends one of the emulators' own calls.
+func emulatorDelete(t testing.TB, host, path string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodDelete, "http://"+host+path, http.NoBody)
+	if err != nil {
+		t.Errorf("clear the project: %v", err)
+		return
+	}
+	request.Header.Set("Authorization", "Bearer owner") // what the suite lets through
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Errorf("clear the project: %v", err)
+		return
+	}
+	defer func() { _ = response.Body.Close() }() // nothing of it is wanted
+	if response.StatusCode != http.StatusOK && !strings.HasPrefix(response.Status, "404") {
+		t.Errorf("clear the project: DELETE %s: %s", path, response.Status)
+	}
+}

@@ -1,0 +1,115 @@
+package backendstest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	apiv1 "cloud.google.com/go/firestore/apiv1"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/firesweep/firesweep/emulator/backends"
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+)
+
+// TestFirestorePreconditions holds what the bundle's races rest on: how writes with preconditions end.
+func TestFirestorePreconditions(t *testing.T) {
+	ctx := context.Background()
+	p := backendstest.Start(t)
+	documents := p.Firestore(t).Collection("c")
+	raw, err := apiv1.NewClient(ctx, option.WithEndpoint(p.Environment[backends.FirestoreHost]), option.WithoutAuthentication(),
+		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := raw.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer owner") // else security rules are asked
+	database := "projects/" + p.ID + "/databases/(default)"
+
+	set := func(id string, n int) time.Time {
+		result, err := documents.Doc(id).Set(ctx, map[string]any{"n": n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.UpdateTime
+	}
+	remove := func(id string) {
+		if _, err := documents.Doc(id).Delete(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(updated time.Time) *firestorepb.Precondition {
+		return &firestorepb.Precondition{ConditionType: &firestorepb.Precondition_UpdateTime{UpdateTime: timestamppb.New(updated)}}
+	}
+	exists := func(does bool) *firestorepb.Precondition {
+		return &firestorepb.Precondition{ConditionType: &firestorepb.Precondition_Exists{Exists: does}}
+	}
+	// Each prepares a document and returns the precondition of its deletion.
+	tests := map[string]struct {
+		prepare func(id string) *firestorepb.Precondition
+		want    codes.Code
+	}{
+		"unchanged":             {func(id string) *firestorepb.Precondition { return at(set(id, 1)) }, codes.OK},
+		"written-alike":         {func(id string) *firestorepb.Precondition { u := set(id, 1); set(id, 1); return at(u) }, codes.OK},
+		"changed":               {func(id string) *firestorepb.Precondition { u := set(id, 1); set(id, 2); return at(u) }, codes.FailedPrecondition},
+		"deleted":               {func(id string) *firestorepb.Precondition { u := set(id, 1); remove(id); return at(u) }, codes.FailedPrecondition},
+		"created-anew":          {func(id string) *firestorepb.Precondition { u := set(id, 1); remove(id); set(id, 1); return at(u) }, codes.FailedPrecondition},
+		"missing":               {func(string) *firestorepb.Precondition { return nil }, codes.OK},
+		"missing-that-exists":   {func(string) *firestorepb.Precondition { return exists(true) }, codes.NotFound},
+		"there-that-does-not":   {func(id string) *firestorepb.Precondition { set(id, 1); return exists(false) }, codes.AlreadyExists},
+		"there-without-a-guard": {func(id string) *firestorepb.Precondition { set(id, 1); return nil }, codes.OK},
+	}
+	writes := func(prefix string) ([]*firestorepb.Write, []string) {
+		var all []*firestorepb.Write
+		var names []string
+		for name, test := range tests {
+			all = append(all, &firestorepb.Write{
+				CurrentDocument: test.prepare(prefix + name),
+				Operation:       &firestorepb.Write_Delete{Delete: database + "/documents/c/" + prefix + name},
+			})
+			names = append(names, name)
+		}
+		return all, names
+	}
+
+	all, names := writes("commit-")
+	for i, write := range all {
+		_, err := raw.Commit(ctx, &firestorepb.CommitRequest{Database: database, Writes: []*firestorepb.Write{write}})
+		if got := status.Code(err); got != tests[names[i]].want {
+			t.Errorf("commit, %s: %v, want %v", names[i], got, tests[names[i]].want)
+		}
+	}
+
+	all, names = writes("batch-")
+	answer, err := raw.BatchWrite(ctx, &firestorepb.BatchWriteRequest{Database: database, Writes: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range answer.Status {
+		if got := codes.Code(s.Code); got != tests[names[i]].want {
+			t.Errorf("batch write, %s: %v, want %v", names[i], got, tests[names[i]].want)
+		}
+	}
+
+	// Of a commit all or nothing is done.
+	all, _ = writes("together-")
+	if _, err := raw.Commit(ctx, &firestorepb.CommitRequest{Database: database, Writes: all}); err == nil {
+		t.Error("a commit with failing writes went through")
+	}
+	for _, id := range []string{"together-unchanged", "together-there-without-a-guard"} {
+		if _, err := documents.Doc(id).Get(ctx); err != nil {
+			t.Errorf("after a commit that failed: %v", err)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+// Package backendstest gives each test a project of its own on the local backends.
+package backendstest
+
+import (
+	"context"
+	"crypto/rand"
+	"maps"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/storage"
+	firebase "firebase.google.com/go/v4"
+	"firebase.google.com/go/v4/auth"
+
+	"github.com/firesweep/firesweep/emulator/backends"
+)
+
+// Project is a test's own. Its data is deleted when the test has ended.
+type Project struct {
+	ID          string            // valid as a project's id, begins with "demo-", unique across processes
+	Bucket      string            // of Cloud Storage
+	Environment map[string]string // what a function needs to work on the project
+
+	backends  *backends.Backends
+	mu        sync.Mutex
+	databases map[string]*firestore.Client
+	storage   *storage.Client
+}
+
+// shared are the process's backends. Nothing stops them: they end with the process, however it ends.
+var shared = sync.OnceValues(func() (*backends.Backends, error) {
+	b, err := backends.StartMissing(context.Background(), backends.Options{ManualTasks: true})
+	if err != nil {
+		return nil, err
+	}
+	for key, value := range b.Environment() {
+		if err := os.Setenv(key, value); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+})
+
+// Start gives the test a project on the process's backends, which the first call starts. The first call also sets the
+// emulator variables in the process's environment, so that Google's client libraries find the backends. Tasks are
+// delivered by Tasks().Deliver alone.
+func Start(t testing.TB) *Project {
+	t.Helper()
+	b, err := shared()
+	if err != nil {
+		t.Fatalf("start the local backends: %v", err)
+	}
+	select {
+	case <-b.Done():
+		t.Fatalf("the local backends are gone: %v", b.Err())
+	default:
+	}
+	id := projectID(t.Name())
+	p := &Project{
+		ID:          id,
+		Bucket:      id + ".firebasestorage.app",
+		Environment: b.Environment(),
+		backends:    b,
+		databases:   map[string]*firestore.Client{},
+	}
+	maps.Copy(p.Environment, map[string]string{"GOOGLE_CLOUD_PROJECT": p.ID, "STORAGE_BUCKET": p.Bucket})
+	t.Cleanup(func() { p.clear(t) })
+	return p
+}
+
+const longestName = 12 // of the 30 characters of an id; "demo-", a hyphen and the random part are the others
+
+// projectID makes a project's id of a test's name.
+func projectID(test string) string {
+	name := strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(strings.TrimPrefix(test, "Test")))
+	if len(name) > longestName {
+		name = name[:longestName]
+	}
+	return "demo-" + name + "-" + strings.ToLower(rand.Text()[:12])
+}
+
+// Backends returns what the project is on.
+func (p *Project) Backends() *backends.Backends { return p.backends }
+
+// EmbeddedFirestore reports whether Firestore is the embedded one and not the Firebase Emulator Suite's.
+func (p *Project) EmbeddedFirestore() bool { return p.backends.EmbedsFirestore() }
+
+// EmbeddedStorage reports whether Storage is the embedded one. The Firebase Emulator Suite's does not enforce
+// preconditions on objects.
+func (p *Project) EmbeddedStorage() bool { return p.backends.Storage() != nil }
+
+// EmbeddedAuth reports whether Authentication is the embedded one, whose deletions Auth().FailDelete can make fail.
+func (p *Project) EmbeddedAuth() bool { return p.backends.Auth() != nil }
+
+// Tasks returns Cloud Tasks as far as it concerns the project, nil where it is not embedded.
+func (p *Project) Tasks() *backends.TaskServer {
+	if p.backends.Tasks() == nil {
+		return nil
+	}
+	return p.backends.Tasks().ForProject(p.ID)
+}
+
+// FailDelete makes deleting the user fail with the message. It skips the test where Authentication is not embedded.
+func (p *Project) FailDelete(t testing.TB, uid, message string) {
+	t.Helper()
+	if !p.EmbeddedAuth() {
+		t.Skip("the Firebase Emulator Suite cannot be made to fail")
+	}
+	p.backends.Auth().FailDelete(p.ID, uid, message)
+}
+
+// Firestore returns a client for the database (default).
+func (p *Project) Firestore(t testing.TB) *firestore.Client {
+	t.Helper()
+	return p.FirestoreDatabase(t, firestore.DefaultDatabaseID)
+}
+
+// FirestoreDatabase returns a client for a database.
+func (p *Project) FirestoreDatabase(t testing.TB, database string) *firestore.Client {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.databases[database] == nil {
+		client, err := firestore.NewClientWithDatabase(context.Background(), p.ID, database)
+		if err != nil {
+			t.Fatalf("make a Firestore client: %v", err)
+		}
+		p.databases[database] = client
+	}
+	return p.databases[database]
+}
+
+// Storage returns a client for Cloud Storage.
+func (p *Project) Storage(t testing.TB) *storage.Client {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.storage == nil {
+		client, err := storage.NewClient(context.Background())
+		if err != nil {
+			t.Fatalf("make a Storage client: %v", err)
+		}
+		p.storage = client
+	}
+	return p.storage
+}
+
+// Auth returns a client for Authentication.
+func (p *Project) Auth(t testing.TB) *auth.Client {
+	t.Helper()
+	app, err := firebase.NewApp(context.Background(), &firebase.Config{ProjectID: p.ID})
+	if err != nil {
+		t.Fatalf("make a Firebase app: %v", err)
+	}
+	client, err := app.Auth(context.Background())
+	if err != nil {
+		t.Fatalf("make an Authentication client: %v", err)
+	}
+	return client
+}

@@ -1,0 +1,131 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	firestoreMain         = "com.google.cloud.datastore.emulator.firestore.CloudFirestore"
+	firestoreStartTimeout = time.Minute
+	firestoreAttempts     = 5
+
+	// firestoreStarted is what the emulator prints once it listens. It is waited for before the first request,
+	// because on a port that something else took meanwhile, that would answer instead; but not for ever, as a
+	// later version may say it differently.
+	firestoreStarted  = "Dev App Server is now running"
+	firestorePatience = 15 * time.Second
+)
+
+// errEnded is the Java program's end before it answered.
+var errEnded = errors.New("the program ended")
+
+// errPortTaken is the Java program's failure to listen on its port.
+var errPortTaken = errors.New("the port is in use")
+
+// firestoreFlags make the JVM ready soonest on few cores: the optimising compiler and the parallel collectors only pay
+// off in processes that live longer. Error texts are matched in English.
+var firestoreFlags = []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.language=en"}
+
+// firestoreEmulator is Google's emulator, running.
+type firestoreEmulator struct {
+	process *process
+	address string // host:port
+}
+
+// startFirestore starts the emulator and returns when it answers. Port 0 is any free port.
+func startFirestore(ctx context.Context, host string, port int, log *slog.Logger) (*firestoreEmulator, error) {
+	java, err := findJava()
+	if err != nil {
+		return nil, err
+	}
+	jar, err := findFirestoreJar(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	for attempt := 1; ; attempt++ {
+		address, err := chooseAddress(ctx, "Firestore", host, port)
+		if err != nil {
+			return nil, err
+		}
+		began := time.Now()
+		e, err := runFirestore(ctx, java, jar, address)
+		switch {
+		case err == nil:
+			log.Debug("Firestore emulator started", "address", address, "jar", jar, "took", time.Since(began))
+			return e, nil
+		case !errors.Is(err, errPortTaken):
+			return nil, fmt.Errorf("start the Firestore emulator (%s): %w", jar, err)
+		case port != 0:
+			return nil, portInUse("Firestore", address, err)
+		case attempt == firestoreAttempts: // free ports were taken by others between choosing and listening
+			return nil, fmt.Errorf("start the Firestore emulator: no port stayed free in %d attempts: %w", attempt, err)
+		}
+	}
+}
+
+// runFirestore starts Java and waits until the emulator answers, the program ends or time is up.
+func runFirestore(ctx context.Context, java, jar, address string) (*firestoreEmulator, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	arguments := slices.Concat(firestoreFlags,
+		[]string{"-cp", jar, firestoreMain, "start", "--host=" + host, "--port=" + port})
+	p, err := startProcess(java, arguments...)
+	if err != nil {
+		return nil, err
+	}
+	if err := awaitFirestore(ctx, p, address); err != nil {
+		p.stop()
+		return nil, explainJavaFailure(java, p, err)
+	}
+	return &firestoreEmulator{process: p, address: address}, nil
+}
+
+// awaitFirestore returns when the emulator answers a read.
+func awaitFirestore(ctx context.Context, p *process, address string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, firestoreStartTimeout,
+		fmt.Errorf("it does not answer after %v", firestoreStartTimeout))
+	defer cancel()
+	began := time.Now()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		listens := strings.Contains(p.output.String(), firestoreStarted) || time.Since(began) > firestorePatience
+		if listens && answers(ctx, address) {
+			return nil
+		}
+		select {
+		case <-p.done:
+			return errEnded
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+// answers reports whether a document can be asked for. That it is missing is the expected answer.
+func answers(ctx context.Context, address string) bool {
+	const path = "/v1/projects/demo-ready/databases/(default)/documents/ready/ready"
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, http.NoBody)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	_ = response.Body.Close() // nothing of it is wanted
+	return response.StatusCode == http.StatusNotFound
+}

@@ -1,0 +1,98 @@
+package backends
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+)
+
+// download is a file to be fetched once and checked.
+type download struct {
+	url    string
+	name   string // in the cache
+	bytes  int64
+	sha256 string // hexadecimal
+}
+
+// firestoreDownload is the emulator that the Firebase CLI 14.27.0 downloads. It runs on Java 11 and later.
+var firestoreDownload = download{
+	url:    "https://storage.googleapis.com/firebase-preview-drop/emulator/cloud-firestore-emulator-v1.19.8.jar",
+	name:   "cloud-firestore-emulator-v1.19.8.jar",
+	bytes:  63_634_791,
+	sha256: "9d43599ed6151199e8d604dc87fac51218e49e5f3a48519b1ae560bbe5e3382d",
+}
+
+// fetch returns the file's path in the folder, downloading it first when it is not there. Processes may do so at the same
+// time: a file has its name only once it is whole and checked.
+func (d download) fetch(ctx context.Context, folder string, log *slog.Logger) (string, error) {
+	path := filepath.Join(folder, d.name)
+	if info, err := os.Stat(path); err == nil && info.Size() == d.bytes {
+		return path, nil
+	}
+	log.Info("downloading the Firestore emulator, once", "url", d.url, "bytes", d.bytes, "to", path)
+	if err := d.save(ctx, path); err != nil {
+		return "", fmt.Errorf("the Firestore emulator was not found on this machine, and downloading it failed: %w\n"+
+			"Any of these provides it:\n"+
+			"  npm install -g firebase-tools && firebase setup:emulators:firestore\n"+
+			"  gcloud components install cloud-firestore-emulator (or the package google-cloud-cli-firestore-emulator)\n"+
+			"  FIRESTORE_EMULATOR_BINARY_PATH=/path/to/cloud-firestore-emulator.jar", err)
+	}
+	return path, nil
+}
+
+func (d download) save(ctx context.Context, path string) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	part, err := os.CreateTemp(filepath.Dir(path), d.name+".part-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = part.Close()           // closed already, or the copy's error says more
+			_ = os.Remove(part.Name()) // a leftover does no harm
+		}
+	}()
+	if err := d.copyTo(ctx, part); err != nil {
+		return err
+	}
+	if err := part.Close(); err != nil {
+		return err
+	}
+	return os.Rename(part.Name(), path)
+}
+
+// copyTo writes the file to w and fails unless size and checksum are right.
+func (d download) copyTo(ctx context.Context, w io.Writer) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // it was only read
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", d.url, response.Status)
+	}
+	hash := sha256.New()
+	n, err := io.Copy(io.MultiWriter(w, hash), io.LimitReader(response.Body, d.bytes+1))
+	if err != nil {
+		return fmt.Errorf("GET %s: after %d bytes: %w", d.url, n, err)
+	}
+	if n != d.bytes {
+		return fmt.Errorf("GET %s: got %d bytes, want %d", d.url, n, d.bytes)
+	}
+	if sum := hex.EncodeToString(hash.Sum(nil)); sum != d.sha256 {
+		return fmt.Errorf("GET %s: SHA-256 is %s, want %s", d.url, sum, d.sha256)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package backends
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestDownload(t *testing.T) {
+	const content = "the emulator"
+	sum := sha256.Sum256([]byte(content))
+	for _, test := range []struct {
+		name   string
+		answer http.HandlerFunc
+		want   string // in the error; "" is success
+	}{
+		{"good", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content) }, ""},
+		{"other content", func(w http.ResponseWriter, _ *http.Request) { write(t, w, "the emulatoR") }, "SHA-256"},
+		{"too long", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content+"!") }, "want 12"},
+		{"too short", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content[1:]) }, "got 11 bytes"},
+		{"broken off", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+			write(t, w, content[:5])
+		}, "unexpected EOF"},
+		{"missing", http.NotFound, "404"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := httptest.NewServer(test.answer)
+			defer server.Close()
+			folder := filepath.Join(t.TempDir(), "new", "folder")
+			d := download{url: server.URL, name: "x.jar", bytes: int64(len(content)), sha256: hex.EncodeToString(sum[:])}
+			path, err := d.fetch(context.Background(), folder, slog.New(slog.DiscardHandler))
+			switch {
+			case test.want == "":
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := os.ReadFile(path); err != nil || string(got) != content {
+					t.Errorf("file %q, %v", got, err)
+				}
+				server.Close() // the second time it is there
+				if again, err := d.fetch(context.Background(), folder, slog.New(slog.DiscardHandler)); again != path || err != nil {
+					t.Errorf("second time: %q, %v", again, err)
+				}
+			case err == nil || !strings.Contains(err.Error(), test.want):
+				t.Errorf("error %v, want one with %q", err, test.want)
+			default:
+				for _, option := range []string{"firebase setup:emulators:firestore", "gcloud", "FIRESTORE_EMULATOR_BINARY_PATH"} {
+					if !strings.Contains(err.Error(), option) {
+						t.Errorf("the error does not name %s: %v", option, err)
+					}
+				}
+			}
+			left, err := filepath.Glob(filepath.Join(folder, "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := map[bool]int{true: 1, false: 0}[test.want == ""]; len(left) != want {
+				t.Errorf("the folder holds %v", left)
+			}
+		})
+	}
+}
+
+func TestDownloadOffline(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	_, err := download{url: server.URL, name: "x.jar"}.fetch(context.Background(), t.TempDir(), slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "firebase setup:emulators:firestore") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func write(t *testing.T, w http.ResponseWriter, text string) {
+	t.Helper()
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,116 @@
+package backends
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+)
+
+// findFirestoreJar returns the emulator's program file: the one the environment names, the Firebase CLI's, gcloud's, or
+// else one downloaded into the user's cache.
+func findFirestoreJar(ctx context.Context, log *slog.Logger) (string, error) {
+	const override = "FIRESTORE_EMULATOR_BINARY_PATH" // as the Firebase CLI has it
+	if path := os.Getenv(override); path != "" {
+		if !isFile(path) {
+			return "", fmt.Errorf("%s=%s is no file", override, path)
+		}
+		return path, nil
+	}
+	if path := newestJar(firebaseCache()); path != "" {
+		return path, nil
+	}
+	for _, root := range gcloudRoots() {
+		path := filepath.Join(root, "platform", "cloud-firestore-emulator", "cloud-firestore-emulator.jar")
+		if isFile(path) {
+			return path, nil
+		}
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a place for the Firestore emulator: %w", err)
+	}
+	return firestoreDownload.fetch(ctx, filepath.Join(cache, "firesweep", "emulators"), log)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// firebaseCache returns the folder in which the Firebase CLI keeps emulators.
+func firebaseCache() string {
+	if path := os.Getenv("FIREBASE_EMULATORS_PATH"); path != "" {
+		return path
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "" // no home, no cache
+	}
+	return filepath.Join(home, ".cache", "firebase", "emulators")
+}
+
+var jarPattern = regexp.MustCompile(`^cloud-firestore-emulator-v(\d+)\.(\d+)\.(\d+)\.jar$`)
+
+// newestJar returns the emulator of the highest version in the folder, or "".
+func newestJar(folder string) string {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return "" // no such folder: the Firebase CLI has downloaded nothing
+	}
+	var newest string
+	var newestVersion []int
+	for _, entry := range entries {
+		match := jarPattern.FindStringSubmatch(entry.Name())
+		if match == nil {
+			continue
+		}
+		var version []int
+		for _, part := range match[1:] {
+			number, err := strconv.Atoi(part)
+			if err != nil {
+				break // out of range: no version of the emulator
+			}
+			version = append(version, number)
+		}
+		if slices.Compare(version, newestVersion) > 0 {
+			newest, newestVersion = filepath.Join(folder, entry.Name()), version
+		}
+	}
+	return newest
+}
+
+// gcloudRoots returns the folders in which the Google Cloud SDK may be installed, likeliest first.
+func gcloudRoots() []string {
+	var roots []string
+	if root := os.Getenv("CLOUDSDK_ROOT_DIR"); root != "" {
+		roots = append(roots, root)
+	}
+	if path, err := exec.LookPath("gcloud"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			roots = append(roots, filepath.Dir(filepath.Dir(path)))
+		}
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		roots = append(roots, filepath.Join(home, "google-cloud-sdk"))
+	}
+	roots = append(roots, "/usr/lib/google-cloud-sdk", "/usr/share/google-cloud-sdk", "/usr/local/google-cloud-sdk",
+		"/opt/google-cloud-sdk", "/snap/google-cloud-cli/current", "/snap/google-cloud-sdk/current")
+	if runtime.GOOS == "darwin" {
+		prefix := cmp.Or(os.Getenv("HOMEBREW_PREFIX"), "/opt/homebrew")
+		for _, prefix := range []string{prefix, "/usr/local"} {
+			roots = append(roots,
+				filepath.Join(prefix, "share", "google-cloud-sdk"),
+				filepath.Join(prefix, "Caskroom", "gcloud-cli", "latest", "google-cloud-sdk"),
+				filepath.Join(prefix, "Caskroom", "google-cloud-sdk", "latest", "google-cloud-sdk"))
+		}
+	}
+	return roots
+}

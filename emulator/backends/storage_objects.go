@@ -1,0 +1,262 @@
+package backends
+
+import (
+	"crypto/md5" // what Cloud Storage calls md5Hash; no secret is protected by it
+	"encoding/base64"
+	"encoding/binary"
+	"hash/crc32"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// resource is a Cloud Storage resource as JSON has it. A resource that is stored is never changed, only replaced, so that
+// it may be read without the lock.
+type resource = map[string]any
+
+// object is one live object. An object that is stored is never changed, only replaced.
+type object struct {
+	attributes     resource // what users may set: contentType, metadata and the like
+	content        []byte
+	crc32c, md5    string // of the content, in base 64
+	generation     int64
+	metageneration int64
+	created        time.Time
+	updated        time.Time
+}
+
+// objectStore keeps the live objects of all buckets. Every bucket exists; versions, soft deletion and holds do not.
+type objectStore struct {
+	mu             sync.Mutex
+	buckets        map[string]*bucket
+	lastGeneration int64
+}
+
+// bucket holds objects by name and, for listing, the names in order. Names are sorted only when a list is asked for
+// after new ones came, and deleted ones stay in names until then: neither uploading nor emptying a bucket page by page
+// takes time that grows with the square of its size.
+type bucket struct {
+	objects map[string]*object
+	names   []string // sorted; some may be deleted
+	added   []string // not yet in names
+}
+
+func newObjectStore() *objectStore { return &objectStore{buckets: map[string]*bucket{}} }
+
+// bucket returns the bucket, which comes into being. The lock is held.
+func (s *objectStore) bucket(name string) *bucket {
+	b := s.buckets[name]
+	if b == nil {
+		b = &bucket{objects: map[string]*object{}}
+		s.buckets[name] = b
+	}
+	return b
+}
+
+// get returns an object if the conditions hold for it.
+func (s *objectStore) get(bucket, name string, c conditions) (*object, *apiError) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.check(bucket, name, c)
+}
+
+// check returns an object if the conditions hold for it. The lock is held.
+func (s *objectStore) check(bucket, name string, c conditions) (*object, *apiError) {
+	o := s.bucket(bucket).objects[name]
+	if o == nil || c.generation != nil && *c.generation != o.generation {
+		return nil, objectNotFound(bucket, name)
+	}
+	return o, c.check(o.generation, o.metageneration)
+}
+
+// put creates or overwrites an object: a new generation, of which this is the first metageneration.
+func (s *objectStore) put(bucket, name string, c conditions, attributes resource, content []byte) (*object, *apiError) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.bucket(bucket)
+	var generation, metageneration int64 // 0 is what "does not exist" is called in conditions
+	old := b.objects[name]
+	if old != nil {
+		generation, metageneration = old.generation, old.metageneration
+	}
+	if err := c.check(generation, metageneration); err != nil {
+		return nil, err
+	}
+	now := time.Now().UTC()
+	s.lastGeneration = max(s.lastGeneration+1, now.UnixMicro())
+	o := newObject(attributes, content)
+	o.generation, o.metageneration, o.created, o.updated = s.lastGeneration, 1, now, now
+	if old == nil {
+		b.added = append(b.added, name)
+	}
+	b.objects[name] = o
+	return o, nil
+}
+
+// patch replaces an object's attributes with what change makes of them: the same generation, the next metageneration.
+func (s *objectStore) patch(bucket, name string, c conditions, change func(resource) resource) (*object, *apiError) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, err := s.check(bucket, name, c)
+	if err != nil {
+		return nil, err
+	}
+	o := *old
+	o.attributes = change(old.attributes)
+	o.metageneration++
+	o.updated = time.Now().UTC()
+	s.bucket(bucket).objects[name] = &o
+	return &o, nil
+}
+
+// remove deletes an object.
+func (s *objectStore) remove(bucket, name string, c conditions) *apiError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.check(bucket, name, c); err != nil {
+		return err
+	}
+	delete(s.bucket(bucket).objects, name)
+	return nil
+}
+
+// clear deletes all objects of a bucket.
+func (s *objectStore) clear(bucket string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.buckets, bucket)
+}
+
+// listing says what is to be listed.
+type listing struct {
+	bucket, prefix, delimiter, start, end string
+	limit                                 int
+}
+
+// listed is one page of objects. next is the start of the next page, "" after the last.
+type listed struct {
+	names    []string
+	objects  []*object
+	prefixes []string
+	next     string
+}
+
+// list returns a page of objects by name in UTF-8 byte order.
+func (s *objectStore) list(l listing) listed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.bucket(l.bucket)
+	names := b.sorted()
+	var page listed
+	for i := sort.SearchStrings(names, max(l.start, l.prefix)); i < len(names); i++ {
+		name := names[i]
+		if !strings.HasPrefix(name, l.prefix) || l.end != "" && name >= l.end {
+			break
+		}
+		o := b.objects[name]
+		if o == nil {
+			continue // deleted
+		}
+		if len(page.names)+len(page.prefixes) == l.limit {
+			page.next = name
+			break
+		}
+		if l.delimiter != "" {
+			if at := strings.Index(name[len(l.prefix):], l.delimiter); at >= 0 {
+				common := name[:len(l.prefix)+at+len(l.delimiter)]
+				page.prefixes = append(page.prefixes, common)
+				// On to the first name behind all that begin so: no byte of UTF-8 is 0xff.
+				i += sort.SearchStrings(names[i:], common+"\xff") - 1
+				continue
+			}
+		}
+		page.names = append(page.names, name)
+		page.objects = append(page.objects, o)
+	}
+	return page
+}
+
+// sorted returns the names in order. Some may be deleted.
+func (b *bucket) sorted() []string {
+	if len(b.added) > 0 {
+		names := slices.DeleteFunc(slices.Concat(b.names, b.added), func(name string) bool { return b.objects[name] == nil })
+		slices.Sort(names)
+		b.names, b.added = slices.Compact(names), nil
+	}
+	return b.names
+}
+
+// settable are the attributes that a user sets. Others that a client sends are ignored, as Cloud Storage does.
+var settable = []string{
+	"cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customTime", "metadata",
+}
+
+func onlySettable(attributes resource) resource {
+	kept := resource{}
+	for _, key := range settable {
+		if value, ok := attributes[key]; ok && value != nil {
+			kept[key] = value
+		}
+	}
+	return kept
+}
+
+// merge returns old changed by patch as RFC 7396 says: null removes, objects are merged, all else replaces.
+func merge(old, patch resource) resource {
+	merged := maps.Clone(old)
+	if merged == nil {
+		merged = resource{}
+	}
+	for key, value := range patch {
+		switch value := value.(type) {
+		case nil:
+			delete(merged, key)
+		case resource:
+			inner, _ := merged[key].(resource) // anything else is replaced
+			merged[key] = merge(inner, value)
+		default:
+			merged[key] = value
+		}
+	}
+	return merged
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func newObject(attributes resource, content []byte) *object {
+	md5Sum := md5.Sum(content)
+	crc32c := binary.BigEndian.AppendUint32(nil, crc32.Checksum(content, castagnoli))
+	return &object{
+		attributes: attributes, content: content,
+		crc32c: base64.StdEncoding.EncodeToString(crc32c), md5: base64.StdEncoding.EncodeToString(md5Sum[:]),
+	}
+}
+
+func (o *object) etag() string {
+	return base64.StdEncoding.EncodeToString([]byte(strconv.FormatInt(o.generation, 36) + "/" + strconv.FormatInt(o.metageneration, 36)))
+}
+
+// resource returns the object as the JSON API shows it.
+func (o *object) resource(base, bucket, name string) resource {
+	r := maps.Clone(o.attributes)
+	path := "/storage/v1/b/" + url.PathEscape(bucket) + "/o/" + url.PathEscape(name)
+	maps.Copy(r, resource{
+		"kind": "storage#object", "id": bucket + "/" + name + "/" + strconv.FormatInt(o.generation, 10),
+		"selfLink": base + path, "mediaLink": base + "/download" + path + "?alt=media&generation=" + strconv.FormatInt(o.generation, 10),
+		"bucket": bucket, "name": name, "storageClass": "STANDARD", "size": strconv.Itoa(len(o.content)),
+		"generation": strconv.FormatInt(o.generation, 10), "metageneration": strconv.FormatInt(o.metageneration, 10),
+		"timeCreated": o.created.Format(time.RFC3339Nano), "timeStorageClassUpdated": o.created.Format(time.RFC3339Nano),
+		"updated": o.updated.Format(time.RFC3339Nano), "crc32c": o.crc32c, "md5Hash": o.md5, "etag": o.etag(),
+	})
+	return r
+}
+
+func objectNotFound(bucket, name string) *apiError {
+	return &apiError{http.StatusNotFound, "notFound", "No such object: " + bucket + "/" + name}
+}

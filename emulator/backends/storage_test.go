@@ -1,0 +1,667 @@
+package backends
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/storage"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/googleapi"
+	"google.golang.org/api/iterator"
+)
+
+// storageBucket returns a bucket of a fresh Storage through Google's client, and the server.
+func storageBucket(t *testing.T) (*storage.BucketHandle, *StorageServer) {
+	t.Helper()
+	b := withoutFirestore(t, Options{})
+	client, err := storage.NewClient(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client.Bucket("demo-x.firebasestorage.app"), b.Storage()
+}
+
+func put(t *testing.T, o *storage.ObjectHandle, content string, options ...func(*storage.Writer)) *storage.ObjectAttrs {
+	t.Helper()
+	w := o.NewWriter(context.Background())
+	for _, option := range options {
+		option(w)
+	}
+	_, err := io.WriteString(w, content)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatalf("upload %q: %v", o.ObjectName(), err)
+	}
+	return w.Attrs()
+}
+
+func attributes(t *testing.T, o *storage.ObjectHandle) *storage.ObjectAttrs {
+	t.Helper()
+	a, err := o.Attrs(context.Background())
+	if err != nil {
+		t.Fatalf("get %q: %v", o.ObjectName(), err)
+	}
+	return a
+}
+
+func content(t *testing.T, o *storage.ObjectHandle) string {
+	t.Helper()
+	r, err := o.NewReader(context.Background())
+	if err != nil {
+		t.Fatalf("download %q: %v", o.ObjectName(), err)
+	}
+	content, err := io.ReadAll(r)
+	if err := errors.Join(err, r.Close()); err != nil {
+		t.Fatalf("download %q: %v", o.ObjectName(), err)
+	}
+	return string(content)
+}
+
+func names(t *testing.T, bucket *storage.BucketHandle, q *storage.Query) []string {
+	t.Helper()
+	found := []string{}
+	it := bucket.Objects(context.Background(), q)
+	for {
+		o, err := it.Next()
+		if errors.Is(err, iterator.Done) {
+			return found
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, o.Prefix+o.Name) // one of them is empty
+	}
+}
+
+// httpStatus returns the HTTP status that an error stands for.
+func httpStatus(err error) int {
+	var failure *googleapi.Error
+	switch {
+	case err == nil:
+		return http.StatusOK
+	case errors.As(err, &failure):
+		return failure.Code
+	case errors.Is(err, storage.ErrObjectNotExist):
+		return http.StatusNotFound
+	}
+	return 0
+}
+
+var oddNames = []string{
+	"a b", "100%", "a%2Fb", "a+b", "a#b", "a?b=c&d", "a;b:c@d,e=f!", "日本語/写真.jpg", "写真", "写真/", "😀", "/leading", "a//b", "a/./b", "a/../b",
+	"..a", "a\\b", `a"b'c`, "<a>", "`", "é", "e\u0301", "[0-9]*", "a\tb", strings.Repeat("長", 341),
+}
+
+func TestOddObjectNames(t *testing.T) {
+	bucket, _ := storageBucket(t)
+	for _, name := range oddNames {
+		put(t, bucket.Object(name), name)
+	}
+	want := slices.Sorted(slices.Values(oddNames))
+	if diff := cmp.Diff(want, names(t, bucket, nil)); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	for i, name := range want {
+		o := bucket.Object(name)
+		if got := attributes(t, o).Name; got != name {
+			t.Errorf("get %q: name %q", name, got)
+		}
+		if got := content(t, o); got != name {
+			t.Errorf("download %q: %q", name, got)
+		}
+		updated, err := o.Update(context.Background(), storage.ObjectAttrsToUpdate{Metadata: map[string]string{"k": name}})
+		if err != nil {
+			t.Errorf("patch %q: %v", name, err)
+		} else if updated.Name != name || updated.Metadata["k"] != name {
+			t.Errorf("patch %q: %q, %v", name, updated.Name, updated.Metadata)
+		}
+		if err := o.Delete(context.Background()); err != nil {
+			t.Errorf("delete %q: %v", name, err)
+		}
+		if diff := cmp.Diff(want[i+1:], names(t, bucket, nil)); diff != "" {
+			t.Errorf("names without %q (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestUploadForms(t *testing.T) {
+	bucket, _ := storageBucket(t)
+	large := strings.Repeat("0123456789abcdef", 40<<10) // 640 KiB: three chunks
+	for _, test := range []struct {
+		name, content string
+		chunk         int
+	}{
+		{"one request", "x", 0},
+		{"empty", "", 0},
+		{"default", large, googleapi.DefaultUploadChunkSize},
+		{"resumable", large, googleapi.MinUploadChunkSize},
+		{"resumable, whole chunks", large[:2*googleapi.MinUploadChunkSize], googleapi.MinUploadChunkSize},
+		{"large in one request", large, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := bucket.Object(test.name)
+			uploaded := put(t, o, test.content, func(w *storage.Writer) {
+				w.ChunkSize = test.chunk
+				w.ContentType = "text/x-test"
+				w.CacheControl = "no-store"
+				w.Metadata = map[string]string{"postId": "PENDING", "日本": "語"}
+			})
+			got := attributes(t, o)
+			if diff := cmp.Diff(uploaded, got); diff != "" {
+				t.Errorf("what uploading and getting answer differs:\n%s", diff)
+			}
+			if got.Size != int64(len(test.content)) || got.ContentType != "text/x-test" || got.CacheControl != "no-store" ||
+				got.Metadata["postId"] != "PENDING" || got.Metadata["日本"] != "語" || got.Bucket != bucket.BucketName() {
+				t.Errorf("attributes %+v", got)
+			}
+			if got := content(t, o); got != test.content {
+				t.Errorf("content of %d bytes differs", len(got))
+			}
+		})
+	}
+}
+
+func TestDownloadOfAPart(t *testing.T) {
+	bucket, _ := storageBucket(t)
+	put(t, bucket.Object("a"), "0123456789")
+	r, err := bucket.Object("a").NewRangeReader(context.Background(), 3, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(r)
+	if err := errors.Join(err, r.Close()); err != nil || string(content) != "3456" {
+		t.Errorf("%q, %v", content, err)
+	}
+	if _, err := bucket.Object("b").NewReader(context.Background()); !errors.Is(err, storage.ErrObjectNotExist) {
+		t.Errorf("a missing object: %v", err)
+	}
+}
+
+func TestGenerations(t *testing.T) {
+	ctx := context.Background()
+	bucket, _ := storageBucket(t)
+	o := bucket.Object("a")
+	began := time.Now().Add(-time.Minute)
+	created := put(t, o, "1", func(w *storage.Writer) { w.Metadata = map[string]string{"a": "1", "b": "2"} })
+	if created.Metageneration != 1 || created.Generation == 0 || created.Created.Before(began) {
+		t.Errorf("created: %+v", created)
+	}
+	patched, err := o.Update(ctx, storage.ObjectAttrsToUpdate{Metadata: map[string]string{"b": "3"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if patched.Metageneration != 2 || patched.Generation != created.Generation || !patched.Created.Equal(created.Created) ||
+		patched.Updated.Before(created.Updated) || patched.Etag == created.Etag {
+		t.Errorf("patched: %+v\nafter: %+v", patched, created)
+	}
+	if diff := cmp.Diff(map[string]string{"a": "1", "b": "3"}, patched.Metadata); diff != "" {
+		t.Errorf("a patch merges metadata (-want +got):\n%s", diff)
+	}
+	cleared, err := o.Update(ctx, storage.ObjectAttrsToUpdate{Metadata: map[string]string{}, ContentType: "a/b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cleared.Metageneration != 3 || len(cleared.Metadata) != 0 || cleared.ContentType != "a/b" {
+		t.Errorf("cleared: %+v", cleared)
+	}
+	if got := attributes(t, o); got.Metageneration != 3 {
+		t.Errorf("get: %+v", got)
+	}
+	if listed, err := bucket.Objects(ctx, nil).Next(); err != nil || listed.Metageneration != 3 || listed.Generation != created.Generation {
+		t.Errorf("list: %+v, %v", listed, err)
+	}
+	overwritten := put(t, o, "2")
+	if overwritten.Metageneration != 1 || overwritten.Generation <= created.Generation || overwritten.Created.Before(created.Created) {
+		t.Errorf("overwritten: %+v\nafter: %+v", overwritten, created)
+	}
+	if _, err := o.Generation(created.Generation).Attrs(ctx); !errors.Is(err, storage.ErrObjectNotExist) {
+		t.Errorf("the generation before: %v", err)
+	}
+	if got, err := o.Generation(overwritten.Generation).Attrs(ctx); err != nil || got.Size != 1 {
+		t.Errorf("the generation now: %v, %v", got, err)
+	}
+	if err := o.Delete(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if again := put(t, o, "3"); again.Generation <= overwritten.Generation || again.Metageneration != 1 {
+		t.Errorf("created again: %+v", again)
+	}
+}
+
+func TestPreconditions(t *testing.T) {
+	ctx := context.Background()
+	bucket, _ := storageBucket(t)
+	requests := map[string]func(*storage.ObjectHandle) error{
+		"delete": func(o *storage.ObjectHandle) error { return o.Delete(ctx) },
+		"patch": func(o *storage.ObjectHandle) error {
+			_, err := o.Update(ctx, storage.ObjectAttrsToUpdate{ContentType: "a/b"})
+			return err
+		},
+		"get": func(o *storage.ObjectHandle) error { _, err := o.Attrs(ctx); return err },
+		"download": func(o *storage.ObjectHandle) error {
+			r, err := o.NewReader(ctx)
+			if err == nil {
+				err = r.Close()
+			}
+			return err
+		},
+		"upload": func(o *storage.ObjectHandle) error { return o.NewWriter(ctx).Close() },
+		"resumable upload": func(o *storage.ObjectHandle) error {
+			w := o.NewWriter(ctx)
+			w.ChunkSize = googleapi.MinUploadChunkSize
+			_, err := w.Write(make([]byte, 2*googleapi.MinUploadChunkSize))
+			return errors.Join(err, w.Close())
+		},
+	}
+	for name, request := range requests {
+		for _, test := range []struct {
+			name       string
+			conditions func(*storage.ObjectAttrs) storage.Conditions
+			want       int
+			missing    int // for a missing object; 0: not asked
+		}{
+			{"generation", func(a *storage.ObjectAttrs) storage.Conditions {
+				return storage.Conditions{GenerationMatch: a.Generation}
+			}, 200, 404},
+			{"other generation", func(a *storage.ObjectAttrs) storage.Conditions {
+				return storage.Conditions{GenerationMatch: a.Generation + 1}
+			}, 412, 404},
+			{"both", func(a *storage.ObjectAttrs) storage.Conditions {
+				return storage.Conditions{GenerationMatch: a.Generation, MetagenerationMatch: a.Metageneration}
+			}, 200, 404},
+			{"other metageneration", func(a *storage.ObjectAttrs) storage.Conditions {
+				return storage.Conditions{GenerationMatch: a.Generation, MetagenerationMatch: a.Metageneration - 1}
+			}, 412, 404},
+			{"not this generation", func(a *storage.ObjectAttrs) storage.Conditions {
+				return storage.Conditions{GenerationNotMatch: a.Generation}
+			}, 304, 0},
+			{"not another generation", func(a *storage.ObjectAttrs) storage.Conditions {
+				return storage.Conditions{GenerationNotMatch: a.Generation - 1}
+			}, 200, 0},
+		} {
+			t.Run(name+"/"+test.name, func(t *testing.T) {
+				if name == "download" && strings.HasPrefix(test.name, "not ") {
+					t.Skip("not in the XML API, which the client downloads with")
+				}
+				o := bucket.Object("o")
+				put(t, o, "1")
+				before, err := o.Update(ctx, storage.ObjectAttrsToUpdate{Metadata: map[string]string{"k": "v"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = request(o.If(test.conditions(before)))
+				if got := httpStatus(err); got != test.want {
+					t.Errorf("status %d (%v), want %d", got, err, test.want)
+				}
+				if test.want != http.StatusOK {
+					if diff := cmp.Diff(before, attributes(t, o)); diff != "" {
+						t.Errorf("it was changed all the same:\n%s", diff)
+					}
+				}
+				if test.missing == 0 {
+					return
+				}
+				want := test.missing
+				if strings.Contains(name, "upload") {
+					want = http.StatusPreconditionFailed // an upload needs no object, and no object has no generation
+				}
+				if got := httpStatus(request(bucket.Object("missing").If(test.conditions(before)))); got != want {
+					t.Errorf("a missing object: status %d, want %d", got, want)
+				}
+			})
+		}
+	}
+	t.Run("upload/does not exist", func(t *testing.T) {
+		o := bucket.Object("once").If(storage.Conditions{DoesNotExist: true})
+		if err := o.NewWriter(ctx).Close(); err != nil {
+			t.Error(err)
+		}
+		if got := httpStatus(o.NewWriter(ctx).Close()); got != http.StatusPreconditionFailed {
+			t.Errorf("second time: status %d", got)
+		}
+	})
+}
+
+func TestPreconditionErrorForm(t *testing.T) {
+	bucket, _ := storageBucket(t)
+	o := bucket.Object("a")
+	put(t, o, "1")
+	err := o.If(storage.Conditions{GenerationMatch: 1}).Delete(context.Background())
+	var failure *googleapi.Error
+	if !errors.As(err, &failure) || failure.Code != 412 || len(failure.Errors) != 1 || failure.Errors[0].Reason != "conditionNotMet" {
+		t.Errorf("error %#v", err)
+	}
+	if err := bucket.Object("b").Delete(context.Background()); !errors.Is(err, storage.ErrObjectNotExist) {
+		t.Errorf("a missing object: %v", err)
+	}
+}
+
+// Of requests that are conditional on the same state, one gets through.
+func TestRequestsAreAtomic(t *testing.T) {
+	ctx := context.Background()
+	bucket, _ := storageBucket(t)
+	for round := range 20 {
+		o := bucket.Object(fmt.Sprint(round))
+		a := put(t, o, "1")
+		same := o.If(storage.Conditions{GenerationMatch: a.Generation, MetagenerationMatch: 1})
+		var through atomic.Int32
+		var all sync.WaitGroup
+		for i := range 6 {
+			all.Go(func() {
+				var err error
+				switch i % 3 {
+				case 0:
+					err = same.Delete(ctx)
+				case 1:
+					_, err = same.Update(ctx, storage.ObjectAttrsToUpdate{ContentType: "a/b"})
+				case 2:
+					err = same.NewWriter(ctx).Close()
+				}
+				switch httpStatus(err) {
+				case http.StatusOK:
+					through.Add(1)
+				case http.StatusPreconditionFailed, http.StatusNotFound:
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if through.Load() != 1 {
+			t.Fatalf("%d of the requests got through", through.Load())
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	bucket, _ := storageBucket(t)
+	if got := names(t, bucket, nil); len(got) != 0 {
+		t.Errorf("a bucket never used: %q", got)
+	}
+	for _, name := range []string{"circles/c1/b", "circles/c1/a", "circles/c12/a", "circles/c1", "b", "a", "é", "z", "\uffff", "😀", "circles0"} {
+		put(t, bucket.Object(name), name)
+	}
+	for _, test := range []struct {
+		name  string
+		query storage.Query
+		want  []string
+	}{
+		// U+FFFF comes before U+1F600 in UTF-8, not in UTF-16.
+		{"all", storage.Query{}, []string{"a", "b", "circles/c1", "circles/c1/a", "circles/c1/b", "circles/c12/a", "circles0", "z", "é", "\uffff", "😀"}},
+		{"prefix", storage.Query{Prefix: "circles/c1/"}, []string{"circles/c1/a", "circles/c1/b"}},
+		{"prefix of names", storage.Query{Prefix: "circles/c1"}, []string{"circles/c1", "circles/c1/a", "circles/c1/b", "circles/c12/a"}},
+		{"prefix without names", storage.Query{Prefix: "q"}, []string{}},
+		{"start", storage.Query{StartOffset: "circles0"}, []string{"circles0", "z", "é", "\uffff", "😀"}},
+		{"end", storage.Query{EndOffset: "circles/c1"}, []string{"a", "b"}},
+		{"start, end and prefix", storage.Query{Prefix: "circles/", StartOffset: "circles/c1/", EndOffset: "circles/c12/"}, []string{"circles/c1/a", "circles/c1/b"}},
+		{"delimiter", storage.Query{Delimiter: "/"}, []string{"a", "b", "circles0", "z", "é", "\uffff", "😀", "circles/"}},
+		{"prefix and delimiter", storage.Query{Prefix: "circles/", Delimiter: "/"}, []string{"circles/c1", "circles/c1/", "circles/c12/"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, names(t, bucket, &test.query)); diff != "" {
+				t.Errorf("names (-want +got):\n%s", diff)
+			}
+			// In pages of one, of which the client makes one list again: the prefixes come where they are in the order.
+			it := bucket.Objects(context.Background(), &test.query)
+			it.PageInfo().MaxSize = 1
+			got := []string{}
+			for o, err := it.Next(); !errors.Is(err, iterator.Done); o, err = it.Next() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, o.Prefix+o.Name)
+			}
+			want := slices.Clone(test.want)
+			slices.Sort(want)
+			slices.Sort(got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("in pages of one (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestListAnswersOnlyWhatIsSelected(t *testing.T) {
+	bucket, _ := storageBucket(t)
+	put(t, bucket.Object("a"), "1", func(w *storage.Writer) { w.Metadata = map[string]string{"k": "v"} })
+	var q storage.Query
+	if err := q.SetAttrSelection([]string{"Name", "Metadata", "Generation"}); err != nil {
+		t.Fatal(err)
+	}
+	o, err := bucket.Objects(context.Background(), &q).Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Name != "a" || o.Metadata["k"] != "v" || o.Generation == 0 {
+		t.Errorf("selected, and missing: %+v", o)
+	}
+	if o.Metageneration != 0 || o.Size != 0 || !o.Created.IsZero() {
+		t.Errorf("not selected, and there: %+v", o)
+	}
+}
+
+func TestFields(t *testing.T) {
+	value := resource{"a": 1, "b": resource{"c": 2, "d": 3}, "e": []any{resource{"f": 4, "g": 5}}}
+	for fields, want := range map[string]any{
+		"a":                resource{"a": 1},
+		"a, b":             resource{"a": 1, "b": resource{"c": 2, "d": 3}},
+		"b(c),x":           resource{"b": resource{"c": 2}},
+		"e(f),b(d)":        resource{"e": []any{resource{"f": 4}}, "b": resource{"d": 3}},
+		"x(y(z),w),e(g,f)": resource{"e": []any{resource{"f": 4, "g": 5}}},
+	} {
+		s, rest, err := parseFields(fields)
+		if err != nil || rest != "" {
+			t.Errorf("%s: %q, %v", fields, rest, err)
+			continue
+		}
+		if diff := cmp.Diff(want, s.of(value)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", fields, diff)
+		}
+	}
+	for _, fields := range []string{"", "a,", "a(", "a(b", "a)", "(a)", "a()"} {
+		if s, rest, err := parseFields(fields); err == nil && rest == "" {
+			t.Errorf("%q was understood: %v", fields, s)
+		}
+	}
+}
+
+func TestListWhileObjectsComeAndGo(t *testing.T) {
+	ctx := context.Background()
+	bucket, _ := storageBucket(t)
+	var want []string
+	for i := range 30 {
+		name := fmt.Sprintf("%02d", i)
+		put(t, bucket.Object(name), name)
+		want = append(want, name)
+	}
+	it := bucket.Objects(ctx, nil)
+	it.PageInfo().MaxSize = 7
+	var got []string
+	for o, err := it.Next(); !errors.Is(err, iterator.Done); o, err = it.Next() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, o.Name)
+		if err := bucket.Object(o.Name).Delete(ctx); err != nil {
+			t.Error(err)
+		}
+		put(t, bucket.Object("00-again-"+o.Name), "") // before what is to be listed yet
+	}
+	for _, name := range want {
+		if !slices.Contains(got, name) {
+			t.Errorf("%s was not listed", name)
+		}
+	}
+}
+
+func TestListManyInPages(t *testing.T) {
+	const count = 100_000
+	bucket, server := storageBucket(t)
+	want := make([]string, count)
+	for i := range count {
+		want[i] = fmt.Sprintf("posts/%06d", (i*7919)%count) // in no order
+		if _, err := server.store.put(bucket.BucketName(), want[i], conditions{}, resource{}, nil); err != nil {
+			t.Fatal(err.message)
+		}
+	}
+	slices.Sort(want)
+	q := &storage.Query{Prefix: "posts/"}
+	if err := q.SetAttrSelection([]string{"Name"}); err != nil {
+		t.Fatal(err)
+	}
+	var pages int
+	var got []string
+	pager := iterator.NewPager(bucket.Objects(context.Background(), q), 1000, "")
+	for token := "more"; token != ""; pages++ {
+		var page []*storage.ObjectAttrs
+		var err error
+		if token, err = pager.NextPage(&page); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range page {
+			got = append(got, o.Name)
+		}
+	}
+	if !slices.Equal(want, got) {
+		t.Errorf("%d names differ from the %d that are there", len(got), count)
+	}
+	if pages != count/1000 {
+		t.Errorf("%d pages", pages)
+	}
+}
+
+func TestClear(t *testing.T) {
+	bucket, server := storageBucket(t)
+	put(t, bucket.Object("a"), "1")
+	server.Clear("another")
+	if got := names(t, bucket, nil); len(got) != 1 {
+		t.Errorf("names %q", got)
+	}
+	server.Clear(bucket.BucketName())
+	if got := names(t, bucket, nil); len(got) != 0 {
+		t.Errorf("names %q", got)
+	}
+}
+
+func TestInvalidStorageRequests(t *testing.T) {
+	b := withoutFirestore(t, Options{})
+	base := b.Environment()[StorageHost]
+	long := strings.Repeat("x", 1025)
+	for _, test := range []struct {
+		method, path, header, body string
+		want                       int
+	}{
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=media", "", "x", 400},                // no name
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=media&name=" + long, "", "x", 400},   // too long
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=media&name=a%0Ab", "", "x", 400},     // a line break
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=media&name=%FF", "", "x", 400},       // no UTF-8
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=media&name=..", "", "x", 400},        // reserved
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=other&name=a", "", "x", 400},         // no such form
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=multipart&name=a", "", "x", 400},     // no parts
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable", "", `{"name":7}`, 400},   // no name
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=a", "", `{"met`, 400}, // no JSON
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=a", "", `{"metadata":{"a":1}}`, 400},
+		{"PUT", "/upload/storage/v1/b/b/o?uploadType=resumable&upload_id=x", "", "x", 404},
+		{"PUT", "/upload/storage/v1/b/b/o?uploadType=resumable&upload_id=x", "bytes 0-9/10", "x", 400},
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=media&name=a&ifGenerationMatch=x", "", "x", 400},
+		{"GET", "/storage/v1/b/b/o?maxResults=0", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?pageToken=%21", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?fields=items(", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?versions=true", "", "", 501},
+		{"PATCH", "/storage/v1/b/b/o/missing", "", "{}", 404},
+		{"PATCH", "/storage/v1/b/b/o/missing", "", "{", 400},
+		{"GET", "/storage/v1/b", "", "", 501},
+		{"GET", "/v0/b/b/o/a", "", "", 501},
+		{"GET", "/storage/v1/b/b", "", "", 200},
+		{"GET", "/storage/v1/b/b/o", "", "", 200},
+	} {
+		request, err := http.NewRequestWithContext(context.Background(), test.method, base+test.path, strings.NewReader(test.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if test.header != "" {
+			request.Header.Set("Content-Range", test.header)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil {
+			t.Error(err)
+		}
+		if response.StatusCode != test.want {
+			t.Errorf("%s %.80s: %s, want %d: %s", test.method, test.path, response.Status, test.want, body)
+		}
+	}
+}
+
+func TestPutReplacesAttributes(t *testing.T) {
+	bucket, server := storageBucket(t)
+	put(t, bucket.Object("a"), "1", func(w *storage.Writer) { w.CacheControl, w.Metadata = "no-store", map[string]string{"a": "1"} })
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPut, "http://x/storage/v1/b/"+bucket.BucketName()+"/o/a",
+		bytes.NewReader([]byte(`{"metadata":{"b":"2"}}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorder := httptest.NewRecorder()
+	server.ServeHTTP(recorder, r)
+	got := attributes(t, bucket.Object("a"))
+	if got.CacheControl != "" || got.Metageneration != 2 || cmp.Diff(map[string]string{"b": "2"}, got.Metadata) != "" {
+		t.Errorf("attributes %+v", got)
+	}
+}
+
+func TestParseContentRange(t *testing.T) {
+	for _, test := range []struct {
+		text        string
+		chunk       int
+		start, size int
+		ok          bool
+	}{
+		{"", 5, 0, 5, true},
+		{"bytes 0-4/*", 5, 0, -1, true},
+		{"bytes 5-9/10", 5, 5, 10, true},
+		{"bytes */10", 0, 0, 10, true},
+		{"bytes */*", 0, 0, -1, true},
+		{"bytes */10", 1, 0, 0, false},
+		{"bytes 0-4/10", 4, 0, 0, false},
+		{"bytes 0-4", 5, 0, 0, false},
+		{"0-4/10", 5, 0, 0, false},
+		{"bytes x-4/10", 5, 0, 0, false},
+		{"bytes 0-4/x", 5, 0, 0, false},
+		{"bytes 04/10", 5, 0, 0, false},
+	} {
+		start, size, ok := parseContentRange(test.text, test.chunk)
+		if ok != test.ok || ok && (start != test.start || size != test.size) {
+			t.Errorf("%q with %d bytes: %d, %d, %v", test.text, test.chunk, start, size, ok)
+		}
+	}
+}
+
+func TestChecksums(t *testing.T) {
+	bucket, _ := storageBucket(t)
+	a := put(t, bucket.Object("a"), "hello")
+	if got := base64.StdEncoding.EncodeToString(a.MD5); got != "XUFAKrxLKna5cZ2REBfFkg==" {
+		t.Errorf("MD5 %s", got)
+	}
+	if a.CRC32C != 0x9a71bb4c {
+		t.Errorf("CRC32C %x", a.CRC32C)
+	}
+}

@@ -1,0 +1,175 @@
+package backends
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// helperVariable makes the test binary run as a process that has backends, which a test then ends.
+const helperVariable = "FIRESWEEP_TEST_HELPER"
+
+// TestHelper is no test but the helper process: it starts a child, prints its process id and ends as it is told to.
+func TestHelper(t *testing.T) {
+	how := os.Getenv(helperVariable)
+	if how == "" {
+		t.Skip("only run by other tests")
+	}
+	var child *process
+	if how == "backends" {
+		b, err := Start(context.Background(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		child = b.firestore.process
+	} else {
+		var err error
+		if child, err = startProcess("sleep", "600"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fmt.Printf("child %d\n", child.pid())
+	switch how {
+	case "exit":
+		os.Exit(3)
+	case "panic":
+		panic("as told")
+	case "return":
+		return
+	}
+	select {} // until killed
+}
+
+// startHelper runs the helper in a process group of its own and returns it and its child's process id.
+func startHelper(t *testing.T, how string) (*exec.Cmd, int) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestHelper$", "-test.v")
+	cmd.Env = append(os.Environ(), helperVariable+"="+how)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // gone already unless the test failed
+	lines := bufio.NewScanner(output)
+	for lines.Scan() {
+		if text, ok := strings.CutPrefix(lines.Text(), "child "); ok {
+			pid, err := strconv.Atoi(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return cmd, pid
+		}
+	}
+	t.Fatalf("the helper ended without a child: %v", cmd.Wait())
+	return nil, 0
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !holds() {
+		if time.Now().After(deadline) {
+			t.Fatalf("still not so: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// gone reports whether a process has ended. One that nobody has waited for has ended too.
+func gone(pid int) bool {
+	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return true
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // elsewhere than on Linux, init waits for orphans
+	if err != nil {
+		return false
+	}
+	_, state, _ := bytes.Cut(stat, []byte(") "))
+	return bytes.HasPrefix(state, []byte("Z"))
+}
+
+func TestChildEndsWithItsParent(t *testing.T) {
+	kill := func(cmd *exec.Cmd) error { return cmd.Process.Kill() }
+	interruptGroup := func(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	byItself := func(*exec.Cmd) error { return nil }
+	for _, test := range []struct {
+		name, how string
+		end       func(*exec.Cmd) error
+	}{
+		{"killed", "wait", kill},
+		{"interrupted", "wait", interruptGroup},
+		{"exit", "exit", byItself},
+		{"panic", "panic", byItself},
+		{"end of the test run", "return", byItself},
+		{"killed, with Java", "backends", kill},
+		{"interrupted, with Java", "backends", interruptGroup},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			cmd, child := startHelper(t, test.how)
+			if err := test.end(cmd); err != nil {
+				t.Fatal(err)
+			}
+			err := cmd.Wait()
+			eventually(t, "the child is gone", func() bool { return gone(child) })
+			t.Logf("the helper ended: %v", err)
+		})
+	}
+}
+
+func TestStopWaitsForTheEndAndMayBeRepeated(t *testing.T) {
+	p, err := startProcess("sleep", "600")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stop()
+	if !gone(p.pid()) {
+		t.Error("the process is still there")
+	}
+	p.stop()
+}
+
+func TestProcessOutputAndEnd(t *testing.T) {
+	p, err := startProcess("sh", "-c", "echo out; echo err >&2; exit 7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.stop()
+	<-p.done
+	if got := p.output.lines(2); got != "out\nerr" {
+		t.Errorf("output %q", got)
+	}
+	var exit *exec.ExitError
+	if !errors.As(p.err, &exit) || exit.ExitCode() != 7 {
+		t.Errorf("ended with %v", p.err)
+	}
+}
+
+func TestTailKeepsTheEnd(t *testing.T) {
+	var kept tail
+	for i := range 10_000 {
+		if _, err := fmt.Fprintf(&kept, "line %d\n", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := kept.lines(2); got != "line 9998\nline 9999" {
+		t.Errorf("end %q", got)
+	}
+	if got := len(kept.String()); got > tailBytes {
+		t.Errorf("%d bytes are kept", got)
+	}
+}

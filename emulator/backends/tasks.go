@@ -1,0 +1,276 @@
+package backends
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// TaskServer imitates Cloud Tasks in memory: named tasks, schedule times, delivery over HTTP and retries. Queues come into
+// being when they are named.
+type TaskServer struct {
+	*taskState
+	project string // "": all
+}
+
+// taskState is what all views of a server share.
+type taskState struct {
+	options taskOptions
+	client  *http.Client
+	places  chan struct{} // one for each delivery that may be under way
+	wake    chan struct{} // something is due earlier than it was
+	stop    context.CancelFunc
+	stopped chan struct{} // the dispatcher has ended; nil where there is none
+
+	mu       sync.Mutex
+	tasks    map[string]*task     // by full name
+	gone     map[string]time.Time // when a task of the name ended
+	refuse   map[string]func(*cloudtaskspb.Task) error
+	sequence int
+}
+
+// taskOptions are what Options say of tasks.
+type taskOptions struct {
+	manual                 bool
+	minBackoff, maxBackoff time.Duration
+	now                    func() time.Time
+}
+
+// task is one that is not done.
+type task struct {
+	proto    *cloudtaskspb.Task // replaced, never changed
+	due      time.Time          // zero: at once
+	sequence int                // of creation
+	running  bool
+}
+
+const (
+	concurrentDeliveries = 10
+	rememberNames        = 24 * time.Hour
+)
+
+func newTaskServer(o taskOptions) *TaskServer {
+	ctx, stop := context.WithCancel(context.Background())
+	s := &taskState{
+		options: o,
+		client: &http.Client{
+			Transport:     &http.Transport{MaxIdleConnsPerHost: concurrentDeliveries}, // and no proxy
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		places: make(chan struct{}, concurrentDeliveries),
+		wake:   make(chan struct{}, 1),
+		stop:   stop,
+		tasks:  map[string]*task{},
+		gone:   map[string]time.Time{},
+		refuse: map[string]func(*cloudtaskspb.Task) error{},
+	}
+	server := &TaskServer{taskState: s}
+	if !o.manual {
+		s.stopped = make(chan struct{})
+		go server.dispatch(ctx)
+	}
+	return server
+}
+
+// close ends deliveries, also those under way.
+func (s *taskState) close() {
+	s.stop()
+	if s.stopped != nil {
+		<-s.stopped
+	}
+	s.client.CloseIdleConnections()
+}
+
+// ForProject returns the same server, of which only the tasks of one project are seen.
+func (s *TaskServer) ForProject(project string) *TaskServer {
+	return &TaskServer{taskState: s.taskState, project: project}
+}
+
+// owns reports whether a task or queue is seen.
+func (s *TaskServer) owns(name string) bool { return s.project == "" || projectOf(name) == s.project }
+
+// Pending returns the tasks that are not done, by schedule time and then in the order they were created in. The queue
+// is named in full (projects/…/locations/…/queues/…); "" is all queues.
+func (s *TaskServer) Pending(queue string) []*cloudtaskspb.Task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var pending []*cloudtaskspb.Task
+	for _, t := range s.sorted(queue) {
+		pending = append(pending, proto.CloneOf(t.proto))
+	}
+	return pending
+}
+
+// sorted returns the tasks of a queue, "" being all, in the order in which they become due. The lock is held.
+func (s *TaskServer) sorted(queue string) []*task {
+	var tasks []*task
+	for name, t := range s.tasks {
+		if s.owns(name) && (queue == "" || queueOf(name) == queue) {
+			tasks = append(tasks, t)
+		}
+	}
+	slices.SortFunc(tasks, (*task).compare)
+	return tasks
+}
+
+// FailCreates makes CreateTask answer what refuse returns, where that is an error. It may be a gRPC status. nil ends it.
+func (s *TaskServer) FailCreates(refuse func(*cloudtaskspb.Task) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse[s.project] = refuse
+}
+
+// Clear forgets all tasks, the names of those that are done, and what FailCreates said.
+func (s *TaskServer) Clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range s.tasks {
+		if s.owns(name) {
+			delete(s.tasks, name)
+		}
+	}
+	for name := range s.gone {
+		if s.owns(name) {
+			delete(s.gone, name)
+		}
+	}
+	delete(s.refuse, s.project)
+}
+
+// Deliver delivers, one after the other, every task that is due at the time, in the order of schedule times; also those
+// that come up meanwhile. A task without a schedule time is always due. It returns how many were delivered, and as an
+// error, joined, what the deliveries that failed answered: those tasks are due again a backoff after the time.
+// It is meant for servers that deliver nothing by themselves.
+func (s *TaskServer) Deliver(ctx context.Context, until time.Time) (delivered int, err error) {
+	var failures []error
+	for {
+		if err := ctx.Err(); err != nil {
+			return delivered, errors.Join(append(failures, err)...)
+		}
+		next, _ := s.nextDue(until)
+		if next == nil {
+			return delivered, errors.Join(failures...)
+		}
+		if err := s.attempt(ctx, next, func() time.Time { return until }); err != nil {
+			failures = append(failures, err)
+		} else {
+			delivered++
+		}
+	}
+}
+
+// dispatch delivers tasks when they are due until the context is done, and then waits for those under way.
+func (s *TaskServer) dispatch(ctx context.Context) {
+	defer close(s.stopped)
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		next, wait := s.nextDue(s.options.now())
+		if next == nil {
+			select {
+			case <-ctx.Done():
+				return
+			case <-s.wake:
+			case <-time.After(wait):
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case s.places <- struct{}{}:
+		}
+		running.Go(func() {
+			// Whatever it answers is kept in the task.
+			_ = s.attempt(ctx, next, s.options.now)
+			<-s.places
+			s.rouse()
+		})
+	}
+}
+
+// nextDue returns the first task that is due at the time, marked as running, or none and how long none will be.
+func (s *TaskServer) nextDue(at time.Time) (*task, time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var next *task
+	for name, t := range s.tasks {
+		if !t.running && s.owns(name) && (next == nil || t.compare(next) < 0) {
+			next = t
+		}
+	}
+	if next == nil {
+		return nil, time.Hour
+	}
+	if wait := next.due.Sub(at); wait > 0 {
+		return nil, wait
+	}
+	next.running = true
+	return next, 0
+}
+
+// compare orders tasks by when they are due, and then by when they were created.
+func (t *task) compare(other *task) int {
+	return cmp.Or(t.due.Compare(other.due), t.sequence-other.sequence)
+}
+
+// rouse makes the dispatcher look again.
+func (s *taskState) rouse() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it will
+	}
+}
+
+// attempt delivers a task once. Afterwards the task is done, or due again.
+func (s *taskState) attempt(ctx context.Context, t *task, now func() time.Time) error {
+	s.mu.Lock()
+	p := proto.CloneOf(t.proto)
+	s.mu.Unlock()
+	dispatched := now()
+	attempt := &cloudtaskspb.Attempt{ScheduleTime: p.ScheduleTime, DispatchTime: timestamppb.New(dispatched)}
+	status, err := s.send(ctx, p)
+	p.DispatchCount++
+	if status != nil {
+		p.ResponseCount++
+		attempt.ResponseTime = timestamppb.New(now())
+		attempt.ResponseStatus = status
+	}
+	if p.FirstAttempt == nil {
+		p.FirstAttempt = &cloudtaskspb.Attempt{DispatchTime: attempt.DispatchTime}
+	}
+	p.LastAttempt = attempt
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tasks[p.Name] != t { // deleted meanwhile
+		return err
+	}
+	if err == nil {
+		delete(s.tasks, p.Name)
+		s.gone[p.Name] = s.options.now()
+		return nil
+	}
+	t.running = false
+	t.due = now().Add(s.backoff(p.DispatchCount))
+	p.ScheduleTime = timestamppb.New(t.due)
+	t.proto = p
+	return err
+}
+
+// backoff returns how long after its n-th attempt a task is tried again.
+func (s *taskState) backoff(n int32) time.Duration {
+	wait := s.options.minBackoff
+	for ; n > 1 && wait < s.options.maxBackoff; n-- {
+		wait *= 2
+	}
+	return min(wait, s.options.maxBackoff)
+}

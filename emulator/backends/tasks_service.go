@@ -1,0 +1,253 @@
+package backends
+
+import (
+	"context"
+	"crypto/rand"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+const (
+	latestSchedule      = 30 * 24 * time.Hour
+	defaultDeadline     = 10 * time.Minute
+	shortestDeadline    = 15 * time.Second
+	longestDeadline     = 30 * time.Minute
+	defaultTaskPageSize = 1000 // also the largest
+)
+
+var (
+	queuePattern = regexp.MustCompile(`^projects/([a-z0-9.:-]+)/locations/[a-z0-9-]+/queues/[A-Za-z0-9-]{1,100}$`)
+	taskPattern  = regexp.MustCompile(`^(projects/([a-z0-9.:-]+)/locations/[a-z0-9-]+/queues/[A-Za-z0-9-]{1,100})/tasks/[A-Za-z0-9_-]{1,500}$`)
+)
+
+// queueOf returns the queue in a task's full name.
+func queueOf(name string) string {
+	queue, _, _ := strings.Cut(name, "/tasks/")
+	return queue
+}
+
+// projectOf returns the project in a full name.
+func projectOf(name string) string {
+	project, _, _ := strings.Cut(strings.TrimPrefix(name, "projects/"), "/")
+	return project
+}
+
+// taskService is the server's gRPC side.
+type taskService struct {
+	cloudtaskspb.UnimplementedCloudTasksServer
+	*TaskServer
+}
+
+// CreateTask implements cloudtaskspb.CloudTasksServer.
+func (s taskService) CreateTask(_ context.Context, r *cloudtaskspb.CreateTaskRequest) (*cloudtaskspb.Task, error) {
+	now := s.options.now()
+	p, err := newTask(r, now)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.refusal(p); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tasks[p.Name] != nil {
+		return nil, status.Errorf(codes.AlreadyExists, "a task named %s exists", p.Name)
+	}
+	if ended, ok := s.gone[p.Name]; ok && now.Sub(ended) < rememberNames {
+		return nil, status.Errorf(codes.AlreadyExists, "a task named %s existed too recently", p.Name)
+	}
+	s.sequence++
+	t := &task{proto: p, sequence: s.sequence}
+	if r.Task.ScheduleTime != nil {
+		t.due = p.ScheduleTime.AsTime()
+	}
+	s.tasks[p.Name] = t
+	s.rouse()
+	return view(p, r.ResponseView), nil
+}
+
+// refusal returns what FailCreates has a task refused with. What it was given is called without the lock.
+func (s taskService) refusal(p *cloudtaskspb.Task) error {
+	s.mu.Lock()
+	refusals := []func(*cloudtaskspb.Task) error{s.refuse[""], s.refuse[projectOf(p.Name)]}
+	s.mu.Unlock()
+	for _, refuse := range refusals {
+		if refuse == nil {
+			continue
+		}
+		if err := refuse(proto.CloneOf(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newTask checks a request and returns the task that it asks for.
+func newTask(r *cloudtaskspb.CreateTaskRequest, now time.Time) (*cloudtaskspb.Task, error) {
+	if !queuePattern.MatchString(r.Parent) {
+		return nil, status.Errorf(codes.InvalidArgument, "invalid queue name %q", r.Parent)
+	}
+	if r.Task == nil {
+		return nil, status.Error(codes.InvalidArgument, "no task")
+	}
+	p := proto.CloneOf(r.Task)
+	if p.Name == "" {
+		p.Name = r.Parent + "/tasks/" + rand.Text()
+	}
+	if match := taskPattern.FindStringSubmatch(p.Name); match == nil || match[1] != r.Parent {
+		return nil, status.Errorf(codes.InvalidArgument, "invalid name %q for a task in %s", p.Name, r.Parent)
+	}
+	if err := completeRequest(p); err != nil {
+		return nil, err
+	}
+	switch {
+	case p.ScheduleTime == nil:
+		p.ScheduleTime = timestamppb.New(now)
+	case p.ScheduleTime.CheckValid() != nil:
+		return nil, status.Errorf(codes.InvalidArgument, "invalid schedule time: %v", p.ScheduleTime.CheckValid())
+	case p.ScheduleTime.AsTime().Sub(now) > latestSchedule:
+		return nil, status.Error(codes.InvalidArgument, "the schedule time is more than 30 days ahead")
+	}
+	if p.DispatchDeadline == nil {
+		p.DispatchDeadline = durationpb.New(defaultDeadline)
+	}
+	if d := p.DispatchDeadline.AsDuration(); d < shortestDeadline || d > longestDeadline {
+		return nil, status.Errorf(codes.InvalidArgument, "the dispatch deadline %v is not between %v and %v", d, shortestDeadline, longestDeadline)
+	}
+	p.CreateTime = timestamppb.New(now)
+	p.DispatchCount, p.ResponseCount, p.FirstAttempt, p.LastAttempt = 0, 0, nil, nil
+	return p, nil
+}
+
+// completeRequest checks a task's HTTP request and fills in its method.
+func completeRequest(p *cloudtaskspb.Task) error {
+	request := p.GetHttpRequest()
+	if request == nil {
+		return status.Error(codes.InvalidArgument, "the task has no HTTP request; others are not imitated")
+	}
+	target, err := url.Parse(request.Url)
+	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" {
+		return status.Errorf(codes.InvalidArgument, "invalid URL %q", request.Url)
+	}
+	switch request.HttpMethod {
+	case cloudtaskspb.HttpMethod_HTTP_METHOD_UNSPECIFIED:
+		request.HttpMethod = cloudtaskspb.HttpMethod_POST
+	case cloudtaskspb.HttpMethod_POST, cloudtaskspb.HttpMethod_PUT, cloudtaskspb.HttpMethod_PATCH:
+	default:
+		if len(request.Body) > 0 {
+			return status.Errorf(codes.InvalidArgument, "a %v request has no body", request.HttpMethod)
+		}
+	}
+	return nil
+}
+
+// view returns a task as a response shows it: the basic view is without the body.
+func view(p *cloudtaskspb.Task, v cloudtaskspb.Task_View) *cloudtaskspb.Task {
+	p = proto.CloneOf(p)
+	p.View = cloudtaskspb.Task_FULL
+	if v != cloudtaskspb.Task_FULL {
+		p.View = cloudtaskspb.Task_BASIC
+		p.GetHttpRequest().Body = nil
+	}
+	return p
+}
+
+// GetTask implements cloudtaskspb.CloudTasksServer.
+func (s taskService) GetTask(_ context.Context, r *cloudtaskspb.GetTaskRequest) (*cloudtaskspb.Task, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tasks[r.Name]
+	if t == nil {
+		return nil, status.Errorf(codes.NotFound, "no task named %s", r.Name)
+	}
+	return view(t.proto, r.ResponseView), nil
+}
+
+// ListTasks implements cloudtaskspb.CloudTasksServer. A page's token is its place in the list.
+func (s taskService) ListTasks(_ context.Context, r *cloudtaskspb.ListTasksRequest) (*cloudtaskspb.ListTasksResponse, error) {
+	if !queuePattern.MatchString(r.Parent) {
+		return nil, status.Errorf(codes.InvalidArgument, "invalid queue name %q", r.Parent)
+	}
+	start := 0
+	if r.PageToken != "" {
+		var err error
+		if start, err = strconv.Atoi(r.PageToken); err != nil || start < 0 {
+			return nil, status.Errorf(codes.InvalidArgument, "invalid page token %q", r.PageToken)
+		}
+	}
+	size := int(r.PageSize)
+	if size < 1 || size > defaultTaskPageSize {
+		size = defaultTaskPageSize
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tasks := s.sorted(r.Parent)
+	tasks = tasks[min(start, len(tasks)):]
+	response := &cloudtaskspb.ListTasksResponse{}
+	if len(tasks) > size {
+		tasks = tasks[:size]
+		response.NextPageToken = strconv.Itoa(start + size)
+	}
+	for _, t := range tasks {
+		response.Tasks = append(response.Tasks, view(t.proto, r.ResponseView))
+	}
+	return response, nil
+}
+
+// DeleteTask implements cloudtaskspb.CloudTasksServer.
+func (s taskService) DeleteTask(_ context.Context, r *cloudtaskspb.DeleteTaskRequest) (*emptypb.Empty, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tasks[r.Name] == nil {
+		return nil, status.Errorf(codes.NotFound, "no task named %s", r.Name)
+	}
+	delete(s.tasks, r.Name)
+	s.gone[r.Name] = s.options.now()
+	return &emptypb.Empty{}, nil
+}
+
+// GetQueue implements cloudtaskspb.CloudTasksServer.
+func (s taskService) GetQueue(_ context.Context, r *cloudtaskspb.GetQueueRequest) (*cloudtaskspb.Queue, error) {
+	return s.queue(r.Name)
+}
+
+// PurgeQueue implements cloudtaskspb.CloudTasksServer.
+func (s taskService) PurgeQueue(_ context.Context, r *cloudtaskspb.PurgeQueueRequest) (*cloudtaskspb.Queue, error) {
+	queue, err := s.queue(r.Name)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.sorted(r.Name) {
+		delete(s.tasks, t.proto.Name)
+		s.gone[t.proto.Name] = s.options.now()
+	}
+	queue.PurgeTime = timestamppb.New(s.options.now())
+	return queue, nil
+}
+
+func (s taskService) queue(name string) (*cloudtaskspb.Queue, error) {
+	if !queuePattern.MatchString(name) {
+		return nil, status.Errorf(codes.InvalidArgument, "invalid queue name %q", name)
+	}
+	return &cloudtaskspb.Queue{
+		Name: name, State: cloudtaskspb.Queue_RUNNING,
+		RateLimits: &cloudtaskspb.RateLimits{MaxConcurrentDispatches: concurrentDeliveries},
+		RetryConfig: &cloudtaskspb.RetryConfig{
+			MaxAttempts: -1, // no limit
+			MinBackoff:  durationpb.New(s.options.minBackoff), MaxBackoff: durationpb.New(s.options.maxBackoff),
+		},
+	}, nil
+}
