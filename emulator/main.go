@@ -37,11 +37,11 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout)
+	interrupted := ctx.Err() != nil
 	stop()
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		os.Exit(2)
-	case err != nil && ctx.Err() == nil:
+	case err == nil, interrupted && errors.Is(err, context.Canceled):
+	default:
 		fmt.Fprintln(os.Stderr, "emulator: "+err.Error())
 		os.Exit(1)
 	}
@@ -49,6 +49,7 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("emulator", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // what is wrong is said once, by main
 	demo := flags.Bool("demo", false, "load the sample data, run every job once, show what it did and exit")
 	sample := flags.Bool("sample", false, "load the sample data before serving")
 	ports := backends.Options{}
@@ -57,10 +58,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&ports.StoragePort, "storage-port", 9199, "port of Storage")
 	flags.IntVar(&ports.TasksPort, "tasks-port", 9499, "port of Cloud Tasks")
 	functionsPort := flags.Int("functions-port", 8081, "port of the functions")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if flags.NArg() > 0 {
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(out)
+		flags.Usage()
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w; see --help", err)
+	case flags.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
 	}
 	if *demo {

@@ -94,7 +94,16 @@ func TestPortsInUse(t *testing.T) {
 	}
 }
 
+// clearEnvironment hides the Firebase Emulator Suite from a test that runs under it.
+func clearEnvironment(t *testing.T) {
+	t.Helper()
+	for _, key := range []string{FirestoreHost, StorageHost, FirebaseStorageHost, AuthHost, TasksHost} {
+		t.Setenv(key, "")
+	}
+}
+
 func TestGivenPorts(t *testing.T) {
+	clearEnvironment(t)
 	t.Setenv(FirestoreHost, "127.0.0.1:1") // not started for this test
 	storage, auth, tasks := freePort(t), freePort(t), freePort(t)
 	b, err := StartMissing(context.Background(), Options{StoragePort: storage, AuthPort: auth, TasksPort: tasks})
@@ -121,6 +130,7 @@ func TestStartMissingUsesWhatIsThere(t *testing.T) {
 		{"as the Firebase CLI has it", FirebaseStorageHost, "127.0.0.1:3"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			clearEnvironment(t)
 			t.Setenv(FirestoreHost, "127.0.0.1:1")
 			t.Setenv(AuthHost, "127.0.0.1:2")
 			t.Setenv(TasksHost, "127.0.0.1:4")

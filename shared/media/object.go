@@ -52,10 +52,13 @@ func (r Reader) Pages(ctx context.Context, prefix, after string) iter.Seq2[[]Obj
 				yield(nil, fmt.Errorf("list %s of bucket %s: %w", prefix, r.c.name, err))
 				return
 			}
-			page := make([]Object, len(attrs))
-			for i, a := range attrs {
-				page[i] = Object{Name: a.Name, Metadata: a.Metadata, Created: a.Created,
-					Generation: a.Generation, Metageneration: a.Metageneration}
+			page := make([]Object, 0, len(attrs))
+			for _, a := range attrs {
+				if a.Name <= after && after != "" {
+					continue // the Firebase Emulator Suite knows no offsets
+				}
+				page = append(page, Object{Name: a.Name, Metadata: a.Metadata, Created: a.Created,
+					Generation: a.Generation, Metageneration: a.Metageneration})
 			}
 			if len(page) > 0 && !yield(page, nil) || next == "" {
 				return
