@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 )
 
@@ -19,12 +18,16 @@ const DefaultPageSize = 500
 
 // Query describes a query. Documents come in the order of OrderBy and then of their names, ascending.
 type Query struct {
-	Collection string   // a collection's path
-	Where      []Filter // all must hold
-	OrderBy    []string // fields, ascending
-	Select     []string // the fields to fetch; none means all. Fewer fields save memory, not reads.
-	PageSize   int      // documents a page; 0 means DefaultPageSize
+	Collection string     // a collection's path
+	Where      []Filter   // all must hold
+	Any        [][]Filter // and all of at least one of these groups, 30 at most
+	OrderBy    []string   // fields, ascending
+	Select     []string   // the fields to fetch; none means all. Fewer fields save memory, not reads.
+	PageSize   int        // documents a page; 0 means DefaultPageSize
 }
+
+// NameOnly is what to select where the documents' names are enough.
+var NameOnly = []string{firestore.DocumentID}
 
 // Filter is one condition of a query, with Firestore's operators: "==", "<", "in" and so on.
 type Filter struct {
@@ -93,22 +96,14 @@ func (r Reader) page(ctx context.Context, q Query, from Cursor, size int) (Page,
 
 // Count returns how many documents the query matches. It costs one read per 1000 of them, at least one.
 func (r Reader) Count(ctx context.Context, q Query) (int, error) {
-	fq, err := Query{Collection: q.Collection, Where: q.Where}.unordered(r.c.firestore)
+	fq, err := q.unordered(r.c.firestore)
 	if err != nil {
 		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
 	}
 	var n int
-	err = retry(ctx, func(ctx context.Context) error {
-		result, err := fq.NewAggregationQuery().WithCount("n").Get(ctx)
-		if err != nil {
-			return err
-		}
-		v, ok := result["n"].(*firestorepb.Value)
-		if !ok {
-			return fmt.Errorf("the answer holds no count: %v", result)
-		}
-		n = int(v.GetIntegerValue())
-		return nil
+	err = retry(ctx, func(ctx context.Context) (err error) {
+		n, err = count(ctx, fq)
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
@@ -147,6 +142,17 @@ func (q Query) unordered(c *firestore.Client) (firestore.Query, error) {
 	fq := collection.Query
 	for _, f := range q.Where {
 		fq = fq.Where(f.Field, f.Op, f.Value)
+	}
+	if len(q.Any) > 0 {
+		var or firestore.OrFilter
+		for _, group := range q.Any {
+			var and firestore.AndFilter
+			for _, f := range group {
+				and.Filters = append(and.Filters, firestore.PropertyFilter{Path: f.Field, Operator: f.Op, Value: f.Value})
+			}
+			or.Filters = append(or.Filters, and)
+		}
+		fq = fq.WhereEntity(or)
 	}
 	return fq, nil
 }

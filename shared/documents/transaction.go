@@ -41,6 +41,53 @@ func (t *Transaction) Get(path string) (d Document, found bool, err error) {
 	return documentOf(s), true, nil
 }
 
+// Query returns the first documents that a query matches, at most limit. The transaction fails if another writer changes
+// what it matches before the commit.
+func (t *Transaction) Query(q Query, limit int) ([]Document, error) {
+	fq, err := q.firestore(t.w.c.firestore, "")
+	if err != nil {
+		return nil, err
+	}
+	snapshots, err := t.tx.Documents(fq.Limit(limit)).GetAll()
+	if err != nil {
+		return nil, fmt.Errorf("query %s: %w", q.Collection, err)
+	}
+	found := make([]Document, len(snapshots))
+	for i, s := range snapshots {
+		found[i] = documentOf(s)
+	}
+	return found, nil
+}
+
+// Delete deletes a document that the transaction has read.
+func (t *Transaction) Delete(path string) error {
+	ref, err := t.ref(path)
+	if err != nil {
+		return err
+	}
+	return t.tx.Delete(ref)
+}
+
+// Update writes the given top-level fields of a document that must exist. A value of [DeleteField] removes the field.
+func (t *Transaction) Update(path string, data map[string]any) error {
+	ref, err := t.ref(path)
+	if err != nil {
+		return err
+	}
+	updates := make([]firestore.Update, 0, len(data))
+	for field, value := range data {
+		updates = append(updates, firestore.Update{FieldPath: firestore.FieldPath{field}, Value: value})
+	}
+	return t.tx.Update(ref, updates)
+}
+
+// Values that Firestore replaces: DeleteField removes the field in [Transaction.Update], ServerTimestamp becomes the time
+// of the commit.
+var (
+	DeleteField     any = firestore.Delete
+	ServerTimestamp any = firestore.ServerTimestamp
+)
+
 // Create writes a document that must not exist yet.
 func (t *Transaction) Create(path string, data any) error {
 	ref, err := t.ref(path)

@@ -57,8 +57,7 @@ func (r Reader) Pages(ctx context.Context, prefix, after string) iter.Seq2[[]Obj
 				if a.Name <= after && after != "" {
 					continue // the Firebase Emulator Suite knows no offsets
 				}
-				page = append(page, Object{Name: a.Name, Metadata: a.Metadata, Created: a.Created,
-					Generation: a.Generation, Metageneration: a.Metageneration})
+				page = append(page, objectOf(a))
 			}
 			if len(page) > 0 && !yield(page, nil) || next == "" {
 				return

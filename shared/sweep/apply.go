@@ -3,7 +3,10 @@ package sweep
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -60,16 +63,43 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 	return unfinished
 }
 
-// batchLength returns how many of the first actions can go out in one request.
+// How many deletes of objects go together, and on how many documents' absence they may rest, which is what one read can
+// tell.
+const (
+	maxObjects = 100
+	maxAbsent  = 30
+)
+
+// batchLength returns how many of the first actions are done together.
 func batchLength(actions []Action) int {
-	n := 0
-	for n < len(actions) && n < documents.MaxBatch {
-		if _, ok := actions[n].Effect.(DeleteDocument); !ok {
-			break
+	n := 1
+	switch first := actions[0].Effect.(type) {
+	case DeleteDocument:
+		for n < len(actions) && n < documents.MaxBatch {
+			if _, ok := actions[n].Effect.(DeleteDocument); !ok {
+				break
+			}
+			n++
 		}
-		n++
+	case DeleteObject:
+		absent := map[string]bool{first.Absent: true}
+		for n < len(actions) && n < maxObjects {
+			next, ok := actions[n].Effect.(DeleteObject)
+			if !ok || len(absent) == maxAbsent && !absent[next.Absent] {
+				break
+			}
+			absent[next.Absent] = true
+			n++
+		}
+	case Batched:
+		for n < len(actions) && n < first.Batch.Size {
+			if next, ok := actions[n].Effect.(Batched); !ok || next.Batch != first.Batch {
+				break
+			}
+			n++
+		}
 	}
-	return max(n, 1)
+	return n
 }
 
 // do carries out one action, or a batch of document deletes, and returns an error for each.
@@ -82,12 +112,83 @@ func (r *run) do(ctx context.Context, batch []Action) []error {
 		}
 		return r.writers.Documents.Delete(ctx, deletions)
 	case DeleteObject:
-		return []error{r.writers.Objects.Delete(ctx, media.Deletion(effect))}
+		deletions := make([]DeleteObject, len(batch))
+		for i, a := range batch {
+			deletions[i] = a.Effect.(DeleteObject)
+		}
+		return r.deleteObjects(ctx, deletions)
 	case Steps:
 		return []error{r.steps(ctx, effect)}
+	case Batched:
+		items := make([]any, len(batch))
+		for i, a := range batch {
+			items[i] = a.Effect.(Batched).Item
+		}
+		return r.batched(ctx, effect.Batch, items)
 	default:
 		return []error{errors.New("the action has no effect: this is a bug in the job")}
 	}
+}
+
+// deleteObjects asks once more for the documents whose absence is the reason, and deletes the objects for which it holds.
+func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []error {
+	results := make([]error, len(deletions))
+	absent := map[string][]string{} // ids by collection
+	for _, d := range deletions {
+		collection, id, _ := strings.Cut(d.Absent, "/")
+		if d.Absent != "" && !slices.Contains(absent[collection], id) {
+			absent[collection] = append(absent[collection], id)
+		}
+	}
+	missing := map[string]bool{"": true} // nothing to be absent
+	failed := map[string]error{}
+	for collection, ids := range absent {
+		still, err := r.writers.Documents.Missing(ctx, collection, ids)
+		if err != nil {
+			failed[collection] = err
+		}
+		for _, id := range still {
+			missing[collection+"/"+id] = true
+		}
+	}
+	var wg sync.WaitGroup
+	underWay := semaphore.NewWeighted(batchWeight)
+	for i, d := range deletions {
+		collection, _, _ := strings.Cut(d.Absent, "/")
+		switch {
+		case failed[collection] != nil:
+			results[i] = failed[collection]
+		case !missing[d.Absent]:
+			results[i] = ErrChanged
+		default:
+			if err := underWay.Acquire(ctx, 1); err != nil {
+				results[i] = err
+				continue
+			}
+			wg.Go(func() {
+				defer underWay.Release(1)
+				results[i] = r.writers.Objects.Delete(ctx, d.Deletion)
+			})
+		}
+	}
+	wg.Wait()
+	return results
+}
+
+// batched runs a job's own batch. Its panic, or an answer for another number of items, is the failure of all of them.
+func (r *run) batched(ctx context.Context, b *Batch, items []any) (results []error) {
+	var err error
+	func() {
+		defer recoverTo(&err)
+		results = b.Do(ctx, &r.writers, items)
+		if len(results) != len(items) {
+			err = fmt.Errorf("the batch answered %d results for %d items: this is a bug in the job", len(results), len(items))
+		}
+	}()
+	if err != nil {
+		return slices.Repeat([]error{err}, len(items))
+	}
+	return results
 }
 
 // steps runs an effect of a job's own; a panic in it is that action's failure, not the run's.

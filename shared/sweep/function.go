@@ -16,6 +16,7 @@ import (
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/logging"
@@ -50,12 +51,14 @@ type Hooks struct {
 	BeforeApply func()                                    // called between planning and applying
 	Dial        []grpc.DialOption                         // for the Firestore connections
 	Transport   func(http.RoundTripper) http.RoundTripper // around Storage's
+	Accounts    func(accounts.Deleter) accounts.Deleter   // around Authentication's
 	Pace        func() documents.Pace                     // instead of the 500/50/5 ramp
 }
 
 type clients struct {
 	documents *documents.Client
-	objects   *media.Client // nil if the function does not use Storage
+	objects   *media.Client    // nil if the function does not use Storage
+	accounts  *accounts.Client // nil if the function does not use Authentication
 }
 
 // NewFunction returns a function on the process's environment, clock and standard error.
@@ -124,7 +127,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, now t
 		belts: Belts{
 			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MinLookups: cfg.MinLookups, Lifted: force,
 		},
-		writers:   Writers{Now: now, Documents: c.documents.Writer(pace)},
+		writers:   Writers{Job: f.Job.Name, Now: now, Config: cfg, Documents: c.documents.Writer(pace)},
 		meter:     new(usage.Meter),
 		timeout:   f.Timeout,
 		planUntil: started.Add(stopAt.Sub(started) / 2),
@@ -134,7 +137,10 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, now t
 			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{},
 		},
 	}
-	r.writers.outOfTime = r.timeIsUp
+	r.writers.run, r.writers.Log = r, r.log
+	if c.accounts != nil {
+		r.writers.Accounts = c.accounts.Writer()
+	}
 	if c.objects != nil {
 		r.objects = c.objects.Reader()
 		r.writers.Objects = c.objects.Writer(rate.NewLimiter(storageWritesPerSecond, storageBurst))
@@ -161,6 +167,17 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 		c.objects, err = media.Open(ctx, media.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, f.Hooks.Transport)
 		if err != nil {
 			_ = c.documents.Close() // what matters is why the bucket could not be opened
+			return nil, err
+		}
+	}
+	if slices.Contains(f.Uses, config.Auth) {
+		c.accounts, err = accounts.Open(ctx, cfg.Project, f.Hooks.Accounts)
+		if err != nil {
+			// What matters is why Authentication could not be opened.
+			_ = c.documents.Close()
+			if c.objects != nil {
+				_ = c.objects.Close()
+			}
 			return nil, err
 		}
 	}

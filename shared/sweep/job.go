@@ -9,8 +9,11 @@ package sweep
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/media"
 )
@@ -33,36 +36,68 @@ type Action struct {
 	Effect Effect // how
 }
 
-// Effect is how an action is done: [DeleteDocument], [DeleteObject] or [Steps].
+// Effect is how an action is done: [DeleteDocument], [DeleteObject], [Steps] or [Batched].
 type Effect interface{ effect() }
 
 // DeleteDocument deletes a document if it is still as it was when it was read.
 type DeleteDocument documents.Deletion
 
 // DeleteObject deletes an object if it is still as it was when it was listed.
-type DeleteObject media.Deletion
+type DeleteObject struct {
+	media.Deletion
+	// Absent, where set, is the document whose absence is the reason, e.g. "posts/p1": that it is still absent is asked
+	// again, for many objects at a time, right before they are deleted.
+	Absent string
+}
 
 // Steps does something that takes more than one write, or a transaction. It returns nil when it is done, [ErrChanged]
 // when its target is no longer what was judged, [ErrOutOfTime] when it stopped between two steps, and any other error
 // when it failed. It must be able to go on where an earlier, interrupted call ended.
 type Steps func(ctx context.Context, w *Writers) error
 
+// Batched does something that is done for many items in one request. Actions that follow each other and have the same
+// Batch are handed to it together.
+type Batched struct {
+	Batch *Batch
+	Item  any
+}
+
+// Batch is what the items of [Batched] actions are done with. Do returns an error for each item, with the meaning that
+// [Steps] gives it.
+type Batch struct {
+	Size int // items at a time, at most
+	Do   func(ctx context.Context, w *Writers, items []any) []error
+}
+
 func (DeleteDocument) effect() {}
 func (DeleteObject) effect()   {}
 func (Steps) effect()          {}
+func (Batched) effect()        {}
 
-// Writers are what [Steps] write with. Nothing but the engine makes them, and only once a plan has passed its belts.
+// Writers are what [Steps] and [Batch] write with. Nothing but the engine makes them, and only once a plan has passed its
+// belts.
 type Writers struct {
+	Job       string    // the job's name
 	Now       time.Time // the run's now
+	Config    config.Config
 	Documents documents.Writer
-	Objects   media.Writer // of no use in a function that does not use Storage
+	Objects   media.Writer    // of no use in a function that does not use Storage
+	Accounts  accounts.Writer // of no use in a function that does not use Authentication
+	Log       *slog.Logger
 
-	outOfTime func() bool
+	run *run
+}
+
+// Keep counts something that turned out, while an action was being done, to be kept.
+func (w *Writers) Keep(reason string, n int) {
+	w.run.mu.Lock()
+	defer w.run.mu.Unlock()
+	w.run.report.Kept[reason] += n
 }
 
 // CheckTime returns [ErrOutOfTime] when no further step should be begun.
 func (w *Writers) CheckTime() error {
-	if w.outOfTime() {
+	if w.run.timeIsUp() {
 		return ErrOutOfTime
 	}
 	return nil

@@ -21,6 +21,7 @@ const window = 10_000
 // Planner is what a job plans with: readers, the run's now, and somewhere to say what it found. Its methods are not
 // for concurrent use.
 type Planner struct {
+	Job       string    // the job's name
 	Now       time.Time // the run's one instant (SPEC, "Now"), whole microseconds in UTC, as Firestore keeps time
 	Config    config.Config
 	Documents documents.Reader

@@ -167,6 +167,7 @@ func (r *run) applyWindow(ctx context.Context, p *Planner) error {
 
 func (r *run) planner(position string) *Planner {
 	return &Planner{
+		Job:       r.job.Name,
 		Now:       r.report.Now,
 		Config:    r.config,
 		Documents: r.writers.Documents.Reader,

@@ -1,0 +1,71 @@
+package media
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+)
+
+// Reasons why a media URL names no object of ours. Its object, if any, is kept.
+var (
+	ErrURLForm   = errors.New("a URL that names no object of Cloud Storage")
+	ErrURLBucket = errors.New("a URL of another bucket")
+)
+
+// maxName is the longest name an object can have, in bytes.
+const maxName = 1024
+
+// ObjectName returns the name of the object of our bucket that a URL names. The URL is user input: only the forms that
+// SPEC lists are understood (Firebase's download URL, Cloud Storage's two, gs://, and the emulator's where emulatorHost
+// is set), and the host, the bucket and the path are compared to the letter. Otherwise the error is [ErrURLForm] or
+// [ErrURLBucket].
+func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.User != nil || u.Opaque != "" {
+		return "", ErrURLForm
+	}
+	path := u.EscapedPath()
+	named, escaped := "", ""
+	onFirebase := u.Scheme == "https" && u.Host == "firebasestorage.googleapis.com"
+	onEmulator := emulatorHost != "" && (u.Scheme == "http" || u.Scheme == "https") && sameHost(u.Host, emulatorHost)
+	switch {
+	case (onFirebase || onEmulator) && strings.HasPrefix(path, "/v0/b/"):
+		var ok bool
+		named, escaped, ok = strings.Cut(strings.TrimPrefix(path, "/v0/b/"), "/o/")
+		if !ok || strings.Contains(escaped, "/") { // Firebase escapes the slashes of a name
+			return "", ErrURLForm
+		}
+	case u.Scheme == "https" && u.Host == "storage.googleapis.com", onEmulator:
+		named, escaped, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	case u.Scheme == "https" && strings.HasSuffix(u.Host, ".storage.googleapis.com"):
+		named, escaped = strings.TrimSuffix(u.Host, ".storage.googleapis.com"), strings.TrimPrefix(path, "/")
+	case u.Scheme == "gs":
+		// gs:// names are not escaped, and may hold what would begin a query or a fragment.
+		named, name, _ := strings.Cut(strings.TrimPrefix(rawURL, "gs://"), "/")
+		return checked(named, name, bucket)
+	default:
+		return "", ErrURLForm
+	}
+	name, err := url.PathUnescape(escaped)
+	if err != nil {
+		return "", ErrURLForm
+	}
+	return checked(named, name, bucket)
+}
+
+func checked(named, name, bucket string) (string, error) {
+	switch {
+	case named == "" || name == "" || len(name) > maxName || !utf8.ValidString(name):
+		return "", ErrURLForm
+	case named != bucket:
+		return "", ErrURLBucket
+	}
+	return name, nil
+}
+
+// sameHost compares two host:port; an emulator is called localhost as often as 127.0.0.1.
+func sameHost(a, b string) bool {
+	local := strings.NewReplacer("localhost:", "127.0.0.1:", "[::1]:", "127.0.0.1:", "10.0.2.2:", "127.0.0.1:")
+	return local.Replace(a) == local.Replace(b)
+}

@@ -1,0 +1,95 @@
+package media
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+const (
+	ours     = "my-app.firebasestorage.app"
+	emulator = "127.0.0.1:9199"
+)
+
+func TestObjectName(t *testing.T) {
+	tests := []struct {
+		name, url, want string
+		err             error
+	}{
+		{"Firebase", "https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/posts%2Fu1%2Fa.png?alt=media&token=t", "posts/u1/a.png", nil},
+		{"Firebase, odd characters", "https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/posts%2F%E5%86%99%E7%9C%9F%20%2B%25%23%3F%F0%9F%98%80.png", "posts/写真 +%#?😀.png", nil},
+		{"Firebase, a plus is a plus", "https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/posts%2Fa+b.png", "posts/a+b.png", nil},
+		{"Firebase, escaped twice", "https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/posts%252Fa.png", "posts%2Fa.png", nil},
+		{"Firebase, :443", "https://firebasestorage.googleapis.com:443/v0/b/" + ours + "/o/posts%2Fa.png", "", ErrURLForm},
+		{"Cloud Storage, path", "https://storage.googleapis.com/" + ours + "/posts/u1/a%20b.png", "posts/u1/a b.png", nil},
+		{"Cloud Storage, host", "https://" + ours + ".storage.googleapis.com/posts/u1/a.png?x=1#f", "posts/u1/a.png", nil},
+		{"gs", "gs://" + ours + "/posts/u1/a%20b.png", "posts/u1/a%20b.png", nil},
+		{"gs, odd characters", "gs://" + ours + "/posts/a?b#c +.png", "posts/a?b#c +.png", nil},
+		{"emulator", "http://127.0.0.1:9199/v0/b/" + ours + "/o/posts%2Fa.png?alt=media", "posts/a.png", nil},
+		{"emulator as localhost", "http://localhost:9199/v0/b/" + ours + "/o/posts%2Fa.png", "posts/a.png", nil},
+		{"emulator, as Cloud Storage", "http://127.0.0.1:9199/" + ours + "/posts/a.png", "posts/a.png", nil},
+		{"dots are a name's own", "gs://" + ours + "/posts/../circles/a.png", "posts/../circles/a.png", nil},
+
+		{"another bucket", "https://firebasestorage.googleapis.com/v0/b/their-app/o/posts%2Fa.png", "", ErrURLBucket},
+		{"another bucket, path", "https://storage.googleapis.com/their-app/posts/a.png", "", ErrURLBucket},
+		{"another bucket, host", "https://their-app.storage.googleapis.com/posts/a.png", "", ErrURLBucket},
+		{"another bucket, gs", "gs://their-app/posts/a.png", "", ErrURLBucket},
+		{"bucket that begins like ours", "gs://" + ours + "x/posts/a.png", "", ErrURLBucket},
+		{"our bucket as a folder of another", "gs://their-app/" + ours + "/posts/a.png", "", ErrURLBucket},
+		{"bucket escaped", "https://storage.googleapis.com/my%2Dapp.firebasestorage.app/posts/a.png", "", ErrURLBucket},
+
+		{"empty", "", "", ErrURLForm},
+		{"path only", "posts/u1/a.png", "", ErrURLForm},
+		{"another host", "https://example.com/v0/b/" + ours + "/o/posts%2Fa.png", "", ErrURLForm},
+		{"host as user", "https://firebasestorage.googleapis.com@evil.example/v0/b/" + ours + "/o/posts%2Fa.png", "", ErrURLForm},
+		{"user before the host", "https://me@firebasestorage.googleapis.com/v0/b/" + ours + "/o/posts%2Fa.png", "", ErrURLForm},
+		{"host with a tail", "https://firebasestorage.googleapis.com.evil.example/v0/b/" + ours + "/o/posts%2Fa.png", "", ErrURLForm},
+		{"http", "http://firebasestorage.googleapis.com/v0/b/" + ours + "/o/posts%2Fa.png", "", ErrURLForm},
+		{"ftp", "ftp://storage.googleapis.com/" + ours + "/posts/a.png", "", ErrURLForm},
+		{"another port than the emulator's", "http://127.0.0.1:9198/v0/b/" + ours + "/o/posts%2Fa.png", "", ErrURLForm},
+		{"Firebase, unescaped slashes", "https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/posts/a.png", "", ErrURLForm},
+		{"Firebase, no object", "https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/", "", ErrURLForm},
+		{"Firebase, listing", "https://firebasestorage.googleapis.com/v0/b/" + ours + "/o", "", ErrURLForm},
+		{"Firebase, another path", "https://firebasestorage.googleapis.com/" + ours + "/posts/a.png", "", ErrURLForm},
+		{"bucket only", "gs://" + ours, "", ErrURLForm},
+		{"bucket and slash", "https://storage.googleapis.com/" + ours + "/", "", ErrURLForm},
+		{"bad escape", "https://storage.googleapis.com/" + ours + "/posts/%zz", "", ErrURLForm},
+		{"not UTF-8", "https://storage.googleapis.com/" + ours + "/posts/%ff", "", ErrURLForm},
+		{"too long", "gs://" + ours + "/posts/" + strings.Repeat("a", 1024), "", ErrURLForm},
+		{"opaque", "gs:" + ours + "/posts/a.png", "", ErrURLForm},
+		{"data", "data:image/png;base64,AAAA", "", ErrURLForm},
+		{"script", "javascript:alert(1)", "", ErrURLForm},
+		{"control character", "gs://" + ours + "/posts/\n", "", ErrURLForm},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := ObjectName(tt.url, ours, emulator)
+			if got != tt.want || !errors.Is(err, tt.err) {
+				t.Errorf("ObjectName(%q) = %q, %v; want %q, %v", tt.url, got, err, tt.want, tt.err)
+			}
+		})
+	}
+	if got, err := ObjectName("http://127.0.0.1:9199/v0/b/"+ours+"/o/posts%2Fa.png", ours, ""); err == nil {
+		t.Errorf("the emulator's URL was understood in production: %q", got)
+	}
+}
+
+func FuzzObjectName(f *testing.F) {
+	for _, seed := range []string{"gs://" + ours + "/posts/a", "https://storage.googleapis.com/" + ours + "/a%20b",
+		"https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/posts%2Fa.png?alt=media", "http://localhost:9199/" + ours + "/x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, rawURL string) {
+		name, err := ObjectName(rawURL, ours, emulator)
+		if (err == nil) == (name == "") {
+			t.Errorf("ObjectName(%q) = %q, %v: it is either a name or an error", rawURL, name, err)
+		}
+		// Whatever is understood names our bucket, literally.
+		if err == nil && !strings.Contains(rawURL, ours) {
+			t.Errorf("ObjectName(%q) = %q, and the URL does not name our bucket", rawURL, name)
+		}
+		if _, err := ObjectName(rawURL, "elsewhere", emulator); err == nil && !strings.Contains(rawURL, "elsewhere") {
+			t.Errorf("ObjectName(%q) is an object of a bucket it does not name", rawURL)
+		}
+	})
+}

@@ -1,0 +1,47 @@
+// Package notifications makes the documents that tell people what a cleanup does: in-app notifications, in Japanese and
+// English. It writes nothing; whoever announces something writes the document in the commit of what it announces.
+package notifications
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"time"
+)
+
+// Notification is an in-app notification (SPEC, "Notifications").
+type Notification struct {
+	UserID string
+	Type   string         // e.g. "inquiry_deletion_warning"
+	Text   Text           // for people
+	Fields map[string]any // further fields, e.g. the id of what it is about
+
+	// Announces says what happened, so that telling it again is no second notification: the document's id is derived
+	// from it and the type. It names the thing and the occasion, e.g. an inquiry's id and when it was resolved.
+	Announces []string
+}
+
+// Path returns the document's path, users/{uid}/notifications/{id}.
+func (n Notification) Path() string {
+	return "users/" + n.UserID + "/notifications/" + n.Type + "_" + digest(n.Announces)
+}
+
+// Data returns the document.
+func (n Notification) Data(createdAt time.Time) map[string]any {
+	data := map[string]any{
+		"type": n.Type, "title": n.Text.Title, "body": n.Text.Body, "isRead": false, "createdAt": createdAt,
+	}
+	maps.Copy(data, n.Fields)
+	return data
+}
+
+// digest derives an id from texts: the same texts in the same order, the same id.
+func digest(texts []string) string {
+	h := sha256.New()
+	for _, t := range texts {
+		// Each is hashed by itself first, so that where one ends makes a difference.
+		sum := sha256.Sum256([]byte(t))
+		h.Write(sum[:])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}

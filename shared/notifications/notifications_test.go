@@ -1,0 +1,66 @@
+package notifications
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNotification(t *testing.T) {
+	now := time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
+	n := Notification{
+		UserID: "u1", Type: "inquiry_deletion_warning", Text: Japanese.InquiryDeletionWarning("ログインできない"),
+		Fields: map[string]any{"inquiryId": "i1"}, Announces: []string{"i1", "2026-01-04T00:00:00Z"},
+	}
+	want := map[string]any{
+		"type": "inquiry_deletion_warning", "title": "問い合わせ削除予告",
+		"body":   "「ログインできない」は明日削除されます（ステータス: 解決済み）",
+		"isRead": false, "createdAt": now, "inquiryId": "i1",
+	}
+	if diff := cmp.Diff(want, n.Data(now)); diff != "" {
+		t.Errorf("Data (-want +got):\n%s", diff)
+	}
+	if !strings.HasPrefix(n.Path(), "users/u1/notifications/inquiry_deletion_warning_") {
+		t.Errorf("Path = %s", n.Path())
+	}
+}
+
+func TestIDIsDerivedFromWhatIsAnnounced(t *testing.T) {
+	of := func(kind string, announces ...string) string {
+		return Notification{UserID: "u", Type: kind, Announces: announces}.Path()
+	}
+	if of("a", "x", "y") != of("a", "x", "y") {
+		t.Error("the same announcement has two ids")
+	}
+	seen := map[string]bool{}
+	for _, path := range []string{of("a", "x", "y"), of("b", "x", "y"), of("a", "y", "x"), of("a", "xy"), of("a", "x", "y", ""), of("a"), of("a", "x/y")} {
+		if seen[path] {
+			t.Errorf("two announcements have the id %s", path)
+		}
+		seen[path] = true
+		if strings.Count(path, "/") != 3 {
+			t.Errorf("%s is not a document's path", path)
+		}
+	}
+}
+
+func TestEveryTextInBothLanguages(t *testing.T) {
+	for name, text := range map[string]func(Locale) Text{
+		"inquiry":   func(l Locale) Text { return l.InquiryDeletionWarning("50 %s off") },
+		"ghost":     func(l Locale) Text { return l.GhostCircleWarning("50 %s off") },
+		"abandoned": func(l Locale) Text { return l.AbandonedCircleWarning("50 %s off") },
+		"deleted":   func(l Locale) Text { return l.GhostCircleDeleted("50 %s off") },
+	} {
+		ja, en := text(Japanese), text(English)
+		if ja == en || text("") != ja {
+			t.Errorf("%s: Japanese %q, English %q, default %q", name, ja, en, text(""))
+		}
+		for _, tt := range []Text{ja, en} {
+			if tt.Title == "" || strings.Count(tt.Body, "50 %s off") != 1 || strings.Contains(tt.Body, "!(") {
+				t.Errorf("%s: %q", name, tt)
+			}
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package notifications
+
+import "fmt"
+
+// Locale is a language of the texts: "ja" or "en" (NOTIFICATION_LOCALE).
+type Locale string
+
+// The locales.
+const (
+	Japanese Locale = "ja"
+	English  Locale = "en"
+)
+
+// Text is what a person reads.
+type Text struct{ Title, Body string }
+
+// choose returns the English text for English and the Japanese one otherwise, Japanese being the default.
+func (l Locale) choose(ja, en Text) Text {
+	if l == English {
+		return en
+	}
+	return ja
+}
+
+// InquiryDeletionWarning announces that a resolved inquiry is deleted tomorrow (seed 0, section 2).
+func (l Locale) InquiryDeletionWarning(subject string) Text {
+	return l.choose(
+		Text{"問い合わせ削除予告", fmt.Sprintf("「%s」は明日削除されます（ステータス: 解決済み）", subject)},
+		Text{"Inquiry will be deleted", fmt.Sprintf("“%s” will be deleted tomorrow (status: resolved)", subject)},
+	)
+}
+
+// GhostCircleWarning announces that a circle nobody has posted to for 365 days is deleted in a week (seed 0, section 3).
+func (l Locale) GhostCircleWarning(circle string) Text {
+	return l.choose(
+		Text{"サークル削除予告", fmt.Sprintf("「%s」は365日以上投稿がないため、1週間後に削除されます。投稿があれば削除されません。", circle)},
+		Text{"Circle will be deleted", fmt.Sprintf("Nobody has posted to “%s” for 365 days or more. It will be deleted in one week unless someone posts.", circle)},
+	)
+}
+
+// AbandonedCircleWarning announces that a circle nobody ever posted to is deleted in a week (seed 0, section 3).
+func (l Locale) AbandonedCircleWarning(circle string) Text {
+	return l.choose(
+		Text{"サークル削除予告", fmt.Sprintf("「%s」は作成から30日以上たっても投稿がないため、1週間後に削除されます。投稿があれば削除されません。", circle)},
+		Text{"Circle will be deleted", fmt.Sprintf("Nobody has posted to “%s” since it was created 30 days ago or more. It will be deleted in one week unless someone posts.", circle)},
+	)
+}
+
+// GhostCircleDeleted tells that a circle has been deleted.
+func (l Locale) GhostCircleDeleted(circle string) Text {
+	return l.choose(
+		Text{"サークルが削除されました", fmt.Sprintf("「%s」は投稿がなかったため削除されました。", circle)},
+		Text{"Circle deleted", fmt.Sprintf("“%s” was deleted because nobody posted to it.", circle)},
+	)
+}
