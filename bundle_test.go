@@ -210,12 +210,9 @@ func TestWithoutCredentialsTheErrorIsReadable(t *testing.T) {
 }
 
 // writeReports writes n reports; of every three one is due, one young and one pending.
-func writeReports(t *testing.T, db *firestore.Client, n int) {
+func writeReports(t *testing.T, project *backendstest.Project, n int) {
 	t.Helper()
-	ctx := context.WithoutCancel(t.Context())
-	w := db.BulkWriter(ctx)
-	jobs := make([]*firestore.BulkWriterJob, n)
-	for i := range n {
+	project.SetMany(t, n, func(i int) (string, map[string]any) {
 		data := map[string]any{"status": "reviewed", "createdAt": now.AddDate(0, -2, 0).Add(-time.Duration(i) * time.Second)}
 		switch i % 3 {
 		case 1:
@@ -223,17 +220,8 @@ func writeReports(t *testing.T, db *firestore.Client, n int) {
 		case 2:
 			data["status"] = "pending"
 		}
-		var err error
-		if jobs[i], err = w.Set(db.Collection("reports").Doc(fmt.Sprintf("r%05d", i)), data); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.End()
-	for _, job := range jobs {
-		if _, err := job.Results(); err != nil {
-			t.Fatal(err)
-		}
-	}
+		return fmt.Sprintf("reports/r%05d", i), data
+	})
 }
 
 func reportCounts(t *testing.T, db *firestore.Client) map[string]int {
@@ -257,7 +245,7 @@ func TestTenThousandDueReportsAmongThirtyThousand(t *testing.T) {
 	t.Parallel()
 	project := backendstest.Start(t)
 	db := project.Firestore(t)
-	writeReports(t, db, 30_000)
+	writeReports(t, project, 30_000)
 	p := startProcess(t, "cleanupReports", project.Environment)
 
 	report := p.run(t, "", now)
@@ -309,7 +297,7 @@ func TestKilledProcessIsFollowedByOneThatFinishes(t *testing.T) {
 	t.Parallel()
 	project := backendstest.Start(t)
 	db := project.Firestore(t)
-	writeReports(t, db, 6000)
+	writeReports(t, project, 6000)
 	first := startProcess(t, "cleanupReports", project.Environment)
 	ended := make(chan error, 1)
 	go func() {

@@ -14,8 +14,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"cloud.google.com/go/firestore"
-
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
@@ -45,21 +43,22 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, l.backends.Close()) }()
 	fmt.Fprintf(out, "Firesweep on local emulators, started in %.1f s. The functions' log: %s\n", time.Since(begun).Seconds(), logFile.Name())
 
-	db, err := firestore.NewClient(ctx, os.Getenv("GOOGLE_CLOUD_PROJECT"))
+	project, err := openProject(ctx)
 	if err != nil {
-		return fmt.Errorf("open the local Firestore: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	defer func() { err = errors.Join(err, project.Close()) }()
 	now := time.Now().Add(timeTravel).UTC().Truncate(time.Second)
-	loaded, err := sampledata.Load(ctx, db, now)
+	sample := sampledata.Of(now, os.Getenv("STORAGE_BUCKET"))
+	if err := project.Load(ctx, sample); err != nil {
+		return err
+	}
+	before, err := project.Read(ctx)
 	if err != nil {
 		return err
 	}
-	before, err := sampledata.Read(ctx, db)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "Sample project %s: %d documents. The time is taken to be %s.\n", os.Getenv("GOOGLE_CLOUD_PROJECT"), loaded, now.Format(time.RFC3339))
+	fmt.Fprintf(out, "Sample project %s: %d documents, %d objects, %d accounts. The time is taken to be %s.\n", os.Getenv("GOOGLE_CLOUD_PROJECT"),
+		len(before.Documents), len(before.Objects), len(before.Accounts), now.Format(time.RFC3339))
 
 	var reports []*sweep.Report
 	for _, e := range functions.All() {
@@ -69,13 +68,13 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 		}
 		reports = append(reports, report)
 	}
-	after, err := sampledata.Read(ctx, db)
+	after, err := project.Read(ctx)
 	if err != nil {
 		return err
 	}
 	printSummary(out, reports)
 	printLeft(out, before, after)
-	if differences := sampledata.Differences(now, after); len(differences) > 0 {
+	if differences := sample.Differences(after); len(differences) > 0 {
 		fmt.Fprintln(out, "\nNOT as it should be:")
 		for _, line := range differences {
 			fmt.Fprintln(out, "  "+line)
@@ -157,26 +156,26 @@ func totals(r *sweep.Report) (done, changed, failed int) {
 func printSummary(out io.Writer, reports []*sweep.Report) {
 	fmt.Fprintln(out)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "JOB\tSTATUS\tSCANNED\tDONE\tCHANGED\tFAILED\tKEPT\tREADS\tWRITES\tDELETES")
+	fmt.Fprintln(table, "JOB\tSTATUS\tSCANNED\tDONE\tCHANGED\tFAILED\tKEPT\tREADS\tWRITES\tDELETES\tOBJECTS DELETED")
 	for _, r := range reports {
 		done, changed, failed := totals(r)
 		kept := 0
 		for _, n := range r.Kept {
 			kept += n
 		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", r.Job, r.Status, r.Scanned, done, changed, failed, kept,
-			r.Usage.FirestoreReads, r.Usage.FirestoreWrites, r.Usage.FirestoreDeletes)
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", r.Job, r.Status, r.Scanned, done, changed, failed, kept,
+			r.Usage.FirestoreReads, r.Usage.FirestoreWrites, r.Usage.FirestoreDeletes, r.Usage.StorageDeletes)
 	}
 	_ = table.Flush() // out is standard output: there is nobody to tell
 }
 
-func printLeft(out io.Writer, before, after map[string]map[string]any) {
+func printLeft(out io.Writer, before, after sampledata.State) {
 	fmt.Fprintln(out)
-	was, is := sampledata.Counts(slices.Collect(maps.Keys(before))), sampledata.Counts(slices.Collect(maps.Keys(after)))
+	was, is := before.Counts(), after.Counts()
 	names := maps.Clone(was)
 	maps.Copy(names, is)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "COLLECTION\tBEFORE\tLEFT")
+	fmt.Fprintln(table, "WHAT\tBEFORE\tLEFT")
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		fmt.Fprintf(table, "%s\t%d\t%d\n", name, was[name], is[name])
 	}

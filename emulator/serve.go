@@ -10,8 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"cloud.google.com/go/firestore"
-
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
@@ -25,7 +23,7 @@ func serve(ctx context.Context, out io.Writer, ports backends.Options, functions
 	}
 	defer func() { err = errors.Join(err, l.backends.Close()) }()
 	if sample {
-		if _, err := loadSample(ctx, time.Now()); err != nil {
+		if err := loadSample(ctx, time.Now()); err != nil {
 			return err
 		}
 	}
@@ -48,11 +46,15 @@ func serve(ctx context.Context, out io.Writer, ports backends.Options, functions
 }
 
 // loadSample loads the sample data into the local project.
-func loadSample(ctx context.Context, now time.Time) (documents int, err error) {
-	db, err := firestore.NewClient(ctx, os.Getenv("GOOGLE_CLOUD_PROJECT"))
+func loadSample(ctx context.Context, now time.Time) (err error) {
+	project, err := openProject(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("open the local Firestore: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return sampledata.Load(ctx, db, now)
+	defer func() { err = errors.Join(err, project.Close()) }()
+	return project.Load(ctx, sampledata.Of(now, os.Getenv("STORAGE_BUCKET")))
+}
+
+func openProject(ctx context.Context) (*sampledata.Project, error) {
+	return sampledata.Open(ctx, os.Getenv("GOOGLE_CLOUD_PROJECT"), os.Getenv("STORAGE_BUCKET"))
 }

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/functions"
@@ -183,32 +181,10 @@ func TestReportChangedBetweenPlanAndApplySurvives(t *testing.T) {
 	}
 }
 
-// seed writes n reports in bulk.
-func seed(t *testing.T, db *firestore.Client, n int, of func(i int) (id string, data map[string]any)) {
-	t.Helper()
-	ctx := context.Background()
-	w := db.BulkWriter(ctx)
-	jobs := make([]*firestore.BulkWriterJob, 0, n)
-	for i := range n {
-		id, data := of(i)
-		job, err := w.Set(db.Collection("reports").Doc(id), data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		jobs = append(jobs, job)
-	}
-	w.End()
-	for _, job := range jobs {
-		if _, err := job.Results(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
 	f := newFunction(t)
-	seed(t, f.Firestore(t), 1300, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("r%04d", i), report("reviewed", monthAgo.Add(-time.Duration(i+1)*time.Minute))
+	f.SetMany(t, 1300, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("reports/r%04d", i), report("reviewed", monthAgo.Add(-time.Duration(i+1)*time.Minute))
 	})
 	f.Set(t, "reports/pending", report("pending", monthAgo.AddDate(-1, 0, 0)))
 	// The clock jumps past the time for planning when the first page of 500 has been planned.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	firebase "firebase.google.com/go/v4"
 	"firebase.google.com/go/v4/auth"
@@ -20,6 +21,13 @@ const (
 	maxUID         = 128
 	callsPerSecond = 1
 )
+
+// ValidUID reports whether an account can have the uid: 1 to 128 characters.
+func ValidUID(uid string) bool { return uid != "" && utf8.RuneCountInString(uid) <= maxUID }
+
+// errLongUID is why an account whose uid has at most 128 characters but more than 128 bytes is not deleted: Firebase's
+// SDK counts bytes and refuses the whole call.
+var errLongUID = errors.New("a uid of more than 128 bytes is refused by the SDK: delete the account in the Firebase console")
 
 // Deleter is the call of Firebase's SDK that deletes accounts.
 type Deleter interface {
@@ -57,12 +65,16 @@ type Writer struct{ c *Client }
 func (c *Client) Writer() Writer { return Writer{c: c} }
 
 // Delete deletes the accounts of the uids, in one call for up to 1000 of them. The errors are one per uid, nil for an
-// account that is gone or never was.
+// account that is gone, never was, or cannot be (see [ValidUID]).
 func (w Writer) Delete(ctx context.Context, uids []string) []error {
 	results := make([]error, len(uids))
-	possible := make([]int, 0, len(uids)) // the indexes of uids that an account can have
+	possible := make([]int, 0, len(uids)) // the indexes of the uids to send
 	for i, uid := range uids {
-		if uid != "" && len(uid) <= maxUID {
+		switch {
+		case !ValidUID(uid):
+		case len(uid) > maxUID:
+			results[i] = fmt.Errorf("delete account %s: %w", uid, errLongUID)
+		default:
 			possible = append(possible, i)
 		}
 	}
@@ -93,9 +105,12 @@ func (w Writer) deleteChunk(ctx context.Context, uids []string, chunk []int, res
 		return
 	}
 	for _, e := range result.Errors {
-		if e.Index >= 0 && e.Index < len(chunk) {
-			i := chunk[e.Index]
-			results[i] = fmt.Errorf("delete account %s: %w", uids[i], errors.New(e.Reason))
+		if e.Index < 0 || e.Index >= len(chunk) {
+			// Whose error it is cannot be told, so no account counts as deleted.
+			fail(fmt.Errorf("the answer names user %d of %d: %s", e.Index, len(chunk), e.Reason))
+			return
 		}
+		i := chunk[e.Index]
+		results[i] = fmt.Errorf("delete account %s: %w", uids[i], errors.New(e.Reason))
 	}
 }

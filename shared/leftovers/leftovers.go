@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -16,12 +17,17 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Object is an object to delete.
+// Object is an object to delete, or a folder of them.
 type Object struct {
 	Name string
+	// Folder says that Name ends with a slash and that every object goes whose name begins with it.
+	Folder bool
 	// PostID, where set, is the post that the object must belong to: one whose metadata names another post is kept,
 	// because a post must not be able to name somebody else's file (SPEC, "cleanupOrphanedMedia").
 	PostID string
+	// Absent, where set, is the path of the document that led to the object. Should somebody have restored it by the time
+	// a later run gets to what an interrupted one left, the object is kept.
+	Absent string
 }
 
 func collection(job string) string { return "cleanupJobs/" + job + "/leftovers" }
@@ -32,11 +38,46 @@ func Remember(tx *documents.Transaction, w *sweep.Writers, id string, objects []
 	if len(objects) == 0 {
 		return nil
 	}
-	list := make([]any, len(objects))
-	for i, o := range objects {
-		list[i] = map[string]any{"name": o.Name, "postId": o.PostID}
+	groups, err := grouped(objects)
+	if err != nil {
+		return err
 	}
-	return tx.Set(collection(w.Job)+"/"+id, map[string]any{"objects": list, "at": documents.ServerTimestamp})
+	return tx.Set(collection(w.Job)+"/"+id, map[string]any{"objects": groups, "at": documents.ServerTimestamp})
+}
+
+// grouped returns the objects as they are stored: each name once, and what they have in common once. So they never take
+// more room than they did as URLs in their document, which fitted into one.
+func grouped(objects []Object) ([]any, error) {
+	var groups []any
+	names := map[Object][]any{} // by what they have in common
+	seen := map[Object]bool{}
+	var order []Object
+	for _, o := range objects {
+		if !valid(o) {
+			return nil, fmt.Errorf("remember %+v: not an object's name, or not a folder's", o)
+		}
+		if seen[o] {
+			continue
+		}
+		seen[o] = true
+		common := o
+		common.Name = ""
+		if names[common] == nil {
+			order = append(order, common)
+		}
+		names[common] = append(names[common], o.Name)
+	}
+	for _, common := range order {
+		groups = append(groups, map[string]any{
+			"names": names[common], "folder": common.Folder, "postId": common.PostID, "absent": common.Absent,
+		})
+	}
+	return groups, nil
+}
+
+// valid keeps a folder from being half of a name, or the whole bucket.
+func valid(o Object) bool {
+	return o.Name != "" && (!o.Folder || strings.Trim(o.Name, "/") != "" && strings.HasSuffix(o.Name, "/"))
 }
 
 // Plan proposes to finish what interrupted runs have left. Jobs that use this package call it first; they do not save a
@@ -50,7 +91,7 @@ func Plan(ctx context.Context, p *sweep.Planner) error {
 			id := d.ID()
 			err := p.Propose(ctx, sweep.Action{
 				Kind: "delete leftover files", Target: d.Path, Reason: "their document was deleted by a run that did not get to them",
-				Effect: sweep.Steps(func(ctx context.Context, w *sweep.Writers) error { return Finish(ctx, w, id) }),
+				Effect: sweep.Steps(func(ctx context.Context, w *sweep.Writers) error { return finish(ctx, w, id, true) }),
 			})
 			if err != nil {
 				return err
@@ -60,8 +101,13 @@ func Plan(ctx context.Context, p *sweep.Planner) error {
 	return nil
 }
 
-// Finish deletes the objects remembered under an id and forgets them. It does nothing if none are.
-func Finish(ctx context.Context, w *sweep.Writers, id string) error {
+// Finish deletes the objects remembered under an id and forgets them. It does nothing if none are. It is for the run that
+// remembered them, as soon as it has.
+func Finish(ctx context.Context, w *sweep.Writers, id string) error { return finish(ctx, w, id, false) }
+
+// finish deletes the objects remembered under an id. late says that an earlier run remembered them. One object that
+// fails does not stop the others, but the record stays for the next run.
+func finish(ctx context.Context, w *sweep.Writers, id string, late bool) error {
 	d, found, err := w.Documents.Get(ctx, collection(w.Job)+"/"+id)
 	if err != nil || !found {
 		return err
@@ -70,32 +116,62 @@ func Finish(ctx context.Context, w *sweep.Writers, id string) error {
 	if err != nil {
 		return err
 	}
+	restored := map[string]bool{"": false} // by path
+	var failed error
 	for _, o := range objects {
 		if err := w.CheckTime(); err != nil {
 			return err
 		}
-		if err := deleteObject(ctx, w, o, at); err != nil {
+		back, known := restored[o.Absent]
+		if late && !known {
+			if _, back, err = w.Documents.Get(ctx, o.Absent); err != nil {
+				return err
+			}
+			restored[o.Absent] = back
+		}
+		if back {
+			keepObject(ctx, w, o.Name, keptRestored)
+			continue
+		}
+		err := deleteRemembered(ctx, w, o, at)
+		switch {
+		case err == nil:
+		case errors.Is(err, sweep.ErrOutOfTime), ctx.Err() != nil:
 			return err
+		case failed == nil:
+			failed = err
 		}
 	}
-	// An error means that the record stays, and the next run finds its objects gone.
-	return w.Documents.Delete(ctx, []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}})[0]
+	if failed != nil {
+		return failed
+	}
+	err = w.Documents.Delete(ctx, []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}})[0]
+	if errors.Is(err, documents.ErrChanged) {
+		return nil // forgotten by somebody else, or already the record of something newer, for which the next run is there
+	}
+	return err
 }
 
 func parse(d documents.Document) (objects []Object, at time.Time, err error) {
-	list, ok := d.Data["objects"].([]any)
-	at, okAt := d.Time("at")
-	if !ok || !okAt {
-		return nil, at, fmt.Errorf("%s is not one that this program wrote: look at it and delete it", d.Path)
-	}
-	for _, item := range list {
-		m, _ := item.(map[string]any)
-		name, ok := m["name"].(string)
-		postID, okPost := m["postId"].(string)
-		if !ok || !okPost || name == "" {
-			return nil, at, fmt.Errorf("%s is not one that this program wrote: look at it and delete it", d.Path)
+	at, ok := d.Time("at")
+	groups, isList := d.Data["objects"].([]any)
+	ok = ok && isList
+	for _, group := range groups {
+		g, _ := group.(map[string]any)
+		names, isList := g["names"].([]any)
+		folder, isBool := g["folder"].(bool)
+		postID, isText := g["postId"].(string)
+		absent, isPath := g["absent"].(string)
+		ok = ok && isList && isBool && isText && isPath
+		for _, name := range names {
+			text, _ := name.(string)
+			o := Object{Name: text, Folder: folder, PostID: postID, Absent: absent}
+			ok = ok && valid(o)
+			objects = append(objects, o)
 		}
-		objects = append(objects, Object{Name: name, PostID: postID})
+	}
+	if !ok {
+		return nil, at, fmt.Errorf("%s is not one that this program wrote: look at it and delete it", d.Path)
 	}
 	return objects, at, nil
 }
@@ -104,28 +180,61 @@ func parse(d documents.Document) (objects []Object, at time.Time, err error) {
 const (
 	keptOfAnotherPost = "a file that belongs to another post"
 	keptUploadedAnew  = "a file uploaded anew since"
+	keptRestored      = "a file whose document was restored since"
 )
 
-// deleteObject deletes an object if, by its attributes of this moment, it is to go.
-func deleteObject(ctx context.Context, w *sweep.Writers, o Object, at time.Time) error {
-	const attempts = 3 // somebody would have to change it again and again
-	var err error
-	for range attempts {
-		object, found, errGet := w.Objects.Get(ctx, o.Name)
-		if errGet != nil || !found {
-			return errGet
+func keepObject(ctx context.Context, w *sweep.Writers, name, reason string) {
+	w.Keep(reason, 1)
+	w.Log.InfoContext(ctx, "kept object "+name+": "+reason)
+}
+
+// deleteRemembered deletes an object, or those of a folder, if by their attributes of this moment they are to go.
+func deleteRemembered(ctx context.Context, w *sweep.Writers, o Object, at time.Time) error {
+	if !o.Folder {
+		object, found, err := w.Objects.Get(ctx, o.Name)
+		if err != nil || !found {
+			return err
 		}
-		if reason := keep(object, o.PostID, at); reason != "" {
-			w.Keep(reason, 1)
-			w.Log.InfoContext(ctx, "kept object "+o.Name+": "+reason)
+		return deleteListed(ctx, w, object, o.PostID, at)
+	}
+	var failed error
+	for page, err := range w.Objects.Pages(ctx, o.Name, "") {
+		if err != nil {
+			return err
+		}
+		for _, object := range page {
+			if err := w.CheckTime(); err != nil {
+				return err
+			}
+			if err := deleteListed(ctx, w, object, o.PostID, at); err != nil && failed == nil {
+				failed = err
+			}
+		}
+	}
+	return failed
+}
+
+// deleteListed deletes an object if it is still as it was listed and by that is to go. If it is not, it looks again.
+func deleteListed(ctx context.Context, w *sweep.Writers, object media.Object, postID string, at time.Time) error {
+	const attempts = 3 // somebody would have to change it again and again
+	for range attempts {
+		if reason := keep(object, postID, at); reason != "" {
+			keepObject(ctx, w, object.Name, reason)
 			return nil
 		}
-		err = w.Objects.Delete(ctx, media.Deletion{Name: o.Name, Generation: object.Generation, Metageneration: object.Metageneration})
+		err := w.Objects.Delete(ctx, media.Deletion{
+			Name: object.Name, Generation: object.Generation, Metageneration: object.Metageneration,
+		})
 		if !errors.Is(err, media.ErrChanged) {
 			return err
 		}
+		latest, found, err := w.Objects.Get(ctx, object.Name)
+		if err != nil || !found {
+			return err
+		}
+		object = latest
 	}
-	return err
+	return fmt.Errorf("delete object %s: it changed %d times meanwhile", object.Name, attempts)
 }
 
 // keep returns why an object is kept, "" if it is not. postID is the post that led to it, at when that was deleted.

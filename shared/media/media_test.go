@@ -10,7 +10,6 @@ import (
 
 	"cloud.google.com/go/storage"
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
@@ -87,15 +86,7 @@ func TestPages(t *testing.T) {
 
 func TestPagesOfAThousand(t *testing.T) {
 	p := backendstest.Start(t)
-	uploads, ctx := errgroup.WithContext(t.Context())
-	uploads.SetLimit(16)
-	bucket := p.Storage(t).Bucket(p.Bucket)
-	for i := range 1001 {
-		uploads.Go(func() error { return bucket.Object(fmt.Sprintf("posts/%04d", i)).NewWriter(ctx).Close() })
-	}
-	if err := uploads.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	p.PutMany(t, 1001, func(i int) (string, map[string]string) { return fmt.Sprintf("posts/%04d", i), nil })
 	ctx, c, m := open(t, p, nil)
 	var sizes []int
 	for page, err := range c.Reader().Pages(ctx, "posts/", "") {

@@ -5,7 +5,6 @@ package posts
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -18,111 +17,104 @@ import (
 // Children are the collections whose documents belong to a post by their field postId.
 var Children = []string{"comments", "reactions"}
 
-// maxChildren is how many children of each kind go in one transaction with their post. Of more, the rest goes before.
+// maxChildren is how many children of each kind go in one transaction, at most.
 const maxChildren = 200
 
-var errTooMany = errors.New("too many children for one transaction")
-
 // Judge decides about a post within the transaction that deletes it, with what it reads there: nil to delete it,
-// [sweep.ErrChanged] to keep it.
+// [sweep.ErrChanged] or an error of its own to keep it.
 type Judge func(tx *documents.Transaction, post documents.Document) error
 
 // Delete deletes a post if the judge still says so. The post, its comments and its reactions go in one commit, which a
 // write by anybody else to any of them undoes, so that nobody sees half of it and nothing is lost to a race; its media
-// follow, remembered in that commit (package leftovers). Of a post with more than 200 comments or reactions, those go
-// first, each page after the post has been judged once more.
+// follow, remembered in that commit (package leftovers). Of a post with 200 comments or reactions or more, or with
+// fewer that are too large for one commit, those go first, some at a time, and each commit judges the post once more. It
+// returns [sweep.ErrChanged] if there is no such post.
 func Delete(ctx context.Context, w *sweep.Writers, path string, judge Judge) error {
 	id := path[strings.LastIndexByte(path, '/')+1:]
+	limit := maxChildren
 	for {
-		kept, err := deleteAtOnce(ctx, w, path, id, judge)
-		switch {
-		case err == nil:
-			for _, reason := range kept {
+		s, err := deleteSome(ctx, w, path, id, judge, limit)
+		if documents.Refused(err) && limit > 1 {
+			limit /= 2
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := w.Documents.Wait(ctx, s.writes); err != nil {
+			return err
+		}
+		if s.whole {
+			for _, reason := range s.kept {
 				w.Keep(reason, 1)
 			}
+			if len(s.files) == 0 {
+				return nil
+			}
 			return leftovers.Finish(ctx, w, id)
-		case !errors.Is(err, errTooMany):
-			return err
 		}
 		if err := w.CheckTime(); err != nil {
 			return err
 		}
-		for _, collection := range Children {
-			if err := deletePage(ctx, w, collection, id); err != nil {
-				return err
-			}
-		}
 	}
 }
 
-// deleteAtOnce deletes a post and its children in one transaction, or returns [errTooMany]. kept are the reasons why some
-// of its media are not deleted.
-func deleteAtOnce(ctx context.Context, w *sweep.Writers, path, id string, judge Judge) (kept []string, err error) {
+// step is what one commit does.
+type step struct {
+	whole  bool               // the post is deleted, and not only children of it
+	files  []leftovers.Object // remembered in it
+	kept   []string           // why further files are not deleted
+	writes int
+}
+
+// deleteSome deletes, in one transaction, a post with its children or, if there may be more of those than limit, so many
+// of each kind.
+func deleteSome(ctx context.Context, w *sweep.Writers, path, id string, judge Judge, limit int) (s step, err error) {
 	err = w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		kept = nil
 		post, found, err := tx.Get(path)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if !found {
+		case !found && s.whole:
+			return nil // an earlier attempt deleted it, and its answer was lost
+		case !found:
 			return sweep.ErrChanged
 		}
 		if err := judge(tx, post); err != nil {
 			return err
 		}
-		gone := []string{path}
+		s = step{whole: true}
+		var gone []string
 		for _, collection := range Children {
-			children, err := tx.Query(childrenOf(collection, id), maxChildren+1)
+			children, err := tx.Query(documents.Query{
+				Collection: collection, Where: []documents.Filter{{Field: "postId", Op: "==", Value: id}}, Select: []string{"postId"},
+			}, limit)
 			if err != nil {
 				return err
-			}
-			if len(children) > maxChildren {
-				return errTooMany
 			}
 			for _, c := range children {
 				gone = append(gone, c.Path)
 			}
+			if len(children) == limit {
+				s.whole = false
+			}
 		}
-		var files []leftovers.Object
-		files, kept = Media(post, w.Config.Bucket, w.Config.Emulators.Storage)
-		if err := leftovers.Remember(tx, w, id, files); err != nil {
-			return err
+		if s.whole {
+			s.files, s.kept = Media(post, w.Config.Bucket, w.Config.Emulators.Storage)
+			if err := leftovers.Remember(tx, w, id, s.files); err != nil {
+				return err
+			}
+			gone = append(gone, path)
 		}
 		for _, p := range gone {
 			if err := tx.Delete(p); err != nil {
 				return err
 			}
 		}
+		s.writes = len(gone)
 		return nil
 	})
-	return kept, err
-}
-
-func childrenOf(collection, postID string) documents.Query {
-	return documents.Query{
-		Collection: collection, Where: []documents.Filter{{Field: "postId", Op: "==", Value: postID}},
-		Select: []string{"postId"}, PageSize: documents.MaxBatch,
-	}
-}
-
-// deletePage deletes some of a post's children. One that somebody changes meanwhile is met again by the transaction.
-func deletePage(ctx context.Context, w *sweep.Writers, collection, postID string) error {
-	for page, err := range w.Documents.Pages(ctx, childrenOf(collection, postID), "") {
-		if err != nil {
-			return err
-		}
-		deletions := make([]documents.Deletion, len(page.Documents))
-		for i, d := range page.Documents {
-			deletions[i] = documents.Deletion{Path: d.Path, LastUpdateTime: d.UpdateTime}
-		}
-		for _, err := range w.Documents.Delete(ctx, deletions) {
-			if err != nil && !errors.Is(err, sweep.ErrChanged) {
-				return err
-			}
-		}
-		break
-	}
-	return nil
+	return s, err
 }
 
 // Media returns the objects that a post's mediaItems name and that may be deleted with it, and why others are kept: a URL
@@ -151,7 +143,7 @@ func Media(post documents.Document, bucket, emulatorHost string) (files []leftov
 		case !strings.HasPrefix(name, "posts/"):
 			kept = append(kept, "a media item with a file outside posts/")
 		default:
-			files = append(files, leftovers.Object{Name: name, PostID: post.ID()})
+			files = append(files, leftovers.Object{Name: name, PostID: post.ID(), Absent: post.Path})
 		}
 	}
 	return files, kept

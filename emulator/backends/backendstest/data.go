@@ -3,6 +3,7 @@ package backendstest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/api/iterator"
 
 	"github.com/firesweep/firesweep/emulator/backends"
@@ -18,13 +20,61 @@ import (
 // Put uploads an object to the project's bucket and returns what it is then. The metadata may be nil.
 func (p *Project) Put(t testing.TB, name string, metadata map[string]string, body []byte) *storage.ObjectAttrs {
 	t.Helper()
-	w := p.Storage(t).Bucket(p.Bucket).Object(name).NewWriter(context.Background())
+	attrs, err := p.upload(p.Storage(t), name, metadata, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return attrs
+}
+
+// PutMany uploads n empty objects, several at a time.
+func (p *Project) PutMany(t testing.TB, n int, of func(i int) (name string, metadata map[string]string)) {
+	t.Helper()
+	client := p.Storage(t)
+	var uploads errgroup.Group
+	uploads.SetLimit(16)
+	for i := range n {
+		uploads.Go(func() error {
+			name, metadata := of(i)
+			_, err := p.upload(client, name, metadata, nil)
+			return err
+		})
+	}
+	if err := uploads.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *Project) upload(client *storage.Client, name string, metadata map[string]string, body []byte) (*storage.ObjectAttrs, error) {
+	w := client.Bucket(p.Bucket).Object(name).NewWriter(context.Background())
+	w.ChunkSize = 0 // or each upload allocates a buffer of 16 MiB
 	w.Metadata = metadata
 	_, err := w.Write(body)
 	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatalf("upload %q: %v", name, err)
+		return nil, fmt.Errorf("upload %q: %w", name, err)
 	}
-	return w.Attrs()
+	return w.Attrs(), nil
+}
+
+// SetMany writes n documents of the database (default), as wholes.
+func (p *Project) SetMany(t testing.TB, n int, of func(i int) (path string, fields map[string]any)) {
+	t.Helper()
+	db := p.Firestore(t)
+	writer := db.BulkWriter(context.Background())
+	jobs := make([]*firestore.BulkWriterJob, n)
+	for i := range n {
+		path, fields := of(i)
+		var err error
+		if jobs[i], err = writer.Set(db.Doc(path), fields); err != nil {
+			t.Fatalf("write %s: %v", path, err)
+		}
+	}
+	writer.End()
+	for _, job := range jobs {
+		if _, err := job.Results(); err != nil {
+			t.Fatalf("write %d documents: %v", n, err)
+		}
+	}
 }
 
 // Objects returns the names of the bucket's objects in order.

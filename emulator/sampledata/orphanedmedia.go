@@ -1,0 +1,48 @@
+package sampledata
+
+import (
+	"strconv"
+	"time"
+)
+
+// orphanedMedia is the part of cleanupOrphanedMedia: files whose owners are there, gone or were never finished, and
+// posts of a circle that is gone. All objects are older than a day by the time of the demo, except by their uploadedAt.
+func orphanedMedia(now time.Time, bucket string) ([]Document, []Object) {
+	post := func(fields map[string]any) map[string]any {
+		data := map[string]any{"text": "おはよう", "userId": "user-hana", "createdAt": now.AddDate(0, 0, -10)}
+		for k, v := range fields {
+			data[k] = v
+		}
+		return data
+	}
+	goneCirclePost := post(map[string]any{"circleId": "circle-closed", "mediaItems": []any{
+		map[string]any{"type": "image", "url": "https://firebasestorage.googleapis.com/v0/b/" + bucket + "/o/posts%2Fuser-ken%2F%E5%B1%B1%20%F0%9F%97%BB.png?alt=media&token=t"},
+		map[string]any{"type": "image", "url": "gs://" + bucket + "/posts/user-hana/sunrise.png"},
+	}})
+	of := func(postID string) map[string]string { return map[string]string{"postId": postID} }
+	documents := []Document{
+		kept("posts/post-sunrise", post(nil)),
+		kept("posts/post-in-circle", post(map[string]any{"circleId": "circle-lively"})),
+		kept("comments/on-post-in-circle", map[string]any{"postId": "post-in-circle", "text": "いいね"}),
+		kept("tasks/task-essay", map[string]any{"title": "essay", "userId": "user-hana"}),
+		deleted("posts/post-in-closed-circle", goneCirclePost),
+		deleted("comments/on-closed-1", map[string]any{"postId": "post-in-closed-circle", "text": "また明日"}),
+		deleted("comments/on-closed-2", map[string]any{"postId": "post-in-closed-circle", "text": "元気で"}),
+		deleted("reactions/on-closed", map[string]any{"postId": "post-in-closed-circle", "kind": "heart"}),
+	}
+	objects := []Object{
+		{Name: "posts/user-hana/sunrise.png", Metadata: of("post-sunrise"), Kept: true}, // named by another's post, too
+		{Name: "posts/user-hana/no-post-named.png", Kept: true},
+		{Name: "posts/user-hana/just-uploaded.png", Kept: true,
+			Metadata: map[string]string{"postId": "PENDING", "uploadedAt": strconv.FormatInt(now.Add(-time.Hour).UnixMilli(), 10)}},
+		{Name: "posts/user-hana/never posted.png", Metadata: of("PENDING")},
+		{Name: "posts/user-hana/of-deleted-post.mp4", Metadata: of("post-deleted-long-ago")},
+		{Name: "posts/user-ken/山 🗻.png", Metadata: of("post-in-closed-circle")}, // goes with its post
+		{Name: "circles/circle-lively/icon/icon.png", Kept: true},
+		{Name: "circles/circle-closed/icon/icon.png"},
+		{Name: "task_attachments/user-hana/task-essay/draft.pdf", Kept: true},
+		{Name: "task_attachments/user-hana/task-thrown-away/draft.pdf"},
+		{Name: "avatars/user-hana.png", Kept: true},
+	}
+	return documents, objects
+}

@@ -1,0 +1,239 @@
+package sampledata
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/storage"
+	firebase "firebase.google.com/go/v4"
+	"firebase.google.com/go/v4/auth"
+	"google.golang.org/api/iterator"
+)
+
+// Project is the local project that the sample is loaded into.
+type Project struct {
+	Firestore *firestore.Client
+	Bucket    *storage.BucketHandle
+	Auth      *auth.Client
+	storage   *storage.Client
+}
+
+// Open opens a project on the emulators that the environment names.
+func Open(ctx context.Context, projectID, bucket string) (*Project, error) {
+	db, err := firestore.NewClient(ctx, projectID)
+	if err != nil {
+		return nil, fmt.Errorf("open the local Firestore: %w", err)
+	}
+	objects, err := storage.NewClient(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the local Storage: %w", err), db.Close())
+	}
+	p := &Project{Firestore: db, Bucket: objects.Bucket(bucket), storage: objects}
+	app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: projectID})
+	if err == nil {
+		p.Auth, err = app.Auth(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the local Authentication: %w", err), p.Close())
+	}
+	return p, nil
+}
+
+// Close closes the connections.
+func (p *Project) Close() error { return errors.Join(p.Firestore.Close(), p.storage.Close()) }
+
+// Load writes the sample into the empty project.
+func (p *Project) Load(ctx context.Context, s Sample) error {
+	writer := p.Firestore.BulkWriter(ctx)
+	var jobs []*firestore.BulkWriterJob
+	for _, d := range s.Documents {
+		if d.Before == nil {
+			continue
+		}
+		job, err := writer.Set(p.Firestore.Doc(d.Path), d.Before)
+		if err != nil {
+			return fmt.Errorf("load %s: %w", d.Path, err)
+		}
+		jobs = append(jobs, job)
+	}
+	writer.End()
+	for _, job := range jobs {
+		if _, err := job.Results(); err != nil {
+			return fmt.Errorf("load the sample's documents: %w", err)
+		}
+	}
+	for _, o := range s.Objects {
+		w := p.Bucket.Object(o.Name).NewWriter(ctx)
+		w.ChunkSize, w.Metadata = 0, o.Metadata
+		if err := w.Close(); err != nil {
+			return fmt.Errorf("load object %s: %w", o.Name, err)
+		}
+	}
+	for _, a := range s.Accounts {
+		if _, err := p.Auth.CreateUser(ctx, (&auth.UserToCreate{}).UID(a.UID)); err != nil {
+			return fmt.Errorf("load account %s: %w", a.UID, err)
+		}
+	}
+	return nil
+}
+
+// State is what a project holds, but for the bundle's own records.
+type State struct {
+	Documents map[string]map[string]any // by path
+	Objects   []string                  // names
+	Accounts  []string                  // uids
+}
+
+// Read returns what the project holds.
+func (p *Project) Read(ctx context.Context) (State, error) {
+	s := State{Documents: map[string]map[string]any{}}
+	if err := readCollections(ctx, p.Firestore.Collections(ctx), s.Documents); err != nil {
+		return s, err
+	}
+	for objects := p.Bucket.Objects(ctx, nil); ; {
+		o, err := objects.Next()
+		if errors.Is(err, iterator.Done) {
+			break
+		}
+		if err != nil {
+			return s, fmt.Errorf("list the bucket: %w", err)
+		}
+		s.Objects = append(s.Objects, o.Name)
+	}
+	for users := p.Auth.Users(ctx, ""); ; {
+		u, err := users.Next()
+		if errors.Is(err, iterator.Done) {
+			return s, nil
+		}
+		if err != nil {
+			return s, fmt.Errorf("list the accounts: %w", err)
+		}
+		s.Accounts = append(s.Accounts, u.UID)
+	}
+}
+
+func readCollections(ctx context.Context, collections *firestore.CollectionIterator, found map[string]map[string]any) error {
+	for {
+		collection, err := collections.Next()
+		if errors.Is(err, iterator.Done) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("list collections: %w", err)
+		}
+		if collection.ID == "cleanupJobs" || collection.ID == "cleanupRuns" {
+			continue
+		}
+		for refs := collection.DocumentRefs(ctx); ; { // among them those without fields but with subcollections
+			ref, err := refs.Next()
+			if errors.Is(err, iterator.Done) {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("list %s: %w", collection.ID, err)
+			}
+			if err := readDocument(ctx, ref, found); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func readDocument(ctx context.Context, ref *firestore.DocumentRef, found map[string]map[string]any) error {
+	_, path, _ := strings.Cut(ref.Path, "/documents/")
+	snapshots, err := ref.Parent.Where(firestore.DocumentID, "==", ref).Documents(ctx).GetAll()
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	for _, d := range snapshots {
+		found[path] = d.Data()
+	}
+	return readCollections(ctx, ref.Collections(ctx), found)
+}
+
+// Differences compares what is left with what the sample must end as; each line names one thing.
+func (s Sample) Differences(left State) []string {
+	var lines []string
+	rest := maps.Clone(left.Documents)
+	for _, d := range s.Documents {
+		got, there := rest[d.Path]
+		delete(rest, d.Path)
+		switch {
+		case d.After == nil && there:
+			lines = append(lines, d.Path+" should be gone and is still there")
+		case d.After != nil && !there:
+			lines = append(lines, d.Path+" should be there and is not")
+		case d.After != nil && !equal(d.After, got):
+			lines = append(lines, fmt.Sprintf("%s should hold %v and holds %v", d.Path, d.After, got))
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(rest)) {
+		lines = append(lines, path+" is there and should not be")
+	}
+	for _, o := range s.Objects {
+		lines = append(lines, presence("object "+o.Name, o.Kept, slices.Contains(left.Objects, o.Name))...)
+	}
+	for _, a := range s.Accounts {
+		lines = append(lines, presence("account "+a.UID, a.Kept, slices.Contains(left.Accounts, a.UID))...)
+	}
+	return lines
+}
+
+func presence(what string, wanted, there bool) []string {
+	switch {
+	case wanted && !there:
+		return []string{what + " should be there and is gone"}
+	case !wanted && there:
+		return []string{what + " should be gone and is still there"}
+	default:
+		return nil
+	}
+}
+
+// equal compares values as Firestore returns them with those that were written.
+func equal(want, got any) bool {
+	switch want := want.(type) {
+	case time.Time:
+		t, ok := got.(time.Time)
+		return ok && want.Truncate(time.Microsecond).Equal(t)
+	case map[string]any:
+		m, ok := got.(map[string]any)
+		return ok && maps.EqualFunc(want, m, equal)
+	case []any:
+		l, ok := got.([]any)
+		return ok && slices.EqualFunc(want, l, equal)
+	case int:
+		return got == int64(want)
+	default:
+		return got == want
+	}
+}
+
+// Counts returns how many things of each sort there are: documents by collection (subcollections under the name of their
+// parents' collection), objects by folder, accounts.
+func (s State) Counts() map[string]int {
+	counts := map[string]int{}
+	for path := range s.Documents {
+		var names []string
+		for i, part := range strings.Split(path, "/") {
+			if i%2 == 0 {
+				names = append(names, part)
+			}
+		}
+		counts[strings.Join(names, "/*/")]++
+	}
+	for _, name := range s.Objects {
+		folder, _, _ := strings.Cut(name, "/")
+		counts["gs:// "+folder+"/"]++
+	}
+	if len(s.Accounts) > 0 {
+		counts["accounts"] = len(s.Accounts)
+	}
+	return counts
+}

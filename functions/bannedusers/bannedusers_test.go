@@ -1,0 +1,327 @@
+package bannedusers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"firebase.google.com/go/v4/auth"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/api/iterator"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+var now = time.Date(2026, 1, 10, 19, 0, 0, 0, time.UTC)
+
+// function is the function under test and the calls that it made to Authentication.
+type function struct {
+	*sweeptest.Function
+
+	mu    sync.Mutex
+	calls [][]string
+	// beforeCall, where not nil, disturbs call n, counted from 1.
+	beforeCall func(n int, uids []string) error
+}
+
+// newFunction also makes the test run beside the others: most of its time is spent on waiting for the second in which the
+// next call to Authentication may be made.
+func newFunction(t *testing.T) *function {
+	t.Helper()
+	t.Parallel()
+	f := &function{Function: sweeptest.New(t, functions.New(Job))}
+	f.Now = now
+	f.Hooks.Accounts = func(d accounts.Deleter) accounts.Deleter { return deleter{d, f} }
+	t.Cleanup(func() {
+		for _, line := range f.LogLines(t) {
+			if text := fmt.Sprint(line); strings.Contains(text, "example.com") || strings.Contains(text, "花子") {
+				t.Errorf("the log names a person: %s", text)
+			}
+		}
+	})
+	return f
+}
+
+type deleter struct {
+	accounts.Deleter
+	f *function
+}
+
+// DeleteUsers implements accounts.Deleter.
+func (d deleter) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
+	d.f.mu.Lock()
+	d.f.calls = append(d.f.calls, slices.Sorted(slices.Values(uids)))
+	n := len(d.f.calls)
+	d.f.mu.Unlock()
+	if d.f.beforeCall != nil {
+		if err := d.f.beforeCall(n, uids); err != nil {
+			return nil, err
+		}
+	}
+	return d.Deleter.DeleteUsers(ctx, uids)
+}
+
+// user writes a user's document.
+func (f *function) user(t *testing.T, uid string, status, due any) {
+	t.Helper()
+	f.Set(t, "users/"+uid, map[string]any{
+		"displayName": "花子", "email": uid + "@example.com", "banStatus": status, "permanentBanScheduledDeletionAt": due,
+	})
+}
+
+// signUp creates users' accounts.
+func (f *function) signUp(t *testing.T, uids ...string) {
+	t.Helper()
+	client := f.Auth(t)
+	for _, uid := range uids {
+		if _, err := client.CreateUser(t.Context(), new(auth.UserToCreate).UID(uid).Email(uid+"@example.com")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// left is what is there after a run: users' documents, accounts and notes, each sorted.
+type left struct{ Users, Accounts, Notes []string }
+
+func (f *function) left(t *testing.T) left {
+	t.Helper()
+	var l left
+	l.Users = slices.Sorted(maps.Keys(f.Documents(t, "users")))
+	l.Notes = slices.Sorted(maps.Keys(f.Documents(t, "authDeletionRetries")))
+	for it := f.Auth(t).Users(t.Context(), ""); ; {
+		user, err := it.Next()
+		if errors.Is(err, iterator.Done) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Accounts = append(l.Accounts, user.UID)
+	}
+	slices.Sort(l.Accounts)
+	return l
+}
+
+func (f *function) wantLeft(t *testing.T, want left) {
+	t.Helper()
+	if diff := cmp.Diff(want, f.left(t), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
+
+// warnings returns the messages of the warnings that name a target.
+func (f *function) warnings(t *testing.T, target string) []string {
+	t.Helper()
+	var messages []string
+	for _, line := range f.LogLines(t) {
+		if line["severity"] == "WARNING" && line["target"] == target {
+			messages = append(messages, line["message"].(string))
+		}
+	}
+	return messages
+}
+
+func wantReport(t *testing.T, got *sweep.Report, status sweep.Status, actions map[string]sweep.Counts) {
+	t.Helper()
+	if diff := cmp.Diff(actions, got.Actions); got.Status != status || diff != "" {
+		t.Errorf("status %s, want %s; actions (-want +got):\n%s\nfailures %v", got.Status, status, diff, got.Failures)
+	}
+}
+
+func ago(d time.Duration) time.Time { return now.Add(-d) }
+
+func TestCleanupBannedUsers(t *testing.T) {
+	f := newFunction(t)
+	f.user(t, "u1", "permanent", ago(time.Hour))
+	f.user(t, "u2", "permanent", now)
+	f.user(t, "accountless", "permanent", ago(24*time.Hour))
+
+	kept := []string{"u12", "u3", "u4", "u5", "u6", "u7", "u8", "u9"}
+	f.user(t, "u12", "none", nil)
+	f.user(t, "u3", "permanent", now.Add(time.Microsecond))
+	f.user(t, "u4", "permanent", "2020-01-01T00:00:00Z")
+	f.user(t, "u5", "permanent", nil)
+	f.user(t, "u6", "temporary", ago(time.Hour))
+	f.user(t, "u7", "none", ago(time.Hour))
+	f.user(t, "u8", true, 1577836800000) // poisoned: wrong types everywhere
+	f.Set(t, "users/u9", map[string]any{"displayName": "花子"})
+	f.signUp(t, append(kept, "u1", "u2", "documentless")...)
+	f.Set(t, "posts/p1", map[string]any{"userId": "u1", "text": "hello"})
+	f.Set(t, "comments/c1", map[string]any{"userId": "u1", "postId": "p1"})
+	f.Set(t, "archive/x/users/u1", map[string]any{"banStatus": "permanent", "permanentBanScheduledDeletionAt": ago(time.Hour)})
+
+	got := f.Run(t, "")
+	want := &sweep.Report{
+		Job: "cleanupBannedUsers", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
+		DurationMs: got.DurationMs, Scanned: 6,
+		Actions:  map[string]sweep.Counts{"delete user": {Planned: 3, Done: 3}},
+		Kept:     map[string]int{keptNotYet: 1, keptUndated: 2},
+		Failures: []sweep.Failure{},
+		Usage:    got.Usage,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	f.wantLeft(t, left{Users: kept, Accounts: append([]string{"documentless"}, kept...)})
+	if diff := cmp.Diff([][]string{{"accountless", "u1", "u2"}}, f.calls); diff != "" || got.Usage.AuthCalls != 1 {
+		t.Errorf("%d calls metered, calls (-want +got):\n%s", got.Usage.AuthCalls, diff)
+	}
+	for _, collection := range []string{"posts", "comments", "archive/x/users"} {
+		if len(f.Documents(t, collection)) != 1 {
+			t.Errorf("%s was touched", collection)
+		}
+	}
+
+	wantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	f.wantLeft(t, left{Users: kept, Accounts: append([]string{"documentless"}, kept...)})
+}
+
+func TestEmptyDatabase(t *testing.T) {
+	f := newFunction(t)
+	got := f.Run(t, "")
+	if got.Status != sweep.Completed || got.Scanned != 0 || len(got.Actions) != 0 || len(got.Kept) != 0 {
+		t.Errorf("report %+v", got)
+	}
+	// Lease, users, three counts, notes, lease again.
+	if u := got.Usage; u.FirestoreReads != 7 || u.FirestoreWrites != 3 || u.FirestoreDeletes != 0 || u.AuthCalls != 0 || len(f.calls) != 0 {
+		t.Errorf("usage %+v, want 7 reads and 3 writes, and Authentication left alone", u)
+	}
+}
+
+func TestTwentyARunEarliestFirst(t *testing.T) {
+	f := newFunction(t)
+	var all, latest []string
+	for i := range 25 {
+		uid := fmt.Sprintf("u%d", i)
+		hours := i * 7 % 25 // an order that is not that of the ids
+		f.user(t, uid, "permanent", ago(time.Duration(hours)*time.Hour))
+		all = append(all, uid)
+		if hours < 5 {
+			latest = append(latest, uid)
+		}
+	}
+	slices.Sort(latest)
+	f.user(t, "later", "permanent", now.Add(time.Hour))
+	f.signUp(t, append(all, "later")...)
+
+	got := f.Run(t, "")
+	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 20, Done: 20}})
+	if diff := cmp.Diff(map[string]int{keptByLimit(20): 5, keptNotYet: 1}, got.Kept); diff != "" || got.Scanned != 26 {
+		t.Errorf("scanned %d, kept (-want +got):\n%s", got.Scanned, diff)
+	}
+	if got.Usage.AuthCalls != 1 || len(f.calls) != 1 || len(f.calls[0]) != 20 {
+		t.Errorf("calls %v, want one for 20 accounts", f.calls)
+	}
+	// Lease, 20 users, three counts, no notes, 20 users again, lease again.
+	if u := got.Usage; u.FirestoreReads != 46 || u.FirestoreDeletes != 40 || u.FirestoreWrites != 23 {
+		t.Errorf("usage %+v, want 46 reads, 20 users and notes deleted and 20 notes written", u)
+	}
+	survivors := append([]string{"later"}, latest...)
+	f.wantLeft(t, left{Users: survivors, Accounts: survivors})
+
+	wantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 5, Done: 5}})
+	f.wantLeft(t, left{Users: []string{"later"}, Accounts: []string{"later"}})
+}
+
+func TestUndeletableUsersDoNotBlockTheQueue(t *testing.T) {
+	f := newFunction(t)
+	f.Env["MAX_USERS"] = "2"
+	var undeletable []string
+	for i := range 3 {
+		uid := strings.Repeat("x", 129) + fmt.Sprint(i)
+		undeletable = append(undeletable, uid)
+		f.user(t, uid, "permanent", ago(time.Hour))
+	}
+	f.user(t, "u1", "permanent", ago(3*time.Minute))
+	f.user(t, "u2", "permanent", ago(2*time.Minute))
+	f.user(t, "u3", "permanent", ago(time.Minute))
+	f.signUp(t, "u1", "u2", "u3")
+	got := f.Run(t, "")
+	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 2, Done: 2}})
+	if diff := cmp.Diff(map[string]int{keptNoUID: 3, keptByLimit(2): 1}, got.Kept); diff != "" || got.Scanned != 6 {
+		t.Errorf("scanned %d, kept (-want +got):\n%s", got.Scanned, diff)
+	}
+	f.wantLeft(t, left{Users: append([]string{"u3"}, undeletable...), Accounts: []string{"u3"}})
+	if len(f.warnings(t, "users/"+undeletable[0])) != 1 {
+		t.Error("a user that cannot be judged is not named in the log")
+	}
+}
+
+func TestDryRunWritesNothing(t *testing.T) {
+	f := newFunction(t)
+	f.user(t, "late", "permanent", ago(time.Hour))
+	f.user(t, "early", "permanent", ago(2*time.Hour))
+	f.user(t, "later", "permanent", now.Add(time.Hour))
+	f.Set(t, "authDeletionRetries/old", map[string]any{"addedAt": ago(24 * time.Hour), "attempts": 3})
+	f.signUp(t, "late", "early", "later", "old")
+	before := f.left(t)
+
+	got := f.Run(t, `{"dryRun":true}`)
+	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 2}, "retry account deletion": {Planned: 1}})
+	wantPlan := []sweep.Planned{
+		{Target: "users/early", Action: "delete user", Reason: "permanently banned, deletion scheduled for 2026-01-10T17:00:00Z"},
+		{Target: "users/late", Action: "delete user", Reason: "permanently banned, deletion scheduled for 2026-01-10T18:00:00Z"},
+		{Target: "authDeletionRetries/old", Action: "retry account deletion",
+			Reason: "user document deleted 2026-01-09T19:00:00Z, failed attempts to delete the account since: 3"},
+	}
+	if diff := cmp.Diff(wantPlan, got.Plan); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+	for _, method := range f.Request.Methods() {
+		if !slices.Contains([]string{"BatchGetDocuments", "RunQuery", "RunAggregationQuery"}, method) {
+			t.Errorf("a dry run sent %s", method)
+		}
+	}
+	if len(f.calls) != 0 || got.Usage.AuthCalls != 0 {
+		t.Errorf("a dry run called Authentication: %v", f.calls)
+	}
+	if len(f.Documents(t, "cleanupJobs")) != 0 || len(f.Documents(t, "cleanupRuns")) != 0 {
+		t.Error("a dry run wrote its records")
+	}
+	f.wantLeft(t, before)
+}
+
+func TestBeltOnActions(t *testing.T) {
+	f := newFunction(t)
+	f.Env["MAX_ACTIONS"] = "1"
+	f.user(t, "u1", "permanent", ago(time.Hour))
+	f.Set(t, "authDeletionRetries/u2", map[string]any{})
+	f.signUp(t, "u1", "u2")
+	before := f.left(t)
+	if got := f.Run(t, ""); got.Status != sweep.Aborted {
+		t.Errorf("status %s, want aborted", got.Status)
+	}
+	f.wantLeft(t, before)
+	if got := f.Run(t, `{"force":true}`); got.Status != sweep.Completed {
+		t.Errorf("forced: %+v", got)
+	}
+	f.wantLeft(t, left{})
+}
+
+func TestTwoRunsAtOnce(t *testing.T) {
+	f := newFunction(t)
+	f.user(t, "u1", "permanent", ago(time.Hour))
+	f.signUp(t, "u1")
+	var second *sweep.Report
+	f.Hooks.BeforeApply = func() {
+		f.Hooks.BeforeApply = nil
+		second = f.Run(t, "")
+	}
+	first := f.Run(t, "")
+	wantReport(t, second, sweep.Skipped, map[string]sweep.Counts{})
+	wantReport(t, first, sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 1, Done: 1}})
+	f.wantLeft(t, left{})
+	if len(f.calls) != 1 {
+		t.Errorf("calls %v, want one", f.calls)
+	}
+}

@@ -1,0 +1,119 @@
+package orphanedmedia
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/media"
+)
+
+var (
+	now    = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
+	dayAgo = time.Date(2026, 1, 9, 18, 0, 0, 0, time.UTC)
+)
+
+func ms(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
+
+func TestJudgePostMedia(t *testing.T) {
+	owned := func(owner string, uploaded time.Time) verdict { return verdict{owner: owner, uploaded: uploaded} }
+	young := verdict{keep: keptYoung}
+	doubtful := func(reason string) verdict { return verdict{keep: reason, doubtful: true} }
+	tests := []struct {
+		name     string
+		created  time.Time
+		metadata map[string]string
+		want     verdict
+	}{
+		{"exactly a day", dayAgo, map[string]string{"postId": "p1"}, owned("p1", dayAgo)},
+		{"a tick under a day", dayAgo.Add(time.Microsecond), map[string]string{"postId": "p1"}, young},
+		{"a tick over a day", dayAgo.Add(-time.Microsecond), map[string]string{"postId": "p1"}, owned("p1", dayAgo.Add(-time.Microsecond))},
+		{"from the future", now.Add(time.Hour), map[string]string{"postId": "p1"}, young},
+		{"pending", dayAgo, map[string]string{"postId": "PENDING"}, verdict{orphan: true, uploaded: dayAgo}},
+		{"pending and young", now, map[string]string{"postId": "PENDING"}, young},
+		{"pending in small letters is an id", dayAgo, map[string]string{"postId": "pending"}, owned("pending", dayAgo)},
+		{"no metadata", dayAgo, nil, verdict{keep: keptNoPost}},
+		{"other metadata", dayAgo, map[string]string{"postid": "PENDING"}, verdict{keep: keptNoPost}},
+		{"uploadedAt later", dayAgo.AddDate(0, 0, -5), map[string]string{"postId": "p1", "uploadedAt": ms(dayAgo)}, owned("p1", dayAgo)},
+		{"uploadedAt later and young", dayAgo.AddDate(0, 0, -5), map[string]string{"postId": "PENDING", "uploadedAt": ms(dayAgo.Add(time.Millisecond))}, young},
+		{"uploadedAt earlier counts for nothing", dayAgo.Add(time.Minute), map[string]string{"postId": "p1", "uploadedAt": ms(dayAgo.AddDate(-1, 0, 0))}, young},
+		{"uploadedAt as a date", dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": "2026-01-01"}, doubtful(keptUndated)},
+		{"uploadedAt empty", dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": ""}, doubtful(keptUndated)},
+		{"uploadedAt too large", dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": strings.Repeat("9", 30)}, doubtful(keptUndated)},
+		{"no creation time", time.Time{}, map[string]string{"postId": "PENDING"}, doubtful(keptUndated)},
+		{"empty id", dayAgo, map[string]string{"postId": ""}, doubtful(keptInvalidOwner)},
+		{"id with a slash", dayAgo, map[string]string{"postId": "a/b"}, doubtful(keptInvalidOwner)},
+		{"dots", dayAgo, map[string]string{"postId": ".."}, doubtful(keptInvalidOwner)},
+		{"reserved id", dayAgo, map[string]string{"postId": "__x__"}, doubtful(keptInvalidOwner)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := judgePostMedia(media.Object{Name: "posts/u1/a.png", Created: tt.created, Metadata: tt.metadata}, now)
+			got.uploaded, tt.want.uploaded = got.uploaded.UTC(), tt.want.uploaded.UTC()
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(verdict{})); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestJudgeByPath(t *testing.T) {
+	tests := []struct {
+		object, owner, keep string
+	}{
+		{"circles/c1/icon/a.png", "c1", ""},
+		{"circles/c1/a.png", "c1", ""},
+		{"circles/c1/icon/deep/er/a.png", "c1", ""},
+		{"circles/c1/", "c1", ""},
+		{"circles/丸 1/icon/a.png", "丸 1", ""},
+		{"circles/a.png", "", keptUnknownPath},
+		{"circles/", "", keptUnknownPath},
+		{"circles//a.png", "", keptInvalidOwner},
+		{"circles/../a.png", "", keptInvalidOwner},
+		{"circles/__c__/a.png", "", keptInvalidOwner},
+		{"task_attachments/u1/t1/a.png", "t1", ""},
+		{"task_attachments/u1/t1/sub/a.png", "t1", ""},
+		{"task_attachments/u1/a.png", "", keptUnknownPath},
+		{"task_attachments/a.png", "", keptUnknownPath},
+		{"task_attachments/u1//a.png", "", keptInvalidOwner},
+		{"task_attachments//t1/a.png", "", keptUnknownPath},
+	}
+	for _, tt := range tests {
+		t.Run(tt.object, func(t *testing.T) {
+			judge := judgeCircleImage
+			if strings.HasPrefix(tt.object, "task_attachments/") {
+				judge = judgeTaskAttachment
+			}
+			// PENDING means nothing outside posts/, nor does uploadedAt.
+			o := media.Object{Name: tt.object, Created: dayAgo, Metadata: map[string]string{"postId": "PENDING", "uploadedAt": ms(now)}}
+			got := judge(o, now)
+			if got.owner != tt.owner || got.keep != tt.keep || got.orphan || got.doubtful != (tt.keep != "") {
+				t.Errorf("verdict %+v, want owner %q, keep %q", got, tt.owner, tt.keep)
+			}
+			o.Created = dayAgo.Add(time.Microsecond)
+			if got := judge(o, now); got.owner != "" || got.keep == "" {
+				t.Errorf("under a day old: verdict %+v, want kept", got)
+			}
+			o.Created = time.Time{}
+			if got := judge(o, now); got.owner != "" || !got.doubtful {
+				t.Errorf("of unknown age: verdict %+v, want kept", got)
+			}
+		})
+	}
+}
+
+func TestCircleOf(t *testing.T) {
+	for value, want := range map[any]string{"c1": "c1", "": "", nil: "", 1: "", true: "", "a/b": "", "..": "", "__c__": ""} {
+		id, ok := circleOf(documents.Document{Data: map[string]any{"circleId": value}})
+		if ok != (want != "") || ok && id != want {
+			t.Errorf("circleOf(%v) = %q, %v; want %q", value, id, ok, want)
+		}
+	}
+	if _, ok := circleOf(documents.Document{}); ok {
+		t.Error("a post without circleId has a circle")
+	}
+}

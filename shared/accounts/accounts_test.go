@@ -1,0 +1,209 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"firebase.google.com/go/v4/auth"
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/time/rate"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// texts returns the errors as texts, empty for nil.
+func texts(errs []error) []string {
+	all := make([]string, len(errs))
+	for i, err := range errs {
+		if err != nil {
+			all[i] = err.Error()
+		}
+	}
+	return all
+}
+
+// fake is a Deleter that remembers its calls.
+type fake struct {
+	calls  [][]string
+	answer func(call int, uids []string) (*auth.DeleteUsersResult, error) // nil: all are deleted
+}
+
+// DeleteUsers implements Deleter.
+func (f *fake) DeleteUsers(_ context.Context, uids []string) (*auth.DeleteUsersResult, error) {
+	f.calls = append(f.calls, slices.Clone(uids))
+	if f.answer == nil {
+		return &auth.DeleteUsersResult{SuccessCount: len(uids)}, nil
+	}
+	return f.answer(len(f.calls), uids)
+}
+
+// failing is the answer that says of some users why they were not deleted.
+func failing(reasons map[int]string) *auth.DeleteUsersResult {
+	r := &auth.DeleteUsersResult{}
+	for i, reason := range reasons {
+		r.Errors = append(r.Errors, &auth.DeleteUsersErrorInfo{Index: i, Reason: reason})
+	}
+	return r
+}
+
+// writer returns a writer on a fake that need not wait between its calls.
+func writer(f *fake) Writer {
+	return (&Client{deleter: f, pace: rate.NewLimiter(rate.Inf, 1)}).Writer()
+}
+
+// TestDelete goes through the SDK to a server.
+func TestDelete(t *testing.T) {
+	p := backendstest.Start(t)
+	client := p.Auth(t)
+	longest := strings.Repeat("a", 128)
+	for _, uid := range []string{"u1", "u2", "u12", longest} {
+		if _, err := client.CreateUser(t.Context(), new(auth.UserToCreate).UID(uid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.FailDelete(t, "u2", "INTERNAL_ERROR")
+	calls := 0
+	c, err := Open(t.Context(), p.ID, func(d Deleter) Deleter { return counted{d, &calls} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.pace.Limit() != 1 || c.pace.Burst() != 1 {
+		t.Errorf("%v calls a second, %d at once: the API allows one", c.pace.Limit(), c.pace.Burst())
+	}
+	var meter usage.Meter
+	bytesOver := strings.Repeat("花", 43)
+	got := c.Writer().Delete(usage.NewContext(t.Context(), &meter),
+		[]string{"", "u1", longest + "a", "u2", "missing", strings.Repeat("花", 129), bytesOver, longest})
+	want := []string{"", "", "", "delete account u2: INTERNAL_ERROR", "", "",
+		"delete account " + bytesOver + ": " + errLongUID.Error(), ""}
+	if diff := cmp.Diff(want, texts(got)); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	if calls != 1 || meter.Usage().AuthCalls != 1 {
+		t.Errorf("%d calls, %d metered, want one", calls, meter.Usage().AuthCalls)
+	}
+	for uid, want := range map[string]bool{"u1": false, "u2": true, "u12": true, longest: false} {
+		_, err := client.GetUser(t.Context(), uid)
+		if there := err == nil; there != want || !there && !auth.IsUserNotFound(err) {
+			t.Errorf("account %.5s there: %v (%v), want %v", uid, there, err, want)
+		}
+	}
+}
+
+type counted struct {
+	Deleter
+	calls *int
+}
+
+// DeleteUsers implements Deleter.
+func (c counted) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
+	*c.calls++
+	return c.Deleter.DeleteUsers(ctx, uids)
+}
+
+func TestThousandAccountsACall(t *testing.T) {
+	var uids []string
+	for i := range 2500 {
+		uids = append(uids, fmt.Sprintf("u%d", i))
+	}
+	uids = slices.Insert(uids, 700, "") // moves the others on, in uids and not in the calls
+	want := make([]string, len(uids))
+	want[1] = "delete account u1: first"
+	want[1000] = "delete account u999: last of the first call"
+	for i := 1001; i < 2001; i++ {
+		want[i] = "delete account " + uids[i] + ": quota exceeded"
+	}
+	want[2500] = "delete account u2499: last"
+
+	f := &fake{answer: func(call int, _ []string) (*auth.DeleteUsersResult, error) {
+		switch call {
+		case 1:
+			return failing(map[int]string{1: "first", 999: "last of the first call"}), nil
+		case 2:
+			return nil, errors.New("quota exceeded")
+		default:
+			return failing(map[int]string{499: "last"}), nil
+		}
+	}}
+	var meter usage.Meter
+	got := writer(f).Delete(usage.NewContext(t.Context(), &meter), uids)
+	if diff := cmp.Diff(want, texts(got)); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	var sizes []int
+	for _, call := range f.calls {
+		sizes = append(sizes, len(call))
+	}
+	if diff := cmp.Diff([]int{1000, 1000, 500}, sizes); diff != "" || meter.Usage().AuthCalls != 3 {
+		t.Errorf("%d calls metered, sizes (-want +got):\n%s", meter.Usage().AuthCalls, diff)
+	}
+	if sent := slices.Concat(f.calls...); !slices.Equal(sent, slices.Delete(slices.Clone(uids), 700, 701)) {
+		t.Error("not every uid was sent once and in order")
+	}
+}
+
+func TestNothingToDelete(t *testing.T) {
+	f := &fake{}
+	if got := writer(f).Delete(t.Context(), nil); len(got) != 0 {
+		t.Errorf("errors %v for no uids", got)
+	}
+	got := writer(f).Delete(t.Context(), []string{"", strings.Repeat("a", 129)})
+	if diff := cmp.Diff([]string{"", ""}, texts(got)); diff != "" || len(f.calls) != 0 {
+		t.Errorf("%d calls, errors (-want +got):\n%s", len(f.calls), diff)
+	}
+}
+
+func TestErrorOfNobodyIsEverybodys(t *testing.T) {
+	for _, index := range []int{-1, 2} {
+		f := &fake{answer: func(int, []string) (*auth.DeleteUsersResult, error) {
+			return failing(map[int]string{0: "of u1", index: "of whom?"}), nil
+		}}
+		for i, err := range writer(f).Delete(t.Context(), []string{"u1", "u2"}) {
+			if err == nil {
+				t.Errorf("index %d: account %d counts as deleted", index, i+1)
+			}
+		}
+	}
+}
+
+// TestPaceIsTheProjects has two runs share one call an hour, so that the second gives up at once: it could not be made
+// before its deadline.
+func TestPaceIsTheProjects(t *testing.T) {
+	f := &fake{}
+	c := &Client{deleter: f, pace: rate.NewLimiter(rate.Every(time.Hour), 1)}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if got := c.Writer().Delete(ctx, []string{"u1"}); got[0] != nil {
+		t.Errorf("first call: %v", got[0])
+	}
+	got := c.Writer().Delete(ctx, []string{"u2", ""})
+	if got[0] == nil || !strings.HasPrefix(got[0].Error(), "delete account u2: ") || got[1] != nil || len(f.calls) != 1 {
+		t.Errorf("second call: errors %v, %d calls", got, len(f.calls))
+	}
+}
+
+func TestCanceled(t *testing.T) {
+	f := &fake{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := writer(f).Delete(ctx, []string{"u1"}); !errors.Is(got[0], context.Canceled) || len(f.calls) != 0 {
+		t.Errorf("errors %v, %d calls", got, len(f.calls))
+	}
+}
+
+func TestValidUID(t *testing.T) {
+	for uid, want := range map[string]bool{
+		"": false, "u": true, strings.Repeat("a", 128): true, strings.Repeat("a", 129): false,
+		strings.Repeat("花", 128): true, strings.Repeat("花", 129): false,
+	} {
+		if ValidUID(uid) != want {
+			t.Errorf("ValidUID(%.5q of %d bytes) = %v", uid, len(uid), !want)
+		}
+	}
+}

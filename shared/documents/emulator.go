@@ -1,0 +1,104 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
+)
+
+// emulatorOwner makes the emulator treat the client like a service account, whom no security rules bind.
+type emulatorOwner struct{}
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (emulatorOwner) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer owner"}, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials.
+func (emulatorOwner) RequireTransportSecurity() bool { return false }
+
+// countNamesByGetting answers a count of documents by their names with a get of these documents. Google's service looks
+// them up in its index; its emulator scans the whole collection for every name, 30 times for [Reader.Missing], which
+// takes a second in a collection of 5,000 documents. It is the innermost interceptor: whoever meters or disturbs the
+// requests sees the count that production gets.
+func countNamesByGetting(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	open := func(method string) (grpc.ClientStream, error) { return stream(ctx, desc, cc, method, opts...) }
+	if method != firestorepb.Firestore_RunAggregationQuery_FullMethodName {
+		return open(method)
+	}
+	return &aggregation{open: open}, nil
+}
+
+// aggregation is a RunAggregationQuery that opens its stream when it knows what is asked.
+type aggregation struct {
+	grpc.ClientStream
+	open  func(method string) (grpc.ClientStream, error)
+	alias string // of a count of names; empty for anything else
+	done  bool   // the count has been answered
+}
+
+// SendMsg opens the stream and sends the request, or a get in its place.
+func (s *aggregation) SendMsg(m any) (err error) {
+	method := firestorepb.Firestore_RunAggregationQuery_FullMethodName
+	if get, alias := getInsteadOfCount(m); get != nil {
+		m, s.alias, method = get, alias, firestorepb.Firestore_BatchGetDocuments_FullMethodName
+	}
+	if s.ClientStream, err = s.open(method); err != nil {
+		return err
+	}
+	return s.ClientStream.SendMsg(m)
+}
+
+// getInsteadOfCount returns the get of the documents that a request only counts by their names, nil for others.
+func getInsteadOfCount(m any) (get *firestorepb.BatchGetDocumentsRequest, alias string) {
+	req, _ := m.(*firestorepb.RunAggregationQueryRequest)
+	q := req.GetStructuredAggregationQuery()
+	filter := q.GetStructuredQuery().GetWhere().GetFieldFilter()
+	if filter.GetField().GetFieldPath() != firestore.DocumentID || filter.GetOp() != firestorepb.StructuredQuery_FieldFilter_IN ||
+		len(q.GetAggregations()) != 1 || req.GetConsistencySelector() != nil {
+		return nil, ""
+	}
+	if _, ok := q.GetAggregations()[0].GetOperator().(*firestorepb.StructuredAggregationQuery_Aggregation_Count_); !ok {
+		return nil, ""
+	}
+	database, _, _ := strings.Cut(req.GetParent(), "/documents")
+	get = &firestorepb.BatchGetDocumentsRequest{Database: database, Mask: &firestorepb.DocumentMask{}}
+	for _, v := range filter.GetValue().GetArrayValue().GetValues() {
+		get.Documents = append(get.Documents, v.GetReferenceValue())
+	}
+	return get, q.GetAggregations()[0].GetAlias()
+}
+
+// RecvMsg receives an answer; of a get, it counts what was found.
+func (s *aggregation) RecvMsg(m any) error {
+	if s.alias == "" {
+		return s.ClientStream.RecvMsg(m)
+	}
+	if s.done {
+		return io.EOF
+	}
+	var found int64
+	for {
+		var answer firestorepb.BatchGetDocumentsResponse
+		err := s.ClientStream.RecvMsg(&answer)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if answer.GetFound() != nil {
+			found++
+		}
+	}
+	s.done = true
+	m.(*firestorepb.RunAggregationQueryResponse).Result = &firestorepb.AggregationResult{
+		AggregateFields: map[string]*firestorepb.Value{s.alias: {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: found}}},
+	}
+	return nil
+}

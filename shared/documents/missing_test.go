@@ -1,0 +1,136 @@
+package documents_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// things returns the ids from t000 to the n-th, and those of them that all says.
+func things(n int, all func(i int) bool) []string {
+	var ids []string
+	for i := range n {
+		if all(i) {
+			ids = append(ids, fmt.Sprintf("t%03d", i))
+		}
+	}
+	return ids
+}
+
+func TestMissing(t *testing.T) {
+	const n = 90
+	tests := []struct {
+		name    string
+		missing func(i int) bool
+		reads   int64 // at most
+	}{
+		{"none", func(int) bool { return false }, 3},
+		{"all", func(int) bool { return true }, 3},
+		// Thirty are halved twice, for four reads; of the last seven or eight those that exist are read.
+		{"the first", func(i int) bool { return i == 0 }, 3 + 4 + 6},
+		{"the last", func(i int) bool { return i == n-1 }, 3 + 4 + 7},
+		{"one of each thirty", func(i int) bool { return i%30 == 17 }, 3 + 3*(4+7)},
+		{"three next to each other", func(i int) bool { return i >= 40 && i < 43 }, 3 + 2*(4+7)},
+		{"a third", func(i int) bool { return i < 30 }, 3},
+		{"every other", func(i int) bool { return i%2 == 0 }, 3 + 45},
+		{"all but one", func(i int) bool { return i != 50 }, 3 + 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := backendstest.Start(t)
+			for _, id := range things(n, func(i int) bool { return !tt.missing(i) }) {
+				p.Set(t, "things/"+id, map[string]any{"n": 1})
+			}
+			p.Set(t, "others/t000", map[string]any{"n": 1})
+			ctx, c, m := open(t, p)
+			got, err := c.Reader().Missing(ctx, "things", things(n, func(int) bool { return true }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(things(n, tt.missing), got); diff != "" {
+				t.Errorf("missing (-want +got):\n%s", diff)
+			}
+			if reads := m.Usage().FirestoreReads; reads > tt.reads {
+				t.Errorf("%d reads, want at most %d", reads, tt.reads)
+			}
+		})
+	}
+}
+
+func TestMissingOfRandomSets(t *testing.T) {
+	p := backendstest.Start(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	exists := map[string]bool{}
+	for _, id := range things(100, func(int) bool { return random.IntN(10) > 0 }) {
+		p.Set(t, "things/"+id, map[string]any{"n": 1})
+		exists[id] = true
+	}
+	ctx, c, _ := open(t, p)
+	for range 20 {
+		ids := things(100, func(int) bool { return random.IntN(2) == 0 })
+		random.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+		want := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return exists[id] })
+		got, err := c.Reader().Missing(ctx, "things", ids)
+		if err != nil || !slices.Equal(want, got) {
+			t.Errorf("Missing(%v) = %v, %v; want %v", ids, got, err, want)
+		}
+	}
+}
+
+func TestMissingOfNothingAndOfInvalidIDs(t *testing.T) {
+	ctx, c, m := open(t, backendstest.Start(t))
+	if got, err := c.Reader().Missing(ctx, "things", nil); got != nil || err != nil || m.Usage().FirestoreReads != 0 {
+		t.Errorf("Missing of nothing = %v, %v for %d reads", got, err, m.Usage().FirestoreReads)
+	}
+	for _, id := range []string{"", "a/b", "..", "__x__"} {
+		if got, err := c.Reader().Missing(ctx, "things", []string{"a", id}); err == nil {
+			t.Errorf("Missing of id %q = %v, want an error: it would be a conclusion about another document", id, got)
+		}
+	}
+}
+
+// TestCountByNameIsTheEmulatorsOwn compares the shortcut taken on the emulator with what the emulator itself answers.
+func TestCountByNameIsTheEmulatorsOwn(t *testing.T) {
+	p := backendstest.Start(t)
+	for _, id := range []string{"a", "日本 語", "c%20"} {
+		p.Set(t, "things/"+id, map[string]any{"n": 1})
+	}
+	p.Set(t, "things/a/things/b", map[string]any{"n": 1})
+	var sent []string
+	spy := grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		sent = append(sent, method)
+		return stream(ctx, desc, cc, method, opts...)
+	})
+	c, err := documents.Open(t.Context(), documents.Database{
+		Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]}, spy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	got, err := c.Reader().Missing(t.Context(), "things", []string{"a", "b", "日本 語", "c%20", "c "})
+	if err != nil || !slices.Equal(got, []string{"b", "c "}) {
+		t.Errorf("Missing = %v, %v; want b and c with a space", got, err)
+	}
+	if !slices.Contains(sent, "/google.firestore.v1.Firestore/RunAggregationQuery") {
+		t.Errorf("interceptors saw %v, want the count that production gets", sent)
+	}
+	db := p.Firestore(t)
+	ref := db.Collection("things")
+	q := ref.Where("__name__", "in", []any{ref.Doc("a"), ref.Doc("b"), ref.Doc("日本 語"), ref.Doc("c%20"), ref.Doc("c ")})
+	result, err := q.NewAggregationQuery().WithCount("n").Get(t.Context())
+	if err != nil || fmt.Sprint(result["n"]) != "integer_value:3" {
+		t.Errorf("the emulator itself counts %v, %v; want 3", result["n"], err)
+	}
+}

@@ -1,0 +1,498 @@
+package posts_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/leftovers"
+	"github.com/firesweep/firesweep/shared/posts"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+var start = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
+
+// due deletes a post whose field due is true.
+func due(_ *documents.Transaction, post documents.Document) error {
+	if post.Data["due"] != true {
+		return sweep.ErrChanged
+	}
+	return nil
+}
+
+// newFunction returns a function that finishes leftovers and deletes the posts with these ids.
+func newFunction(t *testing.T, judge posts.Judge, ids ...string) *sweeptest.Function {
+	t.Helper()
+	job := sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		if err := leftovers.Plan(ctx, p); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			err := p.Propose(ctx, sweep.Action{Kind: "delete post", Target: "posts/" + id, Reason: "due",
+				Effect: sweep.Steps(func(ctx context.Context, w *sweep.Writers) error {
+					return posts.Delete(ctx, w, "posts/"+id, judge)
+				})})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	f := sweeptest.New(t, sweep.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
+	f.Clock = func() time.Time { return start }
+	return f
+}
+
+// dueData is a post that is due, with files.
+func dueData(urls ...string) map[string]any {
+	var items []any
+	for _, url := range urls {
+		items = append(items, map[string]any{"type": "image", "url": url})
+	}
+	return map[string]any{"due": true, "text": "こんにちは", "mediaItems": items}
+}
+
+func put(t *testing.T, f *sweeptest.Function, name, postID string) {
+	t.Helper()
+	var metadata map[string]string
+	if postID != "" {
+		metadata = map[string]string{"postId": postID}
+	}
+	f.Put(t, name, metadata, []byte("x"))
+}
+
+func gs(f *sweeptest.Function, name string) string { return "gs://" + f.Bucket + "/" + name }
+
+func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
+
+// want compares what is left of the posts, their children, the files and the leftovers.
+func want(t *testing.T, f *sweeptest.Function, state map[string][]string) {
+	t.Helper()
+	got := map[string][]string{"files": f.Objects(t), "leftovers": ids(f.Documents(t, "cleanupJobs/testJob/leftovers"))}
+	for _, collection := range []string{"posts", "comments", "reactions"} {
+		got[collection] = ids(f.Documents(t, collection))
+	}
+	for name, list := range got {
+		if len(list) == 0 {
+			delete(got, name)
+		}
+	}
+	if diff := cmp.Diff(state, got); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
+
+func counts(t *testing.T, report *sweep.Report, status sweep.Status, want sweep.Counts) {
+	t.Helper()
+	if diff := cmp.Diff(want, report.Actions["delete post"]); report.Status != status || diff != "" {
+		t.Errorf("%s %v, want %s; counts (-want +got):\n%s", report.Status, report.Failures, status, diff)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	f := newFunction(t, due, "p1", "bare")
+	f.Set(t, "posts/p1", dueData(
+		gs(f, "posts/own.png"),
+		"https://firebasestorage.googleapis.com/v0/b/"+f.Bucket+"/o/posts%2Funnamed%20%E5%86%99.png?alt=media&token=1",
+		"https://storage.googleapis.com/"+f.Bucket+"/posts/gone.png",
+		gs(f, "posts/own.png"),
+		gs(f, "posts/of-p12.png"), gs(f, "posts/pending.png"), gs(f, "circles/c1/icon.png"), gs(f, "posts.png"),
+		"gs://somebody-elses/posts/own.png", "https://example.com/posts/own.png", "posts/plain.png",
+	))
+	f.Set(t, "posts/p12", dueData(gs(f, "posts/of-p12.png")))
+	f.Set(t, "posts/bare", map[string]any{"due": true})
+	f.Set(t, "posts_archive/p1", dueData())
+	for _, collection := range posts.Children {
+		for id, postID := range map[string]any{"a": "p1", "b": "p1", "c": "p12", "d": "P1", "e": "", "f": nil, "g": []any{"p1"}} {
+			f.Set(t, collection+"/"+id, map[string]any{"postId": postID, "text": "!"})
+		}
+		f.Set(t, collection+"/none", map[string]any{"text": "!"})
+		f.Set(t, "posts/p12/"+collection+"/a", map[string]any{"postId": "p1"})
+	}
+	for name, postID := range map[string]string{
+		"posts/own.png": "p1", "posts/unnamed 写.png": "", "posts/of-p12.png": "p12", "posts/pending.png": "PENDING",
+		"posts/own.png.bak": "p1", "posts/plain.png": "p1", "circles/c1/icon.png": "", "posts.png": "p1",
+	} {
+		put(t, f, name, postID)
+	}
+	got := f.Run(t, "")
+	counts(t, got, sweep.Completed, sweep.Counts{Planned: 2, Done: 2})
+	others := []string{"c", "d", "e", "f", "g", "none"}
+	want(t, f, map[string][]string{
+		"posts": {"p12"}, "comments": others, "reactions": others,
+		"files": {"circles/c1/icon.png", "posts.png", "posts/of-p12.png", "posts/own.png.bak", "posts/pending.png", "posts/plain.png"},
+	})
+	if len(f.Documents(t, "posts_archive")) != 1 || len(f.Documents(t, "posts/p12/comments")) != 1 || len(f.Documents(t, "posts/p12/reactions")) != 1 {
+		t.Error("a look-alike collection was touched")
+	}
+	kept := map[string]int{
+		"a file that belongs to another post":                           2,
+		"a media item with a file outside posts/":                       2,
+		"a media item with a URL of another bucket":                     1,
+		"a media item with a URL that names no object of Cloud Storage": 2,
+	}
+	if diff := cmp.Diff(kept, got.Kept); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	if got.Usage.StorageDeletes != 2 || got.Usage.StorageClassA != 0 {
+		t.Errorf("usage %+v, want two deletes and no listing", got.Usage)
+	}
+}
+
+func TestWhatTheJudgeKeeps(t *testing.T) {
+	odd := errors.New("cannot tell")
+	f := newFunction(t, func(tx *documents.Transaction, post documents.Document) error {
+		if post.ID() == "odd" {
+			return odd
+		}
+		return due(tx, post)
+	}, "kept", "odd", "none")
+	f.Set(t, "posts/kept", map[string]any{"mediaItems": []any{map[string]any{"url": gs(f, "posts/a.png")}}})
+	f.Set(t, "posts/odd", dueData(gs(f, "posts/a.png")))
+	put(t, f, "posts/a.png", "")
+	for _, id := range []string{"kept", "odd", "none"} {
+		f.Set(t, "comments/of-"+id, map[string]any{"postId": id})
+	}
+	got := f.Run(t, "")
+	counts(t, got, sweep.Failed, sweep.Counts{Planned: 3, Changed: 2, Failed: 1})
+	if len(got.Failures) != 1 || got.Failures[0].Target != "posts/odd" || !strings.Contains(got.Failures[0].Error, odd.Error()) {
+		t.Errorf("failures %v", got.Failures)
+	}
+	want(t, f, map[string][]string{
+		"posts": {"kept", "odd"}, "comments": {"of-kept", "of-none", "of-odd"}, "files": {"posts/a.png"},
+	})
+}
+
+// TestManyChildren deletes a post with more children than one commit takes.
+func TestManyChildren(t *testing.T) {
+	var judged atomic.Int32
+	f := newFunction(t, func(tx *documents.Transaction, post documents.Document) error {
+		judged.Add(1)
+		return due(tx, post)
+	}, "p1")
+	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png")))
+	put(t, f, "posts/a.png", "p1")
+	f.SetMany(t, 450, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("comments/c%03d", i), map[string]any{"postId": "p1"}
+	})
+	f.SetMany(t, 200, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("reactions/r%03d", i), map[string]any{"postId": "p1"}
+	})
+	f.Set(t, "comments/other", map[string]any{"postId": "p12"})
+	counts(t, f.Run(t, ""), sweep.Completed, sweep.Counts{Planned: 1, Done: 1})
+	want(t, f, map[string][]string{"comments": {"other"}})
+	if judged.Load() != 3 {
+		t.Errorf("judged %d times, want once for each of the three commits", judged.Load())
+	}
+}
+
+// TestKeptBetweenTwoCommits has somebody keep a post when the first of its comments are gone.
+func TestKeptBetweenTwoCommits(t *testing.T) {
+	var judged atomic.Int32
+	f := newFunction(t, func(*documents.Transaction, documents.Document) error {
+		if judged.Add(1) == 2 {
+			return sweep.ErrChanged
+		}
+		return nil
+	}, "p1")
+	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png")))
+	put(t, f, "posts/a.png", "p1")
+	f.SetMany(t, 450, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("comments/c%03d", i), map[string]any{"postId": "p1"}
+	})
+	counts(t, f.Run(t, ""), sweep.Completed, sweep.Counts{Planned: 1, Changed: 1})
+	if n := len(f.Documents(t, "comments")); n != 250 || len(f.Documents(t, "posts")) != 1 || len(f.Objects(t)) != 1 {
+		t.Errorf("left %d comments, %v, %v; want all but the first 200, the post and its file", n, f.Documents(t, "posts"), f.Objects(t))
+	}
+}
+
+func TestOutOfTimeBetweenTwoCommits(t *testing.T) {
+	f := newFunction(t, due, "p1")
+	f.Set(t, "posts/p1", dueData())
+	f.SetMany(t, 250, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("comments/c%03d", i), map[string]any{"postId": "p1"}
+	})
+	var late atomic.Bool
+	f.Clock = func() time.Time {
+		if late.Load() {
+			return start.Add(f.Timeout)
+		}
+		return start
+	}
+	f.Hooks.Dial = append(f.Hooks.Dial, deletions(func(int, []*firestorepb.Write) error {
+		late.Store(true)
+		return nil
+	}, nil))
+	counts(t, f.Run(t, ""), sweep.Partial, sweep.Counts{Planned: 1})
+	if n := len(f.Documents(t, "comments")); n != 50 || len(f.Documents(t, "posts")) != 1 {
+		t.Errorf("%d comments left, and %d posts; want 50 and the post", n, len(f.Documents(t, "posts")))
+	}
+}
+
+// deletions disturbs the commits that delete: before each and, where not nil, after the rollback of each that failed.
+// n counts them from 1.
+func deletions(before func(n int, writes []*firestorepb.Write) error, rolledBack func(n int)) grpc.DialOption {
+	var n atomic.Int32
+	var failed atomic.Bool
+	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		switch r := req.(type) {
+		case *firestorepb.CommitRequest:
+			isDeletion := slices.ContainsFunc(r.GetWrites(), func(w *firestorepb.Write) bool { return w.GetDelete() != "" })
+			if !isDeletion {
+				break
+			}
+			if err := before(int(n.Add(1)), r.GetWrites()); err != nil {
+				failed.Store(true)
+				return err
+			}
+		case *firestorepb.RollbackRequest:
+			err := invoke(ctx, method, req, reply, cc, opts...)
+			if failed.Swap(false) && rolledBack != nil {
+				rolledBack(int(n.Load()))
+			}
+			return err
+		}
+		return invoke(ctx, method, req, reply, cc, opts...)
+	})
+}
+
+// TestRaces lets the deletion's first commit lose against somebody else's write. That is what Firestore makes of a
+// write, by anybody, to what the transaction read; its emulator makes that write wait instead.
+func TestRaces(t *testing.T) {
+	for name, tt := range map[string]struct {
+		write  func(t *testing.T, f *sweeptest.Function)
+		counts sweep.Counts
+		left   map[string][]string
+	}{
+		"a comment more goes with its post": {
+			func(t *testing.T, f *sweeptest.Function) {
+				f.Set(t, "comments/new", map[string]any{"postId": "p1"})
+				f.Set(t, "reactions/new", map[string]any{"postId": "p1"})
+			},
+			sweep.Counts{Planned: 1, Done: 1}, map[string][]string{},
+		},
+		"a comment moved to another post stays": {
+			func(t *testing.T, f *sweeptest.Function) { f.Set(t, "comments/a", map[string]any{"postId": "p2"}) },
+			sweep.Counts{Planned: 1, Done: 1}, map[string][]string{"comments": {"a"}},
+		},
+		"a post that is due no longer stays whole": {
+			func(t *testing.T, f *sweeptest.Function) { f.Set(t, "posts/p1", map[string]any{"due": false}) },
+			sweep.Counts{Planned: 1, Changed: 1},
+			map[string][]string{"posts": {"p1"}, "comments": {"a"}, "reactions": {"a"}, "files": {"posts/a.png", "posts/b.png"}},
+		},
+		"a post given another file loses that one": {
+			func(t *testing.T, f *sweeptest.Function) { f.Set(t, "posts/p1", dueData(gs(f, "posts/b.png"))) },
+			sweep.Counts{Planned: 1, Done: 1}, map[string][]string{"files": {"posts/a.png"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t, due, "p1")
+			f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png")))
+			f.Set(t, "comments/a", map[string]any{"postId": "p1"})
+			f.Set(t, "reactions/a", map[string]any{"postId": "p1"})
+			put(t, f, "posts/a.png", "p1")
+			if tt.left["files"] != nil {
+				put(t, f, "posts/b.png", "p1")
+			}
+			f.Hooks.Dial = append(f.Hooks.Dial, deletions(func(n int, _ []*firestorepb.Write) error {
+				if n == 1 {
+					return status.Error(codes.Aborted, "somebody else wrote")
+				}
+				return nil
+			}, func(int) { tt.write(t, f) }))
+			counts(t, f.Run(t, ""), sweep.Completed, tt.counts)
+			want(t, f, tt.left)
+		})
+	}
+}
+
+func TestPostDeletedBySomebodyElse(t *testing.T) {
+	f := newFunction(t, due, "p1")
+	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png")))
+	f.Set(t, "comments/a", map[string]any{"postId": "p1"})
+	put(t, f, "posts/a.png", "p1")
+	f.Hooks.BeforeApply = func() {
+		if _, err := f.Firestore(t).Doc("posts/p1").Delete(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	counts(t, f.Run(t, ""), sweep.Completed, sweep.Counts{Planned: 1, Changed: 1})
+	want(t, f, map[string][]string{"comments": {"a"}, "files": {"posts/a.png"}})
+}
+
+// TestCommitWhoseAnswerIsLost sends the deletion again after it took effect.
+func TestCommitWhoseAnswerIsLost(t *testing.T) {
+	f := newFunction(t, due, "p1")
+	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png"), "https://example.com/a.png"))
+	put(t, f, "posts/a.png", "p1")
+	var lost atomic.Bool
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		err := invoke(ctx, method, req, reply, cc, opts...)
+		if r, ok := req.(*firestorepb.CommitRequest); ok && len(r.GetWrites()) == 2 && r.GetWrites()[1].GetDelete() != "" && !lost.Swap(true) {
+			return status.Error(codes.Unavailable, "the connection broke")
+		}
+		return err
+	}))
+	got := f.Run(t, "")
+	counts(t, got, sweep.Completed, sweep.Counts{Planned: 1, Done: 1})
+	want(t, f, map[string][]string{})
+	if !lost.Load() || len(got.Kept) != 1 {
+		t.Errorf("answer lost: %v; kept %v, want the URL that names nothing, once", lost.Load(), got.Kept)
+	}
+}
+
+// TestTooLargeForOneCommit refuses commits like Firestore does those of more than 10 MiB, deleted documents included.
+func TestTooLargeForOneCommit(t *testing.T) {
+	f := newFunction(t, due, "p1")
+	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png")))
+	put(t, f, "posts/a.png", "p1")
+	for i := range 23 {
+		f.Set(t, fmt.Sprintf("comments/c%02d", i), map[string]any{"postId": "p1"})
+	}
+	largest := 0
+	f.Hooks.Dial = append(f.Hooks.Dial, deletions(func(_ int, writes []*firestorepb.Write) error {
+		if len(writes) > 10 {
+			return status.Error(codes.InvalidArgument, "Transaction too big. Decrease transaction size.")
+		}
+		largest = max(largest, len(writes))
+		return nil
+	}, nil))
+	counts(t, f.Run(t, ""), sweep.Completed, sweep.Counts{Planned: 1, Done: 1})
+	want(t, f, map[string][]string{})
+	// 200, 100, 50, 25 and 12 are too many; of 6 at a time, the last 5 go with the post and the record of its file.
+	if largest != 7 {
+		t.Errorf("the largest commit held %d writes, want 7", largest)
+	}
+}
+
+func TestRefusedForGood(t *testing.T) {
+	f := newFunction(t, due, "p1")
+	f.Set(t, "posts/p1", dueData())
+	f.Set(t, "comments/a", map[string]any{"postId": "p1"})
+	f.Hooks.Dial = append(f.Hooks.Dial, deletions(func(int, []*firestorepb.Write) error {
+		return status.Error(codes.InvalidArgument, "no")
+	}, nil))
+	counts(t, f.Run(t, ""), sweep.Failed, sweep.Counts{Planned: 1, Failed: 1})
+	want(t, f, map[string][]string{"posts": {"p1"}, "comments": {"a"}})
+}
+
+// noStorage answers every request to Storage with 403, as for ever.
+type noStorage struct{ http.RoundTripper }
+
+func (noStorage) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusForbidden, Status: "403 Forbidden", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
+}
+
+// TestEndedBetweenCommitAndFiles has a run end when the post is gone and its files are not.
+func TestEndedBetweenCommitAndFiles(t *testing.T) {
+	f := newFunction(t, due, "p1")
+	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png"), gs(f, "posts/b.png"), gs(f, "posts/of-p12.png")))
+	for name, postID := range map[string]string{"posts/a.png": "p1", "posts/b.png": "", "posts/of-p12.png": "p12", "posts/c.png": "p1"} {
+		put(t, f, name, postID)
+	}
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return noStorage{base} }
+	counts(t, f.Run(t, ""), sweep.Failed, sweep.Counts{Planned: 1, Failed: 1})
+	want(t, f, map[string][]string{
+		"leftovers": {"p1"}, "files": {"posts/a.png", "posts/b.png", "posts/c.png", "posts/of-p12.png"},
+	})
+
+	next := sweeptest.On(t, newFunction(t, due).Function, f.Project)
+	got := next.Run(t, "")
+	if diff := cmp.Diff(map[string]sweep.Counts{"delete leftover files": {Planned: 1, Done: 1}}, got.Actions); got.Status != sweep.Completed || diff != "" {
+		t.Errorf("next run %s, actions (-want +got):\n%s", got.Status, diff)
+	}
+	want(t, f, map[string][]string{"files": {"posts/c.png", "posts/of-p12.png"}})
+}
+
+// TestAsManyFilesAsFitIntoAPost makes sure that what is remembered of a post fits into a document.
+func TestAsManyFilesAsFitIntoAPost(t *testing.T) {
+	f := newFunction(t, due, "p1")
+	var items []any
+	for room := documents.MaxDocument - 200; room > 0; {
+		item := map[string]any{"url": gs(f, fmt.Sprintf("posts/%x", len(items)))}
+		items = append(items, item)
+		room -= documents.ValueSize(item)
+	}
+	f.Set(t, "posts/p1", map[string]any{"due": true, "mediaItems": items})
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return noStorage{base} }
+	counts(t, f.Run(t, ""), sweep.Failed, sweep.Counts{Planned: 1, Failed: 1})
+	want(t, f, map[string][]string{"leftovers": {"p1"}})
+	record := f.Documents(t, "cleanupJobs/testJob/leftovers")["p1"]
+	if size := documents.Size("cleanupJobs/testJob/leftovers/p1", record); size >= documents.MaxDocument/2 {
+		t.Errorf("what is remembered of %d files takes %d bytes", len(items), size)
+	}
+}
+
+func TestMedia(t *testing.T) {
+	object := func(name string) leftovers.Object {
+		return leftovers.Object{Name: name, PostID: "p1", Absent: "posts/p1"}
+	}
+	const bucket = "demo.firebasestorage.app"
+	url := func(v any) any { return []any{map[string]any{"url": v}} }
+	for name, tt := range map[string]struct {
+		items any
+		files []leftovers.Object
+		kept  []string
+	}{
+		"nothing":            {nil, nil, nil},
+		"empty":              {[]any{}, nil, nil},
+		"one":                {url("gs://" + bucket + "/posts/a.png"), []leftovers.Object{object("posts/a.png")}, nil},
+		"the emulator's":     {url("http://127.0.0.1:9199/v0/b/" + bucket + "/o/posts%2Fa.png"), []leftovers.Object{object("posts/a.png")}, nil},
+		"dots stay a name":   {url("gs://" + bucket + "/posts/../circles/c1/a.png"), []leftovers.Object{object("posts/../circles/c1/a.png")}, nil},
+		"text":               {"gs://" + bucket + "/posts/a.png", nil, []string{"mediaItems is not a list: its files are kept"}},
+		"a map":              {map[string]any{"url": "gs://" + bucket + "/posts/a.png"}, nil, []string{"mediaItems is not a list: its files are kept"}},
+		"list of texts":      {[]any{"gs://" + bucket + "/posts/a.png"}, nil, []string{"a media item without a url"}},
+		"no url":             {[]any{map[string]any{"path": "posts/a.png"}, nil}, nil, []string{"a media item without a url", "a media item without a url"}},
+		"url of a number":    {url(7), nil, []string{"a media item without a url"}},
+		"outside posts":      {url("gs://" + bucket + "/circles/c1/icon.png"), nil, []string{"a media item with a file outside posts/"}},
+		"a look-alike":       {url("gs://" + bucket + "/posts2/a.png"), nil, []string{"a media item with a file outside posts/"}},
+		"another bucket":     {url("gs://demo.firebasestorage.app2/posts/a.png"), nil, []string{"a media item with a URL of another bucket"}},
+		"another site":       {url("https://example.com/posts/a.png"), nil, []string{"a media item with a URL that names no object of Cloud Storage"}},
+		"some good, some no": {[]any{7, map[string]any{"url": "gs://" + bucket + "/posts/a.png"}}, []leftovers.Object{object("posts/a.png")}, []string{"a media item without a url"}},
+	} {
+		post := documents.Document{Path: "posts/p1", Data: map[string]any{"mediaItems": tt.items}}
+		files, kept := posts.Media(post, bucket, "127.0.0.1:9199")
+		if diff := cmp.Diff(tt.files, files); diff != "" {
+			t.Errorf("%s: files (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(tt.kept, kept); diff != "" {
+			t.Errorf("%s: kept (-want +got):\n%s", name, diff)
+		}
+	}
+	if files, kept := posts.Media(documents.Document{Path: "posts/p1"}, bucket, ""); files != nil || kept != nil {
+		t.Errorf("no data at all: %v, %v", files, kept)
+	}
+}
+
+// TestDryRun plans and sends nothing that writes.
+func TestDryRun(t *testing.T) {
+	f := newFunction(t, due, "p1")
+	f.Set(t, "posts/p1", dueData())
+	f.Set(t, "cleanupJobs/testJob/leftovers/p0", map[string]any{})
+	if got := f.Run(t, `{"dryRun":true}`); got.Status != sweep.Completed || len(got.Plan) != 2 {
+		t.Errorf("report %+v", got)
+	}
+	for _, method := range f.Request.Methods() {
+		if !slices.Contains([]string{"BatchGetDocuments", "RunQuery"}, path.Base(method)) {
+			t.Errorf("a dry run sent %s", method)
+		}
+	}
+	want(t, f, map[string][]string{"posts": {"p1"}, "leftovers": {"p0"}})
+}
