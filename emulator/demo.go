@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -95,7 +96,8 @@ func (l *local) demonstrate(ctx context.Context, out io.Writer, e functions.Entr
 	fmt.Fprintf(out, "  preview, %s:\n", preview.Status)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, p := range preview.Plan {
-		fmt.Fprintf(table, "    %s\t%s\t%s\n", p.Action, p.Target, p.Reason)
+		target := strings.Replace(p.Target, "gs://"+os.Getenv("STORAGE_BUCKET"), "gs://…", 1) // it is the same for all
+		fmt.Fprintf(table, "    %s\t%s\t%s\n", p.Action, target, p.Reason)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(preview.Kept)) {
 		fmt.Fprintf(table, "    keep\t%d\t%s\n", preview.Kept[reason], reason)

@@ -24,6 +24,8 @@ func orphanedMedia(now time.Time, bucket string) ([]Document, []Object) {
 		kept("posts/post-sunrise", post(nil)),
 		kept("posts/post-in-circle", post(map[string]any{"circleId": "circle-lively"})),
 		kept("comments/on-post-in-circle", map[string]any{"postId": "post-in-circle", "text": "いいね"}),
+		kept("circles/circle-lively", map[string]any{
+			"name": "朝活", "ownerId": "user-hana", "createdAt": now.AddDate(-2, 0, 0), "lastHumanPostAt": now.AddDate(0, 0, -10), "isDeleted": false}),
 		kept("tasks/task-essay", map[string]any{"title": "essay", "userId": "user-hana"}),
 		deleted("posts/post-in-closed-circle", goneCirclePost),
 		deleted("comments/on-closed-1", map[string]any{"postId": "post-in-closed-circle", "text": "また明日"}),

@@ -33,7 +33,8 @@ type Object struct {
 func collection(job string) string { return "cleanupJobs/" + job + "/leftovers" }
 
 // Remember writes the objects down under an id, in the transaction that deletes the document which leads to them. It
-// does nothing if there are none.
+// does nothing if there are none. The id must tell the document from all others of the job, whatever their collection:
+// what is remembered under it replaces what was.
 func Remember(tx *documents.Transaction, w *sweep.Writers, id string, objects []Object) error {
 	if len(objects) == 0 {
 		return nil
