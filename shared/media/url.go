@@ -26,7 +26,7 @@ func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
 		return "", ErrURLForm
 	}
 	path := u.EscapedPath()
-	named, escaped := "", ""
+	var named, escaped string
 	onFirebase := u.Scheme == "https" && u.Host == "firebasestorage.googleapis.com"
 	onEmulator := emulatorHost != "" && (u.Scheme == "http" || u.Scheme == "https") && sameHost(u.Host, emulatorHost)
 	switch {
