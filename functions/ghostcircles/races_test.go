@@ -1,0 +1,463 @@
+package ghostcircles
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/notifications"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// nextFunction returns a fresh function on the same project, at a time when the lease of a dead run has expired.
+func nextFunction(t *testing.T, f *sweeptest.Function) *sweeptest.Function {
+	t.Helper()
+	next := sweeptest.On(t, functions.New(Job), f.Project)
+	next.Now = f.Now
+	next.Clock = func() time.Time { return time.Now().Add(time.Hour) }
+	return next
+}
+
+// TestHumanPostBetweenPlanAndClaim has somebody post to a circle at the last moment.
+func TestHumanPostBetweenPlanAndClaim(t *testing.T) {
+	f := newFunction(t)
+	w := world{
+		"users/hana":  user("花"),
+		"circles/c":   owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "危うい"),
+		"posts/old":   post("c", gs(f, "posts/old.png")),
+		"comments/x":  on("old"),
+		"reactions/x": on("old"),
+	}
+	w.load(t, f)
+	put(t, f, "old", "posts/old.png")
+	put(t, f, "", "circles/c/icon.png")
+	f.Hooks.BeforeApply = func() {
+		w = w.changed("posts/new", post("c")).changed("circles/c", map[string]any{"lastHumanPostAt": now.Add(-time.Second)})
+		f.Set(t, "posts/new", w["posts/new"])
+		f.Set(t, "circles/c", w["circles/c"])
+	}
+	ended(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"delete circle": {Planned: 1, Changed: 1}})
+	w.is(t, f, "circles/c/icon.png", "posts/old.png")
+	f.Hooks.BeforeApply = nil
+	ended(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"clear warning of circle": {Planned: 1, Done: 1}})
+	w.changed("circles/c", map[string]any{"ghostWarningNotifiedAt": nil}).is(t, f, "circles/c/icon.png", "posts/old.png")
+}
+
+// TestChangedBetweenPlanAndApply changes each kind of circle in each way that matters.
+func TestChangedBetweenPlanAndApply(t *testing.T) {
+	ghost := func(warned any) map[string]any { return owned(circle(daysAgo(380), nil, warned), "hana", "揺れる") }
+	claimedCircle := map[string]any{"isDeleted": true, "deletedBy": jobName, "deletedAt": daysAgo(1), "lastHumanPostAt": daysAgo(380)}
+	used := map[string]any{"lastHumanPostAt": now.Add(-time.Hour)}
+	softDeleted := map[string]any{"isDeleted": true, "deletedBy": "hana"}
+	gone := map[string]any(nil)
+	f := newFunction(t)
+	before := world{"users/hana": user("花")}
+	after := world{"users/hana": user("花")}
+	files := []string{}
+	changes := map[string]map[string]any{}
+	for id, change := range map[string]struct{ before, change map[string]any }{
+		"warn-used":          {ghost(nil), used},
+		"warn-gone":          {ghost(nil), gone},
+		"warn-soft-deleted":  {ghost(nil), softDeleted},
+		"warn-warned":        {ghost(nil), map[string]any{"ghostWarningNotifiedAt": daysAgo(1)}},
+		"clear-gone":         {circle(daysAgo(1), nil, daysAgo(2)), gone},
+		"clear-ghost-again":  {circle(daysAgo(1), nil, daysAgo(2)), map[string]any{"lastHumanPostAt": daysAgo(380)}},
+		"clear-soft-deleted": {circle(daysAgo(1), nil, daysAgo(2)), softDeleted},
+		"due-used":           {ghost(daysAgo(8)), used},
+		"due-gone":           {ghost(daysAgo(8)), gone},
+		"due-soft-deleted":   {ghost(daysAgo(8)), softDeleted},
+		"due-unwarned":       {ghost(daysAgo(8)), map[string]any{"ghostWarningNotifiedAt": nil}},
+		"due-odd":            {ghost(daysAgo(8)), map[string]any{"lastHumanPostAt": "yesterday"}},
+		"claimed-revived":    {claimedCircle, map[string]any{"isDeleted": false}},
+		"claimed-taken-over": {claimedCircle, map[string]any{"deletedBy": "hana"}},
+		"claimed-gone":       {claimedCircle, gone},
+	} {
+		before["circles/"+id], changes["circles/"+id] = change.before, change.change
+		before["posts/of-"+id] = post(id)
+		before["comments/of-"+id] = on("of-" + id)
+		after["posts/of-"+id], after["comments/of-"+id] = before["posts/of-"+id], before["comments/of-"+id]
+		if change.change != nil {
+			after["circles/"+id] = before.changed("circles/"+id, change.change)["circles/"+id]
+		}
+		file := "circles/" + id + "/icon.png"
+		put(t, f, "", file)
+		files = append(files, file)
+	}
+	before.load(t, f)
+	f.Hooks.BeforeApply = func() {
+		for path, change := range changes {
+			if change != nil {
+				f.Set(t, path, after[path])
+			} else if _, err := f.Firestore(t).Doc(path).Delete(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	ended(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
+		"warn owner of circle":    {Planned: 4, Changed: 4},
+		"clear warning of circle": {Planned: 3, Changed: 3},
+		"delete circle":           {Planned: 5, Changed: 5},
+		"finish deleting circle":  {Planned: 3, Changed: 3},
+	})
+	after.is(t, f, files...)
+}
+
+// TestUndeletedByAnOperator takes isDeleted back when some of the posts are gone: what is left stays whole.
+func TestUndeletedByAnOperator(t *testing.T) {
+	for name, tt := range map[string]struct {
+		f        *sweeptest.Function
+		comments int // a post
+		underWay int // posts that may be when the circle is undeleted
+	}{
+		"one by one":   {newFunction(t), 1, 0},
+		"many at once": {newParallelFunction(t), 0, maxPosts - 1},
+	} {
+		t.Run(name, func(t *testing.T) { undelete(t, tt.f, tt.comments, tt.underWay) })
+	}
+}
+
+func undelete(t *testing.T, f *sweeptest.Function, comments, underWay int) {
+	const n, before = 60, 10
+	id := func(i int) string { return fmt.Sprintf("p%02d", i) }
+	f.Set(t, "users/hana", user("花"))
+	f.Set(t, "circles/c", owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "救われる"))
+	f.SetMany(t, n, func(i int) (string, map[string]any) { return "posts/" + id(i), post("c", gs(f, "posts/"+id(i)+".png")) })
+	f.SetMany(t, n*comments, func(i int) (string, map[string]any) { return "comments/of-" + id(i), on(id(i)) })
+	f.PutMany(t, n, func(i int) (string, map[string]string) { return "posts/" + id(i) + ".png", nil })
+	put(t, f, "", "circles/c/icon.png")
+
+	var deleted atomic.Int32
+	undone := make(chan struct{})
+	var once sync.Once
+	db := f.Firestore(t)
+	onUnary(f, func(req any, send func() error) error {
+		switch _, begins := req.(*firestorepb.BeginTransactionRequest); {
+		case begins && deleted.Load() >= before:
+			// Those under way come to their end, so that nothing holds the circle, and the others begin after it was undone.
+			once.Do(func() {
+				go func() {
+					defer close(undone)
+					if _, err := db.Doc("circles/c").Update(t.Context(), []firestore.Update{{Path: "isDeleted", Value: false}}); err != nil {
+						t.Error(err)
+					}
+				}()
+			})
+			<-undone
+		case deletes(req, "posts"):
+			deleted.Add(1)
+		}
+		return send()
+	})
+	ended(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"delete circle": {Planned: 1, Changed: 1}})
+	left := f.Documents(t, "posts")
+	if len(left) < n-before-underWay || len(left) > n-before {
+		t.Errorf("%d posts left of %d", len(left), n)
+	}
+	w := world{
+		"users/hana": user("花"),
+		"circles/c": owned(with(with(with(circle(daysAgo(380), nil, daysAgo(8)), "isDeleted", false), "deletedBy", jobName), "deletedAt", now),
+			"hana", "救われる"),
+	}
+	w["circles/c"]["deleteReason"] = "ghost: the last human post is of 2024-12-26T18:30:00Z, 365 days ago or more; warned 2026-01-02T18:30:00Z"
+	files := []string{"circles/c/icon.png"}
+	for id, data := range left {
+		w["posts/"+id] = data
+		if comments > 0 {
+			w["comments/of-"+id] = on(id)
+		}
+		files = append(files, "posts/"+id+".png")
+	}
+	w.is(t, f, files...)
+
+	// The next run gives the owner a week more.
+	next := nextFunction(t, f)
+	next.Now = now.Add(day)
+	ended(t, next.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"warn owner of circle": {Planned: 1, Done: 1}})
+	w = w.changed("circles/c", map[string]any{"ghostWarningNotifiedAt": next.Now}).
+		tell(warnedOf("hana", "c", "救われる", notifications.Japanese.GhostCircleWarning, now), next.Now)
+	w.is(t, f, files...)
+	next.Now = now.Add(8 * day)
+	ended(t, next.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"delete circle": {Planned: 1, Done: 1}})
+	if rest := f.Documents(t, "posts"); len(rest) != 0 || len(f.Objects(t)) != 0 {
+		t.Errorf("left in the end: %v, %v", rest, f.Objects(t))
+	}
+}
+
+// TestPostsWrittenMeanwhile has posts come in while the circle's posts are deleted, and before the circle itself is.
+func TestPostsWrittenMeanwhile(t *testing.T) {
+	f := newFunction(t)
+	before := world{
+		"circles/c": circle(daysAgo(380), nil, daysAgo(8)), "posts/m": post("c"), "posts/z": post("c"), "posts/moved": post("c"),
+		"posts/other": post("d"), "circles/d": circle(daysAgo(1), nil, nil),
+	}
+	before.load(t, f)
+	var first, second, third sync.Once
+	onUnary(f, func(req any, send func() error) error {
+		switch _, rolledBack := req.(*firestorepb.RollbackRequest); {
+		case deletes(req, "posts"):
+			first.Do(func() { f.Set(t, "posts/a-late", post("c")) }) // the pages have gone past it
+		case deletes(req, "circles"):
+			var err error
+			second.Do(func() { err = status.Error(codes.Aborted, "somebody wrote a post") })
+			if err != nil {
+				return err
+			}
+		case rolledBack && deletedOnce(&second):
+			err := send()
+			third.Do(func() {
+				f.Set(t, "posts/a-later", post("c"))
+				f.Set(t, "comments/a-later", on("a-later"))
+			})
+			return err
+		}
+		return send()
+	})
+	f.Hooks.BeforeApply = func() { f.Set(t, "posts/moved", post("d")) }
+	ended(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"delete circle": {Planned: 1, Done: 1}})
+	before.without("circles/c", "posts/m", "posts/z").changed("posts/moved", map[string]any{"circleId": "d"}).is(t, f)
+}
+
+// deletedOnce reports whether a Once has been done, and does it otherwise.
+func deletedOnce(once *sync.Once) bool {
+	done := true
+	once.Do(func() { done = false })
+	return done
+}
+
+// TestOnePostThatFails keeps the circle until its last post can be deleted.
+func TestOnePostThatFails(t *testing.T) {
+	f := newFunction(t)
+	before := world{
+		"users/hana": user("花"),
+		"circles/c":  owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "頑固"), "circles/d": owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "素直"),
+		"posts/a": post("c"), "posts/bad": post("c", gs(f, "posts/bad.png")), "posts/worse": post("c"), "posts/z": post("c"), "posts/d": post("d"),
+		"comments/a": on("a"), "comments/bad": on("bad"), "comments/z": on("z"),
+	}
+	before.load(t, f)
+	put(t, f, "bad", "posts/bad.png")
+	put(t, f, "", "circles/c/icon.png", "circles/d/icon.png")
+	var mended atomic.Bool
+	onUnary(f, func(req any, send func() error) error {
+		if !mended.Load() && (deletes(req, "posts/bad") || deletes(req, "posts/worse")) {
+			return status.Error(codes.PermissionDenied, "no")
+		}
+		return send()
+	})
+	got := f.Run(t, "")
+	ended(t, got, sweep.Failed, map[string]sweep.Counts{"delete circle": {Planned: 2, Done: 1, Failed: 1}})
+	if len(got.Failures) != 1 || got.Failures[0].Target != "circles/c" || !strings.HasPrefix(got.Failures[0].Error, "2 posts failed, the first: posts/") {
+		t.Errorf("failures %v", got.Failures)
+	}
+	claim := map[string]any{"isDeleted": true, "deletedBy": jobName, "deletedAt": now,
+		"deleteReason": "ghost: the last human post is of 2024-12-26T18:30:00Z, 365 days ago or more; warned 2026-01-02T18:30:00Z"}
+	half := before.without("circles/d", "posts/a", "posts/z", "posts/d", "comments/a", "comments/z").
+		changed("circles/c", claim).tell(toldOf("hana", "d", "素直", now), now)
+	half.is(t, f, "circles/c/icon.png", "posts/bad.png")
+
+	mended.Store(true)
+	f.Now = now.Add(day)
+	ended(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"finish deleting circle": {Planned: 1, Done: 1}})
+	half.without("circles/c", "posts/bad", "posts/worse", "comments/bad").tell(toldOf("hana", "c", "頑固", now), f.Now).is(t, f)
+}
+
+// TestOutOfTimeInTheMiddle needs several runs for one circle.
+func TestOutOfTimeInTheMiddle(t *testing.T) {
+	const n, aRun = 100, 20
+	f := newParallelFunction(t)
+	f.Set(t, "users/hana", user("花"))
+	f.Set(t, "circles/c", owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "大きい"))
+	f.Set(t, "circles/d", circle(daysAgo(1), nil, nil))
+	f.Set(t, "posts/d", post("d"))
+	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("posts/p%03d", i), post("c") })
+	put(t, f, "", "circles/c/icon.png")
+	var deleted atomic.Int32
+	onUnary(f, func(req any, send func() error) error {
+		if deletes(req, "posts") {
+			deleted.Add(1)
+		}
+		return send()
+	})
+	wall := now
+	f.Clock = func() time.Time {
+		if deleted.Load() >= aRun {
+			return wall.Add(f.Timeout)
+		}
+		return wall
+	}
+	runs, left := 0, n
+	for {
+		runs++
+		deleted.Store(0)
+		wall = wall.Add(day)
+		f.Now = wall
+		got := f.Run(t, "")
+		if got.Status == sweep.Completed {
+			break
+		}
+		rest := len(f.Documents(t, "posts")) - 1
+		if got.Status != sweep.Partial || rest >= left || rest == 0 || runs > n {
+			t.Fatalf("run %d: %s %v, %d posts left of %d", runs, got.Status, got.Failures, rest, left)
+		}
+		if left = rest; len(f.Objects(t)) != 1 || len(f.Documents(t, "users/hana/notifications")) != 0 {
+			t.Fatalf("run %d: the circle's file is gone or its owner told before its last post is", runs)
+		}
+	}
+	if runs < 3 {
+		t.Errorf("%d runs, want several", runs)
+	}
+	world{"users/hana": user("花"), "circles/d": circle(daysAgo(1), nil, nil), "posts/d": post("d")}.
+		tell(toldOf("hana", "c", "大きい", now.Add(day)), f.Now).is(t, f)
+}
+
+// everything is one of each kind of circle, and what must have become of it.
+func everything(t *testing.T, f *sweeptest.Function) (after world, files []string) {
+	t.Helper()
+	before := world{
+		"users/hana":      user("花"),
+		"circles/due":     owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "消える"),
+		"circles/due2":    owned(circle(daysAgo(1), nil, nil), "hana", "隣"),
+		"circles/ghost":   owned(circle(daysAgo(380), nil, nil), "hana", "幽霊"),
+		"circles/revived": owned(circle(daysAgo(1), nil, daysAgo(2)), "hana", "復活"),
+		"circles/claimed": {"isDeleted": true, "deletedBy": jobName, "deletedAt": daysAgo(1), "ownerId": "hana", "name": "途中"},
+		"posts/p1":        post("due", gs(f, "posts/p1.png"), gs(f, "posts/unnamed.png")),
+		"posts/p2":        post("due"),
+		"posts/p3":        post("claimed"),
+		"posts/p12":       post("due2", gs(f, "posts/p12.png")),
+		"comments/1":      on("p1"), "comments/2": on("p1"), "reactions/1": on("p1"), "comments/12": on("p12"),
+	}
+	before.load(t, f)
+	put(t, f, "p1", "posts/p1.png")
+	put(t, f, "", "posts/unnamed.png", "circles/due/icon/a.png", "circles/due/icon/b.png", "circles/claimed/icon.png")
+	files = []string{"posts/p12.png", "circles/due2/icon/a.png", "posts/p1.png2"}
+	put(t, f, "", files...)
+	after = before.without("circles/due", "circles/claimed", "posts/p1", "posts/p2", "posts/p3", "comments/1", "comments/2", "reactions/1").
+		changed("circles/ghost", map[string]any{"ghostWarningNotifiedAt": now}).
+		changed("circles/revived", map[string]any{"ghostWarningNotifiedAt": nil}).
+		tell(warnedOf("hana", "ghost", "幽霊", notifications.Japanese.GhostCircleWarning, daysAgo(15)), now).
+		tell(toldOf("hana", "due", "消える", now), now).tell(toldOf("hana", "claimed", "途中", daysAgo(1)), now)
+	return after, files
+}
+
+// TestKilledAnywhere kills a run after each of its writes and lets the next one come to the end of an undisturbed run.
+func TestKilledAnywhere(t *testing.T) {
+	for writes := 1; ; writes++ {
+		f := newFunction(t)
+		after, files := everything(t, f)
+		killed := kill(t, f, writes)
+		got := f.Run(t, "")
+		if !killed() {
+			after.is(t, f, files...)
+			if writes < 15 {
+				t.Errorf("a run took %d writes: this test is not about what it should be", writes)
+			}
+			return
+		}
+		if got.Status != sweep.Failed && got.Status != sweep.Completed { // completed: only the answer was not needed any more
+			t.Errorf("killed after %d writes: %s", writes, got.Status)
+		}
+		next := nextFunction(t, f)
+		next.Clock = time.Now
+		if got.Status == sweep.Failed {
+			if early := next.Run(t, ""); early.Status != sweep.Skipped {
+				t.Errorf("killed after %d writes: a run before the lease's expiry %s", writes, early.Status)
+			}
+		}
+		next = nextFunction(t, f)
+		if got := next.Run(t, ""); got.Status != sweep.Completed {
+			t.Errorf("killed after %d writes: next run %s %v", writes, got.Status, got.Failures)
+		}
+		if after.is(t, f, files...); t.Failed() {
+			t.Fatalf("killed after %d writes", writes)
+		}
+	}
+}
+
+// TestLostAnswers loses the answer of each commit in turn; the run repeats it and notices.
+func TestLostAnswers(t *testing.T) {
+	const commits = 9 // one to warn, one to clear, one to claim, three for posts, two for circles, and one too many
+	for lose := 1; lose <= commits; lose++ {
+		t.Run(fmt.Sprint(lose), func(t *testing.T) {
+			t.Parallel()
+			f := newFunction(t)
+			after, files := everything(t, f)
+			var n atomic.Int32
+			f.Hooks.BeforeApply = func() { n.Store(0) }
+			onUnary(f, func(req any, send func() error) error {
+				err := send()
+				if commit, ok := req.(*firestorepb.CommitRequest); ok && err == nil && len(commit.GetWrites()) > 0 && n.Add(1) == int32(lose) {
+					return status.Error(codes.Unavailable, "the connection broke")
+				}
+				return err
+			})
+			ended(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
+				"warn owner of circle":    {Planned: 1, Done: 1},
+				"clear warning of circle": {Planned: 1, Done: 1},
+				"delete circle":           {Planned: 1, Done: 1},
+				"finish deleting circle":  {Planned: 1, Done: 1},
+			})
+			after.is(t, f, files...)
+		})
+	}
+}
+
+// TestLargeCircleKilledHalfWay deletes 3,000 posts in two runs, the first of which dies when two thirds are gone. The posts
+// with comments and reactions are among the last third: see [newParallelFunction].
+func TestLargeCircleKilledHalfWay(t *testing.T) {
+	const n, withFiles, withChildren, comments = 3000, 60, 60, 210
+	f := newParallelFunction(t)
+	id := func(i int) string { return fmt.Sprintf("p%04d", i) }
+	f.SetMany(t, n, func(i int) (string, map[string]any) {
+		data := map[string]any{"circleId": "c1"}
+		if i%(n/withFiles) == 0 {
+			data = post("c1", gs(f, "posts/"+id(i)+".png"))
+		}
+		return "posts/" + id(i), data
+	})
+	for _, collection := range []string{"comments", "reactions"} {
+		f.SetMany(t, withChildren, func(i int) (string, map[string]any) {
+			return fmt.Sprintf("%s/c%d", collection, i), on(id(n - withChildren + i))
+		})
+	}
+	f.SetMany(t, comments, func(i int) (string, map[string]any) { return fmt.Sprintf("comments/more-%d", i), on(id(n - 1)) })
+	f.PutMany(t, withFiles, func(i int) (string, map[string]string) { return "posts/" + id(i*n/withFiles) + ".png", nil })
+	others := world{
+		"users/hana": user("花"), "circles/c12": circle(daysAgo(1), nil, nil), "posts/p": post("c12"), "posts/p00000": post("c12"),
+		"comments/p": on("p"), "reactions/p": on("p00000"), "comments/nobody": on("p000"),
+	}
+	others.load(t, f)
+	f.Set(t, "circles/c1", owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "大きい"))
+	put(t, f, "", "circles/c1/icon/a.png", "circles/c12/icon/a.png")
+
+	killed := kill(t, f, 2*n/3)
+	got := f.Run(t, "")
+	left := len(f.Documents(t, "posts"))
+	if got.Status != sweep.Failed || !killed() || left < n/4 || left > n/2 || !claimedNow(t, f, "c1") || len(f.Objects(t)) < 3 {
+		t.Fatalf("killed run: %s, %d posts left, circles %v", got.Status, left, f.Documents(t, "circles"))
+	}
+	if told := f.Documents(t, "users/hana/notifications"); len(told) != 0 {
+		t.Errorf("told too early: %v", told)
+	}
+	next := nextFunction(t, f)
+	next.Now = now.Add(day)
+	got = next.Run(t, "")
+	if got.Status != sweep.Completed || got.Actions["finish deleting circle"].Done != 1 {
+		t.Errorf("next run: %s %v %v", got.Status, got.Actions, got.Failures)
+	}
+	others.tell(toldOf("hana", "c1", "大きい", now), next.Now).is(t, f, "circles/c12/icon/a.png")
+}
+
+func claimedNow(t *testing.T, f *sweeptest.Function, id string) bool {
+	t.Helper()
+	c := f.Documents(t, "circles")[id]
+	return c["isDeleted"] == true && c["deletedBy"] == jobName
+}
