@@ -37,11 +37,12 @@ type Sample struct {
 // Of returns the sample as it is for a run at now on a bucket of that name.
 func Of(now time.Time, bucket string) Sample {
 	mediaDocuments, mediaObjects := orphanedMedia(now, bucket)
+	inquiryDocuments, inquiryObjects := resolvedInquiries(now, bucket)
 	circleDocuments, circleObjects := ghostCircles(now, bucket)
 	bannedDocuments, bannedAccounts := bannedUsers(now)
 	return Sample{
-		Documents: slices.Concat(mediaDocuments, circleDocuments, bannedDocuments, reports(now)),
-		Objects:   slices.Concat(mediaObjects, circleObjects),
+		Documents: slices.Concat(mediaDocuments, inquiryDocuments, circleDocuments, bannedDocuments, reports(now)),
+		Objects:   slices.Concat(mediaObjects, inquiryObjects, circleObjects),
 		Accounts:  bannedAccounts,
 	}
 }

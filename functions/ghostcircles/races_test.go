@@ -2,6 +2,7 @@ package ghostcircles
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -163,6 +164,9 @@ func undelete(t *testing.T, f *sweeptest.Function, comments, underWay int) {
 	if len(left) < n-before-underWay || len(left) > n-before {
 		t.Errorf("%d posts left of %d", len(left), n)
 	}
+	if begun := f.Request.Count("BeginTransaction"); begun > before+2*maxPosts {
+		t.Errorf("%d transactions: the other posts need not be judged any more", begun)
+	}
 	w := world{
 		"users/hana": user("花"),
 		"circles/c": owned(with(with(with(circle(daysAgo(380), nil, daysAgo(8)), "isDeleted", false), "deletedBy", jobName), "deletedAt", now),
@@ -193,7 +197,51 @@ func undelete(t *testing.T, f *sweeptest.Function, comments, underWay int) {
 	}
 }
 
-// TestPostsWrittenMeanwhile has posts come in while the circle's posts are deleted, and before the circle itself is.
+// TestUndeletedAtTheVeryEnd takes the claim back when all posts are gone and the circle itself is not.
+func TestUndeletedAtTheVeryEnd(t *testing.T) {
+	f := newFunction(t)
+	w := world{"users/hana": user("花")}
+	var files []string
+	changes := map[string]map[string]any{"revived": {"isDeleted": false}, "taken-over": {"deletedBy": "hana"}}
+	for id := range changes {
+		w["circles/"+id] = map[string]any{"isDeleted": true, "deletedBy": jobName, "deletedAt": daysAgo(1), "ownerId": "hana", "name": "空"}
+		file := "circles/" + id + "/icon.png"
+		put(t, f, "", file)
+		files = append(files, file)
+	}
+	w.load(t, f)
+	f.Hooks.BeforeApply = func() {
+		for id, change := range changes {
+			w = w.changed("circles/"+id, change)
+			f.Set(t, "circles/"+id, w["circles/"+id])
+		}
+	}
+	ended(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"finish deleting circle": {Planned: 2, Changed: 2}})
+	w.is(t, f, files...)
+}
+
+// TestRestoredBeforeItsFilesAreGone has somebody restore a circle that was deleted by a run which did not get to its files.
+func TestRestoredBeforeItsFilesAreGone(t *testing.T) {
+	f := newFunction(t)
+	restored := circle(now, nil, nil)
+	for _, id := range []string{"restored", "gone"} {
+		f.Set(t, "circles/"+id, circle(daysAgo(380), nil, daysAgo(8)))
+		put(t, f, "", "circles/"+id+"/icon.png")
+	}
+	f.Hooks.Transport = func(http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusForbidden, Status: "403 Forbidden", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
+		})
+	}
+	ended(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"delete circle": {Planned: 2, Failed: 2}})
+	f.Set(t, "circles/restored", restored)
+	next := nextFunction(t, f)
+	ended(t, next.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"delete leftover files": {Planned: 2, Done: 2}})
+	world{"circles/restored": restored}.is(t, f, "circles/restored/icon.png")
+}
+
+// TestPostsWrittenMeanwhile has posts come in while the circle's posts are deleted, and before the circle itself is, and
+// another leave.
 func TestPostsWrittenMeanwhile(t *testing.T) {
 	f := newFunction(t)
 	before := world{
@@ -201,20 +249,20 @@ func TestPostsWrittenMeanwhile(t *testing.T) {
 		"posts/other": post("d"), "circles/d": circle(daysAgo(1), nil, nil),
 	}
 	before.load(t, f)
-	var first, second, third sync.Once
+	var first, second sync.Once
+	var aborted atomic.Bool
 	onUnary(f, func(req any, send func() error) error {
-		switch _, rolledBack := req.(*firestorepb.RollbackRequest); {
+		switch _, rollsBack := req.(*firestorepb.RollbackRequest); {
 		case deletes(req, "posts"):
-			first.Do(func() { f.Set(t, "posts/a-late", post("c")) }) // the pages have gone past it
-		case deletes(req, "circles"):
-			var err error
-			second.Do(func() { err = status.Error(codes.Aborted, "somebody wrote a post") })
-			if err != nil {
-				return err
-			}
-		case rolledBack && deletedOnce(&second):
+			first.Do(func() {
+				f.Set(t, "posts/a-late", post("c")) // the pages have gone past it
+				f.Set(t, "posts/moved", post("d"))  // it is on a page that was read
+			})
+		case deletes(req, "circles") && !aborted.Swap(true):
+			return status.Error(codes.Aborted, "somebody wrote a post")
+		case rollsBack && aborted.Load():
 			err := send()
-			third.Do(func() {
+			second.Do(func() {
 				f.Set(t, "posts/a-later", post("c"))
 				f.Set(t, "comments/a-later", on("a-later"))
 			})
@@ -222,16 +270,8 @@ func TestPostsWrittenMeanwhile(t *testing.T) {
 		}
 		return send()
 	})
-	f.Hooks.BeforeApply = func() { f.Set(t, "posts/moved", post("d")) }
 	ended(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"delete circle": {Planned: 1, Done: 1}})
 	before.without("circles/c", "posts/m", "posts/z").changed("posts/moved", map[string]any{"circleId": "d"}).is(t, f)
-}
-
-// deletedOnce reports whether a Once has been done, and does it otherwise.
-func deletedOnce(once *sync.Once) bool {
-	done := true
-	once.Do(func() { done = false })
-	return done
 }
 
 // TestOnePostThatFails keeps the circle until its last post can be deleted.

@@ -13,6 +13,9 @@ import (
 // warn tells a circle's owner that it will be deleted, and marks the circle as warned in the same commit.
 func warn(path string) sweep.Steps {
 	return func(ctx context.Context, w *sweep.Writers) error {
+		if err := w.Documents.Wait(ctx, 2); err != nil {
+			return err
+		}
 		var nobody string
 		err := w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 			nobody = ""
@@ -66,6 +69,9 @@ func warning(owner string, circle documents.Document, v verdict, locale notifica
 // clearWarning takes the mark from a circle that is in use again.
 func clearWarning(path string) sweep.Steps {
 	return func(ctx context.Context, w *sweep.Writers) error {
+		if err := w.Documents.Wait(ctx, 1); err != nil {
+			return err
+		}
 		return w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 			circle, found, err := tx.Get(path)
 			if err != nil {

@@ -1,0 +1,89 @@
+package sampledata
+
+import (
+	"maps"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/notifications"
+	"github.com/firesweep/firesweep/shared/retention"
+)
+
+// resolvedInquiries is the part of cleanupResolvedInquiries: an inquiry of each outcome, with its messages, both sides of
+// the sixth and of the seventh day.
+func resolvedInquiries(now time.Time, bucket string) ([]Document, []Object) {
+	const sakura, mark = "user-sakura", "deletionWarningNotifiedAt"
+	daysAgo := func(n int) time.Time { return retention.DaysBefore(now, n) }
+	inquiry := func(subject string, resolvedAt any, fields map[string]any) map[string]any {
+		data := map[string]any{
+			"userId": sakura, "subject": subject, "category": "account", "status": "resolved",
+			"createdAt": daysAgo(30), "resolvedAt": resolvedAt,
+		}
+		maps.Copy(data, fields)
+		return data
+	}
+	message := func(from, text string, days int, fields map[string]any) map[string]any {
+		data := map[string]any{"senderType": from, "content": text, "createdAt": daysAgo(days)}
+		maps.Copy(data, fields)
+		return data
+	}
+	with := func(data, fields map[string]any) map[string]any {
+		data = maps.Clone(data)
+		maps.Copy(data, fields)
+		return data
+	}
+	notice := func(id, subject string, resolvedAt time.Time) notifications.Notification {
+		return notifications.Notification{
+			UserID: sakura, Type: "inquiry_deletion_warning", Text: notifications.Japanese.InquiryDeletionWarning(subject),
+			Fields: map[string]any{"inquiryId": id}, Announces: []string{id, resolvedAt.UTC().Format(time.RFC3339Nano)},
+		}
+	}
+	changed := func(path string, before, after map[string]any) Document { return Document{Path: path, Before: before, After: after} }
+	created := func(path string, after map[string]any) Document { return Document{Path: path, After: after} }
+
+	login := inquiry("ログインできない", daysAgo(7), nil)
+	hello := message("user", "ログインできません", 20, map[string]any{"imageUrl": "gs://" + bucket + "/inquiries/inquiry-login/screen.png"})
+	answer := message("admin", "パスワードを再設定してください", 19, map[string]any{
+		"imageUrl": "https://firebasestorage.googleapis.com/v0/b/" + bucket + "/o/inquiries%2Finquiry-login%2Fhelp.png?alt=media",
+	})
+	thanks := message("user", "できました", 18, map[string]any{"imageUrl": "https://example.com/thanks.png"})
+	silent := inquiry("返信なし", daysAgo(40), map[string]any{"userId": nil})
+	due := inquiry("通知が届かない", daysAgo(6), nil)
+	anew := inquiry("もう一度", daysAgo(7).Add(time.Second), map[string]any{mark: daysAgo(20)})
+	told := inquiry("知らせ済み", daysAgo(6).Add(-time.Hour), map[string]any{mark: daysAgo(0).Add(-time.Hour)})
+
+	documents := []Document{
+		kept("users/"+sakura, map[string]any{"displayName": "桜"}),
+
+		deleted("inquiries/inquiry-login", login),
+		deleted("inquiries/inquiry-login/messages/m2-hello", hello),
+		deleted("inquiries/inquiry-login/messages/m1-answer", answer),
+		deleted("inquiries/inquiry-login/messages/m3-thanks", thanks),
+		created("archivedInquiries/inquiry-login", with(login, map[string]any{
+			"archivedAt": now, "messages": []any{hello, answer, thanks}})),
+		deleted("inquiries/inquiry-silent", silent),
+		created("archivedInquiries/inquiry-silent", with(silent, map[string]any{"archivedAt": now, "messages": []any{}})),
+		kept("archivedInquiries/inquiry-of-last-year", inquiry("昨年", daysAgo(300), map[string]any{
+			"archivedAt": daysAgo(293), "messages": []any{message("user", "昨年の質問", 310, nil)}})),
+
+		changed("inquiries/inquiry-due-tomorrow", due, with(due, map[string]any{mark: now})),
+		kept("inquiries/inquiry-due-tomorrow/messages/m1", message("user", "届きません", 25, nil)),
+		created(notice("inquiry-due-tomorrow", "通知が届かない", daysAgo(6)).Path(), notice("inquiry-due-tomorrow", "通知が届かない", daysAgo(6)).Data(now)),
+		changed("inquiries/inquiry-resolved-anew", anew, with(anew, map[string]any{mark: now})),
+		created(notice("inquiry-resolved-anew", "もう一度", daysAgo(7).Add(time.Second)).Path(),
+			notice("inquiry-resolved-anew", "もう一度", daysAgo(7).Add(time.Second)).Data(now)),
+		kept("inquiries/inquiry-told", told),
+
+		kept("inquiries/inquiry-resolved-this-week", inquiry("今週", daysAgo(6).Add(time.Second), nil)),
+		kept("inquiries/inquiry-resolved-this-week/messages/m1", message("user", "ありがとう", 6, nil)),
+		kept("inquiries/inquiry-open", inquiry("未解決", nil, map[string]any{"status": "open"})),
+		kept("inquiries/inquiry-open/messages/m1", message("user", "まだですか", 100, nil)),
+		kept("inquiries/inquiry-reopened", inquiry("再開", daysAgo(50), map[string]any{"status": "in_progress"})),
+		kept("inquiries/inquiry-date-as-text", inquiry("読めない日付", "2024-01-01", nil)),
+	}
+	objects := []Object{
+		{Name: "inquiries/inquiry-login/screen.png"},
+		{Name: "inquiries/inquiry-login/help.png"},
+		{Name: "inquiries/inquiry-due-tomorrow/screen.png", Kept: true},
+	}
+	return documents, objects
+}

@@ -1,0 +1,385 @@
+package resolvedinquiries
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// archivedOnce is what a run counts that has archived one inquiry.
+var archivedOnce = map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Done: 1}}
+
+// sameValues compares documents, whatever is in them.
+var sameValues = cmp.Options{
+	cmp.Comparer(func(a, b *firestore.DocumentRef) bool { return a.Path == b.Path }),
+	cmp.Comparer(proto.Equal),
+	cmpopts.EquateNaNs(),
+}
+
+// everyValue is a document with a value of every type, and with those that are taken for each other.
+func everyValue(f *sweeptest.Function, t *testing.T) map[string]any {
+	point := allocated(firestorepb.Value_GeoPointValue{}.GeoPointValue)
+	point.Latitude, point.Longitude = 35.6812, 139.7671
+	elsewhere := *f.Firestore(t).Doc("users/u1")
+	elsewhere.Path = "projects/another/databases/second/documents/users/u1"
+	return map[string]any{
+		"null": nil, "yes": true, "no": false, "int": int64(1), "most": int64(math.MaxInt64), "float": 1.0, "nan": math.NaN(),
+		"inf": math.Inf(-1), "text": "日本語🙂\x00", "nothing": "", "bytes": []byte{0, 255}, "noBytes": []byte{},
+		"time": time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), "micros": now.Add(tick), "point": point,
+		"ref": f.Firestore(t).Doc("users/u1"), "elsewhere": &elsewhere, "vector": firestore.Vector64{1, 2.5},
+		"list": []any{int64(1), 1.0, nil, map[string]any{}, []byte{1}, f.Firestore(t).Doc("a/b"), point}, "noList": []any{},
+		"map": map[string]any{"a.b": map[string]any{"`/\\": []any{map[string]any{"x": nil}}}}, "noMap": map[string]any{},
+		"a.b": "dotted", "日本": "named",
+	}
+}
+
+func allocated[T any](*T) *T { return new(T) }
+
+func TestEveryValueSurvives(t *testing.T) {
+	f := newFunction(t)
+	want := everyValue(f, t)
+	maps.Copy(want, inquiry(8*day))
+	m1, m2 := everyValue(f, t), everyValue(f, t)
+	m1["createdAt"], m2["createdAt"] = now, now.Add(-time.Hour)
+	f.Set(t, "inquiries/i1", want)
+	f.Set(t, "inquiries/i1/messages/m1", m1)
+	f.Set(t, "inquiries/i1/messages/m2", m2)
+	f.Set(t, "inquiries/i1/messages/m3", map[string]any{})
+	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	want["archivedAt"], want["messages"] = now, []any{m2, m1, map[string]any{}}
+	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["i1"], sameValues); diff != "" {
+		t.Errorf("archive (-want +got):\n%s", diff)
+	}
+	wantIDs(t, f, "inquiries")
+	wantIDs(t, f, "inquiries/i1/messages")
+}
+
+func TestMessagesInOrder(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "inquiries/i1", inquiry(8*day))
+	f.Set(t, "inquiries/i12", inquiry(time.Hour))
+	f.Set(t, "inquiries/i12/messages/m1", message(1))
+	const n = 1200
+	at := func(i int) int { return i * 7919 % n } // in an order of its own
+	f.SetMany(t, n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("inquiries/i1/messages/m%04d", i), message(at(i))
+	})
+	for id, created := range map[string]any{"a-none": "-", "b-null": nil, "c-text": "2020", "z-number": 1} {
+		m := map[string]any{"content": id, "createdAt": created}
+		if created == "-" {
+			delete(m, "createdAt")
+		}
+		f.Set(t, "inquiries/i1/messages/"+id, m)
+	}
+	f.Set(t, "inquiries/i1/messages/y-same", map[string]any{"content": "same", "createdAt": message(0)["createdAt"]})
+
+	got := f.Run(t, "")
+	wantCounts(t, got, sweep.Completed, archivedOnce)
+	var contents []string
+	for _, m := range f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any) {
+		contents = append(contents, m.(map[string]any)["content"].(string))
+	}
+	want := []string{"message 0", "same"}
+	for i := 1; i < n; i++ {
+		want = append(want, fmt.Sprintf("message %d", i))
+	}
+	want = append(want, "a-none", "b-null", "c-text", "z-number")
+	if diff := cmp.Diff(want, contents); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	wantIDs(t, f, "inquiries", "i12")
+	wantIDs(t, f, "inquiries/i1/messages")
+	wantIDs(t, f, "inquiries/i12/messages", "m1")
+	wantIDs(t, f, "archivedInquiries/i1/messages")
+	if got.Usage.FirestoreReads > n+30 || got.Usage.FirestoreDeletes != n+6 || got.Usage.FirestoreWrites != 4 {
+		t.Errorf("usage %+v, want little more than a read and a delete for each message", got.Usage)
+	}
+}
+
+func TestInquiryWithoutMessages(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "inquiries/i1", inquiry(8*day))
+	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	want := inquiry(8 * day)
+	want["archivedAt"], want["messages"] = now, []any{}
+	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["i1"]); diff != "" {
+		t.Errorf("archive (-want +got):\n%s", diff)
+	}
+	wantIDs(t, f, "inquiries")
+}
+
+func TestArchiveOf(t *testing.T) {
+	whole := map[string]any{"messages": []any{"m"}, "archivedAt": now}
+	parts := map[string]any{"messagesInSubcollection": true, "archivedAt": now}
+	for name, tt := range map[string]struct{ data, own, want map[string]any }{
+		"plain": {map[string]any{"a": 1}, whole, map[string]any{"a": 1, "messages": []any{"m"}, "archivedAt": now}},
+		"empty": {map[string]any{}, parts, parts},
+		"restored from its archive": {
+			map[string]any{"a": 1, "messages": "old", "archivedAt": nil}, whole,
+			map[string]any{"a": 1, "messages": []any{"m"}, "archivedAt": now, "original": map[string]any{"messages": "old", "archivedAt": nil}},
+		},
+		"restored from an archive in parts": {
+			map[string]any{"messagesInSubcollection": true}, whole,
+			map[string]any{"messages": []any{"m"}, "archivedAt": now, "original": map[string]any{"messagesInSubcollection": true}},
+		},
+		"restored twice": {
+			map[string]any{"messages": "old", "original": map[string]any{"messages": "older"}}, parts,
+			map[string]any{"messagesInSubcollection": true, "archivedAt": now,
+				"original": map[string]any{"messages": "old", "original": map[string]any{"messages": "older"}}},
+		},
+		"a field original of its own": {map[string]any{"original": 1}, parts,
+			map[string]any{"original": 1, "messagesInSubcollection": true, "archivedAt": now}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := fmt.Sprint(tt.data)
+			if diff := cmp.Diff(tt.want, archiveOf(documents.Document{Data: tt.data}, tt.own)); diff != "" {
+				t.Errorf("archiveOf (-want +got):\n%s", diff)
+			}
+			if fmt.Sprint(tt.data) != before {
+				t.Error("the inquiry was changed")
+			}
+		})
+	}
+}
+
+func TestChangedBetweenPlanAndArchive(t *testing.T) {
+	f := newFunction(t)
+	for _, id := range []string{"reopened", "resolved-anew", "deleted", "backdated", "replied", "answered"} {
+		f.Set(t, "inquiries/"+id, inquiry(8*day))
+		f.Set(t, "inquiries/"+id+"/messages/m1", message(1))
+	}
+	f.Put(t, "inquiry.png", nil, nil)
+	f.Set(t, "inquiries/reopened/messages/m1", withImage(message(1), "gs://"+f.Bucket+"/inquiry.png"))
+	reopened := map[string]any{"status": "open", "userId": "u1"}
+	edited := map[string]any{"content": "edited", "createdAt": now}
+	f.Hooks.BeforeApply = func() {
+		f.Set(t, "inquiries/reopened", reopened)
+		f.Set(t, "inquiries/resolved-anew", inquiry(time.Minute))
+		f.Set(t, "inquiries/backdated", inquiry(9*day))
+		f.Set(t, "inquiries/replied/messages/m2", message(2))
+		f.Set(t, "inquiries/answered/messages/m1", edited)
+		if _, err := f.Firestore(t).Doc("inquiries/deleted").Delete(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+	got := f.Run(t, "")
+	wantCounts(t, got, sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 6, Done: 2, Changed: 4}})
+	wantIDs(t, f, "inquiries", "reopened", "resolved-anew", "backdated")
+	for _, id := range []string{"reopened", "resolved-anew", "backdated", "deleted"} {
+		wantIDs(t, f, "inquiries/"+id+"/messages", "m1")
+	}
+	if diff := cmp.Diff(reopened, f.Documents(t, "inquiries")["reopened"]); diff != "" {
+		t.Errorf("reopened (-want +got):\n%s", diff)
+	}
+	if objects := f.Objects(t); len(objects) != 1 {
+		t.Errorf("objects %v", objects)
+	}
+	archived := f.Documents(t, "archivedInquiries")
+	for id, messages := range map[string][]any{"replied": {read(message(1)), read(message(2))}, "answered": {read(edited)}} {
+		if diff := cmp.Diff(messages, archived[id]["messages"]); diff != "" {
+			t.Errorf("archive of %s (-want +got):\n%s", id, diff)
+		}
+		wantIDs(t, f, "inquiries/"+id+"/messages")
+	}
+	wantIDs(t, f, "archivedInquiries", "replied", "answered")
+}
+
+// TestRaces lets the archiving commit lose against somebody else's write. That is what Firestore makes of a write, by
+// anybody, to what the transaction read.
+func TestRaces(t *testing.T) {
+	for name, tt := range map[string]struct {
+		write  func(t *testing.T, f *sweeptest.Function)
+		counts sweep.Counts
+	}{
+		"a message more is in the archive": {
+			func(t *testing.T, f *sweeptest.Function) { f.Set(t, "inquiries/i1/messages/m2", message(2)) },
+			sweep.Counts{Planned: 1, Done: 1},
+		},
+		"a reopened inquiry is kept whole": {
+			func(t *testing.T, f *sweeptest.Function) {
+				f.Set(t, "inquiries/i1/messages/m2", message(2))
+				f.Set(t, "inquiries/i1", map[string]any{"status": "open"})
+			},
+			sweep.Counts{Planned: 1, Changed: 1},
+		},
+		"an archive that appears is not written over": {
+			func(t *testing.T, f *sweeptest.Function) {
+				f.Set(t, "inquiries/i1/messages/m2", message(2))
+				f.Set(t, "archivedInquiries/i1", map[string]any{"messages": []any{"another's"}})
+			},
+			sweep.Counts{Planned: 1, Failed: 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t)
+			f.Put(t, "inquiry.png", nil, nil)
+			f.Set(t, "inquiries/i1", inquiry(8*day))
+			f.Set(t, "inquiries/i1/messages/m1", withImage(message(1), "gs://"+f.Bucket+"/inquiry.png"))
+			onCommit(f, func(n int, send func() error) error {
+				if n != 2 { // the first takes the lease
+					return send()
+				}
+				return status.Error(codes.Aborted, "somebody else wrote")
+			})
+			onRollback(f, func() { tt.write(t, f) })
+			got := f.Run(t, "")
+			if diff := cmp.Diff(tt.counts, got.Actions["archive and delete inquiry"]); diff != "" {
+				t.Errorf("counts (-want +got):\n%s%+v", diff, got.Failures)
+			}
+			if tt.counts.Done == 1 {
+				m1 := withImage(message(1), "gs://"+f.Bucket+"/inquiry.png")
+				if diff := cmp.Diff([]any{read(m1), read(message(2))}, f.Documents(t, "archivedInquiries")["i1"]["messages"]); diff != "" {
+					t.Errorf("archive (-want +got):\n%s", diff)
+				}
+				wantIDs(t, f, "inquiries/i1/messages")
+				wantIDs(t, f, "inquiries")
+			} else {
+				wantIDs(t, f, "inquiries/i1/messages", "m1", "m2")
+				wantIDs(t, f, "inquiries", "i1")
+				if len(f.Objects(t)) != 1 {
+					t.Error("the image is gone")
+				}
+			}
+			wantNothingBegun(t, f)
+		})
+	}
+}
+
+// TestMessageAddedDuringTheCommit adds a message when all have been read. The emulator lets that write wait until the
+// transaction has ended, so that it comes to an inquiry that is gone, as it would a second later.
+func TestMessageAddedDuringTheCommit(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "inquiries/i1", inquiry(8*day))
+	f.Set(t, "inquiries/i1/messages/m1", message(1))
+	written := make(chan error, 1)
+	onCommit(f, func(n int, send func() error) error {
+		if n == 2 { // the first takes the lease
+			go func() {
+				_, err := f.Firestore(t).Doc("inquiries/i1/messages/m2").Set(context.Background(), message(2))
+				written <- err
+			}()
+		}
+		return send()
+	})
+	got := f.Run(t, "")
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	wantCounts(t, got, sweep.Completed, archivedOnce)
+	messages := f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any)
+	for _, m := range f.Documents(t, "inquiries/i1/messages") {
+		messages = append(messages, m)
+	}
+	if diff := cmp.Diff([]any{read(message(1)), read(message(2))}, messages); diff != "" {
+		t.Errorf("in the archive and where it was written (-want +got):\n%s", diff)
+	}
+}
+
+func TestLostAnswersAreRepeatedToTheSameEnd(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "users/u1", map[string]any{})
+	f.Put(t, "inquiry.png", nil, nil)
+	f.Set(t, "inquiries/seven", inquiry(7*day))
+	f.Set(t, "inquiries/seven/messages/m1", withImage(message(1), "gs://"+f.Bucket+"/inquiry.png"))
+	f.Set(t, "inquiries/seven/messages/m2", withImage(message(2), "https://example.com/x.png"))
+	f.Set(t, "inquiries/six", inquiry(6*day))
+	lost := map[int]bool{}
+	onCommit(f, func(n int, send func() error) error {
+		err := send()
+		if err == nil && n > 1 && len(lost) < 2 {
+			lost[n] = true
+			return status.Error(codes.Unavailable, "the connection broke")
+		}
+		return err
+	})
+	got := f.Run(t, "")
+	wantCounts(t, got, sweep.Completed, map[string]sweep.Counts{
+		"warn user": {Planned: 1, Done: 1}, "archive and delete inquiry": {Planned: 1, Done: 1},
+	})
+	if got.Kept["an image with a URL that names no object of Cloud Storage"] != 1 || len(f.Objects(t)) != 0 {
+		t.Errorf("kept %v, objects %v", got.Kept, f.Objects(t))
+	}
+	if n := len(f.Documents(t, "archivedInquiries")["seven"]["messages"].([]any)); n != 2 {
+		t.Errorf("%d messages in the archive, want 2", n)
+	}
+	notification(t, f)
+	wantNothingBegun(t, f)
+}
+
+func withImage(m map[string]any, url any) map[string]any {
+	m["imageUrl"] = url
+	return m
+}
+
+func TestImages(t *testing.T) {
+	f := newFunction(t)
+	gs := "gs://" + f.Bucket + "/"
+	deleted := []string{"inquiries/i1/a b.png", "inquiries/twice.png", "写真 #1.png", "postscript/a.png", "posts"}
+	kept := []string{"posts/p.png", "circles/c1/icon.png", "task_attachments/u/t/f.pdf", "inquiries/i1/a", "inquiries/i12/a.png", "b.png"}
+	for _, name := range append(deleted, kept...) {
+		f.Put(t, name, nil, nil)
+	}
+	emulator := f.Env["FIREBASE_STORAGE_EMULATOR_HOST"]
+	urls := []any{
+		"https://firebasestorage.googleapis.com/v0/b/" + f.Bucket + "/o/inquiries%2Fi1%2Fa%20b.png?alt=media&token=x",
+		"https://storage.googleapis.com/" + f.Bucket + "/inquiries/twice.png", gs + "inquiries/twice.png",
+		"http://" + emulator + "/v0/b/" + f.Bucket + "/o/%E5%86%99%E7%9C%9F%20%231.png?alt=media",
+		gs + "postscript/a.png", gs + "posts", gs + "inquiries/gone.png",
+
+		gs + "posts/p.png", "https://storage.googleapis.com/" + f.Bucket + "/posts%2Fp.png", gs + "circles/c1/icon.png",
+		gs + "task_attachments/u/t/f.pdf",
+		"gs://another/b.png", "https://another.storage.googleapis.com/b.png",
+		"https://example.com/b.png", "b.png", "/etc/passwd", "https://firebasestorage.googleapis.com.evil.example/v0/b/" + f.Bucket + "/o/b.png",
+		5, []any{gs + "b.png"}, map[string]any{"url": gs + "b.png"}, true,
+		"", nil,
+	}
+	f.Set(t, "inquiries/i1", inquiry(8*day))
+	for i, url := range urls {
+		f.Set(t, fmt.Sprintf("inquiries/i1/messages/m%02d", i), withImage(message(i), url))
+	}
+	f.Set(t, "inquiries/i12", inquiry(day))
+	f.Set(t, "inquiries/i12/messages/m1", withImage(message(1), gs+"inquiries/i12/a.png"))
+	got := f.Run(t, "")
+	wantCounts(t, got, sweep.Completed, archivedOnce)
+	want := map[string]int{
+		"an image under posts/, circles/ or task_attachments/":      4,
+		"an image with a URL of another bucket":                     2,
+		"an image with a URL that names no object of Cloud Storage": 4,
+		"an image whose imageUrl is not a text":                     4,
+		keptYoung:                                                   1,
+	}
+	if diff := cmp.Diff(want, got.Kept); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	objects := f.Objects(t)
+	for _, name := range deleted {
+		if slices.Contains(objects, name) {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	for _, name := range kept {
+		if !slices.Contains(objects, name) {
+			t.Errorf("%s is gone", name)
+		}
+	}
+	if n := len(f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any)); n != len(urls) {
+		t.Errorf("%d messages in the archive, want %d", n, len(urls))
+	}
+	wantNothingBegun(t, f)
+}

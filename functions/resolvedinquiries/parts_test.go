@@ -1,0 +1,341 @@
+package resolvedinquiries
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// large is a message of which two do not fit in one document.
+func large(n int) map[string]any {
+	m := message(n)
+	m["content"] = strings.Repeat(fmt.Sprintf("%06d", n), 100_000)
+	return m
+}
+
+// setLarge writes inquiry i1 with messages a, b and c, which are too large for one document, and takes two batches to copy.
+func setLarge(t *testing.T, f *sweeptest.Function) map[string]map[string]any {
+	t.Helper()
+	f.Set(t, "inquiries/i1", inquiry(8*day))
+	messages := map[string]map[string]any{"a": large(2), "b": large(1), "c": message(3)}
+	for id, m := range messages {
+		f.Set(t, "inquiries/i1/messages/"+id, m)
+	}
+	return messages
+}
+
+// afterWriting calls do when a commit of the function has written or deleted a document, every time. n counts from 1.
+func afterWriting(f *sweeptest.Function, document string, do func(n int)) {
+	var n atomic.Int32
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			err := invoke(ctx, method, req, reply, cc, opts...)
+			if commit, ok := req.(*firestorepb.CommitRequest); ok && err == nil {
+				for _, w := range commit.Writes {
+					if strings.HasSuffix(w.GetUpdate().GetName()+w.GetDelete(), "/documents/"+document) {
+						do(int(n.Add(1)))
+					}
+				}
+			}
+			return err
+		}))
+}
+
+func remove(t *testing.T, f *sweeptest.Function, document string) {
+	t.Helper()
+	if _, err := f.Firestore(t).Doc(document).Delete(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// wantInParts compares the archive of inquiry i1 with its messages in the subcollection, and that nothing else is left.
+func wantInParts(t *testing.T, f *sweeptest.Function, messages map[string]map[string]any) {
+	t.Helper()
+	want := inquiry(8 * day)
+	want["archivedAt"], want["messagesInSubcollection"] = now, true
+	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["i1"]); diff != "" {
+		t.Errorf("archive (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(messages, f.Documents(t, "archivedInquiries/i1/messages")); diff != "" {
+		t.Errorf("the archive's messages (-want +got):\n%.3000s", diff)
+	}
+	wantIDs(t, f, "inquiries")
+	wantIDs(t, f, "inquiries/i1/messages")
+	wantNothingBegun(t, f)
+}
+
+// wantKept makes sure that inquiry i1 and its messages are there, and nothing of an archive.
+func wantKept(t *testing.T, f *sweeptest.Function, data map[string]any, messages map[string]map[string]any) {
+	t.Helper()
+	if diff := cmp.Diff(data, f.Documents(t, "inquiries")["i1"]); diff != "" {
+		t.Errorf("inquiry (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(messages, f.Documents(t, "inquiries/i1/messages")); diff != "" {
+		t.Errorf("messages (-want +got):\n%.3000s", diff)
+	}
+	wantIDs(t, f, "archivedInquiries")
+	wantIDs(t, f, "archivedInquiries/i1/messages")
+	wantNothingBegun(t, f)
+}
+
+func TestArchiveBeyondOneDocument(t *testing.T) {
+	f := newFunction(t)
+	messages := setLarge(t, f)
+	for i := range 250 {
+		messages[fmt.Sprintf("m%03d", i)] = message(i)
+	}
+	f.SetMany(t, 250, func(i int) (string, map[string]any) { return fmt.Sprintf("inquiries/i1/messages/m%03d", i), message(i) })
+	odd := everyValue(f, t)
+	for id, name := range map[string]string{"b": "b.png", "m001": "b.png", "m240": "z.png", "m241": "posts/p.png"} {
+		f.Put(t, name, nil, nil)
+		messages[id] = withImage(messages[id], "gs://"+f.Bucket+"/"+name)
+		f.Set(t, "inquiries/i1/messages/"+id, messages[id])
+	}
+	f.Set(t, "inquiries/i1/messages/odd", odd)
+	f.Set(t, "inquiries/i12", inquiry(day))
+	f.Set(t, "inquiries/i12/messages/a", message(1))
+	f.Set(t, "archivedInquiries/i12/messages/a", message(1))
+
+	got := f.Run(t, "")
+	wantCounts(t, got, sweep.Completed, archivedOnce)
+	archive := f.Documents(t, "archivedInquiries/i1/messages")
+	if diff := cmp.Diff(odd, archive["odd"], sameValues); diff != "" {
+		t.Errorf("message with every value (-want +got):\n%s", diff)
+	}
+	remove(t, f, "archivedInquiries/i1/messages/odd")
+	wantIDs(t, f, "inquiries", "i12")
+	wantIDs(t, f, "inquiries/i12/messages", "a")
+	wantIDs(t, f, "archivedInquiries/i12/messages", "a")
+	remove(t, f, "inquiries/i12")
+	wantInParts(t, f, messages)
+	if objects := f.Objects(t); len(objects) != 1 || objects[0] != "posts/p.png" {
+		t.Errorf("objects %v", objects)
+	}
+	if got.Kept["an image under posts/, circles/ or task_attachments/"] != 1 {
+		t.Errorf("kept %v", got.Kept)
+	}
+}
+
+func TestArchiveTooDeepForOneDocument(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "inquiries/i1", inquiry(8*day))
+	deep := map[string]any{"x": int64(1)}
+	for range 19 { // Firestore takes 20 levels, and the archive would add one
+		deep = map[string]any{"m": deep}
+	}
+	f.Set(t, "inquiries/i1/messages/a", deep)
+	f.Set(t, "inquiries/i1/messages/b", message(1))
+	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	wantInParts(t, f, map[string]map[string]any{"a": deep, "b": message(1)})
+}
+
+// TestCommitsThatFirestoreRefuses refuses commits of many writes: Firestore counts the index entries, its emulator does not.
+func TestCommitsThatFirestoreRefuses(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "inquiries/i1", inquiry(8*day))
+	const n = 120
+	messages := map[string]map[string]any{}
+	for i := range n {
+		messages[fmt.Sprintf("m%03d", i)] = message(i)
+	}
+	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("inquiries/i1/messages/m%03d", i), message(i) })
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			if commit, ok := req.(*firestorepb.CommitRequest); ok && len(commit.Writes) > 50 {
+				return status.Error(codes.InvalidArgument, "Transaction too big. Decrease transaction size.")
+			}
+			return invoke(ctx, method, req, reply, cc, opts...)
+		}))
+	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	wantInParts(t, f, messages)
+}
+
+// TestInquiryThatFitsIntoNoArchive is as large as a document can be, and the archive would add to it.
+func TestInquiryThatFitsIntoNoArchive(t *testing.T) {
+	f := newFunction(t)
+	data := inquiry(8 * day)
+	data["one"], data["two"] = strings.Repeat("x", 500_000), strings.Repeat("x", 548_200)
+	f.Set(t, "inquiries/i1", data)
+	f.Set(t, "inquiries/i1/messages/a", message(1))
+	f.Set(t, "inquiries/i2", inquiry(8*day))
+	got := f.Run(t, "")
+	wantCounts(t, got, sweep.Failed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 2, Done: 1, Failed: 1}})
+	if !strings.Contains(got.Failures[0].Error, "inquiries/i1 fits into no archive") {
+		t.Errorf("failures %+v", got.Failures)
+	}
+	remove(t, f, "archivedInquiries/i2")
+	wantKept(t, f, data, map[string]map[string]any{"a": message(1)})
+}
+
+func TestMessagesChangedWhileTheyAreCopied(t *testing.T) {
+	f := newFunction(t)
+	messages := setLarge(t, f)
+	messages["a"], messages["d"] = map[string]any{"content": "edited"}, large(4)
+	delete(messages, "b")
+	afterWriting(f, "archivedInquiries/i1/messages/c", func(n int) {
+		if n == 1 { // the last is copied
+			f.Set(t, "inquiries/i1/messages/a", messages["a"])
+			f.Set(t, "inquiries/i1/messages/d", messages["d"])
+			remove(t, f, "inquiries/i1/messages/b")
+		}
+	})
+	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	wantInParts(t, f, messages)
+}
+
+func TestReopenedWhileItIsCopied(t *testing.T) {
+	f := newFunction(t)
+	messages := setLarge(t, f)
+	f.Put(t, "inquiry.png", nil, nil)
+	messages["c"] = withImage(message(3), "gs://"+f.Bucket+"/inquiry.png")
+	f.Set(t, "inquiries/i1/messages/c", messages["c"])
+	reopened := map[string]any{"status": "open", "userId": "u1"}
+	afterWriting(f, "archivedInquiries/i1/messages/a", func(int) { f.Set(t, "inquiries/i1", reopened) })
+	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
+	wantKept(t, f, reopened, messages)
+	if len(f.Objects(t)) != 1 {
+		t.Error("the image is gone")
+	}
+}
+
+func TestMessagesThatNeverRest(t *testing.T) {
+	f := newFunction(t)
+	messages := setLarge(t, f)
+	afterWriting(f, "archivedInquiries/i1/messages/c", func(n int) {
+		messages["c"] = map[string]any{"n": int64(n)}
+		f.Set(t, "inquiries/i1/messages/c", messages["c"])
+	})
+	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
+	wantKept(t, f, inquiry(8*day), messages)
+	if messages["c"]["n"] != int64(copyAttempts) {
+		t.Errorf("copied %v times", messages["c"]["n"])
+	}
+}
+
+func TestMessagesThatComeAfterTheDecision(t *testing.T) {
+	f := newFunction(t)
+	messages := setLarge(t, f)
+	messages["0"], messages["c"], messages["z"] = message(10), map[string]any{"content": "edited"}, message(11)
+	afterWriting(f, "inquiries/i1", func(int) { f.Set(t, "inquiries/i1/messages/c", messages["c"]) })
+	afterWriting(f, "inquiries/i1/messages/a", func(int) {
+		f.Set(t, "inquiries/i1/messages/0", messages["0"]) // before what is being deleted
+		f.Set(t, "inquiries/i1/messages/z", messages["z"])
+	})
+	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	wantInParts(t, f, messages)
+}
+
+func TestRestoredAfterTheDecision(t *testing.T) {
+	f := newFunction(t)
+	setLarge(t, f)
+	afterWriting(f, "inquiries/i1", func(int) { f.Set(t, "inquiries/i1", inquiry(time.Hour)) })
+	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
+	wantIDs(t, f, "inquiries", "i1")
+	wantIDs(t, f, "inquiries/i1/messages", "a", "b", "c")
+	wantIDs(t, f, "archivedInquiries", "i1")
+	wantIDs(t, f, "archivedInquiries/i1/messages", "a", "b", "c")
+	wantNothingBegun(t, f)
+}
+
+func TestMessagesOfAnotherArchive(t *testing.T) {
+	f := newFunction(t)
+	messages := setLarge(t, f)
+	f.Set(t, "archivedInquiries/i1/messages/a", map[string]any{"from": "elsewhere"})
+	got := f.Run(t, "")
+	wantCounts(t, got, sweep.Failed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Failed: 1}})
+	if !strings.Contains(got.Failures[0].Error, "archivedInquiries/i1/messages/a is there already") {
+		t.Errorf("failures %+v", got.Failures)
+	}
+	if diff := cmp.Diff(messages, f.Documents(t, "inquiries/i1/messages")); diff != "" {
+		t.Errorf("messages (-want +got):\n%.3000s", diff)
+	}
+	want := map[string]map[string]any{"a": {"from": "elsewhere"}}
+	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries/i1/messages")); diff != "" {
+		t.Errorf("the messages that were there (-want +got):\n%s", diff)
+	}
+	wantNothingBegun(t, f)
+}
+
+func TestRecordOfAnother(t *testing.T) {
+	f := newFunction(t)
+	messages := setLarge(t, f)
+	record := "cleanupJobs/cleanupResolvedInquiries/archives/i1"
+	f.Set(t, record, map[string]any{"archived": "yes"})
+	got := f.Run(t, "")
+	wantCounts(t, got, sweep.Failed, map[string]sweep.Counts{"finish archive": {Planned: 1, Failed: 1}})
+	if !strings.Contains(got.Failures[0].Error, record) {
+		t.Errorf("failures %+v", got.Failures)
+	}
+	remove(t, f, record)
+	wantKept(t, f, inquiry(8*day), messages)
+}
+
+// outOfTimeAfter lets the function's time be over once a commit has written a document.
+func outOfTimeAfter(f *sweeptest.Function, document string) {
+	var over atomic.Bool
+	f.Clock = func() time.Time {
+		if over.Load() {
+			return now.Add(f.Timeout)
+		}
+		return now
+	}
+	afterWriting(f, document, func(int) { over.Store(true) })
+}
+
+func TestOutOfTimeWhileItIsCopied(t *testing.T) {
+	for name, tt := range map[string]struct {
+		document string // after which time is over
+		archived bool   // by then
+	}{
+		"copying":  {"archivedInquiries/i1/messages/a", false},
+		"deciding": {"inquiries/i1", true},
+		"deleting": {"inquiries/i1/messages/a", true},
+	} {
+		for _, reopen := range []bool{false, true} {
+			if reopen && tt.archived {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s,%v", name, reopen), func(t *testing.T) {
+				f := newFunction(t)
+				messages := setLarge(t, f)
+				outOfTimeAfter(f, tt.document)
+				if got := f.Run(t, ""); got.Status != sweep.Partial {
+					t.Fatalf("%+v", got)
+				}
+				if _, archived := f.Documents(t, "archivedInquiries")["i1"]; archived != tt.archived {
+					t.Errorf("archived: %v", archived)
+				}
+				wantIDs(t, f, "cleanupJobs/cleanupResolvedInquiries/archives", "i1")
+				f.Clock = func() time.Time { return now.Add(time.Hour) }
+				if reopen {
+					reopened := map[string]any{"status": "open"}
+					f.Set(t, "inquiries/i1", reopened)
+					wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"finish archive": {Planned: 1, Changed: 1}})
+					wantKept(t, f, reopened, messages)
+					return
+				}
+				// Of a message that is gone when the next run copies anew, no copy may stay.
+				if !tt.archived {
+					remove(t, f, "inquiries/i1/messages/a")
+					delete(messages, "a")
+					messages["d"] = large(4)
+					f.Set(t, "inquiries/i1/messages/d", messages["d"])
+				}
+				wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"finish archive": {Planned: 1, Done: 1}})
+				wantInParts(t, f, messages)
+			})
+		}
+	}
+}

@@ -1,0 +1,343 @@
+package resolvedinquiries
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+const (
+	tick = time.Microsecond // Firestore's resolution
+	day  = 24 * time.Hour
+)
+
+var now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
+
+func newFunction(t *testing.T) *sweeptest.Function {
+	t.Helper()
+	f := sweeptest.New(t, functions.New(Job))
+	f.Now = now
+	return f
+}
+
+func inquiry(age time.Duration) map[string]any {
+	return map[string]any{
+		"status": "resolved", "resolvedAt": now.Add(-age), "userId": "u1", "subject": "ログインできない", "category": "account",
+	}
+}
+
+// message is the n-th of an inquiry's.
+func message(n int) map[string]any {
+	return map[string]any{
+		"content": fmt.Sprintf("message %d", n), "senderType": "user", "createdAt": now.AddDate(0, -1, 0).Add(time.Duration(n) * time.Minute),
+	}
+}
+
+// read returns a message as it is read, and as it is in an archive.
+func read(m map[string]any) any { return m }
+
+func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
+
+// wantIDs compares the ids of a collection's documents.
+func wantIDs(t *testing.T, f *sweeptest.Function, collection string, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	if got := ids(f.Documents(t, collection)); !slices.Equal(got, want) {
+		t.Errorf("%s holds %v, want %v", collection, got, want)
+	}
+}
+
+// wantNothingBegun makes sure that no run has left a record.
+func wantNothingBegun(t *testing.T, f *sweeptest.Function) {
+	t.Helper()
+	wantIDs(t, f, "cleanupJobs/cleanupResolvedInquiries/archives")
+	wantIDs(t, f, "cleanupJobs/cleanupResolvedInquiries/leftovers")
+}
+
+// wantCounts compares what was done.
+func wantCounts(t *testing.T, r *sweep.Report, status sweep.Status, want map[string]sweep.Counts) {
+	t.Helper()
+	if diff := cmp.Diff(want, r.Actions); diff != "" || r.Status != status {
+		t.Errorf("%s, want %s; actions (-want +got):\n%s%+v", r.Status, status, diff, r.Failures)
+	}
+}
+
+// onCommit calls do before each commit of the function, from the first on.
+func onCommit(f *sweeptest.Function, do func(n int, send func() error) error) {
+	var n atomic.Int32
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			send := func() error { return invoke(ctx, method, req, reply, cc, opts...) }
+			if path.Base(method) != "Commit" {
+				return send()
+			}
+			return do(int(n.Add(1)), send)
+		}))
+}
+
+// onRollback calls do once a transaction has been rolled back, for the first time.
+func onRollback(f *sweeptest.Function, do func()) {
+	var once sync.Once
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			err := invoke(ctx, method, req, reply, cc, opts...)
+			if path.Base(method) == "Rollback" {
+				once.Do(do)
+			}
+			return err
+		}))
+}
+
+func TestCleanupResolvedInquiries(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "users/u1", map[string]any{"name": "花"})
+	all := map[string]map[string]any{
+		"young":  inquiry(6*day - tick),
+		"six":    inquiry(6 * day),
+		"nearly": inquiry(7*day - tick),
+		"seven":  inquiry(7 * day),
+		"i1":     inquiry(100 * day),
+		"i12":    inquiry(time.Hour),
+
+		"open":   {"status": "open", "resolvedAt": now.Add(-100 * day), "userId": "u1"},
+		"odd":    {"status": "RESOLVED", "resolvedAt": now.Add(-100 * day), "userId": "u1"},
+		"text":   {"status": "resolved", "resolvedAt": "2020-01-01T00:00:00Z", "userId": "u1"},
+		"null":   {"status": "resolved", "resolvedAt": nil, "userId": "u1"},
+		"empty":  {},
+		"nobody": {"status": "resolved", "resolvedAt": now.Add(-6 * day), "userId": "a/b"},
+	}
+	for id, data := range all {
+		f.Set(t, "inquiries/"+id, data)
+		f.Set(t, "inquiries/"+id+"/messages/m1", message(1))
+		f.Set(t, "inquiries/"+id+"/messages/m2", message(2))
+	}
+	f.Set(t, "archivedInquiries/i12", map[string]any{"from": "elsewhere"})
+	f.Set(t, "inquiries_old/i1", inquiry(100*day))
+	f.Set(t, "users/u1/inquiries/i1", inquiry(100*day))
+	f.Set(t, "posts/i1/messages/m1", message(1))
+
+	got := f.Run(t, "")
+	want := &sweep.Report{
+		Job: "cleanupResolvedInquiries", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
+		DurationMs: got.DurationMs, Scanned: 12,
+		Actions: map[string]sweep.Counts{
+			"warn user": {Planned: 2, Done: 2}, "archive and delete inquiry": {Planned: 2, Done: 2},
+		},
+		Kept:     map[string]int{keptYoung: 2, keptUnresolved: 3, keptUndated: 2, keptUntold: 1},
+		Failures: []sweep.Failure{},
+		Usage:    got.Usage,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	survivors := f.Documents(t, "inquiries")
+	for id, data := range all {
+		switch id {
+		case "seven", "i1":
+			if survivors[id] != nil {
+				t.Errorf("%s is still there", id)
+			}
+			wantIDs(t, f, "inquiries/"+id+"/messages")
+			want := maps.Clone(data)
+			want["messages"], want["archivedAt"] = []any{read(message(1)), read(message(2))}, now
+			if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")[id]); diff != "" {
+				t.Errorf("archive of %s (-want +got):\n%s", id, diff)
+			}
+		default:
+			want := maps.Clone(data)
+			if id == "six" || id == "nearly" {
+				want["deletionWarningNotifiedAt"] = now
+			}
+			if diff := cmp.Diff(want, survivors[id]); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", id, diff)
+			}
+			wantIDs(t, f, "inquiries/"+id+"/messages", "m1", "m2")
+		}
+	}
+	if diff := cmp.Diff(map[string]any{"from": "elsewhere"}, f.Documents(t, "archivedInquiries")["i12"]); diff != "" {
+		t.Errorf("another archive (-want +got):\n%s", diff)
+	}
+	wantIDs(t, f, "archivedInquiries", "i1", "i12", "seven")
+	wantIDs(t, f, "inquiries_old", "i1")
+	wantIDs(t, f, "users/u1/inquiries", "i1")
+	wantIDs(t, f, "posts/i1/messages", "m1")
+	wantNothingBegun(t, f)
+	if n := len(f.Documents(t, "users/u1/notifications")); n != 2 {
+		t.Errorf("%d notifications, want 2", n)
+	}
+
+	again := f.Run(t, "")
+	wantCounts(t, again, sweep.Completed, map[string]sweep.Counts{})
+	if again.Kept[keptTold] != 2 {
+		t.Errorf("second run kept %v", again.Kept)
+	}
+}
+
+func TestEmptyDatabase(t *testing.T) {
+	f := newFunction(t)
+	got := f.Run(t, "")
+	if got.Status != sweep.Completed || got.Scanned != 0 || len(got.Actions) != 0 || len(got.Kept) != 0 {
+		t.Errorf("report %+v", got)
+	}
+	// Lease, leftovers, archives begun, four counts, one query, lease again.
+	if got.Usage.FirestoreReads != 9 || got.Usage.FirestoreWrites != 3 || got.Usage.FirestoreDeletes != 0 {
+		t.Errorf("usage %+v, want 9 reads and 3 writes", got.Usage)
+	}
+}
+
+func TestDryRunWritesNothing(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "users/u1", map[string]any{})
+	f.Set(t, "inquiries/six", inquiry(6*day))
+	f.Set(t, "inquiries/seven", inquiry(7*day))
+	f.Set(t, "inquiries/seven/messages/m1", message(1))
+	f.Set(t, "inquiries/young", inquiry(day))
+	got := f.Run(t, `{"dryRun":true}`)
+	wantPlan := []sweep.Planned{
+		{Target: "inquiries/seven", Action: "archive and delete inquiry", Reason: "resolved 2026-01-03T18:00:00Z, 7 days ago or more"},
+		{Target: "inquiries/six", Action: "warn user", Reason: "resolved 2026-01-04T18:00:00Z, 6 days ago or more: to be deleted tomorrow"},
+	}
+	if diff := cmp.Diff(wantPlan, got.Plan); diff != "" || !got.DryRun || got.Status != sweep.Completed {
+		t.Errorf("%+v; plan (-want +got):\n%s", got, diff)
+	}
+	for _, method := range f.Request.Methods() {
+		if !slices.Contains([]string{"BatchGetDocuments", "RunQuery", "RunAggregationQuery"}, method) {
+			t.Errorf("a dry run sent %s", method)
+		}
+	}
+	for collection, n := range map[string]int{
+		"inquiries": 3, "inquiries/seven/messages": 1, "archivedInquiries": 0, "users/u1/notifications": 0, "cleanupJobs": 0, "cleanupRuns": 0,
+	} {
+		if got := len(f.Documents(t, collection)); got != n {
+			t.Errorf("%d documents in %s, want %d", got, collection, n)
+		}
+	}
+}
+
+func TestPoisonedInquiriesDoNotStopTheOthers(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "users/u1", map[string]any{})
+	f.Set(t, "inquiries/good", inquiry(8*day))
+	f.Set(t, "inquiries/good/messages/m1", message(1))
+	kept := map[string]map[string]any{
+		"status":   {"status": []any{"resolved"}, "resolvedAt": now.Add(-8 * day)},
+		"date":     {"status": "resolved", "resolvedAt": map[string]any{"seconds": 1}},
+		"everyone": {"status": 3.5, "resolvedAt": true, "userId": []any{}, "subject": map[string]any{}, notifiedAt: "yes"},
+		"user":     {"status": "resolved", "resolvedAt": now.Add(-6 * day), "userId": map[string]any{"id": "u1"}},
+		"taken":    inquiry(8 * day),
+	}
+	for id, data := range kept {
+		f.Set(t, "inquiries/"+id, data)
+		f.Set(t, "inquiries/"+id+"/messages/m1", map[string]any{"createdAt": 1, "imageUrl": []any{}})
+	}
+	f.Set(t, "archivedInquiries/taken", map[string]any{"from": "elsewhere"})
+	// Of one that is due, odd values are archived as they are.
+	odd := map[string]any{"status": "resolved", "resolvedAt": now.Add(-8 * day), "userId": 5.5, "subject": nil, notifiedAt: "yes"}
+	f.Set(t, "inquiries/odd", odd)
+	f.Set(t, "inquiries/odd/messages/m1", map[string]any{"createdAt": "yesterday", "imageUrl": map[string]any{"x": 1.5}})
+
+	got := f.Run(t, "")
+	wantCounts(t, got, sweep.Failed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 3, Done: 2, Failed: 1}})
+	if len(got.Failures) != 1 || got.Failures[0].Target != "inquiries/taken" ||
+		!strings.Contains(got.Failures[0].Error, "archivedInquiries/taken is there already") {
+		t.Errorf("failures %+v", got.Failures)
+	}
+	wantIDs(t, f, "inquiries", ids(kept)...)
+	for id := range kept {
+		wantIDs(t, f, "inquiries/"+id+"/messages", "m1")
+	}
+	want := maps.Clone(odd)
+	want["archivedAt"], want["messages"] = now, []any{map[string]any{"createdAt": "yesterday", "imageUrl": map[string]any{"x": 1.5}}}
+	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["odd"]); diff != "" {
+		t.Errorf("archive (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{"from": "elsewhere"}, f.Documents(t, "archivedInquiries")["taken"]); diff != "" {
+		t.Errorf("the archive that was there (-want +got):\n%s", diff)
+	}
+	if got.Kept["an image whose imageUrl is not a text"] != 1 {
+		t.Errorf("kept %v", got.Kept)
+	}
+}
+
+func TestSecondRunAtOnceIsSkipped(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "users/u1", map[string]any{})
+	f.Set(t, "inquiries/six", inquiry(6*day))
+	f.Set(t, "inquiries/seven", inquiry(7*day))
+	var second *sweep.Report
+	f.Hooks.BeforeApply = func() { second = f.Run(t, "") }
+	got := f.Run(t, "")
+	if second.Status != sweep.Skipped || len(second.Actions) != 0 {
+		t.Errorf("second run %+v", second)
+	}
+	wantCounts(t, got, sweep.Completed, map[string]sweep.Counts{
+		"warn user": {Planned: 1, Done: 1}, "archive and delete inquiry": {Planned: 1, Done: 1},
+	})
+	if n := len(f.Documents(t, "users/u1/notifications")); n != 1 {
+		t.Errorf("%d notifications", n)
+	}
+}
+
+func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
+	f := newFunction(t)
+	const n = 120
+	f.SetMany(t, n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("inquiries/i%03d", i), inquiry(8*day + time.Duration(n-i)*time.Minute)
+	})
+	f.SetMany(t, 2*n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("inquiries/i%03d/messages/m%d", i/2, i%2), message(i)
+	})
+	f.Set(t, "inquiries/open", map[string]any{"status": "open"})
+	var over atomic.Bool
+	started := now
+	f.Clock = func() time.Time {
+		if over.Load() {
+			return started.Add(f.Timeout)
+		}
+		return started
+	}
+	onCommit(f, func(_ int, send func() error) error {
+		err := send()
+		over.Store(f.Request.Count("Commit")%50 == 0)
+		return err
+	})
+	var statuses []sweep.Status
+	for range 10 {
+		got := f.Run(t, "")
+		statuses = append(statuses, got.Status)
+		if got.Status != sweep.Partial {
+			break
+		}
+		if got.Actions["archive and delete inquiry"].Done == 0 {
+			t.Fatalf("a partial run did nothing: %+v", got)
+		}
+		over.Store(false)
+		started = started.Add(day)
+	}
+	if len(statuses) < 2 || statuses[0] != sweep.Partial || statuses[len(statuses)-1] != sweep.Completed {
+		t.Errorf("statuses %v, want some partial runs and then a completed one", statuses)
+	}
+	wantIDs(t, f, "inquiries", "open")
+	archived := f.Documents(t, "archivedInquiries")
+	for i := range n {
+		want := []any{read(message(2 * i)), read(message(2*i + 1))}
+		if diff := cmp.Diff(want, archived[fmt.Sprintf("i%03d", i)]["messages"]); diff != "" {
+			t.Errorf("archive %d (-want +got):\n%s", i, diff)
+		}
+	}
+	wantNothingBegun(t, f)
+}

@@ -1,0 +1,70 @@
+package resolvedinquiries
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/retention"
+)
+
+// After how many days of being resolved an inquiry's deletion is announced, and after how many it is archived and
+// deleted (seed 0, section 2).
+const (
+	warningDays   = 6
+	retentionDays = 7
+)
+
+// statusResolved is the only status that an inquiry is ever deleted in.
+const statusResolved = "resolved"
+
+// notifiedAt is the field of an inquiry that says when its user was told of the deletion. This job sets it, so that a
+// notification which the user deletes does not come back. One from before resolvedAt was for an earlier resolution.
+const notifiedAt = "deletionWarningNotifiedAt"
+
+// warningCutoff returns the instant at or before which an inquiry must have been resolved for anything to be done to it.
+func warningCutoff(now time.Time) time.Time { return retention.DaysBefore(now, warningDays) }
+
+// verdict is what is to become of an inquiry.
+type verdict int
+
+const (
+	keep         verdict = iota
+	keepDoubtful         // it cannot be judged, or nobody can be told
+	warn                 // tell its user
+	archive              // archive and delete it
+)
+
+// judge decides about one inquiry, and says why.
+func judge(inquiry documents.Document, now time.Time) (verdict, string) {
+	if status, _ := inquiry.Text("status"); status != statusResolved {
+		return keep, keptUnresolved
+	}
+	resolved, ok := inquiry.Time("resolvedAt")
+	if !ok {
+		return keepDoubtful, keptUndated
+	}
+	day := resolved.UTC().Format(time.RFC3339)
+	if !resolved.After(retention.DaysBefore(now, retentionDays)) {
+		return archive, fmt.Sprintf("resolved %s, %d days ago or more", day, retentionDays)
+	}
+	if resolved.After(warningCutoff(now)) {
+		return keep, keptYoung
+	}
+	if told, ok := inquiry.Time(notifiedAt); ok && !told.Before(resolved) {
+		return keep, keptTold
+	}
+	if uid, _ := inquiry.Text("userId"); !documents.ValidID(uid) {
+		return keepDoubtful, keptUntold
+	}
+	return warn, fmt.Sprintf("resolved %s, %d days ago or more: to be deleted tomorrow", day, warningDays)
+}
+
+// Reasons to keep an inquiry.
+const (
+	keptUnresolved = "status is not resolved"
+	keptUndated    = "resolvedAt is missing or not a timestamp"
+	keptYoung      = "resolved less than 6 days ago"
+	keptTold       = "resolved less than 7 days ago, its user has been told"
+	keptUntold     = "resolved less than 7 days ago, and no valid userId to tell"
+)

@@ -1,0 +1,133 @@
+package documents_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+func TestStream(t *testing.T) {
+	p := backendstest.Start(t)
+	p.SetMany(t, 50, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%02d", i), map[string]any{"n": i} })
+	ctx, c, m := open(t, p)
+	w := c.Writer(documents.NewRamp())
+	all := documents.Query{Collection: "things"}
+	var ids []string
+	var cursor documents.Cursor
+	for _, most := range []int{20, 20, 20, 20} {
+		var got []string
+		err := w.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+			got = nil
+			for d, err := range tx.Stream(all, cursor) {
+				if err != nil {
+					return err
+				}
+				if cursor, err = all.After(d); err != nil {
+					return err
+				}
+				if got = append(got, d.ID()); len(got) == most {
+					break
+				}
+			}
+			if len(got) == 0 {
+				return nil
+			}
+			return tx.Delete("things/" + got[0]) // a stream broken off does not end the transaction
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, got...)
+	}
+	if len(ids) != 50 || !slices.IsSorted(ids) || ids[0] != "t00" || ids[49] != "t49" {
+		t.Errorf("streamed %v", ids)
+	}
+	left := p.Documents(t, "things")
+	if len(left) != 47 || left["t00"] != nil || left["t20"] != nil || left["t40"] != nil {
+		t.Errorf("%d documents left", len(left))
+	}
+	if reads := m.Usage().FirestoreReads; reads < 50 || reads > 60 {
+		t.Errorf("%d reads", reads)
+	}
+}
+
+func TestStreamErrors(t *testing.T) {
+	p := backendstest.Start(t)
+	ctx, c, _ := open(t, p)
+	w := c.Writer(documents.NewRamp())
+	stream := func(q documents.Query, from documents.Cursor, write bool) error {
+		return w.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+			if write {
+				if err := tx.Set("things/a", map[string]any{}); err != nil {
+					return err
+				}
+			}
+			for _, err := range tx.Stream(q, from) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := stream(documents.Query{Collection: "things"}, "x", false); !errors.Is(err, documents.ErrCursor) {
+		t.Errorf("a wrong cursor: %v", err)
+	}
+	if err := stream(documents.Query{Collection: "things/a"}, "", false); err == nil {
+		t.Error("a document's path was streamed")
+	}
+	if err := stream(documents.Query{Collection: "things"}, "", true); err == nil || len(p.Documents(t, "things")) != 0 {
+		t.Errorf("reading after writing: %v", err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	p := backendstest.Start(t)
+	ctx, c, _ := open(t, p)
+	w := c.Writer(documents.NewRamp())
+	set := func(data map[string]any) error {
+		return w.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error { return tx.Set("things/a", data) })
+	}
+	if err := set(map[string]any{"t": strings.Repeat("x", documents.MaxDocument)}); !documents.Refused(err) {
+		t.Errorf("a document that is too large: %v", err)
+	}
+	if err := set(map[string]any{"t": "x"}); err != nil || documents.Refused(err) {
+		t.Errorf("a small one: %v", err)
+	}
+	for _, err := range []error{documents.ErrChanged, context.Canceled} {
+		if documents.Refused(err) {
+			t.Errorf("%v counts as refused", err)
+		}
+	}
+}
+
+// counted counts what it is asked to wait for.
+type counted struct{ waits []int }
+
+// Wait implements documents.Pace.
+func (p *counted) Wait(ctx context.Context, n int) error {
+	p.waits = append(p.waits, n)
+	return ctx.Err()
+}
+
+func TestWait(t *testing.T) {
+	p := backendstest.Start(t)
+	ctx, c, _ := open(t, p)
+	for n, want := range map[int][]int{0: nil, 1: {1}, 200: {200}, 450: {200, 200, 50}} {
+		pace := &counted{}
+		if err := c.Writer(pace).Wait(ctx, n); err != nil || !slices.Equal(pace.waits, want) {
+			t.Errorf("waited for %d: %v, %v; want %v", n, pace.waits, err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := c.Writer(&counted{}).Wait(ctx, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+}
