@@ -37,7 +37,9 @@ func resolvedInquiries(now time.Time, bucket string) ([]Document, []Object) {
 			Fields: map[string]any{"inquiryId": id}, Announces: []string{id, resolvedAt.UTC().Format(time.RFC3339Nano)},
 		}
 	}
-	changed := func(path string, before, after map[string]any) Document { return Document{Path: path, Before: before, After: after} }
+	changed := func(path string, before, after map[string]any) Document {
+		return Document{Path: path, Before: before, After: after}
+	}
 	created := func(path string, after map[string]any) Document { return Document{Path: path, After: after} }
 
 	login := inquiry("ログインできない", daysAgo(7), nil)

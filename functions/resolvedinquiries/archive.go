@@ -26,7 +26,7 @@ var errTooLarge = errors.New("too large for one document")
 
 // archiver archives inquiries, a bounded number at once.
 type archiver struct {
-	turns                *semaphore.Weighted
+	turns                  *semaphore.Weighted
 	maxArchive, batchBytes int // bytes
 }
 
