@@ -37,11 +37,6 @@ func resolvedInquiries(now time.Time, bucket string) ([]Document, []Object) {
 			Fields: map[string]any{"inquiryId": id}, Announces: []string{id, resolvedAt.UTC().Format(time.RFC3339Nano)},
 		}
 	}
-	changed := func(path string, before, after map[string]any) Document {
-		return Document{Path: path, Before: before, After: after}
-	}
-	created := func(path string, after map[string]any) Document { return Document{Path: path, After: after} }
-
 	login := inquiry("ログインできない", daysAgo(7), nil)
 	hello := message("user", "ログインできません", 20, map[string]any{"imageUrl": "gs://" + bucket + "/inquiries/inquiry-login/screen.png"})
 	answer := message("admin", "パスワードを再設定してください", 19, map[string]any{
@@ -89,3 +84,9 @@ func resolvedInquiries(now time.Time, bucket string) ([]Document, []Object) {
 	}
 	return documents, objects
 }
+
+func changed(path string, before, after map[string]any) Document {
+	return Document{Path: path, Before: before, After: after}
+}
+
+func created(path string, after map[string]any) Document { return Document{Path: path, After: after} }

@@ -128,17 +128,23 @@ func TestArchiveBeyondOneDocument(t *testing.T) {
 	}
 }
 
+// deep returns a map of so many levels of maps.
+func deep(levels int) map[string]any {
+	m := map[string]any{"x": int64(1)}
+	for range levels {
+		m = map[string]any{"m": m}
+	}
+	return m
+}
+
 func TestArchiveTooDeepForOneDocument(t *testing.T) {
 	f := newFunction(t)
 	f.Set(t, "inquiries/i1", inquiry(8*day))
-	deep := map[string]any{"x": int64(1)}
-	for range 19 { // Firestore takes 20 levels, and the archive would add one
-		deep = map[string]any{"m": deep}
-	}
-	f.Set(t, "inquiries/i1/messages/a", deep)
+	tooDeep := deep(19) // Firestore takes 20 levels, and the archive would add to them
+	f.Set(t, "inquiries/i1/messages/a", tooDeep)
 	f.Set(t, "inquiries/i1/messages/b", message(1))
 	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
-	wantInParts(t, f, map[string]map[string]any{"a": deep, "b": message(1)})
+	wantInParts(t, f, map[string]map[string]any{"a": tooDeep, "b": message(1)})
 }
 
 // TestCommitsThatFirestoreRefuses refuses commits of many writes: Firestore counts the index entries, its emulator does not.
@@ -162,11 +168,11 @@ func TestCommitsThatFirestoreRefuses(t *testing.T) {
 	wantInParts(t, f, messages)
 }
 
-// TestInquiryThatFitsIntoNoArchive is as large as a document can be, and the archive would add to it.
+// TestInquiryThatFitsIntoNoArchive has a field of the archive's name, as deep as a field can be: the archive puts it deeper.
 func TestInquiryThatFitsIntoNoArchive(t *testing.T) {
 	f := newFunction(t)
 	data := inquiry(8 * day)
-	data["one"], data["two"] = strings.Repeat("x", 500_000), strings.Repeat("x", 548_200)
+	data["messages"] = deep(19)
 	f.Set(t, "inquiries/i1", data)
 	f.Set(t, "inquiries/i1/messages/a", message(1))
 	f.Set(t, "inquiries/i2", inquiry(8*day))

@@ -36,15 +36,15 @@ func collection(job string) string { return "cleanupJobs/" + job + "/leftovers" 
 // does nothing if there are none. The id must tell the document from all others of the job, whatever their collection:
 // what is remembered under it replaces what was.
 func Remember(tx *documents.Transaction, w *sweep.Writers, id string, objects []Object) error {
-	if len(objects) == 0 {
-		return nil
-	}
 	groups, err := grouped(objects)
-	if err != nil {
+	if err != nil || len(groups) == 0 {
 		return err
 	}
 	return tx.Set(collection(w.Job)+"/"+id, map[string]any{"objects": groups, "at": documents.ServerTimestamp})
 }
+
+// maxName is the longest name an object can have, in bytes: there is none of a longer name.
+const maxName = 1024
 
 // grouped returns the objects as they are stored: each name once, and what they have in common once. So they never take
 // more room than they did as URLs in their document, which fitted into one.
@@ -57,7 +57,7 @@ func grouped(objects []Object) ([]any, error) {
 		if !valid(o) {
 			return nil, fmt.Errorf("remember %+v: not an object's name, or not a folder's", o)
 		}
-		if seen[o] {
+		if seen[o] || len(o.Name) > maxName {
 			continue
 		}
 		seen[o] = true

@@ -194,6 +194,9 @@ func TestChangedBetweenRuns(t *testing.T) {
 		objects = append(objects, leftovers.Object{Name: "posts/" + name, PostID: "p1", Absent: "posts/p1"})
 	}
 	f := newFunction(t, map[string][]leftovers.Object{"posts/p1": objects}, crash)
+	if !f.EmbeddedStorage() {
+		t.Skip("the Firebase Emulator Suite cannot change an object's metadata by this API")
+	}
 	for _, o := range objects {
 		put(t, f, map[string]string{"postId": "p1"}, o.Name)
 	}
@@ -264,15 +267,25 @@ func TestManyFilesInAFolder(t *testing.T) {
 	}
 }
 
+// TestNameTooLong has a circle whose id leaves no room for a file's name.
+func TestNameTooLong(t *testing.T) {
+	long := strings.Repeat("x", 1500)
+	f := newFunction(t, map[string][]leftovers.Object{"circles/" + long: {{Name: "circles/" + long + "/", Folder: true}}}, nil)
+	put(t, f, nil, "circles/x/a")
+	ended(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"delete": {Planned: 1, Done: 1}})
+	files(t, f, "circles/x/a")
+	recorded(t, f)
+}
+
 // TestHalfANameIsNoFolder makes sure that no mistake of a job's becomes the deletion of a bucket.
 func TestHalfANameIsNoFolder(t *testing.T) {
 	for _, o := range []leftovers.Object{
 		{}, {Folder: true}, {Name: "/", Folder: true}, {Name: "//", Folder: true}, {Name: "circles/c1", Folder: true},
 	} {
 		f := newFunction(t, map[string][]leftovers.Object{"circles/c1": {{Name: "circles/c1/a"}, o}}, nil)
-		put(t, f, nil, "circles/c1/a", "circles/c12/a", "/a")
+		put(t, f, nil, "circles/c1/a", "circles/c12/a")
 		ended(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"delete": {Planned: 1, Failed: 1}})
-		files(t, f, "/a", "circles/c1/a", "circles/c12/a")
+		files(t, f, "circles/c1/a", "circles/c12/a")
 		recorded(t, f)
 		if len(f.Documents(t, "circles")) != 1 {
 			t.Errorf("%+v: the document is gone, and nothing remembers its files", o)
