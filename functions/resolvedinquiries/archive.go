@@ -69,16 +69,9 @@ func (a archiver) archiveWhole(ctx context.Context, w *sweep.Writers, t target) 
 		if err != nil || done {
 			return err
 		}
-		messages = nil
-		size := documents.Size(t.archivePath(), archiveOf(inquiry, map[string]any{messagesField: nil, archivedAt: w.Now}))
-		for m, err := range tx.Stream(messagesOf(t.path()), "") {
-			if err != nil {
-				return err
-			}
-			if size += documents.ValueSize(m.Data); size > a.maxArchive {
-				return errTooLarge
-			}
-			messages = append(messages, m)
+		own := documents.Size(t.archivePath(), archiveOf(inquiry, map[string]any{messagesField: nil, archivedAt: w.Now}))
+		if messages, err = readAll(tx, messagesOf(t.path()), a.maxArchive-own); err != nil {
+			return err
 		}
 		files, kept = imagesOf(t, messages, w)
 		if err := leftovers.Remember(tx, w, t.id, files); err != nil {

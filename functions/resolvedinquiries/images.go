@@ -13,12 +13,11 @@ import (
 // othersFiles are where files lie that belong to something else than inquiries, and that other jobs delete.
 var othersFiles = []string{"posts/", "circles/", "task_attachments/"}
 
-// images returns the objects that messages name in imageUrl and that are deleted with them, each once, and why others are
-// kept. A URL is user input: it counts only if it names an object of our bucket that is not known to belong to something
-// else (SPEC, "cleanupResolvedInquiries"). They stay if their inquiry, whose path is given, is restored before a later run gets
-// to them. emulatorHost is Storage's, "" in production.
+// images returns the objects that messages name in imageUrl and that are deleted with them, and why others are kept. A URL
+// is user input: it counts only if it names an object of our bucket that is not known to belong to something else (SPEC,
+// "cleanupResolvedInquiries"). The objects stay if their inquiry, whose path is given, is restored before a later run gets to
+// them. emulatorHost is Storage's, "" in production.
 func images(inquiry string, messages []documents.Document, bucket, emulatorHost string) (files []leftovers.Object, kept []string) {
-	named := map[string]bool{}
 	for _, m := range messages {
 		value := m.Data["imageUrl"]
 		if value == nil || value == "" {
@@ -35,8 +34,7 @@ func images(inquiry string, messages []documents.Document, bucket, emulatorHost 
 			kept = append(kept, fmt.Sprintf("an image with %s", err))
 		case othersFile(name):
 			kept = append(kept, "an image under posts/, circles/ or task_attachments/")
-		case !named[name]:
-			named[name] = true
+		default:
 			files = append(files, leftovers.Object{Name: name, Absent: inquiry})
 		}
 	}

@@ -173,7 +173,7 @@ func commit(ctx context.Context, w *sweep.Writers, t target, copied versions) er
 		names := messagesOf(t.path())
 		names.Select = []string{"__name__"}
 		n := 0
-		for m, err := range tx.Stream(names, "") {
+		for m, err := range tx.Stream(names, "", 0) {
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package resolvedinquiries
 import (
 	"context"
 	"fmt"
+	"path"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
@@ -107,6 +109,21 @@ func TestArchiveBeyondOneDocument(t *testing.T) {
 	f.Set(t, "inquiries/i12", inquiry(day))
 	f.Set(t, "inquiries/i12/messages/a", message(1))
 	f.Set(t, "archivedInquiries/i12/messages/a", message(1))
+	for i, id := range []string{"d", "e"} {
+		messages[id] = large(10 + i)
+		f.Set(t, "inquiries/i1/messages/"+id, messages[id])
+	}
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			if commit, ok := req.(*firestorepb.CommitRequest); ok && proto.Size(commit) > 2<<20 {
+				t.Errorf("a commit of %d bytes", proto.Size(commit))
+			}
+			err := invoke(ctx, method, req, reply, cc, opts...)
+			if err != nil {
+				t.Errorf("%s failed: what is too large should have been known: %v", path.Base(method), err)
+			}
+			return err
+		}))
 
 	got := f.Run(t, "")
 	wantCounts(t, got, sweep.Completed, archivedOnce)
@@ -190,13 +207,26 @@ func TestMessagesChangedWhileTheyAreCopied(t *testing.T) {
 	messages := setLarge(t, f)
 	messages["a"], messages["d"] = map[string]any{"content": "edited"}, large(4)
 	delete(messages, "b")
+	copied := 0
 	afterWriting(f, "archivedInquiries/i1/messages/c", func(n int) {
-		if n == 1 { // the last is copied
+		if copied = n; n == 1 { // it is the last
 			f.Set(t, "inquiries/i1/messages/a", messages["a"])
 			f.Set(t, "inquiries/i1/messages/d", messages["d"])
 			remove(t, f, "inquiries/i1/messages/b")
 		}
 	})
+	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	wantInParts(t, f, messages)
+	if copied != 1 {
+		t.Errorf("a message that did not change was copied %d times", copied)
+	}
+}
+
+func TestMessageDeletedWhileItIsCopied(t *testing.T) {
+	f := newFunction(t)
+	messages := setLarge(t, f)
+	delete(messages, "b")
+	afterWriting(f, "archivedInquiries/i1/messages/c", func(int) { remove(t, f, "inquiries/i1/messages/b") })
 	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
 	wantInParts(t, f, messages)
 }

@@ -27,8 +27,10 @@ const (
 
 var now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
 
+// newFunction returns the function on a project of its own, so that tests run beside each other.
 func newFunction(t *testing.T) *sweeptest.Function {
 	t.Helper()
+	t.Parallel()
 	f := sweeptest.New(t, functions.New(Job))
 	f.Now = now
 	return f

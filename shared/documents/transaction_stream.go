@@ -10,30 +10,34 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Stream returns the documents that a query matches from a cursor on, one at a time: whoever has enough, in number or in
-// bytes, breaks off and has paid for no more than a little beyond. The transaction fails if another writer changes what
-// was read, or what lies between, before the commit.
-func (t *Transaction) Stream(q Query, from Cursor) iter.Seq2[Document, error] {
+// Stream returns the first documents that a query matches from a cursor on, at most limit or, if that is 0, all of them. It
+// holds one at a time, however large they are: whoever breaks off is billed for the rest up to the limit, but does not keep
+// it. The transaction fails if another writer changes what was read, or what lies between, before the commit.
+func (t *Transaction) Stream(q Query, from Cursor, limit int) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		fq, err := q.firestore(t.w.c.firestore, from)
 		if err != nil {
 			yield(Document{}, fmt.Errorf("query %s: %w", q.Collection, err))
 			return
 		}
+		if limit > 0 {
+			fq = fq.Limit(limit)
+		}
 		it := t.tx.Documents(fq)
 		defer it.Stop()
-		for {
+		for wanted := true; ; {
 			s, err := it.Next()
 			if errors.Is(err, iterator.Done) {
 				return
 			}
 			if err != nil {
-				yield(Document{}, fmt.Errorf("query %s: %w", q.Collection, err))
+				if wanted {
+					yield(Document{}, fmt.Errorf("query %s: %w", q.Collection, err))
+				}
 				return
 			}
-			if !yield(documentOf(s), nil) {
-				return
-			}
+			// To cancel a stream of large documents breaks the emulator's connection, and with it all that goes on there.
+			wanted = wanted && yield(documentOf(s), nil)
 		}
 	}
 }
