@@ -2,8 +2,6 @@ package ghostcircles
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -13,6 +11,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/leftovers"
 	"github.com/firesweep/firesweep/shared/notifications"
@@ -212,7 +211,4 @@ func idOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:]
 
 // leftoversID names the record of a circle's files; those of posts bear the posts' ids. A digest, because an id may be as
 // long as ids can be.
-func leftoversID(circleID string) string {
-	sum := sha256.Sum256([]byte(circleID))
-	return "circle-" + hex.EncodeToString(sum[:12])
-}
+func leftoversID(circleID string) string { return "circle-" + digest.Of(circleID) }

@@ -47,6 +47,8 @@ type Config struct {
 	MinLookups        int // MIN_LOOKUPS: lookups from which on MaxMissingPercent counts
 	MaxUsers          int // MAX_USERS: banned users deleted a run
 
+	PlaceholderReferences string // PLACEHOLDER_REFERENCES: see [References]
+
 	TasksLocation       string // TASKS_LOCATION, e.g. "asia-northeast1"
 	TasksQueue          string // TASKS_QUEUE: the queue's id
 	TasksServiceAccount string // TASKS_SERVICE_ACCOUNT: whose OIDC token the tasks carry
@@ -81,6 +83,18 @@ var (
 	namePattern     = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 )
 
+// For returns the environment of one function: a variable with the function's name after it, such as
+// FIRESTORE_DATABASE_cleanExpiredComped, goes before the one without. So one process can serve functions that are told
+// different things, as the local emulator does; a deployed function has an environment of its own.
+func For(function string, getenv func(string) string) func(string) string {
+	return func(name string) string {
+		if v := getenv(name + "_" + function); v != "" {
+			return v
+		}
+		return getenv(name)
+	}
+}
+
 // Load reads the configuration of a function that uses the given backends. A variable that is set but empty counts as
 // not set. The error, if any, is an [*Error] with every problem found.
 func Load(getenv func(string) string, uses ...Backend) (Config, error) {
@@ -101,6 +115,8 @@ func Load(getenv func(string) string, uses ...Backend) (Config, error) {
 		MaxMissingPercent: l.integer("MAX_MISSING_PERCENT", DefaultMaxMissingPercent, 0, 100),
 		MinLookups:        l.integer("MIN_LOOKUPS", DefaultMinLookups, 1, 1_000_000),
 		MaxUsers:          l.integer("MAX_USERS", DefaultMaxUsers, 1, 1000),
+
+		PlaceholderReferences: l.references("PLACEHOLDER_REFERENCES", DefaultPlaceholderReferences),
 
 		TasksLocation: l.text("TASKS_LOCATION", "", namePattern, "a region, e.g. asia-northeast1", used[Tasks]),
 		TasksQueue:    l.text("TASKS_QUEUE", "", namePattern, "a Cloud Tasks queue's id", used[Tasks]),

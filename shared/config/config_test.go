@@ -25,6 +25,7 @@ func TestLoadDefaults(t *testing.T) {
 	want := Config{
 		Project: "my-project", Database: "(default)", Locale: "ja",
 		MaxActions: 100_000, MaxMissingPercent: 50, MinLookups: 20, MaxUsers: 20,
+		PlaceholderReferences: "posts.userId,comments.userId,projects.owner_ids,members.user_id",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
@@ -38,7 +39,7 @@ func TestLoadEverything(t *testing.T) {
 	got, err := Load(env(
 		"GOOGLE_CLOUD_PROJECT", "my-project", "STORAGE_BUCKET", "my-project.firebasestorage.app",
 		"FIRESTORE_DATABASE", "ghost", "DRY_RUN", "true", "NOTIFICATION_LOCALE", "en",
-		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MIN_LOOKUPS", "1", "MAX_USERS", "7",
+		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MIN_LOOKUPS", "1", "MAX_USERS", "7", "PLACEHOLDER_REFERENCES", "issues.author_id",
 		"TASKS_LOCATION", "asia-northeast1", "TASKS_QUEUE", "warnings",
 		"TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "TASKS_TARGET_URL", "https://worker.example/f",
 		"FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080", "FIREBASE_STORAGE_EMULATOR_HOST", "127.0.0.1:9199",
@@ -50,7 +51,8 @@ func TestLoadEverything(t *testing.T) {
 	want := Config{
 		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "en",
 		MaxActions: 5, MaxMissingPercent: 0, MinLookups: 1, MaxUsers: 7,
-		TasksLocation: "asia-northeast1", TasksQueue: "warnings",
+		PlaceholderReferences: "issues.author_id",
+		TasksLocation:         "asia-northeast1", TasksQueue: "warnings",
 		TasksServiceAccount: "tasks@my-project.iam.gserviceaccount.com", TasksTargetURL: "https://worker.example/f",
 		Emulators: Emulators{Firestore: "127.0.0.1:8080", Storage: "127.0.0.1:9199", Auth: "127.0.0.1:9099", Tasks: "127.0.0.1:9499"},
 	}
@@ -103,5 +105,37 @@ func TestLoadRefusesToMixEmulatorsAndGoogle(t *testing.T) {
 	}
 	if c.Emulators.Storage != "127.0.0.1:2" || !c.Emulators.Any() {
 		t.Errorf("Emulators = %+v", c.Emulators)
+	}
+}
+
+func TestForOneFunction(t *testing.T) {
+	getenv := env("FIRESTORE_DATABASE", "gitlab", "FIRESTORE_DATABASE_cleanExpiredComped", "ghost", "FIRESTORE_DATABASE_", "x", "MIN_LOOKUPS_cleanExpiredComped", "")
+	for function, want := range map[string]string{"cleanExpiredComped": "ghost", "cleanExpired": "gitlab", "removeUnacceptedMemberInvites": "gitlab"} {
+		if got := For(function, getenv)("FIRESTORE_DATABASE"); got != want {
+			t.Errorf("%s works on %q, want %q", function, got, want)
+		}
+	}
+	if got := For("cleanExpiredComped", getenv)("MAX_USERS"); got != "" {
+		t.Errorf("a variable that is not set is %q", got)
+	}
+}
+
+func TestReferences(t *testing.T) {
+	got, err := References("posts.userId, import-notes.author_id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Reference{{"posts", "userId"}, {"import-notes", "author_id"}}, got); diff != "" {
+		t.Errorf("References (-want +got):\n%s", diff)
+	}
+	for _, wrong := range []string{"", "posts", "posts.", ".userId", "posts.userId,", "posts/p/comments.userId", "posts.user.id", "posts.userId;x.y",
+		strings.Repeat("a.b,", 50) + "a.b"} {
+		if got, err := References(wrong); err == nil {
+			t.Errorf("References(%q) = %v, want an error", wrong, got)
+		}
+	}
+	_, err = Load(env("GOOGLE_CLOUD_PROJECT", "p", "PLACEHOLDER_REFERENCES", "posts"), Firestore)
+	if err == nil || !strings.Contains(err.Error(), `PLACEHOLDER_REFERENCES is "posts": it must be pairs of collection.field`) {
+		t.Errorf("Load: %v", err)
 	}
 }

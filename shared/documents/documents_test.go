@@ -204,6 +204,26 @@ func TestGet(t *testing.T) {
 	}
 }
 
+func TestGetAll(t *testing.T) {
+	p := backendstest.Start(t)
+	p.Set(t, "things/a", map[string]any{"n": 1})
+	p.Set(t, "things/c", map[string]any{"n": 3})
+	ctx, c, m := open(t, p)
+	found, err := c.Reader().GetAll(ctx, []string{"things/a", "things/b", "things/c"})
+	if err != nil || len(found) != 2 || found["things/a"].Data["n"] != int64(1) || found["things/c"].Path != "things/c" || found["things/c"].UpdateTime.IsZero() {
+		t.Errorf("GetAll = %+v, %v", found, err)
+	}
+	if m.Usage().FirestoreReads != 3 {
+		t.Errorf("%d reads, want 3: a missing document costs one too", m.Usage().FirestoreReads)
+	}
+	if found, err := c.Reader().GetAll(ctx, nil); err != nil || len(found) != 0 || m.Usage().FirestoreReads != 3 {
+		t.Errorf("GetAll of nothing = %v, %v", found, err)
+	}
+	if _, err := c.Reader().GetAll(ctx, []string{"things/a", "things"}); err == nil {
+		t.Error("GetAll of a collection is no error")
+	}
+}
+
 type free struct{}
 
 func (free) Wait(ctx context.Context, _ int) error { return ctx.Err() }

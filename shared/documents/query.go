@@ -134,6 +134,35 @@ func (r Reader) Get(ctx context.Context, path string) (d Document, found bool, e
 	return d, true, nil
 }
 
+// GetAll reads documents, many in one request, and returns those that there are, by path.
+func (r Reader) GetAll(ctx context.Context, paths []string) (map[string]Document, error) {
+	refs := make([]*firestore.DocumentRef, len(paths))
+	for i, path := range paths {
+		if refs[i] = r.c.firestore.Doc(path); refs[i] == nil {
+			return nil, fmt.Errorf("read %q: not a document's path", path)
+		}
+	}
+	found := make(map[string]Document, len(paths))
+	if len(paths) == 0 {
+		return found, nil
+	}
+	var snapshots []*firestore.DocumentSnapshot
+	err := retry(ctx, func(ctx context.Context) (err error) {
+		snapshots, err = r.c.firestore.GetAll(ctx, refs)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s and %d more: %w", paths[0], len(paths)-1, err)
+	}
+	for _, s := range snapshots {
+		if s.Exists() {
+			d := documentOf(s)
+			found[d.Path] = d
+		}
+	}
+	return found, nil
+}
+
 func (q Query) unordered(c *firestore.Client) (firestore.Query, error) {
 	collection := c.Collection(q.Collection)
 	if collection == nil {

@@ -3,10 +3,10 @@
 package notifications
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"time"
+
+	"github.com/firesweep/firesweep/shared/digest"
 )
 
 // Notification is an in-app notification (SPEC, "Notifications").
@@ -23,7 +23,7 @@ type Notification struct {
 
 // Path returns the document's path, users/{uid}/notifications/{id}.
 func (n Notification) Path() string {
-	return "users/" + n.UserID + "/notifications/" + n.Type + "_" + digest(n.Announces)
+	return "users/" + n.UserID + "/notifications/" + n.Type + "_" + digest.Of(n.Announces...)
 }
 
 // Data returns the document.
@@ -33,15 +33,4 @@ func (n Notification) Data(createdAt time.Time) map[string]any {
 	}
 	maps.Copy(data, n.Fields)
 	return data
-}
-
-// digest derives an id from texts: the same texts in the same order, the same id.
-func digest(texts []string) string {
-	h := sha256.New()
-	for _, t := range texts {
-		// Each is hashed by itself first, so that where one ends makes a difference.
-		sum := sha256.Sum256([]byte(t))
-		h.Write(sum[:])
-	}
-	return hex.EncodeToString(h.Sum(nil)[:12])
 }

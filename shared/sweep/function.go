@@ -21,6 +21,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -32,9 +33,10 @@ const (
 
 // Function serves one job over HTTP: POST runs it.
 type Function struct {
-	Job     Job
-	Timeout time.Duration    // after which the platform gives the run up
-	Uses    []config.Backend // what the job works on
+	Job       Job
+	Timeout   time.Duration    // after which the platform gives the run up
+	StopAfter time.Duration    // after which no more work is begun, if that is earlier than the timeout demands; 0: it is not
+	Uses      []config.Backend // what the job works on
 
 	Getenv func(string) string
 	Clock  func() time.Time
@@ -52,6 +54,7 @@ type Hooks struct {
 	Dial        []grpc.DialOption                         // for the Firestore connections
 	Transport   func(http.RoundTripper) http.RoundTripper // around Storage's
 	Accounts    func(accounts.Deleter) accounts.Deleter   // around Authentication's
+	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
 	Pace        func() documents.Pace                     // instead of the 500/50/5 ramp
 }
 
@@ -59,6 +62,15 @@ type clients struct {
 	documents *documents.Client
 	objects   *media.Client    // nil if the function does not use Storage
 	accounts  *accounts.Client // nil if the function does not use Authentication
+	tasks     *tasks.Client    // nil if the function does not use Cloud Tasks
+}
+
+func (c *clients) close() {
+	// What matters is why they are closed: something could not be opened.
+	_ = c.documents.Close()
+	if c.objects != nil {
+		_ = c.objects.Close()
+	}
 }
 
 // NewFunction returns a function on the process's environment, clock and standard error.
@@ -80,12 +92,12 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s is called with POST, not %s", f.Job.Name, r.Method))
 		return
 	}
-	req, err := parseRequest(w, r)
+	req, err := parseRequest(w, r, f.Job.Task)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, "invalid_request", err.Error())
 		return
 	}
-	cfg, err := config.Load(f.Getenv, f.Uses...)
+	cfg, err := config.Load(config.For(f.Job.Name, f.Getenv), f.Uses...)
 	if err != nil {
 		log.ErrorContext(r.Context(), f.Job.Name+" did not run: "+err.Error(), logging.Reported())
 		refuse(w, http.StatusInternalServerError, "misconfigured", err.Error())
@@ -106,7 +118,9 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if req.dryRun != nil {
 		dryRun = *req.dryRun
 	}
-	report := f.newRun(c, cfg, log, now, dryRun, req.force).execute(r.Context())
+	run := f.newRun(c, cfg, log, now, dryRun, req.force)
+	run.task = req.task
+	report := run.execute(r.Context())
 	respond(w, report.Status.HTTPStatus(), report)
 }
 
@@ -117,7 +131,11 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, now t
 	if f.Hooks.Pace != nil {
 		pace = f.Hooks.Pace()
 	}
-	stopAt := started.Add(f.Timeout - stopMargin(f.Timeout))
+	stopAfter := f.Timeout - stopMargin(f.Timeout)
+	if f.StopAfter > 0 {
+		stopAfter = min(stopAfter, f.StopAfter)
+	}
+	stopAt := started.Add(stopAfter)
 	r := &run{
 		job:    f.Job,
 		config: cfg,
@@ -130,7 +148,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, now t
 		writers:   Writers{Job: f.Job.Name, Now: now, Config: cfg, Documents: c.documents.Writer(pace)},
 		meter:     new(usage.Meter),
 		timeout:   f.Timeout,
-		planUntil: started.Add(stopAt.Sub(started) / 2),
+		planUntil: started.Add(stopAfter / 2),
 		stopAt:    stopAt,
 		report: &Report{
 			Job: f.Job.Name, RunID: id, DryRun: dryRun, Now: now, StartedAt: started,
@@ -140,6 +158,9 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, now t
 	r.writers.run, r.writers.Log = r, r.log
 	if c.accounts != nil {
 		r.writers.Accounts = c.accounts.Writer()
+	}
+	if c.tasks != nil {
+		r.writers.tasks = c.tasks.Writer()
 	}
 	if c.objects != nil {
 		r.objects = c.objects.Reader()
@@ -166,18 +187,24 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 	if slices.Contains(f.Uses, config.Storage) {
 		c.objects, err = media.Open(ctx, media.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, f.Hooks.Transport)
 		if err != nil {
-			_ = c.documents.Close() // what matters is why the bucket could not be opened
+			c.close()
 			return nil, err
 		}
 	}
 	if slices.Contains(f.Uses, config.Auth) {
 		c.accounts, err = accounts.Open(ctx, cfg.Project, f.Hooks.Accounts)
 		if err != nil {
-			// What matters is why Authentication could not be opened.
-			_ = c.documents.Close()
-			if c.objects != nil {
-				_ = c.objects.Close()
-			}
+			c.close()
+			return nil, err
+		}
+	}
+	if slices.Contains(f.Uses, config.Tasks) {
+		c.tasks, err = tasks.Open(ctx, tasks.Queue{
+			Project: cfg.Project, Location: cfg.TasksLocation, ID: cfg.TasksQueue, TargetURL: cfg.TasksTargetURL,
+			ServiceAccount: cfg.TasksServiceAccount, EmulatorHost: cfg.Emulators.Tasks,
+		}, f.Clock, f.Hooks.DialTasks...)
+		if err != nil {
+			c.close()
 			return nil, err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/tasks"
 )
 
 // Job is a cleanup: a name and how to plan it.
@@ -25,6 +26,16 @@ type Job struct {
 	// Plan reads and proposes. It goes through what there is in a stable order, from [Planner.Position] on, and
 	// returns the error of any Planner method at once. It has nothing to write with.
 	Plan func(ctx context.Context, p *Planner) error
+	// Task makes it a worker, which Cloud Tasks calls with one thing to do; nil for what Cloud Scheduler calls.
+	Task *Task
+}
+
+// Task says what a worker is called with. A worker takes no lease and saves no report, because many may run at once: its
+// actions are such that doing them twice, or at the same time, comes to the same. What it did is in its answer and in the
+// log. Anything but a completed run is an error, for Cloud Tasks to try again.
+type Task struct {
+	Fields []string                           // of the body, all of which must be there, strings and not empty
+	Check  func(task map[string]string) error // says what is wrong with their values
 }
 
 // Action is one thing that a run proposes to do. The actions of a plan do not depend on each other: they are applied
@@ -85,7 +96,14 @@ type Writers struct {
 	Accounts  accounts.Writer // of no use in a function that does not use Authentication
 	Log       *slog.Logger
 
-	run *run
+	run   *run
+	tasks tasks.Writer
+}
+
+// Enqueue hands a task to the function's worker, as [tasks.Writer.Enqueue] does. The worker's now is this run's now.
+func (w *Writers) Enqueue(ctx context.Context, t tasks.Task) error {
+	t.Headers = map[string]string{scheduleTimeHeader: w.Now.Format(time.RFC3339Nano)}
+	return w.tasks.Enqueue(ctx, t)
 }
 
 // Keep counts something that turned out, while an action was being done, to be kept.

@@ -25,7 +25,9 @@ type Planner struct {
 	Now       time.Time // the run's one instant (SPEC, "Now"), whole microseconds in UTC, as Firestore keeps time
 	Config    config.Config
 	Documents documents.Reader
-	Objects   media.Reader // of no use in a function that does not use Storage
+	Objects   media.Reader      // of no use in a function that does not use Storage
+	Task      map[string]string // a worker's: what to do
+	Log       *slog.Logger
 
 	run      *run
 	position string
@@ -35,6 +37,7 @@ type Planner struct {
 	doubts   map[string]int
 	planned  int // actions proposed, those of earlier windows included
 	tripped  error
+	next     func() string
 }
 
 // mark says that everything before position was planned when there were so many actions in the window.
@@ -61,6 +64,10 @@ func (p *Planner) Mark(position string) error {
 	}
 	return nil
 }
+
+// Continue says where the next run begins if this one ends with nothing left for lack of time, rather than at the beginning.
+// position is called when all actions have been applied, whether they succeeded or not.
+func (p *Planner) Continue(position func() string) { p.next = position }
 
 // Scanned says that n more items were looked at.
 func (p *Planner) Scanned(n int) { p.run.report.Scanned += n }

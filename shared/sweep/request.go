@@ -8,7 +8,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -22,11 +24,14 @@ const scheduleTimeHeader = "X-CloudScheduler-ScheduleTime"
 type request struct {
 	dryRun *bool // nil: not said
 	force  bool
+	task   map[string]string // what a worker is to do
 }
 
 // parseRequest reads a request strictly, because a misspelt dryRun would be a real run: field names are compared to
 // the letter, which encoding/json does not do when it fills a struct, and unknown query parameters are refused.
-func parseRequest(w http.ResponseWriter, r *http.Request) (request, error) {
+//
+// task is what a worker is called with; nil for a job, whose body may be empty.
+func parseRequest(w http.ResponseWriter, r *http.Request, task *Task) (request, error) {
 	var req request
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
@@ -36,14 +41,14 @@ func parseRequest(w http.ResponseWriter, r *http.Request) (request, error) {
 	case err != nil:
 		return req, fmt.Errorf("the body could not be read: %w", err)
 	}
-	fields, err := booleans(body)
+	if task != nil {
+		req.task, err = parseTask(body, *task)
+	} else {
+		err = req.parseBody(body)
+	}
 	if err != nil {
 		return req, err
 	}
-	if dryRun, said := fields["dryRun"]; said {
-		req.dryRun = &dryRun
-	}
-	req.force = fields["force"]
 	fromQuery, err := dryRunParameter(r.URL.RawQuery)
 	switch {
 	case err != nil:
@@ -56,24 +61,52 @@ func parseRequest(w http.ResponseWriter, r *http.Request) (request, error) {
 	return req, nil
 }
 
-// booleans parses an empty body or exactly one JSON object with no other fields than dryRun and force.
-func booleans(body []byte) (map[string]bool, error) {
+// parseBody parses a job's body: empty, or one object with no other fields than dryRun and force.
+func (req *request) parseBody(body []byte) error {
 	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, nil
+		return nil
 	}
+	fields, err := object[bool](body, []string{"dryRun", "force"}, "true or false")
+	if err != nil {
+		return err
+	}
+	if dryRun, said := fields["dryRun"]; said {
+		req.dryRun = &dryRun
+	}
+	req.force = fields["force"]
+	return nil
+}
+
+// parseTask parses a worker's body: one object with exactly the fields of its task.
+func parseTask(body []byte, task Task) (map[string]string, error) {
+	fields, err := object[string](body, task.Fields, "a string")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range task.Fields {
+		if fields[name] == "" {
+			return nil, fmt.Errorf("field %q is missing or empty", name)
+		}
+	}
+	return fields, task.Check(fields)
+}
+
+// object parses exactly one JSON object that has no other fields than those allowed, each at most once and with a value of
+// type V, which is what says in words.
+func object[V any](body []byte, allowed []string, what string) (map[string]V, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if first, err := d.Token(); err != nil || first != json.Delim('{') {
 		return nil, errors.New("the body is not a JSON object")
 	}
-	fields := map[string]bool{}
+	fields := map[string]V{}
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
 			return nil, fmt.Errorf("the body is not valid JSON: %w", err)
 		}
 		name, _ := key.(string) // an object's keys are strings, or Token has failed
-		if name != "dryRun" && name != "force" {
-			return nil, fmt.Errorf("unknown field %q: the body may hold dryRun and force", name)
+		if !slices.Contains(allowed, name) {
+			return nil, fmt.Errorf("unknown field %q: the body may hold %s", name, strings.Join(allowed, " and "))
 		}
 		if _, twice := fields[name]; twice {
 			return nil, fmt.Errorf("field %q is given twice", name)
@@ -82,11 +115,11 @@ func booleans(body []byte) (map[string]bool, error) {
 		if err := d.Decode(&value); err != nil {
 			return nil, fmt.Errorf("the body is not valid JSON: %w", err)
 		}
-		b, ok := value.(bool)
+		v, ok := value.(V)
 		if !ok {
-			return nil, fmt.Errorf("field %q must be true or false", name)
+			return nil, fmt.Errorf("field %q must be %s", name, what)
 		}
-		fields[name] = b
+		fields[name] = v
 	}
 	if _, err := d.Token(); err != nil {
 		return nil, fmt.Errorf("the body is not valid JSON: %w", err)

@@ -21,6 +21,7 @@ import (
 // run is one run of a job.
 type run struct {
 	job    Job
+	task   map[string]string // a worker's
 	config config.Config
 	log    *slog.Logger
 	clock  func() time.Time
@@ -64,6 +65,9 @@ func (r *run) execute(ctx context.Context) *Report {
 	r.log.InfoContext(ctx, r.job.Name+" started", slog.Bool("dryRun", r.report.DryRun),
 		slog.Bool("force", r.belts.Lifted), slog.Time("now", r.report.Now))
 	switch {
+	case r.job.Task != nil:
+		r.sweep(work)
+		r.complete(0)
 	case r.report.DryRun:
 		r.preview(work)
 	default:
@@ -147,6 +151,9 @@ func (r *run) sweep(ctx context.Context) {
 	r.unfinished = outOfTime
 	if !outOfTime {
 		r.position = ""
+		if p.next != nil {
+			r.position = p.next()
+		}
 	}
 }
 
@@ -172,6 +179,8 @@ func (r *run) planner(position string) *Planner {
 		Config:    r.config,
 		Documents: r.writers.Documents.Reader,
 		Objects:   r.objects,
+		Task:      r.task,
+		Log:       r.log,
 		run:       r,
 		position:  position,
 		lookups:   map[string]Lookups{},
@@ -200,6 +209,9 @@ func (r *run) complete(writes int) *Report {
 	switch {
 	case r.report.Status == Skipped, r.report.Status == Aborted:
 	case r.failures > 0:
+		r.report.Status = Failed
+	case r.unfinished && r.job.Task != nil:
+		r.report.fail(r.job.Name, "do the task", ErrOutOfTime)
 		r.report.Status = Failed
 	case r.unfinished:
 		r.report.Status = Partial

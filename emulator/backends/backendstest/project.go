@@ -66,7 +66,11 @@ func Start(t testing.TB) *Project {
 		backends:    b,
 		databases:   map[string]*firestore.Client{},
 	}
-	maps.Copy(p.Environment, map[string]string{"GOOGLE_CLOUD_PROJECT": p.ID, "STORAGE_BUCKET": p.Bucket})
+	maps.Copy(p.Environment, map[string]string{
+		"GOOGLE_CLOUD_PROJECT": p.ID, "STORAGE_BUCKET": p.Bucket,
+		"TASKS_LOCATION": "asia-northeast1", "TASKS_QUEUE": "tasks", "TASKS_SERVICE_ACCOUNT": "tasks@" + p.ID + ".iam.gserviceaccount.com",
+		"TASKS_TARGET_URL": "http://127.0.0.1:9/", // where nobody answers: tests that deliver tasks say where to
+	})
 	t.Cleanup(func() { p.clear(t) })
 	return p
 }

@@ -62,7 +62,13 @@ func On(t testing.TB, f *sweep.Function, p *backendstest.Project) *Function {
 // Run runs the function with a body, which may be empty, and returns its report.
 func (f *Function) Run(t testing.TB, body string) *sweep.Report {
 	t.Helper()
-	w := f.Post(t, body)
+	return f.RunQuery(t, "", body)
+}
+
+// RunQuery is [Function.Run] with a query, such as "?dryRun=true".
+func (f *Function) RunQuery(t testing.TB, query, body string) *sweep.Report {
+	t.Helper()
+	w := f.post(t.Context(), t, query, body)
 	var report sweep.Report
 	if err := json.Unmarshal(w.Body.Bytes(), &report); err != nil || report.RunID == "" {
 		t.Fatalf("answer %d %s: not a report", w.Code, w.Body)
@@ -76,13 +82,18 @@ func (f *Function) Run(t testing.TB, body string) *sweep.Report {
 // Post calls the function like Cloud Scheduler and returns its answer.
 func (f *Function) Post(t testing.TB, body string) *httptest.ResponseRecorder {
 	t.Helper()
-	return f.PostContext(t.Context(), t, body)
+	return f.post(t.Context(), t, "", body)
 }
 
 // PostContext is [Function.Post] under a context of the caller's.
 func (f *Function) PostContext(ctx context.Context, t testing.TB, body string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(body))
+	return f.post(ctx, t, "", body)
+}
+
+func (f *Function) post(ctx context.Context, t testing.TB, query, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/"+query, strings.NewReader(body))
 	if !f.Now.IsZero() {
 		r.Header.Set("X-CloudScheduler-ScheduleTime", f.Now.Format(time.RFC3339Nano))
 	}
@@ -92,6 +103,14 @@ func (f *Function) PostContext(ctx context.Context, t testing.TB, body string) *
 		t.Errorf("Content-Type %q, want application/json", got)
 	}
 	return w
+}
+
+// Serve serves the function over HTTP until the test ends and returns its URL, for tasks to be delivered to.
+func (f *Function) Serve(t testing.TB) string {
+	t.Helper()
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // LogLines returns the lines logged so far, parsed.

@@ -1,0 +1,184 @@
+package sweep_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/tasks"
+)
+
+// touchJob is a worker that notes the run's now in a document.
+func touchJob(effect sweep.Steps) sweep.Job {
+	return sweep.Job{
+		Name: "testWorker",
+		Task: &sweep.Task{
+			Fields: []string{"thing", "color"},
+			Check: func(task map[string]string) error {
+				if !documents.ValidID(task["thing"]) {
+					return errors.New("thing is no id")
+				}
+				return nil
+			},
+		},
+		Plan: func(ctx context.Context, p *sweep.Planner) error {
+			if effect == nil {
+				effect = func(ctx context.Context, w *sweep.Writers) error {
+					return w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+						return tx.Set("things/"+p.Task["thing"], map[string]any{"color": p.Task["color"], "at": w.Now})
+					})
+				}
+			}
+			return p.Propose(ctx, sweep.Action{Kind: "paint thing", Target: "things/" + p.Task["thing"], Reason: "it was asked for", Effect: effect})
+		},
+	}
+}
+
+func TestWorker(t *testing.T) {
+	f := newFunction(t, touchJob(nil))
+	f.Env["MAX_ACTIONS"] = "1"
+	got := f.Run(t, `{"color":"red","thing":"t1"}`)
+	if got.Job != "testWorker" || got.Status != sweep.Completed || got.Actions["paint thing"] != (sweep.Counts{Planned: 1, Done: 1}) {
+		t.Errorf("report %+v", got)
+	}
+	if got.Usage.FirestoreReads != 0 || got.Usage.FirestoreWrites != 1 {
+		t.Errorf("usage %+v: a worker takes no lease and saves no report", got.Usage)
+	}
+	if diff := cmp.Diff(map[string]any{"color": "red", "at": start}, f.Documents(t, "things")["t1"]); diff != "" {
+		t.Errorf("things/t1 (-want +got):\n%s", diff)
+	}
+	if len(f.Documents(t, "cleanupJobs")) != 0 || len(f.Documents(t, "cleanupRuns")) != 0 || len(f.Summaries(t)) != 1 {
+		t.Errorf("%d summaries; nothing but the log is to say what a worker did", len(f.Summaries(t)))
+	}
+}
+
+func TestWorkerPreviews(t *testing.T) {
+	for _, setting := range []string{"", "true"} {
+		f := newFunction(t, touchJob(nil))
+		f.Env["DRY_RUN"] = setting
+		query := "?dryRun=true"
+		if setting != "" {
+			query = ""
+		}
+		got := f.RunQuery(t, query, `{"color":"red","thing":"t1"}`)
+		if !got.DryRun || len(got.Plan) != 1 || len(f.Documents(t, "things")) != 0 {
+			t.Errorf("report %+v", got)
+		}
+	}
+}
+
+func TestWorkerRefusesWrongTasks(t *testing.T) {
+	f := newFunction(t, touchJob(nil))
+	for body, say := range map[string]string{
+		``:                            "not a JSON object",
+		`[]`:                          "not a JSON object",
+		`{}`:                          `field \"thing\" is missing or empty`,
+		`{"thing":"t1"}`:              `field \"color\" is missing or empty`,
+		`{"thing":"t1","color":""}`:   `field \"color\" is missing or empty`,
+		`{"thing":1,"color":"red"}`:   `field \"thing\" must be a string`,
+		`{"thing":"t1","color":null}`: `field \"color\" must be a string`,
+		`{"thing":"t1","color":"red","dryRun":1}`: `unknown field \"dryRun\"`,
+		`{"thing":"t1","Color":"red"}`:            `unknown field \"Color\"`,
+		`{"thing":"t1","thing":"t2"}`:             "given twice",
+		`{"thing":"t1","color":"red"} {}`:         "something after",
+		`{"thing":"a/b","color":"red"}`:           "thing is no id",
+	} {
+		w := f.Post(t, body)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), say) {
+			t.Errorf("body %s: %d %s, want 400 that says %s", body, w.Code, w.Body, say)
+		}
+	}
+	if len(f.Request.Methods()) != 0 {
+		t.Errorf("refused tasks reached Firestore: %v", f.Request.Methods())
+	}
+}
+
+func TestWorkerThatDoesNotCompleteIsTriedAgain(t *testing.T) {
+	for name, effect := range map[string]sweep.Steps{
+		"fails":          func(context.Context, *sweep.Writers) error { return errors.New("no luck") },
+		"is out of time": func(context.Context, *sweep.Writers) error { return sweep.ErrOutOfTime },
+		"panics":         func(context.Context, *sweep.Writers) error { panic("no luck") },
+	} {
+		f := newFunction(t, touchJob(effect))
+		if got := f.Run(t, `{"color":"red","thing":"t1"}`); got.Status != sweep.Failed || len(got.Failures) != 1 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestTaskCarriesTheRunsNow(t *testing.T) {
+	p := newFunction(t, touchJob(nil))
+	if p.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be told to deliver")
+	}
+	job := sweeptest.On(t, sweep.NewFunction(sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		return p.Propose(ctx, sweep.Action{Kind: "ask", Target: "things/t1", Effect: sweep.Steps(func(ctx context.Context, w *sweep.Writers) error {
+			return w.Enqueue(ctx, tasks.Task{Key: []string{"t1"}, Body: map[string]string{"thing": "t1", "color": "blue"}})
+		})})
+	}}, 5*time.Minute, []config.Backend{config.Firestore, config.Tasks}), p.Project)
+	job.Env["TASKS_TARGET_URL"] = p.Serve(t)
+	job.Now = start.AddDate(0, 3, 0) // travelled in time
+	got := job.Run(t, "")
+	if got.Status != sweep.Completed || got.Usage.Tasks != 1 {
+		t.Fatalf("report %+v", got)
+	}
+	if n, err := p.Tasks().Deliver(t.Context(), time.Now()); n != 1 || err != nil {
+		t.Fatalf("delivered %d, %v", n, err)
+	}
+	if diff := cmp.Diff(map[string]any{"color": "blue", "at": job.Now}, p.Documents(t, "things")["t1"]); diff != "" {
+		t.Errorf("things/t1 (-want +got):\n%s", diff)
+	}
+}
+
+func TestContinue(t *testing.T) {
+	var mu sync.Mutex
+	var positions []string
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		mu.Lock()
+		defer mu.Unlock()
+		positions = append(positions, p.Position())
+		done := ""
+		p.Continue(func() string { return p.Position() + done })
+		return p.Propose(ctx, sweep.Action{Kind: "do", Target: "x", Effect: sweep.Steps(func(context.Context, *sweep.Writers) error {
+			done = "+"
+			if p.Position() == "+" {
+				return errors.New("no luck")
+			}
+			return nil
+		})})
+	}})
+	for _, want := range []sweep.Status{sweep.Completed, sweep.Failed, sweep.Completed} {
+		if got := f.Run(t, ""); got.Status != want {
+			t.Errorf("%s, want %s", got.Status, want)
+		}
+	}
+	f.Run(t, `{"dryRun":true}`)
+	if diff := cmp.Diff([]string{"", "+", "++", "+++"}, positions); diff != "" {
+		t.Errorf("positions (-want +got):\n%s", diff)
+	}
+	if job(t, f)["position"] != "+++" {
+		t.Errorf("a preview changed the position to %v", job(t, f)["position"])
+	}
+}
+
+func TestStopAfter(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	f.StopAfter = time.Minute
+	seed(t, f, 3)
+	wall := start
+	f.Clock = func() time.Time { return wall }
+	f.Hooks.BeforeApply = func() { wall = start.Add(time.Minute) }
+	if got := f.Run(t, ""); got.Status != sweep.Partial || len(left(t, f)) != 3 {
+		t.Errorf("%s, %d left: want work to stop at the minute, long before the timeout", got.Status, len(left(t, f)))
+	}
+}

@@ -1,0 +1,149 @@
+// Package tasks is what the bundle knows of Cloud Tasks: handing a piece of work to a worker function, once.
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	cloudtasks "cloud.google.com/go/cloudtasks/apiv2"
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"github.com/googleapis/gax-go/v2"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/firesweep/firesweep/shared/digest"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// MaxDelay is how far ahead Cloud Tasks accepts a schedule time.
+const MaxDelay = 30 * 24 * time.Hour
+
+// createTimeout bounds how long one task is tried to be created, attempts and pauses together.
+const createTimeout = 20 * time.Second
+
+// Queue says which queue to hand tasks to, and which function its tasks call.
+type Queue struct {
+	Project        string
+	Location       string // e.g. "asia-northeast1"
+	ID             string
+	TargetURL      string // of the worker, which is also the audience of the token its tasks carry
+	ServiceAccount string // whose OIDC token they carry
+	EmulatorHost   string // host:port of an emulator; empty for Google's service
+}
+
+// Task is work for the queue's worker.
+type Task struct {
+	// Key names the work. Within 24 hours the same key is the same task, however often it is handed over; it also tells a
+	// lost answer from a task that was never made.
+	Key     []string
+	Body    any               // sent as JSON
+	Delay   time.Duration     // from now on, at most [MaxDelay]; 0 is at once
+	Headers map[string]string // further ones
+}
+
+// Client is an open queue. It is safe for concurrent use by any number of runs.
+type Client struct {
+	queue Queue
+	tasks *cloudtasks.Client
+	clock func() time.Time
+}
+
+// Open connects to the service. Further dial options, such as interceptors, are applied to every connection. It fails
+// where no credentials are found; nothing of a failed attempt is kept, so that a later one can succeed.
+func Open(ctx context.Context, q Queue, clock func() time.Time, dial ...grpc.DialOption) (*Client, error) {
+	dial = append([]grpc.DialOption{grpc.WithChainUnaryInterceptor(meter)}, dial...)
+	var options []option.ClientOption
+	if q.EmulatorHost != "" {
+		conn, err := grpc.NewClient("passthrough:///"+q.EmulatorHost, append(dial, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+		if err != nil {
+			return nil, fmt.Errorf("connect to the Cloud Tasks emulator at %s: %w", q.EmulatorHost, err)
+		}
+		options = append(options, option.WithGRPCConn(conn))
+	} else {
+		for _, d := range dial {
+			options = append(options, option.WithGRPCDialOption(d))
+		}
+	}
+	client, err := cloudtasks.NewClient(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("open Cloud Tasks of project %s: %w", q.Project, err)
+	}
+	return &Client{queue: q, tasks: client, clock: clock}, nil
+}
+
+// Close closes the connections.
+func (c *Client) Close() error { return c.tasks.Close() }
+
+// Writer hands tasks over. Only the engine holds one.
+type Writer struct{ c *Client }
+
+// Writer returns what hands tasks to the queue.
+func (c *Client) Writer() Writer { return Writer{c: c} }
+
+// Enqueue hands a task over. That it was handed over before is a success. An error means that it may or may not have
+// been; to hand it over again is safe.
+func (w Writer) Enqueue(ctx context.Context, t Task) error {
+	request, err := w.c.request(t)
+	if err != nil {
+		return fmt.Errorf("enqueue task %q: %w", t.Key, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, createTimeout)
+	defer cancel()
+	// The library would not repeat it: it cannot know that the task has a name, and so cannot be made twice.
+	_, err = w.c.tasks.CreateTask(ctx, request, gax.WithRetry(func() gax.Retryer {
+		return gax.OnCodes(
+			[]codes.Code{codes.Unavailable, codes.ResourceExhausted, codes.DeadlineExceeded, codes.Internal, codes.Aborted},
+			gax.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2})
+	}))
+	if err != nil && status.Code(err) != codes.AlreadyExists {
+		return fmt.Errorf("enqueue task %q in queue %s: %w", t.Key, w.c.parent(), err)
+	}
+	return nil
+}
+
+func (c *Client) parent() string {
+	return fmt.Sprintf("projects/%s/locations/%s/queues/%s", c.queue.Project, c.queue.Location, c.queue.ID)
+}
+
+func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
+	if t.Delay < 0 || t.Delay > MaxDelay {
+		return nil, fmt.Errorf("a delay of %s: it must be from 0 to %s", t.Delay, MaxDelay)
+	}
+	body, err := json.Marshal(t.Body)
+	if err != nil {
+		return nil, fmt.Errorf("write its body: %w", err)
+	}
+	headers := map[string]string{"Content-Type": "application/json"}
+	for name, value := range t.Headers {
+		headers[name] = value
+	}
+	task := &cloudtaskspb.Task{
+		// A digest, because Cloud Tasks is slow on ids that begin alike and takes few characters.
+		Name: c.parent() + "/tasks/" + digest.Of(t.Key...),
+		MessageType: &cloudtaskspb.Task_HttpRequest{HttpRequest: &cloudtaskspb.HttpRequest{
+			Url: c.queue.TargetURL, HttpMethod: cloudtaskspb.HttpMethod_POST, Headers: headers, Body: body,
+			AuthorizationHeader: &cloudtaskspb.HttpRequest_OidcToken{OidcToken: &cloudtaskspb.OidcToken{
+				ServiceAccountEmail: c.queue.ServiceAccount, Audience: c.queue.TargetURL,
+			}},
+		}},
+	}
+	if t.Delay > 0 {
+		task.ScheduleTime = timestamppb.New(c.clock().Add(t.Delay))
+	}
+	return &cloudtaskspb.CreateTaskRequest{Parent: c.parent(), Task: task}, nil
+}
+
+// meter counts the tasks that were created.
+func meter(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	err := invoke(ctx, method, req, reply, cc, opts...)
+	if err == nil {
+		usage.FromContext(ctx).Tasks()
+	}
+	return err
+}

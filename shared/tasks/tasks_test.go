@@ -1,0 +1,146 @@
+package tasks_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/tasks"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+var now = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
+
+// open opens the queue of a project of the test's own, whose tasks call target.
+func open(t *testing.T, target string, dial ...grpc.DialOption) (*backendstest.Project, tasks.Writer) {
+	t.Helper()
+	p := backendstest.Start(t)
+	if p.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be looked into")
+	}
+	c, err := tasks.Open(t.Context(), tasks.Queue{
+		Project: p.ID, Location: "asia-northeast1", ID: "warnings", TargetURL: target,
+		ServiceAccount: "tasks@example.iam.gserviceaccount.com", EmulatorHost: p.Environment["CLOUD_TASKS_EMULATOR_HOST"],
+	}, func() time.Time { return now }, dial...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return p, c.Writer()
+}
+
+func TestEnqueue(t *testing.T) {
+	p, w := open(t, "https://worker.example/f")
+	meter := new(usage.Meter)
+	ctx := usage.NewContext(t.Context(), meter)
+	for range 2 { // the second time it is the same task
+		err := w.Enqueue(ctx, tasks.Task{
+			Key: []string{"p1", "2026-02-01"}, Body: map[string]string{"project_id": "p1"}, Delay: 90 * time.Second,
+			Headers: map[string]string{"X-Now": "then"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range [][]string{{"p1", "2026-02-02"}, {"p12", "026-02-01"}} {
+		if err := w.Enqueue(ctx, tasks.Task{Key: key, Body: struct{}{}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pending := p.Tasks().Pending("projects/" + p.ID + "/locations/asia-northeast1/queues/warnings")
+	if len(pending) != 3 || meter.Usage().Tasks != 3 {
+		t.Fatalf("%d tasks pending, %d metered, want 3", len(pending), meter.Usage().Tasks)
+	}
+	delayed := pending[2]
+	if got := delayed.GetScheduleTime().AsTime(); !got.Equal(now.Add(90 * time.Second)) {
+		t.Errorf("scheduled for %s", got)
+	}
+	r := delayed.GetHttpRequest()
+	if r.GetUrl() != "https://worker.example/f" || r.GetHttpMethod() != cloudtaskspb.HttpMethod_POST || string(r.GetBody()) != `{"project_id":"p1"}` ||
+		r.GetHeaders()["Content-Type"] != "application/json" || r.GetHeaders()["X-Now"] != "then" {
+		t.Errorf("request %v", r)
+	}
+	if token := r.GetOidcToken(); token.GetServiceAccountEmail() != "tasks@example.iam.gserviceaccount.com" || token.GetAudience() != "https://worker.example/f" {
+		t.Errorf("token %v", token)
+	}
+}
+
+func TestDelivered(t *testing.T) {
+	var got atomic.Value
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // a short body is a wrong one, below
+		got.Store([]string{r.Method, r.Header.Get("Content-Type"), r.Header.Get("X-CloudTasks-QueueName"), string(body)})
+	}))
+	defer server.Close()
+	p, w := open(t, server.URL)
+	if err := w.Enqueue(t.Context(), tasks.Task{Key: []string{"k"}, Body: []int{1}}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := p.Tasks().Deliver(t.Context(), now); n != 1 || err != nil {
+		t.Fatalf("delivered %d, %v", n, err)
+	}
+	text, _ := json.Marshal(got.Load())
+	if string(text) != `["POST","application/json","warnings","[1]"]` {
+		t.Errorf("delivered %s", text)
+	}
+	// Its name stays taken: the work is not done again.
+	if err := w.Enqueue(t.Context(), tasks.Task{Key: []string{"k"}, Body: []int{1}}); err != nil || len(p.Tasks().Pending("")) != 0 {
+		t.Errorf("again: %v, %d pending", err, len(p.Tasks().Pending("")))
+	}
+}
+
+func TestLostAnswerAndTransientFailure(t *testing.T) {
+	var sent atomic.Int32
+	p, w := open(t, "https://worker.example/f", grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			switch sent.Add(1) {
+			case 1:
+				return status.Error(codes.Unavailable, "try again")
+			case 2:
+				if err := invoke(ctx, method, req, reply, cc, opts...); err != nil {
+					return err
+				}
+				return status.Error(codes.Unavailable, "the answer was lost")
+			default:
+				return invoke(ctx, method, req, reply, cc, opts...)
+			}
+		}))
+	if err := w.Enqueue(t.Context(), tasks.Task{Key: []string{"k"}, Body: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(p.Tasks().Pending("")); n != 1 || sent.Load() != 3 {
+		t.Errorf("%d tasks after %d requests, want 1 after 3", n, sent.Load())
+	}
+}
+
+func TestRefused(t *testing.T) {
+	p, w := open(t, "https://worker.example/f")
+	p.Tasks().FailCreates(func(*cloudtaskspb.Task) error { return status.Error(codes.PermissionDenied, "no role") })
+	err := w.Enqueue(t.Context(), tasks.Task{Key: []string{"p1"}, Body: 1})
+	if status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), `["p1"]`) || !strings.Contains(err.Error(), "queues/warnings") {
+		t.Errorf("%v: want it to name the task and the queue", err)
+	}
+	p.Tasks().FailCreates(nil)
+	for _, task := range []tasks.Task{
+		{Key: []string{"k"}, Delay: -1}, {Key: []string{"k"}, Delay: tasks.MaxDelay + 1}, {Key: []string{"k"}, Body: func() {}},
+	} {
+		if err := w.Enqueue(t.Context(), task); err == nil || len(p.Tasks().Pending("")) != 0 {
+			t.Errorf("%+v: %v", task, err)
+		}
+	}
+	if err := w.Enqueue(t.Context(), tasks.Task{Key: []string{"k"}, Delay: tasks.MaxDelay}); err != nil {
+		t.Errorf("the longest delay: %v", err)
+	}
+}
