@@ -63,6 +63,9 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 
 	var reports []*sweep.Report
 	for _, e := range functions.All() {
+		if e.Trigger != functions.Schedule {
+			continue // it is shown with the job that hands it tasks
+		}
 		report, err := l.demonstrate(ctx, out, e, now)
 		if err != nil {
 			return err
@@ -111,6 +114,11 @@ func (l *local) demonstrate(ctx context.Context, out io.Writer, e functions.Entr
 	}
 	done, _, _ := totals(report)
 	fmt.Fprintf(out, "  run, %s: %d done, in %d ms\n", report.Status, done, report.DurationMs)
+	if e.Worker != "" {
+		if err := l.awaitTasks(ctx, out, e.Worker, int(report.Usage.Tasks)); err != nil {
+			return nil, err
+		}
+	}
 	again, err := l.post(ctx, e, now, "")
 	if err != nil {
 		return nil, err

@@ -29,9 +29,10 @@ import (
 
 // Names used unless the environment says otherwise.
 const (
-	defaultProject = "demo-firesweep"
-	defaultBucket  = "demo-firesweep.firebasestorage.app"
-	host           = "127.0.0.1"
+	defaultProject  = "demo-firesweep"
+	defaultBucket   = "demo-firesweep.firebasestorage.app"
+	defaultLocation = "asia-northeast1"
+	host            = "127.0.0.1"
 )
 
 func main() {
@@ -98,6 +99,9 @@ func start(ctx context.Context, ports backends.Options, functionsPort int) (*loc
 	if err := setEnvironment(b.Environment()); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
+	if err := setTasks(address); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
 	failed := make(chan error, 1)
 	go func() {
 		_, port, _ := net.SplitHostPort(address) // it is what net.Listen answered
@@ -126,6 +130,24 @@ func setEnvironment(backends map[string]string) error {
 	}
 	// Set, it would have the framework serve one function only.
 	return os.Unsetenv("FUNCTION_TARGET")
+}
+
+// setTasks tells each job that hands over tasks, in variables of its own, which worker they are for.
+func setTasks(address string) error {
+	for _, e := range functions.All() {
+		if e.Worker == "" {
+			continue
+		}
+		for name, value := range map[string]string{
+			"TASKS_LOCATION": defaultLocation, "TASKS_QUEUE": e.Worker, "TASKS_TARGET_URL": "http://" + address + "/" + e.Worker,
+			"TASKS_SERVICE_ACCOUNT": "tasks@" + defaultProject + ".iam.gserviceaccount.com",
+		} {
+			if err := os.Setenv(name+"_"+e.Name, value); err != nil {
+				return fmt.Errorf("set %s for %s: %w", name, e.Name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // waitForFunctions returns when the functions answer: each refuses GET.

@@ -32,6 +32,9 @@ func serve(ctx context.Context, out io.Writer, ports backends.Options, functions
 		fmt.Fprintf(out, "export %s=%s\n", name, environment[name])
 	}
 	for _, e := range functions.All() {
+		if e.Trigger != functions.Schedule {
+			continue // it is called by Cloud Tasks
+		}
 		fmt.Fprintf(out, "curl -X POST '%s?dryRun=true'\n", l.url(e.Name))
 	}
 	fmt.Fprintln(out, "ready")

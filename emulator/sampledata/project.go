@@ -208,6 +208,9 @@ func equal(want, got any) bool {
 	case []any:
 		l, ok := got.([]any)
 		return ok && slices.EqualFunc(want, l, equal)
+	case []string:
+		l, ok := got.([]any)
+		return ok && slices.EqualFunc(want, l, func(w string, g any) bool { return w == g })
 	case int:
 		return got == int64(want)
 	default:

@@ -3,6 +3,7 @@
 package sampledata
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -41,7 +42,7 @@ func Of(now time.Time, bucket string) Sample {
 	circleDocuments, circleObjects := ghostCircles(now, bucket)
 	bannedDocuments, bannedAccounts := bannedUsers(now)
 	return Sample{
-		Documents: slices.Concat(mediaDocuments, inquiryDocuments, circleDocuments, bannedDocuments, reports(now)),
+		Documents: slices.Concat(mediaDocuments, inquiryDocuments, circleDocuments, bannedDocuments, reports(now), inactiveProjects(now)),
 		Objects:   slices.Concat(mediaObjects, inquiryObjects, circleObjects),
 		Accounts:  bannedAccounts,
 	}
@@ -53,4 +54,11 @@ func kept(path string, data map[string]any) Document {
 
 func deleted(path string, data map[string]any) Document {
 	return Document{Path: path, Before: data}
+}
+
+// with returns a document's fields with some of them changed or added.
+func with(data, fields map[string]any) map[string]any {
+	out := maps.Clone(data)
+	maps.Copy(out, fields)
+	return out
 }

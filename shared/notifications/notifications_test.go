@@ -64,3 +64,26 @@ func TestEveryTextInBothLanguages(t *testing.T) {
 		}
 	}
 }
+
+func TestMail(t *testing.T) {
+	m := Mail{ToUserIDs: []string{"u1", "u2"}, Type: "inactive_project_warning", Text: English.InactiveProjectWarning("50 %s off", "2026-02-28"), Announces: []string{"p1", "2026-02-28"}}
+	want := map[string]any{
+		"toUids": []string{"u1", "u2"},
+		"message": map[string]any{
+			"subject": "Action required: Project 50 %s off is scheduled to be deleted on 2026-02-28 due to inactivity",
+			"text":    "Nobody has worked on project “50 %s off” for a long time, so it is scheduled to be deleted on 2026-02-28. To keep it, do something in the project before that date.",
+		},
+	}
+	if diff := cmp.Diff(want, m.Data()); diff != "" {
+		t.Errorf("Data (-want +got):\n%s", diff)
+	}
+	ja := Japanese.InactiveProjectWarning("50 %s off", "2026-02-28")
+	if ja.Title != English.InactiveProjectWarning("50 %s off", "2026-02-28").Title || !strings.Contains(ja.Body, "「50 %s off」") || !strings.Contains(ja.Body, "2026-02-28") {
+		t.Errorf("Japanese: %q", ja)
+	}
+	other := m
+	other.Announces = []string{"p1", "2026-03-01"}
+	if !strings.HasPrefix(m.Path(), "mail/inactive_project_warning_") || m.Path() == other.Path() {
+		t.Errorf("paths %s and %s", m.Path(), other.Path())
+	}
+}

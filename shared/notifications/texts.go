@@ -53,3 +53,13 @@ func (l Locale) GhostCircleDeleted(circle string) Text {
 		Text{"Circle deleted", fmt.Sprintf("“%s” was deleted because nobody posted to it.", circle)},
 	)
 }
+
+// InactiveProjectWarning announces by e-mail that a project nobody works on is deleted on a date (seed 2). The subject is
+// the same in both languages (SPEC, "sendInactiveProjectWarning").
+func (l Locale) InactiveProjectWarning(project, date string) Text {
+	subject := fmt.Sprintf("Action required: Project %s is scheduled to be deleted on %s due to inactivity", project, date)
+	return l.choose(
+		Text{subject, fmt.Sprintf("プロジェクト「%s」は長期間利用されていないため、%s に削除される予定です。削除を避けるには、それまでにプロジェクトで何らかの操作を行ってください。", project, date)},
+		Text{subject, fmt.Sprintf("Nobody has worked on project “%s” for a long time, so it is scheduled to be deleted on %s. To keep it, do something in the project before that date.", project, date)},
+	)
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// longestWait is how long the demo waits for tasks: the sample's last is due after a few seconds.
+const longestWait = 30 * time.Second
+
+// awaitTasks waits until Cloud Tasks has delivered what a job handed over, and shows what the worker made of it.
+func (l *local) awaitTasks(ctx context.Context, out io.Writer, worker string, n int) error {
+	server := l.backends.Tasks()
+	if server == nil {
+		return errors.New("the demo needs its own Cloud Tasks: unset CLOUD_TASKS_EMULATOR_HOST")
+	}
+	fmt.Fprintf(out, "  %d tasks handed to %s\n", n, worker)
+	ctx, cancel := context.WithTimeout(ctx, longestWait)
+	defer cancel()
+	for len(server.Pending("")) > 0 {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s has not done its tasks: %w; see the functions' log", worker, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	lines, err := summaries(os.Stderr.Name(), worker)
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		fmt.Fprintln(out, "    "+line)
+	}
+	return nil
+}
+
+// summaries returns what a function said in the log file at the end of each of its runs.
+func summaries(logFile, function string) ([]string, error) {
+	text, err := os.ReadFile(logFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the functions' log: %w", err)
+	}
+	var found []string
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		var line struct {
+			Message, Target, Reason string
+			Report                  *sweep.Report
+			Labels                  struct{ Job string } `json:"logging.googleapis.com/labels"`
+		}
+		// The framework's own lines are no JSON. What is shown is what the worker did, and what it kept.
+		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Labels.Job != function {
+			continue
+		}
+		switch {
+		case line.Target != "" && line.Reason != "":
+			found = append(found, line.Message+", "+line.Reason)
+		case line.Report != nil:
+			for reason, n := range line.Report.Kept {
+				found = append(found, fmt.Sprintf("kept %d: %s", n, reason))
+			}
+		}
+	}
+	return found, nil
+}

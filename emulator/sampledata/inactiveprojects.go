@@ -1,0 +1,72 @@
+package sampledata
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/digest"
+	"github.com/firesweep/firesweep/shared/notifications"
+	"github.com/firesweep/firesweep/shared/retention"
+)
+
+// inactiveProjects is the part of deleteInactiveProjects: a project to warn about, one to mark, one whose warning is void,
+// and one of each that is left alone. Projects are dormant after 9 months and deleted after 12.
+func inactiveProjects(now time.Time) []Document {
+	months := func(n int) time.Time { return now.AddDate(0, -n, -5) }
+	project := func(name string, last time.Time, further map[string]any) map[string]any {
+		data := map[string]any{
+			"name": name, "last_activity_at": last, "storage_size": 52_428_800, "organization_id": "sample-org",
+			"owner_ids": []any{"sample-owner"}, "maintainer_ids": []any{"sample-maintainer"},
+		}
+		maps.Copy(data, further)
+		return data
+	}
+	entry := func(at time.Time) map[string]any {
+		return map[string]any{"warned_on": at, "deletion_date": retention.MonthsAfter(at, 3).Format(time.DateOnly)}
+	}
+	const markedPath, voidPath = "inactive_project_deletion_warnings/project-grace-over", "inactive_project_deletion_warnings/project-warned-long-ago"
+	overdue := project("Grace over", months(15), nil)
+	return append([]Document{
+		kept("application_settings/current", map[string]any{
+			"delete_inactive_projects": true, "inactive_projects_delete_after_months": 12,
+			"inactive_projects_send_warning_email_after_months": 9, "inactive_projects_min_size_mb": 10,
+		}),
+		kept("organizations/sample-org", map[string]any{"admin_bot_user_id": "sample-admin-bot"}),
+
+		kept("projects/project-in-use", project("In use", months(1), nil)),
+		kept("projects/project-small", project("Small", months(20), map[string]any{"storage_size": 4096})),
+		kept("projects/project-marked-by-hand", project("Marked by hand", months(20), map[string]any{"marked_for_deletion_on": months(1)})),
+		kept("projects/project-pending-delete", project("Pending", months(20), map[string]any{"pending_delete": true})),
+		kept("projects/project-date-as-text", project("Date as text", now, map[string]any{"last_activity_at": "2020-01-01"})),
+		kept("projects/project-in-grace", project("In grace", months(10), nil)),
+		kept("inactive_project_deletion_warnings/project-in-grace", entry(months(1))),
+
+		changed("projects/project-grace-over", overdue, with(overdue, map[string]any{"marked_for_deletion_on": now, "deleting_user": "sample-admin-bot"})),
+		deleted(markedPath, entry(months(4))),
+
+		kept("projects/project-dormant", project("Dormant", months(10), nil)),
+		created("inactive_project_deletion_warnings/project-dormant", entry(now)),
+		kept("projects/project-warned-long-ago", project("Awake for a while since", months(11), nil)),
+		changed(voidPath, entry(months(14)), entry(now)),
+	}, slices.Concat(
+		announced(now, "project-dormant", "Dormant", months(10)),
+		announced(now, "project-warned-long-ago", "Awake for a while since", months(11)))...)
+}
+
+// announced is what a warning given now leaves: the audit event and the e-mail.
+func announced(now time.Time, id, name string, last time.Time) []Document {
+	promise := retention.MonthsAfter(now, 3).Format(time.DateOnly)
+	since := last.UTC().Format(time.RFC3339Nano)
+	mail := notifications.Mail{
+		ToUserIDs: []string{"sample-owner", "sample-maintainer"}, Type: "inactive_project_warning",
+		Text: notifications.Japanese.InactiveProjectWarning(name, promise), Announces: []string{id, since, promise},
+	}
+	return []Document{
+		created(mail.Path(), mail.Data()),
+		created("audit_events/"+digest.Of("inactive_project_scheduled_for_deletion", id, since), map[string]any{
+			"name": "inactive_project_scheduled_for_deletion", "message": "Project is scheduled to be deleted on " + promise + " due to inactivity.",
+			"author_id": "sample-admin-bot", "project_id": id, "deletion_date": promise, "created_at": now,
+		}),
+	}
+}

@@ -1,0 +1,223 @@
+package inactiveprojects
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// TestNothingDueCostsUnderTenReads has 10,000 dormant projects, all warned. One pass reads them; for the rest of the day a
+// run reads next to nothing.
+func TestNothingDueCostsUnderTenReads(t *testing.T) {
+	w := newWorld(t)
+	const n = 10_000
+	w.SetMany(t, n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("projects/p%05d", i), map[string]any{
+			"last_activity_at": cutoff.Add(-time.Duration(i+1) * time.Minute), "storage_size": 1, "organization_id": "o1"}
+	})
+	w.SetMany(t, n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("%s/p%05d", warnings, i), warnedOn(now.Add(-time.Duration(i)*time.Second), "2026-05-10")
+	})
+	got := w.Run(t, "")
+	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+	if reads := got.Usage.FirestoreReads; reads > 2*n+50 || got.Kept[keptInGrace] != n {
+		t.Errorf("a pass: %d reads, kept %v", reads, got.Kept)
+	}
+	for _, after := range []time.Duration{10 * time.Minute, 20 * time.Minute, 24*time.Hour - tick} {
+		w.Now = now.Add(after)
+		got := w.Run(t, "")
+		wantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+		if reads := got.Usage.FirestoreReads; reads >= 10 {
+			t.Errorf("after %s: %d reads, want under 10", after, reads)
+		}
+	}
+}
+
+// TestBetweenPassesOnlyWhatCameUpIsRead has one project become dormant and one grace end within a day.
+func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
+	w := newWorld(t)
+	hour := now.Add(time.Hour)
+	w.Set(t, "projects/dormant", old())
+	w.Set(t, warnings+"/dormant", warnedOn(now, "2026-05-10"))
+	w.Set(t, "projects/soon", old("last_activity_at", cutoff.Add(time.Hour-tick)))
+	w.Set(t, "projects/later", old("last_activity_at", cutoff.Add(time.Hour)))
+	w.Set(t, "projects/due", old())
+	w.Set(t, warnings+"/due", warnedOn(hour.AddDate(0, -1, 0), "2026-04-10"))
+	w.Set(t, "projects/notdue", old())
+	w.Set(t, warnings+"/notdue", warnedOn(hour.AddDate(0, -1, 0).Add(tick), "2026-04-10"))
+	w.Set(t, warnings+"/gone", warnedOn(hour.AddDate(0, -1, 0), "2026-04-10"))
+	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	w.Now = hour
+	got := w.Run(t, "")
+	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
+	want(t, "marked", []string{"due"}, w.marked(t))
+	if n := w.deliver(t); n != 1 || w.Documents(t, warnings)["soon"] == nil {
+		t.Errorf("%d tasks, warnings %v", n, w.ids(t, warnings))
+	}
+	// Lease 2, settings, grace ended 2, their projects 2, entry of due, dormant 1, its entry, bot; warn 3, mark 3.
+	if reads := got.Usage.FirestoreReads; reads != 17 {
+		t.Errorf("%d reads, want 17", reads)
+	}
+	// A day after the pass began comes the next, over the four dormant ones.
+	w.Now = now.Add(24*time.Hour - tick)
+	if got := w.Run(t, ""); got.Scanned != 1 { // later
+		t.Errorf("within a day %d projects were scanned, want 1", got.Scanned)
+	}
+	w.Now = now.Add(24 * time.Hour)
+	if got := w.Run(t, ""); got.Scanned != 5 {
+		t.Errorf("after a day %d projects were scanned, want all 5", got.Scanned)
+	}
+}
+
+// TestOutOfTimeGoesOnWithTheUnprocessedOne lets four minutes be over when the 40th of 60 warnings would be begun.
+func TestOutOfTimeGoesOnWithTheUnprocessedOne(t *testing.T) {
+	w := newWorld(t)
+	const n, first = 60, 39
+	w.SetMany(t, n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("projects/p%02d", i), old("last_activity_at", cutoff.Add(time.Duration(i-n)*time.Hour))
+	})
+	applying, looks := false, 0
+	w.Hooks.BeforeApply = func() { applying = true }
+	w.Clock = func() time.Time {
+		if applying {
+			looks++
+		}
+		if looks > first {
+			return now.Add(4 * time.Minute)
+		}
+		return now
+	}
+	wantReport(t, w.Run(t, ""), sweep.Partial, map[string]sweep.Counts{warnKind: {Planned: n, Done: first}})
+	if w.events(t) != first {
+		t.Errorf("%d events, want %d", w.events(t), first)
+	}
+	w.Hooks.BeforeApply, w.Now = nil, now.Add(10*time.Minute)
+	w.Clock = func() time.Time { return w.Now }
+	preview := w.Run(t, `{"dryRun":true}`)
+	if len(preview.Plan) != n-first || preview.Plan[0].Target != fmt.Sprintf("projects/p%02d", first) {
+		t.Errorf("the next run's plan: %v", preview.Plan)
+	}
+	wantReport(t, w.Run(t, ""), sweep.Completed, counts(warnKind, n-first))
+	if delivered := w.deliver(t); delivered != n || w.events(t) != n || len(w.ids(t, "mail")) != n {
+		t.Errorf("%d tasks, %d events, %d mails, want %d of each", delivered, w.events(t), len(w.ids(t, "mail")), n)
+	}
+}
+
+func (w world) events(t *testing.T) int {
+	t.Helper()
+	return len(w.ids(t, "audit_events"))
+}
+
+// TestPlanningOutOfTime stops after the first batch of 100: what it planned is done, and the next run begins with the
+// 101st project, which its position names.
+func TestPlanningOutOfTime(t *testing.T) {
+	w := newWorld(t)
+	const n = 250
+	w.SetMany(t, n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("projects/p%03d", i), old("last_activity_at", cutoff.Add(time.Duration(i-n)*time.Hour))
+	})
+	wall, looks := now, 0
+	w.Clock = func() time.Time {
+		if looks++; looks == 120 {
+			wall = now.Add(2 * time.Minute)
+		}
+		return wall
+	}
+	got := w.Run(t, "")
+	first := got.Actions[warnKind].Done
+	if got.Status != sweep.Partial || first == 0 || first >= n {
+		t.Fatalf("report %+v", got)
+	}
+	w.Clock = func() time.Time { return now.Add(10 * time.Minute) }
+	w.Now = now.Add(10 * time.Minute)
+	preview := w.Run(t, `{"dryRun":true}`)
+	want(t, "the next run's first project", fmt.Sprintf("projects/p%03d", first), preview.Plan[0].Target)
+	wantReport(t, w.Run(t, ""), sweep.Completed, counts(warnKind, n-first))
+	if delivered := w.deliver(t); delivered != n || w.events(t) != n {
+		t.Errorf("%d tasks, %d events, want %d of each", delivered, w.events(t), n)
+	}
+	// The pass is complete: nothing is read again.
+	w.Now = w.Now.Add(10 * time.Minute)
+	if got := w.Run(t, ""); got.Usage.FirestoreReads >= 10 {
+		t.Errorf("%d reads after the pass", got.Usage.FirestoreReads)
+	}
+}
+
+func TestPoisonedProject(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"p1", "p2", "p3"} {
+		w.Set(t, "projects/"+id, old())
+	}
+	refuse := true
+	w.Tasks().FailCreates(func(task *cloudtaskspb.Task) error {
+		if refuse && string(task.GetHttpRequest().GetBody()) == `{"deletion_date":"2026-05-10","project_id":"p2"}` {
+			return status.Error(codes.PermissionDenied, "no role")
+		}
+		return nil
+	})
+	got := w.Run(t, "")
+	wantReport(t, got, sweep.Failed, map[string]sweep.Counts{warnKind: {Planned: 3, Done: 2, Failed: 1}})
+	// The next run, ten minutes later, looks at that one alone.
+	w.Now = now.Add(10 * time.Minute)
+	wantReport(t, w.Run(t, ""), sweep.Failed, map[string]sweep.Counts{warnKind: {Planned: 1, Failed: 1}})
+	refuse = false
+	wantReport(t, w.Run(t, ""), sweep.Completed, counts(warnKind, 1))
+	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	if n := w.deliver(t); n != 3 || w.events(t) != 3 || len(w.ids(t, "mail")) != 3 {
+		t.Errorf("%d tasks, %d events, want 3", n, w.events(t))
+	}
+}
+
+func TestManyFailuresBeginANewPass(t *testing.T) {
+	var f failed
+	for i := range maxAgain + 1 {
+		f.all = append(f.all, fmt.Sprint(i))
+	}
+	p := &planner{Planner: &sweep.Planner{Now: now}, settings: usual, progress: progress{Settings: usual.fingerprint(), Began: now}, failed: failed{all: f.all}}
+	if got := p.next(); got != "" {
+		t.Errorf("position %q", got)
+	}
+	p.failed.all = p.failed.all[1:]
+	if got, err := progressOf(p.next(), usual, now); err != nil || len(got.Again) != maxAgain || !got.Done {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestProgressOf(t *testing.T) {
+	done := progress{Settings: usual.fingerprint(), Began: now, Done: true, Projects: `[{"time":"2026-01-01T00:00:00Z"},{"text":"p"}]`}
+	other := usual
+	other.minSize = 1
+	for name, tt := range map[string]struct {
+		saved string
+		s     settings
+		now   time.Time
+		fresh bool
+	}{
+		"the same day":          {done.position(), usual, now.Add(24*time.Hour - tick), false},
+		"a day later":           {done.position(), usual, now.Add(24 * time.Hour), true},
+		"changed settings":      {done.position(), other, now.Add(time.Hour), true},
+		"time has gone back":    {done.position(), usual, now.Add(-tick), true},
+		"a long pass goes on":   {progress{Settings: done.Settings, Began: now, Projects: done.Projects}.position(), usual, now.AddDate(0, 0, 3), false},
+		"nothing has been done": {"", usual, now, true},
+	} {
+		got, err := progressOf(tt.saved, tt.s, tt.now)
+		if fresh := got.Projects == ""; err != nil || fresh != tt.fresh || fresh && (got.Done || !got.Began.Equal(tt.now)) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	w := newWorld(t)
+	w.Set(t, "cleanupJobs/deleteInactiveProjects", map[string]any{"position": "rubbish"})
+	w.Set(t, "projects/p1", old())
+	wantReport(t, w.Run(t, ""), sweep.Completed, counts(warnKind, 1))
+	if _, err := progressOf("rubbish", usual, now); err == nil || !errors.Is(err, documents.ErrCursor) {
+		t.Errorf("%v", err)
+	}
+}

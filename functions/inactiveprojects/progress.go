@@ -1,0 +1,58 @@
+package inactiveprojects
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// passEvery is how long what one pass over all dormant projects found out is relied on.
+const passEvery = 24 * time.Hour
+
+// progress is what the runs know, so that one every ten minutes does not read every dormant project each time. A pass goes
+// over all of them, in the order of their last activity, in as many runs as it takes. After it, a run reads only what has
+// come up since: projects that have become dormant, and warnings whose grace has ended. The next pass begins after a
+// day, or when the settings have changed.
+type progress struct {
+	Settings string           `json:"settings"`        // what it is good for
+	Began    time.Time        `json:"began"`           // the now of the pass's first run
+	Done     bool             `json:"done"`            // the pass has been completed
+	Projects documents.Cursor `json:"projects"`        // dormant projects before it have been looked at
+	Warned   time.Time        `json:"warned"`          // of a complete pass: warnings given by then have been looked at
+	Again    []string         `json:"again,omitempty"` // projects that failed and are looked at once more
+}
+
+// maxAgain is how many failed projects are remembered by name. After more, a new pass begins.
+const maxAgain = 100
+
+// progressOf returns where to go on. The error is a [documents.ErrCursor] if the position is none of this job's.
+func progressOf(position string, s settings, now time.Time) (progress, error) {
+	fresh := progress{Settings: s.fingerprint(), Began: now}
+	if position == "" {
+		return fresh, nil
+	}
+	var saved progress
+	if err := json.Unmarshal([]byte(position), &saved); err != nil {
+		return fresh, fmt.Errorf("%w: %q: %w", documents.ErrCursor, position, err)
+	}
+	aged := saved.Done && !now.Before(saved.Began.Add(passEvery))
+	if saved.Settings != fresh.Settings || aged || now.Before(saved.Began) {
+		return fresh, nil
+	}
+	return saved, nil
+}
+
+func (s settings) fingerprint() string {
+	return fmt.Sprintf("delete after %d, warn after %d months, more than %v MiB", s.deleteAfter, s.warnAfter, s.minSize)
+}
+
+// position returns the progress as a run saves it.
+func (g progress) position() string {
+	text, err := json.Marshal(g)
+	if err != nil {
+		panic(err) // there is nothing in it that could fail
+	}
+	return string(text)
+}

@@ -1,0 +1,211 @@
+package inactiveprojects
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// now has a cutoff of 10 January 2026 for projects and of 10 March for warnings, by the settings below.
+var (
+	now     = time.Date(2026, 4, 10, 12, 0, 0, 0, time.UTC)
+	cutoff  = time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC)
+	usual   = settings{enabled: true, warnAfter: 3, deleteAfter: 4, minSize: 0}
+	monthly = map[string]any{
+		"delete_inactive_projects": true, "inactive_projects_send_warning_email_after_months": 3, "inactive_projects_delete_after_months": 4,
+	}
+)
+
+const tick = time.Microsecond
+
+func with(m map[string]any, pairs ...any) map[string]any {
+	out := map[string]any{}
+	for k, v := range m {
+		out[k] = v
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] == missing {
+			delete(out, pairs[i].(string))
+		} else {
+			out[pairs[i].(string)] = pairs[i+1]
+		}
+	}
+	return out
+}
+
+// missing removes a field.
+var missing = &struct{}{}
+
+func TestSettings(t *testing.T) {
+	doc := func(pairs ...any) documents.Document {
+		data := with(monthly, "inactive_projects_send_warning_email_after_months", int64(3), "inactive_projects_delete_after_months", int64(4))
+		return documents.Document{Data: with(data, pairs...)}
+	}
+	const warnField, deleteField, sizeField = "inactive_projects_send_warning_email_after_months", "inactive_projects_delete_after_months", "inactive_projects_min_size_mb"
+	for name, tt := range map[string]struct {
+		doc   documents.Document
+		found bool
+		want  settings
+		err   string // part of it; "" is none
+	}{
+		"no document":       {found: false},
+		"empty document":    {found: true},
+		"off":               {doc: doc("delete_inactive_projects", false, warnField, "x"), found: true},
+		"null":              {doc: doc("delete_inactive_projects", nil), found: true},
+		"on":                {doc: doc(), found: true, want: usual},
+		"on with a size":    {doc: doc(sizeField, int64(10)), found: true, want: settings{true, 4, 3, 10}},
+		"a fraction of MiB": {doc: doc(sizeField, 0.5), found: true, want: settings{true, 4, 3, 0.5}},
+		"size null":         {doc: doc(sizeField, nil), found: true, want: usual},
+		"whole reals":       {doc: doc(warnField, 3.0, deleteField, 4.0), found: true, want: usual},
+		"switch as text":    {doc: doc("delete_inactive_projects", "true"), found: true, err: "delete_inactive_projects must be true or false"},
+		"no warning months": {doc: doc(warnField, missing), found: true, err: warnField},
+		"no delete months":  {doc: doc(deleteField, missing), found: true, err: deleteField},
+		"warning zero":      {doc: doc(warnField, int64(0)), found: true, err: warnField},
+		"warning negative":  {doc: doc(warnField, int64(-1)), found: true, err: warnField},
+		"warning as text":   {doc: doc(warnField, "3"), found: true, err: warnField},
+		"warning fraction":  {doc: doc(warnField, 2.5), found: true, err: warnField},
+		"equal":             {doc: doc(deleteField, int64(3)), found: true, err: "must be less than"},
+		"reversed":          {doc: doc(deleteField, int64(2)), found: true, err: "must be less than"},
+		"far too long":      {doc: doc(deleteField, int64(1201)), found: true, err: deleteField},
+		"size negative":     {doc: doc(sizeField, int64(-1)), found: true, err: sizeField},
+		"size infinite":     {doc: doc(sizeField, math.Inf(1)), found: true, err: sizeField},
+		"size NaN":          {doc: doc(sizeField, math.NaN()), found: true, err: sizeField},
+		"size as text":      {doc: doc(sizeField, "10"), found: true, err: sizeField},
+	} {
+		got, err := settingsOf(tt.doc, tt.found)
+		if tt.err == "" && (err != nil || got != tt.want) {
+			t.Errorf("%s: %+v, %v, want %+v", name, got, err, tt.want)
+		}
+		if tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
+			t.Errorf("%s: %v, want an error that names %s", name, err, tt.err)
+		}
+	}
+}
+
+func TestDormant(t *testing.T) {
+	base := map[string]any{"last_activity_at": cutoff.Add(-tick), "storage_size": int64(1), "organization_id": "o1"}
+	sized := usual
+	sized.minSize = 10
+	for name, tt := range map[string]struct {
+		data   map[string]any
+		s      settings
+		is     bool
+		v      verdict
+		reason string
+	}{
+		"just before the cutoff": {data: base, is: true},
+		"exactly at the cutoff":  {data: with(base, "last_activity_at", cutoff), reason: keptActive},
+		"in the future":          {data: with(base, "last_activity_at", now.Add(time.Hour)), reason: keptActive},
+		"undated":                {data: with(base, "last_activity_at", missing), v: doubtful, reason: keptUndated},
+		"dated as text":          {data: with(base, "last_activity_at", "2020-01-01"), v: doubtful, reason: keptUndated},
+		"0 bytes":                {data: with(base, "storage_size", int64(0)), reason: keptSmall},
+		"no size":                {data: with(base, "storage_size", missing), v: doubtful, reason: keptUnsized},
+		"size as text":           {data: with(base, "storage_size", "1"), v: doubtful, reason: keptUnsized},
+		"exactly 10 MiB":         {data: with(base, "storage_size", int64(10<<20)), s: sized, reason: keptSmall},
+		"10 MiB and a byte":      {data: with(base, "storage_size", int64(10<<20+1)), s: sized, is: true},
+		"marked":                 {data: with(base, "marked_for_deletion_on", now), reason: keptMarked},
+		"marked with text":       {data: with(base, "marked_for_deletion_on", "2026-01-01"), reason: keptMarked},
+		"mark null":              {data: with(base, "marked_for_deletion_on", nil), is: true},
+		"pending":                {data: with(base, "pending_delete", true), reason: keptPending},
+		"not pending":            {data: with(base, "pending_delete", false), is: true},
+		"pending null":           {data: with(base, "pending_delete", nil), is: true},
+		"pending as text":        {data: with(base, "pending_delete", "false"), v: doubtful, reason: keptUnclear},
+		"no organization":        {data: with(base, "organization_id", missing), v: doubtful, reason: keptNoOrg},
+		"a path as organization": {data: with(base, "organization_id", "o1/x"), v: doubtful, reason: keptNoOrg},
+	} {
+		s := usual
+		if tt.s.enabled {
+			s = tt.s
+		}
+		is, v, reason := dormant(documents.Document{Data: tt.data}, s, now)
+		if is != tt.is || v != tt.v || reason != tt.reason {
+			t.Errorf("%s: %v, %v, %q", name, is, v, reason)
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	last := cutoff.AddDate(0, -1, 0)
+	monthAgo := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	entry := func(on, date any) *documents.Document {
+		return &documents.Document{Data: map[string]any{"warned_on": on, "deletion_date": date}}
+	}
+	for name, tt := range map[string]struct {
+		entry *documents.Document
+		want  verdict
+	}{
+		"not warned":                         {nil, warn},
+		"warned before the last activity":    {entry(last.Add(-tick), "2026-01-10"), warn},
+		"warned at the last activity":        {entry(last, "2026-01-10"), mark},
+		"grace over this very instant":       {entry(monthAgo, "2026-04-10"), mark},
+		"grace not quite over":               {entry(monthAgo.Add(tick), "2026-04-10"), keep},
+		"promised for tomorrow":              {entry(monthAgo, "2026-04-11"), keep},
+		"promised for yesterday":             {entry(monthAgo, "2026-04-09"), mark},
+		"promised for long ago, warned late": {entry(monthAgo.AddDate(0, 0, 10), "2026-02-01"), keep},
+		"warned in the future":               {entry(now.Add(time.Hour), "2026-04-01"), keep},
+		"warned on a day":                    {entry("2026-03-09", "2026-04-09"), mark},
+		"warned on the very day":             {entry("2026-03-10", "2026-04-10"), keep}, // perhaps in its evening
+		"promised as a timestamp":            {entry(monthAgo, now.Add(tick)), keep},
+		"promised as a timestamp, come":      {entry(monthAgo, now), mark},
+		"no date of the warning":             {entry(nil, "2026-04-10"), doubtful},
+		"no promise":                         {entry(monthAgo, nil), doubtful},
+		"a promise that is no date":          {entry(monthAgo, "soon"), doubtful},
+		"a number for a date":                {entry(int64(1767225600), "2026-04-10"), doubtful},
+	} {
+		project := documents.Document{Path: "projects/p", Data: map[string]any{"last_activity_at": last, "storage_size": int64(1), "organization_id": "o1"}}
+		if got, reason := judge(project, tt.entry, usual, now); got != tt.want || reason == "" {
+			t.Errorf("%s: %v %q, want %v", name, got, reason, tt.want)
+		}
+	}
+}
+
+// TestMonthEnds proves that nothing is deleted before the promised date, whatever day the warning was given on.
+func TestMonthEnds(t *testing.T) {
+	at := func(month time.Month, day, hour int) time.Time {
+		return time.Date(2026, month, day, hour, 30, 0, 0, time.UTC)
+	}
+	project := documents.Document{Path: "projects/p", Data: map[string]any{
+		"last_activity_at": at(time.January, 1, 0).AddDate(-1, 0, 0), "storage_size": int64(1), "organization_id": "o1"}}
+	for day, tt := range map[int]struct {
+		promise string
+		first   time.Time // when it is marked
+	}{
+		28: {"2026-02-28", at(time.February, 28, 12)},
+		29: {"2026-02-28", at(time.March, 1, 0).Add(-30 * time.Minute)}, // a month before is 1 February
+		30: {"2026-02-28", at(time.March, 1, 0).Add(-30 * time.Minute)},
+		31: {"2026-02-28", at(time.March, 1, 0).Add(-30 * time.Minute)},
+	} {
+		given := at(time.January, day, 12)
+		if got := usual.promise(given); got != tt.promise {
+			t.Errorf("warned on 2026-01-%d: promised %s, want %s", day, got, tt.promise)
+		}
+		entry := &documents.Document{Data: map[string]any{"warned_on": given, "deletion_date": usual.promise(given)}}
+		promised, err := time.Parse(time.DateOnly, tt.promise)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []time.Duration{-tick, 0, tick} {
+			v, _ := judge(project, entry, usual, tt.first.Add(step))
+			if want := map[bool]verdict{true: mark, false: keep}[step >= 0]; v != want {
+				t.Errorf("warned on 2026-01-%d, %s: %v, want %v", day, tt.first.Add(step), v, want)
+			}
+			if v, _ := judge(project, entry, usual, promised.Add(-tick)); v != keep {
+				t.Errorf("warned on 2026-01-%d: %v before the promised date", day, v)
+			}
+		}
+	}
+}
+
+func TestRecipients(t *testing.T) {
+	got := recipients(documents.Document{Data: map[string]any{
+		"owner_ids": []any{"u1", "u2", int64(3), "", "a/b", "u1"}, "maintainer_ids": []any{"u2", "u4"}}})
+	if strings.Join(got, " ") != "u1 u2 u4" {
+		t.Errorf("recipients %v", got)
+	}
+	if got := recipients(documents.Document{Data: map[string]any{"owner_ids": "u1"}}); len(got) != 0 {
+		t.Errorf("recipients %v of a text", got)
+	}
+}
