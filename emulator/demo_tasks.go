@@ -9,9 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
-
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // longestWait is how long the demo waits for tasks: the sample's last is due after a few seconds.
@@ -33,7 +32,7 @@ func (l *local) awaitTasks(ctx context.Context, out io.Writer, worker string, n 
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	lines, err := summaries(os.Stderr.Name(), worker)
+	lines, err := decisions(os.Stderr.Name(), worker)
 	if err != nil {
 		return err
 	}
@@ -43,8 +42,8 @@ func (l *local) awaitTasks(ctx context.Context, out io.Writer, worker string, n 
 	return nil
 }
 
-// summaries returns what a function said in the log file at the end of each of its runs.
-func summaries(logFile, function string) ([]string, error) {
+// decisions returns what a worker said in the log file about each thing it was called for.
+func decisions(logFile, function string) ([]string, error) {
 	text, err := os.ReadFile(logFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the functions' log: %w", err)
@@ -53,21 +52,16 @@ func summaries(logFile, function string) ([]string, error) {
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
 		var line struct {
 			Message, Target, Reason string
-			Report                  *sweep.Report
 			Labels                  struct{ Job string } `json:"logging.googleapis.com/labels"`
 		}
-		// The framework's own lines are no JSON. What is shown is what the worker did, and what it kept.
-		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Labels.Job != function {
+		// The framework's own lines are no JSON. Those that name a target and a reason say what the worker did or kept.
+		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Labels.Job != function || line.Target == "" || line.Reason == "" {
 			continue
 		}
-		switch {
-		case line.Target != "" && line.Reason != "":
-			found = append(found, line.Message+", "+line.Reason)
-		case line.Report != nil:
-			for reason, n := range line.Report.Kept {
-				found = append(found, fmt.Sprintf("kept %d: %s", n, reason))
-			}
+		if !strings.Contains(line.Message, line.Reason) {
+			line.Message += ", " + line.Reason
 		}
+		found = append(found, line.Message)
 	}
 	return found, nil
 }

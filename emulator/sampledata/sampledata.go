@@ -41,10 +41,11 @@ func Of(now time.Time, bucket string) Sample {
 	inquiryDocuments, inquiryObjects := resolvedInquiries(now, bucket)
 	circleDocuments, circleObjects := ghostCircles(now, bucket)
 	bannedDocuments, bannedAccounts := bannedUsers(now)
+	placeholderDocuments, placeholderAccounts := placeholderUsers(now)
 	return Sample{
-		Documents: slices.Concat(mediaDocuments, inquiryDocuments, circleDocuments, bannedDocuments, reports(now), inactiveProjects(now)),
+		Documents: slices.Concat(mediaDocuments, inquiryDocuments, circleDocuments, bannedDocuments, reports(now), inactiveProjects(now), placeholderDocuments),
 		Objects:   slices.Concat(mediaObjects, inquiryObjects, circleObjects),
-		Accounts:  bannedAccounts,
+		Accounts:  slices.Concat(bannedAccounts, placeholderAccounts),
 	}
 }
 

@@ -66,7 +66,7 @@ func planWarning(ctx context.Context, p *sweep.Planner) error {
 		return err
 	}
 	if reason := unwarned(project, entry, p.Now); reason != "" {
-		p.Keep(reason, 1)
+		p.KeepNamed(ctx, project.Path, reason)
 		return nil
 	}
 	return p.Propose(ctx, sweep.Action{

@@ -145,7 +145,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, now t
 		belts: Belts{
 			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MinLookups: cfg.MinLookups, Lifted: force,
 		},
-		writers:   Writers{Job: f.Job.Name, Now: now, Config: cfg, Documents: c.documents.Writer(pace)},
+		writers:   Writers{Job: f.Job.Name, Now: now, Started: started, Config: cfg, Documents: c.documents.Writer(pace)},
 		meter:     new(usage.Meter),
 		timeout:   f.Timeout,
 		planUntil: started.Add(stopAfter / 2),
@@ -202,7 +202,7 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 		c.tasks, err = tasks.Open(ctx, tasks.Queue{
 			Project: cfg.Project, Location: cfg.TasksLocation, ID: cfg.TasksQueue, TargetURL: cfg.TasksTargetURL,
 			ServiceAccount: cfg.TasksServiceAccount, EmulatorHost: cfg.Emulators.Tasks,
-		}, f.Clock, f.Hooks.DialTasks...)
+		}, func() time.Time { return f.Clock() }, f.Hooks.DialTasks...)
 		if err != nil {
 			c.close()
 			return nil, err

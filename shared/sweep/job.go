@@ -90,6 +90,7 @@ func (Batched) effect()        {}
 type Writers struct {
 	Job       string    // the job's name
 	Now       time.Time // the run's now
+	Started   time.Time // the wall clock's time when the run began
 	Config    config.Config
 	Documents documents.Writer
 	Objects   media.Writer    // of no use in a function that does not use Storage

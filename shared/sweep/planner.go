@@ -79,6 +79,13 @@ func (p *Planner) Keep(reason string, n int) {
 	}
 }
 
+// KeepNamed says that one item is kept for a reason that is in order, and names it in the log. It is for workers, whose
+// one item it is.
+func (p *Planner) KeepNamed(ctx context.Context, target, reason string) {
+	p.Keep(reason, 1)
+	p.Log.InfoContext(ctx, target+": kept, "+reason, slog.String("target", target), slog.String("reason", reason))
+}
+
 // KeepDoubtful says that n items, or the one named by target, are kept because they cannot be judged: a field is
 // missing or of the wrong type, an id is invalid. They are counted, and target is named in the log, because somebody may
 // want to mend them (SPEC, "Fail closed").

@@ -41,10 +41,10 @@ type Queue struct {
 type Task struct {
 	// Key names the work. Within 24 hours the same key is the same task, however often it is handed over; it also tells a
 	// lost answer from a task that was never made.
-	Key     []string
-	Body    any               // sent as JSON
-	Delay   time.Duration     // from now on, at most [MaxDelay]; 0 is at once
-	Headers map[string]string // further ones
+	Key       []string
+	Body      any               // sent as JSON
+	NotBefore time.Time         // at most [MaxDelay] ahead; zero is at once
+	Headers   map[string]string // further ones
 }
 
 // Client is an open queue. It is safe for concurrent use by any number of runs.
@@ -112,8 +112,9 @@ func (c *Client) parent() string {
 }
 
 func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
-	if t.Delay < 0 || t.Delay > MaxDelay {
-		return nil, fmt.Errorf("a delay of %s: it must be from 0 to %s", t.Delay, MaxDelay)
+	if latest := c.clock().Add(MaxDelay); t.NotBefore.After(latest) {
+		return nil, fmt.Errorf("it is not to be done before %s, which is later than Cloud Tasks accepts, %s",
+			t.NotBefore.Format(time.RFC3339), latest.Format(time.RFC3339))
 	}
 	body, err := json.Marshal(t.Body)
 	if err != nil {
@@ -133,8 +134,8 @@ func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
 			}},
 		}},
 	}
-	if t.Delay > 0 {
-		task.ScheduleTime = timestamppb.New(c.clock().Add(t.Delay))
+	if !t.NotBefore.IsZero() {
+		task.ScheduleTime = timestamppb.New(t.NotBefore)
 	}
 	return &cloudtaskspb.CreateTaskRequest{Parent: c.parent(), Task: task}, nil
 }

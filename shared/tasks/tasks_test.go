@@ -47,7 +47,7 @@ func TestEnqueue(t *testing.T) {
 	ctx := usage.NewContext(t.Context(), meter)
 	for range 2 { // the second time it is the same task
 		err := w.Enqueue(ctx, tasks.Task{
-			Key: []string{"p1", "2026-02-01"}, Body: map[string]string{"project_id": "p1"}, Delay: 90 * time.Second,
+			Key: []string{"p1", "2026-02-01"}, Body: map[string]string{"project_id": "p1"}, NotBefore: now.Add(90 * time.Second),
 			Headers: map[string]string{"X-Now": "then"},
 		})
 		if err != nil {
@@ -134,13 +134,13 @@ func TestRefused(t *testing.T) {
 	}
 	p.Tasks().FailCreates(nil)
 	for _, task := range []tasks.Task{
-		{Key: []string{"k"}, Delay: -1}, {Key: []string{"k"}, Delay: tasks.MaxDelay + 1}, {Key: []string{"k"}, Body: func() {}},
+		{Key: []string{"k"}, NotBefore: now.Add(tasks.MaxDelay + 1)}, {Key: []string{"k"}, Body: func() {}},
 	} {
 		if err := w.Enqueue(t.Context(), task); err == nil || len(p.Tasks().Pending("")) != 0 {
 			t.Errorf("%+v: %v", task, err)
 		}
 	}
-	if err := w.Enqueue(t.Context(), tasks.Task{Key: []string{"k"}, Delay: tasks.MaxDelay}); err != nil {
+	if err := w.Enqueue(t.Context(), tasks.Task{Key: []string{"k"}, NotBefore: now.Add(tasks.MaxDelay)}); err != nil {
 		t.Errorf("the longest delay: %v", err)
 	}
 }

@@ -1,0 +1,264 @@
+package placeholderusers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+func TestTheWholeWay(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "u1", true)
+	w.placeholder(t, "u12", false, "namespace_id", missing)
+	w.placeholder(t, "mapped", true, "namespace_id", "g1")
+	w.placeholder(t, "recent", false, "last_deletion_attempt_at", twoDaysAgo)
+	w.placeholder(t, "exhausted", false, "deletion_attempts", 15)
+	w.placeholder(t, "odd", false, "deletion_attempts", "1")
+	w.placeholder(t, "author", true, "deletion_attempts", 3, "last_deletion_attempt_at", twoDaysAgo.Add(-time.Second))
+	w.Set(t, "posts/p1", map[string]any{"userId": "author"})
+
+	got := w.Run(t, "")
+	wantReport(t, got, sweep.Completed, counts(handKind, 3))
+	want(t, "kept", map[string]int{keptNamespace: 1, keptRecent: 1, keptExhausted: 1, keptBadAttempts: 1}, got.Kept)
+	if got.Scanned != 7 || got.Usage.Tasks != 3 {
+		t.Errorf("scanned %d, usage %+v", got.Scanned, got.Usage)
+	}
+	for id, n := range map[string]int64{"u1": 1, "u12": 1, "author": 4} {
+		d := w.Documents(t, details)["d-"+id]
+		if d["deletion_attempts"] != n || d["last_deletion_attempt_at"] != now {
+			t.Errorf("%s: %v", id, d)
+		}
+	}
+	if n := w.deliver(t); n != 3 {
+		t.Errorf("%d tasks delivered, want 3", n)
+	}
+	w.wantLeft(t, left{
+		Users:    []string{"author", "exhausted", "mapped", "odd", "recent"},
+		Details:  []string{"d-author", "d-exhausted", "d-mapped", "d-odd", "d-recent"},
+		Accounts: []string{"author", "mapped"},
+	})
+	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	// Two days later, and no sooner, the referenced one has its turn again; recent has had its own.
+	w.Now = now.AddDate(0, 0, 2)
+	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, 1))
+	want(t, "attempts of recent", any(int64(1)), w.Documents(t, details)["d-recent"]["deletion_attempts"])
+	w.Now = now.AddDate(0, 0, 2).Add(tick)
+	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, 1))
+	want(t, "attempts of author", any(int64(5)), w.Documents(t, details)["d-author"]["deletion_attempts"])
+}
+
+// TestOnlyDetailsWithoutNamespaceAreRead counts what a run with and without details that lack the field costs.
+func TestOnlyDetailsWithoutNamespaceAreRead(t *testing.T) {
+	w := newWorld(t)
+	w.SetMany(t, 200, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("%s/mapped%03d", details, i), detail(fmt.Sprint(i), "namespace_id", "g1")
+	})
+	// Lease twice, three counts.
+	if got := w.Run(t, ""); got.Usage.FirestoreReads != 5 || got.Scanned != 200 || got.Kept[keptNamespace] != 200 {
+		t.Errorf("nothing without a namespace: %d reads, want 5", got.Usage.FirestoreReads)
+	}
+	w.placeholder(t, "recent", false, "last_deletion_attempt_at", now)
+	if got := w.Run(t, ""); got.Usage.FirestoreReads != 6 || got.Scanned != 201 || got.Kept[keptNamespace] != 200 {
+		t.Errorf("one with null: %d reads, want 6; %+v", got.Usage.FirestoreReads, got)
+	}
+	w.placeholder(t, "without", false, "namespace_id", missing, "last_deletion_attempt_at", now)
+	if got := w.Run(t, ""); got.Usage.FirestoreReads != 5+202 || got.Scanned != 202 || got.Kept[keptNamespace] != 200 {
+		t.Errorf("one without the field: %d reads, want all; %+v", got.Usage.FirestoreReads, got)
+	}
+}
+
+func TestTasksAreASecondApart(t *testing.T) {
+	w := newWorld(t)
+	w.Clock = func() time.Time { return now.Add(time.Minute) }
+	const n = 40
+	w.SetMany(t, n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("%s/d%02d", details, i), detail(fmt.Sprintf("u%02d", i))
+	})
+	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, n))
+	pending := w.Tasks().Pending("")
+	if len(pending) != n {
+		t.Fatalf("%d tasks, want %d", len(pending), n)
+	}
+	for i, task := range pending {
+		wantBody := fmt.Sprintf(`{"placeholder_user_id":"u%02d"}`, i)
+		at := task.GetScheduleTime().AsTime()
+		if string(task.GetHttpRequest().GetBody()) != wantBody || !at.Equal(now.Add(time.Minute+time.Duration(i)*time.Second)) {
+			t.Errorf("task %d: %s at %s", i, task.GetHttpRequest().GetBody(), at)
+		}
+	}
+}
+
+func TestFinalAttempt(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "u13", false, "deletion_attempts", 13)
+	w.placeholder(t, "u14", false, "deletion_attempts", 14)
+	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, 2))
+	var warned []any
+	for _, line := range w.LogLines(t) {
+		if line["message"] == "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt." && line["severity"] == "WARNING" {
+			warned = append(warned, line["placeholder_user_id"])
+		}
+	}
+	want(t, "warned about", []any{"u14"}, warned)
+	w.Now = now.AddDate(0, 0, 3)
+	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, 1)) // u13's fifteenth
+	w.Now = now.AddDate(0, 0, 6)
+	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+}
+
+func TestAttemptThatCannotBeEnqueuedDoesNotCount(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"u1", "u2", "u3"} {
+		w.placeholder(t, id, false)
+	}
+	w.Tasks().FailCreates(func(task *cloudtaskspb.Task) error {
+		if strings.Contains(string(task.GetHttpRequest().GetBody()), "u2") {
+			return status.Error(codes.PermissionDenied, "no role")
+		}
+		return nil
+	})
+	got := w.Run(t, "")
+	wantReport(t, got, sweep.Failed, map[string]sweep.Counts{handKind: {Planned: 3, Done: 2, Failed: 1}})
+	want(t, "the detail that failed", detail("u2"), w.Documents(t, details)["d-u2"])
+	w.Tasks().FailCreates(nil)
+	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, 1))
+	if n := w.deliver(t); n != 3 {
+		t.Errorf("%d tasks, want 3", n)
+	}
+	w.wantLeft(t, left{})
+}
+
+func TestDryRun(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "u1", false, "deletion_attempts", 2, "last_deletion_attempt_at", twoDaysAgo.Add(-tick))
+	got := w.Run(t, `{"dryRun":true}`)
+	want(t, "plan", []sweep.Planned{{Target: details + "/d-u1", Action: handKind,
+		Reason: "in no namespace, attempt 3 of 15, the last on 2026-03-07T23:59:59Z"}}, got.Plan)
+	for _, method := range w.Request.Methods() {
+		if !slices.Contains([]string{"BatchGetDocuments", "RunQuery", "RunAggregationQuery"}, method) {
+			t.Errorf("a dry run sent %s", method)
+		}
+	}
+	if len(w.Tasks().Pending("")) != 0 || len(w.ids(t, "cleanupJobs")) != 0 {
+		t.Error("a dry run wrote something")
+	}
+}
+
+func TestTwoAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "u1", false)
+	var second *sweep.Report
+	w.Hooks.BeforeApply = func() {
+		w.Hooks.BeforeApply = nil
+		second = w.Run(t, "")
+	}
+	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, 1))
+	if second == nil || second.Status != sweep.Skipped || len(w.Tasks().Pending("")) != 1 {
+		t.Errorf("the second run: %+v", second)
+	}
+}
+
+func TestOutOfTime(t *testing.T) {
+	w := newWorld(t)
+	const n = 60
+	w.SetMany(t, n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("%s/d%02d", details, i), detail(fmt.Sprintf("u%02d", i))
+	})
+	applying, looks := false, 0
+	w.Hooks.BeforeApply = func() { applying = true }
+	w.Clock = func() time.Time {
+		if applying {
+			looks++
+		}
+		if looks > 50 { // some of the looks are Cloud Tasks'
+			return now.Add(w.Timeout)
+		}
+		return now
+	}
+	got := w.Run(t, "")
+	done := got.Actions[handKind].Done
+	if got.Status != sweep.Partial || done < 10 || done > 50 || len(w.Tasks().Pending("")) != done {
+		t.Fatalf("report %+v, %d tasks", got, len(w.Tasks().Pending("")))
+	}
+	w.Hooks.BeforeApply, w.Clock = nil, func() time.Time { return now.Add(time.Hour) }
+	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, n-done))
+	if tasks := len(w.Tasks().Pending("")); tasks != n {
+		t.Errorf("%d tasks, want %d", tasks, n)
+	}
+}
+
+func TestChangedBetweenPlanAndHandingOver(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"mapped", "tried", "gone", "same"} {
+		w.placeholder(t, id, false)
+	}
+	w.Hooks.BeforeApply = func() {
+		w.Set(t, details+"/d-mapped", detail("mapped", "namespace_id", "g1"))
+		w.Set(t, details+"/d-tried", detail("tried", "last_deletion_attempt_at", now))
+		if _, err := w.Firestore(t).Doc(details + "/d-gone").Delete(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{handKind: {Planned: 4, Done: 1, Changed: 3}})
+	if n := len(w.Tasks().Pending("")); n != 1 {
+		t.Errorf("%d tasks, want 1", n)
+	}
+}
+
+// TestKilledAtEveryCommit lets the process die before and after each of the job's commits: the attempt is counted once,
+// and there is one task.
+func TestKilledAtEveryCommit(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		for at := 1; at <= 3; at++ {
+			t.Run(fmt.Sprintf("after=%v/%d", after, at), func(t *testing.T) {
+				w := newWorld(t)
+				w.placeholder(t, "u1", true)
+				dead := false
+				onCommit(w.Function, func(n int, send func() error) error {
+					if n == at {
+						dead = true
+						if after {
+							if err := send(); err != nil {
+								t.Error(err)
+							}
+						}
+					}
+					if dead {
+						return status.Error(codes.PermissionDenied, "the process is dead")
+					}
+					return send()
+				})
+				wall := now
+				w.Clock = func() time.Time { return wall }
+				w.Run(t, "")
+				if !dead {
+					t.Fatal("nobody was killed")
+				}
+				dead = false
+				wall = now.Add(w.Timeout + 2*time.Minute) // the dead run's lease has expired
+				wantTasks, d := 1, w.Documents(t, details)["d-u1"]
+				if at == 1 {
+					wantTasks = 0
+				}
+				if n := len(w.Tasks().Pending("")); n != wantTasks {
+					t.Errorf("%d tasks after the death, want %d; %v", n, wantTasks, d)
+				}
+				w.Run(t, "")
+				d = w.Documents(t, details)["d-u1"]
+				if n := len(w.Tasks().Pending("")); n != 1 || d["deletion_attempts"] != int64(1) || d["last_deletion_attempt_at"] != now {
+					t.Errorf("%d tasks, detail %v", n, d)
+				}
+				w.deliver(t)
+				w.wantLeft(t, left{})
+			})
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package placeholderusers
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+var (
+	now        = time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC)
+	twoDaysAgo = time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC)
+)
+
+const tick = time.Microsecond
+
+// detail is one that is due; pairs of fields and values change it, missing removes one.
+func detail(userID any, pairs ...any) map[string]any {
+	data := map[string]any{"placeholder_user_id": userID, "namespace_id": nil, "deletion_attempts": int64(0), "last_deletion_attempt_at": nil}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] == missing {
+			delete(data, pairs[i].(string))
+		} else {
+			data[pairs[i].(string)] = pairs[i+1]
+		}
+	}
+	return data
+}
+
+var missing = &struct{}{}
+
+func TestJudge(t *testing.T) {
+	const attempts, last = "deletion_attempts", "last_deletion_attempt_at"
+	for name, tt := range map[string]struct {
+		data   map[string]any
+		number int    // of the attempt that is due; 0: none is
+		reason string // why not
+		doubt  bool
+	}{
+		"never tried":              {data: detail("u"), number: 1},
+		"namespace missing":        {data: detail("u", "namespace_id", missing), number: 1},
+		"namespace set":            {data: detail("u", "namespace_id", "g1"), reason: keptNamespace},
+		"namespace is a number":    {data: detail("u", "namespace_id", int64(7)), reason: keptNamespace},
+		"namespace is 0":           {data: detail("u", "namespace_id", int64(0)), reason: keptNamespace},
+		"namespace is empty":       {data: detail("u", "namespace_id", ""), reason: keptNamespace},
+		"attempts missing":         {data: detail("u", attempts, missing), number: 1},
+		"attempts null":            {data: detail("u", attempts, nil), number: 1},
+		"14 attempts":              {data: detail("u", attempts, int64(14)), number: 15},
+		"14 attempts, as a real":   {data: detail("u", attempts, 14.0), number: 15},
+		"15 attempts":              {data: detail("u", attempts, int64(15)), reason: keptExhausted},
+		"16 attempts":              {data: detail("u", attempts, int64(16)), reason: keptExhausted},
+		"attempts negative":        {data: detail("u", attempts, int64(-1)), reason: keptBadAttempts, doubt: true},
+		"attempts as text":         {data: detail("u", attempts, "1"), reason: keptBadAttempts, doubt: true},
+		"half an attempt":          {data: detail("u", attempts, 0.5), reason: keptBadAttempts, doubt: true},
+		"attempts not a number":    {data: detail("u", attempts, math.NaN()), reason: keptBadAttempts, doubt: true},
+		"tried a day ago":          {data: detail("u", last, now.AddDate(0, 0, -1)), reason: keptRecent},
+		"tried exactly 2 days ago": {data: detail("u", last, twoDaysAgo), reason: keptRecent},
+		"a tick longer ago":        {data: detail("u", last, twoDaysAgo.Add(-tick)), number: 1},
+		"2 days and a second ago":  {data: detail("u", last, twoDaysAgo.Add(-time.Second), attempts, int64(3)), number: 4},
+		"tried in the future":      {data: detail("u", last, now.Add(time.Hour)), reason: keptRecent},
+		"last attempt missing":     {data: detail("u", last, missing), number: 1},
+		"last attempt as text":     {data: detail("u", last, "2020-01-01"), reason: keptBadTime, doubt: true},
+		"no user":                  {data: detail(nil), reason: keptNoUser, doubt: true},
+		"an empty user":            {data: detail(""), reason: keptNoUser, doubt: true},
+		"a path":                   {data: detail("users/u"), reason: keptNoUser, doubt: true},
+		"a number for a user":      {data: detail(int64(7)), reason: keptNoUser, doubt: true},
+	} {
+		a, due, reason, doubt := judge(documents.Document{Path: "import_placeholder_user_details/d", Data: tt.data}, now)
+		if due != (tt.number > 0) || a.number != tt.number || doubt != tt.doubt || !due && reason != tt.reason {
+			t.Errorf("%s: %+v, %v, %q, %v", name, a, due, reason, doubt)
+		}
+		if due && (a.userID != "u" || reason == "") {
+			t.Errorf("%s: %+v, %q", name, a, reason)
+		}
+	}
+}
+
+func TestKeyTellsAttemptsApart(t *testing.T) {
+	a := attempt{userID: "u", number: 2, last: twoDaysAgo}
+	again, next, reset := a, a, a
+	next.number++
+	reset.last = now
+	key := func(id string, a attempt) string { return strings.Join(a.key(id), "|") }
+	if key("d", a) != key("d", again) || key("d", a) == key("d", next) || key("d", a) == key("d", reset) || key("d", a) == key("d1", a) {
+		t.Errorf("keys %s, %s, %s", key("d", a), key("d", next), key("d", reset))
+	}
+}

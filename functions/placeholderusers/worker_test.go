@@ -1,0 +1,211 @@
+package placeholderusers
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+const task = `{"placeholder_user_id":"u1"}`
+
+func TestWorkerDeletesUserAccountAndDetail(t *testing.T) {
+	for name, account := range map[string]bool{"with an account": true, "without": false} {
+		t.Run(name, func(t *testing.T) { deletesUser(t, account) })
+	}
+}
+
+func deletesUser(t *testing.T, account bool) {
+	t.Helper()
+	w := newWorld(t)
+	w.placeholder(t, "u1", account)
+	w.placeholder(t, "u12", true) // its neighbour
+	w.Set(t, "posts/p1", map[string]any{"userId": "u12"})
+	wantReport(t, w.worker.Run(t, task), sweep.Completed, counts(deleteKind, 1))
+	neighbour := left{Users: []string{"u12"}, Details: []string{"d-u12"}, Accounts: []string{"u12"}}
+	w.wantLeft(t, neighbour)
+	got := w.worker.Run(t, task) // run twice
+	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+	want(t, "kept", map[string]int{keptGone: 1}, got.Kept)
+	w.wantLeft(t, neighbour)
+}
+
+func TestWorkerKeeps(t *testing.T) {
+	for name, tt := range map[string]struct {
+		path string // of a document that is set
+		data map[string]any
+		kept string
+		by   string // where it is referred to
+	}{
+		"a human":                   {"users/u1", map[string]any{"user_type": "human"}, keptNot, ""},
+		"a user of no type":         {"users/u1", map[string]any{}, keptNot, ""},
+		"of another type's case":    {"users/u1", map[string]any{"user_type": "Placeholder"}, keptNot, ""},
+		"a post's author":           {"posts/p", map[string]any{"userId": "u1"}, keptReferenced, "posts.userId"},
+		"a comment's author":        {"comments/c", map[string]any{"userId": "u1"}, keptReferenced, "comments.userId"},
+		"one of a project's owners": {"projects/p", map[string]any{"owner_ids": []any{"u0", "u1"}}, keptReferenced, "projects.owner_ids"},
+		"a member":                  {"members/m", map[string]any{"user_id": "u1"}, keptReferenced, "members.user_id"},
+		"one of several members":    {"members/m", map[string]any{"user_id": []any{"u1"}}, keptReferenced, "members.user_id"},
+		"claimed by an import":      {details + "/d-u1", detail("u1", "namespace_id", "g1"), keptClaimed, ""},
+		"claimed, of two details":   {details + "/other", detail("u1", "namespace_id", "g1"), keptClaimed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.placeholder(t, "u1", true)
+			w.Set(t, tt.path, tt.data)
+			before := left{w.ids(t, "users"), w.ids(t, details), w.accounts(t), nil}
+			got := w.worker.Run(t, task)
+			wantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+			want(t, "kept", map[string]int{tt.kept: 1}, got.Kept)
+			w.wantLeft(t, before)
+			var logged []any
+			for _, line := range w.worker.LogLines(t) {
+				if line["message"] == "Unable to delete placeholder user because it is still referenced in other tables" && line["severity"] == "WARNING" {
+					logged = append(logged, line["placeholder_user_id"], line["referenced_in"])
+				}
+			}
+			var wantLogged []any
+			if tt.by != "" {
+				wantLogged = []any{"u1", tt.by}
+			}
+			want(t, "logged", wantLogged, logged)
+		})
+	}
+}
+
+func TestWorkerLooksWhereItIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.worker.Env["PLACEHOLDER_REFERENCES"] = "issues.author_id"
+	w.placeholder(t, "u1", false)
+	w.Set(t, "posts/p", map[string]any{"userId": "u1"})
+	w.Set(t, "issues/i", map[string]any{"author_id": "u1"})
+	want(t, "kept", map[string]int{keptReferenced: 1}, w.worker.Run(t, task).Kept)
+	w.Set(t, "issues/i", map[string]any{"author_id": "u12"})
+	wantReport(t, w.worker.Run(t, task), sweep.Completed, counts(deleteKind, 1))
+}
+
+func TestChangedBeforeTheWorkersCommit(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, w world){
+		"became human":    func(t *testing.T, w world) { w.Set(t, "users/u1", map[string]any{"user_type": "human"}) },
+		"was referred to": func(t *testing.T, w world) { w.Set(t, "posts/p", map[string]any{"userId": "u1"}) },
+		"was claimed":     func(t *testing.T, w world) { w.Set(t, details+"/d-u1", detail("u1", "namespace_id", "g1")) },
+		"was deleted by somebody else": func(t *testing.T, w world) {
+			if _, err := w.Firestore(t).Doc("users/u1").Delete(t.Context()); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.placeholder(t, "u1", true)
+			w.worker.Hooks.BeforeApply = func() { change(t, w) }
+			wantReport(t, w.worker.Run(t, task), sweep.Completed, map[string]sweep.Counts{deleteKind: {Planned: 1, Changed: 1}})
+			want(t, "accounts", []string{"u1"}, w.accounts(t))
+			want(t, "details", []string{"d-u1"}, w.ids(t, details))
+		})
+	}
+}
+
+func TestAccountThatCannotBeDeleted(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "u1", true)
+	w.FailDelete(t, "u1", "INTERNAL_ERROR")
+	got := w.worker.Run(t, task)
+	wantReport(t, got, sweep.Failed, map[string]sweep.Counts{deleteKind: {Planned: 1, Failed: 1}})
+	w.wantLeft(t, left{Details: []string{"d-u1"}, Accounts: []string{"u1"}, Unfinished: []string{"u1"}})
+	// Cloud Tasks tries again; so would the job's next attempt, for the detail is still there.
+	wantReport(t, w.worker.Run(t, task), sweep.Failed, map[string]sweep.Counts{finishKind: {Planned: 1, Failed: 1}})
+	w.FailDelete(t, "u1", "")
+	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, 1))
+	if n := w.deliver(t); n != 1 {
+		t.Errorf("%d tasks", n)
+	}
+	w.wantLeft(t, left{})
+}
+
+func TestUserWhoIsThereAgainKeepsTheAccount(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "u1", true)
+	w.FailDelete(t, "u1", "INTERNAL_ERROR")
+	w.worker.Run(t, task)
+	w.FailDelete(t, "u1", "")
+	w.worker.Hooks.BeforeApply = func() { w.Set(t, "users/u1", map[string]any{"user_type": "human"}) }
+	wantReport(t, w.worker.Run(t, task), sweep.Completed, map[string]sweep.Counts{finishKind: {Planned: 1, Changed: 1}})
+	w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}, Unfinished: []string{"u1"}})
+}
+
+// TestWorkerKilledAtEveryCommit lets the process die before and after each commit; the task is delivered again.
+func TestWorkerKilledAtEveryCommit(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		for at := 1; at <= 2; at++ {
+			t.Run(fmt.Sprintf("after=%v/%d", after, at), func(t *testing.T) {
+				w := newWorld(t)
+				w.placeholder(t, "u1", true)
+				dead := false
+				onCommit(w.worker, func(n int, send func() error) error {
+					if n == at {
+						dead = true
+						if after {
+							if err := send(); err != nil {
+								t.Error(err)
+							}
+						}
+					}
+					if dead {
+						return status.Error(codes.PermissionDenied, "the process is dead")
+					}
+					return send()
+				})
+				w.worker.Run(t, task)
+				if !dead {
+					t.Fatal("nobody was killed")
+				}
+				dead = false
+				w.worker.Run(t, task)
+				w.wantLeft(t, left{})
+			})
+		}
+	}
+}
+
+func TestWorkerTwiceAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "u1", true)
+	var second *sweep.Report
+	onCommit(w.worker, func(n int, send func() error) error {
+		err := send()
+		if n == 1 {
+			second = w.worker.Run(t, task)
+		}
+		return err
+	})
+	wantReport(t, w.worker.Run(t, task), sweep.Completed, counts(deleteKind, 1))
+	wantReport(t, second, sweep.Completed, counts(finishKind, 1))
+	w.wantLeft(t, left{})
+}
+
+func TestWorkerPreviews(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "u1", true)
+	got := w.worker.RunQuery(t, "?dryRun=true", task)
+	want(t, "plan", []sweep.Planned{{Target: "users/u1", Action: deleteKind, Reason: "a placeholder, and nothing refers to it"}}, got.Plan)
+	w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}})
+}
+
+func TestWorkerRefusesWrongTasks(t *testing.T) {
+	w := newWorld(t)
+	for body, say := range map[string]string{
+		`{"placeholder_user_id":"a/b"}`: "cannot be a document's id",
+		`{"placeholder_user_id":".."}`:  "cannot be a document's id",
+		`{"placeholder_user_id":7}`:     "must be a string",
+		`{}`:                            "missing or empty",
+	} {
+		if got := w.worker.Post(t, body); got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), say) {
+			t.Errorf("%s: %d %s", body, got.Code, got.Body)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package placeholderusers
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"firebase.google.com/go/v4/auth"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/iterator"
+	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// world is the job and its worker on a project of their own.
+type world struct {
+	*sweeptest.Function
+	worker *sweeptest.Function
+}
+
+func newWorld(t *testing.T) world {
+	t.Helper()
+	t.Parallel()
+	f := sweeptest.New(t, functions.New(Job))
+	if f.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be told to deliver")
+	}
+	w := world{Function: f, worker: sweeptest.On(t, functions.New(Worker), f.Project)}
+	f.Now = now
+	f.Env["TASKS_TARGET_URL"] = w.worker.Serve(t)
+	return w
+}
+
+// placeholder adds a placeholder user with its detail and, if asked for, an account.
+func (w world) placeholder(t *testing.T, id string, account bool, pairs ...any) {
+	t.Helper()
+	w.Set(t, "users/"+id, map[string]any{"user_type": "placeholder", "name": "Placeholder " + id})
+	w.Set(t, details+"/d-"+id, detail(id, pairs...))
+	if account {
+		if _, err := w.Auth(t).CreateUser(t.Context(), (&auth.UserToCreate{}).UID(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (w world) ids(t *testing.T, collection string) []string {
+	t.Helper()
+	return slices.Sorted(maps.Keys(w.Documents(t, collection)))
+}
+
+func (w world) accounts(t *testing.T) []string {
+	t.Helper()
+	var uids []string
+	for all := w.Auth(t).Users(t.Context(), ""); ; {
+		u, err := all.Next()
+		if errors.Is(err, iterator.Done) {
+			slices.Sort(uids)
+			return uids
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		uids = append(uids, u.UID)
+	}
+}
+
+// left is what a test expects to be left. Nil means none.
+type left struct{ Users, Details, Accounts, Unfinished []string }
+
+func (w world) wantLeft(t *testing.T, l left) {
+	t.Helper()
+	got := left{w.ids(t, "users"), w.ids(t, details), w.accounts(t), w.ids(t, unfinished)}
+	if diff := cmp.Diff(l, got); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
+
+// deliver delivers all tasks and returns how many.
+func (w world) deliver(t *testing.T) int {
+	t.Helper()
+	n, err := w.Tasks().Deliver(t.Context(), time.Now().Add(24*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+const (
+	handKind   = "have placeholder user deleted"
+	deleteKind = "delete placeholder user"
+	finishKind = "finish deleting placeholder user"
+)
+
+func counts(kind string, n int) map[string]sweep.Counts {
+	return map[string]sweep.Counts{kind: {Planned: n, Done: n}}
+}
+
+func wantReport(t *testing.T, got *sweep.Report, status sweep.Status, actions map[string]sweep.Counts) {
+	t.Helper()
+	if got.Status != status {
+		t.Errorf("status %s, want %s; failures %v", got.Status, status, got.Failures)
+	}
+	if diff := cmp.Diff(actions, got.Actions); diff != "" {
+		t.Errorf("actions (-want +got):\n%s", diff)
+	}
+}
+
+func want(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// onCommit disturbs the commits of a function that write something; n counts them from 1.
+func onCommit(f *sweeptest.Function, disturb func(n int, send func() error) error) {
+	var n atomic.Int32
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			send := func() error { return invoke(ctx, method, req, reply, cc, opts...) }
+			commit, ok := req.(*firestorepb.CommitRequest)
+			if !ok || path.Base(method) != "Commit" || len(commit.GetWrites()) == 0 {
+				return send()
+			}
+			return disturb(int(n.Add(1)), send)
+		}))
+}
