@@ -13,14 +13,15 @@ import (
 
 // ender ends the expired subscriptions of a run's members, and counts what it did.
 type ender struct {
-	underWay *semaphore.Weighted // transactions
-	maxRows  int                 // that one commit deletes
-	removed  atomic.Int64        // rows deleted
-	freed    atomic.Int64        // members made free
+	underWay    *semaphore.Weighted // transactions
+	maxRows     int                 // of one member that one commit deletes
+	maxProposed int                 // members that a run remembers to have proposed
+	removed     atomic.Int64        // rows deleted
+	freed       atomic.Int64        // members made free
 }
 
-func newEnder(transactions int64, maxRows int) *ender {
-	return &ender{underWay: semaphore.NewWeighted(transactions), maxRows: maxRows}
+func newEnder(transactions int64) *ender {
+	return &ender{underWay: semaphore.NewWeighted(transactions), maxRows: 400, maxProposed: 100_000}
 }
 
 // usualWrites are those of the commit for a member with one row: the row, the member, the event.

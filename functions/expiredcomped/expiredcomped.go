@@ -16,19 +16,16 @@ var Job = sweep.Job{Name: "cleanExpiredComped", Plan: plan}
 
 func init() { functions.Register(Job) }
 
-const (
-	maxTransactions = 32      // at once
-	maxRows         = 400     // of one member that one commit deletes
-	maxProposed     = 100_000 // members that a run remembers to have proposed
-)
+// maxTransactions is how many are under way at once.
+const maxTransactions = 32
 
 func plan(ctx context.Context, p *sweep.Planner) error {
 	if p.Config.Emulators.Any() {
 		// Google's Firestore locks what a transaction's query matches, its emulator the whole collection: there, two
 		// transactions wait for each other until both time out.
-		return planWith(ctx, p, newEnder(1, maxRows))
+		return planWith(ctx, p, newEnder(1))
 	}
-	return planWith(ctx, p, newEnder(maxTransactions, maxRows))
+	return planWith(ctx, p, newEnder(maxTransactions))
 }
 
 // planWith proposes one action for every member who has an expired row. What becomes of the member is decided by the
@@ -83,7 +80,7 @@ func (e *ender) propose(ctx context.Context, p *sweep.Planner, rows []documents.
 		if proposed[id] {
 			continue
 		}
-		if len(proposed) == maxProposed {
+		if len(proposed) == e.maxProposed {
 			clear(proposed) // a member who is proposed twice is looked at twice: no harm is done
 		}
 		proposed[id] = true
