@@ -130,7 +130,7 @@ const (
 )
 
 // sound makes sure that nobody is comped without a row, nor free without exactly one event, nor the other way round.
-func sound(t *testing.T, f *sweeptest.Function) {
+func sound(t testing.TB, f *sweeptest.Function) {
 	t.Helper()
 	rows, events := map[any]int{}, map[any]int{}
 	for _, r := range f.Documents(t, "members_products") {
@@ -247,4 +247,10 @@ func TestOnePoisonedMember(t *testing.T) {
 	poisoned = false
 	ended(t, f.Run(t, ""), sweep.Completed, sweep.Counts{Planned: 1, Done: 1})
 	end.is(t, f)
+}
+
+// commitSize returns how many writes a commit has.
+func commitSize(req any) int {
+	commit, _ := req.(*firestorepb.CommitRequest)
+	return len(commit.GetWrites())
 }

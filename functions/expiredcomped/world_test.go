@@ -35,7 +35,7 @@ func newFunction(t *testing.T) *sweeptest.Function {
 }
 
 // functionOf returns a function that plans with an ender, of whose last run the counts are.
-func functionOf(t *testing.T, e *ender) *sweeptest.Function {
+func functionOf(t testing.TB, e *ender) *sweeptest.Function {
 	t.Helper()
 	f := sweeptest.New(t, functions.New(jobOf(e)))
 	f.Now = now
@@ -115,7 +115,7 @@ func eventIDOf(w world, id string, rows ...string) string {
 	return eventID(now, id, deleted)
 }
 
-func read(t *testing.T, f *sweeptest.Function) world {
+func read(t testing.TB, f *sweeptest.Function) world {
 	t.Helper()
 	found := world{}
 	for _, collection := range []string{"members_products", "members", "members_status_events", "elsewhere/x/members_products"} {
@@ -134,7 +134,7 @@ func (w world) is(t *testing.T, f *sweeptest.Function) {
 	}
 }
 
-func ended(t *testing.T, got *sweep.Report, status sweep.Status, counts sweep.Counts) {
+func ended(t testing.TB, got *sweep.Report, status sweep.Status, counts sweep.Counts) {
 	t.Helper()
 	want := map[string]sweep.Counts{}
 	if counts != (sweep.Counts{}) {
@@ -156,7 +156,7 @@ func removedLine(removed, updated int, got *sweep.Report) string {
 }
 
 // logged compares the job's own log lines of all runs so far, which must all be INFO.
-func logged(t *testing.T, f *sweeptest.Function, want ...string) {
+func logged(t testing.TB, f *sweeptest.Function, want ...string) {
 	t.Helper()
 	lines := []string{}
 	for _, line := range f.LogLines(t) {

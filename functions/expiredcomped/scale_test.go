@@ -1,0 +1,271 @@
+package expiredcomped
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// manyRows has a run delete so many rows, whose members have rows all over the order of expiry_at: each member is proposed
+// once and becomes free with one commit and one event.
+func manyRows(t testing.TB, n, people int) {
+	t.Helper()
+	f := functionOf(t, newEnder(1))
+	f.SetMany(t, people, func(i int) (string, map[string]any) { return fmt.Sprintf("members/m%d", i), member("comped") })
+	f.SetMany(t, n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("members_products/r%05d", i), row(fmt.Sprintf("m%d", i%people), yesterday.Add(-time.Duration(i)*time.Minute))
+	})
+	got := f.Run(t, "")
+	ended(t, got, sweep.Completed, sweep.Counts{Planned: people, Done: people})
+	// The lease twice, two counts of all and two of none; each row is planned and judged again; what follows the last page.
+	counts := 2*((n+999)/1000) + 2
+	if u := got.Usage; u.FirestoreReads != int64(2+counts+2*n+1+people) || u.FirestoreDeletes != int64(n) || u.FirestoreWrites != int64(3+2*people) {
+		t.Errorf("usage %+v", u)
+	}
+	if rows, events := f.Documents(t, "members_products"), f.Documents(t, "members_status_events"); len(rows) != 0 || len(events) != people {
+		t.Errorf("%d rows and %d events left, want none and %d", len(rows), len(events), people)
+	}
+	sound(t, f)
+	logged(t, f, starting, removedLine(n, people, got))
+}
+
+func TestManyRows(t *testing.T) {
+	t.Parallel()
+	manyRows(t, 4_000, 20)
+}
+
+// BenchmarkTwentyThousandRows takes over a minute, for the emulator reads the whole collection for each member:
+//
+//	go test -run - -bench TwentyThousand -benchtime 1x ./functions/expiredcomped
+func BenchmarkTwentyThousandRows(b *testing.B) {
+	for b.Loop() {
+		manyRows(b, 20_000, 200)
+	}
+}
+
+// TestManyRowsOfOneMember is a member whose rows are too many for one commit, with and without one that stays.
+func TestManyRowsOfOneMember(t *testing.T) {
+	const n = 1000
+	for name, stays := range map[string]string{"none stays": "", "the first stays": "a", "one in the middle stays": "r0500x", "the last stays": "z"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFunction(t)
+			end := world{"members/m": member("comped")}
+			if stays != "" {
+				end["members_products/"+stays] = row("m", nil)
+			}
+			end.load(t, f)
+			largest := 0
+			onUnary(f, func(req any, send func() error) error {
+				if writes(req) {
+					largest = max(largest, commitSize(req))
+				}
+				return send()
+			})
+			f.SetMany(t, n, func(i int) (string, map[string]any) {
+				return fmt.Sprintf("members_products/r%04d", i), row("m", yesterday.Add(-time.Duration(i)*time.Hour))
+			})
+			got := f.Run(t, "")
+			ended(t, got, sweep.Completed, sweep.Counts{Planned: 1, Done: 1})
+			freed := 0
+			if stays == "" {
+				freed = 1
+				if m := f.Documents(t, "members")["m"]; m["status"] != "free" || m["updated_at"] != now || len(read(t, f)) != 2 {
+					t.Errorf("left %v", read(t, f))
+				}
+				sound(t, f)
+			} else {
+				end.is(t, f)
+			}
+			if largest > 402 || largest < 400 {
+				t.Errorf("the largest commit has %d writes, want those of 400 rows", largest)
+			}
+			logged(t, f, starting, removedLine(n, freed, got))
+		})
+	}
+}
+
+// TestRowsThatStayBeforeThoseThatGo is a member whose rows that stay alone are more than one commit looks at.
+func TestRowsThatStayBeforeThoseThatGo(t *testing.T) {
+	t.Parallel()
+	f := functionOf(t, fewRows())
+	end := world{"members/m": member("comped")}
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		end["members_products/"+id] = row("m", nil)
+	}
+	end.with(world{"members_products/x": row("m", yesterday), "members_products/y": row("m", yesterday)}).load(t, f)
+	ended(t, f.Run(t, ""), sweep.Completed, sweep.Counts{Planned: 1, Done: 1})
+	end.is(t, f)
+}
+
+// TestProposedTwice has a run that remembers one member only, and so proposes another a second time.
+func TestProposedTwice(t *testing.T) {
+	t.Parallel()
+	e := newEnder(1)
+	e.maxRows, e.maxProposed = 1000, 1
+	f := functionOf(t, e)
+	w := world{
+		"members_products/new": row("m", yesterday), "members/m": member("comped"),
+		"members_products/other": row("m2", today.AddDate(0, -1, 0)), "members/m2": member("comped"),
+	}.load(t, f)
+	// 500 rows a page: the second row of m is on the next.
+	f.SetMany(t, 500, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("members_products/old%d", i), row("m", today.AddDate(-1, 0, -i))
+	})
+	got := f.Run(t, "")
+	ended(t, got, sweep.Completed, sweep.Counts{Planned: 3, Done: 2, Changed: 1})
+	if got.Scanned != 502 || len(f.Documents(t, "members_products")) != 0 || len(f.Documents(t, "members_status_events")) != 2 {
+		t.Errorf("scanned %d, left %v", got.Scanned, read(t, f))
+	}
+	sound(t, f)
+	logged(t, f, starting, removedLine(502, 2, got))
+	if w["members/m"]["status"] != "comped" {
+		t.Error("the sample was changed")
+	}
+}
+
+// TestOutOfTimeWhilePlanning plans two of three pages in time. A member of the first has a row on the last.
+func TestOutOfTimeWhilePlanning(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t)
+	const n, people = 1100, 8
+	f.SetMany(t, people, func(i int) (string, map[string]any) { return fmt.Sprintf("members/m%d", i), member("comped") })
+	f.SetMany(t, n, func(i int) (string, map[string]any) {
+		id := min(i/150, people-1) // in the order of expiry_at
+		if i == n-1 {
+			id = 0
+		}
+		return fmt.Sprintf("members_products/r%04d", i), row(fmt.Sprintf("m%d", id), today.Add(time.Duration(i-n)*time.Minute))
+	})
+	marks := 0
+	wall := time.Date(2026, 1, 10, 4, 17, 34, 0, time.UTC)
+	f.Clock = func() time.Time {
+		if marks++; marks > 4 {
+			return wall.Add(f.Timeout/2 + time.Second)
+		}
+		return wall
+	}
+	got := f.Run(t, "")
+	if got.Status != sweep.Partial || got.Scanned == n || got.Actions[kind].Done == 0 {
+		t.Fatalf("%s, %d scanned: this test is not about what it should be", got.Status, got.Scanned)
+	}
+	if f.Documents(t, "cleanupJobs")["cleanExpiredComped"]["position"] == "" {
+		t.Error("no position was saved")
+	}
+	sound(t, f)
+	f.Clock = time.Now
+	if next := f.Run(t, ""); next.Status != sweep.Completed {
+		t.Errorf("next run %s %v", next.Status, next.Failures)
+	}
+	if rows, events := f.Documents(t, "members_products"), f.Documents(t, "members_status_events"); len(rows) != 0 || len(events) != people {
+		t.Errorf("%d rows and %d events left, want none and %d", len(rows), len(events), people)
+	}
+	sound(t, f)
+}
+
+// TestOutOfTimeOrCanceledWhileApplying stops a run after each number of its commits; the next comes to the same end.
+func TestOutOfTimeOrCanceledWhileApplying(t *testing.T) {
+	for _, cancels := range []bool{false, true} {
+		for commits := 1; commits < writesOfEverySort-1; commits++ {
+			t.Run(fmt.Sprintf("%d,canceled=%v", commits, cancels), func(t *testing.T) {
+				t.Parallel()
+				e := fewRows()
+				f := functionOf(t, e)
+				before, end := everySort()
+				before.load(t, f)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var late atomic.Bool
+				f.Clock = func() time.Time {
+					if late.Load() {
+						return time.Now().Add(f.Timeout)
+					}
+					return time.Now()
+				}
+				n := 0
+				onUnary(f, func(req any, send func() error) error {
+					err := send()
+					if writes(req) {
+						if n++; n == commits { // the first takes the lease
+							if cancels {
+								cancel()
+							} else {
+								late.Store(true)
+							}
+						}
+					}
+					return err
+				})
+				w := f.PostContext(ctx, t, "")
+				if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"status":"partial"`) {
+					t.Errorf("%d %s, want partial", w.Code, w.Body)
+				}
+				sound(t, f)
+				lines := []string{starting, canceled}
+				if !cancels {
+					lines[1] = fmt.Sprintf("Removed %d expired subscriptions, updated %d members in %sms",
+						10-len(f.Documents(t, "members_products"))+1, len(f.Documents(t, "members_status_events")), durationIn(w.Body.String()))
+				}
+				logged(t, f, lines...)
+
+				late.Store(false)
+				got := f.Run(t, "")
+				if got.Status != sweep.Completed {
+					t.Errorf("next run %s %v", got.Status, got.Failures)
+				}
+				end.is(t, f)
+				logged(t, f, append(lines, starting, removedLine(int(e.removed.Load()), int(e.freed.Load()), got))...)
+			})
+		}
+	}
+}
+
+// durationIn returns durationMs of a report.
+func durationIn(body string) string {
+	_, rest, _ := strings.Cut(body, `"durationMs":`)
+	ms, _, _ := strings.Cut(rest, ",")
+	return ms
+}
+
+// TestDeadlineIsNoCancellation has the request end because its time is over, not because the caller went away.
+func TestDeadlineIsNoCancellation(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t)
+	w := world{"members_products/r": row("m", yesterday), "members/m": member("comped")}.load(t, f)
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	answer := f.PostContext(ctx, t, "").Body.String()
+	if !strings.Contains(answer, `"status":"partial"`) {
+		t.Errorf("answer %s", answer)
+	}
+	w.is(t, f)
+	logged(t, f, starting, "Removed 0 expired subscriptions, updated 0 members in "+durationIn(answer)+"ms")
+}
+
+// TestCanceledWhenAllIsDone has the caller go away during the last commit: nothing was left undone.
+func TestCanceledWhenAllIsDone(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t)
+	w := world{"members_products/r": row("m", yesterday), "members/m": member("comped")}.load(t, f)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	onUnary(f, func(req any, send func() error) error {
+		err := send()
+		if touches(req, f, "members_products/r") {
+			cancel()
+		}
+		return err
+	})
+	answer := f.PostContext(ctx, t, "").Body.String()
+	if !strings.Contains(answer, `"status":"completed"`) {
+		t.Errorf("answer %s", answer)
+	}
+	w.freed("m", "r").is(t, f)
+	logged(t, f, starting, "Removed 1 expired subscriptions, updated 1 members in "+durationIn(answer)+"ms")
+}
