@@ -41,9 +41,10 @@ func Of(now time.Time, bucket string) Sample {
 	circleDocuments, circleObjects := ghostCircles(now, bucket)
 	bannedDocuments, bannedAccounts := bannedUsers(now)
 	return Sample{
-		Documents: slices.Concat(mediaDocuments, inquiryDocuments, circleDocuments, bannedDocuments, reports(now)),
-		Objects:   slices.Concat(mediaObjects, inquiryObjects, circleObjects),
-		Accounts:  bannedAccounts,
+		Documents: slices.Concat(mediaDocuments, inquiryDocuments, circleDocuments, bannedDocuments, reports(now),
+			expiredComped(now)),
+		Objects:  slices.Concat(mediaObjects, inquiryObjects, circleObjects),
+		Accounts: bannedAccounts,
 	}
 }
 

@@ -1,9 +1,6 @@
 package expiredcomped
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,7 +58,7 @@ func judge(row documents.Document, now time.Time) (verdict, string) {
 
 // Reasons to keep a row.
 const (
-	keptUnexpired = "has not expired before today (UTC)"
+	keptUnexpired = "expires today or later (UTC)"
 	keptEndless   = "never expires: expiry_at is null"
 	keptUndated   = "expiry_at is missing or not a timestamp"
 	keptNoMember  = "expired, but member_id is missing or cannot be an id"
@@ -78,18 +75,13 @@ func reasonFor(rows []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(rows[:maxNamed], ", "), len(rows)-maxNamed)
 }
 
-// eventID returns the id of the event that a member became free when these rows, the last that the member had, were
-// deleted. It has the form of a MongoDB ObjectID, as the platform's own ids have: four bytes of Unix seconds, then eight
-// that are unique. Those are no random bytes but a digest of what the event rests on, so that one cause makes one event,
-// however often the commit is sent.
+// eventID returns the id of the event that a member became free when these rows, the last that the member had, were deleted.
 func eventID(now time.Time, memberID string, rows []documents.Document) string {
 	causes := make([]string, len(rows))
 	for i, row := range rows {
 		expiry, _ := row.Time(expiryField)
-		causes[i] = row.ID() + "/" + expiry.UTC().Format(time.RFC3339Nano) // no id holds a slash
+		causes[i] = row.ID() + "/" + expiry.UTC().Format(time.RFC3339Nano)
 	}
 	slices.Sort(causes)
-	digest := sha256.Sum256([]byte(memberID + "/" + strings.Join(causes, "/")))
-	id := binary.BigEndian.AppendUint32(nil, uint32(now.Unix())) //nolint:gosec // the format ends in 2106
-	return hex.EncodeToString(append(id, digest[:8]...))
+	return documents.ObjectID(now, append([]string{memberID}, causes...)...)
 }

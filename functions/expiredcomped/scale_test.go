@@ -37,7 +37,7 @@ func manyRows(t testing.TB, n, people int) {
 
 func TestManyRows(t *testing.T) {
 	t.Parallel()
-	manyRows(t, 4_000, 20)
+	manyRows(t, 2_000, 10)
 }
 
 // BenchmarkTwentyThousandRows takes over a minute, for the emulator reads the whole collection for each member:
