@@ -44,7 +44,7 @@ func writes(req any) bool {
 // touches reports whether a request deletes or writes the document.
 func touches(req any, f *sweeptest.Function, path string) bool {
 	commit, _ := req.(*firestorepb.CommitRequest)
-	name := "projects/" + f.Project.ID + "/databases/(default)/documents/" + path
+	name := "projects/" + f.ID + "/databases/(default)/documents/" + path
 	for _, w := range commit.GetWrites() {
 		if w.GetDelete() == name || w.GetUpdate().GetName() == name {
 			return true

@@ -39,7 +39,6 @@ func (w world) changed(changes world) world {
 // race is what another application does while a member's only row, expired yesterday, is about to be deleted.
 type race struct {
 	change world
-	counts sweep.Counts
 	stays  bool // the row does
 }
 
