@@ -39,7 +39,7 @@ func (w world) changed(changes world) world {
 // race is what another application does while a member's only row, expired yesterday, is about to be deleted.
 type race struct {
 	change world
-	stays  bool // the row does
+	stays  bool // the row does, unless it is gone already
 }
 
 var races = map[string]race{

@@ -110,7 +110,7 @@ func TestProposedTwice(t *testing.T) {
 	e := newEnder(1)
 	e.maxRows, e.maxProposed = 1000, 1
 	f := functionOf(t, e)
-	w := world{
+	world{
 		"members_products/new": row("m", yesterday), "members/m": member("comped"),
 		"members_products/other": row("m2", today.AddDate(0, -1, 0)), "members/m2": member("comped"),
 	}.load(t, f)
@@ -125,9 +125,6 @@ func TestProposedTwice(t *testing.T) {
 	}
 	sound(t, f)
 	logged(t, f, starting, removedLine(502, 2, got))
-	if w["members/m"]["status"] != "comped" {
-		t.Error("the sample was changed")
-	}
 }
 
 // TestOutOfTimeWhilePlanning plans two of three pages in time. A member of the first has a row on the last.
@@ -210,7 +207,7 @@ func TestOutOfTimeOrCanceledWhileApplying(t *testing.T) {
 				lines := []string{starting, canceled}
 				if !cancels {
 					lines[1] = fmt.Sprintf("Removed %d expired subscriptions, updated %d members in %sms",
-						10-len(f.Documents(t, "members_products"))+1, len(f.Documents(t, "members_status_events")), durationIn(w.Body.String()))
+						11-len(f.Documents(t, "members_products")), len(f.Documents(t, "members_status_events")), durationIn(w.Body.String()))
 				}
 				logged(t, f, lines...)
 
