@@ -44,15 +44,14 @@ func (e *ender) end(memberID string) sweep.Steps {
 			if err != nil {
 				return fmt.Errorf("end the expired subscriptions of %s/%s: %w", members, memberID, err)
 			}
-			removed += len(did.removed)
-			if did.next == "" {
-				break
-			}
-			// There are few members with so many rows: their writes are waited for afterwards.
+			// How many rows there are is known only now: those of members with many are waited for afterwards.
 			if err := w.Documents.Wait(ctx, max(0, len(did.removed)-usualWrites)); err != nil {
 				return err
 			}
-			from = did.next
+			removed += len(did.removed)
+			if from = did.next; from == "" {
+				break
+			}
 		}
 		if removed == 0 {
 			return sweep.ErrChanged

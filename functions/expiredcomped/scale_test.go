@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -61,6 +62,8 @@ func TestManyRowsOfOneMember(t *testing.T) {
 				end["members_products/"+stays] = row("m", nil)
 			}
 			end.load(t, f)
+			var paced pace
+			f.Hooks.Pace = func() documents.Pace { return &paced }
 			largest := 0
 			onUnary(f, func(req any, send func() error) error {
 				if writes(req) {
@@ -86,9 +89,21 @@ func TestManyRowsOfOneMember(t *testing.T) {
 			if largest > 402 || largest < 400 {
 				t.Errorf("the largest commit has %d writes, want those of 400 rows", largest)
 			}
+			if paced.Load() < n {
+				t.Errorf("%d writes were waited for, want those of %d rows at least", paced.Load(), n)
+			}
 			logged(t, f, starting, removedLine(n, freed, got))
 		})
 	}
+}
+
+// pace counts the writes that are waited for.
+type pace struct{ atomic.Int64 }
+
+// Wait implements documents.Pace.
+func (p *pace) Wait(ctx context.Context, n int) error {
+	p.Add(int64(n))
+	return ctx.Err()
 }
 
 // TestRowsThatStayBeforeThoseThatGo is a member whose rows that stay alone are more than one commit looks at.
@@ -140,10 +155,10 @@ func TestOutOfTimeWhilePlanning(t *testing.T) {
 		}
 		return fmt.Sprintf("members_products/r%04d", i), row(fmt.Sprintf("m%d", id), today.Add(time.Duration(i-n)*time.Minute))
 	})
-	marks := 0
+	var reads atomic.Int64
 	wall := time.Date(2026, 1, 10, 4, 17, 34, 0, time.UTC)
 	f.Clock = func() time.Time {
-		if marks++; marks > 4 {
+		if reads.Add(1) > 4 {
 			return wall.Add(f.Timeout/2 + time.Second)
 		}
 		return wall
@@ -185,11 +200,11 @@ func TestOutOfTimeOrCanceledWhileApplying(t *testing.T) {
 					}
 					return time.Now()
 				}
-				n := 0
+				var n atomic.Int64
 				onUnary(f, func(req any, send func() error) error {
 					err := send()
 					if writes(req) {
-						if n++; n == commits { // the first takes the lease
+						if n.Add(1) == int64(commits) { // the first takes the lease
 							if cancels {
 								cancel()
 							} else {
