@@ -4,6 +4,7 @@ package firesweep
 
 import (
 	_ "github.com/firesweep/firesweep/functions/bannedusers"       // cleanupBannedUsers
+	_ "github.com/firesweep/firesweep/functions/expiredcomped"     // cleanExpiredComped
 	_ "github.com/firesweep/firesweep/functions/ghostcircles"      // checkGhostCircles
 	_ "github.com/firesweep/firesweep/functions/inactiveprojects"  // deleteInactiveProjects, sendInactiveProjectWarning
 	_ "github.com/firesweep/firesweep/functions/orphanedmedia"     // cleanupOrphanedMedia

@@ -43,9 +43,10 @@ func Of(now time.Time, bucket string) Sample {
 	bannedDocuments, bannedAccounts := bannedUsers(now)
 	placeholderDocuments, placeholderAccounts := placeholderUsers(now)
 	return Sample{
-		Documents: slices.Concat(mediaDocuments, inquiryDocuments, circleDocuments, bannedDocuments, reports(now), inactiveProjects(now), placeholderDocuments),
-		Objects:   slices.Concat(mediaObjects, inquiryObjects, circleObjects),
-		Accounts:  slices.Concat(bannedAccounts, placeholderAccounts),
+		Documents: slices.Concat(mediaDocuments, inquiryDocuments, circleDocuments, bannedDocuments, reports(now),
+			expiredComped(now), inactiveProjects(now), placeholderDocuments),
+		Objects:  slices.Concat(mediaObjects, inquiryObjects, circleObjects),
+		Accounts: slices.Concat(bannedAccounts, placeholderAccounts),
 	}
 }
 

@@ -32,8 +32,8 @@ const finalAttempt = "Maximum deletion attempts (15) reached for deletion of pla
 var detailFields = []string{"namespace_id", "deletion_attempts", "last_deletion_attempt_at", "placeholder_user_id"}
 
 func plan(ctx context.Context, p *sweep.Planner) error {
-	q, any, err := query(ctx, p)
-	if err != nil || !any {
+	q, some, err := query(ctx, p)
+	if err != nil || !some {
 		return err
 	}
 	index := 0 // each task is due a second after the one before (seed 4)
@@ -68,10 +68,10 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	return nil
 }
 
-// query returns the query for the details without a namespace, or any false if there are none. A field that is missing cannot
+// query returns the query for the details without a namespace, or false if there are none. A field that is missing cannot
 // be asked for; but three counts, at one read per 1000 details, tell whether it is missing anywhere. Only then are all
 // details read.
-func query(ctx context.Context, p *sweep.Planner) (q documents.Query, any bool, err error) {
+func query(ctx context.Context, p *sweep.Planner) (q documents.Query, some bool, err error) {
 	count := func(where ...documents.Filter) (n int) {
 		if err == nil {
 			n, err = p.Documents.Count(ctx, documents.Query{Collection: details, Where: where})

@@ -2,8 +2,8 @@
 // and why. The engine applies: one at a time, previewed or for real, within its belts, its time and Firestore's rate,
 // each action only if its target is still what was judged, and reports on it.
 //
-// The order to read it in: job.go (what a job is), run.go (what a run does), planner.go, belts.go, apply.go, lease.go,
-// report.go, and function.go with request.go (the HTTP side).
+// The order to read it in: job.go (what a job is), run.go (what a run does), planner.go, announce.go, belts.go, apply.go,
+// lease.go, report.go, and function.go with request.go (the HTTP side).
 package sweep
 
 import (

@@ -43,6 +43,8 @@ type run struct {
 
 	position   string // to save for the next run
 	unfinished bool   // something was left for lack of time
+
+	closing func(Ending) string // the line that the job announced for the run's end, nil if none
 }
 
 // stopMargin is the time kept free before the timeout for what is under way to end and for the report to be saved.
@@ -73,6 +75,7 @@ func (r *run) execute(ctx context.Context) *Report {
 	default:
 		r.underLease(work)
 	}
+	r.close(ctx)
 	r.logSummary(ctx)
 	return r.report
 }

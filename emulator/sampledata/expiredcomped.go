@@ -1,0 +1,53 @@
+package sampledata
+
+import (
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/retention"
+)
+
+// expiredComped is the part of cleanExpiredComped: both sides of the start of the day in UTC, members of every status, and
+// one who still holds a subscription.
+func expiredComped(now time.Time) []Document {
+	today := now.UTC().Truncate(retention.Day)
+	yesterday, longAgo := today.Add(-time.Second), today.AddDate(0, -2, 0)
+	row := func(member string, expiry any) map[string]any {
+		return map[string]any{"member_id": member, "product_id": "product-gold", "sort_order": 0, "expiry_at": expiry}
+	}
+	member := func(status string) map[string]any {
+		return map[string]any{"email": "sample@example.com", "name": "サンプル", "status": status, "updated_at": now.AddDate(0, -3, 0)}
+	}
+	freed := func(path string) Document {
+		after := member("free")
+		after["updated_at"] = now
+		return Document{Path: path, Before: member("comped"), After: after}
+	}
+	ended := func(row string, expiry time.Time) string { return row + "/" + expiry.Format(time.RFC3339Nano) }
+	event := func(member string, rows ...string) Document {
+		id := documents.ObjectID(now, append([]string{member}, rows...)...)
+		return Document{Path: "members_status_events/" + id, After: map[string]any{
+			"member_id": member, "from_status": "comped", "to_status": "free", "created_at": now}}
+	}
+	return []Document{
+		deleted("members_products/comp-expired-yesterday", row("member-comped", yesterday)),
+		freed("members/member-comped"),
+		event("member-comped", ended("comp-expired-yesterday", yesterday)),
+		deleted("members_products/comp-expired-long-ago", row("member-comped-twice", longAgo)),
+		deleted("members_products/comp-expired-too", row("member-comped-twice", yesterday)),
+		freed("members/member-comped-twice"),
+		event("member-comped-twice", ended("comp-expired-long-ago", longAgo), ended("comp-expired-too", yesterday)),
+		deleted("members_products/comp-expired-then-paid", row("member-paid", longAgo)),
+		kept("members/member-paid", member("paid")),
+		deleted("members_products/comp-of-deleted-member", row("member-deleted", longAgo)),
+
+		deleted("members_products/comp-expired-of-two", row("member-comped-on", longAgo)),
+		kept("members_products/comp-endless", row("member-comped-on", nil)),
+		kept("members/member-comped-on", member("comped")),
+		kept("members_products/comp-expires-today", row("member-last-day", today)),
+		kept("members/member-last-day", member("comped")),
+		kept("members_products/comp-date-as-text", row("member-odd", "2024-01-01")),
+		kept("members/member-odd", member("comped")),
+		kept("members_products/comp-of-nobody", map[string]any{"product_id": "product-gold", "expiry_at": longAgo}),
+	}
+}

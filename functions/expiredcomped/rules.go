@@ -1,0 +1,87 @@
+package expiredcomped
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/retention"
+)
+
+// The collections and fields of the membership platform that the job works on.
+const (
+	subscriptions = "members_products" // one row for each product that a member has
+	members       = "members"
+	statusEvents  = "members_status_events"
+
+	memberField = "member_id"
+	expiryField = "expiry_at"
+	statusField = "status"
+
+	comped = "comped" // the status of a member whose access is complimentary
+	free   = "free"
+)
+
+// cutoff returns the instant before which a subscription must have expired: the start of now's day in UTC (seed 1,
+// members_products). What expires today lasts until the day is over.
+func cutoff(now time.Time) time.Time { return now.UTC().Truncate(retention.Day) }
+
+// verdict is what is to become of a subscription's row.
+type verdict int
+
+const (
+	toKeep   verdict = iota
+	toDoubt          // kept, because it cannot be judged
+	toDelete         // expired
+)
+
+// judge decides about one row, and says why.
+func judge(row documents.Document, now time.Time) (verdict, string) {
+	switch expiry := row.Data[expiryField].(type) {
+	case time.Time:
+		if !expiry.Before(cutoff(now)) {
+			return toKeep, keptUnexpired
+		}
+		if id, _ := row.Text(memberField); !documents.ValidID(id) {
+			return toDoubt, keptNoMember
+		}
+		return toDelete, fmt.Sprintf("%s expired %s", row.Path, expiry.UTC().Format(time.RFC3339))
+	case nil:
+		if _, set := row.Data[expiryField]; set {
+			return toKeep, keptEndless
+		}
+	}
+	return toDoubt, keptUndated
+}
+
+// Reasons to keep a row.
+const (
+	keptUnexpired = "expires today or later (UTC)"
+	keptEndless   = "never expires: expiry_at is null"
+	keptUndated   = "expiry_at is missing or not a timestamp"
+	keptNoMember  = "expired, but member_id is missing or cannot be an id"
+)
+
+// maxNamed is how many rows a reason names.
+const maxNamed = 3
+
+// reasonFor joins why a member's rows are to go.
+func reasonFor(rows []string) string {
+	if len(rows) <= maxNamed {
+		return strings.Join(rows, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(rows[:maxNamed], ", "), len(rows)-maxNamed)
+}
+
+// eventID returns the id of the event that a member became free when these rows, the last that the member had, were deleted.
+func eventID(now time.Time, memberID string, rows []documents.Document) string {
+	causes := make([]string, len(rows))
+	for i, row := range rows {
+		expiry, _ := row.Time(expiryField)
+		causes[i] = row.ID() + "/" + expiry.UTC().Format(time.RFC3339Nano)
+	}
+	slices.Sort(causes)
+	return documents.ObjectID(now, append([]string{memberID}, causes...)...)
+}

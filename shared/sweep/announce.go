@@ -1,0 +1,48 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/logging"
+)
+
+// Ending is how a run ended.
+type Ending struct {
+	// Canceled says that the caller went away before all was done. A run that is out of time was not canceled.
+	Canceled bool
+	Duration time.Duration // in whole milliseconds, as in the report
+}
+
+// Announce logs a line of the job's own now that the run has begun, and another, which end returns, once it has ended,
+// however it ended. It is for a job whose seed prescribes such lines, besides those that the engine logs of every run. A
+// dry run logs neither, for they tell what was done; a run that is skipped never gets here.
+func (p *Planner) Announce(ctx context.Context, begun string, end func(Ending) string) {
+	if p.run.report.DryRun {
+		return
+	}
+	if p.run.closing == nil { // or else an unusable position made the run begin once more
+		p.run.log.InfoContext(ctx, begun)
+	}
+	p.run.closing = end
+}
+
+// close logs the line that the job announced for the run's end. ctx is the caller's.
+func (r *run) close(ctx context.Context) {
+	if r.closing == nil {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			r.log.ErrorContext(ctx, r.job.Name+" panicked over its last log line; the run itself is not affected",
+				logging.Reported(), logging.Stack(v, debug.Stack()))
+		}
+	}()
+	r.log.InfoContext(ctx, r.closing(Ending{
+		Canceled: r.unfinished && errors.Is(ctx.Err(), context.Canceled),
+		Duration: time.Duration(r.report.DurationMs) * time.Millisecond,
+	}), slog.String("status", string(r.report.Status)))
+}
