@@ -87,4 +87,4 @@ func New(job sweep.Job) *sweep.Function {
 }
 
 // Register makes a job a Cloud Function; its package calls it in init.
-func Register(job sweep.Job) { framework.HTTP(job.Name, New(job).ServeHTTP) }
+func Register(job sweep.Job) { framework.HTTP(job.Name, stoppable(New(job).ServeHTTP)) }
