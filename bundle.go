@@ -5,6 +5,7 @@ package firesweep
 import (
 	_ "github.com/firesweep/firesweep/functions/bannedusers"       // cleanupBannedUsers
 	_ "github.com/firesweep/firesweep/functions/ghostcircles"      // checkGhostCircles
+	_ "github.com/firesweep/firesweep/functions/memberinvites"     // removeUnacceptedMemberInvites
 	_ "github.com/firesweep/firesweep/functions/orphanedmedia"     // cleanupOrphanedMedia
 	_ "github.com/firesweep/firesweep/functions/reports"           // cleanupReports
 	_ "github.com/firesweep/firesweep/functions/resolvedinquiries" // cleanupResolvedInquiries
