@@ -41,7 +41,7 @@ func Of(now time.Time, bucket string) Sample {
 	circleDocuments, circleObjects := ghostCircles(now, bucket)
 	bannedDocuments, bannedAccounts := bannedUsers(now)
 	return Sample{
-		Documents: slices.Concat(mediaDocuments, inquiryDocuments, circleDocuments, bannedDocuments, reports(now)),
+		Documents: slices.Concat(mediaDocuments, inquiryDocuments, circleDocuments, bannedDocuments, reports(now), memberInvites(now)),
 		Objects:   slices.Concat(mediaObjects, inquiryObjects, circleObjects),
 		Accounts:  bannedAccounts,
 	}

@@ -16,7 +16,10 @@ var Job = sweep.Job{Name: "removeUnacceptedMemberInvites", Plan: plan}
 
 func init() { functions.Register(Job) }
 
-const collection = "members"
+const (
+	collection = "members"
+	pageSize   = 2000 // three short fields each
+)
 
 // plan goes through the old invitations in the order of their tokens. That no user_id is set cannot be queried for, because
 // where it is missing, no index has the document; so an invitation that was accepted and still has its token costs a read
@@ -30,6 +33,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		Where:      []documents.Filter{invited, {Field: createdField, Op: "<", Value: cutoff(p.Now)}},
 		OrderBy:    []string{tokenField, createdField},
 		Select:     []string{tokenField, createdField, userField},
+		PageSize:   pageSize,
 	}
 	err := p.CountKept(ctx, sweep.Census{
 		Due: due, Among: []documents.Filter{{Field: tokenField, Op: "!=", Value: nil}}, Eligible: invited,

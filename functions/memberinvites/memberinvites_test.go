@@ -267,15 +267,16 @@ func TestSecondRunAtOnceIsSkipped(t *testing.T) {
 // TestOutOfTimeThenFinishedByTheNextRuns has accepted invitations among the due ones, over which the saved position leads.
 func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
 	f := newFunction(t)
-	f.SetMany(t, 2000, func(i int) (string, fields) {
+	const first = pageSize + 100
+	const accepted = first + (4*pageSize-first)/100
+	f.SetMany(t, 4*pageSize, func(i int) (string, fields) {
 		data := invite(fmt.Sprintf("secret-%04d", i), old)
-		if i < 600 || i%100 == 0 { // more than a page of them come first
+		if i < first || i%100 == 0 { // more than a page of them come first
 			data["user_id"] = "u"
 		}
 		return fmt.Sprintf("members/m%04d", i), data
 	})
-	const accepted = 600 + 14
-	// The clock jumps past the time for planning when the first page of 500 has been planned.
+	// The clock jumps past the time for planning when the first page has been planned.
 	wall := now
 	var statuses []sweep.Status
 	read := 0
