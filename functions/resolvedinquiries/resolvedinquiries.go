@@ -49,11 +49,6 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 
 func planWith(ctx context.Context, p *sweep.Planner, a archiver) error {
 	a.turns = semaphore.NewWeighted(maxArchives)
-	if p.Config.Emulators.Any() {
-		// Google's Firestore locks what a transaction's query matches, its emulator every collection of that name: there, two
-		// transactions that delete messages wait for each other until both time out.
-		a.turns = semaphore.NewWeighted(1)
-	}
 	if err := leftovers.Plan(ctx, p); err != nil {
 		return err
 	}
