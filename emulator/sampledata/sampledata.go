@@ -44,7 +44,7 @@ func Of(now time.Time, bucket string) Sample {
 	placeholderDocuments, placeholderAccounts := placeholderUsers(now)
 	return Sample{
 		Documents: slices.Concat(mediaDocuments, inquiryDocuments, circleDocuments, bannedDocuments, reports(now),
-			expiredComped(now), inactiveProjects(now), placeholderDocuments),
+			expiredComped(now), inactiveProjects(now), memberInvites(now), placeholderDocuments),
 		Objects:  slices.Concat(mediaObjects, inquiryObjects, circleObjects),
 		Accounts: slices.Concat(bannedAccounts, placeholderAccounts),
 	}

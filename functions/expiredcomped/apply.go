@@ -5,24 +5,19 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // ender ends the expired subscriptions of a run's members, and counts what it did.
 type ender struct {
-	underWay    *semaphore.Weighted // transactions
-	maxRows     int                 // of one member that one commit deletes
-	maxProposed int                 // members that a run remembers to have proposed
-	removed     atomic.Int64        // rows deleted
-	freed       atomic.Int64        // members made free
+	maxRows     int          // of one member that one commit deletes
+	maxProposed int          // members that a run remembers to have proposed
+	removed     atomic.Int64 // rows deleted
+	freed       atomic.Int64 // members made free
 }
 
-func newEnder(transactions int64) *ender {
-	return &ender{underWay: semaphore.NewWeighted(transactions), maxRows: 400, maxProposed: 100_000}
-}
+func newEnder() *ender { return &ender{maxRows: 400, maxProposed: 100_000} }
 
 // usualWrites are those of the commit for a member with one row: the row, the member, the event.
 const usualWrites = 3
@@ -70,10 +65,6 @@ type outcome struct {
 // commit judges a member's rows from a cursor on once more, as many as one commit may delete, and deletes those that have
 // expired.
 func (e *ender) commit(ctx context.Context, w *sweep.Writers, memberID string, from documents.Cursor) (outcome, error) {
-	if err := e.underWay.Acquire(ctx, 1); err != nil {
-		return outcome{}, err
-	}
-	defer e.underWay.Release(1)
 	var did outcome
 	err := w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 		if done, err := tookEffect(tx, did); done || err != nil {

@@ -16,17 +16,7 @@ var Job = sweep.Job{Name: "cleanExpiredComped", Plan: plan}
 
 func init() { functions.Register(Job) }
 
-// maxTransactions is how many are under way at once.
-const maxTransactions = 32
-
-func plan(ctx context.Context, p *sweep.Planner) error {
-	if p.Config.Emulators.Any() {
-		// Google's Firestore locks what a transaction's query matches, its emulator the whole collection: there, two
-		// transactions wait for each other until both time out.
-		return planWith(ctx, p, newEnder(1))
-	}
-	return planWith(ctx, p, newEnder(maxTransactions))
-}
+func plan(ctx context.Context, p *sweep.Planner) error { return planWith(ctx, p, newEnder()) }
 
 // planWith proposes one action for every member who has an expired row. What becomes of the member is decided by the
 // transaction that does it, which looks at all rows of the member, so a member is proposed once however many have expired.

@@ -101,7 +101,7 @@ func (d *death) install(f *sweeptest.Function) {
 
 // fewRows is an ender that deletes two rows a commit, so that a member of five takes three.
 func fewRows() *ender {
-	e := newEnder(1)
+	e := newEnder()
 	e.maxRows = 2
 	return e
 }

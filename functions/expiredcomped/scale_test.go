@@ -15,7 +15,7 @@ import (
 // once and becomes free with one commit and one event.
 func manyRows(t testing.TB, n, people int) {
 	t.Helper()
-	f := functionOf(t, newEnder(1))
+	f := functionOf(t, newEnder())
 	f.SetMany(t, people, func(i int) (string, map[string]any) { return fmt.Sprintf("members/m%d", i), member("comped") })
 	f.SetMany(t, n, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("members_products/r%05d", i), row(fmt.Sprintf("m%d", i%people), yesterday.Add(-time.Duration(i)*time.Minute))
@@ -120,7 +120,7 @@ func TestRowsThatStayBeforeThoseThatGo(t *testing.T) {
 // TestProposedTwice has a run that remembers one member only, and so proposes another a second time.
 func TestProposedTwice(t *testing.T) {
 	t.Parallel()
-	e := newEnder(1)
+	e := newEnder()
 	e.maxRows, e.maxProposed = 1000, 1
 	f := functionOf(t, e)
 	world{

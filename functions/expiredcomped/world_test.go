@@ -31,7 +31,7 @@ var (
 
 func newFunction(t *testing.T) *sweeptest.Function {
 	t.Helper()
-	return functionOf(t, newEnder(1))
+	return functionOf(t, newEnder())
 }
 
 // functionOf returns a function that plans with an ender, of whose last run the counts are.

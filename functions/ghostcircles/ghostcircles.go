@@ -26,20 +26,10 @@ const maxPosts = 16
 // plan goes through all circles by name: a field that is missing, as isDeleted and lastHumanPostAt may be, cannot be
 // queried for.
 func plan(ctx context.Context, p *sweep.Planner) error {
-	if p.Config.Emulators.Any() {
-		// Google's Firestore locks what a transaction's query matches, its emulator the whole collection: there, two
-		// transactions that delete comments wait for each other until both time out.
-		return planWith(ctx, p, 1)
-	}
-	return planWith(ctx, p, maxPosts)
-}
-
-// planWith plans for so many posts to be deleted at once.
-func planWith(ctx context.Context, p *sweep.Planner, postsAtOnce int64) error {
 	if err := leftovers.Plan(ctx, p); err != nil {
 		return err
 	}
-	r := remover{underWay: semaphore.NewWeighted(postsAtOnce)}
+	r := remover{underWay: semaphore.NewWeighted(maxPosts)}
 	circles := documents.Query{Collection: "circles", Select: judged}
 	for page, err := range p.Documents.Pages(ctx, circles, documents.Cursor(p.Position())) {
 		if err != nil {

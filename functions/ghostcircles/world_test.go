@@ -1,7 +1,6 @@
 package ghostcircles
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -20,17 +19,6 @@ import (
 func newFunction(t *testing.T) *sweeptest.Function {
 	t.Helper()
 	f := sweeptest.New(t, functions.New(Job))
-	f.Now = now
-	return f
-}
-
-// newParallelFunction returns a function that deletes as many posts at once as in production. On the emulator it must not be
-// given comments or reactions.
-func newParallelFunction(t *testing.T) *sweeptest.Function {
-	t.Helper()
-	job := Job
-	job.Plan = func(ctx context.Context, p *sweep.Planner) error { return planWith(ctx, p, maxPosts) }
-	f := sweeptest.New(t, functions.New(job))
 	f.Now = now
 	return f
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -172,13 +173,11 @@ func TestOutOfTime(t *testing.T) {
 	w.SetMany(t, n, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("%s/d%02d", details, i), detail(fmt.Sprintf("u%02d", i))
 	})
-	applying, looks := false, 0
-	w.Hooks.BeforeApply = func() { applying = true }
+	var looks atomic.Int32
+	looks.Store(-1000) // of planning
+	w.Hooks.BeforeApply = func() { looks.Store(0) }
 	w.Clock = func() time.Time {
-		if applying {
-			looks++
-		}
-		if looks > 50 { // some of the looks are Cloud Tasks'
+		if looks.Add(1) > 50 { // some of the looks are Cloud Tasks'
 			return now.Add(w.Timeout)
 		}
 		return now

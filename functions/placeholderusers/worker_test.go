@@ -9,7 +9,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 const task = `{"placeholder_user_id":"u1"}`
@@ -175,11 +177,12 @@ func TestWorkerKilledAtEveryCommit(t *testing.T) {
 func TestWorkerTwiceAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.placeholder(t, "u1", true)
+	other := sweeptest.On(t, functions.New(Worker), w.Project) // another instance
 	var second *sweep.Report
 	onCommit(w.worker, func(n int, send func() error) error {
 		err := send()
 		if n == 1 {
-			second = w.worker.Run(t, task)
+			second = other.Run(t, task)
 		}
 		return err
 	})

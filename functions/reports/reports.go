@@ -25,7 +25,11 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		OrderBy:    []string{"createdAt"},
 		Select:     []string{"status", "createdAt"},
 	}
-	if err := countKept(ctx, p, settled, due); err != nil {
+	err := p.CountKept(ctx, sweep.Census{
+		Due: due, Eligible: settled, Young: documents.Filter{Field: "createdAt", Op: ">=", Value: cutoff(p.Now)},
+		KeptOther: keptUnsettled, KeptYoung: keptYoung, KeptUndated: keptUndated,
+	})
+	if err != nil {
 		return err
 	}
 	for page, err := range p.Documents.Pages(ctx, due, documents.Cursor(p.Position())) {
@@ -50,37 +54,6 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		if err := p.Mark(string(page.Next)); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// countKept counts the reports that the query for the due ones leaves out, at one read per 1000 of them. A report
-// written meanwhile may be counted on the wrong side; nothing is decided by these figures.
-func countKept(ctx context.Context, p *sweep.Planner, settled documents.Filter, due documents.Query) error {
-	count := func(where ...documents.Filter) (n int, err error) {
-		return p.Documents.Count(ctx, documents.Query{Collection: collection, Where: where})
-	}
-	all, err := count()
-	if err != nil {
-		return err
-	}
-	allSettled, err := count(settled)
-	if err != nil {
-		return err
-	}
-	young, err := count(settled, documents.Filter{Field: "createdAt", Op: ">=", Value: cutoff(p.Now)})
-	if err != nil {
-		return err
-	}
-	old, err := count(due.Where...)
-	if err != nil {
-		return err
-	}
-	p.Scanned(all - old)
-	p.Keep(keptUnsettled, all-allSettled)
-	p.Keep(keptYoung, young)
-	if undated := allSettled - young - old; undated > 0 {
-		p.KeepDoubtful(ctx, collection, keptUndated, undated)
 	}
 	return nil
 }

@@ -49,11 +49,6 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 
 func planWith(ctx context.Context, p *sweep.Planner, a archiver) error {
 	a.turns = semaphore.NewWeighted(maxArchives)
-	if p.Config.Emulators.Any() {
-		// Google's Firestore locks what a transaction's query matches, its emulator every collection of that name: there, two
-		// transactions that delete messages wait for each other until both time out.
-		a.turns = semaphore.NewWeighted(1)
-	}
 	if err := leftovers.Plan(ctx, p); err != nil {
 		return err
 	}
@@ -68,7 +63,11 @@ func planWith(ctx context.Context, p *sweep.Planner, a archiver) error {
 		OrderBy:    []string{"resolvedAt"},
 		Select:     []string{"status", "resolvedAt", "userId", notifiedAt},
 	}
-	if err := countKept(ctx, p, resolved, due); err != nil {
+	err = p.CountKept(ctx, sweep.Census{
+		Due: due, Eligible: resolved, Young: documents.Filter{Field: "resolvedAt", Op: ">", Value: warningCutoff(p.Now)},
+		KeptOther: keptUnresolved, KeptYoung: keptYoung, KeptUndated: keptUndated,
+	})
+	if err != nil {
 		return err
 	}
 	for page, err := range p.Documents.Pages(ctx, due, documents.Cursor(p.Position())) {
@@ -132,35 +131,4 @@ func planBegun(ctx context.Context, p *sweep.Planner, a archiver) (map[string]bo
 		}
 	}
 	return begun, nil
-}
-
-// countKept counts the inquiries that the query for the due ones leaves out, at one read per 1000 of them. One that is
-// written meanwhile may be counted on the wrong side; nothing is decided by these figures.
-func countKept(ctx context.Context, p *sweep.Planner, resolved documents.Filter, due documents.Query) error {
-	count := func(where ...documents.Filter) (n int, err error) {
-		return p.Documents.Count(ctx, documents.Query{Collection: inquiries, Where: where})
-	}
-	all, err := count()
-	if err != nil {
-		return err
-	}
-	allResolved, err := count(resolved)
-	if err != nil {
-		return err
-	}
-	young, err := count(resolved, documents.Filter{Field: "resolvedAt", Op: ">", Value: warningCutoff(p.Now)})
-	if err != nil {
-		return err
-	}
-	old, err := count(due.Where...)
-	if err != nil {
-		return err
-	}
-	p.Scanned(all - old)
-	p.Keep(keptUnresolved, all-allResolved)
-	p.Keep(keptYoung, young)
-	if undated := allResolved - young - old; undated > 0 {
-		p.KeepDoubtful(ctx, inquiries, keptUndated, undated)
-	}
-	return nil
 }

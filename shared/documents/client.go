@@ -10,6 +10,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 	apiv1 "cloud.google.com/go/firestore/apiv1"
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -28,7 +29,8 @@ type Client struct {
 	// batch sends BatchWrite requests. firestore.BulkWriter, its public face, neither ramps up nor backs off and sends
 	// 20 writes a request; deleting is what this project is for, so it does that itself.
 	batch *apiv1.Client
-	root  string // projects/{project}/databases/{database}
+	root  string              // projects/{project}/databases/{database}
+	turn  *semaphore.Weighted // of a transaction, on an emulator; see [Client.takeTurn]
 }
 
 // Open connects to a database. Further dial options, such as interceptors, are applied to every connection. It fails
@@ -68,11 +70,15 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 		_ = batch.Close() // what matters is why the database could not be opened
 		return nil, fmt.Errorf("open Firestore database %s of project %s: %w", db.ID, db.Project, err)
 	}
-	return &Client{
+	c := &Client{
 		firestore: reads,
 		batch:     batch,
 		root:      fmt.Sprintf("projects/%s/databases/%s", db.Project, db.ID),
-	}, nil
+	}
+	if db.EmulatorHost != "" {
+		c.turn = semaphore.NewWeighted(1)
+	}
+	return c, nil
 }
 
 // Close closes the connections. On an emulator both clients share one, so its second closing is no error.

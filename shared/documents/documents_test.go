@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -292,6 +294,62 @@ func TestTransact(t *testing.T) {
 	})
 	if !errors.Is(err, refused) || len(p.Documents(t, "things")) != 3 {
 		t.Errorf("err %v; an error of the function must leave everything as it was", err)
+	}
+}
+
+// TestTransactionsTakeTurnsOnEmulators has transactions query one collection and write to it, which on the emulator are
+// in each other's way.
+func TestTransactionsTakeTurnsOnEmulators(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	ctx, c, _ := open(t, p)
+	const n = 8
+	p.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%d", i), map[string]any{"n": i} })
+	var attempts, underWay atomic.Int32
+	var all errgroup.Group
+	for i := range n {
+		all.Go(func() error {
+			return c.Writer(free{}).Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+				attempts.Add(1)
+				if underWay.Add(1) > 1 {
+					t.Error("two transactions are under way at once")
+				}
+				defer underWay.Add(-1)
+				found, err := tx.Query(documents.Query{Collection: "things", Where: []documents.Filter{{Field: "n", Op: "==", Value: i}}}, 2)
+				if err != nil || len(found) != 1 {
+					return fmt.Errorf("found %v, %w", found, err)
+				}
+				return tx.Delete(found[0].Path)
+			})
+		})
+	}
+	if err := all.Wait(); err != nil || attempts.Load() != n || len(p.Documents(t, "things")) != 0 {
+		t.Errorf("%v, %d attempts, left %v", err, attempts.Load(), p.Documents(t, "things"))
+	}
+}
+
+func TestTransactionThatWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
+	ctx, c, _ := open(t, backendstest.Start(t))
+	w := c.Writer(free{})
+	none := func(context.Context, *documents.Transaction) error { return nil }
+	failed := errors.New("failed")
+	err := w.Transact(ctx, func(inner context.Context, _ *documents.Transaction) error {
+		if err := w.Transact(inner, none); err == nil {
+			t.Error("a transaction went through within another")
+		}
+		canceled, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := w.Transact(canceled, none); !errors.Is(err, context.Canceled) {
+			t.Errorf("a canceled transaction waits for its turn: %v", err)
+		}
+		return failed
+	})
+	if !errors.Is(err, failed) {
+		t.Errorf("err %v", err)
+	}
+	if err := w.Transact(ctx, none); err != nil {
+		t.Errorf("after one that failed: %v", err)
 	}
 }
 

@@ -22,6 +22,24 @@ func (emulatorOwner) GetRequestMetadata(context.Context, ...string) (map[string]
 // RequireTransportSecurity implements credentials.PerRPCCredentials.
 func (emulatorOwner) RequireTransportSecurity() bool { return false }
 
+// turnKey is the key in a context of a transaction's turn.
+type turnKey struct{}
+
+// takeTurn calls transact when no other transaction of the client is under way on an emulator, and at once on Google's
+// service. That locks what a transaction's query matches, its emulator the whole collection: there, transactions that query
+// the same one and then write to it wait for each other until they time out. A transaction within another is not
+// kept waiting for that one's end: the client refuses it.
+func (c *Client) takeTurn(ctx context.Context, transact func(context.Context) error) error {
+	if c.turn == nil || ctx.Value(turnKey{}) != nil {
+		return transact(ctx)
+	}
+	if err := c.turn.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer c.turn.Release(1)
+	return transact(context.WithValue(ctx, turnKey{}, true))
+}
+
 // countNamesByGetting answers a count of documents by their names with a get of these documents. Google's service looks
 // them up in its index; its emulator scans the whole collection for every name, 30 times for [Reader.Missing], which
 // takes a second in a collection of 5,000 documents. It is the innermost interceptor: whoever meters or disturbs the

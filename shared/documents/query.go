@@ -94,11 +94,15 @@ func (r Reader) page(ctx context.Context, q Query, from Cursor, size int) (Page,
 	return page, err
 }
 
-// Count returns how many documents the query matches. It costs one read per 1000 of them, at least one.
+// Count returns how many documents the query matches, among them only those that have the fields of OrderBy. It costs one
+// read per 1000 of them, at least one.
 func (r Reader) Count(ctx context.Context, q Query) (int, error) {
 	fq, err := q.unordered(r.c.firestore)
 	if err != nil {
 		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
+	}
+	for _, field := range q.OrderBy {
+		fq = fq.OrderBy(field, firestore.Asc)
 	}
 	var n int
 	err = retry(ctx, func(ctx context.Context) (err error) {

@@ -18,11 +18,12 @@ type Transaction struct {
 // captures anew each time; it must also come to the right end when an earlier attempt took effect and its answer was
 // lost. An error of f ends the transaction and nothing is written.
 func (w Writer) Transact(ctx context.Context, f func(ctx context.Context, tx *Transaction) error) error {
-	return retry(ctx, func(ctx context.Context) error {
+	attempt := func(ctx context.Context) error {
 		return w.c.firestore.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
 			return f(ctx, &Transaction{w: w, tx: tx})
 		})
-	})
+	}
+	return retry(ctx, func(ctx context.Context) error { return w.c.takeTurn(ctx, attempt) })
 }
 
 // Get reads a document; found is false if there is none. All reads come before the first write.

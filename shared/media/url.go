@@ -13,13 +13,13 @@ var (
 	ErrURLBucket = errors.New("a URL of another bucket")
 )
 
-// maxName is the longest name an object can have, in bytes.
+// maxName is the longest name an object can have, in bytes of UTF-8.
 const maxName = 1024
 
 // ObjectName returns the name of the object of our bucket that a URL names. The URL is user input: only the forms that
 // SPEC lists are understood (Firebase's download URL, Cloud Storage's two, gs://, and the emulator's where emulatorHost
-// is set), and the host, the bucket and the path are compared to the letter. Otherwise the error is [ErrURLForm] or
-// [ErrURLBucket].
+// is set), and the host, the bucket and the path are compared to the letter, and the name
+// is one that an object can have. Otherwise the error is [ErrURLForm] or [ErrURLBucket].
 func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.User != nil || u.Opaque != "" {
@@ -56,12 +56,17 @@ func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
 
 func checked(named, name, bucket string) (string, error) {
 	switch {
-	case named == "" || name == "" || len(name) > maxName || !utf8.ValidString(name):
+	case named == "" || !validName(name):
 		return "", ErrURLForm
 	case named != bucket:
 		return "", ErrURLBucket
 	}
 	return name, nil
+}
+
+// validName reports whether an object can have the name, by Cloud Storage's rules.
+func validName(name string) bool {
+	return name != "" && len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsAny(name, "\r\n") && name != "." && name != ".."
 }
 
 // sameHost compares two host:port; an emulator is called localhost as often as 127.0.0.1.

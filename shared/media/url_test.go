@@ -56,6 +56,17 @@ func TestObjectName(t *testing.T) {
 		{"bad escape", "https://storage.googleapis.com/" + ours + "/posts/%zz", "", ErrURLForm},
 		{"not UTF-8", "https://storage.googleapis.com/" + ours + "/posts/%ff", "", ErrURLForm},
 		{"too long", "gs://" + ours + "/posts/" + strings.Repeat("a", 1024), "", ErrURLForm},
+		{"longest", "gs://" + ours + "/" + strings.Repeat("あ", 341) + "a", strings.Repeat("あ", 341) + "a", nil},
+		{"too long by a byte, not by characters", "gs://" + ours + "/" + strings.Repeat("あ", 341) + "é", "", ErrURLForm},
+		{"line feed", "https://storage.googleapis.com/" + ours + "/posts/a%0Ab.png", "", ErrURLForm},
+		{"carriage return", "https://" + ours + ".storage.googleapis.com/posts/a.png%0D", "", ErrURLForm},
+		{"line feed, Firebase", "https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/posts%2Fa%0a.png", "", ErrURLForm},
+		{"other control characters", "https://storage.googleapis.com/" + ours + "/posts/a%09b", "posts/a\tb", nil},
+		{"a dot", "https://storage.googleapis.com/" + ours + "/.", "", ErrURLForm},
+		{"two dots", "gs://" + ours + "/..", "", ErrURLForm},
+		{"two dots, Firebase", "https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/%2E%2E", "", ErrURLForm},
+		{"three dots", "gs://" + ours + "/...", "...", nil},
+		{"dots as folders", "gs://" + ours + "/./..", "./..", nil},
 		{"opaque", "gs:" + ours + "/posts/a.png", "", ErrURLForm},
 		{"data", "data:image/png;base64,AAAA", "", ErrURLForm},
 		{"script", "javascript:alert(1)", "", ErrURLForm},
@@ -83,6 +94,9 @@ func FuzzObjectName(f *testing.F) {
 		name, err := ObjectName(rawURL, ours, emulator)
 		if (err == nil) == (name == "") {
 			t.Errorf("ObjectName(%q) = %q, %v: it is either a name or an error", rawURL, name, err)
+		}
+		if len(name) > 1024 || strings.ContainsAny(name, "\r\n") || name == "." || name == ".." {
+			t.Errorf("ObjectName(%q) = %q: no object can have that name", rawURL, name)
 		}
 		// Whatever is understood names our bucket, literally.
 		if err == nil && !strings.Contains(rawURL, ours) {

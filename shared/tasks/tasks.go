@@ -112,10 +112,6 @@ func (c *Client) parent() string {
 }
 
 func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
-	if latest := c.clock().Add(MaxDelay); t.NotBefore.After(latest) {
-		return nil, fmt.Errorf("it is not to be done before %s, which is later than Cloud Tasks accepts, %s",
-			t.NotBefore.Format(time.RFC3339), latest.Format(time.RFC3339))
-	}
 	body, err := json.Marshal(t.Body)
 	if err != nil {
 		return nil, fmt.Errorf("write its body: %w", err)
@@ -135,6 +131,10 @@ func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
 		}},
 	}
 	if !t.NotBefore.IsZero() {
+		if latest := c.clock().Add(MaxDelay); t.NotBefore.After(latest) {
+			return nil, fmt.Errorf("it is not to be done before %s, which is later than Cloud Tasks accepts, %s",
+				t.NotBefore.Format(time.RFC3339), latest.Format(time.RFC3339))
+		}
 		task.ScheduleTime = timestamppb.New(t.NotBefore)
 	}
 	return &cloudtaskspb.CreateTaskRequest{Parent: c.parent(), Task: task}, nil

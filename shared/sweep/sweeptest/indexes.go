@@ -92,15 +92,23 @@ func requiredIndex(q *firestorepb.StructuredQuery) *need {
 		}
 	})
 	slices.Sort(n.equal)
+	direction := "ASCENDING"
 	for _, o := range q.GetOrderBy() {
-		if field := o.GetField().GetFieldPath(); field != documentName {
-			n.ordered = append(n.ordered, indexField{FieldPath: field, Order: o.GetDirection().String()})
-		}
+		direction = o.GetDirection().String()
+		n.ordered = append(n.ordered, indexField{FieldPath: unquote(o.GetField().GetFieldPath()), Order: direction})
 	}
+	// Firestore orders by the fields of ranges that the order does not name as well: behind it, in the order of their names,
+	// in the direction of what precedes them.
+	slices.Sort(unequal)
 	for _, field := range unequal {
 		if !slices.ContainsFunc(n.ordered, func(f indexField) bool { return f.FieldPath == field }) {
-			n.ordered = append(n.ordered, indexField{FieldPath: field, Order: "ASCENDING"})
+			n.ordered = append(n.ordered, indexField{FieldPath: field, Order: direction})
 		}
+	}
+	// Every index ends with the name, in the direction of its last field.
+	if last := len(n.ordered) - 1; last >= 0 && n.ordered[last].FieldPath == documentName &&
+		(last == 0 || n.ordered[last-1].Order == n.ordered[last].Order) {
+		n.ordered = n.ordered[:last]
 	}
 	if len(n.ordered) == 0 || len(n.equal)+len(n.ordered) == 1 {
 		return nil

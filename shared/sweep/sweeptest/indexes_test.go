@@ -31,6 +31,16 @@ func TestRequiredIndex(t *testing.T) {
 			&need{collection: "things", scope: "COLLECTION", equal: []string{"a"}, ordered: []indexField{{FieldPath: "b", Order: "DESCENDING"}}}},
 		{"not null is a range", things.Where("a", "!=", nil).Where("b", "==", 1),
 			&need{collection: "things", scope: "COLLECTION", equal: []string{"b"}, ordered: []indexField{asc("a")}}},
+		{"two ranges, ordered", things.Where("a", "<", 1).Where("b", ">", "").OrderBy("b", firestore.Asc).OrderBy("a", firestore.Asc).OrderBy(firestore.DocumentID, firestore.Asc),
+			&need{collection: "things", scope: "COLLECTION", ordered: []indexField{asc("b"), asc("a")}}},
+		{"two ranges, in the order of their names", things.Where("b", ">", "").Where("a", "<", 1),
+			&need{collection: "things", scope: "COLLECTION", ordered: []indexField{asc("a"), asc("b")}}},
+		{"two ranges, one ordered", things.Where("a", "<", 1).Where("b", ">", "").OrderBy("b", firestore.Desc),
+			&need{collection: "things", scope: "COLLECTION", ordered: []indexField{{FieldPath: "b", Order: "DESCENDING"}, {FieldPath: "a", Order: "DESCENDING"}}}},
+		{"two ranges, the name before one", things.Where("a", "<", 1).Where("b", ">", "").OrderBy("b", firestore.Asc).OrderBy(firestore.DocumentID, firestore.Asc),
+			&need{collection: "things", scope: "COLLECTION", ordered: []indexField{asc("b"), asc(documentName), asc("a")}}},
+		{"the name in another direction", things.OrderBy("a", firestore.Asc).OrderBy(firestore.DocumentID, firestore.Desc),
+			&need{collection: "things", scope: "COLLECTION", ordered: []indexField{asc("a"), {FieldPath: documentName, Order: "DESCENDING"}}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,0 +1,97 @@
+// Package memberinvites is removeUnacceptedMemberInvites: it deletes invitations that nobody accepted within 90 days. The
+// rules are in rules.go.
+package memberinvites
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// Job is removeUnacceptedMemberInvites (seed 3).
+var Job = sweep.Job{Name: "removeUnacceptedMemberInvites", Plan: plan}
+
+func init() { functions.Register(Job) }
+
+const (
+	collection = "members"
+	pageSize   = 2000 // three short fields each
+)
+
+// plan goes through the old invitations in the order of their tokens. That no user_id is set cannot be queried for, because
+// where it is missing, no index has the document; so an invitation that was accepted and still has its token costs a read
+// in every run. Members without a token, however many, cost nothing: in an index that begins with the token, what is not
+// a text or empty lies outside of the range that is gone through. What lies in it and is younger is billed by its index
+// entries, one read per 1000. An index that began with created_at would have every old member in its range.
+func plan(ctx context.Context, p *sweep.Planner) error {
+	invited := documents.Filter{Field: tokenField, Op: ">", Value: ""}
+	due := documents.Query{
+		Collection: collection,
+		Where:      []documents.Filter{invited, {Field: createdField, Op: "<", Value: cutoff(p.Now)}},
+		OrderBy:    []string{tokenField, createdField},
+		Select:     []string{tokenField, createdField, userField},
+		PageSize:   pageSize,
+	}
+	err := p.CountKept(ctx, sweep.Census{
+		Due: due, Among: []documents.Filter{{Field: tokenField, Op: "!=", Value: nil}}, Eligible: invited,
+		Young:     documents.Filter{Field: createdField, Op: ">=", Value: cutoff(p.Now)},
+		KeptOther: keptTokenless, Doubtful: true, KeptYoung: keptYoung, KeptUndated: keptUndated,
+	})
+	if err != nil {
+		return err
+	}
+	position := p.Position()
+	from, err := cursorAt(ctx, p, due, position)
+	if err != nil {
+		return err
+	}
+	for page, err := range p.Documents.Pages(ctx, due, from) {
+		if err != nil {
+			return err
+		}
+		p.Scanned(len(page.Documents))
+		for _, invite := range page.Documents {
+			isDue, reason := judge(invite, p.Now)
+			if !isDue {
+				p.Keep(reason, 1)
+				position = invite.ID()
+				continue
+			}
+			err := p.Propose(ctx, sweep.Action{
+				Kind: "delete invite", Target: invite.Path, Reason: reason,
+				Effect: sweep.DeleteDocument{Path: invite.Path, LastUpdateTime: invite.UpdateTime},
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if err := p.Mark(position); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cursorAt returns the cursor behind the invitation whose id is the saved position: the last one that was kept, for those
+// that were deleted are not read again anyway. The cursor itself is not saved, because it holds a token, with which
+// anybody who sees it could accept the invitation. If the invitation is gone, the run begins at the beginning.
+func cursorAt(ctx context.Context, p *sweep.Planner, q documents.Query, position string) (documents.Cursor, error) {
+	if position == "" {
+		return "", nil
+	}
+	if !documents.ValidID(position) {
+		return "", fmt.Errorf("%w: %q is not a member's id", documents.ErrCursor, position)
+	}
+	invite, found, err := p.Documents.Get(ctx, collection+"/"+position)
+	if err != nil {
+		return "", err
+	}
+	token, _ := invite.Text(tokenField)
+	if _, dated := invite.Time(createdField); !found || token == "" || !dated {
+		return "", nil
+	}
+	return q.After(invite)
+}

@@ -1,0 +1,378 @@
+package memberinvites
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+const action = "delete invite"
+
+var (
+	now   = time.Date(2026, 1, 10, 15, 10, 0, 0, time.UTC)
+	limit = time.Date(2025, 10, 12, 15, 10, 0, 0, time.UTC) // exactly 90 days before
+	old   = limit.AddDate(0, 0, -30)
+)
+
+func newFunction(t *testing.T) *sweeptest.Function {
+	t.Helper()
+	t.Parallel()
+	f := sweeptest.New(t, functions.New(Job))
+	f.Now = now
+	return f
+}
+
+type fields = map[string]any
+
+// invite is an invitation that nobody accepted.
+func invite(token, created any) fields {
+	return fields{"invite_token": token, "created_at": created, "user_id": nil, "invite_email": "hana@example.com", "access_level": 30}
+}
+
+func with(data, changes fields) fields {
+	data = maps.Clone(data)
+	maps.Copy(data, changes)
+	return data
+}
+
+func without(data fields, field string) fields {
+	data = maps.Clone(data)
+	delete(data, field)
+	return data
+}
+
+func ids(documents map[string]fields) []string { return slices.Sorted(maps.Keys(documents)) }
+
+func TestRemoveUnacceptedMemberInvites(t *testing.T) {
+	f := newFunction(t)
+	gone := map[string]fields{
+		"gone-by-a-tick":     invite("t1", limit.Add(-time.Microsecond)),
+		"gone-by-a-second":   invite("t2", limit.Add(-time.Second)),
+		"gone-no-user-id":    without(invite("t3", old), "user_id"),
+		"gone-long-ago":      invite("招待", old.AddDate(-9, 0, 0)),
+		"gone-smallest-text": invite("\x00", old),
+	}
+	left := map[string]fields{
+		"exactly":       invite("t4", limit),
+		"under-a-tick":  invite("t5", limit.Add(time.Microsecond)),
+		"under-no-user": without(invite("t6", limit.Add(time.Second)), "user_id"),
+		"today":         invite("t7", now),
+		"future":        invite("t8", now.Add(time.Hour)),
+
+		"accepted":       with(invite("t9", old), fields{"user_id": "u1"}),
+		"accepted-int":   with(invite("t10", old), fields{"user_id": 7}),
+		"accepted-empty": with(invite("t11", old), fields{"user_id": ""}),
+		"accepted-zero":  with(invite("t12", old), fields{"user_id": 0}),
+
+		"token-empty":  invite("", old),
+		"token-number": invite(12, old),
+		"token-true":   invite(true, old),
+		"token-list":   invite([]any{"t"}, old),
+
+		"date-missing": without(invite("t13", old), "created_at"),
+		"date-null":    invite("t14", nil),
+		"date-text":    invite("t15", "2020-01-01T00:00:00Z"),
+		"date-number":  invite("t16", 1577836800000),
+
+		// Members, not invitations: neither read nor counted.
+		"member-token-null":    with(invite(nil, old), fields{"user_id": "u2"}),
+		"member-token-null-2":  invite(nil, old),
+		"member-token-missing": without(invite("", old), "invite_token"),
+		"member-other-app":     {"status": "comped", "email": "x@example.com"},
+		"member-empty":         {},
+	}
+	for _, documents := range []map[string]fields{gone, left} {
+		for id, data := range documents {
+			f.Set(t, "members/"+id, data)
+		}
+	}
+	neighbours := []string{"groups/g/members", "members/exactly/members", "members/gone-by-a-tick/members", "members_archive", "member"}
+	for _, collection := range neighbours {
+		f.Set(t, collection+"/gone-long-ago", invite("t", old))
+	}
+
+	got := f.Run(t, "")
+	want := &sweep.Report{
+		Job: "removeUnacceptedMemberInvites", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
+		DurationMs: got.DurationMs, Scanned: 22,
+		Actions: map[string]sweep.Counts{action: {Planned: 5, Done: 5}},
+		Kept: map[string]int{
+			"created 90 days ago or less":                 5,
+			"user_id is set: the invitation was accepted": 4,
+			"invite_token is empty or not a text":         4,
+			"created_at is missing or not a timestamp":    4,
+		},
+		Failures: []sweep.Failure{},
+		Usage:    got.Usage,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(ids(left), ids(f.Documents(t, "members"))); diff != "" {
+		t.Errorf("members left (-want +got):\n%s", diff)
+	}
+	for _, collection := range neighbours {
+		if len(f.Documents(t, collection)) != 1 {
+			t.Errorf("%s was touched", collection)
+		}
+	}
+	// The 5 that go and the 4 accepted, four counts, the lease twice.
+	if u := got.Usage; u.FirestoreReads != 9+4+2 || u.FirestoreDeletes != 5 || u.FirestoreWrites != 3 {
+		t.Errorf("usage %+v", u)
+	}
+	for _, line := range f.LogLines(t) {
+		if text := fmt.Sprint(line); strings.Contains(text, "example.com") || strings.Contains(text, "招待") {
+			t.Errorf("the log holds something personal: %s", text)
+		}
+	}
+
+	again := f.Run(t, "")
+	if again.Status != sweep.Completed || len(again.Actions) != 0 || again.Scanned != 17 {
+		t.Errorf("second run: %+v, want nothing to do", again)
+	}
+}
+
+func TestEmptyDatabase(t *testing.T) {
+	f := newFunction(t)
+	got := f.Run(t, "")
+	if got.Status != sweep.Completed || got.Scanned != 0 || len(got.Actions) != 0 || len(got.Kept) != 0 {
+		t.Errorf("report %+v", got)
+	}
+	// Lease, four counts, one query, lease again.
+	if got.Usage.FirestoreReads != 7 || got.Usage.FirestoreWrites != 3 || got.Usage.FirestoreDeletes != 0 {
+		t.Errorf("usage %+v, want 7 reads and 3 writes", got.Usage)
+	}
+}
+
+func TestDryRunWritesNothing(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "members/old", invite("b", old))
+	f.Set(t, "members/older", invite("a", old.AddDate(0, -1, 0)))
+	f.Set(t, "members/young", invite("c", now))
+	got := f.Run(t, `{"dryRun":true}`)
+	if !got.DryRun || got.Status != sweep.Completed {
+		t.Errorf("report %+v", got)
+	}
+	wantPlan := []sweep.Planned{
+		{Target: "members/older", Action: action, Reason: "not accepted, created 2025-08-12T15:10:00Z, more than 90 days ago"},
+		{Target: "members/old", Action: action, Reason: "not accepted, created 2025-09-12T15:10:00Z, more than 90 days ago"},
+	}
+	if diff := cmp.Diff(wantPlan, got.Plan); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(sweep.Counts{Planned: 2}, got.Actions[action]); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	for _, method := range f.Request.Methods() {
+		if !slices.Contains([]string{"BatchGetDocuments", "RunQuery", "RunAggregationQuery"}, method) {
+			t.Errorf("a dry run sent %s", method)
+		}
+	}
+	if len(f.Documents(t, "members")) != 3 || len(f.Documents(t, "cleanupJobs")) != 0 || len(f.Documents(t, "cleanupRuns")) != 0 {
+		t.Error("a dry run changed the database")
+	}
+}
+
+func TestInviteAcceptedBetweenPlanAndApplySurvives(t *testing.T) {
+	f := newFunction(t)
+	for _, id := range []string{"accepted", "accepted-token-cleared", "resent", "deleted", "invited-anew", "left"} {
+		f.Set(t, "members/"+id, invite("token-"+id, old))
+	}
+	f.Hooks.BeforeApply = func() {
+		f.Set(t, "members/accepted", with(invite("token-accepted", old), fields{"user_id": "u"}))
+		f.Set(t, "members/accepted-token-cleared", with(invite(nil, old), fields{"user_id": "u"}))
+		f.Set(t, "members/resent", with(invite("token-resent", old), fields{"reminders": 3}))
+		for _, id := range []string{"deleted", "invited-anew"} {
+			if _, err := f.Firestore(t).Doc("members/" + id).Delete(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		f.Set(t, "members/invited-anew", invite("token-new", now))
+	}
+	got := f.Run(t, "")
+	if diff := cmp.Diff(sweep.Counts{Planned: 6, Done: 1, Changed: 5}, got.Actions[action]); diff != "" || got.Status != sweep.Completed {
+		t.Errorf("status %s, counts (-want +got):\n%s", got.Status, diff)
+	}
+	want := []string{"accepted", "accepted-token-cleared", "invited-anew", "resent"}
+	if diff := cmp.Diff(want, ids(f.Documents(t, "members"))); diff != "" {
+		t.Errorf("members left (-want +got):\n%s", diff)
+	}
+	if f.Documents(t, "members")["accepted"]["user_id"] != "u" {
+		t.Error("the accepted invitation was changed")
+	}
+}
+
+func TestTwentyFiveThousandInvites(t *testing.T) {
+	f := newFunction(t)
+	const due, accepted, young, members = 25_000, 40, 60, 1500
+	f.SetMany(t, due+accepted+young+members, func(i int) (string, fields) {
+		path, token := fmt.Sprintf("members/m%05d", i), fmt.Sprintf("%05d", i*7919%30011)
+		switch {
+		case i < due:
+			return path, fields{"invite_token": token, "created_at": old.Add(-time.Duration(i) * time.Second)}
+		case i < due+accepted:
+			return path, fields{"invite_token": token, "created_at": old, "user_id": "u"}
+		case i < due+accepted+young:
+			return path, fields{"invite_token": token, "created_at": now}
+		default:
+			return path, fields{"invite_token": nil, "created_at": old, "user_id": "u"}
+		}
+	})
+	got := f.Run(t, "")
+	if diff := cmp.Diff(sweep.Counts{Planned: due, Done: due}, got.Actions[action]); diff != "" || got.Status != sweep.Completed {
+		t.Errorf("status %s, counts (-want +got):\n%s", got.Status, diff)
+	}
+	if n := len(f.Documents(t, "members")); n != accepted+young+members {
+		t.Errorf("%d members left, want %d", n, accepted+young+members)
+	}
+	// What is due and what is accepted; counts of 25,100, 25,100, 60 and 25,040; the lease twice. Neither young invitations
+	// nor members are read.
+	if u := got.Usage; u.FirestoreReads != due+accepted+26+26+1+26+2 || u.FirestoreDeletes != due || u.FirestoreWrites != 3 {
+		t.Errorf("usage %+v", u)
+	}
+}
+
+func TestSecondRunAtOnceIsSkipped(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "members/old", invite("t", old))
+	var second *sweep.Report
+	f.Hooks.BeforeApply = func() {
+		f.Hooks.BeforeApply = nil
+		second = f.Run(t, "")
+	}
+	first := f.Run(t, "")
+	if second.Status != sweep.Skipped || len(second.Actions) != 0 {
+		t.Errorf("second run %+v, want skipped", second)
+	}
+	if first.Status != sweep.Completed || first.Actions[action].Done != 1 {
+		t.Errorf("first run %+v, want completed", first)
+	}
+}
+
+// TestOutOfTimeThenFinishedByTheNextRuns has accepted invitations among the due ones, over which the saved position leads.
+func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
+	f := newFunction(t)
+	const first = pageSize + 100
+	const accepted = first + (4*pageSize-first)/100
+	f.SetMany(t, 4*pageSize, func(i int) (string, fields) {
+		data := invite(fmt.Sprintf("secret-%04d", i), old)
+		if i < first || i%100 == 0 { // more than a page of them come first
+			data["user_id"] = "u"
+		}
+		return fmt.Sprintf("members/m%04d", i), data
+	})
+	// The clock jumps past the time for planning when the first page has been planned.
+	wall := now
+	var statuses []sweep.Status
+	read := 0
+	for range 10 {
+		started, reads := wall, 0
+		f.Clock = func() time.Time {
+			if reads++; reads > 4 {
+				return started.Add(f.Timeout/2 + time.Second)
+			}
+			return wall
+		}
+		got := f.Run(t, "")
+		statuses = append(statuses, got.Status)
+		read += got.Kept[keptAccepted]
+		wall = wall.Add(24 * time.Hour)
+		if got.Status != sweep.Partial {
+			break
+		}
+		position, _ := f.Documents(t, "cleanupJobs")["removeUnacceptedMemberInvites"]["position"].(string)
+		if !strings.HasPrefix(position, "m") || strings.Contains(position, "secret") {
+			t.Fatalf("a partial run saved the position %q, want a member's id and no token", position)
+		}
+	}
+	if statuses[0] != sweep.Partial || statuses[len(statuses)-1] != sweep.Completed {
+		t.Errorf("statuses %v, want some partial runs and then a completed one", statuses)
+	}
+	if n := len(f.Documents(t, "members")); n != accepted {
+		t.Errorf("%d members left, want the %d accepted", n, accepted)
+	}
+	if read != accepted {
+		t.Errorf("accepted invitations were read %d times, want each once", read)
+	}
+	if position := f.Documents(t, "cleanupJobs")["removeUnacceptedMemberInvites"]["position"]; position != "" {
+		t.Errorf("position %v left after a full pass", position)
+	}
+}
+
+func TestPositionThatLeadsNowhereBeginsAtTheBeginning(t *testing.T) {
+	for name, position := range map[string]string{
+		"gone": "nobody", "no longer an invitation": "member", "undated": "undated", "no id": "a/b", "another query's": `[{"text":"x"}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t)
+			f.Set(t, "members/a", invite("a", old))
+			f.Set(t, "members/member", without(invite("", old), "invite_token"))
+			f.Set(t, "members/undated", invite("z", nil))
+			f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", fields{"position": position})
+			if got := f.Run(t, ""); got.Status != sweep.Completed || got.Actions[action].Done != 1 {
+				t.Errorf("report %+v, want one done", got)
+			}
+		})
+	}
+}
+
+func TestPoisonedInviteDoesNotStopTheRest(t *testing.T) {
+	f := newFunction(t)
+	for i := range 5 {
+		f.Set(t, fmt.Sprintf("members/m%d", i), invite(fmt.Sprint("t", i), old))
+	}
+	poison := func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		batch, ok := req.(*firestorepb.BatchWriteRequest)
+		if !ok {
+			return invoke(ctx, method, req, reply, cc, opts...)
+		}
+		poisoned := slices.IndexFunc(batch.Writes, func(w *firestorepb.Write) bool { return path.Base(w.GetDelete()) == "m2" })
+		batch.Writes = slices.Delete(batch.Writes, poisoned, poisoned+1)
+		err := invoke(ctx, method, batch, reply, cc, opts...)
+		answer := reply.(*firestorepb.BatchWriteResponse)
+		denied := status.New(codes.PermissionDenied, "not this one").Proto()
+		answer.Status = slices.Insert(answer.Status, poisoned, denied)
+		answer.WriteResults = slices.Insert(answer.WriteResults, poisoned, &firestorepb.WriteResult{})
+		return err
+	}
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(poison))
+	got := f.Run(t, "")
+	if diff := cmp.Diff(sweep.Counts{Planned: 5, Done: 4, Failed: 1}, got.Actions[action]); diff != "" || got.Status != sweep.Failed {
+		t.Errorf("status %s, counts (-want +got):\n%s", got.Status, diff)
+	}
+	if len(got.Failures) != 1 || got.Failures[0].Target != "members/m2" || !strings.Contains(got.Failures[0].Error, "not this one") {
+		t.Errorf("failures %v", got.Failures)
+	}
+	if diff := cmp.Diff([]string{"m2"}, ids(f.Documents(t, "members"))); diff != "" {
+		t.Errorf("members left (-want +got):\n%s", diff)
+	}
+}
+
+func TestBeltOnActions(t *testing.T) {
+	f := newFunction(t)
+	f.Env["MAX_ACTIONS"] = "2"
+	for _, id := range []string{"a", "b", "c"} {
+		f.Set(t, "members/"+id, invite(id, old))
+	}
+	if got := f.Run(t, ""); got.Status != sweep.Aborted || len(f.Documents(t, "members")) != 3 {
+		t.Errorf("status %s, %d left; want aborted and all 3", got.Status, len(f.Documents(t, "members")))
+	}
+	if got := f.Run(t, `{"force":true}`); got.Status != sweep.Completed || len(f.Documents(t, "members")) != 0 {
+		t.Errorf("forced: %+v", got)
+	}
+}
