@@ -46,18 +46,24 @@ func main() {
 }
 `
 
-// bundle builds the bundle once, the way the buildpack does: a main module of its own that requires this one.
+// bundle builds the bundle once, the way the buildpack does.
 var bundle = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "firesweep-bundle-")
-	if err != nil {
-		return "", err
-	}
 	root, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
+	return buildpack(root)
+})
+
+// buildpack builds a folder's module the way Google's buildpack does, as a main module of its own that requires it, and
+// returns the program's path. Its folder is the caller's to remove.
+func buildpack(source string) (string, error) {
+	dir, err := os.MkdirTemp("", "firesweep-bundle-")
+	if err != nil {
+		return "", err
+	}
 	for _, name := range []string{"go.mod", "go.sum"} {
-		content, err := os.ReadFile(name)
+		content, err := os.ReadFile(filepath.Join(source, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), content, 0o600)
 		}
@@ -70,17 +76,26 @@ var bundle = sync.OnceValues(func() (string, error) {
 	}
 	for _, args := range [][]string{
 		{"mod", "edit", "-module=functions.local/app", "-require=github.com/firesweep/firesweep@v0.0.0",
-			"-replace=github.com/firesweep/firesweep=" + root},
+			"-replace=github.com/firesweep/firesweep=" + source},
 		{"build", "-mod=mod", "-o", "bundle", "."},
 	} {
-		command := exec.Command("go", args...)
-		command.Dir = dir
-		if output, err := command.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, output)
+		if output, err := goCommand(dir, args...); err != nil {
+			return "", fmt.Errorf("%w\n%s", err, output)
 		}
 	}
 	return filepath.Join(dir, "bundle"), nil
-})
+}
+
+// goCommand runs go in a folder and returns what it printed.
+func goCommand(dir string, args ...string) (string, error) {
+	command := exec.Command("go", args...)
+	command.Dir = dir
+	output, err := command.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
+	}
+	return string(output), err
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -104,6 +119,12 @@ func startProcess(t *testing.T, target string, environment map[string]string) *p
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startProgram(t, path, target, environment)
+}
+
+// startProgram is [startProcess] for a program that was built from something else.
+func startProgram(t *testing.T, path, target string, environment map[string]string) *process {
+	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

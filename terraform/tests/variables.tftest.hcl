@@ -61,47 +61,67 @@ run "a_job_brings_its_worker" {
   }
 }
 
-run "refuses_project_name" {
+# Each run holds one wrong value for each of several variables, to keep the number of plans small; all must be refused.
+run "refuses_names_and_formats" {
   command = plan
   variables {
-    project = "My App"
+    project                = "My App"
+    region                 = "asia-northeast1-a" # a zone
+    bucket                 = "gs://my-app-1a2b3.firebasestorage.app"
+    databases              = { cleanupReport = "ghost" } # no such job
+    belts                  = { max_actions = 0 }
+    schedules              = { cleanupReport = "0 3 * * *" }
+    time_zones             = { cleanupReport = "UTC" }
+    paused                 = ["cleanupReport"]
+    notification_channels  = ["ops@example.com"]
+    notification_locale    = "fr"
+    placeholder_references = ["posts"]
+    runbook_url            = "https://example.com/runbook#here"
   }
-  expect_failures = [var.project]
+  expect_failures = [var.project, var.region, var.bucket, var.databases, var.belts, var.schedules, var.time_zones, var.paused, var.notification_channels, var.notification_locale, var.placeholder_references, var.runbook_url]
 }
 
-run "refuses_project_number" {
+run "refuses_numbers_and_english" {
   command = plan
   variables {
-    project = "123456789012"
+    project    = "123456789012"
+    region     = "nam5"
+    databases  = { cleanupReports = "Ghost!" }
+    belts      = { max_actions = 1000001 }
+    schedules  = { cleanupReports = "every day 03:00" }
+    time_zones = { cleanupReports = "JST" }
   }
-  expect_failures = [var.project]
+  expect_failures = [var.project, var.region, var.databases, var.belts, var.schedules, var.time_zones]
 }
 
-run "refuses_zone" {
+run "refuses_four_fields" {
   command = plan
   variables {
-    region = "asia-northeast1-a"
+    belts     = { max_missing_percent = 101 }
+    schedules = { cleanupReports = "0 3 * *" }
   }
-  expect_failures = [var.region]
+  expect_failures = [var.belts, var.schedules]
 }
 
-run "refuses_multi_region" {
+run "refuses_a_month" {
   command = plan
   variables {
-    region = "nam5"
+    belts     = { min_lookups = 0 }
+    schedules = { cleanupReports = "0 3 1 1 *" }
   }
-  expect_failures = [var.region]
+  expect_failures = [var.belts, var.schedules]
 }
 
-run "refuses_bucket_url" {
+run "refuses_a_reversed_range" {
   command = plan
   variables {
-    bucket = "gs://my-app-1a2b3.firebasestorage.app"
+    belts     = { max_users = 1.5 }
+    schedules = { cleanupReports = "9~5 3 * * *" }
   }
-  expect_failures = [var.bucket]
+  expect_failures = [var.belts, var.schedules]
 }
 
-run "refuses_missing_bucket" {
+run "refuses_a_missing_bucket" {
   command = plan
   variables {
     bucket = null
@@ -109,7 +129,7 @@ run "refuses_missing_bucket" {
   expect_failures = [var.bucket]
 }
 
-run "refuses_unknown_job" {
+run "refuses_an_unknown_job" {
   command = plan
   variables {
     enabled = ["cleanupReports", "cleanupReport"]
@@ -118,7 +138,7 @@ run "refuses_unknown_job" {
   expect_failures = [var.enabled]
 }
 
-run "refuses_worker_as_job" {
+run "refuses_a_worker_as_job" {
   command = plan
   variables {
     enabled = ["cleanupReports", "deletePlaceholderUser"]
@@ -127,7 +147,7 @@ run "refuses_worker_as_job" {
   expect_failures = [var.enabled]
 }
 
-run "refuses_no_decision" {
+run "refuses_a_job_without_decision" {
   command = plan
   variables {
     enabled = ["cleanupReports", "cleanupBannedUsers"]
@@ -136,7 +156,7 @@ run "refuses_no_decision" {
   expect_failures = [var.dry_run]
 }
 
-run "refuses_decision_about_a_disabled_job" {
+run "refuses_a_decision_about_no_job" {
   command = plan
   variables {
     enabled = ["cleanupReports"]
@@ -145,7 +165,7 @@ run "refuses_decision_about_a_disabled_job" {
   expect_failures = [var.dry_run]
 }
 
-run "refuses_null_decision" {
+run "refuses_no_decision" {
   command = plan
   variables {
     enabled = ["cleanupReports"]
@@ -153,156 +173,3 @@ run "refuses_null_decision" {
   }
   expect_failures = [var.dry_run]
 }
-
-run "refuses_database_of_unknown_job" {
-  command = plan
-  variables {
-    databases = { cleanupReport = "ghost" }
-  }
-  expect_failures = [var.databases]
-}
-
-run "refuses_database_name" {
-  command = plan
-  variables {
-    databases = { cleanupReports = "Ghost!" }
-  }
-  expect_failures = [var.databases]
-}
-
-run "refuses_no_actions" {
-  command = plan
-  variables {
-    belts = { max_actions = 0 }
-  }
-  expect_failures = [var.belts]
-}
-
-run "refuses_too_many_actions" {
-  command = plan
-  variables {
-    belts = { max_actions = 1000001 }
-  }
-  expect_failures = [var.belts]
-}
-
-run "refuses_more_than_all_missing" {
-  command = plan
-  variables {
-    belts = { max_missing_percent = 101 }
-  }
-  expect_failures = [var.belts]
-}
-
-run "refuses_no_lookups" {
-  command = plan
-  variables {
-    belts = { min_lookups = 0 }
-  }
-  expect_failures = [var.belts]
-}
-
-run "refuses_half_a_user" {
-  command = plan
-  variables {
-    belts = { max_users = 1.5 }
-  }
-  expect_failures = [var.belts]
-}
-
-run "refuses_schedule_of_unknown_job" {
-  command = plan
-  variables {
-    schedules = { cleanupReport = "0 3 * * *" }
-  }
-  expect_failures = [var.schedules]
-}
-
-run "refuses_english_schedule" {
-  command = plan
-  variables {
-    schedules = { cleanupReports = "every day 03:00" }
-  }
-  expect_failures = [var.schedules]
-}
-
-run "refuses_four_fields" {
-  command = plan
-  variables {
-    schedules = { cleanupReports = "0 3 * *" }
-  }
-  expect_failures = [var.schedules]
-}
-
-run "refuses_month" {
-  command = plan
-  variables {
-    schedules = { cleanupReports = "0 3 1 1 *" }
-  }
-  expect_failures = [var.schedules]
-}
-
-run "refuses_reversed_range" {
-  command = plan
-  variables {
-    schedules = { cleanupReports = "9~5 3 * * *" }
-  }
-  expect_failures = [var.schedules]
-}
-
-run "refuses_time_zone_of_unknown_job" {
-  command = plan
-  variables {
-    time_zones = { cleanupReport = "UTC" }
-  }
-  expect_failures = [var.time_zones]
-}
-
-run "refuses_abbreviated_time_zone" {
-  command = plan
-  variables {
-    time_zones = { cleanupReports = "JST" }
-  }
-  expect_failures = [var.time_zones]
-}
-
-run "refuses_pausing_an_unknown_job" {
-  command = plan
-  variables {
-    paused = ["cleanupReport"]
-  }
-  expect_failures = [var.paused]
-}
-
-run "refuses_channel_by_mail" {
-  command = plan
-  variables {
-    notification_channels = ["ops@example.com"]
-  }
-  expect_failures = [var.notification_channels]
-}
-
-run "refuses_locale" {
-  command = plan
-  variables {
-    notification_locale = "fr"
-  }
-  expect_failures = [var.notification_locale]
-}
-
-run "refuses_reference_without_field" {
-  command = plan
-  variables {
-    placeholder_references = ["posts"]
-  }
-  expect_failures = [var.placeholder_references]
-}
-
-run "refuses_runbook_section" {
-  command = plan
-  variables {
-    runbook_url = "https://example.com/runbook#here"
-  }
-  expect_failures = [var.runbook_url]
-}
-
