@@ -22,6 +22,10 @@ variables {
 
 run "functions" {
   command = apply
+  override_data {
+    target = data.archive_file.source
+    values = { output_sha256 = "5f2c" }
+  }
 
   assert {
     condition     = toset(keys(module.job)) == toset(local.job_names) && toset(keys(module.worker)) == toset(["sendInactiveProjectWarning", "deletePlaceholderUser"])
@@ -46,6 +50,42 @@ run "functions" {
       [for f in module.worker : f.function.service_config[0].max_instance_count == 5],
     ))
     error_message = "one request an instance; one instance a job, and as many a worker as its queue sends tasks at a time"
+  }
+  assert {
+    condition = alltrue([
+      for q in google_cloud_tasks_queue.worker :
+      q.rate_limits[0].max_dispatches_per_second == 5 && q.rate_limits[0].max_concurrent_dispatches == 5
+      && q.retry_config[0].max_attempts == 10 && q.retry_config[0].min_backoff == "10s" && q.retry_config[0].max_backoff == "3600s"
+    ])
+    error_message = "rates and retries come from schedule.json"
+  }
+  assert {
+    condition     = google_storage_bucket_object.source.name == "source-5f2c.zip"
+    error_message = "the object's name must hold the archive's hash, or a new source would not be deployed"
+  }
+  assert {
+    condition = alltrue([for f in merge(module.job, module.worker) :
+      f.function.build_config[0].source[0].storage_source[0].object == "source-5f2c.zip" && f.function.build_config[0].source[0].storage_source[0].bucket == google_storage_bucket.source.name
+    ])
+    error_message = "a function is built from something else"
+  }
+  assert {
+    condition = alltrue([
+      for f in ["bundle.go", "go.mod", "go.sum", "functions/schedule.json", "functions/functions.go", "functions/reports/rules.go", "shared/sweep/run.go"] :
+      contains([for s in data.archive_file.source.source : s.filename], f)
+    ])
+    error_message = "the archive lacks something"
+  }
+  assert {
+    condition = alltrue([
+      for s in data.archive_file.source.source :
+      !endswith(s.filename, "_test.go") && !strcontains(s.filename, "sweeptest") && !startswith(s.filename, "emulator") && !startswith(s.filename, "terraform")
+    ])
+    error_message = "the archive holds tests, the emulator or Terraform"
+  }
+  assert {
+    condition     = alltrue([for s in data.archive_file.source.source : s.content == file("../${s.filename}") if !startswith(s.filename, "go.")])
+    error_message = "the archive's contents are not the repository's"
   }
 }
 
@@ -107,55 +147,5 @@ run "environment" {
   assert {
     condition     = [for name, f in merge(module.job, module.worker) : name if contains(keys(f.function.service_config[0].environment_variables), "STORAGE_BUCKET")] == ["checkGhostCircles", "cleanupOrphanedMedia", "cleanupResolvedInquiries"]
     error_message = "only who works on the bucket is told its name"
-  }
-}
-
-run "queues" {
-  command = plan
-
-  assert {
-    condition = alltrue([
-      for q in google_cloud_tasks_queue.worker :
-      q.rate_limits[0].max_dispatches_per_second == 5 && q.rate_limits[0].max_concurrent_dispatches == 5
-      && q.retry_config[0].max_attempts == 10 && q.retry_config[0].min_backoff == "10s" && q.retry_config[0].max_backoff == "3600s"
-    ])
-    error_message = "rates and retries come from schedule.json"
-  }
-}
-
-run "source" {
-  command = apply
-  override_data {
-    target = data.archive_file.source
-    values = { output_sha256 = "5f2c" }
-  }
-
-  assert {
-    condition     = google_storage_bucket_object.source.name == "source-5f2c.zip"
-    error_message = "the object's name must hold the archive's hash, or a new source would not be deployed"
-  }
-  assert {
-    condition = alltrue([for f in merge(module.job, module.worker) :
-      f.function.build_config[0].source[0].storage_source[0].object == "source-5f2c.zip" && f.function.build_config[0].source[0].storage_source[0].bucket == google_storage_bucket.source.name
-    ])
-    error_message = "a function is built from something else"
-  }
-  assert {
-    condition = alltrue([
-      for f in ["bundle.go", "go.mod", "go.sum", "functions/schedule.json", "functions/functions.go", "functions/reports/rules.go", "shared/sweep/run.go"] :
-      contains([for s in data.archive_file.source.source : s.filename], f)
-    ])
-    error_message = "the archive lacks something"
-  }
-  assert {
-    condition = alltrue([
-      for s in data.archive_file.source.source :
-      !endswith(s.filename, "_test.go") && !strcontains(s.filename, "sweeptest") && !startswith(s.filename, "emulator") && !startswith(s.filename, "terraform")
-    ])
-    error_message = "the archive holds tests, the emulator or Terraform"
-  }
-  assert {
-    condition     = alltrue([for s in data.archive_file.source.source : s.content == file("../${s.filename}") if !startswith(s.filename, "go.")])
-    error_message = "the archive's contents are not the repository's"
   }
 }

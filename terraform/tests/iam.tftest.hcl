@@ -20,7 +20,7 @@ variables {
   }
 }
 
-run "roles_of_the_functions" {
+run "least_privilege" {
   command = apply
 
   assert {
@@ -76,11 +76,6 @@ run "roles_of_the_functions" {
     )
     error_message = "each of the eleven functions runs as an account of its own"
   }
-}
-
-run "who_calls_what" {
-  command = apply
-
   assert {
     condition = { for name, b in google_cloud_run_v2_service_iam_member.scheduler : b.name => b.role } == {
       for name in local.job_names : lower(name) => "roles/run.invoker"
@@ -98,11 +93,6 @@ run "who_calls_what" {
     condition     = google_service_account.scheduler_invoker.account_id != google_service_account.tasks_invoker[0].account_id
     error_message = "the two callers need an account each"
   }
-}
-
-run "the_builder" {
-  command = apply
-
   assert {
     condition = { for role, b in google_project_iam_member.build : role => [for c in b.condition : c.expression] } == {
       "roles/storage.objectViewer" = ["resource.name.startsWith(\"projects/_/buckets/gcf-v2-sources-\")"]
@@ -118,11 +108,6 @@ run "the_builder" {
     condition     = alltrue([for f in merge(module.job, module.worker) : f.function.build_config[0].service_account == google_service_account.build.name])
     error_message = "a function is built by another account"
   }
-}
-
-run "nothing_is_public" {
-  command = apply
-
   assert {
     condition = alltrue([
       for b in concat(

@@ -48,11 +48,6 @@ run "schedules" {
     condition     = alltrue([for job in google_cloud_scheduler_job.job : job.paused == false])
     error_message = "nothing is paused unless it is said"
   }
-}
-
-run "deadlines_and_retries" {
-  command = apply
-
   assert {
     condition = { for name, job in google_cloud_scheduler_job.job : name => "${job.attempt_deadline} ${job.retry_config[0].retry_count} ${job.retry_config[0].min_backoff_duration}" } == {
       cleanupOrphanedMedia          = "630s 3 720s"
