@@ -46,21 +46,18 @@ func main() {
 }
 `
 
-// bundle builds the bundle once, the way the buildpack does.
+// bundle builds the deployed source once, the way the buildpack does: a main module of its own that requires it.
 var bundle = sync.OnceValues(func() (string, error) {
-	root, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	return buildpack(root)
-})
-
-// buildpack builds a folder's module the way Google's buildpack does, as a main module of its own that requires it, and
-// returns the program's path. Its folder is the caller's to remove.
-func buildpack(source string) (string, error) {
 	dir, err := os.MkdirTemp("", "firesweep-bundle-")
 	if err != nil {
 		return "", err
+	}
+	source := filepath.Join(dir, "source")
+	if err := unpackArchive(source); err != nil {
+		return "", err
+	}
+	if output, err := goCommand(source, "mod", "tidy", "-diff"); err != nil {
+		return "", fmt.Errorf("the archive's go.mod is not tidy, run scripts/package: %w\n%s", err, output)
 	}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		content, err := os.ReadFile(filepath.Join(source, name))
@@ -76,7 +73,7 @@ func buildpack(source string) (string, error) {
 	}
 	for _, args := range [][]string{
 		{"mod", "edit", "-module=functions.local/app", "-require=github.com/firesweep/firesweep@v0.0.0",
-			"-replace=github.com/firesweep/firesweep=" + source},
+			"-replace=github.com/firesweep/firesweep=./source"},
 		{"build", "-mod=mod", "-o", "bundle", "."},
 	} {
 		if output, err := goCommand(dir, args...); err != nil {
@@ -84,7 +81,7 @@ func buildpack(source string) (string, error) {
 		}
 	}
 	return filepath.Join(dir, "bundle"), nil
-}
+})
 
 // goCommand runs go in a folder and returns what it printed.
 func goCommand(dir string, args ...string) (string, error) {
@@ -119,12 +116,6 @@ func startProcess(t *testing.T, target string, environment map[string]string) *p
 	if err != nil {
 		t.Fatal(err)
 	}
-	return startProgram(t, path, target, environment)
-}
-
-// startProgram is [startProcess] for a program that was built from something else.
-func startProgram(t *testing.T, path, target string, environment map[string]string) *process {
-	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -3,30 +3,25 @@ package firesweep_test
 import (
 	"encoding/json"
 	"io/fs"
-	"net/http"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // archivedFiles returns what Terraform puts into the source archive, by the rule that it reads too: the names there,
 // and where each comes from.
-func archivedFiles(t *testing.T) map[string]string {
-	t.Helper()
+func archivedFiles() (map[string]string, error) {
 	text, err := os.ReadFile(filepath.Join("terraform", "source.json"))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var rule struct{ Include, Exclude string }
 	if err := json.Unmarshal(text, &rule); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	include, exclude := regexp.MustCompile(rule.Include), regexp.MustCompile(rule.Exclude)
 	files := map[string]string{
@@ -39,10 +34,28 @@ func archivedFiles(t *testing.T) map[string]string {
 		}
 		return err
 	})
+	return files, err
+}
+
+// unpackArchive writes what is deployed into a new folder.
+func unpackArchive(dir string) error {
+	files, err := archivedFiles()
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	return files
+	for name, from := range files {
+		content, err := os.ReadFile(from)
+		if err == nil {
+			err = os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), content, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // TestTheArchiveHoldsExactlyWhatTheFunctionsNeed compares it with what the compiler reads.
@@ -64,62 +77,13 @@ func TestTheArchiveHoldsExactlyWhatTheFunctionsNeed(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	var got []string
-	for name := range archivedFiles(t) {
-		got = append(got, name)
-	}
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("terraform/source.json selects\n%s\nthe functions are compiled from\n%s", strings.Join(got, " "), strings.Join(want, " "))
-	}
-}
-
-// TestTheArchiveIsDeployable does with the archive what Google's buildpack does, and calls every entry point.
-func TestTheArchiveIsDeployable(t *testing.T) {
-	t.Parallel()
-	source := t.TempDir()
-	for name, from := range archivedFiles(t) {
-		content, err := os.ReadFile(from)
-		if err == nil {
-			err = os.MkdirAll(filepath.Join(source, filepath.Dir(name)), 0o700)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(source, name), content, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if output, err := goCommand(source, "mod", "tidy", "-diff"); err != nil {
-		t.Fatalf("the archive's go.mod is not tidy: run scripts/package (%v)\n%s", err, output)
-	}
-	program, err := buildpack(source)
+	files, err := archivedFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = os.RemoveAll(filepath.Dir(program)) // at worst a file stays in the temporary folder
-	})
-
-	project := backendstest.Start(t)
-	for _, e := range functions.All() {
-		t.Run(e.Name, func(t *testing.T) {
-			p := startProgram(t, program, e.Name, project.Environment)
-			if e.Trigger == "schedule" {
-				if report := p.run(t, `{"dryRun":true}`, now); report.Job != e.Name || report.Status != sweep.Completed {
-					t.Errorf("report %+v", report)
-				}
-				return
-			}
-			// A worker refuses what is no task of its own, which shows that it is there.
-			code, answer, err := p.post(t.Context(), `[]`, now)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if code == http.StatusNotFound || !json.Valid(answer) {
-				t.Errorf("%d %s", code, answer)
-			}
-		})
+	got := slices.Sorted(maps.Keys(files))
+	if !slices.Equal(got, want) {
+		t.Errorf("terraform/source.json selects\n%s\nthe functions are compiled from\n%s", strings.Join(got, " "), strings.Join(want, " "))
 	}
 }
 
