@@ -48,18 +48,21 @@ func main() {
 }
 `
 
-// bundle builds the bundle once, the way the buildpack does: a main module of its own that requires this one.
+// bundle builds the deployed source once, the way the buildpack does: a main module of its own that requires it.
 var bundle = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "firesweep-bundle-")
 	if err != nil {
 		return "", err
 	}
-	root, err := os.Getwd()
-	if err != nil {
+	source := filepath.Join(dir, "source")
+	if err := unpackArchive(source); err != nil {
 		return "", err
 	}
+	if output, err := goCommand(source, "mod", "tidy", "-diff"); err != nil {
+		return "", fmt.Errorf("the archive's go.mod is not tidy, run scripts/package: %w\n%s", err, output)
+	}
 	for _, name := range []string{"go.mod", "go.sum"} {
-		content, err := os.ReadFile(name)
+		content, err := os.ReadFile(filepath.Join(source, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), content, 0o600)
 		}
@@ -72,17 +75,26 @@ var bundle = sync.OnceValues(func() (string, error) {
 	}
 	for _, args := range [][]string{
 		{"mod", "edit", "-module=functions.local/app", "-require=github.com/firesweep/firesweep@v0.0.0",
-			"-replace=github.com/firesweep/firesweep=" + root},
+			"-replace=github.com/firesweep/firesweep=./source"},
 		{"build", "-mod=mod", "-o", "bundle", "."},
 	} {
-		command := exec.Command("go", args...)
-		command.Dir = dir
-		if output, err := command.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, output)
+		if output, err := goCommand(dir, args...); err != nil {
+			return "", fmt.Errorf("%w\n%s", err, output)
 		}
 	}
 	return filepath.Join(dir, "bundle"), nil
 })
+
+// goCommand runs go in a folder and returns what it printed.
+func goCommand(dir string, args ...string) (string, error) {
+	command := exec.Command("go", args...)
+	command.Dir = dir
+	output, err := command.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
+	}
+	return string(output), err
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()

@@ -1,0 +1,141 @@
+# One account a function, with the roles that functions/schedule.json names and no other.
+resource "google_service_account" "function" {
+  for_each = local.deployed
+
+  project      = var.project
+  account_id   = lower(each.key)
+  display_name = "Firesweep: ${each.key}"
+
+  lifecycle {
+    precondition {
+      condition     = can(regex("^[a-z]([-a-z0-9]{4,28}[a-z0-9])$", lower(each.key)))
+      error_message = "functions/schedule.json: ${each.key} cannot be a service account's id, which has 6 to 30 letters, digits and hyphens."
+    }
+  }
+
+  depends_on = [google_project_service.api]
+}
+
+locals {
+  # Every role of every function: "function role" => its parts.
+  grants = merge([
+    for name, f in local.deployed : merge([
+      for backend, roles in f.roles : {
+        for role in roles : "${name} ${role}" => { function = name, backend = backend, role = role }
+      }
+    ]...)
+  ]...)
+
+  # Roles of our own, for what no predefined role is narrow enough. Names in schedule.json without "roles/" stand here.
+  custom_roles = {
+    firesweepAccountDeleter = {
+      title       = "Firesweep: deletes accounts of Firebase Authentication, and can do nothing else with them"
+      permissions = ["firebaseauth.users.delete"] # all that accounts:batchDelete asks for
+    }
+  }
+}
+
+resource "google_project_iam_custom_role" "custom" {
+  for_each = {
+    for name, role in local.custom_roles : name => role if contains([for g in values(local.grants) : g.role], name)
+  }
+
+  project     = var.project
+  role_id     = each.key
+  title       = each.value.title
+  permissions = each.value.permissions
+
+  depends_on = [google_project_service.api]
+}
+
+# Firestore: on the function's database, not on the project's others.
+resource "google_project_iam_member" "firestore" {
+  for_each = { for key, g in local.grants : key => g if g.backend == "firestore" }
+
+  project = var.project
+  role    = each.value.role
+  member  = google_service_account.function[each.value.function].member
+
+  condition {
+    title      = "firesweep-database-only"
+    expression = "resource.name==\"projects/${var.project}/databases/${local.database[each.value.function]}\""
+  }
+}
+
+# Storage: on the bucket.
+resource "google_storage_bucket_iam_member" "storage" {
+  for_each = { for key, g in local.grants : key => g if g.backend == "storage" }
+
+  bucket = var.bucket
+  role   = each.value.role
+  member = google_service_account.function[each.value.function].member
+}
+
+# Authentication knows no smaller scope than the project.
+resource "google_project_iam_member" "auth" {
+  for_each = { for key, g in local.grants : key => g if g.backend == "auth" }
+
+  project = var.project
+  role    = startswith(each.value.role, "roles/") ? each.value.role : google_project_iam_custom_role.custom[each.value.role].id
+  member  = google_service_account.function[each.value.function].member
+}
+
+# Cloud Tasks: on the queue of the function's own worker.
+resource "google_cloud_tasks_queue_iam_member" "tasks" {
+  for_each = { for key, g in local.grants : key => g if g.backend == "tasks" }
+
+  project  = var.project
+  location = var.region
+  name     = google_cloud_tasks_queue.worker[local.deployed[each.value.function].worker].name
+  role     = each.value.role
+  member   = google_service_account.function[each.value.function].member
+}
+
+# Who calls: one account for Cloud Scheduler, one for Cloud Tasks, neither with a role on anything but what it calls.
+resource "google_service_account" "scheduler_invoker" {
+  project      = var.project
+  account_id   = "firesweep-scheduler"
+  display_name = "Firesweep: Cloud Scheduler calls the jobs as this account"
+
+  depends_on = [google_project_service.api]
+}
+
+resource "google_service_account" "tasks_invoker" {
+  count = length(local.workers) > 0 ? 1 : 0
+
+  project      = var.project
+  account_id   = "firesweep-tasks"
+  display_name = "Firesweep: Cloud Tasks calls the workers as this account"
+
+  depends_on = [google_project_service.api]
+}
+
+# A task that carries an account's token can only be created by who may act as that account.
+resource "google_service_account_iam_member" "acts_as_tasks_invoker" {
+  for_each = toset(values(local.job_of))
+
+  service_account_id = google_service_account.tasks_invoker[0].name
+  role               = "roles/iam.serviceAccountUser"
+  member             = google_service_account.function[each.key].member
+}
+
+# On the Cloud Run service behind the function, for that is where calls are checked. Its name is the function's in lower case.
+resource "google_cloud_run_v2_service_iam_member" "scheduler" {
+  for_each = local.jobs
+
+  project  = var.project
+  location = var.region
+  name     = lower(module.job[each.key].function.name)
+  role     = "roles/run.invoker"
+  member   = google_service_account.scheduler_invoker.member
+}
+
+resource "google_cloud_run_v2_service_iam_member" "tasks" {
+  for_each = local.workers
+
+  project  = var.project
+  location = var.region
+  name     = lower(module.worker[each.key].function.name)
+  role     = "roles/run.invoker"
+  member   = google_service_account.tasks_invoker[0].member
+}

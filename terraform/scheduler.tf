@@ -1,0 +1,65 @@
+locals {
+  cron = { for name, f in local.jobs : name => lookup(var.schedules, name, f.schedule) }
+
+  # A field a~b is one value from a to b: always the same in a project, another in another project. Cloud Scheduler does
+  # not know the notation. Each field takes other digits of the hash, so that minute and hour are independent.
+  crontab = {
+    for name, cron in local.cron : name => join(" ", [
+      for i, field in split(" ", cron) : can(regex("^[0-9]+~[0-9]+$", field)) ? tostring(
+        tonumber(split("~", field)[0]) + parseint(substr(sha256("${var.project}/${name}"), 8 * i, 8), 16)
+        % (tonumber(split("~", field)[1]) - tonumber(split("~", field)[0]) + 1)
+      ) : field
+    ])
+  }
+
+  # The longest time between two runs, in seconds, as far as the alert on no success needs to know it. Lists and ranges
+  # count as their coarsest reading: weekdays only is a week.
+  period = {
+    for name, cron in local.crontab : name => (
+      split(" ", cron)[4] != "*" ? 7 * 86400 :
+      split(" ", cron)[2] != "*" ? 31 * 86400 :
+      can(regex("^\\*/[0-9]+$", split(" ", cron)[1])) ? 3600 * tonumber(trimprefix(split(" ", cron)[1], "*/")) :
+      split(" ", cron)[1] != "*" ? 86400 :
+      split(" ", cron)[0] == "*" ? 60 :
+      can(regex("^\\*/[0-9]+$", split(" ", cron)[0])) ? 60 * tonumber(trimprefix(split(" ", cron)[0], "*/")) :
+      3600
+    )
+  }
+
+  paused = { for name in keys(local.jobs) : name => length(setintersection(var.paused, [name, "all"])) > 0 }
+}
+
+resource "google_cloud_scheduler_job" "job" {
+  for_each = local.jobs
+
+  project   = var.project
+  region    = var.region
+  name      = each.key
+  schedule  = local.crontab[each.key]
+  time_zone = lookup(var.time_zones, each.key, each.value.timeZone)
+  paused    = local.paused[each.key]
+
+  # The function ends by itself before its timeout; Cloud Scheduler waits a little longer, and never beyond 30 minutes.
+  attempt_deadline = "${min(each.value.timeoutSeconds + 30, 1800)}s"
+
+  retry_config {
+    retry_count = each.value.retryCount
+    # A run that crashed at its start holds its lease for its timeout and a minute. A retry within that time would be
+    # skipped, which is a success to Cloud Scheduler, and the crash would never be made good.
+    min_backoff_duration = "${60 * ceil((each.value.timeoutSeconds + 120) / 60)}s"
+    max_backoff_duration = "3600s"
+    max_doublings        = 2
+  }
+
+  http_target {
+    uri         = module.job[each.key].function.service_config[0].uri
+    http_method = "POST"
+
+    oidc_token {
+      service_account_email = google_service_account.scheduler_invoker.email
+      audience              = module.job[each.key].function.service_config[0].uri
+    }
+  }
+
+  depends_on = [google_cloud_run_v2_service_iam_member.scheduler]
+}

@@ -1,0 +1,102 @@
+# What is uploaded: the files that the functions need, as source.json says. Their contents alone make the archive, so the
+# same contents give the same hash and no new deployment.
+locals {
+  source_rule = jsondecode(file("${path.module}/source.json"))
+  source_files = [
+    for f in setunion([for pattern in ["*.go", "functions/**", "shared/**"] : fileset("${path.module}/..", pattern)]...) : f
+    if length(regexall(local.source_rule.include, f)) > 0 && length(regexall(local.source_rule.exclude, f)) == 0
+  ]
+
+  build = {
+    service_account = google_service_account.build.name
+    repository      = google_artifact_registry_repository.images.id
+    bucket          = google_storage_bucket.source.name
+    object          = google_storage_bucket_object.source.name
+  }
+}
+
+data "archive_file" "source" {
+  type        = "zip"
+  output_path = "${path.module}/.terraform/firesweep-source.zip"
+
+  dynamic "source" {
+    for_each = merge(
+      { for f in local.source_files : f => "${path.module}/../${f}" },
+      # What the functions need is less than what the tests need: scripts/package keeps these two tidy.
+      { "go.mod" = "${path.module}/bundle.mod", "go.sum" = "${path.module}/bundle.sum" },
+    )
+    content {
+      filename = source.key
+      content  = file(source.value)
+    }
+  }
+}
+
+resource "google_storage_bucket" "source" {
+  project                     = var.project
+  name                        = "${var.project}-firesweep-source"
+  location                    = var.region
+  uniform_bucket_level_access = true
+  public_access_prevention    = "enforced"
+  force_destroy               = true # it holds nothing but the archive
+
+  depends_on = [google_project_service.api]
+}
+
+resource "google_storage_bucket_object" "source" {
+  bucket = google_storage_bucket.source.name
+  name   = "source-${data.archive_file.source.output_sha256}.zip"
+  source = data.archive_file.source.output_path
+}
+
+resource "google_artifact_registry_repository" "images" {
+  project       = var.project
+  location      = var.region
+  repository_id = "firesweep"
+  format        = "DOCKER"
+
+  depends_on = [google_project_service.api]
+}
+
+# Who builds. Without this, Google builds as the project's default account, which can often do anything.
+resource "google_service_account" "build" {
+  project      = var.project
+  account_id   = "firesweep-build"
+  display_name = "Firesweep: builds the functions"
+
+  depends_on = [google_project_service.api]
+}
+
+resource "google_project_iam_member" "build" {
+  for_each = {
+    # Cloud Functions copies the archive into a bucket of its own, from which the build reads.
+    "roles/storage.objectViewer" = "resource.name.startsWith(\"projects/_/buckets/gcf-v2-sources-\")"
+    "roles/logging.logWriter"    = null
+  }
+
+  project = var.project
+  role    = each.key
+  member  = google_service_account.build.member
+
+  dynamic "condition" {
+    for_each = each.value == null ? [] : [each.value]
+    content {
+      title      = "function-sources-only"
+      expression = condition.value
+    }
+  }
+}
+
+resource "google_storage_bucket_iam_member" "build_source" {
+  bucket = google_storage_bucket.source.name
+  role   = "roles/storage.objectViewer"
+  member = google_service_account.build.member
+}
+
+resource "google_artifact_registry_repository_iam_member" "build" {
+  project    = var.project
+  location   = var.region
+  repository = google_artifact_registry_repository.images.name
+  role       = "roles/artifactregistry.writer"
+  member     = google_service_account.build.member
+}

@@ -1,0 +1,151 @@
+# What is deployed, from which source, with which settings.
+mock_provider "google" {}
+mock_provider "archive" {}
+mock_provider "time" {}
+
+variables {
+  project = "my-app-1a2b3"
+  region  = "asia-northeast1"
+  bucket  = "my-app-1a2b3.firebasestorage.app"
+  dry_run = {
+    cleanupOrphanedMedia          = true
+    cleanupResolvedInquiries      = false
+    checkGhostCircles             = true
+    cleanupBannedUsers            = true
+    cleanupReports                = false
+    cleanExpiredComped            = true
+    deleteInactiveProjects        = false
+    removeUnacceptedMemberInvites = true
+    cleanupPlaceholderUsers       = true
+  }
+}
+
+run "functions" {
+  command = apply
+  override_data {
+    target = data.archive_file.source
+    values = { output_sha256 = "5f2c" }
+  }
+
+  assert {
+    condition     = toset(keys(module.job)) == toset(local.job_names) && toset(keys(module.worker)) == toset(["sendInactiveProjectWarning", "deletePlaceholderUser"])
+    error_message = "every function of schedule.json is deployed once"
+  }
+  assert {
+    condition = alltrue([
+      for name, f in merge(module.job, module.worker) :
+      f.function.name == name && f.function.build_config[0].entry_point == name && f.function.build_config[0].runtime == "go126"
+    ])
+    error_message = "a function has its own name as entry point, and runs on Go 1.26"
+  }
+  assert {
+    condition = { for name, f in merge(module.job, module.worker) : name => "${f.function.service_config[0].timeout_seconds} ${f.function.service_config[0].available_memory}" } == {
+      for name, f in local.functions : name => "${f.timeoutSeconds} ${f.memory}"
+    }
+    error_message = "timeout and memory come from schedule.json"
+  }
+  assert {
+    condition = alltrue([for f in merge(module.job, module.worker) : f.function.service_config[0].max_instance_request_concurrency == 1]) && alltrue(concat(
+      [for f in module.job : f.function.service_config[0].max_instance_count == 1],
+      [for f in module.worker : f.function.service_config[0].max_instance_count == 5],
+    ))
+    error_message = "one request an instance; one instance a job, and as many a worker as its queue sends tasks at a time"
+  }
+  assert {
+    condition = alltrue([
+      for q in google_cloud_tasks_queue.worker :
+      q.rate_limits[0].max_dispatches_per_second == 5 && q.rate_limits[0].max_concurrent_dispatches == 5
+      && q.retry_config[0].max_attempts == 10 && q.retry_config[0].min_backoff == "10s" && q.retry_config[0].max_backoff == "3600s"
+    ])
+    error_message = "rates and retries come from schedule.json"
+  }
+  assert {
+    condition     = google_storage_bucket_object.source.name == "source-5f2c.zip"
+    error_message = "the object's name must hold the archive's hash, or a new source would not be deployed"
+  }
+  assert {
+    condition = alltrue([for f in merge(module.job, module.worker) :
+      f.function.build_config[0].source[0].storage_source[0].object == "source-5f2c.zip" && f.function.build_config[0].source[0].storage_source[0].bucket == google_storage_bucket.source.name
+    ])
+    error_message = "a function is built from something else"
+  }
+  assert {
+    condition = alltrue([
+      for f in ["bundle.go", "go.mod", "go.sum", "functions/schedule.json", "functions/functions.go", "functions/reports/rules.go", "shared/sweep/run.go"] :
+      contains([for s in data.archive_file.source.source : s.filename], f)
+    ])
+    error_message = "the archive lacks something"
+  }
+  assert {
+    condition = alltrue([
+      for s in data.archive_file.source.source :
+      !endswith(s.filename, "_test.go") && !strcontains(s.filename, "sweeptest") && !startswith(s.filename, "emulator") && !startswith(s.filename, "terraform")
+    ])
+    error_message = "the archive holds tests, the emulator or Terraform"
+  }
+  assert {
+    condition     = alltrue([for s in data.archive_file.source.source : s.content == file("../${s.filename}") if !startswith(s.filename, "go.")])
+    error_message = "the archive's contents are not the repository's"
+  }
+}
+
+run "environment" {
+  command = apply
+  variables {
+    databases              = { deleteInactiveProjects = "gitlab" }
+    belts                  = { max_actions = 500, max_users = 3 }
+    notification_locale    = "en"
+    placeholder_references = ["posts.userId", "projects.owner_ids"]
+  }
+
+  assert {
+    condition = module.job["cleanupOrphanedMedia"].function.service_config[0].environment_variables == tomap({
+      GOOGLE_CLOUD_PROJECT = "my-app-1a2b3"
+      STORAGE_BUCKET       = "my-app-1a2b3.firebasestorage.app"
+      FIRESTORE_DATABASE   = "(default)"
+      DRY_RUN              = "true"
+      MAX_ACTIONS          = "500"
+      MAX_MISSING_PERCENT  = "50"
+      MIN_LOOKUPS          = "20"
+      MAX_USERS            = "3"
+      NOTIFICATION_LOCALE  = "en"
+    })
+    error_message = "cleanupOrphanedMedia: ${jsonencode(module.job["cleanupOrphanedMedia"].function.service_config[0].environment_variables)}"
+  }
+  assert {
+    condition = module.job["deleteInactiveProjects"].function.service_config[0].environment_variables == tomap({
+      GOOGLE_CLOUD_PROJECT  = "my-app-1a2b3"
+      FIRESTORE_DATABASE    = "gitlab"
+      DRY_RUN               = "false"
+      MAX_ACTIONS           = "500"
+      MAX_MISSING_PERCENT   = "50"
+      MIN_LOOKUPS           = "20"
+      MAX_USERS             = "3"
+      NOTIFICATION_LOCALE   = "en"
+      TASKS_LOCATION        = "asia-northeast1"
+      TASKS_QUEUE           = "sendInactiveProjectWarning"
+      TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker[0].email
+      TASKS_TARGET_URL      = module.worker["sendInactiveProjectWarning"].function.service_config[0].uri
+    })
+    error_message = "deleteInactiveProjects: ${jsonencode(module.job["deleteInactiveProjects"].function.service_config[0].environment_variables)}"
+  }
+  assert {
+    condition = (
+      module.worker["sendInactiveProjectWarning"].function.service_config[0].environment_variables["FIRESTORE_DATABASE"] == "gitlab"
+      && module.worker["sendInactiveProjectWarning"].function.service_config[0].environment_variables["DRY_RUN"] == "false"
+      && module.worker["deletePlaceholderUser"].function.service_config[0].environment_variables["FIRESTORE_DATABASE"] == "(default)"
+      && module.worker["deletePlaceholderUser"].function.service_config[0].environment_variables["DRY_RUN"] == "true"
+    )
+    error_message = "a worker has its job's database and dry_run"
+  }
+  assert {
+    condition = module.worker["deletePlaceholderUser"].function.service_config[0].environment_variables["PLACEHOLDER_REFERENCES"] == "posts.userId,projects.owner_ids" && (
+      !contains(keys(module.job["cleanupReports"].function.service_config[0].environment_variables), "PLACEHOLDER_REFERENCES")
+    )
+    error_message = "placeholder_references reach the function that asks for them, and no other"
+  }
+  assert {
+    condition     = [for name, f in merge(module.job, module.worker) : name if contains(keys(f.function.service_config[0].environment_variables), "STORAGE_BUCKET")] == ["checkGhostCircles", "cleanupOrphanedMedia", "cleanupResolvedInquiries"]
+    error_message = "only who works on the bucket is told its name"
+  }
+}

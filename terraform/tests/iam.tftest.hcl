@@ -1,0 +1,145 @@
+# Who may do what. The tables are complete: a role more or less anywhere fails.
+mock_provider "google" {}
+mock_provider "archive" {}
+mock_provider "time" {}
+
+variables {
+  project = "my-app-1a2b3"
+  region  = "asia-northeast1"
+  bucket  = "my-app-1a2b3.firebasestorage.app"
+  dry_run = {
+    cleanupOrphanedMedia          = true
+    cleanupResolvedInquiries      = false
+    checkGhostCircles             = true
+    cleanupBannedUsers            = true
+    cleanupReports                = false
+    cleanExpiredComped            = true
+    deleteInactiveProjects        = false
+    removeUnacceptedMemberInvites = true
+    cleanupPlaceholderUsers       = true
+  }
+}
+
+run "least_privilege" {
+  command = apply
+
+  assert {
+    condition = { for key, b in google_project_iam_member.firestore : split(" ", key)[0] => "${b.role} ${b.condition[0].expression}" } == {
+      for name in keys(local.deployed) : name => "roles/datastore.user resource.name==\"projects/my-app-1a2b3/databases/(default)\""
+    }
+    error_message = "Firestore: every function has roles/datastore.user, on its database only"
+  }
+  assert {
+    condition = toset([for key, b in google_storage_bucket_iam_member.storage : "${key} ${b.role} ${b.bucket}"]) == toset([
+      "cleanupOrphanedMedia roles/storage.objectUser roles/storage.objectUser my-app-1a2b3.firebasestorage.app",
+      "cleanupResolvedInquiries roles/storage.objectUser roles/storage.objectUser my-app-1a2b3.firebasestorage.app",
+      "checkGhostCircles roles/storage.objectUser roles/storage.objectUser my-app-1a2b3.firebasestorage.app",
+    ])
+    error_message = "Storage: three jobs, on the bucket"
+  }
+  assert {
+    condition = toset(keys(google_project_iam_member.auth)) == toset([
+      "cleanupBannedUsers firesweepAccountDeleter", "deletePlaceholderUser firesweepAccountDeleter",
+    ]) && alltrue([for b in google_project_iam_member.auth : b.role == google_project_iam_custom_role.custom["firesweepAccountDeleter"].id])
+    error_message = "Authentication: two functions, with our own role"
+  }
+  assert {
+    condition     = { for name, role in google_project_iam_custom_role.custom : name => role.permissions } == { firesweepAccountDeleter = toset(["firebaseauth.users.delete"]) }
+    error_message = "our own role may delete accounts and nothing else"
+  }
+  assert {
+    condition = { for key, b in google_cloud_tasks_queue_iam_member.tasks : key => b.name } == {
+      "deleteInactiveProjects roles/cloudtasks.enqueuer"  = "sendInactiveProjectWarning"
+      "cleanupPlaceholderUsers roles/cloudtasks.enqueuer" = "deletePlaceholderUser"
+    }
+    error_message = "Cloud Tasks: each of the two jobs on its own worker's queue"
+  }
+  assert {
+    condition = toset(keys(google_service_account_iam_member.acts_as_tasks_invoker)) == toset(["deleteInactiveProjects", "cleanupPlaceholderUsers"]) && alltrue([
+      for name, b in google_service_account_iam_member.acts_as_tasks_invoker :
+      b.role == "roles/iam.serviceAccountUser" && b.service_account_id == google_service_account.tasks_invoker[0].name && b.member == google_service_account.function[name].member
+    ])
+    error_message = "only who enqueues may act as the account of Cloud Tasks, and as no other"
+  }
+  assert {
+    condition = alltrue(concat(
+      [for key, b in google_project_iam_member.firestore : b.member == google_service_account.function[split(" ", key)[0]].member],
+      [for key, b in google_storage_bucket_iam_member.storage : b.member == google_service_account.function[split(" ", key)[0]].member],
+      [for key, b in google_project_iam_member.auth : b.member == google_service_account.function[split(" ", key)[0]].member],
+      [for key, b in google_cloud_tasks_queue_iam_member.tasks : b.member == google_service_account.function[split(" ", key)[0]].member],
+    ))
+    error_message = "a role was given to another account than the function's"
+  }
+  assert {
+    condition = alltrue([for name, f in merge(module.job, module.worker) : f.function.service_config[0].service_account_email == google_service_account.function[name].email]) && (
+      length(google_service_account.function) == 11 && length(distinct([for a in google_service_account.function : a.account_id])) == 11
+    )
+    error_message = "each of the eleven functions runs as an account of its own"
+  }
+  assert {
+    condition = { for name, b in google_cloud_run_v2_service_iam_member.scheduler : b.name => b.role } == {
+      for name in local.job_names : lower(name) => "roles/run.invoker"
+    } && alltrue([for b in google_cloud_run_v2_service_iam_member.scheduler : b.member == google_service_account.scheduler_invoker.member])
+    error_message = "Cloud Scheduler's account calls the nine jobs"
+  }
+  assert {
+    condition = { for name, b in google_cloud_run_v2_service_iam_member.tasks : b.name => b.role } == {
+      sendinactiveprojectwarning = "roles/run.invoker"
+      deleteplaceholderuser      = "roles/run.invoker"
+    } && alltrue([for b in google_cloud_run_v2_service_iam_member.tasks : b.member == google_service_account.tasks_invoker[0].member])
+    error_message = "Cloud Tasks' account calls the two workers"
+  }
+  assert {
+    condition     = google_service_account.scheduler_invoker.account_id != google_service_account.tasks_invoker[0].account_id
+    error_message = "the two callers need an account each"
+  }
+  assert {
+    condition = { for role, b in google_project_iam_member.build : role => [for c in b.condition : c.expression] } == {
+      "roles/storage.objectViewer" = ["resource.name.startsWith(\"projects/_/buckets/gcf-v2-sources-\")"]
+      "roles/logging.logWriter"    = []
+    }
+    error_message = "the account that builds reads the functions' sources and writes its log, no more"
+  }
+  assert {
+    condition     = google_artifact_registry_repository_iam_member.build.role == "roles/artifactregistry.writer" && google_storage_bucket_iam_member.build_source.role == "roles/storage.objectViewer"
+    error_message = "the account that builds writes images, and reads the archive"
+  }
+  assert {
+    condition     = alltrue([for f in merge(module.job, module.worker) : f.function.build_config[0].service_account == google_service_account.build.name])
+    error_message = "a function is built by another account"
+  }
+  assert {
+    condition = alltrue([
+      for b in concat(
+        values(google_project_iam_member.firestore), values(google_project_iam_member.auth), values(google_project_iam_member.build),
+        values(google_storage_bucket_iam_member.storage), [google_storage_bucket_iam_member.build_source],
+        values(google_cloud_tasks_queue_iam_member.tasks), values(google_service_account_iam_member.acts_as_tasks_invoker),
+        values(google_cloud_run_v2_service_iam_member.scheduler), values(google_cloud_run_v2_service_iam_member.tasks),
+        [google_artifact_registry_repository_iam_member.build],
+      ) : !contains(["allUsers", "allAuthenticatedUsers"], b.member)
+    ])
+    error_message = "something is open to allUsers or allAuthenticatedUsers"
+  }
+  assert {
+    condition     = alltrue([for f in merge(module.job, module.worker) : f.function.service_config[0].ingress_settings == "ALLOW_INTERNAL_ONLY"])
+    error_message = "a function can be reached from the internet"
+  }
+  assert {
+    condition     = google_storage_bucket.source.public_access_prevention == "enforced" && google_storage_bucket.source.uniform_bucket_level_access
+    error_message = "the source's bucket can be made public"
+  }
+}
+
+run "another_database" {
+  command = apply
+  variables {
+    databases = { cleanupPlaceholderUsers = "gitlab" }
+  }
+
+  assert {
+    condition = toset([for key, b in google_project_iam_member.firestore : split(" ", key)[0] if b.condition[0].expression == "resource.name==\"projects/my-app-1a2b3/databases/gitlab\""]) == toset([
+      "cleanupPlaceholderUsers", "deletePlaceholderUser",
+    ])
+    error_message = "a job with another database, and its worker, may use that one; all others the default one"
+  }
+}

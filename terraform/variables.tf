@@ -1,0 +1,200 @@
+variable "project" {
+  description = "Id of the Firebase project."
+  type        = string
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]{4,28}[a-z0-9]$", var.project))
+    error_message = "project must be the project's id, such as my-app-1a2b3: 6 to 30 lower case letters, digits and hyphens. It is not the project's name or number."
+  }
+}
+
+variable "region" {
+  description = "Where everything runs, e.g. asia-northeast1. Best where the database is."
+  type        = string
+
+  validation {
+    condition     = can(regex("^[a-z]+-[a-z]+[0-9]+$", var.region))
+    error_message = "region must be a region, such as asia-northeast1; not a zone (asia-northeast1-a) and not a multi-region (nam5)."
+  }
+}
+
+variable "bucket" {
+  description = "Bucket of the Firebase application, without gs://. Needed by the jobs that use Storage."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.bucket == null ? true : can(regex("^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$", var.bucket))
+    error_message = "bucket must be the bucket's name without gs:// and without a path, such as my-app-1a2b3.firebasestorage.app."
+  }
+  validation {
+    condition     = var.bucket != null || alltrue([for f in values(local.jobs) : !can(f.roles.storage)])
+    error_message = "bucket is not set, and these jobs need it: ${join(", ", [for name, f in local.jobs : name if can(f.roles.storage)])}. Set it, or leave them out of enabled."
+  }
+}
+
+variable "enabled" {
+  description = "Which jobs to deploy; null means all. A job's worker comes with it."
+  type        = set(string)
+  default     = null
+
+  validation {
+    condition     = var.enabled == null ? true : length(setsubtract(var.enabled, local.job_names)) == 0
+    error_message = "enabled names what is no job: ${var.enabled == null ? "" : join(", ", setsubtract(var.enabled, local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+  }
+}
+
+variable "dry_run" {
+  description = "For each enabled job: true plans and logs only, false deletes. There is no default: you decide for each job."
+  type        = map(bool)
+
+  validation {
+    condition     = length(setsubtract(keys(local.jobs), keys(var.dry_run))) == 0
+    error_message = "dry_run says nothing about ${join(", ", setsubtract(keys(local.jobs), keys(var.dry_run)))}. Decide for each enabled job; true is right for the first week."
+  }
+  validation {
+    condition     = length(setsubtract(keys(var.dry_run), keys(local.jobs))) == 0
+    error_message = "dry_run names what is no enabled job: ${join(", ", setsubtract(keys(var.dry_run), keys(local.jobs)))}. Enabled are ${join(", ", keys(local.jobs))}."
+  }
+  validation {
+    condition     = alltrue([for v in values(var.dry_run) : v != null])
+    error_message = "dry_run must be true or false for each job, not null."
+  }
+}
+
+variable "databases" {
+  description = "Firestore database of a job, where it is not (default). A worker uses its job's."
+  type        = map(string)
+  default     = {}
+
+  validation {
+    condition     = length(setsubtract(keys(var.databases), local.job_names)) == 0
+    error_message = "databases names what is no job: ${join(", ", setsubtract(keys(var.databases), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+  }
+  validation {
+    condition     = alltrue([for db in values(var.databases) : can(regex("^(\\(default\\)|[a-z][a-z0-9-]{2,61}[a-z0-9])$", db))])
+    error_message = "databases must hold Firestore database ids: (default), or 4 to 63 lower case letters, digits and hyphens."
+  }
+}
+
+variable "belts" {
+  description = "What a run may do at most before it is aborted; see docs/operations.md."
+  type = object({
+    max_actions         = optional(number, 100000)
+    max_missing_percent = optional(number, 50)
+    min_lookups         = optional(number, 20)
+    max_users           = optional(number, 20)
+  })
+  default  = {}
+  nullable = false
+
+  # The limits are those of shared/config.
+  validation {
+    condition     = var.belts.max_actions >= 1 && var.belts.max_actions <= 1000000 && floor(var.belts.max_actions) == var.belts.max_actions
+    error_message = "belts.max_actions must be a whole number from 1 to 1000000."
+  }
+  validation {
+    condition     = var.belts.max_missing_percent >= 0 && var.belts.max_missing_percent <= 100 && floor(var.belts.max_missing_percent) == var.belts.max_missing_percent
+    error_message = "belts.max_missing_percent must be a whole number from 0 to 100."
+  }
+  validation {
+    condition     = var.belts.min_lookups >= 1 && var.belts.min_lookups <= 1000000 && floor(var.belts.min_lookups) == var.belts.min_lookups
+    error_message = "belts.min_lookups must be a whole number from 1 to 1000000."
+  }
+  validation {
+    condition     = var.belts.max_users >= 1 && var.belts.max_users <= 1000 && floor(var.belts.max_users) == var.belts.max_users
+    error_message = "belts.max_users must be a whole number from 1 to 1000."
+  }
+}
+
+variable "schedules" {
+  description = "Another unix-cron schedule for a job, e.g. { cleanupReports = \"30 2 * * *\" }."
+  type        = map(string)
+  default     = {}
+
+  validation {
+    condition     = length(setsubtract(keys(var.schedules), local.job_names)) == 0
+    error_message = "schedules names what is no job: ${join(", ", setsubtract(keys(var.schedules), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+  }
+  validation {
+    condition     = alltrue([for cron in values(var.schedules) : can(regex("^([0-9*/,~-]+ ){3}\\* [0-9*/,~-]+$", cron))])
+    error_message = "schedules must be unix-cron: five fields of digits and * / , - ~ with one space between them, the fourth (month) a *, such as \"0 3 * * *\". Forms like \"every day 03:00\" carry no schedule time."
+  }
+  validation {
+    condition     = alltrue(flatten([for cron in values(var.schedules) : [for r in regexall("([0-9]+)~([0-9]+)", cron) : tonumber(r[0]) <= tonumber(r[1])]]))
+    error_message = "schedules: in a field a~b, a must not be greater than b."
+  }
+}
+
+variable "time_zones" {
+  description = "Another time zone for a job's schedule, e.g. { cleanupReports = \"Europe/Berlin\" }."
+  type        = map(string)
+  default     = {}
+
+  validation {
+    condition     = length(setsubtract(keys(var.time_zones), local.job_names)) == 0
+    error_message = "time_zones names what is no job: ${join(", ", setsubtract(keys(var.time_zones), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+  }
+  validation {
+    condition     = alltrue([for zone in values(var.time_zones) : can(regex("^(UTC|[A-Z][A-Za-z_]+(/[A-Za-z0-9_+-]+)+)$", zone))])
+    error_message = "time_zones must hold names of the IANA database, such as Asia/Tokyo or UTC; not JST or +09:00."
+  }
+}
+
+variable "paused" {
+  description = "Jobs that stay deployed but are not run; \"all\" means every job."
+  type        = set(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = length(setsubtract(var.paused, concat(local.job_names, ["all"]))) == 0
+    error_message = "paused names what is no job: ${join(", ", setsubtract(var.paused, concat(local.job_names, ["all"])))}. Jobs are ${join(", ", local.job_names)}; \"all\" means every one."
+  }
+}
+
+variable "notification_channels" {
+  description = "Where alerts go: resource names of Cloud Monitoring notification channels. Empty: alerts are only shown in the console."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for c in var.notification_channels : can(regex("^projects/[^/]+/notificationChannels/[0-9]+$", c))])
+    error_message = "notification_channels must hold resource names such as projects/my-app-1a2b3/notificationChannels/1234567890; `gcloud beta monitoring channels list` shows them."
+  }
+}
+
+variable "notification_locale" {
+  description = "Language of what users are told: ja or en."
+  type        = string
+  default     = "ja"
+
+  validation {
+    condition     = contains(["ja", "en"], var.notification_locale)
+    error_message = "notification_locale must be ja or en."
+  }
+}
+
+variable "placeholder_references" {
+  description = "Fields that may refer to a placeholder user, as collection.field; deletePlaceholderUser deletes nobody they name. Empty: the function's own list."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for r in var.placeholder_references : can(regex("^[A-Za-z_][A-Za-z0-9_-]*\\.[A-Za-z_][A-Za-z0-9_]*$", r))])
+    error_message = "placeholder_references must hold pairs of a collection and a field, such as posts.userId."
+  }
+}
+
+variable "runbook_url" {
+  description = "Where docs/operations.md can be read; alerts link to its sections."
+  type        = string
+  default     = "https://github.com/firesweep/firesweep/blob/main/docs/operations.md"
+
+  validation {
+    condition     = can(regex("^https?://[^#\\s]+$", var.runbook_url))
+    error_message = "runbook_url must be an http or https address without a #section, which the alerts add."
+  }
+}
