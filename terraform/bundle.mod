@@ -3,6 +3,7 @@ module github.com/firesweep/firesweep
 go 1.26.0
 
 require (
+	cloud.google.com/go/cloudtasks v1.20.0
 	cloud.google.com/go/firestore v1.28.0
 	cloud.google.com/go/storage v1.67.1
 	firebase.google.com/go/v4 v4.19.0
