@@ -18,6 +18,7 @@ import (
 )
 
 func TestCheckGhostCircles(t *testing.T) {
+	t.Parallel()
 	const ja = notifications.Japanese
 	lastYear, long := daysAgo(380), daysAgo(1000)
 	f := newFunction(t)
@@ -116,6 +117,7 @@ func TestCheckGhostCircles(t *testing.T) {
 }
 
 func TestTexts(t *testing.T) {
+	t.Parallel()
 	for locale, want := range map[string]map[string][2]string{
 		"": {
 			"ghost":     {"サークル削除予告", "「50 %s off」は365日以上投稿がないため、1週間後に削除されます。投稿があれば削除されません。"},
@@ -154,6 +156,7 @@ func TestTexts(t *testing.T) {
 
 // TestBoundaries runs one microsecond before, at and after each instant that counts.
 func TestBoundaries(t *testing.T) {
+	t.Parallel()
 	since := time.Date(2026, 1, 3, 18, 30, 0, 123456000, time.UTC)
 	for name, tt := range map[string]struct {
 		data   map[string]any
@@ -182,6 +185,7 @@ func TestBoundaries(t *testing.T) {
 
 // TestYearsOfACircle follows one circle through two warnings, a post in between, and its end.
 func TestYearsOfACircle(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	created := time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC)
 	w := world{"users/hana": user("花"), "circles/c": owned(circle(nil, created, nil), "hana", "読書会"), "posts/p": post("c")}
@@ -231,6 +235,7 @@ func TestYearsOfACircle(t *testing.T) {
 
 // TestMarkRemovedByHand warns again in a week's time without a second notification: it is the same warning.
 func TestMarkRemovedByHand(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	f.Set(t, "users/hana", user("花"))
 	f.Set(t, "circles/c", owned(circle(daysAgo(380), nil, nil), "hana", "読書会"))
@@ -246,6 +251,7 @@ func TestMarkRemovedByHand(t *testing.T) {
 
 // TestFilesOfACircle has look-alikes beside everything that is deleted.
 func TestFilesOfACircle(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	before := world{
 		"circles/c1": circle(daysAgo(380), nil, daysAgo(8)), "circles/c12": circle(daysAgo(1), nil, nil), "circles/c": circle(daysAgo(1), nil, nil),
@@ -282,6 +288,7 @@ func TestFilesOfACircle(t *testing.T) {
 
 // TestPoisonedCircles has circles that nobody can judge beside one that is due.
 func TestPoisonedCircles(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	odd := []any{"2020-01-01T00:00:00Z", 1577836800000.5, true, []any{daysAgo(400)}, map[string]any{"seconds": "1577836800"}}
 	before := world{
@@ -319,6 +326,7 @@ func TestPoisonedCircles(t *testing.T) {
 }
 
 func TestDryRunWritesNothing(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	before := world{
 		"users/hana":      user("花"),
@@ -371,6 +379,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestTwoRunsAtOnce(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	before := world{
 		"users/hana":    user("花"),
@@ -395,6 +404,7 @@ func TestTwoRunsAtOnce(t *testing.T) {
 
 // TestManyCircles plans more than a page and comes to the end of its time after the first.
 func TestManyCircles(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	const n = 1200
 	f.SetMany(t, n, func(i int) (string, map[string]any) {

@@ -31,6 +31,7 @@ func nextFunction(t *testing.T, f *sweeptest.Function) *sweeptest.Function {
 
 // TestHumanPostBetweenPlanAndClaim has somebody post to a circle at the last moment.
 func TestHumanPostBetweenPlanAndClaim(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	w := world{
 		"users/hana":  user("花"),
@@ -56,6 +57,7 @@ func TestHumanPostBetweenPlanAndClaim(t *testing.T) {
 
 // TestChangedBetweenPlanAndApply changes each kind of circle in each way that matters.
 func TestChangedBetweenPlanAndApply(t *testing.T) {
+	t.Parallel()
 	ghost := func(warned any) map[string]any { return owned(circle(daysAgo(380), nil, warned), "hana", "揺れる") }
 	claimedCircle := map[string]any{"isDeleted": true, "deletedBy": jobName, "deletedAt": daysAgo(1), "lastHumanPostAt": daysAgo(380)}
 	used := map[string]any{"lastHumanPostAt": now.Add(-time.Hour)}
@@ -115,6 +117,7 @@ func TestChangedBetweenPlanAndApply(t *testing.T) {
 
 // TestUndeletedByAnOperator takes isDeleted back when some of the posts are gone: what is left stays whole.
 func TestUndeletedByAnOperator(t *testing.T) {
+	t.Parallel()
 	for comments := range 2 {
 		t.Run(fmt.Sprintf("posts with %d comments", comments), func(t *testing.T) { undelete(t, newFunction(t), comments) })
 	}
@@ -192,6 +195,7 @@ func undelete(t *testing.T, f *sweeptest.Function, comments int) {
 
 // TestUndeletedAtTheVeryEnd takes the claim back when all posts are gone and the circle itself is not.
 func TestUndeletedAtTheVeryEnd(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	w := world{"users/hana": user("花")}
 	var files []string
@@ -215,6 +219,7 @@ func TestUndeletedAtTheVeryEnd(t *testing.T) {
 
 // TestRestoredBeforeItsFilesAreGone has somebody restore a circle that was deleted by a run which did not get to its files.
 func TestRestoredBeforeItsFilesAreGone(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	restored := circle(now, nil, nil)
 	for _, id := range []string{"restored", "gone"} {
@@ -236,6 +241,7 @@ func TestRestoredBeforeItsFilesAreGone(t *testing.T) {
 // TestPostsWrittenMeanwhile has posts come in while the circle's posts are deleted, and before the circle itself is, and
 // another leave.
 func TestPostsWrittenMeanwhile(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	before := world{
 		"circles/c": circle(daysAgo(380), nil, daysAgo(8)), "posts/m": post("c"), "posts/z": post("c"), "posts/moved": post("c"),
@@ -269,6 +275,7 @@ func TestPostsWrittenMeanwhile(t *testing.T) {
 
 // TestOnePostThatFails keeps the circle until its last post can be deleted.
 func TestOnePostThatFails(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	before := world{
 		"users/hana": user("花"),
@@ -305,6 +312,7 @@ func TestOnePostThatFails(t *testing.T) {
 
 // TestOutOfTimeInTheMiddle needs several runs for one circle.
 func TestOutOfTimeInTheMiddle(t *testing.T) {
+	t.Parallel()
 	const n, aRun = 100, 20
 	f := newFunction(t)
 	f.Set(t, "users/hana", user("花"))
@@ -387,6 +395,7 @@ func everything(t *testing.T, f *sweeptest.Function) (after world, files []strin
 
 // TestKilledAnywhere kills a run after each of its writes and lets the next one come to the end of an undisturbed run.
 func TestKilledAnywhere(t *testing.T) {
+	t.Parallel()
 	for writes := 1; ; writes++ {
 		f := newFunction(t)
 		after, files := everything(t, f)
@@ -421,6 +430,7 @@ func TestKilledAnywhere(t *testing.T) {
 
 // TestLostAnswers loses the answer of each commit in turn; the run repeats it and notices.
 func TestLostAnswers(t *testing.T) {
+	t.Parallel()
 	const commits = 9 // one to warn, one to clear, one to claim, three for posts, two for circles, and one too many
 	for lose := 1; lose <= commits; lose++ {
 		t.Run(fmt.Sprint(lose), func(t *testing.T) {
@@ -449,6 +459,7 @@ func TestLostAnswers(t *testing.T) {
 
 // TestLargeCircleKilledHalfWay deletes 3,000 posts in two runs, the first of which dies when two thirds are gone.
 func TestLargeCircleKilledHalfWay(t *testing.T) {
+	t.Parallel()
 	const n, withFiles, withChildren, comments = 3000, 60, 60, 210
 	f := newFunction(t)
 	id := func(i int) string { return fmt.Sprintf("p%04d", i) }

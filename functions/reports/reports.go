@@ -15,7 +15,10 @@ var Job = sweep.Job{Name: "cleanupReports", Plan: plan}
 
 func init() { functions.Register(Job) }
 
-const collection = "reports"
+const (
+	collection = "reports"
+	pageSize   = 2000 // two short fields each
+)
 
 func plan(ctx context.Context, p *sweep.Planner) error {
 	settled := documents.Filter{Field: "status", Op: "in", Value: settledStatuses}
@@ -24,6 +27,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		Where:      []documents.Filter{settled, {Field: "createdAt", Op: "<", Value: cutoff(p.Now)}},
 		OrderBy:    []string{"createdAt"},
 		Select:     []string{"status", "createdAt"},
+		PageSize:   pageSize,
 	}
 	err := p.CountKept(ctx, sweep.Census{
 		Due: due, Eligible: settled, Young: documents.Filter{Field: "createdAt", Op: ">=", Value: cutoff(p.Now)},

@@ -36,6 +36,7 @@ func report(status string, created any) map[string]any {
 func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
 
 func TestCleanupReports(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	for id, data := range map[string]map[string]any{
 		"due1":  report("reviewed", monthAgo.Add(-time.Microsecond)),
@@ -91,6 +92,7 @@ func TestCleanupReports(t *testing.T) {
 }
 
 func TestEmptyDatabase(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	got := f.Run(t, "")
 	if got.Status != sweep.Completed || got.Scanned != 0 || len(got.Actions) != 0 || len(got.Kept) != 0 {
@@ -103,6 +105,7 @@ func TestEmptyDatabase(t *testing.T) {
 }
 
 func TestDryRunWritesNothing(t *testing.T) {
+	t.Parallel()
 	for name, ask := range map[string]func(*sweeptest.Function) *sweep.Report{
 		"body": func(f *sweeptest.Function) *sweep.Report { return f.Run(t, `{"dryRun":true}`) },
 		"environment": func(f *sweeptest.Function) *sweep.Report {
@@ -142,6 +145,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 }
 
 func TestDryRunInRequestOverridesEnvironment(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	f.Env["DRY_RUN"] = "true"
 	f.Set(t, "reports/old", report("reviewed", monthAgo.AddDate(0, -1, 0)))
@@ -151,6 +155,7 @@ func TestDryRunInRequestOverridesEnvironment(t *testing.T) {
 }
 
 func TestReportChangedBetweenPlanAndApplySurvives(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	old := monthAgo.AddDate(0, -1, 0)
 	for _, id := range []string{"reopened", "touched", "deleted", "recreated", "left"} {
@@ -182,12 +187,13 @@ func TestReportChangedBetweenPlanAndApplySurvives(t *testing.T) {
 }
 
 func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
-	f.SetMany(t, 1300, func(i int) (string, map[string]any) {
+	f.SetMany(t, 2*pageSize+300, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("reports/r%04d", i), report("reviewed", monthAgo.Add(-time.Duration(i+1)*time.Minute))
 	})
 	f.Set(t, "reports/pending", report("pending", monthAgo.AddDate(-1, 0, 0)))
-	// The clock jumps past the time for planning when the first page of 500 has been planned.
+	// The clock jumps past the time for planning when the first page has been planned.
 	wall := now
 	var statuses []sweep.Status
 	for range 10 {
@@ -223,6 +229,7 @@ func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
 }
 
 func TestBeltOnActions(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	f.Env["MAX_ACTIONS"] = "2"
 	for _, id := range []string{"a", "b", "c"} {
@@ -248,6 +255,7 @@ func TestBeltOnActions(t *testing.T) {
 }
 
 func TestRefusedRequestsRunNothing(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	f.Set(t, "reports/old", report("reviewed", monthAgo.AddDate(-1, 0, 0)))
 	for body, say := range map[string]string{
@@ -281,6 +289,7 @@ func TestRefusedRequestsRunNothing(t *testing.T) {
 }
 
 func TestWrongConfigurationRunsNothing(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t)
 	f.Set(t, "reports/old", report("reviewed", monthAgo.AddDate(-1, 0, 0)))
 	project := f.Env["GOOGLE_CLOUD_PROJECT"]

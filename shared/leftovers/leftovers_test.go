@@ -131,6 +131,7 @@ func kept(t *testing.T, report *sweep.Report, want map[string]int) {
 }
 
 func TestUndisturbed(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, map[string][]leftovers.Object{
 		"things/a": named("posts/a.png", "posts/a.png", "posts/gone.png", "posts/写 真#1.png"),
 		"things/b": nil,
@@ -145,6 +146,7 @@ func TestUndisturbed(t *testing.T) {
 }
 
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, map[string][]leftovers.Object{"things/a": named("posts/a.png", "posts/b.png")}, crash)
 	put(t, f, nil, "posts/a.png", "posts/b.png", "posts/b.png2")
 	ended(t, f.Run(t, ""), sweep.Partial, map[string]sweep.Counts{"delete": {Planned: 1}})
@@ -167,6 +169,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestRolledBack makes sure that nothing is remembered of a document that was kept.
 func TestRolledBack(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, map[string][]leftovers.Object{"things/a": named("posts/a.png")}, nil)
 	put(t, f, nil, "posts/a.png")
 	f.Hooks.BeforeApply = func() {
@@ -189,6 +192,7 @@ func relabel(t *testing.T, f *sweeptest.Function, name string, metadata map[stri
 
 // TestChangedBetweenRuns has people use the files' names and labels before the next run gets to them.
 func TestChangedBetweenRuns(t *testing.T) {
+	t.Parallel()
 	var objects []leftovers.Object
 	for _, name := range []string{"same", "replaced", "relabelled", "released", "deleted", "pending"} {
 		objects = append(objects, leftovers.Object{Name: "posts/" + name, PostID: "p1", Absent: "posts/p1"})
@@ -217,6 +221,7 @@ func TestChangedBetweenRuns(t *testing.T) {
 }
 
 func TestRestoredDocumentKeepsItsFiles(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, map[string][]leftovers.Object{
 		"posts/back":   {{Name: "posts/back.png", PostID: "back", Absent: "posts/back"}},
 		"posts/gone":   {{Name: "posts/gone.png", PostID: "gone", Absent: "posts/gone"}},
@@ -233,6 +238,7 @@ func TestRestoredDocumentKeepsItsFiles(t *testing.T) {
 }
 
 func TestFolder(t *testing.T) {
+	t.Parallel()
 	folder := leftovers.Object{Name: "circles/c1/", Folder: true, Absent: "circles/c1"}
 	theirs := []string{"circles/c1", "circles/c1.png", "circles/c12/icon/a.png", "circles/c/icon/a.png", "posts/circles/c1/a.png"}
 	for name, between := range map[string]func() error{"at once": nil, "by the next run": crash} {
@@ -254,6 +260,7 @@ func TestFolder(t *testing.T) {
 }
 
 func TestManyFilesInAFolder(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, map[string][]leftovers.Object{"circles/c1": {{Name: "circles/c1/", Folder: true}}}, nil)
 	f.PutMany(t, 1100, func(i int) (string, map[string]string) {
 		return "circles/c1/" + strings.Repeat("x", i%7) + time.Duration(i).String(), nil
@@ -269,6 +276,7 @@ func TestManyFilesInAFolder(t *testing.T) {
 
 // TestNameTooLong has a circle whose id leaves no room for a file's name.
 func TestNameTooLong(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 1500)
 	f := newFunction(t, map[string][]leftovers.Object{"circles/" + long: {{Name: "circles/" + long + "/", Folder: true}}}, nil)
 	put(t, f, nil, "circles/x/a")
@@ -279,6 +287,7 @@ func TestNameTooLong(t *testing.T) {
 
 // TestHalfANameIsNoFolder makes sure that no mistake of a job's becomes the deletion of a bucket.
 func TestHalfANameIsNoFolder(t *testing.T) {
+	t.Parallel()
 	for _, o := range []leftovers.Object{
 		{}, {Folder: true}, {Name: "/", Folder: true}, {Name: "//", Folder: true}, {Name: "circles/c1", Folder: true},
 	} {
@@ -294,6 +303,7 @@ func TestHalfANameIsNoFolder(t *testing.T) {
 }
 
 func TestForeignRecords(t *testing.T) {
+	t.Parallel()
 	group := func(changed string, value any) map[string]any {
 		g := map[string]any{"names": []any{"posts/a.png"}, "folder": false, "postId": "", "absent": ""}
 		g[changed] = value
@@ -355,6 +365,7 @@ func forbidden() *http.Response {
 
 // TestChangedBetweenLookAndDeletion changes each object right before its deletion is sent.
 func TestChangedBetweenLookAndDeletion(t *testing.T) {
+	t.Parallel()
 	for kind, folder := range map[string]bool{"by name": false, "in a folder": true} {
 		t.Run(kind, func(t *testing.T) {
 			var objects []leftovers.Object
@@ -404,6 +415,7 @@ func TestChangedBetweenLookAndDeletion(t *testing.T) {
 }
 
 func TestOneBadObjectDoesNotStopTheOthers(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, map[string][]leftovers.Object{
 		"things/a": append(named("posts/a.png", "posts/bad.png", "posts/c.png"), leftovers.Object{Name: "circles/c1/", Folder: true}),
 	}, nil)
@@ -427,6 +439,7 @@ func TestOneBadObjectDoesNotStopTheOthers(t *testing.T) {
 }
 
 func TestOutOfTime(t *testing.T) {
+	t.Parallel()
 	for kind, objects := range map[string][]leftovers.Object{
 		"by name":     named("posts/a", "posts/b", "posts/c"),
 		"in a folder": {{Name: "posts/", Folder: true}},
@@ -462,6 +475,7 @@ func TestOutOfTime(t *testing.T) {
 // TestRecordReplacedMeanwhile has the same document written and deleted again while its first files are being deleted:
 // the record is then the second's.
 func TestRecordReplacedMeanwhile(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, map[string][]leftovers.Object{"things/a": named("posts/a.png")}, nil)
 	put(t, f, nil, "posts/a.png", "posts/b.png")
 	intercept(f, func(method, _ string) *http.Response {

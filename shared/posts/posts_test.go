@@ -107,6 +107,7 @@ func counts(t *testing.T, report *sweep.Report, status sweep.Status, want sweep.
 }
 
 func TestDelete(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, due, "p1", "bare")
 	f.Set(t, "posts/p1", dueData(
 		gs(f, "posts/own.png"),
@@ -157,6 +158,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestWhatTheJudgeKeeps(t *testing.T) {
+	t.Parallel()
 	odd := errors.New("cannot tell")
 	f := newFunction(t, func(tx *documents.Transaction, post documents.Document) error {
 		if post.ID() == "odd" {
@@ -182,6 +184,7 @@ func TestWhatTheJudgeKeeps(t *testing.T) {
 
 // TestManyChildren deletes a post with more children than one commit takes.
 func TestManyChildren(t *testing.T) {
+	t.Parallel()
 	var judged atomic.Int32
 	f := newFunction(t, func(tx *documents.Transaction, post documents.Document) error {
 		judged.Add(1)
@@ -205,6 +208,7 @@ func TestManyChildren(t *testing.T) {
 
 // TestKeptBetweenTwoCommits has somebody keep a post when the first of its comments are gone.
 func TestKeptBetweenTwoCommits(t *testing.T) {
+	t.Parallel()
 	var judged atomic.Int32
 	f := newFunction(t, func(*documents.Transaction, documents.Document) error {
 		if judged.Add(1) == 2 {
@@ -224,6 +228,7 @@ func TestKeptBetweenTwoCommits(t *testing.T) {
 }
 
 func TestOutOfTimeBetweenTwoCommits(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, due, "p1")
 	f.Set(t, "posts/p1", dueData())
 	f.SetMany(t, 250, func(i int) (string, map[string]any) {
@@ -276,6 +281,7 @@ func deletions(before func(n int, writes []*firestorepb.Write) error, rolledBack
 // TestRaces lets the deletion's first commit lose against somebody else's write. That is what Firestore makes of a
 // write, by anybody, to what the transaction read; its emulator makes that write wait instead.
 func TestRaces(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		write  func(t *testing.T, f *sweeptest.Function)
 		counts sweep.Counts
@@ -324,6 +330,7 @@ func TestRaces(t *testing.T) {
 }
 
 func TestPostDeletedBySomebodyElse(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, due, "p1")
 	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png")))
 	f.Set(t, "comments/a", map[string]any{"postId": "p1"})
@@ -339,6 +346,7 @@ func TestPostDeletedBySomebodyElse(t *testing.T) {
 
 // TestCommitWhoseAnswerIsLost sends the deletion again after it took effect.
 func TestCommitWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, due, "p1")
 	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png"), "https://example.com/a.png"))
 	put(t, f, "posts/a.png", "p1")
@@ -360,6 +368,7 @@ func TestCommitWhoseAnswerIsLost(t *testing.T) {
 
 // TestTooLargeForOneCommit refuses commits like Firestore does those of more than 10 MiB, deleted documents included.
 func TestTooLargeForOneCommit(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, due, "p1")
 	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png")))
 	put(t, f, "posts/a.png", "p1")
@@ -383,6 +392,7 @@ func TestTooLargeForOneCommit(t *testing.T) {
 }
 
 func TestRefusedForGood(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, due, "p1")
 	f.Set(t, "posts/p1", dueData())
 	f.Set(t, "comments/a", map[string]any{"postId": "p1"})
@@ -402,6 +412,7 @@ func (noStorage) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestEndedBetweenCommitAndFiles has a run end when the post is gone and its files are not.
 func TestEndedBetweenCommitAndFiles(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, due, "p1")
 	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png"), gs(f, "posts/b.png"), gs(f, "posts/of-p12.png")))
 	for name, postID := range map[string]string{"posts/a.png": "p1", "posts/b.png": "", "posts/of-p12.png": "p12", "posts/c.png": "p1"} {
@@ -423,6 +434,7 @@ func TestEndedBetweenCommitAndFiles(t *testing.T) {
 
 // TestAsManyFilesAsFitIntoAPost makes sure that what is remembered of a post fits into a document.
 func TestAsManyFilesAsFitIntoAPost(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, due, "p1")
 	var items []any
 	for room := documents.MaxDocument - 200; room > 0; {
@@ -483,6 +495,7 @@ func TestMedia(t *testing.T) {
 
 // TestDryRun plans and sends nothing that writes.
 func TestDryRun(t *testing.T) {
+	t.Parallel()
 	f := newFunction(t, due, "p1")
 	f.Set(t, "posts/p1", dueData())
 	f.Set(t, "cleanupJobs/testJob/leftovers/p0", map[string]any{})
