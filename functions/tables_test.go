@@ -1,0 +1,106 @@
+package functions_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/functions"
+)
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// when says a job's schedule in the words of the documents.
+func when(e functions.Entry) string {
+	fields := strings.Fields(e.Schedule)
+	switch daily := slices.Equal(fields[2:], []string{"*", "*", "*"}); {
+	case fields[0] == "*/10" && fields[1] == "*" && daily:
+		return "every 10 minutes " + e.TimeZone
+	case e.Schedule == "0~59 0~5 * * *":
+		return "daily, some time from 00:00 to 05:59 " + e.TimeZone
+	case len(fields[0]) <= 2 && len(fields[1]) <= 2 && daily:
+		return "daily " + pad(fields[1]) + ":" + pad(fields[0]) + " " + e.TimeZone
+	default:
+		return "a schedule that this test has no words for: " + e.Schedule
+	}
+}
+
+func pad(number string) string { return strings.Repeat("0", 2-len(number)) + number }
+
+// TestReadmeAgreesWithSchedule compares README's table of jobs, row by row.
+func TestReadmeAgreesWithSchedule(t *testing.T) {
+	var got, want []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| ([^|]+) \\| [^|]+ \\|$").FindAllStringSubmatch(
+		section(t, read(t, "../README.md"), "## Jobs"), -1) {
+		got = append(got, m[1]+": "+m[2])
+	}
+	for _, e := range functions.All() {
+		if e.Trigger == functions.Schedule {
+			want = append(want, e.Name+": "+when(e))
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("README.md (-schedule.json +README):\n%s", diff)
+	}
+}
+
+// TestJobsPageAgreesWithSchedule compares docs/jobs.md: a section a job in the same order, which begins with its schedule
+// and names its worker.
+func TestJobsPageAgreesWithSchedule(t *testing.T) {
+	page := read(t, "../docs/jobs.md")
+	var got, want []string
+	for _, m := range regexp.MustCompile("(?m)^## `(\\w+)`$").FindAllStringSubmatch(page, -1) {
+		got = append(got, m[1])
+	}
+	for _, e := range functions.All() {
+		if e.Trigger != functions.Schedule {
+			continue
+		}
+		want = append(want, e.Name)
+		text := section(t, page, "## `"+e.Name+"`")
+		begins := strings.NewReplacer("daily ", "Daily at ", "daily, some", "Daily, some", "every", "Every", "minutes UTC", "minutes (UTC)").Replace(when(e))
+		if !strings.HasPrefix(text, begins) {
+			t.Errorf("docs/jobs.md: the section of %s begins with %.60q, want %q", e.Name, text, begins)
+		}
+		if e.Worker != "" && !strings.Contains(text, "**`"+e.Worker+"`**") {
+			t.Errorf("docs/jobs.md: the section of %s does not describe its worker %s", e.Name, e.Worker)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/jobs.md (-schedule.json +page):\n%s", diff)
+	}
+}
+
+// TestDocumentsNameEveryFunction keeps a function, worker or job, from being deployed and described nowhere.
+func TestDocumentsNameEveryFunction(t *testing.T) {
+	for _, page := range []string{"../README.md", "../docs/jobs.md"} {
+		text := read(t, page)
+		for _, e := range functions.All() {
+			if !strings.Contains(text, "`"+e.Name+"`") {
+				t.Errorf("%s does not name %s", page, e.Name)
+			}
+		}
+	}
+}
+
+// section returns what stands under a heading.
+func section(t *testing.T, page, heading string) string {
+	t.Helper()
+	_, text, found := strings.Cut(page, "\n"+heading+"\n")
+	if !found {
+		t.Fatalf("no heading %q", heading)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	return strings.TrimSpace(text)
+}
