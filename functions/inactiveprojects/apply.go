@@ -69,6 +69,9 @@ func markForDeletion(ctx context.Context, w *sweep.Writers, id string, bot any) 
 		if err != nil {
 			return err
 		}
+		if marked, _ := project.Time("marked_for_deletion_on"); marked.Equal(w.Now) {
+			return nil // an earlier try of this transaction took effect and its answer was lost
+		}
 		if v, _ := judge(project, entry, s, w.Now); v != mark {
 			return sweep.ErrChanged
 		}

@@ -3,6 +3,7 @@ package inactiveprojects
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -154,4 +155,38 @@ func TestKilledAtEveryCommit(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestLostAnswers has each commit of the job and of its worker take effect and its answer be lost: it is done, and not done
+// twice.
+func TestLostAnswers(t *testing.T) {
+	w := newWorld(t)
+	w.worker.Now = now
+	w.Set(t, "projects/mark", old())
+	w.Set(t, warnings+"/mark", warnedOn(cutoff, "2026-02-10"))
+	w.Set(t, "projects/p1", old())
+	var mu sync.Mutex
+	lost := map[string]bool{}
+	lose := func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+		err := send()
+		name := fmt.Sprint(len(commit.GetWrites()), commit.GetWrites()[0].GetUpdate().GetName())
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil && !lost[name] {
+			lost[name] = true
+			return status.Error(codes.Unavailable, "the answer was lost")
+		}
+		return err
+	}
+	onCommit(w.Function, lose)
+	onCommit(w.worker, lose)
+	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
+	wantReport(t, w.worker.Run(t, task), sweep.Completed, counts(sendKind, 1))
+	if len(lost) != 5 { // lease, event, mark, report, warning
+		t.Errorf("%d answers were lost: %v", len(lost), lost)
+	}
+	if w.deliver(t) != 1 || w.events(t) != 1 || len(w.ids(t, "mail")) != 1 {
+		t.Errorf("%d events, mail %v", w.events(t), w.ids(t, "mail"))
+	}
+	want(t, "marked", []string{"mark"}, w.marked(t))
 }

@@ -100,6 +100,11 @@ func sendWarning(ctx context.Context, w *sweep.Writers, id, date string) error {
 		if err != nil {
 			return err
 		}
+		if entry != nil {
+			if at, _ := entry.Time("warned_on"); at.Equal(w.Now) && entry.Data["deletion_date"] == date {
+				return nil // an earlier try of this transaction took effect and its answer was lost
+			}
+		}
 		if unwarned(project, entry, w.Now) != "" {
 			return sweep.ErrChanged
 		}

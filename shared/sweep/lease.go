@@ -69,6 +69,10 @@ func (l lease) finish(ctx context.Context, position string, complete func(writes
 			return err
 		}
 		holder, _, err := leaseOf(doc)
+		if last, _ := doc.Data["lastReport"].(map[string]any); err == nil && holder == "" && last["runId"] == l.runID {
+			held = true
+			return nil // an earlier try of this transaction took effect and its answer was lost
+		}
 		held = err == nil && holder == l.runID
 		writes := 1
 		if held {
