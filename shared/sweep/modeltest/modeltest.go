@@ -22,7 +22,7 @@ const Items = 100
 
 // defaults make a test deterministic and quick: few rounds, for each costs a second, with many things each. Shrinking what
 // fails is worth little, because a difference names the thing that differs.
-var defaults = map[string]string{"rapid.seed": "1", "rapid.checks": "4", "rapid.shrinktime": "2s", "rapid.nofailfile": "true"}
+var defaults = map[string]string{"rapid.seed": "1", "rapid.checks": "3", "rapid.shrinktime": "2s", "rapid.nofailfile": "true"}
 
 var setDefaults = sync.OnceFunc(func() {
 	given := map[string]bool{}
@@ -82,7 +82,7 @@ func (f Fields) Draw(t *rapid.T, label string) map[string]any {
 }
 
 // oddIDs are ids that are unusual and valid; % stands for what tells them apart.
-var oddIDs = []string{"%", "x%", "x%x", "日本語 %", "%.", "-%@example.com", "__%", "%__", "A%25", "😀%"}
+var oddIDs = []string{"%", "x%", "x%x", "日本語 %", "%.", "-%@b", "__%", "%__", "A%25", "😀%"}
 
 // ID draws a valid id that n tells from others; those of 1 and of 12 begin alike.
 func ID(t *rapid.T, n string) string {
