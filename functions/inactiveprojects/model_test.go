@@ -164,7 +164,11 @@ func TestModel(t *testing.T) {
 		}
 		for n := range model.Items {
 			id := model.ID(rt, fmt.Sprint(n))
-			w.Documents["projects/"+id] = project.Draw(rt, "project")
+			data := project.Draw(rt, "project")
+			if name, ok := data["name"].(string); ok && name != "" {
+				data["name"] = name + " " + id // by which their e-mails are told apart
+			}
+			w.Documents["projects/"+id] = data
 			if rapid.IntRange(0, 2).Draw(rt, "warned") > 0 {
 				w.Documents["inactive_project_deletion_warnings/"+id] = entry.Draw(rt, "entry")
 			}

@@ -138,7 +138,7 @@ func TestModel(t *testing.T) {
 			p.deliver(t)
 			after, final := afterRun(w, p.Now)
 			w = after
-			w.Is(rt, fmt.Sprintf("%s later, %s", step, p.Now), model.Read(t, p.Project))
+			w.Is(rt, fmt.Sprintf("%s later, %s", step, p.Now), model.Read(t, p.Project, "posts"))
 			if n := logged() - before; n != len(final) {
 				rt.Fatalf("%s: %d final attempts logged, want %d: %v", p.Now, n, len(final), final)
 			}
