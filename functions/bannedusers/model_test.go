@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/shared/sweep"
-	model "github.com/firesweep/firesweep/shared/sweep/modeltest"
+	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
 // stuck is what the uids of accounts begin with that cannot be deleted. Nor can those of more than 128 bytes.

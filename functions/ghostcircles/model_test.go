@@ -11,7 +11,7 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/sweep"
-	model "github.com/firesweep/firesweep/shared/sweep/modeltest"
+	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 

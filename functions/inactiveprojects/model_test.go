@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/shared/sweep"
-	model "github.com/firesweep/firesweep/shared/sweep/modeltest"
+	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
 // canBeID is SPEC's "Fail closed" for ids.

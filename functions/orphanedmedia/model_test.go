@@ -12,7 +12,7 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/sweep"
-	model "github.com/firesweep/firesweep/shared/sweep/modeltest"
+	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
