@@ -12,70 +12,12 @@ import (
 	"github.com/firesweep/firesweep/functions"
 )
 
-func TestScheduleIsWellFormed(t *testing.T) {
-	names := map[string]functions.Entry{}
+// TestTimeZonesExist checks what Parse does not.
+func TestTimeZonesExist(t *testing.T) {
 	for _, e := range functions.All() {
-		if _, twice := names[e.Name]; twice {
-			t.Errorf("%s is listed twice", e.Name)
+		if _, err := time.LoadLocation(e.TimeZone); err != nil {
+			t.Errorf("%s: time zone %q: %v", e.Name, e.TimeZone, err)
 		}
-		names[e.Name] = e
-		if e.TimeoutSeconds < 60 || !regexp.MustCompile(`^\d+(Mi|Gi)$`).MatchString(e.Memory) || e.Description == "" {
-			t.Errorf("%s: timeout of %d s, memory %q, description %q", e.Name, e.TimeoutSeconds, e.Memory, e.Description)
-		}
-		if !slices.Contains(e.Uses(), "firestore") {
-			t.Errorf("%s has no role on Firestore, where its lease is", e.Name)
-		}
-	}
-	called := map[string]bool{}
-	for _, e := range functions.All() {
-		switch e.Trigger {
-		case functions.Schedule:
-			wellFormedJob(t, e)
-		case functions.Tasks:
-			wellFormedWorker(t, e)
-		default:
-			t.Errorf("%s: trigger %q", e.Name, e.Trigger)
-		}
-		if (e.Worker != "") != slices.Contains(e.Uses(), "tasks") {
-			t.Errorf("%s: worker %q, and it works on %v", e.Name, e.Worker, e.Uses())
-		}
-		if w := names[e.Worker]; e.Worker != "" && (w.Trigger != functions.Tasks || w.Package != e.Package) {
-			t.Errorf("%s: its worker %s has trigger %q and package %q", e.Name, e.Worker, w.Trigger, w.Package)
-		}
-		called[e.Worker] = true
-	}
-	for _, e := range functions.All() {
-		if e.Trigger == functions.Tasks && !called[e.Name] {
-			t.Errorf("no job hands tasks to %s", e.Name)
-		}
-	}
-}
-
-func wellFormedJob(t *testing.T, e functions.Entry) {
-	t.Helper()
-	if !regexp.MustCompile(`^([0-9*/,~-]+ ){4}[0-9*/,~-]+$`).MatchString(e.Schedule) {
-		t.Errorf("%s: schedule %q", e.Name, e.Schedule)
-	}
-	if _, err := time.LoadLocation(e.TimeZone); err != nil || e.TimeZone == "" {
-		t.Errorf("%s: time zone %q: %v", e.Name, e.TimeZone, err)
-	}
-	// Cloud Scheduler waits 30 minutes at most, and longer than the function's timeout.
-	if e.TimeoutSeconds > 1740 || e.StopAfterSeconds < 0 || e.StopAfterSeconds > e.TimeoutSeconds*9/10 || e.RetryCount < 0 || e.RetryCount > 5 {
-		t.Errorf("%s: timeout of %d s, stops after %d s, %d retries", e.Name, e.TimeoutSeconds, e.StopAfterSeconds, e.RetryCount)
-	}
-	if e.Queue != nil {
-		t.Errorf("%s is no worker and has a queue", e.Name)
-	}
-}
-
-func wellFormedWorker(t *testing.T, e functions.Entry) {
-	t.Helper()
-	q := e.Queue
-	if q == nil || q.MaxDispatchesPerSecond <= 0 || q.MaxConcurrentDispatches < 1 || q.MaxAttempts < 1 || q.MinBackoffSeconds < 1 || q.MaxBackoffSeconds < q.MinBackoffSeconds {
-		t.Errorf("%s: queue %+v", e.Name, q)
-	}
-	if e.Schedule != "" || e.TimeZone != "" || e.RetryCount != 0 || e.StopAfterSeconds != 0 || e.Worker != "" {
-		t.Errorf("%s is a worker and has what a job has: %+v", e.Name, e)
 	}
 }
 

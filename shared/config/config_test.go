@@ -129,6 +129,7 @@ func TestReferences(t *testing.T) {
 		t.Errorf("References (-want +got):\n%s", diff)
 	}
 	for _, wrong := range []string{"", "posts", "posts.", ".userId", "posts.userId,", "posts/p/comments.userId", "posts.user.id", "posts.userId;x.y",
+		"__all__.userId", "posts.__name__", strings.Repeat("a", 1501) + ".b", "a." + strings.Repeat("b", 1501),
 		strings.Repeat("a.b,", 50) + "a.b"} {
 		if got, err := References(wrong); err == nil {
 			t.Errorf("References(%q) = %v, want an error", wrong, got)

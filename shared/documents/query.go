@@ -269,6 +269,9 @@ func (c Cursor) values(want int) ([]any, error) {
 	for i, v := range values {
 		switch {
 		case v.Time != nil:
+			if year := v.Time.UTC().Year(); year < 1 || year > 9999 {
+				return nil, fmt.Errorf("%w: %q holds a time that Firestore cannot", ErrCursor, string(c))
+			}
 			out[i] = *v.Time
 		case v.Text != nil:
 			out[i] = *v.Text

@@ -21,6 +21,11 @@ const maxName = 1024
 // is set), and the host, the bucket and the path are compared to the letter, and the name
 // is one that an object can have. Otherwise the error is [ErrURLForm] or [ErrURLBucket].
 func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
+	// gs:// names are not escaped, and may hold what no URL may: they are taken as they are.
+	if location, ok := strings.CutPrefix(rawURL, "gs://"); ok {
+		named, name, _ := strings.Cut(location, "/")
+		return checked(named, name, bucket)
+	}
 	u, err := url.Parse(rawURL)
 	if err != nil || u.User != nil || u.Opaque != "" {
 		return "", ErrURLForm
@@ -40,10 +45,6 @@ func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
 		named, escaped, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	case u.Scheme == "https" && strings.HasSuffix(u.Host, ".storage.googleapis.com"):
 		named, escaped = strings.TrimSuffix(u.Host, ".storage.googleapis.com"), strings.TrimPrefix(path, "/")
-	case u.Scheme == "gs":
-		// gs:// names are not escaped, and may hold what would begin a query or a fragment.
-		named, name, _ := strings.Cut(strings.TrimPrefix(rawURL, "gs://"), "/")
-		return checked(named, name, bucket)
 	default:
 		return "", ErrURLForm
 	}
@@ -66,7 +67,8 @@ func checked(named, name, bucket string) (string, error) {
 
 // validName reports whether an object can have the name, by Cloud Storage's rules.
 func validName(name string) bool {
-	return name != "" && len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsAny(name, "\r\n") && name != "." && name != ".."
+	return name != "" && len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsAny(name, "\r\n") && name != "." && name != ".." &&
+		!strings.HasPrefix(name, ".well-known/acme-challenge/")
 }
 
 // sameHost compares two host:port; an emulator is called localhost as often as 127.0.0.1.

@@ -17,6 +17,9 @@ import (
 // maxBody is the largest request body, in bytes.
 const maxBody = 64 << 10
 
+// jsonSpace is what JSON takes for white space.
+const jsonSpace = " \t\r\n"
+
 // scheduleTimeHeader is when Cloud Scheduler meant the run to start; it is the same on every retry.
 const scheduleTimeHeader = "X-CloudScheduler-ScheduleTime"
 
@@ -63,7 +66,7 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *Task) (request, 
 
 // parseBody parses a job's body: empty, or one object with no other fields than dryRun and force.
 func (req *request) parseBody(body []byte) error {
-	if len(bytes.TrimSpace(body)) == 0 {
+	if len(bytes.Trim(body, jsonSpace)) == 0 {
 		return nil
 	}
 	fields, err := object[bool](body, []string{"dryRun", "force"}, "true or false")
@@ -161,6 +164,9 @@ func runTime(h http.Header, wall time.Time, emulated bool) (time.Time, error) {
 		t, err := time.Parse(time.RFC3339, v)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("header %s is %q, which is not an RFC 3339 time", scheduleTimeHeader, v)
+		}
+		if year := t.UTC().Year(); year < 1 || year > 9999 {
+			return time.Time{}, fmt.Errorf("header %s is %q, which is outside of the years 1 to 9999, all that Firestore knows", scheduleTimeHeader, v)
 		}
 		if t.Before(wall) || emulated {
 			now = t

@@ -31,6 +31,7 @@ func TestParseRequest(t *testing.T) {
 		{name: "just not too large", body: padded(64 << 10)},
 
 		{name: "in both, unlike", query: "dryRun=false", body: `{"dryRun":true}`, refused: "said twice"},
+		{name: "white space that is not JSON's", body: "\u00a0", refused: "not a JSON object"},
 		{name: "misspelt", body: `{"dryrun":true}`, refused: `unknown field "dryrun"`},
 		{name: "escaped but right", body: `{"dry\u0052un":true}`, dryRun: &yes},
 		{name: "unknown", body: `{"dryRun":true,"limit":3}`, refused: `unknown field "limit"`},
@@ -100,6 +101,10 @@ func TestRunTime(t *testing.T) {
 		{"not a time", "yesterday", false, ""},
 		{"not RFC 3339", "Sat, 10 Jan 2026 15:00:00 GMT", false, ""},
 		{"no zone", "2026-01-10T15:00:00", false, ""},
+		{"before Firestore's first year", "0001-01-01T00:00:00+00:01", false, ""},
+		{"Firestore's first instant", "0001-01-01T00:00:00Z", false, "0001-01-01T00:00:00Z"},
+		{"after Firestore's last year", "9999-12-31T23:59:59-00:01", true, ""},
+		{"Firestore's last second", "9999-12-31T23:59:59Z", true, "9999-12-31T23:59:59Z"},
 		{"no such day", "2026-02-30T00:00:00Z", true, ""},
 	}
 	for _, tt := range tests {

@@ -132,27 +132,47 @@ func (p *Project) Documents(t testing.TB, collection string) map[string]map[stri
 	return documents
 }
 
+// Reset deletes the project's data, so that a test can begin anew on it.
+func (p *Project) Reset(t testing.TB) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reset(t)
+}
+
+func (p *Project) reset(t testing.TB) {
+	t.Helper()
+	p.clearStorage(t)
+	if _, ok := p.databases[firestore.DefaultDatabaseID]; !ok {
+		p.databases[firestore.DefaultDatabaseID] = nil // a function may have written to it
+	}
+	for database := range p.databases {
+		emulatorDelete(t, p.Environment[backends.FirestoreHost],
+			"/emulator/v1/projects/"+p.ID+"/databases/"+url.PathEscape(database)+"/documents")
+	}
+	emulatorDelete(t, p.Environment[backends.AuthHost], "/emulator/v1/projects/"+p.ID+"/accounts")
+	if tasks := p.Tasks(); tasks != nil {
+		tasks.Clear()
+	}
+}
+
 // clear deletes the project's data and closes the clients. A process's backends serve many tests.
 func (p *Project) clear(t testing.TB) {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.clearStorage(t)
-	if _, ok := p.databases[firestore.DefaultDatabaseID]; !ok {
-		p.databases[firestore.DefaultDatabaseID] = nil // a function may have written to it
+	p.reset(t)
+	if p.storage != nil {
+		if err := p.storage.Close(); err != nil {
+			t.Errorf("close the Storage client: %v", err)
+		}
 	}
-	for database, client := range p.databases {
-		emulatorDelete(t, p.Environment[backends.FirestoreHost],
-			"/emulator/v1/projects/"+p.ID+"/databases/"+url.PathEscape(database)+"/documents")
+	for _, client := range p.databases {
 		if client != nil {
 			if err := client.Close(); err != nil {
 				t.Errorf("close the Firestore client: %v", err)
 			}
 		}
-	}
-	emulatorDelete(t, p.Environment[backends.AuthHost], "/emulator/v1/projects/"+p.ID+"/accounts")
-	if tasks := p.Tasks(); tasks != nil {
-		tasks.Clear()
 	}
 }
 
@@ -175,11 +195,6 @@ func (p *Project) clearStorage(t testing.TB) {
 			if err := bucket.Object(o.Name).Delete(context.Background()); err != nil {
 				t.Errorf("delete %q: %v", o.Name, err)
 			}
-		}
-	}
-	if p.storage != nil {
-		if err := p.storage.Close(); err != nil {
-			t.Errorf("close the Storage client: %v", err)
 		}
 	}
 }

@@ -1,0 +1,112 @@
+package bannedusers
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+)
+
+// stuck is what the uids of accounts begin with that cannot be deleted. Nor can those of more than 128 bytes.
+const stuck = "stuck"
+
+// afterRun is SPEC's cleanupBannedUsers. A user whose id is longer than a uid can be is kept, and so are an account that is
+// to be deleted whose user document is there again, and its note.
+func afterRun(w model.World, now time.Time, maxUsers int) model.World {
+	before := w.Clone()
+	w = w.Clone()
+	var due []string
+	scheduled := func(id string) time.Time {
+		return w.Documents["users/"+id]["permanentBanScheduledDeletionAt"].(time.Time)
+	}
+	for id, user := range w.In("users") {
+		at, dated := user["permanentBanScheduledDeletionAt"].(time.Time)
+		if user["banStatus"] == "permanent" && dated && !at.After(now) && utf8.RuneCountInString(id) <= 128 {
+			due = append(due, id)
+		}
+	}
+	slices.SortFunc(due, func(a, b string) int { return cmp.Or(scheduled(a).Compare(scheduled(b)), cmp.Compare(a, b)) })
+	deleteAccount := func(uid string) {
+		note := "authDeletionRetries/" + uid
+		if strings.HasPrefix(uid, stuck) && before.Accounts[uid] || len(uid) > 128 {
+			attempts, _ := w.Documents[note]["attempts"].(int64)
+			w.Documents[note]["attempts"] = attempts + 1
+			return
+		}
+		delete(w.Accounts, uid)
+		delete(w.Documents, note)
+	}
+	for _, id := range due[:min(maxUsers, len(due))] {
+		delete(w.Documents, "users/"+id)
+		w.Documents["authDeletionRetries/"+id] = map[string]any{"addedAt": now, "attempts": int64(0)}
+		deleteAccount(id)
+	}
+	for uid := range before.In("authDeletionRetries") {
+		if before.Documents["users/"+uid] == nil {
+			deleteAccount(uid)
+		}
+	}
+	return w
+}
+
+func TestModel(t *testing.T) {
+	f := newFunction(t)
+	if !f.EmbeddedAuth() {
+		t.Skip("the Firebase Emulator Suite cannot be made to fail")
+	}
+	model.Check(t, func(rt *rapid.T) {
+		f.Now = model.Now(rt)
+		maxUsers := rapid.SampledFrom([]int{7, 20, 1000}).Draw(rt, "MAX_USERS")
+		f.Env["MAX_USERS"] = fmt.Sprint(maxUsers)
+		w := model.NewWorld()
+		user := model.Fields{
+			"banStatus":                       model.OneOf("permanent", "permanent", "permanent", "permanent", "temporary", "none", "Permanent", nil, model.Missing, true),
+			"permanentBanScheduledDeletionAt": model.Around(f.Now, f.Now.AddDate(0, 0, -180)),
+			"displayName":                     model.OneOf("花子"),
+		}
+		note := model.Fields{"addedAt": model.OneOf(f.Now.AddDate(0, 0, -1), model.Missing), "attempts": model.OneOf(int64(0), int64(3))}
+		for n := range model.Items {
+			id := model.ID(rt, fmt.Sprint(n))
+			switch rapid.IntRange(0, 9).Draw(rt, "kind of id") {
+			case 0:
+				id = stuck + id
+			case 1:
+				id = strings.Repeat("長", 43) + id // of more than 128 bytes
+			case 2:
+				id = strings.Repeat("長", 128) + id // longer than a uid can be
+			}
+			kind := rapid.IntRange(0, 19).Draw(rt, "kind")
+			if kind > 1 {
+				w.Documents["users/"+id] = user.Draw(rt, "user")
+			}
+			if kind < 3 && len(id) <= 128 {
+				w.Documents["authDeletionRetries/"+id] = note.Draw(rt, "note")
+			}
+			if rapid.IntRange(0, 4).Draw(rt, "account") > 0 && len(id) <= 128 {
+				w.Accounts[id] = true
+			}
+			w.Documents["posts/"+id] = map[string]any{"userId": id}
+		}
+		w.Load(t, f.Project)
+		for uid := range w.Accounts {
+			if strings.HasPrefix(uid, stuck) {
+				f.FailDelete(t, uid, "INTERNAL_ERROR")
+			}
+		}
+		for _, when := range []string{"first run", "second run"} {
+			if got := f.Run(t, ""); got.Status != sweep.Completed {
+				rt.Fatalf("%s: %s %v", when, got.Status, got.Failures)
+			}
+			w = afterRun(w, f.Now, maxUsers)
+			w.Is(rt, when, model.Read(t, f.Project))
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package expiredcomped
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/sweep"
+	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// afterRun is SPEC's cleanExpiredComped. A row whose expiry cannot be told is kept and keeps its member comped, and so does one
+// that expired today: it goes tomorrow, and the member with it.
+func afterRun(w model.World, now time.Time) model.World {
+	w = w.Clone()
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	expired, left := map[string]int{}, map[string]int{} // rows by member
+	for id, row := range w.In("members_products") {
+		member, named := row["member_id"].(string)
+		if !named || member == "" || member == "." || member == ".." || strings.Contains(member, "/") || strings.HasPrefix(member, "__") && strings.HasSuffix(member, "__") || len(member) > 1500 {
+			continue
+		}
+		if expiry, dated := row["expiry_at"].(time.Time); dated && expiry.Before(today) {
+			expired[member]++
+			delete(w.Documents, "members_products/"+id)
+		} else {
+			left[member]++
+		}
+	}
+	for id := range expired {
+		member := w.Documents["members/"+id]
+		if member["status"] != "comped" || left[id] > 0 {
+			continue
+		}
+		member["status"], member["updated_at"] = "free", now
+		w.Add("event", map[string]any{"member_id": id, "from_status": "comped", "to_status": "free", "created_at": now})
+	}
+	return w
+}
+
+var objectID = regexp.MustCompile(`^members_status_events/[0-9a-f]{24}$`)
+
+// event names the events that the job may have written by their members.
+func event(path string, data map[string]any) string {
+	if objectID.MatchString(path) {
+		return fmt.Sprint("event of ", data["member_id"])
+	}
+	return ""
+}
+
+// modelEvent does so with those of the model.
+func modelEvent(path string, data map[string]any) string {
+	if strings.HasPrefix(path, "event ") {
+		return fmt.Sprint("event of ", data["member_id"])
+	}
+	return ""
+}
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	f := sweeptest.New(t, functions.New(Job))
+	model.Check(t, func(rt *rapid.T) {
+		f.Now = model.Now(rt)
+		today := f.Now.Truncate(24 * time.Hour)
+		w := model.NewWorld()
+		member := model.Fields{
+			"status":     model.OneOf("comped", "comped", "comped", "paid", "free", "Comped", nil, model.Missing, int64(1)),
+			"updated_at": model.OneOf(model.Missing, nil, today.AddDate(-1, 0, 0)),
+		}
+		var ids []any
+		for n := range model.Items {
+			id := model.ID(rt, fmt.Sprint(n))
+			ids = append(ids, id)
+			if rapid.IntRange(0, 9).Draw(rt, "exists") > 0 {
+				w.Documents["members/"+id] = member.Draw(rt, "member")
+			}
+		}
+		row := model.Fields{
+			"member_id": rapid.OneOf(model.OneOf(ids...), model.OneOf(ids...), model.OneOf(ids...), model.OneOf(model.BadIDs...)),
+			"expiry_at": rapid.OneOf(model.Around(today, f.Now), model.Around(today), model.OneOf(nil, model.Missing)),
+		}
+		for n := range 2 * model.Items {
+			path := rapid.SampledFrom([]string{"members_products/", "members_products/", "members_products/", "members_products/", "old/x/members_products/"}).Draw(rt, "path")
+			w.Documents[path+model.ID(rt, fmt.Sprint(n))] = row.Draw(rt, "row")
+		}
+		w.Load(t, f.Project)
+		for _, when := range []string{"first run", "second run", "the next day"} {
+			if when == "the next day" {
+				f.Now = f.Now.Add(24 * time.Hour)
+			}
+			if got := f.Run(t, ""); got.Status != sweep.Completed {
+				rt.Fatalf("%s: %s %v", when, got.Status, got.Failures)
+			}
+			w = afterRun(w, f.Now)
+			w.Renamed(modelEvent).Is(rt, when, model.Read(t, f.Project, "members_products").Renamed(event))
+		}
+	})
+}

@@ -1,0 +1,213 @@
+package inactiveprojects
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+)
+
+// canBeID is SPEC's "Fail closed" for ids.
+func canBeID(v any) bool {
+	id, _ := v.(string)
+	return id != "" && len(id) <= 1500 && !strings.Contains(id, "/") && id != "." && id != ".." && (len(id) < 4 || !strings.HasPrefix(id, "__") || !strings.HasSuffix(id, "__"))
+}
+
+func amount(v any) (float64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	return 0, false
+}
+
+// terms are valid settings, nil values missing.
+type terms struct {
+	warn, remove int
+	minSize      any // MiB
+}
+
+// afterRun is SPEC's deleteInactiveProjects and sendInactiveProjectWarning: what is there when the run's tasks have been
+// delivered. A project that cannot be judged, or whose organization has no bot to do it, is kept.
+func afterRun(w model.World, now time.Time, s terms) model.World {
+	w = w.Clone()
+	grace := s.remove - s.warn
+	minSize, _ := amount(s.minSize)
+	for id, project := range w.In("projects") {
+		last, dated := project["last_activity_at"].(time.Time)
+		size, sized := amount(project["storage_size"])
+		if !dated || !last.Before(model.MonthsAgo(now, s.warn)) || !sized || size <= minSize*1024*1024 || project["marked_for_deletion_on"] != nil {
+			continue
+		}
+		if pending := project["pending_delete"]; pending != nil && pending != false {
+			continue
+		}
+		if !canBeID(project["organization_id"]) {
+			continue
+		}
+		bot := w.Documents["organizations/"+project["organization_id"].(string)]["admin_bot_user_id"]
+		if name, isText := bot.(string); !isText || name == "" {
+			if _, isNumber := bot.(int64); !isNumber {
+				continue
+			}
+		}
+		entry, has := w.Documents["inactive_project_deletion_warnings/"+id]
+		warned, ok := entry["warned_on"].(time.Time)
+		promised, promise := dateOf(entry["deletion_date"])
+		switch {
+		case has && (!ok || !promise):
+		case !has || warned.Before(last):
+			warnPeople(w, id, bot, now, model.MonthsAgo(now, -grace).Format(time.DateOnly))
+		case !warned.After(model.MonthsAgo(now, grace)) && !now.Before(promised):
+			project["marked_for_deletion_on"], project["deleting_user"] = now, bot
+			delete(w.Documents, "inactive_project_deletion_warnings/"+id)
+		}
+	}
+	return w
+}
+
+// dateOf reads a promised date: a day, from its beginning on, or an instant.
+func dateOf(v any) (time.Time, bool) {
+	if at, ok := v.(time.Time); ok {
+		return at, true
+	}
+	text, _ := v.(string)
+	day, err := time.Parse("2006-01-02", text)
+	return day, err == nil
+}
+
+// warnPeople is what is written for one warning.
+func warnPeople(w model.World, id string, bot any, now time.Time, date string) {
+	project := w.Documents["projects/"+id]
+	w.Add("audit event of "+id, map[string]any{
+		"name": "inactive_project_scheduled_for_deletion", "message": "Project is scheduled to be deleted on " + date + " due to inactivity.",
+		"author_id": bot, "project_id": id, "deletion_date": date, "created_at": now,
+	})
+	w.Documents["inactive_project_deletion_warnings/"+id] = map[string]any{"warned_on": now, "deletion_date": date}
+	var to []any
+	for _, field := range []string{"owner_ids", "maintainer_ids"} {
+		people, _ := project[field].([]any)
+		for _, uid := range people {
+			if canBeID(uid) && !slices.Contains(to, uid) {
+				to = append(to, uid)
+			}
+		}
+	}
+	if len(to) == 0 {
+		return
+	}
+	name, _ := project["name"].(string)
+	if name == "" {
+		name = id
+	}
+	subject := "Action required: Project " + name + " is scheduled to be deleted on " + date + " due to inactivity"
+	w.Add("mail "+subject, map[string]any{"toUids": to, "subject": subject})
+}
+
+// named names what has a derived id by what it is about. The text of an e-mail is checked elsewhere.
+func named(path string, data map[string]any) string {
+	switch {
+	case strings.HasPrefix(path, "audit_events/"):
+		return fmt.Sprint("audit event of ", data["project_id"])
+	case strings.HasPrefix(path, "mail/"):
+		message, _ := data["message"].(map[string]any)
+		delete(data, "message")
+		data["subject"] = message["subject"]
+		return fmt.Sprint("mail ", message["subject"])
+	}
+	return ""
+}
+
+func TestModel(t *testing.T) {
+	p := newWorld(t)
+	model.Check(t, func(rt *rapid.T) {
+		p.Now = model.Now(rt).Truncate(24 * time.Hour).Add(15 * time.Hour)
+		s := rapid.SampledFrom([]terms{{1, 2, nil}, {2, 6, int64(1)}, {3, 4, 0.5}, {1, 12, int64(0)}}).Draw(rt, "settings")
+		w := model.NewWorld()
+		switches := map[string]any{
+			"delete_inactive_projects": true, "inactive_projects_delete_after_months": int64(s.remove), "inactive_projects_send_warning_email_after_months": int64(s.warn),
+		}
+		if s.minSize != nil {
+			switches["inactive_projects_min_size_mb"] = s.minSize
+		}
+		w.Documents["application_settings/current"] = switches
+		for org, bot := range map[string]any{"o1": "bot", "o2": int64(7), "o3": "", "o4": nil, "o5": true} {
+			w.Documents["organizations/"+org] = map[string]any{"admin_bot_user_id": bot}
+		}
+		limit, _ := amount(s.minSize)
+		bytes := int64(limit * 1024 * 1024)
+		dormant, over := model.MonthsAgo(p.Now, s.warn), model.MonthsAgo(p.Now, s.remove-s.warn)
+		soon := 5 * time.Minute
+		project := model.Fields{
+			"name":                   model.OneOf("Sweeper", "日本", "", model.Missing, int64(1)),
+			"last_activity_at":       model.Around(dormant, dormant.Add(soon), over, over.AddDate(0, -1, 0), over.AddDate(-1, 0, 0)),
+			"storage_size":           model.OneOf(bytes+1, bytes+1, bytes+1, float64(bytes)+0.5, bytes, bytes-1, int64(1<<40), int64(1<<40), "5", nil, model.Missing),
+			"marked_for_deletion_on": model.OneOf(model.Missing, nil, model.Missing, nil, model.Missing, p.Now, ""),
+			"pending_delete":         model.OneOf(model.Missing, nil, false, model.Missing, false, true, "false", int64(0)),
+			"organization_id":        rapid.OneOf(model.OneOf("o1", "o2"), model.OneOf("o1", "o2"), model.OneOf("o3", "o4", "o5", "o6"), model.OneOf(model.BadIDs...)),
+			"owner_ids":              model.OneOf([]any{"u1"}, []any{"u1", "u2", "u1"}, []any{}, []any{"", "a/b", int64(1), nil}, "u1", nil, model.Missing),
+			"maintainer_ids":         model.OneOf([]any{"u2", "u3"}, []any{}, model.Missing),
+		}
+		date := func(months int) any { return model.MonthsAgo(p.Now, months).Format(time.DateOnly) }
+		entry := model.Fields{
+			"warned_on":     rapid.OneOf(model.OneOf(over, over.Add(-time.Microsecond), over.Add(soon), over.AddDate(-1, 0, 0)), model.Around(over, over.Add(soon), dormant, p.Now)),
+			"deletion_date": model.OneOf(date(0), date(0), date(1), date(-1), p.Now, p.Now.AddDate(0, -1, 0), p.Now.AddDate(1, 0, 0), "soon", "2026-02-30", nil, model.Missing, int64(1)),
+		}
+		for n := range model.Items {
+			id := model.ID(rt, fmt.Sprint(n))
+			data := project.Draw(rt, "project")
+			if name, ok := data["name"].(string); ok && name != "" {
+				data["name"] = name + " " + id // by which their e-mails are told apart
+			}
+			w.Documents["projects/"+id] = data
+			if rapid.IntRange(0, 2).Draw(rt, "warned") > 0 {
+				w.Documents["inactive_project_deletion_warnings/"+id] = entry.Draw(rt, "entry")
+			}
+		}
+		w.Load(t, p.Project)
+		for _, step := range []time.Duration{0, 10 * time.Minute, 25 * time.Hour, 31 * 24 * time.Hour, 200 * 24 * time.Hour} {
+			p.Now = p.Now.Add(step)
+			if got := p.Run(t, ""); got.Status != sweep.Completed {
+				rt.Fatalf("%s: %s %v", p.Now, got.Status, got.Failures)
+			}
+			p.deliver(t)
+			w = afterRun(w, p.Now, s)
+			w.Is(rt, fmt.Sprintf("%s later, %s", step, p.Now), model.Read(t, p.Project).Renamed(named))
+		}
+
+		// Settings that are off or invalid: nothing more happens, whatever has become due.
+		p.Now = p.Now.AddDate(1, 0, 0)
+		for _, field := range slices.Sorted(maps.Keys(switches)) {
+			value := model.OneOf(model.Missing, nil, "1", int64(-1), 1.5, int64(s.remove), []any{}).Draw(rt, field)
+			if field == "inactive_projects_min_size_mb" {
+				continue
+			}
+			data := maps.Clone(switches)
+			if data[field] = value; value == model.Missing {
+				delete(data, field)
+			}
+			if field == "inactive_projects_delete_after_months" && value == int64(s.remove) {
+				data[field] = int64(s.warn)
+			}
+			w.Documents[settingsPath] = data
+			p.Set(t, settingsPath, data)
+			want := sweep.Failed
+			if field == "delete_inactive_projects" && (value == nil || value == model.Missing) {
+				want = sweep.Completed
+			}
+			if got := p.Run(t, ""); got.Status != want {
+				rt.Fatalf("%s %v: %s %v, want %s", field, value, got.Status, got.Failures, want)
+			}
+		}
+		w.Is(rt, "with settings that are off or invalid", model.Read(t, p.Project).Renamed(named))
+	})
+}

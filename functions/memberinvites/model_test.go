@@ -1,0 +1,54 @@
+package memberinvites
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/sweep"
+	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// afterRun is SPEC's removeUnacceptedMemberInvites. A token that is no text, or empty, is kept: it may be none.
+func afterRun(w model.World, now time.Time) model.World {
+	w = w.Clone()
+	for id, member := range w.In("members") {
+		token, _ := member["invite_token"].(string)
+		created, dated := member["created_at"].(time.Time)
+		if token != "" && member["user_id"] == nil && dated && created.Before(now.Add(-90*24*time.Hour)) {
+			delete(w.Documents, "members/"+id)
+		}
+	}
+	return w
+}
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	f := sweeptest.New(t, functions.New(Job))
+	model.Check(t, func(rt *rapid.T) {
+		f.Now = model.Now(rt)
+		w := model.NewWorld()
+		member := model.Fields{
+			"invite_token": model.OneOf("t1", "t1", "t2", "日本", " ", "~", "", nil, model.Missing, int64(7), true, []any{"t"}),
+			"created_at":   model.Around(f.Now.Add(-90*24*time.Hour), model.MonthsAgo(f.Now, 3), f.Now),
+			"user_id":      model.OneOf(model.Missing, nil, model.Missing, nil, model.Missing, "u1", "", int64(0), false, []any{}),
+			"name":         model.OneOf("花子", model.Missing),
+		}
+		for n := range model.Items {
+			path := rapid.SampledFrom([]string{"members/", "members/", "members/", "members/", "members_products/", "groups/g/members/"}).Draw(rt, "path")
+			w.Documents[path+model.ID(rt, fmt.Sprint(n))] = member.Draw(rt, "member")
+		}
+		w.Load(t, f.Project)
+		for _, when := range []string{"first run", "second run"} {
+			if got := f.Run(t, ""); got.Status != sweep.Completed {
+				rt.Fatalf("%s: %s %v", when, got.Status, got.Failures)
+			}
+			w = afterRun(w, f.Now)
+			w.Is(rt, when, model.Read(t, f.Project, "members"))
+		}
+	})
+}

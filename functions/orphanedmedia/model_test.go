@@ -1,0 +1,184 @@
+package orphanedmedia
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/sweep"
+	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// canBeID is SPEC's "Fail closed" for ids of text.
+func canBeID(id string) bool {
+	return id != "" && len(id) <= 1500 && !strings.Contains(id, "/") && id != "." && id != ".." && (len(id) < 4 || !strings.HasPrefix(id, "__") || !strings.HasSuffix(id, "__"))
+}
+
+// orphaned says whether an object is to be deleted by rules 1 to 3 of SPEC's cleanupOrphanedMedia. All objects were created
+// at about the same time.
+func orphaned(w model.World, name string, created, now time.Time) bool {
+	metadata := w.Objects[name]
+	missing := func(collection, id string) bool { return canBeID(id) && w.Documents[collection+"/"+id] == nil }
+	old := !created.After(now.Add(-24 * time.Hour))
+	parts := strings.Split(name, "/")
+	switch {
+	case parts[0] == "posts" && len(parts) > 1:
+		if text, has := metadata["uploadedAt"]; has {
+			ms, err := strconv.ParseInt(text, 10, 64)
+			old = old && err == nil && !time.UnixMilli(ms).After(now.Add(-24*time.Hour))
+		}
+		return old && (metadata["postId"] == "PENDING" || missing("posts", metadata["postId"]))
+	case parts[0] == "circles" && len(parts) > 2:
+		return old && missing("circles", parts[1])
+	case parts[0] == "task_attachments" && len(parts) > 3:
+		return old && canBeID(parts[1]) && missing("tasks", parts[2])
+	}
+	return false
+}
+
+// afterRun is SPEC's cleanupOrphanedMedia. Objects are judged by the documents that there were when the run began.
+func afterRun(w model.World, created, now time.Time, bucket string) model.World {
+	before := w
+	w = w.Clone()
+	for name := range before.Objects {
+		if orphaned(before, name, created, now) {
+			delete(w.Objects, name)
+		}
+	}
+	for id, post := range before.In("posts") {
+		circle, _ := post["circleId"].(string)
+		if !canBeID(circle) || before.Documents["circles/"+circle] != nil {
+			continue
+		}
+		delete(w.Documents, "posts/"+id)
+		for _, collection := range []string{"comments", "reactions"} {
+			for child, data := range w.In(collection) {
+				if data["postId"] == id {
+					delete(w.Documents, collection+"/"+child)
+				}
+			}
+		}
+		items, _ := post["mediaItems"].([]any)
+		for _, item := range items {
+			fields, _ := item.(map[string]any)
+			link, _ := fields["url"].(string)
+			for name, metadata := range before.Objects {
+				of, named := metadata["postId"]
+				if strings.HasPrefix(name, "posts/") && (!named || of == id) && names(link, bucket, name) {
+					delete(w.Objects, name)
+				}
+			}
+		}
+	}
+	return w
+}
+
+// names says whether a URL names an object of the bucket, by writing that in every form that SPEC lists.
+func names(link, bucket, name string) bool {
+	whole := url.PathEscape(name)
+	for _, form := range []string{
+		"https://firebasestorage.googleapis.com/v0/b/" + bucket + "/o/" + whole, "https://storage.googleapis.com/" + bucket + "/" + strings.ReplaceAll(whole, "%2F", "/"),
+		"https://" + bucket + ".storage.googleapis.com/" + strings.ReplaceAll(whole, "%2F", "/"), "gs://" + bucket + "/" + name,
+	} {
+		if link == form || strings.HasPrefix(link, form+"?alt=media") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	f := sweeptest.New(t, functions.New(Job))
+	f.Env["MAX_MISSING_PERCENT"] = "100"
+	model.Check(t, func(rt *rapid.T) {
+		// Objects are created now; what decides is whether that was a day before the run's now.
+		created := time.Now()
+		f.Now = time.Date(2040, 1, 10, 18, 0, 0, 0, time.UTC)
+		if rapid.IntRange(0, 3).Draw(rt, "young") == 3 {
+			f.Now = time.Date(2020, 1, 10, 18, 0, 0, 0, time.UTC)
+		}
+		w := model.NewWorld()
+		var ids []string // of posts, circles and tasks; of each collection some exist
+		for n := range model.Items {
+			id := model.ID(rt, fmt.Sprint(n))
+			ids = append(ids, id)
+			for _, collection := range []string{"circles", "tasks"} {
+				if rapid.IntRange(0, 1).Draw(rt, collection) == 0 {
+					w.Documents[collection+"/"+id] = map[string]any{"name": "x"}
+				}
+			}
+		}
+		anyID := rapid.OneOf(rapid.SampledFrom(ids), rapid.SampledFrom(ids), rapid.SampledFrom(ids), rapid.SampledFrom([]string{"", ".", "..", "__x__", "PENDING", "pending"}))
+		edge := f.Now.Add(-24 * time.Hour).UnixMilli()
+		uploadedAt := rapid.SampledFrom([]string{"-", "-", fmt.Sprint(edge), fmt.Sprint(edge - 1), fmt.Sprint(edge + 1), "0", "-5", "x", "", fmt.Sprint(edge) + ".0", "99999999999999999999"})
+		var objects []string
+		for n := range model.Items {
+			var name string
+			metadata := map[string]string{}
+			switch rapid.IntRange(0, 5).Draw(rt, "kind") {
+			case 0, 1, 2:
+				name = fmt.Sprintf(rapid.SampledFrom([]string{"posts/u1/%d.png", "posts/%d", "posts/u 1/a/日本+%d#.png", "postsx/%d", "posts/100%%%d.png"}).Draw(rt, "name"), n)
+			case 3:
+				name = fmt.Sprintf(rapid.SampledFrom([]string{"circles/%s/icon/%d.png", "circles/%s/%d", "circles/%s%d", "circles/%sx/%d", "Circles/%s/%d"}).Draw(rt, "name"), anyID.Draw(rt, "circle"), n)
+			default:
+				name = fmt.Sprintf(rapid.SampledFrom([]string{"task_attachments/u1/%s/%d.pdf", "task_attachments/u1/%s/a/b/%d", "task_attachments/../%s/%d", "task_attachments/%s/%d", "task_attachments//%s/%d"}).Draw(rt, "name"), anyID.Draw(rt, "task"), n)
+			}
+			if of := anyID.Draw(rt, "postId"); rapid.IntRange(0, 3).Draw(rt, "named") > 0 {
+				metadata["postId"] = of
+			}
+			if at := uploadedAt.Draw(rt, "uploadedAt"); at != "-" {
+				metadata["uploadedAt"] = at
+			}
+			w.Objects[name] = metadata
+			objects = append(objects, name)
+		}
+		link := rapid.Custom(func(rt *rapid.T) any {
+			name := rapid.SampledFrom(objects).Draw(rt, "object")
+			whole := url.PathEscape(name)
+			form := rapid.SampledFrom([]string{
+				"https://firebasestorage.googleapis.com/v0/b/BUCKET/o/" + whole + "?alt=media&token=t", "https://storage.googleapis.com/BUCKET/" + strings.ReplaceAll(whole, "%2F", "/"), "gs://BUCKET/" + name,
+				"https://BUCKET.storage.googleapis.com/" + strings.ReplaceAll(whole, "%2F", "/"), "https://example.com/v0/b/BUCKET/o/" + whole, "gs://BUCKETx/" + name, "gs://other/BUCKET/" + name, name, ""}).Draw(rt, "form")
+			return map[string]any{"type": "image", "url": strings.ReplaceAll(form, "BUCKET", f.Bucket)}
+		})
+		for _, id := range ids {
+			if rapid.IntRange(0, 2).Draw(rt, "post") == 0 {
+				continue
+			}
+			post := map[string]any{"text": "こんにちは"}
+			if circle := rapid.OneOf(rapid.Map(anyID, func(id string) any { return id }), rapid.Map(anyID, func(id string) any { return id }), model.OneOf(model.BadIDs[:len(model.BadIDs)-1]...)).Draw(rt, "circleId"); circle != model.Missing {
+				post["circleId"] = circle
+			}
+			if media := rapid.OneOf(model.OneOf(model.Missing, nil, "x", []any{"x", nil, map[string]any{"url": int64(1)}}),
+				rapid.Map(rapid.SliceOfN(link, 1, 3), func(items []any) any { return items })).Draw(rt, "mediaItems"); media != model.Missing {
+				post["mediaItems"] = media
+			}
+			w.Documents["posts/"+id] = post
+			if rapid.IntRange(0, 3).Draw(rt, "own media") == 0 { // a file that surely is the post's
+				name := "posts/own/" + id
+				w.Objects[name] = map[string]string{"postId": id}
+				post["mediaItems"] = []any{map[string]any{"url": "gs://" + f.Bucket + "/" + name}}
+			}
+		}
+		child := model.Fields{"postId": rapid.OneOf(rapid.Map(anyID, func(id string) any { return id }), model.OneOf(model.Missing, nil, int64(1))), "text": model.OneOf("!")}
+		for n := range model.Items {
+			collection := rapid.SampledFrom([]string{"comments/", "reactions/", "likes/"}).Draw(rt, "collection")
+			w.Documents[collection+fmt.Sprint(n)] = child.Draw(rt, "child")
+		}
+		w.Load(t, f.Project)
+		for _, when := range []string{"first run", "second run", "third run"} {
+			if got := f.Run(t, ""); got.Status != sweep.Completed {
+				rt.Fatalf("%s: %s %v", when, got.Status, got.Failures)
+			}
+			w = afterRun(w, created, f.Now, f.Bucket)
+			w.Is(rt, when, model.Read(t, f.Project))
+		}
+	})
+}

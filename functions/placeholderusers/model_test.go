@@ -1,0 +1,147 @@
+package placeholderusers
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+)
+
+// canBeID is SPEC's "Fail closed" for ids.
+func canBeID(id string) bool {
+	return id != "" && len(id) <= 1500 && !strings.Contains(id, "/") && id != "." && id != ".." && (len(id) < 4 || !strings.HasPrefix(id, "__") || !strings.HasSuffix(id, "__"))
+}
+
+// referred are the default places where users are referred to.
+var referred = map[string]string{"posts": "userId", "comments": "userId", "projects": "owner_ids", "members": "user_id"}
+
+// afterRun is SPEC's cleanupPlaceholderUsers and deletePlaceholderUser: what is there when the run's tasks have been delivered.
+// It returns the users who were handed over for the last time. A user is kept that also has a detail with a namespace.
+func afterRun(w model.World, now time.Time) (after model.World, final []string) {
+	w = w.Clone()
+	var handed []string
+	for _, detail := range w.In("import_placeholder_user_details") {
+		id, _ := detail["placeholder_user_id"].(string)
+		var attempts int64
+		switch v := detail["deletion_attempts"].(type) {
+		case nil:
+		case int64:
+			attempts = v
+		case float64:
+			if attempts = int64(v); float64(attempts) != v {
+				continue
+			}
+		default:
+			continue
+		}
+		last, dated := detail["last_deletion_attempt_at"].(time.Time)
+		if detail["namespace_id"] != nil || attempts < 0 || attempts >= 15 || !canBeID(id) || detail["last_deletion_attempt_at"] != nil && !dated || dated && !last.Before(now.Add(-48*time.Hour)) {
+			continue
+		}
+		detail["deletion_attempts"], detail["last_deletion_attempt_at"] = attempts+1, now
+		handed = append(handed, id)
+		if attempts == 14 {
+			final = append(final, id)
+		}
+	}
+	for _, id := range handed {
+		if w.Documents["users/"+id]["user_type"] != "placeholder" || needed(w, id) {
+			continue
+		}
+		delete(w.Documents, "users/"+id)
+		delete(w.Accounts, id)
+		for d, detail := range w.In("import_placeholder_user_details") {
+			if detail["placeholder_user_id"] == id {
+				delete(w.Documents, "import_placeholder_user_details/"+d)
+			}
+		}
+	}
+	return w, final
+}
+
+// needed says whether anything refers to a user, or an import has taken it up.
+func needed(w model.World, id string) bool {
+	for collection, field := range referred {
+		for _, data := range w.In(collection) {
+			list, _ := data[field].([]any)
+			if data[field] == id || slices.Contains(list, any(id)) {
+				return true
+			}
+		}
+	}
+	for _, detail := range w.In("import_placeholder_user_details") {
+		if detail["placeholder_user_id"] == id && detail["namespace_id"] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func TestModel(t *testing.T) {
+	p := newWorld(t)
+	model.Check(t, func(rt *rapid.T) {
+		p.Now = model.Now(rt)
+		w := model.NewWorld()
+		user := model.Fields{"user_type": model.OneOf("placeholder", "placeholder", "placeholder", "placeholder", "placeholder", "human", "Placeholder", nil, model.Missing, []any{"placeholder"}), "name": model.OneOf("Placeholder")}
+		var ids []any
+		for n := range model.Items / 3 {
+			id := model.ID(rt, fmt.Sprint(n))
+			ids = append(ids, id)
+			if n%10 > 0 {
+				w.Documents["users/"+id] = user.Draw(rt, "user")
+			}
+			if n%3 > 0 {
+				w.Accounts[id] = true
+			}
+		}
+		namespaces := []any{nil, nil, nil, nil, nil, "g1", int64(7), "", false}
+		if rapid.Bool().Draw(rt, "namespaces may be missing") {
+			namespaces = append(namespaces, model.Missing, model.Missing, model.Missing)
+		}
+		detail := model.Fields{
+			"placeholder_user_id":      rapid.OneOf(model.OneOf(ids...), model.OneOf(ids...), model.OneOf(ids...), model.OneOf(ids...), model.OneOf(model.BadIDs...)),
+			"namespace_id":             model.OneOf(namespaces...),
+			"deletion_attempts":        model.OneOf(int64(0), nil, model.Missing, int64(1), int64(13), int64(14), int64(14), int64(15), int64(16), 14.0, 15.0, 0.5, int64(-1), "1", true, math.Inf(1), -0.5),
+			"last_deletion_attempt_at": rapid.OneOf(model.OneOf(nil, model.Missing), model.Around(p.Now.Add(-48*time.Hour), p.Now)),
+		}
+		for n := range model.Items / 3 {
+			w.Documents["import_placeholder_user_details/"+model.ID(rt, fmt.Sprint(n))] = detail.Draw(rt, "detail")
+		}
+		for n := range model.Items / 10 {
+			collection := rapid.SampledFrom([]string{"posts", "comments", "projects", "members", "likes", "archive/x/posts"}).Draw(rt, "collection")
+			field := rapid.SampledFrom([]string{"userId", "owner_ids", "user_id"}).Draw(rt, "field")
+			id := model.OneOf(ids...).Draw(rt, "user")
+			w.Documents[fmt.Sprintf("%s/%d", collection, n)] = map[string]any{field: rapid.SampledFrom([]any{id, id, []any{"x", id}, fmt.Sprint(id, "x"), nil, map[string]any{"id": id}}).Draw(rt, "reference")}
+		}
+		w.Load(t, p.Project)
+		logged := func() (n int) {
+			for _, line := range p.LogLines(t) {
+				if line["message"] == "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt." {
+					n++
+				}
+			}
+			return n
+		}
+		for _, step := range []time.Duration{0, 48 * time.Hour, time.Microsecond} {
+			p.Now = p.Now.Add(step)
+			before := logged()
+			if got := p.Run(t, ""); got.Status != sweep.Completed {
+				rt.Fatalf("%s: %s %v", p.Now, got.Status, got.Failures)
+			}
+			p.deliver(t)
+			after, final := afterRun(w, p.Now)
+			w = after
+			w.Is(rt, fmt.Sprintf("%s later, %s", step, p.Now), model.Read(t, p.Project, "posts"))
+			if n := logged() - before; n != len(final) {
+				rt.Fatalf("%s: %d final attempts logged, want %d: %v", p.Now, n, len(final), final)
+			}
+		}
+	})
+}

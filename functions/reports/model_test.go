@@ -1,0 +1,52 @@
+package reports
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/sweep"
+	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// afterRun is SPEC's cleanupReports.
+func afterRun(w model.World, now time.Time) model.World {
+	w = w.Clone()
+	for id, report := range w.In("reports") {
+		created, dated := report["createdAt"].(time.Time)
+		if (report["status"] == "reviewed" || report["status"] == "dismissed") && dated && created.Before(model.MonthsAgo(now, 1)) {
+			delete(w.Documents, "reports/"+id)
+		}
+	}
+	return w
+}
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	f := sweeptest.New(t, functions.New(Job))
+	model.Check(t, func(rt *rapid.T) {
+		f.Now = model.Now(rt)
+		w := model.NewWorld()
+		report := model.Fields{
+			"status":    model.OneOf("reviewed", "dismissed", "pending", "reviewed", "dismissed", "Reviewed", "", nil, model.Missing, int64(1), []any{"reviewed"}),
+			"createdAt": model.Around(model.MonthsAgo(f.Now, 1), f.Now, f.Now.AddDate(0, 0, -30), f.Now.AddDate(0, -1, 0)),
+			"reason":    model.OneOf("スパム"),
+		}
+		for n := range model.Items {
+			path := rapid.SampledFrom([]string{"reports/", "reports/", "reports/", "reports/", "reportsx/", "archive/x/reports/"}).Draw(rt, "path")
+			w.Documents[path+model.ID(rt, fmt.Sprint(n))] = report.Draw(rt, "report")
+		}
+		w.Load(t, f.Project)
+		for _, when := range []string{"first run", "second run"} {
+			if got := f.Run(t, ""); got.Status != sweep.Completed {
+				rt.Fatalf("%s: %s %v", when, got.Status, got.Failures)
+			}
+			w = afterRun(w, f.Now)
+			w.Is(rt, when, model.Read(t, f.Project, "reports"))
+		}
+	})
+}

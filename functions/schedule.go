@@ -1,0 +1,169 @@
+package functions
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/config"
+)
+
+// Triggers: what calls a function.
+const (
+	Schedule = "schedule" // Cloud Scheduler
+	Tasks    = "tasks"    // Cloud Tasks
+)
+
+// Entry is one function of schedule.json.
+type Entry struct {
+	Name           string                      `json:"name"`           // the HTTP entry point
+	Package        string                      `json:"package"`        // its folder below functions/
+	Description    string                      `json:"description"`    // one line for people
+	Trigger        string                      `json:"trigger"`        // [Schedule] or [Tasks]
+	TimeoutSeconds int                         `json:"timeoutSeconds"` // of the function
+	Memory         string                      `json:"memory"`         // of the function, e.g. "256Mi"
+	Roles          map[config.Backend][]string `json:"roles"`          // what its service account may do, by backend
+
+	// Of a job:
+	Schedule         string `json:"schedule"`         // unix-cron; a~b in a field is one value from a to b, fixed per project
+	TimeZone         string `json:"timeZone"`         // IANA name
+	RetryCount       int    `json:"retryCount"`       // Cloud Scheduler's attempts after the first
+	StopAfterSeconds int    `json:"stopAfterSeconds"` // when it begins no more work, if earlier than its timeout demands
+	Worker           string `json:"worker"`           // the function that its tasks call
+
+	// Of a worker:
+	Queue *Queue `json:"queue"`
+}
+
+// Queue is how Cloud Tasks calls a worker.
+type Queue struct {
+	MaxDispatchesPerSecond  float64 `json:"maxDispatchesPerSecond"`
+	MaxConcurrentDispatches int     `json:"maxConcurrentDispatches"`
+	MaxAttempts             int     `json:"maxAttempts"` // of one task
+	MinBackoffSeconds       int     `json:"minBackoffSeconds"`
+	MaxBackoffSeconds       int     `json:"maxBackoffSeconds"`
+}
+
+// Timeout returns the function's timeout.
+func (e Entry) Timeout() time.Duration { return time.Duration(e.TimeoutSeconds) * time.Second }
+
+// Uses returns the backends that the function has roles on, sorted.
+func (e Entry) Uses() []config.Backend { return slices.Sorted(maps.Keys(e.Roles)) }
+
+//go:embed schedule.json
+var scheduleJSON []byte
+
+// All returns the entries of schedule.json in their order.
+func All() []Entry {
+	entries, err := Parse(scheduleJSON)
+	if err != nil {
+		panic("functions/schedule.json: " + err.Error()) // the file is compiled in and tested
+	}
+	return entries
+}
+
+// Parse reads a schedule.json strictly. The error names every problem and the function that has it. That time zones exist
+// is not checked: where functions run, there may be no list of them.
+func Parse(text []byte) ([]Entry, error) {
+	var file struct {
+		Functions []Entry `json:"functions"`
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&file); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is something after the JSON object")
+	}
+	if err := check(file.Functions); err != nil {
+		return nil, err
+	}
+	return file.Functions, nil
+}
+
+var (
+	namePattern     = regexp.MustCompile(`^[a-z][A-Za-z0-9]{0,62}$`)
+	packagePattern  = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
+	memoryPattern   = regexp.MustCompile(`^[1-9][0-9]{0,4}(Mi|Gi)$`)
+	schedulePattern = regexp.MustCompile(`^([0-9*/,~-]+ ){4}[0-9*/,~-]+$`)
+)
+
+// What Google's services allow.
+const (
+	minTimeout    = 60   // seconds, and enough for what the engine keeps back
+	maxJobTimeout = 1740 // seconds: Cloud Scheduler waits 30 minutes at most, and longer than the function's timeout
+	maxTimeout    = 3600 // seconds, of a function called over HTTP
+	maxRetries    = 5    // of Cloud Scheduler
+)
+
+// check returns what is wrong with the entries, each by itself and together.
+func check(entries []Entry) error {
+	if len(entries) == 0 {
+		return errors.New("no functions are listed")
+	}
+	var problems []error
+	byName := map[string]Entry{}
+	for i, e := range entries {
+		if _, twice := byName[e.Name]; twice {
+			problems = append(problems, fmt.Errorf("function %d, %s: listed twice", i+1, e.Name))
+		}
+		byName[e.Name] = e
+		for _, problem := range e.problems() {
+			problems = append(problems, fmt.Errorf("function %d, %s: %s", i+1, e.Name, problem))
+		}
+	}
+	called := map[string]bool{}
+	for _, e := range entries {
+		called[e.Worker] = true
+		if w := byName[e.Worker]; e.Worker != "" && (w.Trigger != Tasks || w.Package != e.Package) {
+			problems = append(problems, fmt.Errorf("%s: its worker %q is not listed as a worker of the same package", e.Name, e.Worker))
+		}
+	}
+	for _, e := range entries {
+		if e.Trigger == Tasks && !called[e.Name] {
+			problems = append(problems, fmt.Errorf("%s: no job hands tasks to it", e.Name))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// problems returns what is wrong with one entry.
+func (e Entry) problems() (problems []string) {
+	expect := func(ok bool, format string, args ...any) {
+		if !ok {
+			problems = append(problems, fmt.Sprintf(format, args...))
+		}
+	}
+	expect(namePattern.MatchString(e.Name), "name %q is not in camelCase", e.Name)
+	expect(packagePattern.MatchString(e.Package), "package %q is none", e.Package)
+	expect(e.Description != "", "no description")
+	expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= maxTimeout, "timeoutSeconds is %d", e.TimeoutSeconds)
+	expect(memoryPattern.MatchString(e.Memory), "memory %q is not like 256Mi", e.Memory)
+	expect(slices.Contains(e.Uses(), config.Firestore), "no role on Firestore, where its lease is")
+	expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks), "it works on %v, and its worker is %q", e.Uses(), e.Worker)
+	switch e.Trigger {
+	case Schedule:
+		expect(schedulePattern.MatchString(e.Schedule), "schedule %q is no unix-cron", e.Schedule)
+		expect(e.TimeZone != "", "no timeZone")
+		expect(e.TimeoutSeconds <= maxJobTimeout, "timeoutSeconds is %d, longer than Cloud Scheduler waits", e.TimeoutSeconds)
+		expect(e.StopAfterSeconds >= 0 && e.StopAfterSeconds <= e.TimeoutSeconds/10*9, "stopAfterSeconds is %d", e.StopAfterSeconds)
+		expect(e.RetryCount >= 0 && e.RetryCount <= maxRetries, "retryCount is %d", e.RetryCount)
+		expect(e.Queue == nil, "it is no worker and has a queue")
+	case Tasks:
+		q := e.Queue
+		expect(q != nil && q.MaxDispatchesPerSecond > 0 && q.MaxConcurrentDispatches >= 1 && q.MaxAttempts >= 1 &&
+			q.MinBackoffSeconds >= 1 && q.MaxBackoffSeconds >= q.MinBackoffSeconds, "queue is missing or invalid")
+		expect(e.Schedule == "" && e.TimeZone == "" && e.RetryCount == 0 && e.StopAfterSeconds == 0 && e.Worker == "", "it is a worker and has what a job has")
+	default:
+		expect(false, "trigger %q is neither %s nor %s", e.Trigger, Schedule, Tasks)
+	}
+	return problems
+}

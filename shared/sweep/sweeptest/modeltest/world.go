@@ -1,0 +1,182 @@
+package modeltest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/storage"
+	"firebase.google.com/go/v4/auth"
+	gocmp "github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/api/iterator"
+	"pgregory.net/rapid"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+)
+
+// World is all that a project holds.
+type World struct {
+	Documents map[string]map[string]any    // fields by path
+	Objects   map[string]map[string]string // metadata by name
+	Accounts  map[string]bool              // by uid
+}
+
+// NewWorld returns an empty one.
+func NewWorld() World {
+	return World{Documents: map[string]map[string]any{}, Objects: map[string]map[string]string{}, Accounts: map[string]bool{}}
+}
+
+// Clone returns a copy. The values of fields are shared: a model replaces them and does not change them.
+func (w World) Clone() World {
+	c := World{Documents: map[string]map[string]any{}, Objects: maps.Clone(w.Objects), Accounts: maps.Clone(w.Accounts)}
+	for path, data := range w.Documents {
+		c.Documents[path] = maps.Clone(data)
+	}
+	return c
+}
+
+// In returns the ids and fields of a collection's documents.
+func (w World) In(collection string) map[string]map[string]any {
+	found := map[string]map[string]any{}
+	for path, data := range w.Documents {
+		if id, ok := strings.CutPrefix(path, collection+"/"); ok && !strings.Contains(id, "/") {
+			found[id] = data
+		}
+	}
+	return found
+}
+
+// Load makes the world all that the project holds.
+func (w World) Load(t testing.TB, p *backendstest.Project) {
+	t.Helper()
+	p.Reset(t)
+	paths := sortedKeys(w.Documents)
+	p.SetMany(t, len(paths), func(i int) (string, map[string]any) { return paths[i], w.Documents[paths[i]] })
+	names := sortedKeys(w.Objects)
+	p.PutMany(t, len(names), func(i int) (string, map[string]string) { return names[i], w.Objects[names[i]] })
+	uids := sortedKeys(w.Accounts)
+	client := p.Auth(t)
+	for chunk := range slices.Chunk(uids, 1000) {
+		users := make([]*auth.UserToImport, len(chunk))
+		for i, uid := range chunk {
+			users[i] = (&auth.UserToImport{}).UID(uid)
+		}
+		if result, err := client.ImportUsers(context.Background(), users); err != nil || result.FailureCount > 0 {
+			t.Fatalf("import accounts: %v %+v", err, result)
+		}
+	}
+}
+
+// Read returns what the project holds, less the engine's own records of jobs and runs. Subcollections are those of the
+// given names, wherever they are, and those that the engine uses.
+func Read(t testing.TB, p *backendstest.Project, subcollections ...string) World {
+	t.Helper()
+	w := NewWorld()
+	groups := append([]string{"leftovers", "archives", "accounts"}, subcollections...)
+	roots, err := p.Firestore(t).Collections(context.Background()).GetAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, root := range roots {
+		if root.ID != "cleanupJobs" && root.ID != "cleanupRuns" {
+			groups = append(groups, root.ID)
+		}
+	}
+	slices.Sort(groups)
+	found := make([][]*firestore.DocumentSnapshot, len(groups))
+	var reads errgroup.Group
+	for i, group := range slices.Compact(groups) {
+		reads.Go(func() (err error) {
+			found[i], err = p.Firestore(t).CollectionGroup(group).Documents(context.Background()).GetAll()
+			return err
+		})
+	}
+	if err := reads.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range slices.Concat(found...) {
+		_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
+		w.Documents[path] = d.Data()
+	}
+	w.readObjects(t, p)
+	for all := p.Auth(t).Users(context.Background(), ""); ; {
+		u, err := all.Next()
+		if errors.Is(err, iterator.Done) {
+			return w
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Accounts[u.UID] = true
+	}
+}
+
+func (w World) readObjects(t testing.TB, p *backendstest.Project) {
+	t.Helper()
+	for all := p.Storage(t).Bucket(p.Bucket).Objects(context.Background(), &storage.Query{Projection: storage.ProjectionNoACL}); ; {
+		o, err := all.Next()
+		if errors.Is(err, iterator.Done) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Objects[o.Name] = o.Metadata
+	}
+}
+
+// Renamed returns the world with other paths for documents whose ids are derived, which a model does not know: name returns
+// "" for those that keep theirs.
+func (w World) Renamed(name func(path string, data map[string]any) string) World {
+	renamed := w.Clone()
+	for _, path := range sortedKeys(w.Documents) {
+		to := name(path, w.Documents[path])
+		if to == "" {
+			continue
+		}
+		delete(renamed.Documents, path)
+		for n := 1; ; n++ { // a second one of the same kind is a difference
+			unique := fmt.Sprintf("%s (%d)", to, n)
+			if _, taken := renamed.Documents[unique]; !taken {
+				renamed.Documents[unique] = w.Documents[path]
+				break
+			}
+		}
+	}
+	return renamed
+}
+
+// Add adds a document whose id a model does not know, like [World.Renamed].
+func (w World) Add(name string, data map[string]any) {
+	for n := 1; ; n++ {
+		unique := fmt.Sprintf("%s (%d)", name, n)
+		if _, taken := w.Documents[unique]; !taken {
+			w.Documents[unique] = data
+			return
+		}
+	}
+}
+
+// Is compares what a model says with what is there.
+func (w World) Is(t *rapid.T, when string, got World) {
+	t.Helper()
+	for _, o := range []World{w, got} {
+		for name, metadata := range o.Objects {
+			if len(metadata) == 0 {
+				o.Objects[name] = nil
+			}
+		}
+	}
+	if diff := gocmp.Diff(w, got); diff != "" {
+		t.Fatalf("%s (-model +project):\n%s", when, diff)
+	}
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
