@@ -101,6 +101,9 @@ func moduleRoot() (string, error) {
 	}
 }
 
+// built is the folder of the program, "" until [program] has made one.
+var built string
+
 // program builds the deployed source once, as a main module of its own that requires it, and returns the program's path.
 var program = sync.OnceValues(func() (string, error) {
 	root, err := moduleRoot()
@@ -111,6 +114,7 @@ var program = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	built = dir
 	source := filepath.Join(dir, "source")
 	if err := unpackArchive(root, source); err != nil {
 		return "", err
@@ -142,10 +146,10 @@ var program = sync.OnceValues(func() (string, error) {
 	return filepath.Join(dir, "bundle"), nil
 })
 
-// Remove deletes what [Start] built. A package's TestMain calls it at the end.
+// Remove deletes what [Start] built, if it did. A package's TestMain calls it when all tests have ended.
 func Remove() {
-	if path, err := program(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path)) // at worst a file stays in the temporary folder
+	if built != "" {
+		_ = os.RemoveAll(built) // at worst a file stays in the temporary folder
 	}
 }
 
