@@ -22,7 +22,7 @@ const job = "cleanupOrphanedMedia"
 // maxMemory is what schedule.json gives the function, in bytes.
 const maxMemory = 256 << 20
 
-var full = flag.Bool("full", false, "100,000 objects, 50,000 documents and five kills, instead of a fiftieth and one")
+var full = flag.Bool("full", false, "100,000 objects, 50,000 documents and five kills, instead of a tenth and one")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestLoad(t *testing.T) {
-	w := world{Project: backendstest.Start(t), units: 20}
+	w := world{Project: backendstest.Start(t), units: 100}
 	if !w.EmbeddedFirestore() || !w.EmbeddedStorage() {
 		t.Skip("what is measured is the function on the embedded backends; the Firebase Emulator Suite takes an upload for each object")
 	}
@@ -45,57 +45,62 @@ func TestLoad(t *testing.T) {
 	t.Logf("%d objects and %d documents, made in %s", 100*w.units, w.posts()+w.circles()+w.tasks(), time.Since(begun).Round(time.Second))
 	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
 
-	p := bundletest.Start(t, job, w.Environment)
-	samples := sample(p)
 	begun = time.Now()
-	report := p.Run(t, "", now)
+	w.wantActions(t, w.finish(t, "undisturbed", now))
 	took := time.Since(begun)
-	memory := samples()
-	p.Kill()
-	logRun(t, "undisturbed", report)
-	logMemory(t, memory)
-	w.wantReport(t, report)
 	w.wantDone(t)
 
 	moments := rand.New(rand.NewPCG(2026, 6))
 	for n := 1; n <= kills; n++ {
 		w.restore(t)
 		w.killAt(t, n, now, took, moments)
-		after := bundletest.Start(t, job, w.Environment)
-		samples := sample(after)
-		report := after.Run(t, "", now)
-		memory := samples()
-		after.Kill()
-		logRun(t, "the run after it", report)
-		logMemory(t, memory)
-		if report.Status != sweep.Completed {
-			t.Errorf("the run after kill %d: %s, failures %v", n, report.Status, report.Failures)
-		}
+		w.finish(t, "after it", now)
 		w.wantDone(t)
 	}
 }
 
-// wantReport checks that the report says what there was to do, and that no belt had to be lifted for it.
-func (w world) wantReport(t *testing.T, report *sweep.Report) {
+// finish runs the job in a process of its own until a run completes, as Cloud Scheduler does day by day: a machine may be too
+// slow for one run. It returns what the runs did together.
+func (w world) finish(t *testing.T, what string, now time.Time) map[string]sweep.Counts {
 	t.Helper()
-	want := map[string]sweep.Counts{}
-	for kind, n := range map[string]int{
-		"delete post media":      perPost*w.posts()/10 + w.units,
-		"delete circle image":    perCircle * w.circles() / 10,
-		"delete task attachment": w.units / 2,
-	} {
-		want[kind] = sweep.Counts{Planned: n, Done: n}
-	}
-	for kind, counts := range want {
-		if report.Actions[kind] != counts {
-			t.Errorf("%s: %+v, want %+v", kind, report.Actions[kind], counts)
+	sum := map[string]sweep.Counts{}
+	for range 20 {
+		p := bundletest.Start(t, job, w.Environment)
+		samples := sample(p)
+		report := p.Run(t, "", now)
+		memory := samples()
+		p.Kill()
+		logRun(t, what, report)
+		logMemory(t, memory)
+		for kind, c := range report.Actions {
+			had := sum[kind]
+			sum[kind] = sweep.Counts{Done: had.Done + c.Done, Changed: had.Changed + c.Changed, Failed: had.Failed + c.Failed}
 		}
+		switch report.Status {
+		case sweep.Completed:
+			return sum
+		case sweep.Partial:
+			continue
+		}
+		t.Fatalf("%s: %s, failures %v", what, report.Status, report.Failures)
 	}
-	if report.Status != sweep.Completed || report.DryRun {
-		t.Errorf("status %s, failures %v", report.Status, report.Failures)
-	}
-	if objects, _ := w.deletions(); report.Usage.StorageDeletes != int64(objects) {
-		t.Errorf("%d objects deleted, want %d", report.Usage.StorageDeletes, objects)
+	t.Fatalf("%s: twenty runs did not complete", what)
+	return nil
+}
+
+// wantActions checks that the runs did what there was to do, and each thing once.
+func (w world) wantActions(t *testing.T, got map[string]sweep.Counts) {
+	t.Helper()
+	_, posts := w.deletions()
+	for kind, n := range map[string]int{
+		"delete post media":           perPost*w.posts()/10 + w.units,
+		"delete circle image":         perCircle * w.circles() / 10,
+		"delete task attachment":      w.units / 2,
+		"delete orphaned circle post": posts,
+	} {
+		if want := (sweep.Counts{Done: n}); got[kind] != want {
+			t.Errorf("%s: %+v, want %+v", kind, got[kind], want)
+		}
 	}
 }
 
