@@ -22,7 +22,10 @@ const job = "cleanupOrphanedMedia"
 // maxMemory is what schedule.json gives the function, in bytes.
 const maxMemory = 256 << 20
 
-var full = flag.Bool("full", false, "100,000 objects, 50,000 documents and five kills, instead of a tenth and one")
+var (
+	objectCount = flag.Int("objects", 10_000, "how many objects there are, a multiple of 10,000; half as many documents")
+	kills       = flag.Int("kills", 1, "how many runs are killed")
+)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -32,26 +35,24 @@ func TestMain(m *testing.M) {
 }
 
 func TestLoad(t *testing.T) {
-	w := world{Project: backendstest.Start(t), units: 100}
+	w := world{Project: backendstest.Start(t), units: *objectCount / 100}
 	if !w.EmbeddedFirestore() || !w.EmbeddedStorage() {
 		t.Skip("what is measured is the function on the embedded backends; the Firebase Emulator Suite takes an upload for each object")
 	}
-	kills := 1
-	if *full {
-		w.units, kills = 1000, 5
+	if w.units < 100 || w.units%100 != 0 {
+		t.Fatalf("-objects %d is not a multiple of 10,000", *objectCount)
 	}
 	begun := time.Now()
 	w.load(t)
 	t.Logf("%d objects and %d documents, made in %s", 100*w.units, w.posts()+w.circles()+w.tasks(), time.Since(begun).Round(time.Second))
 	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
 
-	begun = time.Now()
-	w.wantActions(t, w.finish(t, "undisturbed", now))
-	took := time.Since(begun)
+	did, took := w.finish(t, "undisturbed", now)
+	w.wantActions(t, did)
 	w.wantDone(t)
 
 	moments := rand.New(rand.NewPCG(2026, 6))
-	for n := 1; n <= kills; n++ {
+	for n := 1; n <= *kills; n++ {
 		w.restore(t)
 		w.killAt(t, n, now, took, moments)
 		w.finish(t, "after it", now)
@@ -60,10 +61,10 @@ func TestLoad(t *testing.T) {
 }
 
 // finish runs the job in a process of its own until a run completes, as Cloud Scheduler does day by day: a machine may be too
-// slow for one run. It returns what the runs did together.
-func (w world) finish(t *testing.T, what string, now time.Time) map[string]sweep.Counts {
+// slow for one run. It returns what the runs did together, and how long the first took.
+func (w world) finish(t *testing.T, what string, now time.Time) (sum map[string]sweep.Counts, took time.Duration) {
 	t.Helper()
-	sum := map[string]sweep.Counts{}
+	sum = map[string]sweep.Counts{}
 	for range 20 {
 		p := bundletest.Start(t, job, w.Environment)
 		samples := sample(p)
@@ -72,20 +73,23 @@ func (w world) finish(t *testing.T, what string, now time.Time) map[string]sweep
 		p.Kill()
 		logRun(t, what, report)
 		logMemory(t, memory)
+		if took == 0 {
+			took = time.Duration(report.DurationMs) * time.Millisecond
+		}
 		for kind, c := range report.Actions {
 			had := sum[kind]
 			sum[kind] = sweep.Counts{Done: had.Done + c.Done, Changed: had.Changed + c.Changed, Failed: had.Failed + c.Failed}
 		}
 		switch report.Status {
 		case sweep.Completed:
-			return sum
+			return sum, took
 		case sweep.Partial:
 			continue
 		}
 		t.Fatalf("%s: %s, failures %v", what, report.Status, report.Failures)
 	}
 	t.Fatalf("%s: twenty runs did not complete", what)
-	return nil
+	return nil, 0
 }
 
 // wantActions checks that the runs did what there was to do, and each thing once.
