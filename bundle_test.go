@@ -1,21 +1,13 @@
 package firesweep_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,171 +17,17 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/bundletest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/reports"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// mainProgram is what Google's Go buildpack generates around the package at the module's root.
-const mainProgram = `package main
-
-import (
-	"log"
-	"os"
-
-	"github.com/GoogleCloudPlatform/functions-framework-go/funcframework"
-
-	_ "github.com/firesweep/firesweep"
-)
-
-func main() {
-	if err := funcframework.StartHostPort("127.0.0.1", os.Getenv("PORT")); err != nil {
-		log.Fatal(err)
-	}
-}
-`
-
-// bundle builds the deployed source once, the way the buildpack does: a main module of its own that requires it.
-var bundle = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "firesweep-bundle-")
-	if err != nil {
-		return "", err
-	}
-	source := filepath.Join(dir, "source")
-	if err := unpackArchive(source); err != nil {
-		return "", err
-	}
-	if output, err := goCommand(source, "mod", "tidy", "-diff"); err != nil {
-		return "", fmt.Errorf("the archive's go.mod is not tidy, run scripts/package: %w\n%s", err, output)
-	}
-	for _, name := range []string{"go.mod", "go.sum"} {
-		content, err := os.ReadFile(filepath.Join(source, name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), content, 0o600)
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(mainProgram), 0o600); err != nil {
-		return "", err
-	}
-	for _, args := range [][]string{
-		{"mod", "edit", "-module=functions.local/app", "-require=github.com/firesweep/firesweep@v0.0.0",
-			"-replace=github.com/firesweep/firesweep=./source"},
-		{"build", "-mod=mod", "-o", "bundle", "."},
-	} {
-		if output, err := goCommand(dir, args...); err != nil {
-			return "", fmt.Errorf("%w\n%s", err, output)
-		}
-	}
-	return filepath.Join(dir, "bundle"), nil
-})
-
-// goCommand runs go in a folder and returns what it printed.
-func goCommand(dir string, args ...string) (string, error) {
-	command := exec.Command("go", args...)
-	command.Dir = dir
-	output, err := command.CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
-	}
-	return string(output), err
-}
-
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := bundle(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path)) // at worst a file stays in the temporary folder
-	}
+	bundletest.Remove()
 	os.Exit(code)
-}
-
-// process is the bundle running with one FUNCTION_TARGET.
-type process struct {
-	command *exec.Cmd
-	url     string
-	log     *bytes.Buffer
-}
-
-// startProcess starts the bundle with nothing in its environment but what is given.
-func startProcess(t *testing.T, target string, environment map[string]string) *process {
-	t.Helper()
-	path, err := bundle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	p := &process{url: "http://127.0.0.1:" + port + "/", log: &bytes.Buffer{}}
-	p.command = exec.CommandContext(context.WithoutCancel(t.Context()), path)
-	p.command.Env = []string{"PORT=" + port, "FUNCTION_TARGET=" + target, "HOME=" + t.TempDir()}
-	for name, value := range environment {
-		p.command.Env = append(p.command.Env, name+"="+value)
-	}
-	p.command.Stdout, p.command.Stderr = p.log, p.log
-	if err := p.command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		p.kill()
-		if t.Failed() {
-			t.Logf("the function's log:\n%.4000s", p.log)
-		}
-	})
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		connection, err := net.Dial("tcp", "127.0.0.1:"+port)
-		if err == nil {
-			_ = connection.Close() // that it opened is all that matters
-			return p
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the bundle does not listen: %v", err)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-func (p *process) kill() {
-	_ = p.command.Process.Kill() // it may have ended already
-	_ = p.command.Wait()         // its error says that it was killed
-}
-
-// post calls the function and returns the answer's status and body.
-func (p *process) post(ctx context.Context, body string, now time.Time) (int, []byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, strings.NewReader(body))
-	if err != nil {
-		return 0, nil, err
-	}
-	r.Header.Set("X-CloudScheduler-ScheduleTime", now.Format(time.RFC3339))
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return 0, nil, err
-	}
-	answer, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close() // it has been read
-	return resp.StatusCode, answer, err
-}
-
-func (p *process) run(t *testing.T, body string, now time.Time) *sweep.Report {
-	t.Helper()
-	code, answer, err := p.post(t.Context(), body, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var report sweep.Report
-	if err := json.Unmarshal(answer, &report); err != nil || report.RunID == "" {
-		t.Fatalf("%d %s: not a report", code, answer)
-	}
-	return &report
 }
 
 var now = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
@@ -210,7 +48,7 @@ func TestEveryEntryPointServesFromTheBundle(t *testing.T) {
 			if e.Trigger == functions.Tasks {
 				body = task
 			}
-			report := startProcess(t, e.Name, p.Environment).run(t, body, now)
+			report := bundletest.Start(t, e.Name, p.Environment).Run(t, body, now)
 			if report.Job != e.Name || report.Status != sweep.Completed {
 				t.Errorf("report %+v", report)
 			}
@@ -220,9 +58,9 @@ func TestEveryEntryPointServesFromTheBundle(t *testing.T) {
 
 func TestWithoutCredentialsTheErrorIsReadable(t *testing.T) {
 	t.Parallel()
-	p := startProcess(t, "cleanupReports", map[string]string{"GOOGLE_CLOUD_PROJECT": "nobody"})
+	p := bundletest.Start(t, "cleanupReports", map[string]string{"GOOGLE_CLOUD_PROJECT": "nobody"})
 	for range 2 {
-		code, answer, err := p.post(t.Context(), "", now)
+		code, answer, err := p.Post(t.Context(), "", now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,9 +111,9 @@ func TestTenThousandDueReportsAmongThirtyThousand(t *testing.T) {
 	project := backendstest.Start(t)
 	db := project.Firestore(t)
 	writeReports(t, project, 30_000)
-	p := startProcess(t, "cleanupReports", project.Environment)
+	p := bundletest.Start(t, "cleanupReports", project.Environment)
 
-	report := p.run(t, "", now)
+	report := p.Run(t, "", now)
 	if report.Status != sweep.Completed || report.Scanned != 30_000 ||
 		report.Actions["delete report"] != (sweep.Counts{Planned: 10_000, Done: 10_000}) {
 		t.Errorf("report %+v", report)
@@ -292,32 +130,12 @@ func TestTenThousandDueReportsAmongThirtyThousand(t *testing.T) {
 		t.Errorf("usage %+v", u)
 	}
 	if runtime.GOOS == "linux" { // elsewhere there is no such file
-		if peak := peakMemory(t, p.command.Process.Pid); peak > 128<<20 {
-			t.Errorf("the process held %d MiB, want at most 128", peak>>20)
+		if _, peak, err := p.Memory(); err != nil || peak > 128<<20 {
+			t.Errorf("the process held %d MiB, want at most 128; %v", peak>>20, err)
 		} else {
 			t.Logf("peak memory %d MiB", peak>>20)
 		}
 	}
-}
-
-// peakMemory returns the most memory that a process has had resident, in bytes.
-func peakMemory(t *testing.T, pid int) int {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(status)) {
-		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmHWM:" {
-			kilobytes, err := strconv.Atoi(fields[1])
-			if err != nil {
-				t.Fatal(err)
-			}
-			return kilobytes << 10
-		}
-	}
-	t.Fatal("no VmHWM")
-	return 0
 }
 
 // awaitBegun waits until a run over 6000 reports has deleted the oldest, with which it begins.
@@ -345,18 +163,18 @@ func TestTerminatedProcessLeavesNoLease(t *testing.T) {
 	writeReports(t, project, 6000)
 	environment := maps.Clone(project.Environment)
 	environment["K_SERVICE"] = "cleanup-reports"
-	p := startProcess(t, "cleanupReports", environment)
+	p := bundletest.Start(t, "cleanupReports", environment)
 	type answer struct {
 		body []byte
 		err  error
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		_, body, err := p.post(t.Context(), "", now)
+		_, body, err := p.Post(t.Context(), "", now)
 		answered <- answer{body, err}
 	}()
 	awaitBegun(t, db)
-	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := p.Command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	got := <-answered
@@ -364,14 +182,14 @@ func TestTerminatedProcessLeavesNoLease(t *testing.T) {
 	if err := json.Unmarshal(got.body, &report); err != nil || report.Status != sweep.Partial {
 		t.Fatalf("answered %v %s, want a partial report", got.err, got.body)
 	}
-	if err := p.command.Wait(); err == nil || err.Error() != "signal: terminated" {
+	if err := p.Command.Wait(); err == nil || err.Error() != "signal: terminated" {
 		t.Errorf("the process ended with %v", err)
 	}
 	left := reportCounts(t, db)["due"]
 	if done := report.Actions["delete report"].Done; left == 0 || done+left != 2000 {
 		t.Errorf("%d done, %d left of 2000", done, left)
 	}
-	again := startProcess(t, "cleanupReports", project.Environment).run(t, "", now)
+	again := bundletest.Start(t, "cleanupReports", project.Environment).Run(t, "", now)
 	if again.Status != sweep.Completed || again.Actions["delete report"].Done != left {
 		t.Errorf("the next run, at once: %+v", again)
 	}
@@ -382,20 +200,20 @@ func TestKilledProcessIsFollowedByOneThatFinishes(t *testing.T) {
 	project := backendstest.Start(t)
 	db := project.Firestore(t)
 	writeReports(t, project, 6000)
-	first := startProcess(t, "cleanupReports", project.Environment)
+	first := bundletest.Start(t, "cleanupReports", project.Environment)
 	ended := make(chan error, 1)
 	go func() {
-		_, _, err := first.post(t.Context(), "", now)
+		_, _, err := first.Post(t.Context(), "", now)
 		ended <- err
 	}()
 	// At Firestore's rate 2000 deletions take some four seconds: kill it when it has begun.
 	awaitBegun(t, db)
-	first.kill()
+	first.Kill()
 	if err := <-ended; err == nil {
 		t.Fatal("the run had ended before it was killed")
 	}
-	second := startProcess(t, "cleanupReports", project.Environment)
-	if got := second.run(t, "", now); got.Status != sweep.Skipped {
+	second := bundletest.Start(t, "cleanupReports", project.Environment)
+	if got := second.Run(t, "", now); got.Status != sweep.Skipped {
 		t.Errorf("while the dead run's lease lasts: %s, want skipped", got.Status)
 	}
 	// Not sooner: the emulator may still have been at what the dead process had sent.

@@ -1,8 +1,6 @@
 package firesweep_test
 
 import (
-	"encoding/json"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,53 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/firesweep/firesweep/emulator/bundletest"
 )
-
-// archivedFiles returns what Terraform puts into the source archive, by the rule that it reads too: the names there,
-// and where each comes from.
-func archivedFiles() (map[string]string, error) {
-	text, err := os.ReadFile(filepath.Join("terraform", "source.json"))
-	if err != nil {
-		return nil, err
-	}
-	var rule struct{ Include, Exclude string }
-	if err := json.Unmarshal(text, &rule); err != nil {
-		return nil, err
-	}
-	include, exclude := regexp.MustCompile(rule.Include), regexp.MustCompile(rule.Exclude)
-	files := map[string]string{
-		"go.mod": filepath.Join("terraform", "bundle.mod"),
-		"go.sum": filepath.Join("terraform", "bundle.sum"),
-	}
-	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if name := filepath.ToSlash(path); err == nil && !d.IsDir() && include.MatchString(name) && !exclude.MatchString(name) {
-			files[name] = path
-		}
-		return err
-	})
-	return files, err
-}
-
-// unpackArchive writes what is deployed into a new folder.
-func unpackArchive(dir string) error {
-	files, err := archivedFiles()
-	if err != nil {
-		return err
-	}
-	for name, from := range files {
-		content, err := os.ReadFile(from)
-		if err == nil {
-			err = os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), content, 0o600)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // TestTheArchiveHoldsExactlyWhatTheFunctionsNeed compares it with what the compiler reads.
 func TestTheArchiveHoldsExactlyWhatTheFunctionsNeed(t *testing.T) {
@@ -65,7 +19,7 @@ func TestTheArchiveHoldsExactlyWhatTheFunctionsNeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	output, err := goCommand(".", "list", "-deps", "-f",
+	output, err := bundletest.GoCommand(".", "list", "-deps", "-f",
 		`{{if not .Standard}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}`, ".")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
@@ -77,7 +31,7 @@ func TestTheArchiveHoldsExactlyWhatTheFunctionsNeed(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	files, err := archivedFiles()
+	files, err := bundletest.ArchivedFiles(".")
 	if err != nil {
 		t.Fatal(err)
 	}

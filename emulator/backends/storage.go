@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -33,6 +34,26 @@ func newStorageServer() *StorageServer {
 
 // Clear deletes all objects of the bucket.
 func (s *StorageServer) Clear(bucket string) { s.store.clear(bucket) }
+
+// Put stores an empty object as an upload of it would, without the request: for tests of many.
+func (s *StorageServer) Put(bucket, name string, metadata map[string]string) error {
+	attributes := resource{"contentType": "application/octet-stream"}
+	if len(metadata) > 0 {
+		custom := resource{}
+		for key, value := range metadata {
+			custom[key] = value
+		}
+		attributes["metadata"] = custom
+	}
+	failure := checkName(name)
+	if failure == nil {
+		_, failure = s.store.put(bucket, name, conditions{}, attributes, nil)
+	}
+	if failure != nil {
+		return errors.New(failure.message)
+	}
+	return nil
+}
 
 // ServeHTTP implements http.Handler. Paths are taken apart as they were sent: an object's name may hold what http.ServeMux
 // would clean away.

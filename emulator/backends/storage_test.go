@@ -665,3 +665,27 @@ func TestChecksums(t *testing.T) {
 		t.Errorf("CRC32C %x", a.CRC32C)
 	}
 }
+
+// TestPut holds that an object that is stored without a request is like an uploaded one.
+func TestPut(t *testing.T) {
+	bucket, server := storageBucket(t)
+	metadata := map[string]string{"postId": "p1"}
+	uploaded := put(t, bucket.Object("uploaded"), "", func(w *storage.Writer) {
+		w.Metadata, w.ContentType = metadata, "application/octet-stream"
+	})
+	for name, given := range map[string]map[string]string{"stored": metadata, "plain": nil} {
+		if err := server.Put(uploaded.Bucket, name, given); err != nil {
+			t.Fatal(err)
+		}
+		got := attributes(t, bucket.Object(name))
+		if got.Generation == 0 || got.Generation == uploaded.Generation || got.Metageneration != 1 || got.Created.IsZero() ||
+			got.ContentType != uploaded.ContentType || got.CRC32C != uploaded.CRC32C || got.Size != 0 || !cmp.Equal(got.Metadata, given) {
+			t.Errorf("%s: %+v, uploaded: %+v", name, got, uploaded)
+		}
+	}
+	for _, name := range []string{"", "a\n", ".."} {
+		if err := server.Put(uploaded.Bucket, name, nil); err == nil {
+			t.Errorf("an object can be called %q", name)
+		}
+	}
+}

@@ -61,11 +61,11 @@ func TestSettings(t *testing.T) {
 		"size null":         {doc: doc(sizeField, nil), found: true, want: usual},
 		"whole reals":       {doc: doc(warnField, 3.0, deleteField, 4.0), found: true, want: usual},
 		"switch as text":    {doc: doc("delete_inactive_projects", "true"), found: true, err: "delete_inactive_projects must be true or false"},
-		"no warning months": {doc: doc(warnField, missing), found: true, err: warnField},
+		"no warning months": {doc: doc(warnField, missing), found: true, err: warnField + " is missing: it must be"},
 		"no delete months":  {doc: doc(deleteField, missing), found: true, err: deleteField},
 		"warning zero":      {doc: doc(warnField, int64(0)), found: true, err: warnField},
-		"warning negative":  {doc: doc(warnField, int64(-1)), found: true, err: warnField},
-		"warning as text":   {doc: doc(warnField, "3"), found: true, err: warnField},
+		"warning negative":  {doc: doc(warnField, int64(-1)), found: true, err: warnField + " is -1: it must be"},
+		"warning as text":   {doc: doc(warnField, "3"), found: true, err: warnField + " is a text: it must be"},
 		"warning fraction":  {doc: doc(warnField, 2.5), found: true, err: warnField},
 		"equal":             {doc: doc(deleteField, int64(3)), found: true, err: "must be less than"},
 		"reversed":          {doc: doc(deleteField, int64(2)), found: true, err: "must be less than"},
@@ -195,6 +195,24 @@ func TestMonthEnds(t *testing.T) {
 			if v, _ := judge(project, entry, usual, promised.Add(-tick)); v != keep {
 				t.Errorf("warned on 2026-01-%d: %v before the promised date", day, v)
 			}
+		}
+	}
+}
+
+// TestNameForPeople holds that a name, which is user input, cannot keep its e-mail from being written or sent: not by its
+// length, and not by a line break, which would end the subject.
+func TestNameForPeople(t *testing.T) {
+	long := strings.Repeat("長", maxName)
+	for _, tt := range []struct {
+		name any
+		want string
+	}{
+		{"掃除 & <b>", "掃除 & <b>"}, {long, long}, {long + "い", long + "…"},
+		{"a\r\nBcc: b@example.com\x00\t", "a  Bcc: b@example.com  "},
+		{nil, "p1"}, {"", "p1"}, {int64(7), "p1"}, {[]any{"x"}, "p1"},
+	} {
+		if got := nameOf(documents.Document{Path: "projects/p1", Data: map[string]any{"name": tt.name}}); got != tt.want {
+			t.Errorf("nameOf(%v) = %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

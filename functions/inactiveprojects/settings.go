@@ -21,6 +21,20 @@ type settings struct {
 // maxMonths keeps dates within what Firestore can hold.
 const maxMonths = 1200
 
+// inWords returns a number as it is, and of everything else, which may be long or confidential, only what it is.
+func inWords(value any) string {
+	switch value.(type) {
+	case int64, float64:
+		return fmt.Sprint(value)
+	case nil:
+		return "missing"
+	case string:
+		return "a text"
+	default:
+		return "no number"
+	}
+}
+
 // settingsOf reads the settings. A missing document means that the feature is off, as does a missing switch (SPEC,
 // "deleteInactiveProjects"). Settings that are on and invalid are an error: nothing may be deleted by a guess.
 func settingsOf(d documents.Document, found bool) (s settings, err error) {
@@ -42,7 +56,7 @@ func settingsOf(d documents.Document, found bool) (s settings, err error) {
 	number := func(field string, valid func(float64) bool, what string) float64 {
 		n, ok := numberOf(d.Data[field])
 		if !ok || !valid(n) {
-			problems = append(problems, fmt.Errorf("%s is %v: it must be %s", field, d.Data[field], what))
+			problems = append(problems, fmt.Errorf("%s is %s: it must be %s", field, inWords(d.Data[field]), what))
 		}
 		return n
 	}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/notifications"
@@ -125,19 +127,37 @@ func sendWarning(ctx context.Context, w *sweep.Writers, id, date string) error {
 
 // writeMail writes the e-mail, unless it was written before: written again, it would be sent again.
 func writeMail(tx *documents.Transaction, w *sweep.Writers, project documents.Document, to []string, date string) error {
-	name, ok := project.Text("name")
-	if !ok || name == "" {
-		name = project.ID()
-	}
 	last, _ := project.Time("last_activity_at") // without, the id and the date tell warnings apart
 	mail := notifications.Mail{
-		ToUserIDs: to, Type: "inactive_project_warning", Text: notifications.Locale(w.Config.Locale).InactiveProjectWarning(name, date),
+		ToUserIDs: to, Type: "inactive_project_warning", Text: notifications.Locale(w.Config.Locale).InactiveProjectWarning(nameOf(project), date),
 		Announces: []string{project.ID(), last.UTC().Format(time.RFC3339Nano), date},
 	}
 	if _, written, err := tx.Get(mail.Path()); err != nil || written {
 		return err
 	}
 	return tx.Create(mail.Path(), mail.Data())
+}
+
+// maxName is the longest part of a project's name that an e-mail repeats, in characters. A name is user input, and an e-mail
+// that does not fit into a document would fail for ever.
+const maxName = 200
+
+// nameOf returns a project's name for people, its id if it has none. It is on one line, for it stands in the subject.
+func nameOf(project documents.Document) string {
+	text, ok := project.Text("name")
+	if !ok || text == "" {
+		return project.ID()
+	}
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	if runes := []rune(text); len(runes) > maxName {
+		return string(runes[:maxName]) + "…"
+	}
+	return text
 }
 
 // recipients returns the ids of a project's owners and maintainers, each once.

@@ -46,12 +46,17 @@ func TestObjects(t *testing.T) {
 	}
 	kept := map[string]string{
 		"posts/u1/a b.png": "p1", "posts/写真 1.png": "日本 語", "posts/no-metadata": "", "posts/slash": "a/b", "posts/dots": "..",
-		"posts/young": "young", "circles/c1/icon/a.png": "", "circles/a.png": "", "circles//a.png": "",
+		"posts/young": "young", "circles/c1/icon/a.png": "", "circles/a.png": "",
 		"task_attachments/u1/t1/a.pdf": "", "task_attachments/u1/t2": "", "other/p2.png": "p2", "postsx/p2.png": "p2", "PENDING": "PENDING",
 	}
 	gone := map[string]string{
 		"posts/u1/%41+#?.png": "p12", "posts/😀.png": "PENDING", "posts/u1/日本.png": "p2", "circles/c12/icon/a.png": "",
 		"circles/c12/a/b/c/d.png": "", "circles/c1x/": "", "task_attachments/u1/t12/a.pdf": "", "task_attachments/u1/t12/deep/a.pdf": "",
+	}
+	invalid := 2
+	if f.EmbeddedStorage() { // for the Firebase Emulator Suite's Storage this would be circles/a.png
+		kept["circles//a.png"] = ""
+		invalid++
 	}
 	for name, postID := range kept {
 		put(t, f, name, postID)
@@ -69,7 +74,7 @@ func TestObjects(t *testing.T) {
 		t.Errorf("%s, actions (-want +got):\n%s", got.Status, diff)
 	}
 	wantKept := map[string]int{
-		keptYoung: 1, keptNoPost: 1, keptInvalidOwner: 3, keptUnknownPath: 2,
+		keptYoung: 1, keptNoPost: 1, keptInvalidOwner: invalid, keptUnknownPath: 2,
 		"belongs to one of posts": 2, "belongs to one of circles": 1, "belongs to one of tasks": 1,
 	}
 	if diff := cmp.Diff(wantKept, got.Kept); diff != "" {

@@ -39,6 +39,15 @@ func TestLineIsWhatCloudLoggingExpects(t *testing.T) {
 	}
 }
 
+// TestTextsCannotForgeALine has what a user could put into an object's name.
+func TestTextsCannotForgeALine(t *testing.T) {
+	const name = "posts/a\r\n{\"severity\":\"ERROR\",\"message\":\"forged\"}\n\x1b[2J\x00\u2028\"}"
+	m := line(t, func(l *slog.Logger) { l.Info(name, "target", name) })
+	if m["severity"] != "INFO" || m["message"] != name || m["target"] != name {
+		t.Errorf("the line is %v, want one that holds %q", m, name)
+	}
+}
+
 func TestSeverities(t *testing.T) {
 	for level, want := range map[slog.Level]string{
 		slog.LevelInfo: "INFO", slog.LevelWarn: "WARNING", slog.LevelError: "ERROR",

@@ -53,6 +53,8 @@ func TestParseRequest(t *testing.T) {
 		{name: "no value", body: `{"dryRun"}`, refused: "not valid JSON"},
 		{name: "no colon", body: `{"dryRun" true}`, refused: "not valid JSON"},
 		{name: "trailing comma", body: `{"dryRun":true,}`, refused: "not valid JSON"},
+		{name: "nested without end", body: `{"dryRun":` + strings.Repeat("[", 60_000), refused: "not valid JSON"},
+		{name: "not UTF-8", body: "{\"dry\xffRun\":true}", refused: "unknown field"},
 		{name: "byte order mark", body: "\ufeff{}", refused: "not a JSON object"},
 		{name: "a byte too large", body: padded(64<<10 + 1), refused: "larger than 65536 bytes"},
 		{name: "65 KiB", body: padded(65 << 10), refused: "larger than 65536 bytes"},

@@ -1,0 +1,209 @@
+// Package load_test runs cleanupOrphanedMedia over many objects and documents in a process of its own, undisturbed and killed.
+// docs/reliability.md says how to run it at full size, and what it measured.
+package load_test
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/bundletest"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+const job = "cleanupOrphanedMedia"
+
+// maxMemory is what schedule.json gives the function, in bytes.
+const maxMemory = 256 << 20
+
+var (
+	objectCount = flag.Int("objects", 10_000, "how many objects there are, a multiple of 10,000; half as many documents")
+	kills       = flag.Int("kills", 1, "how many runs are killed")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	bundletest.Remove()
+	os.Exit(code)
+}
+
+func TestLoad(t *testing.T) {
+	w := world{Project: backendstest.Start(t), units: *objectCount / 100}
+	if !w.EmbeddedFirestore() || !w.EmbeddedStorage() {
+		t.Skip("what is measured is the function on the embedded backends; the Firebase Emulator Suite takes an upload for each object")
+	}
+	if w.units < 100 || w.units%100 != 0 {
+		t.Fatalf("-objects %d is not a multiple of 10,000", *objectCount)
+	}
+	begun := time.Now()
+	w.load(t)
+	t.Logf("%d objects and %d documents, made in %s", 100*w.units, w.posts()+w.circles()+w.tasks(), time.Since(begun).Round(time.Second))
+	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
+
+	did, took := w.finish(t, "undisturbed", now)
+	w.wantActions(t, did)
+	w.wantDone(t)
+
+	moments := rand.New(rand.NewPCG(2026, 6))
+	for n := 1; n <= *kills; n++ {
+		w.restore(t)
+		w.killAt(t, n, now, took, moments)
+		w.finish(t, "after it", now)
+		w.wantDone(t)
+	}
+}
+
+// finish runs the job in a process of its own until a run completes, as Cloud Scheduler does day by day: a machine may be too
+// slow for one run. It returns what the runs did together, and how long the first took.
+func (w world) finish(t *testing.T, what string, now time.Time) (sum map[string]sweep.Counts, took time.Duration) {
+	t.Helper()
+	sum = map[string]sweep.Counts{}
+	for range 20 {
+		p := bundletest.Start(t, job, w.Environment)
+		samples := sample(p)
+		report := p.Run(t, "", now)
+		memory := samples()
+		p.Kill()
+		logRun(t, what, report)
+		logMemory(t, memory)
+		if took == 0 {
+			took = time.Duration(report.DurationMs) * time.Millisecond
+		}
+		for kind, c := range report.Actions {
+			had := sum[kind]
+			sum[kind] = sweep.Counts{Done: had.Done + c.Done, Changed: had.Changed + c.Changed, Failed: had.Failed + c.Failed}
+		}
+		switch report.Status {
+		case sweep.Completed:
+			return sum, took
+		case sweep.Partial:
+			continue
+		}
+		t.Fatalf("%s: %s, failures %v", what, report.Status, report.Failures)
+	}
+	t.Fatalf("%s: twenty runs did not complete", what)
+	return nil, 0
+}
+
+// wantActions checks that the runs did what there was to do, and each thing once.
+func (w world) wantActions(t *testing.T, got map[string]sweep.Counts) {
+	t.Helper()
+	_, posts := w.deletions()
+	for kind, n := range map[string]int{
+		"delete post media":           perPost*w.posts()/10 + w.units,
+		"delete circle image":         perCircle * w.circles() / 10,
+		"delete task attachment":      w.units / 2,
+		"delete orphaned circle post": posts,
+	} {
+		if want := (sweep.Counts{Done: n}); got[kind] != want {
+			t.Errorf("%s: %+v, want %+v", kind, got[kind], want)
+		}
+	}
+}
+
+// killAt runs the job and kills it at a moment of the time that an undisturbed run takes. It leaves the lease expired.
+func (w world) killAt(t *testing.T, n int, now time.Time, took time.Duration, moments *rand.Rand) {
+	t.Helper()
+	objects, posts := w.deletions()
+	for range 5 {
+		p := bundletest.Start(t, job, w.Environment)
+		ended := make(chan error, 1)
+		go func() {
+			_, _, err := p.Post(context.WithoutCancel(t.Context()), "", now)
+			ended <- err
+		}()
+		moment := time.Duration((0.02 + 0.93*moments.Float64()) * float64(took))
+		time.Sleep(moment) // how far the run gets in it does not matter: every moment must do
+		p.Kill()
+		if err := <-ended; err == nil {
+			t.Logf("kill %d: the run had ended before %s, again", n, moment.Round(time.Millisecond))
+			w.restore(t)
+			continue
+		}
+		objectsLeft, postsLeft := len(w.Objects(t)), len(w.names(t, "posts"))
+		t.Logf("kill %d after %s: %d of %d objects and %d of %d posts were deleted", n, moment.Round(time.Millisecond),
+			100*w.units-objectsLeft, objects, w.posts()-postsLeft, posts)
+		w.expireLease(t, now)
+		return
+	}
+	t.Fatal("five runs ended before they could be killed")
+}
+
+// expireLease checks that the dead run's lease keeps others out, and then puts its end in the past, which is to have waited.
+func (w world) expireLease(t *testing.T, now time.Time) {
+	t.Helper()
+	if w.Documents(t, "cleanupJobs")[job]["lease"] == nil {
+		t.Log("it had not taken its lease yet")
+		return
+	}
+	p := bundletest.Start(t, job, w.Environment)
+	defer p.Kill()
+	if got := p.Run(t, "", now); got.Status != sweep.Skipped {
+		t.Errorf("while the dead run's lease lasts: %s, want skipped", got.Status)
+	}
+	record := w.Documents(t, "cleanupJobs")[job]
+	record["lease"].(map[string]any)["expiresAt"] = time.Now().Add(-time.Second)
+	w.Set(t, "cleanupJobs/"+job, record)
+}
+
+// sample samples a process's memory until the function it returns is called.
+func sample(p *bundletest.Process) func() []int {
+	if runtime.GOOS != "linux" {
+		return func() []int { return nil }
+	}
+	var samples []int
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			if now, _, err := p.Memory(); err == nil { // without, the process has ended
+				samples = append(samples, now)
+			}
+			select {
+			case <-stop:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	return func() []int {
+		close(stop)
+		<-stopped
+		if _, peak, err := p.Memory(); err == nil {
+			samples = append(samples, peak)
+		}
+		return samples
+	}
+}
+
+// logMemory logs the most memory in each tenth of the run and checks the limit.
+func logMemory(t *testing.T, samples []int) {
+	t.Helper()
+	if len(samples) == 0 {
+		return
+	}
+	var tenths []int
+	for i := range 10 {
+		if part := samples[i*len(samples)/10 : (i+1)*len(samples)/10]; len(part) > 0 {
+			tenths = append(tenths, slices.Max(part)>>20)
+		}
+	}
+	peak := slices.Max(samples)
+	t.Logf("memory: peak %d MiB; the most in each tenth of the run: %v MiB", peak>>20, tenths)
+	if peak > maxMemory {
+		t.Errorf("the process held %d MiB, want at most %d", peak>>20, maxMemory>>20)
+	}
+}
+
+func logRun(t *testing.T, what string, r *sweep.Report) {
+	t.Helper()
+	t.Logf("%s: %s in %.1f s; %d scanned; actions %v; kept %v; usage %+v", what, r.Status, float64(r.DurationMs)/1000, r.Scanned,
+		r.Actions, r.Kept, r.Usage)
+}

@@ -1,0 +1,287 @@
+package functions_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/functions/bannedusers"
+	"github.com/firesweep/firesweep/functions/expiredcomped"
+	"github.com/firesweep/firesweep/functions/ghostcircles"
+	"github.com/firesweep/firesweep/functions/inactiveprojects"
+	"github.com/firesweep/firesweep/functions/memberinvites"
+	"github.com/firesweep/firesweep/functions/orphanedmedia"
+	"github.com/firesweep/firesweep/functions/placeholderusers"
+	"github.com/firesweep/firesweep/functions/reports"
+	"github.com/firesweep/firesweep/functions/resolvedinquiries"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// jobs is every job and worker by its name.
+var jobs = func() map[string]sweep.Job {
+	byName := map[string]sweep.Job{}
+	for _, j := range []sweep.Job{
+		bannedusers.Job, expiredcomped.Job, ghostcircles.Job, inactiveprojects.Job, inactiveprojects.Worker, memberinvites.Job,
+		orphanedmedia.Job, placeholderusers.Job, placeholderusers.Worker, reports.Job, resolvedinquiries.Job,
+	} {
+		byName[j.Name] = j
+	}
+	return byName
+}()
+
+// secret is in every text that a user wrote, and in every token and address.
+const secret = "s3cr3t"
+
+// written are the fields of the sample that hold what a user wrote, and tokens and addresses.
+var written = map[string]bool{
+	"subject": true, "content": true, "text": true, "title": true, "name": true, "displayName": true, "message": true, "body": true,
+	"reason": true, "email": true, "invite_email": true, "invite_token": true, "category": true, "circleName": true,
+}
+
+// marked returns a value with the secret in all its texts, and in the tokens of its URLs.
+func marked(field string, value any) any {
+	switch value := value.(type) {
+	case string:
+		switch {
+		case written[field] && value != "": // an empty token stays one
+			return value + " " + secret + " ken@example.com"
+		case (field == "imageUrl" || field == "url") && strings.Contains(value, "?"):
+			return value + "&token=" + secret
+		case field == "imageUrl" && strings.HasPrefix(value, "https://example.com/"):
+			return value + "?" + secret
+		}
+		return value
+	case map[string]any:
+		out := map[string]any{}
+		for k, v := range value {
+			out[k] = marked(k, v)
+		}
+		return out
+	case []any:
+		out := make([]any, len(value))
+		for i, v := range value {
+			out[i] = marked(field, v)
+		}
+		return out
+	default:
+		return value
+	}
+}
+
+// rubbish returns a document's fields with the secret in place of every time, number and truth value.
+func rubbish(fields map[string]any) map[string]any {
+	out := maps.Clone(fields)
+	for k, v := range fields {
+		switch v.(type) {
+		case time.Time, int, int64, float64, bool:
+			out[k] = secret
+		}
+	}
+	return out
+}
+
+// secretSample is the sample with secrets in it, and a look-alike of every document whose ages cannot be read.
+func secretSample(now time.Time, bucket string) sampledata.Sample {
+	s := sampledata.Of(now, bucket)
+	documents := s.Documents
+	s.Documents = nil
+	for _, d := range documents {
+		if d.Before == nil {
+			continue
+		}
+		fields := marked("", d.Before).(map[string]any)
+		fields["note"], fields["password"] = secret, secret
+		s.Documents = append(s.Documents, sampledata.Document{Path: d.Path, Before: fields})
+		if strings.Count(d.Path, "/") == 1 {
+			s.Documents = append(s.Documents, sampledata.Document{Path: d.Path + "-odd", Before: rubbish(fields)})
+		}
+	}
+	for i, o := range s.Objects {
+		s.Objects[i].Metadata = maps.Clone(o.Metadata)
+		if o.Metadata != nil {
+			s.Objects[i].Metadata["firebaseStorageDownloadTokens"] = secret
+		}
+	}
+	return s
+}
+
+// TestNothingThatUsersWroteIsLogged runs every job and worker over data full of secrets, as a preview, with every write
+// failing, and for real.
+func TestNothingThatUsersWroteIsLogged(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	if p.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be told to deliver")
+	}
+	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
+	project, err := sampledata.Open(t.Context(), p.ID, p.Bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := project.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := project.Load(t.Context(), secretSample(now, p.Bucket)); err != nil {
+		t.Fatal(err)
+	}
+	done := map[string]int{}
+	for _, e := range functions.All() {
+		if e.Trigger != functions.Schedule {
+			continue // its job hands it tasks
+		}
+		for _, refused := range []bool{true, false} {
+			f := sweeptest.On(t, functions.New(jobs[e.Name]), p)
+			f.Now = now
+			all := []*sweeptest.Function{f}
+			if e.Worker != "" {
+				w := sweeptest.On(t, functions.New(jobs[e.Worker]), p)
+				f.Env["TASKS_TARGET_URL"] = w.Serve(t)
+				all = append(all, w)
+			}
+			p.Tasks().FailCreates(nil)
+			if refused {
+				p.Tasks().FailCreates(func(*cloudtaskspb.Task) error { return status.Error(codes.PermissionDenied, "refused by the test") })
+				for _, f := range all {
+					refuseWrites(f)
+				}
+			}
+			for _, body := range []string{`{"dryRun":true}`, ""} {
+				answer := f.Post(t, body).Body.String()
+				withoutSecret(t, e.Name+"'s answer", answer)
+				if body == "" && !refused {
+					done[e.Name] = doneOf(t, answer)
+				}
+			}
+			if e.Worker != "" {
+				if _, err := p.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, f := range all {
+				lines := f.LogLines(t)
+				for _, line := range lines {
+					text, err := json.Marshal(line)
+					if err != nil {
+						t.Fatal(err)
+					}
+					withoutSecret(t, f.Job.Name+"'s log", string(text))
+				}
+				if len(lines) == 0 && !refused {
+					t.Errorf("%s logged nothing", f.Job.Name)
+				}
+			}
+		}
+		if done[e.Name] == 0 {
+			t.Errorf("%s did nothing", e.Name)
+		}
+	}
+	// The secrets were there to be told: a mail, a notification and an archive hold them.
+	state, err := project.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []string{"mail/", "/notifications/", "archivedInquiries/"} {
+		found := false
+		for path, fields := range state.Documents {
+			found = found || strings.Contains(path, in) && strings.Contains(fmt.Sprint(fields), secret)
+		}
+		if !found {
+			t.Errorf("no document of %s holds a secret: the jobs met none", in)
+		}
+	}
+}
+
+// TestInvalidSettingsAreNotLogged has texts where settings should be numbers.
+func TestInvalidSettingsAreNotLogged(t *testing.T) {
+	t.Parallel()
+	f := sweeptest.New(t, functions.New(inactiveprojects.Job))
+	f.Set(t, "application_settings/current", map[string]any{
+		"delete_inactive_projects": true, "inactive_projects_delete_after_months": secret, "inactive_projects_min_size_mb": secret,
+		"inactive_projects_send_warning_email_after_months": map[string]any{"text": secret},
+	})
+	report := f.Run(t, "")
+	if report.Status != sweep.Failed || !strings.Contains(report.Failures[0].Error, "inactive_projects_delete_after_months") {
+		t.Errorf("report %+v, want one that names the settings", report)
+	}
+	for _, told := range []any{report, f.LogLines(t)} {
+		text, err := json.Marshal(told)
+		if err != nil {
+			t.Fatal(err)
+		}
+		withoutSecret(t, "the log or the answer", string(text))
+	}
+}
+
+func withoutSecret(t *testing.T, where, text string) {
+	t.Helper()
+	for _, leak := range []string{secret, "@example.com"} {
+		if strings.Contains(text, leak) {
+			t.Errorf("%s holds %q: %s", where, leak, text)
+		}
+	}
+}
+
+func doneOf(t *testing.T, answer string) (done int) {
+	t.Helper()
+	var report sweep.Report
+	if err := json.Unmarshal([]byte(answer), &report); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range report.Actions {
+		done += c.Done
+	}
+	return done
+}
+
+// refuseWrites has every write fail but those of the run's own records.
+func refuseWrites(f *sweeptest.Function) {
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			var writes []*firestorepb.Write
+			switch req := req.(type) {
+			case *firestorepb.CommitRequest:
+				writes = req.GetWrites()
+			case *firestorepb.BatchWriteRequest:
+				writes = req.GetWrites()
+			}
+			for _, w := range writes {
+				name := w.GetDelete() + w.GetUpdate().GetName()
+				if !strings.Contains(name, "/documents/cleanup") {
+					return status.Errorf(codes.PermissionDenied, "%s refused by the test", path.Base(method))
+				}
+			}
+			return invoke(ctx, method, req, reply, cc, opts...)
+		}))
+	f.Hooks.Transport = func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method != http.MethodDelete {
+				return next.RoundTrip(r)
+			}
+			return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: io.NopCloser(strings.NewReader(`{}`)), Header: http.Header{}}, nil
+		})
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
