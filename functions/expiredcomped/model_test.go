@@ -11,8 +11,8 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/sweep"
-	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
 // afterRun is SPEC's cleanExpiredComped. A row whose expiry cannot be told is kept and keeps its member comped, and so does one

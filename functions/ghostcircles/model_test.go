@@ -11,8 +11,8 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/sweep"
-	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
 // afterRun is SPEC's checkGhostCircles. A circle with a field that decides and is of a wrong type is kept, and so is one with

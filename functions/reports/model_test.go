@@ -9,8 +9,8 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/sweep"
-	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
 // afterRun is SPEC's cleanupReports.
