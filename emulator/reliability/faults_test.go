@@ -1,0 +1,95 @@
+package reliability
+
+import (
+	"fmt"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// atOnce is how many points are tried at once. Most of their time they wait for a backoff.
+const atOnce = 6
+
+// TestFaults runs each job with a fault at a call, then undisturbed, and compares what is left with what the sample
+// must end as.
+func TestFaults(t *testing.T) {
+	for i, s := range subjects() {
+		t.Run(s.job.Name, func(t *testing.T) {
+			t.Parallel()
+			calls := undisturbed(t, s)
+			var points errgroup.Group
+			points.SetLimit(atOnce)
+			for k, fault := range Faults {
+				n := 0
+				for _, c := range calls {
+					if fault.Concerns(c.Service) {
+						n++
+					}
+				}
+				for at := 1; at <= n; at++ {
+					if !*full && !sampled(i, k, at) {
+						continue
+					}
+					points.Go(func() error {
+						t.Run(fmt.Sprintf("%s/%d", fault.Name, at), func(t *testing.T) {
+							tryFault(t, s, At(at, fault))
+						})
+						return nil
+					})
+				}
+			}
+			_ = points.Wait() // none returns one
+		})
+	}
+}
+
+// sampled chooses the points of the short test: some with each kind of fault, other ones for each job.
+func sampled(job, kind, at int) bool { return (at+7*job+5*kind)%29 == 0 }
+
+// undisturbed runs the job once with no fault and returns the calls it makes. What it leaves must be as the sample says, or else
+// the comparisons mean nothing.
+func undisturbed(t *testing.T, s subject) (calls []Call) {
+	t.Run("undisturbed", func(t *testing.T) {
+		w := newWorld(t, s)
+		steps := Undisturbed()
+		if report := w.run(t, steps); report.Status != sweep.Completed {
+			t.Fatalf("status %s; failures %v", report.Status, report.Failures)
+		}
+		for _, line := range w.differences(t, w.sample) {
+			t.Error(line)
+		}
+		calls = steps.Calls()
+		if testing.Verbose() {
+			for i, c := range calls {
+				t.Logf("%d %s", i+1, c)
+			}
+		}
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	return calls
+}
+
+// tryFault is one point.
+func tryFault(t *testing.T, s subject, steps *Steps) {
+	w := newWorld(t, s)
+	w.run(t, steps)
+	if !steps.Struck() {
+		t.Log("the run made fewer calls than the undisturbed one: the fault did not happen")
+		return
+	}
+	w.recover(t)
+	for _, line := range w.differences(t, w.sample) {
+		t.Error(line)
+	}
+	if t.Failed() {
+		calls := steps.Calls()
+		t.Logf("the disturbed run made %d calls; the last were:", len(calls))
+		for i := max(0, len(calls)-8); i < len(calls); i++ {
+			t.Logf("%d %s", i+1, calls[i])
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package reliability
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/functions/bannedusers"
+	"github.com/firesweep/firesweep/functions/expiredcomped"
+	"github.com/firesweep/firesweep/functions/ghostcircles"
+	"github.com/firesweep/firesweep/functions/inactiveprojects"
+	"github.com/firesweep/firesweep/functions/memberinvites"
+	"github.com/firesweep/firesweep/functions/orphanedmedia"
+	"github.com/firesweep/firesweep/functions/placeholderusers"
+	"github.com/firesweep/firesweep/functions/reports"
+	"github.com/firesweep/firesweep/functions/resolvedinquiries"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// subject is a job with its worker, if it has one.
+type subject struct {
+	job    sweep.Job
+	worker *sweep.Job
+}
+
+func subjects() []subject {
+	return []subject{
+		{job: orphanedmedia.Job},
+		{job: resolvedinquiries.Job},
+		{job: ghostcircles.Job},
+		{job: bannedusers.Job},
+		{job: reports.Job},
+		{job: expiredcomped.Job},
+		{job: inactiveprojects.Job, worker: &inactiveprojects.Worker},
+		{job: memberinvites.Job},
+		{job: placeholderusers.Job, worker: &placeholderusers.Worker},
+	}
+}
+
+// now is every run's: after the objects that a test uploads have become old enough, on a day with nothing special.
+var now = time.Now().UTC().Add(48 * time.Hour).Truncate(time.Second)
+
+// world is a project with a job's part of the sample data, and the functions that work on it.
+type world struct {
+	*backendstest.Project
+	subject
+	data   *sampledata.Project
+	sample sampledata.Sample
+
+	worker  atomic.Pointer[sweeptest.Function] // that tasks are delivered to
+	address string                             // its URL
+	clock   time.Duration                      // how far the clock is ahead of the machine's
+}
+
+func newWorld(t *testing.T, s subject) *world {
+	t.Helper()
+	p := backendstest.Start(t)
+	if s.worker != nil && p.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be told to deliver")
+	}
+	w := &world{
+		Project: p, subject: s, sample: sampledata.Job(s.job.Name, now, p.Bucket),
+		data: &sampledata.Project{Firestore: p.Firestore(t), Bucket: p.Storage(t).Bucket(p.Bucket), Auth: p.Auth(t)},
+	}
+	if err := w.data.Load(t.Context(), w.sample); err != nil {
+		t.Fatal(err)
+	}
+	if s.worker != nil {
+		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.worker.Load().ServeHTTP(rw, r) }))
+		t.Cleanup(server.Close)
+		w.address = server.URL
+	}
+	return w
+}
+
+// function starts a process of a job or worker.
+func (w *world) function(t *testing.T, job sweep.Job, steps *Steps) (*sweeptest.Function, *Process) {
+	t.Helper()
+	f := functions.New(job)
+	ahead := w.clock
+	f.Clock = func() time.Time { return time.Now().Add(ahead) }
+	process := steps.Run(f)
+	tf := sweeptest.On(t, f, w.Project)
+	if w.address != "" {
+		tf.Env["TASKS_TARGET_URL"] = w.address
+	}
+	return tf, process
+}
+
+// run runs the job once and delivers the tasks that are there, each once. A task that fails is due again.
+func (w *world) run(t *testing.T, steps *Steps) *sweep.Report {
+	t.Helper()
+	f, process := w.function(t, w.job, steps)
+	f.Now = now
+	processes := []*Process{process}
+	if w.subject.worker != nil {
+		worker, process := w.function(t, *w.subject.worker, steps)
+		w.worker.Store(worker)
+		processes = append(processes, process)
+	}
+	report := f.Run(t, "")
+	if w.subject.worker != nil {
+		// What fails is told by what is left.
+		_, _ = w.Tasks().Deliver(t.Context(), now.Add(w.clock+24*time.Hour))
+	}
+	for _, p := range processes {
+		if err := p.End(); err != nil {
+			t.Errorf("roll back what a process left open: %v", err)
+		}
+	}
+	return report
+}
+
+// maxRuns is how many undisturbed runs may follow a disturbed one until nothing is left to do.
+const maxRuns = 4
+
+// recover runs the job undisturbed until nothing is left to do. The clock is set so that leases of dead runs have expired.
+func (w *world) recover(t *testing.T) {
+	t.Helper()
+	for range maxRuns {
+		w.clock += functions.New(w.job).Timeout + 2*time.Minute
+		report := w.run(t, Undisturbed())
+		done := 0
+		for _, c := range report.Actions {
+			done += c.Planned
+		}
+		if report.Status == sweep.Completed && done == 0 && w.pending() == 0 {
+			return
+		}
+	}
+	t.Errorf("after %d undisturbed runs something is still left to do", maxRuns)
+}
+
+// pending returns how many tasks are not done.
+func (w *world) pending() int {
+	if w.subject.worker == nil {
+		return 0
+	}
+	return len(w.Tasks().Pending(""))
+}
+
+// differences compares what is left with what a sample must end as. Of the bundle's own records, what is noted to be
+// done later counts.
+func (w *world) differences(t *testing.T, want sampledata.Sample) []string {
+	t.Helper()
+	left, err := w.data.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := want.Differences(left)
+	notes, err := w.notes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range notes {
+		lines = append(lines, path+" is still noted")
+	}
+	if n := w.pending(); n > 0 {
+		lines = append(lines, fmt.Sprintf("%d tasks are left", n))
+	}
+	return lines
+}
+
+// notes returns the documents below cleanupJobs/{job}.
+func (w *world) notes(ctx context.Context) (paths []string, err error) {
+	jobs, err := w.data.Firestore.Collection("cleanupJobs").DocumentRefs(ctx).GetAll()
+	if err != nil {
+		return nil, fmt.Errorf("list cleanupJobs: %w", err)
+	}
+	for _, job := range jobs {
+		collections, err := job.Collections(ctx).GetAll()
+		if err != nil {
+			return nil, fmt.Errorf("list the collections of %s: %w", job.Path, err)
+		}
+		for _, c := range collections {
+			notes, err := c.DocumentRefs(ctx).GetAll()
+			if err != nil {
+				return nil, fmt.Errorf("list %s: %w", c.Path, err)
+			}
+			for _, note := range notes {
+				_, path, _ := strings.Cut(note.Path, "/documents/")
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths, nil
+}
