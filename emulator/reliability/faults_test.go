@@ -15,6 +15,8 @@ const atOnce = 6
 // TestFaults runs each job with a fault at a call, then undisturbed, and compares what is left with what the sample
 // must end as.
 func TestFaults(t *testing.T) {
+	var results figures
+	t.Cleanup(func() { results.print(t, "faults", faultNames()) })
 	for i, s := range subjects() {
 		t.Run(s.job.Name, func(t *testing.T) {
 			t.Parallel()
@@ -34,7 +36,9 @@ func TestFaults(t *testing.T) {
 					}
 					points.Go(func() error {
 						t.Run(fmt.Sprintf("%s/%d", fault.Name, at), func(t *testing.T) {
-							tryFault(t, s, At(at, fault))
+							if tryFault(t, s, At(at, fault)) {
+								results.add(s.job.Name, fault.Name, t.Failed())
+							}
 						})
 						return nil
 					})
@@ -61,11 +65,6 @@ func undisturbed(t *testing.T, s subject) (calls []Call) {
 			t.Error(line)
 		}
 		calls = steps.Calls()
-		if testing.Verbose() {
-			for i, c := range calls {
-				t.Logf("%d %s", i+1, c)
-			}
-		}
 	})
 	if t.Failed() {
 		t.FailNow()
@@ -73,13 +72,20 @@ func undisturbed(t *testing.T, s subject) (calls []Call) {
 	return calls
 }
 
-// tryFault is one point.
-func tryFault(t *testing.T, s subject, steps *Steps) {
+func faultNames() (names []string) {
+	for _, f := range Faults {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// tryFault is one point. It returns false if the run never came to it, as one may whose calls go on at once.
+func tryFault(t *testing.T, s subject, steps *Steps) bool {
 	w := newWorld(t, s)
 	w.run(t, steps)
 	if !steps.Struck() {
 		t.Log("the run made fewer calls than the undisturbed one: the fault did not happen")
-		return
+		return false
 	}
 	w.recover(t)
 	for _, line := range w.differences(t, w.sample) {
@@ -92,4 +98,5 @@ func tryFault(t *testing.T, s subject, steps *Steps) {
 			t.Logf("%d %s", i+1, calls[i])
 		}
 	}
+	return true
 }

@@ -56,9 +56,9 @@ type world struct {
 	data   *sampledata.Project
 	sample sampledata.Sample
 
-	worker  atomic.Pointer[sweeptest.Function] // that tasks are delivered to
-	address string                             // its URL
-	clock   time.Duration                      // how far the clock is ahead of the machine's
+	serve   atomic.Value  // the http.HandlerFunc of the worker's process
+	address string        // of the worker
+	clock   time.Duration // how far the clock is ahead of the machine's
 }
 
 func newWorld(t *testing.T, s subject) *world {
@@ -75,7 +75,7 @@ func newWorld(t *testing.T, s subject) *world {
 		t.Fatal(err)
 	}
 	if s.worker != nil {
-		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.worker.Load().ServeHTTP(rw, r) }))
+		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.serve.Load().(http.HandlerFunc)(rw, r) }))
 		t.Cleanup(server.Close)
 		w.address = server.URL
 	}
@@ -101,23 +101,25 @@ func (w *world) run(t *testing.T, steps *Steps) *sweep.Report {
 	t.Helper()
 	f, process := w.function(t, w.job, steps)
 	f.Now = now
-	processes := []*Process{process}
+	report := f.Run(t, "")
+	end(t, process)
 	if w.subject.worker != nil {
 		worker, process := w.function(t, *w.subject.worker, steps)
-		w.worker.Store(worker)
-		processes = append(processes, process)
-	}
-	report := f.Run(t, "")
-	if w.subject.worker != nil {
+		w.serve.Store(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			worker.ServeHTTP(rw, r)
+			end(t, process)
+		}))
 		// What fails is told by what is left.
 		_, _ = w.Tasks().Deliver(t.Context(), now.Add(w.clock+24*time.Hour))
 	}
-	for _, p := range processes {
-		if err := p.End(); err != nil {
-			t.Errorf("roll back what a process left open: %v", err)
-		}
-	}
 	return report
+}
+
+func end(t *testing.T, p *Process) {
+	t.Helper()
+	if err := p.End(); err != nil {
+		t.Errorf("roll back what a process left open: %v", err)
+	}
 }
 
 // maxRuns is how many undisturbed runs may follow a disturbed one until nothing is left to do.
