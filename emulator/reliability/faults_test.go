@@ -36,7 +36,11 @@ func TestFaults(t *testing.T) {
 					}
 					points.Go(func() error {
 						t.Run(fmt.Sprintf("%s/%d", fault.Name, at), func(t *testing.T) {
-							if tryFault(t, s, At(at, fault)) {
+							lines, tried := tryFault(t, s, At(at, fault))
+							for _, line := range lines {
+								t.Error(line)
+							}
+							if tried {
 								results.add(s.job.Name, fault.Name, t.Failed())
 							}
 						})
@@ -79,24 +83,21 @@ func faultNames() (names []string) {
 	return names
 }
 
-// tryFault is one point. It returns false if the run never came to it, as one may whose calls go on at once.
-func tryFault(t *testing.T, s subject, steps *Steps) bool {
+// tryFault is one point. It returns the differences, and false if the run never came to it, as one may whose calls go on at once.
+func tryFault(t *testing.T, s subject, steps *Steps) (lines []string, tried bool) {
+	t.Helper()
 	w := newWorld(t, s)
 	w.run(t, steps)
 	if !steps.Struck() {
 		t.Log("the run made fewer calls than the undisturbed one: the fault did not happen")
-		return false
+		return nil, false
 	}
-	w.recover(t)
-	for _, line := range w.differences(t, w.sample) {
-		t.Error(line)
-	}
-	if t.Failed() {
+	if lines = w.outcome(t, w.sample); len(lines) > 0 {
 		calls := steps.Calls()
 		t.Logf("the disturbed run made %d calls; the last were:", len(calls))
 		for i := max(0, len(calls)-8); i < len(calls); i++ {
 			t.Logf("%d %s", i+1, calls[i])
 		}
 	}
-	return true
+	return lines, true
 }

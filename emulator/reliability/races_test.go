@@ -32,7 +32,11 @@ func TestRaces(t *testing.T) {
 				}
 				points.Go(func() error {
 					t.Run(fmt.Sprint(at+1), func(t *testing.T) {
-						if tryRace(t, s, at+1) {
+						lines, tried := tryRace(t, s, at+1)
+						for _, line := range lines {
+							t.Error(line)
+						}
+						if tried {
 							results.add(s.job.Name, raceColumn, t.Failed())
 						}
 					})
@@ -48,8 +52,9 @@ func TestRaces(t *testing.T) {
 // read, it may not be possible before the job's transaction has ended; then it comes after that.
 const lockWait = 250 * time.Millisecond
 
-// tryRace is one point. It returns false if the run never came to it, as one may whose calls go on at once.
-func tryRace(t *testing.T, s subject, at int) bool {
+// tryRace is one point. It returns the differences, and false if the run never came to it, as one may whose calls go on at once.
+func tryRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
+	t.Helper()
 	w := newWorld(t, s)
 	want := w.sample
 	want.Documents, want.Objects, want.Accounts = slices.Clone(want.Documents), slices.Clone(want.Objects), slices.Clone(want.Accounts)
@@ -89,23 +94,18 @@ func tryRace(t *testing.T, s subject, at int) bool {
 	calls := steps.Calls()
 	if len(calls) < at {
 		t.Log("the run made fewer calls than the undisturbed one: the users did nothing")
-		return false
+		return nil, false
 	}
 	for name, err := range outcomes {
 		if err != nil && at == 1 {
 			t.Errorf("%s: %v, before anything was done", name, err)
 		}
 	}
-	w.recover(t)
-	for _, line := range w.differences(t, want) {
-		if !isLate(line, s, calls, at) {
-			t.Error(line)
-		}
-	}
-	if t.Failed() {
+	lines = slices.DeleteFunc(w.outcome(t, want), func(line string) bool { return isLate(line, s, calls, at) })
+	if len(lines) > 0 {
 		t.Logf("before call %d, %s, the users did (nil: in time): %v", at, calls[at-1], outcomes)
 	}
-	return true
+	return lines, true
 }
 
 // isLate says that a difference is one that nothing can prevent: a document of Firestore cannot be a condition for deleting an

@@ -125,21 +125,22 @@ func end(t *testing.T, p *Process) {
 // maxRuns is how many undisturbed runs may follow a disturbed one until nothing is left to do.
 const maxRuns = 4
 
-// recover runs the job undisturbed until nothing is left to do. The clock is set so that leases of dead runs have expired.
-func (w *world) recover(t *testing.T) {
+// recover runs the job undisturbed until nothing is left to do, and returns false if something always is. The clock is set so
+// that leases of dead runs have expired.
+func (w *world) recover(t *testing.T) bool {
 	t.Helper()
 	for range maxRuns {
 		w.clock += functions.New(w.job).Timeout + 2*time.Minute
 		report := w.run(t, Undisturbed())
-		done := 0
+		planned := 0
 		for _, c := range report.Actions {
-			done += c.Planned
+			planned += c.Planned
 		}
-		if report.Status == sweep.Completed && done == 0 && w.pending() == 0 {
-			return
+		if report.Status == sweep.Completed && planned == 0 && w.pending() == 0 {
+			return true
 		}
 	}
-	t.Errorf("after %d undisturbed runs something is still left to do", maxRuns)
+	return false
 }
 
 // pending returns how many tasks are not done.
@@ -150,8 +151,16 @@ func (w *world) pending() int {
 	return len(w.Tasks().Pending(""))
 }
 
-// differences compares what is left with what a sample must end as. Of the bundle's own records, what is noted to be
-// done later counts.
+// outcome runs the job until nothing is left to do and compares what is there then with what a sample must end as. Of the
+// bundle's own records, what is noted to be done later counts. Each line names one difference.
+func (w *world) outcome(t *testing.T, want sampledata.Sample) (lines []string) {
+	t.Helper()
+	if !w.recover(t) {
+		lines = append(lines, fmt.Sprintf("after %d undisturbed runs something is still left to do", maxRuns))
+	}
+	return append(lines, w.differences(t, want)...)
+}
+
 func (w *world) differences(t *testing.T, want sampledata.Sample) []string {
 	t.Helper()
 	left, err := w.data.Read(t.Context())
