@@ -18,12 +18,22 @@ type Fault struct {
 	Name string // as in docs/reliability.md
 	dies bool   // the process ends at the call: nothing of it is sent afterwards
 	sent bool   // the call takes effect and its answer is lost; or else it is never sent
+	ends Ending // the call is as ever, but the run is to end
 
 	// What the caller is told, where the process lives: of gRPC and of HTTP. Zero: the fault is not one of such calls.
 	code   codes.Code
 	status int
 	on     []Service // nil: all
 }
+
+// Ending is why a run is to end before it is done.
+type Ending int
+
+// The endings. A run that is not to end has the zero one.
+const (
+	ToldToStop Ending = iota + 1 // the process has been sent SIGTERM, which cancels the request
+	OutOfTime                    // by the clock, the function's timeout is near
+)
 
 // Faults are the kinds that are tried.
 var Faults = []Fault{
@@ -35,6 +45,8 @@ var Faults = []Fault{
 	{Name: "PermissionDenied, 403", code: codes.PermissionDenied, status: http.StatusForbidden},
 	{Name: "DeadlineExceeded", code: codes.DeadlineExceeded, on: []Service{Firestore, Tasks}},
 	{Name: "Aborted", code: codes.Aborted, on: []Service{Firestore, Tasks}},
+	{Name: "told to stop", ends: ToldToStop},
+	{Name: "out of time", ends: OutOfTime},
 	{Name: "412", status: http.StatusPreconditionFailed, on: []Service{Storage}},
 }
 

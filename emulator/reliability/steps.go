@@ -39,6 +39,7 @@ type Steps struct {
 	fault  Fault
 	at     int                      // the number of the call, from 1, among those that the fault concerns; 0: none
 	before func(number int, c Call) // called before each call is sent; may be nil
+	end    func(Ending)             // called at the call where the run is to end; may be nil
 
 	mu     sync.Mutex
 	calls  []Call
@@ -54,6 +55,13 @@ func At(n int, fault Fault) *Steps { return &Steps{fault: fault, at: n} }
 
 // Before calls f before each call is sent, with its number from 1.
 func Before(f func(number int, c Call)) *Steps { return &Steps{before: f} }
+
+// OnEnding sets what is called at the call where the run is to end, which goes on when that returns.
+func (s *Steps) OnEnding(f func(Ending)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end = f
+}
 
 // Calls returns the calls so far.
 func (s *Steps) Calls() []Call {
@@ -80,9 +88,16 @@ func (s *Steps) next(c Call) *Fault {
 			s.struck, fault = true, &s.fault
 		}
 	}
+	end := s.end
 	s.mu.Unlock()
 	if s.before != nil {
 		s.before(number, c)
+	}
+	if fault != nil && fault.ends != 0 {
+		if end != nil {
+			end(fault.ends)
+		}
+		return nil
 	}
 	return fault
 }

@@ -2,6 +2,7 @@ package reliability
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -82,44 +83,66 @@ func newWorld(t *testing.T, s subject) *world {
 	return w
 }
 
-// function starts a process of a job or worker.
-func (w *world) function(t *testing.T, job sweep.Job, steps *Steps) (*sweeptest.Function, *Process) {
+// started is a process of a job or worker.
+type started struct {
+	*sweeptest.Function
+	process *Process
+	ahead   atomic.Int64 // how far its clock is ahead of the machine's, in nanoseconds
+}
+
+func (w *world) start(t *testing.T, job sweep.Job, steps *Steps) *started {
 	t.Helper()
 	f := functions.New(job)
-	ahead := w.clock
-	f.Clock = func() time.Time { return time.Now().Add(ahead) }
-	process := steps.Run(f)
-	tf := sweeptest.On(t, f, w.Project)
+	s := &started{process: steps.Run(f)}
+	s.ahead.Store(int64(w.clock))
+	f.Clock = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+	s.Function = sweeptest.On(t, f, w.Project)
 	if w.address != "" {
-		tf.Env["TASKS_TARGET_URL"] = w.address
+		s.Env["TASKS_TARGET_URL"] = w.address
 	}
-	return tf, process
+	return s
+}
+
+// serving calls the function with a request that ends, or a clock that goes on, when the steps say so.
+func (s *started) serving(ctx context.Context, t *testing.T, steps *Steps, call func(ctx context.Context)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	steps.OnEnding(func(e Ending) {
+		switch e {
+		case ToldToStop:
+			cancel()
+		case OutOfTime:
+			s.ahead.Add(int64(s.Timeout))
+		}
+	})
+	call(ctx)
+	if err := s.process.End(); err != nil {
+		t.Errorf("roll back what a process left open: %v", err)
+	}
 }
 
 // run runs the job once and delivers the tasks that are there, each once. A task that fails is due again.
 func (w *world) run(t *testing.T, steps *Steps) *sweep.Report {
 	t.Helper()
-	f, process := w.function(t, w.job, steps)
+	f := w.start(t, w.job, steps)
 	f.Now = now
-	report := f.Run(t, "")
-	end(t, process)
+	var report sweep.Report
+	f.serving(t.Context(), t, steps, func(ctx context.Context) {
+		answer := f.PostContext(ctx, t, "")
+		if err := json.Unmarshal(answer.Body.Bytes(), &report); err != nil || report.RunID == "" {
+			t.Fatalf("answer %d %s: not a report", answer.Code, answer.Body)
+		}
+	})
 	if w.subject.worker != nil {
-		worker, process := w.function(t, *w.subject.worker, steps)
+		worker := w.start(t, *w.subject.worker, steps)
 		w.serve.Store(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			worker.ServeHTTP(rw, r)
-			end(t, process)
+			worker.serving(r.Context(), t, steps, func(ctx context.Context) { worker.ServeHTTP(rw, r.WithContext(ctx)) })
 		}))
 		// What fails is told by what is left.
 		_, _ = w.Tasks().Deliver(t.Context(), now.Add(w.clock+24*time.Hour))
 	}
-	return report
-}
-
-func end(t *testing.T, p *Process) {
-	t.Helper()
-	if err := p.End(); err != nil {
-		t.Errorf("roll back what a process left open: %v", err)
-	}
+	return &report
 }
 
 // maxRuns is how many undisturbed runs may follow a disturbed one until nothing is left to do.
