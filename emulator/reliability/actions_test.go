@@ -69,7 +69,7 @@ var actions = map[string][]action{
 		{
 			name: "a message is added", then: archived,
 			do: update("inquiries/inquiry-login", nil, map[string]any{"lastMessageAt": during}, func(w *world, b *firestore.WriteBatch) {
-				b.Create(w.data.Firestore.Doc("inquiries/inquiry-login/messages/m0-new"), newMessage)
+				b.Create(w.content.Firestore.Doc("inquiries/inquiry-login/messages/m0-new"), newMessage)
 			}),
 		},
 		{
@@ -79,6 +79,20 @@ var actions = map[string][]action{
 		{
 			name: "the inquiry to announce is reopened", do: update("inquiries/inquiry-resolved-anew", nil, map[string]any{"status": "open"}),
 			kept: []string{"inquiries/inquiry-resolved-anew"}, made: []string{"inquiryId:inquiry-resolved-anew"},
+		},
+	},
+	"cleanupResolvedInquiriesInParts": {
+		{
+			name: "a message is added", kept: []string{"archivedInquiries/inquiry-long/messages/m0-new"}, then: archivedInParts,
+			do: update("inquiries/inquiry-long", nil, map[string]any{"lastMessageAt": during}, func(w *world, b *firestore.WriteBatch) {
+				b.Create(w.content.Firestore.Doc("inquiries/inquiry-long/messages/m0-new"), newMessage)
+			}),
+		},
+		{
+			name: "the inquiry is reopened", do: update("inquiries/inquiry-longer", nil, map[string]any{"status": "in_progress"}),
+			kept: []string{"inquiries/inquiry-longer", "inquiries/inquiry-longer/messages/m0", "inquiries/inquiry-longer/messages/m1",
+				"inquiries/inquiry-longer/messages/m2"},
+			then: notArchived,
 		},
 	},
 	"checkGhostCircles": {
@@ -159,7 +173,7 @@ const attempts = 20
 // be nil.
 func update(path string, allow func(data map[string]any) bool, fields map[string]any, with ...func(w *world, b *firestore.WriteBatch)) func(context.Context, *world) error {
 	return func(ctx context.Context, w *world) error {
-		ref := w.data.Firestore.Doc(path)
+		ref := w.content.Firestore.Doc(path)
 		var updates []firestore.Update
 		for field, value := range fields {
 			updates = append(updates, firestore.Update{Path: field, Value: value})
@@ -172,7 +186,7 @@ func update(path string, allow func(data map[string]any) bool, fields map[string
 			if allow != nil && !allow(d.Data()) {
 				return fmt.Errorf("%s: %w", path, errRefused)
 			}
-			b := w.data.Firestore.Batch() //nolint:staticcheck // all at once or nothing is what is wanted, and without a transaction's locks
+			b := w.content.Firestore.Batch() //nolint:staticcheck // all at once or nothing is what is wanted, and without a transaction's locks
 			b.Update(ref, updates, firestore.LastUpdateTime(d.UpdateTime))
 			for _, f := range with {
 				f(w, b)
@@ -192,7 +206,7 @@ func update(path string, allow func(data map[string]any) bool, fields map[string
 
 func create(path string, data map[string]any) func(context.Context, *world) error {
 	return func(ctx context.Context, w *world) error {
-		_, err := w.data.Firestore.Doc(path).Create(ctx, data)
+		_, err := w.content.Firestore.Doc(path).Create(ctx, data)
 		return err
 	}
 }
@@ -209,7 +223,7 @@ func publish(object, post string) func(context.Context, *world) error {
 
 // attach makes an object a post's, as long as it is there.
 func attach(ctx context.Context, w *world, object, post string) error {
-	_, err := w.data.Bucket.Object(object).Update(ctx, storage.ObjectAttrsToUpdate{Metadata: map[string]string{"postId": post}})
+	_, err := w.content.Bucket.Object(object).Update(ctx, storage.ObjectAttrsToUpdate{Metadata: map[string]string{"postId": post}})
 	if errors.Is(err, storage.ErrObjectNotExist) {
 		return nil
 	}
@@ -219,7 +233,7 @@ func attach(ctx context.Context, w *world, object, post string) error {
 // restoreCircle restores a circle whose post is still there, and attaches the icon to it.
 func restoreCircle(ctx context.Context, w *world) error {
 	restore := update("posts/post-in-closed-circle", nil, map[string]any{"restoredAt": during}, func(w *world, b *firestore.WriteBatch) {
-		b.Create(w.data.Firestore.Doc("circles/circle-closed"),
+		b.Create(w.content.Firestore.Doc("circles/circle-closed"),
 			map[string]any{"name": "朝活", "ownerId": "user-hana", "createdAt": during, "isDeleted": false})
 	})
 	if err := restore(ctx, w); err != nil {
@@ -232,7 +246,7 @@ func restoreCircle(ctx context.Context, w *world) error {
 func postTo(id string) func(context.Context, *world) error {
 	shown := func(data map[string]any) bool { return data["isDeleted"] != true }
 	return update("circles/"+id, shown, map[string]any{"lastHumanPostAt": during}, func(w *world, b *firestore.WriteBatch) {
-		b.Create(w.data.Firestore.Doc("posts/post-new-"+id), map[string]any{"circleId": id, "text": "ただいま", "createdAt": during})
+		b.Create(w.content.Firestore.Doc("posts/post-new-"+id), map[string]any{"circleId": id, "text": "ただいま", "createdAt": during})
 	})
 }
 
@@ -267,5 +281,25 @@ func archived(w *world, e *expectation) {
 			after["messages"] = append(slices.Clone(after["messages"].([]any)), newMessage)
 			e.documents[path] = after
 		}
+	}
+}
+
+// archivedInParts is [archived] where the messages are in the archive's subcollection.
+func archivedInParts(w *world, e *expectation) {
+	const path = "archivedInquiries/inquiry-long"
+	for _, d := range w.sample.Documents {
+		if d.Path == path {
+			e.documents[path] = maps.Clone(d.After)
+			e.documents[path]["lastMessageAt"] = during
+		}
+	}
+	e.documents[path+"/messages/m0-new"] = newMessage
+}
+
+// notArchived expects that nothing is left of an archive that was being made.
+func notArchived(_ *world, e *expectation) {
+	const path = "archivedInquiries/inquiry-longer"
+	for _, path := range []string{path, path + "/messages/m0", path + "/messages/m1", path + "/messages/m2"} {
+		e.documents[path] = nil
 	}
 }

@@ -18,7 +18,7 @@ func TestFaults(t *testing.T) {
 	var results figures
 	t.Cleanup(func() { results.print(t, "faults", faultNames()) })
 	for i, s := range subjects() {
-		t.Run(s.job.Name, func(t *testing.T) {
+		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			calls := undisturbed(t, s)
 			var points errgroup.Group
@@ -31,7 +31,7 @@ func TestFaults(t *testing.T) {
 					}
 				}
 				for at := 1; at <= n; at++ {
-					if !*full && !sampled(i, k, at) {
+					if !*full && !chosen(i, k, at) {
 						continue
 					}
 					points.Go(func() error {
@@ -41,7 +41,7 @@ func TestFaults(t *testing.T) {
 								t.Error(line)
 							}
 							if tried {
-								results.add(s.job.Name, fault.Name, t.Failed())
+								results.add(s.name, fault.Name, t.Failed())
 							}
 						})
 						return nil
@@ -53,8 +53,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// sampled chooses the points of the short test: some with each kind of fault, other ones for each job.
-func sampled(job, kind, at int) bool { return (at+7*job+5*kind)%29 == 0 }
+// chosen chooses the points of the short test: some with each kind of fault, other ones for each job.
+func chosen(job, kind, at int) bool { return (at+7*job+5*kind)%29 == 0 }
 
 // undisturbed runs the job once with no fault and returns the calls it makes. What it leaves must be as the sample says, or else
 // the comparisons mean nothing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/firesweep/firesweep/functions/reports"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -11,7 +12,8 @@ import (
 
 // careless is cleanupReports as it must not be: it does to each report what it is given, without another look.
 func careless(effect func(report string) sweep.Steps) subject {
-	return subject{job: sweep.Job{Name: "cleanupReports", Plan: func(ctx context.Context, p *sweep.Planner) error {
+	s := sampled(reports.Job, nil)
+	s.job.Plan = func(ctx context.Context, p *sweep.Planner) error {
 		due := documents.Query{Collection: "reports", Where: []documents.Filter{
 			{Field: "status", Op: "in", Value: []string{"reviewed", "dismissed"}},
 			{Field: "createdAt", Op: "<", Value: retention.MonthsBefore(p.Now, 1)},
@@ -27,7 +29,8 @@ func careless(effect func(report string) sweep.Steps) subject {
 			}
 		}
 		return nil
-	}}}
+	}
+	return s
 }
 
 // TestFindsWhatACrashBreaks proves that a fault at every step finds a job that a crash leaves half done.

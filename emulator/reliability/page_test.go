@@ -1,6 +1,7 @@
 package reliability
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -40,8 +41,8 @@ func (f *figures) add(job, column string, different bool) {
 	f.cells[[2]string{job, column}] = c
 }
 
-// print logs the figures and, if asked to, replaces the rows of the jobs that were tried in one of the page's tables: what stands
-// between the comments <!-- name --> and <!-- end name -->.
+// print logs the figures and, if asked to, puts them into one of the page's tables, which stands between the comments
+// <!-- name --> and <!-- end name -->. What was not tried stays there as it is.
 func (f *figures) print(t *testing.T, name string, columns []string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -53,29 +54,25 @@ func (f *figures) print(t *testing.T, name string, columns []string) {
 	if !found || !ended {
 		t.Fatalf("%s has no table %s", page, name)
 	}
+	known := cellsOf(old)
 	var table strings.Builder
 	fmt.Fprintf(&table, "| job | %s |\n|---|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
 	for _, s := range subjects() {
-		row := "| `" + s.job.Name + "` |"
-		tried := false
+		fmt.Fprintf(&table, "| `%s` |", s.name)
 		for _, column := range columns {
-			c, ok := f.cells[[2]string{s.job.Name, column}]
-			tried = tried || ok
-			if c.tried == 0 {
-				row += " – |"
-			} else {
-				row += fmt.Sprintf(" %d: %d |", c.tried, c.different)
+			at := [2]string{s.name, column}
+			if c, tried := f.cells[at]; tried {
+				known[at] = fmt.Sprintf("%d: %d", c.tried, c.different)
 			}
+			fmt.Fprintf(&table, " %s |", cmp.Or(known[at], "–"))
 		}
-		if !tried {
-			row = oldRow(old, s.job.Name)
-		}
-		if row != "" {
-			table.WriteString(row + "\n")
-		}
+		table.WriteString("\n")
+	}
+	if !*full {
+		return
 	}
 	t.Logf("points tried: points with differences\n%s", table.String())
-	if *full && *write {
+	if *write {
 		// The page is one that people read, in a repository.
 		if err := os.WriteFile(page, []byte(before+"<!-- "+name+" -->\n"+table.String()+"<!-- end "+name+" -->"+after), 0o644); err != nil { //nolint:gosec // see above
 			t.Fatal(err)
@@ -83,12 +80,19 @@ func (f *figures) print(t *testing.T, name string, columns []string) {
 	}
 }
 
-// oldRow returns the row that a table has for a job, "" if none.
-func oldRow(table, job string) string {
+// cellsOf returns a table's cells by job and column.
+func cellsOf(table string) map[[2]string]string {
+	cells := map[[2]string]string{}
+	var columns []string
 	for line := range strings.Lines(table) {
-		if strings.HasPrefix(line, "| `"+job+"` |") {
-			return strings.TrimSuffix(line, "\n")
+		row := strings.Split(strings.Trim(line, "| \n"), " | ")
+		if columns == nil {
+			columns = row
+			continue
+		}
+		for i := 1; i < min(len(row), len(columns)); i++ {
+			cells[[2]string{strings.Trim(row[0], "`"), columns[i]}] = row[i]
 		}
 	}
-	return ""
+	return cells
 }

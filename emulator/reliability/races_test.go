@@ -22,7 +22,7 @@ func TestRaces(t *testing.T) {
 	var results figures
 	t.Cleanup(func() { results.print(t, "races", []string{raceColumn}) })
 	for i, s := range subjects() {
-		t.Run(s.job.Name, func(t *testing.T) {
+		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			var points errgroup.Group
 			points.SetLimit(atOnce)
@@ -37,7 +37,7 @@ func TestRaces(t *testing.T) {
 							t.Error(line)
 						}
 						if tried {
-							results.add(s.job.Name, raceColumn, t.Failed())
+							results.add(s.name, raceColumn, t.Failed())
 						}
 					})
 					return nil
@@ -68,7 +68,7 @@ func tryRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
 			return
 		}
 		done := make(chan struct{})
-		for _, a := range actions[s.job.Name] {
+		for _, a := range actions[s.name] {
 			users.Go(func() error {
 				e, err := w.act(t.Context(), a)
 				mu.Lock()
@@ -111,7 +111,7 @@ func tryRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
 // isLate says that a difference is one that nothing can prevent: a document of Firestore cannot be a condition for deleting an
 // object of Cloud Storage. One that is created after the job has last asked for it is too late.
 func isLate(line string, s subject, calls []Call, at int) bool {
-	for _, a := range actions[s.job.Name] {
+	for _, a := range actions[s.name] {
 		if a.late.object == "" || line != "object "+a.late.object+" should be there and is gone" {
 			continue
 		}
@@ -157,7 +157,7 @@ func (w *world) act(ctx context.Context, a action) (expectation, error) {
 		return e, err
 	}
 	for _, path := range a.keeps(w) {
-		d, err := w.data.Firestore.Doc(path).Get(ctx)
+		d, err := w.content.Firestore.Doc(path).Get(ctx)
 		if err != nil && !missing(err) {
 			return e, fmt.Errorf("look at %s: %w", path, err)
 		}
@@ -167,12 +167,12 @@ func (w *world) act(ctx context.Context, a action) (expectation, error) {
 		}
 	}
 	for _, name := range a.objects {
-		if _, err := w.data.Bucket.Object(name).Attrs(ctx); err == nil {
+		if _, err := w.content.Bucket.Object(name).Attrs(ctx); err == nil {
 			e.objects = append(e.objects, name)
 		}
 	}
 	for _, uid := range a.accounts {
-		if _, err := w.data.Auth.GetUser(ctx, uid); err == nil {
+		if _, err := w.content.Auth.GetUser(ctx, uid); err == nil {
 			e.accounts = append(e.accounts, uid)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -27,24 +28,54 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// subject is a job with its worker, if it has one.
+// subject is a job with its worker, if it has one, and the data that it runs on.
 type subject struct {
+	name   string // as in docs/reliability.md
 	job    sweep.Job
 	worker *sweep.Job
+	data   func(now time.Time, bucket string) sampledata.Sample
 }
 
 func subjects() []subject {
 	return []subject{
-		{job: orphanedmedia.Job},
-		{job: resolvedinquiries.Job},
-		{job: ghostcircles.Job},
-		{job: bannedusers.Job},
-		{job: reports.Job},
-		{job: expiredcomped.Job},
-		{job: inactiveprojects.Job, worker: &inactiveprojects.Worker},
-		{job: memberinvites.Job},
-		{job: placeholderusers.Job, worker: &placeholderusers.Worker},
+		sampled(orphanedmedia.Job, nil),
+		sampled(resolvedinquiries.Job, nil),
+		{name: resolvedinquiries.Job.Name + "InParts", job: resolvedinquiries.Job, data: longInquiries},
+		sampled(ghostcircles.Job, nil),
+		sampled(bannedusers.Job, nil),
+		sampled(reports.Job, nil),
+		sampled(expiredcomped.Job, nil),
+		sampled(inactiveprojects.Job, &inactiveprojects.Worker),
+		sampled(memberinvites.Job, nil),
+		sampled(placeholderusers.Job, &placeholderusers.Worker),
 	}
+}
+
+// sampled is a job on its part of the sample data.
+func sampled(job sweep.Job, worker *sweep.Job) subject {
+	return subject{name: job.Name, job: job, worker: worker, data: func(now time.Time, bucket string) sampledata.Sample {
+		return sampledata.Job(job.Name, now, bucket)
+	}}
+}
+
+// longInquiries are two whose messages do not fit in one archive document, so that they are archived in parts. Users do
+// something with each of them.
+func longInquiries(now time.Time, _ string) (s sampledata.Sample) {
+	for _, id := range []string{"inquiry-long", "inquiry-longer"} {
+		inquiry := map[string]any{"userId": "user-ken", "subject": "長い話", "status": "resolved", "resolvedAt": now.AddDate(0, 0, -8)}
+		archive := maps.Clone(inquiry)
+		archive["archivedAt"], archive["messagesInSubcollection"] = now, true
+		s.Documents = append(s.Documents,
+			sampledata.Document{Path: "inquiries/" + id, Before: inquiry},
+			sampledata.Document{Path: "archivedInquiries/" + id, After: archive})
+		for i := range 3 {
+			message := map[string]any{"content": strings.Repeat("long ", 80_000), "createdAt": now.AddDate(0, 0, -10+i)}
+			s.Documents = append(s.Documents,
+				sampledata.Document{Path: fmt.Sprintf("inquiries/%s/messages/m%d", id, i), Before: message},
+				sampledata.Document{Path: fmt.Sprintf("archivedInquiries/%s/messages/m%d", id, i), After: message})
+		}
+	}
+	return s
 }
 
 // now is every run's: after the objects that a test uploads have become old enough, on a day with nothing special.
@@ -54,8 +85,8 @@ var now = time.Now().UTC().Add(48 * time.Hour).Truncate(time.Second)
 type world struct {
 	*backendstest.Project
 	subject
-	data   *sampledata.Project
-	sample sampledata.Sample
+	content *sampledata.Project
+	sample  sampledata.Sample
 
 	serve   atomic.Value  // the http.HandlerFunc of the worker's process
 	address string        // of the worker
@@ -69,10 +100,10 @@ func newWorld(t *testing.T, s subject) *world {
 		t.Skip("only the embedded Cloud Tasks can be told to deliver")
 	}
 	w := &world{
-		Project: p, subject: s, sample: sampledata.Job(s.job.Name, now, p.Bucket),
-		data: &sampledata.Project{Firestore: p.Firestore(t), Bucket: p.Storage(t).Bucket(p.Bucket), Auth: p.Auth(t)},
+		Project: p, subject: s, sample: s.data(now, p.Bucket),
+		content: &sampledata.Project{Firestore: p.Firestore(t), Bucket: p.Storage(t).Bucket(p.Bucket), Auth: p.Auth(t)},
 	}
-	if err := w.data.Load(t.Context(), w.sample); err != nil {
+	if err := w.content.Load(t.Context(), w.sample); err != nil {
 		t.Fatal(err)
 	}
 	if s.worker != nil {
@@ -186,7 +217,7 @@ func (w *world) outcome(t *testing.T, want sampledata.Sample) (lines []string) {
 
 func (w *world) differences(t *testing.T, want sampledata.Sample) []string {
 	t.Helper()
-	left, err := w.data.Read(t.Context())
+	left, err := w.content.Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +237,7 @@ func (w *world) differences(t *testing.T, want sampledata.Sample) []string {
 
 // notes returns the documents below cleanupJobs/{job}.
 func (w *world) notes(ctx context.Context) (paths []string, err error) {
-	jobs, err := w.data.Firestore.Collection("cleanupJobs").DocumentRefs(ctx).GetAll()
+	jobs, err := w.content.Firestore.Collection("cleanupJobs").DocumentRefs(ctx).GetAll()
 	if err != nil {
 		return nil, fmt.Errorf("list cleanupJobs: %w", err)
 	}
