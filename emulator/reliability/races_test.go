@@ -10,7 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/functions/orphanedmedia"
 )
 
 // raceColumn is the column of the page's second table.
@@ -24,10 +26,13 @@ func TestRaces(t *testing.T) {
 	for i, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
+			if s.job.Name == orphanedmedia.Job.Name && !backendstest.Start(t).EmbeddedStorage() {
+				t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
+			}
 			var points errgroup.Group
 			points.SetLimit(atOnce)
 			for at := range len(undisturbed(t, s)) {
-				if !*full && at > 0 && (at+7*i)%17 != 0 {
+				if !*full && at > 0 && (at+7*i)%31 != 0 {
 					continue
 				}
 				points.Go(func() error {
