@@ -68,7 +68,7 @@ var actions = map[string][]action{
 	"cleanupResolvedInquiries": {
 		{
 			name: "a message is added", then: archived,
-			do: update("inquiries/inquiry-login", nil, map[string]any{"lastMessageAt": during}, func(w *world, b *firestore.WriteBatch) {
+			do: update("inquiries/inquiry-login", nil, map[string]any{"lastMessageAt": during}, func(w *world, b *batch) {
 				b.Create(w.content.Firestore.Doc("inquiries/inquiry-login/messages/m0-new"), newMessage)
 			}),
 		},
@@ -84,7 +84,7 @@ var actions = map[string][]action{
 	"cleanupResolvedInquiriesInParts": {
 		{
 			name: "a message is added", kept: []string{"archivedInquiries/inquiry-long/messages/m0-new"}, then: archivedInParts,
-			do: update("inquiries/inquiry-long", nil, map[string]any{"lastMessageAt": during}, func(w *world, b *firestore.WriteBatch) {
+			do: update("inquiries/inquiry-long", nil, map[string]any{"lastMessageAt": during}, func(w *world, b *batch) {
 				b.Create(w.content.Firestore.Doc("inquiries/inquiry-long/messages/m0-new"), newMessage)
 			}),
 		},
@@ -162,6 +162,9 @@ var actions = map[string][]action{
 	},
 }
 
+// batch is several writes, all at once or not at all, without a transaction, whose locks would keep a job waiting.
+type batch = firestore.WriteBatch //nolint:staticcheck // Google would have a transaction instead
+
 func missing(err error) bool { return status.Code(err) == codes.NotFound }
 
 var errRefused = errors.New("the application refuses it")
@@ -171,7 +174,7 @@ const attempts = 20
 
 // update changes fields of a document that exists and that the application, having looked at it, lets the user change. allow may
 // be nil.
-func update(path string, allow func(data map[string]any) bool, fields map[string]any, with ...func(w *world, b *firestore.WriteBatch)) func(context.Context, *world) error {
+func update(path string, allow func(data map[string]any) bool, fields map[string]any, with ...func(w *world, b *batch)) func(context.Context, *world) error {
 	return func(ctx context.Context, w *world) error {
 		ref := w.content.Firestore.Doc(path)
 		var updates []firestore.Update
@@ -186,7 +189,7 @@ func update(path string, allow func(data map[string]any) bool, fields map[string
 			if allow != nil && !allow(d.Data()) {
 				return fmt.Errorf("%s: %w", path, errRefused)
 			}
-			b := w.content.Firestore.Batch() //nolint:staticcheck // all at once or nothing is what is wanted, and without a transaction's locks
+			b := w.content.Firestore.Batch() //nolint:staticcheck // as above
 			b.Update(ref, updates, firestore.LastUpdateTime(d.UpdateTime))
 			for _, f := range with {
 				f(w, b)
@@ -232,7 +235,7 @@ func attach(ctx context.Context, w *world, object, post string) error {
 
 // restoreCircle restores a circle whose post is still there, and attaches the icon to it.
 func restoreCircle(ctx context.Context, w *world) error {
-	restore := update("posts/post-in-closed-circle", nil, map[string]any{"restoredAt": during}, func(w *world, b *firestore.WriteBatch) {
+	restore := update("posts/post-in-closed-circle", nil, map[string]any{"restoredAt": during}, func(w *world, b *batch) {
 		b.Create(w.content.Firestore.Doc("circles/circle-closed"),
 			map[string]any{"name": "朝活", "ownerId": "user-hana", "createdAt": during, "isDeleted": false})
 	})
@@ -245,7 +248,7 @@ func restoreCircle(ctx context.Context, w *world) error {
 // postTo posts to a circle as long as the application shows it.
 func postTo(id string) func(context.Context, *world) error {
 	shown := func(data map[string]any) bool { return data["isDeleted"] != true }
-	return update("circles/"+id, shown, map[string]any{"lastHumanPostAt": during}, func(w *world, b *firestore.WriteBatch) {
+	return update("circles/"+id, shown, map[string]any{"lastHumanPostAt": during}, func(w *world, b *batch) {
 		b.Create(w.content.Firestore.Doc("posts/post-new-"+id), map[string]any{"circleId": id, "text": "ただいま", "createdAt": during})
 	})
 }

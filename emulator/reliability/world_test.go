@@ -165,8 +165,8 @@ func (w *world) run(t *testing.T, steps *Steps) *sweep.Report {
 			t.Fatalf("answer %d %s: not a report", answer.Code, answer.Body)
 		}
 	})
-	if w.subject.worker != nil {
-		worker := w.start(t, *w.subject.worker, steps)
+	if w.worker != nil {
+		worker := w.start(t, *w.worker, steps)
 		w.serve.Store(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			worker.serving(r.Context(), t, steps, func(ctx context.Context) { worker.ServeHTTP(rw, r.WithContext(ctx)) })
 		}))
@@ -199,7 +199,7 @@ func (w *world) recover(t *testing.T) bool {
 
 // pending returns how many tasks are not done.
 func (w *world) pending() int {
-	if w.subject.worker == nil {
+	if w.worker == nil {
 		return 0
 	}
 	return len(w.Tasks().Pending(""))
