@@ -4,7 +4,7 @@ import "time"
 
 // bannedUsers is the part of cleanupBannedUsers: one of each outcome, both sides of the scheduled deletion, what a deleted
 // user wrote, and an account that an earlier run could not delete.
-func bannedUsers(now time.Time) ([]Document, []Account) {
+func bannedUsers(now time.Time, _ string) Sample {
 	user := func(status string, due any) map[string]any {
 		return map[string]any{
 			"displayName": "サンプル", "createdAt": now.AddDate(-1, 0, 0),
@@ -37,5 +37,5 @@ func bannedUsers(now time.Time) ([]Document, []Account) {
 		{UID: "user-banned-for-a-week", Kept: true},
 		{UID: "user-unbanned", Kept: true},
 	}
-	return documents, accounts
+	return Sample{Documents: documents, Accounts: accounts}
 }

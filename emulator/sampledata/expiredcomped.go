@@ -9,7 +9,7 @@ import (
 
 // expiredComped is the part of cleanExpiredComped: both sides of the start of the day in UTC, members of every status, and
 // one who still holds a subscription.
-func expiredComped(now time.Time) []Document {
+func expiredComped(now time.Time, _ string) Sample {
 	today := now.UTC().Truncate(retention.Day)
 	yesterday, longAgo := today.Add(-time.Second), today.AddDate(0, -2, 0)
 	row := func(member string, expiry any) map[string]any {
@@ -29,7 +29,7 @@ func expiredComped(now time.Time) []Document {
 		return Document{Path: "members_status_events/" + id, After: map[string]any{
 			"member_id": member, "from_status": "comped", "to_status": "free", "created_at": now}}
 	}
-	return []Document{
+	return Sample{Documents: []Document{
 		deleted("members_products/comp-expired-yesterday", row("member-comped", yesterday)),
 		freed("members/member-comped"),
 		event("member-comped", ended("comp-expired-yesterday", yesterday)),
@@ -49,5 +49,5 @@ func expiredComped(now time.Time) []Document {
 		kept("members_products/comp-date-as-text", row("member-odd", "2024-01-01")),
 		kept("members/member-odd", member("comped")),
 		kept("members_products/comp-of-nobody", map[string]any{"product_id": "product-gold", "expiry_at": longAgo}),
-	}
+	}}
 }

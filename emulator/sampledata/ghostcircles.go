@@ -10,7 +10,7 @@ import (
 
 // ghostCircles is the part of checkGhostCircles: a circle of each outcome, with posts where it matters that they go or
 // stay.
-func ghostCircles(now time.Time, bucket string) ([]Document, []Object) {
+func ghostCircles(now time.Time, bucket string) Sample {
 	const mio, ren, job = "user-mio", "user-ren", "checkGhostCircles"
 	const ja = notifications.Japanese
 	daysAgo := func(n int) time.Time { return retention.DaysBefore(now, n) }
@@ -110,5 +110,5 @@ func ghostCircles(now time.Time, bucket string) ([]Document, []Object) {
 		{Name: "circles/circle-diary/icon/icon.png", Kept: true},
 		{Name: "circles/circle-haiku/icon/icon.png", Kept: true},
 	}
-	return documents, objects
+	return Sample{Documents: documents, Objects: objects}
 }

@@ -12,7 +12,7 @@ import (
 
 // inactiveProjects is the part of deleteInactiveProjects: a project to warn about, one to mark, one whose warning is void,
 // and one of each that is left alone. Projects are dormant after 9 months and deleted after 12.
-func inactiveProjects(now time.Time) []Document {
+func inactiveProjects(now time.Time, _ string) Sample {
 	months := func(n int) time.Time { return now.AddDate(0, -n, -5) }
 	project := func(name string, last time.Time, further map[string]any) map[string]any {
 		data := map[string]any{
@@ -27,7 +27,7 @@ func inactiveProjects(now time.Time) []Document {
 	}
 	const markedPath, voidPath = "inactive_project_deletion_warnings/project-grace-over", "inactive_project_deletion_warnings/project-warned-long-ago"
 	overdue := project("Grace over", months(15), nil)
-	return append([]Document{
+	return Sample{Documents: append([]Document{
 		kept("application_settings/current", map[string]any{
 			"delete_inactive_projects": true, "inactive_projects_delete_after_months": 12,
 			"inactive_projects_send_warning_email_after_months": 9, "inactive_projects_min_size_mb": 10,
@@ -51,7 +51,7 @@ func inactiveProjects(now time.Time) []Document {
 		changed(voidPath, entry(months(14)), entry(now)),
 	}, slices.Concat(
 		announced(now, "project-dormant", "Dormant", months(10)),
-		announced(now, "project-warned-long-ago", "Awake for a while since", months(11)))...)
+		announced(now, "project-warned-long-ago", "Awake for a while since", months(11)))...)}
 }
 
 // announced is what a warning given now leaves: the audit event and the e-mail.

@@ -7,7 +7,7 @@ import (
 )
 
 // memberInvites is the part of removeUnacceptedMemberInvites: one of each outcome, and both sides of the 90 days.
-func memberInvites(now time.Time) []Document {
+func memberInvites(now time.Time, _ string) Sample {
 	limit := retention.DaysBefore(now, 90)
 	invite := func(token string, created any) map[string]any {
 		return map[string]any{
@@ -19,7 +19,7 @@ func memberInvites(now time.Time) []Document {
 	accepted["user_id"] = "user-hana"
 	withoutUserID := invite("sample-token-2", now.AddDate(0, -5, 0))
 	delete(withoutUserID, "user_id")
-	return []Document{
+	return Sample{Documents: []Document{
 		deleted("members/invited-last-year", invite("sample-token-1", now.AddDate(-1, 0, 0))),
 		deleted("members/invited-without-user-id", withoutUserID),
 		deleted("members/invited-a-second-over-90-days-ago", invite("sample-token-3", limit.Add(-time.Second))),
@@ -31,5 +31,5 @@ func memberInvites(now time.Time) []Document {
 		kept("members/member-since-years", map[string]any{
 			"invite_token": nil, "created_at": now.AddDate(-3, 0, 0), "user_id": "user-ken", "source_id": "group-42", "access_level": 40,
 		}),
-	}
+	}}
 }

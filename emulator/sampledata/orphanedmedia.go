@@ -7,7 +7,7 @@ import (
 
 // orphanedMedia is the part of cleanupOrphanedMedia: files whose owners are there, gone or were never finished, and
 // posts of a circle that is gone. All objects are older than a day by the time of the demo, except by their uploadedAt.
-func orphanedMedia(now time.Time, bucket string) ([]Document, []Object) {
+func orphanedMedia(now time.Time, bucket string) Sample {
 	post := func(fields map[string]any) map[string]any {
 		data := map[string]any{"text": "おはよう", "userId": "user-hana", "createdAt": now.AddDate(0, 0, -10)}
 		for k, v := range fields {
@@ -46,5 +46,5 @@ func orphanedMedia(now time.Time, bucket string) ([]Document, []Object) {
 		{Name: "task_attachments/user-hana/task-thrown-away/draft.pdf"},
 		{Name: "avatars/user-hana.png", Kept: true},
 	}
-	return documents, objects
+	return Sample{Documents: documents, Objects: objects}
 }

@@ -4,7 +4,7 @@ import "time"
 
 // placeholderUsers is the part of cleanupPlaceholderUsers: placeholders that nothing refers to, one that a post and one that
 // a project refers to, and those whose turn it is not.
-func placeholderUsers(now time.Time) ([]Document, []Account) {
+func placeholderUsers(now time.Time, _ string) Sample {
 	const details = "import_placeholder_user_details/"
 	user := func(name string) map[string]any { return map[string]any{"user_type": "placeholder", "name": name} }
 	detail := func(userID string, namespace, attempts, last any) map[string]any {
@@ -14,7 +14,8 @@ func placeholderUsers(now time.Time) ([]Document, []Account) {
 		return changed(details+id, before, with(before, map[string]any{"deletion_attempts": attempts, "last_deletion_attempt_at": now}))
 	}
 	daysAgo := func(n int) time.Time { return now.AddDate(0, 0, -n) }
-	return []Document{
+	return Sample{
+		Documents: []Document{
 			deleted("users/placeholder-unused", user("Import of Ada")),
 			deleted(details+"detail-unused", detail("placeholder-unused", nil, 0, nil)),
 			deleted("users/placeholder-released", user("Import of Grace")), // nothing refers to it any more
@@ -36,9 +37,11 @@ func placeholderUsers(now time.Time) ([]Document, []Account) {
 			// The user is a real one by now: the detail's attempt counts, and the worker leaves the user alone.
 			kept("users/placeholder-claimed", map[string]any{"user_type": "human", "name": "Kathleen"}),
 			tried("detail-claimed", detail("placeholder-claimed", nil, 0, nil), 1),
-		}, []Account{
+		},
+		Accounts: []Account{
 			{UID: "placeholder-unused"},
 			{UID: "placeholder-author", Kept: true},
 			{UID: "placeholder-claimed", Kept: true},
-		}
+		},
+	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // reports is the part of cleanupReports: one of each outcome, and both sides of the month.
-func reports(now time.Time) []Document {
+func reports(now time.Time, _ string) Sample {
 	monthAgo := retention.MonthsBefore(now, 1)
 	report := func(status string, created any) map[string]any {
 		return map[string]any{
@@ -15,7 +15,7 @@ func reports(now time.Time) []Document {
 			"reporterId": "user-hana", "contentType": "post", "contentId": "post-1204",
 		}
 	}
-	return []Document{
+	return Sample{Documents: []Document{
 		deleted("reports/reviewed-last-winter", report("reviewed", now.AddDate(0, -9, 0))),
 		deleted("reports/dismissed-in-spring", report("dismissed", now.AddDate(0, -6, 0))),
 		deleted("reports/reviewed-a-second-over-a-month-ago", report("reviewed", monthAgo.Add(-time.Second))),
@@ -25,5 +25,5 @@ func reports(now time.Time) []Document {
 		kept("reports/pending-since-today", report("pending", now.Add(-time.Hour))),
 		kept("reports/reviewed-date-as-text", report("reviewed", "2024-01-01")),
 		kept("reports/reviewed-without-date", map[string]any{"status": "reviewed", "reason": "abuse"}),
-	}
+	}}
 }

@@ -10,7 +10,7 @@ import (
 
 // resolvedInquiries is the part of cleanupResolvedInquiries: an inquiry of each outcome, with its messages, both sides of
 // the sixth and of the seventh day.
-func resolvedInquiries(now time.Time, bucket string) ([]Document, []Object) {
+func resolvedInquiries(now time.Time, bucket string) Sample {
 	const sakura, mark = "user-sakura", "deletionWarningNotifiedAt"
 	daysAgo := func(n int) time.Time { return retention.DaysBefore(now, n) }
 	inquiry := func(subject string, resolvedAt any, fields map[string]any) map[string]any {
@@ -82,7 +82,7 @@ func resolvedInquiries(now time.Time, bucket string) ([]Document, []Object) {
 		{Name: "inquiries/inquiry-login/help.png"},
 		{Name: "inquiries/inquiry-due-tomorrow/screen.png", Kept: true},
 	}
-	return documents, objects
+	return Sample{Documents: documents, Objects: objects}
 }
 
 func changed(path string, before, after map[string]any) Document {

@@ -4,7 +4,6 @@ package sampledata
 
 import (
 	"maps"
-	"slices"
 	"time"
 )
 
@@ -35,19 +34,54 @@ type Sample struct {
 	Accounts  []Account
 }
 
+// part is what of the sample belongs to one job.
+type part struct {
+	job string
+	of  func(now time.Time, bucket string) Sample
+}
+
+var parts = []part{
+	{"cleanupOrphanedMedia", orphanedMedia},
+	{"cleanupResolvedInquiries", resolvedInquiries},
+	{"checkGhostCircles", ghostCircles},
+	{"cleanupBannedUsers", bannedUsers},
+	{"cleanupReports", reports},
+	{"cleanExpiredComped", expiredComped},
+	{"deleteInactiveProjects", inactiveProjects},
+	{"removeUnacceptedMemberInvites", memberInvites},
+	{"cleanupPlaceholderUsers", placeholderUsers},
+}
+
 // Of returns the sample as it is for a run at now on a bucket of that name.
 func Of(now time.Time, bucket string) Sample {
-	mediaDocuments, mediaObjects := orphanedMedia(now, bucket)
-	inquiryDocuments, inquiryObjects := resolvedInquiries(now, bucket)
-	circleDocuments, circleObjects := ghostCircles(now, bucket)
-	bannedDocuments, bannedAccounts := bannedUsers(now)
-	placeholderDocuments, placeholderAccounts := placeholderUsers(now)
-	return Sample{
-		Documents: slices.Concat(mediaDocuments, inquiryDocuments, circleDocuments, bannedDocuments, reports(now),
-			expiredComped(now), inactiveProjects(now), memberInvites(now), placeholderDocuments),
-		Objects:  slices.Concat(mediaObjects, inquiryObjects, circleObjects),
-		Accounts: slices.Concat(bannedAccounts, placeholderAccounts),
+	var all Sample
+	for _, p := range parts {
+		one := p.of(now, bucket)
+		all.Documents = append(all.Documents, one.Documents...)
+		all.Objects = append(all.Objects, one.Objects...)
+		all.Accounts = append(all.Accounts, one.Accounts...)
 	}
+	return all
+}
+
+// Jobs returns the names of the jobs that have a part in the sample.
+func Jobs() []string {
+	names := make([]string, len(parts))
+	for i, p := range parts {
+		names[i] = p.job
+	}
+	return names
+}
+
+// Job returns the part of the sample that belongs to one job, as [Of] returns the whole. It is complete: the job, run
+// on it alone, leaves what it says.
+func Job(name string, now time.Time, bucket string) Sample {
+	for _, p := range parts {
+		if p.job == name {
+			return p.of(now, bucket)
+		}
+	}
+	panic("emulator/sampledata has no part for " + name)
 }
 
 func kept(path string, data map[string]any) Document {

@@ -1,0 +1,308 @@
+package reliability
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/storage"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// action is what a user does while a job is running, with something that the job would otherwise delete or mark.
+type action struct {
+	name string
+	do   func(ctx context.Context, w *world) error
+	kept []string // documents that must end as they are right after it: there with these fields, or not there
+	// made are documents that the job makes, by a text that their path and fields, printed, contain: they must, likewise,
+	// end as they are then.
+	made     []string
+	objects  []string // those of them that are still there must stay
+	accounts []string
+	then     func(w *world, e *expectation) // what else follows; may be nil
+	late     late
+}
+
+// late is an object that may be gone if the document that keeps it was created after the job last asked for one.
+type late struct{ object, asked string }
+
+// keeps returns the paths of all documents that the action keeps.
+func (a action) keeps(w *world) []string {
+	paths := slices.Clone(a.kept)
+	for _, d := range w.sample.Documents {
+		for _, text := range a.made {
+			if d.Before == nil && strings.Contains(fmt.Sprint(d.Path, d.After, " "), text) {
+				paths = append(paths, d.Path)
+			}
+		}
+	}
+	return paths
+}
+
+// during is when the users act: during the run, and so after its now.
+var during = now.Add(time.Minute)
+
+var actions = map[string][]action{
+	"cleanupOrphanedMedia": {
+		{
+			name: "the post is published", do: publish("posts/user-hana/never posted.png", "post-published"),
+			kept: []string{"posts/post-published"}, objects: []string{"posts/user-hana/never posted.png"},
+		},
+		{
+			name: "the circle is restored, with its post and a new icon", do: restoreCircle,
+			kept:    []string{"circles/circle-closed", "posts/post-in-closed-circle", "comments/on-closed-1", "comments/on-closed-2", "reactions/on-closed"},
+			objects: []string{"posts/user-ken/山 🗻.png", "circles/circle-closed/icon/icon.png"},
+		},
+		{
+			name: "the task is created", do: create("tasks/task-thrown-away", map[string]any{"title": "essay"}),
+			kept: []string{"tasks/task-thrown-away"}, objects: []string{"task_attachments/user-hana/task-thrown-away/draft.pdf"},
+			late: late{object: "task_attachments/user-hana/task-thrown-away/draft.pdf", asked: "tasks"},
+		},
+	},
+	"cleanupResolvedInquiries": {
+		{
+			name: "a message is added", then: archived,
+			do: update("inquiries/inquiry-login", nil, map[string]any{"lastMessageAt": during}, func(w *world, b *batch) {
+				b.Create(w.content.Firestore.Doc("inquiries/inquiry-login/messages/m0-new"), newMessage)
+			}),
+		},
+		{
+			name: "the inquiry is reopened", do: update("inquiries/inquiry-silent", nil, map[string]any{"status": "in_progress"}),
+			kept: []string{"inquiries/inquiry-silent", "archivedInquiries/inquiry-silent"},
+		},
+		{
+			name: "the inquiry to announce is reopened", do: update("inquiries/inquiry-resolved-anew", nil, map[string]any{"status": "open"}),
+			kept: []string{"inquiries/inquiry-resolved-anew"}, made: []string{"inquiryId:inquiry-resolved-anew"},
+		},
+	},
+	"cleanupResolvedInquiriesInParts": {
+		{
+			name: "a message is added", kept: []string{"archivedInquiries/inquiry-long/messages/m0-new"}, then: archivedInParts,
+			do: update("inquiries/inquiry-long", nil, map[string]any{"lastMessageAt": during}, func(w *world, b *batch) {
+				b.Create(w.content.Firestore.Doc("inquiries/inquiry-long/messages/m0-new"), newMessage)
+			}),
+		},
+		{
+			name: "the inquiry is reopened", do: update("inquiries/inquiry-longer", nil, map[string]any{"status": "in_progress"}),
+			kept: []string{"inquiries/inquiry-longer", "inquiries/inquiry-longer/messages/m0", "inquiries/inquiry-longer/messages/m1",
+				"inquiries/inquiry-longer/messages/m2"},
+			then: notArchived,
+		},
+	},
+	"checkGhostCircles": {
+		{
+			name: "the circle to delete is posted to", do: postTo("circle-cinema"),
+			kept: []string{"circles/circle-cinema", "posts/post-new-circle-cinema", "posts/post-cinema-1", "posts/post-cinema-2",
+				"comments/on-cinema", "reactions/on-cinema"},
+			made:    []string{"「映画同好会」"},
+			objects: []string{"posts/user-mio/cinema.png", "circles/circle-cinema/icon/icon.png"},
+			then:    unmarked("circles/circle-cinema"),
+		},
+		{
+			name: "the circle to warn about is posted to", do: postTo("circle-ownerless"),
+			kept: []string{"circles/circle-ownerless", "posts/post-new-circle-ownerless"}, then: unmarked("circles/circle-ownerless"),
+		},
+	},
+	"cleanupBannedUsers": {
+		{
+			name: "the user is unbanned", do: update("users/user-banned-last-month", nil, map[string]any{"banStatus": "none"}),
+			kept: []string{"users/user-banned-last-month"}, accounts: []string{"user-banned-last-month"},
+		},
+	},
+	"cleanupReports": {
+		{
+			name: "the report is reopened", do: update("reports/reviewed-last-winter", nil, map[string]any{"status": "pending"}),
+			kept: []string{"reports/reviewed-last-winter"},
+		},
+	},
+	"cleanExpiredComped": {
+		{
+			name: "the member pays", do: update("members/member-comped", nil, map[string]any{"status": "paid"}),
+			kept: []string{"members/member-comped"}, made: []string{"member_id:member-comped "},
+		},
+		{
+			name: "the subscription is renewed", do: update("members_products/comp-expired-too", nil, map[string]any{"expiry_at": nil}),
+			kept: []string{"members_products/comp-expired-too", "members/member-comped-twice"}, made: []string{"member_id:member-comped-twice "},
+		},
+	},
+	"deleteInactiveProjects": {
+		{
+			name: "the project to mark is active", do: update("projects/project-grace-over", nil, map[string]any{"last_activity_at": during}),
+			kept: []string{"projects/project-grace-over", "inactive_project_deletion_warnings/project-grace-over"},
+		},
+		{
+			name: "the project to warn about is active", do: update("projects/project-dormant", nil, map[string]any{"last_activity_at": during}),
+			kept: []string{"projects/project-dormant", "inactive_project_deletion_warnings/project-dormant"},
+			made: []string{"project_id:project-dormant", "Project Dormant is"},
+		},
+	},
+	"removeUnacceptedMemberInvites": {
+		{
+			name: "the invite is accepted", do: update("members/invited-last-year", nil, map[string]any{"user_id": "user-new"}),
+			kept: []string{"members/invited-last-year"},
+		},
+	},
+	"cleanupPlaceholderUsers": {
+		{
+			name: "the placeholder is referred to", do: create("posts/post-new", map[string]any{"userId": "placeholder-unused"}),
+			kept: []string{"posts/post-new", "users/placeholder-unused"}, accounts: []string{"placeholder-unused"},
+			then: referred,
+		},
+		{
+			name: "the placeholder is taken up by an import",
+			do:   update("import_placeholder_user_details/detail-released", nil, map[string]any{"namespace_id": "group"}),
+			kept: []string{"import_placeholder_user_details/detail-released", "users/placeholder-released"},
+		},
+	},
+}
+
+// batch is several writes, all at once or not at all, without a transaction, whose locks would keep a job waiting.
+type batch = firestore.WriteBatch //nolint:staticcheck // Google would have a transaction instead
+
+func missing(err error) bool { return status.Code(err) == codes.NotFound }
+
+var errRefused = errors.New("the application refuses it")
+
+// attempts is how often a user's write is tried that somebody else's came before.
+const attempts = 20
+
+// update changes fields of a document that exists and that the application, having looked at it, lets the user change. allow may
+// be nil.
+func update(path string, allow func(data map[string]any) bool, fields map[string]any, with ...func(w *world, b *batch)) func(context.Context, *world) error {
+	return func(ctx context.Context, w *world) error {
+		ref := w.content.Firestore.Doc(path)
+		var updates []firestore.Update
+		for field, value := range fields {
+			updates = append(updates, firestore.Update{Path: field, Value: value})
+		}
+		for range attempts {
+			d, err := ref.Get(ctx)
+			if err != nil {
+				return fmt.Errorf("look at %s: %w", path, err)
+			}
+			if allow != nil && !allow(d.Data()) {
+				return fmt.Errorf("%s: %w", path, errRefused)
+			}
+			b := w.content.Firestore.Batch() //nolint:staticcheck // as above
+			b.Update(ref, updates, firestore.LastUpdateTime(d.UpdateTime))
+			for _, f := range with {
+				f(w, b)
+			}
+			_, err = b.Commit(ctx)
+			switch status.Code(err) {
+			case codes.OK:
+				return nil
+			case codes.FailedPrecondition, codes.Aborted, codes.NotFound: // look again
+			default:
+				return fmt.Errorf("update %s: %w", path, err)
+			}
+		}
+		return fmt.Errorf("update %s: it changes all the time", path)
+	}
+}
+
+func create(path string, data map[string]any) func(context.Context, *world) error {
+	return func(ctx context.Context, w *world) error {
+		_, err := w.content.Firestore.Doc(path).Create(ctx, data)
+		return err
+	}
+}
+
+// publish makes a post of an object that was uploaded for it.
+func publish(object, post string) func(context.Context, *world) error {
+	return func(ctx context.Context, w *world) error {
+		if err := create("posts/"+post, map[string]any{"text": "おはよう", "userId": "user-hana", "createdAt": during})(ctx, w); err != nil {
+			return err
+		}
+		return attach(ctx, w, object, post)
+	}
+}
+
+// attach makes an object a post's, as long as it is there.
+func attach(ctx context.Context, w *world, object, post string) error {
+	_, err := w.content.Bucket.Object(object).Update(ctx, storage.ObjectAttrsToUpdate{Metadata: map[string]string{"postId": post}})
+	if errors.Is(err, storage.ErrObjectNotExist) {
+		return nil
+	}
+	return err
+}
+
+// restoreCircle restores a circle whose post is still there, and attaches the icon to it.
+func restoreCircle(ctx context.Context, w *world) error {
+	restore := update("posts/post-in-closed-circle", nil, map[string]any{"restoredAt": during}, func(w *world, b *batch) {
+		b.Create(w.content.Firestore.Doc("circles/circle-closed"),
+			map[string]any{"name": "朝活", "ownerId": "user-hana", "createdAt": during, "isDeleted": false})
+	})
+	if err := restore(ctx, w); err != nil {
+		return err
+	}
+	return attach(ctx, w, "circles/circle-closed/icon/icon.png", "")
+}
+
+// postTo posts to a circle as long as the application shows it.
+func postTo(id string) func(context.Context, *world) error {
+	shown := func(data map[string]any) bool { return data["isDeleted"] != true }
+	return update("circles/"+id, shown, map[string]any{"lastHumanPostAt": during}, func(w *world, b *batch) {
+		b.Create(w.content.Firestore.Doc("posts/post-new-"+id), map[string]any{"circleId": id, "text": "ただいま", "createdAt": during})
+	})
+}
+
+// unmarked expects that the job takes its mark from a circle that is in use again.
+func unmarked(path string) func(_ *world, e *expectation) {
+	return func(_ *world, e *expectation) {
+		e.documents[path] = maps.Clone(e.documents[path])
+		delete(e.documents[path], "ghostWarningNotifiedAt")
+	}
+}
+
+// referred expects that the attempt to delete a placeholder that is referred to counts, as it must, unless it was deleted before.
+func referred(_ *world, e *expectation) {
+	if e.documents["users/placeholder-unused"] == nil {
+		e.accounts = nil
+		return
+	}
+	e.documents["import_placeholder_user_details/detail-unused"] = map[string]any{
+		"placeholder_user_id": "placeholder-unused", "namespace_id": nil, "deletion_attempts": 1, "last_deletion_attempt_at": now,
+	}
+}
+
+var newMessage = map[string]any{"senderType": "user", "content": "まだです", "createdAt": during}
+
+// archived expects that a message which was added before its inquiry was archived is in the archive, as the last.
+func archived(w *world, e *expectation) {
+	const path = "archivedInquiries/inquiry-login"
+	for _, d := range w.sample.Documents {
+		if d.Path == path {
+			after := maps.Clone(d.After)
+			after["lastMessageAt"] = during
+			after["messages"] = append(slices.Clone(after["messages"].([]any)), newMessage)
+			e.documents[path] = after
+		}
+	}
+}
+
+// archivedInParts is [archived] where the messages are in the archive's subcollection.
+func archivedInParts(w *world, e *expectation) {
+	const path = "archivedInquiries/inquiry-long"
+	for _, d := range w.sample.Documents {
+		if d.Path == path {
+			e.documents[path] = maps.Clone(d.After)
+			e.documents[path]["lastMessageAt"] = during
+		}
+	}
+	e.documents[path+"/messages/m0-new"] = newMessage
+}
+
+// notArchived expects that nothing is left of an archive that was being made.
+func notArchived(_ *world, e *expectation) {
+	const path = "archivedInquiries/inquiry-longer"
+	for _, path := range []string{path, path + "/messages/m0", path + "/messages/m1", path + "/messages/m2"} {
+		e.documents[path] = nil
+	}
+}

@@ -1,0 +1,74 @@
+package reliability
+
+import (
+	"context"
+	"testing"
+
+	"github.com/firesweep/firesweep/functions/reports"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/retention"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// careless is cleanupReports as it must not be: it does to each report what it is given, without another look.
+func careless(effect func(report string) sweep.Steps) subject {
+	s := sampled(reports.Job, nil)
+	s.job.Plan = func(ctx context.Context, p *sweep.Planner) error {
+		due := documents.Query{Collection: "reports", Where: []documents.Filter{
+			{Field: "status", Op: "in", Value: []string{"reviewed", "dismissed"}},
+			{Field: "createdAt", Op: "<", Value: retention.MonthsBefore(p.Now, 1)},
+		}, OrderBy: []string{"createdAt"}}
+		for page, err := range p.Documents.Pages(ctx, due, "") {
+			if err != nil {
+				return err
+			}
+			for _, d := range page.Documents {
+				if err := p.Propose(ctx, sweep.Action{Kind: "delete report", Target: d.Path, Effect: effect(d.Path)}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return s
+}
+
+// TestFindsWhatACrashBreaks proves that a fault at every step finds a job that a crash leaves half done.
+func TestFindsWhatACrashBreaks(t *testing.T) {
+	t.Parallel()
+	s := careless(func(report string) sweep.Steps {
+		return func(ctx context.Context, w *sweep.Writers) error {
+			err := w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+				return tx.Update(report, map[string]any{"status": "deleting"}) // so that the next run does not find it
+			})
+			if err != nil {
+				return err
+			}
+			return w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error { return tx.Delete(report) })
+		}
+	})
+	for at := len(undisturbed(t, s)) - 3; at > 0; at-- { // before the three calls that save the report
+		lines, tried := tryFault(t, s, At(at, Faults[0]))
+		if tried && len(lines) > 0 {
+			return
+		}
+	}
+	t.Error("the process died at every call, and no difference was found")
+}
+
+// TestFindsWhatARaceBreaks proves that a user's write before every call finds a job that does not look again.
+func TestFindsWhatARaceBreaks(t *testing.T) {
+	t.Parallel()
+	s := careless(func(report string) sweep.Steps {
+		return func(ctx context.Context, w *sweep.Writers) error {
+			return w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error { return tx.Delete(report) })
+		}
+	})
+	for at := len(undisturbed(t, s)) - 3; at > 0; at-- {
+		lines, tried := tryRace(t, s, at)
+		if tried && len(lines) > 0 {
+			return
+		}
+	}
+	t.Error("a user wrote before every call, and no difference was found")
+}

@@ -1,0 +1,181 @@
+package reliability
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path"
+	"sync"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// Process is one function's, all of whose calls are counted and disturbed.
+type Process struct {
+	steps *Steps
+
+	mu   sync.Mutex
+	dead bool
+	open map[string]func() error // rolls the transaction back, by its id
+}
+
+// Run makes a function's calls those of a process of its own. It is called before the function is.
+func (s *Steps) Run(f *sweep.Function) *Process {
+	p := &Process{steps: s, open: map[string]func() error{}}
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(p.unary(Firestore)), grpc.WithChainStreamInterceptor(p.stream))
+	f.Hooks.DialTasks = append(f.Hooks.DialTasks, grpc.WithChainUnaryInterceptor(p.unary(Tasks)))
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return transport{p, base} }
+	f.Hooks.Accounts = func(base accounts.Deleter) accounts.Deleter { return deleter{p, base} }
+	return p
+}
+
+// End rolls back the transactions that the process has left open, once its function has returned. Firestore does so by
+// itself when it has not heard of one for 60 s; its emulator keeps their locks.
+func (p *Process) End() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var failed []error
+	for _, rollback := range p.open {
+		failed = append(failed, rollback())
+	}
+	clear(p.open)
+	return errors.Join(failed...)
+}
+
+// Dead reports whether the fault has ended the process.
+func (p *Process) Dead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+func (p *Process) die() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead = true
+}
+
+// call counts a call and sends it, unless it is to go wrong. send sends it; fail returns what a caller is told of a fault.
+func (p *Process) call(c Call, send func() error, fail func(Fault) error) error {
+	if p.Dead() {
+		return errDead
+	}
+	fault := p.steps.next(c)
+	if fault != nil && !fault.sent {
+		if fault.dies {
+			p.die()
+			return errDead
+		}
+		return fail(*fault)
+	}
+	err := send()
+	if fault != nil && fault.dies {
+		p.die()
+	}
+	switch {
+	case p.Dead(): // perhaps by another call meanwhile: whatever this one's answer is, nobody is there to hear it
+		return errDead
+	case fault != nil:
+		return fail(*fault)
+	}
+	return err
+}
+
+func (p *Process) unary(service Service) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		send := func() error {
+			err := invoke(ctx, method, req, reply, cc, opts...)
+			p.follow(req, reply, err, func(rollback *firestorepb.RollbackRequest) error {
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+				defer cancel()
+				return invoke(ctx, firestorepb.Firestore_Rollback_FullMethodName, rollback, &emptypb.Empty{}, cc, opts...)
+			})
+			return err
+		}
+		c := Call{Service: service, Method: path.Base(method), Targets: targetsOf(req)}
+		err := p.call(c, send, Fault.grpcError)
+		if errors.Is(err, errDead) {
+			return status.Error(codes.Unknown, err.Error()) // as which nothing repeats it
+		}
+		return err
+	}
+}
+
+// follow notes which transactions are open.
+func (p *Process) follow(req, reply any, err error, rollback func(*firestorepb.RollbackRequest) error) {
+	if err != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch req := req.(type) {
+	case *firestorepb.BeginTransactionRequest:
+		id := reply.(*firestorepb.BeginTransactionResponse).GetTransaction()
+		p.open[string(id)] = func() error {
+			return rollback(&firestorepb.RollbackRequest{Database: req.GetDatabase(), Transaction: id})
+		}
+	case *firestorepb.CommitRequest:
+		delete(p.open, string(req.GetTransaction()))
+	case *firestorepb.RollbackRequest:
+		delete(p.open, string(req.GetTransaction()))
+	}
+}
+
+// stream counts a streamed read. It is opened when its request is sent, for one that is to fail never is.
+func (p *Process) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return &read{process: p, method: path.Base(method), open: func() (grpc.ClientStream, error) {
+		return stream(ctx, desc, cc, method, opts...)
+	}}, nil
+}
+
+// read is a streamed read. It has no effect, but for the locks that it takes in a transaction.
+type read struct {
+	grpc.ClientStream // nil before it is opened
+	process           *Process
+	method            string
+	open              func() (grpc.ClientStream, error)
+	failure           error // which the caller is told when it reads
+}
+
+// SendMsg opens the stream and sends the request.
+func (r *read) SendMsg(m any) error {
+	c := Call{Service: Firestore, Method: r.method, Targets: targetsOf(m)}
+	r.failure = r.process.call(c, func() (err error) {
+		if r.ClientStream, err = r.open(); err != nil {
+			return err
+		}
+		return r.ClientStream.SendMsg(m)
+	}, Fault.grpcError)
+	return nil
+}
+
+// CloseSend says that there is no further request.
+func (r *read) CloseSend() error {
+	if r.ClientStream == nil {
+		return nil
+	}
+	return r.ClientStream.CloseSend()
+}
+
+// RecvMsg receives a message.
+func (r *read) RecvMsg(m any) error {
+	if r.failure != nil && r.ClientStream != nil {
+		for r.ClientStream.RecvMsg(m) == nil { // it is to take effect, and nobody is to know
+		}
+	}
+	switch {
+	case errors.Is(r.failure, errDead) || r.process.Dead():
+		return status.Error(codes.Unknown, errDead.Error()) // as which nothing repeats it
+	case r.failure != nil:
+		return r.failure
+	}
+	return r.ClientStream.RecvMsg(m)
+}

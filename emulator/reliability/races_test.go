@@ -1,0 +1,189 @@
+package reliability
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/functions/orphanedmedia"
+)
+
+// raceColumn is the column of the page's second table.
+const raceColumn = "a user's write before the call"
+
+// TestRaces lets users do what keeps something right before a call of each job, and compares what is left in the end: what
+// they wrote is there, so is what it keeps, and everything else is as the sample says.
+func TestRaces(t *testing.T) {
+	var results figures
+	t.Cleanup(func() { results.print(t, "races", []string{raceColumn}) })
+	for i, s := range subjects() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			if s.job.Name == orphanedmedia.Job.Name && !backendstest.Start(t).EmbeddedStorage() {
+				t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
+			}
+			var points errgroup.Group
+			points.SetLimit(atOnce)
+			for at := range len(undisturbed(t, s)) {
+				if !*full && at > 0 && (at+7*i)%31 != 0 {
+					continue
+				}
+				points.Go(func() error {
+					t.Run(fmt.Sprint(at+1), func(t *testing.T) {
+						lines, tried := tryRace(t, s, at+1)
+						for _, line := range lines {
+							t.Error(line)
+						}
+						if tried {
+							results.add(s.name, raceColumn, t.Failed())
+						}
+					})
+					return nil
+				})
+			}
+			_ = points.Wait() // none returns one
+		})
+	}
+}
+
+// lockWait is how long a user's write is waited for before the call goes out. In the emulator, whose transactions lock what they
+// read, it may not be possible before the job's transaction has ended; then it comes after that.
+const lockWait = 250 * time.Millisecond
+
+// tryRace is one point. It returns the differences, and false if the run never came to it, as one may whose calls go on at once.
+func tryRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
+	t.Helper()
+	w := newWorld(t, s)
+	want := w.sample
+	want.Documents, want.Objects, want.Accounts = slices.Clone(want.Documents), slices.Clone(want.Objects), slices.Clone(want.Accounts)
+	var (
+		users errgroup.Group
+		mu    sync.Mutex // guards want and outcomes
+	)
+	outcomes := map[string]error{}
+	steps := Before(func(number int, _ Call) {
+		if number != at {
+			return
+		}
+		done := make(chan struct{})
+		for _, a := range actions[s.name] {
+			users.Go(func() error {
+				e, err := w.act(t.Context(), a)
+				mu.Lock()
+				defer mu.Unlock()
+				outcomes[a.name] = err
+				if err == nil {
+					e.addTo(&want)
+				}
+				return nil
+			})
+		}
+		go func() {
+			_ = users.Wait() // none returns one
+			close(done)
+		}()
+		select {
+		case <-done:
+		case <-time.After(lockWait):
+		}
+	})
+	w.run(t, steps)
+	_ = users.Wait() // none returns one
+	calls := steps.Calls()
+	if len(calls) < at {
+		t.Log("the run made fewer calls than the undisturbed one: the users did nothing")
+		return nil, false
+	}
+	for name, err := range outcomes {
+		if err != nil && (at == 1 || !missing(err) && !errors.Is(err, errRefused)) {
+			t.Errorf("%s, before call %d: %v", name, at, err)
+		}
+	}
+	lines = slices.DeleteFunc(w.outcome(t, want), func(line string) bool { return isLate(line, s, calls, at) })
+	if len(lines) > 0 {
+		t.Logf("before call %d, %s, the users did (nil: in time): %v", at, calls[at-1], outcomes)
+	}
+	return lines, true
+}
+
+// isLate says that a difference is one that nothing can prevent: a document of Firestore cannot be a condition for deleting an
+// object of Cloud Storage. One that is created after the job has last asked for it is too late.
+func isLate(line string, s subject, calls []Call, at int) bool {
+	for _, a := range actions[s.name] {
+		if a.late.object == "" || line != "object "+a.late.object+" should be there and is gone" {
+			continue
+		}
+		last := 0
+		for i, c := range calls {
+			if c.Method == "RunAggregationQuery" && slices.Contains(c.Targets, a.late.asked) {
+				last = i + 1
+			}
+		}
+		return at > last
+	}
+	return false
+}
+
+// expectation is what a user's write keeps, as it was right after it.
+type expectation struct {
+	documents map[string]map[string]any // by path; nil: there is none
+	objects   []string
+	accounts  []string
+}
+
+func (e expectation) addTo(want *sampledata.Sample) {
+	for path, data := range e.documents {
+		i := slices.IndexFunc(want.Documents, func(d sampledata.Document) bool { return d.Path == path })
+		if i < 0 {
+			want.Documents = append(want.Documents, sampledata.Document{Path: path, After: data})
+			continue
+		}
+		want.Documents[i].After = data
+	}
+	for i := range want.Objects {
+		want.Objects[i].Kept = want.Objects[i].Kept || slices.Contains(e.objects, want.Objects[i].Name)
+	}
+	for i := range want.Accounts {
+		want.Accounts[i].Kept = want.Accounts[i].Kept || slices.Contains(e.accounts, want.Accounts[i].UID)
+	}
+}
+
+// act does what a user does, and looks at what that keeps. An error says that the user came too late, or was refused.
+func (w *world) act(ctx context.Context, a action) (expectation, error) {
+	e := expectation{documents: map[string]map[string]any{}}
+	if err := a.do(ctx, w); err != nil {
+		return e, err
+	}
+	for _, path := range a.keeps(w) {
+		d, err := w.content.Firestore.Doc(path).Get(ctx)
+		if err != nil && !missing(err) {
+			return e, fmt.Errorf("look at %s: %w", path, err)
+		}
+		e.documents[path] = nil
+		if d.Exists() {
+			e.documents[path] = d.Data()
+		}
+	}
+	for _, name := range a.objects {
+		if _, err := w.content.Bucket.Object(name).Attrs(ctx); err == nil {
+			e.objects = append(e.objects, name)
+		}
+	}
+	for _, uid := range a.accounts {
+		if _, err := w.content.Auth.GetUser(ctx, uid); err == nil {
+			e.accounts = append(e.accounts, uid)
+		}
+	}
+	if a.then != nil {
+		a.then(w, &e)
+	}
+	return e, nil
+}

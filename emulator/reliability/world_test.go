@@ -1,0 +1,261 @@
+package reliability
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/functions/bannedusers"
+	"github.com/firesweep/firesweep/functions/expiredcomped"
+	"github.com/firesweep/firesweep/functions/ghostcircles"
+	"github.com/firesweep/firesweep/functions/inactiveprojects"
+	"github.com/firesweep/firesweep/functions/memberinvites"
+	"github.com/firesweep/firesweep/functions/orphanedmedia"
+	"github.com/firesweep/firesweep/functions/placeholderusers"
+	"github.com/firesweep/firesweep/functions/reports"
+	"github.com/firesweep/firesweep/functions/resolvedinquiries"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// subject is a job with its worker, if it has one, and the data that it runs on.
+type subject struct {
+	name   string // as in docs/reliability.md
+	job    sweep.Job
+	worker *sweep.Job
+	data   func(now time.Time, bucket string) sampledata.Sample
+}
+
+func subjects() []subject {
+	return []subject{
+		sampled(orphanedmedia.Job, nil),
+		sampled(resolvedinquiries.Job, nil),
+		{name: resolvedinquiries.Job.Name + "InParts", job: resolvedinquiries.Job, data: longInquiries},
+		sampled(ghostcircles.Job, nil),
+		sampled(bannedusers.Job, nil),
+		sampled(reports.Job, nil),
+		sampled(expiredcomped.Job, nil),
+		sampled(inactiveprojects.Job, &inactiveprojects.Worker),
+		sampled(memberinvites.Job, nil),
+		sampled(placeholderusers.Job, &placeholderusers.Worker),
+	}
+}
+
+// sampled is a job on its part of the sample data.
+func sampled(job sweep.Job, worker *sweep.Job) subject {
+	return subject{name: job.Name, job: job, worker: worker, data: func(now time.Time, bucket string) sampledata.Sample {
+		return sampledata.Job(job.Name, now, bucket)
+	}}
+}
+
+// longInquiries are two whose messages do not fit in one archive document, so that they are archived in parts. Users do
+// something with each of them.
+func longInquiries(now time.Time, _ string) (s sampledata.Sample) {
+	for _, id := range []string{"inquiry-long", "inquiry-longer"} {
+		inquiry := map[string]any{"userId": "user-ken", "subject": "長い話", "status": "resolved", "resolvedAt": now.AddDate(0, 0, -8)}
+		archive := maps.Clone(inquiry)
+		archive["archivedAt"], archive["messagesInSubcollection"] = now, true
+		s.Documents = append(s.Documents,
+			sampledata.Document{Path: "inquiries/" + id, Before: inquiry},
+			sampledata.Document{Path: "archivedInquiries/" + id, After: archive})
+		for i := range 3 {
+			message := map[string]any{"content": strings.Repeat("long ", 80_000), "createdAt": now.AddDate(0, 0, -10+i)}
+			s.Documents = append(s.Documents,
+				sampledata.Document{Path: fmt.Sprintf("inquiries/%s/messages/m%d", id, i), Before: message},
+				sampledata.Document{Path: fmt.Sprintf("archivedInquiries/%s/messages/m%d", id, i), After: message})
+		}
+	}
+	return s
+}
+
+// now is every run's: after the objects that a test uploads have become old enough, on a day with nothing special.
+var now = time.Now().UTC().Add(48 * time.Hour).Truncate(time.Second)
+
+// world is a project with a job's part of the sample data, and the functions that work on it.
+type world struct {
+	*backendstest.Project
+	subject
+	content *sampledata.Project
+	sample  sampledata.Sample
+
+	serve   atomic.Value  // the http.HandlerFunc of the worker's process
+	address string        // of the worker
+	clock   time.Duration // how far the clock is ahead of the machine's
+}
+
+func newWorld(t *testing.T, s subject) *world {
+	t.Helper()
+	p := backendstest.Start(t)
+	if s.worker != nil && p.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be told to deliver")
+	}
+	w := &world{
+		Project: p, subject: s, sample: s.data(now, p.Bucket),
+		content: &sampledata.Project{Firestore: p.Firestore(t), Bucket: p.Storage(t).Bucket(p.Bucket), Auth: p.Auth(t)},
+	}
+	if err := w.content.Load(t.Context(), w.sample); err != nil {
+		t.Fatal(err)
+	}
+	if s.worker != nil {
+		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.serve.Load().(http.HandlerFunc)(rw, r) }))
+		t.Cleanup(server.Close)
+		w.address = server.URL
+	}
+	return w
+}
+
+// started is a process of a job or worker.
+type started struct {
+	*sweeptest.Function
+	process *Process
+	ahead   atomic.Int64 // how far its clock is ahead of the machine's, in nanoseconds
+}
+
+func (w *world) start(t *testing.T, job sweep.Job, steps *Steps) *started {
+	t.Helper()
+	f := functions.New(job)
+	s := &started{process: steps.Run(f)}
+	s.ahead.Store(int64(w.clock))
+	f.Clock = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+	s.Function = sweeptest.On(t, f, w.Project)
+	if w.address != "" {
+		s.Env["TASKS_TARGET_URL"] = w.address
+	}
+	return s
+}
+
+// serving calls the function with a request that ends, or a clock that goes on, when the steps say so.
+func (s *started) serving(ctx context.Context, t *testing.T, steps *Steps, call func(ctx context.Context)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	steps.OnEnding(func(e Ending) {
+		switch e {
+		case ToldToStop:
+			cancel()
+		case OutOfTime:
+			s.ahead.Add(int64(s.Timeout))
+		}
+	})
+	call(ctx)
+	if err := s.process.End(); err != nil {
+		t.Errorf("roll back what a process left open: %v", err)
+	}
+}
+
+// run runs the job once and delivers the tasks that are there, each once. A task that fails is due again.
+func (w *world) run(t *testing.T, steps *Steps) *sweep.Report {
+	t.Helper()
+	f := w.start(t, w.job, steps)
+	f.Now = now
+	var report sweep.Report
+	f.serving(t.Context(), t, steps, func(ctx context.Context) {
+		answer := f.PostContext(ctx, t, "")
+		if err := json.Unmarshal(answer.Body.Bytes(), &report); err != nil || report.RunID == "" {
+			t.Fatalf("answer %d %s: not a report", answer.Code, answer.Body)
+		}
+	})
+	if w.worker != nil {
+		worker := w.start(t, *w.worker, steps)
+		w.serve.Store(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			worker.serving(r.Context(), t, steps, func(ctx context.Context) { worker.ServeHTTP(rw, r.WithContext(ctx)) })
+		}))
+		// What fails is told by what is left.
+		_, _ = w.Tasks().Deliver(t.Context(), now.Add(w.clock+24*time.Hour))
+	}
+	return &report
+}
+
+// maxRuns is how many undisturbed runs may follow a disturbed one until nothing is left to do.
+const maxRuns = 4
+
+// recover runs the job undisturbed until nothing is left to do, and returns false if something always is. The clock is set so
+// that leases of dead runs have expired.
+func (w *world) recover(t *testing.T) bool {
+	t.Helper()
+	for range maxRuns {
+		w.clock += functions.New(w.job).Timeout + 2*time.Minute
+		report := w.run(t, Undisturbed())
+		planned := 0
+		for _, c := range report.Actions {
+			planned += c.Planned
+		}
+		if report.Status == sweep.Completed && planned == 0 && w.pending() == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// pending returns how many tasks are not done.
+func (w *world) pending() int {
+	if w.worker == nil {
+		return 0
+	}
+	return len(w.Tasks().Pending(""))
+}
+
+// outcome runs the job until nothing is left to do and compares what is there then with what a sample must end as. Of the
+// bundle's own records, what is noted to be done later counts. Each line names one difference.
+func (w *world) outcome(t *testing.T, want sampledata.Sample) (lines []string) {
+	t.Helper()
+	if !w.recover(t) {
+		lines = append(lines, fmt.Sprintf("after %d undisturbed runs something is still left to do", maxRuns))
+	}
+	return append(lines, w.differences(t, want)...)
+}
+
+func (w *world) differences(t *testing.T, want sampledata.Sample) []string {
+	t.Helper()
+	left, err := w.content.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := want.Differences(left)
+	notes, err := w.notes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range notes {
+		lines = append(lines, path+" is still noted")
+	}
+	if n := w.pending(); n > 0 {
+		lines = append(lines, fmt.Sprintf("%d tasks are left", n))
+	}
+	return lines
+}
+
+// notes returns the documents below cleanupJobs/{job}.
+func (w *world) notes(ctx context.Context) (paths []string, err error) {
+	jobs, err := w.content.Firestore.Collection("cleanupJobs").DocumentRefs(ctx).GetAll()
+	if err != nil {
+		return nil, fmt.Errorf("list cleanupJobs: %w", err)
+	}
+	for _, job := range jobs {
+		collections, err := job.Collections(ctx).GetAll()
+		if err != nil {
+			return nil, fmt.Errorf("list the collections of %s: %w", job.Path, err)
+		}
+		for _, c := range collections {
+			notes, err := c.DocumentRefs(ctx).GetAll()
+			if err != nil {
+				return nil, fmt.Errorf("list %s: %w", c.Path, err)
+			}
+			for _, note := range notes {
+				_, path, _ := strings.Cut(note.Path, "/documents/")
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths, nil
+}
