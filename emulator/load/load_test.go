@@ -80,13 +80,12 @@ func (w world) finish(t *testing.T, what string, now time.Time) (sum map[string]
 			had := sum[kind]
 			sum[kind] = sweep.Counts{Done: had.Done + c.Done, Changed: had.Changed + c.Changed, Failed: had.Failed + c.Failed}
 		}
-		switch report.Status {
-		case sweep.Completed:
+		if report.Status == sweep.Completed {
 			return sum, took
-		case sweep.Partial:
-			continue
 		}
-		t.Fatalf("%s: %s, failures %v", what, report.Status, report.Failures)
+		if report.Status != sweep.Partial {
+			t.Fatalf("%s: %s, failures %v", what, report.Status, report.Failures)
+		}
 	}
 	t.Fatalf("%s: twenty runs did not complete", what)
 	return nil, 0
