@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 func TestWarnThenMark(t *testing.T) {
@@ -20,25 +21,25 @@ func TestWarnThenMark(t *testing.T) {
 	w.Set(t, "projects/undated", old("last_activity_at", nil))
 
 	got := w.Run(t, "")
-	wantReport(t, got, sweep.Completed, counts(warnKind, 1))
-	want(t, "kept", map[string]int{keptActive: 1, keptSmall: 1, keptMarked: 1, keptPending: 1, keptUndated: 1}, got.Kept)
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(warnKind, 1))
+	sweeptest.Want(t, "kept", map[string]int{keptActive: 1, keptSmall: 1, keptMarked: 1, keptPending: 1, keptUndated: 1}, got.Kept)
 	if got.Scanned != 6 || got.Usage.Tasks != 1 || len(w.ids(t, "mail")) != 0 || len(w.ids(t, warnings)) != 0 {
 		t.Errorf("before the worker ran: scanned %d, usage %+v", got.Scanned, got.Usage)
 	}
 	if n := w.deliver(t); n != 1 {
 		t.Fatalf("%d tasks delivered, want 1", n)
 	}
-	want(t, "warnings", map[string]map[string]any{"p1": warnedOn(now, "2026-05-10")}, w.Documents(t, warnings))
+	sweeptest.Want(t, "warnings", map[string]map[string]any{"p1": warnedOn(now, "2026-05-10")}, w.Documents(t, warnings))
 	for _, mail := range w.Documents(t, "mail") {
 		message := mail["message"].(map[string]any)
-		want(t, "recipients", []any{"u1", "u2"}, mail["toUids"].([]any))
-		want(t, "subject", "Action required: Project Sweeper is scheduled to be deleted on 2026-05-10 due to inactivity", message["subject"].(string))
+		sweeptest.Want(t, "recipients", []any{"u1", "u2"}, mail["toUids"].([]any))
+		sweeptest.Want(t, "subject", "Action required: Project Sweeper is scheduled to be deleted on 2026-05-10 due to inactivity", message["subject"].(string))
 		if !strings.Contains(message["text"].(string), "2026-05-10") {
 			t.Errorf("text %q", message["text"])
 		}
 	}
 	for _, event := range w.Documents(t, "audit_events") {
-		want(t, "audit event", map[string]any{
+		sweeptest.Want(t, "audit event", map[string]any{
 			"name": "inactive_project_scheduled_for_deletion", "message": "Project is scheduled to be deleted on 2026-05-10 due to inactivity.",
 			"author_id": "bot", "project_id": "p1", "deletion_date": "2026-05-10", "created_at": now,
 		}, event)
@@ -53,17 +54,17 @@ func TestWarnThenMark(t *testing.T) {
 	}{
 		{now.Add(10 * time.Minute), map[string]sweep.Counts{}},
 		{monthLater.Add(-tick), map[string]sweep.Counts{}},
-		{monthLater, counts(markKind, 1)},
+		{monthLater, sweeptest.Done(markKind, 1)},
 		{monthLater.Add(time.Hour), map[string]sweep.Counts{}},
 	} {
 		w.Now = step.at
-		wantReport(t, w.Run(t, ""), sweep.Completed, step.actions)
+		sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, step.actions)
 	}
 	p := w.project(t, "p1")
 	if p["marked_for_deletion_on"] != monthLater || p["deleting_user"] != "bot" || p["name"] != "Sweeper" {
 		t.Errorf("project %v", p)
 	}
-	want(t, "marked", []string{"marked", "p1"}, w.marked(t))
+	sweeptest.Want(t, "marked", []string{"marked", "p1"}, w.marked(t))
 	if len(w.ids(t, warnings)) != 0 || len(w.ids(t, "mail")) != 1 || len(w.ids(t, "audit_events")) != 1 || len(w.Tasks().Pending("")) != 0 {
 		t.Errorf("warnings %v, mail %v, events %v", w.ids(t, warnings), w.ids(t, "mail"), w.ids(t, "audit_events"))
 	}
@@ -94,7 +95,7 @@ func TestSettingsThatStopIt(t *testing.T) {
 			w.Set(t, "projects/p2", old())
 			w.Set(t, "inactive_project_deletion_warnings/p2", warnedOn(cutoff, "2026-02-10"))
 			got := w.Run(t, "")
-			wantReport(t, got, tt.status, map[string]sweep.Counts{})
+			sweeptest.WantReport(t, got, tt.status, map[string]sweep.Counts{})
 			if tt.status == sweep.Failed && !strings.Contains(got.Failures[0].Error, "application_settings/current is invalid, so nothing is done") {
 				t.Errorf("failures %v", got.Failures)
 			}
@@ -117,25 +118,25 @@ func TestSettingsChangedAfterTheWarning(t *testing.T) {
 	w.Set(t, settingsPath, longer)
 	for _, at := range []time.Time{warned.AddDate(0, 1, 1), warned.AddDate(0, 3, 0).Add(-tick)} {
 		w.Now = at
-		wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+		sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	}
 	// A shorter one does not: the promised date stands. One month and ten days are over, two months were promised.
 	w.Set(t, "projects/p2", old("name", "Two"))
 	w.Now = warned
 	w.Set(t, settingsPath, with(monthly, "inactive_projects_delete_after_months", 5))
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(warnKind, 1))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
 	w.deliver(t)
-	want(t, "promise", "2026-06-10", w.Documents(t, warnings)["p2"]["deletion_date"].(string))
+	sweeptest.Want(t, "promise", "2026-06-10", w.Documents(t, warnings)["p2"]["deletion_date"].(string))
 	w.Set(t, settingsPath, monthly)
 	w.Now = warned.AddDate(0, 1, 10)
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(markKind, 1)) // p1
-	want(t, "marked", []string{"p1"}, w.marked(t))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(markKind, 1)) // p1
+	sweeptest.Want(t, "marked", []string{"p1"}, w.marked(t))
 	// The night of the promised day is within a day of a pass, which finds it.
 	w.Now = time.Date(2026, 6, 10, 0, 0, 0, 0, time.UTC).Add(-tick)
-	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	w.Now = w.Now.Add(24 * time.Hour)
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(markKind, 1))
-	want(t, "marked", []string{"p1", "p2"}, w.marked(t))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(markKind, 1))
+	sweeptest.Want(t, "marked", []string{"p1", "p2"}, w.marked(t))
 }
 
 func TestSwitchedOffInBetween(t *testing.T) {
@@ -145,9 +146,9 @@ func TestSwitchedOffInBetween(t *testing.T) {
 	w.deliver(t)
 	w.Set(t, settingsPath, with(monthly, "delete_inactive_projects", false))
 	w.Now = now.AddDate(0, 2, 0)
-	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	w.Set(t, settingsPath, monthly)
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(markKind, 1))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(markKind, 1))
 }
 
 func TestWarnedAndActiveAgain(t *testing.T) {
@@ -159,14 +160,14 @@ func TestWarnedAndActiveAgain(t *testing.T) {
 	active := now.AddDate(0, 0, 5)
 	w.Set(t, "projects/p1", old("last_activity_at", active))
 	w.Now = now.AddDate(0, 1, 1)
-	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	w.Now = active.AddDate(0, 3, 0).Add(tick)
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(warnKind, 1))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
 	w.deliver(t)
 	if len(w.marked(t)) != 0 || len(w.ids(t, "mail")) != 2 || len(w.ids(t, "audit_events")) != 2 {
 		t.Errorf("marked %v, mail %v, events %v", w.marked(t), w.ids(t, "mail"), w.ids(t, "audit_events"))
 	}
-	want(t, "warning", warnedOn(w.Now, "2026-08-15"), w.Documents(t, warnings)["p1"])
+	sweeptest.Want(t, "warning", warnedOn(w.Now, "2026-08-15"), w.Documents(t, warnings)["p1"])
 }
 
 func TestWorkerIsLate(t *testing.T) {
@@ -175,13 +176,13 @@ func TestWorkerIsLate(t *testing.T) {
 	w.Run(t, "")
 	// The worker has not run. Ten minutes later nothing is asked again; a day later the same is promised, by the same task.
 	w.Now = now.Add(10 * time.Minute)
-	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	w.Now = now.Add(24 * time.Hour)
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(warnKind, 1))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
 	if n := w.deliver(t); n != 1 || len(w.ids(t, "audit_events")) != 1 || len(w.ids(t, "mail")) != 1 {
 		t.Errorf("%d tasks, events %v, mail %v: want one of each", n, w.ids(t, "audit_events"), w.ids(t, "mail"))
 	}
-	want(t, "warning", warnedOn(now, "2026-05-10"), w.Documents(t, warnings)["p1"])
+	sweeptest.Want(t, "warning", warnedOn(now, "2026-05-10"), w.Documents(t, warnings)["p1"])
 }
 
 func TestPromiseThatCouldNotBeAnnouncedIsRenewed(t *testing.T) {
@@ -190,9 +191,9 @@ func TestPromiseThatCouldNotBeAnnouncedIsRenewed(t *testing.T) {
 	w.Run(t, "")
 	w.Tasks().Clear() // the worker has failed for good
 	w.Now = now.AddDate(0, 1, 0)
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(warnKind, 1))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
 	w.deliver(t)
-	want(t, "warning", warnedOn(w.Now, "2026-06-10"), w.Documents(t, warnings)["p1"])
+	sweeptest.Want(t, "warning", warnedOn(w.Now, "2026-06-10"), w.Documents(t, warnings)["p1"])
 	if len(w.ids(t, "audit_events")) != 1 {
 		t.Errorf("events %v", w.ids(t, "audit_events"))
 	}
@@ -208,10 +209,10 @@ func TestWithoutAdminBotNothingIsDone(t *testing.T) {
 		w.Set(t, fmt.Sprintf("%s/warned%d", warnings, i), warnedOn(cutoff, "2026-02-10"))
 	}
 	got := w.Run(t, "")
-	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 2, Done: 2}, markKind: {Planned: 2, Done: 2}})
-	want(t, "kept", map[string]int{keptNoBot: 4, keptNoOrg: 2}, got.Kept)
-	want(t, "marked", []string{"warned0", "warned4"}, w.marked(t))
-	want(t, "deleting user", any(int64(7)), w.project(t, "warned4")["deleting_user"])
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 2, Done: 2}, markKind: {Planned: 2, Done: 2}})
+	sweeptest.Want(t, "kept", map[string]int{keptNoBot: 4, keptNoOrg: 2}, got.Kept)
+	sweeptest.Want(t, "marked", []string{"warned0", "warned4"}, w.marked(t))
+	sweeptest.Want(t, "deleting user", any(int64(7)), w.project(t, "warned4")["deleting_user"])
 }
 
 func TestDryRun(t *testing.T) {
@@ -220,7 +221,7 @@ func TestDryRun(t *testing.T) {
 	w.Set(t, "projects/p2", old())
 	w.Set(t, warnings+"/p2", warnedOn(cutoff, "2026-02-10"))
 	got := w.Run(t, `{"dryRun":true}`)
-	want(t, "plan", []sweep.Planned{
+	sweeptest.Want(t, "plan", []sweep.Planned{
 		{Target: "projects/p1", Action: warnKind, Reason: "no activity since 2025-12-10T12:00:00Z; to be deleted on 2026-05-10"},
 		{Target: "projects/p2", Action: markKind, Reason: "no activity since 2025-12-10T12:00:00Z, warned 2026-01-10 with the promise not to delete it before 2026-02-10"},
 	}, got.Plan)
@@ -242,7 +243,7 @@ func TestBelt(t *testing.T) {
 	if got := w.Run(t, ""); got.Status != sweep.Aborted || len(w.Tasks().Pending("")) != 0 || len(w.ids(t, "audit_events")) != 0 {
 		t.Errorf("report %+v", got)
 	}
-	wantReport(t, w.Run(t, `{"force":true}`), sweep.Completed, counts(warnKind, 2))
+	sweeptest.WantReport(t, w.Run(t, `{"force":true}`), sweep.Completed, sweeptest.Done(warnKind, 2))
 }
 
 func TestTwoAtOnce(t *testing.T) {
@@ -253,7 +254,7 @@ func TestTwoAtOnce(t *testing.T) {
 		w.Hooks.BeforeApply = nil
 		second = w.Run(t, "")
 	}
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(warnKind, 1))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
 	if second == nil || second.Status != sweep.Skipped || w.deliver(t) != 1 {
 		t.Errorf("the second run: %+v", second)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // TestNothingDueCostsUnderTenReads has 10,000 dormant projects, all warned. One pass reads them; for the rest of the day a
@@ -27,14 +28,14 @@ func TestNothingDueCostsUnderTenReads(t *testing.T) {
 		return fmt.Sprintf("%s/p%05d", warnings, i), warnedOn(now.Add(-time.Duration(i)*time.Second), "2026-05-10")
 	})
 	got := w.Run(t, "")
-	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
 	if reads := got.Usage.FirestoreReads; reads > 2*n+50 || got.Kept[keptInGrace] != n {
 		t.Errorf("a pass: %d reads, kept %v", reads, got.Kept)
 	}
 	for _, after := range []time.Duration{10 * time.Minute, 20 * time.Minute, 24*time.Hour - tick} {
 		w.Now = now.Add(after)
 		got := w.Run(t, "")
-		wantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+		sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
 		if reads := got.Usage.FirestoreReads; reads >= 10 {
 			t.Errorf("after %s: %d reads, want under 10", after, reads)
 		}
@@ -54,11 +55,11 @@ func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
 	w.Set(t, "projects/notdue", old())
 	w.Set(t, warnings+"/notdue", warnedOn(hour.AddDate(0, -1, 0).Add(tick), "2026-04-10"))
 	w.Set(t, warnings+"/gone", warnedOn(hour.AddDate(0, -1, 0), "2026-04-10"))
-	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	w.Now = hour
 	got := w.Run(t, "")
-	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
-	want(t, "marked", []string{"due"}, w.marked(t))
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
+	sweeptest.Want(t, "marked", []string{"due"}, w.marked(t))
 	if n := w.deliver(t); n != 1 || w.Documents(t, warnings)["soon"] == nil {
 		t.Errorf("%d tasks, warnings %v", n, w.ids(t, warnings))
 	}
@@ -95,7 +96,7 @@ func TestOutOfTimeGoesOnWithTheUnprocessedOne(t *testing.T) {
 		}
 		return now
 	}
-	wantReport(t, w.Run(t, ""), sweep.Partial, map[string]sweep.Counts{warnKind: {Planned: n, Done: first}})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Partial, map[string]sweep.Counts{warnKind: {Planned: n, Done: first}})
 	if w.events(t) != first {
 		t.Errorf("%d events, want %d", w.events(t), first)
 	}
@@ -105,7 +106,7 @@ func TestOutOfTimeGoesOnWithTheUnprocessedOne(t *testing.T) {
 	if len(preview.Plan) != n-first || preview.Plan[0].Target != fmt.Sprintf("projects/p%02d", first) {
 		t.Errorf("the next run's plan: %v", preview.Plan)
 	}
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(warnKind, n-first))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, n-first))
 	if delivered := w.deliver(t); delivered != n || w.events(t) != n || len(w.ids(t, "mail")) != n {
 		t.Errorf("%d tasks, %d events, %d mails, want %d of each", delivered, w.events(t), len(w.ids(t, "mail")), n)
 	}
@@ -139,8 +140,8 @@ func TestPlanningOutOfTime(t *testing.T) {
 	w.Clock = func() time.Time { return now.Add(10 * time.Minute) }
 	w.Now = now.Add(10 * time.Minute)
 	preview := w.Run(t, `{"dryRun":true}`)
-	want(t, "the next run's first project", fmt.Sprintf("projects/p%03d", first), preview.Plan[0].Target)
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(warnKind, n-first))
+	sweeptest.Want(t, "the next run's first project", fmt.Sprintf("projects/p%03d", first), preview.Plan[0].Target)
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, n-first))
 	if delivered := w.deliver(t); delivered != n || w.events(t) != n {
 		t.Errorf("%d tasks, %d events, want %d of each", delivered, w.events(t), n)
 	}
@@ -164,13 +165,13 @@ func TestPoisonedProject(t *testing.T) {
 		return nil
 	})
 	got := w.Run(t, "")
-	wantReport(t, got, sweep.Failed, map[string]sweep.Counts{warnKind: {Planned: 3, Done: 2, Failed: 1}})
+	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{warnKind: {Planned: 3, Done: 2, Failed: 1}})
 	// The next run, ten minutes later, looks at that one alone.
 	w.Now = now.Add(10 * time.Minute)
-	wantReport(t, w.Run(t, ""), sweep.Failed, map[string]sweep.Counts{warnKind: {Planned: 1, Failed: 1}})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Failed, map[string]sweep.Counts{warnKind: {Planned: 1, Failed: 1}})
 	refuse = false
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(warnKind, 1))
-	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	if n := w.deliver(t); n != 3 || w.events(t) != 3 || len(w.ids(t, "mail")) != 3 {
 		t.Errorf("%d tasks, %d events, want 3", n, w.events(t))
 	}
@@ -216,7 +217,7 @@ func TestProgressOf(t *testing.T) {
 	w := newWorld(t)
 	w.Set(t, "cleanupJobs/deleteInactiveProjects", map[string]any{"position": "rubbish"})
 	w.Set(t, "projects/p1", old())
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(warnKind, 1))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
 	if _, err := progressOf("rubbish", usual, now); err == nil || !errors.Is(err, documents.ErrCursor) {
 		t.Errorf("%v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // TestChangedBetweenPlanAndMark has users do something to projects that are about to be marked.
@@ -41,12 +42,12 @@ func TestChangedBetweenPlanAndMark(t *testing.T) {
 		w.Set(t, warnings+"/promised", warnedOn(cutoff, "2026-12-31"))
 	}
 	got := w.Run(t, "")
-	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{markKind: {Planned: 9, Done: 1, Changed: 8}})
-	want(t, "marked", []string{"bymark", "same"}, w.marked(t))
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{markKind: {Planned: 9, Done: 1, Changed: 8}})
+	sweeptest.Want(t, "marked", []string{"bymark", "same"}, w.marked(t))
 	if at := w.project(t, "bymark")["marked_for_deletion_on"]; at != cutoff {
 		t.Errorf("somebody else's mark became %v", at)
 	}
-	want(t, "warnings", []string{"active", "bymark", "gone", "pending", "promised", "small", "undated"}, w.ids(t, warnings))
+	sweeptest.Want(t, "warnings", []string{"active", "bymark", "gone", "pending", "promised", "small", "undated"}, w.ids(t, warnings))
 }
 
 // TestActivityDuringTheCommit has it come after the transaction has read the project: the commit is refused and the project
@@ -55,7 +56,7 @@ func TestActivityDuringTheCommit(t *testing.T) {
 	w := newWorld(t)
 	w.Set(t, "projects/p1", old())
 	w.Set(t, warnings+"/p1", warnedOn(cutoff, "2026-02-10"))
-	onCommit(w.Function, func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+	w.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
 		if writes(commit, "projects/p1") && w.project(t, "p1")["last_activity_at"] != now {
 			// The emulator would let the user's write wait for the transaction's lock; production answers Aborted.
 			go w.Set(t, "projects/p1", old("last_activity_at", now))
@@ -64,7 +65,7 @@ func TestActivityDuringTheCommit(t *testing.T) {
 		return send()
 	})
 	got := w.Run(t, "")
-	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{markKind: {Planned: 1, Changed: 1}})
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{markKind: {Planned: 1, Changed: 1}})
 	if len(w.marked(t)) != 0 {
 		t.Error("a project that somebody works on was marked")
 	}
@@ -91,7 +92,7 @@ func TestSettingsChangedBetweenPlanAndMark(t *testing.T) {
 			w.Set(t, "projects/p1", old())
 			w.Set(t, warnings+"/p1", warnedOn(cutoff, "2026-02-10"))
 			w.Hooks.BeforeApply = func() { w.Set(t, settingsPath, settings) }
-			wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{markKind: {Planned: 1, Changed: 1}})
+			sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{markKind: {Planned: 1, Changed: 1}})
 			if len(w.marked(t)) != 0 || len(w.ids(t, warnings)) != 1 {
 				t.Errorf("marked %v", w.marked(t))
 			}
@@ -103,7 +104,7 @@ func TestActiveBetweenPlanAndWarning(t *testing.T) {
 	w := newWorld(t)
 	w.Set(t, "projects/p1", old())
 	w.Hooks.BeforeApply = func() { w.Set(t, "projects/p1", old("last_activity_at", now)) }
-	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Changed: 1}})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Changed: 1}})
 	if w.events(t) != 0 || len(w.Tasks().Pending("")) != 0 {
 		t.Error("its people are warned")
 	}
@@ -135,7 +136,7 @@ func TestKilledAtEveryCommit(t *testing.T) {
 					}
 					return status.Error(codes.PermissionDenied, "the process is dead")
 				}
-				onCommit(w.Function, kill)
+				w.OnCommit(kill)
 				wall := now
 				w.Clock = func() time.Time { return wall }
 				w.Run(t, "")
@@ -147,8 +148,8 @@ func TestKilledAtEveryCommit(t *testing.T) {
 				wall = wall.Add(w.Timeout).Add(2 * time.Minute) // the dead run's lease has expired
 				w.Run(t, "")
 				w.deliver(t)
-				want(t, "marked", []string{"mark"}, w.marked(t))
-				want(t, "warnings", map[string]map[string]any{"warn": warnedOn(now, "2026-05-10")}, w.Documents(t, warnings))
+				sweeptest.Want(t, "marked", []string{"mark"}, w.marked(t))
+				sweeptest.Want(t, "warnings", map[string]map[string]any{"warn": warnedOn(now, "2026-05-10")}, w.Documents(t, warnings))
 				if w.events(t) != 1 || len(w.ids(t, "mail")) != 1 || len(w.Tasks().Pending("")) != 0 {
 					t.Errorf("%d events, mail %v", w.events(t), w.ids(t, "mail"))
 				}
@@ -178,15 +179,15 @@ func TestLostAnswers(t *testing.T) {
 		}
 		return err
 	}
-	onCommit(w.Function, lose)
-	onCommit(w.worker, lose)
-	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
-	wantReport(t, w.worker.Run(t, task), sweep.Completed, counts(sendKind, 1))
+	w.OnCommit(lose)
+	w.worker.OnCommit(lose)
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
+	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(sendKind, 1))
 	if len(lost) != 5 { // lease, event, mark, report, warning
 		t.Errorf("%d answers were lost: %v", len(lost), lost)
 	}
 	if w.deliver(t) != 1 || w.events(t) != 1 || len(w.ids(t, "mail")) != 1 {
 		t.Errorf("%d events, mail %v", w.events(t), w.ids(t, "mail"))
 	}
-	want(t, "marked", []string{"mark"}, w.marked(t))
+	sweeptest.Want(t, "marked", []string{"mark"}, w.marked(t))
 }

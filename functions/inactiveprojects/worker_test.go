@@ -19,11 +19,11 @@ func TestWorkerSendsOnce(t *testing.T) {
 	w := newWorld(t)
 	w.worker.Now = now
 	w.Set(t, "projects/p1", old())
-	wantReport(t, w.worker.Run(t, task), sweep.Completed, counts(sendKind, 1))
+	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(sendKind, 1))
 	got := w.worker.Run(t, task) // delivered once more
-	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
-	want(t, "kept", map[string]int{keptWarned: 1}, got.Kept)
-	want(t, "warnings", map[string]map[string]any{"p1": warnedOn(now, "2026-05-10")}, w.Documents(t, warnings))
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.Want(t, "kept", map[string]int{keptWarned: 1}, got.Kept)
+	sweeptest.Want(t, "warnings", map[string]map[string]any{"p1": warnedOn(now, "2026-05-10")}, w.Documents(t, warnings))
 	if len(w.ids(t, "mail")) != 1 || len(w.ids(t, "audit_events")) != 0 {
 		t.Errorf("mail %v", w.ids(t, "mail"))
 	}
@@ -37,15 +37,15 @@ func TestWorkerTwiceAtOnce(t *testing.T) {
 	other := sweeptest.On(t, functions.New(Worker), w.Project) // another instance
 	other.Now = now
 	var second *sweep.Report
-	onCommit(w.worker, func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+	w.worker.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 		err := send()
 		if n == 1 {
 			second = other.Run(t, task)
 		}
 		return err
 	})
-	wantReport(t, w.worker.Run(t, task), sweep.Completed, counts(sendKind, 1))
-	wantReport(t, second, sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(sendKind, 1))
+	sweeptest.WantReport(t, second, sweep.Completed, map[string]sweep.Counts{})
 	if len(w.ids(t, "mail")) != 1 || len(w.ids(t, warnings)) != 1 {
 		t.Errorf("mail %v", w.ids(t, "mail"))
 	}
@@ -74,9 +74,9 @@ func TestWorkerOnProjectsThatAreNotToBeWarnedAbout(t *testing.T) {
 			}
 			before := w.Documents(t, warnings)
 			got := w.worker.Run(t, task)
-			wantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
-			want(t, "kept", map[string]int{tt.kept: 1}, got.Kept)
-			want(t, "warnings", before, w.Documents(t, warnings))
+			sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+			sweeptest.Want(t, "kept", map[string]int{tt.kept: 1}, got.Kept)
+			sweeptest.Want(t, "warnings", before, w.Documents(t, warnings))
 			if len(w.ids(t, "mail")) != 0 {
 				t.Error("somebody was written to")
 			}
@@ -96,15 +96,15 @@ func TestWorkerRenewsAVoidWarning(t *testing.T) {
 	w.worker.Now = now
 	w.Set(t, "projects/p1", old())
 	w.Set(t, warnings+"/p1", warnedOn(cutoff.AddDate(0, -1, 0).Add(-tick), "2025-12-24"))
-	wantReport(t, w.worker.Run(t, task), sweep.Completed, counts(sendKind, 1))
-	want(t, "warning", warnedOn(now, "2026-05-10"), w.Documents(t, warnings)["p1"])
+	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(sendKind, 1))
+	sweeptest.Want(t, "warning", warnedOn(now, "2026-05-10"), w.Documents(t, warnings)["p1"])
 }
 
 func TestWorkerWithNobodyToTell(t *testing.T) {
 	w := newWorld(t)
 	w.worker.Now = now
 	w.Set(t, "projects/p1", old("owner_ids", missing, "maintainer_ids", []any{7, ""}))
-	wantReport(t, w.worker.Run(t, task), sweep.Completed, counts(sendKind, 1))
+	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(sendKind, 1))
 	warned := false
 	for _, line := range w.worker.LogLines(t) {
 		warned = warned || line["severity"] == "WARNING" && strings.Contains(line["message"].(string), "nobody was told")
@@ -125,9 +125,9 @@ func TestMailIsNotWrittenAgain(t *testing.T) {
 	if _, err := w.Firestore(t).Doc(warnings + "/p1").Delete(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantReport(t, w.worker.Run(t, task), sweep.Completed, counts(sendKind, 1))
-	want(t, "mail", map[string]map[string]any{id: {"delivery": "sent"}}, w.Documents(t, "mail"))
-	want(t, "warnings", []string{"p1"}, w.ids(t, warnings))
+	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(sendKind, 1))
+	sweeptest.Want(t, "mail", map[string]map[string]any{id: {"delivery": "sent"}}, w.Documents(t, "mail"))
+	sweeptest.Want(t, "warnings", []string{"p1"}, w.ids(t, warnings))
 }
 
 func TestWorkerInEnglishAndPreviewed(t *testing.T) {
@@ -136,7 +136,7 @@ func TestWorkerInEnglishAndPreviewed(t *testing.T) {
 	w.worker.Env["NOTIFICATION_LOCALE"] = "en"
 	w.Set(t, "projects/p1", old("name", missing))
 	got := w.worker.RunQuery(t, "?dryRun=true", task)
-	want(t, "plan", []sweep.Planned{{Target: "projects/p1", Action: sendKind, Reason: "to be deleted on 2026-05-10"}}, got.Plan)
+	sweeptest.Want(t, "plan", []sweep.Planned{{Target: "projects/p1", Action: sendKind, Reason: "to be deleted on 2026-05-10"}}, got.Plan)
 	if len(w.ids(t, "mail")) != 0 || len(w.ids(t, warnings)) != 0 {
 		t.Error("a preview wrote something")
 	}

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 func TestTheWholeWay(t *testing.T) {
@@ -27,8 +29,8 @@ func TestTheWholeWay(t *testing.T) {
 	w.Set(t, "posts/p1", map[string]any{"userId": "author"})
 
 	got := w.Run(t, "")
-	wantReport(t, got, sweep.Completed, counts(handKind, 3))
-	want(t, "kept", map[string]int{keptNamespace: 1, keptRecent: 1, keptExhausted: 1, keptBadAttempts: 1}, got.Kept)
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(handKind, 3))
+	sweeptest.Want(t, "kept", map[string]int{keptNamespace: 1, keptRecent: 1, keptExhausted: 1, keptBadAttempts: 1}, got.Kept)
 	if got.Scanned != 7 || got.Usage.Tasks != 3 {
 		t.Errorf("scanned %d, usage %+v", got.Scanned, got.Usage)
 	}
@@ -46,14 +48,14 @@ func TestTheWholeWay(t *testing.T) {
 		Details:  []string{"d-author", "d-exhausted", "d-mapped", "d-odd", "d-recent"},
 		Accounts: []string{"author", "mapped"},
 	})
-	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	// Two days later, and no sooner, the referenced one has its turn again; recent has had its own.
 	w.Now = now.AddDate(0, 0, 2)
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, 1))
-	want(t, "attempts of recent", any(int64(1)), w.Documents(t, details)["d-recent"]["deletion_attempts"])
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 1))
+	sweeptest.Want(t, "attempts of recent", any(int64(1)), w.Documents(t, details)["d-recent"]["deletion_attempts"])
 	w.Now = now.AddDate(0, 0, 2).Add(tick)
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, 1))
-	want(t, "attempts of author", any(int64(5)), w.Documents(t, details)["d-author"]["deletion_attempts"])
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 1))
+	sweeptest.Want(t, "attempts of author", any(int64(5)), w.Documents(t, details)["d-author"]["deletion_attempts"])
 }
 
 // TestOnlyDetailsWithoutNamespaceAreRead counts what a run with and without details that lack the field costs.
@@ -83,7 +85,7 @@ func TestTasksAreASecondApart(t *testing.T) {
 	w.SetMany(t, n, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("%s/d%02d", details, i), detail(fmt.Sprintf("u%02d", i))
 	})
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, n))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, n))
 	pending := w.Tasks().Pending("")
 	if len(pending) != n {
 		t.Fatalf("%d tasks, want %d", len(pending), n)
@@ -101,18 +103,18 @@ func TestFinalAttempt(t *testing.T) {
 	w := newWorld(t)
 	w.placeholder(t, "u13", false, "deletion_attempts", 13)
 	w.placeholder(t, "u14", false, "deletion_attempts", 14)
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, 2))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 2))
 	var warned []any
 	for _, line := range w.LogLines(t) {
 		if line["message"] == "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt." && line["severity"] == "WARNING" {
 			warned = append(warned, line["placeholder_user_id"])
 		}
 	}
-	want(t, "warned about", []any{"u14"}, warned)
+	sweeptest.Want(t, "warned about", []any{"u14"}, warned)
 	w.Now = now.AddDate(0, 0, 3)
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, 1)) // u13's fifteenth
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 1)) // u13's fifteenth
 	w.Now = now.AddDate(0, 0, 6)
-	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 }
 
 func TestAttemptThatCannotBeEnqueuedDoesNotCount(t *testing.T) {
@@ -127,10 +129,10 @@ func TestAttemptThatCannotBeEnqueuedDoesNotCount(t *testing.T) {
 		return nil
 	})
 	got := w.Run(t, "")
-	wantReport(t, got, sweep.Failed, map[string]sweep.Counts{handKind: {Planned: 3, Done: 2, Failed: 1}})
-	want(t, "the detail that failed", detail("u2"), w.Documents(t, details)["d-u2"])
+	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{handKind: {Planned: 3, Done: 2, Failed: 1}})
+	sweeptest.Want(t, "the detail that failed", detail("u2"), w.Documents(t, details)["d-u2"])
 	w.Tasks().FailCreates(nil)
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, 1))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 1))
 	if n := w.deliver(t); n != 3 {
 		t.Errorf("%d tasks, want 3", n)
 	}
@@ -141,7 +143,7 @@ func TestDryRun(t *testing.T) {
 	w := newWorld(t)
 	w.placeholder(t, "u1", false, "deletion_attempts", 2, "last_deletion_attempt_at", twoDaysAgo.Add(-tick))
 	got := w.Run(t, `{"dryRun":true}`)
-	want(t, "plan", []sweep.Planned{{Target: details + "/d-u1", Action: handKind,
+	sweeptest.Want(t, "plan", []sweep.Planned{{Target: details + "/d-u1", Action: handKind,
 		Reason: "in no namespace, attempt 3 of 15, the last on 2026-03-07T23:59:59Z"}}, got.Plan)
 	for _, method := range w.Request.Methods() {
 		if !slices.Contains([]string{"BatchGetDocuments", "RunQuery", "RunAggregationQuery"}, method) {
@@ -161,7 +163,7 @@ func TestTwoAtOnce(t *testing.T) {
 		w.Hooks.BeforeApply = nil
 		second = w.Run(t, "")
 	}
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, 1))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 1))
 	if second == nil || second.Status != sweep.Skipped || len(w.Tasks().Pending("")) != 1 {
 		t.Errorf("the second run: %+v", second)
 	}
@@ -188,7 +190,7 @@ func TestOutOfTime(t *testing.T) {
 		t.Fatalf("report %+v, %d tasks", got, len(w.Tasks().Pending("")))
 	}
 	w.Hooks.BeforeApply, w.Clock = nil, func() time.Time { return now.Add(time.Hour) }
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, n-done))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, n-done))
 	if tasks := len(w.Tasks().Pending("")); tasks != n {
 		t.Errorf("%d tasks, want %d", tasks, n)
 	}
@@ -206,7 +208,7 @@ func TestChangedBetweenPlanAndHandingOver(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	wantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{handKind: {Planned: 4, Done: 1, Changed: 3}})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{handKind: {Planned: 4, Done: 1, Changed: 3}})
 	if n := len(w.Tasks().Pending("")); n != 1 {
 		t.Errorf("%d tasks, want 1", n)
 	}
@@ -221,7 +223,7 @@ func TestKilledAtEveryCommit(t *testing.T) {
 				w := newWorld(t)
 				w.placeholder(t, "u1", true)
 				dead := false
-				onCommit(w.Function, func(n int, send func() error) error {
+				w.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 					if n == at {
 						dead = true
 						if after {

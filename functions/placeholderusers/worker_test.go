@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -28,12 +29,12 @@ func deletesUser(t *testing.T, account bool) {
 	w.placeholder(t, "u1", account)
 	w.placeholder(t, "u12", true) // its neighbour
 	w.Set(t, "posts/p1", map[string]any{"userId": "u12"})
-	wantReport(t, w.worker.Run(t, task), sweep.Completed, counts(deleteKind, 1))
+	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
 	neighbour := left{Users: []string{"u12"}, Details: []string{"d-u12"}, Accounts: []string{"u12"}}
 	w.wantLeft(t, neighbour)
 	got := w.worker.Run(t, task) // run twice
-	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
-	want(t, "kept", map[string]int{keptGone: 1}, got.Kept)
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.Want(t, "kept", map[string]int{keptGone: 1}, got.Kept)
 	w.wantLeft(t, neighbour)
 }
 
@@ -61,8 +62,8 @@ func TestWorkerKeeps(t *testing.T) {
 			w.Set(t, tt.path, tt.data)
 			before := left{w.ids(t, "users"), w.ids(t, details), w.accounts(t), nil}
 			got := w.worker.Run(t, task)
-			wantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
-			want(t, "kept", map[string]int{tt.kept: 1}, got.Kept)
+			sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+			sweeptest.Want(t, "kept", map[string]int{tt.kept: 1}, got.Kept)
 			w.wantLeft(t, before)
 			var logged []any
 			for _, line := range w.worker.LogLines(t) {
@@ -74,7 +75,7 @@ func TestWorkerKeeps(t *testing.T) {
 			if tt.by != "" {
 				wantLogged = []any{"u1", tt.by}
 			}
-			want(t, "logged", wantLogged, logged)
+			sweeptest.Want(t, "logged", wantLogged, logged)
 		})
 	}
 }
@@ -85,9 +86,9 @@ func TestWorkerLooksWhereItIsTold(t *testing.T) {
 	w.placeholder(t, "u1", false)
 	w.Set(t, "posts/p", map[string]any{"userId": "u1"})
 	w.Set(t, "issues/i", map[string]any{"author_id": "u1"})
-	want(t, "kept", map[string]int{keptReferenced: 1}, w.worker.Run(t, task).Kept)
+	sweeptest.Want(t, "kept", map[string]int{keptReferenced: 1}, w.worker.Run(t, task).Kept)
 	w.Set(t, "issues/i", map[string]any{"author_id": "u12"})
-	wantReport(t, w.worker.Run(t, task), sweep.Completed, counts(deleteKind, 1))
+	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
 }
 
 func TestChangedBeforeTheWorkersCommit(t *testing.T) {
@@ -105,9 +106,9 @@ func TestChangedBeforeTheWorkersCommit(t *testing.T) {
 			w := newWorld(t)
 			w.placeholder(t, "u1", true)
 			w.worker.Hooks.BeforeApply = func() { change(t, w) }
-			wantReport(t, w.worker.Run(t, task), sweep.Completed, map[string]sweep.Counts{deleteKind: {Planned: 1, Changed: 1}})
-			want(t, "accounts", []string{"u1"}, w.accounts(t))
-			want(t, "details", []string{"d-u1"}, w.ids(t, details))
+			sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, map[string]sweep.Counts{deleteKind: {Planned: 1, Changed: 1}})
+			sweeptest.Want(t, "accounts", []string{"u1"}, w.accounts(t))
+			sweeptest.Want(t, "details", []string{"d-u1"}, w.ids(t, details))
 		})
 	}
 }
@@ -117,12 +118,12 @@ func TestAccountThatCannotBeDeleted(t *testing.T) {
 	w.placeholder(t, "u1", true)
 	w.FailDelete(t, "u1", "INTERNAL_ERROR")
 	got := w.worker.Run(t, task)
-	wantReport(t, got, sweep.Failed, map[string]sweep.Counts{deleteKind: {Planned: 1, Failed: 1}})
+	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{deleteKind: {Planned: 1, Failed: 1}})
 	w.wantLeft(t, left{Details: []string{"d-u1"}, Accounts: []string{"u1"}, Unfinished: []string{"u1"}})
 	// Cloud Tasks tries again; so would the job's next attempt, for the detail is still there.
-	wantReport(t, w.worker.Run(t, task), sweep.Failed, map[string]sweep.Counts{finishKind: {Planned: 1, Failed: 1}})
+	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Failed, map[string]sweep.Counts{finishKind: {Planned: 1, Failed: 1}})
 	w.FailDelete(t, "u1", "")
-	wantReport(t, w.Run(t, ""), sweep.Completed, counts(handKind, 1))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 1))
 	if n := w.deliver(t); n != 1 {
 		t.Errorf("%d tasks", n)
 	}
@@ -136,7 +137,7 @@ func TestUserWhoIsThereAgainKeepsTheAccount(t *testing.T) {
 	w.worker.Run(t, task)
 	w.FailDelete(t, "u1", "")
 	w.worker.Hooks.BeforeApply = func() { w.Set(t, "users/u1", map[string]any{"user_type": "human"}) }
-	wantReport(t, w.worker.Run(t, task), sweep.Completed, map[string]sweep.Counts{finishKind: {Planned: 1, Changed: 1}})
+	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, map[string]sweep.Counts{finishKind: {Planned: 1, Changed: 1}})
 	w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}, Unfinished: []string{"u1"}})
 }
 
@@ -148,7 +149,7 @@ func TestWorkerKilledAtEveryCommit(t *testing.T) {
 				w := newWorld(t)
 				w.placeholder(t, "u1", true)
 				dead := false
-				onCommit(w.worker, func(n int, send func() error) error {
+				w.worker.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 					if n == at {
 						dead = true
 						if after {
@@ -179,15 +180,15 @@ func TestWorkerTwiceAtOnce(t *testing.T) {
 	w.placeholder(t, "u1", true)
 	other := sweeptest.On(t, functions.New(Worker), w.Project) // another instance
 	var second *sweep.Report
-	onCommit(w.worker, func(n int, send func() error) error {
+	w.worker.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 		err := send()
 		if n == 1 {
 			second = other.Run(t, task)
 		}
 		return err
 	})
-	wantReport(t, w.worker.Run(t, task), sweep.Completed, counts(deleteKind, 1))
-	wantReport(t, second, sweep.Completed, counts(finishKind, 1))
+	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
+	sweeptest.WantReport(t, second, sweep.Completed, sweeptest.Done(finishKind, 1))
 	w.wantLeft(t, left{})
 }
 
@@ -195,7 +196,7 @@ func TestWorkerPreviews(t *testing.T) {
 	w := newWorld(t)
 	w.placeholder(t, "u1", true)
 	got := w.worker.RunQuery(t, "?dryRun=true", task)
-	want(t, "plan", []sweep.Planned{{Target: "users/u1", Action: deleteKind, Reason: "a placeholder, and nothing refers to it"}}, got.Plan)
+	sweeptest.Want(t, "plan", []sweep.Planned{{Target: "users/u1", Action: deleteKind, Reason: "a placeholder, and nothing refers to it"}}, got.Plan)
 	w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}})
 }
 

@@ -1,23 +1,17 @@
 package placeholderusers
 
 import (
-	"context"
 	"errors"
 	"maps"
-	"path"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"firebase.google.com/go/v4/auth"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/api/iterator"
-	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
@@ -99,38 +93,3 @@ const (
 	deleteKind = "delete placeholder user"
 	finishKind = "finish deleting placeholder user"
 )
-
-func counts(kind string, n int) map[string]sweep.Counts {
-	return map[string]sweep.Counts{kind: {Planned: n, Done: n}}
-}
-
-func wantReport(t *testing.T, got *sweep.Report, status sweep.Status, actions map[string]sweep.Counts) {
-	t.Helper()
-	if got.Status != status {
-		t.Errorf("status %s, want %s; failures %v", got.Status, status, got.Failures)
-	}
-	if diff := cmp.Diff(actions, got.Actions); diff != "" {
-		t.Errorf("actions (-want +got):\n%s", diff)
-	}
-}
-
-func want(t *testing.T, what string, want, got any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
-// onCommit disturbs the commits of a function that write something; n counts them from 1.
-func onCommit(f *sweeptest.Function, disturb func(n int, send func() error) error) {
-	var n atomic.Int32
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
-		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			send := func() error { return invoke(ctx, method, req, reply, cc, opts...) }
-			commit, ok := req.(*firestorepb.CommitRequest)
-			if !ok || path.Base(method) != "Commit" || len(commit.GetWrites()) == 0 {
-				return send()
-			}
-			return disturb(int(n.Add(1)), send)
-		}))
-}

@@ -10,7 +10,7 @@ import (
 type Census struct {
 	Due      documents.Query    // what is due: eligible, and old enough by the field it is ordered by
 	Among    []documents.Filter // what is counted at all; none: the whole collection
-	Eligible documents.Filter   // Due's condition on anything but age
+	Eligible documents.Filter   // Due's condition on anything but age; none: age is the only one
 	Young    documents.Filter   // the opposite of Due's condition on age
 
 	KeptOther   string // why those that are not eligible are kept

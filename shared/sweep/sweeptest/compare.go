@@ -1,0 +1,50 @@
+package sweeptest
+
+import (
+	"context"
+	"path"
+	"sync/atomic"
+	"testing"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// Want compares what a test wanted with what it got.
+func Want(t testing.TB, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// WantReport compares a report's status and actions.
+func WantReport(t testing.TB, got *sweep.Report, status sweep.Status, actions map[string]sweep.Counts) {
+	t.Helper()
+	if got.Status != status {
+		t.Errorf("status %s, want %s; failures %v", got.Status, status, got.Failures)
+	}
+	Want(t, "actions", actions, got.Actions)
+}
+
+// Done returns the actions of a report with n of one kind, all of them done.
+func Done(kind string, n int) map[string]sweep.Counts {
+	return map[string]sweep.Counts{kind: {Planned: n, Done: n}}
+}
+
+// OnCommit disturbs the commits of the function that write something; n counts them from 1.
+func (f *Function) OnCommit(disturb func(n int, commit *firestorepb.CommitRequest, send func() error) error) {
+	var n atomic.Int32
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			send := func() error { return invoke(ctx, method, req, reply, cc, opts...) }
+			commit, ok := req.(*firestorepb.CommitRequest)
+			if !ok || path.Base(method) != "Commit" || len(commit.GetWrites()) == 0 {
+				return send()
+			}
+			return disturb(int(n.Add(1)), commit, send)
+		}))
+}
