@@ -3,7 +3,6 @@ package scripts_test
 
 import (
 	"encoding/json"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -149,17 +148,15 @@ func TestDryRunThatIsAborted(t *testing.T) {
 func TestDryRunLocally(t *testing.T) {
 	t.Parallel()
 	f := project(t)
-	server := httptest.NewServer(f)
-	t.Cleanup(server.Close)
-	f.Now = time.Time{}
-	output, code := command(t, nil, "dry-run", "--local", "--url", server.URL, "cleanupReports")
+	output, code := command(t, nil, "dry-run", "--local", "--url", f.Serve(t), "cleanupReports")
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	wantContains(t, output, "cleanupReports: completed", "delete report  reports/old")
 
-	f.Env["MAX_ACTIONS"] = "none"
-	output, code = command(t, nil, "dry-run", "--local", "--url", server.URL, "cleanupReports")
+	misconfigured := project(t)
+	misconfigured.Env["MAX_ACTIONS"] = "none"
+	output, code = command(t, nil, "dry-run", "--local", "--url", misconfigured.Serve(t), "cleanupReports")
 	if code != 1 {
 		t.Errorf("exit code %d of a function that is not configured, want 1", code)
 	}

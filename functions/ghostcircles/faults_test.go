@@ -3,6 +3,7 @@ package ghostcircles
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -33,6 +34,14 @@ func deletes(req any, path string) bool {
 		}
 	}
 	return false
+}
+
+// updates reports whether a request is a commit that writes a document.
+func updates(req any, path string) bool {
+	commit, _ := req.(*firestorepb.CommitRequest)
+	return slices.ContainsFunc(commit.GetWrites(), func(w *firestorepb.Write) bool {
+		return strings.HasSuffix(w.GetUpdate().GetName(), "/documents/"+path)
+	})
 }
 
 // dead is what a request of a dead process would be answered, if it were: nothing repeats it.

@@ -249,10 +249,13 @@ func TestPostsWrittenMeanwhile(t *testing.T) {
 	}
 	before.load(t, f)
 	var first, second sync.Once
-	var aborted atomic.Bool
+	var taken, aborted atomic.Bool
 	onUnary(f, func(req any, send func() error) error {
+		_, begins := req.(*firestorepb.BeginTransactionRequest)
 		switch _, rollsBack := req.(*firestorepb.RollbackRequest); {
-		case deletes(req, "posts"):
+		case updates(req, "circles/c"):
+			taken.Store(true)
+		case begins && taken.Load(): // the first post's, which has locked nothing yet
 			first.Do(func() {
 				f.Set(t, "posts/a-late", post("c")) // the pages have gone past it
 				f.Set(t, "posts/moved", post("d"))  // it is on a page that was read
