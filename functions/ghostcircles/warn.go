@@ -111,8 +111,7 @@ func logNobody(ctx context.Context, w *sweep.Writers, path, done, nobody string)
 		slog.String("target", path), slog.String("reason", nobody))
 }
 
-// maxName is the longest part of a circle's name that a notification repeats, in characters. A name is user input, and a
-// notification that does not fit into a document would fail for ever.
+// maxName is the longest part of a circle's name that a notification repeats, in characters.
 const maxName = 200
 
 // nameOf returns a circle's name for people, its id if it has none.
@@ -121,8 +120,5 @@ func nameOf(circle documents.Document) string {
 	if !ok || text == "" {
 		return circle.ID()
 	}
-	if runes := []rune(text); len(runes) > maxName {
-		return string(runes[:maxName]) + "…"
-	}
-	return text
+	return notifications.Clip(text, maxName)
 }

@@ -138,8 +138,7 @@ func writeMail(tx *documents.Transaction, w *sweep.Writers, project documents.Do
 	return tx.Create(mail.Path(), mail.Data())
 }
 
-// maxName is the longest part of a project's name that an e-mail repeats, in characters. A name is user input, and an e-mail
-// that does not fit into a document would fail for ever.
+// maxName is the longest part of a project's name that an e-mail repeats, in characters.
 const maxName = 200
 
 // nameOf returns a project's name for people, its id if it has none. It is on one line, for it stands in the subject.
@@ -148,16 +147,12 @@ func nameOf(project documents.Document) string {
 	if !ok || text == "" {
 		return project.ID()
 	}
-	text = strings.Map(func(r rune) rune {
+	return notifications.Clip(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
-	}, text)
-	if runes := []rune(text); len(runes) > maxName {
-		return string(runes[:maxName]) + "…"
-	}
-	return text
+	}, text), maxName)
 }
 
 // recipients returns the ids of a project's owners and maintainers, each once.

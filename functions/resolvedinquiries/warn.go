@@ -66,9 +66,7 @@ func warning(inquiry documents.Document, locale notifications.Locale) notificati
 	if subject == "" {
 		subject = noSubject[locale]
 	}
-	if runes := []rune(subject); len(runes) > maxSubject {
-		subject = string(runes[:maxSubject]) + "…"
-	}
+	subject = notifications.Clip(subject, maxSubject)
 	return notifications.Notification{
 		UserID: uid, Type: "inquiry_deletion_warning",
 		Text:      locale.InquiryDeletionWarning(subject),

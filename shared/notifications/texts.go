@@ -14,6 +14,15 @@ const (
 // Text is what a person reads.
 type Text struct{ Title, Body string }
 
+// Clip returns a text of at most so many characters, a longer one cut and with an ellipsis. What users wrote may be of any
+// length, and a notification that does not fit into a document would fail for ever.
+func Clip(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
 // choose returns the English text for English and the Japanese one otherwise, Japanese being the default.
 func (l Locale) choose(ja, en Text) Text {
 	if l == English {
