@@ -57,3 +57,6 @@ func (w Writer) Wait(ctx context.Context, n int) error {
 // has too many index entries, or too much for one commit, which by Firestore's reckoning includes the deleted documents and
 // the index entries of all. Less at a time may succeed.
 func Refused(err error) bool { return codeOf(err) == codes.InvalidArgument }
+
+// ErrTooMuch says that documents hold more bytes than should be read at once.
+var ErrTooMuch = errors.New("too many bytes to read at once")

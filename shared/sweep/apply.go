@@ -91,6 +91,13 @@ func batchLength(actions []Action) int {
 			absent[next.Absent] = true
 			n++
 		}
+	case ruled:
+		for n < len(actions) && n < maxGroup {
+			if next, ok := actions[n].Effect.(ruled); !ok || next.Rule.name() != first.Rule.name() {
+				break
+			}
+			n++
+		}
 	case Batched:
 		for n < len(actions) && n < first.Batch.Size {
 			if next, ok := actions[n].Effect.(Batched); !ok || next.Batch != first.Batch {
@@ -117,6 +124,17 @@ func (r *run) do(ctx context.Context, batch []Action) []error {
 			deletions[i] = a.Effect.(DeleteObject)
 		}
 		return r.deleteObjects(ctx, deletions)
+	case ruled:
+		group := make([]*work, len(batch))
+		for i, a := range batch {
+			group[i] = &work{Item: a.Effect.(ruled).Item, kind: a.Kind}
+		}
+		r.settleSafely(ctx, group)
+		results := make([]error, len(batch))
+		for i, w := range group {
+			results[i] = w.err
+		}
+		return results
 	case Steps:
 		return []error{r.steps(ctx, effect)}
 	case Batched:

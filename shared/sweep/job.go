@@ -26,6 +26,8 @@ type Job struct {
 	// Plan reads and proposes. It goes through what there is in a stable order, from [Planner.Position] on, and
 	// returns the error of any Planner method at once. It has nothing to write with.
 	Plan func(ctx context.Context, p *Planner) error
+	// Rules are those of its items that a commit may leave for later ([Change.Next]), so that the journal finds them.
+	Rules []AnyRule
 	// Task makes it a worker, which Cloud Tasks calls with one thing to do; nil for what Cloud Scheduler calls.
 	Task *Task
 }
@@ -66,6 +68,9 @@ type DeleteObject struct {
 // when it failed. It must be able to go on where an earlier, interrupted call ended.
 type Steps func(ctx context.Context, w *Writers) error
 
+// ruled changes an item by its rule.
+type ruled struct{ Item }
+
 // Batched does something that is done for many items in one request. Actions that follow each other and have the same
 // Batch are handed to it together.
 type Batched struct {
@@ -84,6 +89,7 @@ func (DeleteDocument) effect() {}
 func (DeleteObject) effect()   {}
 func (Steps) effect()          {}
 func (Batched) effect()        {}
+func (ruled) effect()          {}
 
 // Writers are what [Steps] and [Batch] write with. Nothing but the engine makes them, and only once a plan has passed its
 // belts.

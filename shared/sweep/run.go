@@ -29,6 +29,7 @@ type run struct {
 	belts  Belts
 
 	objects media.Reader
+	journal journal
 	writers Writers
 	meter   *usage.Meter
 
@@ -152,6 +153,9 @@ func (r *run) sweep(ctx context.Context) {
 		outOfTime = errors.Is(r.applyWindow(ctx, p), ErrOutOfTime) || outOfTime
 	}
 	r.unfinished = outOfTime
+	if err := r.forget(ctx); err != nil { // nothing is left to do of what they hold
+		r.log.WarnContext(ctx, r.job.Name+" could not delete entries of its journal, the next run does: "+err.Error())
+	}
 	if !outOfTime {
 		r.position = ""
 		if p.next != nil {
@@ -194,7 +198,12 @@ func (r *run) planner(position string) *Planner {
 // plan calls the job; its panic is the run's failure, not the process's.
 func (r *run) plan(ctx context.Context, p *Planner) (err error) {
 	defer recoverTo(&err)
-	err = r.job.Plan(ctx, p)
+	if len(r.job.Rules) > 0 {
+		err = r.planReplay(ctx, p)
+	}
+	if err == nil {
+		err = r.job.Plan(ctx, p)
+	}
 	if p.tripped != nil {
 		return p.tripped
 	}
@@ -257,4 +266,9 @@ func recoverTo(err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 	}
+}
+
+// known is what rules may know of the run.
+func (r *run) known() Run {
+	return Run{Job: r.job.Name, ID: r.report.RunID, Now: r.report.Now, Promise: r.report.Now, Config: r.config}
 }

@@ -1,0 +1,161 @@
+package documents
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"google.golang.org/grpc/codes"
+)
+
+// Ref names a document: the path of its collection and its id.
+type Ref struct{ Collection, ID string }
+
+// Path returns the document's path relative to the database, e.g. "reports/abc"; "" for no document.
+func (r Ref) Path() string {
+	if r == (Ref{}) {
+		return ""
+	}
+	return r.Collection + "/" + r.ID
+}
+
+// In returns the document of that id in a subcollection of r.
+func (r Ref) In(subcollection, id string) Ref {
+	return Ref{Collection: r.Path() + "/" + subcollection, ID: id}
+}
+
+// RefOf returns the document that a path names. Collections and ids alternate in it, so it has an even number of parts.
+func RefOf(path string) (Ref, error) {
+	i := strings.LastIndexByte(path, '/')
+	if i < 1 || strings.Count(path, "/")%2 == 0 || !ValidID(path[i+1:]) {
+		return Ref{}, fmt.Errorf("%q is not a document's path", path)
+	}
+	return Ref{Collection: path[:i], ID: path[i+1:]}, nil
+}
+
+// Ref returns what names the document.
+func (d Document) Ref() Ref {
+	i := strings.LastIndexByte(d.Path, '/')
+	if i < 0 {
+		return Ref{}
+	}
+	return Ref{Collection: d.Path[:i], ID: d.Path[i+1:]}
+}
+
+// Op is what a [Write] does.
+type Op string
+
+// The operations. Their names are what previews and the log say.
+const (
+	Delete Op = "delete" // the document; there may be none
+	Update Op = "update" // the given top-level fields of a document that exists; [DeleteField] removes one
+	Create Op = "create" // a document that does not exist yet
+	Set    Op = "set"    // the whole document, whether it exists or not
+)
+
+// Write is one write of a commit, as data.
+type Write struct {
+	Op   Op
+	Ref  Ref
+	Data map[string]any // of all but Delete
+}
+
+// String says the write as previews and the log do, e.g. "delete comments/c1".
+func (w Write) String() string { return string(w.Op) + " " + w.Ref.Path() }
+
+// Apply adds writes to the transaction.
+func (t *Transaction) Apply(writes []Write) error {
+	for _, w := range writes {
+		var err error
+		switch path := w.Ref.Path(); w.Op {
+		case Delete:
+			err = t.Delete(path)
+		case Update:
+			err = t.Update(path, w.Data)
+		case Create:
+			err = t.Create(path, w.Data)
+		case Set:
+			err = t.Set(path, w.Data)
+		default:
+			err = fmt.Errorf("%q is no operation", w.Op)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", w, err)
+		}
+	}
+	return nil
+}
+
+// GetAll reads documents in one request and returns those that there are.
+func (t *Transaction) GetAll(refs []Ref) (map[Ref]Document, error) {
+	found := make(map[Ref]Document, len(refs))
+	if len(refs) == 0 {
+		return found, nil
+	}
+	docs, err := docRefs(t.w.c.firestore, refs)
+	if err != nil {
+		return nil, err
+	}
+	snapshots, err := t.tx.GetAll(docs)
+	if err != nil {
+		return nil, fmt.Errorf("read %s and %d more: %w", refs[0].Path(), len(refs)-1, err)
+	}
+	for i, s := range snapshots {
+		if s.Exists() {
+			found[refs[i]] = documentOf(s)
+		}
+	}
+	return found, nil
+}
+
+func docRefs(c *firestore.Client, refs []Ref) ([]*firestore.DocumentRef, error) {
+	docs := make([]*firestore.DocumentRef, len(refs))
+	for i, r := range refs {
+		if docs[i] = c.Doc(r.Path()); docs[i] == nil {
+			return nil, fmt.Errorf("%q is not a document's path", r.Path())
+		}
+	}
+	return docs, nil
+}
+
+// Commit is [Writer.Transact] for writes of many items that do not depend on each other. It returns when they were
+// committed. With once, contention is returned at the first sight of it, for the caller to try with fewer items.
+func (w Writer) Commit(ctx context.Context, once bool, f func(ctx context.Context, tx *Transaction) error) (at time.Time, err error) {
+	var response firestore.CommitResponse
+	options := []firestore.TransactionOption{firestore.WithCommitResponseTo(&response)}
+	if once {
+		options = append(options, firestore.MaxAttempts(1))
+	}
+	attempt := func(ctx context.Context) error {
+		return w.c.firestore.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
+			return f(ctx, &Transaction{w: w, tx: tx})
+		}, options...)
+	}
+	var contended error
+	err = retry(ctx, func(ctx context.Context) error {
+		err := w.c.takeTurn(ctx, attempt)
+		if once && Contended(err) {
+			contended = err
+			return nil
+		}
+		return err
+	})
+	if err == nil {
+		err = contended
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return response.CommitTime(), nil
+}
+
+// Contended reports whether a commit failed because others wrote to what it had read.
+func Contended(err error) bool { return err != nil && codeOf(err) == codes.Aborted }
+
+// Denied reports whether the caller may not do what was asked for.
+func Denied(err error) bool { return err != nil && codeOf(err) == codes.PermissionDenied }
+
+// Answered reports whether an error is what Firestore answered.
+func Answered(err error) bool { return err != nil && codeOf(err) != codes.Unknown }

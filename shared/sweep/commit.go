@@ -1,0 +1,193 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// maxWrites is how many writes one commit holds, but for an item that alone has more.
+const maxWrites = 400
+
+// committed is what one commit came to.
+type committed struct {
+	outcomes []outcome
+	entry    documents.Ref // of the journal; zero if nothing was written
+	at       time.Time     // when it was committed
+	writes   int
+}
+
+// outcome is what was decided about one item in a commit.
+type outcome struct {
+	change    Change
+	written   bool  // its writes are in the commit
+	postponed bool  // there was no room for its writes
+	err       error // it could not be decided
+}
+
+// handed returns how many of the tasks that must be handed over before have been.
+func (o outcome) handed(w *work) int {
+	n := 0
+	for _, t := range o.change.Before {
+		if w.handed[taskKey(t)] {
+			n++
+		}
+	}
+	return n
+}
+
+// commit judges the items of a group once more and writes what they come to, all in one transaction. The transaction also
+// writes a journal entry: it holds what is to follow, and it tells, when the answer to a commit was lost, which
+// attempt took effect.
+func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
+	entry := r.newEntry()
+	var c committed
+	byAttempt := map[int64]committed{}
+	attempt := int64(0)
+	forget := r.journal.take()
+	at, err := r.writers.Documents.Commit(ctx, len(group) > 1, func(ctx context.Context, tx *documents.Transaction) error {
+		attempt++
+		if attempt > 1 {
+			d, found, err := tx.Get(entry.Path())
+			if err != nil {
+				return err
+			}
+			if found {
+				n, _ := d.Data["attempt"].(int64)
+				c = byAttempt[n]
+				c.at = d.UpdateTime
+				return nil
+			}
+		}
+		c = committed{}
+		var err error
+		if c.outcomes, err = r.decide(ctx, newTransactionSource(tx), group); err != nil {
+			return err
+		}
+		var writes []documents.Write
+		var changes []Change
+		for _, o := range c.outcomes {
+			if o.written {
+				writes, changes = append(writes, o.change.Writes...), append(changes, o.change)
+			}
+		}
+		if len(changes) == 0 {
+			return nil
+		}
+		if err := tx.Apply(writes); err != nil {
+			return err
+		}
+		for _, done := range forget {
+			if err := tx.Delete(done.Path()); err != nil {
+				return err
+			}
+		}
+		c.entry, c.writes = entry, len(writes)+len(forget)+1
+		byAttempt[attempt] = c
+		return tx.Set(entry.Path(), r.entryOf(attempt, changes))
+	})
+	if err != nil || c.entry == (documents.Ref{}) {
+		r.journal.finished(forget...)
+	}
+	if err != nil {
+		return committed{}, err
+	}
+	if c.at.IsZero() {
+		c.at = at
+	}
+	return c, nil
+}
+
+// decide judges items and says what is to be written for each. An error concerns the group as a whole.
+func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome, error) {
+	refs := make([]documents.Ref, len(group))
+	for i, w := range group {
+		refs[i] = w.Ref
+	}
+	found, err := src.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	subjects := make([]Subject, len(group))
+	for i, w := range group {
+		d, ok := found[w.Ref]
+		d.Path = w.Ref.Path()
+		subjects[i] = Subject{Document: d, Found: ok, From: w.From, Alone: len(group) == 1}
+	}
+	items, err := group[0].Rule.load(ctx, src, subjects)
+	if err != nil {
+		return nil, asGroup(err)
+	}
+	outcomes := make([]outcome, len(group))
+	decisions := make([]Decision, len(group))
+	var due []int
+	for i, w := range group {
+		d, err := items.judge(i, r.known())
+		switch {
+		case err != nil:
+			outcomes[i].err = err
+		case d.Kind == "" || w.kind != "" && d.Kind != w.kind:
+			outcomes[i].err = ErrChanged
+		default:
+			decisions[i] = d
+			due = append(due, i)
+		}
+	}
+	if err := items.gather(ctx, src, due); err != nil {
+		return nil, asGroup(err)
+	}
+	room := newRoom()
+	for _, i := range due {
+		o := &outcomes[i]
+		if o.change, o.err = items.change(i, decisions[i], r.known()); o.err == nil {
+			o.err = o.change.Fail
+		}
+		switch {
+		case o.err != nil, len(o.change.First) > 0, len(o.change.Before) > o.handed(group[i]), o.change.empty():
+		case room.take(o.change.Writes):
+			o.written = true
+		default:
+			o.postponed = true
+		}
+	}
+	return outcomes, nil
+}
+
+// asGroup marks what a rule failed with as a whole, such as a panic, so that the item that is to blame is looked for. What
+// Firestore answered is left as it is.
+func asGroup(err error) error {
+	if documents.Answered(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errGroup, err)
+}
+
+// empty reports whether a change writes nothing and leaves nothing to do.
+func (c Change) empty() bool { return len(c.Writes) == 0 && len(c.Then) == 0 && len(c.Next) == 0 }
+
+// room is what is left of a commit.
+type room struct {
+	writes  int
+	written map[documents.Ref]bool
+}
+
+func newRoom() *room { return &room{written: map[documents.Ref]bool{}} }
+
+// take makes room for writes if there is any, and if nobody else in the commit writes to the same documents.
+func (r *room) take(writes []documents.Write) bool {
+	if r.writes > 0 && r.writes+len(writes) > maxWrites {
+		return false
+	}
+	for _, w := range writes {
+		if r.written[w.Ref] {
+			return false
+		}
+	}
+	for _, w := range writes {
+		r.written[w.Ref] = true
+	}
+	r.writes += len(writes)
+	return true
+}

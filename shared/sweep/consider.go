@@ -1,0 +1,39 @@
+package sweep
+
+import (
+	"context"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// Consider judges documents by a rule, counts those that are kept and proposes the others. A document that was not read,
+// because its path is all that is known, has nothing but that path.
+func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.Document) error {
+	subjects := make([]Subject, len(found))
+	for i, d := range found {
+		subjects[i] = Subject{Document: d, Found: !d.UpdateTime.IsZero()}
+	}
+	items, err := rule.load(ctx, newReaderSource(p.Documents), subjects)
+	if err != nil {
+		return err
+	}
+	for i, d := range found {
+		decision, err := items.judge(i, p.run.known())
+		switch {
+		case err != nil:
+			p.Fail(ctx, d.Path, "judge", err)
+		case decision.Kind != "":
+			err := p.Propose(ctx, Action{
+				Kind: decision.Kind, Target: d.Path, Reason: decision.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref()}},
+			})
+			if err != nil {
+				return err
+			}
+		case decision.Invalid:
+			p.KeepDoubtful(ctx, d.Path, decision.Reason, 1)
+		case decision.Reason != "":
+			p.Keep(decision.Reason, 1)
+		}
+	}
+	return nil
+}

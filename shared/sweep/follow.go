@@ -1,0 +1,275 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/tasks"
+)
+
+// maxFollowUps is how many follow-ups of one commit are under way at once.
+const maxFollowUps = 8
+
+// follow does what follows a commit, and then has its entry forgotten. A follow-up that fails is its item's failure, and the
+// entry stays for the next run.
+func (r *run) follow(ctx context.Context, group []*work, c committed) {
+	if c.entry == (documents.Ref{}) {
+		return
+	}
+	var all []pending
+	for i, o := range c.outcomes {
+		if !o.written {
+			continue
+		}
+		for _, f := range o.change.Then {
+			all = append(all, pending{FollowUp: f, of: group[i]})
+		}
+	}
+	open := r.followUp(ctx, c.entry, c.at, all)
+	for i, o := range c.outcomes {
+		w := group[i]
+		if !o.written {
+			continue
+		}
+		if open == nil && len(o.change.Next) > 0 {
+			open = r.children(ctx, w, o.change.Next)
+			w.err = cmp.Or(w.err, open)
+		}
+		if errors.Is(open, ErrOutOfTime) {
+			w.err = cmp.Or(w.err, ErrOutOfTime)
+		}
+		for _, reason := range o.change.Kept {
+			r.writers.Keep(reason, 1)
+		}
+		for _, notice := range o.change.Notices {
+			r.log.WarnContext(ctx, notice, slog.String("target", w.Ref.Path()))
+		}
+	}
+	if open == nil {
+		r.journal.finished(c.entry)
+	}
+}
+
+// pending is a follow-up under way.
+type pending struct {
+	FollowUp
+	of  *work // whose failure its failure is
+	err error
+}
+
+// followUp does follow-ups of one entry. Where they have documents to write after them, those are committed together with
+// the entry's end. The error says that the entry must stay, and why.
+func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, all []pending) error {
+	var underWay errgroup.Group
+	underWay.SetLimit(maxFollowUps)
+	var accounts []int
+	for i := range all {
+		f := &all[i]
+		if f.Account != "" {
+			accounts = append(accounts, i)
+			continue
+		}
+		underWay.Go(func() error {
+			defer recoverTo(&f.err)
+			f.err = r.followOne(ctx, *f, at)
+			return nil
+		})
+	}
+	r.deleteAccounts(ctx, all, accounts)
+	_ = underWay.Wait() // each error is in its follow-up
+	var writes []documents.Write
+	var open error
+	for _, f := range all {
+		switch {
+		case f.err == nil:
+			writes = append(writes, f.Done...)
+			continue
+		case errors.Is(f.err, ErrOutOfTime), ctx.Err() != nil:
+			return ErrOutOfTime
+		case f.Lenient != "":
+			r.writers.Keep(f.Lenient, 1)
+			r.log.WarnContext(ctx, f.name()+": "+oneLine(f.err), slog.String("reason", f.Lenient))
+		case f.of != nil:
+			f.of.err = cmp.Or(f.of.err, f.err)
+		}
+		writes = append(writes, f.Failed...)
+		if len(f.Failed) == 0 { // nothing but the entry remembers it
+			open = cmp.Or(open, f.err)
+		}
+	}
+	if open != nil || len(writes) == 0 {
+		return open
+	}
+	err := r.writers.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+		// Where the entry is gone, an earlier attempt of this commit took effect and its answer was lost.
+		if _, found, err := tx.Get(entry.Path()); err != nil || !found {
+			return err
+		}
+		return tx.Apply(append(writes, documents.Write{Op: documents.Delete, Ref: entry}))
+	})
+	for _, f := range all {
+		if f.of != nil && err != nil {
+			f.of.err = cmp.Or(f.of.err, err)
+		}
+	}
+	return err
+}
+
+// name says what a follow-up is done to.
+func (f FollowUp) name() string {
+	switch {
+	case f.Task != nil:
+		return "task " + taskKey(*f.Task)
+	case f.Account != "":
+		return "account " + f.Account
+	default:
+		return "object " + f.Object.Name
+	}
+}
+
+// oneLine returns an error's text on one line.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+func taskKey(t tasks.Task) string { return strings.Join(t.Key, "/") }
+
+// followOne deletes an object or hands over a task.
+func (r *run) followOne(ctx context.Context, f pending, at time.Time) error {
+	if err := r.writers.CheckTime(); err != nil {
+		return err
+	}
+	if f.Task != nil {
+		return r.writers.Enqueue(ctx, *f.Task)
+	}
+	return r.deleteObject(ctx, f.Object, at)
+}
+
+// deleteAccounts deletes the accounts among some follow-ups in as few calls as there can be.
+func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
+	if len(which) == 0 {
+		return
+	}
+	uids := make([]string, len(which))
+	for n, i := range which {
+		uids[n] = all[i].Account
+	}
+	var results []error
+	err := r.writers.CheckTime()
+	if err == nil {
+		func() {
+			defer recoverTo(&err)
+			results = r.writers.Accounts.Delete(ctx, uids)
+		}()
+	}
+	for n, i := range which {
+		if all[i].err = err; err == nil {
+			all[i].err = results[n]
+		}
+	}
+}
+
+// handOver hands over the tasks that go before an item's commit.
+func (r *run) handOver(ctx context.Context, w *work, before []tasks.Task) error {
+	for _, t := range before {
+		if err := r.writers.CheckTime(); err != nil {
+			return err
+		}
+		if w.handed[taskKey(t)] {
+			continue
+		}
+		if err := r.writers.Enqueue(ctx, t); err != nil {
+			return err
+		}
+		if w.handed == nil {
+			w.handed = map[string]bool{}
+		}
+		w.handed[taskKey(t)] = true
+	}
+	return nil
+}
+
+// Reasons to keep an object that a deleted document led to.
+const (
+	keptOthersObject = "an object that belongs to something else"
+	keptUploadedAnew = "an object uploaded anew since"
+)
+
+// valid keeps a folder from being half of a name, or the whole bucket.
+func (o ObjectDeletion) valid() bool {
+	return o.Name != "" && (!o.Folder || strings.Trim(o.Name, "/") != "" && strings.HasSuffix(o.Name, "/"))
+}
+
+// deleteObject deletes an object, or those of a folder, if by their attributes of this moment they are to go. at is when
+// the document that led to them was deleted.
+func (r *run) deleteObject(ctx context.Context, o ObjectDeletion, at time.Time) error {
+	if !o.valid() {
+		return fmt.Errorf("%q is no object's name, or no folder's: this is a bug in the job", o.Name)
+	}
+	if !o.Folder {
+		object, found, err := r.writers.Objects.Get(ctx, o.Name)
+		if err != nil || !found {
+			return err
+		}
+		return r.deleteFound(ctx, object, o, at)
+	}
+	var failed error
+	for page, err := range r.writers.Objects.Pages(ctx, o.Name, "") {
+		if err != nil {
+			return err
+		}
+		for _, object := range page {
+			if err := r.writers.CheckTime(); err != nil {
+				return err
+			}
+			if err := r.deleteFound(ctx, object, o, at); err != nil && failed == nil {
+				failed = err
+			}
+		}
+	}
+	return failed
+}
+
+// deleteFound deletes an object if it is still as it was found and by that is to go. If it is not, it looks again.
+func (r *run) deleteFound(ctx context.Context, object media.Object, o ObjectDeletion, at time.Time) error {
+	const attempts = 3 // somebody would have to change it again and again
+	for range attempts {
+		if reason := o.keep(object, at); reason != "" {
+			r.writers.Keep(reason, 1)
+			r.log.InfoContext(ctx, "kept object "+object.Name+": "+reason)
+			return nil
+		}
+		err := r.writers.Objects.Delete(ctx, media.Deletion{
+			Name: object.Name, Generation: object.Generation, Metageneration: object.Metageneration,
+		})
+		if !errors.Is(err, media.ErrChanged) {
+			return err
+		}
+		latest, found, err := r.writers.Objects.Get(ctx, object.Name)
+		if err != nil || !found {
+			return err
+		}
+		object = latest
+	}
+	return fmt.Errorf("delete object %s: it changed %d times meanwhile", object.Name, attempts)
+}
+
+// keep returns why an object is kept, "" if it is not.
+func (o ObjectDeletion) keep(object media.Object, at time.Time) string {
+	owner, named := object.Metadata[o.OwnerKey]
+	switch {
+	case o.OwnerKey != "" && named && owner != o.Owner:
+		return keptOthersObject
+	case object.Created.After(at):
+		return keptUploadedAnew
+	default:
+		return ""
+	}
+}

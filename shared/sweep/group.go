@@ -1,0 +1,187 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// maxGroup is how many items share a commit, at most.
+const maxGroup = 25
+
+// maxChildGroups is how many groups of one item's children are under way at once.
+const maxChildGroups = 4
+
+// maxIdle is how often in a row an item may be judged again without anything having been committed: more is a rule that
+// would go on for ever.
+const maxIdle = 3
+
+// work is an item that is being done.
+type work struct {
+	Item
+	kind   string          // what it must be judged as; empty: anything but to be kept
+	begun  bool            // a commit has changed it
+	idle   int             // judgments since the last commit
+	handed map[string]bool // tasks that were handed over before its commit
+	err    error           // what became of it, as [Steps] says it
+}
+
+// settle does the items of one rule, all of which share a commit if they can. What became of each is in its err.
+func (r *run) settle(ctx context.Context, group []*work) {
+	stack := [][]*work{group}
+	for len(stack) > 0 {
+		group := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if ctx.Err() != nil || r.timeIsUp() {
+			finish(group, ErrOutOfTime)
+			continue
+		}
+		c, err := r.commit(ctx, group)
+		if err != nil {
+			if len(group) > 1 && divisible(err) {
+				stack = append(stack, group[len(group)/2:], group[:len(group)/2])
+				continue
+			}
+			finish(group, err)
+			continue
+		}
+		again, apart := r.conclude(ctx, group, c)
+		if half := len(apart) / 2; half > 0 && len(apart) == len(group) {
+			stack = append(stack, apart[half:], apart[:half])
+		} else if len(apart) > 0 {
+			stack = append(stack, apart)
+		}
+		if len(again) > 0 {
+			stack = append(stack, again) // on top: what is begun goes on before anything else begins
+		}
+		if err := r.writers.Documents.Wait(ctx, c.writes); err != nil {
+			for _, g := range stack {
+				finish(g, ErrOutOfTime)
+			}
+			return
+		}
+	}
+}
+
+func finish(group []*work, err error) {
+	for _, w := range group {
+		w.err = err
+	}
+}
+
+// divisible reports whether fewer items a commit may succeed: what Firestore refuses or denies concerns perhaps one of
+// them, and contention is less with fewer.
+func divisible(err error) bool {
+	return documents.Refused(err) || documents.Contended(err) || documents.Denied(err) ||
+		errors.Is(err, documents.ErrTooMuch) || errors.Is(err, errGroup)
+}
+
+// errGroup says that a rule failed for a group as a whole, so that the item that is to blame has to be found.
+var errGroup = errors.New("the group could not be judged")
+
+// conclude sees to what follows a commit, and returns the items to be judged again, together or with fewer others.
+func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, apart []*work) {
+	r.follow(ctx, group, c)
+	for i, w := range group {
+		o := c.outcomes[i]
+		w.idle++
+		if o.written {
+			w.idle = 0
+		}
+		switch {
+		case w.err != nil: // a follow-up failed
+		case o.err != nil:
+			w.err = o.err
+		case w.idle > maxIdle:
+			w.err = fmt.Errorf("%s: judged %d times without any progress: this is a bug in the job", w.Ref.Path(), w.idle)
+		case o.postponed:
+			again = append(again, w)
+		case len(o.change.First) > 0:
+			if w.err = r.children(ctx, w, o.change.First); w.err == nil {
+				again = append(again, w)
+			}
+		case len(o.change.Before) > o.handed(w):
+			if w.err = r.handOver(ctx, w, o.change.Before); w.err == nil {
+				again = append(again, w)
+			}
+		case o.change.Again != "":
+			w.kind, w.From, w.begun = o.change.Again, o.change.From, w.begun || o.written
+			if o.change.Apart && !o.written {
+				apart = append(apart, w)
+			} else {
+				again = append(again, w)
+			}
+		case !o.written:
+			w.err = ErrChanged
+		}
+	}
+	return again, apart
+}
+
+// children does the items that go before another. Those that are kept are no hindrance; a failure is that of the other.
+func (r *run) children(ctx context.Context, parent *work, items []Item) error {
+	byRule := map[string][]*work{}
+	var names []string
+	for _, item := range items {
+		name := item.Rule.name()
+		if byRule[name] == nil {
+			names = append(names, name)
+		}
+		byRule[name] = append(byRule[name], &work{Item: item})
+	}
+	done, failed := 0, 0
+	var first error
+	for _, name := range names {
+		r.settleMany(ctx, byRule[name])
+		for _, w := range byRule[name] {
+			switch {
+			case w.err == nil:
+				done++
+			case errors.Is(w.err, ErrChanged):
+			case errors.Is(w.err, ErrOutOfTime), ctx.Err() != nil:
+				return ErrOutOfTime
+			default:
+				if failed++; failed == 1 {
+					first = fmt.Errorf("%s: %w", w.Ref.Path(), w.err)
+				}
+			}
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of what goes first failed, the first: %w", failed, first)
+	}
+	if done > 0 {
+		parent.idle = 0
+	}
+	return nil
+}
+
+// settleMany does any number of items of one rule, in groups, several at a time.
+func (r *run) settleMany(ctx context.Context, all []*work) {
+	var groups errgroup.Group
+	groups.SetLimit(maxChildGroups)
+	for start := 0; start < len(all); start += maxGroup {
+		group := all[start:min(start+maxGroup, len(all))]
+		groups.Go(func() error {
+			r.settleSafely(ctx, group)
+			return nil
+		})
+	}
+	_ = groups.Wait() // each error is in its work
+}
+
+// settleSafely is [run.settle]; a panic is the failure of the items, not the process's end.
+func (r *run) settleSafely(ctx context.Context, group []*work) {
+	var err error
+	func() {
+		defer recoverTo(&err)
+		r.settle(ctx, group)
+	}()
+	if err != nil {
+		finish(group, err)
+	}
+}

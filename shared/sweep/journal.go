@@ -1,0 +1,309 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/digest"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/tasks"
+)
+
+// The journal of a job is cleanupJobs/{job}/journal. Each commit of items writes an entry with what is to follow it:
+// objects, accounts, tasks and further items. What has been followed up is forgotten with a later commit. So whatever an
+// interrupted run has left to do is there for the next one, which begins with it.
+func journalOf(job string) string { return "cleanupJobs/" + job + "/journal" }
+
+// journal is what a run knows of its job's journal.
+type journal struct {
+	mu   sync.Mutex
+	n    int
+	done []documents.Ref // entries with nothing left to follow
+}
+
+// maxForgotten is how many entries a commit forgets besides what it is for.
+const maxForgotten = 20
+
+// finished says that nothing is left to do of some entries.
+func (j *journal) finished(entries ...documents.Ref) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.done = append(j.done, entries...)
+}
+
+// take returns entries to delete, and no longer counts them as there.
+func (j *journal) take() []documents.Ref {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	n := min(len(j.done), maxForgotten)
+	taken := append([]documents.Ref(nil), j.done[:n]...)
+	j.done = j.done[n:]
+	return taken
+}
+
+// newEntry returns the name of the run's next entry.
+func (r *run) newEntry() documents.Ref {
+	r.journal.mu.Lock()
+	defer r.journal.mu.Unlock()
+	r.journal.n++
+	return documents.Ref{Collection: journalOf(r.job.Name), ID: fmt.Sprintf("%s-%06d", r.report.RunID, r.journal.n)}
+}
+
+// taskID tells a worker's task from all others; "" for a job.
+func (r *run) taskID() string {
+	if r.job.Task == nil {
+		return ""
+	}
+	var parts []string
+	for _, field := range r.job.Task.Fields {
+		parts = append(parts, r.task[field])
+	}
+	return digest.Of(parts...)
+}
+
+// entryOf returns what is written of a commit's changes.
+func (r *run) entryOf(attempt int64, changes []Change) map[string]any {
+	var then, next []any
+	for _, c := range changes {
+		for _, f := range c.Then {
+			then = append(then, f.stored())
+		}
+		for _, item := range c.Next {
+			next = append(next, map[string]any{"rule": item.Rule.name(), "path": item.Ref.Path(), "from": item.From})
+		}
+	}
+	return map[string]any{
+		"runId": r.report.RunID, "attempt": attempt, "task": r.taskID(), "at": documents.ServerTimestamp,
+		"open": len(then)+len(next) > 0, "then": then, "next": next,
+	}
+}
+
+// stored returns a follow-up as the journal holds it.
+func (f FollowUp) stored() map[string]any {
+	m := map[string]any{"absent": f.Absent.Path(), "lenient": f.Lenient, "done": storedWrites(f.Done), "failed": storedWrites(f.Failed)}
+	switch {
+	case f.Task != nil:
+		key := make([]any, len(f.Task.Key))
+		for i, part := range f.Task.Key {
+			key[i] = part
+		}
+		m["task"] = map[string]any{"key": key, "body": f.Task.Body, "notBefore": f.Task.NotBefore}
+	case f.Account != "":
+		m["account"] = f.Account
+	default:
+		m["object"] = map[string]any{
+			"name": f.Object.Name, "folder": f.Object.Folder, "ownerKey": f.Object.OwnerKey, "owner": f.Object.Owner,
+		}
+	}
+	return m
+}
+
+func storedWrites(writes []documents.Write) []any {
+	stored := make([]any, len(writes))
+	for i, w := range writes {
+		stored[i] = map[string]any{"op": string(w.Op), "path": w.Ref.Path(), "data": w.Data}
+	}
+	return stored
+}
+
+// entry is a journal entry as it was read.
+type entry struct {
+	then []FollowUp
+	next []Item
+}
+
+// parseEntry reads what [entryOf] wrote. rules are the job's, by name.
+func parseEntry(d documents.Document, rules map[string]AnyRule) (e entry, err error) {
+	problem := func(what string) error {
+		return fmt.Errorf("%s has no usable %s, so this program did not write it: look at it and delete it", d.Path, what)
+	}
+	for _, v := range list(d.Data["then"]) {
+		f, ok := followUpOf(v)
+		if !ok {
+			return e, problem("then")
+		}
+		e.then = append(e.then, f)
+	}
+	for _, v := range list(d.Data["next"]) {
+		m, _ := v.(map[string]any)
+		name, _ := m["rule"].(string)
+		path, _ := m["path"].(string)
+		from, isText := m["from"].(string)
+		ref, err := documents.RefOf(path)
+		if err != nil || !isText || rules[name] == nil {
+			return e, problem("next")
+		}
+		e.next = append(e.next, Item{Rule: rules[name], Ref: ref, From: from})
+	}
+	return e, nil
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+func followUpOf(v any) (f FollowUp, ok bool) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return f, false
+	}
+	absent, _ := m["absent"].(string)
+	if absent != "" {
+		var err error
+		if f.Absent, err = documents.RefOf(absent); err != nil {
+			return f, false
+		}
+	}
+	f.Lenient, _ = m["lenient"].(string)
+	var okDone, okFailed bool
+	f.Done, okDone = writesOf(m["done"])
+	f.Failed, okFailed = writesOf(m["failed"])
+	if !okDone || !okFailed {
+		return f, false
+	}
+	if account, isAccount := m["account"].(string); isAccount {
+		f.Account = account
+		return f, account != ""
+	}
+	if t, isTask := m["task"].(map[string]any); isTask {
+		task := &tasks.Task{Body: t["body"]}
+		for _, part := range list(t["key"]) {
+			text, isText := part.(string)
+			if !isText {
+				return f, false
+			}
+			task.Key = append(task.Key, text)
+		}
+		task.NotBefore, _ = t["notBefore"].(time.Time)
+		f.Task = task
+		return f, len(task.Key) > 0
+	}
+	o, _ := m["object"].(map[string]any)
+	f.Object.Name, _ = o["name"].(string)
+	f.Object.Folder, _ = o["folder"].(bool)
+	f.Object.OwnerKey, _ = o["ownerKey"].(string)
+	f.Object.Owner, _ = o["owner"].(string)
+	return f, f.Object.valid()
+}
+
+func writesOf(v any) (writes []documents.Write, ok bool) {
+	for _, item := range list(v) {
+		m, _ := item.(map[string]any)
+		op, _ := m["op"].(string)
+		path, _ := m["path"].(string)
+		data, _ := m["data"].(map[string]any)
+		ref, err := documents.RefOf(path)
+		if err != nil || op == "" {
+			return nil, false
+		}
+		writes = append(writes, documents.Write{Op: documents.Op(op), Ref: ref, Data: data})
+	}
+	return writes, true
+}
+
+// planReplay proposes what interrupted runs have left to do, before anything else. A worker looks for its own task's alone,
+// for others of its kind may be running.
+func (r *run) planReplay(ctx context.Context, p *Planner) error {
+	entries := documents.Query{
+		Collection: journalOf(r.job.Name), Where: []documents.Filter{{Field: "task", Op: "==", Value: r.taskID()}}, Select: []string{"open"},
+	}
+	for page, err := range p.Documents.Pages(ctx, entries, "") {
+		if err != nil {
+			return err
+		}
+		for _, d := range page.Documents {
+			if d.Data["open"] == false {
+				r.journal.finished(d.Ref())
+				continue
+			}
+			err := p.Propose(ctx, Action{
+				Kind: "finish interrupted action", Target: d.Path, Reason: "an earlier run was interrupted after a commit, before what follows it was done",
+				Effect: Steps(func(ctx context.Context, _ *Writers) error { return r.replay(ctx, d.Ref()) }),
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// replay does what an entry of an earlier run holds, and forgets the entry.
+func (r *run) replay(ctx context.Context, ref documents.Ref) error {
+	d, found, err := r.writers.Documents.Get(ctx, ref.Path())
+	if err != nil {
+		return err
+	}
+	if !found {
+		return ErrChanged
+	}
+	e, err := parseEntry(d, r.job.rules())
+	if err != nil {
+		return err
+	}
+	var absent []documents.Ref
+	for _, f := range e.then {
+		if f.Absent != (documents.Ref{}) && !slices.Contains(absent, f.Absent) {
+			absent = append(absent, f.Absent)
+		}
+	}
+	back, err := newReaderSource(r.writers.Documents.Reader).Get(ctx, absent)
+	if err != nil {
+		return err
+	}
+	self := &work{Item: Item{Ref: ref}}
+	var all []pending
+	for _, f := range e.then {
+		if _, restored := back[f.Absent]; restored {
+			r.writers.Keep(keptRestored, 1)
+			r.log.InfoContext(ctx, "kept "+f.name()+": "+keptRestored)
+			continue
+		}
+		all = append(all, pending{FollowUp: f, of: self})
+	}
+	err = cmp.Or(r.followUp(ctx, ref, d.UpdateTime, all), self.err)
+	if err == nil && len(e.next) > 0 {
+		err = r.children(ctx, self, e.next)
+	}
+	if err == nil {
+		r.journal.finished(ref)
+	}
+	return err
+}
+
+// keptRestored is why a follow-up is left out.
+const keptRestored = "its document was restored since"
+
+// forget deletes the entries that no commit has taken along.
+func (r *run) forget(ctx context.Context) error {
+	for {
+		done := r.journal.take()
+		if len(done) == 0 {
+			return nil
+		}
+		err := r.writers.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+			for _, ref := range done {
+				if err := tx.Delete(ref.Path()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (j Job) rules() map[string]AnyRule {
+	byName := make(map[string]AnyRule, len(j.Rules))
+	for _, rule := range j.Rules {
+		byName[rule.name()] = rule
+	}
+	return byName
+}

@@ -1,0 +1,174 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/tasks"
+)
+
+// Rule says what becomes of one kind of item: a document, or what a path stands for that may hold no document. The engine
+// loads and judges items twice, while planning and in the commit that changes them, with the same functions. Load and
+// Gather only read; Judge and Change are pure.
+type Rule[S any] struct {
+	// Name is how the journal refers to the rule; it is unique within a job.
+	Name string
+	// Load reads what Judge needs, for many items at once, and returns one state for each subject.
+	Load func(ctx context.Context, src Source, subjects []Subject) ([]S, error)
+	// Judge decides about one item.
+	Judge func(state S, run Run) Decision
+	// Gather reads what only Change needs, for the items that are due; nil if that is nothing.
+	Gather func(ctx context.Context, src Source, due []*S) error
+	// Change says what is written for an item that is due.
+	Change func(state S, d Decision, run Run) Change
+}
+
+// Run is what the pure functions of a rule may know of the run.
+type Run struct {
+	Job     string
+	ID      string
+	Now     time.Time // the run's one instant
+	Promise time.Time // from which on what is promised to people counts: Now, or the wall clock's time if that is later
+	Config  config.Config
+}
+
+// Subject is an item as it was found: the page's document while planning, as it is at that moment in a commit.
+type Subject struct {
+	documents.Document
+	Found bool   // there is such a document
+	From  string // where [Change.From] left off
+	Alone bool   // no other item shares the commit
+}
+
+// Decision is what is to become of an item. The zero value keeps it without counting it.
+type Decision struct {
+	Kind    string // what is done, e.g. "delete report"; empty: the item is kept
+	Reason  string // why
+	Invalid bool   // it is kept because it cannot be judged
+}
+
+// Keep keeps an item for a reason that is in order.
+func Keep(reason string) Decision { return Decision{Reason: reason} }
+
+// Invalid keeps an item that cannot be judged: a field is missing or of the wrong type, an id names no document.
+func Invalid(reason string) Decision { return Decision{Reason: reason, Invalid: true} }
+
+// Do changes an item.
+func Do(kind, reason string) Decision { return Decision{Kind: kind, Reason: reason} }
+
+// Item is a thing to judge by a rule.
+type Item struct {
+	Rule AnyRule
+	Ref  documents.Ref
+	From string // where [Change.From] left off
+}
+
+// Change says what is written for one item, as data.
+type Change struct {
+	// First are items that must be done before, such as children. Nothing is written for this item until they are; then it
+	// is judged again. They are not remembered: the documents still tell what is left of them.
+	First []Item
+	// Before are tasks to hand over before the commit. It is judged again after that, and must ask for the same tasks.
+	Before []tasks.Task
+	// Writes are committed together, with those of the other items of the group.
+	Writes []documents.Write
+	// Then is done after the commit, at least once: the commit remembers it.
+	Then []FollowUp
+	// Next are items that are done after the commit, and that the commit remembers because nothing else leads to them.
+	Next []Item
+	// Again is the kind that the item must be judged as next, after this commit; empty: it is finished. With Apart, no
+	// other item shares that commit.
+	Again string
+	Apart bool
+	From  string // handed to the next judgment
+	// Fail says that a person must look at the item. Nothing is written for it.
+	Fail error
+	// Kept are reasons under which further things are counted as kept, once committed.
+	Kept []string
+	// Notices are logged as warnings, once committed.
+	Notices []string
+}
+
+// FollowUp is something outside of Firestore that follows a commit. Exactly one of Object, Account and Task is set. All can
+// be repeated without harm.
+type FollowUp struct {
+	Object  ObjectDeletion
+	Account string      // the uid of an account to delete
+	Task    *tasks.Task // to hand over
+	// Absent, where set, is the document that led here. Should it be there again when a later run gets to what an
+	// interrupted one left, it is left out.
+	Absent documents.Ref
+	// Done and Failed are committed after it succeeded or failed, with the end of what is remembered.
+	Done, Failed []documents.Write
+	// Lenient, where set, is the reason under which a failure counts as kept; otherwise it is the item's failure.
+	Lenient string
+}
+
+// ObjectDeletion is an object to delete, or a folder of them.
+type ObjectDeletion struct {
+	Name   string // ends with a slash for a folder, of which every object goes whose name begins with it
+	Folder bool
+	// OwnerKey and Owner, where set, are a key of custom metadata and its value: an object whose metadata names another
+	// owner is kept, because data must not be able to name somebody else's object.
+	OwnerKey, Owner string
+}
+
+// AnyRule is a [Rule] of any state.
+type AnyRule interface {
+	name() string
+	load(ctx context.Context, src Source, subjects []Subject) (judged, error)
+}
+
+// judged are loaded items of one rule. Its methods recover from panics of the rule, which are then the item's failure.
+type judged interface {
+	judge(i int, run Run) (Decision, error)
+	gather(ctx context.Context, src Source, due []int) error
+	change(i int, d Decision, run Run) (Change, error)
+}
+
+func (r Rule[S]) name() string { return r.Name }
+
+func (r Rule[S]) load(ctx context.Context, src Source, subjects []Subject) (_ judged, err error) {
+	defer recoverTo(&err)
+	states, err := r.Load(ctx, src, subjects)
+	if err != nil {
+		return nil, err
+	}
+	if len(states) != len(subjects) {
+		return nil, fmt.Errorf("rule %s loaded %d states for %d items: this is a bug in the job", r.Name, len(states), len(subjects))
+	}
+	return loaded[S]{rule: r, states: states}, nil
+}
+
+type loaded[S any] struct {
+	rule   Rule[S]
+	states []S
+}
+
+func (l loaded[S]) judge(i int, run Run) (d Decision, err error) {
+	defer recoverTo(&err)
+	return l.rule.Judge(l.states[i], run), nil
+}
+
+func (l loaded[S]) gather(ctx context.Context, src Source, due []int) (err error) {
+	if l.rule.Gather == nil || len(due) == 0 {
+		return nil
+	}
+	defer recoverTo(&err)
+	states := make([]*S, len(due))
+	for n, i := range due {
+		states[n] = &l.states[i]
+	}
+	return l.rule.Gather(ctx, src, states)
+}
+
+func (l loaded[S]) change(i int, d Decision, run Run) (c Change, err error) {
+	defer recoverTo(&err)
+	return l.rule.Change(l.states[i], d, run), nil
+}
+
+// Itself is the Load of a rule that judges documents by their own fields.
+func Itself(_ context.Context, _ Source, subjects []Subject) ([]Subject, error) { return subjects, nil }

@@ -1,0 +1,238 @@
+package sweep_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// box is a document of boxes with the things in it, and perhaps a file.
+type box struct {
+	sweep.Subject
+	things sweep.Belonging
+}
+
+func loadBoxes(_ context.Context, _ sweep.Source, subjects []sweep.Subject) ([]box, error) {
+	boxes := make([]box, len(subjects))
+	for i, s := range subjects {
+		boxes[i] = box{Subject: s}
+	}
+	return boxes, nil
+}
+
+func judgeBox(b box, _ sweep.Run) sweep.Decision {
+	switch b.Data["state"] {
+	case "old":
+		return sweep.Do("delete box", "it is old")
+	case nil:
+		return sweep.Invalid("no state")
+	default:
+		return sweep.Keep("in use")
+	}
+}
+
+func gatherThings(ctx context.Context, src sweep.Source, due []*box) error {
+	ids := make([]string, len(due))
+	for i, b := range due {
+		ids[i] = b.ID()
+	}
+	things, err := src.Children(ctx, sweep.Children{Collection: "things", Field: "box"}, ids)
+	for _, b := range due {
+		b.things = things[b.ID()]
+	}
+	return err
+}
+
+func changeBox(b box, d sweep.Decision, run sweep.Run) (c sweep.Change) {
+	if b.Data["panic"] == true {
+		panic("this box")
+	}
+	if !b.things.Whole && !b.Alone {
+		return sweep.Change{Again: d.Kind, Apart: true}
+	}
+	for _, thing := range b.things.Documents {
+		c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: thing.Ref()})
+	}
+	if !b.things.Whole {
+		c.Again = d.Kind
+		return c
+	}
+	c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: b.Ref()},
+		documents.Write{Op: documents.Set, Ref: documents.Ref{Collection: "gone", ID: b.ID()}, Data: map[string]any{"at": run.Now}})
+	if file, _ := b.Text("file"); file != "" {
+		c.Then = []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: file}, Absent: b.Ref()}}
+	}
+	return c
+}
+
+var boxes = sweep.Rule[box]{Name: "box", Load: loadBoxes, Judge: judgeBox, Gather: gatherThings, Change: changeBox}
+
+func boxJob() sweep.Job {
+	return sweep.Job{Name: "testJob", Rules: []sweep.AnyRule{boxes}, Plan: func(ctx context.Context, p *sweep.Planner) error {
+		q := documents.Query{Collection: "boxes", Select: []string{"state"}}
+		for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Position())) {
+			if err != nil {
+				return err
+			}
+			p.Scanned(len(page.Documents))
+			if err := p.Consider(ctx, boxes, page.Documents); err != nil {
+				return err
+			}
+			if err := p.Mark(string(page.Next)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+func boxFunction(t *testing.T) *sweeptest.Function {
+	t.Helper()
+	f := sweeptest.New(t, sweep.NewFunction(boxJob(), 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
+	f.Clock = func() time.Time { return start }
+	return f
+}
+
+// setBoxes writes boxes with so many things each.
+func setBoxes(t *testing.T, f *sweeptest.Function, prefix string, n, things int, data map[string]any) {
+	t.Helper()
+	for i := range n {
+		id := fmt.Sprintf("%s%03d", prefix, i)
+		f.Set(t, "boxes/"+id, data)
+		f.SetMany(t, things, func(k int) (string, map[string]any) {
+			return fmt.Sprintf("things/%s-%04d", id, k), map[string]any{"box": id}
+		})
+	}
+}
+
+func ids(t *testing.T, f *sweeptest.Function, collection string) []string {
+	t.Helper()
+	return slices.Sorted(maps.Keys(f.Documents(t, collection)))
+}
+
+var old = map[string]any{"state": "old"}
+
+func TestItemsShareCommits(t *testing.T) {
+	f := boxFunction(t)
+	setBoxes(t, f, "old", 60, 3, old)
+	setBoxes(t, f, "used", 2, 2, map[string]any{"state": "used"})
+	f.Set(t, "boxes/odd", map[string]any{"name": "?"})
+	f.Request.Clear()
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete box", 60))
+	sweeptest.Want(t, "kept", map[string]int{"in use": 2, "no state": 1}, got.Kept)
+	sweeptest.Want(t, "boxes left", []string{"odd", "used000", "used001"}, ids(t, f, "boxes"))
+	sweeptest.Want(t, "things left", 4, len(ids(t, f, "things")))
+	sweeptest.Want(t, "boxes recorded", 60, len(ids(t, f, "gone")))
+	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+	// The lease twice, three groups of at most 25, and the end of what the last of them wrote into the journal.
+	if n := f.Request.Count("Commit"); n != 6 {
+		t.Errorf("%d commits, want 6", n)
+	}
+}
+
+func TestLostAnswersOfGroups(t *testing.T) {
+	for lost := 2; lost <= 4; lost++ {
+		t.Run(fmt.Sprint(lost), func(t *testing.T) {
+			f := boxFunction(t)
+			setBoxes(t, f, "old", 30, 2, old)
+			f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+				if err := send(); err != nil || n != lost {
+					return err
+				}
+				return status.Error(codes.Unavailable, "the connection broke")
+			})
+			sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete box", 30))
+			sweeptest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
+			sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+		})
+	}
+}
+
+func TestOneThatIsToBlameIsFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		data  map[string]any
+		error string
+	}{
+		"panic":   {map[string]any{"state": "old", "panic": true}, "panic: this box"},
+		"refused": {map[string]any{"state": "old", "refuse": true}, "too large"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := boxFunction(t)
+			setBoxes(t, f, "a", 12, 1, old)
+			setBoxes(t, f, "b", 1, 1, c.data)
+			setBoxes(t, f, "c", 12, 1, old)
+			f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+				for _, w := range commit.GetWrites() {
+					if name == "refused" && strings.HasSuffix(w.GetDelete(), "boxes/b000") {
+						return status.Error(codes.InvalidArgument, "too large")
+					}
+				}
+				return send()
+			})
+			got := f.Run(t, "")
+			sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"delete box": {Planned: 25, Done: 24, Failed: 1}})
+			if len(got.Failures) != 1 || got.Failures[0].Target != "boxes/b000" || !strings.Contains(got.Failures[0].Error, c.error) {
+				t.Errorf("failures %v, want one of boxes/b000 that says %q", got.Failures, c.error)
+			}
+			sweeptest.Want(t, "boxes left", []string{"b000"}, ids(t, f, "boxes"))
+			sweeptest.Want(t, "things left", []string{"b000-0000"}, ids(t, f, "things"))
+			sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+		})
+	}
+}
+
+func TestOneWithManyChildren(t *testing.T) {
+	f := boxFunction(t)
+	setBoxes(t, f, "a", 10, 2, old)
+	setBoxes(t, f, "b", 1, 1000, old)
+	setBoxes(t, f, "c", 10, 2, old)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete box", 21))
+	sweeptest.Want(t, "things left", 0, len(ids(t, f, "things")))
+	sweeptest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
+	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+}
+
+func TestFollowUpsOfAnInterruptedRun(t *testing.T) {
+	f := boxFunction(t)
+	for i := range 3 {
+		file := fmt.Sprintf("files/%d", i)
+		f.Put(t, file, nil, []byte("file"))
+		f.Set(t, fmt.Sprintf("boxes/b%d", i), map[string]any{"state": "old", "file": file})
+	}
+	dead := true // after the commit of the group, the process reaches nothing any more
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if !dead || n < 2 {
+			return send()
+		}
+		if n == 2 {
+			if err := send(); err != nil {
+				return err
+			}
+		}
+		return status.Error(codes.PermissionDenied, "gone")
+	})
+	if got := f.Run(t, ""); got.Status != sweep.Failed {
+		t.Fatalf("status %s, want failed", got.Status)
+	}
+	dead = false
+	f.Clock = func() time.Time { return start.Add(time.Hour) }
+	f.Set(t, "boxes/b1", map[string]any{"state": "used", "file": "files/1"})
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("finish interrupted action", 1))
+	sweeptest.Want(t, "files left", []string{"files/1"}, f.Objects(t))
+	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+}

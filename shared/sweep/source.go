@@ -1,0 +1,200 @@
+package sweep
+
+import (
+	"context"
+	"slices"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// Source is what a rule reads from: the database while planning, the transaction in a commit.
+type Source interface {
+	// Get reads documents and returns those that there are.
+	Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error)
+	// Children reads the documents that belong to each of some parents.
+	Children(ctx context.Context, c Children, parents []string) (map[string]Belonging, error)
+	// First returns the first documents that a query matches, at most limit.
+	First(ctx context.Context, q documents.Query, limit int) ([]documents.Document, error)
+}
+
+// Children says which documents belong to a parent: those whose field holds its id.
+type Children struct {
+	Collection, Field string
+	Select            []string // the fields to read besides Field
+}
+
+// Belonging are the documents that belong to one parent.
+type Belonging struct {
+	Documents []documents.Document
+	// Whole says that there are no more. A commit holds so many documents at most; a parent that has more is not whole, and
+	// unless it is alone in its commit it may come with none of its documents.
+	Whole bool
+}
+
+// Limits of what one commit reads and holds. Firestore's limits on a commit are 10 MiB and, in effect, its index entries.
+const (
+	maxChildren  = 400     // documents that belong to the parents of one commit
+	maxReadBytes = 4 << 20 // of them, in one commit
+	maxParents   = 30      // that one query asks for
+)
+
+// gotten remembers what was read, so that each document is read once.
+type gotten map[documents.Ref]*documents.Document
+
+// unread returns those of the references that have not been read, each once.
+func (g gotten) unread(refs []documents.Ref) []documents.Ref {
+	var unread []documents.Ref
+	for _, ref := range refs {
+		if _, known := g[ref]; !known && !slices.Contains(unread, ref) {
+			unread = append(unread, ref)
+		}
+	}
+	return unread
+}
+
+// answer notes what was found of what was asked for, and returns what there is of refs.
+func (g gotten) answer(refs, asked []documents.Ref, found map[documents.Ref]documents.Document) map[documents.Ref]documents.Document {
+	for _, ref := range asked {
+		g[ref] = nil
+		if d, ok := found[ref]; ok {
+			g[ref] = &d
+		}
+	}
+	there := make(map[documents.Ref]documents.Document, len(refs))
+	for _, ref := range refs {
+		if d := g[ref]; d != nil {
+			there[ref] = *d
+		}
+	}
+	return there
+}
+
+// fromReader reads from the database.
+type fromReader struct {
+	documents.Reader
+	gotten gotten
+}
+
+func newReaderSource(r documents.Reader) fromReader { return fromReader{Reader: r, gotten: gotten{}} }
+
+// Get implements [Source].
+func (s fromReader) Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
+	asked := s.gotten.unread(refs)
+	paths := make([]string, len(asked))
+	for i, ref := range asked {
+		paths[i] = ref.Path()
+	}
+	byPath, err := s.GetAll(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[documents.Ref]documents.Document, len(byPath))
+	for _, d := range byPath {
+		found[d.Ref()] = d
+	}
+	return s.gotten.answer(refs, asked, found), nil
+}
+
+// First implements [Source].
+func (s fromReader) First(ctx context.Context, q documents.Query, limit int) ([]documents.Document, error) {
+	q.PageSize = limit
+	for page, err := range s.Pages(ctx, q, "") {
+		return page.Documents, err
+	}
+	return nil, nil
+}
+
+// Children implements [Source].
+func (s fromReader) Children(ctx context.Context, c Children, parents []string) (map[string]Belonging, error) {
+	left := maxChildren
+	return childrenOf(c, parents, &left, func(q documents.Query, limit int) ([]documents.Document, error) {
+		return s.First(ctx, q, limit)
+	})
+}
+
+// fromTransaction reads in a commit's transaction.
+type fromTransaction struct {
+	tx     *documents.Transaction
+	gotten gotten
+	left   *int // children that the commit may still hold
+}
+
+func newTransactionSource(tx *documents.Transaction) fromTransaction {
+	left := maxChildren
+	return fromTransaction{tx: tx, gotten: gotten{}, left: &left}
+}
+
+// Get implements [Source].
+func (s fromTransaction) Get(_ context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
+	asked := s.gotten.unread(refs)
+	found, err := s.tx.GetAll(asked)
+	if err != nil {
+		return nil, err
+	}
+	return s.gotten.answer(refs, asked, found), nil
+}
+
+// First implements [Source].
+func (s fromTransaction) First(_ context.Context, q documents.Query, limit int) ([]documents.Document, error) {
+	return s.read(q, limit)
+}
+
+// Children implements [Source].
+func (s fromTransaction) Children(_ context.Context, c Children, parents []string) (map[string]Belonging, error) {
+	return childrenOf(c, parents, s.left, s.read)
+}
+
+// read streams a query's documents until they are so many, or hold so many bytes.
+func (s fromTransaction) read(q documents.Query, limit int) ([]documents.Document, error) {
+	var read []documents.Document
+	size := 0
+	for d, err := range s.tx.Stream(q, "", limit) {
+		if err != nil {
+			return nil, err
+		}
+		if size += documents.Size(d.Path, d.Data); size > maxReadBytes && len(read) > 0 {
+			return read, errCutOff
+		}
+		read = append(read, d)
+	}
+	return read, nil
+}
+
+// errCutOff says that a query's documents hold more bytes than one commit should read.
+var errCutOff = documents.ErrTooMuch
+
+// childrenOf reads the children of some parents, with one query for up to 30 of them, as long as left allows. A query for
+// several parents whose answer is cut off tells nothing about any of them, for it is in no order of theirs.
+func childrenOf(c Children, parents []string, left *int, read func(documents.Query, int) ([]documents.Document, error)) (map[string]Belonging, error) {
+	all := make(map[string]Belonging, len(parents))
+	fields := append([]string{c.Field}, c.Select...)
+	for chunk := range slices.Chunk(parents, maxParents) {
+		q := documents.Query{Collection: c.Collection, Where: []documents.Filter{{Field: c.Field, Op: "in", Value: chunk}}, Select: fields}
+		if len(chunk) == 1 {
+			q.Where[0] = documents.Filter{Field: c.Field, Op: "==", Value: chunk[0]}
+		}
+		limit := *left + 1
+		found, err := read(q, limit)
+		cut := len(found) == limit
+		if err == errCutOff { //nolint:errorlint // it is never wrapped
+			cut, err = true, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if cut && len(chunk) > 1 {
+			continue // none of them is whole
+		}
+		found = found[:min(len(found), *left)]
+		*left -= len(found)
+		byParent := map[string][]documents.Document{}
+		for _, d := range found {
+			id, _ := d.Text(c.Field)
+			byParent[id] = append(byParent[id], d)
+		}
+		for _, id := range chunk {
+			all[id] = Belonging{Documents: byParent[id], Whole: !cut}
+		}
+	}
+	return all, nil
+}
