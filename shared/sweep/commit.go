@@ -29,6 +29,9 @@ type outcome struct {
 
 // handed returns how many of the tasks that must be handed over before have been.
 func (o outcome) handed(w *work) int {
+	if w.foreseen {
+		return len(o.change.Before)
+	}
 	n := 0
 	for _, t := range o.change.Before {
 		if w.handed[taskKey(t)] {

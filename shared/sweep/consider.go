@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/firesweep/firesweep/shared/documents"
 )
@@ -17,22 +18,30 @@ func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.
 	if err != nil {
 		return err
 	}
+	var due []Action
 	for i, d := range found {
 		decision, err := items.judge(i, p.run.known())
 		switch {
 		case err != nil:
 			p.Fail(ctx, d.Path, "judge", err)
 		case decision.Kind != "":
-			err := p.Propose(ctx, Action{
+			due = append(due, Action{
 				Kind: decision.Kind, Target: d.Path, Reason: decision.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref()}},
 			})
-			if err != nil {
-				return err
-			}
 		case decision.Invalid:
 			p.KeepDoubtful(ctx, d.Path, decision.Reason, 1)
 		case decision.Reason != "":
 			p.Keep(decision.Reason, 1)
+		}
+	}
+	if p.run.report.DryRun {
+		if err := p.foresee(ctx, due); err != nil {
+			return fmt.Errorf("work out what would be written: %w", err)
+		}
+	}
+	for _, a := range due {
+		if err := p.Propose(ctx, a); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -27,7 +27,9 @@ type work struct {
 	begun  bool            // a commit has changed it
 	idle   int             // judgments since the last commit
 	handed map[string]bool // tasks that were handed over before its commit
-	err    error           // what became of it, as [Steps] says it
+	// foreseen says that nothing is committed or handed over: a preview goes through the steps.
+	foreseen bool
+	err      error // what became of it, as [Steps] says it
 }
 
 // settle does the items of one rule, all of which share a commit if they can. What became of each is in its err.
@@ -88,8 +90,7 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 	r.follow(ctx, group, c)
 	for i, w := range group {
 		o := c.outcomes[i]
-		w.idle++
-		if o.written {
+		if w.idle++; o.written || o.change.Apart && len(group) > 1 { // a smaller group is a step as well
 			w.idle = 0
 		}
 		switch {

@@ -47,6 +47,9 @@ type Action struct {
 	Target string // what it is done to, e.g. "reports/abc"
 	Reason string // why, for the person who reads the plan
 	Effect Effect // how
+
+	Writes []string // what it would write, where a preview has worked that out
+	More   bool     // that is not all
 }
 
 // Effect is how an action is done: [DeleteDocument], [DeleteObject], [Steps] or [Batched].

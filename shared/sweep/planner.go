@@ -35,6 +35,7 @@ type Planner struct {
 	marks    []mark
 	lookups  map[string]Lookups
 	doubts   map[string]int
+	foreseen int // actions whose writes a preview has worked out
 	planned  int // actions proposed, those of earlier windows included
 	tripped  error
 	next     func() string

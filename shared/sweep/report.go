@@ -85,6 +85,9 @@ type Planned struct {
 	Target string `json:"target" firestore:"target"`
 	Action string `json:"action" firestore:"action"`
 	Reason string `json:"reason" firestore:"reason"`
+	// Writes are the documents, objects, accounts and tasks that the action would write, e.g. "delete comments/c1".
+	Writes []string `json:"writes,omitempty" firestore:"writes,omitempty"`
+	More   bool     `json:"more,omitempty" firestore:"more,omitempty"` // there are more
 }
 
 func (r *Report) count(kind string, f func(*Counts)) {
@@ -106,7 +109,7 @@ func (r *Report) plan(a Action) {
 		r.Truncated = true
 		return
 	}
-	r.Plan = append(r.Plan, Planned{Target: a.Target, Action: a.Kind, Reason: a.Reason})
+	r.Plan = append(r.Plan, Planned{Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More})
 }
 
 // forLog returns the report with its plan cut to what one log line can hold.
@@ -114,7 +117,7 @@ func (r *Report) forLog() Report {
 	out := *r
 	size := 0
 	for i, p := range r.Plan {
-		if size += len(p.Target) + len(p.Action) + len(p.Reason) + 48; size > maxLogPlanBytes {
+		if size += len(p.Target) + len(p.Action) + len(p.Reason) + 48 + len(strings.Join(p.Writes, "   ")); size > maxLogPlanBytes {
 			out.Plan, out.Truncated = r.Plan[:i], true
 			break
 		}

@@ -236,3 +236,21 @@ func TestFollowUpsOfAnInterruptedRun(t *testing.T) {
 	sweeptest.Want(t, "files left", []string{"files/1"}, f.Objects(t))
 	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
 }
+
+func TestPreviewShowsWhatIsWritten(t *testing.T) {
+	f := boxFunction(t)
+	setBoxes(t, f, "a", 1, 2, map[string]any{"state": "old", "file": "files/a"})
+	setBoxes(t, f, "b", 1, 1000, old)
+	before := f.Documents(t, "things")
+	got := f.Run(t, `{"dryRun":true}`)
+	if len(got.Plan) != 2 {
+		t.Fatalf("plan %v", got.Plan)
+	}
+	sweeptest.Want(t, "writes", []string{
+		"delete things/a000-0000", "delete things/a000-0001", "delete boxes/a000", "set gone/a000", "delete gs://" + f.Env["STORAGE_BUCKET"] + "/files/a",
+	}, got.Plan[0].Writes)
+	if len(got.Plan[1].Writes) != 30 || !got.Plan[1].More || got.Plan[0].More {
+		t.Errorf("%d writes of a box with 1000 things, more %v; want 30 and more", len(got.Plan[1].Writes), got.Plan[1].More)
+	}
+	sweeptest.Want(t, "things", before, f.Documents(t, "things"))
+}

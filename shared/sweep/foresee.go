@@ -1,0 +1,198 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// How much of what actions would write a preview works out. Each action costs the reads that its commit would.
+const (
+	maxForeseen       = 100 // actions of a run
+	maxForeseenWrites = 30  // of one action
+	maxForeseenRounds = 20  // commits of one item
+	maxForeseenDepth  = 3   // of items within items
+	foreseenAtOnce    = 8
+)
+
+// foresee adds to actions what they would write, by going through the steps of a commit without committing, on a copy of
+// what is read. It is for previews.
+func (p *Planner) foresee(ctx context.Context, actions []Action) error {
+	actions = actions[:min(len(actions), max(0, maxForeseen-p.foreseen))]
+	p.foreseen += len(actions)
+	underWay, ctx := errgroup.WithContext(ctx)
+	underWay.SetLimit(foreseenAtOnce)
+	for i := range actions {
+		effect, ok := actions[i].Effect.(ruled)
+		if !ok {
+			continue
+		}
+		underWay.Go(func() (err error) {
+			defer recoverTo(&err)
+			f := foresight{run: p.run, source: &imagined{fromReader: newReaderSource(p.Documents), written: map[documents.Ref]*documents.Document{}}}
+			err = f.item(ctx, effect.Item, actions[i].Kind, 0)
+			actions[i].Writes, actions[i].More = f.writes, f.more
+			return err
+		})
+	}
+	return underWay.Wait()
+}
+
+// foresight is what one action would write.
+type foresight struct {
+	run    *run
+	source *imagined
+	writes []string
+	more   bool // than the writes
+}
+
+func (f *foresight) add(write string) {
+	if len(f.writes) == maxForeseenWrites {
+		f.more = true
+		return
+	}
+	f.writes = append(f.writes, write)
+}
+
+// item goes through the commits of one item.
+func (f *foresight) item(ctx context.Context, item Item, kind string, depth int) error {
+	for range maxForeseenRounds {
+		if f.more || depth > maxForeseenDepth {
+			break
+		}
+		outcomes, err := f.run.decide(ctx, f.source, []*work{{Item: item, kind: kind, foreseen: true}})
+		if err != nil {
+			return err
+		}
+		o := outcomes[0]
+		if o.err != nil {
+			if depth == 0 && o.change.Fail != nil {
+				f.add("nothing: " + o.change.Fail.Error())
+			}
+			return nil // it would be found to have changed, or fail
+		}
+		c := o.change
+		for _, child := range c.First {
+			if err := f.item(ctx, child, "", depth+1); err != nil {
+				return err
+			}
+		}
+		for _, t := range c.Before {
+			f.add("hand over task " + taskKey(t))
+		}
+		for _, w := range c.Writes {
+			f.add(w.String())
+			f.source.write(w)
+		}
+		for _, then := range c.Then {
+			f.add(then.String(f.run.config.Bucket))
+		}
+		for _, next := range c.Next {
+			if err := f.item(ctx, next, "", depth+1); err != nil {
+				return err
+			}
+		}
+		switch {
+		case len(c.First) > 0:
+		case c.Again != "":
+			kind, item.From = c.Again, c.From
+		default:
+			return nil
+		}
+	}
+	f.more = true
+	return nil
+}
+
+// String says a follow-up as previews do.
+func (f FollowUp) String(bucket string) string {
+	switch {
+	case f.Task != nil:
+		return "hand over " + f.name()
+	case f.Object.Folder:
+		return fmt.Sprintf("delete objects under gs://%s/%s", bucket, f.Object.Name)
+	case f.Account != "":
+		return "delete " + f.name()
+	default:
+		return fmt.Sprintf("delete gs://%s/%s", bucket, f.Object.Name)
+	}
+}
+
+// imagined is the database as it would be after some writes.
+type imagined struct {
+	fromReader
+	mu      sync.Mutex
+	written map[documents.Ref]*documents.Document // nil: deleted
+}
+
+func (s *imagined) write(w documents.Write) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := documents.Document{Path: w.Ref.Path(), Data: map[string]any{}}
+	switch w.Op {
+	case documents.Delete:
+		s.written[w.Ref] = nil
+		return
+	case documents.Update:
+		if before := s.written[w.Ref]; before != nil {
+			d.Data = maps.Clone(before.Data)
+		} else if before := s.gotten[w.Ref]; before != nil {
+			d.Data = maps.Clone(before.Data)
+		}
+	case documents.Create, documents.Set:
+	}
+	for field, value := range w.Data {
+		if d.Data[field] = value; value == documents.DeleteField {
+			delete(d.Data, field)
+		}
+	}
+	s.written[w.Ref] = &d
+}
+
+// Get implements [Source].
+func (s *imagined) Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
+	found, err := s.fromReader.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range refs {
+		if d, written := s.written[ref]; written && d == nil {
+			delete(found, ref)
+		} else if written {
+			found[ref] = *d
+		}
+	}
+	return found, nil
+}
+
+// Children implements [Source].
+func (s *imagined) Children(ctx context.Context, c Children, parents []string) (map[string]Belonging, error) {
+	all, err := s.fromReader.Children(ctx, c, parents)
+	for id, b := range all {
+		b.Documents = s.left(b.Documents)
+		all[id] = b
+	}
+	return all, err
+}
+
+// First implements [Source].
+func (s *imagined) First(ctx context.Context, q documents.Query, limit int) ([]documents.Document, error) {
+	found, err := s.fromReader.First(ctx, q, limit)
+	return s.left(found), err
+}
+
+// left returns the documents that have not been deleted.
+func (s *imagined) left(found []documents.Document) []documents.Document {
+	var left []documents.Document
+	for _, d := range found {
+		if now, written := s.written[d.Ref()]; !written || now != nil {
+			left = append(left, d)
+		}
+	}
+	return left
+}
