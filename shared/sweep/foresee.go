@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -126,13 +125,10 @@ func (f FollowUp) String(bucket string) string {
 // imagined is the database as it would be after some writes.
 type imagined struct {
 	fromReader
-	mu      sync.Mutex
 	written map[documents.Ref]*documents.Document // nil: deleted
 }
 
 func (s *imagined) write(w documents.Write) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	d := documents.Document{Path: w.Ref.Path(), Data: map[string]any{}}
 	switch w.Op {
 	case documents.Delete:
@@ -182,8 +178,15 @@ func (s *imagined) Children(ctx context.Context, c Children, parents []string) (
 
 // First implements [Source].
 func (s *imagined) First(ctx context.Context, q documents.Query, limit int) ([]documents.Document, error) {
-	found, err := s.fromReader.First(ctx, q, limit)
-	return s.left(found), err
+	deleted := 0 // they are there still, and stand before those that would be found
+	for ref, d := range s.written {
+		if d == nil && ref.Collection == q.Collection {
+			deleted++
+		}
+	}
+	found, err := s.fromReader.First(ctx, q, limit+deleted)
+	left := s.left(found)
+	return left[:min(limit, len(left))], err
 }
 
 // left returns the documents that have not been deleted.

@@ -1,0 +1,277 @@
+package sweep_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"firebase.google.com/go/v4/auth"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/tasks"
+)
+
+// A crate is claimed first; then its boxes go, and then the crate.
+type crate struct {
+	sweep.Subject
+	boxes []documents.Document
+}
+
+var crates = sweep.Rule[crate]{
+	Name: "crate",
+	Load: func(_ context.Context, _ sweep.Source, subjects []sweep.Subject) ([]crate, error) {
+		all := make([]crate, len(subjects))
+		for i, s := range subjects {
+			all[i].Subject = s
+		}
+		return all, nil
+	},
+	Judge: func(c crate, _ sweep.Run) sweep.Decision {
+		switch c.Data["state"] {
+		case "old":
+			return sweep.Do("delete crate", "it is old")
+		case "claimed":
+			return sweep.Do("finish crate", "it was claimed")
+		default:
+			return sweep.Keep("in use")
+		}
+	},
+	Gather: func(ctx context.Context, src sweep.Source, due []*crate) (err error) {
+		for _, c := range due {
+			q := documents.Query{Collection: "boxes", Where: []documents.Filter{{Field: "crate", Op: "==", Value: c.ID()}}, Select: documents.NameOnly}
+			if c.boxes, err = src.First(ctx, q, 10); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	Change: func(c crate, d sweep.Decision, _ sweep.Run) (change sweep.Change) {
+		if d.Kind == "delete crate" {
+			change.Writes = []documents.Write{{Op: documents.Update, Ref: c.Ref(), Data: map[string]any{"state": "claimed"}}}
+			change.Again = "finish crate"
+			return change
+		}
+		for _, b := range c.boxes {
+			change.First = append(change.First, sweep.Item{Rule: boxes, Ref: b.Ref()})
+		}
+		if len(change.First) == 0 {
+			change.Writes = []documents.Write{{Op: documents.Delete, Ref: c.Ref()}}
+			change.Then = []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "crates/" + c.ID() + "/", Folder: true}}}
+		}
+		return change
+	},
+}
+
+// ruleJob considers all documents of a collection by a rule.
+func ruleJob(collection string, rule sweep.AnyRule) sweep.Job {
+	return sweep.Job{Name: "testJob", Rules: []sweep.AnyRule{rule}, Plan: func(ctx context.Context, p *sweep.Planner) error {
+		for page, err := range p.Documents.Pages(ctx, documents.Query{Collection: collection}, "") {
+			if err != nil {
+				return err
+			}
+			if err := p.Consider(ctx, rule, page.Documents); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+func ruleFunction(t *testing.T, job sweep.Job) *sweeptest.Function {
+	t.Helper()
+	f := sweeptest.New(t, sweep.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth, config.Tasks}))
+	f.Clock = func() time.Time { return start }
+	return f
+}
+
+func setCrate(t *testing.T, f *sweeptest.Function, id string, boxes int) {
+	t.Helper()
+	f.Set(t, "crates/"+id, map[string]any{"state": "old"})
+	for i := range boxes {
+		f.Set(t, fmt.Sprintf("boxes/%s-%02d", id, i), map[string]any{"state": "old", "crate": id})
+	}
+	f.Put(t, "crates/"+id+"/label", nil, []byte("x"))
+}
+
+func TestWhatGoesFirst(t *testing.T) {
+	f := ruleFunction(t, ruleJob("crates", crates))
+	setCrate(t, f, "c1", 25)
+	setCrate(t, f, "c12", 0)
+	f.Set(t, "crates/used", map[string]any{"state": "used"})
+	f.Put(t, "crates/used/label", nil, []byte("x"))
+	f.Set(t, "boxes/other", map[string]any{"state": "old", "crate": "used"})
+
+	preview := f.Run(t, `{"dryRun":true}`)
+	if writes := preview.Plan[0].Writes; len(writes) != 30 || writes[0] != "update crates/c1" || writes[1] != "delete boxes/c1-00" || !preview.Plan[0].More {
+		t.Errorf("previewed %v", writes)
+	}
+	sweeptest.Want(t, "previewed", []string{
+		"update crates/c12", "delete crates/c12", "delete objects under gs://" + f.Env["STORAGE_BUCKET"] + "/crates/c12/",
+	}, preview.Plan[1].Writes)
+
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete crate", 2))
+	sweeptest.Want(t, "crates left", []string{"used"}, ids(t, f, "crates"))
+	sweeptest.Want(t, "boxes left", []string{"other"}, ids(t, f, "boxes"))
+	sweeptest.Want(t, "objects left", []string{"crates/used/label"}, f.Objects(t))
+}
+
+func TestAFailureOfWhatGoesFirst(t *testing.T) {
+	f := ruleFunction(t, ruleJob("crates", crates))
+	setCrate(t, f, "c1", 3)
+	setCrate(t, f, "c2", 3)
+	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1", "panic": true})
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"delete crate": {Planned: 2, Done: 1, Failed: 1}})
+	if !strings.Contains(got.Failures[0].Error, "boxes/c1-01: panic: this box") {
+		t.Errorf("failure %v", got.Failures[0])
+	}
+	sweeptest.Want(t, "boxes left", []string{"c1-01"}, ids(t, f, "boxes"))
+	sweeptest.Want(t, "objects left", []string{"crates/c1/label"}, f.Objects(t))
+
+	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1"})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("finish crate", 1))
+	sweeptest.Want(t, "crates left", 0, len(ids(t, f, "crates")))
+	sweeptest.Want(t, "objects left", 0, len(f.Objects(t)))
+}
+
+// leavers are people who leave: the document goes first and notes the account, which goes after it.
+var leavers = sweep.Rule[sweep.Subject]{
+	Name: "leaver", Load: sweep.Itself,
+	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
+		if s.Data["leaves"] != true {
+			return sweep.Keep("stays")
+		}
+		return sweep.Do("delete person", "leaves")
+	},
+	Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
+		note := documents.Ref{Collection: "notes", ID: s.ID()}
+		return sweep.Change{
+			Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}, {Op: documents.Set, Ref: note, Data: map[string]any{"attempts": 0}}},
+			Then: []sweep.FollowUp{{
+				Account: s.ID(), Absent: s.Ref(), Lenient: "account stays",
+				Done:   []documents.Write{{Op: documents.Delete, Ref: note}},
+				Failed: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"attempts": 1}}},
+			}},
+		}
+	},
+}
+
+type failing struct {
+	accounts.Deleter
+	mu    sync.Mutex
+	calls int
+	err   error
+}
+
+// DeleteUsers implements accounts.Deleter.
+func (d *failing) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
+	d.mu.Lock()
+	d.calls++
+	err := d.err
+	d.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return d.Deleter.DeleteUsers(ctx, uids)
+}
+
+func TestAccountsAfterTheirDocuments(t *testing.T) {
+	f := ruleFunction(t, ruleJob("people", leavers))
+	authentication := &failing{err: errors.New("quota")}
+	f.Hooks.Accounts = func(d accounts.Deleter) accounts.Deleter { authentication.Deleter = d; return authentication }
+	for _, id := range []string{"p1", "p2", "p3"} {
+		f.Set(t, "people/"+id, map[string]any{"leaves": id != "p3"})
+		if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := f.Run(t, "")
+	sweeptest.Want(t, "kept", map[string]int{"stays": 1, "account stays": 2}, got.Kept)
+	sweeptest.Want(t, "notes", map[string]map[string]any{"p1": {"attempts": int64(1)}, "p2": {"attempts": int64(1)}}, f.Documents(t, "notes"))
+	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+	sweeptest.Want(t, "calls", 1, authentication.calls)
+
+	authentication.err = nil
+	f.Set(t, "people/p1", map[string]any{"leaves": true})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete person", 1))
+	sweeptest.Want(t, "notes", []string{"p2"}, ids(t, f, "notes"))
+	if _, err := f.Auth(t).GetUser(t.Context(), "p1"); !auth.IsUserNotFound(err) {
+		t.Errorf("account p1: %v, want none", err)
+	}
+	if _, err := f.Auth(t).GetUser(t.Context(), "p2"); err != nil {
+		t.Errorf("account p2: %v", err)
+	}
+}
+
+// handed are things that are handed to a worker before that is counted.
+var handed = sweep.Rule[sweep.Subject]{
+	Name: "handed", Load: sweep.Itself,
+	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
+		if n, _ := s.Data["n"].(int64); n > 0 {
+			return sweep.Keep("handed over")
+		}
+		return sweep.Do("hand over", "it is there")
+	},
+	Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
+		return sweep.Change{
+			Before: []tasks.Task{{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}}},
+			Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"n": 1}}},
+		}
+	},
+}
+
+func TestTasksBeforeTheCommit(t *testing.T) {
+	f := ruleFunction(t, ruleJob("things", handed))
+	for i := range 3 {
+		f.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"n": 0})
+	}
+	// The first answer of the commit that counts is lost, and nobody is handed over twice.
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if err := send(); err != nil || n != 2 {
+			return err
+		}
+		return status.Error(codes.Unavailable, "the connection broke")
+	})
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("hand over", 3))
+	if got.Usage.Tasks != 3 {
+		t.Errorf("%d tasks, want 3", got.Usage.Tasks)
+	}
+	for id, d := range f.Documents(t, "things") {
+		if d["n"] != int64(1) {
+			t.Errorf("things/%s: %v", id, d)
+		}
+	}
+}
+
+func TestAnUnusableJournalEntryIsAFailureOfItsOwn(t *testing.T) {
+	f := boxFunction(t)
+	setBoxes(t, f, "old", 1, 0, old)
+	for name, then := range map[string]any{
+		"whole-bucket": map[string]any{"object": map[string]any{"name": "/", "folder": true}},
+		"no-folder":    map[string]any{"object": map[string]any{"name": "files/a", "folder": true}},
+		"nothing":      map[string]any{},
+		"text":         "delete all",
+		"path":         map[string]any{"account": "a", "done": []any{map[string]any{"op": "delete", "path": "users"}}},
+	} {
+		f.Set(t, "cleanupJobs/testJob/journal/"+name, map[string]any{"open": true, "task": "", "then": []any{then}})
+	}
+	f.Put(t, "files/a", nil, []byte("x"))
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{
+		"delete box": {Planned: 1, Done: 1}, "finish interrupted action": {Planned: 5, Failed: 5},
+	})
+	sweeptest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
+	sweeptest.Want(t, "journal", 5, len(ids(t, f, "cleanupJobs/testJob/journal")))
+}
