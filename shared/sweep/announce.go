@@ -15,6 +15,8 @@ type Ending struct {
 	// Canceled says that the caller went away before all was done. A run that is out of time was not canceled.
 	Canceled bool
 	Duration time.Duration // in whole milliseconds, as in the report
+	// Figures are the sums of [Change.Tally] over all commits.
+	Figures map[string]int
 }
 
 // Announce logs a line of the job's own now that the run has begun, and another, which end returns, once it has ended,
@@ -44,5 +46,6 @@ func (r *run) close(ctx context.Context) {
 	r.log.InfoContext(ctx, r.closing(Ending{
 		Canceled: r.unfinished && errors.Is(ctx.Err(), context.Canceled),
 		Duration: time.Duration(r.report.DurationMs) * time.Millisecond,
+		Figures:  r.figures,
 	}), slog.String("status", string(r.report.Status)))
 }

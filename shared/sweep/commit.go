@@ -144,7 +144,9 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 	room := newRoom()
 	for _, i := range due {
 		o := &outcomes[i]
-		if o.change, o.err = items.change(i, decisions[i], r.known()); o.err == nil {
+		if group[i].Rule.deletes() {
+			o.change.Writes = []documents.Write{{Op: documents.Delete, Ref: group[i].Ref}}
+		} else if o.change, o.err = items.change(i, decisions[i], r.known()); o.err == nil {
 			o.err = o.change.Fail
 		}
 		switch {

@@ -25,11 +25,15 @@ func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.
 		case err != nil:
 			p.Fail(ctx, d.Path, "judge", err)
 		case decision.Kind != "":
-			due = append(due, Action{
-				Kind: decision.Kind, Target: d.Path, Reason: decision.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref()}},
-			})
+			a := Action{Kind: decision.Kind, Target: d.Path, Reason: decision.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref()}}}
+			if rule.deletes() {
+				a.Effect, a.Writes = DeleteDocument{Path: d.Path, LastUpdateTime: d.UpdateTime}, []string{"delete " + d.Path}
+			}
+			due = append(due, a)
 		case decision.Invalid:
 			p.KeepDoubtful(ctx, d.Path, decision.Reason, 1)
+		case decision.Reason != "" && p.Task != nil:
+			p.KeepNamed(ctx, d.Path, decision.Reason)
 		case decision.Reason != "":
 			p.Keep(decision.Reason, 1)
 		}
@@ -41,6 +45,23 @@ func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.
 	}
 	for _, a := range due {
 		if err := p.Propose(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sweep considers all documents that a query returns, from a cursor on, and saves after each page where it got to.
+func (p *Planner) Sweep(ctx context.Context, q documents.Query, from documents.Cursor, rule AnyRule) error {
+	for page, err := range p.Documents.Pages(ctx, q, from) {
+		if err != nil {
+			return err
+		}
+		p.Scanned(len(page.Documents))
+		if err := p.Consider(ctx, rule, page.Documents); err != nil {
+			return err
+		}
+		if err := p.Mark(string(page.Next)); err != nil {
 			return err
 		}
 	}

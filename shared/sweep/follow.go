@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,12 +52,26 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) {
 		for _, reason := range o.change.Kept {
 			r.writers.Keep(reason, 1)
 		}
-		for _, notice := range o.change.Notices {
-			r.log.WarnContext(ctx, notice, slog.String("target", w.Ref.Path()))
+		for _, n := range o.change.Notices {
+			attributes := []any{slog.String("target", w.Ref.Path())}
+			for _, name := range slices.Sorted(maps.Keys(n.Fields)) {
+				attributes = append(attributes, slog.String(name, n.Fields[name]))
+			}
+			r.log.WarnContext(ctx, n.Message, attributes...)
 		}
+		r.tally(o.change.Tally)
 	}
 	if open == nil {
 		r.journal.finished(c.entry)
+	}
+}
+
+// tally adds to the run's figures.
+func (r *run) tally(figures map[string]int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name, n := range figures {
+		r.figures[name] += n
 	}
 }
 

@@ -150,6 +150,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, now t
 		timeout:   f.Timeout,
 		planUntil: started.Add(stopAfter / 2),
 		stopAt:    stopAt,
+		figures:   map[string]int{},
 		report: &Report{
 			Job: f.Job.Name, RunID: id, DryRun: dryRun, Now: now, StartedAt: started,
 			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{},

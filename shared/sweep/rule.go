@@ -22,7 +22,8 @@ type Rule[S any] struct {
 	Judge func(state S, run Run) Decision
 	// Gather reads what only Change needs, for the items that are due; nil if that is nothing.
 	Gather func(ctx context.Context, src Source, due []*S) error
-	// Change says what is written for an item that is due.
+	// Change says what is written for an item that is due; nil deletes the document, and nothing else. Those deletions
+	// take no transaction: each is done if the document is still the version that was judged.
 	Change func(state S, d Decision, run Run) Change
 }
 
@@ -89,7 +90,15 @@ type Change struct {
 	// Kept are reasons under which further things are counted as kept, once committed.
 	Kept []string
 	// Notices are logged as warnings, once committed.
-	Notices []string
+	Notices []Notice
+	// Tally is added to the run's figures of that name, once committed; see [Ending].
+	Tally map[string]int
+}
+
+// Notice is a warning about one item.
+type Notice struct {
+	Message string
+	Fields  map[string]string // further ones of the log line
 }
 
 // FollowUp is something outside of Firestore that follows a commit. Exactly one of Object, Account and Task is set. All can
@@ -119,6 +128,7 @@ type ObjectDeletion struct {
 // AnyRule is a [Rule] of any state.
 type AnyRule interface {
 	name() string
+	deletes() bool // nothing but the document
 	load(ctx context.Context, src Source, subjects []Subject) (judged, error)
 }
 
@@ -129,7 +139,8 @@ type judged interface {
 	change(i int, d Decision, run Run) (Change, error)
 }
 
-func (r Rule[S]) name() string { return r.Name }
+func (r Rule[S]) name() string  { return r.Name }
+func (r Rule[S]) deletes() bool { return r.Change == nil }
 
 func (r Rule[S]) load(ctx context.Context, src Source, subjects []Subject) (_ judged, err error) {
 	defer recoverTo(&err)

@@ -76,15 +76,7 @@ var crates = sweep.Rule[crate]{
 // ruleJob considers all documents of a collection by a rule.
 func ruleJob(collection string, rule sweep.AnyRule) sweep.Job {
 	return sweep.Job{Name: "testJob", Rules: []sweep.AnyRule{rule}, Plan: func(ctx context.Context, p *sweep.Planner) error {
-		for page, err := range p.Documents.Pages(ctx, documents.Query{Collection: collection}, "") {
-			if err != nil {
-				return err
-			}
-			if err := p.Consider(ctx, rule, page.Documents); err != nil {
-				return err
-			}
-		}
-		return nil
+		return p.Sweep(ctx, documents.Query{Collection: collection}, "", rule)
 	}}
 }
 

@@ -83,19 +83,7 @@ var boxes = sweep.Rule[box]{Name: "box", Load: loadBoxes, Judge: judgeBox, Gathe
 func boxJob() sweep.Job {
 	return sweep.Job{Name: "testJob", Rules: []sweep.AnyRule{boxes}, Plan: func(ctx context.Context, p *sweep.Planner) error {
 		q := documents.Query{Collection: "boxes", Select: []string{"state"}}
-		for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Position())) {
-			if err != nil {
-				return err
-			}
-			p.Scanned(len(page.Documents))
-			if err := p.Consider(ctx, boxes, page.Documents); err != nil {
-				return err
-			}
-			if err := p.Mark(string(page.Next)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return p.Sweep(ctx, q, documents.Cursor(p.Position()), boxes)
 	}}
 }
 
