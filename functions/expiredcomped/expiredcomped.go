@@ -55,7 +55,7 @@ func (e *ender) propose(ctx context.Context, p *sweep.Planner, rows []documents.
 		v, reason := judge(row, p.Now)
 		switch v {
 		case toDelete:
-			id, _ := row.Text(memberField)
+			id, _ := documents.IDOf(row.Data[memberField])
 			if reasons[id] == nil {
 				order = append(order, id)
 			}

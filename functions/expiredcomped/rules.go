@@ -44,8 +44,12 @@ func judge(row documents.Document, now time.Time) (verdict, string) {
 		if !expiry.Before(cutoff(now)) {
 			return toKeep, keptUnexpired
 		}
-		if id, _ := row.Text(memberField); !documents.ValidID(id) {
+		id, named := documents.IDOf(row.Data[memberField])
+		if !named {
 			return toDoubt, keptNoMember
+		}
+		if !documents.Queryable(id) {
+			return toDoubt, keptLongMember
 		}
 		return toDelete, fmt.Sprintf("%s expired %s", row.Path, expiry.UTC().Format(time.RFC3339))
 	case nil:
@@ -58,10 +62,11 @@ func judge(row documents.Document, now time.Time) (verdict, string) {
 
 // Reasons to keep a row.
 const (
-	keptUnexpired = "expires today or later (UTC)"
-	keptEndless   = "never expires: expiry_at is null"
-	keptUndated   = "expiry_at is missing or not a timestamp"
-	keptNoMember  = "expired, but member_id is missing or cannot be an id"
+	keptUnexpired  = "expires today or later (UTC)"
+	keptEndless    = "never expires: expiry_at is null"
+	keptUndated    = "expiry_at is missing or not a timestamp"
+	keptNoMember   = "expired, but member_id is missing or cannot be an id"
+	keptLongMember = "expired, but member_id is too long to look for the member's other rows"
 )
 
 // maxNamed is how many rows a reason names.

@@ -100,7 +100,7 @@ func (w world) freed(id string, rows ...string) world {
 	return w.without(paths...).with(world{
 		"members/" + id: changed,
 		"members_status_events/" + eventIDOf(w, id, rows...): {
-			"member_id": id, "from_status": "comped", "to_status": "free", "created_at": now,
+			"member_id": w[paths[0]]["member_id"], "from_status": "comped", "to_status": "free", "created_at": now,
 		},
 	})
 }
