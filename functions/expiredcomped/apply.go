@@ -2,175 +2,141 @@ package expiredcomped
 
 import (
 	"context"
-	"fmt"
-	"sync/atomic"
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// ender ends the expired subscriptions of a run's members, and counts what it did.
-type ender struct {
-	maxRows     int          // of one member that one commit deletes
-	maxProposed int          // members that a run remembers to have proposed
-	removed     atomic.Int64 // rows deleted
-	freed       atomic.Int64 // members made free
+// kind is what the report counts: the end of all of a member's expired subscriptions.
+const kind = "end complimentary subscription"
+
+// Figures that the job's last line tells.
+const (
+	removed = "removed" // rows deleted
+	freed   = "freed"   // members made free
+)
+
+// state is a member, who need not have a document, with the rows that one commit looks at.
+type state struct {
+	sweep.Subject
+	rows  []documents.Document
+	whole bool             // all of the member's rows have been looked at, those of earlier commits included
+	next  documents.Cursor // where the rows begin that are not looked at; empty if there are none
+	// others says that rows looked at by earlier commits stayed.
+	others bool
 }
 
-func newEnder() *ender { return &ender{maxRows: 400, maxProposed: 100_000} }
+// rowsOf are the rows of members. The member of the id "42" has the rows that say 42 as well, and those that say 42.0, which
+// cannot be judged.
+var rowsOf = sweep.Children{
+	Collection: subscriptions, Field: memberField, Select: []string{expiryField},
+	Names: documents.NamesOf, NameOf: memberOf,
+}
 
-// usualWrites are those of the commit for a member with one row: the row, the member, the event.
-const usualWrites = 3
+// memberOf returns the member whose row it is, whether or not the row can be judged.
+func memberOf(value any) (string, bool) {
+	if v, isReal := value.(float64); isReal {
+		value = int64(v)
+	}
+	return documents.IDOf(value)
+}
 
-// end deletes the expired rows of a member, and makes the member free if that leaves none. It is one commit unless there
-// are more rows than one should delete: then each commit but the last leaves a row, and the one that deletes the last row
-// is the one that makes the member free. So no member is ever comped without a row, nor free without an event.
-func (e *ender) end(memberID string) sweep.Steps {
-	return func(ctx context.Context, w *sweep.Writers) error {
-		removed := 0
-		for from := documents.Cursor(""); ; {
-			if err := w.CheckTime(); err != nil {
-				return err
+// memberRule ends the expired subscriptions of a member: it deletes the rows, and makes the member free if that leaves none.
+// That is one commit unless there are more rows than maxRows: then each commit but the last leaves a row, and the one that
+// deletes the last row is the one that makes the member free. So no member is ever comped without a row, nor free
+// without an event.
+func memberRule(maxRows int) sweep.Rule[state] {
+	return sweep.Rule[state]{
+		Name: "member",
+		Load: func(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]state, error) {
+			return load(ctx, src, subjects, maxRows)
+		},
+		Judge: func(s state, run sweep.Run) sweep.Decision {
+			if s.From == "" && s.whole && len(s.expired(run)) == 0 {
+				return sweep.Keep("no subscription has expired")
 			}
-			if err := w.Documents.Wait(ctx, usualWrites); err != nil {
-				return err
-			}
-			did, err := e.commit(ctx, w, memberID, from)
-			if err != nil {
-				return fmt.Errorf("end the expired subscriptions of %s/%s: %w", members, memberID, err)
-			}
-			// How many rows there are is known only now: those of members with many are waited for afterwards.
-			if err := w.Documents.Wait(ctx, max(0, len(did.removed)-usualWrites)); err != nil {
-				return err
-			}
-			removed += len(did.removed)
-			if from = did.next; from == "" {
-				break
-			}
-		}
-		if removed == 0 {
-			return sweep.ErrChanged
-		}
-		return nil
+			return sweep.Do(kind, "")
+		},
+		Change: change,
 	}
 }
 
-// outcome is what one commit did.
-type outcome struct {
-	removed []string         // the paths of the rows it deleted
-	event   string           // the path of the event that the member became free; empty if it did not
-	next    documents.Cursor // where the rows begin that were not looked at; empty if there are none
+func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject, maxRows int) ([]state, error) {
+	states := make([]state, len(subjects))
+	ids := make([]string, len(subjects))
+	for i, s := range subjects {
+		states[i].Subject, ids[i] = s, s.ID()
+	}
+	if subjects[0].Alone {
+		return states, states[0].loadAlone(ctx, src, maxRows)
+	}
+	rows, err := src.Children(ctx, rowsOf, ids)
+	for i, id := range ids {
+		states[i].rows, states[i].whole = rows[id].Documents, rows[id].Whole && len(rows[id].Documents) <= maxRows
+	}
+	return states, err
 }
 
-// commit judges a member's rows from a cursor on once more, as many as one commit may delete, and deletes those that have
-// expired.
-func (e *ender) commit(ctx context.Context, w *sweep.Writers, memberID string, from documents.Cursor) (outcome, error) {
-	var did outcome
-	err := w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		if done, err := tookEffect(tx, did); done || err != nil {
+// loadAlone reads as many of one member's rows as a commit may delete, from where an earlier one ended.
+func (s *state) loadAlone(ctx context.Context, src sweep.Source, maxRows int) (err error) {
+	q := rowsOf.Query(s.ID())
+	if s.rows, err = src.First(ctx, q, documents.Cursor(s.From), maxRows+1); err != nil {
+		return err
+	}
+	if s.whole = len(s.rows) <= maxRows; !s.whole {
+		s.rows = s.rows[:maxRows]
+		if s.next, err = q.After(s.rows[maxRows-1]); err != nil {
 			return err
 		}
-		decided, err := e.decide(tx, w, memberID, from)
-		if err == nil {
-			did = decided
-		}
-		return err
-	})
-	if err != nil {
-		return outcome{}, err
 	}
-	e.removed.Add(int64(len(did.removed)))
-	if did.event != "" {
-		e.freed.Add(1)
+	if s.From == "" || len(s.rows) == 0 {
+		return nil
 	}
-	return did, nil
+	first, err := src.First(ctx, q, "", 1)
+	s.others = len(first) > 0 && first[0].Path != s.rows[0].Path
+	return err
 }
 
-// tookEffect reports whether the commit of an earlier attempt, if there was one, took effect and its answer was lost. As a
-// commit is atomic, one of its writes tells.
-func tookEffect(tx *documents.Transaction, did outcome) (bool, error) {
-	switch {
-	case did.event != "":
-		_, found, err := tx.Get(did.event)
-		return found, err
-	case len(did.removed) > 0:
-		_, found, err := tx.Get(did.removed[0])
-		return err == nil && !found, err
-	default:
-		return false, nil
-	}
-}
-
-// decide is what a transaction does. Every row that stays keeps the member as it is, whether it expires later, never, or
-// cannot be judged. The member of the id "42" has the rows that say 42 as well, and those that say 42.0, which cannot be judged.
-func (e *ender) decide(tx *documents.Transaction, w *sweep.Writers, memberID string, from documents.Cursor) (did outcome, err error) {
-	all := documents.Query{
-		Collection: subscriptions,
-		Where:      []documents.Filter{{Field: memberField, Op: "in", Value: documents.NamesOf(memberID)}},
-		Select:     []string{memberField, expiryField},
-	}
-	var rows, expired []documents.Document
-	for row, err := range tx.Stream(all, from, e.maxRows+1) {
-		if err != nil {
-			return did, err
-		}
-		rows = append(rows, row)
-	}
-	if len(rows) > e.maxRows {
-		if did.next, err = all.After(rows[e.maxRows-1]); err != nil {
-			return did, err
-		}
-	}
-	for _, row := range rows[:min(len(rows), e.maxRows)] {
-		if v, _ := judge(row, w.Now); v == toDelete {
+// expired returns the rows that have expired.
+func (s state) expired(run sweep.Run) []documents.Document {
+	var expired []documents.Document
+	for _, row := range s.rows {
+		if v, _ := judge(row, run.Now); v == toDelete {
 			expired = append(expired, row)
-			did.removed = append(did.removed, row.Path)
 		}
 	}
-	last := len(expired) > 0 && len(expired) == len(rows)
-	if last && from != "" {
-		first, err := tx.Query(all, 1)
-		if err != nil {
-			return did, err
-		}
-		last = len(first) > 0 && first[0].Path == rows[0].Path
+	return expired
+}
+
+// change deletes the rows that have expired. Every row that stays keeps the member as it is, whether it expires later, never,
+// or cannot be judged. A paying member, or one that is gone, only loses rows.
+func change(s state, d sweep.Decision, run sweep.Run) sweep.Change {
+	if !s.whole && !s.Alone {
+		return sweep.Change{Again: d.Kind, Apart: true}
 	}
-	becomesFree := false
-	if last {
-		if becomesFree, err = isComped(tx, memberID); err != nil {
-			return did, err
-		}
-	}
+	expired := s.expired(run)
+	c := sweep.Change{Tally: map[string]int{removed: len(expired)}}
 	for _, row := range expired {
-		if err := tx.Delete(row.Path); err != nil {
-			return did, err
-		}
+		c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: row.Ref()})
 	}
-	if becomesFree {
-		did.event = statusEvents + "/" + eventID(w.Now, memberID, expired)
-		err = makeFree(tx, w, memberID, expired[0].Data[memberField], did.event)
+	if !s.whole {
+		c.Again, c.From = d.Kind, string(s.next)
+		return c
 	}
-	return did, err
+	status, _ := s.Text(statusField)
+	if last := len(expired) > 0 && len(expired) == len(s.rows) && !s.others; last && s.Found && status == comped {
+		c.Writes = append(c.Writes, makeFree(s, expired, run)...)
+		c.Tally[freed] = 1
+	}
+	return c
 }
 
-// isComped reports whether a member's status is comped. A paying member, or one that is gone, only loses rows.
-func isComped(tx *documents.Transaction, memberID string) (bool, error) {
-	member, found, err := tx.Get(members + "/" + memberID)
-	if err != nil || !found {
-		return false, err
+// makeFree makes a member free and records it. The event calls the member as the rows do: a text or a number.
+func makeFree(s state, rows []documents.Document, run sweep.Run) []documents.Write {
+	return []documents.Write{
+		{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{statusField: free, "updated_at": run.Now}},
+		{Op: documents.Create, Ref: documents.Ref{Collection: statusEvents, ID: eventID(run.Now, s.ID(), rows)}, Data: map[string]any{
+			memberField: rows[0].Data[memberField], "from_status": comped, "to_status": free, "created_at": run.Now,
+		}},
 	}
-	status, _ := member.Text(statusField)
-	return status == comped, nil
-}
-
-// makeFree makes a member free and records it (seed 1, members and members_status_events). name is what the member's rows
-// call the member: a text or a number, and so does the event.
-func makeFree(tx *documents.Transaction, w *sweep.Writers, memberID string, name any, event string) error {
-	err := tx.Update(members+"/"+memberID, map[string]any{statusField: free, "updated_at": w.Now})
-	if err != nil {
-		return err
-	}
-	return tx.Create(event, map[string]any{
-		memberField: name, "from_status": comped, "to_status": free, "created_at": w.Now,
-	})
 }

@@ -12,16 +12,24 @@ import (
 )
 
 // Job is cleanExpiredComped (seed 1).
-var Job = sweep.Job{Name: "cleanExpiredComped", Plan: plan}
+var Job = jobWith(400, 100_000)
 
 func init() { functions.Register(Job) }
 
-func plan(ctx context.Context, p *sweep.Planner) error { return planWith(ctx, p, newEnder()) }
+// jobWith returns the job with limits: the rows of one member that one commit deletes, and the members that a run remembers
+// to have proposed.
+func jobWith(maxRows, maxProposed int) sweep.Job {
+	rule := memberRule(maxRows)
+	return sweep.Job{
+		Name: "cleanExpiredComped", Rules: []sweep.AnyRule{rule},
+		Plan: func(ctx context.Context, p *sweep.Planner) error { return plan(ctx, p, rule, maxProposed) },
+	}
+}
 
-// planWith proposes one action for every member who has an expired row. What becomes of the member is decided by the
-// transaction that does it, which looks at all rows of the member, so a member is proposed once however many have expired.
-func planWith(ctx context.Context, p *sweep.Planner, e *ender) error {
-	p.Announce(ctx, "Starting cleanup of expired comp subscriptions", e.lastLine)
+// plan proposes one action for every member who has an expired row. What becomes of the member is decided by the commit that
+// does it, which looks at all rows of the member, so a member is proposed once however many have expired.
+func plan(ctx context.Context, p *sweep.Planner, rule sweep.AnyRule, maxProposed int) error {
+	p.Announce(ctx, "Starting cleanup of expired comp subscriptions", lastLine)
 	expired := documents.Query{
 		Collection: subscriptions,
 		Where:      []documents.Filter{{Field: expiryField, Op: "<", Value: cutoff(p.Now)}},
@@ -37,7 +45,10 @@ func planWith(ctx context.Context, p *sweep.Planner, e *ender) error {
 			return err
 		}
 		p.Scanned(len(page.Documents))
-		if err := e.propose(ctx, p, page.Documents, proposed); err != nil {
+		if len(proposed) >= maxProposed {
+			clear(proposed) // a member who is proposed twice is looked at twice: no harm is done
+		}
+		if err := p.ProposeItems(ctx, rule, membersOf(ctx, p, page.Documents, proposed)); err != nil {
 			return err
 		}
 		if err := p.Mark(string(page.Next)); err != nil {
@@ -47,8 +58,8 @@ func planWith(ctx context.Context, p *sweep.Planner, e *ender) error {
 	return nil
 }
 
-// propose proposes the members of one page of rows, in its order, less those that were proposed before.
-func (e *ender) propose(ctx context.Context, p *sweep.Planner, rows []documents.Document, proposed map[string]bool) error {
+// membersOf returns the members of one page of rows, in its order, less those that were proposed before.
+func membersOf(ctx context.Context, p *sweep.Planner, rows []documents.Document, proposed map[string]bool) []sweep.Proposal {
 	var order []string
 	reasons := map[string][]string{} // by member
 	for _, row := range rows {
@@ -66,23 +77,16 @@ func (e *ender) propose(ctx context.Context, p *sweep.Planner, rows []documents.
 			p.Keep(reason, 1) // it changed while the query was answered
 		}
 	}
+	var due []sweep.Proposal
 	for _, id := range order {
-		if proposed[id] {
-			continue
-		}
-		if len(proposed) == e.maxProposed {
-			clear(proposed) // a member who is proposed twice is looked at twice: no harm is done
-		}
-		proposed[id] = true
-		err := p.Propose(ctx, sweep.Action{
-			Kind: "end complimentary subscription", Target: members + "/" + id, Reason: reasonFor(reasons[id]),
-			Effect: e.end(id),
-		})
-		if err != nil {
-			return err
+		if !proposed[id] {
+			proposed[id] = true
+			due = append(due, sweep.Proposal{
+				Document: documents.Document{Path: members + "/" + id}, Decision: sweep.Do(kind, reasonFor(reasons[id])),
+			})
 		}
 	}
-	return nil
+	return due
 }
 
 // countKept counts the rows that the query for the expired ones leaves out, at one read per 1000 of them. A row written
@@ -116,11 +120,11 @@ func countKept(ctx context.Context, p *sweep.Planner, expired documents.Query) e
 	return nil
 }
 
-// lastLine is what the job logs at its end, in the words of the seed.
-func (e *ender) lastLine(end sweep.Ending) string {
+// lastLine is what the job logs at its end.
+func lastLine(end sweep.Ending) string {
 	if end.Canceled {
 		return "Expired complimentary subscriptions cleanup cancelled before completion"
 	}
 	return fmt.Sprintf("Removed %d expired subscriptions, updated %d members in %dms",
-		e.removed.Load(), e.freed.Load(), end.Duration.Milliseconds())
+		end.Figures[removed], end.Figures[freed], end.Duration.Milliseconds())
 }

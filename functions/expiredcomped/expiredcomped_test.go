@@ -190,8 +190,8 @@ func TestEmptyDatabase(t *testing.T) {
 		t.Errorf("report %+v", got)
 	}
 	// Lease, four counts, one query, lease again.
-	if u := got.Usage; u.FirestoreReads != 7 || u.FirestoreWrites != 3 || u.FirestoreDeletes != 0 {
-		t.Errorf("usage %+v, want 7 reads and 3 writes", u)
+	if u := got.Usage; u.FirestoreReads != 8 || u.FirestoreWrites != 3 || u.FirestoreDeletes != 0 {
+		t.Errorf("usage %+v, want 8 reads and 3 writes", u)
 	}
 	logged(t, f, starting, removedLine(0, 0, got))
 }
@@ -233,10 +233,13 @@ func TestDryRunWritesNothing(t *testing.T) {
 			got := ask(t, f)
 			ended(t, got, sweep.Completed, sweep.Counts{Planned: 3})
 			wantPlan := []sweep.Planned{
-				{Target: "members/early", Action: kind, Reason: "members_products/early expired 2025-01-10T00:00:00Z"},
+				{Target: "members/early", Action: kind, Reason: "members_products/early expired 2025-01-10T00:00:00Z",
+					Writes: []string{"delete members_products/early"}},
 				{Target: "members/many", Action: kind, Reason: "members_products/many0 expired 2025-11-10T00:00:00Z, " +
-					"members_products/many1 expired 2025-11-11T00:00:00Z, members_products/many2 expired 2025-11-12T00:00:00Z and 1 more"},
-				{Target: "members/late", Action: kind, Reason: "members_products/late expired 2026-01-09T23:59:59Z"},
+					"members_products/many1 expired 2025-11-11T00:00:00Z, members_products/many2 expired 2025-11-12T00:00:00Z and 1 more", Writes: []string{
+					"delete members_products/many0", "delete members_products/many1", "delete members_products/many2", "delete members_products/many3"}},
+				{Target: "members/late", Action: kind, Reason: "members_products/late expired 2026-01-09T23:59:59Z",
+					Writes: []string{"delete members_products/late"}},
 			}
 			if diff := cmp.Diff(wantPlan, got.Plan); diff != "" || !got.DryRun {
 				t.Errorf("plan (-want +got):\n%s", diff)
@@ -304,9 +307,10 @@ func TestCost(t *testing.T) {
 	w.load(t, f)
 	got := f.Run(t, "")
 	ended(t, got, sweep.Completed, sweep.Counts{Planned: n, Done: n})
-	// Besides: lease, four counts, lease again; lease, job and run.
-	if u := got.Usage; u.FirestoreReads != 6+3*n || u.FirestoreDeletes != n || u.FirestoreWrites != 3+2*n {
-		t.Errorf("usage %+v, want %d reads, %d deletes, %d writes", u, 6+3*n, n, 3+2*n)
+	// Besides: lease, journal, four counts, lease again; lease, job and run; an entry of the journal for each commit.
+	const commits = 4
+	if u := got.Usage; u.FirestoreReads != 7+3*n || u.FirestoreDeletes != n+commits || u.FirestoreWrites != 3+2*n+commits {
+		t.Errorf("usage %+v, want %d reads, %d deletes, %d writes", u, 7+3*n, n+commits, 3+2*n+commits)
 	}
 	if events := f.Documents(t, "members_status_events"); len(events) != n {
 		t.Errorf("%d events, want %d", len(events), n)

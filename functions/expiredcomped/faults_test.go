@@ -99,15 +99,11 @@ func (d *death) install(f *sweeptest.Function) {
 		}))
 }
 
-// fewRows is an ender that deletes two rows a commit, so that a member of five takes three.
-func fewRows() *ender {
-	e := newEnder()
-	e.maxRows = 2
-	return e
-}
+// fewRows is the job when it deletes two rows a commit, so that a member of five takes three.
+func fewRows() sweep.Job { return jobWith(2, 100_000) }
 
 // everySort has a member of each sort that the job treats differently; a run of [fewRows] takes two writes for its lease and
-// its end, and seven for the members.
+// its end, one for the members of at most two rows, three for the one of five, and one for the journal.
 func everySort() (before, after world) {
 	before = world{
 		"members_products/one": row("one", yesterday), "members/one": member("comped"),
@@ -126,7 +122,8 @@ func everySort() (before, after world) {
 
 const (
 	membersOfEverySort = 5
-	writesOfEverySort  = 9
+	writesOfEverySort  = 7
+	commitsOfMembers   = 4
 )
 
 // sound makes sure that nobody is comped without a row, nor free without exactly one event, nor the other way round.
@@ -177,7 +174,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 					t.Errorf("dead %v, status %s", d.dead, first.Status)
 				}
 				sound(t, f)
-				next := sweeptest.On(t, sweep.NewFunction(jobOf(fewRows()), f.Timeout, f.Uses), f.Project)
+				next := sweeptest.On(t, sweep.NewFunction(fewRows(), f.Timeout, f.Uses), f.Project)
 				next.Now = now // the retry of the same schedule
 				next.Clock = func() time.Time { return time.Now().Add(time.Hour) }
 				if got := next.Run(t, ""); got.Status != sweep.Completed {

@@ -15,7 +15,7 @@ import (
 // once and becomes free with one commit and one event.
 func manyRows(t testing.TB, n, people int) {
 	t.Helper()
-	f := functionOf(t, newEnder())
+	f := functionOf(t, Job)
 	f.SetMany(t, people, func(i int) (string, map[string]any) { return fmt.Sprintf("members/m%d", i), member("comped") })
 	f.SetMany(t, n, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("members_products/r%05d", i), row(fmt.Sprintf("m%d", i%people), yesterday.Add(-time.Duration(i)*time.Minute))
@@ -112,9 +112,7 @@ func TestRowsThatStayBeforeThoseThatGo(t *testing.T) {
 // TestProposedTwice has a run that remembers one member only, and so proposes another a second time.
 func TestProposedTwice(t *testing.T) {
 	t.Parallel()
-	e := newEnder()
-	e.maxRows, e.maxProposed = 1000, 1
-	f := functionOf(t, e)
+	f := functionOf(t, jobWith(1000, 1))
 	world{
 		"members_products/new": row("m", yesterday), "members/m": member("comped"),
 		"members_products/other": row("m2", today.AddDate(0, -1, 0)), "members/m2": member("comped"),

@@ -1,7 +1,6 @@
 package expiredcomped
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,7 +17,6 @@ import (
 )
 
 const (
-	kind = "end complimentary subscription"
 	tick = time.Microsecond // Firestore's resolution
 	day  = 24 * time.Hour
 )
@@ -31,25 +29,14 @@ var (
 
 func newFunction(t *testing.T) *sweeptest.Function {
 	t.Helper()
-	return functionOf(t, newEnder())
+	return functionOf(t, Job)
 }
 
-// functionOf returns a function that plans with an ender, of whose last run the counts are.
-func functionOf(t testing.TB, e *ender) *sweeptest.Function {
+func functionOf(t testing.TB, job sweep.Job) *sweeptest.Function {
 	t.Helper()
-	f := sweeptest.New(t, functions.New(jobOf(e)))
+	f := sweeptest.New(t, functions.New(job))
 	f.Now = now
 	return f
-}
-
-func jobOf(e *ender) sweep.Job {
-	job := Job
-	job.Plan = func(ctx context.Context, p *sweep.Planner) error {
-		e.removed.Store(0)
-		e.freed.Store(0)
-		return planWith(ctx, p, e)
-	}
-	return job
 }
 
 // world is what a database holds, by path.

@@ -18,18 +18,14 @@ func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.
 	if err != nil {
 		return err
 	}
-	var due []Action
+	due := make([]Proposal, 0, len(found))
 	for i, d := range found {
 		decision, err := items.judge(i, p.run.known())
 		switch {
 		case err != nil:
 			p.Fail(ctx, d.Path, "judge", err)
 		case decision.Kind != "":
-			a := Action{Kind: decision.Kind, Target: d.Path, Reason: decision.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref()}}}
-			if rule.deletes() {
-				a.Effect, a.Writes = DeleteDocument{Path: d.Path, LastUpdateTime: d.UpdateTime}, []string{"delete " + d.Path}
-			}
-			due = append(due, a)
+			due = append(due, Proposal{Document: d, Decision: decision})
 		case decision.Invalid:
 			p.KeepDoubtful(ctx, d.Path, decision.Reason, 1)
 		case decision.Reason != "" && p.Task != nil:
@@ -38,12 +34,31 @@ func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.
 			p.Keep(decision.Reason, 1)
 		}
 	}
+	return p.ProposeItems(ctx, rule, due)
+}
+
+// Proposal is an item that is due.
+type Proposal struct {
+	documents.Document // nothing but the path where that is all that is known
+	Decision
+}
+
+// ProposeItems proposes items that have been judged by other means, such as the documents that lead to them. They are judged
+// by the rule in the commit.
+func (p *Planner) ProposeItems(ctx context.Context, rule AnyRule, due []Proposal) error {
+	actions := make([]Action, len(due))
+	for i, d := range due {
+		actions[i] = Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref()}}}
+		if rule.deletes() {
+			actions[i].Effect, actions[i].Writes = DeleteDocument{Path: d.Path, LastUpdateTime: d.UpdateTime}, []string{"delete " + d.Path}
+		}
+	}
 	if p.run.report.DryRun {
-		if err := p.foresee(ctx, due); err != nil {
+		if err := p.foresee(ctx, actions); err != nil {
 			return fmt.Errorf("work out what would be written: %w", err)
 		}
 	}
-	for _, a := range due {
+	for _, a := range actions {
 		if err := p.Propose(ctx, a); err != nil {
 			return err
 		}

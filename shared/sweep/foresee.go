@@ -177,14 +177,14 @@ func (s *imagined) Children(ctx context.Context, c Children, parents []string) (
 }
 
 // First implements [Source].
-func (s *imagined) First(ctx context.Context, q documents.Query, limit int) ([]documents.Document, error) {
+func (s *imagined) First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
 	deleted := 0 // they are there still, and stand before those that would be found
 	for ref, d := range s.written {
 		if d == nil && ref.Collection == q.Collection {
 			deleted++
 		}
 	}
-	found, err := s.fromReader.First(ctx, q, limit+deleted)
+	found, err := s.fromReader.First(ctx, q, from, limit+deleted)
 	left := s.left(found)
 	return left[:min(limit, len(left))], err
 }

@@ -151,6 +151,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, now t
 		planUntil: started.Add(stopAfter / 2),
 		stopAt:    stopAt,
 		figures:   map[string]int{},
+		sizes:     map[string]*groupSize{},
 		report: &Report{
 			Job: f.Job.Name, RunID: id, DryRun: dryRun, Now: now, StartedAt: started,
 			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -35,6 +37,7 @@ type work struct {
 // settle does the items of one rule, all of which share a commit if they can. What became of each is in its err.
 func (r *run) settle(ctx context.Context, group []*work) {
 	stack := [][]*work{group}
+	size := r.sizeOf(group[0].Rule)
 	for len(stack) > 0 {
 		group := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -42,7 +45,13 @@ func (r *run) settle(ctx context.Context, group []*work) {
 			finish(group, ErrOutOfTime)
 			continue
 		}
-		c, err := r.commit(ctx, group)
+		n, known := size.begin(len(group))
+		if n < len(group) {
+			stack = append(stack, group[n:])
+			group = group[:n]
+		}
+		c, err := r.commitSafely(ctx, group)
+		known(c)
 		if err != nil {
 			if len(group) > 1 && divisible(err) {
 				stack = append(stack, group[len(group)/2:], group[:len(group)/2])
@@ -52,9 +61,7 @@ func (r *run) settle(ctx context.Context, group []*work) {
 			continue
 		}
 		again, apart := r.conclude(ctx, group, c)
-		if half := len(apart) / 2; half > 0 && len(apart) == len(group) {
-			stack = append(stack, apart[half:], apart[:half])
-		} else if len(apart) > 0 {
+		if len(apart) > 0 {
 			stack = append(stack, apart)
 		}
 		if len(again) > 0 {
@@ -66,6 +73,57 @@ func (r *run) settle(ctx context.Context, group []*work) {
 			}
 			return
 		}
+	}
+}
+
+// commitSafely is [run.commit]; a panic is an error.
+func (r *run) commitSafely(ctx context.Context, group []*work) (c committed, err error) {
+	defer recoverTo(&err)
+	return r.commit(ctx, group)
+}
+
+// groupSize is how many items of a rule share a commit: fewer where what belongs to each is much. Until the first commit has
+// shown that, no other begins.
+type groupSize struct {
+	first sync.Mutex // held by the first commit
+	mu    sync.Mutex
+	known bool
+	most  int
+}
+
+func (r *run) sizeOf(rule AnyRule) *groupSize {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sizes[rule.name()] == nil {
+		r.sizes[rule.name()] = &groupSize{most: maxGroup}
+	}
+	return r.sizes[rule.name()]
+}
+
+// begin returns how many of n items the next commit should have, and what to call with what it came to.
+func (s *groupSize) begin(n int) (size int, known func(committed)) {
+	s.first.Lock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	unlock := func() {}
+	if s.known {
+		s.first.Unlock()
+	} else {
+		unlock = s.first.Unlock
+	}
+	size = min(n, s.most)
+	return size, func(c committed) {
+		defer unlock()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		cut := slices.ContainsFunc(c.outcomes, func(o outcome) bool { return o.change.Apart && !o.written })
+		switch {
+		case cut && size > 1:
+			s.most = min(s.most, size/2)
+		case len(c.outcomes) == size && size == s.most:
+			s.most = min(s.most+1, maxGroup)
+		}
+		s.known = s.known || !cut || size == 1
 	}
 }
 
@@ -93,6 +151,7 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 		if w.idle++; o.written || o.change.Apart && len(group) > 1 { // a smaller group is a step as well
 			w.idle = 0
 		}
+		w.begun = w.begun || o.written
 		switch {
 		case w.err != nil: // a follow-up failed
 		case o.err != nil:
@@ -110,13 +169,13 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 				again = append(again, w)
 			}
 		case o.change.Again != "":
-			w.kind, w.From, w.begun = o.change.Again, o.change.From, w.begun || o.written
+			w.kind, w.From = o.change.Again, o.change.From
 			if o.change.Apart && !o.written {
 				apart = append(apart, w)
 			} else {
 				again = append(again, w)
 			}
-		case !o.written:
+		case !o.written && !w.begun:
 			w.err = ErrChanged
 		}
 	}

@@ -50,7 +50,7 @@ var crates = sweep.Rule[crate]{
 	Gather: func(ctx context.Context, src sweep.Source, due []*crate) (err error) {
 		for _, c := range due {
 			q := documents.Query{Collection: "boxes", Where: []documents.Filter{{Field: "crate", Op: "==", Value: c.ID()}}, Select: documents.NameOnly}
-			if c.boxes, err = src.First(ctx, q, 10); err != nil {
+			if c.boxes, err = src.First(ctx, q, "", 10); err != nil {
 				return err
 			}
 		}

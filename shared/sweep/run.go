@@ -41,7 +41,8 @@ type run struct {
 	mu       sync.Mutex // guards what follows while actions are being applied
 	report   *Report
 	failures int
-	figures  map[string]int // sums of [Change.Tally]
+	figures  map[string]int        // sums of [Change.Tally]
+	sizes    map[string]*groupSize // by rule
 
 	position   string // to save for the next run
 	unfinished bool   // something was left for lack of time

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -13,14 +14,47 @@ type Source interface {
 	Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error)
 	// Children reads the documents that belong to each of some parents.
 	Children(ctx context.Context, c Children, parents []string) (map[string]Belonging, error)
-	// First returns the first documents that a query matches, at most limit.
-	First(ctx context.Context, q documents.Query, limit int) ([]documents.Document, error)
+	// First returns the first documents that a query matches from a cursor on, at most limit.
+	First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error)
 }
 
-// Children says which documents belong to a parent: those whose field holds its id.
+// Children says which documents belong to a parent: those whose field names it.
 type Children struct {
 	Collection, Field string
 	Select            []string // the fields to read besides Field
+	// Names returns the values by which the field may name a parent, and NameOf the parent that a value names; nil where
+	// the field holds the parent's id as it is.
+	Names  func(parent string) []any
+	NameOf func(value any) (parent string, ok bool)
+}
+
+// Query returns the query for the documents that belong to some parents.
+func (c Children) Query(parents ...string) documents.Query {
+	var names []any
+	for _, parent := range parents {
+		names = append(names, c.names(parent)...)
+	}
+	f := documents.Filter{Field: c.Field, Op: "in", Value: names}
+	if len(names) == 1 {
+		f = documents.Filter{Field: c.Field, Op: "==", Value: names[0]}
+	}
+	return documents.Query{Collection: c.Collection, Where: []documents.Filter{f}, Select: append([]string{c.Field}, c.Select...)}
+}
+
+func (c Children) names(parent string) []any {
+	if c.Names == nil {
+		return []any{parent}
+	}
+	return c.Names(parent)
+}
+
+func (c Children) parentOf(d documents.Document) string {
+	if c.NameOf == nil {
+		id, _ := d.Text(c.Field)
+		return id
+	}
+	id, _ := c.NameOf(d.Data[c.Field])
+	return id
 }
 
 // Belonging are the documents that belong to one parent.
@@ -35,7 +69,7 @@ type Belonging struct {
 const (
 	maxChildren  = 400     // documents that belong to the parents of one commit
 	maxReadBytes = 4 << 20 // of them, in one commit
-	maxParents   = 30      // that one query asks for
+	maxNames     = 30      // of parents that one query asks for
 )
 
 // gotten remembers what was read, so that each document is read once.
@@ -96,9 +130,9 @@ func (s fromReader) Get(ctx context.Context, refs []documents.Ref) (map[document
 }
 
 // First implements [Source].
-func (s fromReader) First(ctx context.Context, q documents.Query, limit int) ([]documents.Document, error) {
+func (s fromReader) First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
 	q.PageSize = limit
-	for page, err := range s.Pages(ctx, q, "") {
+	for page, err := range s.Pages(ctx, q, from) {
 		return page.Documents, err
 	}
 	return nil, nil
@@ -108,7 +142,7 @@ func (s fromReader) First(ctx context.Context, q documents.Query, limit int) ([]
 func (s fromReader) Children(ctx context.Context, c Children, parents []string) (map[string]Belonging, error) {
 	left := maxChildren
 	return childrenOf(c, parents, &left, func(q documents.Query, limit int) ([]documents.Document, error) {
-		return s.First(ctx, q, limit)
+		return s.First(ctx, q, "", limit)
 	})
 }
 
@@ -135,64 +169,63 @@ func (s fromTransaction) Get(_ context.Context, refs []documents.Ref) (map[docum
 }
 
 // First implements [Source].
-func (s fromTransaction) First(_ context.Context, q documents.Query, limit int) ([]documents.Document, error) {
-	return s.read(q, limit)
+func (s fromTransaction) First(_ context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
+	return s.read(q, from, limit)
 }
 
 // Children implements [Source].
 func (s fromTransaction) Children(_ context.Context, c Children, parents []string) (map[string]Belonging, error) {
-	return childrenOf(c, parents, s.left, s.read)
+	return childrenOf(c, parents, s.left, func(q documents.Query, limit int) ([]documents.Document, error) { return s.read(q, "", limit) })
 }
 
 // read streams a query's documents until they are so many, or hold so many bytes.
-func (s fromTransaction) read(q documents.Query, limit int) ([]documents.Document, error) {
+func (s fromTransaction) read(q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
 	var read []documents.Document
 	size := 0
-	for d, err := range s.tx.Stream(q, "", limit) {
+	for d, err := range s.tx.Stream(q, from, limit) {
 		if err != nil {
 			return nil, err
 		}
 		if size += documents.Size(d.Path, d.Data); size > maxReadBytes && len(read) > 0 {
-			return read, errCutOff
+			return read, documents.ErrTooMuch
 		}
 		read = append(read, d)
 	}
 	return read, nil
 }
 
-// errCutOff says that a query's documents hold more bytes than one commit should read.
-var errCutOff = documents.ErrTooMuch
-
-// childrenOf reads the children of some parents, with one query for up to 30 of them, as long as left allows. A query for
-// several parents whose answer is cut off tells nothing about any of them, for it is in no order of theirs.
+// childrenOf reads the children of some parents, with one query for up to 30 of their names, as long as left allows. A query
+// for several parents whose answer is cut off tells nothing about any of them, for it is in no order of theirs.
 func childrenOf(c Children, parents []string, left *int, read func(documents.Query, int) ([]documents.Document, error)) (map[string]Belonging, error) {
 	all := make(map[string]Belonging, len(parents))
-	fields := append([]string{c.Field}, c.Select...)
-	for chunk := range slices.Chunk(parents, maxParents) {
-		q := documents.Query{Collection: c.Collection, Where: []documents.Filter{{Field: c.Field, Op: "in", Value: chunk}}, Select: fields}
-		if len(chunk) == 1 {
-			q.Where[0] = documents.Filter{Field: c.Field, Op: "==", Value: chunk[0]}
+	for len(parents) > 0 {
+		n, names := 0, 0
+		for n < len(parents) && (n == 0 || names+len(c.names(parents[n])) <= maxNames) {
+			names += len(c.names(parents[n]))
+			n++
 		}
+		asked := parents[:n]
+		parents = parents[n:]
 		limit := *left + 1
-		found, err := read(q, limit)
+		found, err := read(c.Query(asked...), limit)
 		cut := len(found) == limit
-		if err == errCutOff { //nolint:errorlint // it is never wrapped
+		if errors.Is(err, documents.ErrTooMuch) {
 			cut, err = true, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		if cut && len(chunk) > 1 {
+		if cut && len(asked) > 1 {
 			continue // none of them is whole
 		}
 		found = found[:min(len(found), *left)]
 		*left -= len(found)
 		byParent := map[string][]documents.Document{}
 		for _, d := range found {
-			id, _ := d.Text(c.Field)
+			id := c.parentOf(d)
 			byParent[id] = append(byParent[id], d)
 		}
-		for _, id := range chunk {
+		for _, id := range asked {
 			all[id] = Belonging{Documents: byParent[id], Whole: !cut}
 		}
 	}
