@@ -162,15 +162,24 @@ func (p *Planner) nameByIndex(ctx context.Context, u unjudged) (found int, err e
 	}
 	q := u.Query
 	q.OrderBy, q.Select = []string{u.field}, []string{u.field}
-	behind := documents.Document{Path: "x/" + strings.Repeat("\U0010FFFF", 100), Data: map[string]any{u.field: any(lastTime)}}
-	if u.usable("x", true) {
-		behind.Data[u.field] = lastText
+	behind := func(v any) (documents.Cursor, error) {
+		return q.After(documents.Document{Path: "x/" + lastText, Data: map[string]any{u.field: v}})
 	}
-	end, err := q.After(behind)
+	var last any = lastTime
+	if u.usable("x", true) {
+		last = lastText
+	}
+	end, err := behind(last)
 	if err != nil {
 		return 0, err
 	}
-	for _, from := range []documents.Cursor{"", end} {
+	var beginning documents.Cursor
+	if u.usable(nil, true) {
+		if beginning, err = behind(nil); err != nil {
+			return 0, err
+		}
+	}
+	for _, from := range []documents.Cursor{beginning, end} {
 		want := min(u.n, maxDoubtsLogged) - found
 		if want <= 0 {
 			break
