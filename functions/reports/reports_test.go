@@ -62,7 +62,7 @@ func TestCleanupReports(t *testing.T) {
 	got := f.Run(t, "")
 	want := &sweep.Report{
 		Job: "cleanupReports", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
-		DurationMs: got.DurationMs, Scanned: 13,
+		DurationMs: got.DurationMs, Database: got.Database, Bucket: got.Bucket, Scanned: 13,
 		Actions: map[string]sweep.Counts{"delete report": {Planned: 3, Done: 3}},
 		Kept: map[string]int{
 			"not older than 1 month":                   3,
