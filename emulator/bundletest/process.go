@@ -29,7 +29,7 @@ type Process struct {
 // Start starts the bundle with nothing in its environment but what is given. It ends with the test.
 func Start(t testing.TB, target string, environment map[string]string) *Process {
 	t.Helper()
-	path, err := program()
+	path, err := program(target)
 	if err != nil {
 		t.Fatal(err)
 	}
