@@ -263,8 +263,8 @@ func TestRetries(t *testing.T) {
 
 func TestNoAnswerIsRetried(t *testing.T) {
 	client, server := tasksClient(t, Options{ManualTasks: true})
-	broken := httptest.NewServer(http.NotFoundHandler())
-	broken.Close()
+	broken := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer broken.Close()
 	now := time.Now()
 	createTask(t, client, newRequest("t", broken.URL, now))
 	if n, err := server.Deliver(context.Background(), now); n != 0 || err == nil {
