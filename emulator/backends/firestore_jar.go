@@ -35,7 +35,7 @@ func findFirestoreJar(ctx context.Context, log *slog.Logger) (string, error) {
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("find a place for the Firestore emulator: %w", err)
+		return "", fmt.Errorf("find a place for the Firestore emulator: %w; set %s to its jar", err, override)
 	}
 	return firestoreDownload.fetch(ctx, filepath.Join(cache, "firesweep", "emulators"), log)
 }
