@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"path"
 	"strconv"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
@@ -53,7 +54,9 @@ func newDelivery(ctx context.Context, p *cloudtaskspb.Task) (*http.Request, erro
 		header.Set("Content-Type", "application/octet-stream")
 	}
 	for key, value := range target.Headers {
-		header.Set(key, value)
+		if !googles(key) {
+			header.Set(key, value)
+		}
 	}
 	header.Set("User-Agent", "Google-Cloud-Tasks")
 	header.Set("X-CloudTasks-QueueName", path.Base(queueOf(p.Name)))
@@ -76,6 +79,19 @@ func newDelivery(ctx context.Context, p *cloudtaskspb.Task) (*http.Request, erro
 		header.Set("Authorization", "Bearer "+jwt)
 	}
 	return request, nil
+}
+
+// googles reports whether a header is one that Cloud Tasks ignores or replaces. Its list of these ("Host", "Content-Length",
+// "User-Agent", and all that begin with "X-Google-", "X-AppEngine-" or "X-CloudTasks-") is said to be partial: here it has
+// Cloud Scheduler's as well.
+func googles(key string) bool {
+	key = http.CanonicalHeaderKey(key)
+	for _, prefix := range []string{"X-Google-", "X-Appengine-", "X-Cloudtasks-", "X-Cloudscheduler"} {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return key == "Host" || key == "Content-Length" || key == "User-Agent"
 }
 
 // unsignedToken returns a JWT with the claims that Google's would have, and no signature.
