@@ -151,6 +151,9 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 			missing[collection+"/"+id] = true
 		}
 	}
+	objects, told := r.writers.Objects, r.collect(ctx)
+	objects.Written = told.object
+	defer told.log() // in one line
 	var wg sync.WaitGroup
 	underWay := semaphore.NewWeighted(batchWeight)
 	for i, d := range deletions {
@@ -167,7 +170,7 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 			}
 			wg.Go(func() {
 				defer underWay.Release(1)
-				results[i] = r.writers.Objects.Delete(ctx, d.Deletion)
+				results[i] = Guard(func() error { return objects.Delete(ctx, d.Deletion) })
 			})
 		}
 	}
@@ -200,12 +203,17 @@ func (r *run) steps(ctx context.Context, effect Steps) (err error) {
 // record counts and logs what became of an action.
 func (r *run) record(ctx context.Context, a Action, err error) {
 	attributes := []any{slog.String("target", a.Target), slog.String("action", a.Kind), slog.String("reason", a.Reason)}
+	by := ""
+	if a.By != "" {
+		by = " by " + a.By
+		attributes = append(attributes, slog.String("by", a.By))
+	}
 	switch {
 	case err == nil:
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Done++ })
 		r.mu.Unlock()
-		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": done", attributes...)
+		r.log.InfoContext(ctx, a.Kind+" "+a.Target+by+": done", attributes...)
 	case errors.Is(err, ErrChanged), errors.Is(err, media.ErrChanged):
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Changed++ })
@@ -225,6 +233,21 @@ func (r *run) failed(ctx context.Context, target, action string, err error) {
 	r.failures++
 	r.report.fail(target, action, err)
 	r.mu.Unlock()
-	r.log.ErrorContext(ctx, action+" "+target+": failed, the next run tries again: "+err.Error(),
+	r.log.ErrorContext(ctx, action+" "+target+": failed"+r.whoTriesAgain(err)+": "+err.Error(),
 		slog.String("target", target), slog.String("action", action))
+}
+
+// whoTriesAgain says what becomes of something that failed.
+func (r *run) whoTriesAgain(err error) string {
+	var foreign *recordError
+	switch {
+	case errors.As(err, &foreign):
+		return ", and so will every run until somebody mends it"
+	case r.report.DryRun:
+		return ""
+	case r.job.Task != nil:
+		return ", Cloud Tasks tries again"
+	default:
+		return ", the next run tries again"
+	}
 }

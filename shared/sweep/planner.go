@@ -36,6 +36,7 @@ type Planner struct {
 	lookups  map[string]Lookups
 	doubts   map[string]int
 	planned  int // actions proposed, those of earlier windows included
+	named    int // documents read to name those that cannot be judged
 	tripped  error
 	next     func() string
 }
@@ -92,13 +93,20 @@ func (p *Planner) KeepNamed(ctx context.Context, target, reason string) {
 func (p *Planner) KeepDoubtful(ctx context.Context, target, reason string, n int) {
 	p.Keep(reason, n)
 	if p.doubts[reason]++; p.doubts[reason] <= maxDoubtsLogged {
-		p.run.log.WarnContext(ctx, fmt.Sprintf("%s: kept %d, %s: mend or delete by hand", target, n, reason),
+		p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept %d, %s: mend or delete by hand", target, n, reason),
 			slog.String("target", target), slog.String("reason", reason), slog.Int("kept", n))
 	}
 }
 
+// name names in the log a document that was counted as one that cannot be judged.
+func (p *Planner) name(ctx context.Context, target, reason string) {
+	p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept, %s: mend or delete by hand", target, reason),
+		slog.String("target", target), slog.String("reason", reason))
+}
+
 // LookedUp says that so many ids of a kind were looked up and so many of them no document has, for the belt that guards
-// conclusions from absence.
+// conclusions from absence. A kind is the name of the collection, after which a space and more words may tell it from
+// another kind: "circles", "circles of posts".
 func (p *Planner) LookedUp(kind string, asked, missing int) {
 	l := p.lookups[kind]
 	p.lookups[kind] = Lookups{Asked: l.Asked + asked, Missing: l.Missing + missing}
