@@ -152,6 +152,10 @@ func (l *local) showEmptyDatabase(ctx context.Context, out io.Writer, project *s
 	}
 	fmt.Fprintf(out, "\nAnd by mistake, with an empty database (FIRESTORE_DATABASE=empty):\n  %s, %s: of %d files of the bucket %d are left\n",
 		job, report.Status, len(before.Objects), len(after.Objects))
+	for _, f := range report.Failures {
+		cause, _, _ := strings.Cut(f.Error, ": make sure") // what follows is what to do about it
+		fmt.Fprintf(out, "  %s\n", cause)
+	}
 	if report.Status != sweep.Aborted || len(before.Objects) == 0 || !slices.Equal(before.Objects, after.Objects) {
 		return fmt.Errorf("%s on an empty database must end as aborted and leave every file", job)
 	}

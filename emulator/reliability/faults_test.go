@@ -26,7 +26,7 @@ func TestFaults(t *testing.T) {
 			for k, fault := range Faults {
 				n := 0
 				for _, c := range calls {
-					if fault.Concerns(c.Service) {
+					if fault.Concerns(c) {
 						n++
 					}
 				}
