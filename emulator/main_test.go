@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -135,6 +136,17 @@ func TestInterruptedDemoSaysSo(t *testing.T) {
 	var exit *exec.ExitError
 	if err := command.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 || problems.String() != "emulator: interrupted; everything is stopped\n" {
 		t.Errorf("ended with %v, want 130, and said %q", err, problems.String())
+	}
+}
+
+// TestADownloadIsAnnounced: what takes long and is logged is printed.
+func TestADownloadIsAnnounced(t *testing.T) {
+	var out output
+	log := slog.New(announcer{&out})
+	log.Info("downloading the Firestore emulator", "bytes", 1)
+	log.Debug("started")
+	if got := out.String(); got != "downloading the Firestore emulator\n" {
+		t.Errorf("printed %q", got)
 	}
 }
 

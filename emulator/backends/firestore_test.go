@@ -83,6 +83,15 @@ func TestFindFirestoreJar(t *testing.T) {
 	}
 }
 
+// TestNowhereToPutTheJar has no home folder, as services and containers may have none.
+func TestNowhereToPutTheJar(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CACHE_HOME", "")
+	if _, err := downloadFolder(); err == nil || !strings.Contains(err.Error(), "set FIRESTORE_EMULATOR_BINARY_PATH to its jar") {
+		t.Errorf("error %v, want one that says which variable helps", err)
+	}
+}
+
 // fakeJava puts a shell script in Java's place.
 func fakeJava(t *testing.T, script string) {
 	t.Helper()

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"text/template"
+
+	// The program that is built around the functions imports it: so go.mod says in which version, with all that it needs.
+	_ "github.com/GoogleCloudPlatform/functions-framework-go/funcframework"
 )
 
 // This file imitates what decides, in Google's Go buildpack (github.com/GoogleCloudPlatform/buildpacks,
