@@ -46,7 +46,9 @@ func TestEveryEntryPointServesFromTheBundle(t *testing.T) {
 			t.Parallel()
 			body, task := `{"dryRun":true}`, tasks[e.Name]
 			if e.Trigger == functions.Tasks {
-				body = task
+				if body = task; task == "" {
+					t.Fatalf("bundle_test.go, tasks, does not say what %s is called with", e.Name)
+				}
 			}
 			report := bundletest.Start(t, e.Name, p.Environment).Run(t, body, now)
 			if report.Job != e.Name || report.Status != sweep.Completed {
@@ -174,7 +176,7 @@ func TestTerminatedProcessLeavesNoLease(t *testing.T) {
 		answered <- answer{body, err}
 	}()
 	awaitBegun(t, db)
-	if err := p.Command.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := p.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	got := <-answered
@@ -182,7 +184,7 @@ func TestTerminatedProcessLeavesNoLease(t *testing.T) {
 	if err := json.Unmarshal(got.body, &report); err != nil || report.Status != sweep.Partial {
 		t.Fatalf("answered %v %s, want a partial report", got.err, got.body)
 	}
-	if err := p.Command.Wait(); err == nil || err.Error() != "signal: terminated" {
+	if err := p.Wait(); err == nil || err.Error() != "signal: terminated" {
 		t.Errorf("the process ended with %v", err)
 	}
 	left := reportCounts(t, db)["due"]

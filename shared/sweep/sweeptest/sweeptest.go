@@ -53,7 +53,7 @@ func On(t testing.TB, f *sweep.Function, p *backendstest.Project) *Function {
 			t.Errorf("firestore.indexes.json does not cover a query that was sent: %s", missing)
 		}
 		if t.Failed() {
-			t.Logf("the function's log:\n%s", tf.log.text())
+			tellLog(t, f.Job.Name, tf.log.text())
 		}
 	})
 	return tf
