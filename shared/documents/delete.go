@@ -9,6 +9,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -98,7 +99,7 @@ func (w Writer) batchDelete(ctx context.Context, deletions []Deletion, pending [
 			},
 		})
 	}
-	resp, err := w.c.batch.BatchWrite(ctx, req)
+	resp, err := w.c.batch.BatchWrite(metadata.AppendToOutgoingContext(ctx, databaseHeader, w.c.root), req)
 	if err != nil {
 		return fail(err)
 	}

@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -18,10 +21,10 @@ import (
 )
 
 // open opens the project's database and meters what is done under the returned context.
-func open(t *testing.T, p *backendstest.Project) (context.Context, *documents.Client, *usage.Meter) {
+func open(t *testing.T, p *backendstest.Project, dial ...grpc.DialOption) (context.Context, *documents.Client, *usage.Meter) {
 	t.Helper()
 	c, err := documents.Open(t.Context(), documents.Database{
-		Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]})
+		Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]}, dial...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,6 +263,35 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// TestDeleteWhoseAnswerIsLost has every first BatchWrite take effect and then fail, with each code after which it is sent
+// again: nothing that this call deleted may count as changed by somebody else.
+func TestDeleteWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	for _, code := range []codes.Code{codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.DeadlineExceeded, codes.Internal} {
+		t.Run(code.String(), func(t *testing.T) {
+			t.Parallel()
+			p := backendstest.Start(t)
+			p.Set(t, "things/a", map[string]any{"n": 1})
+			sent := 0
+			ctx, c, _ := open(t, p, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+				err := invoke(ctx, method, req, reply, cc, opts...)
+				if sent++; err == nil && sent == 1 {
+					return status.Error(code, "the answer is lost")
+				}
+				return err
+			}))
+			d, _, err := c.Reader().Get(ctx, "things/a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			results := c.Writer(free{}).Delete(ctx, []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}})
+			if results[0] != nil || sent != 2 {
+				t.Errorf("%v after %d requests, want done after two", results[0], sent)
+			}
+		})
+	}
+}
+
 func TestTransact(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Set(t, "things/a", map[string]any{"n": 1, "dotted.name": 1, "keep": true})
@@ -353,6 +385,8 @@ func TestTransactionThatWaitsForItsTurn(t *testing.T) {
 	}
 }
 
+// TestOtherDatabase does everything on another database than (default), for which Google's service demands a header that
+// names it. [documents.Open] has that checked on the emulator.
 func TestOtherDatabase(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Set(t, "members/a", map[string]any{"of": "default"})
@@ -367,8 +401,35 @@ func TestOtherDatabase(t *testing.T) {
 	if err != nil || d.Data["of"] != "ghost" {
 		t.Errorf("read %v, %v", d.Data, err)
 	}
-	if results := c.Writer(free{}).Delete(t.Context(), []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}}); results[0] != nil {
+	r, w := c.Reader(), c.Writer(free{})
+	all := documents.Query{Collection: "members"}
+	if got := slices.Concat(collect(t.Context(), t, r, all, "")...); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("query: %v", got)
+	}
+	if n, err := r.Count(t.Context(), all); n != 1 || err != nil {
+		t.Errorf("count: %d, %v", n, err)
+	}
+	if got, err := r.Missing(t.Context(), "members", []string{"a", "b"}); err != nil || !slices.Equal(got, []string{"b"}) {
+		t.Errorf("missing: %v, %v", got, err)
+	}
+	if got, err := r.GetAll(t.Context(), []string{"members/a", "members/b"}); err != nil || len(got) != 1 {
+		t.Errorf("many: %v, %v", got, err)
+	}
+	err = w.Transact(t.Context(), func(_ context.Context, tx *documents.Transaction) error {
+		found, err := tx.Query(all, 2)
+		if err != nil || len(found) != 1 {
+			return fmt.Errorf("query in a transaction: %v, %w", found, err)
+		}
+		return tx.Create("members/new", map[string]any{"of": "ghost"})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if results := w.Delete(t.Context(), []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}}); results[0] != nil {
 		t.Error(results[0])
+	}
+	if got := slices.Concat(collect(t.Context(), t, r, all, "")...); !slices.Equal(got, []string{"new"}) {
+		t.Errorf("after the delete: %v", got)
 	}
 	if len(p.Documents(t, "members")) != 1 {
 		t.Error("the delete went to the wrong database")
