@@ -200,6 +200,7 @@ func (r *run) steps(ctx context.Context, effect Steps) (err error) {
 // record counts and logs what became of an action.
 func (r *run) record(ctx context.Context, a Action, err error) {
 	attributes := []any{slog.String("target", a.Target), slog.String("action", a.Kind), slog.String("reason", a.Reason)}
+	var held *media.HeldError
 	switch {
 	case err == nil:
 		r.mu.Lock()
@@ -211,6 +212,11 @@ func (r *run) record(ctx context.Context, a Action, err error) {
 		r.report.count(a.Kind, func(c *Counts) { c.Changed++ })
 		r.mu.Unlock()
 		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": left alone, it changed since it was judged", attributes...)
+	case errors.As(err, &held):
+		r.mu.Lock()
+		r.report.Kept[held.Reason]++
+		r.mu.Unlock()
+		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": kept, "+held.Reason, attributes...)
 	default:
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Failed++ })
