@@ -188,6 +188,46 @@ func TestCount(t *testing.T) {
 	}
 }
 
+// TestCountThatFails has counts fail at first, and says how often each is sent.
+func TestCountThatFails(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	p.Set(t, "things/a", map[string]any{"n": 1})
+	for _, tt := range []struct {
+		code        codes.Code
+		count, once int // requests, of which the last is answered if there is more than one
+	}{
+		{codes.Unavailable, 2, 1},
+		{codes.ResourceExhausted, 2, 1},
+		{codes.DeadlineExceeded, 1, 1}, // more index entries than can be gone through in a minute
+		{codes.PermissionDenied, 1, 1},
+	} {
+		t.Run(tt.code.String(), func(t *testing.T) {
+			t.Parallel()
+			sent := 0
+			ctx, c, _ := open(t, p, grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+				if sent++; sent == 1 {
+					return nil, status.Error(tt.code, "not yet")
+				}
+				return stream(ctx, desc, cc, method, opts...)
+			}))
+			for name, call := range map[string]struct {
+				count func(context.Context, documents.Query) (int, error)
+				want  int
+			}{"Count": {c.Reader().Count, tt.count}, "CountOnce": {c.Reader().CountOnce, tt.once}} {
+				sent = 0
+				n, err := call.count(ctx, documents.Query{Collection: "things"})
+				if sent != call.want || (err == nil) != (call.want > 1) || err == nil && n != 1 {
+					t.Errorf("%s = %d, %v after %d requests, want %d", name, n, err, sent, call.want)
+				}
+			}
+			if n, err := c.Reader().CountOnce(ctx, documents.Query{Collection: "things"}); n != 1 || err != nil {
+				t.Errorf("afterwards: %d, %v", n, err)
+			}
+		})
+	}
+}
+
 func TestGet(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Set(t, "things/a", map[string]any{"n": 1})

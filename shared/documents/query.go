@@ -97,8 +97,21 @@ func (r Reader) page(ctx context.Context, q Query, from Cursor, size int) (Page,
 }
 
 // Count returns how many documents the query matches, among them only those that have the fields of OrderBy. It costs one
-// read per 1000 of them, at least one.
+// read per 1000 index entries that are gone through, at least one, and fails if that takes Firestore more than a
+// minute, as it does from some tens of millions on: what a job cannot do without is not to be counted so.
 func (r Reader) Count(ctx context.Context, q Query) (int, error) {
+	return r.count(ctx, q, func(err error) bool {
+		// Firestore has taken its minute, or the caller's time is up: the same count again would take as long.
+		return transient(err) && codeOf(err) != codes.DeadlineExceeded
+	})
+}
+
+// CountOnce is [Reader.Count] for a figure that decides nothing: one attempt, so that a run does not wait for it.
+func (r Reader) CountOnce(ctx context.Context, q Query) (int, error) {
+	return r.count(ctx, q, func(error) bool { return false })
+}
+
+func (r Reader) count(ctx context.Context, q Query, transient func(error) bool) (int, error) {
 	fq, err := q.unordered(r.c.firestore)
 	if err != nil {
 		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
@@ -107,7 +120,7 @@ func (r Reader) Count(ctx context.Context, q Query) (int, error) {
 		fq = fq.OrderBy(field, firestore.Asc)
 	}
 	var n int
-	err = retry(ctx, func(ctx context.Context) (err error) {
+	err = retryIf(ctx, transient, func(ctx context.Context) (err error) {
 		n, err = count(ctx, fq)
 		return err
 	})

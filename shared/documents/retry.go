@@ -33,6 +33,11 @@ func transient(err error) bool {
 // retry calls f until it succeeds, fails for good, has been called [maxAttempts] times, or ctx ends. f must be safe to
 // repeat after an attempt whose answer was lost.
 func retry(ctx context.Context, f func(ctx context.Context) error) error {
+	return retryIf(ctx, transient, f)
+}
+
+// retryIf is [retry] with another reckoning of which failures may be over a little later.
+func retryIf(ctx context.Context, transient func(error) bool, f func(ctx context.Context) error) error {
 	backoff := newBackoff()
 	for attempt := 1; ; attempt++ {
 		err := f(ctx)
