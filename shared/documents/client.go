@@ -1,5 +1,5 @@
 // Package documents is what the bundle knows of Firestore: streaming reads in pages, counts, preconditioned batch
-// deletes, transactions, the 500/50/5 write rate, and a meter of what Google bills.
+// deletes, transactions, the write rate, and a meter of what Google bills.
 //
 // Planners are handed a [Reader], which cannot write; only the engine holds a [Writer].
 package documents
@@ -7,6 +7,7 @@ package documents
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"cloud.google.com/go/firestore"
 	apiv1 "cloud.google.com/go/firestore/apiv1"
@@ -31,11 +32,12 @@ type Database struct {
 // Client is an open database. It is safe for concurrent use by any number of runs.
 type Client struct {
 	firestore *firestore.Client
-	// batch sends BatchWrite requests. firestore.BulkWriter, its public face, neither ramps up nor backs off and sends
+	// batch sends BatchWrite requests. firestore.BulkWriter, its public face, does not heed how long they take and sends
 	// 20 writes a request; deleting is what this project is for, so it does that itself.
 	batch *apiv1.Client
 	root  string              // projects/{project}/databases/{database}
 	turn  *semaphore.Weighted // of a transaction, on an emulator; see [Client.takeTurn]
+	clock func() time.Time    // what requests are timed with
 }
 
 // Open connects to a database. Further dial options, such as interceptors, are applied to every connection. It fails
@@ -80,6 +82,7 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 		firestore: reads,
 		batch:     batch,
 		root:      fmt.Sprintf("projects/%s/databases/%s", db.Project, db.ID),
+		clock:     time.Now,
 	}
 	if db.EmulatorHost != "" {
 		c.turn = semaphore.NewWeighted(1)
