@@ -16,9 +16,9 @@ var (
 // maxName is the longest name an object can have, in bytes of UTF-8.
 const maxName = 1024
 
-// ObjectName returns the name of the object of our bucket that a URL names. The URL is user input: only the forms that
-// docs/jobs.md lists are understood (Firebase's download URL, Cloud Storage's two, each with and without :443, gs://, and
-// the emulator's where emulatorHost is set), and the host, the bucket and the path are compared to the letter, and the
+// ObjectName returns the name of the object of our bucket that a URL names. The URL is user input: only Firebase's
+// download URL, Cloud Storage's two, each with and without :443, gs://, and the emulator's where emulatorHost is set are
+// understood, and the host, the bucket and the path are compared to the letter, and the
 // name is one that an object can have. Otherwise the error is [ErrURLForm] or [ErrURLBucket].
 func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
 	// gs:// names are not escaped, and may hold what no URL may: they are taken as they are.
