@@ -12,9 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"cloud.google.com/go/storage"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -650,5 +652,37 @@ func TestObjectUnderAHoldIsKept(t *testing.T) {
 	}
 	if left := f.Objects(t); !slices.Equal(left, []string{"files/b"}) {
 		t.Errorf("left %v", left)
+	}
+}
+
+// TestBatchesGrowWhileTheyAreQuick: the engine asks how many documents are best deleted together, and never sends one by one
+// or all at once.
+func TestBatchesGrowWhileTheyAreQuick(t *testing.T) {
+	const n = 1000
+	f := newFunction(t, thingsJob(n))
+	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%04d", i), map[string]any{"n": i} })
+	var mu sync.Mutex
+	var sizes []int
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if batch, ok := req.(*firestorepb.BatchWriteRequest); ok {
+			mu.Lock()
+			sizes = append(sizes, len(batch.GetWrites()))
+			mu.Unlock()
+		}
+		return invoke(ctx, method, req, reply, cc, opts...)
+	}))
+	got := f.Run(t, "")
+	if got.Status != sweep.Completed || got.Actions["delete thing"] != (sweep.Counts{Planned: n, Done: n}) {
+		t.Errorf("report %+v", got)
+	}
+	sum := 0
+	for _, size := range sizes {
+		sum += size
+		if size > documents.MaxBatch {
+			t.Errorf("a batch of %d", size)
+		}
+	}
+	if sum != n || len(sizes) < n/documents.MaxBatch || len(sizes) > n/10+1 || sizes[0] > 50 {
+		t.Errorf("batches of %v, want %d deletions, 50 at first", sizes, n)
 	}
 }
