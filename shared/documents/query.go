@@ -16,7 +16,8 @@ import (
 // DefaultPageSize is how many documents a page holds unless the query says otherwise.
 const DefaultPageSize = 500
 
-// Query describes a query. Documents come in the order of OrderBy and then of their names, ascending.
+// Query describes a query. Documents come in the order of OrderBy and then of their names, ascending. What its conditions
+// compare with must be [Queryable].
 type Query struct {
 	Collection string     // a collection's path
 	Where      []Filter   // all must hold
@@ -52,7 +53,8 @@ var ErrCursor = errors.New("not a cursor of this query")
 type Reader struct{ c *Client }
 
 // Pages runs the query from the cursor on, page by page, and ends after the last page or the first error. Nothing is
-// left open between two pages, so that the caller may take its time with each.
+// left open between two pages, so that the caller may take its time with each. The error is [ErrUnqueryable] if a condition's
+// value is too large.
 func (r Reader) Pages(ctx context.Context, q Query, from Cursor) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
 		size := q.PageSize
@@ -95,8 +97,21 @@ func (r Reader) page(ctx context.Context, q Query, from Cursor, size int) (Page,
 }
 
 // Count returns how many documents the query matches, among them only those that have the fields of OrderBy. It costs one
-// read per 1000 of them, at least one.
+// read per 1000 index entries that are gone through, at least one, and fails if that takes Firestore more than a
+// minute, as it does from some tens of millions on: what a job cannot do without is not to be counted so.
 func (r Reader) Count(ctx context.Context, q Query) (int, error) {
+	return r.count(ctx, q, func(err error) bool {
+		// Firestore has taken its minute, or the caller's time is up: the same count again would take as long.
+		return transient(err) && codeOf(err) != codes.DeadlineExceeded
+	})
+}
+
+// CountOnce is [Reader.Count] for a figure that decides nothing: one attempt, so that a run does not wait for it.
+func (r Reader) CountOnce(ctx context.Context, q Query) (int, error) {
+	return r.count(ctx, q, func(error) bool { return false })
+}
+
+func (r Reader) count(ctx context.Context, q Query, transient func(error) bool) (int, error) {
 	fq, err := q.unordered(r.c.firestore)
 	if err != nil {
 		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
@@ -105,7 +120,7 @@ func (r Reader) Count(ctx context.Context, q Query) (int, error) {
 		fq = fq.OrderBy(field, firestore.Asc)
 	}
 	var n int
-	err = retry(ctx, func(ctx context.Context) (err error) {
+	err = retryIf(ctx, transient, func(ctx context.Context) (err error) {
 		n, err = count(ctx, fq)
 		return err
 	})
@@ -171,6 +186,9 @@ func (q Query) unordered(c *firestore.Client) (firestore.Query, error) {
 	collection := c.Collection(q.Collection)
 	if collection == nil {
 		return firestore.Query{}, fmt.Errorf("%q is not a collection's path", q.Collection)
+	}
+	if err := q.checkValues(); err != nil {
+		return firestore.Query{}, err
 	}
 	fq := collection.Query
 	for _, f := range q.Where {

@@ -15,11 +15,13 @@ import (
 	"github.com/firesweep/firesweep/shared/media"
 )
 
-// How much is under way at once. A batch of document deletes weighs as much as several single actions, so that no more
-// than a few seconds' worth of Firestore's write rate is ever waiting to be sent.
+// How much is under way at once: single actions, or batches, which weigh as much as several. Of document deletes there are
+// eight batches, so that while Firestore takes a second for a small one they still come to its write rate, and never more
+// than some three seconds' worth of that is waiting to be sent.
 const (
-	maxWeight   = 32
-	batchWeight = 8
+	maxWeight    = 32
+	batchWeight  = 8
+	deleteWeight = 4 // of a batch of document deletes
 )
 
 // apply does the actions in order, many at a time, until all are done or time is up. It returns the index of the first
@@ -37,9 +39,11 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 		unfinished = min(unfinished, i)
 	}
 	for i := 0; i < len(actions); {
-		n := batchLength(actions[i:])
+		n := batchLength(actions[i:], r.writers.Documents.BatchSize())
 		weight := int64(1)
-		if n > 1 {
+		if _, ok := actions[i].Effect.(DeleteDocument); ok {
+			weight = deleteWeight
+		} else if n > 1 {
 			weight = batchWeight
 		}
 		if err := underWay.Acquire(ctx, weight); err != nil || r.timeIsUp() {
@@ -70,12 +74,12 @@ const (
 	maxAbsent  = 30
 )
 
-// batchLength returns how many of the first actions are done together.
-func batchLength(actions []Action) int {
+// batchLength returns how many of the first actions are done together, of document deletes at most so many.
+func batchLength(actions []Action, deletes int) int {
 	n := 1
 	switch first := actions[0].Effect.(type) {
 	case DeleteDocument:
-		for n < len(actions) && n < documents.MaxBatch {
+		for n < len(actions) && n < deletes {
 			if _, ok := actions[n].Effect.(DeleteDocument); !ok {
 				break
 			}
@@ -208,6 +212,7 @@ func (r *run) record(ctx context.Context, a Action, err error) {
 		by = " by " + a.By
 		attributes = append(attributes, slog.String("by", a.By))
 	}
+	var held *media.HeldError
 	switch {
 	case err == nil:
 		r.mu.Lock()
@@ -219,6 +224,11 @@ func (r *run) record(ctx context.Context, a Action, err error) {
 		r.report.count(a.Kind, func(c *Counts) { c.Changed++ })
 		r.mu.Unlock()
 		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": left alone, it changed since it was judged", attributes...)
+	case errors.As(err, &held):
+		r.mu.Lock()
+		r.report.Kept[held.Reason]++
+		r.mu.Unlock()
+		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": kept, "+held.Reason, attributes...)
 	default:
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Failed++ })

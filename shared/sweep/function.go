@@ -55,7 +55,7 @@ type Hooks struct {
 	Transport   func(http.RoundTripper) http.RoundTripper // around Storage's
 	Accounts    func(accounts.Deleter) accounts.Deleter   // around Authentication's
 	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
-	Pace        func() documents.Pace                     // instead of the 500/50/5 ramp
+	Pace        func() documents.Pace                     // instead of [documents.Rate]
 }
 
 // clients are shared by the runs of one configuration.
@@ -145,7 +145,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall, now time.Time, req request) *run {
 	started := wall.UTC().Truncate(time.Millisecond)
 	id := newRunID(f.Job.Name, started)
-	var pace documents.Pace = documents.NewRamp()
+	var pace documents.Pace = documents.NewRate()
 	if f.Hooks.Pace != nil {
 		pace = f.Hooks.Pace()
 	}

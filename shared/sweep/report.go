@@ -74,7 +74,8 @@ type Report struct {
 	Usage       usage.Usage `json:"usage" firestore:"usage"`
 }
 
-// Counts says what became of the actions of one kind. What is planned and none of the others was left for the next run.
+// Counts says what became of the actions of one kind. What is planned and none of the others was left for the next run, or
+// Cloud Storage does not let it go, which [Report.Kept] says.
 type Counts struct {
 	Planned int `json:"planned" firestore:"planned"`
 	Done    int `json:"done" firestore:"done"`
