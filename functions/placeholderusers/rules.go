@@ -23,6 +23,7 @@ const (
 	keptBadAttempts = "deletion_attempts is not a whole number"
 	keptBadTime     = "last_deletion_attempt_at is not a timestamp"
 	keptNoUser      = "placeholder_user_id is missing or no id"
+	keptLongUser    = "placeholder_user_id is too long to ask what refers to it"
 )
 
 // attempt is one attempt to have a placeholder user deleted.
@@ -37,7 +38,7 @@ type attempt struct {
 func judge(detail documents.Document, now time.Time) (a attempt, due bool, reason string, doubt bool) {
 	attempts, counted := countOf(detail.Data["deletion_attempts"])
 	last, dated := detail.Time("last_deletion_attempt_at")
-	userID, named := detail.Text("placeholder_user_id")
+	userID, named := documents.IDOf(detail.Data["placeholder_user_id"])
 	switch {
 	case detail.Data["namespace_id"] != nil:
 		return a, false, keptNamespace, false
@@ -49,8 +50,10 @@ func judge(detail documents.Document, now time.Time) (a attempt, due bool, reaso
 		return a, false, keptBadTime, true
 	case dated && !last.Before(retention.DaysBefore(now, retryDays)):
 		return a, false, keptRecent, false
-	case !named || !documents.ValidID(userID):
+	case !named:
 		return a, false, keptNoUser, true
+	case !documents.Queryable(userID):
+		return a, false, keptLongUser, true
 	}
 	a = attempt{userID: userID, number: attempts + 1, last: last}
 	return a, true, a.reason(), false
