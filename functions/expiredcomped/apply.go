@@ -163,7 +163,7 @@ func isComped(tx *documents.Transaction, memberID string) (bool, error) {
 	return status == comped, nil
 }
 
-// makeFree makes a member free and records it (seed 1, members and members_status_events). name is what the member's rows
+// makeFree makes a member free and records it. name is what the member's rows
 // call the member: a text or a number, and so does the event.
 func makeFree(tx *documents.Transaction, w *sweep.Writers, memberID string, name any, event string) error {
 	err := tx.Update(members+"/"+memberID, map[string]any{statusField: free, "updated_at": w.Now})

@@ -11,7 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is cleanExpiredComped (seed 1).
+// Job is cleanExpiredComped.
 var Job = sweep.Job{Name: "cleanExpiredComped", Plan: plan}
 
 func init() { functions.Register(Job) }
@@ -116,7 +116,7 @@ func countKept(ctx context.Context, p *sweep.Planner, expired documents.Query) e
 	return nil
 }
 
-// lastLine is what the job logs at its end, in the words of the seed.
+// lastLine is what the job logs at its end, in the words that people look for who know the job from Ghost.
 func (e *ender) lastLine(end sweep.Ending) string {
 	if end.Canceled {
 		return "Expired complimentary subscriptions cleanup cancelled before completion"

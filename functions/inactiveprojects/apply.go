@@ -14,7 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// auditName is the audit event's name (SPEC, "deleteInactiveProjects").
+// auditName is the audit event's name.
 const auditName = "inactive_project_scheduled_for_deletion"
 
 // warnAbout writes the audit event and hands the warning to the worker. The event is written first and remembers the

@@ -13,7 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is deleteInactiveProjects (seed 2).
+// Job is deleteInactiveProjects.
 var Job = sweep.Job{Name: "deleteInactiveProjects", Plan: plan}
 
 func init() {
@@ -25,7 +25,7 @@ const (
 	projects     = "projects"
 	warnings     = "inactive_project_deletion_warnings"
 	settingsPath = "application_settings/current"
-	batchSize    = 100 // projects at a time (seed 2)
+	batchSize    = 100 // projects at a time
 )
 
 // projectFields are what is judged.

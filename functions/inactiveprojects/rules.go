@@ -36,7 +36,7 @@ const (
 )
 
 // dormant decides about a project by itself: whether nobody has worked on it for so long that it matters whether it was
-// warned about (seed 2; SPEC, "deleteInactiveProjects"). Otherwise v says how it is kept, and reason why.
+// warned about. Otherwise v says how it is kept, and reason why.
 func dormant(project documents.Document, s settings, now time.Time) (is bool, v verdict, reason string) {
 	last, dated := project.Time("last_activity_at")
 	size, sized := numberOf(project.Data["storage_size"])

@@ -35,8 +35,8 @@ func inWords(value any) string {
 	}
 }
 
-// settingsOf reads the settings. A missing document means that the feature is off, as does a missing switch (SPEC,
-// "deleteInactiveProjects"). Settings that are on and invalid are an error: nothing may be deleted by a guess.
+// settingsOf reads the settings. A missing document means that the feature is off, as does a missing switch.
+// Settings that are on and invalid are an error: nothing may be deleted by a guess.
 func settingsOf(d documents.Document, found bool) (s settings, err error) {
 	if !found {
 		return settings{}, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is removeUnacceptedMemberInvites (seed 3).
+// Job is removeUnacceptedMemberInvites.
 var Job = sweep.Job{Name: "removeUnacceptedMemberInvites", Plan: plan}
 
 func init() { functions.Register(Job) }

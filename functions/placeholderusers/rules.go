@@ -9,7 +9,7 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-// Limits of the attempts to delete a placeholder user (seed 4).
+// Limits of the attempts to delete a placeholder user.
 const (
 	maxAttempts = 15
 	retryDays   = 2 // an attempt is made again when the last one was longer ago
@@ -33,8 +33,8 @@ type attempt struct {
 	last   time.Time // the one before; zero if there was none
 }
 
-// judge decides about one document of import_placeholder_user_details: whether another attempt is due (SPEC,
-// "cleanupPlaceholderUsers"). If not, reason says why, and doubt whether that is because it cannot be judged.
+// judge decides about one document of import_placeholder_user_details: whether another attempt is due.
+// If not, reason says why, and doubt whether that is because it cannot be judged.
 func judge(detail documents.Document, now time.Time) (a attempt, due bool, reason string, doubt bool) {
 	attempts, counted := countOf(detail.Data["deletion_attempts"])
 	last, dated := detail.Time("last_deletion_attempt_at")
@@ -85,5 +85,5 @@ func (a attempt) key(detailID string) []string {
 	return []string{detailID, fmt.Sprint(a.number), a.last.UTC().Format(time.RFC3339Nano)}
 }
 
-// isPlaceholder reports whether a document of users is one of a placeholder (SPEC, "deletePlaceholderUser").
+// isPlaceholder reports whether a document of users is one of a placeholder.
 func isPlaceholder(user documents.Document) bool { return user.Data["user_type"] == "placeholder" }

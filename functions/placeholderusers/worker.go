@@ -34,7 +34,7 @@ const (
 	keptClaimed    = "its detail has a namespace_id again"
 )
 
-// referencedMessage is what is logged of a user that something refers to (SPEC, "deletePlaceholderUser").
+// referencedMessage is what is logged of a user that something refers to.
 const referencedMessage = "Unable to delete placeholder user because it is still referenced in other tables"
 
 func checkTask(task map[string]string) error {

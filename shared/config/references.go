@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// DefaultPlaceholderReferences are where users are referred to unless PLACEHOLDER_REFERENCES says otherwise
-// (SPEC, "deletePlaceholderUser").
+// DefaultPlaceholderReferences are where users are referred to unless PLACEHOLDER_REFERENCES says otherwise.
 const DefaultPlaceholderReferences = "posts.userId,comments.userId,projects.owner_ids,members.user_id"
 
 // maxReferences keeps a worker's transaction small: each is a query.
