@@ -14,8 +14,8 @@ import (
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
-// referred are the default places where users are referred to.
-var referred = map[string]string{"posts": "userId", "comments": "userId", "projects": "owner_ids", "members": "user_id"}
+// referred are the default places where users are referred to, collection and field.
+var referred = [][2]string{{"posts", "userId"}, {"comments", "userId"}, {"projects", "owner_ids"}, {"projects", "maintainer_ids"}, {"members", "user_id"}}
 
 // afterRun is the rule of cleanupPlaceholderUsers and deletePlaceholderUser: what is there when the run's tasks have been delivered.
 // It returns the users who were handed over for the last time. A user is kept that also has a detail with a namespace.
@@ -66,7 +66,8 @@ func needed(w model.World, id string) bool {
 	if len("users/"+id) > 1483 {
 		return true // perhaps: a reference to it is too long to be asked for
 	}
-	for collection, field := range referred {
+	for _, place := range referred {
+		collection, field := place[0], place[1]
 		for _, data := range w.In(collection) {
 			list, _ := data[field].([]any)
 			for _, value := range append(list, data[field]) {
@@ -135,7 +136,7 @@ func TestModel(t *testing.T) {
 		}
 		for n := range model.Items / 10 {
 			collection := rapid.SampledFrom([]string{"posts", "comments", "projects", "members", "likes", "archive/x/posts"}).Draw(rt, "collection")
-			field := rapid.SampledFrom([]string{"userId", "owner_ids", "user_id"}).Draw(rt, "field")
+			field := rapid.SampledFrom([]string{"userId", "owner_ids", "maintainer_ids", "user_id"}).Draw(rt, "field")
 			id := model.Named(ids...).Draw(rt, "user")
 			w.Documents[fmt.Sprintf("%s/%d", collection, n)] = map[string]any{field: rapid.SampledFrom([]any{id, id, []any{"x", id}, ref(id), []any{ref(id)}, real(id), []any{real(id)}, fmt.Sprint(id, "x"), nil, map[string]any{"id": id}}).Draw(rt, "reference")}
 		}

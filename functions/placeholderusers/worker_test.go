@@ -51,6 +51,7 @@ func TestWorkerKeeps(t *testing.T) {
 		"a post's author":           {"posts/p", map[string]any{"userId": "u1"}, keptReferenced, "posts.userId"},
 		"a comment's author":        {"comments/c", map[string]any{"userId": "u1"}, keptReferenced, "comments.userId"},
 		"one of a project's owners": {"projects/p", map[string]any{"owner_ids": []any{"u0", "u1"}}, keptReferenced, "projects.owner_ids"},
+		"one of its maintainers":    {"projects/p", map[string]any{"maintainer_ids": []any{"u1"}}, keptReferenced, "projects.maintainer_ids"},
 		"a member":                  {"members/m", map[string]any{"user_id": "u1"}, keptReferenced, "members.user_id"},
 		"one of several members":    {"members/m", map[string]any{"user_id": []any{"u1"}}, keptReferenced, "members.user_id"},
 		"in a list of one":          {"posts/p", map[string]any{"userId": []any{"u1"}}, keptReferenced, "posts.userId"},

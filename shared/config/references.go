@@ -7,7 +7,7 @@ import (
 )
 
 // DefaultPlaceholderReferences are where users are referred to unless PLACEHOLDER_REFERENCES says otherwise.
-const DefaultPlaceholderReferences = "posts.userId,comments.userId,projects.owner_ids,members.user_id"
+const DefaultPlaceholderReferences = "posts.userId,comments.userId,projects.owner_ids,projects.maintainer_ids,members.user_id"
 
 // maxReferences keeps a worker's transaction small: each is a query.
 const maxReferences = 50
