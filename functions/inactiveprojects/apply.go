@@ -45,7 +45,8 @@ func warnAbout(ctx context.Context, w *sweep.Writers, id string, s settings) err
 			return err
 		}
 		// A promise that the worker was never able to announce is no good once its date has come.
-		if date, _ = d.Text("deletion_date"); date > w.PromiseFrom().Format(time.DateOnly) {
+		date, _ = d.Text("deletion_date")
+		if _, err := time.Parse(time.DateOnly, date); err == nil && date > w.PromiseFrom().Format(time.DateOnly) {
 			return nil
 		}
 		date = s.promise(w.PromiseFrom())

@@ -331,3 +331,27 @@ func TestTwoAtOnce(t *testing.T) {
 		t.Errorf("the second run: %+v", second)
 	}
 }
+
+// TestPromiseThatSomebodyChanged: an audit event whose date is none, or no text, promises nothing, and its project is
+// promised a date anew; a later one holds.
+func TestPromiseThatSomebodyChanged(t *testing.T) {
+	for name, tt := range map[string]struct {
+		changed any
+		want    string
+	}{
+		"a word": {"soon", "2026-05-11"}, "no day": {"2027-02-29", "2026-05-11"}, "null": {nil, "2026-05-11"},
+		"a number": {7, "2026-05-11"}, "later": {"2027-01-01", "2027-01-01"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.Set(t, "projects/p1", old())
+			w.Run(t, "")
+			w.Tasks().Clear()
+			w.Set(t, "audit_events/"+w.ids(t, "audit_events")[0], map[string]any{"deletion_date": tt.changed})
+			w.Now = now.Add(24 * time.Hour)
+			sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
+			w.deliver(t)
+			sweeptest.Want(t, "warning", warnedOn(w.Now, tt.want), w.Documents(t, warnings)["p1"])
+		})
+	}
+}

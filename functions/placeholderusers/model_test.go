@@ -134,6 +134,9 @@ func TestModel(t *testing.T) {
 		for n := range model.Items / 3 {
 			w.Documents["import_placeholder_user_details/"+model.ID(rt, fmt.Sprint(n))] = detail.Draw(rt, "detail")
 		}
+		for _, id := range []string{model.TooLong, "a\x00b"} {
+			w.Documents["import_placeholder_user_details/"+id] = detail.Draw(rt, "detail")
+		}
 		for n := range model.Items / 10 {
 			collection := rapid.SampledFrom([]string{"posts", "comments", "projects", "members", "likes", "archive/x/posts"}).Draw(rt, "collection")
 			field := rapid.SampledFrom([]string{"userId", "owner_ids", "maintainer_ids", "user_id"}).Draw(rt, "field")
