@@ -121,6 +121,13 @@ func TestModel(t *testing.T) {
 				w.Accounts[id] = true
 			}
 		}
+		// Users who have numbers and are due, so that it depends on what refers to them.
+		for n := range model.Items / 5 {
+			id := fmt.Sprint(1000 + n)
+			ids = append(ids, id)
+			w.Documents["users/"+id] = map[string]any{"user_type": "placeholder"}
+			w.Documents["import_placeholder_user_details/of-"+id] = map[string]any{"placeholder_user_id": model.Named(id).Draw(rt, "name")}
+		}
 		namespaces := []any{nil, nil, nil, nil, nil, "g1", int64(7), "", false}
 		if rapid.Bool().Draw(rt, "namespaces may be missing") {
 			namespaces = append(namespaces, model.Missing, model.Missing, model.Missing)
@@ -137,9 +144,10 @@ func TestModel(t *testing.T) {
 		for _, id := range []string{model.TooLong, "a\x00b"} {
 			w.Documents["import_placeholder_user_details/"+id] = detail.Draw(rt, "detail")
 		}
-		for n := range model.Items / 10 {
-			collection := rapid.SampledFrom([]string{"posts", "comments", "projects", "members", "likes", "archive/x/posts"}).Draw(rt, "collection")
-			field := rapid.SampledFrom([]string{"userId", "owner_ids", "maintainer_ids", "user_id"}).Draw(rt, "field")
+		for n := range model.Items / 3 {
+			place := rapid.SampledFrom(referred).Draw(rt, "place")
+			collection := rapid.SampledFrom([]string{place[0], place[0], place[0], "likes", "archive/x/posts"}).Draw(rt, "collection")
+			field := rapid.SampledFrom([]string{place[1], place[1], place[1], "user_id"}).Draw(rt, "field")
 			id := model.Named(ids...).Draw(rt, "user")
 			w.Documents[fmt.Sprintf("%s/%d", collection, n)] = map[string]any{field: rapid.SampledFrom([]any{id, id, []any{"x", id}, ref(id), []any{ref(id)}, real(id), []any{real(id)}, fmt.Sprint(id, "x"), nil, map[string]any{"id": id}}).Draw(rt, "reference")}
 		}
