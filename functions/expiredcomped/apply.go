@@ -102,11 +102,11 @@ func tookEffect(tx *documents.Transaction, did outcome) (bool, error) {
 }
 
 // decide is what a transaction does. Every row that stays keeps the member as it is, whether it expires later, never, or
-// cannot be judged.
+// cannot be judged. The member of the id "42" has the rows that say 42 as well, and those that say 42.0, which cannot be judged.
 func (e *ender) decide(tx *documents.Transaction, w *sweep.Writers, memberID string, from documents.Cursor) (did outcome, err error) {
 	all := documents.Query{
 		Collection: subscriptions,
-		Where:      []documents.Filter{{Field: memberField, Op: "==", Value: memberID}},
+		Where:      []documents.Filter{{Field: memberField, Op: "in", Value: documents.NamesOf(memberID)}},
 		Select:     []string{memberField, expiryField},
 	}
 	var rows, expired []documents.Document
@@ -148,7 +148,7 @@ func (e *ender) decide(tx *documents.Transaction, w *sweep.Writers, memberID str
 	}
 	if becomesFree {
 		did.event = statusEvents + "/" + eventID(w.Now, memberID, expired)
-		err = makeFree(tx, w, memberID, did.event)
+		err = makeFree(tx, w, memberID, expired[0].Data[memberField], did.event)
 	}
 	return did, err
 }
@@ -163,13 +163,14 @@ func isComped(tx *documents.Transaction, memberID string) (bool, error) {
 	return status == comped, nil
 }
 
-// makeFree makes a member free and records it (seed 1, members and members_status_events).
-func makeFree(tx *documents.Transaction, w *sweep.Writers, memberID, event string) error {
+// makeFree makes a member free and records it. name is what the member's rows
+// call the member: a text or a number, and so does the event.
+func makeFree(tx *documents.Transaction, w *sweep.Writers, memberID string, name any, event string) error {
 	err := tx.Update(members+"/"+memberID, map[string]any{statusField: free, "updated_at": w.Now})
 	if err != nil {
 		return err
 	}
 	return tx.Create(event, map[string]any{
-		memberField: memberID, "from_status": comped, "to_status": free, "created_at": w.Now,
+		memberField: name, "from_status": comped, "to_status": free, "created_at": w.Now,
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is cleanExpiredComped (seed 1).
+// Job is cleanExpiredComped.
 var Job = sweep.Job{Name: "cleanExpiredComped", Plan: plan}
 
 func init() { functions.Register(Job) }
@@ -53,7 +53,7 @@ func (e *ender) propose(ctx context.Context, p *sweep.Planner, rows []documents.
 		v, reason := judge(row, p.Now)
 		switch v {
 		case toDelete:
-			id, _ := row.Text(memberField)
+			id, _ := documents.IDOf(row.Data[memberField])
 			if reasons[id] == nil {
 				order = append(order, id)
 			}
@@ -91,7 +91,7 @@ func countKept(ctx context.Context, p *sweep.Planner, expired documents.Query) {
 	})
 }
 
-// lastLine is what the job logs at its end, in the words of the seed.
+// lastLine is what the job logs at its end, in the words that people look for who know the job from Ghost.
 func (e *ender) lastLine(end sweep.Ending) string {
 	if end.Canceled {
 		return "Expired complimentary subscriptions cleanup cancelled before completion"

@@ -15,6 +15,9 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
+// longest is the longest id that a query can ask for.
+var longest = strings.Repeat("x", 1499)
+
 // everyCase is one of each: every boundary of the day, every sort of member, every combination of rows.
 func everyCase() (before, after world) {
 	before = world{
@@ -67,8 +70,33 @@ func everyCase() (before, after world) {
 		"members_products/nobody4": row("..", today.Add(-day)),
 		"members_products/nobody5": row("__m__", today.Add(-day)),
 		"members_products/nobody6": row(nil, today.Add(-day)),
-		"members_products/nobody7": row(int64(7), today.Add(-day)),
-		"members/7":                member("comped"),
+		"members_products/nobody7": row(int64(0), today.Add(-day)),
+		"members/0":                member("comped"),
+		"members_products/nobody8": row(8.0, today.Add(-day)),
+		"members/8":                member("comped"),
+
+		// Members who have numbers.
+		"members_products/numbered":       row(int64(42), today.Add(-day)),
+		"members/42":                      member("comped"),
+		"members_products/numbered-a":     row(int64(43), today.Add(-day)),
+		"members_products/numbered-b":     row("43", today.Add(-day)),
+		"members/43":                      member("comped"),
+		"members_products/numbered-mixed": row(int64(44), today.Add(-day)),
+		"members_products/text-mixed":     row("44", today),
+		"members/44":                      member("comped"),
+		"members_products/numbered-real":  row(int64(45), today.Add(-day)),
+		"members_products/real":           row(45.0, today.Add(-day)),
+		"members/45":                      member("comped"),
+		"members_products/not-a-number":   row("046", today.Add(-day)),
+		"members/046":                     member("paid"),
+		"members_products/a-number":       row(int64(46), today.Add(day)),
+		"members/46":                      member("comped"),
+
+		// Members whose ids are as long as a query takes, and longer.
+		"members_products/longest":  row(longest, today.Add(-day)),
+		"members/" + longest:        member("comped"),
+		"members_products/too-long": row(longest+"x", today.Add(-day)),
+		"members/" + longest + "x":  member("comped"),
 
 		// Several rows.
 		"members_products/two-a":       row("two", today.Add(-day)),
@@ -97,7 +125,9 @@ func everyCase() (before, after world) {
 	}
 	after = before.
 		freed("two-days", "two-days").freed("last-tick", "last-tick").freed("ancient", "ancient").freed("two", "two-a", "two-b").
+		freed("42", "numbered").freed("43", "numbered-a", "numbered-b").freed(longest, "longest").
 		without(
+			"members_products/numbered-mixed", "members_products/numbered-real", "members_products/not-a-number",
 			"members_products/paid", "members_products/free", "members_products/capitals", "members_products/odd",
 			"members_products/no-status", "members_products/gone", "members_products/mixed-a", "members_products/mixed-null",
 			"members_products/mixed-none", "members_products/mixed-odd")
@@ -114,13 +144,14 @@ func TestCleanExpiredComped(t *testing.T) {
 	got := f.Run(t, "")
 	want := &sweep.Report{
 		Job: "cleanExpiredComped", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
-		DurationMs: got.DurationMs, Database: got.Database, Bucket: got.Bucket, Scanned: 36,
-		Actions: map[string]sweep.Counts{kind: {Planned: 14, Done: 14}},
+		DurationMs: got.DurationMs, Database: got.Database, Bucket: got.Bucket, Scanned: 48,
+		Actions: map[string]sweep.Counts{kind: {Planned: 20, Done: 20}},
 		Kept: map[string]int{
-			"expires today or later (UTC)":                         6,
-			"never expires: expiry_at is null":                     2,
-			"expiry_at is missing or not a timestamp":              6,
-			"expired, but member_id is missing or cannot be an id": 7,
+			"expires today or later (UTC)":                                           8,
+			"never expires: expiry_at is null":                                       2,
+			"expiry_at is missing or not a timestamp":                                6,
+			"expired, but member_id is missing or cannot be an id":                   9,
+			"expired, but member_id is too long to look for the member's other rows": 1,
 		},
 		Failures: []sweep.Failure{},
 		Usage:    got.Usage,
@@ -140,14 +171,14 @@ func TestCleanExpiredComped(t *testing.T) {
 			doubts++
 		}
 	}
-	if doubts != 7 {
-		t.Errorf("%d warnings name a row of nobody, want 7", doubts)
+	if doubts != 8 {
+		t.Errorf("%d warnings name a row of nobody, want 8", doubts)
 	}
 
 	again := f.Run(t, "")
 	ended(t, again, sweep.Completed, sweep.Counts{})
 	after.is(t, f)
-	logged(t, f, starting, removedLine(15, 4, got), starting, removedLine(0, 0, again))
+	logged(t, f, starting, removedLine(22, 7, got), starting, removedLine(0, 0, again))
 }
 
 func TestEmptyDatabase(t *testing.T) {

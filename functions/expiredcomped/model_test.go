@@ -2,7 +2,9 @@ package expiredcomped
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,31 +17,37 @@ import (
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
-// afterRun is SPEC's cleanExpiredComped. A row whose expiry cannot be told is kept and keeps its member comped, and so does one
-// that expired today: it goes tomorrow, and the member with it.
+// afterRun is the rule of cleanExpiredComped. A row whose expiry cannot be told is kept and keeps its member comped, and so does one
+// that expired today: it goes tomorrow, and the member with it. A row that names its member by a real number is kept, too, and
+// the rows of an id that is too long to be asked for.
 func afterRun(w model.World, now time.Time) model.World {
 	w = w.Clone()
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
-	expired, left := map[string]int{}, map[string]int{} // rows by member
-	for id, row := range w.In("members_products") {
-		member, named := row["member_id"].(string)
-		if !named || member == "" || member == "." || member == ".." || strings.Contains(member, "/") || strings.HasPrefix(member, "__") && strings.HasSuffix(member, "__") || len(member) > 1500 {
-			continue
-		}
-		if expiry, dated := row["expiry_at"].(time.Time); dated && expiry.Before(today) {
-			expired[member]++
+	expired := map[string][]any{} // by member, what the rows call the member, in the rows' order
+	var left []any                // what the others call theirs
+	rows := w.In("members_products")
+	for _, id := range slices.Sorted(maps.Keys(rows)) {
+		row := rows[id]
+		member := model.IDOf(row["member_id"])
+		expiry, dated := row["expiry_at"].(time.Time)
+		if member != "" && dated && expiry.Before(today) && len(member) < 1500 {
+			expired[member] = append(expired[member], row["member_id"])
 			delete(w.Documents, "members_products/"+id)
 		} else {
-			left[member]++
+			left = append(left, row["member_id"])
 		}
 	}
-	for id := range expired {
+	for id, names := range expired {
 		member := w.Documents["members/"+id]
-		if member["status"] != "comped" || left[id] > 0 {
+		stays := func(name any) bool {
+			_, isList := name.([]any)
+			return !isList && model.Refers(name, id)
+		}
+		if member["status"] != "comped" || slices.ContainsFunc(left, stays) {
 			continue
 		}
 		member["status"], member["updated_at"] = "free", now
-		w.Add("event", map[string]any{"member_id": id, "from_status": "comped", "to_status": "free", "created_at": now})
+		w.Add("event", map[string]any{"member_id": names[0], "from_status": "comped", "to_status": "free", "created_at": now})
 	}
 	return w
 }
@@ -74,15 +82,18 @@ func TestModel(t *testing.T) {
 			"updated_at": model.OneOf(model.Missing, nil, today.AddDate(-1, 0, 0)),
 		}
 		var ids []any
+		names := []string{model.LongestAsked, model.TooLong, "a\x00b", "007"}
 		for n := range model.Items {
-			id := model.ID(rt, fmt.Sprint(n))
+			names = append(names, model.ID(rt, fmt.Sprint(n)))
+		}
+		for _, id := range names {
 			ids = append(ids, id)
 			if rapid.IntRange(0, 9).Draw(rt, "exists") > 0 {
 				w.Documents["members/"+id] = member.Draw(rt, "member")
 			}
 		}
 		row := model.Fields{
-			"member_id": rapid.OneOf(model.OneOf(ids...), model.OneOf(ids...), model.OneOf(ids...), model.OneOf(model.BadIDs...)),
+			"member_id": rapid.OneOf(model.Named(ids...), model.Named(ids...), model.Named(ids...), model.OneOf(model.BadIDs...), model.OneOf(model.OddNames...)),
 			"expiry_at": rapid.OneOf(model.Around(today, f.Now), model.Around(today), model.OneOf(nil, model.Missing)),
 		}
 		for n := range 2 * model.Items {

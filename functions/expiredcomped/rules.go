@@ -24,8 +24,8 @@ const (
 	free   = "free"
 )
 
-// cutoff returns the instant before which a subscription must have expired: the start of now's day in UTC (seed 1,
-// members_products). What expires today lasts until the day is over.
+// cutoff returns the instant before which a subscription must have expired: the start of now's day in UTC.
+// What expires today lasts until the day is over.
 func cutoff(now time.Time) time.Time { return now.UTC().Truncate(retention.Day) }
 
 // verdict is what is to become of a subscription's row.
@@ -44,8 +44,12 @@ func judge(row documents.Document, now time.Time) (verdict, string) {
 		if !expiry.Before(cutoff(now)) {
 			return toKeep, keptUnexpired
 		}
-		if id, _ := row.Text(memberField); !documents.ValidID(id) {
+		id, named := documents.IDOf(row.Data[memberField])
+		if !named {
 			return toDoubt, keptNoMember
+		}
+		if !documents.Queryable(id) {
+			return toDoubt, keptLongMember
 		}
 		return toDelete, fmt.Sprintf("%s expired %s", row.Path, expiry.UTC().Format(time.RFC3339))
 	case nil:
@@ -58,10 +62,11 @@ func judge(row documents.Document, now time.Time) (verdict, string) {
 
 // Reasons to keep a row.
 const (
-	keptUnexpired = "expires today or later (UTC)"
-	keptEndless   = "never expires: expiry_at is null"
-	keptUndated   = "expiry_at is missing or not a timestamp"
-	keptNoMember  = "expired, but member_id is missing or cannot be an id"
+	keptUnexpired  = "expires today or later (UTC)"
+	keptEndless    = "never expires: expiry_at is null"
+	keptUndated    = "expiry_at is missing or not a timestamp"
+	keptNoMember   = "expired, but member_id is missing or cannot be an id"
+	keptLongMember = "expired, but member_id is too long to look for the member's other rows"
 )
 
 // maxNamed is how many rows a reason names.

@@ -1,6 +1,8 @@
 package expiredcomped
 
 import (
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,7 +52,15 @@ func TestJudge(t *testing.T) {
 		{"no data at all", nil, toDoubt, keptUndated},
 		{"of nobody", map[string]any{"expiry_at": yesterday}, toDoubt, keptNoMember},
 		{"of null", row(nil, yesterday), toDoubt, keptNoMember},
-		{"of a number", row(int64(1), yesterday), toDoubt, keptNoMember},
+		{"of a number", row(int64(1), yesterday), toDelete, "members_products/r expired 2026-01-09T23:59:59Z"},
+		{"of the longest id", row(strings.Repeat("x", 1499), yesterday), toDelete, "members_products/r expired 2026-01-09T23:59:59Z"},
+		{"of an id too long to be asked for", row(strings.Repeat("x", 1500), yesterday), toDoubt, keptLongMember},
+		{"of a longer one", row(strings.Repeat("x", 1501), yesterday), toDoubt, keptNoMember},
+		{"of 0", row(int64(0), yesterday), toDoubt, keptNoMember},
+		{"of a negative number", row(int64(-1), yesterday), toDoubt, keptNoMember},
+		{"of a real number", row(1.0, yesterday), toDoubt, keptNoMember},
+		{"of not a number", row(math.NaN(), yesterday), toDoubt, keptNoMember},
+		{"of a list", row([]any{"m"}, yesterday), toDoubt, keptNoMember},
 		{"of an empty id", row("", yesterday), toDoubt, keptNoMember},
 		{"of a path", row("members/m", yesterday), toDoubt, keptNoMember},
 		{"of a reserved id", row("__m__", yesterday), toDoubt, keptNoMember},

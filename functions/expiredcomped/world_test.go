@@ -100,7 +100,7 @@ func (w world) freed(id string, rows ...string) world {
 	return w.without(paths...).with(world{
 		"members/" + id: changed,
 		"members_status_events/" + eventIDOf(w, id, rows...): {
-			"member_id": id, "from_status": "comped", "to_status": "free", "created_at": now,
+			"member_id": w[paths[0]]["member_id"], "from_status": "comped", "to_status": "free", "created_at": now,
 		},
 	})
 }
@@ -145,7 +145,7 @@ func ended(t testing.TB, got *sweep.Report, status sweep.Status, counts sweep.Co
 	}
 }
 
-// The seed's log lines.
+// The log lines of Ghost's job.
 const (
 	starting = "Starting cleanup of expired comp subscriptions"
 	canceled = "Expired complimentary subscriptions cleanup cancelled before completion"

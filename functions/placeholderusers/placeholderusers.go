@@ -15,7 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// Job is cleanupPlaceholderUsers (seed 4).
+// Job is cleanupPlaceholderUsers.
 var Job = sweep.Job{Name: "cleanupPlaceholderUsers", Plan: plan}
 
 func init() {
@@ -25,7 +25,7 @@ func init() {
 
 const details = "import_placeholder_user_details"
 
-// finalAttempt is what is logged when the last attempt is made (seed 4).
+// finalAttempt is what is logged when the last attempt is made.
 const finalAttempt = "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt."
 
 // detailFields are what is judged.
@@ -36,7 +36,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	if !some {
 		return nil
 	}
-	index := 0 // each task is due a second after the one before (seed 4)
+	index := 0 // each task is due a second after the one before
 	for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Position())) {
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ func query(ctx context.Context, p *sweep.Planner) (q documents.Query, some bool)
 }
 
 // handOver hands the user to the worker and then counts the attempt, in this order: an attempt whose task could not be
-// enqueued does not count (SPEC), and after a crash in between the same task is handed over again, which makes no second one.
+// enqueued does not count, and after a crash in between the same task is handed over again, which makes no second one.
 func handOver(ctx context.Context, w *sweep.Writers, path string, delay time.Duration) error {
 	detail, found, err := w.Documents.Get(ctx, path)
 	if err != nil {

@@ -27,7 +27,7 @@ func TestLoadDefaults(t *testing.T) {
 	want := Config{
 		Project: "my-project", Database: "(default)", Locale: "ja",
 		MaxActions: 100_000, MaxMissingPercent: 50, MinLookups: 20, MaxUsers: 20,
-		PlaceholderReferences: "posts.userId,comments.userId,projects.owner_ids,members.user_id",
+		PlaceholderReferences: "posts.userId,comments.userId,projects.owner_ids,projects.maintainer_ids,members.user_id",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
