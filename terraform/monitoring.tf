@@ -39,12 +39,11 @@ locals {
   runbook = {
     for name in keys(local.deployed) : name => {
       for kind, section in local.runbook_sections : kind => join("\n\n", [
-        replace(replace(replace(replace(replace(
+        replace(replace(replace(replace(
           section,
-          "/(?m)^\\|[^|]*\\|[^|]*\\|\n\\|---\\|---\\|$/", ""),
+          "/(?m)^\\|[^|]*\\|[^|]*\\|\n\\|---\\|---\\|\n/", ""),
           "/(?m)^\\| (.+?) \\| (.+) \\|$/", "- $1: $2"),
           "](#", "](${var.runbook_url}#"),
-          "/](jobs.md(#[a-zA-Z-]*)?\\)/", "](${dirname(var.runbook_url)}/jobs.md$1)"),
         "/\\b(JOB|WORKER) in lower case/", local.service[name]),
         "Project `${var.project}`, region `${var.region}`, function `${name}`, database `${local.database[name]}`. Runbook: ${var.runbook_url}#${kind}",
       ])
