@@ -106,8 +106,8 @@ variable "belts" {
   }
   # A plan is held whole before its first action, at some 300 bytes an action and as much again for the garbage collector.
   validation {
-    condition     = alltrue([for name, mebibytes in local.mebibytes : try(var.belts.max_actions, 0) <= 1000 * mebibytes])
-    error_message = "belts.max_actions does not fit into the memory of ${join(", ", [for name, mebibytes in local.mebibytes : "${name} (${mebibytes}Mi)" if try(var.belts.max_actions, 0) > 1000 * mebibytes])}: 1000 actions need 1Mi. Raise memory for these, or lower max_actions."
+    condition     = alltrue([for name, mebibytes in local.mebibytes : try(coalesce(var.belts.max_actions, 0), 0) <= 1000 * mebibytes])
+    error_message = "belts.max_actions does not fit into the memory of ${join(", ", [for name, mebibytes in local.mebibytes : "${name} (${mebibytes}Mi)" if try(coalesce(var.belts.max_actions, 0), 0) > 1000 * mebibytes])}: 1000 actions need 1Mi. Raise memory for these, or lower max_actions."
   }
 }
 
