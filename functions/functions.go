@@ -4,6 +4,7 @@ package functions
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	framework "github.com/GoogleCloudPlatform/functions-framework-go/functions"
@@ -15,7 +16,11 @@ import (
 func New(job sweep.Job) *sweep.Function {
 	for _, e := range All() {
 		if e.Name == job.Name {
-			f := sweep.NewFunction(job, e.Timeout(), e.Uses())
+			timeout, err := e.Timeout(os.Getenv)
+			if err != nil {
+				panic(fmt.Sprintf("%s: wrong configuration: %v", job.Name, err))
+			}
+			f := sweep.NewFunction(job, timeout, e.Uses())
 			f.StopAfter = time.Duration(e.StopAfterSeconds) * time.Second
 			return f
 		}
