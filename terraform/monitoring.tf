@@ -126,7 +126,7 @@ resource "google_monitoring_alert_policy" "failed" {
         "(${join(" OR ", [
           "(jsonPayload.report.status=(\"failed\" OR \"aborted\") AND NOT jsonPayload.report.dryRun=true)",
           "(severity>=ERROR AND jsonPayload.message=~\"( did not run:| panicked$)\")",
-          "(severity>=ERROR AND log_id(\"run.googleapis.com/varlog/system\"))",
+          "(severity>=ERROR AND logName=\"projects/${var.project}/logs/run.googleapis.com%2Fvarlog%2Fsystem\")",
           "httpRequest.status>=502",
         ])})",
       ])

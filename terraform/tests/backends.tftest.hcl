@@ -90,7 +90,7 @@ run "alerts" {
   assert {
     condition = google_monitoring_alert_policy.failed["cleanupReports"].conditions[0].condition_matched_log[0].filter == join(" AND ", [
       "resource.type=\"cloud_run_revision\"", "resource.labels.service_name=\"cleanupreports\"",
-      "((jsonPayload.report.status=(\"failed\" OR \"aborted\") AND NOT jsonPayload.report.dryRun=true) OR (severity>=ERROR AND jsonPayload.message=~\"( did not run:| panicked$)\") OR (severity>=ERROR AND log_id(\"run.googleapis.com/varlog/system\")) OR httpRequest.status>=502)",
+      "((jsonPayload.report.status=(\"failed\" OR \"aborted\") AND NOT jsonPayload.report.dryRun=true) OR (severity>=ERROR AND jsonPayload.message=~\"( did not run:| panicked$)\") OR (severity>=ERROR AND logName=\"projects/my-app-1a2b3/logs/run.googleapis.com%2Fvarlog%2Fsystem\") OR httpRequest.status>=502)",
     ])
     error_message = google_monitoring_alert_policy.failed["cleanupReports"].conditions[0].condition_matched_log[0].filter
   }
