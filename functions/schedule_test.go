@@ -110,6 +110,31 @@ func TestIndexesAgree(t *testing.T) {
 	}
 }
 
+// TestTimeZonesThatTerraformKnows: Terraform refuses others, for it cannot ask which exist.
+func TestTimeZonesThatTerraformKnows(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "terraform", "time_zones.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var zones []string
+	if err := json.Unmarshal(text, &zones); err != nil {
+		t.Fatal(err)
+	}
+	for _, zone := range zones {
+		if _, err := time.LoadLocation(zone); err != nil {
+			t.Errorf("terraform/time_zones.json: %v", err)
+		}
+	}
+	for _, e := range All() {
+		if e.Trigger == Schedule && !slices.Contains(zones, e.TimeZone) {
+			t.Errorf("terraform/time_zones.json lacks %s of %s", e.TimeZone, e.Name)
+		}
+	}
+	if !slices.IsSorted(zones) || len(zones) < 400 {
+		t.Errorf("terraform/time_zones.json holds %d names, want the whole database, sorted", len(zones))
+	}
+}
+
 func TestTimeoutOfTheDeployment(t *testing.T) {
 	e := Entry{Name: "cleanupReports", TimeoutSeconds: 300}
 	for _, tt := range []struct {

@@ -66,6 +66,7 @@ variable "databases" {
   description = "Firestore database of a job, where it is not (default). A worker uses its job's."
   type        = map(string)
   default     = {}
+  nullable    = false
 
   validation {
     condition     = length(setsubtract(keys(var.databases), local.job_names)) == 0
@@ -191,6 +192,7 @@ variable "schedules" {
   description = "Another unix-cron schedule for a job, e.g. { cleanupReports = \"30 2 * * *\" }."
   type        = map(string)
   default     = {}
+  nullable    = false
 
   validation {
     condition     = length(setsubtract(keys(var.schedules), local.job_names)) == 0
@@ -207,6 +209,7 @@ variable "time_zones" {
   description = "Another time zone for a job's schedule, e.g. { cleanupReports = \"Europe/Berlin\" }."
   type        = map(string)
   default     = {}
+  nullable    = false
 
   validation {
     condition     = length(setsubtract(keys(var.time_zones), local.job_names)) == 0
