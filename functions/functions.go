@@ -5,6 +5,7 @@ package functions
 import (
 	"fmt"
 	"maps"
+	"os"
 	"time"
 
 	framework "github.com/GoogleCloudPlatform/functions-framework-go/functions"
@@ -16,7 +17,11 @@ import (
 func New(job sweep.Job) *sweep.Function {
 	for _, e := range All() {
 		if e.Name == job.Name {
-			f := sweep.NewFunction(job, e.Timeout(), e.Uses())
+			timeout, err := e.Timeout(os.Getenv)
+			if err != nil {
+				panic(fmt.Sprintf("%s: wrong configuration: %v", job.Name, err))
+			}
+			f := sweep.NewFunction(job, timeout, e.Uses())
 			f.StopAfter = time.Duration(e.StopAfterSeconds) * time.Second
 			return f
 		}

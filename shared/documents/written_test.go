@@ -37,7 +37,7 @@ func telling(t *testing.T, p *backendstest.Project, method string, disturb func(
 		}
 	})
 	told := &[]documents.Write{}
-	w := c.Writer(documents.NewRamp())
+	w := c.Writer(documents.NewRate())
 	w.Written = func(_ context.Context, writes []documents.Write) { *told = append(*told, writes...) }
 	return w, told
 }
