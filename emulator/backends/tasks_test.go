@@ -132,7 +132,10 @@ func TestDelivery(t *testing.T) {
 	work := request.Task.GetHttpRequest()
 	work.HttpMethod = cloudtaskspb.HttpMethod_PUT
 	work.Body = []byte(`{"x":1}`)
-	work.Headers = map[string]string{"Content-Type": "application/json", "X-Own": "y"}
+	work.Headers = map[string]string{"Content-Type": "application/json", "X-Own": "y",
+		// What a task cannot set:
+		"Host": "elsewhere", "User-Agent": "x", "content-length": "1", "x-google-iap": "x", "X-AppEngine-QueueName": "x",
+		"X-CloudTasks-TaskRetryCount": "99", "X-CloudScheduler": "true", "X-CloudScheduler-ScheduleTime": "2020-01-01T00:00:00Z"}
 	work.AuthorizationHeader = &cloudtaskspb.HttpRequest_OidcToken{OidcToken: &cloudtaskspb.OidcToken{ServiceAccountEmail: "sa@example.com", Audience: "https://aud"}}
 	created := createTask(t, client, request)
 	if created.GetHttpRequest().Body != nil || created.View != cloudtaskspb.Task_BASIC || created.DispatchDeadline.AsDuration() != 10*time.Minute {

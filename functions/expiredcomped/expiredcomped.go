@@ -28,9 +28,7 @@ func planWith(ctx context.Context, p *sweep.Planner, e *ender) error {
 		OrderBy:    []string{expiryField},
 		Select:     []string{memberField, expiryField},
 	}
-	if err := countKept(ctx, p, expired); err != nil {
-		return err
-	}
+	countKept(ctx, p, expired)
 	proposed := map[string]bool{}
 	for page, err := range p.Documents.Pages(ctx, expired, documents.Cursor(p.Position())) {
 		if err != nil {
@@ -85,35 +83,12 @@ func (e *ender) propose(ctx context.Context, p *sweep.Planner, rows []documents.
 	return nil
 }
 
-// countKept counts the rows that the query for the expired ones leaves out, at one read per 1000 of them. A row written
-// meanwhile may be counted on the wrong side; nothing is decided by these figures.
-func countKept(ctx context.Context, p *sweep.Planner, expired documents.Query) error {
-	count := func(where ...documents.Filter) (n int, err error) {
-		return p.Documents.Count(ctx, documents.Query{Collection: subscriptions, Where: where})
-	}
-	all, err := count()
-	if err != nil {
-		return err
-	}
-	old, err := count(expired.Where...)
-	if err != nil {
-		return err
-	}
-	unexpired, err := count(documents.Filter{Field: expiryField, Op: ">=", Value: cutoff(p.Now)})
-	if err != nil {
-		return err
-	}
-	endless, err := count(documents.Filter{Field: expiryField, Op: "==", Value: nil})
-	if err != nil {
-		return err
-	}
-	p.Scanned(max(0, all-old))
-	p.Keep(keptUnexpired, unexpired)
-	p.Keep(keptEndless, endless)
-	if undated := all - old - unexpired - endless; undated > 0 {
-		p.KeepDoubtful(ctx, subscriptions, keptUndated, undated)
-	}
-	return nil
+// countKept counts the rows that the query for the expired ones skips.
+func countKept(ctx context.Context, p *sweep.Planner, expired documents.Query) {
+	p.CountKept(ctx, sweep.Census{
+		Due: expired, Young: documents.Filter{Field: expiryField, Op: ">=", Value: cutoff(p.Now)},
+		KeptYoung: keptUnexpired, KeptNull: keptEndless, KeptUndated: keptUndated,
+	})
 }
 
 // lastLine is what the job logs at its end, in the words of the seed.

@@ -65,7 +65,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	if g.Done {
 		err = pl.graceEnded(ctx)
 	} else if g.Projects == "" {
-		err = pl.countKept(ctx)
+		pl.countKept(ctx)
 	}
 	if err != nil {
 		return err
@@ -253,30 +253,14 @@ func (p *planner) adminBot(ctx context.Context, project documents.Document) (any
 	return nil, nil
 }
 
-// countKept counts, once a pass, the projects that the query for dormant ones leaves out, at one read per 1000.
-func (p *planner) countKept(ctx context.Context) error {
-	count := func(where ...documents.Filter) (int, error) {
-		return p.Documents.Count(ctx, documents.Query{Collection: projects, Where: where})
-	}
-	all, err := count()
-	if err != nil {
-		return err
-	}
+// countKept counts, once a pass, the projects that the query for dormant ones skips.
+func (p *planner) countKept(ctx context.Context) {
 	before := p.settings.dormantBefore(p.Now)
-	active, err := count(documents.Filter{Field: "last_activity_at", Op: ">=", Value: before})
-	if err != nil {
-		return err
-	}
-	old, err := count(documents.Filter{Field: "last_activity_at", Op: "<", Value: before})
-	if err != nil {
-		return err
-	}
-	p.Scanned(all - old)
-	p.Keep(keptActive, active)
-	if undated := all - active - old; undated > 0 {
-		p.KeepDoubtful(ctx, projects, keptUndated, undated)
-	}
-	return nil
+	p.CountKept(ctx, sweep.Census{
+		Due:       documents.Query{Collection: projects, Where: []documents.Filter{{Field: "last_activity_at", Op: "<", Value: before}}},
+		Young:     documents.Filter{Field: "last_activity_at", Op: ">=", Value: before},
+		KeptYoung: keptActive, KeptUndated: keptUndated,
+	})
 }
 
 func entryPath(project documents.Document) string { return warnings + "/" + project.ID() }

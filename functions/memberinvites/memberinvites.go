@@ -35,14 +35,11 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		Select:     []string{tokenField, createdField, userField},
 		PageSize:   pageSize,
 	}
-	err := p.CountKept(ctx, sweep.Census{
-		Due: due, Among: []documents.Filter{{Field: tokenField, Op: "!=", Value: nil}}, Eligible: invited,
+	p.CountKept(ctx, sweep.Census{
+		Due: due, Among: []documents.Filter{{Field: tokenField, Op: "!=", Value: nil}}, Eligible: []documents.Filter{invited},
 		Young:     documents.Filter{Field: createdField, Op: ">=", Value: cutoff(p.Now)},
 		KeptOther: keptTokenless, Doubtful: true, KeptYoung: keptYoung, KeptUndated: keptUndated,
 	})
-	if err != nil {
-		return err
-	}
 	position := p.Position()
 	from, err := cursorAt(ctx, p, due, position)
 	if err != nil {

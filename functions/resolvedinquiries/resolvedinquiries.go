@@ -63,13 +63,10 @@ func planWith(ctx context.Context, p *sweep.Planner, a archiver) error {
 		OrderBy:    []string{"resolvedAt"},
 		Select:     []string{"status", "resolvedAt", "userId", notifiedAt},
 	}
-	err = p.CountKept(ctx, sweep.Census{
-		Due: due, Eligible: resolved, Young: documents.Filter{Field: "resolvedAt", Op: ">", Value: warningCutoff(p.Now)},
+	p.CountKept(ctx, sweep.Census{
+		Due: due, Eligible: []documents.Filter{resolved}, Young: documents.Filter{Field: "resolvedAt", Op: ">", Value: warningCutoff(p.Now)},
 		KeptOther: keptUnresolved, KeptYoung: keptYoung, KeptUndated: keptUndated,
 	})
-	if err != nil {
-		return err
-	}
 	for page, err := range p.Documents.Pages(ctx, due, documents.Cursor(p.Position())) {
 		if err != nil {
 			return err

@@ -59,7 +59,12 @@ func Open(ctx context.Context, project string, wrap func(Deleter) Deleter) (*Cli
 }
 
 // Writer deletes accounts. Only the engine holds one.
-type Writer struct{ c *Client }
+type Writer struct {
+	c *Client
+	// Written, where set, is called with the uids whose accounts a call deleted, or found gone already: its answer does not
+	// tell the two apart.
+	Written func(ctx context.Context, uids []string)
+}
 
 // Writer returns what deletes the project's accounts.
 func (c *Client) Writer() Writer { return Writer{c: c} }
@@ -81,7 +86,20 @@ func (w Writer) Delete(ctx context.Context, uids []string) []error {
 	for chunk := range slices.Chunk(possible, maxUsers) {
 		w.deleteChunk(ctx, uids, chunk, results)
 	}
+	w.tell(ctx, uids, possible, results)
 	return results
+}
+
+func (w Writer) tell(ctx context.Context, uids []string, possible []int, results []error) {
+	var gone []string
+	for _, i := range possible {
+		if results[i] == nil {
+			gone = append(gone, uids[i])
+		}
+	}
+	if w.Written != nil && len(gone) > 0 {
+		w.Written(ctx, gone)
+	}
 }
 
 func (w Writer) deleteChunk(ctx context.Context, uids []string, chunk []int, results []error) {

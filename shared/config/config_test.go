@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"math"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -138,5 +140,38 @@ func TestReferences(t *testing.T) {
 	_, err = Load(env("GOOGLE_CLOUD_PROJECT", "p", "PLACEHOLDER_REFERENCES", "posts"), Firestore)
 	if err == nil || !strings.Contains(err.Error(), `PLACEHOLDER_REFERENCES is "posts": it must be pairs of collection.field`) {
 		t.Errorf("Load: %v", err)
+	}
+}
+
+func TestMaxActionsFitTheMemory(t *testing.T) {
+	const mib = 1 << 20
+	for _, tt := range []struct {
+		memory, least, most int64
+	}{
+		{217 * mib, 250_000, 280_000}, // what a function of 256 MiB is given
+		{435 * mib, 500_000, 560_000},
+		{math.MaxInt64, 1_000_000, 1_000_000}, // no limit
+		{16 * mib, 1, 20_000},
+		{0, 1, 1},
+	} {
+		if got := int64(MaxActionsWithin(tt.memory)); got < tt.least || got > tt.most {
+			t.Errorf("%d bytes allow %d actions, want %d to %d", tt.memory, got, tt.least, tt.most)
+		}
+	}
+	load := func(maxActions string) (Config, error) {
+		return Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "MAX_ACTIONS", maxActions), Firestore)
+	}
+	if c, err := load("1000000"); err != nil || c.MaxActions != 1_000_000 {
+		t.Errorf("without a limit: %d, %v", c.MaxActions, err)
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(850 * 60_000))
+	if _, err := load("60001"); err == nil || !strings.Contains(err.Error(), "MAX_ACTIONS") || !strings.Contains(err.Error(), "from 1 to 60000, which is what GOMEMLIMIT") {
+		t.Errorf("more than fits: %v", err)
+	}
+	if c, err := load("60000"); err != nil || c.MaxActions != 60_000 {
+		t.Errorf("what just fits: %d, %v", c.MaxActions, err)
+	}
+	if c, err := load(""); err != nil || c.MaxActions != 60_000 {
+		t.Errorf("the default is %d, %v; want it to fit too", c.MaxActions, err)
 	}
 }

@@ -28,6 +28,9 @@ type Pace interface {
 type Writer struct {
 	Reader
 	pace Pace
+	// Written, where set, is called after every commit with the writes that took effect, and with those that may have,
+	// because the answer was lost.
+	Written func(ctx context.Context, writes []Write)
 }
 
 // Writer returns the writing side of the database; its writes keep to the pace.
@@ -50,6 +53,7 @@ func (w Writer) Delete(ctx context.Context, deletions []Deletion) []error {
 	}
 	// A deletion whose answer was lost may have taken effect: its repetition then finds the document gone.
 	unsure := map[int]bool{}
+	defer func() { w.tellDeleted(ctx, deletions, results, unsure) }()
 	backoff := newBackoff()
 	for attempt := 1; ; attempt++ {
 		var again []int

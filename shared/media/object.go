@@ -75,6 +75,9 @@ type Pace interface {
 type Writer struct {
 	Reader
 	pace Pace
+	// Written, where set, is called with every deletion that took effect, and, as unsure, with one that may have, because
+	// the answer was lost.
+	Written func(ctx context.Context, d Deletion, unsure bool)
 }
 
 // Writer returns the writing side of the bucket; its writes keep to the pace.
@@ -89,6 +92,15 @@ type Deletion struct {
 // Delete deletes an object, or returns [ErrChanged] if it was replaced, given other metadata or deleted since.
 // Transient failures are sent again, with backoff.
 func (w Writer) Delete(ctx context.Context, d Deletion) error {
+	err := w.delete(ctx, d)
+	var answer *googleapi.Error
+	if unsure := err != nil; w.Written != nil && (err == nil || !errors.Is(err, ErrChanged) && !errors.As(err, &answer)) {
+		w.Written(ctx, d, unsure)
+	}
+	return err
+}
+
+func (w Writer) delete(ctx context.Context, d Deletion) error {
 	if err := w.pace.WaitN(ctx, 1); err != nil {
 		return fmt.Errorf("delete object %s: %w", d.Name, err)
 	}

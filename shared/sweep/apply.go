@@ -49,7 +49,7 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 		first, batch := i, actions[i:i+n]
 		wg.Go(func() {
 			defer underWay.Release(weight)
-			for k, err := range r.do(ctx, batch) {
+			for k, err := range r.doGuarded(ctx, batch) {
 				if err != nil && (errors.Is(err, ErrOutOfTime) || ctx.Err() != nil) {
 					leave(first + k) // whatever ctx's end interrupted is judged anew by the next run
 					continue
@@ -102,6 +102,18 @@ func batchLength(actions []Action) int {
 	return n
 }
 
+// doGuarded is do, whose panic is the failure of the whole batch.
+func (r *run) doGuarded(ctx context.Context, batch []Action) (results []error) {
+	err := Guard(func() error {
+		results = r.do(ctx, batch)
+		return nil
+	})
+	if err != nil {
+		return slices.Repeat([]error{err}, len(batch))
+	}
+	return results
+}
+
 // do carries out one action, or a batch of document deletes, and returns an error for each.
 func (r *run) do(ctx context.Context, batch []Action) []error {
 	switch effect := batch[0].Effect.(type) {
@@ -151,6 +163,9 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 			missing[collection+"/"+id] = true
 		}
 	}
+	objects, told := r.writers.Objects, r.collect(ctx)
+	objects.Written = told.object
+	defer told.log() // in one line
 	var wg sync.WaitGroup
 	underWay := semaphore.NewWeighted(batchWeight)
 	for i, d := range deletions {
@@ -167,7 +182,7 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 			}
 			wg.Go(func() {
 				defer underWay.Release(1)
-				results[i] = r.writers.Objects.Delete(ctx, d.Deletion)
+				results[i] = Guard(func() error { return objects.Delete(ctx, d.Deletion) })
 			})
 		}
 	}
@@ -200,12 +215,17 @@ func (r *run) steps(ctx context.Context, effect Steps) (err error) {
 // record counts and logs what became of an action.
 func (r *run) record(ctx context.Context, a Action, err error) {
 	attributes := []any{slog.String("target", a.Target), slog.String("action", a.Kind), slog.String("reason", a.Reason)}
+	by := ""
+	if a.By != "" {
+		by = " by " + a.By
+		attributes = append(attributes, slog.String("by", a.By))
+	}
 	switch {
 	case err == nil:
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Done++ })
 		r.mu.Unlock()
-		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": done", attributes...)
+		r.log.InfoContext(ctx, a.Kind+" "+a.Target+by+": done", attributes...)
 	case errors.Is(err, ErrChanged), errors.Is(err, media.ErrChanged):
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Changed++ })
@@ -225,6 +245,21 @@ func (r *run) failed(ctx context.Context, target, action string, err error) {
 	r.failures++
 	r.report.fail(target, action, err)
 	r.mu.Unlock()
-	r.log.ErrorContext(ctx, action+" "+target+": failed, the next run tries again: "+err.Error(),
+	r.log.ErrorContext(ctx, action+" "+target+": failed"+r.whoTriesAgain(err)+": "+err.Error(),
 		slog.String("target", target), slog.String("action", action))
+}
+
+// whoTriesAgain says what becomes of something that failed.
+func (r *run) whoTriesAgain(err error) string {
+	var foreign *recordError
+	switch {
+	case errors.As(err, &foreign):
+		return ", and so will every run until somebody mends it"
+	case r.report.DryRun:
+		return ""
+	case r.job.Task != nil:
+		return ", Cloud Tasks tries again"
+	default:
+		return ", the next run tries again"
+	}
 }

@@ -44,6 +44,7 @@ type Action struct {
 	Kind   string // what is done, the key under which the report counts it, e.g. "delete report"
 	Target string // what it is done to, e.g. "reports/abc"
 	Reason string // why, for the person who reads the plan
+	By     string // in whose name it is done, e.g. "users/7"; empty: in nobody's. The log names it.
 	Effect Effect // how
 }
 
@@ -103,7 +104,7 @@ type Writers struct {
 
 // Enqueue hands a task to the function's worker, as [tasks.Writer.Enqueue] does. The worker's now is this run's now.
 func (w *Writers) Enqueue(ctx context.Context, t tasks.Task) error {
-	t.Headers = map[string]string{scheduleTimeHeader: w.Now.Format(time.RFC3339Nano)}
+	t.Headers = map[string]string{nowHeader: w.Now.Format(time.RFC3339Nano)}
 	return w.tasks.Enqueue(ctx, t)
 }
 

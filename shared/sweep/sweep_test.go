@@ -88,10 +88,12 @@ func job(t *testing.T, f *sweeptest.Function) map[string]any {
 
 func TestReportIsSavedAndLogged(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
+	f.Env["K_REVISION"] = "testjob-00007-abc"
 	seed(t, f, 3)
 	got := f.Run(t, "")
 	want := map[string]any{
-		"job": "testJob", "runId": got.RunID, "status": "completed", "dryRun": false,
+		"job": "testJob", "runId": got.RunID, "status": "completed", "dryRun": false, "force": false,
+		"database": "(default)", "revision": "testjob-00007-abc",
 		"now": start, "startedAt": start, "durationMs": int64(0), "scanned": int64(3),
 		"actions":  map[string]any{"delete thing": map[string]any{"planned": int64(3), "done": int64(3), "changed": int64(0), "failed": int64(0)}},
 		"kept":     map[string]any{},
@@ -500,8 +502,8 @@ func TestLongPlanIsTruncated(t *testing.T) {
 	if len(got.Failures) != 20 || !got.Truncated || got.Actions["do"].Failed != 1001 || got.Status != sweep.Failed {
 		t.Errorf("%d failures listed, truncated %v, %d failed", len(got.Failures), got.Truncated, got.Actions["do"].Failed)
 	}
-	if e := got.Failures[0].Error; len(e) > 503 || strings.ContainsRune(e, '\uFFFD') {
-		t.Errorf("error of %d bytes, want at most 500 and whole characters: %q", len(e), e)
+	if e := got.Failures[0].Error; len(e) > 600 || strings.ContainsRune(e, '\uFFFD') {
+		t.Errorf("error of %d bytes, want at most 600 and whole characters: %q", len(e), e)
 	}
 }
 
