@@ -16,7 +16,8 @@ import (
 // DefaultPageSize is how many documents a page holds unless the query says otherwise.
 const DefaultPageSize = 500
 
-// Query describes a query. Documents come in the order of OrderBy and then of their names, ascending.
+// Query describes a query. Documents come in the order of OrderBy and then of their names, ascending. What its conditions
+// compare with must be [Queryable].
 type Query struct {
 	Collection string     // a collection's path
 	Where      []Filter   // all must hold
@@ -52,7 +53,8 @@ var ErrCursor = errors.New("not a cursor of this query")
 type Reader struct{ c *Client }
 
 // Pages runs the query from the cursor on, page by page, and ends after the last page or the first error. Nothing is
-// left open between two pages, so that the caller may take its time with each.
+// left open between two pages, so that the caller may take its time with each. The error is [ErrUnqueryable] if a condition's
+// value is too large.
 func (r Reader) Pages(ctx context.Context, q Query, from Cursor) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
 		size := q.PageSize
@@ -171,6 +173,9 @@ func (q Query) unordered(c *firestore.Client) (firestore.Query, error) {
 	collection := c.Collection(q.Collection)
 	if collection == nil {
 		return firestore.Query{}, fmt.Errorf("%q is not a collection's path", q.Collection)
+	}
+	if err := q.checkValues(); err != nil {
+		return firestore.Query{}, err
 	}
 	fq := collection.Query
 	for _, f := range q.Where {

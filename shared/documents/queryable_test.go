@@ -1,0 +1,147 @@
+package documents_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/firestore"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// TestQueryable compares what is said to be too large with what Firestore's emulator refuses, to the byte.
+func TestQueryable(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	db := p.Firestore(t)
+	x := func(n int) string { return strings.Repeat("x", n) }
+	for name, at := range map[string]struct {
+		largest, tooLarge any
+	}{
+		"a text":              {x(1499), x(1500)},
+		"characters":          {strings.Repeat("語", 499) + "é", strings.Repeat("語", 500)},
+		"zeros":               {strings.Repeat("\x00", 1499), strings.Repeat("\x00", 1500)},
+		"bytes":               {make([]byte, 1500), make([]byte, 1501)},
+		"a list":              {[]string{x(1499)}, []string{x(1500)}},
+		"a list of two":       {[]any{x(749), x(749)}, []any{x(749), x(750)}},
+		"a reference":         {db.Collection("things").Doc(x(1476)), db.Collection("things").Doc(x(1477))},
+		"a reference, deeper": {db.Collection("things/a/more").Doc(x(1469)), db.Collection("things/a/more").Doc(x(1470))},
+	} {
+		for value, want := range map[*any]bool{&at.largest: true, &at.tooLarge: false} {
+			_, err := db.Collection("things").Where("v", "==", *value).Documents(t.Context()).GetAll()
+			if got := documents.Queryable(*value); got != want || (err == nil) != want {
+				t.Errorf("%s: Queryable = %v, the emulator says %v; want %v", name, got, err, want)
+			}
+		}
+	}
+	if documents.Queryable((*firestore.DocumentRef)(nil)) {
+		t.Error("a reference to nothing can be asked for")
+	}
+}
+
+func TestQueryForTooLargeAValue(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	ctx, c, m := open(t, p)
+	long, short := strings.Repeat("x", 1500), strings.Repeat("x", 1499)
+	p.Set(t, "things/long", map[string]any{"v": long, "list": []string{long, "a"}})
+	p.Set(t, "things/short", map[string]any{"v": short, "list": []string{short, "a"}})
+	where := func(field, op string, value any) []documents.Filter {
+		return []documents.Filter{{Field: field, Op: op, Value: value}}
+	}
+	for _, q := range []documents.Query{
+		{Where: where("v", "==", long)},
+		{Where: where("v", ">", long)},
+		{Where: where("v", "in", []string{"a", long})},
+		{Where: where("v", "not-in", []any{"a", long})},
+		{Where: where("list", "array-contains", long)},
+		{Where: where("list", "array-contains-any", []string{long})},
+		{Any: [][]documents.Filter{where("v", "==", "a"), where("list", "array-contains", long)}},
+	} {
+		q.Collection = "things"
+		var errs []error
+		for _, err := range c.Reader().Pages(ctx, q, "") {
+			errs = append(errs, err)
+		}
+		_, err := c.Reader().Count(ctx, q)
+		errs = append(errs, err, c.Writer(free{}).Transact(t.Context(), func(_ context.Context, tx *documents.Transaction) error {
+			_, err := tx.Query(q, 1)
+			return err
+		}))
+		if len(errs) != 3 {
+			t.Errorf("%d errors, want one of each kind of query: %v", len(errs), errs)
+		}
+		for _, err := range errs {
+			if !errors.Is(err, documents.ErrUnqueryable) || strings.Contains(err.Error(), "xxx") {
+				t.Errorf("err %v, want ErrUnqueryable without the value", err)
+			}
+		}
+	}
+	if reads := m.Usage().FirestoreReads; reads != 0 {
+		t.Errorf("%d reads for queries that cannot be", reads)
+	}
+	for _, q := range []documents.Query{
+		{Where: where("v", "in", []string{"a", short})},
+		{Any: [][]documents.Filter{where("v", "==", "a"), where("list", "array-contains", short)}},
+	} {
+		q.Collection = "things"
+		if got := slices.Concat(collect(ctx, t, c.Reader(), q, "")...); !slices.Equal(got, []string{"short"}) {
+			t.Errorf("%+v: %v", q, got)
+		}
+	}
+}
+
+// TestPagesOverValuesTooLargeForAQuery walks behind values of which an index holds only the beginning, alike in it.
+func TestPagesOverValuesTooLargeForAQuery(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	var want []string
+	for i := range 6 {
+		id := fmt.Sprintf("d%d", i)
+		want = append(want, id)
+		p.Set(t, "things/"+id, map[string]any{"v": strings.Repeat("v", 1600) + fmt.Sprint(9-i)})
+	}
+	ctx, c, _ := open(t, p)
+	q := documents.Query{Collection: "things", OrderBy: []string{"v"}, PageSize: 1}
+	if diff := cmp.Diff(want, slices.Concat(collect(ctx, t, c.Reader(), q, "")...)); diff != "" {
+		t.Errorf("documents, which are in order of their names where the beginnings are alike (-want +got):\n%s", diff)
+	}
+}
+
+// TestMissingOfTheLongestIDs looks up ids of 1,500 bytes, 30 at a time: names of documents know no such limit.
+func TestMissingOfTheLongestIDs(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	ctx, c, _ := open(t, p)
+	var ids, want []string
+	for i := range 60 {
+		id := fmt.Sprintf("%03d", i) + strings.Repeat("語", 499)
+		ids = append(ids, id)
+		if i%20 == 7 {
+			want = append(want, id)
+		} else {
+			p.Set(t, "things/"+id, map[string]any{"n": i})
+		}
+	}
+	got, err := c.Reader().Missing(ctx, "things", ids)
+	if err != nil || !slices.Equal(want, got) {
+		t.Errorf("%d missing, %v; want %d", len(got), err, len(want))
+	}
+	d, found, err := c.Reader().Get(ctx, "things/"+ids[0])
+	if err != nil || !found {
+		t.Fatalf("Get = %v, %v", found, err)
+	}
+	if errs := c.Writer(free{}).Delete(ctx, []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}}); errs[0] != nil {
+		t.Error(errs[0])
+	}
+	q := documents.Query{Collection: "things", PageSize: 10, Select: documents.NameOnly}
+	if left := slices.Concat(collect(ctx, t, c.Reader(), q, "")...); len(left) != 60-len(want)-1 {
+		t.Errorf("%d documents by name, page by page", len(left))
+	}
+}
