@@ -211,6 +211,8 @@ func (r *run) record(ctx context.Context, a Action, err error) {
 		r.report.count(a.Kind, func(c *Counts) { c.Changed++ })
 		r.mu.Unlock()
 		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": left alone, it changed since it was judged", attributes...)
+	case errors.Is(err, ErrLater):
+		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": not done yet, a later run goes on", attributes...)
 	default:
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Failed++ })
