@@ -50,12 +50,12 @@ func claim(ctx context.Context, w *sweep.Writers, path string) error {
 		if !found {
 			return sweep.ErrChanged
 		}
-		switch v := judge(circle, w.Now); v.outcome {
+		switch v := judge(circle, w.Now, w.PromiseFrom()); v.outcome {
 		case toFinish:
 			return nil // an earlier attempt claimed it, and its answer was lost
 		case toDelete:
 			return tx.Update(path, map[string]any{
-				"isDeleted": true, "deletedAt": w.Now, "deletedBy": jobName, "deleteReason": v.reason,
+				"isDeleted": true, "deletedAt": w.PromiseFrom(), "deletedBy": jobName, "deleteReason": v.reason,
 			})
 		default:
 			return sweep.ErrChanged
@@ -80,21 +80,19 @@ func (r remover) finish(path string) sweep.Steps {
 	}
 }
 
-func postsOf(circleID string) documents.Query {
-	return documents.Query{
-		Collection: "posts", Where: []documents.Filter{{Field: "circleId", Op: "==", Value: circleID}}, Select: []string{"circleId"},
-	}
-}
-
 // deletePosts deletes the posts of a claimed circle. One that fails does not stop the others, but is the circle's failure.
 func (r remover) deletePosts(ctx context.Context, w *sweep.Writers, path string) error {
 	var results postResults
-	for page, err := range w.Documents.Pages(ctx, postsOf(idOf(path)), "") {
+	ofCircle, isOf := posts.Naming("posts", "circleId", idOf(path))
+	for page, err := range w.Documents.Pages(ctx, ofCircle, "") {
 		if err != nil {
 			return err
 		}
 		var wg sync.WaitGroup
 		for _, post := range page.Documents {
+			if !isOf(post) {
+				continue
+			}
 			if err := r.underWay.Acquire(ctx, 1); err != nil {
 				results.stop(err)
 				break
@@ -161,7 +159,7 @@ func deleteCircle(ctx context.Context, w *sweep.Writers, path string) error {
 		case !found || !claimed(circle):
 			return errUnclaimed
 		}
-		rest, err := tx.Query(postsOf(id), 1)
+		rest, err := posts.First(tx, "posts", "circleId", id, 1)
 		if err != nil {
 			return err
 		}

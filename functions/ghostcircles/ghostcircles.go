@@ -49,7 +49,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 }
 
 func propose(ctx context.Context, p *sweep.Planner, circle documents.Document, r remover) error {
-	v := judge(circle, p.Now)
+	v := judge(circle, p.Now, p.PromiseFrom())
 	a := sweep.Action{Target: circle.Path, Reason: v.reason}
 	switch v.outcome {
 	case toDoubt:

@@ -115,8 +115,9 @@ func (v verdict) reason(owner string) string {
 
 // Reasons to keep a post that lies between the circles.
 const (
-	keptCreatedMeanwhile = "its circle was created during the run"
-	keptInvalidCircle    = "its circleId names no document"
+	keptOfCircle      = "a post of a circle that exists"
+	keptInvalidCircle = "its circleId names no document"
+	keptOddCircle     = "its circleId is not a text"
 )
 
 // circleOf returns the circle that a post belongs to; ok is false if the post belongs to none or its circleId cannot

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -21,7 +22,7 @@ func cutoff(now time.Time) time.Time { return retention.MonthsBefore(now, retent
 // judge decides about one report: due for deletion or kept, and why.
 func judge(report documents.Document, now time.Time) (due bool, reason string) {
 	status, _ := report.Text("status")
-	if status != settledStatuses[0] && status != settledStatuses[1] {
+	if !slices.Contains(settledStatuses, status) {
 		return false, keptUnsettled
 	}
 	created, ok := report.Time("createdAt")

@@ -59,6 +59,8 @@ type Config struct {
 
 	PlaceholderReferences string // PLACEHOLDER_REFERENCES: see [References]
 
+	InquiryFolders string // INQUIRY_FOLDERS: see [Folders]
+
 	TasksLocation       string // TASKS_LOCATION, e.g. "asia-northeast1"
 	TasksQueue          string // TASKS_QUEUE: the queue's id
 	TasksServiceAccount string // TASKS_SERVICE_ACCOUNT: whose OIDC token the tasks carry
@@ -127,6 +129,8 @@ func Load(getenv func(string) string, uses ...Backend) (Config, error) {
 		MaxUsers:          l.integer("MAX_USERS", DefaultMaxUsers, 1, 1000),
 
 		PlaceholderReferences: l.references("PLACEHOLDER_REFERENCES", DefaultPlaceholderReferences),
+
+		InquiryFolders: l.folders("INQUIRY_FOLDERS", DefaultInquiryFolders),
 
 		TasksLocation: l.text("TASKS_LOCATION", "", namePattern, "a region, e.g. asia-northeast1", used[Tasks]),
 		TasksQueue:    l.text("TASKS_QUEUE", "", namePattern, "a Cloud Tasks queue's id", used[Tasks]),

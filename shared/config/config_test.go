@@ -28,6 +28,7 @@ func TestLoadDefaults(t *testing.T) {
 		Project: "my-project", Database: "(default)", Locale: "ja",
 		MaxActions: 100_000, MaxMissingPercent: 50, MinLookups: 20, MaxUsers: 20,
 		PlaceholderReferences: "posts.userId,comments.userId,projects.owner_ids,projects.maintainer_ids,members.user_id",
+		InquiryFolders:        "inquiries/",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
@@ -42,6 +43,7 @@ func TestLoadEverything(t *testing.T) {
 		"GOOGLE_CLOUD_PROJECT", "my-project", "STORAGE_BUCKET", "my-project.firebasestorage.app",
 		"FIRESTORE_DATABASE", "ghost", "DRY_RUN", "true", "NOTIFICATION_LOCALE", "en",
 		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MIN_LOOKUPS", "1", "MAX_USERS", "7", "PLACEHOLDER_REFERENCES", "issues.author_id",
+		"INQUIRY_FOLDERS", "support/images/",
 		"TASKS_LOCATION", "asia-northeast1", "TASKS_QUEUE", "warnings",
 		"TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "TASKS_TARGET_URL", "https://worker.example/f",
 		"FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080", "FIREBASE_STORAGE_EMULATOR_HOST", "127.0.0.1:9199",
@@ -54,6 +56,7 @@ func TestLoadEverything(t *testing.T) {
 		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "en",
 		MaxActions: 5, MaxMissingPercent: 0, MinLookups: 1, MaxUsers: 7,
 		PlaceholderReferences: "issues.author_id",
+		InquiryFolders:        "support/images/",
 		TasksLocation:         "asia-northeast1", TasksQueue: "warnings",
 		TasksServiceAccount: "tasks@my-project.iam.gserviceaccount.com", TasksTargetURL: "https://worker.example/f",
 		Emulators: Emulators{Firestore: "127.0.0.1:8080", Storage: "127.0.0.1:9199", Auth: "127.0.0.1:9099", Tasks: "127.0.0.1:9499"},

@@ -23,6 +23,8 @@ type Query struct {
 	Where      []Filter   // all must hold
 	Any        [][]Filter // and all of at least one of these groups, 30 at most
 	OrderBy    []string   // fields, ascending
+	From       []any      // values of OrderBy to begin at, of whatever types: a condition finds only those of its own. Not for Pages.
+	Until      []any      // and to end before
 	Select     []string   // the fields to fetch; none means all. Fewer fields save memory, not reads.
 	PageSize   int        // documents a page; 0 means DefaultPageSize
 }
@@ -119,6 +121,7 @@ func (r Reader) count(ctx context.Context, q Query, transient func(error) bool) 
 	for _, field := range q.OrderBy {
 		fq = fq.OrderBy(field, firestore.Asc)
 	}
+	fq = q.bounded(fq)
 	var n int
 	err = retryIf(ctx, transient, func(ctx context.Context) (err error) {
 		n, err = count(ctx, fq)
@@ -216,7 +219,9 @@ func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, err
 	for _, field := range q.OrderBy {
 		fq = fq.OrderBy(field, firestore.Asc)
 	}
-	fq = fq.OrderBy(firestore.DocumentID, firestore.Asc)
+	if len(q.From)+len(q.Until) == 0 { // or else the bounds would have to name documents; Firestore adds this order by itself
+		fq = fq.OrderBy(firestore.DocumentID, firestore.Asc)
+	}
 	if len(q.Select) > 0 {
 		fields := slices.Clone(q.Select)
 		for _, field := range q.OrderBy {
@@ -226,6 +231,7 @@ func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, err
 		}
 		fq = fq.Select(fields...)
 	}
+	fq = q.bounded(fq)
 	if from != "" {
 		values, err := from.values(len(q.OrderBy) + 1)
 		if err != nil {
@@ -234,6 +240,16 @@ func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, err
 		fq = fq.StartAfter(values...)
 	}
 	return fq, nil
+}
+
+func (q Query) bounded(fq firestore.Query) firestore.Query {
+	if len(q.From) > 0 {
+		fq = fq.StartAt(q.From...)
+	}
+	if len(q.Until) > 0 {
+		fq = fq.EndBefore(q.Until...)
+	}
+	return fq
 }
 
 // cursorValue is one value of a cursor; exactly one field is set, none for null.

@@ -241,6 +241,8 @@ func (r *run) record(ctx context.Context, a Action, err error) {
 		r.report.Kept[held.Reason]++
 		r.mu.Unlock()
 		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": kept, "+held.Reason, attributes...)
+	case errors.Is(err, ErrLater):
+		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": not done yet, a later run goes on", attributes...)
 	default:
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Failed++ })

@@ -63,8 +63,8 @@ type DeleteObject struct {
 }
 
 // Steps does something that takes more than one write, or a transaction. It returns nil when it is done, [ErrChanged]
-// when its target is no longer what was judged, [ErrOutOfTime] when it stopped between two steps, and any other error
-// when it failed. It must be able to go on where an earlier, interrupted call ended.
+// when its target is no longer what was judged, [ErrOutOfTime] when it stopped between two steps, [ErrLater] when the rest is
+// for a later run, and any other error when it failed. It must be able to go on where an earlier, interrupted call ended.
 type Steps func(ctx context.Context, w *Writers) error
 
 // Batched does something that is done for many items in one request. Actions that follow each other and have the same

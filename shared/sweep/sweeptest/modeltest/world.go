@@ -14,6 +14,7 @@ import (
 	"cloud.google.com/go/storage"
 	"firebase.google.com/go/v4/auth"
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/api/iterator"
 	"pgregory.net/rapid"
@@ -177,7 +178,7 @@ func (w World) Is(t *rapid.T, when string, got World) {
 			}
 		}
 	}
-	if diff := gocmp.Diff(w, got, sameReference); diff != "" {
+	if diff := gocmp.Diff(w, got, sameReference, cmpopts.EquateNaNs()); diff != "" {
 		t.Fatalf("%s (-model +project):\n%s", when, diff)
 	}
 }
