@@ -332,7 +332,7 @@ func TestDeletedAccountsAreTold(t *testing.T) {
 	f := &fake{answer: func(int, []string) (*auth.DeleteUsersResult, error) {
 		return failing(map[int]string{1: "INTERNAL_ERROR"}), nil
 	}}
-	w := writer(f)
+	w := writer(f, new(int))
 	var told [][]string
 	w.Written = func(_ context.Context, uids []string) { told = append(told, uids) }
 	w.Delete(t.Context(), []string{"u1", "u2", "", "u3", strings.Repeat("a", 129)})
