@@ -97,7 +97,7 @@ func isOf(detail map[string]any, id string) bool {
 func TestModel(t *testing.T) {
 	p := newWorld(t)
 	ref := func(id any) any { return p.Firestore(t).Doc(fmt.Sprint("users/", id)) }
-	real := func(id any) any {
+	asReal := func(id any) any {
 		if n, ok := id.(int64); ok && n < 1<<53 {
 			return float64(n)
 		}
@@ -149,7 +149,7 @@ func TestModel(t *testing.T) {
 			collection := rapid.SampledFrom([]string{place[0], place[0], place[0], "likes", "archive/x/posts"}).Draw(rt, "collection")
 			field := rapid.SampledFrom([]string{place[1], place[1], place[1], "user_id"}).Draw(rt, "field")
 			id := model.Named(ids...).Draw(rt, "user")
-			w.Documents[fmt.Sprintf("%s/%d", collection, n)] = map[string]any{field: rapid.SampledFrom([]any{id, id, []any{"x", id}, ref(id), []any{ref(id)}, real(id), []any{real(id)}, fmt.Sprint(id, "x"), nil, map[string]any{"id": id}}).Draw(rt, "reference")}
+			w.Documents[fmt.Sprintf("%s/%d", collection, n)] = map[string]any{field: rapid.SampledFrom([]any{id, id, []any{"x", id}, ref(id), []any{ref(id)}, asReal(id), []any{asReal(id)}, fmt.Sprint(id, "x"), nil, map[string]any{"id": id}}).Draw(rt, "reference")}
 		}
 		w.Load(t, p.Project)
 		logged := func() (n int) {
