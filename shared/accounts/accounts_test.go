@@ -212,7 +212,11 @@ func TestDeletedAccountsAreTold(t *testing.T) {
 	f := &fake{answer: func(int, []string) (*auth.DeleteUsersResult, error) {
 		return failing(map[int]string{1: "INTERNAL_ERROR"}), nil
 	}}
-	w := writer(f)
+	c, err := Open(t.Context(), backendstest.Start(t).ID, func(Deleter) Deleter { return f })
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := c.Writer()
 	var told [][]string
 	w.Written = func(_ context.Context, uids []string) { told = append(told, uids) }
 	w.Delete(t.Context(), []string{"u1", "u2", "", "u3", strings.Repeat("a", 129)})
