@@ -37,10 +37,16 @@ func telling(t *testing.T, p *backendstest.Project, method string, disturb func(
 		}
 	})
 	told := &[]documents.Write{}
-	w := c.Writer(documents.NewRate())
+	w := c.Writer(atOnce{})
 	w.Written = func(_ context.Context, writes []documents.Write) { *told = append(*told, writes...) }
 	return w, told
 }
+
+// atOnce lets every write go at once.
+type atOnce struct{}
+
+// Wait implements documents.Pace.
+func (atOnce) Wait(context.Context, int) error { return nil }
 
 func TestTransactionsTellWhatTheyWrote(t *testing.T) {
 	t.Parallel()
