@@ -133,7 +133,10 @@ func TestDelivery(t *testing.T) {
 	work := request.Task.GetHttpRequest()
 	work.HttpMethod = cloudtaskspb.HttpMethod_PUT
 	work.Body = []byte(`{"x":1}`)
-	work.Headers = map[string]string{"Content-Type": "application/json", "X-Own": "y"}
+	work.Headers = map[string]string{"Content-Type": "application/json", "X-Own": "y",
+		// What a task cannot set:
+		"Host": "elsewhere", "User-Agent": "x", "content-length": "1", "x-google-iap": "x", "X-AppEngine-QueueName": "x",
+		"X-CloudTasks-TaskRetryCount": "99", "X-CloudScheduler": "true", "X-CloudScheduler-ScheduleTime": "2020-01-01T00:00:00Z"}
 	work.AuthorizationHeader = &cloudtaskspb.HttpRequest_OidcToken{OidcToken: &cloudtaskspb.OidcToken{ServiceAccountEmail: "sa@example.com", Audience: "https://aud"}}
 	created := createTask(t, client, request)
 	if created.GetHttpRequest().Body != nil || created.View != cloudtaskspb.Task_BASIC || created.DispatchDeadline.AsDuration() != 10*time.Minute {
@@ -536,37 +539,5 @@ func TestCloseEndsDeliveries(t *testing.T) {
 	server.close()
 	if left := server.Pending(""); len(left) != 1 {
 		t.Errorf("left: %v", left)
-	}
-}
-
-// TestHeadersThatCloudTasksKeepsToItself gives a task headers of the sorts that the service ignores or replaces.
-func TestHeadersThatCloudTasksKeepsToItself(t *testing.T) {
-	client, server := tasksClient(t, Options{ManualTasks: true})
-	target := newTarget(t, 200)
-	now := time.Now()
-	request := newRequest("t", target.URL, now)
-	const given = "given"
-	kept := []string{"Authorization-Note", "X-Now"}
-	replaced := []string{"X-CloudTasks-TaskName", "x-cloudtasks-own", "X-Google-Anything", "X-AppEngine-Anything",
-		"X-CloudScheduler-ScheduleTime", "User-Agent", "Content-Length"}
-	headers := map[string]string{}
-	for _, name := range slices.Concat(kept, replaced) {
-		headers[name] = given
-	}
-	request.Task.GetHttpRequest().Headers = headers
-	createTask(t, client, request)
-	if n, err := server.Deliver(context.Background(), now); n != 1 || err != nil {
-		t.Fatalf("delivered %d, %v", n, err)
-	}
-	got := target.received()[0].header
-	for _, name := range kept {
-		if got.Get(name) != given {
-			t.Errorf("%s is %q, want what the task said", name, got.Get(name))
-		}
-	}
-	for _, name := range replaced {
-		if got.Get(name) == given {
-			t.Errorf("%s is what the task said, and Cloud Tasks would not send that", name)
-		}
 	}
 }

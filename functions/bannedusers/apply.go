@@ -36,15 +36,17 @@ func deleteUsers(ctx context.Context, w *sweep.Writers, items []any) []error {
 	underWay.SetLimit(maxTransactions)
 	for i := range items {
 		underWay.Go(func() error {
-			it := items[i].(item)
-			switch err := w.CheckTime(); {
-			case err != nil:
-				results[i] = err
-			case it.retry:
-				noted[i], results[i] = stillNoted(ctx, w, it.uid)
-			default:
-				noted[i], results[i] = deleteDocument(ctx, w, it.uid)
-			}
+			results[i] = sweep.Guard(func() (err error) {
+				it := items[i].(item)
+				switch err = w.CheckTime(); {
+				case err != nil:
+				case it.retry:
+					noted[i], err = stillNoted(ctx, w, it.uid)
+				default:
+					noted[i], err = deleteDocument(ctx, w, it.uid)
+				}
+				return err
+			})
 			return nil // one user never stops the others
 		})
 	}

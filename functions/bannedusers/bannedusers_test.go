@@ -163,7 +163,7 @@ func TestCleanupBannedUsers(t *testing.T) {
 	got := f.Run(t, "")
 	want := &sweep.Report{
 		Job: "cleanupBannedUsers", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
-		DurationMs: got.DurationMs, Scanned: 6,
+		DurationMs: got.DurationMs, Database: got.Database, Bucket: got.Bucket, Scanned: 6,
 		Actions:  map[string]sweep.Counts{"delete user": {Planned: 3, Done: 3}},
 		Kept:     map[string]int{keptNotYet: 1, keptUndated: 2},
 		Failures: []sweep.Failure{},

@@ -114,7 +114,7 @@ func TestCleanExpiredComped(t *testing.T) {
 	got := f.Run(t, "")
 	want := &sweep.Report{
 		Job: "cleanExpiredComped", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
-		DurationMs: got.DurationMs, Scanned: 36,
+		DurationMs: got.DurationMs, Database: got.Database, Bucket: got.Bucket, Scanned: 36,
 		Actions: map[string]sweep.Counts{kind: {Planned: 14, Done: 14}},
 		Kept: map[string]int{
 			"expires today or later (UTC)":                         6,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -118,16 +117,13 @@ func (r remover) deletePosts(ctx context.Context, w *sweep.Writers, path string)
 }
 
 // deletePost deletes one post; a panic is that post's failure, as it would be an action's.
-func deletePost(ctx context.Context, w *sweep.Writers, post, circle string) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+func deletePost(ctx context.Context, w *sweep.Writers, post, circle string) error {
+	return sweep.Guard(func() error {
+		if err := w.CheckTime(); err != nil {
+			return err
 		}
-	}()
-	if err := w.CheckTime(); err != nil {
-		return err
-	}
-	return posts.Delete(ctx, w, post, stillClaimed(circle))
+		return posts.Delete(ctx, w, post, stillClaimed(circle))
+	})
 }
 
 // stillClaimed judges a post in the transaction that deletes it, by the circle as it is then.

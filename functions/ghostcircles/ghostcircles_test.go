@@ -418,8 +418,8 @@ func TestManyCircles(t *testing.T) {
 		}
 	})
 	var reads atomic.Int32
-	f.Clock = func() time.Time { // read for the request, the run, the lease and after each page
-		if reads.Add(1) > 3 {
+	f.Clock = func() time.Time { // read for the request, the lease and after each page
+		if reads.Add(1) > 2 {
 			return now.Add(f.Timeout/2 + time.Second)
 		}
 		return now

@@ -95,6 +95,7 @@ func TestAgeIsCountedFromTheUpload(t *testing.T) {
 	f := newFunction(t)
 	created := f.Put(t, "posts/a", map[string]string{"postId": "PENDING"}, nil).Created
 	f.Put(t, "circles/c1/a", nil, nil)
+	f.Set(t, "circles/c2", map[string]any{"name": "so that the database is not an empty one"})
 	f.Now = created.Add(24*time.Hour - time.Microsecond).Truncate(time.Microsecond)
 	if got := f.Run(t, ""); len(got.Actions) != 0 || got.Kept[keptYoung] != 2 {
 		t.Errorf("under a day: %+v", got)
@@ -118,6 +119,9 @@ func TestRacesOfObjects(t *testing.T) {
 	put(t, f, "posts/created-too", "p1")
 	put(t, f, "circles/c1/a.png", "")
 	put(t, f, "circles/c2/a.png", "")
+	for _, path := range []string{"posts/another", "circles/another"} { // in an empty collection nothing is concluded
+		f.Set(t, path, map[string]any{"name": "x"})
+	}
 	f.Hooks.BeforeApply = func() {
 		bucket := f.Storage(t).Bucket(f.Bucket)
 		_, err := bucket.Object("posts/finished").Update(t.Context(), storage.ObjectAttrsToUpdate{Metadata: map[string]string{"postId": "p9"}})
@@ -388,6 +392,7 @@ func TestOutOfTimeThenFinishedByFurtherRuns(t *testing.T) {
 	})
 	put(t, f, "circles/gone/a.png", "")
 	put(t, f, "task_attachments/u/gone/a.png", "")
+	f.Set(t, "tasks/another", map[string]any{"name": "x"}) // in an empty collection nothing is concluded
 	f.SetMany(t, 700, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("circles/c%03d", i), map[string]any{"name": "x"}
 	})
@@ -399,7 +404,7 @@ func TestOutOfTimeThenFinishedByFurtherRuns(t *testing.T) {
 	for range 50 {
 		started, asked := wall, 0
 		f.Clock = func() time.Time {
-			if asked++; asked > 5 { // time for planning is up at the second or third mark
+			if asked++; asked > 4 { // time for planning is up at the second or third mark
 				return started.Add(f.Timeout/2 + time.Second)
 			}
 			return started

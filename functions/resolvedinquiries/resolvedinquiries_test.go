@@ -135,7 +135,7 @@ func TestCleanupResolvedInquiries(t *testing.T) {
 	got := f.Run(t, "")
 	want := &sweep.Report{
 		Job: "cleanupResolvedInquiries", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
-		DurationMs: got.DurationMs, Scanned: 12,
+		DurationMs: got.DurationMs, Database: got.Database, Bucket: got.Bucket, Scanned: 12,
 		Actions: map[string]sweep.Counts{
 			"warn user": {Planned: 2, Done: 2}, "archive and delete inquiry": {Planned: 2, Done: 2},
 		},

@@ -207,3 +207,18 @@ func TestValidUID(t *testing.T) {
 		}
 	}
 }
+
+func TestDeletedAccountsAreTold(t *testing.T) {
+	f := &fake{answer: func(int, []string) (*auth.DeleteUsersResult, error) {
+		return failing(map[int]string{1: "INTERNAL_ERROR"}), nil
+	}}
+	w := writer(f)
+	var told [][]string
+	w.Written = func(_ context.Context, uids []string) { told = append(told, uids) }
+	w.Delete(t.Context(), []string{"u1", "u2", "", "u3", strings.Repeat("a", 129)})
+	f.answer = func(int, []string) (*auth.DeleteUsersResult, error) { return nil, errors.New("unavailable") }
+	w.Delete(t.Context(), []string{"u4", "u5"})
+	if diff := cmp.Diff([][]string{{"u1", "u3"}}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"cloud.google.com/go/storage"
@@ -161,3 +163,54 @@ func TestDeleteWhoseAnswerIsLost(t *testing.T) {
 		t.Errorf("Delete = %v, left %v; want done", err, p.Objects(t))
 	}
 }
+
+func TestDeletionsAreTold(t *testing.T) {
+	p := backendstest.Start(t)
+	if !p.EmbeddedStorage() {
+		t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
+	}
+	for _, name := range []string{"posts/a", "posts/changed", "posts/lost", "posts/refused"} {
+		p.Put(t, name, nil, []byte("x"))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, c, _ := open(t, p, func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			switch {
+			case r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "refused"):
+				return &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody, Request: r, Header: http.Header{}}, nil
+			case r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "lost"):
+				resp, err := base.RoundTrip(r)
+				if err != nil {
+					return nil, err
+				}
+				cancel() // or it would be asked again
+				return nil, errors.Join(io.ErrUnexpectedEOF, resp.Body.Close())
+			}
+			return base.RoundTrip(r)
+		})
+	})
+	objects := list(ctx, t, c.Reader(), "posts/", "")
+	p.Put(t, "posts/changed", nil, []byte("y"))
+	told := map[string]bool{}
+	w := c.Writer(rate.NewLimiter(rate.Inf, 0))
+	w.Written = func(_ context.Context, d media.Deletion, unsure bool) {
+		if d.Generation == 0 {
+			t.Errorf("%s is told without its generation", d.Name)
+		}
+		told[d.Name] = unsure
+	}
+	for _, name := range []string{"posts/a", "posts/changed", "posts/refused", "posts/lost"} {
+		o := objects[slices.IndexFunc(objects, func(o media.Object) bool { return o.Name == name })]
+		// What each returns is tested above; here, what is told.
+		_ = w.Delete(ctx, media.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+	}
+	if diff := cmp.Diff(map[string]bool{"posts/a": false, "posts/lost": true}, told); diff != "" {
+		t.Errorf("told, and whether unsure (-want +got):\n%s", diff)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

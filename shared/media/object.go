@@ -93,9 +93,9 @@ type Deletion struct {
 // Transient failures are sent again, with backoff.
 func (w Writer) Delete(ctx context.Context, d Deletion) error {
 	err := w.delete(ctx, d)
-	var answer *googleapi.Error
-	if unsure := err != nil; w.Written != nil && (err == nil || !errors.Is(err, ErrChanged) && !errors.As(err, &answer)) {
-		w.Written(ctx, d, unsure)
+	lost := err != nil && (storage.ShouldRetry(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
+	if w.Written != nil && (err == nil || lost) {
+		w.Written(ctx, d, lost)
 	}
 	return err
 }

@@ -49,7 +49,7 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 		first, batch := i, actions[i:i+n]
 		wg.Go(func() {
 			defer underWay.Release(weight)
-			for k, err := range r.do(ctx, batch) {
+			for k, err := range r.doGuarded(ctx, batch) {
 				if err != nil && (errors.Is(err, ErrOutOfTime) || ctx.Err() != nil) {
 					leave(first + k) // whatever ctx's end interrupted is judged anew by the next run
 					continue
@@ -100,6 +100,18 @@ func batchLength(actions []Action) int {
 		}
 	}
 	return n
+}
+
+// doGuarded is do, whose panic is the failure of the whole batch.
+func (r *run) doGuarded(ctx context.Context, batch []Action) (results []error) {
+	err := Guard(func() error {
+		results = r.do(ctx, batch)
+		return nil
+	})
+	if err != nil {
+		return slices.Repeat([]error{err}, len(batch))
+	}
+	return results
 }
 
 // do carries out one action, or a batch of document deletes, and returns an error for each.

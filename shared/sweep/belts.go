@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Belts hold a run back from doing what is more likely a mistake than a cleanup (SPEC, "Belts"): a wrong or empty
+// Belts hold a run back from doing what is more likely a mistake than a cleanup: a wrong or empty
 // database must never empty a bucket. A plan that trips one is not begun.
 type Belts struct {
 	MaxActions        int  // planned actions a run may have

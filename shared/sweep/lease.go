@@ -72,8 +72,8 @@ func (l lease) take(ctx context.Context, retryOf func(*Report) bool) (s saved, e
 		if holder != l.runID && now.Before(until) {
 			// The minute more is for clocks that differ.
 			if until.After(now.Add(l.length + leaseMargin)) {
-				return l.foreign("lease", fmt.Sprintf("run %s holds the lease until %s, which is longer than any run of this function holds one: "+
-					"a clock was wrong, somebody wrote it, or an older deployment with a longer timeout is still under way", holder, until.Format(time.RFC3339)))
+				return l.foreign("lease", fmt.Sprintf("run %s holds the lease until %s, longer than any run may: "+
+					"a clock was wrong, or an older deployment is still under way", clip(holder, maxQuoted), until.Format(time.RFC3339)))
 			}
 			return &heldError{runID: holder, until: until}
 		}

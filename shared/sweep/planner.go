@@ -22,7 +22,7 @@ const window = 10_000
 // for concurrent use.
 type Planner struct {
 	Job       string    // the job's name
-	Now       time.Time // the run's one instant (SPEC, "Now"), whole microseconds in UTC, as Firestore keeps time
+	Now       time.Time // the run's one instant, whole microseconds in UTC, as Firestore keeps time
 	Config    config.Config
 	Documents documents.Reader
 	Objects   media.Reader      // of no use in a function that does not use Storage
@@ -89,7 +89,7 @@ func (p *Planner) KeepNamed(ctx context.Context, target, reason string) {
 
 // KeepDoubtful says that n items, or the one named by target, are kept because they cannot be judged: a field is
 // missing or of the wrong type, an id is invalid. They are counted, and target is named in the log, because somebody may
-// want to mend them (SPEC, "Fail closed").
+// want to mend them.
 func (p *Planner) KeepDoubtful(ctx context.Context, target, reason string, n int) {
 	p.Keep(reason, n)
 	if p.doubts[reason]++; p.doubts[reason] <= maxDoubtsLogged {

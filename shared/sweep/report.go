@@ -14,7 +14,7 @@ import (
 // Status is how a run ended.
 type Status string
 
-// The statuses (SPEC, "HTTP").
+// The statuses.
 const (
 	Completed Status = "completed" // all that was due is done
 	Partial   Status = "partial"   // out of time; the next run continues

@@ -492,3 +492,21 @@ func TestPlanFitsItsMemory(t *testing.T) {
 		}
 	}
 }
+
+func TestPanicOverABatchOfDeletes(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, thingsJob(10))
+	seed(t, f, 2)
+	f.Hooks.Dial = append(f.Hooks.Dial, unary("BatchWrite", func(n int, send func() error) error {
+		if n == 1 {
+			panic("poisoned")
+		}
+		return send()
+	}))
+	if got := f.Run(t, ""); got.Status != sweep.Failed || got.Actions["delete thing"] != (sweep.Counts{Planned: 2, Failed: 2}) || job(t, f)["lease"] != nil {
+		t.Errorf("report %+v, want the process alive and both failed", got)
+	}
+	if got := f.Run(t, ""); got.Status != sweep.Completed || len(left(t, f)) != 0 {
+		t.Errorf("the next run: %+v", got)
+	}
+}
