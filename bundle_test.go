@@ -145,7 +145,7 @@ func TestTenThousandDueReportsAmongThirtyThousand(t *testing.T) {
 func awaitBegun(t *testing.T, db *firestore.Client) {
 	t.Helper()
 	oldest := db.Doc("reports/r05997")
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(5 * time.Minute)
 	for {
 		_, err := oldest.Get(t.Context())
 		if status.Code(err) == codes.NotFound {

@@ -13,7 +13,7 @@ import (
 )
 
 // longestWait is how long the demo waits for tasks: the sample's last is due after a few seconds.
-const longestWait = 30 * time.Second
+const longestWait = 5 * time.Minute
 
 // awaitTasks waits until Cloud Tasks has delivered what a job handed over, and shows what the worker made of it.
 func (l *local) awaitTasks(ctx context.Context, out io.Writer, worker string, n int) error {

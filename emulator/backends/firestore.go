@@ -16,7 +16,7 @@ import (
 
 const (
 	firestoreMain         = "com.google.cloud.datastore.emulator.firestore.CloudFirestore"
-	firestoreStartTimeout = time.Minute
+	firestoreStartTimeout = 5 * time.Minute // Java took more than one beside thirty other busy programs on two cores
 	firestoreAttempts     = 5
 
 	// firestoreStarted is what the emulator prints once it listens. It is waited for before the first request, because on

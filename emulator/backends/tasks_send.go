@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +43,17 @@ func (s *taskState) send(ctx context.Context, p *cloudtaskspb.Task) (*rpcstatus.
 	return status, nil
 }
 
+// ownHeaders are headers that a task cannot set, those that end in a dash with all that begin so. Google's list of what Cloud
+// Tasks ignores or replaces calls itself partial, so the headers of its other services are here as well.
+var ownHeaders = []string{"Host", "Content-Length", "User-Agent", "X-Google-", "X-Appengine-", "X-Cloudtasks-", "X-Cloudscheduler", "X-Cloudscheduler-"}
+
+func ownHeader(key string) bool {
+	name := http.CanonicalHeaderKey(key)
+	return slices.ContainsFunc(ownHeaders, func(own string) bool {
+		return name == own || strings.HasSuffix(own, "-") && strings.HasPrefix(name, own)
+	})
+}
+
 // newDelivery makes the request with what Cloud Tasks adds to it.
 func newDelivery(ctx context.Context, p *cloudtaskspb.Task) (*http.Request, error) {
 	target := p.GetHttpRequest()
@@ -54,7 +66,7 @@ func newDelivery(ctx context.Context, p *cloudtaskspb.Task) (*http.Request, erro
 		header.Set("Content-Type", "application/octet-stream")
 	}
 	for key, value := range target.Headers {
-		if !googles(key) {
+		if !ownHeader(key) {
 			header.Set(key, value)
 		}
 	}
@@ -79,19 +91,6 @@ func newDelivery(ctx context.Context, p *cloudtaskspb.Task) (*http.Request, erro
 		header.Set("Authorization", "Bearer "+jwt)
 	}
 	return request, nil
-}
-
-// googles reports whether a header is one that Cloud Tasks ignores or replaces. Its list of these ("Host", "Content-Length",
-// "User-Agent", and all that begin with "X-Google-", "X-AppEngine-" or "X-CloudTasks-") is said to be partial: here it has
-// Cloud Scheduler's as well.
-func googles(key string) bool {
-	key = http.CanonicalHeaderKey(key)
-	for _, prefix := range []string{"X-Google-", "X-Appengine-", "X-Cloudtasks-", "X-Cloudscheduler"} {
-		if strings.HasPrefix(key, prefix) {
-			return true
-		}
-	}
-	return key == "Host" || key == "Content-Length" || key == "User-Agent"
 }
 
 // unsignedToken returns a JWT with the claims that Google's would have, and no signature.

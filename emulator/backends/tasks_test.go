@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -539,37 +538,5 @@ func TestCloseEndsDeliveries(t *testing.T) {
 	server.close()
 	if left := server.Pending(""); len(left) != 1 {
 		t.Errorf("left: %v", left)
-	}
-}
-
-// TestHeadersThatCloudTasksKeepsToItself gives a task headers of the sorts that the service ignores or replaces.
-func TestHeadersThatCloudTasksKeepsToItself(t *testing.T) {
-	client, server := tasksClient(t, Options{ManualTasks: true})
-	target := newTarget(t, 200)
-	now := time.Now()
-	request := newRequest("t", target.URL, now)
-	const given = "given"
-	kept := []string{"Authorization-Note", "X-Now"}
-	replaced := []string{"X-CloudTasks-TaskName", "x-cloudtasks-own", "X-Google-Anything", "X-AppEngine-Anything",
-		"X-CloudScheduler-ScheduleTime", "User-Agent", "Content-Length"}
-	headers := map[string]string{}
-	for _, name := range slices.Concat(kept, replaced) {
-		headers[name] = given
-	}
-	request.Task.GetHttpRequest().Headers = headers
-	createTask(t, client, request)
-	if n, err := server.Deliver(context.Background(), now); n != 1 || err != nil {
-		t.Fatalf("delivered %d, %v", n, err)
-	}
-	got := target.received()[0].header
-	for _, name := range kept {
-		if got.Get(name) != given {
-			t.Errorf("%s is %q, want what the task said", name, got.Get(name))
-		}
-	}
-	for _, name := range replaced {
-		if got.Get(name) == given {
-			t.Errorf("%s is what the task said, and Cloud Tasks would not send that", name)
-		}
 	}
 }

@@ -31,7 +31,7 @@ type Process struct {
 
 // Starting a program takes long on a machine that does other things as well.
 const (
-	startTimeout = 2 * time.Minute
+	startTimeout = 5 * time.Minute
 	attempts     = 5 // at ports: see ports.Reserve
 )
 

@@ -219,18 +219,13 @@ func (r *run) steps(ctx context.Context, effect Steps) (err error) {
 // record counts and logs what became of an action.
 func (r *run) record(ctx context.Context, a Action, err error) {
 	attributes := []any{slog.String("target", a.Target), slog.String("action", a.Kind), slog.String("reason", a.Reason)}
-	by := ""
-	if a.By != "" {
-		by = " by " + a.By
-		attributes = append(attributes, slog.String("by", a.By))
-	}
 	var held *media.HeldError
 	switch {
 	case err == nil:
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Done++ })
 		r.mu.Unlock()
-		r.log.InfoContext(ctx, a.Kind+" "+a.Target+by+": done", attributes...)
+		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": done", attributes...)
 	case errors.Is(err, ErrChanged), errors.Is(err, media.ErrChanged):
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Changed++ })

@@ -44,7 +44,6 @@ type Action struct {
 	Kind   string // what is done, the key under which the report counts it, e.g. "delete report"
 	Target string // what it is done to, e.g. "reports/abc"
 	Reason string // why, for the person who reads the plan
-	By     string // in whose name it is done, e.g. "users/7"; empty: in nobody's. The log names it.
 	Effect Effect // how
 }
 

@@ -133,18 +133,6 @@ func TestCauseComesFirst(t *testing.T) {
 	oneLine(t, worker, "failed, Cloud Tasks tries again: no luck")
 }
 
-func TestActionNamesInWhoseNameItIsDone(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
-		return p.Propose(ctx, sweep.Action{Kind: "mark", Target: "projects/p1", Reason: "idle", By: "users/7",
-			Effect: sweep.Steps(func(context.Context, *sweep.Writers) error { return nil })})
-	}})
-	f.Run(t, "")
-	if line := oneLine(t, f, "mark projects/p1 by users/7: done"); line["by"] != "users/7" {
-		t.Errorf("line %v", line)
-	}
-}
-
 // TestRetryOfAnAbortedRun: Cloud Scheduler tries again whatever is not a 2xx, and the same plan would trip the same belt.
 func TestRetryOfAnAbortedRun(t *testing.T) {
 	t.Parallel()
