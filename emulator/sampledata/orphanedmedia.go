@@ -23,7 +23,6 @@ func orphanedMedia(now time.Time, bucket string) Sample {
 	documents := []Document{
 		kept("posts/post-sunrise", post(nil)),
 		kept("posts/post-in-circle", post(map[string]any{"circleId": "circle-lively"})),
-		kept("posts/post-of-a-number", post(map[string]any{"circleId": 7})),
 		kept("comments/on-post-in-circle", map[string]any{"postId": "post-in-circle", "text": "いいね"}),
 		kept("circles/circle-lively", map[string]any{
 			"name": "朝活", "ownerId": "user-hana", "createdAt": now.AddDate(-2, 0, 0), "lastHumanPostAt": now.AddDate(0, 0, -10), "isDeleted": false}),

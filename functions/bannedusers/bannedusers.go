@@ -10,7 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is cleanupBannedUsers (seed 0, section 4).
+// Job is cleanupBannedUsers.
 var Job = sweep.Job{Name: "cleanupBannedUsers", Plan: plan}
 
 func init() { functions.Register(Job) }

@@ -10,7 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// permanent is the banStatus whose users are deleted (seed 0, section 4). Any other, a temporary ban above all, is kept.
+// permanent is the banStatus whose users are deleted. Any other, a temporary ban above all, is kept.
 const permanent = "permanent"
 
 // The fields of a user that are judged.

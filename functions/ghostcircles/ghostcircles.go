@@ -15,7 +15,7 @@ import (
 
 const jobName = "checkGhostCircles"
 
-// Job is checkGhostCircles (seed 0, section 3).
+// Job is checkGhostCircles.
 var Job = sweep.Job{Name: jobName, Plan: plan}
 
 func init() { functions.Register(Job) }

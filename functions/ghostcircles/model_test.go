@@ -16,7 +16,7 @@ import (
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
-// afterRun is SPEC's checkGhostCircles. A circle with a field that decides and is of a wrong type is kept, and so is one with
+// afterRun is checkGhostCircles, by its rules. A circle with a field that decides and is of a wrong type is kept, and so is one with
 // a warning from the future.
 func afterRun(w model.World, now time.Time, bucket string) model.World {
 	w = w.Clone()

@@ -8,7 +8,7 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-// How long a circle may be idle, and how long its owner is left after a warning, in days (seed 0, section 3).
+// How long a circle may be idle, and how long its owner is left after a warning, in days.
 const (
 	ghostDays     = 365 // since the last human post
 	abandonedDays = 30  // since its creation, where no human ever posted

@@ -3,6 +3,7 @@ package orphanedmedia
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -25,12 +26,13 @@ const maxNamed = 20
 // of this phase: what was planned for objects rests on other lookups and is done all the same.
 func planCirclePosts(ctx context.Context, p *sweep.Planner, at position) error {
 	err := planAllGaps(ctx, p, at)
-	if err == nil {
-		err = keepOddCircleIDs(ctx, p)
-	}
 	var belt *sweep.BeltError
 	switch {
 	case err == nil:
+		if err := keepOddCircleIDs(ctx, p); err != nil {
+			p.Log.WarnContext(ctx, "posts: those whose circleId is not a text are not counted, the cleanup itself goes on: "+err.Error(),
+				slog.String("target", "posts"))
+		}
 		return nil
 	case errors.Is(err, sweep.ErrOutOfTime), errors.Is(err, documents.ErrCursor), errors.As(err, &belt), ctx.Err() != nil:
 		return err
@@ -113,7 +115,8 @@ func planGaps(ctx context.Context, p *sweep.Planner, gaps [][]documents.Filter) 
 }
 
 // keepOddCircleIDs counts and names the posts whose circleId is neither a text nor null: no gap finds them, because in the
-// index they lie before and after all texts. A null, like an empty text, says that the post belongs to no circle.
+// index they lie before and after all texts. A null, like an empty text, says that the post belongs to no circle. Nothing is
+// decided by it, so nothing fails with it.
 func keepOddCircleIDs(ctx context.Context, p *sweep.Planner) error {
 	odd := documents.Query{Collection: "posts", OrderBy: []string{"circleId"}, Select: documents.NameOnly}
 	before, after := odd, odd

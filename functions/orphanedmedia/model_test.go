@@ -81,7 +81,7 @@ func afterRun(w model.World, created, now time.Time, bucket string) model.World 
 	return w
 }
 
-// names says whether a URL names an object of the bucket, by writing that in every form that SPEC lists.
+// names says whether a URL names an object of the bucket, by writing that in every form that is understood.
 func names(link, bucket, name string) bool {
 	whole := url.PathEscape(name)
 	for _, form := range []string{

@@ -395,11 +395,43 @@ func TestCircleIDsOfOtherTypes(t *testing.T) {
 	}
 }
 
+// TestCircleIDsThatCannotBeCounted deletes the posts of missing circles all the same: that figure decides nothing.
+func TestCircleIDsThatCannotBeCounted(t *testing.T) {
+	f := newFunction(t)
+	lift(f)
+	f.Set(t, "circles/another", map[string]any{"name": "so that not all are missing"})
+	f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
+	f.Set(t, "posts/odd", map[string]any{"circleId": 7})
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			s, err := stream(ctx, desc, cc, method, opts...)
+			return &onSend{ClientStream: s, send: func(m any) error {
+				q, _ := m.(*firestorepb.RunAggregationQueryRequest)
+				if from := q.GetStructuredAggregationQuery().GetStructuredQuery().GetFrom(); len(from) == 1 && from[0].GetCollectionId() == "posts" {
+					return status.Error(codes.InvalidArgument, "a count that Firestore refuses")
+				}
+				return nil
+			}}, err
+		}))
+	got := f.Run(t, "")
+	want := map[string]sweep.Counts{"delete orphaned circle post": {Planned: 1, Done: 1}}
+	if diff := cmp.Diff(want, got.Actions); got.Status != sweep.Completed || diff != "" {
+		t.Errorf("%s %v, actions (-want +got):\n%s", got.Status, got.Failures, diff)
+	}
+	said := slices.ContainsFunc(f.LogLines(t), func(line map[string]any) bool {
+		return line["severity"] == "WARNING" && strings.Contains(fmt.Sprint(line["message"]), "a count that Firestore refuses")
+	})
+	if !said {
+		t.Error("the log does not say that they were not counted")
+	}
+}
+
 // TestHugeCircleIDs has more circleIds than a page, of 5 KB each, before and after the orphans.
 func TestHugeCircleIDs(t *testing.T) {
 	f := newFunction(t)
 	lift(f)
 	huge := gapPageSize + 5
+	f.Set(t, "circles/another", map[string]any{"name": "so that not all are missing"})
 	f.SetMany(t, huge, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("posts/huge%02d", i), map[string]any{"circleId": strings.Repeat("h", 5_000)}
 	})
@@ -419,6 +451,7 @@ func TestHugeCircleIDs(t *testing.T) {
 func TestCircleFoundedDuringTheRun(t *testing.T) {
 	f := newFunction(t)
 	lift(f)
+	f.Set(t, "circles/another", map[string]any{"name": "so that not all are missing"})
 	f.Set(t, "posts/first", map[string]any{"circleId": "new"})
 	f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
 	founded := false
@@ -462,6 +495,7 @@ func TestCirclePhaseThatFails(t *testing.T) {
 	f := newFunction(t)
 	put(t, f, "posts/a", "PENDING")
 	f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
+	f.Set(t, "circles/another", map[string]any{"name": "so that not all are missing"})
 	refuse := true
 	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
 		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {

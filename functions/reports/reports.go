@@ -10,7 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is cleanupReports (seed 0, section 5).
+// Job is cleanupReports.
 var Job = sweep.Job{Name: "cleanupReports", Plan: plan}
 
 func init() { functions.Register(Job) }

@@ -9,7 +9,7 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-// retentionMonths is how long a settled report is kept after its creation, in calendar months (seed 0, section 5).
+// retentionMonths is how long a settled report is kept after its creation, in calendar months.
 const retentionMonths = 1
 
 // settledStatuses are the statuses of a report that an administrator has dealt with. Any other, "pending" above all, is

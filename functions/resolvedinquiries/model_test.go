@@ -14,7 +14,7 @@ import (
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
-// canBeID is SPEC's "Fail closed" for ids.
+// canBeID says what is an id.
 func canBeID(v any) bool {
 	id, _ := v.(string)
 	return id != "" && len(id) <= 1500 && !strings.Contains(id, "/") && id != "." && id != ".." && (len(id) < 4 || !strings.HasPrefix(id, "__") || !strings.HasSuffix(id, "__"))
@@ -80,7 +80,7 @@ func moveArchive(w model.World, id string) {
 	}
 }
 
-// archiveInquiry is what SPEC says is done after seven days.
+// archiveInquiry is what is done after seven days.
 func archiveInquiry(w model.World, id string, now time.Time, bucket string) {
 	path := "inquiries/" + id
 	messages := w.In(path + "/messages")

@@ -17,7 +17,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is cleanupResolvedInquiries (seed 0, section 2).
+// Job is cleanupResolvedInquiries.
 var Job = sweep.Job{Name: "cleanupResolvedInquiries", Plan: plan}
 
 func init() { functions.Register(Job) }

@@ -9,7 +9,7 @@ import (
 )
 
 // After how many days of being resolved an inquiry's deletion is announced, and after how many it is archived and
-// deleted (seed 0, section 2).
+// deleted.
 const (
 	warningDays   = 6
 	retentionDays = 7

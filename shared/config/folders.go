@@ -37,7 +37,7 @@ func checkFolder(folder string) error {
 	case !strings.HasSuffix(folder, "/"):
 		return errors.New("it must end with a slash")
 	case slices.Contains(parts, "") || slices.Contains(parts, ".") || slices.Contains(parts, ".."):
-		return errors.New("a part of it is empty, . or ..")
+		return errors.New("a part of it is empty or only dots")
 	case len(folder) > maxFolder || !utf8.ValidString(folder) || strings.ContainsAny(folder, "\r\n\x00"):
 		return errors.New("no object can have such a name")
 	}

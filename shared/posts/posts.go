@@ -1,6 +1,6 @@
 // Package posts deletes a post of the Firebase application with all that hangs on it: its comments and reactions
 // (top-level collections, field postId) and its media (mediaItems[].url). Two jobs do: cleanupOrphanedMedia and
-// checkGhostCircles (seed 0, sections 1-4 and 3).
+// checkGhostCircles.
 package posts
 
 import (
