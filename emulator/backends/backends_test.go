@@ -43,9 +43,6 @@ func TestStartAndClose(t *testing.T) {
 		if connections[key], err = net.Dial("tcp", environment[key]); err != nil {
 			t.Fatal(err)
 		}
-		if err := connections[key].SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
 	}
 	for range 2 {
 		if err := b.Close(); err != nil {
@@ -61,6 +58,9 @@ func TestStartAndClose(t *testing.T) {
 	}
 	// The ports themselves may be somebody else's by now.
 	for key, connection := range connections {
+		if err := connection.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
 		_, err := io.Copy(io.Discard, connection)
 		var timeout net.Error
 		if errors.As(err, &timeout) && timeout.Timeout() {
