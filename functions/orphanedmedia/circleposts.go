@@ -131,7 +131,7 @@ func keepOddCircleIDs(ctx context.Context, p *sweep.Planner) error {
 		p.Scanned(n)
 		var posts []documents.Document
 		if most := min(n, maxNamed-named); most > 0 {
-			if posts, err = p.Documents.First(ctx, q, most); err != nil {
+			if posts, err = p.Documents.First(ctx, q, "", most); err != nil {
 				return err
 			}
 		}

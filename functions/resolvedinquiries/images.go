@@ -91,7 +91,7 @@ func previewImages(ctx context.Context, p *sweep.Planner, inquiry string) (strin
 		Collection: inquiry + "/messages", Where: []documents.Filter{{Field: "imageUrl", Op: ">", Value: ""}},
 		OrderBy: []string{"imageUrl"}, Select: []string{"imageUrl"},
 	}
-	messages, err := p.Documents.First(ctx, withImage, maxNamed+1)
+	messages, err := p.Documents.First(ctx, withImage, "", maxNamed+1)
 	if err != nil {
 		return "", err
 	}

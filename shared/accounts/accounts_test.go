@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -50,8 +51,8 @@ func (f *fake) DeleteUsers(_ context.Context, uids []string) (*auth.DeleteUsersR
 // failing is the answer that says of some users why they were not deleted.
 func failing(reasons map[int]string) *auth.DeleteUsersResult {
 	r := &auth.DeleteUsersResult{}
-	for i, reason := range reasons {
-		r.Errors = append(r.Errors, &auth.DeleteUsersErrorInfo{Index: i, Reason: reason})
+	for _, i := range slices.Sorted(maps.Keys(reasons)) {
+		r.Errors = append(r.Errors, &auth.DeleteUsersErrorInfo{Index: i, Reason: reasons[i]})
 	}
 	return r
 }

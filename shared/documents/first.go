@@ -7,17 +7,26 @@ import (
 	"cloud.google.com/go/firestore"
 )
 
-// FirstPage returns the first page of a query from a cursor on.
-func (r Reader) FirstPage(ctx context.Context, q Query, from Cursor) (Page, error) {
-	size := q.PageSize
-	if size == 0 {
-		size = DefaultPageSize
-	}
-	page, err := r.page(ctx, q, from, size)
+// First returns the first documents that a query matches from a cursor on, at most n. It makes no cursor for what follows, so
+// the order may be by values of any type.
+func (r Reader) First(ctx context.Context, q Query, from Cursor, n int) ([]Document, error) {
+	fq, err := q.firestore(r.c.firestore, from)
 	if err != nil {
-		return Page{}, fmt.Errorf("query %s: %w", q.Collection, err)
+		return nil, fmt.Errorf("query %s: %w", q.Collection, err)
 	}
-	return page, nil
+	var snapshots []*firestore.DocumentSnapshot
+	err = retry(ctx, func(ctx context.Context) (err error) {
+		snapshots, err = fq.Limit(n).Documents(ctx).GetAll()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("query %s: %w", q.Collection, err)
+	}
+	found := make([]Document, len(snapshots))
+	for i, s := range snapshots {
+		found[i] = documentOf(s)
+	}
+	return found, nil
 }
 
 // Empty reports whether a collection holds no document at all, for one read.

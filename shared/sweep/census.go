@@ -184,16 +184,16 @@ func (p *Planner) nameByIndex(ctx context.Context, u unjudged) (found int, err e
 		if want <= 0 {
 			break
 		}
-		q.PageSize = min(want, p.nameReads())
-		if q.PageSize == 0 || p.run.planningTimeIsUp() {
+		want = min(want, p.nameReads())
+		if want == 0 || p.run.planningTimeIsUp() {
 			break
 		}
-		page, err := p.Documents.FirstPage(ctx, q, from)
+		first, err := p.Documents.First(ctx, q, from, want)
 		if err != nil {
 			return found, err
 		}
-		p.named += len(page.Documents)
-		for _, d := range page.Documents {
+		p.named += len(first)
+		for _, d := range first {
 			if u.usable(d.Data[u.field], true) {
 				break // from here on all are, or are behind the end
 			}

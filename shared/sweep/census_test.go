@@ -167,6 +167,21 @@ func TestCountKeptWhereAgeIsTheOnlyCondition(t *testing.T) {
 	}
 }
 
+// TestOddValuesAreNamed: no type of value behind the times keeps a document from being named.
+func TestOddValuesAreNamed(t *testing.T) {
+	t.Parallel()
+	f := censusOf(t, dated("things"))
+	odd := map[string]any{"text": "2020", "bytes": []byte("2020"), "list": []any{start}, "map": map[string]any{"at": start}, "number": 1.5}
+	for id, at := range odd {
+		f.Set(t, "things/"+id, map[string]any{"at": at})
+	}
+	f.Set(t, "things/young", map[string]any{"at": start})
+	f.Run(t, "")
+	if named, said := namedIn(t, f, "things"); len(named) != len(odd) || named["things/young"] {
+		t.Errorf("named %v, want those of %d; said %v", named, len(odd), said)
+	}
+}
+
 // TestUndatedAreNamedWithinBounds: twenty are named; and where a document lacks its age among very many that have one, the
 // log says how many were looked at.
 func TestUndatedAreNamedWithinBounds(t *testing.T) {

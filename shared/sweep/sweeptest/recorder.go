@@ -127,3 +127,16 @@ func (r *Recorder) uncovered(t testing.TB) []string {
 	}
 	return missing
 }
+
+// tooLarge returns what is beyond Firestore's limits in the queries sent.
+func (r *Recorder) tooLarge() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var beyond []string
+	for _, q := range r.queries {
+		if what := beyondLimits(q); what != "" && !slices.Contains(beyond, what) {
+			beyond = append(beyond, what)
+		}
+	}
+	return beyond
+}

@@ -53,6 +53,9 @@ func On(t testing.TB, f *sweep.Function, p *backendstest.Project) *Function {
 		if unrouted := tf.Request.unroutedRequests(); len(unrouted) > 0 {
 			t.Errorf("requests without the header that says which database they are for: %v", unrouted)
 		}
+		for _, beyond := range tf.Request.tooLarge() {
+			t.Errorf("a query that was sent is beyond Firestore's limits: %s", beyond)
+		}
 		for _, missing := range tf.Request.uncovered(t) {
 			t.Errorf("firestore.indexes.json does not cover a query that was sent: %s", missing)
 		}
