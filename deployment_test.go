@@ -65,6 +65,29 @@ func TestTheArchiveHasTheVersionsThatWereTested(t *testing.T) {
 	}
 }
 
+// TestTheRuntimeHasTheGoOfTheArchive: an older Go than go.mod asks for would refuse to build it.
+func TestTheRuntimeHasTheGoOfTheArchive(t *testing.T) {
+	t.Parallel()
+	find := func(name, pattern string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := regexp.MustCompile(pattern).FindStringSubmatch(string(text))
+		if m == nil {
+			t.Fatalf("%s has nothing like %s", name, pattern)
+		}
+		return m[1]
+	}
+	runtime := find(filepath.Join("terraform", "function", "main.tf"), `runtime\s+= "(go\d+)"`)
+	for _, name := range []string{"go.mod", filepath.Join("terraform", "bundle.mod")} {
+		version := find(name, `(?m)^go (\d+\.\d+)`)
+		if want := "go" + strings.ReplaceAll(version, ".", ""); runtime != want {
+			t.Errorf("terraform/function/main.tf chooses the runtime %s, and %s asks for Go %s: it must be %s", runtime, name, version, want)
+		}
+	}
+}
+
 // TestNothingIsPublic finds what the Terraform tests, which look at known resources, would not.
 func TestNothingIsPublic(t *testing.T) {
 	t.Parallel()

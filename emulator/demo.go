@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -24,25 +26,35 @@ import (
 // timeTravel puts the demo's now after the upload of the sample's objects, whose age cannot be chosen.
 const timeTravel = 48 * time.Hour
 
-// runDemo loads the sample data, previews and runs every job as Cloud Scheduler would, and compares what is left with
-// what the sample must end as. Any difference is an error.
+// runDemo loads the sample data, previews and runs every job as Cloud Scheduler would, compares what is left with what
+// the sample must end as, and shows what comes of an empty database. Any difference is an error.
 func runDemo(ctx context.Context, out io.Writer) (err error) {
 	begun := time.Now()
 	logFile, err := os.CreateTemp("", "firesweep-demo-*.log")
 	if err != nil {
 		return fmt.Errorf("create the functions' log: %w", err)
 	}
-	// The functions log to standard error and their framework prints to standard output: here both go to the file.
-	stderr, stdout := os.Stderr, os.Stdout
-	os.Stderr, os.Stdout = logFile, logFile
-	defer func() { os.Stderr, os.Stdout = stderr, stdout }()
+	// The functions log to standard error: here that is the file.
+	stderr := os.Stderr
+	os.Stderr = logFile
+	defer func() {
+		os.Stderr = stderr
+		_ = logFile.Close() // all of it is written
+		if err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%w; the functions' log is %s", err, logFile.Name())
+			return
+		}
+		_ = os.Remove(logFile.Name()) // at worst a file stays in the temporary folder
+	}()
 
-	l, err := start(ctx, backends.Options{}, 0)
+	// Emulators of the environment are another's, and so are a configuration's variables.
+	settings := &settings{}
+	l, err := start(ctx, backends.Start, backends.Options{Log: slog.New(announcer{out})}, 0, settings.get)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.backends.Close()) }()
-	fmt.Fprintf(out, "Firesweep on local emulators, started in %.1f s. The functions' log: %s\n", time.Since(begun).Seconds(), logFile.Name())
+	defer func() { err = errors.Join(err, l.close()) }()
+	fmt.Fprintf(out, "Firesweep on local emulators, started in %.1f s.\n", time.Since(begun).Seconds())
 
 	project, err := openProject(ctx)
 	if err != nil {
@@ -58,8 +70,8 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Sample project %s: %d documents, %d objects, %d accounts. The time is taken to be %s.\n", os.Getenv("GOOGLE_CLOUD_PROJECT"),
-		len(before.Documents), len(before.Objects), len(before.Accounts), now.Format(time.RFC3339))
+	fmt.Fprintf(out, "Sample project %s: %d documents, %d objects, %d accounts.\nThe time is taken to be %s, two days ahead: the files have only just been uploaded.\n",
+		os.Getenv("GOOGLE_CLOUD_PROJECT"), len(before.Documents), len(before.Objects), len(before.Accounts), now.Format(time.RFC3339))
 
 	var reports []*sweep.Report
 	for _, e := range functions.All() {
@@ -85,7 +97,68 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 		}
 		return errors.New("the demo did not end as the sample data must")
 	}
+	if err := l.showEmptyDatabase(ctx, out, project, settings, now); err != nil {
+		return err
+	}
 	fmt.Fprintf(out, "\nEverything is as it should be, after %.1f s.\n", time.Since(begun).Seconds())
+	return nil
+}
+
+// settings are the functions' environment in the demo: what the demo itself has set, and nothing of the user's.
+type settings struct {
+	mu   sync.Mutex
+	more map[string]string
+}
+
+func (s *settings) set(name, value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.more == nil {
+		s.more = map[string]string{}
+	}
+	s.more[name] = value
+}
+
+func (s *settings) get(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if value, ok := s.more[name]; ok {
+		return value
+	}
+	for _, ours := range []string{"GOOGLE_CLOUD_PROJECT", "STORAGE_BUCKET", "TASKS_", "_EMULATOR_HOST"} {
+		if strings.Contains(name, ours) {
+			return os.Getenv(name)
+		}
+	}
+	return ""
+}
+
+// showEmptyDatabase runs the job that deletes files on a database that holds nothing, as a mistake in a configuration would, and
+// makes sure that every file is still there.
+func (l *local) showEmptyDatabase(ctx context.Context, out io.Writer, project *sampledata.Project, settings *settings, now time.Time) error {
+	const job = "cleanupOrphanedMedia"
+	before, err := project.Read(ctx)
+	if err != nil {
+		return err
+	}
+	settings.set("FIRESTORE_DATABASE_"+job, "empty")
+	report, err := l.post(ctx, functions.Entry{Name: job}, now, "")
+	if err != nil {
+		return err
+	}
+	after, err := project.Read(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nAnd by mistake, with an empty database (FIRESTORE_DATABASE=empty):\n  %s, %s: of %d files of the bucket %d are left\n",
+		job, report.Status, len(before.Objects), len(after.Objects))
+	for _, f := range report.Failures {
+		cause, _, _ := strings.Cut(f.Error, ": make sure") // what follows is what to do about it
+		fmt.Fprintf(out, "  %s\n", cause)
+	}
+	if report.Status != sweep.Aborted || len(before.Objects) == 0 || !slices.Equal(before.Objects, after.Objects) {
+		return fmt.Errorf("%s on an empty database must end as aborted and leave every file", job)
+	}
 	return nil
 }
 
@@ -112,8 +185,7 @@ func (l *local) demonstrate(ctx context.Context, out io.Writer, e functions.Entr
 	if err != nil {
 		return nil, err
 	}
-	done, _, _ := totals(report)
-	fmt.Fprintf(out, "  run, %s: %d done, in %d ms\n", report.Status, done, report.DurationMs)
+	fmt.Fprintf(out, "  run, %s: %s, in %d ms\n", report.Status, whatWasDone(e, preview, report), report.DurationMs)
 	if e.Worker != "" {
 		if err := l.awaitTasks(ctx, out, e.Worker, int(report.Usage.Tasks)); err != nil {
 			return nil, err
@@ -156,6 +228,30 @@ func (l *local) post(ctx context.Context, e functions.Entry, now time.Time, body
 	return &report, nil
 }
 
+// whatWasDone says what a job did itself, what it handed to its worker, and what it kept although the preview had planned it.
+func whatWasDone(e functions.Entry, preview, report *sweep.Report) string {
+	done, _, _ := totals(report)
+	handed := int(report.Usage.Tasks)
+	var parts []string
+	if own := done - handed; own > 0 || e.Worker == "" {
+		parts = append(parts, fmt.Sprintf("%d done", own))
+	}
+	if e.Worker != "" {
+		parts = append(parts, fmt.Sprintf("%d handed to %s", handed, e.Worker))
+	}
+	if more := keptOf(report) - keptOf(preview); more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more kept when it came to it", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func keptOf(r *sweep.Report) (kept int) {
+	for _, n := range r.Kept {
+		kept += n
+	}
+	return kept
+}
+
 func totals(r *sweep.Report) (done, changed, failed int) {
 	for _, c := range r.Actions {
 		done, changed, failed = done+c.Done, changed+c.Changed, failed+c.Failed
@@ -166,14 +262,11 @@ func totals(r *sweep.Report) (done, changed, failed int) {
 func printSummary(out io.Writer, reports []*sweep.Report) {
 	fmt.Fprintln(out)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "JOB\tSTATUS\tSCANNED\tDONE\tCHANGED\tFAILED\tKEPT\tREADS\tWRITES\tDELETES\tOBJECTS DELETED")
+	fmt.Fprintln(table, "JOB\tSTATUS\tSCANNED\tDONE\tHANDED OVER\tCHANGED\tFAILED\tKEPT\tREADS\tWRITES\tDELETES\tOBJECTS DELETED")
 	for _, r := range reports {
 		done, changed, failed := totals(r)
-		kept := 0
-		for _, n := range r.Kept {
-			kept += n
-		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", r.Job, r.Status, r.Scanned, done, changed, failed, kept,
+		handed := int(r.Usage.Tasks)
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", r.Job, r.Status, r.Scanned, done-handed, handed, changed, failed, keptOf(r),
 			r.Usage.FirestoreReads, r.Usage.FirestoreWrites, r.Usage.FirestoreDeletes, r.Usage.StorageDeletes)
 	}
 	_ = table.Flush() // out is standard output: there is nobody to tell

@@ -8,19 +8,20 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
-
-	"github.com/GoogleCloudPlatform/functions-framework-go/funcframework"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/emulator/backends"
@@ -41,24 +42,35 @@ func main() {
 	interrupted := ctx.Err() != nil
 	stop()
 	switch {
-	case err == nil, interrupted && errors.Is(err, context.Canceled):
+	case err == nil:
+	case interrupted: // whatever it says: it came of that
+		fmt.Fprintln(os.Stderr, "emulator: interrupted; everything is stopped")
+		os.Exit(128 + int(syscall.SIGINT))
 	default:
 		fmt.Fprintln(os.Stderr, "emulator: "+err.Error())
 		os.Exit(1)
 	}
 }
 
+// portFlags are the flags that choose ports, by what listens there.
+var portFlags = map[string]string{
+	"Firestore": "firestore-port", "Authentication": "auth-port", "Storage": "storage-port", "Cloud Tasks": "tasks-port",
+	functionsService: "functions-port",
+}
+
+const functionsService = "the functions"
+
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("emulator", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // what is wrong is said once, by main
 	demo := flags.Bool("demo", false, "load the sample data, run every job once, show what it did and exit")
 	sample := flags.Bool("sample", false, "load the sample data before serving")
-	ports := backends.Options{}
-	flags.IntVar(&ports.FirestorePort, "firestore-port", 8080, "port of Firestore")
-	flags.IntVar(&ports.AuthPort, "auth-port", 9099, "port of Authentication")
-	flags.IntVar(&ports.StoragePort, "storage-port", 9199, "port of Storage")
-	flags.IntVar(&ports.TasksPort, "tasks-port", 9499, "port of Cloud Tasks")
-	functionsPort := flags.Int("functions-port", 8081, "port of the functions")
+	o := backends.Options{Log: slog.New(announcer{out})}
+	flags.IntVar(&o.FirestorePort, portFlags["Firestore"], 8080, "port of Firestore")
+	flags.IntVar(&o.AuthPort, portFlags["Authentication"], 9099, "port of Authentication")
+	flags.IntVar(&o.StoragePort, portFlags["Storage"], 9199, "port of Storage")
+	flags.IntVar(&o.TasksPort, portFlags["Cloud Tasks"], 9499, "port of Cloud Tasks")
+	functionsPort := flags.Int(portFlags[functionsService], 8081, "port of the functions")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		flags.SetOutput(out)
@@ -69,49 +81,127 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case flags.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
 	}
-	if *demo {
-		return runDemo(ctx, out)
+	if !*demo {
+		return serve(ctx, out, o, *functionsPort, *sample)
 	}
-	return serve(ctx, out, ports, *functionsPort, *sample)
+	var others []string
+	flags.Visit(func(f *flag.Flag) {
+		if f.Name != "demo" {
+			others = append(others, "--"+f.Name)
+		}
+	})
+	if len(others) > 0 {
+		return fmt.Errorf("--demo takes free ports and data of its own: leave out %s; see --help", strings.Join(others, ", "))
+	}
+	return runDemo(ctx, out)
 }
+
+// announcer is a log that prints what a user waits for, such as a download.
+type announcer struct{ out io.Writer }
+
+// Enabled implements slog.Handler.
+func (announcer) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+
+// Handle implements slog.Handler.
+func (a announcer) Handle(_ context.Context, r slog.Record) error {
+	_, err := fmt.Fprintln(a.out, r.Message)
+	return err
+}
+
+// WithAttrs implements slog.Handler.
+func (a announcer) WithAttrs([]slog.Attr) slog.Handler { return a }
+
+// WithGroup implements slog.Handler.
+func (a announcer) WithGroup(string) slog.Handler { return a }
 
 // local is everything running: the backends and the functions on them.
 type local struct {
 	backends *backends.Backends
+	server   *http.Server
 	address  string       // of the functions, host:port
 	failed   <-chan error // the functions' server ended
 }
 
-// start starts the backends, points the environment at them and serves the functions. A functions port of 0 means any.
-func start(ctx context.Context, ports backends.Options, functionsPort int) (*local, error) {
+// starter starts backends: backends.Start, or backends.StartMissing.
+type starter func(context.Context, backends.Options) (*backends.Backends, error)
+
+// start starts the backends, points the environment at them and serves the functions. A functions port of 0 means any. getenv
+// is the functions' environment.
+func start(ctx context.Context, startBackends starter, o backends.Options, functionsPort int, getenv func(string) string) (*local, error) {
+	var taken backends.PortsInUseError
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(functionsPort)))
-	if err != nil {
-		return nil, fmt.Errorf("the functions cannot be served: %w; stop what holds the port or choose another with --functions-port", err)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		taken = backends.PortsInUseError{{Service: functionsService, Port: functionsPort}}
+	case err != nil:
+		return nil, fmt.Errorf("the functions cannot be served: %w", err)
 	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil { // it was only to find a port or that it is free
-		return nil, fmt.Errorf("free port %s again: %w", address, err)
+	b, err := startBackends(ctx, o)
+	var others backends.PortsInUseError
+	if errors.As(err, &others) {
+		err = nil
 	}
-	b, err := backends.StartMissing(ctx, ports)
+	l := &local{backends: b}
+	switch taken = append(others, taken...); {
+	case err != nil:
+	case len(taken) > 0:
+		err = fmt.Errorf("%w with %s", taken, flagsOf(taken))
+	default:
+		err = setEnvironment(b.Environment())
+	}
+	if err == nil {
+		err = setTasks(listener.Addr().String())
+	}
 	if err != nil {
+		if listener != nil {
+			err = errors.Join(err, listener.Close())
+		}
+		if b != nil {
+			err = errors.Join(err, b.Close())
+		}
 		return nil, err
 	}
-	if err := setEnvironment(b.Environment()); err != nil {
-		return nil, errors.Join(err, b.Close())
-	}
-	if err := setTasks(address); err != nil {
-		return nil, errors.Join(err, b.Close())
-	}
+	l.address = listener.Addr().String()
+	l.server = &http.Server{Handler: handler(getenv), ReadHeaderTimeout: time.Minute}
 	failed := make(chan error, 1)
-	go func() {
-		_, port, _ := net.SplitHostPort(address) // it is what net.Listen answered
-		failed <- funcframework.StartHostPort(host, port)
-	}()
-	l := &local{backends: b, address: address, failed: failed}
-	if err := l.waitForFunctions(ctx); err != nil {
-		return nil, errors.Join(err, b.Close())
-	}
+	l.failed = failed
+	go func() { failed <- l.server.Serve(listener) }()
 	return l, nil
+}
+
+// flagsOf returns the flags with which other ports can be chosen.
+func flagsOf(taken backends.PortsInUseError) string {
+	var names []string
+	for _, p := range taken {
+		names = append(names, "--"+portFlags[p.Service])
+	}
+	return strings.Join(names, ", ")
+}
+
+// close stops the functions, and then what they work on.
+func (l *local) close() error {
+	return errors.Join(l.server.Close(), l.backends.Close())
+}
+
+// handler serves every function at its name, as the Functions Framework does, and says to others which there are.
+func handler(getenv func(string) string) http.Handler {
+	mux := http.NewServeMux()
+	var names []string
+	for _, e := range functions.All() {
+		f := functions.New(functions.Registered()[e.Name])
+		f.Getenv = getenv
+		mux.Handle("/"+e.Name, f)
+		names = append(names, e.Name)
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		// An error here means that the caller is gone.
+		_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{
+			"code": "not_found", "message": fmt.Sprintf("there is no function %q; there are %s", strings.Trim(r.URL.Path, "/"), strings.Join(names, ", ")),
+		}})
+	})
+	return mux
 }
 
 func setEnvironment(backends map[string]string) error {
@@ -128,8 +218,7 @@ func setEnvironment(backends map[string]string) error {
 			return fmt.Errorf("set %s: %w", name, err)
 		}
 	}
-	// Set, it would have the framework serve one function only.
-	return os.Unsetenv("FUNCTION_TARGET")
+	return nil
 }
 
 // setTasks tells each job that hands over tasks, in variables of its own, which worker they are for.
@@ -148,28 +237,6 @@ func setTasks(address string) error {
 		}
 	}
 	return nil
-}
-
-// waitForFunctions returns when the functions answer: each refuses GET.
-func (l *local) waitForFunctions(ctx context.Context) error {
-	deadline := time.NewTimer(10 * time.Second)
-	defer deadline.Stop()
-	for {
-		resp, err := http.Get(l.url(functions.All()[0].Name))
-		if err == nil {
-			_ = resp.Body.Close() // that it answered is all that matters
-			return nil
-		}
-		select {
-		case err := <-l.failed:
-			return fmt.Errorf("serve the functions at %s: %w", l.address, err)
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-deadline.C:
-			return fmt.Errorf("the functions do not answer at %s: %w", l.address, err)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
 }
 
 func (l *local) url(function string) string { return "http://" + l.address + "/" + function }

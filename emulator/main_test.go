@@ -1,9 +1,17 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
+	"log/slog"
+	"net"
 	"net/http"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,19 +41,49 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// isolate keeps a command's environment from the other tests, and the Firebase Emulator Suite's from it.
+// isolate keeps a command's environment from the other tests, the Firebase Emulator Suite's from it, and the functions' log out of
+// the tests' output.
 func isolate(t *testing.T) {
 	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), "functions.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr := os.Stderr
+	os.Stderr = log
+	t.Cleanup(func() {
+		os.Stderr = stderr
+		_ = log.Close() // it is of no use any more
+	})
 	for _, name := range []string{backends.FirestoreHost, backends.StorageHost, backends.FirebaseStorageHost,
-		backends.AuthHost, backends.TasksHost, "GOOGLE_CLOUD_PROJECT", "STORAGE_BUCKET", "FUNCTION_TARGET"} {
+		backends.AuthHost, backends.TasksHost, "GOOGLE_CLOUD_PROJECT", "STORAGE_BUCKET"} {
 		t.Setenv(name, "")
 	}
 }
 
 var freePorts = []string{"--firestore-port=0", "--auth-port=0", "--storage-port=0", "--tasks-port=0", "--functions-port=0"}
 
+// commandVariable makes the test binary run as the command.
+const commandVariable = "FIRESWEEP_TEST_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(commandVariable) != "" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestDemoEndsAsTheSampleMust runs it where emulators that are gone and settings of the user's are in the environment.
 func TestDemoEndsAsTheSampleMust(t *testing.T) {
 	isolate(t)
+	temporary := t.TempDir()
+	for name, value := range map[string]string{
+		"TMPDIR": temporary, backends.FirestoreHost: "127.0.0.1:1", backends.TasksHost: "127.0.0.1:1", "DRY_RUN": "true",
+		"FIRESTORE_DATABASE": "elsewhere", "MAX_ACTIONS": "1",
+	} {
+		t.Setenv(name, value)
+	}
 	var out output
 	if err := run(t.Context(), []string{"--demo"}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
@@ -59,8 +97,89 @@ func TestDemoEndsAsTheSampleMust(t *testing.T) {
 			t.Errorf("the demo names %s %d times, want %d", e.Name, n, want)
 		}
 	}
-	if !strings.Contains(out.String(), "Everything is as it should be") {
-		t.Errorf("the demo printed:\n%s", out.String())
+	for _, want := range []string{"Everything is as it should be", "two days ahead", " handed to deletePlaceholderUser", "with an empty database"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the demo does not say %q; it printed:\n%s", want, out.String())
+		}
+	}
+	files := regexp.MustCompile(`cleanupOrphanedMedia, aborted: of ([1-9]\d*) files of the bucket (\d+) are left`).FindStringSubmatch(out.String())
+	if files == nil || files[1] != files[2] {
+		t.Errorf("the demo does not show that an empty database leaves every file: %q", files)
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+		t.Errorf("the demo leaves %v, %v in the temporary folder", left, err)
+	}
+}
+
+func TestInterruptedDemoSaysSo(t *testing.T) {
+	isolate(t)
+	command := exec.CommandContext(t.Context(), os.Args[0], "--demo")
+	command.Env = append(os.Environ(), commandVariable+"=1")
+	var problems bytes.Buffer
+	command.Stderr = &problems
+	printed, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(printed)
+	for lines.Scan() && !strings.Contains(lines.Text(), "preview, completed") {
+	}
+	if err := command.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+	}
+	var exit *exec.ExitError
+	if err := command.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 || problems.String() != "emulator: interrupted; everything is stopped\n" {
+		t.Errorf("ended with %v, want 130, and said %q", err, problems.String())
+	}
+}
+
+// TestADownloadIsAnnounced: what takes long and is logged is printed.
+func TestADownloadIsAnnounced(t *testing.T) {
+	var out output
+	log := slog.New(announcer{&out})
+	log.Info("downloading the Firestore emulator", "bytes", 1)
+	log.Debug("started")
+	if got := out.String(); got != "downloading the Firestore emulator\n" {
+		t.Errorf("printed %q", got)
+	}
+}
+
+func TestEmulatorsOfTheEnvironmentThatAreGone(t *testing.T) {
+	isolate(t)
+	t.Setenv(backends.FirestoreHost, "127.0.0.1:1")
+	t.Setenv(backends.StorageHost, "http://127.0.0.1:1/")
+	err := run(t.Context(), append([]string{"--sample"}, freePorts...), &output{})
+	for _, want := range []string{backends.FirestoreHost + " is 127.0.0.1:1", backends.StorageHost + " is http://127.0.0.1:1/", "unset it"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+func TestTakenPortsAreAllReportedWithTheirFlags(t *testing.T) {
+	isolate(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }() // it was only held
+	_, port, err := net.SplitHostPort(taken.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = run(t.Context(), []string{"--firestore-port=" + port, "--auth-port=" + port, "--storage-port=0", "--tasks-port=0", "--functions-port=" + port}, &output{})
+	for _, want := range []string{
+		"port " + port + " for Firestore is in use", "port " + port + " for Authentication is in use", "port " + port + " for the functions is in use",
+		"choose another port with --firestore-port, --auth-port, --functions-port",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
 	}
 }
 
@@ -103,6 +222,18 @@ func TestServesUntilStopped(t *testing.T) {
 			t.Errorf("%s on the sample data: %s %s", url, resp.Status, body.String())
 		}
 	}
+	resp, err := http.Post(strings.TrimSuffix(urls[0], path.Base(urls[0]))+"cleanupreports", "application/json", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body bytes.Buffer
+	if _, err := body.ReadFrom(resp.Body); err != nil {
+		t.Error(err)
+	}
+	_ = resp.Body.Close() // it has been read
+	if resp.StatusCode != http.StatusNotFound || !strings.Contains(body.String(), "there are ") || !strings.Contains(body.String(), "cleanupReports") {
+		t.Errorf("an unknown function: %s %s, want 404 and the names of those that there are", resp.Status, body.String())
+	}
 	stop()
 	if err := <-ended; err != nil {
 		t.Errorf("stopped: %v", err)
@@ -110,7 +241,7 @@ func TestServesUntilStopped(t *testing.T) {
 }
 
 func TestWrongArguments(t *testing.T) {
-	for _, args := range [][]string{{"--bogus"}, {"extra"}, {"--auth-port=x"}} {
+	for _, args := range [][]string{{"--bogus"}, {"extra"}, {"--auth-port=x"}, {"--demo", "--sample"}, {"--demo", "--auth-port=9"}} {
 		err := run(t.Context(), args, &output{})
 		if err == nil || !strings.Contains(err.Error(), "--help") {
 			t.Errorf("%v: %v, want an error that leads to --help", args, err)

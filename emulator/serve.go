@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/emulator/backends"
@@ -16,12 +18,15 @@ import (
 )
 
 // serve runs everything until ctx ends.
-func serve(ctx context.Context, out io.Writer, ports backends.Options, functionsPort int, sample bool) (err error) {
-	l, err := start(ctx, ports, functionsPort)
+func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort int, sample bool) (err error) {
+	if err := useOthers(ctx, out); err != nil {
+		return err
+	}
+	l, err := start(ctx, backends.StartMissing, o, functionsPort, os.Getenv)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.backends.Close()) }()
+	defer func() { err = errors.Join(err, l.close()) }()
 	if sample {
 		if err := loadSample(ctx, time.Now()); err != nil {
 			return err
@@ -46,6 +51,35 @@ func serve(ctx context.Context, out io.Writer, ports backends.Options, functions
 	case <-l.backends.Done():
 		return fmt.Errorf("a backend ended: %w", l.backends.Err())
 	}
+}
+
+// probeTimeout is how long an emulator that the environment names may take to be there.
+const probeTimeout = 2 * time.Second
+
+// useOthers says which emulators of the environment are used instead of own ones, and makes sure that they are there: such
+// a variable may be left over from another day.
+func useOthers(ctx context.Context, out io.Writer) error {
+	var gone []error
+	for _, name := range []string{backends.FirestoreHost, backends.StorageHost, backends.FirebaseStorageHost, backends.AuthHost, backends.TasksHost} {
+		value := os.Getenv(name)
+		if value == "" {
+			continue
+		}
+		_, address, found := strings.Cut(value, "://")
+		if !found {
+			address = value
+		}
+		probe, cancel := context.WithTimeout(ctx, probeTimeout)
+		connection, err := new(net.Dialer).DialContext(probe, "tcp", strings.TrimSuffix(address, "/"))
+		cancel()
+		if err != nil {
+			gone = append(gone, fmt.Errorf("%s is %s in the environment and nothing answers there: unset it, or start that emulator (%w)", name, value, err))
+			continue
+		}
+		_ = connection.Close() // that it opened is all that matters
+		fmt.Fprintf(out, "using %s=%s of the environment\n", name, value)
+	}
+	return errors.Join(gone...)
 }
 
 // loadSample loads the sample data into the local project.

@@ -4,6 +4,8 @@ package functions
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"time"
 
 	framework "github.com/GoogleCloudPlatform/functions-framework-go/functions"
@@ -15,13 +17,26 @@ import (
 func New(job sweep.Job) *sweep.Function {
 	for _, e := range All() {
 		if e.Name == job.Name {
-			f := sweep.NewFunction(job, e.Timeout(), e.Uses())
+			timeout, err := e.Timeout(os.Getenv)
+			if err != nil {
+				panic(fmt.Sprintf("%s: wrong configuration: %v", job.Name, err))
+			}
+			f := sweep.NewFunction(job, timeout, e.Uses())
 			f.StopAfter = time.Duration(e.StopAfterSeconds) * time.Second
 			return f
 		}
 	}
-	panic(fmt.Sprintf("functions/schedule.json has no entry %q", job.Name))
+	panic(fmt.Sprintf("functions/schedule.json has no entry for the job %q: add one, or correct the name in the job's package", job.Name))
 }
 
+var registered = map[string]sweep.Job{}
+
 // Register makes a job a Cloud Function; its package calls it in init.
-func Register(job sweep.Job) { framework.HTTP(job.Name, stoppable(New(job).ServeHTTP)) }
+func Register(job sweep.Job) {
+	framework.HTTP(job.Name, stoppable(New(job).ServeHTTP))
+	registered[job.Name] = job
+}
+
+// Registered returns every job and worker of the packages that the program imports, by its name. A program that imports the
+// bundle has all of schedule.json: what ranges over the jobs takes them from here.
+func Registered() map[string]sweep.Job { return maps.Clone(registered) }

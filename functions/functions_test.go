@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/functions"
 )
 
@@ -46,6 +47,20 @@ func TestEveryFolderIsListedAndBundled(t *testing.T) {
 	slices.Sort(listed)
 	if !slices.Equal(folders, listed) {
 		t.Errorf("folders with rules %v, schedule.json lists %v", folders, listed)
+	}
+}
+
+// TestWhatIsListedIsRegistered keeps an entry from being deployed without a function that serves it.
+func TestWhatIsListedIsRegistered(t *testing.T) {
+	registered := functions.Registered()
+	for _, e := range functions.All() {
+		if registered[e.Name].Plan == nil {
+			t.Errorf("functions/schedule.json lists %s, and no package registers it: functions/%s must call functions.Register in init", e.Name, e.Package)
+		}
+		delete(registered, e.Name)
+	}
+	for name := range registered {
+		t.Errorf("%s is registered, and functions/schedule.json does not list it", name)
 	}
 }
 

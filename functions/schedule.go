@@ -10,6 +10,8 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/config"
@@ -29,7 +31,12 @@ type Entry struct {
 	Trigger        string                      `json:"trigger"`        // [Schedule] or [Tasks]
 	TimeoutSeconds int                         `json:"timeoutSeconds"` // of the function
 	Memory         string                      `json:"memory"`         // of the function, e.g. "256Mi"
+	CPU            string                      `json:"cpu,omitempty"`  // of the function, e.g. "1"; if empty, as much as its memory brings
 	Roles          map[config.Backend][]string `json:"roles"`          // what its service account may do, by backend
+
+	// Of its database, in the form of firestore.indexes.json:
+	Indexes        []Index         `json:"indexes,omitempty"`        // what its queries need beside the automatic ones
+	FieldOverrides []FieldOverride `json:"fieldOverrides,omitempty"` // fields with other than the automatic indexes
 
 	// Of a job:
 	Schedule         string `json:"schedule"`         // unix-cron; a~b in a field is one value from a to b, fixed per project
@@ -51,8 +58,48 @@ type Queue struct {
 	MaxBackoffSeconds       int     `json:"maxBackoffSeconds"`
 }
 
-// Timeout returns the function's timeout.
-func (e Entry) Timeout() time.Duration { return time.Duration(e.TimeoutSeconds) * time.Second }
+// Index is a composite index of Firestore.
+type Index struct {
+	CollectionGroup string       `json:"collectionGroup"`
+	QueryScope      string       `json:"queryScope"`
+	Fields          []IndexField `json:"fields"`
+}
+
+// IndexField is one field of an index: ordered, or an array.
+type IndexField struct {
+	FieldPath   string `json:"fieldPath"`
+	Order       string `json:"order,omitempty"`
+	ArrayConfig string `json:"arrayConfig,omitempty"`
+}
+
+// FieldOverride says which indexes a field has instead of the automatic ones; none, if there are none.
+type FieldOverride struct {
+	CollectionGroup string          `json:"collectionGroup"`
+	FieldPath       string          `json:"fieldPath"`
+	Indexes         []OverrideIndex `json:"indexes"`
+}
+
+// OverrideIndex is one index of a single field.
+type OverrideIndex struct {
+	QueryScope  string `json:"queryScope"`
+	Order       string `json:"order,omitempty"`
+	ArrayConfig string `json:"arrayConfig,omitempty"`
+}
+
+// Timeout returns the function's timeout: what its deployment says in TIMEOUT_SECONDS, else what schedule.json says.
+// An error says that TIMEOUT_SECONDS is none. A deployed process registers all functions and serves one, so the variable
+// has the same limits for all.
+func (e Entry) Timeout(getenv func(string) string) (time.Duration, error) {
+	text := config.For(e.Name, getenv)("TIMEOUT_SECONDS")
+	if text == "" {
+		return time.Duration(e.TimeoutSeconds) * time.Second, nil
+	}
+	seconds, err := strconv.Atoi(text)
+	if err != nil || seconds < minTimeout || seconds > maxJobTimeout {
+		return 0, fmt.Errorf("TIMEOUT_SECONDS is %q: it must be a whole number from %d to %d, the function's timeout", text, minTimeout, maxJobTimeout)
+	}
+	return time.Duration(seconds) * time.Second, nil
+}
 
 // Uses returns the backends that the function has roles on, sorted.
 func (e Entry) Uses() []config.Backend { return slices.Sorted(maps.Keys(e.Roles)) }
@@ -93,8 +140,51 @@ var (
 	namePattern     = regexp.MustCompile(`^[a-z][A-Za-z0-9]{0,62}$`)
 	packagePattern  = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 	memoryPattern   = regexp.MustCompile(`^[1-9][0-9]{0,4}(Mi|Gi)$`)
+	smallMemory     = regexp.MustCompile(`^([0-9]{1,2}|[1-4][0-9]{2}|50[0-9]|51[01])Mi$`) // less than 512Mi
 	schedulePattern = regexp.MustCompile(`^([0-9*/,~-]+ ){4}[0-9*/,~-]+$`)
+
+	// cronPart is one part of a list in a field: *, a, a-b or a~b, the first and third with a step.
+	cronPart = regexp.MustCompile(`^(?:\*|([0-9]{1,2})(?:([-~])([0-9]{1,2}))?)(?:/([0-9]{1,2}))?$`)
 )
+
+// cronFields are the fields of a schedule in their order, and what their values may be.
+var cronFields = []struct {
+	name        string
+	least, most int
+}{{"minute", 0, 59}, {"hour", 0, 23}, {"day of the month", 1, 31}, {"month", 1, 12}, {"day of the week", 0, 7}}
+
+// cronProblem returns what is wrong with a schedule, "" if nothing.
+func cronProblem(schedule string) string {
+	if !schedulePattern.MatchString(schedule) {
+		return fmt.Sprintf("schedule %q is no unix-cron", schedule)
+	}
+	for i, field := range strings.Fields(schedule) {
+		f := cronFields[i]
+		for part := range strings.SplitSeq(field, ",") {
+			m := cronPart.FindStringSubmatch(part)
+			wrong := m == nil
+			if !wrong {
+				first, last, step := cronNumber(m[1], f.least), cronNumber(m[3], f.most), cronNumber(m[4], 1)
+				ranged := m[2] != "" || m[1] == ""
+				wrong = first < f.least || last > f.most || first > last || // of a single value, last is the most there is
+					step < 1 || step > f.most || (m[4] != "" && (!ranged || m[2] == "~")) || (m[2] == "~" && part != field)
+			}
+			if wrong {
+				return fmt.Sprintf("schedule %q: %q is no %s from %d to %d", schedule, part, f.name, f.least, f.most)
+			}
+		}
+	}
+	return ""
+}
+
+// cronNumber returns the number that a text of at most two digits is, or another one for no text.
+func cronNumber(text string, otherwise int) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
 
 // What Google's services allow.
 const (
@@ -147,11 +237,19 @@ func (e Entry) problems() (problems []string) {
 	expect(e.Description != "", "no description")
 	expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= maxTimeout, "timeoutSeconds is %d", e.TimeoutSeconds)
 	expect(memoryPattern.MatchString(e.Memory), "memory %q is not like 256Mi", e.Memory)
+	expect(e.CPU == "" || e.CPU == "1", "cpu is %q, neither 1 nor left out", e.CPU)
+	expect(e.CPU == "" || !smallMemory.MatchString(e.Memory), "memory is %s: a whole CPU needs 512Mi at least", e.Memory)
+	for _, i := range e.Indexes {
+		expect(i.problem() == "", "index of %q: %s", i.CollectionGroup, i.problem())
+	}
+	for _, o := range e.FieldOverrides {
+		expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil, "a field override lacks its collectionGroup, fieldPath or indexes")
+	}
 	expect(slices.Contains(e.Uses(), config.Firestore), "no role on Firestore, where its lease is")
 	expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks), "it works on %v, and its worker is %q", e.Uses(), e.Worker)
 	switch e.Trigger {
 	case Schedule:
-		expect(schedulePattern.MatchString(e.Schedule), "schedule %q is no unix-cron", e.Schedule)
+		expect(cronProblem(e.Schedule) == "", "%s", cronProblem(e.Schedule))
 		expect(e.TimeZone != "", "no timeZone")
 		expect(e.TimeoutSeconds <= maxJobTimeout, "timeoutSeconds is %d, longer than Cloud Scheduler waits", e.TimeoutSeconds)
 		expect(e.StopAfterSeconds >= 0 && e.StopAfterSeconds <= e.TimeoutSeconds/10*9, "stopAfterSeconds is %d", e.StopAfterSeconds)
@@ -166,4 +264,23 @@ func (e Entry) problems() (problems []string) {
 		expect(false, "trigger %q is neither %s nor %s", e.Trigger, Schedule, Tasks)
 	}
 	return problems
+}
+
+// problem returns what is wrong with an index, "" if nothing.
+func (i Index) problem() string {
+	switch {
+	case i.CollectionGroup == "":
+		return "no collectionGroup"
+	case i.QueryScope != "COLLECTION" && i.QueryScope != "COLLECTION_GROUP":
+		return fmt.Sprintf("queryScope is %q", i.QueryScope)
+	case len(i.Fields) < 2:
+		return "fewer than two fields, for which Firestore has automatic indexes"
+	}
+	for _, f := range i.Fields {
+		ordered := f.Order == "ASCENDING" || f.Order == "DESCENDING"
+		if f.FieldPath == "" || ordered == (f.ArrayConfig == "CONTAINS") {
+			return fmt.Sprintf("field %q is neither ordered nor an array", f.FieldPath)
+		}
+	}
+	return ""
 }

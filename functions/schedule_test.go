@@ -1,12 +1,18 @@
 package functions
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestParse(t *testing.T) {
@@ -20,6 +26,22 @@ func TestParse(t *testing.T) {
 		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "cannot unmarshal"},
 		{"longer than Cloud Scheduler waits", `"timeoutSeconds": 300`, `"timeoutSeconds": 1741`, "longer than Cloud Scheduler waits"},
 		{"memory", `"memory": "256Mi"`, `"memory": "256"`, "memory"},
+		{"half a CPU", `"cpu": "1"`, `"cpu": "0.5"`, "cpu is"},
+		{"a CPU without its memory", `"memory": "512Mi"`, `"memory": "511Mi"`, "a whole CPU needs 512Mi"},
+		{"index of one field", `{ "fieldPath": "status", "order": "ASCENDING" },`, ``, "fewer than two fields"},
+		{"index without order", `{ "fieldPath": "status", "order": "ASCENDING" },`, `{ "fieldPath": "status" },`, "neither ordered nor an array"},
+		{"index of no collection", `"collectionGroup": "reports"`, `"collectionGroup": ""`, "no collectionGroup"},
+		{"index without scope", `"queryScope": "COLLECTION"`, `"queryScope": "ALL"`, "queryScope is"},
+		{"override without indexes", `"fieldPath": "objects", "indexes": []`, `"fieldPath": "objects"`, "a field override lacks"},
+		{"minute", `"schedule": "0 0 * * *"`, `"schedule": "60 0 * * *"`, `"60" is no minute from 0 to 59`},
+		{"hour", `"schedule": "0 0 * * *"`, `"schedule": "0 24 * * *"`, `"24" is no hour`},
+		{"day", `"schedule": "0 0 * * *"`, `"schedule": "0 0 0 * *"`, `"0" is no day of the month`},
+		{"weekday in a list", `"schedule": "0 0 * * *"`, `"schedule": "0 0 * * 1,8"`, `"8" is no day of the week`},
+		{"range that is reversed", `"schedule": "0 0 * * *"`, `"schedule": "0~59 5~0 * * *"`, `"5~0" is no hour`},
+		{"random value in a list", `"schedule": "0 0 * * *"`, `"schedule": "1,2~4 0 * * *"`, `"2~4" is no minute`},
+		{"step of nothing", `"schedule": "0 0 * * *"`, `"schedule": "*/0 0 * * *"`, `"*/0" is no minute`},
+		{"step of a value", `"schedule": "0 0 * * *"`, `"schedule": "5/10 0 * * *"`, `"5/10" is no minute`},
+		{"nothing in a list", `"schedule": "0 0 * * *"`, `"schedule": "1, 0 * * *"`, `"" is no minute`},
 		{"trigger", `"trigger": "schedule"`, `"trigger": "cron"`, "neither schedule nor tasks"},
 		{"schedule", `"schedule": "0 0 * * *"`, `"schedule": "0 0 * *"`, "no unix-cron"},
 		{"no time zone", `"timeZone": "Asia/Tokyo"`, `"timeZone": ""`, "no timeZone"},
@@ -36,8 +58,8 @@ func TestParse(t *testing.T) {
 			}
 			entries, err := Parse([]byte(text))
 			if tt.want == "" {
-				if err != nil || len(entries) != 11 {
-					t.Fatalf("%d entries, %v", len(entries), err)
+				if err != nil || len(entries) != strings.Count(text, `"name":`) {
+					t.Fatalf("%d entries of %d names, %v", len(entries), strings.Count(text, `"name":`), err)
 				}
 				return
 			}
@@ -45,6 +67,92 @@ func TestParse(t *testing.T) {
 				t.Errorf("%d entries, error %v, want one that says %q", len(entries), err, tt.want)
 			}
 		})
+	}
+}
+
+func TestEveryFormOfScheduleIsAccepted(t *testing.T) {
+	for _, schedule := range []string{"59 23 31 12 7", "0-59/15 0,12 1-15 * 0", "0~59 22~23 * * 1-5", "*/59 * * * *", "1,2,3-5,*/30 * * * *"} {
+		if problem := cronProblem(schedule); problem != "" {
+			t.Error(problem)
+		}
+	}
+}
+
+// TestIndexesAgree compares what Terraform makes, job by job, with what the Firebase CLI and the tests read.
+func TestIndexesAgree(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "firestore.indexes.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got struct {
+		Indexes        []Index         `json:"indexes"`
+		FieldOverrides []FieldOverride `json:"fieldOverrides"`
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&want); err != nil {
+		t.Fatalf("firestore.indexes.json: %v", err)
+	}
+	for _, e := range All() {
+		got.Indexes = append(got.Indexes, e.Indexes...)
+		for _, o := range e.FieldOverrides { // several jobs may need the same
+			if !slices.ContainsFunc(got.FieldOverrides, func(other FieldOverride) bool { return cmp.Equal(o, other) }) {
+				got.FieldOverrides = append(got.FieldOverrides, o)
+			}
+		}
+	}
+	if len(want.Indexes) == 0 || len(want.FieldOverrides) == 0 {
+		t.Fatal("firestore.indexes.json holds nothing to compare")
+	}
+	byText := cmpopts.SortSlices(func(a, b any) bool { return fmt.Sprint(a) < fmt.Sprint(b) })
+	if diff := cmp.Diff(want, got, byText); diff != "" {
+		t.Errorf("write an index into the entry of the job that needs it and into firestore.indexes.json (-firestore.indexes.json +schedule.json):\n%s", diff)
+	}
+}
+
+// TestTimeZonesThatTerraformKnows: Terraform refuses others, for it cannot ask which exist.
+func TestTimeZonesThatTerraformKnows(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "terraform", "time_zones.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var zones []string
+	if err := json.Unmarshal(text, &zones); err != nil {
+		t.Fatal(err)
+	}
+	for _, zone := range zones {
+		if _, err := time.LoadLocation(zone); err != nil {
+			t.Errorf("terraform/time_zones.json: %v", err)
+		}
+	}
+	for _, e := range All() {
+		if e.Trigger == Schedule && !slices.Contains(zones, e.TimeZone) {
+			t.Errorf("terraform/time_zones.json lacks %s of %s", e.TimeZone, e.Name)
+		}
+	}
+	if !slices.IsSorted(zones) || len(zones) < 400 {
+		t.Errorf("terraform/time_zones.json holds %d names, want the whole database, sorted", len(zones))
+	}
+}
+
+func TestTimeoutOfTheDeployment(t *testing.T) {
+	e := Entry{Name: "cleanupReports", TimeoutSeconds: 300}
+	for _, tt := range []struct {
+		name, value string
+		want        time.Duration // 0: refused
+	}{
+		{"TIMEOUT_SECONDS", "", 300 * time.Second},
+		{"TIMEOUT_SECONDS", "1740", 1740 * time.Second},
+		{"TIMEOUT_SECONDS_cleanupReports", "60", time.Minute},
+		{"TIMEOUT_SECONDS_cleanupBannedUsers", "60", 300 * time.Second},
+		{"TIMEOUT_SECONDS", "59", 0},
+		{"TIMEOUT_SECONDS", "1741", 0},
+		{"TIMEOUT_SECONDS", "10m", 0},
+	} {
+		got, err := e.Timeout(func(name string) string { return map[string]string{tt.name: tt.value}[name] })
+		if got != tt.want || (err != nil) != (tt.want == 0) {
+			t.Errorf("%s=%q: %s, %v, want %s", tt.name, tt.value, got, err, tt.want)
+		}
 	}
 }
 
@@ -65,7 +173,7 @@ func FuzzParse(f *testing.F) {
 		}
 		var names []string
 		for _, e := range entries {
-			if e.Name == "" || slices.Contains(names, e.Name) || e.Timeout() < minTimeout || (e.Trigger == Schedule) == (e.Queue != nil) {
+			if e.Name == "" || slices.Contains(names, e.Name) || e.TimeoutSeconds < minTimeout || (e.Trigger == Schedule) == (e.Queue != nil) {
 				t.Errorf("accepted %+v", e)
 			}
 			names = append(names, e.Name)

@@ -32,7 +32,7 @@ func when(e functions.Entry) string {
 	case len(fields[0]) <= 2 && len(fields[1]) <= 2 && daily:
 		return "daily " + pad(fields[1]) + ":" + pad(fields[0]) + " " + e.TimeZone
 	default:
-		return "a schedule that this test has no words for: " + e.Schedule
+		return "a schedule for which functions/tables_test.go, when, has no words: " + e.Schedule
 	}
 }
 

@@ -108,7 +108,7 @@ func TestDryRunOfADeployedJob(t *testing.T) {
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	wantContains(t, output, "cleanupReports: completed, now 2026-01-10T15:00:00Z",
+	wantContains(t, output, "cleanupReports: completed, database (default), now 2026-01-10T15:00:00Z",
 		"ACTION", "delete report  reports/old  reviewed, created 2025-11-10T15:00:00Z, older than 1 month",
 		"kept  1  not older than 1 month")
 	var created, ran, deleted string
@@ -143,6 +143,72 @@ func TestDryRunThatIsAborted(t *testing.T) {
 		t.Errorf("exit code %d, want 1", code)
 	}
 	wantContains(t, output, "cleanupReports: aborted", "MAX_ACTIONS: the plan has more than 1 actions")
+}
+
+// TestWholePlanOfAJobWhoseBeltTrips follows the advice of the belt.
+func TestWholePlanOfAJobWhoseBeltTrips(t *testing.T) {
+	t.Parallel()
+	f := project(t)
+	f.Set(t, "reports/older", map[string]any{"status": "dismissed", "createdAt": now.AddDate(-1, 0, 0)})
+	f.Env["MAX_ACTIONS"] = "1"
+	url := f.Serve(t)
+	if output, code := command(t, nil, "dry-run", "--local", "--url", url, "cleanupReports"); code != 1 || !strings.Contains(output, "scripts/dry-run --force") {
+		t.Errorf("exit code %d, %s", code, output)
+	}
+	output, code := command(t, nil, "dry-run", "--local", "--force", "--url", url, "cleanupReports")
+	if code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	wantContains(t, output, "cleanupReports: completed (forced: no belt holds it)", "reports/old ", "reports/older ")
+	if len(f.Documents(t, "reports")) != 3 {
+		t.Error("a preview deleted something")
+	}
+
+	f.Run(t, `{"dryRun":true,"force":true}`)
+	environment, calls := withGcloud(t, f.Summaries(t)[2:])
+	output, code = command(t, environment, "dry-run", "--location", "asia-northeast1", "--force", "cleanupReports")
+	if code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	wantContains(t, output, "completed (forced: no belt holds it)", "reports/older ")
+	wantContains(t, calls(), `--message-body={"dryRun":true,"force":true}`)
+}
+
+func TestDryRunOfAFunctionThatIsNotConfigured(t *testing.T) {
+	t.Parallel()
+	f := project(t)
+	f.Env["MAX_ACTIONS"] = "none"
+	f.Post(t, `{"dryRun":true}`)
+	environment, _ := withGcloud(t, f.LogLines(t))
+	output, code := command(t, environment, "dry-run", "--location", "asia-northeast1", "cleanupReports")
+	if code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	wantContains(t, output, "cleanupReports did not run: wrong configuration: MAX_ACTIONS")
+}
+
+func TestLogsShowWhatIsNoRun(t *testing.T) {
+	t.Parallel()
+	f := project(t)
+	f.Env["MAX_ACTIONS"] = "none"
+	f.Post(t, "")
+	f.Env["MAX_ACTIONS"] = ""
+	f.Post(t, `{"forced":true}`)
+	report := f.Run(t, `{"force":true}`)
+	var lines []map[string]any
+	for _, line := range f.LogLines(t) {
+		if line["report"] != nil || line["severity"] == "WARNING" && line["code"] != nil || line["problem"] != nil {
+			lines = append(lines, line)
+		}
+	}
+	environment, _ := withGcloud(t, lines)
+	command(t, environment, "logs", "cleanupReports") // the fake's first answer is empty
+	output, code := command(t, environment, "logs", "cleanupReports")
+	if code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	wantContains(t, output, "FORCE", "completed  no       yes", "(default)", report.RunID,
+		"ERROR: cleanupReports did not run: wrong configuration", `WARNING: cleanupReports refused a request: unknown field "forced"`)
 }
 
 func TestDryRunLocally(t *testing.T) {
@@ -187,7 +253,7 @@ func TestLogs(t *testing.T) {
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	wantContains(t, output, "STARTED", "completed  yes", "completed  no", report.RunID)
+	wantContains(t, output, "STARTED", "completed  yes", "completed  no", report.RunID, "(default)")
 	wantContains(t, calls(), "--project=configured-project", "--project=p --freshness=30d --limit=3")
 
 	environment, calls = withGcloud(t, f.LogLines(t))
@@ -196,7 +262,7 @@ func TestLogs(t *testing.T) {
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	wantContains(t, output, "cleanupReports started", "reports/old")
+	wantContains(t, output, "cleanupReports started", "reports/old", `writes=[{"op":"delete","path":"reports/old"}]`)
 	wantContains(t, calls(), `labels.runId="`+report.RunID+`"`)
 }
 
@@ -208,7 +274,7 @@ func TestWrongArguments(t *testing.T) {
 	}{
 		{"dry-run", "no job is called cleanupReport", []string{"--local", "cleanupReport"}},
 		{"dry-run", "say where it is deployed", nil},
-		{"dry-run", "unknown option --force", []string{"--force"}},
+		{"dry-run", "unknown option --forced", []string{"--forced"}},
 		{"dry-run", "--location needs a value", []string{"--location"}},
 		{"logs", "--limit is many", []string{"--limit", "many"}},
 		{"logs", "it must be a run's id", []string{"--run", `x" OR "`}},

@@ -28,18 +28,21 @@ resource "google_monitoring_dashboard" "firesweep" {
     mosaicLayout = {
       columns = 48
       tiles = [
-        for i, chart in local.charts : {
-          xPos   = 24 * (i % 2)
-          yPos   = 16 * floor(i / 2)
-          width  = 24
-          height = 16
-          widget = {
-            title = chart.title
-            xyChart = {
-              dataSets = [{ plotType = "LINE", timeSeriesQuery = { prometheusQuery = chart.query } }]
+        for i, chart in local.charts : merge(
+          # Google leaves positions of zero out of its answer: written here, every later plan would want to change them.
+          i % 2 == 0 ? {} : { xPos = 24 },
+          i < 2 ? {} : { yPos = 16 * floor(i / 2) },
+          {
+            width  = 24
+            height = 16
+            widget = {
+              title = chart.title
+              xyChart = {
+                dataSets = [{ plotType = "LINE", timeSeriesQuery = { prometheusQuery = chart.query } }]
+              }
             }
-          }
-        }
+          },
+        )
       ]
     }
   })

@@ -1,30 +1,27 @@
-# Indexes and TTL in every database that a job works on. The databases themselves are yours and are left alone.
+# What the enabled jobs need of their databases: indexes, fields that are not indexed, and TTL. The databases themselves
+# are yours and are left alone.
 locals {
-  firestore = jsondecode(file("${path.module}/../firestore.indexes.json"))
   databases = toset(values(local.database))
 
+  # Keys name what is made, so that two jobs on one database share what both need.
   indexes = merge([
-    for db in local.databases : {
-      for index in local.firestore.indexes : join(" ", concat(
-        [db, index.collectionGroup, index.queryScope],
-        [for f in index.fields : "${f.fieldPath}:${try(f.order, f.arrayConfig)}"],
-      )) => merge(index, { database = db })
+    for name, f in local.deployed : {
+      for index in try(f.indexes, []) : join(" ", concat(
+        [local.database[name], index.collectionGroup, index.queryScope],
+        [for field in index.fields : "${field.fieldPath}:${try(field.order, field.arrayConfig)}"],
+      )) => merge(index, { database = local.database[name] })
     }
   ]...)
 
   field_overrides = merge([
-    for db in local.databases : {
-      for o in try(local.firestore.fieldOverrides, []) : "${db} ${o.collectionGroup} ${o.fieldPath}" => {
-        database   = db
-        collection = o.collectionGroup
-        field      = o.fieldPath
-        ttl        = try(o.ttl, false)
-        indexes    = try(o.indexes, [])
-      }
+    for name, f in local.deployed : {
+      for o in try(f.fieldOverrides, []) : "${local.database[name]} ${o.collectionGroup} ${o.fieldPath}" => merge(o, { database = local.database[name] })
     }
   ]...)
 }
 
+# A large collection takes longer than the provider's 20 minutes. After a timeout the provider would forget an index that
+# is still being built, and the next apply would find that it exists already.
 resource "google_firestore_index" "index" {
   for_each = local.indexes
 
@@ -42,16 +39,22 @@ resource "google_firestore_index" "index" {
     }
   }
 
+  timeouts {
+    create = "4h"
+    delete = "1h"
+  }
+
   depends_on = [google_project_service.api]
 }
 
+# Large lists that nobody asks for: each element would be an index entry.
 resource "google_firestore_field" "override" {
   for_each = local.field_overrides
 
   project    = var.project
   database   = each.value.database
-  collection = each.value.collection
-  field      = each.value.field
+  collection = each.value.collectionGroup
+  field      = each.value.fieldPath
 
   index_config {
     dynamic "indexes" {
@@ -64,9 +67,10 @@ resource "google_firestore_field" "override" {
     }
   }
 
-  dynamic "ttl_config" {
-    for_each = each.value.ttl ? [true] : []
-    content {}
+  timeouts {
+    create = "4h"
+    update = "4h"
+    delete = "4h"
   }
 
   depends_on = [google_project_service.api]
@@ -82,6 +86,12 @@ resource "google_firestore_field" "run_retention" {
   field      = "expireAt"
 
   ttl_config {}
+
+  timeouts {
+    create = "4h"
+    update = "4h"
+    delete = "4h"
+  }
 
   depends_on = [google_project_service.api]
 }

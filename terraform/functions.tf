@@ -1,5 +1,8 @@
 # Which functions there are, and what each is like, stands in functions/schedule.json and nowhere else.
 locals {
+  # Defaults and upper limits of the belts are those of shared/config.
+  belts = merge({ max_actions = 100000, max_missing_percent = 50, min_lookups = 20, max_users = 20 }, var.belts)
+
   functions = { for f in jsondecode(file("${path.module}/../functions/schedule.json")).functions : f.name => f }
   job_names = [for name, f in local.functions : name if f.trigger == "schedule"]
 
@@ -12,6 +15,14 @@ locals {
   workers = { for name, f in local.functions : name => f if f.trigger == "tasks" && contains(keys(local.job_of), name) }
 
   deployed = merge(local.jobs, local.workers)
+
+  memory  = { for name, f in local.deployed : name => lookup(var.memory, name, f.memory) }
+  timeout = { for name, f in local.deployed : name => lookup(var.timeouts, name, f.timeoutSeconds) }
+  mebibytes = {
+    for name, memory in local.memory :
+    name => try(tonumber(regex("^([0-9]+)(?:Mi|Gi)$", memory)[0]) * (endswith(memory, "Gi") ? 1024 : 1), 0)
+  }
+
   database = { for name in keys(local.deployed) : name => lookup(var.databases, lookup(local.job_of, name, name), "(default)") }
 
   environment = {
@@ -21,12 +32,19 @@ locals {
         FIRESTORE_DATABASE   = local.database[name]
         # true until the variable is complete, which its validation demands.
         DRY_RUN             = tostring(lookup(var.dry_run, lookup(local.job_of, name, name), true))
-        MAX_ACTIONS         = tostring(var.belts.max_actions)
-        MAX_MISSING_PERCENT = tostring(var.belts.max_missing_percent)
-        MIN_LOOKUPS         = tostring(var.belts.min_lookups)
-        MAX_USERS           = tostring(var.belts.max_users)
+        MAX_ACTIONS         = tostring(local.belts.max_actions)
+        MAX_MISSING_PERCENT = tostring(local.belts.max_missing_percent)
+        MIN_LOOKUPS         = tostring(local.belts.min_lookups)
+        MAX_USERS           = tostring(local.belts.max_users)
         NOTIFICATION_LOCALE = var.notification_locale
+        # The garbage collector works harder before the platform ends the process for its memory.
+        GOMEMLIMIT = "${floor(local.mebibytes[name] * 0.85)}MiB"
       },
+      # A function knows the timeout of schedule.json; it is told another, for its lease and its end depend on it.
+      contains(keys(var.timeouts), name) ? { TIMEOUT_SECONDS = tostring(local.timeout[name]) } : {},
+      f.package == "resolvedinquiries" && length(var.inquiry_folders) > 0 ? {
+        INQUIRY_FOLDERS = join(",", var.inquiry_folders)
+      } : {},
       can(f.roles.storage) ? { STORAGE_BUCKET = var.bucket } : {},
       f.package == "placeholderusers" && length(var.placeholder_references) > 0 ? {
         PLACEHOLDER_REFERENCES = join(",", var.placeholder_references)
@@ -40,9 +58,10 @@ module "worker" {
   source   = "./function"
   for_each = local.workers
 
-  function        = each.value
+  function        = merge(each.value, { memory = local.memory[each.key], timeoutSeconds = local.timeout[each.key] })
   project         = var.project
   region          = var.region
+  labels          = var.labels
   service_account = google_service_account.function[each.key].email
   environment     = local.environment[each.key]
   # One task an instance; no more instances than the queue sends tasks at a time.
@@ -56,9 +75,10 @@ module "job" {
   source   = "./function"
   for_each = local.jobs
 
-  function        = each.value
+  function        = merge(each.value, { memory = local.memory[each.key], timeoutSeconds = local.timeout[each.key] })
   project         = var.project
   region          = var.region
+  labels          = var.labels
   service_account = google_service_account.function[each.key].email
   environment = merge(local.environment[each.key], can(each.value.worker) ? {
     TASKS_LOCATION        = var.region

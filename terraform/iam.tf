@@ -32,6 +32,10 @@ locals {
       title       = "Firesweep: deletes accounts of Firebase Authentication, and can do nothing else with them"
       permissions = ["firebaseauth.users.delete"] # all that accounts:batchDelete asks for
     }
+    firesweepObjectCleaner = {
+      title       = "Firesweep: lists, looks at and deletes objects of Cloud Storage, and writes none"
+      permissions = ["storage.objects.delete", "storage.objects.get", "storage.objects.list"]
+    }
   }
 }
 
@@ -48,12 +52,17 @@ resource "google_project_iam_custom_role" "custom" {
   depends_on = [google_project_service.api]
 }
 
+locals {
+  # What a binding calls a role: Google's own by their names, ours by their ids.
+  role_id = { for key, g in local.grants : key => startswith(g.role, "roles/") ? g.role : google_project_iam_custom_role.custom[g.role].id }
+}
+
 # Firestore: on the function's database, not on the project's others.
 resource "google_project_iam_member" "firestore" {
   for_each = { for key, g in local.grants : key => g if g.backend == "firestore" }
 
   project = var.project
-  role    = each.value.role
+  role    = local.role_id[each.key]
   member  = google_service_account.function[each.value.function].member
 
   condition {
@@ -67,7 +76,7 @@ resource "google_storage_bucket_iam_member" "storage" {
   for_each = { for key, g in local.grants : key => g if g.backend == "storage" }
 
   bucket = var.bucket
-  role   = each.value.role
+  role   = local.role_id[each.key]
   member = google_service_account.function[each.value.function].member
 }
 
@@ -76,7 +85,7 @@ resource "google_project_iam_member" "auth" {
   for_each = { for key, g in local.grants : key => g if g.backend == "auth" }
 
   project = var.project
-  role    = startswith(each.value.role, "roles/") ? each.value.role : google_project_iam_custom_role.custom[each.value.role].id
+  role    = local.role_id[each.key]
   member  = google_service_account.function[each.value.function].member
 }
 
@@ -87,7 +96,7 @@ resource "google_cloud_tasks_queue_iam_member" "tasks" {
   project  = var.project
   location = var.region
   name     = google_cloud_tasks_queue.worker[local.deployed[each.value.function].worker].name
-  role     = each.value.role
+  role     = local.role_id[each.key]
   member   = google_service_account.function[each.value.function].member
 }
 
@@ -119,13 +128,13 @@ resource "google_service_account_iam_member" "acts_as_tasks_invoker" {
   member             = google_service_account.function[each.key].member
 }
 
-# On the Cloud Run service behind the function, for that is where calls are checked. Its name is the function's in lower case.
+# On the Cloud Run service behind the function, for that is where calls are checked.
 resource "google_cloud_run_v2_service_iam_member" "scheduler" {
   for_each = local.jobs
 
   project  = var.project
   location = var.region
-  name     = lower(module.job[each.key].function.name)
+  name     = basename(module.job[each.key].function.service_config[0].service)
   role     = "roles/run.invoker"
   member   = google_service_account.scheduler_invoker.member
 }
@@ -135,7 +144,7 @@ resource "google_cloud_run_v2_service_iam_member" "tasks" {
 
   project  = var.project
   location = var.region
-  name     = lower(module.worker[each.key].function.name)
+  name     = basename(module.worker[each.key].function.service_config[0].service)
   role     = "roles/run.invoker"
   member   = google_service_account.tasks_invoker[0].member
 }

@@ -11,7 +11,44 @@ locals {
   }
 
   # How long a job may be without success, in seconds: two periods, and what a run may take, and what the log may lag.
-  silence = { for name, f in local.jobs : name => 2 * local.period[name] + f.timeoutSeconds + 600 }
+  # Alerts look back 25 hours at most on metrics made from the log, so a job that runs once a day has these; what runs
+  # less often is watched by a metric of Cloud Run's, on which they look back farther.
+  by_log = { for name in keys(local.jobs) : name => local.period[name] <= 86400 }
+  silence = {
+    for name in keys(local.jobs) : name => local.by_log[name] ? min(2 * local.period[name] + local.timeout[name] + 600, 25 * 3600) : local.period[name] + 86400
+  }
+  successes = {
+    for name in keys(local.jobs) : name => local.by_log[name] ? join("", [
+      "logging_googleapis_com:user_${google_logging_metric.runs.name}{monitored_resource=\"cloud_run_revision\",function=\"${name}\",status=~\"completed|partial\"",
+      # A preview is no success of a job that is to delete.
+      lookup(var.dry_run, name, true) ? "" : ",dry_run=\"false\"",
+      "}",
+    ]) : "run_googleapis_com:request_count{monitored_resource=\"cloud_run_revision\",service_name=\"${local.service[name]}\",response_code_class=\"2xx\"}"
+  }
+
+  # The runbook's own section is in the alert's mail: at night a link may lead nowhere. Tables become lists, which all
+  # channels can show, and links absolute.
+  runbook_page = file("${path.module}/../docs/operations.md")
+  runbook_sections = {
+    failed-or-aborted    = regex("(?s)\n### Failed or aborted\n\n(.+?)\n##", local.runbook_page)[0]
+    no-success           = regex("(?s)\n### No success\n\n(.+?)\n##", local.runbook_page)[0]
+    needs-attention      = regex("(?s)\n### Needs attention\n\n(.+?)\n##", local.runbook_page)[0]
+    worker-keeps-failing = regex("(?s)\n### Worker keeps failing\n\n(.+?)\n##", local.runbook_page)[0]
+    task-dropped         = regex("(?s)\n### Task dropped\n\n(.+?)\n##", local.runbook_page)[0]
+  }
+  runbook = {
+    for name in keys(local.deployed) : name => {
+      for kind, section in local.runbook_sections : kind => join("\n\n", [
+        replace(replace(replace(replace(
+          section,
+          "/(?m)^\\|[^|]*\\|[^|]*\\|\n\\|---\\|---\\|\n/", ""),
+          "/(?m)^\\| (.+?) \\| (.+) \\|$/", "- $1: $2"),
+          "](#", "](${var.runbook_url}#"),
+        "/\\b(JOB|WORKER) in lower case/", local.service[name]),
+        "Project `${var.project}`, region `${var.region}`, function `${name}`, database `${local.database[name]}`. Runbook: ${var.runbook_url}#${kind}",
+      ])
+    }
+  }
 }
 
 resource "google_logging_metric" "runs" {
@@ -59,9 +96,17 @@ resource "google_logging_metric" "distribution" {
     }
   }
   label_extractors = { function = "EXTRACT(jsonPayload.report.job)" }
+
+  # Only sums and counts are shown, for which any layout does; without one, Google would choose.
+  bucket_options {
+    explicit_buckets {
+      bounds = [1, 10, 100, 1000, 10000, 100000, 1000000]
+    }
+  }
 }
 
-# A run failed or was aborted, or ended without saying so: out of memory, out of time, not configured.
+# A run failed or was aborted, or ended without saying so: out of memory, out of time, not configured. Previews do not
+# count; the answer 500 is not looked for because a failed preview has it too.
 resource "google_monitoring_alert_policy" "failed" {
   for_each = local.jobs
 
@@ -70,6 +115,7 @@ resource "google_monitoring_alert_policy" "failed" {
   combiner              = "OR"
   severity              = "ERROR"
   notification_channels = var.notification_channels
+  user_labels           = var.labels
 
   conditions {
     display_name = "A run failed or was aborted"
@@ -77,8 +123,19 @@ resource "google_monitoring_alert_policy" "failed" {
       filter = join(" AND ", [
         "resource.type=\"cloud_run_revision\"",
         "resource.labels.service_name=\"${local.service[each.key]}\"",
-        "(jsonPayload.report.status=(\"failed\" OR \"aborted\") OR httpRequest.status>=500)",
+        "(${join(" OR ", [
+          "(jsonPayload.report.status=(\"failed\" OR \"aborted\") AND NOT jsonPayload.report.dryRun=true)",
+          "(severity>=ERROR AND jsonPayload.message=~\"( did not run:| panicked$)\")",
+          "(severity>=ERROR AND logName=\"projects/${var.project}/logs/run.googleapis.com%2Fvarlog%2Fsystem\")",
+          "httpRequest.status>=502",
+        ])})",
       ])
+      label_extractors = {
+        run     = "EXTRACT(labels.runId)"
+        status  = "EXTRACT(jsonPayload.report.status)"
+        problem = "EXTRACT(jsonPayload.problem)"
+        message = "EXTRACT(jsonPayload.message)"
+      }
     }
   }
 
@@ -92,16 +149,17 @@ resource "google_monitoring_alert_policy" "failed" {
 
   documentation {
     mime_type = "text/markdown"
+    subject   = "Firesweep: ${each.key} $${log.extracted_label.status}: $${log.extracted_label.problem}"
     content   = <<-TEXT
-      A run of `${each.key}` failed, was aborted by a belt, or ended without a report.
+      Run `$${log.extracted_label.run}` of `${each.key}` ended `$${log.extracted_label.status}`.
 
-      What to do: ${var.runbook_url}#failed-or-aborted
+      First problem: $${log.extracted_label.problem}
 
-      ```
-      resource.type="cloud_run_revision"
-      resource.labels.service_name="${local.service[each.key]}"
-      severity>=WARNING
-      ```
+      Log line: $${log.extracted_label.message}
+
+      (A value is empty if the run ended without a report.)
+
+      ${local.runbook[each.key]["failed-or-aborted"]}
     TEXT
     links {
       display_name = "Runbook: failed or aborted"
@@ -112,7 +170,7 @@ resource "google_monitoring_alert_policy" "failed" {
   depends_on = [google_project_service.api]
 }
 
-# From here a job that was just deployed, or changed in a way that begins a new life, has two periods to succeed.
+# From here a job that was just deployed, or changed in a way that begins a new life, has its time to succeed.
 resource "time_static" "since" {
   for_each = local.jobs
 
@@ -123,31 +181,29 @@ resource "time_static" "since" {
   }
 }
 
-# In PromQL, because conditions on absent metrics look back 23.5 hours at most, and a daily job needs two days.
+# In PromQL, because conditions on absent metrics look back 23.5 hours at most.
 resource "google_monitoring_alert_policy" "no_success" {
   for_each = local.jobs
 
   project               = var.project
-  display_name          = "Firesweep: ${each.key} had no success for two periods"
+  display_name          = "Firesweep: ${each.key} had no success in time"
   enabled               = !local.paused[each.key]
   combiner              = "OR"
   severity              = "ERROR"
   notification_channels = var.notification_channels
+  user_labels           = var.labels
 
   conditions {
-    display_name = "No run ended completed or partial"
+    display_name = local.by_log[each.key] ? "No run ended completed or partial" : "No call was answered 2xx"
     condition_prometheus_query_language {
-      # A preview is no success of a job that is to delete.
+      # Right whether Google says nothing about what did not happen, or says 0.
       query = join("", [
-        "absent_over_time(logging_googleapis_com:user_${google_logging_metric.runs.name}{",
-        "monitored_resource=\"cloud_run_revision\",function=\"${each.key}\",status=~\"completed|partial\"",
-        lookup(var.dry_run, each.key, true) ? "" : ",dry_run=\"false\"",
-        "}[${ceil(local.silence[each.key] / 60)}m])",
+        "((sum(increase(${local.successes[each.key]}[${ceil(local.silence[each.key] / 60)}m])) or on() vector(0)) < 0.5)",
         " and on() (vector(time()) > ${time_static.since[each.key].unix + local.silence[each.key]})",
       ])
       duration = "0s"
       # The longer the look-back, the fewer evaluations Cloud Monitoring allows.
-      evaluation_interval = local.silence[each.key] <= 25 * 3600 ? "60s" : local.silence[each.key] <= 8 * 86400 ? "300s" : "3600s"
+      evaluation_interval = local.silence[each.key] <= 6 * 3600 ? "60s" : local.silence[each.key] <= 8 * 86400 ? "300s" : "3600s"
       # Before the first run the metric does not exist.
       disable_metric_validation = true
     }
@@ -159,19 +215,68 @@ resource "google_monitoring_alert_policy" "no_success" {
 
   documentation {
     mime_type = "text/markdown"
+    subject   = "Firesweep: ${each.key} had no success in ${ceil(local.silence[each.key] / 60)} minutes"
     content   = <<-TEXT
-      No run of `${each.key}` ended well within two periods: nothing is cleaned up.
+      No run of `${each.key}` (${local.crontab[each.key]} ${lookup(var.time_zones, each.key, each.value.timeZone)}) ended well in ${ceil(local.silence[each.key] / 60)} minutes.
 
-      What to do: ${var.runbook_url}#no-success
-
-      ```
-      (resource.type="cloud_scheduler_job" AND resource.labels.job_id="${each.key}") OR
-      (resource.type="cloud_run_revision" AND resource.labels.service_name="${local.service[each.key]}")
-      ```
+      ${local.runbook[each.key]["no-success"]}
     TEXT
     links {
       display_name = "Runbook: no success"
       url          = "${var.runbook_url}#no-success"
+    }
+  }
+
+  depends_on = [google_project_service.api]
+}
+
+# No run failed, and yet somebody should look: a job does not keep up, an account cannot be deleted.
+resource "google_monitoring_alert_policy" "attention" {
+  for_each = local.deployed
+
+  project               = var.project
+  display_name          = "Firesweep: ${each.key} needs attention"
+  combiner              = "OR"
+  severity              = "WARNING"
+  notification_channels = var.notification_channels
+  user_labels           = var.labels
+
+  conditions {
+    display_name = "A log line carries an alert"
+    condition_matched_log {
+      filter = join(" AND ", [
+        "resource.type=\"cloud_run_revision\"",
+        "resource.labels.service_name=\"${local.service[each.key]}\"",
+        "jsonPayload.alert=~\".+\"",
+        "NOT jsonPayload.report.dryRun=true",
+      ])
+      label_extractors = {
+        run     = "EXTRACT(labels.runId)"
+        alert   = "EXTRACT(jsonPayload.alert)"
+        message = "EXTRACT(jsonPayload.message)"
+      }
+    }
+  }
+
+  alert_strategy {
+    auto_close = "604800s"
+    # What a job does not keep up with today it will not keep up with in an hour.
+    notification_rate_limit {
+      period = "86400s"
+    }
+  }
+
+  documentation {
+    mime_type = "text/markdown"
+    subject   = "Firesweep: ${each.key}: $${log.extracted_label.alert}"
+    content   = <<-TEXT
+      `$${log.extracted_label.alert}`, said by run `$${log.extracted_label.run}` of `${each.key}`: $${log.extracted_label.message}
+
+      ${local.runbook[each.key]["needs-attention"]}
+    TEXT
+    links {
+      display_name = "Runbook: needs attention"
+      url          = "${var.runbook_url}#needs-attention"
     }
   }
 
@@ -187,9 +292,10 @@ resource "google_monitoring_alert_policy" "worker" {
   combiner              = "OR"
   severity              = "ERROR"
   notification_channels = var.notification_channels
+  user_labels           = var.labels
 
   conditions {
-    display_name = "More than ${each.value.queue.maxAttempts} attempts failed within an hour"
+    display_name = "More than 10 attempts failed within an hour"
     condition_threshold {
       filter = join(" AND ", [
         "resource.type=\"cloud_run_revision\"",
@@ -198,7 +304,7 @@ resource "google_monitoring_alert_policy" "worker" {
         "metric.labels.response_code_class!=\"2xx\"",
       ])
       comparison      = "COMPARISON_GT"
-      threshold_value = each.value.queue.maxAttempts
+      threshold_value = 10
       duration        = "0s"
       aggregations {
         alignment_period     = "3600s"
@@ -214,20 +320,67 @@ resource "google_monitoring_alert_policy" "worker" {
 
   documentation {
     mime_type = "text/markdown"
+    subject   = "Firesweep: ${each.key} keeps failing"
     content   = <<-TEXT
-      Tasks of the queue `${each.key}` fail again and again. After ${each.value.queue.maxAttempts} attempts a task is dropped.
+      Tasks of the queue `${google_cloud_tasks_queue.worker[each.key].name}` fail again and again.
 
-      What to do: ${var.runbook_url}#worker-keeps-failing
-
-      ```
-      resource.type="cloud_run_revision"
-      resource.labels.service_name="${local.service[each.key]}"
-      severity>=WARNING
-      ```
+      ${local.runbook[each.key]["worker-keeps-failing"]}
     TEXT
     links {
       display_name = "Runbook: worker keeps failing"
       url          = "${var.runbook_url}#worker-keeps-failing"
+    }
+  }
+
+  depends_on = [google_project_service.api]
+}
+
+# One poisoned task never fails ten times an hour: its attempts are too far apart. It is seen at its last one, in the log
+# of Cloud Tasks, which writes the count as a text.
+resource "google_monitoring_alert_policy" "task_dropped" {
+  for_each = local.workers
+
+  project               = var.project
+  display_name          = "Firesweep: a task of ${each.key} was dropped"
+  combiner              = "OR"
+  severity              = "WARNING"
+  notification_channels = var.notification_channels
+  user_labels           = var.labels
+
+  conditions {
+    display_name = "The last of ${each.value.queue.maxAttempts} attempts failed"
+    condition_matched_log {
+      filter = join(" AND ", [
+        "resource.type=\"cloud_tasks_queue\"",
+        "resource.labels.queue_id=\"${google_cloud_tasks_queue.worker[each.key].name}\"",
+        "jsonPayload.attemptResponseLog.dispatchCount=\"${each.value.queue.maxAttempts}\"",
+        "NOT jsonPayload.attemptResponseLog.status=\"OK\"",
+      ])
+      label_extractors = {
+        task   = "EXTRACT(jsonPayload.task)"
+        status = "EXTRACT(jsonPayload.attemptResponseLog.status)"
+      }
+    }
+  }
+
+  alert_strategy {
+    auto_close = "86400s"
+    notification_rate_limit {
+      period = "3600s"
+    }
+  }
+
+  documentation {
+    mime_type = "text/markdown"
+    subject   = "Firesweep: a task of ${each.key} was dropped: $${log.extracted_label.status}"
+    content   = <<-TEXT
+      The last of ${each.value.queue.maxAttempts} attempts was answered `$${log.extracted_label.status}`. Task: `$${log.extracted_label.task}`
+
+      ${local.runbook[each.key]["task-dropped"]}
+    TEXT
+    links {
+      display_name = "Runbook: task dropped"
+      url          = "${var.runbook_url}#task-dropped"
     }
   }
 

@@ -5,9 +5,30 @@ output "schedules" {
   }
 }
 
+output "urls" {
+  description = "The address of each function. Only Cloud Scheduler and Cloud Tasks of the project can call them."
+  value       = { for name, f in merge(module.job, module.worker) : name => f.function.service_config[0].uri }
+}
+
+output "queues" {
+  description = "The Cloud Tasks queue of each worker."
+  value       = { for name, queue in google_cloud_tasks_queue.worker : name => queue.name }
+}
+
 output "service_accounts" {
   description = "The account that each function runs as."
   value       = { for name, account in google_service_account.function : name => account.email }
+}
+
+output "alerts" {
+  description = "The alert policies, by what they look for and by function: resource names."
+  value = {
+    failed       = { for name, a in google_monitoring_alert_policy.failed : name => a.name }
+    no_success   = { for name, a in google_monitoring_alert_policy.no_success : name => a.name }
+    attention    = { for name, a in google_monitoring_alert_policy.attention : name => a.name }
+    worker       = { for name, a in google_monitoring_alert_policy.worker : name => a.name }
+    task_dropped = { for name, a in google_monitoring_alert_policy.task_dropped : name => a.name }
+  }
 }
 
 output "dry_run" {

@@ -26,6 +26,26 @@ locals {
     )
   }
 
+  # What is wrong with a schedule: a field at a time, a part of a list at a time.
+  cron_fields = [
+    { name = "minute", least = 0, most = 59 }, { name = "hour", least = 0, most = 23 }, { name = "day of the month", least = 1, most = 31 },
+    { name = "month", least = 1, most = 12 }, { name = "day of the week", least = 0, most = 7 },
+  ]
+  cron_problems = {
+    for name, cron in local.cron : name => flatten([
+      for i, field in split(" ", cron) : [
+        for part in split(",", field) :
+        "\"${part}\" is no ${local.cron_fields[i].name}, which is a value from ${local.cron_fields[i].least} to ${local.cron_fields[i].most}, or *, a range a-b or a~b with a not greater than b, or one of * and a-b with a step such as /5"
+        if !try(
+          (can(regex("^((\\*|[0-9]+-[0-9]+)(/[1-9][0-9]?)?|[0-9]+)$", part)) || can(regex("^[0-9]+~[0-9]+$", field)))
+          && alltrue([for n in regexall("[0-9]+", split("/", part)[0]) : tonumber(n) >= local.cron_fields[i].least && tonumber(n) <= local.cron_fields[i].most])
+          && alltrue([for r in regexall("([0-9]+)[-~]([0-9]+)", part) : tonumber(r[0]) <= tonumber(r[1])])
+          && alltrue([for r in regexall("/([0-9]+)", part) : tonumber(r[0]) <= local.cron_fields[i].most]),
+        false)
+      ]
+    ])
+  }
+
   paused = { for name in keys(local.jobs) : name => length(setintersection(var.paused, [name, "all"])) > 0 }
 }
 
@@ -40,13 +60,13 @@ resource "google_cloud_scheduler_job" "job" {
   paused    = local.paused[each.key]
 
   # The function ends by itself before its timeout; Cloud Scheduler waits a little longer, and never beyond 30 minutes.
-  attempt_deadline = "${min(each.value.timeoutSeconds + 30, 1800)}s"
+  attempt_deadline = "${min(local.timeout[each.key] + 30, 1800)}s"
 
   retry_config {
-    retry_count = each.value.retryCount
+    retry_count = lookup(var.retries, each.key, each.value.retryCount)
     # A run that crashed at its start holds its lease for its timeout and a minute. A retry within that time would be
     # skipped, which is a success to Cloud Scheduler, and the crash would never be made good.
-    min_backoff_duration = "${60 * ceil((each.value.timeoutSeconds + 120) / 60)}s"
+    min_backoff_duration = "${60 * ceil((local.timeout[each.key] + 120) / 60)}s"
     max_backoff_duration = "3600s"
     max_doublings        = 2
   }
@@ -58,6 +78,13 @@ resource "google_cloud_scheduler_job" "job" {
     oidc_token {
       service_account_email = google_service_account.scheduler_invoker.email
       audience              = module.job[each.key].function.service_config[0].uri
+    }
+  }
+
+  lifecycle {
+    precondition {
+      condition     = length(local.cron_problems[each.key]) == 0
+      error_message = "schedules, ${each.key}: ${join("; ", local.cron_problems[each.key])}."
     }
   }
 

@@ -17,7 +17,7 @@ locals {
 
 data "archive_file" "source" {
   type        = "zip"
-  output_path = "${path.module}/.terraform/firesweep-source.zip"
+  output_path = "${path.module}/.terraform/firesweep-${var.project}.zip" # a file a project, for for_each makes them side by side
 
   dynamic "source" {
     for_each = merge(
@@ -39,6 +39,7 @@ resource "google_storage_bucket" "source" {
   uniform_bucket_level_access = true
   public_access_prevention    = "enforced"
   force_destroy               = true # it holds nothing but the archive
+  labels                      = var.labels
 
   depends_on = [google_project_service.api]
 }
@@ -47,6 +48,11 @@ resource "google_storage_bucket_object" "source" {
   bucket = google_storage_bucket.source.name
   name   = "source-${data.archive_file.source.output_sha256}.zip"
   source = data.archive_file.source.output_path
+
+  # Until there is a new archive the old one stays, also where the new one cannot be uploaded.
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 resource "google_artifact_registry_repository" "images" {
@@ -54,6 +60,23 @@ resource "google_artifact_registry_repository" "images" {
   location      = var.region
   repository_id = "firesweep"
   format        = "DOCKER"
+  labels        = var.labels
+
+  # Every change of any function builds all images, and nobody else removes the old ones.
+  cleanup_policies {
+    id     = "delete-after-30-days"
+    action = "DELETE"
+    condition {
+      older_than = "2592000s"
+    }
+  }
+  cleanup_policies {
+    id     = "keep-the-newest"
+    action = "KEEP"
+    most_recent_versions {
+      keep_count = 3
+    }
+  }
 
   depends_on = [google_project_service.api]
 }

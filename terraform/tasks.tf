@@ -1,10 +1,10 @@
-# One queue a worker. Its name cannot be used again for some days after it was deleted.
+# One queue a worker. Its name cannot be used again for some days after it was deleted: var.queue_suffix gives it another.
 resource "google_cloud_tasks_queue" "worker" {
   for_each = local.workers
 
   project  = var.project
   location = var.region
-  name     = each.key
+  name     = "${each.key}${var.queue_suffix}"
 
   rate_limits {
     max_dispatches_per_second = each.value.queue.maxDispatchesPerSecond

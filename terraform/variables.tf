@@ -13,8 +13,8 @@ variable "region" {
   type        = string
 
   validation {
-    condition     = can(regex("^[a-z]+-[a-z]+[0-9]+$", var.region))
-    error_message = "region must be a region, such as asia-northeast1; not a zone (asia-northeast1-a) and not a multi-region (nam5)."
+    condition     = contains(jsondecode(file("${path.module}/regions.json")), var.region)
+    error_message = "region must be one of Google's regions, such as asia-northeast1; not a zone (asia-northeast1-a) and not a multi-region (nam5). terraform/regions.json lists those that are known here: add a newer one there."
   }
 }
 
@@ -66,6 +66,7 @@ variable "databases" {
   description = "Firestore database of a job, where it is not (default). A worker uses its job's."
   type        = map(string)
   default     = {}
+  nullable    = false
 
   validation {
     condition     = length(setsubtract(keys(var.databases), local.job_names)) == 0
@@ -78,32 +79,112 @@ variable "databases" {
 }
 
 variable "belts" {
-  description = "What a run may do at most before it is aborted; see docs/operations.md."
-  type = object({
-    max_actions         = optional(number, 100000)
-    max_missing_percent = optional(number, 50)
-    min_lookups         = optional(number, 20)
-    max_users           = optional(number, 20)
-  })
-  default  = {}
-  nullable = false
+  description = "What a run may do at most before it is aborted: max_actions (100000), max_missing_percent (50), min_lookups (20), max_users (20). See docs/operations.md."
+  type        = map(number) # an object would drop a misspelt name without a word
+  default     = {}
+  nullable    = false
 
+  validation {
+    condition     = length(setsubtract(keys(var.belts), ["max_actions", "max_missing_percent", "min_lookups", "max_users"])) == 0
+    error_message = "belts names what is no belt: ${join(", ", setsubtract(keys(var.belts), ["max_actions", "max_missing_percent", "min_lookups", "max_users"]))}. Belts are max_actions, max_missing_percent, min_lookups and max_users."
+  }
   # The limits are those of shared/config.
   validation {
-    condition     = var.belts.max_actions >= 1 && var.belts.max_actions <= 1000000 && floor(var.belts.max_actions) == var.belts.max_actions
+    condition     = try(var.belts.max_actions >= 1 && var.belts.max_actions <= 1000000 && floor(var.belts.max_actions) == var.belts.max_actions, !contains(keys(var.belts), "max_actions"))
     error_message = "belts.max_actions must be a whole number from 1 to 1000000."
   }
   validation {
-    condition     = var.belts.max_missing_percent >= 0 && var.belts.max_missing_percent <= 100 && floor(var.belts.max_missing_percent) == var.belts.max_missing_percent
+    condition     = try(var.belts.max_missing_percent >= 0 && var.belts.max_missing_percent <= 100 && floor(var.belts.max_missing_percent) == var.belts.max_missing_percent, !contains(keys(var.belts), "max_missing_percent"))
     error_message = "belts.max_missing_percent must be a whole number from 0 to 100."
   }
   validation {
-    condition     = var.belts.min_lookups >= 1 && var.belts.min_lookups <= 1000000 && floor(var.belts.min_lookups) == var.belts.min_lookups
+    condition     = try(var.belts.min_lookups >= 1 && var.belts.min_lookups <= 1000000 && floor(var.belts.min_lookups) == var.belts.min_lookups, !contains(keys(var.belts), "min_lookups"))
     error_message = "belts.min_lookups must be a whole number from 1 to 1000000."
   }
   validation {
-    condition     = var.belts.max_users >= 1 && var.belts.max_users <= 1000 && floor(var.belts.max_users) == var.belts.max_users
+    condition     = try(var.belts.max_users >= 1 && var.belts.max_users <= 1000 && floor(var.belts.max_users) == var.belts.max_users, !contains(keys(var.belts), "max_users"))
     error_message = "belts.max_users must be a whole number from 1 to 1000."
+  }
+  # A plan is held whole before its first action, at some 300 bytes an action and as much again for the garbage collector.
+  validation {
+    condition     = alltrue([for name, mebibytes in local.mebibytes : try(coalesce(var.belts.max_actions, 0), 0) <= 1000 * mebibytes])
+    error_message = "belts.max_actions does not fit into the memory of ${join(", ", [for name, mebibytes in local.mebibytes : "${name} (${mebibytes}Mi)" if try(coalesce(var.belts.max_actions, 0), 0) > 1000 * mebibytes])}: 1000 actions need 1Mi. Raise memory for these, or lower max_actions."
+  }
+}
+
+variable "memory" {
+  description = "Another amount of memory for a function, e.g. { cleanupOrphanedMedia = \"1Gi\" }."
+  type        = map(string)
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = length(setsubtract(keys(var.memory), keys(local.functions))) == 0
+    error_message = "memory names what is no function: ${join(", ", setsubtract(keys(var.memory), keys(local.functions)))}. Functions are ${join(", ", keys(local.functions))}."
+  }
+  validation {
+    condition     = alltrue([for name, memory in var.memory : can(regex("^(256Mi|512Mi|1Gi|2Gi|4Gi)$", memory))])
+    error_message = "memory must be 256Mi, 512Mi, 1Gi, 2Gi or 4Gi."
+  }
+  validation {
+    condition     = alltrue([for name, memory in var.memory : memory != "256Mi" || !can(local.functions[name].cpu)])
+    error_message = "memory of ${join(", ", [for name, memory in var.memory : name if can(local.functions[name].cpu)])} must be 512Mi or more: they have a whole CPU, which Google gives to no less."
+  }
+}
+
+variable "timeouts" {
+  description = "Another timeout for a function, in seconds, e.g. { cleanupOrphanedMedia = 1740 }."
+  type        = map(number)
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = length(setsubtract(keys(var.timeouts), keys(local.functions))) == 0
+    error_message = "timeouts names what is no function: ${join(", ", setsubtract(keys(var.timeouts), keys(local.functions)))}. Functions are ${join(", ", keys(local.functions))}."
+  }
+  validation {
+    condition     = alltrue([for seconds in values(var.timeouts) : try(seconds >= 60 && seconds <= 1740 && floor(seconds) == seconds, false)])
+    error_message = "timeouts must be whole numbers of seconds from 60 to 1740: Cloud Scheduler waits 30 minutes at most."
+  }
+}
+
+variable "retries" {
+  description = "How often Cloud Scheduler tries a failed run of a job again, e.g. { cleanupReports = 0 }."
+  type        = map(number)
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = length(setsubtract(keys(var.retries), local.job_names)) == 0
+    error_message = "retries names what is no job: ${join(", ", setsubtract(keys(var.retries), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+  }
+  validation {
+    condition     = alltrue([for n in values(var.retries) : try(n >= 0 && n <= 5 && floor(n) == n, false)])
+    error_message = "retries must be whole numbers from 0 to 5."
+  }
+}
+
+variable "labels" {
+  description = "Labels of all that can have labels: functions, the source's bucket, the images, the alerts."
+  type        = map(string)
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = length(var.labels) <= 63 && alltrue([for key, value in var.labels : can(regex("^[a-z][a-z0-9_-]{0,62}$", key)) && can(regex("^[a-z0-9_-]{0,63}$", value))])
+    error_message = "labels must be at most 63, of lower case letters, digits, _ and -; a key begins with a letter, and neither is longer than 63."
+  }
+}
+
+variable "queue_suffix" {
+  description = "Added to the queues' names, e.g. \"-2\": the name of a queue that was deleted cannot be used again for some days."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9-]{0,30}$", var.queue_suffix))
+    error_message = "queue_suffix must be at most 30 letters, digits and hyphens, such as \"-2\"."
   }
 }
 
@@ -111,18 +192,16 @@ variable "schedules" {
   description = "Another unix-cron schedule for a job, e.g. { cleanupReports = \"30 2 * * *\" }."
   type        = map(string)
   default     = {}
+  nullable    = false
 
   validation {
     condition     = length(setsubtract(keys(var.schedules), local.job_names)) == 0
     error_message = "schedules names what is no job: ${join(", ", setsubtract(keys(var.schedules), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
   }
+  # That each value lies within its field's range is checked where the schedule is made.
   validation {
     condition     = alltrue([for cron in values(var.schedules) : can(regex("^([0-9*/,~-]+ ){3}\\* [0-9*/,~-]+$", cron))])
     error_message = "schedules must be unix-cron: five fields of digits and * / , - ~ with one space between them, the fourth (month) a *, such as \"0 3 * * *\". Forms like \"every day 03:00\" carry no schedule time."
-  }
-  validation {
-    condition     = alltrue(flatten([for cron in values(var.schedules) : [for r in regexall("([0-9]+)~([0-9]+)", cron) : tonumber(r[0]) <= tonumber(r[1])]]))
-    error_message = "schedules: in a field a~b, a must not be greater than b."
   }
 }
 
@@ -130,14 +209,15 @@ variable "time_zones" {
   description = "Another time zone for a job's schedule, e.g. { cleanupReports = \"Europe/Berlin\" }."
   type        = map(string)
   default     = {}
+  nullable    = false
 
   validation {
     condition     = length(setsubtract(keys(var.time_zones), local.job_names)) == 0
     error_message = "time_zones names what is no job: ${join(", ", setsubtract(keys(var.time_zones), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
   }
   validation {
-    condition     = alltrue([for zone in values(var.time_zones) : can(regex("^(UTC|[A-Z][A-Za-z_]+(/[A-Za-z0-9_+-]+)+)$", zone))])
-    error_message = "time_zones must hold names of the IANA database, such as Asia/Tokyo or UTC; not JST or +09:00."
+    condition     = length(setsubtract(values(var.time_zones), jsondecode(file("${path.module}/time_zones.json")))) == 0
+    error_message = "time_zones holds what is no time zone: ${join(", ", setsubtract(values(var.time_zones), jsondecode(file("${path.module}/time_zones.json"))))}. They are names of the IANA database, such as Asia/Tokyo or UTC; not JST or +09:00."
   }
 }
 
@@ -185,6 +265,18 @@ variable "placeholder_references" {
   validation {
     condition     = alltrue([for r in var.placeholder_references : can(regex("^[A-Za-z_][A-Za-z0-9_-]*\\.[A-Za-z_][A-Za-z0-9_]*$", r))])
     error_message = "placeholder_references must hold pairs of a collection and a field, such as posts.userId."
+  }
+}
+
+variable "inquiry_folders" {
+  description = "Folders of the bucket that hold inquiries' images, each with a slash at its end; cleanupResolvedInquiries deletes images from nowhere else. Empty: inquiries/."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for folder in var.inquiry_folders : can(regex("^[^/,][^,]*/$", folder))])
+    error_message = "inquiry_folders must hold folders with a slash at their end and none at their beginning, such as inquiries/."
   }
 }
 

@@ -1,11 +1,14 @@
+# No provider is configured here, so that the module can be used with count, for_each, depends_on and providers. Every
+# resource names its project and region; run as a root module, the provider takes its credentials from the environment.
 terraform {
   # 1.9 lets a variable's validation look at the job list and at other variables.
   required_version = ">= 1.9.0"
 
   required_providers {
     google = {
-      source  = "hashicorp/google"
-      version = ">= 6.10.0, < 8.0.0"
+      source = "hashicorp/google"
+      # 6.13 has disable_metric_validation, and knows an account's address when it plans.
+      version = ">= 6.13.0, < 8.0.0"
     }
     archive = {
       source  = "hashicorp/archive"
@@ -16,9 +19,4 @@ terraform {
       version = ">= 0.9.0, < 1.0.0"
     }
   }
-}
-
-provider "google" {
-  project = var.project
-  region  = var.region
 }

@@ -2,6 +2,7 @@ package backends
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -14,6 +15,8 @@ import (
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/emulator/ports"
 )
 
 // The environment variables that say where a backend is. Google's Go libraries heed the first three; the fourth is the
@@ -73,28 +76,52 @@ func start(ctx context.Context, o Options, getenv func(string) string) (_ *Backe
 		}
 	}()
 	b.use(getenv)
-	// The quick ones first: a port in use is reported before Java is started.
+	// All ports before anything is started: those in use are reported at once, and before Java is waited for.
+	var taken PortsInUseError
+	available := func(err error) error {
+		var inUse PortsInUseError
+		if errors.As(err, &inUse) {
+			taken = append(taken, inUse...)
+			return nil
+		}
+		return err
+	}
+	var firestorePort *ports.Reservation
+	if b.environment[FirestoreHost] == "" {
+		if firestorePort, err = ports.Reserve(ctx, o.Host, o.FirestorePort); err != nil {
+			if err := available(portError("Firestore", o.FirestorePort, err)); err != nil {
+				return nil, err
+			}
+		} else {
+			b.stops = append(b.stops, firestorePort.Release)
+		}
+	}
 	if b.environment[StorageHost] == "" {
 		b.storage = newStorageServer()
 		address, err := b.serveHTTP(ctx, "Storage", o.Host, o.StoragePort, b.storage)
-		if err != nil {
+		if err := available(err); err != nil {
 			return nil, err
 		}
 		b.environment[StorageHost], b.environment[FirebaseStorageHost] = "http://"+address, address
 	}
 	if b.environment[AuthHost] == "" {
 		b.auth = newAuthServer()
-		if b.environment[AuthHost], err = b.serveHTTP(ctx, "Authentication", o.Host, o.AuthPort, b.auth); err != nil {
+		b.environment[AuthHost], err = b.serveHTTP(ctx, "Authentication", o.Host, o.AuthPort, b.auth)
+		if err := available(err); err != nil {
 			return nil, err
 		}
 	}
 	if b.environment[TasksHost] == "" {
-		if b.environment[TasksHost], err = b.serveTasks(ctx, o); err != nil {
+		b.environment[TasksHost], err = b.serveTasks(ctx, o)
+		if err := available(err); err != nil {
 			return nil, err
 		}
 	}
-	if b.environment[FirestoreHost] == "" {
-		if b.firestore, err = startFirestore(ctx, o.Host, o.FirestorePort, o.Log); err != nil {
+	if len(taken) > 0 {
+		return nil, taken
+	}
+	if firestorePort != nil {
+		if b.firestore, err = startFirestore(ctx, o.Host, o.FirestorePort, firestorePort, o.Log); err != nil {
 			return nil, err
 		}
 		b.environment[FirestoreHost] = b.firestore.address

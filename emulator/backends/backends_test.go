@@ -2,13 +2,16 @@ package backends
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -35,6 +38,12 @@ func TestStartAndClose(t *testing.T) {
 	default:
 	}
 	pid := b.firestore.process.pid()
+	connections := map[string]net.Conn{}
+	for _, key := range []string{FirestoreHost, FirebaseStorageHost, AuthHost, TasksHost} {
+		if connections[key], err = net.Dial("tcp", environment[key]); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for range 2 {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -47,11 +56,17 @@ func TestStartAndClose(t *testing.T) {
 	if !gone(pid) {
 		t.Error("Java is still there")
 	}
-	for _, key := range []string{FirestoreHost, FirebaseStorageHost, AuthHost, TasksHost} {
-		if connection, err := net.Dial("tcp", environment[key]); err == nil {
-			t.Errorf("%s still answers", key)
-			_ = connection.Close() // reported already
+	// The ports themselves may be somebody else's by now.
+	for key, connection := range connections {
+		if err := connection.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
 		}
+		_, err := io.Copy(io.Discard, connection)
+		var timeout net.Error
+		if errors.As(err, &timeout) && timeout.Timeout() {
+			t.Errorf("%s still holds its connections", key)
+		}
+		_ = connection.Close() // it is of no use any more
 	}
 }
 
@@ -88,9 +103,16 @@ func TestPortsInUse(t *testing.T) {
 			t.Errorf("%s started, closed: %v", service, b.Close())
 			continue
 		}
-		if want := fmt.Sprintf("port %d for %s is in use", port, service); !strings.Contains(err.Error(), want) {
-			t.Errorf("error %q, want one with %q", err, want)
+		want := PortsInUseError{{Service: service, Port: port}}
+		var got PortsInUseError
+		if !errors.As(err, &got) || !slices.Equal(got, want) || !strings.Contains(err.Error(), fmt.Sprintf("port %d for %s is in use", port, service)) {
+			t.Errorf("error %q, want one about %v", err, want)
 		}
+	}
+	_, err = Start(context.Background(), Options{FirestorePort: port, StoragePort: port, AuthPort: port, TasksPort: port})
+	var got PortsInUseError
+	if want := (PortsInUseError{{"Firestore", port}, {"Storage", port}, {"Authentication", port}, {"Cloud Tasks", port}}); !errors.As(err, &got) || !slices.Equal(got, want) {
+		t.Errorf("error %q, want one about %v", err, want)
 	}
 }
 

@@ -10,18 +10,20 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/firesweep/firesweep/emulator/ports"
 )
 
 const (
 	firestoreMain         = "com.google.cloud.datastore.emulator.firestore.CloudFirestore"
-	firestoreStartTimeout = time.Minute
+	firestoreStartTimeout = 5 * time.Minute // Java took more than one beside thirty other busy programs on two cores
 	firestoreAttempts     = 5
 
-	// firestoreStarted is what the emulator prints once it listens. It is waited for before the first request,
-	// because on a port that something else took meanwhile, that would answer instead; but not for ever, as a
-	// later version may say it differently.
+	// firestoreStarted is what the emulator prints once it listens. It is waited for before the first request, because on
+	// a port that nothing keeps others off, something else might answer; but not for ever, as a later version may say
+	// it differently.
 	firestoreStarted  = "Dev App Server is now running"
-	firestorePatience = 15 * time.Second
+	firestorePatience = 30 * time.Second
 )
 
 // errEnded is the Java program's end before it answered.
@@ -40,8 +42,9 @@ type firestoreEmulator struct {
 	address string // host:port
 }
 
-// startFirestore starts the emulator and returns when it answers. Port 0 is any free port.
-func startFirestore(ctx context.Context, host string, port int, log *slog.Logger) (*firestoreEmulator, error) {
+// startFirestore starts the emulator on the port that is reserved for it, and returns when it answers. Port 0 is any free one;
+// where a reservation keeps nobody off (see ports.Reserve), another one is then tried when the first was taken.
+func startFirestore(ctx context.Context, host string, port int, reserved *ports.Reservation, log *slog.Logger) (*firestoreEmulator, error) {
 	java, err := findJava()
 	if err != nil {
 		return nil, err
@@ -51,23 +54,23 @@ func startFirestore(ctx context.Context, host string, port int, log *slog.Logger
 		return nil, err
 	}
 	for attempt := 1; ; attempt++ {
-		address, err := chooseAddress(ctx, "Firestore", host, port)
-		if err != nil {
-			return nil, err
-		}
 		began := time.Now()
-		e, err := runFirestore(ctx, java, jar, address)
+		e, err := runFirestore(ctx, java, jar, reserved.Address)
 		switch {
 		case err == nil:
-			log.Debug("Firestore emulator started", "address", address, "jar", jar, "took", time.Since(began))
+			log.Debug("Firestore emulator started", "address", e.address, "jar", jar, "took", time.Since(began))
 			return e, nil
 		case !errors.Is(err, errPortTaken):
 			return nil, fmt.Errorf("start the Firestore emulator (%s): %w", jar, err)
 		case port != 0:
-			return nil, portInUse("Firestore", address, err)
-		case attempt == firestoreAttempts: // free ports were taken by others between choosing and listening
+			return nil, PortsInUseError{{Service: "Firestore", Port: port}}
+		case attempt == firestoreAttempts:
 			return nil, fmt.Errorf("start the Firestore emulator: no port stayed free in %d attempts: %w", attempt, err)
 		}
+		if reserved, err = ports.Reserve(ctx, host, 0); err != nil {
+			return nil, err
+		}
+		defer reserved.Release()
 	}
 }
 
@@ -101,7 +104,12 @@ func awaitFirestore(ctx context.Context, p *process, address string) error {
 	for {
 		listens := strings.Contains(p.output.String(), firestoreStarted) || time.Since(began) > firestorePatience
 		if listens && answers(ctx, address) {
-			return nil
+			select {
+			case <-p.done: // it was something else that answered
+				return errEnded
+			default:
+				return nil
+			}
 		}
 		select {
 		case <-p.done:

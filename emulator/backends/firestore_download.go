@@ -35,7 +35,7 @@ func (d download) fetch(ctx context.Context, folder string, log *slog.Logger) (s
 	if info, err := os.Stat(path); err == nil && info.Size() == d.bytes {
 		return path, nil
 	}
-	log.Info("downloading the Firestore emulator, once", "url", d.url, "bytes", d.bytes, "to", path)
+	log.Info(fmt.Sprintf("downloading the Firestore emulator, once: %s, %d MB, to %s", d.url, d.bytes/1_000_000, path))
 	if err := d.save(ctx, path); err != nil {
 		return "", fmt.Errorf("the Firestore emulator was not found on this machine, and downloading it failed: %w\n"+
 			"Any of these provides it:\n"+

@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -37,7 +38,11 @@ func TestDownload(t *testing.T) {
 			defer server.Close()
 			folder := filepath.Join(t.TempDir(), "new", "folder")
 			d := download{url: server.URL, name: "x.jar", bytes: int64(len(content)), sha256: hex.EncodeToString(sum[:])}
-			path, err := d.fetch(context.Background(), folder, slog.New(slog.DiscardHandler))
+			var told bytes.Buffer
+			path, err := d.fetch(context.Background(), folder, slog.New(slog.NewTextHandler(&told, nil)))
+			if !strings.Contains(told.String(), "downloading the Firestore emulator, once: "+server.URL) {
+				t.Errorf("nobody is told of the download: %q", told.String())
+			}
 			switch {
 			case test.want == "":
 				if err != nil {
@@ -71,9 +76,8 @@ func TestDownload(t *testing.T) {
 }
 
 func TestDownloadOffline(t *testing.T) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close()
-	_, err := download{url: server.URL, name: "x.jar"}.fetch(context.Background(), t.TempDir(), slog.New(slog.DiscardHandler))
+	// Nobody listens on the first port.
+	_, err := download{url: "http://127.0.0.1:1", name: "x.jar"}.fetch(context.Background(), t.TempDir(), slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "firebase setup:emulators:firestore") {
 		t.Errorf("error %v", err)
 	}

@@ -14,13 +14,15 @@ import (
 	"strconv"
 )
 
+// jarVariable names the emulator's program file, as the Firebase CLI has it.
+const jarVariable = "FIRESTORE_EMULATOR_BINARY_PATH"
+
 // findFirestoreJar returns the emulator's program file: the one the environment names, the Firebase CLI's, gcloud's, or
 // else one downloaded into the user's cache.
 func findFirestoreJar(ctx context.Context, log *slog.Logger) (string, error) {
-	const override = "FIRESTORE_EMULATOR_BINARY_PATH" // as the Firebase CLI has it
-	if path := os.Getenv(override); path != "" {
+	if path := os.Getenv(jarVariable); path != "" {
 		if !isFile(path) {
-			return "", fmt.Errorf("%s=%s is no file", override, path)
+			return "", fmt.Errorf("%s=%s is no file", jarVariable, path)
 		}
 		return path, nil
 	}
@@ -33,11 +35,20 @@ func findFirestoreJar(ctx context.Context, log *slog.Logger) (string, error) {
 			return path, nil
 		}
 	}
+	folder, err := downloadFolder()
+	if err != nil {
+		return "", err
+	}
+	return firestoreDownload.fetch(ctx, folder, log)
+}
+
+// downloadFolder is where the emulator is kept that is downloaded.
+func downloadFolder() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("find a place for the Firestore emulator: %w", err)
+		return "", fmt.Errorf("find a place for the Firestore emulator: %w; set %s to its jar", err, jarVariable)
 	}
-	return firestoreDownload.fetch(ctx, filepath.Join(cache, "firesweep", "emulators"), log)
+	return filepath.Join(cache, "firesweep", "emulators"), nil
 }
 
 func isFile(path string) bool {

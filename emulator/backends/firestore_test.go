@@ -6,10 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/firesweep/firesweep/emulator/ports"
 )
 
 // touch makes an empty file and its folder.
@@ -77,6 +83,15 @@ func TestFindFirestoreJar(t *testing.T) {
 	}
 }
 
+// TestNowhereToPutTheJar has no home folder, as services and containers may have none.
+func TestNowhereToPutTheJar(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CACHE_HOME", "")
+	if _, err := downloadFolder(); err == nil || !strings.Contains(err.Error(), "set FIRESTORE_EMULATOR_BINARY_PATH to its jar") {
+		t.Errorf("error %v, want one that says which variable helps", err)
+	}
+}
+
 // fakeJava puts a shell script in Java's place.
 func fakeJava(t *testing.T, script string) {
 	t.Helper()
@@ -94,31 +109,34 @@ func fakeJava(t *testing.T, script string) {
 
 const bindFailure = "echo 'java.net.BindException: Address already in use'; exit 1\n"
 
-func TestFirestoreFailures(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+// startOn starts the emulator on a port, 0 being any.
+func startOn(ctx context.Context, t *testing.T, port int) (*firestoreEmulator, error) {
+	t.Helper()
+	reserved, err := ports.Reserve(t.Context(), "127.0.0.1", port)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = taken.Close() }() // it was only held
-	port := taken.Addr().(*net.TCPAddr).Port
+	t.Cleanup(reserved.Release)
+	return startFirestore(ctx, "127.0.0.1", port, reserved, slog.New(slog.DiscardHandler))
+}
+
+func TestFirestoreFailures(t *testing.T) {
 	for _, test := range []struct {
 		name, script string
-		port         int
 		want         []string
 	}{
 		{"old Java", `
 if [ "$1" = -version ]; then echo 'openjdk version "1.8.0_402"'; exit; fi
-echo 'Error: java.lang.UnsupportedClassVersionError: no'; exit 1`, 0,
+echo 'Error: java.lang.UnsupportedClassVersionError: no'; exit 1`,
 			[]string{"1.8.0_402", "install Java 17"}},
-		{"placeholder of macOS", "echo 'The operation could not be completed. Unable to locate a Java Runtime.'; exit 1", 0,
+		{"placeholder of macOS", "echo 'The operation could not be completed. Unable to locate a Java Runtime.'; exit 1",
 			[]string{"placeholder", "brew install openjdk"}},
-		{"it ends", "echo first; echo 'the reason'; exit 5", 0, []string{"exit status 5", "first\nthe reason"}},
-		{"port in use", "exit 9", port, []string{fmt.Sprint(port), "Firebase Emulator Suite", "choose another"}},
-		{"no port stays free", bindFailure, 0, []string{"5 attempts"}},
+		{"it ends", "echo first; echo 'the reason'; exit 5", []string{"exit status 5", "first\nthe reason"}},
+		{"no port stays free", bindFailure, []string{"5 attempts"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			fakeJava(t, test.script)
-			_, err := startFirestore(context.Background(), "127.0.0.1", test.port, slog.New(slog.DiscardHandler))
+			_, err := startOn(context.Background(), t, 0)
 			for _, want := range test.want {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("error %v, want one with %q", err, want)
@@ -131,12 +149,14 @@ echo 'Error: java.lang.UnsupportedClassVersionError: no'; exit 1`, 0,
 func TestFirestorePortTakenAfterTheCheck(t *testing.T) {
 	fakeJava(t, bindFailure)
 	port := freePort(t)
-	_, err := startFirestore(context.Background(), "127.0.0.1", port, slog.New(slog.DiscardHandler))
-	if !errors.Is(err, errPortTaken) || !strings.Contains(err.Error(), fmt.Sprint(port)) {
+	_, err := startOn(context.Background(), t, port)
+	var taken PortsInUseError
+	if !errors.As(err, &taken) || !slices.Equal(taken, PortsInUseError{{"Firestore", port}}) {
 		t.Errorf("error %v", err)
 	}
 }
 
+// TestFirestoreTriesAnotherPort has the first program find its port taken.
 func TestFirestoreTriesAnotherPort(t *testing.T) {
 	java, err := findJava()
 	if err != nil {
@@ -149,18 +169,42 @@ func TestFirestoreTriesAnotherPort(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	fakeJava(t, fmt.Sprintf("if [ ! -e '%s' ]; then : >'%s'; %s fi\nexec '%s' \"$@\"", mark, mark, bindFailure, java))
 	t.Setenv("FIRESTORE_EMULATOR_BINARY_PATH", jar)
-	e, err := startFirestore(context.Background(), "127.0.0.1", 0, slog.New(slog.DiscardHandler))
+	e, err := startOn(context.Background(), t, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.process.stop()
 }
 
+// TestWhoeverElseAnswersIsNotTaken has somebody else listen on the port, answering as Firestore does, and a program that ends.
+func TestWhoeverElseAnswersIsNotTaken(t *testing.T) {
+	asked := make(chan struct{})
+	ended := make(chan struct{})
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-ended
+		http.NotFound(w, r)
+	}))
+	defer other.Close()
+	p, err := startProcess("sh", "-c", "echo '"+firestoreStarted+"'; exec sleep 600")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-asked
+		p.stop()
+		close(ended)
+	}()
+	if err := awaitFirestore(t.Context(), p, strings.TrimPrefix(other.URL, "http://")); !errors.Is(err, errEnded) {
+		t.Errorf("error %v, want %v", err, errEnded)
+	}
+}
+
 func TestFirestoreStartIsCancelled(t *testing.T) {
 	fakeJava(t, "sleep 600")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := startFirestore(ctx, "127.0.0.1", 0, slog.New(slog.DiscardHandler))
+	_, err := startOn(ctx, t, 0)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
@@ -178,15 +222,21 @@ func TestNoJava(t *testing.T) {
 	}
 }
 
-// freePort returns a port that is likely to be free.
+// freePort returns a port that nobody else is given before the test ends.
 func freePort(t *testing.T) int {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	reserved, err := ports.Reserve(t.Context(), "127.0.0.1", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := listener.Close(); err != nil {
+	t.Cleanup(reserved.Release)
+	_, text, err := net.SplitHostPort(reserved.Address)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return listener.Addr().(*net.TCPAddr).Port
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
 }

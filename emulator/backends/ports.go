@@ -6,43 +6,42 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
-// chooseAddress returns host and port to listen on. A given port must be free, port 0 becomes a free one.
-func chooseAddress(ctx context.Context, service, host string, port int) (string, error) {
-	listener, err := listen(ctx, service, host, port)
-	if err != nil {
-		return "", err
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		return "", fmt.Errorf("choose a port for %s: %w", service, err)
-	}
-	return address, nil
-}
-
 // listen listens where a backend is to answer.
 func listen(ctx context.Context, service, host string, port int) (net.Listener, error) {
-	address := net.JoinHostPort(host, strconv.Itoa(port))
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		if isAddressInUse(err) {
-			return nil, portInUse(service, address, err)
-		}
-		return nil, fmt.Errorf("listen for %s: %w", service, err)
+		return nil, portError(service, port, err)
 	}
 	return listener, nil
 }
 
-func isAddressInUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }
-
-// portInUse says what to do about a port that something else holds.
-func portInUse(service, address string, err error) error {
-	_, port, splitErr := net.SplitHostPort(address)
-	if splitErr != nil {
-		port = address
+// portError says that a port is in use, or what else is wrong with it.
+func portError(service string, port int, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return PortsInUseError{{Service: service, Port: port}}
 	}
-	return fmt.Errorf("port %[2]s for %[1]s is in use: another local Firesweep or the Firebase Emulator Suite may be running "+
-		"(see who holds it with: lsof -i :%[2]s); stop that one, or choose another port: %[3]w", service, port, err)
+	return fmt.Errorf("listen for %s: %w", service, err)
+}
+
+// PortInUse is a port that something else holds.
+type PortInUse struct {
+	Service string // that was to listen there
+	Port    int
+}
+
+// PortsInUseError names all the ports that are in use.
+type PortsInUseError []PortInUse
+
+// Error implements error.
+func (e PortsInUseError) Error() string {
+	var taken []string
+	for _, p := range e {
+		taken = append(taken, fmt.Sprintf("port %d for %s is in use", p.Port, p.Service))
+	}
+	return fmt.Sprintf("%s: another local Firesweep or the Firebase Emulator Suite may be running (see who holds a port with: "+
+		"lsof -i :%d); stop that one, or choose another port", strings.Join(taken, ", "), e[0].Port)
 }

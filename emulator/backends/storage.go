@@ -206,7 +206,10 @@ func (s *StorageServer) download(w http.ResponseWriter, r *http.Request, bucket,
 	return nil
 }
 
-const defaultPage = 1000 // also the largest
+const (
+	defaultPage = 1000 // also the largest
+	maxName     = 1024 // bytes
+)
 
 func (s *StorageServer) list(w http.ResponseWriter, r *http.Request, bucket string) *apiError {
 	query := r.URL.Query()
@@ -222,6 +225,16 @@ func (s *StorageServer) list(w http.ResponseWriter, r *http.Request, bucket stri
 	l := listing{
 		bucket: bucket, prefix: query.Get("prefix"), delimiter: query.Get("delimiter"),
 		start: query.Get("startOffset"), end: query.Get("endOffset"), limit: defaultPage,
+	}
+	for parameter, offset := range map[string]string{"startOffset": l.start, "endOffset": l.end} {
+		// No object's name has these bytes but the zero byte, which a front end may refuse anywhere. How strict Cloud
+		// Storage itself is has not been seen; what passes here passes there.
+		if len(offset) > maxName || !utf8.ValidString(offset) || strings.ContainsAny(offset, "\x00\r\n") {
+			return invalid("Invalid value for " + parameter + ": " + strconv.Quote(offset))
+		}
+	}
+	if projection := query.Get("projection"); projection != "" && projection != "full" && projection != "noAcl" {
+		return invalid("Invalid value for projection: " + projection)
 	}
 	if text := query.Get("maxResults"); text != "" {
 		limit, err := strconv.Atoi(text)
@@ -282,7 +295,7 @@ func checkName(name string) *apiError {
 	if name == "" {
 		return &apiError{http.StatusBadRequest, "required", "Required"}
 	}
-	if len(name) > 1024 || !utf8.ValidString(name) || strings.ContainsAny(name, "\r\n") || name == "." || name == ".." {
+	if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsAny(name, "\r\n") || name == "." || name == ".." {
 		return invalid("Invalid object name: " + strconv.Quote(name))
 	}
 	return nil

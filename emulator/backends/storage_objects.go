@@ -31,7 +31,7 @@ type object struct {
 	updated        time.Time
 }
 
-// objectStore keeps the live objects of all buckets. Every bucket exists; versions, soft deletion and holds do not.
+// objectStore keeps the live objects of all buckets. Every bucket exists; versions, soft deletion and retention policies do not.
 type objectStore struct {
 	mu             sync.Mutex
 	buckets        map[string]*bucket
@@ -88,6 +88,9 @@ func (s *objectStore) put(bucket, name string, c conditions, attributes resource
 	if err := c.check(generation, metageneration); err != nil {
 		return nil, err
 	}
+	if err := old.held(bucket, name); err != nil {
+		return nil, err
+	}
 	now := time.Now().UTC()
 	s.lastGeneration = max(s.lastGeneration+1, now.UnixMicro())
 	o := newObject(attributes, content)
@@ -119,10 +122,28 @@ func (s *objectStore) patch(bucket, name string, c conditions, change func(resou
 func (s *objectStore) remove(bucket, name string, c conditions) *apiError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := s.check(bucket, name, c); err != nil {
+	o, err := s.check(bucket, name, c)
+	if err != nil {
+		return err
+	}
+	if err := o.held(bucket, name); err != nil {
 		return err
 	}
 	delete(s.bucket(bucket).objects, name)
+	return nil
+}
+
+// held refuses to delete or overwrite an object under a hold, with a reason that somebody without the permission is
+// answered too. Of a missing object, nil, nobody holds anything.
+func (o *object) held(bucket, name string) *apiError {
+	if o == nil {
+		return nil
+	}
+	for attribute, hold := range map[string]string{"eventBasedHold": "Event-Based", "temporaryHold": "Temporary"} {
+		if set, _ := o.attributes[attribute].(bool); set {
+			return &apiError{http.StatusForbidden, "forbidden", "Object '" + bucket + "/" + name + "' is under active " + hold + " hold."}
+		}
+	}
 	return nil
 }
 
@@ -194,7 +215,8 @@ func (b *bucket) sorted() []string {
 
 // settable are the attributes that a user sets. Others that a client sends are ignored, as Cloud Storage does.
 var settable = []string{
-	"cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customTime", "metadata",
+	"cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customTime", "eventBasedHold", "metadata",
+	"temporaryHold",
 }
 
 func onlySettable(attributes resource) resource {

@@ -177,6 +177,51 @@ func TestUploadForms(t *testing.T) {
 	}
 }
 
+func TestHolds(t *testing.T) {
+	ctx := context.Background()
+	bucket, _ := storageBucket(t)
+	for name, set := range map[string]func(on bool) storage.ObjectAttrsToUpdate{
+		"temporary":   func(on bool) storage.ObjectAttrsToUpdate { return storage.ObjectAttrsToUpdate{TemporaryHold: on} },
+		"event-based": func(on bool) storage.ObjectAttrsToUpdate { return storage.ObjectAttrsToUpdate{EventBasedHold: on} },
+	} {
+		o := bucket.Object(name)
+		put(t, o, "1")
+		held, err := o.Update(ctx, set(true))
+		if err != nil || held.Metageneration != 2 || held.TemporaryHold == held.EventBasedHold {
+			t.Fatalf("%s: %+v, %v", name, held, err)
+		}
+		if err := o.Delete(ctx); httpStatus(err) != http.StatusForbidden {
+			t.Errorf("%s: delete: %v", name, err)
+		}
+		if err := o.NewWriter(ctx).Close(); httpStatus(err) != http.StatusForbidden {
+			t.Errorf("%s: overwrite: %v", name, err)
+		}
+		if err := o.If(storage.Conditions{GenerationMatch: held.Generation + 1}).Delete(ctx); httpStatus(err) != http.StatusPreconditionFailed {
+			t.Errorf("%s: delete of another generation: %v", name, err)
+		}
+		if _, err := o.Update(ctx, storage.ObjectAttrsToUpdate{Metadata: map[string]string{"a": "1"}}); err != nil {
+			t.Errorf("%s: attributes may be changed: %v", name, err)
+		}
+		if got := attributes(t, o); got.TemporaryHold != held.TemporaryHold || got.EventBasedHold != held.EventBasedHold || got.Size != 1 {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if _, err := o.Update(ctx, set(false)); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Delete(ctx); err != nil {
+			t.Errorf("%s: delete after the hold: %v", name, err)
+		}
+	}
+	w := bucket.Object("uploaded").NewWriter(ctx)
+	w.TemporaryHold = true
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := bucket.Object("uploaded").Delete(ctx); httpStatus(err) != http.StatusForbidden {
+		t.Errorf("uploaded with a hold: delete: %v", err)
+	}
+}
+
 func TestDownloadOfAPart(t *testing.T) {
 	bucket, _ := storageBucket(t)
 	put(t, bucket.Object("a"), "0123456789")
@@ -584,6 +629,14 @@ func TestInvalidStorageRequests(t *testing.T) {
 		{"GET", "/storage/v1/b/b/o?pageToken=%21", "", "", 400},
 		{"GET", "/storage/v1/b/b/o?fields=items(", "", "", 400},
 		{"GET", "/storage/v1/b/b/o?versions=true", "", "", 501},
+		{"GET", "/storage/v1/b/b/o?startOffset=a%00", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?startOffset=a%0Ab", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?endOffset=a%0D", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?startOffset=%FF", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?startOffset=" + long, "", "", 400},
+		{"GET", "/storage/v1/b/b/o?startOffset=" + long[:1024], "", "", 200},
+		{"GET", "/storage/v1/b/b/o?projection=some", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?projection=noAcl", "", "", 200},
 		{"PATCH", "/storage/v1/b/b/o/missing", "", "{}", 404},
 		{"PATCH", "/storage/v1/b/b/o/missing", "", "{", 400},
 		{"GET", "/storage/v1/b", "", "", 501},

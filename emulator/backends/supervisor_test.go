@@ -80,7 +80,7 @@ func startHelper(t *testing.T, how string) (*exec.Cmd, int) {
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(5 * time.Minute)
 	for !holds() {
 		if time.Now().After(deadline) {
 			t.Fatalf("still not so: %s", what)

@@ -9,7 +9,9 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
@@ -41,6 +43,17 @@ func (s *taskState) send(ctx context.Context, p *cloudtaskspb.Task) (*rpcstatus.
 	return status, nil
 }
 
+// ownHeaders are headers that a task cannot set, those that end in a dash with all that begin so. Google's list of what Cloud
+// Tasks ignores or replaces calls itself partial, so the headers of its other services are here as well.
+var ownHeaders = []string{"Host", "Content-Length", "User-Agent", "X-Google-", "X-Appengine-", "X-Cloudtasks-", "X-Cloudscheduler", "X-Cloudscheduler-"}
+
+func ownHeader(key string) bool {
+	name := http.CanonicalHeaderKey(key)
+	return slices.ContainsFunc(ownHeaders, func(own string) bool {
+		return name == own || strings.HasSuffix(own, "-") && strings.HasPrefix(name, own)
+	})
+}
+
 // newDelivery makes the request with what Cloud Tasks adds to it.
 func newDelivery(ctx context.Context, p *cloudtaskspb.Task) (*http.Request, error) {
 	target := p.GetHttpRequest()
@@ -53,7 +66,9 @@ func newDelivery(ctx context.Context, p *cloudtaskspb.Task) (*http.Request, erro
 		header.Set("Content-Type", "application/octet-stream")
 	}
 	for key, value := range target.Headers {
-		header.Set(key, value)
+		if !ownHeader(key) {
+			header.Set(key, value)
+		}
 	}
 	header.Set("User-Agent", "Google-Cloud-Tasks")
 	header.Set("X-CloudTasks-QueueName", path.Base(queueOf(p.Name)))

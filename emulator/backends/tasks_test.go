@@ -132,7 +132,10 @@ func TestDelivery(t *testing.T) {
 	work := request.Task.GetHttpRequest()
 	work.HttpMethod = cloudtaskspb.HttpMethod_PUT
 	work.Body = []byte(`{"x":1}`)
-	work.Headers = map[string]string{"Content-Type": "application/json", "X-Own": "y"}
+	work.Headers = map[string]string{"Content-Type": "application/json", "X-Own": "y",
+		// What a task cannot set:
+		"Host": "elsewhere", "User-Agent": "x", "content-length": "1", "x-google-iap": "x", "X-AppEngine-QueueName": "x",
+		"X-CloudTasks-TaskRetryCount": "99", "X-CloudScheduler": "true", "X-CloudScheduler-ScheduleTime": "2020-01-01T00:00:00Z"}
 	work.AuthorizationHeader = &cloudtaskspb.HttpRequest_OidcToken{OidcToken: &cloudtaskspb.OidcToken{ServiceAccountEmail: "sa@example.com", Audience: "https://aud"}}
 	created := createTask(t, client, request)
 	if created.GetHttpRequest().Body != nil || created.View != cloudtaskspb.Task_BASIC || created.DispatchDeadline.AsDuration() != 10*time.Minute {
@@ -263,8 +266,8 @@ func TestRetries(t *testing.T) {
 
 func TestNoAnswerIsRetried(t *testing.T) {
 	client, server := tasksClient(t, Options{ManualTasks: true})
-	broken := httptest.NewServer(http.NotFoundHandler())
-	broken.Close()
+	broken := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer broken.Close()
 	now := time.Now()
 	createTask(t, client, newRequest("t", broken.URL, now))
 	if n, err := server.Deliver(context.Background(), now); n != 0 || err == nil {

@@ -16,65 +16,115 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/ports"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // Process is the bundle running with one FUNCTION_TARGET.
 type Process struct {
-	Command *exec.Cmd
+	command *exec.Cmd
 	url     string
 	log     *tail
+	ended   chan struct{}
+	err     error // how it ended; to be read after ended
 }
+
+// Starting a program takes long on a machine that does other things as well.
+const (
+	startTimeout = 5 * time.Minute
+	attempts     = 5 // at ports: see ports.Reserve
+)
 
 // Start starts the bundle with nothing in its environment but what is given. It ends with the test.
 func Start(t testing.TB, target string, environment map[string]string) *Process {
 	t.Helper()
-	path, err := program()
+	path, err := program(target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	for range attempts {
+		p := start(t, path, target, environment)
+		if p.listens(t) {
+			return p
+		}
+		if !strings.Contains(p.log.String(), "address already in use") {
+			t.Fatalf("the bundle ended before it listened: %v", p.err)
+		}
+	}
+	t.Fatalf("no port stayed free in %d attempts", attempts)
+	return nil
+}
+
+func start(t testing.TB, path, target string, environment map[string]string) *Process {
+	t.Helper()
+	reserved, err := ports.Reserve(t.Context(), "127.0.0.1", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
-	if err := listener.Close(); err != nil {
+	t.Cleanup(reserved.Release) // not before: when the process has ended, nobody else shall answer in its place
+	_, port, err := net.SplitHostPort(reserved.Address)
+	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Process{url: "http://127.0.0.1:" + port + "/", log: &tail{}}
-	p.Command = exec.CommandContext(context.WithoutCancel(t.Context()), path)
-	p.Command.Env = []string{"PORT=" + port, "FUNCTION_TARGET=" + target, "HOME=" + t.TempDir()}
+	p := &Process{url: "http://" + reserved.Address, log: &tail{}, ended: make(chan struct{})}
+	p.command = exec.CommandContext(context.WithoutCancel(t.Context()), path)
+	p.command.Env = []string{"PORT=" + port, "FUNCTION_TARGET=" + target, "HOME=" + t.TempDir()}
 	for name, value := range environment {
-		p.Command.Env = append(p.Command.Env, name+"="+value)
+		p.command.Env = append(p.command.Env, name+"="+value)
 	}
-	p.Command.Stdout, p.Command.Stderr = p.log, p.log
-	if err := p.Command.Start(); err != nil {
+	p.command.Stdout, p.command.Stderr = p.log, p.log
+	if err := p.command.Start(); err != nil {
 		t.Fatal(err)
 	}
+	go func() {
+		p.err = p.command.Wait()
+		close(p.ended)
+	}()
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
 			t.Logf("the end of the function's log:\n%s", p.log)
 		}
 	})
-	deadline := time.Now().Add(20 * time.Second)
+	return p
+}
+
+// listens returns true when the process listens, and false if it ends before.
+func (p *Process) listens(t testing.TB) bool {
+	t.Helper()
+	deadline := time.Now().Add(startTimeout)
 	for {
-		connection, err := net.Dial("tcp", "127.0.0.1:"+port)
+		connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 		if err == nil {
 			_ = connection.Close() // that it opened is all that matters
-			return p
+		}
+		select {
+		case <-p.ended: // if something answered, it was something else
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+		if err == nil {
+			return true
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("the bundle does not listen: %v", err)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// Signal sends the process a signal.
+func (p *Process) Signal(signal os.Signal) error { return p.command.Process.Signal(signal) }
+
+// Wait waits for the end of the process and returns how it ended.
+func (p *Process) Wait() error {
+	<-p.ended
+	return p.err
 }
 
 // Kill ends the process with SIGKILL and waits for its end. It may be called more than once.
 func (p *Process) Kill() {
-	_ = p.Command.Process.Kill() // it may have ended already
-	_ = p.Command.Wait()         // its error says that it was killed
+	_ = p.command.Process.Kill() // it may have ended already
+	<-p.ended
 }
 
 // Post calls the function as Cloud Scheduler does and returns the answer's status and body.
@@ -110,7 +160,7 @@ func (p *Process) Run(t testing.TB, body string, now time.Time) *sweep.Report {
 // Memory returns how much memory the process has resident, and the most it has had, in bytes. It works on Linux only, and
 // while the process is alive.
 func (p *Process) Memory() (now, peak int, err error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Command.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -125,7 +175,7 @@ func (p *Process) Memory() (now, peak int, err error) {
 		}
 	}
 	if len(found) != 2 {
-		return 0, 0, fmt.Errorf("process %d has no memory: it has ended", p.Command.Process.Pid)
+		return 0, 0, fmt.Errorf("process %d has no memory: it has ended", p.command.Process.Pid)
 	}
 	return found["VmRSS:"], found["VmHWM:"], nil
 }

@@ -15,25 +15,6 @@ import (
 	"sync"
 )
 
-// mainProgram is what Google's Go buildpack generates around the package at the module's root.
-const mainProgram = `package main
-
-import (
-	"log"
-	"os"
-
-	"github.com/GoogleCloudPlatform/functions-framework-go/funcframework"
-
-	_ "github.com/firesweep/firesweep"
-)
-
-func main() {
-	if err := funcframework.StartHostPort("127.0.0.1", os.Getenv("PORT")); err != nil {
-		log.Fatal(err)
-	}
-}
-`
-
 // ArchivedFiles returns what Terraform puts into the source archive of the module at root, by the rule that it reads too: the
 // names there, and where each comes from.
 func ArchivedFiles(root string) (map[string]string, error) {
@@ -101,62 +82,48 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// built is the folder of the program, "" until [program] has made one.
-var built string
+// built is what [program] has made.
+var (
+	building sync.Once
+	built    struct {
+		folder, program string
+		err             error
+	}
+)
 
-// program builds the deployed source once, as a main module of its own that requires it, and returns the program's path.
-var program = sync.OnceValues(func() (string, error) {
+// program builds the deployed source once and returns the program's path. One that registers its functions is the same for all
+// of them.
+func program(target string) (string, error) {
+	building.Do(func() { built.program, built.err = build(target) })
+	return built.program, built.err
+}
+
+func build(target string) (string, error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return "", err
 	}
-	dir, err := os.MkdirTemp("", "firesweep-bundle-")
-	if err != nil {
+	if built.folder, err = os.MkdirTemp("", "firesweep-bundle-"); err != nil {
 		return "", err
 	}
-	built = dir
-	source := filepath.Join(dir, "source")
-	if err := unpackArchive(root, source); err != nil {
+	if err := unpackArchive(root, built.folder); err != nil {
 		return "", err
 	}
-	if output, err := GoCommand(source, "mod", "tidy", "-diff"); err != nil {
-		return "", fmt.Errorf("the archive's go.mod is not tidy, run scripts/package: %w\n%s", err, output)
-	}
-	for _, name := range []string{"go.mod", "go.sum"} {
-		content, err := os.ReadFile(filepath.Join(source, name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), content, 0o600)
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(mainProgram), 0o600); err != nil {
-		return "", err
-	}
-	for _, args := range [][]string{
-		{"mod", "edit", "-module=functions.local/app", "-require=github.com/firesweep/firesweep@v0.0.0",
-			"-replace=github.com/firesweep/firesweep=./source"},
-		{"build", "-mod=mod", "-o", "bundle", "."},
-	} {
-		if output, err := GoCommand(dir, args...); err != nil {
-			return "", fmt.Errorf("%w\n%s", err, output)
-		}
-	}
-	return filepath.Join(dir, "bundle"), nil
-})
+	return buildFunction(built.folder, target)
+}
 
 // Remove deletes what [Start] built, if it did. A package's TestMain calls it when all tests have ended.
 func Remove() {
-	if built != "" {
-		_ = os.RemoveAll(built) // at worst a file stays in the temporary folder
+	if built.folder != "" {
+		_ = os.RemoveAll(built.folder) // at worst a file stays in the temporary folder
 	}
 }
 
-// GoCommand runs go in a folder and returns what it printed.
+// GoCommand runs go in a folder, whatever its user prefers elsewhere, and returns what it printed.
 func GoCommand(dir string, args ...string) (string, error) {
 	command := exec.Command("go", args...)
 	command.Dir = dir
+	command.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	output, err := command.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("go %s: %w", strings.Join(args, " "), err)

@@ -18,6 +18,7 @@ type Fault struct {
 	Name string // as in docs/reliability.md
 	dies bool   // the process ends at the call: nothing of it is sent afterwards
 	sent bool   // the call takes effect and its answer is lost; or else it is never sent
+	cut  bool   // with sent: of a stream's answer, the first message arrives
 	ends Ending // the call is as ever, but the run is to end
 
 	// What the caller is told, where the process lives: of gRPC and of HTTP. Zero: the fault is not one of such calls.
@@ -48,10 +49,13 @@ var Faults = []Fault{
 	{Name: "told to stop", ends: ToldToStop},
 	{Name: "out of time", ends: OutOfTime},
 	{Name: "412", status: http.StatusPreconditionFailed, on: []Service{Storage}},
+	{Name: "stream cut off", sent: true, cut: true, code: codes.Unavailable, on: []Service{Firestore}},
 }
 
-// Concerns reports whether calls to a service can have the fault.
-func (f Fault) Concerns(s Service) bool { return f.on == nil || slices.Contains(f.on, s) }
+// Concerns reports whether a call can have the fault.
+func (f Fault) Concerns(c Call) bool {
+	return (f.on == nil || slices.Contains(f.on, c.Service)) && (!f.cut || c.Streamed)
+}
 
 // errDead is what a dead process's calls come to. Nothing repeats it.
 var errDead = errors.New("the process is dead")

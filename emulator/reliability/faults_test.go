@@ -26,7 +26,7 @@ func TestFaults(t *testing.T) {
 			for k, fault := range Faults {
 				n := 0
 				for _, c := range calls {
-					if fault.Concerns(c.Service) {
+					if fault.Concerns(c) {
 						n++
 					}
 				}
@@ -62,8 +62,12 @@ func undisturbed(t *testing.T, s subject) (calls []Call) {
 	t.Run("undisturbed", func(t *testing.T) {
 		w := newWorld(t, s)
 		steps := Undisturbed()
-		if report := w.run(t, steps); report.Status != sweep.Completed {
+		report := w.run(t, steps)
+		if report.Status != sweep.Completed {
 			t.Fatalf("status %s; failures %v", report.Status, report.Failures)
+		}
+		if len(report.Actions) == 0 {
+			t.Fatalf("it does nothing, so nothing is proved of it: emulator/sampledata must have something for %s to do", s.job.Name)
 		}
 		for _, line := range w.differences(t, w.sample) {
 			t.Error(line)

@@ -2,6 +2,8 @@ package reliability
 
 import (
 	"context"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/firesweep/firesweep/functions/reports"
@@ -12,7 +14,7 @@ import (
 
 // careless is cleanupReports as it must not be: it does to each report what it is given, without another look.
 func careless(effect func(report string) sweep.Steps) subject {
-	s := sampled(reports.Job, nil)
+	s := sampled(reports.Job)
 	s.job.Plan = func(ctx context.Context, p *sweep.Planner) error {
 		due := documents.Query{Collection: "reports", Where: []documents.Filter{
 			{Field: "status", Op: "in", Value: []string{"reviewed", "dismissed"}},
@@ -71,4 +73,40 @@ func TestFindsWhatARaceBreaks(t *testing.T) {
 		}
 	}
 	t.Error("a user wrote before every call, and no difference was found")
+}
+
+// TestEveryJobIsTried keeps a job from being left out of what is tried, or from being tried with nothing.
+func TestEveryJobIsTried(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n| job | what users do |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	named := map[string]bool{}
+	for _, s := range subjects() {
+		named[s.name] = true
+		if len(actions[s.name]) == 0 {
+			t.Errorf("nothing is said of what users do while %s runs, so no race is tried: add it to actions in emulator/reliability/actions_test.go", s.name)
+		}
+		for _, a := range actions[s.name] {
+			if a.do == nil || a.then == nil && len(a.kept)+len(a.made)+len(a.objects)+len(a.accounts) == 0 {
+				t.Errorf("%s: %q keeps nothing, so nothing is compared: see emulator/reliability/actions_test.go", s.name, a.name)
+			}
+		}
+		if !strings.Contains("\n"+table, "\n| `"+s.name+"` | ") {
+			t.Errorf("docs/reliability.md does not say what users do while %s runs: add a row to its table \"what users do\"", s.name)
+		}
+	}
+	for name := range actions {
+		if !named[name] {
+			t.Errorf("emulator/reliability/actions_test.go has users' actions for %s, which is no job that is tried", name)
+		}
+	}
+	for name := range variants {
+		if !named[name] {
+			t.Errorf("emulator/reliability/world_test.go has variants of %s, which is no job that is tried", name)
+		}
+	}
 }

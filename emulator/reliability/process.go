@@ -143,17 +143,21 @@ type read struct {
 	method            string
 	open              func() (grpc.ClientStream, error)
 	failure           error // which the caller is told when it reads
+	cut               bool  // before that, it is to receive one message
 }
 
 // SendMsg opens the stream and sends the request.
 func (r *read) SendMsg(m any) error {
-	c := Call{Service: Firestore, Method: r.method, Targets: targetsOf(m)}
+	c := Call{Service: Firestore, Method: r.method, Streamed: true, Targets: targetsOf(m)}
 	r.failure = r.process.call(c, func() (err error) {
 		if r.ClientStream, err = r.open(); err != nil {
 			return err
 		}
 		return r.ClientStream.SendMsg(m)
-	}, Fault.grpcError)
+	}, func(f Fault) error {
+		r.cut = f.cut
+		return f.grpcError()
+	})
 	return nil
 }
 
@@ -167,6 +171,12 @@ func (r *read) CloseSend() error {
 
 // RecvMsg receives a message.
 func (r *read) RecvMsg(m any) error {
+	if r.cut && r.ClientStream != nil {
+		r.cut = false
+		if r.ClientStream.RecvMsg(m) == nil {
+			return nil
+		}
+	}
 	if r.failure != nil && r.ClientStream != nil {
 		for r.ClientStream.RecvMsg(m) == nil { // it is to take effect, and nobody is to know
 		}

@@ -23,9 +23,10 @@ const (
 
 // Call is one that a run made.
 type Call struct {
-	Service Service
-	Method  string   // e.g. "Commit", "DELETE", "DeleteUsers", "CreateTask"
-	Targets []string // what it reads or writes, as far as that matters to a test: documents, collections, an object
+	Service  Service
+	Method   string   // e.g. "Commit", "DELETE", "DeleteUsers", "CreateTask"
+	Streamed bool     // the answer comes in several messages
+	Targets  []string // what it reads or writes, as far as that matters to a test: documents, collections, an object
 }
 
 // String describes the call in one line.
@@ -83,7 +84,7 @@ func (s *Steps) next(c Call) *Fault {
 	s.calls = append(s.calls, c)
 	number := len(s.calls)
 	var fault *Fault
-	if s.at > 0 && s.fault.Concerns(c.Service) {
+	if s.at > 0 && s.fault.Concerns(c) {
 		if s.passed++; s.passed == s.at {
 			s.struck, fault = true, &s.fault
 		}

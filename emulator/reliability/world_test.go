@@ -12,17 +12,10 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/functions/bannedusers"
-	"github.com/firesweep/firesweep/functions/expiredcomped"
-	"github.com/firesweep/firesweep/functions/ghostcircles"
-	"github.com/firesweep/firesweep/functions/inactiveprojects"
-	"github.com/firesweep/firesweep/functions/memberinvites"
-	"github.com/firesweep/firesweep/functions/orphanedmedia"
-	"github.com/firesweep/firesweep/functions/placeholderusers"
-	"github.com/firesweep/firesweep/functions/reports"
 	"github.com/firesweep/firesweep/functions/resolvedinquiries"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
@@ -36,24 +29,31 @@ type subject struct {
 	data   func(now time.Time, bucket string) sampledata.Sample
 }
 
-func subjects() []subject {
-	return []subject{
-		sampled(orphanedmedia.Job, nil),
-		sampled(resolvedinquiries.Job, nil),
-		{name: resolvedinquiries.Job.Name + "InParts", job: resolvedinquiries.Job, data: longInquiries},
-		sampled(ghostcircles.Job, nil),
-		sampled(bannedusers.Job, nil),
-		sampled(reports.Job, nil),
-		sampled(expiredcomped.Job, nil),
-		sampled(inactiveprojects.Job, &inactiveprojects.Worker),
-		sampled(memberinvites.Job, nil),
-		sampled(placeholderusers.Job, &placeholderusers.Worker),
+// subjects are all jobs that are registered, each on its part of the sample data, and those that stand in variants beside them.
+func subjects() (all []subject) {
+	jobs := functions.Registered()
+	for _, e := range functions.All() {
+		if e.Trigger != functions.Schedule {
+			continue // it is tried with the job that calls it
+		}
+		s := sampled(jobs[e.Name])
+		if e.Worker != "" {
+			worker := jobs[e.Worker]
+			s.worker = &worker
+		}
+		all = append(append(all, s), variants[e.Name]...)
 	}
+	return all
+}
+
+// variants are further data that a job is tried on.
+var variants = map[string][]subject{
+	resolvedinquiries.Job.Name: {{name: resolvedinquiries.Job.Name + "InParts", job: resolvedinquiries.Job, data: longInquiries}},
 }
 
 // sampled is a job on its part of the sample data.
-func sampled(job sweep.Job, worker *sweep.Job) subject {
-	return subject{name: job.Name, job: job, worker: worker, data: func(now time.Time, bucket string) sampledata.Sample {
+func sampled(job sweep.Job) subject {
+	return subject{name: job.Name, job: job, data: func(now time.Time, bucket string) sampledata.Sample {
 		return sampledata.Job(job.Name, now, bucket)
 	}}
 }

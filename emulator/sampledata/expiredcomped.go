@@ -1,18 +1,20 @@
 package sampledata
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-// expiredComped is the part of cleanExpiredComped: both sides of the start of the day in UTC, members of every status, and
-// one who still holds a subscription.
+// expiredComped is the part of cleanExpiredComped: both sides of the start of the day in UTC, members of every status, one
+// who still holds a subscription, and one who has a number.
 func expiredComped(now time.Time, _ string) Sample {
 	today := now.UTC().Truncate(retention.Day)
 	yesterday, longAgo := today.Add(-time.Second), today.AddDate(0, -2, 0)
-	row := func(member string, expiry any) map[string]any {
+	const number = 4711
+	row := func(member, expiry any) map[string]any {
 		return map[string]any{"member_id": member, "product_id": "product-gold", "sort_order": 0, "expiry_at": expiry}
 	}
 	member := func(status string) map[string]any {
@@ -24,8 +26,8 @@ func expiredComped(now time.Time, _ string) Sample {
 		return Document{Path: path, Before: member("comped"), After: after}
 	}
 	ended := func(row string, expiry time.Time) string { return row + "/" + expiry.Format(time.RFC3339Nano) }
-	event := func(member string, rows ...string) Document {
-		id := documents.ObjectID(now, append([]string{member}, rows...)...)
+	event := func(member any, rows ...string) Document {
+		id := documents.ObjectID(now, append([]string{fmt.Sprint(member)}, rows...)...)
 		return Document{Path: "members_status_events/" + id, After: map[string]any{
 			"member_id": member, "from_status": "comped", "to_status": "free", "created_at": now}}
 	}
@@ -37,6 +39,9 @@ func expiredComped(now time.Time, _ string) Sample {
 		deleted("members_products/comp-expired-too", row("member-comped-twice", yesterday)),
 		freed("members/member-comped-twice"),
 		event("member-comped-twice", ended("comp-expired-long-ago", longAgo), ended("comp-expired-too", yesterday)),
+		deleted("members_products/comp-expired-of-a-number", row(number, longAgo)),
+		freed("members/4711"),
+		event(number, ended("comp-expired-of-a-number", longAgo)),
 		deleted("members_products/comp-expired-then-paid", row("member-paid", longAgo)),
 		kept("members/member-paid", member("paid")),
 		deleted("members_products/comp-of-deleted-member", row("member-deleted", longAgo)),

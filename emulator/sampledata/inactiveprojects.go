@@ -11,13 +11,13 @@ import (
 )
 
 // inactiveProjects is the part of deleteInactiveProjects: a project to warn about, one to mark, one whose warning is void,
-// and one of each that is left alone. Projects are dormant after 9 months and deleted after 12.
+// and one of each that is left alone. One of their people has a number. Projects are dormant after 9 months and deleted after 12.
 func inactiveProjects(now time.Time, _ string) Sample {
 	months := func(n int) time.Time { return now.AddDate(0, -n, -5) }
 	project := func(name string, last time.Time, further map[string]any) map[string]any {
 		data := map[string]any{
 			"name": name, "last_activity_at": last, "storage_size": 52_428_800, "organization_id": "sample-org",
-			"owner_ids": []any{"sample-owner"}, "maintainer_ids": []any{"sample-maintainer"},
+			"owner_ids": []any{"sample-owner"}, "maintainer_ids": []any{4711},
 		}
 		maps.Copy(data, further)
 		return data
@@ -39,6 +39,10 @@ func inactiveProjects(now time.Time, _ string) Sample {
 		kept("projects/project-marked-by-hand", project("Marked by hand", months(20), map[string]any{"marked_for_deletion_on": months(1)})),
 		kept("projects/project-pending-delete", project("Pending", months(20), map[string]any{"pending_delete": true})),
 		kept("projects/project-date-as-text", project("Date as text", now, map[string]any{"last_activity_at": "2020-01-01"})),
+		kept("projects/project-of-nobody-to-warn", project("Nobody to warn", months(20), map[string]any{"owner_ids": []any{""}, "maintainer_ids": nil})),
+		kept("inactive_project_deletion_warnings/project-of-nobody-to-warn", entry(months(4))),
+		kept("projects/project-of-no-bot", project("No bot", months(20), map[string]any{"organization_id": "sample-org-without-bot"})),
+		kept("organizations/sample-org-without-bot", map[string]any{"name": "No bot"}),
 		kept("projects/project-in-grace", project("In grace", months(10), nil)),
 		kept("inactive_project_deletion_warnings/project-in-grace", entry(months(1))),
 
@@ -59,7 +63,7 @@ func announced(now time.Time, id, name string, last time.Time) []Document {
 	promise := retention.MonthsAfter(now, 3).Format(time.DateOnly)
 	since := last.UTC().Format(time.RFC3339Nano)
 	mail := notifications.Mail{
-		ToUserIDs: []string{"sample-owner", "sample-maintainer"}, Type: "inactive_project_warning",
+		ToUserIDs: []string{"sample-owner", "4711"}, Type: "inactive_project_warning",
 		Text: notifications.Japanese.InactiveProjectWarning(name, promise), Announces: []string{id, since, promise},
 	}
 	return []Document{

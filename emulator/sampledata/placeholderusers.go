@@ -3,11 +3,11 @@ package sampledata
 import "time"
 
 // placeholderUsers is the part of cleanupPlaceholderUsers: placeholders that nothing refers to, one that a post and one that
-// a project refers to, and those whose turn it is not.
+// a project refers to, one that a comment refers to by its number, and those whose turn it is not.
 func placeholderUsers(now time.Time, _ string) Sample {
 	const details = "import_placeholder_user_details/"
 	user := func(name string) map[string]any { return map[string]any{"user_type": "placeholder", "name": name} }
-	detail := func(userID string, namespace, attempts, last any) map[string]any {
+	detail := func(userID, namespace, attempts, last any) map[string]any {
 		return map[string]any{"placeholder_user_id": userID, "namespace_id": namespace, "deletion_attempts": attempts, "last_deletion_attempt_at": last}
 	}
 	tried := func(id string, before map[string]any, attempts int) Document {
@@ -27,6 +27,9 @@ func placeholderUsers(now time.Time, _ string) Sample {
 			kept("users/placeholder-owner", user("Import of Barbara")),
 			tried("detail-owner", detail("placeholder-owner", nil, 0, nil), 1),
 			kept("projects/project-imported", map[string]any{"name": "Imported", "owner_ids": []any{"placeholder-owner"}, "last_activity_at": now}),
+			kept("users/4712", user("Import of Radia")),
+			tried("detail-of-a-number", detail(4712, nil, 0, nil), 1),
+			kept("comments/comment-imported", map[string]any{"userId": 4712, "text": "imported", "createdAt": daysAgo(30)}),
 
 			kept("users/placeholder-mapped", user("Import of Donald")),
 			kept(details+"detail-mapped", detail("placeholder-mapped", "sample-group", 0, nil)),

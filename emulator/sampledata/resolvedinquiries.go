@@ -43,6 +43,10 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 		"imageUrl": "https://firebasestorage.googleapis.com/v0/b/" + bucket + "/o/inquiries%2Finquiry-login%2Fhelp.png?alt=media",
 	})
 	thanks := message("user", "できました", 18, map[string]any{"imageUrl": "https://example.com/thanks.png"})
+	// Somebody else's file, as a trick: it stays.
+	avatar := message("user", "ついでに", 17, map[string]any{"imageUrl": "gs://" + bucket + "/avatars/user-sakura.png"})
+	restored := inquiry("もう一度開いた", daysAgo(8), nil)
+	firstArchive := inquiry("もう一度開いた", daysAgo(90), map[string]any{"archivedAt": daysAgo(83), "messages": []any{message("user", "最初の質問", 95, nil)}})
 	silent := inquiry("返信なし", daysAgo(40), map[string]any{"userId": nil})
 	due := inquiry("通知が届かない", daysAgo(6), nil)
 	anew := inquiry("もう一度", daysAgo(7).Add(time.Second), map[string]any{mark: daysAgo(20)})
@@ -55,8 +59,12 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 		deleted("inquiries/inquiry-login/messages/m2-hello", hello),
 		deleted("inquiries/inquiry-login/messages/m1-answer", answer),
 		deleted("inquiries/inquiry-login/messages/m3-thanks", thanks),
+		deleted("inquiries/inquiry-login/messages/m4-avatar", avatar),
 		created("archivedInquiries/inquiry-login", with(login, map[string]any{
-			"archivedAt": now, "messages": []any{hello, answer, thanks}})),
+			"archivedAt": now, "messages": []any{hello, answer, thanks, avatar}})),
+		deleted("inquiries/inquiry-restored", restored), // from the archive that is there already
+		changed("archivedInquiries/inquiry-restored", firstArchive, with(restored, map[string]any{"archivedAt": now, "messages": []any{}})),
+		created("archivedInquiries/inquiry-restored/earlier/"+daysAgo(83).UTC().Format(time.RFC3339Nano), firstArchive),
 		deleted("inquiries/inquiry-silent", silent),
 		created("archivedInquiries/inquiry-silent", with(silent, map[string]any{"archivedAt": now, "messages": []any{}})),
 		kept("archivedInquiries/inquiry-of-last-year", inquiry("昨年", daysAgo(300), map[string]any{
@@ -81,6 +89,7 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 		{Name: "inquiries/inquiry-login/screen.png"},
 		{Name: "inquiries/inquiry-login/help.png"},
 		{Name: "inquiries/inquiry-due-tomorrow/screen.png", Kept: true},
+		{Name: "avatars/user-sakura.png", Kept: true},
 	}
 	return Sample{Documents: documents, Objects: objects}
 }

@@ -81,7 +81,7 @@ func Job(name string, now time.Time, bucket string) Sample {
 			return p.of(now, bucket)
 		}
 	}
-	panic("emulator/sampledata has no part for " + name)
+	panic("emulator/sampledata has no part for " + name + ": add one to parts in sampledata.go, in a file of its own")
 }
 
 func kept(path string, data map[string]any) Document {

@@ -36,15 +36,17 @@ func deleteUsers(ctx context.Context, w *sweep.Writers, items []any) []error {
 	underWay.SetLimit(maxTransactions)
 	for i := range items {
 		underWay.Go(func() error {
-			it := items[i].(item)
-			switch err := w.CheckTime(); {
-			case err != nil:
-				results[i] = err
-			case it.retry:
-				noted[i], results[i] = stillNoted(ctx, w, it.uid)
-			default:
-				noted[i], results[i] = deleteDocument(ctx, w, it.uid)
-			}
+			results[i] = sweep.Guard(func() (err error) {
+				it := items[i].(item)
+				switch err = w.CheckTime(); {
+				case err != nil:
+				case it.retry:
+					noted[i], err = stillNoted(ctx, w, it.uid)
+				default:
+					noted[i], err = deleteDocument(ctx, w, it.uid)
+				}
+				return err
+			})
 			return nil // one user never stops the others
 		})
 	}
@@ -141,7 +143,8 @@ type account struct {
 }
 
 // deleteAccounts deletes accounts in one call. The notes of those that are gone go, those of the others stay for the next
-// run; that an account could not be deleted is a warning and no failure of the run (SPEC, "cleanupBannedUsers").
+// run, and count its attempts: that an account could not be deleted is a warning and no failure of the run, but it is not done
+// either. After [alertAttempts] it is an alert.
 func deleteAccounts(ctx context.Context, w *sweep.Writers, accounts []account, results []error) {
 	uids := make([]string, len(accounts))
 	for i, a := range accounts {
@@ -152,10 +155,13 @@ func deleteAccounts(ctx context.Context, w *sweep.Writers, accounts []account, r
 		if err := failures[i]; err != nil {
 			a := &accounts[i]
 			a.note.attempts++
+			results[a.index] = fmt.Errorf("delete account %s: %w", a.uid, sweep.ErrLater)
 			w.Keep(keptAccount, 1)
-			w.Log.WarnContext(ctx, fmt.Sprintf("a banned user's account was not deleted, every run tries again: %s (%s): "+
-				"if it goes on, delete the account in the Firebase console", err, a.note.reason()),
-				slog.String("target", notes+"/"+a.uid))
+			attributes := []any{slog.String("target", notes+"/"+a.uid), slog.Int64("attempts", a.note.attempts)}
+			if a.note.attempts >= alertAttempts {
+				attributes = append(attributes, slog.String("alert", "account"))
+			}
+			w.Log.WarnContext(ctx, a.note.warning(a.uid, err), attributes...)
 		}
 	}
 	err := w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {

@@ -59,7 +59,7 @@ func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 	f.FailDelete(t, "u1", "INTERNAL_ERROR")
 
 	got := f.Run(t, "")
-	wantReport(t, got, sweep.Completed, deleted(3))
+	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 3, Done: 2}})
 	f.wantLeft(t, left{Accounts: []string{"u1"}, Notes: []string{"u1"}})
 	wantNote := map[string]any{"addedAt": now, "attempts": int64(1)}
 	if diff := cmp.Diff(wantNote, f.Documents(t, "authDeletionRetries")["u1"]); diff != "" {
@@ -69,7 +69,7 @@ func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 		t.Errorf("kept %v", got.Kept)
 	}
 	warnings := f.warnings(t, "authDeletionRetries/u1")
-	if len(warnings) != 1 || !strings.Contains(warnings[0], "delete account u1: INTERNAL_ERROR") || !strings.Contains(warnings[0], "Firebase console") {
+	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "Auth delete failed for u1: ") || !strings.Contains(warnings[0], "INTERNAL_ERROR") {
 		t.Errorf("warnings %q", warnings)
 	}
 	if len(f.warnings(t, "authDeletionRetries/u12")) != 0 {
@@ -79,7 +79,7 @@ func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 	// It fails again, on the next day, which is no failure of that run either.
 	f.Now = now.AddDate(0, 0, 1)
 	got = f.Run(t, "")
-	wantReport(t, got, sweep.Completed, retried(1))
+	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{"retry account deletion": {Planned: 1}})
 	f.wantLeft(t, left{Accounts: []string{"u1"}, Notes: []string{"u1"}})
 	wantNote["attempts"] = int64(2)
 	if diff := cmp.Diff(wantNote, f.Documents(t, "authDeletionRetries")["u1"]); diff != "" || got.Kept[keptAccount] != 1 {
@@ -90,10 +90,20 @@ func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 		t.Errorf("warnings %q", warnings)
 	}
 
+	// From the third attempt on, it is a person's business, every time.
+	for attempts := 2; attempts < 5; attempts++ {
+		if n := f.alerts(t, "authDeletionRetries/u1"); n != max(0, attempts-2) {
+			t.Errorf("%d alerts after %d attempts", n, attempts)
+		}
+		wantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"retry account deletion": {Planned: 1}})
+	}
 	f.FailDelete(t, "u1", "")
 	wantReport(t, f.Run(t, ""), sweep.Completed, retried(1))
 	f.wantLeft(t, left{})
 	wantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	if n := f.alerts(t, "authDeletionRetries/u1"); n != 3 {
+		t.Errorf("%d alerts, want none for what succeeded", n)
+	}
 }
 
 func TestAuthenticationDown(t *testing.T) {
@@ -111,7 +121,10 @@ func TestAuthenticationDown(t *testing.T) {
 	}
 	got := f.Run(t, "")
 	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{
-		"delete user": {Planned: 2, Done: 2}, "retry account deletion": {Planned: 1, Done: 1}})
+		"delete user": {Planned: 2}, "retry account deletion": {Planned: 1}})
+	if f.alerts(t, "authDeletionRetries/old") != 1 || f.alerts(t, "authDeletionRetries/u1") != 0 {
+		t.Error("want an alert for the account that could not be deleted for the fourth time, and none for the others")
+	}
 	f.wantLeft(t, left{Accounts: []string{"bystander", "old", "u1", "u2"}, Notes: []string{"old", "u1", "u2"}})
 	if got.Kept[keptAccount] != 3 || f.Documents(t, "authDeletionRetries")["old"]["attempts"] != int64(4) {
 		t.Errorf("kept %v, notes %v", got.Kept, f.Documents(t, "authDeletionRetries"))
@@ -408,7 +421,7 @@ func TestManyRetries(t *testing.T) {
 		}
 		return nil
 	}
-	wantReport(t, f.Run(t, ""), sweep.Partial, retried(500))
+	wantReport(t, f.Run(t, ""), sweep.Partial, map[string]sweep.Counts{"retry account deletion": {Planned: 500}})
 	if position := f.Documents(t, "cleanupJobs")["cleanupBannedUsers"]["position"]; position != `[{"text":"r0499"}]` {
 		t.Errorf("position %v", position)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is cleanupBannedUsers (seed 0, section 4).
+// Job is cleanupBannedUsers.
 var Job = sweep.Job{Name: "cleanupBannedUsers", Plan: plan}
 
 func init() { functions.Register(Job) }
@@ -75,33 +75,18 @@ func planUsers(ctx context.Context, p *sweep.Planner, batch *sweep.Batch) (chose
 		}
 	}
 	p.Scanned(judged)
-	return chosen, countKept(ctx, p, banned, due, judged)
+	countKept(ctx, p, banned, due, judged)
+	return chosen, nil
 }
 
-// countKept counts the banned users that were not judged one by one, at one read per 1000 of them.
-func countKept(ctx context.Context, p *sweep.Planner, banned documents.Filter, due documents.Query, judged int) error {
-	count := func(where ...documents.Filter) (n int, err error) {
-		return p.Documents.Count(ctx, documents.Query{Collection: users, Where: where})
-	}
-	allBanned, err := count(banned)
-	if err != nil {
-		return err
-	}
-	allDue, err := count(due.Where...)
-	if err != nil {
-		return err
-	}
-	later, err := count(banned, documents.Filter{Field: dueField, Op: ">", Value: p.Now})
-	if err != nil {
-		return err
-	}
-	p.Scanned(max(0, allBanned-judged))
-	p.Keep(keptNotYet, later)
-	p.Keep(keptByLimit(p.Config.MaxUsers), allDue-judged)
-	if undated := allBanned - allDue - later; undated > 0 {
-		p.KeepDoubtful(ctx, users, keptUndated, undated)
-	}
-	return nil
+// countKept counts the banned users that were not judged one by one.
+func countKept(ctx context.Context, p *sweep.Planner, banned documents.Filter, due documents.Query, judged int) {
+	p.CountKept(ctx, sweep.Census{
+		Due: due, Among: []documents.Filter{banned}, Eligible: []documents.Filter{banned},
+		Young:     documents.Filter{Field: dueField, Op: ">", Value: p.Now},
+		KeptYoung: keptNotYet, KeptUndated: keptUndated,
+		Judged: judged, KeptLater: keptByLimit(p.Config.MaxUsers),
+	})
 }
 
 // planRetries proposes every account that is noted but those of chosen users, whose documents are there again and whose

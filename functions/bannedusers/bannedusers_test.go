@@ -119,6 +119,24 @@ func (f *function) wantLeft(t *testing.T, want left) {
 	}
 }
 
+// alerts returns how many of the warnings that name a target are alerts.
+func (f *function) alerts(t *testing.T, target string) int {
+	t.Helper()
+	n := 0
+	for _, line := range f.LogLines(t) {
+		if line["alert"] == nil {
+			continue
+		}
+		if line["alert"] != "account" || line["severity"] != "WARNING" {
+			t.Errorf("alert %v", line)
+		}
+		if line["target"] == target {
+			n++
+		}
+	}
+	return n
+}
+
 // warnings returns the messages of the warnings that name a target.
 func (f *function) warnings(t *testing.T, target string) []string {
 	t.Helper()
@@ -163,7 +181,7 @@ func TestCleanupBannedUsers(t *testing.T) {
 	got := f.Run(t, "")
 	want := &sweep.Report{
 		Job: "cleanupBannedUsers", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
-		DurationMs: got.DurationMs, Scanned: 6,
+		DurationMs: got.DurationMs, Database: got.Database, Bucket: got.Bucket, Scanned: 6,
 		Actions:  map[string]sweep.Counts{"delete user": {Planned: 3, Done: 3}},
 		Kept:     map[string]int{keptNotYet: 1, keptUndated: 2},
 		Failures: []sweep.Failure{},
@@ -222,9 +240,9 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 	if got.Usage.AuthCalls != 1 || len(f.calls) != 1 || len(f.calls[0]) != 20 {
 		t.Errorf("calls %v, want one for 20 accounts", f.calls)
 	}
-	// Lease, 20 users, three counts, no notes, 20 users again, lease again.
-	if u := got.Usage; u.FirestoreReads != 46 || u.FirestoreDeletes != 40 || u.FirestoreWrites != 23 {
-		t.Errorf("usage %+v, want 46 reads, 20 users and notes deleted and 20 notes written", u)
+	// Lease, 20 users and their index entries, three counts, no notes, 20 users again, lease again.
+	if u := got.Usage; u.FirestoreReads != 47 || u.FirestoreDeletes != 40 || u.FirestoreWrites != 23 {
+		t.Errorf("usage %+v, want 47 reads, 20 users and notes deleted and 20 notes written", u)
 	}
 	survivors := append([]string{"later"}, latest...)
 	f.wantLeft(t, left{Users: survivors, Accounts: survivors})
@@ -233,27 +251,19 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 	f.wantLeft(t, left{Users: []string{"later"}, Accounts: []string{"later"}})
 }
 
-func TestUndeletableUsersDoNotBlockTheQueue(t *testing.T) {
+// TestIDLongerThanAUID has users who can have no account: there is nothing to delete but the document.
+func TestIDLongerThanAUID(t *testing.T) {
 	f := newFunction(t)
-	f.Env["MAX_USERS"] = "2"
-	var undeletable []string
-	for i := range 3 {
-		uid := strings.Repeat("x", 129) + fmt.Sprint(i)
-		undeletable = append(undeletable, uid)
-		f.user(t, uid, "permanent", ago(time.Hour))
-	}
-	f.user(t, "u1", "permanent", ago(3*time.Minute))
-	f.user(t, "u2", "permanent", ago(2*time.Minute))
-	f.user(t, "u3", "permanent", ago(time.Minute))
-	f.signUp(t, "u1", "u2", "u3")
-	got := f.Run(t, "")
-	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 2, Done: 2}})
-	if diff := cmp.Diff(map[string]int{keptNoUID: 3, keptByLimit(2): 1}, got.Kept); diff != "" || got.Scanned != 6 {
-		t.Errorf("scanned %d, kept (-want +got):\n%s", got.Scanned, diff)
-	}
-	f.wantLeft(t, left{Users: append([]string{"u3"}, undeletable...), Accounts: []string{"u3"}})
-	if len(f.warnings(t, "users/"+undeletable[0])) != 1 {
-		t.Error("a user that cannot be judged is not named in the log")
+	f.user(t, strings.Repeat("x", 129), "permanent", ago(time.Hour))
+	f.user(t, strings.Repeat("長", 129), "permanent", ago(time.Hour))
+	f.user(t, strings.Repeat("x", 1500), "permanent", ago(time.Hour))
+	f.user(t, strings.Repeat("y", 1500), "permanent", now.Add(time.Hour))
+	f.user(t, "u1", "permanent", ago(time.Minute))
+	f.signUp(t, "u1", strings.Repeat("x", 128))
+	wantReport(t, f.Run(t, ""), sweep.Completed, deleted(4))
+	f.wantLeft(t, left{Users: []string{strings.Repeat("y", 1500)}, Accounts: []string{strings.Repeat("x", 128)}})
+	if diff := cmp.Diff([][]string{{"u1"}}, f.calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
 

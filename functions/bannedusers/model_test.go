@@ -3,6 +3,8 @@ package bannedusers
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -15,11 +17,11 @@ import (
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
-// stuck is what the uids of accounts begin with that cannot be deleted. Nor can those of more than 128 bytes.
+// stuck is what the uids of accounts begin with that cannot be deleted. Nor can those of 128 characters and more bytes.
 const stuck = "stuck"
 
-// afterRun is SPEC's cleanupBannedUsers. A user whose id is longer than a uid can be is kept, and so are an account that is
-// to be deleted whose user document is there again, and its note.
+// afterRun is cleanupBannedUsers, by its rules. An id longer than a uid has no account. An account that is to be deleted whose
+// user document is there again is kept, and so is its note.
 func afterRun(w model.World, now time.Time, maxUsers int) model.World {
 	before := w.Clone()
 	w = w.Clone()
@@ -29,16 +31,18 @@ func afterRun(w model.World, now time.Time, maxUsers int) model.World {
 	}
 	for id, user := range w.In("users") {
 		at, dated := user["permanentBanScheduledDeletionAt"].(time.Time)
-		if user["banStatus"] == "permanent" && dated && !at.After(now) && utf8.RuneCountInString(id) <= 128 {
+		if user["banStatus"] == "permanent" && dated && !at.After(now) {
 			due = append(due, id)
 		}
 	}
 	slices.SortFunc(due, func(a, b string) int { return cmp.Or(scheduled(a).Compare(scheduled(b)), cmp.Compare(a, b)) })
 	deleteAccount := func(uid string) {
 		note := "authDeletionRetries/" + uid
-		if strings.HasPrefix(uid, stuck) && before.Accounts[uid] || len(uid) > 128 {
-			attempts, _ := w.Documents[note]["attempts"].(int64)
-			w.Documents[note]["attempts"] = attempts + 1
+		if strings.HasPrefix(uid, stuck) && before.Accounts[uid] || len(uid) > 128 && utf8.RuneCountInString(uid) <= 128 {
+			data := maps.Clone(w.Documents[note])
+			attempts, _ := data["attempts"].(int64)
+			data["attempts"] = max(0, attempts) + 1
+			w.Documents[note] = data
 			return
 		}
 		delete(w.Accounts, uid)
@@ -68,11 +72,12 @@ func TestModel(t *testing.T) {
 		f.Env["MAX_USERS"] = fmt.Sprint(maxUsers)
 		w := model.NewWorld()
 		user := model.Fields{
-			"banStatus":                       model.OneOf("permanent", "permanent", "permanent", "permanent", "temporary", "none", "Permanent", nil, model.Missing, true),
-			"permanentBanScheduledDeletionAt": model.Around(f.Now, f.Now.AddDate(0, 0, -180)),
-			"displayName":                     model.OneOf("花子"),
+			"banStatus": model.OneOf("permanent", "permanent", "permanent", "permanent", "temporary", "none", "Permanent", nil, model.Missing, true),
+			"permanentBanScheduledDeletionAt": rapid.OneOf(model.Around(f.Now, f.Now.AddDate(0, 0, -180)), model.Around(f.Now, f.Now.AddDate(0, 0, -180)),
+				model.OneOf(math.NaN(), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), []byte{0})),
+			"displayName": model.OneOf("花子"),
 		}
-		note := model.Fields{"addedAt": model.OneOf(f.Now.AddDate(0, 0, -1), model.Missing), "attempts": model.OneOf(int64(0), int64(3))}
+		note := model.Fields{"addedAt": model.OneOf(f.Now.AddDate(0, 0, -1), model.Missing), "attempts": model.OneOf(int64(0), int64(3), int64(-1), 2.5, "x", model.Missing)}
 		for n := range model.Items {
 			id := model.ID(rt, fmt.Sprint(n))
 			switch rapid.IntRange(0, 9).Draw(rt, "kind of id") {
@@ -82,6 +87,8 @@ func TestModel(t *testing.T) {
 				id = strings.Repeat("長", 43) + id // of more than 128 bytes
 			case 2:
 				id = strings.Repeat("長", 128) + id // longer than a uid can be
+			case 3:
+				id = strings.Repeat("x", 1500-len(id)) + id
 			}
 			kind := rapid.IntRange(0, 19).Draw(rt, "kind")
 			if kind > 1 {

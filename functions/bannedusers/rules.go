@@ -2,13 +2,15 @@ package bannedusers
 
 import (
 	"fmt"
+	"math"
+	"strings"
 	"time"
+	"unicode"
 
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// permanent is the banStatus whose users are deleted (seed 0, section 4). Any other, a temporary ban above all, is kept.
+// permanent is the banStatus whose users are deleted. Any other, a temporary ban above all, is kept.
 const permanent = "permanent"
 
 // The fields of a user that are judged.
@@ -29,10 +31,6 @@ func judge(user documents.Document, now time.Time) (due bool, reason string) {
 	if scheduled.After(now) {
 		return false, keptNotYet
 	}
-	// Without its document nobody would find the account that such a user may have under another id.
-	if !accounts.ValidUID(user.ID()) {
-		return false, keptNoUID
-	}
 	return true, "permanently banned, deletion scheduled for " + scheduled.UTC().Format(time.RFC3339)
 }
 
@@ -41,9 +39,11 @@ const (
 	keptNotBanned = "not permanently banned"
 	keptUndated   = "permanently banned, but permanentBanScheduledDeletionAt is missing or not a timestamp"
 	keptNotYet    = "permanently banned, deletion scheduled for later"
-	keptNoUID     = "permanently banned, but the id is longer than a uid can be"
 	keptAccount   = "account deletion failed, tried again by the next run"
 )
+
+// alertAttempts is how many failed attempts to delete an account make it a person's business.
+const alertAttempts = 3
 
 // keptByLimit is the reason to keep a user whose turn comes with a later run.
 func keptByLimit(maxUsers int) string {
@@ -60,7 +60,28 @@ type note struct {
 func noteOf(d documents.Document) note {
 	addedAt, _ := d.Time("addedAt")
 	attempts, _ := d.Data["attempts"].(int64)
-	return note{addedAt: addedAt, attempts: attempts}
+	return note{addedAt: addedAt, attempts: min(max(0, attempts), math.MaxInt32)}
+}
+
+// maxError is how many characters of an error a warning repeats.
+const maxError = 300
+
+// warning says that an account was not deleted, in one line whatever the uid and the error hold.
+func (n note) warning(uid string, err error) string {
+	problem := []rune(err.Error())
+	if len(problem) > maxError {
+		problem = append(problem[:maxError], '…')
+	}
+	text := fmt.Sprintf("Auth delete failed for %s: %s (%s): every run tries again", uid, string(problem), n.reason())
+	if n.attempts >= alertAttempts {
+		text += "; look up the error, then delete the account in the Firebase console, or mend the service account's role"
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 // reason says why an account's deletion is tried again.

@@ -1,6 +1,8 @@
 package bannedusers
 
 import (
+	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -40,13 +42,20 @@ func TestJudge(t *testing.T) {
 		{name: "null date", data: banned("permanent", nil), kept: keptUndated},
 		{name: "date as text", data: banned("permanent", "2020-01-01T00:00:00Z"), kept: keptUndated},
 		{name: "date as milliseconds", data: banned("permanent", int64(1577836800000)), kept: keptUndated},
+		{name: "date is NaN", data: banned("permanent", math.NaN()), kept: keptUndated},
+		{name: "date in the year 9999", data: banned("permanent", time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)), kept: keptNotYet},
+		{name: "date in the year 1", data: banned("permanent", time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)),
+			reason: "permanently banned, deletion scheduled for 0001-01-01T00:00:00Z"},
 		{name: "date in a map", data: banned("permanent", map[string]any{"seconds": int64(0)}), kept: keptUndated},
 		{name: "empty", data: map[string]any{}, kept: keptNotBanned},
 		{name: "no data at all", kept: keptNotBanned},
 
 		{name: "longest uid", id: strings.Repeat("花", 128), data: banned("permanent", long),
 			reason: "permanently banned, deletion scheduled for 2020-01-01T00:00:00Z"},
-		{name: "id longer than a uid", id: strings.Repeat("a", 129), data: banned("permanent", long), kept: keptNoUID},
+		{name: "id longer than a uid", id: strings.Repeat("a", 129), data: banned("permanent", long),
+			reason: "permanently banned, deletion scheduled for 2020-01-01T00:00:00Z"},
+		{name: "longest id", id: strings.Repeat("a", 1500), data: banned("permanent", long),
+			reason: "permanently banned, deletion scheduled for 2020-01-01T00:00:00Z"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -61,6 +70,27 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestWarning(t *testing.T) {
+	const attempts = "user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: "
+	for name, tt := range map[string]struct {
+		n    note
+		uid  string
+		err  string
+		want string
+	}{
+		"first": {note{now, 1}, "u1", "quota", "Auth delete failed for u1: quota (" + attempts + "1): every run tries again"},
+		"third": {note{now, 3}, "u1", "quota", "Auth delete failed for u1: quota (" + attempts + "3): every run tries again; " +
+			"look up the error, then delete the account in the Firebase console, or mend the service account's role"},
+		"several lines": {note{now, 1}, "u\n1", "{\r\n\t\"error\": \u2028403\n}",
+			"Auth delete failed for u 1: {   \"error\":  403 } (" + attempts + "1): every run tries again"},
+		"long": {note{now, 1}, "u1", strings.Repeat("長", 301), "Auth delete failed for u1: " + strings.Repeat("長", 300) + "… (" + attempts + "1): every run tries again"},
+	} {
+		if got := tt.n.warning(tt.uid, errors.New(tt.err)); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
 func TestNoteReason(t *testing.T) {
 	const unsaid = "the user document is gone, the account may not be"
 	for name, tt := range map[string]struct {
@@ -69,6 +99,8 @@ func TestNoteReason(t *testing.T) {
 	}{
 		"as written":  {map[string]any{"addedAt": now, "attempts": int64(2)}, "user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: 2"},
 		"no attempts": {map[string]any{"addedAt": now}, "user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: 0"},
+		"impossible":  {map[string]any{"addedAt": now, "attempts": int64(-5)}, "user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: 0"},
+		"a number":    {map[string]any{"addedAt": now, "attempts": 2.5}, "user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: 0"},
 		"wrong types": {map[string]any{"addedAt": "today", "attempts": "two"}, unsaid},
 		"empty":       {nil, unsaid},
 	} {

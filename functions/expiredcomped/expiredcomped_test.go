@@ -144,7 +144,7 @@ func TestCleanExpiredComped(t *testing.T) {
 	got := f.Run(t, "")
 	want := &sweep.Report{
 		Job: "cleanExpiredComped", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
-		DurationMs: got.DurationMs, Scanned: 48,
+		DurationMs: got.DurationMs, Database: got.Database, Bucket: got.Bucket, Scanned: 48,
 		Actions: map[string]sweep.Counts{kind: {Planned: 20, Done: 20}},
 		Kept: map[string]int{
 			"expires today or later (UTC)":                                           8,
@@ -307,10 +307,11 @@ func TestCost(t *testing.T) {
 	w.load(t, f)
 	got := f.Run(t, "")
 	ended(t, got, sweep.Completed, sweep.Counts{Planned: n, Done: n})
-	// Besides: lease, journal, four counts, lease again; lease, job and run; an entry of the journal for each commit.
+	// Besides: lease, journal, four counts, the page's index entries, lease again; lease, job and run; an entry of the journal
+	// for each commit.
 	const commits = 4
-	if u := got.Usage; u.FirestoreReads != 7+3*n || u.FirestoreDeletes != n+commits || u.FirestoreWrites != 3+2*n+commits {
-		t.Errorf("usage %+v, want %d reads, %d deletes, %d writes", u, 7+3*n, n+commits, 3+2*n+commits)
+	if u := got.Usage; u.FirestoreReads != 8+3*n || u.FirestoreDeletes != n+commits || u.FirestoreWrites != 3+2*n+commits {
+		t.Errorf("usage %+v, want %d reads, %d deletes, %d writes", u, 8+3*n, n+commits, 3+2*n+commits)
 	}
 	if events := f.Documents(t, "members_status_events"); len(events) != n {
 		t.Errorf("%d events, want %d", len(events), n)

@@ -28,7 +28,7 @@ func TestOutOfTimeWhilePlanning(t *testing.T) {
 	var reads atomic.Int64
 	wall := time.Date(2026, 1, 10, 4, 17, 34, 0, time.UTC)
 	f.Clock = func() time.Time {
-		if reads.Add(1) > 4 {
+		if reads.Add(1) > 3 {
 			return wall.Add(f.Timeout/2 + time.Second)
 		}
 		return wall

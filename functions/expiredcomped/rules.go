@@ -24,8 +24,8 @@ const (
 	free   = "free"
 )
 
-// cutoff returns the instant before which a subscription must have expired: the start of now's day in UTC (seed 1,
-// members_products). What expires today lasts until the day is over.
+// cutoff returns the instant before which a subscription must have expired: the start of now's day in UTC.
+// What expires today lasts until the day is over.
 func cutoff(now time.Time) time.Time { return now.UTC().Truncate(retention.Day) }
 
 // verdict is what is to become of a subscription's row.

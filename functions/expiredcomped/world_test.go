@@ -132,7 +132,7 @@ func ended(t testing.TB, got *sweep.Report, status sweep.Status, counts sweep.Co
 	}
 }
 
-// The seed's log lines.
+// The log lines of Ghost's job.
 const (
 	starting = "Starting cleanup of expired comp subscriptions"
 	canceled = "Expired complimentary subscriptions cleanup cancelled before completion"

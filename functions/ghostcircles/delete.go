@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -51,12 +50,12 @@ func claim(ctx context.Context, w *sweep.Writers, path string) error {
 		if !found {
 			return sweep.ErrChanged
 		}
-		switch v := judge(circle, w.Now); v.outcome {
+		switch v := judge(circle, w.Now, w.PromiseFrom()); v.outcome {
 		case toFinish:
 			return nil // an earlier attempt claimed it, and its answer was lost
 		case toDelete:
 			return tx.Update(path, map[string]any{
-				"isDeleted": true, "deletedAt": w.Now, "deletedBy": jobName, "deleteReason": v.reason,
+				"isDeleted": true, "deletedAt": w.PromiseFrom(), "deletedBy": jobName, "deleteReason": v.reason,
 			})
 		default:
 			return sweep.ErrChanged
@@ -81,21 +80,19 @@ func (r remover) finish(path string) sweep.Steps {
 	}
 }
 
-func postsOf(circleID string) documents.Query {
-	return documents.Query{
-		Collection: "posts", Where: []documents.Filter{{Field: "circleId", Op: "==", Value: circleID}}, Select: []string{"circleId"},
-	}
-}
-
 // deletePosts deletes the posts of a claimed circle. One that fails does not stop the others, but is the circle's failure.
 func (r remover) deletePosts(ctx context.Context, w *sweep.Writers, path string) error {
 	var results postResults
-	for page, err := range w.Documents.Pages(ctx, postsOf(idOf(path)), "") {
+	ofCircle, isOf := posts.Naming("posts", "circleId", idOf(path))
+	for page, err := range w.Documents.Pages(ctx, ofCircle, "") {
 		if err != nil {
 			return err
 		}
 		var wg sync.WaitGroup
 		for _, post := range page.Documents {
+			if !isOf(post) {
+				continue
+			}
 			if err := r.underWay.Acquire(ctx, 1); err != nil {
 				results.stop(err)
 				break
@@ -118,16 +115,13 @@ func (r remover) deletePosts(ctx context.Context, w *sweep.Writers, path string)
 }
 
 // deletePost deletes one post; a panic is that post's failure, as it would be an action's.
-func deletePost(ctx context.Context, w *sweep.Writers, post, circle string) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+func deletePost(ctx context.Context, w *sweep.Writers, post, circle string) error {
+	return sweep.Guard(func() error {
+		if err := w.CheckTime(); err != nil {
+			return err
 		}
-	}()
-	if err := w.CheckTime(); err != nil {
-		return err
-	}
-	return posts.Delete(ctx, w, post, stillClaimed(circle))
+		return posts.Delete(ctx, w, post, stillClaimed(circle))
+	})
 }
 
 // stillClaimed judges a post in the transaction that deletes it, by the circle as it is then.
@@ -165,7 +159,7 @@ func deleteCircle(ctx context.Context, w *sweep.Writers, path string) error {
 		case !found || !claimed(circle):
 			return errUnclaimed
 		}
-		rest, err := tx.Query(postsOf(id), 1)
+		rest, err := posts.First(tx, "posts", "circleId", id, 1)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 
 const jobName = "checkGhostCircles"
 
-// Job is checkGhostCircles (seed 0, section 3).
+// Job is checkGhostCircles.
 var Job = sweep.Job{Name: jobName, Plan: plan}
 
 func init() { functions.Register(Job) }
@@ -49,7 +49,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 }
 
 func propose(ctx context.Context, p *sweep.Planner, circle documents.Document, r remover) error {
-	v := judge(circle, p.Now)
+	v := judge(circle, p.Now, p.PromiseFrom())
 	a := sweep.Action{Target: circle.Path, Reason: v.reason}
 	switch v.outcome {
 	case toDoubt:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 func TestCheckGhostCircles(t *testing.T) {
@@ -233,6 +234,59 @@ func TestYearsOfACircle(t *testing.T) {
 	}
 }
 
+// TestOldScheduleTimeShortensNoGrace has runs whose schedule time lies days back warn and delete: the owner has a week from
+// when the warning was given.
+func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t)
+	f.Set(t, "users/hana", user("花"))
+	f.Set(t, "circles/c", owned(circle(daysAgo(380), nil, nil), "hana", "読書会"))
+	wall := now.Add(6*day + 12*time.Hour)
+	f.Clock = func() time.Time { return wall }
+	run := func(schedule, at time.Time, want map[string]sweep.Counts) {
+		t.Helper()
+		f.Now, wall = schedule, at
+		ended(t, f.Run(t, ""), sweep.Completed, want)
+	}
+	warned := wall
+	run(now, wall, sweeptest.Done("warn owner of circle", 1))
+	told := slices.Collect(maps.Values(f.Documents(t, "users/hana/notifications")))
+	if len(told) != 1 || told[0]["createdAt"] != warned || f.Documents(t, "circles")["c"]["ghostWarningNotifiedAt"] != warned {
+		t.Errorf("warned %v, want at %v", told, warned)
+	}
+	run(now, wall.Add(time.Hour), map[string]sweep.Counts{}) // a retry is no second warning, and no doubt
+	run(now.Add(7*day), now.Add(7*day), map[string]sweep.Counts{})
+	run(warned.Add(7*day-tick), warned.Add(7*day-time.Millisecond), map[string]sweep.Counts{})
+	run(warned.Add(6*day), warned.Add(7*day), sweeptest.Done("delete circle", 1))
+}
+
+// TestLongIDs has a circle, a post, an owner and a child with ids as long as ids can be, and others that begin alike.
+func TestLongIDs(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t)
+	long := func(end string) string { return strings.Repeat("x", 1500-len(end)) + end }
+	before := world{
+		"users/" + long("花"):    user("花"),
+		"circles/" + long("c"):  owned(circle(daysAgo(380), nil, daysAgo(8)), long("花"), "消える"),
+		"circles/" + long("長"):  owned(circle(daysAgo(1), nil, nil), long("花"), "残る"),
+		"circles/warned":        owned(circle(daysAgo(380), nil, nil), long("花"), "幽霊"),
+		"posts/" + long("p"):    post(long("c")),
+		"posts/" + long("q"):    post(long("長")),
+		"posts/other":           post("c"),
+		"comments/" + long("x"): on(long("p")),
+		"reactions/x":           on(long("p")),
+		"comments/other":        on(long("q")),
+	}
+	before.load(t, f)
+	ended(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
+		"delete circle": {Planned: 1, Done: 1}, "warn owner of circle": {Planned: 1, Done: 1},
+	})
+	before.without("circles/"+long("c"), "posts/"+long("p"), "comments/"+long("x"), "reactions/x").
+		changed("circles/warned", map[string]any{"ghostWarningNotifiedAt": now}).
+		tell(warnedOf(long("花"), "warned", "幽霊", notifications.Japanese.GhostCircleWarning, daysAgo(15)), now).
+		tell(toldOf(long("花"), long("c"), "消える", now), now).is(t, f)
+}
+
 // TestMarkRemovedByHand warns again in a week's time without a second notification: it is the same warning.
 func TestMarkRemovedByHand(t *testing.T) {
 	t.Parallel()
@@ -418,8 +472,8 @@ func TestManyCircles(t *testing.T) {
 		}
 	})
 	var reads atomic.Int32
-	f.Clock = func() time.Time { // read for the request, the run, the lease and after each page
-		if reads.Add(1) > 3 {
+	f.Clock = func() time.Time { // read for the request, the lease and after each page
+		if reads.Add(1) > 2 {
 			return now.Add(f.Timeout/2 + time.Second)
 		}
 		return now

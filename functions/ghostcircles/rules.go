@@ -8,7 +8,7 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-// How long a circle may be idle, and how long its owner is left after a warning, in days (seed 0, section 3).
+// How long a circle may be idle, and how long its owner is left after a warning, in days.
 const (
 	ghostDays     = 365 // since the last human post
 	abandonedDays = 30  // since its creation, where no human ever posted
@@ -39,8 +39,9 @@ type verdict struct {
 	since     time.Time
 }
 
-// judge decides about one circle.
-func judge(circle documents.Document, now time.Time) verdict {
+// judge decides about one circle. promise is the instant from which promises count and by which they are kept: now or, where
+// that is older, the wall clock's. The owner's week begins and ends by it.
+func judge(circle documents.Document, now, promise time.Time) verdict {
 	by, _ := circle.Text("deletedBy")
 	switch deleted := circle.Data["isDeleted"].(type) {
 	case nil:
@@ -70,7 +71,7 @@ func judge(circle documents.Document, now time.Time) verdict {
 	if by == jobName {
 		// Somebody has undone what a run had begun: that voids the warning from before.
 		claimed, ok := circle.Time("deletedAt")
-		if !ok || claimed.After(now) {
+		if !ok || claimed.After(promise) {
 			return verdict{outcome: toDoubt, reason: keptOddRevival}
 		}
 		if claimed.After(v.since) {
@@ -78,14 +79,14 @@ func judge(circle documents.Document, now time.Time) verdict {
 		}
 	}
 	switch {
-	case isWarned && warned.After(now):
+	case isWarned && warned.After(promise):
 		return verdict{outcome: toDoubt, reason: keptFutureWarning}
 	case !isWarned:
 		v.outcome = toWarn
 	case warned.Before(v.since):
 		v.outcome = toWarn
 		v.reason += "; the warning of " + date(warned) + " no longer counts"
-	case warned.After(retention.DaysBefore(now, graceDays)):
+	case warned.After(retention.DaysBefore(promise, graceDays)):
 		return verdict{outcome: toKeep, reason: keptWarned}
 	default:
 		v.outcome = toDelete

@@ -121,11 +121,32 @@ func TestJudge(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			v := judge(documents.Document{Path: "circles/c", Data: tt.data}, now)
+			v := judge(documents.Document{Path: "circles/c", Data: tt.data}, now, now)
 			if v.outcome != tt.want || v.reason == "" || tt.reason != "" && v.reason != tt.reason {
 				t.Errorf("judge = %d, %q; want %d, %q", v.outcome, v.reason, tt.want, tt.reason)
 			}
 		})
+	}
+}
+
+// TestWeekByTheWallClock judges a circle with an old schedule time: it is a ghost by that, and its week is over by the wall clock.
+func TestWeekByTheWallClock(t *testing.T) {
+	wall := now.Add(3 * day)
+	for name, tt := range map[string]struct {
+		data map[string]any
+		want outcome
+	}{
+		"a ghost by the wall clock only":          {circle(now.Add(-364*day), nil, nil), toKeep},
+		"warned by another run since":             {circle(daysAgo(380), nil, wall.Add(-time.Hour)), toKeep},
+		"warned a tick less than a week ago":      {circle(daysAgo(380), nil, wall.Add(-7*day).Add(tick)), toKeep},
+		"warned a week ago":                       {circle(daysAgo(380), nil, wall.Add(-7*day)), toDelete},
+		"warned in the future of the wall clock":  {circle(daysAgo(380), nil, wall.Add(tick)), toDoubt},
+		"claimed and revived since the old time":  {with(with(circle(daysAgo(380), nil, wall.Add(-8*day)), "deletedBy", jobName), "deletedAt", wall.Add(-time.Hour)), toWarn},
+		"revived in the future of the wall clock": {with(with(circle(daysAgo(380), nil, wall.Add(-8*day)), "deletedBy", jobName), "deletedAt", wall.Add(tick)), toDoubt},
+	} {
+		if v := judge(documents.Document{Path: "circles/c", Data: tt.data}, now, wall); v.outcome != tt.want {
+			t.Errorf("%s: judge = %d, %q; want %d", name, v.outcome, v.reason, tt.want)
+		}
 	}
 }
 
@@ -141,7 +162,7 @@ func TestSince(t *testing.T) {
 		"abandoned": {circle(nil, daysAgo(40), nil), daysAgo(10), true},
 		"revived":   {revived, daysAgo(1), false},
 	} {
-		v := judge(documents.Document{Path: "circles/c", Data: tt.data}, now)
+		v := judge(documents.Document{Path: "circles/c", Data: tt.data}, now, now)
 		if v.outcome != toWarn || !v.since.Equal(tt.since) || v.abandoned != tt.abandoned {
 			t.Errorf("%s: %+v, want a warning since %s, abandoned %v", name, v, tt.since, tt.abandoned)
 		}

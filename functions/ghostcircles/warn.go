@@ -26,9 +26,9 @@ func warn(path string) sweep.Steps {
 			if !found {
 				return sweep.ErrChanged
 			}
-			v := judge(circle, w.Now)
+			v := judge(circle, w.Now, w.PromiseFrom())
 			if v.outcome != toWarn {
-				if at, ok := circle.Time("ghostWarningNotifiedAt"); ok && at.Equal(w.Now) {
+				if at, ok := circle.Time("ghostWarningNotifiedAt"); ok && at.Equal(w.PromiseFrom()) {
 					return nil // an earlier attempt warned, and its answer was lost
 				}
 				return sweep.ErrChanged
@@ -39,11 +39,11 @@ func warn(path string) sweep.Steps {
 			}
 			if owner != "" {
 				n := warning(owner, circle, v, notifications.Locale(w.Config.Locale))
-				if err := tx.Set(n.Path(), n.Data(w.Now)); err != nil {
+				if err := tx.Set(n.Path(), n.Data(w.PromiseFrom())); err != nil {
 					return err
 				}
 			}
-			return tx.Update(path, map[string]any{"ghostWarningNotifiedAt": w.Now})
+			return tx.Update(path, map[string]any{"ghostWarningNotifiedAt": w.PromiseFrom()})
 		})
 		if err == nil && nobody != "" {
 			logNobody(ctx, w, path, "marked as warned", nobody)
@@ -81,7 +81,7 @@ func clearWarning(path string) sweep.Steps {
 			switch {
 			case found && !marked:
 				return nil // by an earlier attempt whose answer was lost, or by somebody else: it is cleared
-			case !found || judge(circle, w.Now).outcome != toClear:
+			case !found || judge(circle, w.Now, w.PromiseFrom()).outcome != toClear:
 				return sweep.ErrChanged
 			}
 			return tx.Update(path, map[string]any{"ghostWarningNotifiedAt": documents.DeleteField})

@@ -20,6 +20,7 @@ func newFunction(t *testing.T) *sweeptest.Function {
 	t.Helper()
 	f := sweeptest.New(t, functions.New(Job))
 	f.Now = now
+	f.Clock = func() time.Time { return f.Now } // promises count from the wall clock
 	return f
 }
 

@@ -14,13 +14,13 @@ import (
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// auditName is the audit event's name (SPEC, "deleteInactiveProjects").
+// auditName is the audit event's name.
 const auditName = "inactive_project_scheduled_for_deletion"
 
 // warnAbout writes the audit event and hands the warning to the worker. The event is written first and remembers the
 // promised date: whoever does this again, after a crash or because the worker has not got to it yet, finds the event, and
 // makes the same promise by the same task.
-func warnAbout(ctx context.Context, w *sweep.Writers, id string, bot any, s settings) error {
+func warnAbout(ctx context.Context, w *sweep.Writers, id string, s settings) error {
 	var date, since string
 	err := w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 		project, entry, err := read(tx, id)
@@ -30,6 +30,13 @@ func warnAbout(ctx context.Context, w *sweep.Writers, id string, bot any, s sett
 		if v, _ := judge(project, entry, s, w.Now); v != warn {
 			return sweep.ErrChanged
 		}
+		bot, err := adminBot(tx.Get, project)
+		if err != nil {
+			return err
+		}
+		if bot == nil {
+			return sweep.ErrChanged // the next run says so
+		}
 		last, _ := project.Time("last_activity_at")
 		since = last.UTC().Format(time.RFC3339Nano)
 		event := "audit_events/" + digest.Of(auditName, id, since)
@@ -38,10 +45,11 @@ func warnAbout(ctx context.Context, w *sweep.Writers, id string, bot any, s sett
 			return err
 		}
 		// A promise that the worker was never able to announce is no good once its date has come.
-		if date, _ = d.Text("deletion_date"); date > w.Now.Format(time.DateOnly) {
+		date, _ = d.Text("deletion_date")
+		if _, err := time.Parse(time.DateOnly, date); err == nil && date > w.PromiseFrom().Format(time.DateOnly) {
 			return nil
 		}
-		date = s.promise(w.Now)
+		date = s.promise(w.PromiseFrom())
 		return tx.Set(event, map[string]any{
 			"name":      auditName,
 			"message":   fmt.Sprintf("Project is scheduled to be deleted on %s due to inactivity.", date),
@@ -55,7 +63,7 @@ func warnAbout(ctx context.Context, w *sweep.Writers, id string, bot any, s sett
 }
 
 // markForDeletion marks a project that by the settings, the warning and the project of this moment is to be deleted.
-func markForDeletion(ctx context.Context, w *sweep.Writers, id string, bot any) error {
+func markForDeletion(ctx context.Context, w *sweep.Writers, id string) error {
 	return w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 		d, found, err := tx.Get(settingsPath)
 		if err != nil {
@@ -75,11 +83,36 @@ func markForDeletion(ctx context.Context, w *sweep.Writers, id string, bot any) 
 		if v, _ := judge(project, entry, s, w.Now); v != mark {
 			return sweep.ErrChanged
 		}
+		bot, err := adminBot(tx.Get, project)
+		if err != nil {
+			return err
+		}
+		if bot == nil {
+			return sweep.ErrChanged
+		}
 		if err := tx.Update(project.Path, map[string]any{"marked_for_deletion_on": w.Now, "deleting_user": bot}); err != nil {
 			return err
 		}
 		return tx.Delete(entryPath(project))
 	})
+}
+
+// adminBot returns the user in whose name things are done in a project's organization, as the organization names it; nil if it
+// has none.
+func adminBot(get func(path string) (documents.Document, bool, error), project documents.Document) (any, error) {
+	org, ok := documents.IDOf(project.Data["organization_id"])
+	if !ok {
+		return nil, nil
+	}
+	d, _, err := get("organizations/" + org)
+	if err != nil {
+		return nil, err
+	}
+	bot := d.Data["admin_bot_user_id"]
+	if _, ok := documents.IDOf(bot); !ok {
+		return nil, nil
+	}
+	return bot, nil
 }
 
 // read returns a project and the entry of its warning, nil if there is none. A project that is gone is

@@ -13,7 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is deleteInactiveProjects (seed 2).
+// Job is deleteInactiveProjects.
 var Job = sweep.Job{Name: "deleteInactiveProjects", Plan: plan}
 
 func init() {
@@ -25,11 +25,13 @@ const (
 	projects     = "projects"
 	warnings     = "inactive_project_deletion_warnings"
 	settingsPath = "application_settings/current"
-	batchSize    = 100 // projects at a time (seed 2)
+	batchSize    = 100 // projects at a time
 )
 
 // projectFields are what is judged.
-var projectFields = []string{"last_activity_at", "storage_size", "marked_for_deletion_on", "pending_delete", "organization_id"}
+var projectFields = []string{
+	"last_activity_at", "storage_size", "marked_for_deletion_on", "pending_delete", "organization_id", "owner_ids", "maintainer_ids",
+}
 
 // planner plans one run.
 type planner struct {
@@ -65,7 +67,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	if g.Done {
 		err = pl.graceEnded(ctx)
 	} else if g.Projects == "" {
-		err = pl.countKept(ctx)
+		pl.countKept(ctx)
 	}
 	if err != nil {
 		return err
@@ -89,7 +91,10 @@ func (p *planner) next() string {
 	if g.Again = p.failed.ids(); len(g.Again) > maxAgain {
 		return ""
 	}
-	return g.position()
+	if position := g.position(); len(position) <= maxPosition {
+		return position
+	}
+	return ""
 }
 
 // again looks at the projects that failed last time.
@@ -210,16 +215,17 @@ func (p *planner) propose(ctx context.Context, project documents.Document, entry
 		}
 	}
 	id, path := project.ID(), project.Path
+	inWhoseName := fmt.Sprintf("; in the name of user %v", bot)
 	switch verdict {
 	case warn:
 		return p.Propose(ctx, sweep.Action{
-			Kind: "warn about project", Target: path, Reason: reason + "; to be deleted on " + p.settings.promise(p.Now),
-			Effect: p.failed.note(id, func(ctx context.Context, w *sweep.Writers) error { return warnAbout(ctx, w, id, bot, p.settings) }),
+			Kind: "warn about project", Target: path, Reason: reason + "; to be deleted on " + p.settings.promise(p.PromiseFrom()) + inWhoseName,
+			Effect: p.failed.note(id, func(ctx context.Context, w *sweep.Writers) error { return warnAbout(ctx, w, id, p.settings) }),
 		})
 	case mark:
 		return p.Propose(ctx, sweep.Action{
-			Kind: "mark project for deletion", Target: path, Reason: reason,
-			Effect: p.failed.note(id, func(ctx context.Context, w *sweep.Writers) error { return markForDeletion(ctx, w, id, bot) }),
+			Kind: "mark project for deletion", Target: path, Reason: reason + inWhoseName,
+			Effect: p.failed.note(id, func(ctx context.Context, w *sweep.Writers) error { return markForDeletion(ctx, w, id) }),
 		})
 	case doubtful:
 		p.KeepDoubtful(ctx, path, reason, 1)
@@ -229,54 +235,28 @@ func (p *planner) propose(ctx context.Context, project documents.Document, entry
 	return nil
 }
 
-// adminBot returns the user in whose name things are done in a project's organization, nil if it has none.
+// adminBot returns the user in whose name things are done in a project's organization, nil if it has none. The commit asks
+// again.
 func (p *planner) adminBot(ctx context.Context, project documents.Document) (any, error) {
-	id, _ := project.Text("organization_id") // it has been judged
-	if bot, known := p.bots[id]; known {
+	org, _ := documents.IDOf(project.Data["organization_id"]) // it has been judged
+	if bot, known := p.bots[org]; known {
 		return bot, nil
 	}
-	d, _, err := p.Documents.Get(ctx, "organizations/"+id)
-	if err != nil {
-		return nil, err
+	bot, err := adminBot(func(path string) (documents.Document, bool, error) { return p.Documents.Get(ctx, path) }, project)
+	if err == nil {
+		p.bots[org] = bot
 	}
-	switch bot := d.Data["admin_bot_user_id"].(type) {
-	case string:
-		if bot != "" {
-			p.bots[id] = bot
-			return bot, nil
-		}
-	case int64:
-		p.bots[id] = bot
-		return bot, nil
-	}
-	p.bots[id] = nil
-	return nil, nil
+	return bot, err
 }
 
-// countKept counts, once a pass, the projects that the query for dormant ones leaves out, at one read per 1000.
-func (p *planner) countKept(ctx context.Context) error {
-	count := func(where ...documents.Filter) (int, error) {
-		return p.Documents.Count(ctx, documents.Query{Collection: projects, Where: where})
-	}
-	all, err := count()
-	if err != nil {
-		return err
-	}
+// countKept counts, once a pass, the projects that the query for dormant ones skips.
+func (p *planner) countKept(ctx context.Context) {
 	before := p.settings.dormantBefore(p.Now)
-	active, err := count(documents.Filter{Field: "last_activity_at", Op: ">=", Value: before})
-	if err != nil {
-		return err
-	}
-	old, err := count(documents.Filter{Field: "last_activity_at", Op: "<", Value: before})
-	if err != nil {
-		return err
-	}
-	p.Scanned(all - old)
-	p.Keep(keptActive, active)
-	if undated := all - active - old; undated > 0 {
-		p.KeepDoubtful(ctx, projects, keptUndated, undated)
-	}
-	return nil
+	p.CountKept(ctx, sweep.Census{
+		Due:       documents.Query{Collection: projects, Where: []documents.Filter{{Field: "last_activity_at", Op: "<", Value: before}}},
+		Young:     documents.Filter{Field: "last_activity_at", Op: ">=", Value: before},
+		KeptYoung: keptActive, KeptUndated: keptUndated,
+	})
 }
 
 func entryPath(project documents.Document) string { return warnings + "/" + project.ID() }

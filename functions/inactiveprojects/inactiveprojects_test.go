@@ -182,7 +182,27 @@ func TestWorkerIsLate(t *testing.T) {
 	if n := w.deliver(t); n != 1 || len(w.ids(t, "audit_events")) != 1 || len(w.ids(t, "mail")) != 1 {
 		t.Errorf("%d tasks, events %v, mail %v: want one of each", n, w.ids(t, "audit_events"), w.ids(t, "mail"))
 	}
-	sweeptest.Want(t, "warning", warnedOn(now, "2026-05-10"), w.Documents(t, warnings)["p1"])
+	sweeptest.Want(t, "warning", warnedOn(w.Now, "2026-05-10"), w.Documents(t, warnings)["p1"]) // told today, with the promise made yesterday
+}
+
+// TestOldScheduleTimeShortensNoGrace has a run whose now lies three weeks back, as one that somebody repeats by hand: what
+// it promises counts from the day on which it is promised.
+func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
+	w := newWorld(t)
+	w.Set(t, "projects/p1", old())
+	w.Now = now.AddDate(0, 0, -21)
+	wall := func() time.Time { return now }
+	w.Clock, w.worker.Clock = wall, wall
+	preview := w.Run(t, `{"dryRun":true}`)
+	if len(preview.Plan) != 1 || !strings.Contains(preview.Plan[0].Reason, "to be deleted on 2026-05-10") {
+		t.Errorf("plan %v", preview.Plan)
+	}
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
+	w.deliver(t)
+	sweeptest.Want(t, "warnings", map[string]map[string]any{"p1": warnedOn(now, "2026-05-10")}, w.Documents(t, warnings))
+	for _, event := range w.Documents(t, "audit_events") {
+		sweeptest.Want(t, "promise in the audit event", "2026-05-10", event["deletion_date"].(string))
+	}
 }
 
 func TestPromiseThatCouldNotBeAnnouncedIsRenewed(t *testing.T) {
@@ -203,16 +223,68 @@ func TestWithoutAdminBotNothingIsDone(t *testing.T) {
 	w := newWorld(t)
 	w.Set(t, "organizations/o2", map[string]any{"admin_bot_user_id": ""})
 	w.Set(t, "organizations/o3", map[string]any{"admin_bot_user_id": 7})
-	for i, org := range []any{"o1", "o2", "none", nil, "o3"} {
+	w.Set(t, "organizations/4", map[string]any{"admin_bot_user_id": "bot"})
+	w.Set(t, "organizations/o5", map[string]any{"admin_bot_user_id": 0})
+	for i, org := range []any{"o1", "o2", "none", nil, "o3", 4, "o5"} {
 		w.Set(t, fmt.Sprintf("projects/p%d", i), old("organization_id", org))
 		w.Set(t, fmt.Sprintf("projects/warned%d", i), old("organization_id", org))
 		w.Set(t, fmt.Sprintf("%s/warned%d", warnings, i), warnedOn(cutoff, "2026-02-10"))
 	}
 	got := w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 2, Done: 2}, markKind: {Planned: 2, Done: 2}})
-	sweeptest.Want(t, "kept", map[string]int{keptNoBot: 4, keptNoOrg: 2}, got.Kept)
-	sweeptest.Want(t, "marked", []string{"warned0", "warned4"}, w.marked(t))
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 3, Done: 3}, markKind: {Planned: 3, Done: 3}})
+	sweeptest.Want(t, "kept", map[string]int{keptNoBot: 6, keptNoOrg: 2}, got.Kept)
+	sweeptest.Want(t, "marked", []string{"warned0", "warned4", "warned5"}, w.marked(t))
+	var named []string
+	for _, line := range w.LogLines(t) {
+		if line["severity"] == "WARNING" && line["reason"] == keptNoBot {
+			named = append(named, line["target"].(string))
+		}
+	}
+	slices.Sort(named)
+	sweeptest.Want(t, "named", []string{"projects/p1", "projects/p2", "projects/p6", "projects/warned1", "projects/warned2", "projects/warned6"}, named)
 	sweeptest.Want(t, "deleting user", any(int64(7)), w.project(t, "warned4")["deleting_user"])
+}
+
+// TestPeopleWhomNobodyCanWarn: they are not warned, and their projects are not marked, not even if there is an entry that says
+// they were.
+func TestPeopleWhomNobodyCanWarn(t *testing.T) {
+	w := newWorld(t)
+	people := map[string]any{"numbers": []any{7}, "one": "u1", "paths": []any{"users/u1", ""}, "reals": 7.5, "nobody": []any{}}
+	for id, owners := range people {
+		w.Set(t, "projects/"+id, old("owner_ids", owners, "maintainer_ids", missing))
+		w.Set(t, "projects/warned-"+id, old("owner_ids", owners, "maintainer_ids", missing))
+		w.Set(t, warnings+"/warned-"+id, warnedOn(cutoff, "2026-02-10"))
+	}
+	got := w.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 3, Done: 3}, markKind: {Planned: 3, Done: 3}})
+	sweeptest.Want(t, "kept", map[string]int{keptNoPeople: 4}, got.Kept)
+	sweeptest.Want(t, "marked", []string{"warned-nobody", "warned-numbers", "warned-one"}, w.marked(t))
+	w.deliver(t)
+	var told []any
+	for _, mail := range w.Documents(t, "mail") {
+		told = append(told, mail["toUids"].([]any)...)
+	}
+	if len(told) != 2 || !slices.Contains(told, any("7")) || !slices.Contains(told, any("u1")) {
+		t.Errorf("told %v, want 7 and u1", told)
+	}
+}
+
+// TestActionsNameTheUser: each action's line says what is done to which project, and in whose name.
+func TestActionsNameTheUser(t *testing.T) {
+	w := newWorld(t)
+	w.Set(t, "organizations/7", map[string]any{"admin_bot_user_id": 9})
+	w.Set(t, "projects/p1", old())
+	w.Set(t, "projects/p2", old("organization_id", 7))
+	w.Set(t, warnings+"/p2", warnedOn(cutoff, "2026-02-10"))
+	w.Run(t, "")
+	named := map[string]string{}
+	for _, line := range w.LogLines(t) {
+		if reason, _ := line["reason"].(string); line["action"] != nil && line["severity"] == "INFO" {
+			_, user, _ := strings.Cut(reason, "in the name of user ")
+			named[fmt.Sprint(line["action"], " ", line["target"])] = user
+		}
+	}
+	sweeptest.Want(t, "in whose name", map[string]string{warnKind + " projects/p1": "bot", markKind + " projects/p2": "9"}, named)
 }
 
 func TestDryRun(t *testing.T) {
@@ -222,8 +294,8 @@ func TestDryRun(t *testing.T) {
 	w.Set(t, warnings+"/p2", warnedOn(cutoff, "2026-02-10"))
 	got := w.Run(t, `{"dryRun":true}`)
 	sweeptest.Want(t, "plan", []sweep.Planned{
-		{Target: "projects/p1", Action: warnKind, Reason: "no activity since 2025-12-10T12:00:00Z; to be deleted on 2026-05-10"},
-		{Target: "projects/p2", Action: markKind, Reason: "no activity since 2025-12-10T12:00:00Z, warned 2026-01-10 with the promise not to delete it before 2026-02-10"},
+		{Target: "projects/p1", Action: warnKind, Reason: "no activity since 2025-12-10T12:00:00Z; to be deleted on 2026-05-10; in the name of user bot"},
+		{Target: "projects/p2", Action: markKind, Reason: "no activity since 2025-12-10T12:00:00Z, warned 2026-01-10 with the promise not to delete it before 2026-02-10; in the name of user bot"},
 	}, got.Plan)
 	for _, method := range w.Request.Methods() {
 		if !slices.Contains([]string{"BatchGetDocuments", "RunQuery", "RunAggregationQuery"}, method) {
@@ -257,5 +329,29 @@ func TestTwoAtOnce(t *testing.T) {
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
 	if second == nil || second.Status != sweep.Skipped || w.deliver(t) != 1 {
 		t.Errorf("the second run: %+v", second)
+	}
+}
+
+// TestPromiseThatSomebodyChanged: an audit event whose date is none, or no text, promises nothing, and its project is
+// promised a date anew; a later one holds.
+func TestPromiseThatSomebodyChanged(t *testing.T) {
+	for name, tt := range map[string]struct {
+		changed any
+		want    string
+	}{
+		"a word": {"soon", "2026-05-11"}, "no day": {"2027-02-29", "2026-05-11"}, "null": {nil, "2026-05-11"},
+		"a number": {7, "2026-05-11"}, "later": {"2027-01-01", "2027-01-01"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.Set(t, "projects/p1", old())
+			w.Run(t, "")
+			w.Tasks().Clear()
+			w.Set(t, "audit_events/"+w.ids(t, "audit_events")[0], map[string]any{"deletion_date": tt.changed})
+			w.Now = now.Add(24 * time.Hour)
+			sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
+			w.deliver(t)
+			sweeptest.Want(t, "warning", warnedOn(w.Now, tt.want), w.Documents(t, warnings)["p1"])
+		})
 	}
 }

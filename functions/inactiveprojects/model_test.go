@@ -3,6 +3,7 @@ package inactiveprojects
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -14,20 +15,34 @@ import (
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
-// canBeID is SPEC's "Fail closed" for ids.
-func canBeID(v any) bool {
-	id, _ := v.(string)
-	return id != "" && len(id) <= 1500 && !strings.Contains(id, "/") && id != "." && id != ".." && (len(id) < 4 || !strings.HasPrefix(id, "__") || !strings.HasSuffix(id, "__"))
-}
-
 func amount(v any) (float64, bool) {
 	switch v := v.(type) {
 	case int64:
 		return float64(v), true
 	case float64:
-		return v, true
+		return v, v-v == 0 // neither infinite nor not a number
 	}
 	return 0, false
+}
+
+// people are those of a project who can be warned, and whether there are some whom nobody can warn instead.
+func people(project map[string]any) (to []any, unreachable bool) {
+	var named []any
+	for _, field := range []string{"owner_ids", "maintainer_ids"} {
+		switch v := project[field].(type) {
+		case nil:
+		case []any:
+			named = append(named, v...)
+		default:
+			named = append(named, v)
+		}
+	}
+	for _, name := range named {
+		if id := model.IDOf(name); id != "" && !slices.Contains(to, any(id)) {
+			to = append(to, id)
+		}
+	}
+	return to, len(named) > 0 && len(to) == 0
 }
 
 // terms are valid settings, nil values missing.
@@ -36,8 +51,9 @@ type terms struct {
 	minSize      any // MiB
 }
 
-// afterRun is SPEC's deleteInactiveProjects and sendInactiveProjectWarning: what is there when the run's tasks have been
-// delivered. A project that cannot be judged, or whose organization has no bot to do it, is kept.
+// afterRun is the rule of deleteInactiveProjects and sendInactiveProjectWarning: what is there when the run's tasks have been
+// delivered. A project that cannot be judged, whose people cannot be warned, or whose organization has no bot to do it, is
+// kept.
 func afterRun(w model.World, now time.Time, s terms) model.World {
 	w = w.Clone()
 	grace := s.remove - s.warn
@@ -51,14 +67,13 @@ func afterRun(w model.World, now time.Time, s terms) model.World {
 		if pending := project["pending_delete"]; pending != nil && pending != false {
 			continue
 		}
-		if !canBeID(project["organization_id"]) {
+		if _, unreachable := people(project); unreachable {
 			continue
 		}
-		bot := w.Documents["organizations/"+project["organization_id"].(string)]["admin_bot_user_id"]
-		if name, isText := bot.(string); !isText || name == "" {
-			if _, isNumber := bot.(int64); !isNumber {
-				continue
-			}
+		org := model.IDOf(project["organization_id"])
+		bot := w.Documents["organizations/"+org]["admin_bot_user_id"]
+		if org == "" || model.IDOf(bot) == "" {
+			continue
 		}
 		entry, has := w.Documents["inactive_project_deletion_warnings/"+id]
 		warned, ok := entry["warned_on"].(time.Time)
@@ -93,21 +108,17 @@ func warnPeople(w model.World, id string, bot any, now time.Time, date string) {
 		"author_id": bot, "project_id": id, "deletion_date": date, "created_at": now,
 	})
 	w.Documents["inactive_project_deletion_warnings/"+id] = map[string]any{"warned_on": now, "deletion_date": date}
-	var to []any
-	for _, field := range []string{"owner_ids", "maintainer_ids"} {
-		people, _ := project[field].([]any)
-		for _, uid := range people {
-			if canBeID(uid) && !slices.Contains(to, uid) {
-				to = append(to, uid)
-			}
-		}
-	}
+	to, _ := people(project)
 	if len(to) == 0 {
 		return
 	}
 	name, _ := project["name"].(string)
 	if name == "" {
 		name = id
+	}
+	name = strings.ReplaceAll(name, "\x00", " ")
+	if characters := []rune(name); len(characters) > 200 {
+		name = string(characters[:200]) + "…"
 	}
 	subject := "Action required: Project " + name + " is scheduled to be deleted on " + date + " due to inactivity"
 	w.Add("mail "+subject, map[string]any{"toUids": to, "subject": subject})
@@ -140,33 +151,38 @@ func TestModel(t *testing.T) {
 			switches["inactive_projects_min_size_mb"] = s.minSize
 		}
 		w.Documents["application_settings/current"] = switches
-		for org, bot := range map[string]any{"o1": "bot", "o2": int64(7), "o3": "", "o4": nil, "o5": true} {
+		for org, bot := range map[string]any{"o1": "bot", "7": int64(7), model.TooLong: model.TooLong, "o3": "", "o4": nil, "o5": true, "o7": "a/b", "o8": 7.0, "o9": int64(0)} {
 			w.Documents["organizations/"+org] = map[string]any{"admin_bot_user_id": bot}
 		}
 		limit, _ := amount(s.minSize)
 		bytes := int64(limit * 1024 * 1024)
 		dormant, over := model.MonthsAgo(p.Now, s.warn), model.MonthsAgo(p.Now, s.remove-s.warn)
 		soon := 5 * time.Minute
+		orgs := model.OneOf("o1", "o1", int64(7), "7", model.TooLong)
+		owners := model.OneOf([]any{"u1"}, []any{"u1", "u2", "u1"}, []any{int64(1), "1", model.TooLong}, []any{}, []any{"", "a/b", int64(1), nil}, []any{"", "a/b", 1.0, nil}, "u1", map[string]any{"u1": true}, nil, model.Missing)
 		project := model.Fields{
 			"name":                   model.OneOf("Sweeper", "日本", "", model.Missing, int64(1)),
 			"last_activity_at":       model.Around(dormant, dormant.Add(soon), over, over.AddDate(0, -1, 0), over.AddDate(-1, 0, 0)),
-			"storage_size":           model.OneOf(bytes+1, bytes+1, bytes+1, float64(bytes)+0.5, bytes, bytes-1, int64(1<<40), int64(1<<40), "5", nil, model.Missing),
+			"storage_size":           model.OneOf(bytes+1, bytes+1, bytes+1, float64(bytes)+0.5, bytes, bytes-1, int64(1<<40), int64(1<<40), "5", math.Inf(1), nil, model.Missing),
 			"marked_for_deletion_on": model.OneOf(model.Missing, nil, model.Missing, nil, model.Missing, p.Now, ""),
 			"pending_delete":         model.OneOf(model.Missing, nil, false, model.Missing, false, true, "false", int64(0)),
-			"organization_id":        rapid.OneOf(model.OneOf("o1", "o2"), model.OneOf("o1", "o2"), model.OneOf("o3", "o4", "o5", "o6"), model.OneOf(model.BadIDs...)),
-			"owner_ids":              model.OneOf([]any{"u1"}, []any{"u1", "u2", "u1"}, []any{}, []any{"", "a/b", int64(1), nil}, "u1", nil, model.Missing),
-			"maintainer_ids":         model.OneOf([]any{"u2", "u3"}, []any{}, model.Missing),
+			"organization_id":        rapid.OneOf(orgs, orgs, orgs, model.OneOf("o3", "o4", "o5", "o6", "o7", "o8", "o9"), model.OneOf(model.BadIDs...), model.OneOf(model.OddNames...)),
+			"owner_ids":              rapid.OneOf(owners, owners, model.OneOf(model.BadIDs...), model.OneOf(model.OddNames...)),
+			"maintainer_ids":         model.OneOf([]any{"u2", "u3"}, []any{int64(2), "u1"}, []any{}, []any{}, model.Missing, model.Missing, nil, []any{0.5, ""}, "u2", int64(2)),
 		}
 		date := func(months int) any { return model.MonthsAgo(p.Now, months).Format(time.DateOnly) }
 		entry := model.Fields{
 			"warned_on":     rapid.OneOf(model.OneOf(over, over.Add(-time.Microsecond), over.Add(soon), over.AddDate(-1, 0, 0)), model.Around(over, over.Add(soon), dormant, p.Now)),
 			"deletion_date": model.OneOf(date(0), date(0), date(1), date(-1), p.Now, p.Now.AddDate(0, -1, 0), p.Now.AddDate(1, 0, 0), "soon", "2026-02-30", nil, model.Missing, int64(1)),
 		}
+		ids := []string{model.TooLong, "a\x00b", "<" + model.LongestAsked}
 		for n := range model.Items {
-			id := model.ID(rt, fmt.Sprint(n))
+			ids = append(ids, model.ID(rt, fmt.Sprint(n)))
+		}
+		for _, id := range ids {
 			data := project.Draw(rt, "project")
 			if name, ok := data["name"].(string); ok && name != "" {
-				data["name"] = name + " " + id // by which their e-mails are told apart
+				data["name"] = id + " " + name // by which their e-mails are told apart
 			}
 			w.Documents["projects/"+id] = data
 			if rapid.IntRange(0, 2).Draw(rt, "warned") > 0 {

@@ -24,8 +24,12 @@ type progress struct {
 	Again    []string         `json:"again,omitempty"` // projects that failed and are looked at once more
 }
 
-// maxAgain is how many failed projects are remembered by name. After more, a new pass begins.
-const maxAgain = 100
+// What is remembered of failed projects: so many names, and a position of so many bytes, which is far less than a document
+// holds. After more, a new pass begins.
+const (
+	maxAgain    = 100
+	maxPosition = 200_000
+)
 
 // progressOf returns where to go on. The error is a [documents.ErrCursor] if the position is none of this job's.
 func progressOf(position string, s settings, now time.Time) (progress, error) {

@@ -21,6 +21,7 @@ func TestChangedBetweenPlanAndMark(t *testing.T) {
 	changes := map[string]map[string]any{
 		"active": old("last_activity_at", now), "small": old("storage_size", 0), "pending": old("pending_delete", true),
 		"bymark": old("marked_for_deletion_on", cutoff), "undated": old("last_activity_at", missing), "same": old("name", "renamed"),
+		"unreachable": old("owner_ids", []any{""}, "maintainer_ids", nil), "moved": old("organization_id", "botless"),
 	}
 	all := []string{"gone", "unwarned", "promised"}
 	for id := range changes {
@@ -42,12 +43,12 @@ func TestChangedBetweenPlanAndMark(t *testing.T) {
 		w.Set(t, warnings+"/promised", warnedOn(cutoff, "2026-12-31"))
 	}
 	got := w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{markKind: {Planned: 9, Done: 1, Changed: 8}})
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{markKind: {Planned: 11, Done: 1, Changed: 10}})
 	sweeptest.Want(t, "marked", []string{"bymark", "same"}, w.marked(t))
 	if at := w.project(t, "bymark")["marked_for_deletion_on"]; at != cutoff {
 		t.Errorf("somebody else's mark became %v", at)
 	}
-	sweeptest.Want(t, "warnings", []string{"active", "bymark", "gone", "pending", "promised", "small", "undated"}, w.ids(t, warnings))
+	sweeptest.Want(t, "warnings", []string{"active", "bymark", "gone", "moved", "pending", "promised", "small", "undated", "unreachable"}, w.ids(t, warnings))
 }
 
 // TestActivityDuringTheCommit has it come after the transaction has read the project: the commit is refused and the project

@@ -2,6 +2,7 @@ package inactiveprojects
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -28,17 +29,20 @@ const (
 	keptUnsized  = "storage_size is missing or not a number"
 	keptUnclear  = "pending_delete is neither true nor false"
 	keptNoOrg    = "organization_id is missing or no id"
-	keptNoBot    = "its organization has no admin_bot_user_id"
+	keptBadID    = "its own id is none that a task can name"
+	keptNoPeople = "owner_ids and maintainer_ids hold something, but no id"
+	keptNoBot    = "its organization has no admin_bot_user_id in whose name to act"
 	keptBadEntry = "its warning has no usable warned_on or deletion_date"
 )
 
 // dormant decides about a project by itself: whether nobody has worked on it for so long that it matters whether it was
-// warned about (seed 2; SPEC, "deleteInactiveProjects"). Otherwise v says how it is kept, and reason why.
+// warned about. Otherwise v says how it is kept, and reason why.
 func dormant(project documents.Document, s settings, now time.Time) (is bool, v verdict, reason string) {
 	last, dated := project.Time("last_activity_at")
 	size, sized := numberOf(project.Data["storage_size"])
 	pending, isBool := project.Data["pending_delete"].(bool)
-	org, hasOrg := project.Text("organization_id")
+	_, hasOrg := documents.IDOf(project.Data["organization_id"])
+	_, canBeWarned := recipients(project)
 	switch {
 	case !dated:
 		return false, doubtful, keptUndated
@@ -54,8 +58,12 @@ func dormant(project documents.Document, s settings, now time.Time) (is bool, v 
 		return false, keep, keptPending
 	case !isBool && project.Data["pending_delete"] != nil:
 		return false, doubtful, keptUnclear
-	case !hasOrg || !documents.ValidID(org):
+	case !hasOrg:
 		return false, doubtful, keptNoOrg
+	case !documents.ValidID(project.ID()):
+		return false, doubtful, keptBadID
+	case !canBeWarned:
+		return false, doubtful, keptNoPeople
 	default:
 		return true, keep, ""
 	}
@@ -83,6 +91,25 @@ func judge(project documents.Document, entry *documents.Document, s settings, no
 		return mark, fmt.Sprintf("%s, warned %s with the promise not to delete it before %s", since,
 			given.from.UTC().Format(time.DateOnly), given.promised.Format(time.DateOnly))
 	}
+}
+
+// recipients returns the ids of a project's owners and maintainers, each once. A single id counts as a list of one. ok is
+// false if there is something in the lists and none of it is an id: then there are people whom nobody can warn.
+func recipients(project documents.Document) (to []string, ok bool) {
+	some := false
+	for _, field := range []string{"owner_ids", "maintainer_ids"} {
+		list, isList := project.Data[field].([]any)
+		if v := project.Data[field]; v != nil && !isList {
+			list = []any{v}
+		}
+		some = some || len(list) > 0
+		for _, v := range list {
+			if id, ok := documents.IDOf(v); ok && !slices.Contains(to, id) {
+				to = append(to, id)
+			}
+		}
+	}
+	return to, len(to) > 0 || !some
 }
 
 // warning is what was announced.

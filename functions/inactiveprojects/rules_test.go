@@ -115,15 +115,28 @@ func TestDormant(t *testing.T) {
 		"pending as text":        {data: with(base, "pending_delete", "false"), v: doubtful, reason: keptUnclear},
 		"no organization":        {data: with(base, "organization_id", missing), v: doubtful, reason: keptNoOrg},
 		"a path as organization": {data: with(base, "organization_id", "o1/x"), v: doubtful, reason: keptNoOrg},
+		"a numbered one":         {data: with(base, "organization_id", int64(7)), is: true},
+		"organization 0":         {data: with(base, "organization_id", int64(0)), v: doubtful, reason: keptNoOrg},
+		"organization 7.0":       {data: with(base, "organization_id", 7.0), v: doubtful, reason: keptNoOrg},
+		"size not a number":      {data: with(base, "storage_size", math.NaN()), v: doubtful, reason: keptUnsized},
+		"size infinite":          {data: with(base, "storage_size", math.Inf(1)), v: doubtful, reason: keptUnsized},
+		"size negative":          {data: with(base, "storage_size", int64(-1)), reason: keptSmall},
+		"owners who are none":    {data: with(base, "owner_ids", []any{"", nil}), v: doubtful, reason: keptNoPeople},
+		"one owner of some":      {data: with(base, "owner_ids", []any{"", int64(7)}), is: true},
+		"no owners":              {data: with(base, "owner_ids", []any{}), is: true},
 	} {
 		s := usual
 		if tt.s.enabled {
 			s = tt.s
 		}
-		is, v, reason := dormant(documents.Document{Data: tt.data}, s, now)
+		is, v, reason := dormant(documents.Document{Path: "projects/p", Data: tt.data}, s, now)
 		if is != tt.is || v != tt.v || reason != tt.reason {
 			t.Errorf("%s: %v, %v, %q", name, is, v, reason)
 		}
+	}
+	// Datastore's numbered keys, which Firestore shows like this after an import, and no task can name.
+	if is, v, reason := dormant(documents.Document{Path: "projects/__id7__", Data: base}, usual, now); is || v != doubtful || reason != keptBadID {
+		t.Errorf("a reserved id: %v, %v, %q", is, v, reason)
 	}
 }
 
@@ -215,15 +228,42 @@ func TestNameForPeople(t *testing.T) {
 			t.Errorf("nameOf(%v) = %q, want %q", tt.name, got, tt.want)
 		}
 	}
+	if got := nameOf(documents.Document{Path: "projects/p\r\n" + long}); got != "p  "+strings.Repeat("長", maxName-3)+"…" {
+		t.Errorf("an id that is long and not one line: %q", got)
+	}
 }
 
 func TestRecipients(t *testing.T) {
-	got := recipients(documents.Document{Data: map[string]any{
-		"owner_ids": []any{"u1", "u2", int64(3), "", "a/b", "u1"}, "maintainer_ids": []any{"u2", "u4"}}})
-	if strings.Join(got, " ") != "u1 u2 u4" {
-		t.Errorf("recipients %v", got)
-	}
-	if got := recipients(documents.Document{Data: map[string]any{"owner_ids": "u1"}}); len(got) != 0 {
-		t.Errorf("recipients %v of a text", got)
+	long := strings.Repeat("x", 1500)
+	for name, tt := range map[string]struct {
+		owners, maintainers any
+		want                string
+		nobody              bool // there are some, and nobody can be warned
+	}{
+		"texts":                  {owners: []any{"u1", "u2", "u1"}, maintainers: []any{"u2", "u4"}, want: "u1 u2 u4"},
+		"numbers":                {owners: []any{int64(7), "7", int64(8)}, maintainers: []any{int64(9)}, want: "7 8 9"},
+		"one text":               {owners: "u1", want: "u1"},
+		"one number":             {maintainers: int64(7), want: "7"},
+		"the longest id":         {owners: []any{long}, want: long},
+		"some of use":            {owners: []any{"", "a/b", nil, 7.0, int64(0), long + "x", "u1"}, want: "u1"},
+		"one list of use":        {owners: []any{""}, maintainers: []any{"u2"}, want: "u2"},
+		"missing":                {},
+		"empty":                  {owners: []any{}, maintainers: []any{}},
+		"nothing of use":         {owners: []any{"", "a/b", nil, 7.0, int64(0), int64(-1), long + "x", []any{"u1"}}, nobody: true},
+		"nothing in it":          {owners: []any{nil}, nobody: true},
+		"nothing, other empty":   {owners: []any{}, maintainers: []any{true}, nobody: true},
+		"an empty text":          {owners: "", nobody: true},
+		"a path":                 {owners: "users/u1", nobody: true},
+		"a real number":          {owners: 7.0, nobody: true},
+		"not a number":           {owners: math.NaN(), nobody: true},
+		"a map of users":         {owners: map[string]any{"u1": true}, nobody: true},
+		"false":                  {maintainers: false, nobody: true},
+		"a date":                 {maintainers: now, nobody: true},
+		"a list within the list": {owners: []any{[]any{"u1"}}, nobody: true},
+	} {
+		got, ok := recipients(documents.Document{Data: map[string]any{"owner_ids": tt.owners, "maintainer_ids": tt.maintainers}})
+		if strings.Join(got, " ") != tt.want || ok == tt.nobody {
+			t.Errorf("%s: recipients %.40v, %v", name, got, ok)
+		}
 	}
 }

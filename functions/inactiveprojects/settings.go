@@ -35,8 +35,8 @@ func inWords(value any) string {
 	}
 }
 
-// settingsOf reads the settings. A missing document means that the feature is off, as does a missing switch (SPEC,
-// "deleteInactiveProjects"). Settings that are on and invalid are an error: nothing may be deleted by a guess.
+// settingsOf reads the settings. A missing document means that the feature is off, as does a missing switch.
+// Settings that are on and invalid are an error: nothing may be deleted by a guess.
 func settingsOf(d documents.Document, found bool) (s settings, err error) {
 	if !found {
 		return settings{}, nil
@@ -64,7 +64,7 @@ func settingsOf(d documents.Document, found bool) (s settings, err error) {
 	s.warnAfter = int(number("inactive_projects_send_warning_email_after_months", months, "a whole number of months, 1 or more"))
 	s.deleteAfter = int(number("inactive_projects_delete_after_months", months, "a whole number of months, 1 or more"))
 	if d.Data["inactive_projects_min_size_mb"] != nil {
-		s.minSize = number("inactive_projects_min_size_mb", func(n float64) bool { return n >= 0 && !math.IsInf(n, 0) }, "0 or more")
+		s.minSize = number("inactive_projects_min_size_mb", func(n float64) bool { return n >= 0 }, "0 or more")
 	}
 	if len(problems) == 0 && s.warnAfter >= s.deleteAfter {
 		problems = append(problems, fmt.Errorf(
@@ -78,7 +78,7 @@ func numberOf(v any) (float64, bool) {
 	case int64:
 		return float64(n), true
 	case float64:
-		return n, !math.IsNaN(n)
+		return n, !math.IsNaN(n) && !math.IsInf(n, 0)
 	default:
 		return 0, false
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -47,13 +46,16 @@ func unwarned(project documents.Document, entry *documents.Document, now time.Ti
 	if dated && last.After(now) {
 		return keptActiveSince
 	}
-	if entry == nil {
-		return ""
+	if entry != nil {
+		given, ok := warningOf(*entry)
+		if isVoid := ok && dated && given.from.Before(last); !isVoid {
+			return keptWarned
+		}
 	}
-	if given, ok := warningOf(*entry); ok && dated && given.from.Before(last) {
-		return "" // that one was about an earlier time
+	if _, canBeWarned := recipients(project); !canBeWarned {
+		return keptNoPeople
 	}
-	return keptWarned
+	return ""
 }
 
 func planWarning(ctx context.Context, p *sweep.Planner) error {
@@ -67,7 +69,12 @@ func planWarning(ctx context.Context, p *sweep.Planner) error {
 	if err != nil {
 		return err
 	}
-	if reason := unwarned(project, entry, p.Now); reason != "" {
+	switch reason := unwarned(project, entry, p.Now); reason {
+	case "":
+	case keptNoPeople:
+		p.KeepDoubtful(ctx, project.Path, reason, 1)
+		return nil
+	default:
 		p.KeepNamed(ctx, project.Path, reason)
 		return nil
 	}
@@ -93,8 +100,9 @@ func lookUp(ctx context.Context, r documents.Reader, id string) (project documen
 	return project, entry, nil
 }
 
-// sendWarning writes the e-mail and the entry. The entry's warned_on is when it was decided to warn, not when this was
-// done: what happened in between is activity after the warning, which voids it.
+// sendWarning writes the e-mail and the entry. The entry's warned_on is when this is done, not when it was decided to: however
+// late Cloud Tasks delivers, nobody's grace is shorter than the settings say. What happened in between is no activity
+// after the warning, but it is asked for once more: see [unwarned].
 func sendWarning(ctx context.Context, w *sweep.Writers, id, date string) error {
 	var to []string
 	err := w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
@@ -103,20 +111,20 @@ func sendWarning(ctx context.Context, w *sweep.Writers, id, date string) error {
 			return err
 		}
 		if entry != nil {
-			if at, _ := entry.Time("warned_on"); at.Equal(w.Now) && entry.Data["deletion_date"] == date {
+			if at, _ := entry.Time("warned_on"); at.Equal(w.PromiseFrom()) && entry.Data["deletion_date"] == date {
 				return nil // an earlier try of this transaction took effect and its answer was lost
 			}
 		}
 		if unwarned(project, entry, w.Now) != "" {
 			return sweep.ErrChanged
 		}
-		to = recipients(project)
+		to, _ = recipients(project) // it has been judged
 		if len(to) > 0 {
 			if err := writeMail(tx, w, project, to, date); err != nil {
 				return err
 			}
 		}
-		return tx.Set(entryPath(project), map[string]any{"warned_on": w.Now, "deletion_date": date})
+		return tx.Set(entryPath(project), map[string]any{"warned_on": w.PromiseFrom(), "deletion_date": date})
 	})
 	if err == nil && len(to) == 0 {
 		w.Log.WarnContext(ctx, projects+"/"+id+": it has neither owner_ids nor maintainer_ids, so nobody was told that it will be deleted on "+date,
@@ -138,14 +146,14 @@ func writeMail(tx *documents.Transaction, w *sweep.Writers, project documents.Do
 	return tx.Create(mail.Path(), mail.Data())
 }
 
-// maxName is the longest part of a project's name that an e-mail repeats, in characters.
+// maxName is the longest part of a project's name, or id, that an e-mail repeats, in characters.
 const maxName = 200
 
 // nameOf returns a project's name for people, its id if it has none. It is on one line, for it stands in the subject.
 func nameOf(project documents.Document) string {
-	text, ok := project.Text("name")
-	if !ok || text == "" {
-		return project.ID()
+	text, _ := project.Text("name")
+	if text == "" {
+		text = project.ID()
 	}
 	return notifications.Clip(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -153,18 +161,4 @@ func nameOf(project documents.Document) string {
 		}
 		return r
 	}, text), maxName)
-}
-
-// recipients returns the ids of a project's owners and maintainers, each once.
-func recipients(project documents.Document) []string {
-	var to []string
-	for _, field := range []string{"owner_ids", "maintainer_ids"} {
-		list, _ := project.Data[field].([]any) // without such a list there is nobody of that kind
-		for _, v := range list {
-			if id, ok := v.(string); ok && documents.ValidID(id) && !slices.Contains(to, id) {
-				to = append(to, id)
-			}
-		}
-	}
-	return to
 }

@@ -103,7 +103,7 @@ func TestWorkerRenewsAVoidWarning(t *testing.T) {
 func TestWorkerWithNobodyToTell(t *testing.T) {
 	w := newWorld(t)
 	w.worker.Now = now
-	w.Set(t, "projects/p1", old("owner_ids", missing, "maintainer_ids", []any{7, ""}))
+	w.Set(t, "projects/p1", old("owner_ids", missing, "maintainer_ids", []any{}))
 	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(sendKind, 1))
 	warned := false
 	for _, line := range w.worker.LogLines(t) {
@@ -111,6 +111,54 @@ func TestWorkerWithNobodyToTell(t *testing.T) {
 	}
 	if len(w.ids(t, "mail")) != 0 || len(w.ids(t, warnings)) != 1 || !warned {
 		t.Errorf("mail %v, warnings %v, logged %v", w.ids(t, "mail"), w.ids(t, warnings), warned)
+	}
+}
+
+// TestWorkerWithPeopleWhomNobodyCanWarn: without an entry the project is never marked.
+func TestWorkerWithPeopleWhomNobodyCanWarn(t *testing.T) {
+	w := newWorld(t)
+	w.worker.Now = now
+	w.Set(t, "projects/p1", old("owner_ids", []any{"users/u1"}, "maintainer_ids", 7.5))
+	got := w.worker.Run(t, task)
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.Want(t, "kept", map[string]int{keptNoPeople: 1}, got.Kept)
+	if len(w.ids(t, "mail")) != 0 || len(w.ids(t, warnings)) != 0 {
+		t.Errorf("mail %v, warnings %v", w.ids(t, "mail"), w.ids(t, warnings))
+	}
+}
+
+func TestWorkerWritesToPeopleWhoHaveNumbers(t *testing.T) {
+	w := newWorld(t)
+	w.worker.Now = now
+	long := strings.Repeat("長", 500)
+	w.Set(t, "projects/p1", old("owner_ids", []any{42, long}, "maintainer_ids", 43))
+	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(sendKind, 1))
+	for _, mail := range w.Documents(t, "mail") {
+		sweeptest.Want(t, "recipients", []any{"42", long, "43"}, mail["toUids"].([]any))
+	}
+	sweeptest.Want(t, "warnings", map[string]map[string]any{"p1": warnedOn(now, "2026-05-10")}, w.Documents(t, warnings))
+}
+
+// TestLateWorkerShortensNoGrace delivers a task twenty days late: the project is marked a whole month after its people
+// were told, not after it was decided to tell them.
+func TestLateWorkerShortensNoGrace(t *testing.T) {
+	w := newWorld(t)
+	w.Set(t, "projects/p1", old())
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
+	told := now.AddDate(0, 0, 20)
+	w.Now = told
+	w.deliver(t)
+	sweeptest.Want(t, "warning", warnedOn(told, "2026-05-10"), w.Documents(t, warnings)["p1"])
+	for _, step := range []struct {
+		at      time.Time
+		actions map[string]sweep.Counts
+	}{
+		{now.AddDate(0, 1, 1), map[string]sweep.Counts{}},
+		{told.AddDate(0, 1, 0).Add(-tick), map[string]sweep.Counts{}},
+		{told.AddDate(0, 1, 0), sweeptest.Done(markKind, 1)},
+	} {
+		w.Now = step.at
+		sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, step.actions)
 	}
 }
 

@@ -27,6 +27,8 @@ func newWorld(t *testing.T) world {
 	w := world{Function: f, worker: sweeptest.On(t, functions.New(Worker), f.Project)}
 	f.Now = now
 	w.worker.Now = time.Time{} // its tasks say when they were made
+	f.Clock = func() time.Time { return f.Now }
+	w.worker.Clock = func() time.Time { return f.Now }
 	f.Env["TASKS_TARGET_URL"] = w.worker.Serve(t)
 	f.Set(t, settingsPath, monthly)
 	f.Set(t, "organizations/o1", map[string]any{"admin_bot_user_id": "bot"})

@@ -5,13 +5,16 @@ package memberinvites
 import (
 	"context"
 	"fmt"
+	"iter"
+	"maps"
+	"strings"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is removeUnacceptedMemberInvites (seed 3).
+// Job is removeUnacceptedMemberInvites.
 var Job = sweep.Job{Name: "removeUnacceptedMemberInvites", Plan: plan}
 
 func init() { functions.Register(Job) }
@@ -19,6 +22,7 @@ func init() { functions.Register(Job) }
 const (
 	collection = "members"
 	pageSize   = 2000 // three short fields each
+	maxAsked   = 1499 // bytes of a text that a query can ask for
 )
 
 // plan goes through the old invitations in the order of their tokens. That no user_id is set cannot be queried for, because
@@ -35,20 +39,17 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		Select:     []string{tokenField, createdField, userField},
 		PageSize:   pageSize,
 	}
-	err := p.CountKept(ctx, sweep.Census{
-		Due: due, Among: []documents.Filter{{Field: tokenField, Op: "!=", Value: nil}}, Eligible: invited,
+	p.CountKept(ctx, sweep.Census{
+		Due: due, Among: []documents.Filter{{Field: tokenField, Op: "!=", Value: nil}}, Eligible: []documents.Filter{invited},
 		Young:     documents.Filter{Field: createdField, Op: ">=", Value: cutoff(p.Now)},
 		KeptOther: keptTokenless, Doubtful: true, KeptYoung: keptYoung, KeptUndated: keptUndated,
 	})
-	if err != nil {
-		return err
-	}
 	position := p.Position()
 	from, err := cursorAt(ctx, p, due, position)
 	if err != nil {
 		return err
 	}
-	for page, err := range p.Documents.Pages(ctx, due, from) {
+	for page, err := range pages(ctx, p, due, from) {
 		if err != nil {
 			return err
 		}
@@ -92,6 +93,48 @@ func cursorAt(ctx context.Context, p *sweep.Planner, q documents.Query, position
 	token, _ := invite.Text(tokenField)
 	if _, dated := invite.Time(createdField); !found || token == "" || !dated {
 		return "", nil
+	}
+	return cursorAfter(q, invite)
+}
+
+// pages runs the query as [documents.Reader.Pages] does, and goes on behind a token that is too long for a query where a
+// page ends with one.
+func pages(ctx context.Context, p *sweep.Planner, q documents.Query, from documents.Cursor) iter.Seq2[documents.Page, error] {
+	return func(yield func(documents.Page, error) bool) {
+		for again := true; again; {
+			again = false
+			for page, err := range p.Documents.Pages(ctx, q, from) {
+				if !yield(page, err) || err != nil {
+					return
+				}
+				last := page.Documents[len(page.Documents)-1]
+				if token, _ := last.Text(tokenField); documents.Queryable(token) {
+					continue
+				}
+				if from, err = cursorAfter(q, last); err != nil {
+					yield(documents.Page{}, err)
+					return
+				}
+				again = from != ""
+				break
+			}
+		}
+	}
+}
+
+// cursorAfter returns the cursor behind an invitation. An index holds only the beginning of a token that is too long for a
+// query, and so the cursor is one behind all that begin like it: what of them has not been read yet is kept, and is among
+// the first that the next run reads. It is empty if no text comes behind those.
+func cursorAfter(q documents.Query, invite documents.Document) (documents.Cursor, error) {
+	token, _ := invite.Text(tokenField)
+	if !documents.Queryable(token) {
+		const last = "\U0010FFFF" // no character comes after it
+		invite.Data = maps.Clone(invite.Data)
+		behind := strings.ToValidUTF8(token[:maxAsked-len(last)], "") + last
+		if behind <= token {
+			return "", nil
+		}
+		invite.Data[tokenField] = behind
 	}
 	return q.After(invite)
 }

@@ -2,6 +2,7 @@ package memberinvites
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -109,7 +112,7 @@ func TestRemoveUnacceptedMemberInvites(t *testing.T) {
 	got := f.Run(t, "")
 	want := &sweep.Report{
 		Job: "removeUnacceptedMemberInvites", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
-		DurationMs: got.DurationMs, Scanned: 22,
+		DurationMs: got.DurationMs, Database: got.Database, Bucket: got.Bucket, Scanned: 22,
 		Actions: map[string]sweep.Counts{action: {Planned: 5, Done: 5}},
 		Kept: map[string]int{
 			"created 90 days ago or less":                 5,
@@ -131,8 +134,9 @@ func TestRemoveUnacceptedMemberInvites(t *testing.T) {
 			t.Errorf("%s was touched", collection)
 		}
 	}
-	// The 5 that go and the 4 accepted, four counts, the lease twice.
-	if u := got.Usage; u.FirestoreReads != 9+4+2 || u.FirestoreDeletes != 5 || u.FirestoreWrites != 3 {
+	// The 5 that go and the 4 accepted, their page's index entries, four counts, the lease twice. To name what cannot be judged: four at the beginning of
+	// the tokens' index, one behind the texts, and the 18 with a token, for those without a date.
+	if u := got.Usage; u.FirestoreReads != 9+1+4+2+(4+1+18)+3 || u.FirestoreDeletes != 5 || u.FirestoreWrites != 3 {
 		t.Errorf("usage %+v", u)
 	}
 	for _, line := range f.LogLines(t) {
@@ -240,9 +244,9 @@ func TestTwentyFiveThousandInvites(t *testing.T) {
 	if n := len(f.Documents(t, "members")); n != accepted+young+members {
 		t.Errorf("%d members left, want %d", n, accepted+young+members)
 	}
-	// What is due and what is accepted; counts of 25,100, 25,100, 60 and 25,040; the lease twice. Neither young invitations
-	// nor members are read.
-	if u := got.Usage; u.FirestoreReads != due+accepted+26+26+1+26+2 || u.FirestoreDeletes != due || u.FirestoreWrites != 3 {
+	// What is due and what is accepted, and their index entries, page by page; counts of 25,100, 25,100, 60 and 25,040; the
+	// lease twice. Neither young invitations nor members are read.
+	if u := got.Usage; u.FirestoreReads != due+accepted+26+26+26+1+26+2 || u.FirestoreDeletes != due || u.FirestoreWrites != 3 {
 		t.Errorf("usage %+v", u)
 	}
 }
@@ -374,5 +378,58 @@ func TestBeltOnActions(t *testing.T) {
 	}
 	if got := f.Run(t, `{"force":true}`); got.Status != sweep.Completed || len(f.Documents(t, "members")) != 0 {
 		t.Errorf("forced: %+v", got)
+	}
+}
+
+// TestTokensTooLongForAQuery has pages end with tokens of which an index holds only the beginning, long ones that begin
+// alike and long ones that do not: they are dealt with like the others, and what comes after them is reached.
+func TestTokensTooLongForAQuery(t *testing.T) {
+	f := newFunction(t)
+	long := strings.Repeat("長", 600)
+	f.SetMany(t, 2*pageSize, func(i int) (string, map[string]any) {
+		token := fmt.Sprintf("%05d", i)
+		if end := i % pageSize; end >= pageSize-3 && end <= pageSize { // around the end of each page
+			token += long
+		}
+		return fmt.Sprintf("members/m%05d", i), invite(token, old)
+	})
+	f.SetMany(t, 3, func(i int) (string, map[string]any) {
+		// The last of the first page and two that begin like it.
+		return fmt.Sprintf("members/twin%d", i), invite(fmt.Sprintf("%05d%s%d", pageSize-1, long, i), old)
+	})
+	f.Set(t, "members/accepted", with(invite("~"+long, old), fields{"user_id": 7}))
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(action, 2*pageSize))
+	if left := ids(f.Documents(t, "members")); !slices.Equal(left, []string{"accepted", "twin0", "twin1", "twin2"}) {
+		t.Errorf("left %.200v", left)
+	}
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(action, 3))
+
+	// A run that was out of time goes on behind the accepted one.
+	f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", fields{"position": "accepted"})
+	f.Set(t, "members/last", invite("\U0010FFFF", old))
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(action, 1))
+}
+
+// TestCursorsCanBeAskedFor, whatever the token.
+func TestCursorsCanBeAskedFor(t *testing.T) {
+	q := documents.Query{Collection: collection, OrderBy: []string{tokenField, createdField}}
+	for _, token := range []string{"t", strings.Repeat("x", 1499), strings.Repeat("x", 1500), strings.Repeat("長", 500), "x" + strings.Repeat("長", 500), "xx" + strings.Repeat("長", 500)} {
+		cursor, err := cursorAfter(q, documents.Document{Path: "members/m", Data: invite(token, old)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var values []struct{ Text string }
+		if err := json.Unmarshal([]byte(cursor), &values); err != nil {
+			t.Fatal(err)
+		}
+		at := values[0].Text
+		if len(at) > 1499 || !utf8.ValidString(at) || at < token || len(token) <= 1499 && at != token {
+			t.Errorf("the cursor behind a token of %d bytes has one of %d: %.40q", len(token), len(at), at)
+		}
+	}
+	last := invite(strings.Repeat("\U0010FFFF", 400), old) // no text comes after it
+	if cursor, err := cursorAfter(q, documents.Document{Path: "members/m", Data: last}); cursor != "" || err != nil {
+		t.Errorf("the cursor behind all texts: %.40q, %v", cursor, err)
 	}
 }

@@ -2,6 +2,7 @@ package memberinvites
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
-// afterRun is SPEC's removeUnacceptedMemberInvites. A token that is no text, or empty, is kept: it may be none.
+// afterRun is the rule of removeUnacceptedMemberInvites. What is no text, or empty, is no invitation.
 func afterRun(w model.World, now time.Time) model.World {
 	w = w.Clone()
 	for id, member := range w.In("members") {
@@ -33,14 +34,17 @@ func TestModel(t *testing.T) {
 		f.Now = model.Now(rt)
 		w := model.NewWorld()
 		member := model.Fields{
-			"invite_token": model.OneOf("t1", "t1", "t2", "日本", " ", "~", "", nil, model.Missing, int64(7), true, []any{"t"}),
+			"invite_token": model.OneOf("t1", "t1", "t2", "日本", " ", "~", "a\x00b", "__x__", "a/b", model.LongestAsked, model.TooLong, "", nil, model.Missing, int64(7), math.Inf(1), true, []any{"t"}),
 			"created_at":   model.Around(f.Now.Add(-90*24*time.Hour), model.MonthsAgo(f.Now, 3), f.Now),
-			"user_id":      model.OneOf(model.Missing, nil, model.Missing, nil, model.Missing, "u1", "", int64(0), false, []any{}),
+			"user_id":      model.OneOf(model.Missing, nil, model.Missing, nil, model.Missing, "u1", "", int64(0), int64(7), 7.0, false, []any{}, model.TooLong),
 			"name":         model.OneOf("花子", model.Missing),
 		}
 		for n := range model.Items {
 			path := rapid.SampledFrom([]string{"members/", "members/", "members/", "members/", "members_products/", "groups/g/members/"}).Draw(rt, "path")
 			w.Documents[path+model.ID(rt, fmt.Sprint(n))] = member.Draw(rt, "member")
+		}
+		for _, id := range []string{model.TooLong, "a\x00b"} {
+			w.Documents["members/"+id] = member.Draw(rt, "member")
 		}
 		w.Load(t, f.Project)
 		for _, when := range []string{"first run", "second run"} {

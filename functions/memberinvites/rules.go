@@ -8,7 +8,7 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-// retentionDays is how many days somebody has to accept an invitation (seed 3, EXPIRATION_THRESHOLD).
+// retentionDays is how many days somebody has to accept an invitation.
 const retentionDays = 90
 
 // Fields of a member: a document of members with a token is an invitation, and one with a user_id was accepted.

@@ -11,7 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is cleanupOrphanedMedia (seed 0, section 1).
+// Job is cleanupOrphanedMedia.
 var Job = sweep.Job{Name: "cleanupOrphanedMedia", Plan: plan}
 
 func init() { functions.Register(Job) }

@@ -1,16 +1,22 @@
 package orphanedmedia
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"cloud.google.com/go/storage"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -95,6 +101,7 @@ func TestAgeIsCountedFromTheUpload(t *testing.T) {
 	f := newFunction(t)
 	created := f.Put(t, "posts/a", map[string]string{"postId": "PENDING"}, nil).Created
 	f.Put(t, "circles/c1/a", nil, nil)
+	f.Set(t, "circles/c2", map[string]any{"name": "so that the database is not an empty one"})
 	f.Now = created.Add(24*time.Hour - time.Microsecond).Truncate(time.Microsecond)
 	if got := f.Run(t, ""); len(got.Actions) != 0 || got.Kept[keptYoung] != 2 {
 		t.Errorf("under a day: %+v", got)
@@ -118,6 +125,9 @@ func TestRacesOfObjects(t *testing.T) {
 	put(t, f, "posts/created-too", "p1")
 	put(t, f, "circles/c1/a.png", "")
 	put(t, f, "circles/c2/a.png", "")
+	for _, path := range []string{"posts/another", "circles/another"} { // in an empty collection nothing is concluded
+		f.Set(t, path, map[string]any{"name": "x"})
+	}
 	f.Hooks.BeforeApply = func() {
 		bucket := f.Storage(t).Bucket(f.Bucket)
 		_, err := bucket.Object("posts/finished").Update(t.Context(), storage.ObjectAttrsToUpdate{Metadata: map[string]string{"postId": "p9"}})
@@ -258,8 +268,8 @@ func TestCirclePosts(t *testing.T) {
 	if diff := cmp.Diff(kept, left(t, f)); diff != "" {
 		t.Errorf("posts left (-want +got):\n%s", diff)
 	}
-	if got.Kept[keptInvalidCircle] != 3 {
-		t.Errorf("kept %v, want the 3 whose circleId names no document", got.Kept)
+	if got.Kept[keptInvalidCircle] != 3 || got.Kept[keptOddCircle] != 2 {
+		t.Errorf("kept %v, want the 3 whose circleId names no document and the 2 whose circleId is no text", got.Kept)
 	}
 	for _, collection := range []string{"comments", "reactions"} {
 		if diff := cmp.Diff([]string{"3", "4", "5"}, ids(f.Documents(t, collection))); diff != "" {
@@ -281,13 +291,232 @@ func TestPostsOfExistingCirclesAreNotRead(t *testing.T) {
 	if diff := cmp.Diff(map[string]sweep.Counts{"delete orphaned circle post": {Planned: 1, Done: 1}}, got.Actions); diff != "" {
 		t.Errorf("actions (-want +got):\n%s", diff)
 	}
-	// The names of 100 circles, four counts of gaps and one behind the last; then the one post: found, its circle asked
-	// for, and in its transaction the post, the circle, comments and reactions; lease twice, leftovers.
-	if got.Usage.FirestoreReads > 100+5+6+4 {
+	// The names of 100 circles, five queries of gaps and one behind the last; then the one post: found, its circle asked
+	// for, and in its transaction the post, the circle, comments and reactions; lease twice, leftovers. And the counts of
+	// what is no text, before all texts and after them.
+	if got.Usage.FirestoreReads > 100+6+6+4+2 {
 		t.Errorf("%d reads", got.Usage.FirestoreReads)
 	}
 	if len(f.Documents(t, "posts")) != 3000 {
 		t.Error("the wrong posts are gone")
+	}
+}
+
+// long returns an id of n bytes that begins and ends as given.
+func long(n int, begin, end string) string {
+	return begin + strings.Repeat("x", n-len(begin)-len(end)) + end
+}
+
+// TestLongIDs has ids as long as ids can be: a query can ask for 1,499 bytes of a text, and an id may have 1,500.
+func TestLongIDs(t *testing.T) {
+	f := newFunction(t)
+	lift(f)
+	var existing, gone []string
+	for i := range 60 { // more than one query has gaps, one beside the other
+		existing = append(existing, long(1500, fmt.Sprintf("m%02d", i), "e"))
+		gone = append(gone, long(1500, fmt.Sprintf("m%02d", i), "g"))
+	}
+	existing = append(existing, long(1499, "m10", ""), long(1499, "m99", ""), long(1500, "", "長"), "a", "z")
+	gone = append(gone, long(1499, "m10", "w"), long(1500, "m10", "長"), "m", "b", "zz")
+	var kept, orphaned []string
+	for i, id := range existing {
+		f.Set(t, "circles/"+id, map[string]any{"name": "x"})
+		kept = append(kept, fmt.Sprintf("posts/kept%02d", i))
+		f.Set(t, kept[i], map[string]any{"circleId": id})
+	}
+	for i, id := range gone {
+		orphaned = append(orphaned, fmt.Sprintf("posts/orphan%02d", i))
+		f.Set(t, orphaned[i], map[string]any{"circleId": id})
+	}
+	// A post whose id, another's that begins alike, and what belongs to each. And files of a missing post, and of an existing one.
+	own, other := long(1500, "p", "長"), long(1500, "p", "短")
+	f.Set(t, "posts/"+own, map[string]any{"circleId": "gone"})
+	f.Set(t, "posts/"+other, map[string]any{"circleId": "a"})
+	kept = append(kept, "posts/"+other)
+	for _, collection := range []string{"comments", "reactions"} {
+		f.Set(t, collection+"/own", map[string]any{"postId": own})
+		f.Set(t, collection+"/other", map[string]any{"postId": other})
+	}
+	put(t, f, "posts/own.png", long(1500, "p", "y"))
+	put(t, f, "posts/other.png", other)
+	put(t, f, "circles/"+long(1000, "c", "")+"/a.png", "")
+	put(t, f, long(1024, "posts/", ".png"), "PENDING")
+
+	got := f.Run(t, "")
+	want := map[string]sweep.Counts{
+		"delete orphaned circle post": {Planned: len(orphaned) + 1, Done: len(orphaned) + 1},
+		"delete post media":           {Planned: 2, Done: 2}, "delete circle image": {Planned: 1, Done: 1},
+	}
+	if diff := cmp.Diff(want, got.Actions); got.Status != sweep.Completed || diff != "" {
+		t.Errorf("%s %v, actions (-want +got):\n%s", got.Status, got.Failures, diff)
+	}
+	slices.Sort(kept)
+	if diff := cmp.Diff(kept, left(t, f)); diff != "" {
+		t.Errorf("posts left (-want +got):\n%s", diff)
+	}
+	for _, collection := range []string{"comments", "reactions"} {
+		if diff := cmp.Diff([]string{"other"}, ids(f.Documents(t, collection))); diff != "" {
+			t.Errorf("%s left (-want +got):\n%s", collection, diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"posts/other.png"}, f.Objects(t)); diff != "" {
+		t.Errorf("objects left (-want +got):\n%s", diff)
+	}
+}
+
+// TestCircleIDsOfOtherTypes has more posts than are named whose circleId is no text, and one each that says it has none.
+func TestCircleIDsOfOtherTypes(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "circles/a", map[string]any{"name": "a"})
+	odd := []any{false, true, 0, 7, 3.5, math.NaN(), math.Inf(-1), f.Now, []byte{}, []byte("a"), f.Firestore(t).Doc("circles/gone"),
+		[]any{}, []any{"gone"}, map[string]any{}, map[string]any{"id": "gone"}}
+	for i := range 30 {
+		f.Set(t, fmt.Sprintf("posts/odd%02d", i), map[string]any{"circleId": odd[i%len(odd)]})
+	}
+	for name, circle := range map[string]any{"null": nil, "empty": "", "member": "a"} {
+		f.Set(t, "posts/"+name, map[string]any{"circleId": circle})
+	}
+	f.Set(t, "posts/unset", map[string]any{"text": "hello"})
+	got := f.Run(t, "")
+	if got.Status != sweep.Completed || len(got.Actions) != 0 || got.Kept[keptOddCircle] != 30 || len(got.Kept) != 1 {
+		t.Errorf("%s %v %v, kept %v, want 30 and nothing else", got.Status, got.Failures, got.Actions, got.Kept)
+	}
+	named := map[string]bool{}
+	for _, line := range f.LogLines(t) {
+		if target, _ := line["target"].(string); line["reason"] == keptOddCircle && strings.HasPrefix(target, "posts/") {
+			named[target] = true
+		}
+	}
+	if len(named) != maxNamed {
+		t.Errorf("%d posts named, want %d: %v", len(named), maxNamed, named)
+	}
+	if n := len(f.Documents(t, "posts")); n != 34 {
+		t.Errorf("%d posts left, want all", n)
+	}
+}
+
+// TestCircleIDsThatCannotBeCounted deletes the posts of missing circles all the same: that figure decides nothing.
+func TestCircleIDsThatCannotBeCounted(t *testing.T) {
+	f := newFunction(t)
+	lift(f)
+	f.Set(t, "circles/another", map[string]any{"name": "so that not all are missing"})
+	f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
+	f.Set(t, "posts/odd", map[string]any{"circleId": 7})
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			s, err := stream(ctx, desc, cc, method, opts...)
+			return &onSend{ClientStream: s, send: func(m any) error {
+				q, _ := m.(*firestorepb.RunAggregationQueryRequest)
+				if from := q.GetStructuredAggregationQuery().GetStructuredQuery().GetFrom(); len(from) == 1 && from[0].GetCollectionId() == "posts" {
+					return status.Error(codes.InvalidArgument, "a count that Firestore refuses")
+				}
+				return nil
+			}}, err
+		}))
+	got := f.Run(t, "")
+	want := map[string]sweep.Counts{"delete orphaned circle post": {Planned: 1, Done: 1}}
+	if diff := cmp.Diff(want, got.Actions); got.Status != sweep.Completed || diff != "" {
+		t.Errorf("%s %v, actions (-want +got):\n%s", got.Status, got.Failures, diff)
+	}
+	said := slices.ContainsFunc(f.LogLines(t), func(line map[string]any) bool {
+		return line["severity"] == "WARNING" && strings.Contains(fmt.Sprint(line["message"]), "a count that Firestore refuses")
+	})
+	if !said {
+		t.Error("the log does not say that they were not counted")
+	}
+}
+
+// TestHugeCircleIDs has more circleIds than a page, of 5 KB each, before and after the orphans.
+func TestHugeCircleIDs(t *testing.T) {
+	f := newFunction(t)
+	lift(f)
+	huge := gapPageSize + 5
+	f.Set(t, "circles/another", map[string]any{"name": "so that not all are missing"})
+	f.SetMany(t, huge, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("posts/huge%02d", i), map[string]any{"circleId": strings.Repeat("h", 5_000)}
+	})
+	for i, circle := range []string{"g", "h", "i"} {
+		f.Set(t, fmt.Sprintf("posts/orphan%d", i), map[string]any{"circleId": circle})
+	}
+	got := f.Run(t, "")
+	if got.Status != sweep.Completed || got.Actions["delete orphaned circle post"].Done != 3 || got.Kept[keptInvalidCircle] != huge {
+		t.Errorf("%s %v %v, kept %v", got.Status, got.Failures, got.Actions, got.Kept)
+	}
+	if n := len(f.Documents(t, "posts")); n != huge {
+		t.Errorf("%d posts left, want %d", n, huge)
+	}
+}
+
+// TestCircleFoundedDuringTheRun has it founded after the circles were listed and before its posts are judged.
+func TestCircleFoundedDuringTheRun(t *testing.T) {
+	f := newFunction(t)
+	lift(f)
+	f.Set(t, "circles/another", map[string]any{"name": "so that not all are missing"})
+	f.Set(t, "posts/first", map[string]any{"circleId": "new"})
+	f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
+	founded := false
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			s, err := stream(ctx, desc, cc, method, opts...)
+			return &onSend{ClientStream: s, send: func(m any) error {
+				q, _ := m.(*firestorepb.RunQueryRequest)
+				if from := q.GetStructuredQuery().GetFrom(); len(from) == 1 && from[0].GetCollectionId() == "posts" && !founded {
+					founded = true
+					f.Set(t, "circles/new", map[string]any{"name": "new"})
+				}
+				return nil
+			}}, err
+		}))
+	got := f.Run(t, "")
+	want := map[string]sweep.Counts{"delete orphaned circle post": {Planned: 1, Done: 1}}
+	if diff := cmp.Diff(want, got.Actions); got.Status != sweep.Completed || diff != "" || got.Kept[keptOfCircle] != 1 {
+		t.Errorf("%s %v, kept %v, actions (-want +got):\n%s", got.Status, got.Failures, got.Kept, diff)
+	}
+	if diff := cmp.Diff([]string{"posts/first"}, left(t, f)); diff != "" {
+		t.Errorf("posts left (-want +got):\n%s", diff)
+	}
+}
+
+// onSend calls send with what a stream sends, and fails with its error.
+type onSend struct {
+	grpc.ClientStream
+	send func(m any) error
+}
+
+func (s *onSend) SendMsg(m any) error {
+	if err := s.send(m); err != nil {
+		return err
+	}
+	return s.ClientStream.SendMsg(m)
+}
+
+// TestCirclePhaseThatFails has Firestore refuse the query for posts: files are deleted all the same.
+func TestCirclePhaseThatFails(t *testing.T) {
+	f := newFunction(t)
+	put(t, f, "posts/a", "PENDING")
+	f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
+	f.Set(t, "circles/another", map[string]any{"name": "so that not all are missing"})
+	refuse := true
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			s, err := stream(ctx, desc, cc, method, opts...)
+			return &onSend{ClientStream: s, send: func(m any) error {
+				q, _ := m.(*firestorepb.RunQueryRequest)
+				if from := q.GetStructuredQuery().GetFrom(); refuse && len(from) == 1 && from[0].GetCollectionId() == "posts" {
+					return status.Error(codes.InvalidArgument, "a query that Firestore refuses")
+				}
+				return nil
+			}}, err
+		}))
+	got := f.Run(t, "")
+	if got.Status != sweep.Failed || got.Actions["delete post media"].Done != 1 || len(got.Failures) != 1 ||
+		!strings.Contains(got.Failures[0].Error, "a query that Firestore refuses") || len(f.Objects(t)) != 0 {
+		t.Errorf("%s %v %v, want the file gone and one failure", got.Status, got.Failures, got.Actions)
+	}
+	refuse = false
+	lift(f)
+	if got := f.Run(t, ""); got.Status != sweep.Completed || got.Actions["delete orphaned circle post"].Done != 1 {
+		t.Errorf("the next run: %s %v %v", got.Status, got.Failures, got.Actions)
 	}
 }
 
@@ -388,6 +617,7 @@ func TestOutOfTimeThenFinishedByFurtherRuns(t *testing.T) {
 	})
 	put(t, f, "circles/gone/a.png", "")
 	put(t, f, "task_attachments/u/gone/a.png", "")
+	f.Set(t, "tasks/another", map[string]any{"name": "x"}) // in an empty collection nothing is concluded
 	f.SetMany(t, 700, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("circles/c%03d", i), map[string]any{"name": "x"}
 	})
@@ -399,7 +629,7 @@ func TestOutOfTimeThenFinishedByFurtherRuns(t *testing.T) {
 	for range 50 {
 		started, asked := wall, 0
 		f.Clock = func() time.Time {
-			if asked++; asked > 5 { // time for planning is up at the second or third mark
+			if asked++; asked > 4 { // time for planning is up at the second or third mark
 				return started.Add(f.Timeout/2 + time.Second)
 			}
 			return started

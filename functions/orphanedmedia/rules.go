@@ -11,7 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-// minAgeDays is how long ago an object must have been uploaded to be deleted, in days of 24 h (seed 0, section 1).
+// minAgeDays is how long ago an object must have been uploaded to be deleted, in days of 24 h.
 const minAgeDays = 1
 
 // pendingPost is the postId of an object whose post was never finished.
@@ -35,7 +35,7 @@ const (
 	keptUnknownPath  = "not at a path that names its owner"
 )
 
-// judgePostMedia decides about an object under posts/ by its metadata (seed 0, section 1-1).
+// judgePostMedia decides about an object under posts/ by its metadata.
 func judgePostMedia(o media.Object, now time.Time) verdict {
 	uploaded, ok := uploadTime(o)
 	postID, named := o.Metadata["postId"]
@@ -72,7 +72,7 @@ func uploadTime(o media.Object) (t time.Time, ok bool) {
 	return o.Created, true
 }
 
-// judgeCircleImage decides about an object at circles/{circleId}/… (seed 0, section 1-2).
+// judgeCircleImage decides about an object at circles/{circleId}/….
 func judgeCircleImage(o media.Object, now time.Time) verdict {
 	parts := strings.SplitN(o.Name, "/", 3)
 	if len(parts) < 3 {
@@ -81,7 +81,7 @@ func judgeCircleImage(o media.Object, now time.Time) verdict {
 	return judgeByPath(o, parts[1], now)
 }
 
-// judgeTaskAttachment decides about an object at task_attachments/{userId}/{taskId}/{file} (seed 0, section 1-3).
+// judgeTaskAttachment decides about an object at task_attachments/{userId}/{taskId}/{file}.
 func judgeTaskAttachment(o media.Object, now time.Time) verdict {
 	parts := strings.SplitN(o.Name, "/", 4)
 	if len(parts) < 4 || !documents.ValidID(parts[1]) {
@@ -115,12 +115,13 @@ func (v verdict) reason(owner string) string {
 
 // Reasons to keep a post that lies between the circles.
 const (
-	keptCreatedMeanwhile = "its circle was created during the run"
-	keptInvalidCircle    = "its circleId names no document"
+	keptOfCircle      = "a post of a circle that exists"
+	keptInvalidCircle = "its circleId names no document"
+	keptOddCircle     = "its circleId is not a text"
 )
 
 // circleOf returns the circle that a post belongs to; ok is false if the post belongs to none or its circleId cannot
-// name a document (seed 0, section 1-4).
+// name a document.
 func circleOf(post documents.Document) (id string, ok bool) {
 	id, _ = post.Text("circleId")
 	return id, documents.ValidID(id)

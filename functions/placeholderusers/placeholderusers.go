@@ -15,7 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// Job is cleanupPlaceholderUsers (seed 4).
+// Job is cleanupPlaceholderUsers.
 var Job = sweep.Job{Name: "cleanupPlaceholderUsers", Plan: plan}
 
 func init() {
@@ -25,18 +25,18 @@ func init() {
 
 const details = "import_placeholder_user_details"
 
-// finalAttempt is what is logged when the last attempt is made (seed 4).
+// finalAttempt is what is logged when the last attempt is made.
 const finalAttempt = "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt."
 
 // detailFields are what is judged.
 var detailFields = []string{"namespace_id", "deletion_attempts", "last_deletion_attempt_at", "placeholder_user_id"}
 
 func plan(ctx context.Context, p *sweep.Planner) error {
-	q, some, err := query(ctx, p)
-	if err != nil || !some {
-		return err
+	q, some := query(ctx, p)
+	if !some {
+		return nil
 	}
-	index := 0 // each task is due a second after the one before (seed 4)
+	index := 0 // each task is due a second after the one before
 	for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Position())) {
 		if err != nil {
 			return err
@@ -69,12 +69,13 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 }
 
 // query returns the query for the details without a namespace, or false if there are none. A field that is missing cannot
-// be asked for; but three counts, at one read per 1000 details, tell whether it is missing anywhere. Only then are all
-// details read.
-func query(ctx context.Context, p *sweep.Planner) (q documents.Query, some bool, err error) {
+// be asked for; but three counts, at one read per 1000 details, tell whether it is missing anywhere. Only then, or where the
+// details cannot be counted, are all of them read.
+func query(ctx context.Context, p *sweep.Planner) (q documents.Query, some bool) {
+	counted := true
 	count := func(where ...documents.Filter) (n int) {
-		if err == nil {
-			n, err = p.Documents.Count(ctx, documents.Query{Collection: details, Where: where})
+		if counted {
+			n, counted = p.Count(ctx, documents.Query{Collection: details, Where: where})
 		}
 		return n
 	}
@@ -82,20 +83,20 @@ func query(ctx context.Context, p *sweep.Planner) (q documents.Query, some bool,
 	all := count()
 	set := count(documents.Filter{Field: "namespace_id", Op: "!=", Value: nil})
 	explicit := count(null)
-	if err != nil {
-		return q, false, err
-	}
 	q = documents.Query{Collection: details, Select: detailFields}
+	if !counted {
+		return q, true
+	}
 	if explicit == all-set {
 		q.Where = []documents.Filter{null}
 		p.Scanned(set)
 		p.Keep(keptNamespace, set)
 	}
-	return q, all > set, nil
+	return q, all > set
 }
 
 // handOver hands the user to the worker and then counts the attempt, in this order: an attempt whose task could not be
-// enqueued does not count (SPEC), and after a crash in between the same task is handed over again, which makes no second one.
+// enqueued does not count, and after a crash in between the same task is handed over again, which makes no second one.
 func handOver(ctx context.Context, w *sweep.Writers, path string, delay time.Duration) error {
 	detail, found, err := w.Documents.Get(ctx, path)
 	if err != nil {

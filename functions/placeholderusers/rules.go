@@ -9,7 +9,7 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-// Limits of the attempts to delete a placeholder user (seed 4).
+// Limits of the attempts to delete a placeholder user.
 const (
 	maxAttempts = 15
 	retryDays   = 2 // an attempt is made again when the last one was longer ago
@@ -23,6 +23,7 @@ const (
 	keptBadAttempts = "deletion_attempts is not a whole number"
 	keptBadTime     = "last_deletion_attempt_at is not a timestamp"
 	keptNoUser      = "placeholder_user_id is missing or no id"
+	keptLongUser    = "placeholder_user_id is too long to ask what refers to it"
 )
 
 // attempt is one attempt to have a placeholder user deleted.
@@ -32,12 +33,12 @@ type attempt struct {
 	last   time.Time // the one before; zero if there was none
 }
 
-// judge decides about one document of import_placeholder_user_details: whether another attempt is due (SPEC,
-// "cleanupPlaceholderUsers"). If not, reason says why, and doubt whether that is because it cannot be judged.
+// judge decides about one document of import_placeholder_user_details: whether another attempt is due.
+// If not, reason says why, and doubt whether that is because it cannot be judged.
 func judge(detail documents.Document, now time.Time) (a attempt, due bool, reason string, doubt bool) {
 	attempts, counted := countOf(detail.Data["deletion_attempts"])
 	last, dated := detail.Time("last_deletion_attempt_at")
-	userID, named := detail.Text("placeholder_user_id")
+	userID, named := documents.IDOf(detail.Data["placeholder_user_id"])
 	switch {
 	case detail.Data["namespace_id"] != nil:
 		return a, false, keptNamespace, false
@@ -49,8 +50,10 @@ func judge(detail documents.Document, now time.Time) (a attempt, due bool, reaso
 		return a, false, keptBadTime, true
 	case dated && !last.Before(retention.DaysBefore(now, retryDays)):
 		return a, false, keptRecent, false
-	case !named || !documents.ValidID(userID):
+	case !named:
 		return a, false, keptNoUser, true
+	case !documents.Queryable(userID):
+		return a, false, keptLongUser, true
 	}
 	a = attempt{userID: userID, number: attempts + 1, last: last}
 	return a, true, a.reason(), false
@@ -82,5 +85,5 @@ func (a attempt) key(detailID string) []string {
 	return []string{detailID, fmt.Sprint(a.number), a.last.UTC().Format(time.RFC3339Nano)}
 }
 
-// isPlaceholder reports whether a document of users is one of a placeholder (SPEC, "deletePlaceholderUser").
+// isPlaceholder reports whether a document of users is one of a placeholder.
 func isPlaceholder(user documents.Document) bool { return user.Data["user_type"] == "placeholder" }

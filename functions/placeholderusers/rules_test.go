@@ -1,6 +1,7 @@
 package placeholderusers
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"testing"
@@ -35,6 +36,7 @@ func TestJudge(t *testing.T) {
 	const attempts, last = "deletion_attempts", "last_deletion_attempt_at"
 	for name, tt := range map[string]struct {
 		data   map[string]any
+		user   string // who it is about; "": u
 		number int    // of the attempt that is due; 0: none is
 		reason string // why not
 		doubt  bool
@@ -65,13 +67,22 @@ func TestJudge(t *testing.T) {
 		"no user":                  {data: detail(nil), reason: keptNoUser, doubt: true},
 		"an empty user":            {data: detail(""), reason: keptNoUser, doubt: true},
 		"a path":                   {data: detail("users/u"), reason: keptNoUser, doubt: true},
-		"a number for a user":      {data: detail(int64(7)), reason: keptNoUser, doubt: true},
+		"a user who has a number":  {data: detail(int64(7)), user: "7", number: 1},
+		"user 0":                   {data: detail(int64(0)), reason: keptNoUser, doubt: true},
+		"a negative number":        {data: detail(int64(-7)), reason: keptNoUser, doubt: true},
+		"a real number":            {data: detail(7.0), reason: keptNoUser, doubt: true},
+		"not a number":             {data: detail(math.NaN()), reason: keptNoUser, doubt: true},
+		"the longest user":         {data: detail(strings.Repeat("x", 1499)), user: strings.Repeat("x", 1499), number: 1},
+		"too long to be asked for": {data: detail(strings.Repeat("x", 1500)), reason: keptLongUser, doubt: true},
+		"longer than an id":        {data: detail(strings.Repeat("x", 1501)), reason: keptNoUser, doubt: true},
+		"attempts infinite":        {data: detail("u", attempts, math.Inf(1)), reason: keptBadAttempts, doubt: true},
+		"attempts beyond counting": {data: detail("u", attempts, int64(math.MaxInt64)), reason: keptExhausted},
 	} {
 		a, due, reason, doubt := judge(documents.Document{Path: "import_placeholder_user_details/d", Data: tt.data}, now)
 		if due != (tt.number > 0) || a.number != tt.number || doubt != tt.doubt || !due && reason != tt.reason {
 			t.Errorf("%s: %+v, %v, %q, %v", name, a, due, reason, doubt)
 		}
-		if due && (a.userID != "u" || reason == "") {
+		if due && (a.userID != cmp.Or(tt.user, "u") || reason == "") {
 			t.Errorf("%s: %+v, %q", name, a, reason)
 		}
 	}

@@ -26,13 +26,15 @@ const (
 
 // Why users are kept.
 const (
+	keptLong       = "its id is too long to ask what refers to it"
+	keptCrowded    = "more details name it than can be looked at"
 	keptGone       = "the user does not exist"
 	keptNot        = "user_type is not placeholder"
 	keptReferenced = "still referenced"
 	keptClaimed    = "its detail has a namespace_id again"
 )
 
-// referencedMessage is what is logged of a user that something refers to (SPEC, "deletePlaceholderUser").
+// referencedMessage is what is logged of a user that something refers to.
 const referencedMessage = "Unable to delete placeholder user because it is still referenced in other tables"
 
 func checkTask(task map[string]string) error {
@@ -44,6 +46,7 @@ func checkTask(task map[string]string) error {
 
 // lookup is what a user is judged by, read within a transaction or without.
 type lookup struct {
+	ref   func(path string) any // a reference to a document, as a value
 	get   func(path string) (documents.Document, bool, error)
 	query func(q documents.Query, limit int) ([]documents.Document, error)
 }
@@ -51,6 +54,7 @@ type lookup struct {
 func planDeletion(ctx context.Context, p *sweep.Planner) error {
 	id := p.Task["placeholder_user_id"]
 	read := lookup{
+		ref: p.Documents.Ref,
 		get: func(path string) (documents.Document, bool, error) { return p.Documents.Get(ctx, path) },
 		query: func(q documents.Query, limit int) ([]documents.Document, error) {
 			q.PageSize = limit
@@ -83,6 +87,9 @@ func planDeletion(ctx context.Context, p *sweep.Planner) error {
 			action.Effect = sweep.Steps(func(ctx context.Context, w *sweep.Writers) error { return finish(ctx, w, id) })
 			return p.Propose(ctx, action)
 		}
+	case keptLong, keptCrowded:
+		p.KeepDoubtful(ctx, users+"/"+id, reason, 1)
+		return nil
 	case keptReferenced:
 		p.Log.WarnContext(ctx, referencedMessage, slog.String("placeholder_user_id", id), slog.String("referenced_in", by))
 	}
@@ -101,9 +108,18 @@ func (l lookup) judge(id string, references []config.Reference) (reason, by stri
 	case !isPlaceholder(user):
 		return keptNot, "", nil
 	}
+	names := append(documents.NamesOf(id), l.ref(users+"/"+id))
+	for _, name := range names {
+		if !documents.Queryable(name) {
+			return keptLong, "", nil
+		}
+	}
 	for _, r := range references {
-		q := documents.Query{Collection: r.Collection, Select: documents.NameOnly, Any: [][]documents.Filter{
-			{{Field: r.Field, Op: "==", Value: id}}, {{Field: r.Field, Op: "array-contains", Value: id}}}}
+		q := documents.Query{Collection: r.Collection, Select: documents.NameOnly}
+		for _, name := range names {
+			q.Any = append(q.Any, []documents.Filter{{Field: r.Field, Op: "==", Value: name}},
+				[]documents.Filter{{Field: r.Field, Op: "array-contains", Value: name}})
+		}
 		referring, err := l.query(q, 1)
 		if err != nil {
 			return "", "", err
@@ -113,6 +129,9 @@ func (l lookup) judge(id string, references []config.Reference) (reason, by stri
 		}
 	}
 	all, err := l.detailsOf(id)
+	if len(all) > maxDetails {
+		return keptCrowded, "", nil
+	}
 	for _, d := range all {
 		if d.Data["namespace_id"] != nil {
 			return keptClaimed, "", nil // an import took it up after the task was made
@@ -121,14 +140,16 @@ func (l lookup) judge(id string, references []config.Reference) (reason, by stri
 	return "", "", err
 }
 
-// maxDetails is how many details of one user are looked at; imports make one.
+// maxDetails is how many details of one user are looked at; imports make one. A user with more is kept, for one of the others
+// may have a namespace.
 const maxDetails = 100
 
+// detailsOf returns the details that name a user, one more than maxDetails at most.
 func (l lookup) detailsOf(userID string) ([]documents.Document, error) {
 	return l.query(documents.Query{
 		Collection: details, Select: []string{"namespace_id"},
-		Where: []documents.Filter{{Field: "placeholder_user_id", Op: "==", Value: userID}},
-	}, maxDetails)
+		Where: []documents.Filter{{Field: "placeholder_user_id", Op: "in", Value: documents.NamesOf(userID)}},
+	}, maxDetails+1)
 }
 
 // deleteUser deletes the document in a transaction that judges the user once more, and then the account, which cannot take
@@ -139,7 +160,7 @@ func deleteUser(ctx context.Context, w *sweep.Writers, id string, references []c
 		if err != nil {
 			return err
 		}
-		reason, _, err := lookup{get: tx.Get, query: tx.Query}.judge(id, references)
+		reason, _, err := lookup{ref: w.Documents.Ref, get: tx.Get, query: tx.Query}.judge(id, references)
 		if err != nil || reason == keptGone && begun {
 			return err // in the latter case an earlier try took effect and its answer was lost
 		}

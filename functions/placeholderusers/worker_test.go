@@ -51,8 +51,10 @@ func TestWorkerKeeps(t *testing.T) {
 		"a post's author":           {"posts/p", map[string]any{"userId": "u1"}, keptReferenced, "posts.userId"},
 		"a comment's author":        {"comments/c", map[string]any{"userId": "u1"}, keptReferenced, "comments.userId"},
 		"one of a project's owners": {"projects/p", map[string]any{"owner_ids": []any{"u0", "u1"}}, keptReferenced, "projects.owner_ids"},
+		"one of its maintainers":    {"projects/p", map[string]any{"maintainer_ids": []any{"u1"}}, keptReferenced, "projects.maintainer_ids"},
 		"a member":                  {"members/m", map[string]any{"user_id": "u1"}, keptReferenced, "members.user_id"},
 		"one of several members":    {"members/m", map[string]any{"user_id": []any{"u1"}}, keptReferenced, "members.user_id"},
+		"in a list of one":          {"posts/p", map[string]any{"userId": []any{"u1"}}, keptReferenced, "posts.userId"},
 		"claimed by an import":      {details + "/d-u1", detail("u1", "namespace_id", "g1"), keptClaimed, ""},
 		"claimed, of two details":   {details + "/other", detail("u1", "namespace_id", "g1"), keptClaimed, ""},
 	} {
@@ -78,6 +80,92 @@ func TestWorkerKeeps(t *testing.T) {
 			sweeptest.Want(t, "logged", wantLogged, logged)
 		})
 	}
+}
+
+// TestReferencesByNumberOrPath: what refers to users/42 may say 42, and what refers to a user may be a reference.
+func TestReferencesByNumberOrPath(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "42", true)
+	body := `{"placeholder_user_id":"42"}`
+	users := func(id string) any { return w.Firestore(t).Doc("users/" + id) }
+	long := strings.Repeat("x", 1500)
+	for _, tt := range []struct {
+		field, reference any
+		kept             bool
+	}{
+		{"owner_ids", []any{int64(7), int64(42)}, true}, {"owner_ids", int64(42), true}, {"owner_ids", "42", true}, {"owner_ids", []any{"42"}, true},
+		{"owner_ids", 42.0, true}, {"owner_ids", []any{42.0}, true}, {"owner_ids", users("42"), true}, {"owner_ids", []any{users("42")}, true},
+		{"owner_ids", []any{int64(4), int64(2), "042", 42.5, long, users("4"), w.Firestore(t).Doc("members/42")}, false},
+	} {
+		w.Set(t, "projects/p", map[string]any{tt.field.(string): tt.reference})
+		got := w.worker.RunQuery(t, "?dryRun=true", body)
+		if kept := got.Kept[keptReferenced] == 1; got.Status != sweep.Completed || kept != tt.kept {
+			t.Errorf("%v: %s, kept %v, want %v", tt.reference, got.Status, got.Kept, tt.kept)
+		}
+	}
+	// The last of them is none. The commit asks again.
+	w.worker.Hooks.BeforeApply = func() { w.Set(t, "members/m", map[string]any{"user_id": 42}) }
+	sweeptest.WantReport(t, w.worker.Run(t, body), sweep.Completed, map[string]sweep.Counts{deleteKind: {Planned: 1, Changed: 1}})
+	w.worker.Hooks.BeforeApply = nil
+	w.Set(t, "members/m", map[string]any{"user_id": 4})
+	sweeptest.WantReport(t, w.worker.Run(t, body), sweep.Completed, sweeptest.Done(deleteKind, 1))
+	w.wantLeft(t, left{})
+}
+
+// TestUserWhoHasANumber goes the whole way with details that name users by number, one of which an import has taken up.
+func TestUserWhoHasANumber(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "42", true)
+	w.Set(t, details+"/d-42", detail(42))
+	w.Set(t, details+"/also", detail("42", "deletion_attempts", 15))
+	w.placeholder(t, "43", true)
+	w.Set(t, details+"/claims", detail(43, "namespace_id", "g1"))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 2))
+	if n := w.deliver(t); n != 2 {
+		t.Errorf("%d tasks, want 2", n)
+	}
+	w.wantLeft(t, left{Users: []string{"43"}, Details: []string{"claims", "d-43"}, Accounts: []string{"43"}})
+}
+
+// TestLongIDs: what cannot be asked about is kept, and the job does the rest. A reference to a user is longer than the user's
+// id, so the worker knows of some that the job has handed over.
+func TestLongIDs(t *testing.T) {
+	w := newWorld(t)
+	id := func(n int) string { return strings.Repeat("x", n) }
+	for _, n := range []int{1477, 1478, 1499, 1500} {
+		w.Set(t, "users/"+id(n), map[string]any{"user_type": "placeholder"})
+		w.Set(t, fmt.Sprint(details, "/d", n), detail(id(n)))
+	}
+	w.placeholder(t, "u1", true)
+	got := w.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(handKind, 4))
+	sweeptest.Want(t, "kept", map[string]int{keptLongUser: 1}, got.Kept)
+	if n := w.deliver(t); n != 4 {
+		t.Errorf("%d tasks, want 4", n)
+	}
+	w.wantLeft(t, left{Users: []string{id(1478), id(1499), id(1500)}, Details: []string{"d1478", "d1499", "d1500"}})
+	for _, n := range []int{1478, 1499, 1500} {
+		got := w.worker.Run(t, fmt.Sprintf(`{"placeholder_user_id":%q}`, id(n)))
+		sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+		sweeptest.Want(t, "kept", map[string]int{keptLong: 1}, got.Kept)
+	}
+}
+
+// TestUserOfManyDetails: one beyond those that are looked at might have been taken up by an import.
+func TestUserOfManyDetails(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "u1", true)
+	w.SetMany(t, maxDetails, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("%s/e%03d", details, i), detail("u1")
+	})
+	got := w.worker.Run(t, task)
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.Want(t, "kept", map[string]int{keptCrowded: 1}, got.Kept)
+	if _, err := w.Firestore(t).Doc(details + "/e000").Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
+	w.wantLeft(t, left{})
 }
 
 func TestWorkerLooksWhereItIsTold(t *testing.T) {

@@ -2,6 +2,8 @@ package reports
 
 import (
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +15,7 @@ import (
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
-// afterRun is SPEC's cleanupReports.
+// afterRun is cleanupReports, by its rules.
 func afterRun(w model.World, now time.Time) model.World {
 	w = w.Clone()
 	for id, report := range w.In("reports") {
@@ -32,13 +34,18 @@ func TestModel(t *testing.T) {
 		f.Now = model.Now(rt)
 		w := model.NewWorld()
 		report := model.Fields{
-			"status":    model.OneOf("reviewed", "dismissed", "pending", "reviewed", "dismissed", "Reviewed", "", nil, model.Missing, int64(1), []any{"reviewed"}),
-			"createdAt": model.Around(model.MonthsAgo(f.Now, 1), f.Now, f.Now.AddDate(0, 0, -30), f.Now.AddDate(0, -1, 0)),
-			"reason":    model.OneOf("スパム"),
+			"status": model.OneOf("reviewed", "dismissed", "pending", "reviewed", "dismissed", "Reviewed", "", nil, model.Missing, int64(1), []any{"reviewed"}),
+			"createdAt": rapid.OneOf(model.OneOf(math.NaN(), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), []byte{0}),
+				model.Around(model.MonthsAgo(f.Now, 1), f.Now, f.Now.AddDate(0, 0, -30), f.Now.AddDate(0, -1, 0)), model.Around(model.MonthsAgo(f.Now, 1), f.Now)),
+			"reason": model.OneOf("スパム"),
 		}
 		for n := range model.Items {
 			path := rapid.SampledFrom([]string{"reports/", "reports/", "reports/", "reports/", "reportsx/", "archive/x/reports/"}).Draw(rt, "path")
-			w.Documents[path+model.ID(rt, fmt.Sprint(n))] = report.Draw(rt, "report")
+			id := model.ID(rt, fmt.Sprint(n))
+			if n%20 == 0 {
+				id += strings.Repeat("x", 1500-len(id))
+			}
+			w.Documents[path+id] = report.Draw(rt, "report")
 		}
 		w.Load(t, f.Project)
 		for _, when := range []string{"first run", "second run"} {

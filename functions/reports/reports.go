@@ -10,7 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is cleanupReports (seed 0, section 5).
+// Job is cleanupReports.
 var Job = sweep.Job{Name: "cleanupReports", Plan: plan}
 
 func init() { functions.Register(Job) }
@@ -29,13 +29,10 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		Select:     []string{"status", "createdAt"},
 		PageSize:   pageSize,
 	}
-	err := p.CountKept(ctx, sweep.Census{
-		Due: due, Eligible: settled, Young: documents.Filter{Field: "createdAt", Op: ">=", Value: cutoff(p.Now)},
+	p.CountKept(ctx, sweep.Census{
+		Due: due, Eligible: []documents.Filter{settled}, Young: documents.Filter{Field: "createdAt", Op: ">=", Value: cutoff(p.Now)},
 		KeptOther: keptUnsettled, KeptYoung: keptYoung, KeptUndated: keptUndated,
 	})
-	if err != nil {
-		return err
-	}
 	for page, err := range p.Documents.Pages(ctx, due, documents.Cursor(p.Position())) {
 		if err != nil {
 			return err

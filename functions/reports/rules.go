@@ -2,13 +2,14 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-// retentionMonths is how long a settled report is kept after its creation, in calendar months (seed 0, section 5).
+// retentionMonths is how long a settled report is kept after its creation, in calendar months.
 const retentionMonths = 1
 
 // settledStatuses are the statuses of a report that an administrator has dealt with. Any other, "pending" above all, is
@@ -21,7 +22,7 @@ func cutoff(now time.Time) time.Time { return retention.MonthsBefore(now, retent
 // judge decides about one report: due for deletion or kept, and why.
 func judge(report documents.Document, now time.Time) (due bool, reason string) {
 	status, _ := report.Text("status")
-	if status != settledStatuses[0] && status != settledStatuses[1] {
+	if !slices.Contains(settledStatuses, status) {
 		return false, keptUnsettled
 	}
 	created, ok := report.Time("createdAt")

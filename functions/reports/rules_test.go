@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -60,6 +61,12 @@ func TestJudge(t *testing.T) {
 		{name: "null date", data: report("reviewed", nil), now: now, kept: keptUndated},
 		{name: "date as text", data: report("reviewed", "2020-01-01T00:00:00Z"), now: now, kept: keptUndated},
 		{name: "date as milliseconds", data: report("reviewed", int64(1577836800000)), now: now, kept: keptUndated},
+		{name: "date is NaN", data: report("reviewed", math.NaN()), now: now, kept: keptUndated},
+		{name: "date in the year 9999", data: report("reviewed", date(9999, 12, 31, 23, 59, 59)), now: now, kept: keptYoung},
+		{name: "date in the year 1", data: report("reviewed", date(1, 1, 1, 0, 0, 0)), now: now,
+			reason: "reviewed, created 0001-01-01T00:00:00Z, older than 1 month"},
+		{name: "empty status", data: report("", date(2020, 1, 1, 0, 0, 0)), now: now, kept: keptUnsettled},
+		{name: "statuses in a list", data: report([]any{"reviewed"}, date(2020, 1, 1, 0, 0, 0)), now: now, kept: keptUnsettled},
 		{name: "empty", data: map[string]any{}, now: now, kept: keptUnsettled},
 		{name: "no data at all", now: now, kept: keptUnsettled},
 	}
@@ -70,5 +77,19 @@ func TestJudge(t *testing.T) {
 				t.Errorf("judge = %v, %q; want due %v, %q", due, reason, tt.reason != "", tt.reason+tt.kept)
 			}
 		})
+	}
+}
+
+// TestEverySettledStatus has one status more than there are: what is queried for is also judged by the same list.
+func TestEverySettledStatus(t *testing.T) {
+	before := settledStatuses
+	t.Cleanup(func() { settledStatuses = before })
+	settledStatuses = []string{"reviewed", "dismissed", "withdrawn"}
+	now := time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
+	for _, status := range settledStatuses {
+		report := documents.Document{Path: "reports/r", Data: map[string]any{"status": status, "createdAt": now.AddDate(-1, 0, 0)}}
+		if due, reason := judge(report, now); !due {
+			t.Errorf("%s: kept, %s", status, reason)
+		}
 	}
 }

@@ -3,7 +3,6 @@ package resolvedinquiries
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -47,6 +46,22 @@ func (a archiver) effect(t target, do func(context.Context, *sweep.Writers, targ
 // archiveAndDelete moves an inquiry and its messages to the archive if it is still due, and deletes their images. Nobody
 // sees half of it, and nothing is lost to a crash or to a message written meanwhile.
 func (a archiver) archiveAndDelete(ctx context.Context, w *sweep.Writers, t target) error {
+	err := a.archive(ctx, w, t)
+	if !errors.Is(err, errOldMessages) {
+		return err
+	}
+	// The archive that is there already has messages of its own, where those of the new one belong.
+	old, to, err := a.moveOldMessages(ctx, w, t)
+	if err != nil {
+		return err
+	}
+	if err = a.archive(ctx, w, t); errors.Is(err, sweep.ErrChanged) {
+		return errors.Join(err, a.moveMessages(ctx, w, to, old)) // it stays the archive
+	}
+	return err
+}
+
+func (a archiver) archive(ctx context.Context, w *sweep.Writers, t target) error {
 	err := a.archiveWhole(ctx, w, t)
 	// What Firestore refuses to take in one document or in one commit, which it reckons in its own way, it takes in parts.
 	if errors.Is(err, errTooLarge) || documents.Refused(err) {
@@ -62,18 +77,29 @@ func (a archiver) archiveWhole(ctx context.Context, w *sweep.Writers, t target) 
 	var (
 		messages []documents.Document
 		files    []leftovers.Object
-		kept     []string
+		kept     []keptImage
 	)
 	err := w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		inquiry, done, err := stillDue(tx, w, t)
-		if err != nil || done {
+		now, err := stillDue(tx, w, t)
+		if err != nil || now.done {
 			return err
 		}
-		own := documents.Size(t.archivePath(), archiveOf(inquiry, map[string]any{messagesField: nil, archivedAt: w.Now}))
+		var earlier string
+		if now.old != nil {
+			if err := noMessages(tx, t); err != nil {
+				return err
+			}
+			if earlier, err = earlierPath(tx, t, now.old); err != nil {
+				return err
+			}
+		}
+		own := documents.Size(t.archivePath(), archiveOf(now.inquiry, map[string]any{messagesField: nil, archivedAt: w.Now}))
 		if messages, err = readAll(tx, messagesOf(t.path()), a.maxArchive-own); err != nil {
 			return err
 		}
-		files, kept = imagesOf(t, messages, w)
+		if files, kept, err = imagesOf(t, messages, w); err != nil {
+			return err
+		}
 		if err := leftovers.Remember(tx, w, t.id, files); err != nil {
 			return err
 		}
@@ -85,12 +111,17 @@ func (a archiver) archiveWhole(ctx context.Context, w *sweep.Writers, t target) 
 		if err := tx.Delete(t.path()); err != nil {
 			return err
 		}
-		return tx.Set(t.archivePath(), archiveOf(inquiry, map[string]any{messagesField: contents(messages), archivedAt: w.Now}))
+		if now.old != nil {
+			if err := tx.Create(earlier, now.old.Data); err != nil {
+				return err
+			}
+		}
+		return tx.Set(t.archivePath(), archiveOf(now.inquiry, map[string]any{messagesField: contents(messages), archivedAt: w.Now}))
 	})
 	if err != nil {
 		return err
 	}
-	countKeptImages(w, kept)
+	keepImages(ctx, w, kept)
 	if len(files) > 0 {
 		if err := leftovers.Finish(ctx, w, t.id); err != nil {
 			return err
@@ -99,34 +130,39 @@ func (a archiver) archiveWhole(ctx context.Context, w *sweep.Writers, t target) 
 	return w.Documents.Wait(ctx, len(messages)+2)
 }
 
-// stillDue reads an inquiry in the transaction that archives it, and judges it once more. done says that an earlier
-// attempt of this run has archived it and its answer was lost.
-func stillDue(tx *documents.Transaction, w *sweep.Writers, t target) (inquiry documents.Document, done bool, err error) {
+// present is what is there of an inquiry that is to be archived.
+type present struct {
+	inquiry documents.Document
+	old     *documents.Document // the archive of that id that is there already, of an inquiry that was restored for example
+	done    bool                // an earlier attempt of this run has archived it and its answer was lost
+}
+
+// stillDue reads an inquiry in the transaction that archives it, and judges it once more.
+func stillDue(tx *documents.Transaction, w *sweep.Writers, t target) (now present, err error) {
 	inquiry, found, err := tx.Get(t.path())
 	if err != nil {
-		return inquiry, false, err
+		return now, err
 	}
 	old, exists, err := tx.Get(t.archivePath())
 	if err != nil {
-		return inquiry, false, err
+		return now, err
 	}
 	if !found {
 		at, ok := old.Time(archivedAt)
 		if ok && at.Equal(w.Now) {
-			return inquiry, true, nil
+			return present{done: true}, nil
 		}
-		return inquiry, false, sweep.ErrChanged
+		return now, sweep.ErrChanged
 	}
 	resolved, _ := inquiry.Time("resolvedAt")
-	if v, _ := judge(inquiry, w.Now); v != archive || !t.resolvedAt.IsZero() && !resolved.Equal(t.resolvedAt) {
-		return inquiry, false, sweep.ErrChanged
+	if v, _ := judge(inquiry, w.Now, w.PromiseFrom()); v != archive || !t.resolvedAt.IsZero() && !resolved.Equal(t.resolvedAt) {
+		return now, sweep.ErrChanged
 	}
+	now.inquiry = inquiry
 	if exists {
-		// It is not this inquiry's: that would be gone. To write over it would lose what it holds.
-		return inquiry, false, fmt.Errorf("%s is there already: compare it with %s, which was left as it is, and delete one of them",
-			t.archivePath(), t.path())
+		now.old = &old
 	}
-	return inquiry, false, nil
+	return now, nil
 }
 
 // archiveOf returns the archive of an inquiry: all of its fields, and the archive's own. If the inquiry has fields of the
@@ -153,6 +189,12 @@ func archiveOf(inquiry documents.Document, own map[string]any) map[string]any {
 // messages without that field.
 func messagesOf(path string) documents.Query {
 	return documents.Query{Collection: path + "/messages"}
+}
+
+// namesOf is a query for no more than the names.
+func namesOf(q documents.Query) documents.Query {
+	q.Select = documents.NameOnly
+	return q
 }
 
 // contents returns all fields of each message in the order of createdAt, those without one at the end.

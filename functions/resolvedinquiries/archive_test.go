@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -164,8 +165,8 @@ func TestChangedBetweenPlanAndArchive(t *testing.T) {
 		f.Set(t, "inquiries/"+id, inquiry(8*day))
 		f.Set(t, "inquiries/"+id+"/messages/m1", message(1))
 	}
-	f.Put(t, "inquiry.png", nil, nil)
-	f.Set(t, "inquiries/reopened/messages/m1", withImage(message(1), "gs://"+f.Bucket+"/inquiry.png"))
+	f.Put(t, "inquiries/inquiry.png", nil, nil)
+	f.Set(t, "inquiries/reopened/messages/m1", withImage(message(1), "gs://"+f.Bucket+"/inquiries/inquiry.png"))
 	reopened := map[string]any{"status": "open", "userId": "u1"}
 	edited := map[string]any{"content": "edited", "createdAt": now}
 	f.Hooks.BeforeApply = func() {
@@ -218,19 +219,19 @@ func TestRaces(t *testing.T) {
 			},
 			sweep.Counts{Planned: 1, Changed: 1},
 		},
-		"an archive that appears is not written over": {
+		"an archive that appears is moved": {
 			func(t *testing.T, f *sweeptest.Function) {
 				f.Set(t, "inquiries/i1/messages/m2", message(2))
 				f.Set(t, "archivedInquiries/i1", map[string]any{"messages": []any{"another's"}})
 			},
-			sweep.Counts{Planned: 1, Failed: 1},
+			sweep.Counts{Planned: 1, Done: 1},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFunction(t)
-			f.Put(t, "inquiry.png", nil, nil)
+			f.Put(t, "inquiries/inquiry.png", nil, nil)
 			f.Set(t, "inquiries/i1", inquiry(8*day))
-			f.Set(t, "inquiries/i1/messages/m1", withImage(message(1), "gs://"+f.Bucket+"/inquiry.png"))
+			f.Set(t, "inquiries/i1/messages/m1", withImage(message(1), "gs://"+f.Bucket+"/inquiries/inquiry.png"))
 			onCommit(f, func(n int, send func() error) error {
 				if n != 2 { // the first takes the lease
 					return send()
@@ -243,7 +244,7 @@ func TestRaces(t *testing.T) {
 				t.Errorf("counts (-want +got):\n%s%+v", diff, got.Failures)
 			}
 			if tt.counts.Done == 1 {
-				m1 := withImage(message(1), "gs://"+f.Bucket+"/inquiry.png")
+				m1 := withImage(message(1), "gs://"+f.Bucket+"/inquiries/inquiry.png")
 				if diff := cmp.Diff([]any{read(m1), read(message(2))}, f.Documents(t, "archivedInquiries")["i1"]["messages"]); diff != "" {
 					t.Errorf("archive (-want +got):\n%s", diff)
 				}
@@ -294,9 +295,9 @@ func TestMessageAddedDuringTheCommit(t *testing.T) {
 func TestLostAnswersAreRepeatedToTheSameEnd(t *testing.T) {
 	f := newFunction(t)
 	f.Set(t, "users/u1", map[string]any{})
-	f.Put(t, "inquiry.png", nil, nil)
+	f.Put(t, "inquiries/inquiry.png", nil, nil)
 	f.Set(t, "inquiries/seven", inquiry(7*day))
-	f.Set(t, "inquiries/seven/messages/m1", withImage(message(1), "gs://"+f.Bucket+"/inquiry.png"))
+	f.Set(t, "inquiries/seven/messages/m1", withImage(message(1), "gs://"+f.Bucket+"/inquiries/inquiry.png"))
 	f.Set(t, "inquiries/seven/messages/m2", withImage(message(2), "https://example.com/x.png"))
 	f.Set(t, "inquiries/six", inquiry(6*day))
 	lost := map[int]bool{}
@@ -330,8 +331,9 @@ func withImage(m map[string]any, url any) map[string]any {
 func TestImages(t *testing.T) {
 	f := newFunction(t)
 	gs := "gs://" + f.Bucket + "/"
-	deleted := []string{"inquiries/i1/a b.png", "inquiries/twice.png", "写真 #1.png", "postscript/a.png", "posts"}
-	kept := []string{"posts/p.png", "circles/c1/icon.png", "task_attachments/u/t/f.pdf", "inquiries/i1/a", "inquiries/i12/a.png", "b.png"}
+	deleted := []string{"inquiries/i1/a b.png", "inquiries/twice.png", "inquiries/写真 #1.png"}
+	kept := []string{"posts/p.png", "circles/c1/icon.png", "task_attachments/u/t/f.pdf", "inquiries/i1/a", "inquiries/i12/a.png", "b.png",
+		"avatars/hana.png", "写真.png", "inquiriesx/a.png", "Inquiries/a.png", "inquiries"}
 	for _, name := range append(deleted, kept...) {
 		f.Put(t, name, nil, nil)
 	}
@@ -339,14 +341,15 @@ func TestImages(t *testing.T) {
 	urls := []any{
 		"https://firebasestorage.googleapis.com/v0/b/" + f.Bucket + "/o/inquiries%2Fi1%2Fa%20b.png?alt=media&token=x",
 		"https://storage.googleapis.com/" + f.Bucket + "/inquiries/twice.png", gs + "inquiries/twice.png",
-		"http://" + emulator + "/v0/b/" + f.Bucket + "/o/%E5%86%99%E7%9C%9F%20%231.png?alt=media",
-		gs + "postscript/a.png", gs + "posts", gs + "inquiries/gone.png",
+		"http://" + emulator + "/v0/b/" + f.Bucket + "/o/inquiries%2F%E5%86%99%E7%9C%9F%20%231.png?alt=media",
+		gs + "inquiries/gone.png", gs + "inquiries/../avatars/hana.png",
 
 		gs + "posts/p.png", "https://storage.googleapis.com/" + f.Bucket + "/posts%2Fp.png", gs + "circles/c1/icon.png",
-		gs + "task_attachments/u/t/f.pdf",
+		gs + "task_attachments/u/t/f.pdf", gs + "avatars/hana.png", gs + "写真.png", gs + "inquiriesx/a.png", gs + "Inquiries/a.png", gs + "inquiries", gs + "inquiries/",
 		"gs://another/b.png", "https://another.storage.googleapis.com/b.png",
 		"https://example.com/b.png", "b.png", "/etc/passwd", "https://firebasestorage.googleapis.com.evil.example/v0/b/" + f.Bucket + "/o/b.png",
-		5, []any{gs + "b.png"}, map[string]any{"url": gs + "b.png"}, true,
+		gs + "inquiries/" + strings.Repeat("x", 100_000),
+		5, []any{gs + "b.png"}, map[string]any{"url": gs + "b.png"}, true, math.NaN(),
 		"", nil,
 	}
 	f.Set(t, "inquiries/i1", inquiry(8*day))
@@ -358,10 +361,10 @@ func TestImages(t *testing.T) {
 	got := f.Run(t, "")
 	wantCounts(t, got, sweep.Completed, archivedOnce)
 	want := map[string]int{
-		"an image under posts/, circles/ or task_attachments/":      4,
-		"an image with a URL of another bucket":                     2,
-		"an image with a URL that names no object of Cloud Storage": 4,
-		"an image whose imageUrl is not a text":                     4,
+		keptElsewhere:                           10,
+		"an image with a URL of another bucket": 2,
+		"an image with a URL that names no object of Cloud Storage": 5,
+		"an image whose imageUrl is not a text":                     5,
 		keptYoung:                                                   1,
 	}
 	if diff := cmp.Diff(want, got.Kept); diff != "" {
@@ -381,5 +384,30 @@ func TestImages(t *testing.T) {
 	if n := len(f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any)); n != len(urls) {
 		t.Errorf("%d messages in the archive, want %d", n, len(urls))
 	}
+	named := map[any]bool{}
+	for _, line := range f.LogLines(t) {
+		if target, _ := line["target"].(string); line["severity"] == "WARNING" && strings.HasPrefix(target, "inquiries/i1/messages/") {
+			named[target] = true
+		}
+	}
+	if len(named) != maxNamed { // of 22
+		t.Errorf("%d messages named whose images are kept, want %d", len(named), maxNamed)
+	}
 	wantNothingBegun(t, f)
+}
+
+// TestImagesInOtherFolders is told where the application keeps them.
+func TestImagesInOtherFolders(t *testing.T) {
+	f := newFunction(t)
+	f.Env["INQUIRY_FOLDERS"] = "support/images/, サポート/"
+	f.Set(t, "inquiries/i1", inquiry(8*day))
+	for i, name := range []string{"support/images/a.png", "サポート/b.png", "inquiries/c.png", "support/d.png"} {
+		f.Put(t, name, nil, nil)
+		f.Set(t, fmt.Sprintf("inquiries/i1/messages/m%d", i), withImage(message(i), "gs://"+f.Bucket+"/"+name))
+	}
+	got := f.Run(t, "")
+	wantCounts(t, got, sweep.Completed, archivedOnce)
+	if diff := cmp.Diff([]string{"inquiries/c.png", "support/d.png"}, f.Objects(t)); diff != "" || got.Kept[keptElsewhere] != 2 {
+		t.Errorf("kept %v, objects (-want +got):\n%s", got.Kept, diff)
+	}
 }

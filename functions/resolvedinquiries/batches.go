@@ -34,12 +34,12 @@ func readAll(tx *documents.Transaction, q documents.Query, most int) (all []docu
 	}
 }
 
-// inBatches goes through an inquiry's messages, few at a time however large they are. For each batch it calls write in a
+// inBatches goes through the messages below a path, few at a time however large they are. For each batch it calls write in a
 // transaction that has read it, with every attempt anew, and then once that is committed. It returns how many messages
 // there were.
-func (a archiver) inBatches(ctx context.Context, w *sweep.Writers, t target,
+func (a archiver) inBatches(ctx context.Context, w *sweep.Writers, path string,
 	write func(*documents.Transaction, []documents.Document) error, then func([]documents.Document) error) (total int, err error) {
-	all, from := messagesOf(t.path()), documents.Cursor("")
+	all, from := messagesOf(path), documents.Cursor("")
 	for limit, most := firstBatch, documents.MaxBatch; ; {
 		if err := w.CheckTime(); err != nil {
 			return total, err

@@ -94,23 +94,18 @@ func (a archiver) resume(ctx context.Context, w *sweep.Writers, t target) error 
 	return a.archiveAndDelete(ctx, w, t)
 }
 
-// begin writes the record. Whatever the archive's subcollection holds before that is not ours.
+// begin writes the record. Whatever the archive's subcollection holds before that is an earlier archive's.
 func begin(ctx context.Context, w *sweep.Writers, t target) error {
 	return w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		if _, _, err := stillDue(tx, w, t); err != nil {
+		if _, err := stillDue(tx, w, t); err != nil {
 			return err
 		}
 		_, begun, err := tx.Get(t.recordPath(w.Job))
 		if err != nil || begun {
 			return err
 		}
-		others, err := tx.Query(messagesOf(t.archivePath()), 1)
-		if err != nil {
+		if err := noMessages(tx, t); err != nil {
 			return err
-		}
-		if len(others) > 0 {
-			return fmt.Errorf("%s is there already, without an archive that it belongs to: look at it and delete or move it; %s was left as it is",
-				others[0].Path, t.path())
 		}
 		return tx.Create(t.recordPath(w.Job), map[string]any{archived: false, "at": documents.ServerTimestamp})
 	})
@@ -146,7 +141,7 @@ func (a archiver) copyMessages(ctx context.Context, w *sweep.Writers, t target, 
 		}
 		return nil
 	}
-	if _, err := a.inBatches(ctx, w, t, write, then); err != nil {
+	if _, err := a.inBatches(ctx, w, t.path(), write, then); err != nil {
 		return nil, err
 	}
 	for id := range before {
@@ -166,14 +161,18 @@ func (a archiver) copyMessages(ctx context.Context, w *sweep.Writers, t target, 
 // been copied.
 func commit(ctx context.Context, w *sweep.Writers, t target, copied versions) error {
 	return w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		inquiry, done, err := stillDue(tx, w, t)
-		if err != nil || done {
+		now, err := stillDue(tx, w, t)
+		if err != nil || now.done {
 			return err
 		}
-		names := messagesOf(t.path())
-		names.Select = []string{"__name__"}
+		var earlier string
+		if now.old != nil {
+			if earlier, err = earlierPath(tx, t, now.old); err != nil {
+				return err
+			}
+		}
 		n := 0
-		for m, err := range tx.Stream(names, "", 0) {
+		for m, err := range tx.Stream(namesOf(messagesOf(t.path())), "", 0) {
 			if err != nil {
 				return err
 			}
@@ -190,7 +189,12 @@ func commit(ctx context.Context, w *sweep.Writers, t target, copied versions) er
 		if err := tx.Delete(t.path()); err != nil {
 			return err
 		}
-		return tx.Set(t.archivePath(), archiveOf(inquiry, map[string]any{inSubcollection: true, archivedAt: w.Now}))
+		if now.old != nil {
+			if err := tx.Create(earlier, now.old.Data); err != nil {
+				return err
+			}
+		}
+		return tx.Set(t.archivePath(), archiveOf(now.inquiry, map[string]any{inSubcollection: true, archivedAt: w.Now}))
 	})
 }
 
@@ -201,7 +205,7 @@ var errRestored = fmt.Errorf("the inquiry is there again: %w", sweep.ErrChanged)
 // archive by the commit that deletes it. Should the answer to a commit be lost, its images are left for the next run.
 func (a archiver) finish(ctx context.Context, w *sweep.Writers, t target, copied versions) error {
 	var files []leftovers.Object
-	var kept []string
+	var kept []keptImage
 	write := func(tx *documents.Transaction, messages []documents.Document) error {
 		if _, restored, err := tx.Get(t.path()); err != nil {
 			return err
@@ -218,18 +222,21 @@ func (a archiver) finish(ctx context.Context, w *sweep.Writers, t target, copied
 				return err
 			}
 		}
-		files, kept = imagesOf(t, messages, w)
+		var err error
+		if files, kept, err = imagesOf(t, messages, w); err != nil {
+			return err
+		}
 		return leftovers.Remember(tx, w, leftoverID(messages), files)
 	}
 	then := func(messages []documents.Document) error {
-		countKeptImages(w, kept)
+		keepImages(ctx, w, kept)
 		if len(files) == 0 {
 			return nil
 		}
 		return leftovers.Finish(ctx, w, leftoverID(messages))
 	}
 	for {
-		switch n, err := a.inBatches(ctx, w, t, write, then); {
+		switch n, err := a.inBatches(ctx, w, t.path(), write, then); {
 		case errors.Is(err, errRestored):
 			return errors.Join(err, forget(ctx, w, t))
 		case err != nil:
@@ -248,8 +255,8 @@ func leftoverID(messages []documents.Document) string {
 
 // discard removes the copies that have not become an archive, and then the record.
 func discard(ctx context.Context, w *sweep.Writers, t target) error {
-	copies := messagesOf(t.archivePath())
-	copies.Select, copies.PageSize = []string{"__name__"}, documents.MaxBatch
+	copies := namesOf(messagesOf(t.archivePath()))
+	copies.PageSize = documents.MaxBatch
 	for page, err := range w.Documents.Pages(ctx, copies, "") {
 		if err != nil {
 			return err

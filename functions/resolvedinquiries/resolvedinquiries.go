@@ -17,7 +17,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is cleanupResolvedInquiries (seed 0, section 2).
+// Job is cleanupResolvedInquiries.
 var Job = sweep.Job{Name: "cleanupResolvedInquiries", Plan: plan}
 
 func init() { functions.Register(Job) }
@@ -40,6 +40,7 @@ func (t target) archivePath() string { return archives + "/" + t.id }
 const (
 	maxArchives = 16
 	maxArchive  = documents.MaxDocument - 48<<10 // bytes of an archive in one document; the rest is for what is not known of its size
+	pageSize    = 100                            // inquiries held at once: what users wrote in their fields may be large
 	batchBytes  = 1 << 20                        // bytes of the messages that are moved together, of an archive in parts
 )
 
@@ -62,14 +63,12 @@ func planWith(ctx context.Context, p *sweep.Planner, a archiver) error {
 		Where:      []documents.Filter{resolved, {Field: "resolvedAt", Op: "<=", Value: warningCutoff(p.Now)}},
 		OrderBy:    []string{"resolvedAt"},
 		Select:     []string{"status", "resolvedAt", "userId", notifiedAt},
+		PageSize:   pageSize,
 	}
-	err = p.CountKept(ctx, sweep.Census{
-		Due: due, Eligible: resolved, Young: documents.Filter{Field: "resolvedAt", Op: ">", Value: warningCutoff(p.Now)},
+	p.CountKept(ctx, sweep.Census{
+		Due: due, Eligible: []documents.Filter{resolved}, Young: documents.Filter{Field: "resolvedAt", Op: ">", Value: warningCutoff(p.Now)},
 		KeptOther: keptUnresolved, KeptYoung: keptYoung, KeptUndated: keptUndated,
 	})
-	if err != nil {
-		return err
-	}
 	for page, err := range p.Documents.Pages(ctx, due, documents.Cursor(p.Position())) {
 		if err != nil {
 			return err
@@ -90,7 +89,7 @@ func planWith(ctx context.Context, p *sweep.Planner, a archiver) error {
 func propose(ctx context.Context, p *sweep.Planner, inquiry documents.Document, begun map[string]bool, a archiver) error {
 	t := target{id: inquiry.ID()}
 	t.resolvedAt, _ = inquiry.Time("resolvedAt")
-	switch verdict, reason := judge(inquiry, p.Now); {
+	switch verdict, reason := judge(inquiry, p.Now, p.PromiseFrom()); {
 	case verdict == warn:
 		return p.Propose(ctx, sweep.Action{
 			Kind: "warn user", Target: inquiry.Path, Reason: reason,
@@ -99,6 +98,13 @@ func propose(ctx context.Context, p *sweep.Planner, inquiry documents.Document, 
 	case verdict == archive && begun[t.id]:
 		return nil // planBegun has proposed it, and actions must not depend on each other
 	case verdict == archive:
+		if p.DryRun() {
+			with, err := previewImages(ctx, p, inquiry.Path)
+			if err != nil {
+				return err
+			}
+			reason += with
+		}
 		return p.Propose(ctx, sweep.Action{
 			Kind: "archive and delete inquiry", Target: inquiry.Path, Reason: reason,
 			Effect: a.effect(t, a.archiveAndDelete),

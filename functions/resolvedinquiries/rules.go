@@ -9,7 +9,7 @@ import (
 )
 
 // After how many days of being resolved an inquiry's deletion is announced, and after how many it is archived and
-// deleted (seed 0, section 2).
+// deleted.
 const (
 	warningDays   = 6
 	retentionDays = 7
@@ -35,8 +35,9 @@ const (
 	archive              // archive and delete it
 )
 
-// judge decides about one inquiry, and says why.
-func judge(inquiry documents.Document, now time.Time) (verdict, string) {
+// judge decides about one inquiry, and says why. promise is the instant from which a promise counts: now or, where that is
+// older, the wall clock's.
+func judge(inquiry documents.Document, now, promise time.Time) (verdict, string) {
 	if status, _ := inquiry.Text("status"); status != statusResolved {
 		return keep, keptUnresolved
 	}
@@ -45,13 +46,19 @@ func judge(inquiry documents.Document, now time.Time) (verdict, string) {
 		return keepDoubtful, keptUndated
 	}
 	day := resolved.UTC().Format(time.RFC3339)
+	told, isTold := inquiry.Time(notifiedAt)
 	if !resolved.After(retention.DaysBefore(now, retentionDays)) {
+		// A run with an old schedule time told the user when the time was over already: "tomorrow" holds all the same.
+		if isTold && !told.Before(resolved.Add(retentionDays*retention.Day)) && !told.After(promise) &&
+			told.After(retention.DaysBefore(promise, 1)) {
+			return keep, keptPromised
+		}
 		return archive, fmt.Sprintf("resolved %s, %d days ago or more", day, retentionDays)
 	}
 	if resolved.After(warningCutoff(now)) {
 		return keep, keptYoung
 	}
-	if told, ok := inquiry.Time(notifiedAt); ok && !told.Before(resolved) {
+	if isTold && !told.Before(resolved) && !told.After(promise) { // nobody can have been told in the future
 		return keep, keptTold
 	}
 	if uid, _ := inquiry.Text("userId"); !documents.ValidID(uid) {
@@ -66,5 +73,6 @@ const (
 	keptUndated    = "resolvedAt is missing or not a timestamp"
 	keptYoung      = "resolved less than 6 days ago"
 	keptTold       = "resolved less than 7 days ago, its user has been told"
+	keptPromised   = "resolved 7 days ago or more, its user was told less than a day ago that it goes tomorrow"
 	keptUntold     = "resolved less than 7 days ago, and no valid userId to tell"
 )

@@ -25,10 +25,10 @@ func warnUser(ctx context.Context, w *sweep.Writers, t target) error {
 		if err != nil {
 			return err
 		}
-		if told, ok := inquiry.Time(notifiedAt); ok && told.Equal(w.Now) {
+		if told, ok := inquiry.Time(notifiedAt); ok && told.Equal(w.PromiseFrom()) {
 			return nil // an earlier attempt took effect and its answer was lost
 		}
-		if v, _ := judge(inquiry, w.Now); !found || v != warn {
+		if v, _ := judge(inquiry, w.Now, w.PromiseFrom()); !found || v != warn {
 			return sweep.ErrChanged
 		}
 		n := warning(inquiry, notifications.Locale(w.Config.Locale))
@@ -42,11 +42,11 @@ func warnUser(ctx context.Context, w *sweep.Writers, t target) error {
 		}
 		nobody = !hasUser
 		if hasUser && !sent {
-			if err := tx.Create(n.Path(), n.Data(w.Now)); err != nil {
+			if err := tx.Create(n.Path(), n.Data(w.PromiseFrom())); err != nil {
 				return err
 			}
 		}
-		return tx.Update(t.path(), map[string]any{notifiedAt: w.Now})
+		return tx.Update(t.path(), map[string]any{notifiedAt: w.PromiseFrom()})
 	})
 	if err != nil {
 		return err

@@ -191,3 +191,22 @@ func TestChangedBetweenPlanAndTelling(t *testing.T) {
 		t.Errorf("the reopened inquiry (-want +got):\n%s", diff)
 	}
 }
+
+// TestOldScheduleTimeShortensNoGrace has a run of a day ago tell the user by today's clock: "tomorrow" is the day after.
+func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "users/u1", map[string]any{})
+	f.Set(t, "inquiries/i1", inquiry(6*day))
+	wall := now.Add(30 * time.Hour)
+	f.Clock = func() time.Time { return wall }
+	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"warn user": {Planned: 1, Done: 1}})
+	if _, got := notification(t, f); got["createdAt"] != wall {
+		t.Errorf("told at %v, want %v", got["createdAt"], wall)
+	}
+	f.Now, wall = wall.Add(time.Hour), wall.Add(time.Hour)
+	if got := f.Run(t, ""); got.Kept[keptPromised] != 1 || len(got.Actions) != 0 {
+		t.Errorf("an hour later: %v, kept %v", got.Actions, got.Kept)
+	}
+	f.Now, wall = now.Add(30*time.Hour+day), now.Add(30*time.Hour+day)
+	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+}

@@ -1,25 +1,36 @@
-// Package accounts is what the bundle knows of Firebase Authentication: deleting accounts, many at a time.
+// Package accounts is what the bundle knows of Firebase Authentication: deleting accounts, one or many at a time. It deletes
+// those of the project; accounts of the tenants of Identity Platform's multi-tenancy it does not know, so that none of
+// them counts as anything but missing.
 package accounts
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 	"unicode/utf8"
 
 	firebase "firebase.google.com/go/v4"
 	"firebase.google.com/go/v4/auth"
+	"firebase.google.com/go/v4/errorutils"
+	"github.com/googleapis/gax-go/v2"
 	"golang.org/x/time/rate"
 
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// Limits of the batch API: users a call, characters of a uid, calls a second.
+// Limits of the API: users a call, characters of a uid, and calls a second, which are a project's: whoever else deletes
+// accounts, another instance of the function among them, has a share in them. So a call that comes too early is no
+// failure, but made again.
 const (
-	maxUsers       = 1000
-	maxUID         = 128
-	callsPerSecond = 1
+	maxUsers         = 1000
+	maxUID           = 128
+	batchesPerSecond = 1
+	singlesPerSecond = 10
+	maxAttempts      = 6 // over some 20 seconds
 )
 
 // ValidUID reports whether an account can have the uid: 1 to 128 characters.
@@ -29,15 +40,36 @@ func ValidUID(uid string) bool { return uid != "" && utf8.RuneCountInString(uid)
 // SDK counts bytes and refuses the whole call.
 var errLongUID = errors.New("a uid of more than 128 bytes is refused by the SDK: delete the account in the Firebase console")
 
-// Deleter is the call of Firebase's SDK that deletes accounts.
+// Deleter deletes accounts in one call. One that does not exist counts as deleted.
 type Deleter interface {
 	DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error)
 }
 
+// sdk is Firebase's SDK. A single account goes by the call for one, of which a project has ten times as many.
+type sdk struct{ client *auth.Client }
+
+// DeleteUsers implements Deleter.
+func (s sdk) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
+	if len(uids) != 1 {
+		return s.client.DeleteUsers(ctx, uids)
+	}
+	if err := s.client.DeleteUser(ctx, uids[0]); err != nil && !auth.IsUserNotFound(err) {
+		return nil, err
+	}
+	return &auth.DeleteUsersResult{SuccessCount: 1}, nil
+}
+
 // Client is a project's Authentication. It is safe for concurrent use by any number of runs.
 type Client struct {
-	deleter Deleter
-	pace    *rate.Limiter // of the project, not of a run
+	deleter          Deleter
+	batches, singles *rate.Limiter // of the process, not of a run
+	sleep            func(context.Context, time.Duration) error
+}
+
+func newClient(d Deleter) *Client {
+	return &Client{
+		deleter: d, batches: rate.NewLimiter(batchesPerSecond, 1), singles: rate.NewLimiter(singlesPerSecond, 1), sleep: gax.Sleep,
+	}
 }
 
 // Open connects to a project's Authentication, or to the emulator that FIREBASE_AUTH_EMULATOR_HOST names. wrap, where
@@ -51,20 +83,25 @@ func Open(ctx context.Context, project string, wrap func(Deleter) Deleter) (*Cli
 	if err != nil {
 		return nil, fmt.Errorf("open Authentication of project %s: %w", project, err)
 	}
-	c := &Client{deleter: client, pace: rate.NewLimiter(callsPerSecond, 1)}
+	c := newClient(sdk{client})
 	if wrap != nil {
-		c.deleter = wrap(client)
+		c.deleter = wrap(c.deleter)
 	}
 	return c, nil
 }
 
 // Writer deletes accounts. Only the engine holds one.
-type Writer struct{ c *Client }
+type Writer struct {
+	c *Client
+	// Written, where set, is called with the uids whose accounts a call deleted, or found gone already: its answer does not
+	// tell the two apart.
+	Written func(ctx context.Context, uids []string)
+}
 
 // Writer returns what deletes the project's accounts.
 func (c *Client) Writer() Writer { return Writer{c: c} }
 
-// Delete deletes the accounts of the uids, in one call for up to 1000 of them. The errors are one per uid, nil for an
+// Delete deletes the accounts of the uids, in one call for up to 1000 of them, within what Authentication allows a project. The errors are one per uid, nil for an
 // account that is gone, never was, or cannot be (see [ValidUID]).
 func (w Writer) Delete(ctx context.Context, uids []string) []error {
 	results := make([]error, len(uids))
@@ -81,36 +118,106 @@ func (w Writer) Delete(ctx context.Context, uids []string) []error {
 	for chunk := range slices.Chunk(possible, maxUsers) {
 		w.deleteChunk(ctx, uids, chunk, results)
 	}
+	w.tell(ctx, uids, possible, results)
 	return results
 }
 
+func (w Writer) tell(ctx context.Context, uids []string, possible []int, results []error) {
+	var gone []string
+	for _, i := range possible {
+		if results[i] == nil {
+			gone = append(gone, uids[i])
+		}
+	}
+	if w.Written != nil && len(gone) > 0 {
+		w.Written(ctx, gone)
+	}
+}
+
+// deleteChunk deletes at most [maxUsers] accounts, again as long as the project's quota is what stands in the way.
 func (w Writer) deleteChunk(ctx context.Context, uids []string, chunk []int, results []error) {
+	backoff := gax.Backoff{Initial: time.Second, Max: 16 * time.Second, Multiplier: 2}
+	for attempt := 1; ; attempt++ {
+		chunk = w.call(ctx, uids, chunk, results)
+		if len(chunk) == 0 || attempt == maxAttempts || w.c.sleep(ctx, backoff.Pause()) != nil {
+			return
+		}
+	}
+}
+
+// call makes one call and returns those of the accounts that a quota kept from being deleted.
+func (w Writer) call(ctx context.Context, uids []string, chunk []int, results []error) (early []int) {
 	fail := func(err error) {
 		for _, i := range chunk {
 			results[i] = fmt.Errorf("delete account %s: %w", uids[i], err)
 		}
 	}
-	if err := w.c.pace.Wait(ctx); err != nil {
+	pace := w.c.batches
+	if len(chunk) == 1 {
+		pace = w.c.singles
+	}
+	if err := pace.Wait(ctx); err != nil {
 		fail(err)
-		return
+		return nil
 	}
 	asked := make([]string, len(chunk))
 	for n, i := range chunk {
 		asked[n] = uids[i]
+		results[i] = nil
 	}
 	usage.FromContext(ctx).AuthCalls()
 	result, err := w.c.deleter.DeleteUsers(ctx, asked)
 	if err != nil {
-		fail(err)
-		return
+		fail(readable(err))
+		if errorutils.IsResourceExhausted(err) || isQuota(err.Error()) {
+			return chunk
+		}
+		return nil
 	}
 	for _, e := range result.Errors {
 		if e.Index < 0 || e.Index >= len(chunk) {
 			// Whose error it is cannot be told, so no account counts as deleted.
 			fail(fmt.Errorf("the answer names user %d of %d: %s", e.Index, len(chunk), e.Reason))
-			return
+			return nil
 		}
 		i := chunk[e.Index]
 		results[i] = fmt.Errorf("delete account %s: %w", uids[i], errors.New(e.Reason))
+		if isQuota(e.Reason) {
+			early = append(early, i)
+		}
 	}
+	return early
 }
+
+// isQuota reports whether a refusal says that there were too many calls. Apart from the HTTP status 429, the API says so
+// with several words.
+func isQuota(text string) bool {
+	return slices.ContainsFunc([]string{"QUOTA_EXCEEDED", "TOO_MANY_ATTEMPTS", "RESOURCE_EXHAUSTED"}, func(word string) bool {
+		return strings.Contains(text, word)
+	})
+}
+
+// readable returns the API's own words where the SDK's error is the whole answer.
+func readable(err error) error {
+	var answer struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if _, body, ok := strings.Cut(err.Error(), "\n"); ok && json.Unmarshal([]byte(body), &answer) == nil && answer.Error.Message != "" {
+		return refusal{answer.Error.Message, err}
+	}
+	return err
+}
+
+// refusal is an answer of the API that is an error.
+type refusal struct {
+	message string
+	error
+}
+
+// Error returns what the API said.
+func (r refusal) Error() string { return r.message }
+
+// Unwrap returns the SDK's error.
+func (r refusal) Unwrap() error { return r.error }

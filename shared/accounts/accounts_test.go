@@ -4,6 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -46,15 +51,21 @@ func (f *fake) DeleteUsers(_ context.Context, uids []string) (*auth.DeleteUsersR
 // failing is the answer that says of some users why they were not deleted.
 func failing(reasons map[int]string) *auth.DeleteUsersResult {
 	r := &auth.DeleteUsersResult{}
-	for i, reason := range reasons {
-		r.Errors = append(r.Errors, &auth.DeleteUsersErrorInfo{Index: i, Reason: reason})
+	for _, i := range slices.Sorted(maps.Keys(reasons)) {
+		r.Errors = append(r.Errors, &auth.DeleteUsersErrorInfo{Index: i, Reason: reasons[i]})
 	}
 	return r
 }
 
-// writer returns a writer on a fake that need not wait between its calls.
-func writer(f *fake) Writer {
-	return (&Client{deleter: f, pace: rate.NewLimiter(rate.Inf, 1)}).Writer()
+// writer returns a writer on a deleter that need not wait between its calls, and counts its pauses.
+func writer(d Deleter, pauses *int) Writer {
+	c := newClient(d)
+	c.batches, c.singles = rate.NewLimiter(rate.Inf, 1), rate.NewLimiter(rate.Inf, 1)
+	c.sleep = func(ctx context.Context, _ time.Duration) error {
+		*pauses++
+		return ctx.Err()
+	}
+	return c.Writer()
 }
 
 // TestDelete goes through the SDK to a server.
@@ -73,8 +84,9 @@ func TestDelete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.pace.Limit() != 1 || c.pace.Burst() != 1 {
-		t.Errorf("%v calls a second, %d at once: the API allows one", c.pace.Limit(), c.pace.Burst())
+	if c.batches.Limit() != 1 || c.batches.Burst() != 1 || c.singles.Limit() != 10 || c.singles.Burst() != 1 {
+		t.Errorf("%v and %v calls a second, %d and %d at once: the API allows one for many accounts, ten for one",
+			c.batches.Limit(), c.singles.Limit(), c.batches.Burst(), c.singles.Burst())
 	}
 	var meter usage.Meter
 	bytesOver := strings.Repeat("花", 43)
@@ -93,6 +105,114 @@ func TestDelete(t *testing.T) {
 		if there := err == nil; there != want || !there && !auth.IsUserNotFound(err) {
 			t.Errorf("account %.5s there: %v (%v), want %v", uid, there, err, want)
 		}
+	}
+}
+
+// TestDeleteOne goes through the SDK to a server, by the call for one account.
+func TestDeleteOne(t *testing.T) {
+	p := backendstest.Start(t)
+	client := p.Auth(t)
+	for _, uid := range []string{"u1", "u2", "u3"} {
+		if _, err := client.CreateUser(t.Context(), new(auth.UserToCreate).UID(uid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !p.EmbeddedAuth() {
+		t.Skip("the Firebase Emulator Suite cannot be made to fail")
+	}
+	pauses := 0
+	w := writer(sdk{client}, &pauses)
+	w.c.sleep = func(context.Context, time.Duration) error {
+		if pauses++; pauses == 2 {
+			p.FailDelete(t, "u3", "")
+		}
+		return nil
+	}
+	p.FailDelete(t, "u2", "INTERNAL_ERROR")
+	p.FailDelete(t, "u3", "QUOTA_EXCEEDED : Exceeded quota for deleting accounts.")
+	var meter usage.Meter
+	ctx := usage.NewContext(t.Context(), &meter)
+	for uid, want := range map[string]string{"u1": "", "u2": "delete account u2: INTERNAL_ERROR", "u3": "", "missing": ""} {
+		if diff := cmp.Diff([]string{want}, texts(w.Delete(ctx, []string{uid}))); diff != "" {
+			t.Errorf("%s: errors (-want +got):\n%s", uid, diff)
+		}
+	}
+	if pauses != 2 || meter.Usage().AuthCalls != 6 {
+		t.Errorf("%d pauses and %d calls metered; want two, and one call each but three for u3", pauses, meter.Usage().AuthCalls)
+	}
+	for uid, want := range map[string]bool{"u1": false, "u2": true, "u3": false} {
+		_, err := client.GetUser(t.Context(), uid)
+		if there := err == nil; there != want || !there && !auth.IsUserNotFound(err) {
+			t.Errorf("account %s there: %v (%v), want %v", uid, there, err, want)
+		}
+	}
+}
+
+// TestTooManyRequests has a server answer as Google's front end does when a project calls too often.
+func TestTooManyRequests(t *testing.T) {
+	backendstest.Start(t) // before the environment changes, which it would set
+	answers := []int{429, 429, 200}
+	var paths []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		paths = append(paths, path.Base(r.URL.Path))
+		w.WriteHeader(answers[min(len(paths), len(answers))-1])
+		_, _ = io.WriteString(w, "{}")
+	}))
+	defer server.Close()
+	t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", server.Listener.Addr().String())
+	c, err := Open(t.Context(), "demo-quota", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pauses := 0
+	if got := writer(c.deleter, &pauses).Delete(t.Context(), []string{"u1"}); got[0] != nil || pauses != 2 {
+		t.Errorf("one: %v after %d pauses", got[0], pauses)
+	}
+	paths, pauses = nil, 0
+	if got := writer(c.deleter, &pauses).Delete(t.Context(), []string{"u1", "u2"}); got[0] != nil || got[1] != nil || pauses != 2 {
+		t.Errorf("two: %v after %d pauses", got, pauses)
+	}
+	if diff := cmp.Diff(slices.Repeat([]string{"accounts:batchDelete"}, 3), paths); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	answers, paths, pauses = []int{429}, nil, 0
+	got := writer(c.deleter, &pauses).Delete(t.Context(), []string{"u1"})
+	if got[0] == nil || len(paths) != maxAttempts || pauses != maxAttempts-1 {
+		t.Errorf("always: %v after %d calls and %d pauses", got[0], len(paths), pauses)
+	}
+}
+
+// TestQuotaOfSome makes the call again for those accounts alone that were kept by it.
+func TestQuotaOfSome(t *testing.T) {
+	f := &fake{answer: func(call int, uids []string) (*auth.DeleteUsersResult, error) {
+		switch call {
+		case 1:
+			return failing(map[int]string{0: "INTERNAL_ERROR", 1: "TOO_MANY_ATTEMPTS_TRY_LATER", 2: "RESOURCE_EXHAUSTED"}), nil
+		case 2:
+			return failing(map[int]string{1: "QUOTA_EXCEEDED : Exceeded quota for deleting accounts."}), nil
+		}
+		return &auth.DeleteUsersResult{SuccessCount: len(uids)}, nil
+	}}
+	pauses := 0
+	got := writer(f, &pauses).Delete(t.Context(), []string{"a", "b", "c", "d"})
+	if diff := cmp.Diff([]string{"delete account a: INTERNAL_ERROR", "", "", ""}, texts(got)); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([][]string{{"a", "b", "c", "d"}, {"b", "c"}, {"c"}}, f.calls); diff != "" || pauses != 2 {
+		t.Errorf("%d pauses, calls (-want +got):\n%s", pauses, diff)
+	}
+}
+
+// TestQuotaUntilTimeIsUp: a pause that the run's end breaks off leaves the refusal as the result.
+func TestQuotaUntilTimeIsUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	f := &fake{answer: func(int, []string) (*auth.DeleteUsersResult, error) {
+		cancel()
+		return nil, errors.New("QUOTA_EXCEEDED")
+	}}
+	pauses := 0
+	if got := writer(f, &pauses).Delete(ctx, []string{"a"}); got[0] == nil || len(f.calls) != 1 || pauses != 1 {
+		t.Errorf("%v after %d calls and %d pauses", got[0], len(f.calls), pauses)
 	}
 }
 
@@ -132,7 +252,7 @@ func TestThousandAccountsACall(t *testing.T) {
 		}
 	}}
 	var meter usage.Meter
-	got := writer(f).Delete(usage.NewContext(t.Context(), &meter), uids)
+	got := writer(f, new(int)).Delete(usage.NewContext(t.Context(), &meter), uids)
 	if diff := cmp.Diff(want, texts(got)); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
@@ -150,10 +270,10 @@ func TestThousandAccountsACall(t *testing.T) {
 
 func TestNothingToDelete(t *testing.T) {
 	f := &fake{}
-	if got := writer(f).Delete(t.Context(), nil); len(got) != 0 {
+	if got := writer(f, new(int)).Delete(t.Context(), nil); len(got) != 0 {
 		t.Errorf("errors %v for no uids", got)
 	}
-	got := writer(f).Delete(t.Context(), []string{"", strings.Repeat("a", 129)})
+	got := writer(f, new(int)).Delete(t.Context(), []string{"", strings.Repeat("a", 129)})
 	if diff := cmp.Diff([]string{"", ""}, texts(got)); diff != "" || len(f.calls) != 0 {
 		t.Errorf("%d calls, errors (-want +got):\n%s", len(f.calls), diff)
 	}
@@ -164,7 +284,7 @@ func TestErrorOfNobodyIsEverybodys(t *testing.T) {
 		f := &fake{answer: func(int, []string) (*auth.DeleteUsersResult, error) {
 			return failing(map[int]string{0: "of u1", index: "of whom?"}), nil
 		}}
-		for i, err := range writer(f).Delete(t.Context(), []string{"u1", "u2"}) {
+		for i, err := range writer(f, new(int)).Delete(t.Context(), []string{"u1", "u2"}) {
 			if err == nil {
 				t.Errorf("index %d: account %d counts as deleted", index, i+1)
 			}
@@ -172,11 +292,12 @@ func TestErrorOfNobodyIsEverybodys(t *testing.T) {
 	}
 }
 
-// TestPaceIsTheProjects has two runs share one call an hour, so that the second gives up at once: it could not be made
+// TestRunsShareThePace has two runs share one call an hour, so that the second gives up at once: it could not be made
 // before its deadline.
-func TestPaceIsTheProjects(t *testing.T) {
+func TestRunsShareThePace(t *testing.T) {
 	f := &fake{}
-	c := &Client{deleter: f, pace: rate.NewLimiter(rate.Every(time.Hour), 1)}
+	c := newClient(f)
+	c.singles = rate.NewLimiter(rate.Every(time.Hour), 1)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if got := c.Writer().Delete(ctx, []string{"u1"}); got[0] != nil {
@@ -192,7 +313,7 @@ func TestCanceled(t *testing.T) {
 	f := &fake{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := writer(f).Delete(ctx, []string{"u1"}); !errors.Is(got[0], context.Canceled) || len(f.calls) != 0 {
+	if got := writer(f, new(int)).Delete(ctx, []string{"u1"}); !errors.Is(got[0], context.Canceled) || len(f.calls) != 0 {
 		t.Errorf("errors %v, %d calls", got, len(f.calls))
 	}
 }
@@ -205,5 +326,20 @@ func TestValidUID(t *testing.T) {
 		if ValidUID(uid) != want {
 			t.Errorf("ValidUID(%.5q of %d bytes) = %v", uid, len(uid), !want)
 		}
+	}
+}
+
+func TestDeletedAccountsAreTold(t *testing.T) {
+	f := &fake{answer: func(int, []string) (*auth.DeleteUsersResult, error) {
+		return failing(map[int]string{1: "INTERNAL_ERROR"}), nil
+	}}
+	w := writer(f, new(int))
+	var told [][]string
+	w.Written = func(_ context.Context, uids []string) { told = append(told, uids) }
+	w.Delete(t.Context(), []string{"u1", "u2", "", "u3", strings.Repeat("a", 129)})
+	f.answer = func(int, []string) (*auth.DeleteUsersResult, error) { return nil, errors.New("unavailable") }
+	w.Delete(t.Context(), []string{"u4", "u5"})
+	if diff := cmp.Diff([][]string{{"u1", "u3"}}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }

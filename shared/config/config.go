@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"runtime/debug"
 	"strconv"
 	"strings"
 )
@@ -22,17 +23,26 @@ const (
 	Tasks     Backend = "tasks"
 )
 
-// Defaults and limits of the belts (SPEC, "Rules for every job").
+// Defaults of the belts.
 const (
 	DefaultMaxActions        = 100_000
 	DefaultMaxMissingPercent = 50
 	DefaultMinLookups        = 20
 	DefaultMaxUsers          = 20
-
-	// LimitMaxActions bounds MAX_ACTIONS because a plan is held whole until its belts are checked,
-	// at about 300 bytes an action.
-	LimitMaxActions = 1_000_000
 )
+
+// A plan is held whole until its belts are checked. Its actions take some 400 bytes each, and twice that until the garbage
+// collector has been through; so many bytes of the process's memory limit allow one action more.
+const (
+	BytesPerAction  = 850
+	LimitMaxActions = 1_000_000 // with however much memory
+)
+
+// MaxActionsWithin returns the highest MAX_ACTIONS that fits a memory limit in bytes, as GOMEMLIMIT sets it: some 250,000
+// with 256 MiB, of which GOMEMLIMIT leaves a part for what the garbage collector does not see.
+func MaxActionsWithin(memoryLimit int64) int {
+	return int(max(1, min(LimitMaxActions, memoryLimit/BytesPerAction)))
+}
 
 // Config is a function's validated configuration.
 type Config struct {
@@ -48,6 +58,8 @@ type Config struct {
 	MaxUsers          int // MAX_USERS: banned users deleted a run
 
 	PlaceholderReferences string // PLACEHOLDER_REFERENCES: see [References]
+
+	InquiryFolders string // INQUIRY_FOLDERS: see [Folders]
 
 	TasksLocation       string // TASKS_LOCATION, e.g. "asia-northeast1"
 	TasksQueue          string // TASKS_QUEUE: the queue's id
@@ -111,12 +123,14 @@ func Load(getenv func(string) string, uses ...Backend) (Config, error) {
 		DryRun:   l.boolean("DRY_RUN", false),
 		Locale:   l.text("NOTIFICATION_LOCALE", "ja", regexp.MustCompile(`^(ja|en)$`), "ja or en", true),
 
-		MaxActions:        l.integer("MAX_ACTIONS", DefaultMaxActions, 1, LimitMaxActions),
+		MaxActions:        l.maxActions(),
 		MaxMissingPercent: l.integer("MAX_MISSING_PERCENT", DefaultMaxMissingPercent, 0, 100),
 		MinLookups:        l.integer("MIN_LOOKUPS", DefaultMinLookups, 1, 1_000_000),
 		MaxUsers:          l.integer("MAX_USERS", DefaultMaxUsers, 1, 1000),
 
 		PlaceholderReferences: l.references("PLACEHOLDER_REFERENCES", DefaultPlaceholderReferences),
+
+		InquiryFolders: l.folders("INQUIRY_FOLDERS", DefaultInquiryFolders),
 
 		TasksLocation: l.text("TASKS_LOCATION", "", namePattern, "a region, e.g. asia-northeast1", used[Tasks]),
 		TasksQueue:    l.text("TASKS_QUEUE", "", namePattern, "a Cloud Tasks queue's id", used[Tasks]),
@@ -180,6 +194,18 @@ func (l *loader) integer(name string, otherwise, least, most int) int {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < least || n > most {
 		l.problem("%s is %q: it must be a whole number from %d to %d", name, v, least, most)
+	}
+	return n
+}
+
+// maxActions refuses what the process has not the memory for: it would be killed while it plans, run after run.
+func (l *loader) maxActions() int {
+	limit := debug.SetMemoryLimit(-1) // a negative limit changes nothing
+	most := MaxActionsWithin(limit)
+	before := len(l.problems)
+	n := l.integer("MAX_ACTIONS", min(DefaultMaxActions, most), 1, most)
+	if len(l.problems) > before && most < LimitMaxActions {
+		l.problems[before] += fmt.Sprintf(", which is what GOMEMLIMIT (%d MiB) has room for: give the function more memory", limit>>20)
 	}
 	return n
 }

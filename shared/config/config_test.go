@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"math"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +27,8 @@ func TestLoadDefaults(t *testing.T) {
 	want := Config{
 		Project: "my-project", Database: "(default)", Locale: "ja",
 		MaxActions: 100_000, MaxMissingPercent: 50, MinLookups: 20, MaxUsers: 20,
-		PlaceholderReferences: "posts.userId,comments.userId,projects.owner_ids,members.user_id",
+		PlaceholderReferences: "posts.userId,comments.userId,projects.owner_ids,projects.maintainer_ids,members.user_id",
+		InquiryFolders:        "inquiries/",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
@@ -40,6 +43,7 @@ func TestLoadEverything(t *testing.T) {
 		"GOOGLE_CLOUD_PROJECT", "my-project", "STORAGE_BUCKET", "my-project.firebasestorage.app",
 		"FIRESTORE_DATABASE", "ghost", "DRY_RUN", "true", "NOTIFICATION_LOCALE", "en",
 		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MIN_LOOKUPS", "1", "MAX_USERS", "7", "PLACEHOLDER_REFERENCES", "issues.author_id",
+		"INQUIRY_FOLDERS", "support/images/",
 		"TASKS_LOCATION", "asia-northeast1", "TASKS_QUEUE", "warnings",
 		"TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "TASKS_TARGET_URL", "https://worker.example/f",
 		"FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080", "FIREBASE_STORAGE_EMULATOR_HOST", "127.0.0.1:9199",
@@ -52,6 +56,7 @@ func TestLoadEverything(t *testing.T) {
 		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "en",
 		MaxActions: 5, MaxMissingPercent: 0, MinLookups: 1, MaxUsers: 7,
 		PlaceholderReferences: "issues.author_id",
+		InquiryFolders:        "support/images/",
 		TasksLocation:         "asia-northeast1", TasksQueue: "warnings",
 		TasksServiceAccount: "tasks@my-project.iam.gserviceaccount.com", TasksTargetURL: "https://worker.example/f",
 		Emulators: Emulators{Firestore: "127.0.0.1:8080", Storage: "127.0.0.1:9199", Auth: "127.0.0.1:9099", Tasks: "127.0.0.1:9499"},
@@ -138,5 +143,38 @@ func TestReferences(t *testing.T) {
 	_, err = Load(env("GOOGLE_CLOUD_PROJECT", "p", "PLACEHOLDER_REFERENCES", "posts"), Firestore)
 	if err == nil || !strings.Contains(err.Error(), `PLACEHOLDER_REFERENCES is "posts": it must be pairs of collection.field`) {
 		t.Errorf("Load: %v", err)
+	}
+}
+
+func TestMaxActionsFitTheMemory(t *testing.T) {
+	const mib = 1 << 20
+	for _, tt := range []struct {
+		memory, least, most int64
+	}{
+		{217 * mib, 250_000, 280_000}, // what a function of 256 MiB is given
+		{435 * mib, 500_000, 560_000},
+		{math.MaxInt64, 1_000_000, 1_000_000}, // no limit
+		{16 * mib, 1, 20_000},
+		{0, 1, 1},
+	} {
+		if got := int64(MaxActionsWithin(tt.memory)); got < tt.least || got > tt.most {
+			t.Errorf("%d bytes allow %d actions, want %d to %d", tt.memory, got, tt.least, tt.most)
+		}
+	}
+	load := func(maxActions string) (Config, error) {
+		return Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "MAX_ACTIONS", maxActions), Firestore)
+	}
+	if c, err := load("1000000"); err != nil || c.MaxActions != 1_000_000 {
+		t.Errorf("without a limit: %d, %v", c.MaxActions, err)
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(850 * 60_000))
+	if _, err := load("60001"); err == nil || !strings.Contains(err.Error(), "MAX_ACTIONS") || !strings.Contains(err.Error(), "from 1 to 60000, which is what GOMEMLIMIT") {
+		t.Errorf("more than fits: %v", err)
+	}
+	if c, err := load("60000"); err != nil || c.MaxActions != 60_000 {
+		t.Errorf("what just fits: %d, %v", c.MaxActions, err)
+	}
+	if c, err := load(""); err != nil || c.MaxActions != 60_000 {
+		t.Errorf("the default is %d, %v; want it to fit too", c.MaxActions, err)
 	}
 }

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// DefaultPlaceholderReferences are where users are referred to unless PLACEHOLDER_REFERENCES says otherwise
-// (SPEC, "deletePlaceholderUser").
-const DefaultPlaceholderReferences = "posts.userId,comments.userId,projects.owner_ids,members.user_id"
+// DefaultPlaceholderReferences are where users are referred to unless PLACEHOLDER_REFERENCES says otherwise.
+const DefaultPlaceholderReferences = "posts.userId,comments.userId,projects.owner_ids,projects.maintainer_ids,members.user_id"
 
 // maxReferences keeps a worker's transaction small: each is a query.
 const maxReferences = 50

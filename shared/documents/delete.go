@@ -4,22 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// MaxBatch is how many deletions one request carries.
-const MaxBatch = 200
-
 // ErrChanged says that a document is no longer what was judged, so nothing was done to it.
 var ErrChanged = errors.New("changed since it was judged")
 
-// Pace says when writes may be sent; [Ramp] is the one to use on Google's service.
+// Pace says when writes may be sent; [Rate] is the one to use on Google's service.
 type Pace interface {
 	Wait(ctx context.Context, n int) error
 }
@@ -27,11 +26,20 @@ type Pace interface {
 // Writer writes. Only the engine holds one.
 type Writer struct {
 	Reader
-	pace Pace
+	// Written, where set, is called after every commit with the writes that took effect, and with those that may have,
+	// because the answer was lost.
+	Written func(ctx context.Context, writes []Written)
+	pace    Pace
+	batch   *batchSize
 }
 
-// Writer returns the writing side of the database; its writes keep to the pace.
-func (c *Client) Writer(pace Pace) Writer { return Writer{Reader: c.Reader(), pace: pace} }
+// Writer returns the writing side of the database; its writes keep to the pace. It is for one run.
+func (c *Client) Writer(pace Pace) Writer {
+	return Writer{Reader: c.Reader(), pace: pace, batch: newBatchSize()}
+}
+
+// BatchSize returns how many documents are best deleted together just now, at most [MaxBatch].
+func (w Writer) BatchSize() int { return w.batch.get() }
 
 // Deletion is a document to delete if it is still as it was when it was read.
 type Deletion struct {
@@ -39,7 +47,7 @@ type Deletion struct {
 	LastUpdateTime time.Time
 }
 
-// Delete deletes at most [MaxBatch] documents in one request, each on its own: the errors are one per deletion, nil for
+// Delete deletes documents, [Writer.BatchSize] in a request, each on its own: the errors are one per deletion, nil for
 // a document that is gone by this call, [ErrChanged] for one that was changed or deleted by somebody else since.
 // Transient failures are sent again, with backoff.
 func (w Writer) Delete(ctx context.Context, deletions []Deletion) []error {
@@ -50,11 +58,18 @@ func (w Writer) Delete(ctx context.Context, deletions []Deletion) []error {
 	}
 	// A deletion whose answer was lost may have taken effect: its repetition then finds the document gone.
 	unsure := map[int]bool{}
+	defer func() { w.tellDeleted(ctx, deletions, results, unsure) }()
 	backoff := newBackoff()
 	for attempt := 1; ; attempt++ {
+		outcomes := make(map[int]error, len(pending))
+		for sent := 0; sent < len(pending); {
+			n := min(w.batch.get(), len(pending)-sent)
+			maps.Copy(outcomes, w.batchDelete(ctx, deletions, pending[sent:sent+n]))
+			sent += n
+		}
 		var again []int
-		for i, err := range w.batchDelete(ctx, deletions, pending) {
-			switch {
+		for _, i := range pending {
+			switch err := outcomes[i]; {
 			case err == nil:
 				results[i] = nil
 			case codeOf(err) == codes.FailedPrecondition || codeOf(err) == codes.NotFound:
@@ -98,10 +113,15 @@ func (w Writer) batchDelete(ctx context.Context, deletions []Deletion, pending [
 			},
 		})
 	}
-	resp, err := w.c.batch.BatchWrite(ctx, req)
+	began := w.c.clock()
+	resp, err := w.c.batch.BatchWrite(metadata.AppendToOutgoingContext(ctx, databaseHeader, w.c.root), req)
 	if err != nil {
+		if transient(err) {
+			w.batch.failed()
+		}
 		return fail(err)
 	}
+	w.batch.answered(len(pending), w.c.clock().Sub(began))
 	if len(resp.GetStatus()) != len(pending) {
 		return fail(fmt.Errorf("BatchWrite answered %d statuses for %d writes", len(resp.GetStatus()), len(pending)))
 	}

@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -18,10 +21,10 @@ import (
 )
 
 // open opens the project's database and meters what is done under the returned context.
-func open(t *testing.T, p *backendstest.Project) (context.Context, *documents.Client, *usage.Meter) {
+func open(t *testing.T, p *backendstest.Project, dial ...grpc.DialOption) (context.Context, *documents.Client, *usage.Meter) {
 	t.Helper()
 	c, err := documents.Open(t.Context(), documents.Database{
-		Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]})
+		Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]}, dial...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +68,8 @@ func TestPages(t *testing.T) {
 	}{
 		{"by name", documents.Query{Collection: "things", PageSize: 4}, [][]string{{"none", "t0", "t1", "t2"}, {"t3", "t4"}}, 6},
 		{"by field, which leaves out documents without it", documents.Query{Collection: "things", OrderBy: []string{"n"}, PageSize: 2, Select: []string{"other"}},
-			[][]string{{"t0", "t1"}, {"t2", "t3"}, {"t4"}}, 5},
-		{"a last page that is full costs a query more", documents.Query{Collection: "things", OrderBy: []string{"n"}, PageSize: 5}, [][]string{{"t0", "t1", "t2", "t3", "t4"}}, 6},
+			[][]string{{"t0", "t1"}, {"t2", "t3"}, {"t4"}}, 5 + 3}, // order and name are two ranges: a read for the index entries of each page
+		{"a last page that is full costs a query more", documents.Query{Collection: "things", OrderBy: []string{"n"}, PageSize: 5}, [][]string{{"t0", "t1", "t2", "t3", "t4"}}, 5 + 1 + 1},
 		{"filtered", documents.Query{Collection: "things", Where: []documents.Filter{{Field: "n", Op: "==", Value: 1}}}, [][]string{{"t2", "t3"}}, 2},
 		{"none", documents.Query{Collection: "nothing"}, nil, 1},
 	}
@@ -185,6 +188,46 @@ func TestCount(t *testing.T) {
 	}
 }
 
+// TestCountThatFails has counts fail at first, and says how often each is sent.
+func TestCountThatFails(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	p.Set(t, "things/a", map[string]any{"n": 1})
+	for _, tt := range []struct {
+		code        codes.Code
+		count, once int // requests, of which the last is answered if there is more than one
+	}{
+		{codes.Unavailable, 2, 1},
+		{codes.ResourceExhausted, 2, 1},
+		{codes.DeadlineExceeded, 1, 1}, // more index entries than can be gone through in a minute
+		{codes.PermissionDenied, 1, 1},
+	} {
+		t.Run(tt.code.String(), func(t *testing.T) {
+			t.Parallel()
+			sent := 0
+			ctx, c, _ := open(t, p, grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+				if sent++; sent == 1 {
+					return nil, status.Error(tt.code, "not yet")
+				}
+				return stream(ctx, desc, cc, method, opts...)
+			}))
+			for name, call := range map[string]struct {
+				count func(context.Context, documents.Query) (int, error)
+				want  int
+			}{"Count": {c.Reader().Count, tt.count}, "CountOnce": {c.Reader().CountOnce, tt.once}} {
+				sent = 0
+				n, err := call.count(ctx, documents.Query{Collection: "things"})
+				if sent != call.want || (err == nil) != (call.want > 1) || err == nil && n != 1 {
+					t.Errorf("%s = %d, %v after %d requests, want %d", name, n, err, sent, call.want)
+				}
+			}
+			if n, err := c.Reader().CountOnce(ctx, documents.Query{Collection: "things"}); n != 1 || err != nil {
+				t.Errorf("afterwards: %d, %v", n, err)
+			}
+		})
+	}
+}
+
 func TestGet(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Set(t, "things/a", map[string]any{"n": 1})
@@ -257,6 +300,35 @@ func TestDelete(t *testing.T) {
 	}
 	if m.Usage().FirestoreDeletes != 1 {
 		t.Errorf("%d deletes, want 1", m.Usage().FirestoreDeletes)
+	}
+}
+
+// TestDeleteWhoseAnswerIsLost has every first BatchWrite take effect and then fail, with each code after which it is sent
+// again: nothing that this call deleted may count as changed by somebody else.
+func TestDeleteWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	for _, code := range []codes.Code{codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.DeadlineExceeded, codes.Internal} {
+		t.Run(code.String(), func(t *testing.T) {
+			t.Parallel()
+			p := backendstest.Start(t)
+			p.Set(t, "things/a", map[string]any{"n": 1})
+			sent := 0
+			ctx, c, _ := open(t, p, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+				err := invoke(ctx, method, req, reply, cc, opts...)
+				if sent++; err == nil && sent == 1 {
+					return status.Error(code, "the answer is lost")
+				}
+				return err
+			}))
+			d, _, err := c.Reader().Get(ctx, "things/a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			results := c.Writer(free{}).Delete(ctx, []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}})
+			if results[0] != nil || sent != 2 {
+				t.Errorf("%v after %d requests, want done after two", results[0], sent)
+			}
+		})
 	}
 }
 
@@ -353,6 +425,8 @@ func TestTransactionThatWaitsForItsTurn(t *testing.T) {
 	}
 }
 
+// TestOtherDatabase does everything on another database than (default), for which Google's service demands a header that
+// names it. [documents.Open] has that checked on the emulator.
 func TestOtherDatabase(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Set(t, "members/a", map[string]any{"of": "default"})
@@ -367,8 +441,35 @@ func TestOtherDatabase(t *testing.T) {
 	if err != nil || d.Data["of"] != "ghost" {
 		t.Errorf("read %v, %v", d.Data, err)
 	}
-	if results := c.Writer(free{}).Delete(t.Context(), []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}}); results[0] != nil {
+	r, w := c.Reader(), c.Writer(free{})
+	all := documents.Query{Collection: "members"}
+	if got := slices.Concat(collect(t.Context(), t, r, all, "")...); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("query: %v", got)
+	}
+	if n, err := r.Count(t.Context(), all); n != 1 || err != nil {
+		t.Errorf("count: %d, %v", n, err)
+	}
+	if got, err := r.Missing(t.Context(), "members", []string{"a", "b"}); err != nil || !slices.Equal(got, []string{"b"}) {
+		t.Errorf("missing: %v, %v", got, err)
+	}
+	if got, err := r.GetAll(t.Context(), []string{"members/a", "members/b"}); err != nil || len(got) != 1 {
+		t.Errorf("many: %v, %v", got, err)
+	}
+	err = w.Transact(t.Context(), func(_ context.Context, tx *documents.Transaction) error {
+		found, err := tx.Query(all, 2)
+		if err != nil || len(found) != 1 {
+			return fmt.Errorf("query in a transaction: %v, %w", found, err)
+		}
+		return tx.Create("members/new", map[string]any{"of": "ghost"})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if results := w.Delete(t.Context(), []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}}); results[0] != nil {
 		t.Error(results[0])
+	}
+	if got := slices.Concat(collect(t.Context(), t, r, all, "")...); !slices.Equal(got, []string{"new"}) {
+		t.Errorf("after the delete: %v", got)
 	}
 	if len(p.Documents(t, "members")) != 1 {
 		t.Error("the delete went to the wrong database")

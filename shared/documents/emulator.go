@@ -9,6 +9,9 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
 
 // emulatorOwner makes the emulator treat the client like a service account, whom no security rules bind.
@@ -21,6 +24,51 @@ func (emulatorOwner) GetRequestMetadata(context.Context, ...string) (map[string]
 
 // RequireTransportSecurity implements credentials.PerRPCCredentials.
 func (emulatorOwner) RequireTransportSecurity() bool { return false }
+
+// checkRouted refuses, as Google's service does, a request whose header does not name the database that it is for. The
+// emulator reads requests and would answer them all.
+func checkRouted(ctx context.Context, req any) error {
+	var database string
+	switch r := req.(type) {
+	case interface{ GetDatabase() string }:
+		database = r.GetDatabase()
+	case interface{ GetParent() string }:
+		database, _, _ = strings.Cut(r.GetParent(), "/documents")
+	}
+	sent, _ := metadata.FromOutgoingContext(ctx)
+	if named := sent.Get(databaseHeader); len(named) != 1 || named[0] != database {
+		return status.Errorf(codes.InvalidArgument, "a %T for the database %q with the routing header %q", req, database, named)
+	}
+	return nil
+}
+
+func checkRoutedUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if err := checkRouted(ctx, req); err != nil {
+		return err
+	}
+	return invoke(ctx, method, req, reply, cc, opts...)
+}
+
+func checkRoutedStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	s, err := stream(ctx, desc, cc, method, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return routedStream{s, ctx}, nil
+}
+
+type routedStream struct {
+	grpc.ClientStream
+	ctx context.Context // that the stream was opened with, which holds its headers
+}
+
+// SendMsg sends a request if its stream's header names its database.
+func (s routedStream) SendMsg(m any) error {
+	if err := checkRouted(s.ctx, m); err != nil {
+		return err
+	}
+	return s.ClientStream.SendMsg(m)
+}
 
 // turnKey is the key in a context of a transaction's turn.
 type turnKey struct{}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -12,7 +13,12 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// indexEntriesPerRead is how many index entries an aggregation matches for one billed read.
+// What is metered is the least that Google bills. It bills by the index entries that it goes through, of which an answer
+// tells only those that matched; a query that skips many, or a count that two indexes are merged for, costs more. See
+// https://firebase.google.com/docs/firestore/pricing#index-reads.
+
+// indexEntriesPerRead is how many index entries are billed as one read: those of an aggregation, and those of a query with
+// several ranges.
 const indexEntriesPerRead = 1000
 
 // meterUnary counts what a successful unary request is billed.
@@ -59,15 +65,28 @@ type meteredStream struct {
 	grpc.ClientStream
 	meter     *usage.Meter
 	query     bool // it answers a query
-	documents bool // it answered with a document
+	ranges    bool // of several ranges, so that its index entries are billed besides its documents
+	documents int  // it answered with
+}
+
+// SendMsg notes what is asked.
+func (s *meteredStream) SendMsg(m any) error {
+	if r, ok := m.(*firestorepb.RunQueryRequest); ok {
+		s.ranges = severalRanges(r.GetStructuredQuery())
+	}
+	return s.ClientStream.SendMsg(m)
 }
 
 // RecvMsg counts the message it receives.
 func (s *meteredStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	if err != nil {
-		if errors.Is(err, io.EOF) && s.query && !s.documents {
+		switch {
+		case !errors.Is(err, io.EOF) || !s.query:
+		case s.documents == 0:
 			s.meter.FirestoreReads(1) // a query without results costs one read
+		case s.ranges:
+			s.meter.FirestoreReads(readsOf(int64(s.documents)))
 		}
 		return err
 	}
@@ -75,7 +94,7 @@ func (s *meteredStream) RecvMsg(m any) error {
 	case *firestorepb.RunQueryResponse:
 		s.query = true
 		if r.GetDocument() != nil {
-			s.documents = true
+			s.documents++
 			s.meter.FirestoreReads(1)
 		}
 	case *firestorepb.BatchGetDocumentsResponse:
@@ -90,11 +109,58 @@ func (s *meteredStream) RecvMsg(m any) error {
 	return nil
 }
 
-// aggregationReads returns what a count is billed: one read per 1000 index entries, at least one.
+// aggregationReads returns what a count is billed: its index entries, of which there are at least as many as it counted.
 func aggregationReads(r *firestorepb.AggregationResult) int {
 	var entries int64
 	for _, v := range r.GetAggregateFields() {
 		entries = max(entries, v.GetIntegerValue())
 	}
+	return readsOf(entries)
+}
+
+// readsOf returns for how many reads index entries are billed.
+func readsOf(entries int64) int {
 	return int(max(1, (entries+indexEntriesPerRead-1)/indexEntriesPerRead))
+}
+
+// severalRanges reports whether more than one field of a query counts as a range: those of inequalities, the name wherever
+// it is used, and, if there is any of these, those of the order.
+func severalRanges(q *firestorepb.StructuredQuery) bool {
+	ranges := map[string]bool{}
+	addRanges(ranges, q.GetWhere())
+	for _, o := range q.GetOrderBy() {
+		if field := o.GetField().GetFieldPath(); field == firestore.DocumentID {
+			ranges[field] = true
+		}
+	}
+	if len(ranges) > 0 {
+		for _, o := range q.GetOrderBy() {
+			ranges[o.GetField().GetFieldPath()] = true
+		}
+	}
+	return len(ranges) > 1
+}
+
+func addRanges(ranges map[string]bool, f *firestorepb.StructuredQuery_Filter) {
+	for _, part := range f.GetCompositeFilter().GetFilters() {
+		addRanges(ranges, part)
+	}
+	if field := f.GetFieldFilter(); field != nil {
+		switch name := field.GetField().GetFieldPath(); field.GetOp() {
+		case firestorepb.StructuredQuery_FieldFilter_EQUAL, firestorepb.StructuredQuery_FieldFilter_IN,
+			firestorepb.StructuredQuery_FieldFilter_ARRAY_CONTAINS, firestorepb.StructuredQuery_FieldFilter_ARRAY_CONTAINS_ANY:
+			if name == firestore.DocumentID {
+				ranges[name] = true
+			}
+		default:
+			ranges[name] = true
+		}
+	}
+	if field := f.GetUnaryFilter(); field != nil {
+		switch field.GetOp() {
+		case firestorepb.StructuredQuery_UnaryFilter_IS_NOT_NULL, firestorepb.StructuredQuery_UnaryFilter_IS_NOT_NAN:
+			ranges[field.GetField().GetFieldPath()] = true
+		default:
+		}
+	}
 }

@@ -23,6 +23,8 @@ type Query struct {
 	Where      []Filter   // all must hold
 	Any        [][]Filter // and all of at least one of these groups, 30 at most
 	OrderBy    []string   // fields, ascending
+	From       []any      // values of OrderBy to begin at, of whatever types: a condition finds only those of its own. Not for Pages.
+	Until      []any      // and to end before
 	Select     []string   // the fields to fetch; none means all. Fewer fields save memory, not reads.
 	PageSize   int        // documents a page; 0 means DefaultPageSize
 }
@@ -97,8 +99,21 @@ func (r Reader) page(ctx context.Context, q Query, from Cursor, size int) (Page,
 }
 
 // Count returns how many documents the query matches, among them only those that have the fields of OrderBy. It costs one
-// read per 1000 of them, at least one.
+// read per 1000 index entries that are gone through, at least one, and fails if that takes Firestore more than a
+// minute, as it does from some tens of millions on: what a job cannot do without is not to be counted so.
 func (r Reader) Count(ctx context.Context, q Query) (int, error) {
+	return r.count(ctx, q, func(err error) bool {
+		// Firestore has taken its minute, or the caller's time is up: the same count again would take as long.
+		return transient(err) && codeOf(err) != codes.DeadlineExceeded
+	})
+}
+
+// CountOnce is [Reader.Count] for a figure that decides nothing: one attempt, so that a run does not wait for it.
+func (r Reader) CountOnce(ctx context.Context, q Query) (int, error) {
+	return r.count(ctx, q, func(error) bool { return false })
+}
+
+func (r Reader) count(ctx context.Context, q Query, transient func(error) bool) (int, error) {
 	fq, err := q.unordered(r.c.firestore)
 	if err != nil {
 		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
@@ -106,8 +121,9 @@ func (r Reader) Count(ctx context.Context, q Query) (int, error) {
 	for _, field := range q.OrderBy {
 		fq = fq.OrderBy(field, firestore.Asc)
 	}
+	fq = q.bounded(fq)
 	var n int
-	err = retry(ctx, func(ctx context.Context) (err error) {
+	err = retryIf(ctx, transient, func(ctx context.Context) (err error) {
 		n, err = count(ctx, fq)
 		return err
 	})
@@ -203,7 +219,9 @@ func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, err
 	for _, field := range q.OrderBy {
 		fq = fq.OrderBy(field, firestore.Asc)
 	}
-	fq = fq.OrderBy(firestore.DocumentID, firestore.Asc)
+	if len(q.From)+len(q.Until) == 0 { // or else the bounds would have to name documents; Firestore adds this order by itself
+		fq = fq.OrderBy(firestore.DocumentID, firestore.Asc)
+	}
 	if len(q.Select) > 0 {
 		fields := slices.Clone(q.Select)
 		for _, field := range q.OrderBy {
@@ -213,6 +231,7 @@ func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, err
 		}
 		fq = fq.Select(fields...)
 	}
+	fq = q.bounded(fq)
 	if from != "" {
 		values, err := from.values(len(q.OrderBy) + 1)
 		if err != nil {
@@ -221,6 +240,16 @@ func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, err
 		fq = fq.StartAfter(values...)
 	}
 	return fq, nil
+}
+
+func (q Query) bounded(fq firestore.Query) firestore.Query {
+	if len(q.From) > 0 {
+		fq = fq.StartAt(q.From...)
+	}
+	if len(q.Until) > 0 {
+		fq = fq.EndBefore(q.Until...)
+	}
+	return fq
 }
 
 // cursorValue is one value of a cursor; exactly one field is set, none for null.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -32,6 +33,11 @@ func transient(err error) bool {
 // retry calls f until it succeeds, fails for good, has been called [maxAttempts] times, or ctx ends. f must be safe to
 // repeat after an attempt whose answer was lost.
 func retry(ctx context.Context, f func(ctx context.Context) error) error {
+	return retryIf(ctx, transient, f)
+}
+
+// retryIf is [retry] with another reckoning of which failures may be over a little later.
+func retryIf(ctx context.Context, transient func(error) bool, f func(ctx context.Context) error) error {
 	backoff := newBackoff()
 	for attempt := 1; ; attempt++ {
 		err := f(ctx)
@@ -45,9 +51,10 @@ func retry(ctx context.Context, f func(ctx context.Context) error) error {
 }
 
 // ownRetryError is a failure that Google's client would send again by itself, had it seen the code: without bound until the
-// context ends, and a commit within the same transaction, which is refused if it had taken effect. Under another code
-// the failure reaches [retry], which begins again at the right place. Aborted is left as it is: RunTransaction knows
-// what to do with it.
+// context ends, a commit within the same transaction, which is refused if it had taken effect, and deletes without a
+// word, so that what the first attempt deleted would count as changed by somebody else. Under another code
+// the failure reaches [retry] or [Writer.Delete], which begin again at the right place. Aborted is left as it is
+// everywhere but in a BatchWrite: RunTransaction knows what to do with it.
 type ownRetryError struct{ error }
 
 // GRPCStatus gives the failure a code that no client retries.
@@ -65,26 +72,31 @@ func codeOf(err error) codes.Code {
 	return status.Code(err)
 }
 
-func toOwnRetry(err error) error {
-	if err == nil || !transient(err) || codeOf(err) == codes.Aborted {
+func toOwnRetry(method string, err error) error {
+	if err == nil || !transient(err) || codeOf(err) == codes.Aborted && method != firestorepb.Firestore_BatchWrite_FullMethodName {
 		return err
 	}
 	return ownRetryError{err}
 }
 
 func ownRetryUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	return toOwnRetry(invoke(ctx, method, req, reply, cc, opts...))
+	return toOwnRetry(method, invoke(ctx, method, req, reply, cc, opts...))
 }
 
 func ownRetryStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := stream(ctx, desc, cc, method, opts...)
 	if err != nil {
-		return nil, toOwnRetry(err)
+		return nil, toOwnRetry(method, err)
 	}
-	return ownRetriedStream{s}, nil
+	return ownRetriedStream{s, method}, nil
 }
 
-type ownRetriedStream struct{ grpc.ClientStream }
+type ownRetriedStream struct {
+	grpc.ClientStream
+	method string
+}
 
 // RecvMsg receives a message.
-func (s ownRetriedStream) RecvMsg(m any) error { return toOwnRetry(s.ClientStream.RecvMsg(m)) }
+func (s ownRetriedStream) RecvMsg(m any) error {
+	return toOwnRetry(s.method, s.ClientStream.RecvMsg(m))
+}

@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"cloud.google.com/go/firestore"
 	"google.golang.org/grpc/codes"
@@ -12,18 +13,56 @@ import (
 type Transaction struct {
 	w  Writer
 	tx *firestore.Transaction
+	o  *outcome
 }
 
 // Transact runs f in a transaction. f judges anew what it reads, may run several times, and must therefore set what it
 // captures anew each time; it must also come to the right end when an earlier attempt took effect and its answer was
 // lost. An error of f ends the transaction and nothing is written.
 func (w Writer) Transact(ctx context.Context, f func(ctx context.Context, tx *Transaction) error) error {
-	attempt := func(ctx context.Context) error {
-		return w.c.firestore.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
-			return f(ctx, &Transaction{w: w, tx: tx})
-		})
+	_, err := w.transact(ctx, transient, f)
+	return err
+}
+
+// Commit is [Writer.Transact] for writes of many items that do not depend on each other. It returns when they were
+// committed. With once, contention is returned at the first sight of it, for the caller to try with fewer items.
+func (w Writer) Commit(ctx context.Context, once bool, f func(ctx context.Context, tx *Transaction) error) (at time.Time, err error) {
+	if !once {
+		return w.transact(ctx, transient, f)
 	}
-	return retry(ctx, func(ctx context.Context) error { return w.c.takeTurn(ctx, attempt) })
+	return w.transact(ctx, func(err error) bool { return transient(err) && !Contended(err) }, f, firestore.MaxAttempts(1))
+}
+
+func (w Writer) transact(ctx context.Context, again func(error) bool, f func(ctx context.Context, tx *Transaction) error,
+	options ...firestore.TransactionOption) (at time.Time, err error) {
+	var o outcome
+	defer func() { w.tell(ctx, o.writes()) }()
+	var response firestore.CommitResponse
+	options = append(options, firestore.WithCommitResponseTo(&response))
+	attempt := func(ctx context.Context) error {
+		err := w.c.firestore.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
+			o.begin() // it is called anew where the commit lost against another writer
+			if err := f(ctx, &Transaction{w: w, tx: tx, o: &o}); err != nil {
+				return err
+			}
+			o.ready = true
+			return nil
+		}, options...)
+		o.end(err)
+		return err
+	}
+	if err := retryIf(ctx, again, func(ctx context.Context) error { return w.c.takeTurn(ctx, attempt) }); err != nil {
+		return time.Time{}, err
+	}
+	return response.CommitTime(), nil
+}
+
+// note notes a write that the transaction is to do, unless err says that it cannot.
+func (t *Transaction) note(op, path string, err error) error {
+	if err == nil {
+		t.o.attempt = append(t.o.attempt, Written{Op: op, Path: path})
+	}
+	return err
 }
 
 // Get reads a document; found is false if there is none. All reads come before the first write.
@@ -66,7 +105,7 @@ func (t *Transaction) Delete(path string) error {
 	if err != nil {
 		return err
 	}
-	return t.tx.Delete(ref)
+	return t.note("delete", path, t.tx.Delete(ref))
 }
 
 // Update writes the given top-level fields of a document that must exist. A value of [DeleteField] removes the field.
@@ -79,7 +118,7 @@ func (t *Transaction) Update(path string, data map[string]any) error {
 	for field, value := range data {
 		updates = append(updates, firestore.Update{FieldPath: firestore.FieldPath{field}, Value: value})
 	}
-	return t.tx.Update(ref, updates)
+	return t.note("update", path, t.tx.Update(ref, updates))
 }
 
 // Values that Firestore replaces: DeleteField removes the field in [Transaction.Update], ServerTimestamp becomes the time
@@ -95,7 +134,7 @@ func (t *Transaction) Create(path string, data any) error {
 	if err != nil {
 		return err
 	}
-	return t.tx.Create(ref, data)
+	return t.note("create", path, t.tx.Create(ref, data))
 }
 
 // Merge writes the given top-level fields of a document, whether it exists or not, and leaves its other fields alone.
@@ -108,7 +147,7 @@ func (t *Transaction) Merge(path string, data map[string]any) error {
 	for field := range data {
 		fields = append(fields, firestore.FieldPath{field})
 	}
-	return t.tx.Set(ref, data, firestore.Merge(fields...))
+	return t.note("merge", path, t.tx.Set(ref, data, firestore.Merge(fields...)))
 }
 
 func (t *Transaction) ref(path string) (*firestore.DocumentRef, error) {
@@ -125,5 +164,5 @@ func (t *Transaction) Set(path string, data any) error {
 	if err != nil {
 		return err
 	}
-	return t.tx.Set(ref, data)
+	return t.note("set", path, t.tx.Set(ref, data))
 }

@@ -16,7 +16,7 @@ func TestStream(t *testing.T) {
 	p := backendstest.Start(t)
 	p.SetMany(t, 50, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%02d", i), map[string]any{"n": i} })
 	ctx, c, m := open(t, p)
-	w := c.Writer(documents.NewRamp())
+	w := c.Writer(documents.NewRate())
 	all := documents.Query{Collection: "things"}
 	var ids []string
 	var cursor documents.Cursor
@@ -60,7 +60,7 @@ func TestStream(t *testing.T) {
 func TestStreamErrors(t *testing.T) {
 	p := backendstest.Start(t)
 	ctx, c, _ := open(t, p)
-	w := c.Writer(documents.NewRamp())
+	w := c.Writer(documents.NewRate())
 	stream := func(q documents.Query, from documents.Cursor, write bool) error {
 		return w.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 			if write {
@@ -90,7 +90,7 @@ func TestStreamErrors(t *testing.T) {
 func TestRefused(t *testing.T) {
 	p := backendstest.Start(t)
 	ctx, c, _ := open(t, p)
-	w := c.Writer(documents.NewRamp())
+	w := c.Writer(documents.NewRate())
 	set := func(data map[string]any) error {
 		return w.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error { return tx.Set("things/a", data) })
 	}

@@ -1,10 +1,8 @@
 package documents
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"cloud.google.com/go/firestore"
 	"google.golang.org/grpc/codes"
@@ -118,37 +116,6 @@ func docRefs(c *firestore.Client, refs []Ref) ([]*firestore.DocumentRef, error) 
 		}
 	}
 	return docs, nil
-}
-
-// Commit is [Writer.Transact] for writes of many items that do not depend on each other. It returns when they were
-// committed. With once, contention is returned at the first sight of it, for the caller to try with fewer items.
-func (w Writer) Commit(ctx context.Context, once bool, f func(ctx context.Context, tx *Transaction) error) (at time.Time, err error) {
-	var response firestore.CommitResponse
-	options := []firestore.TransactionOption{firestore.WithCommitResponseTo(&response)}
-	if once {
-		options = append(options, firestore.MaxAttempts(1))
-	}
-	attempt := func(ctx context.Context) error {
-		return w.c.firestore.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
-			return f(ctx, &Transaction{w: w, tx: tx})
-		}, options...)
-	}
-	var contended error
-	err = retry(ctx, func(ctx context.Context) error {
-		err := w.c.takeTurn(ctx, attempt)
-		if once && Contended(err) {
-			contended = err
-			return nil
-		}
-		return err
-	})
-	if err == nil {
-		err = contended
-	}
-	if err != nil {
-		return time.Time{}, err
-	}
-	return response.CommitTime(), nil
 }
 
 // Contended reports whether a commit failed because others wrote to what it had read.

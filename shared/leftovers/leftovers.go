@@ -118,6 +118,7 @@ func finish(ctx context.Context, w *sweep.Writers, id string, late bool) error {
 		return err
 	}
 	restored := map[string]bool{"": false} // by path
+	var held keptByStorage
 	var failed error
 	for _, o := range objects {
 		if err := w.CheckTime(); err != nil {
@@ -134,7 +135,7 @@ func finish(ctx context.Context, w *sweep.Writers, id string, late bool) error {
 			keepObject(ctx, w, o.Name, keptRestored)
 			continue
 		}
-		err := deleteRemembered(ctx, w, o, at)
+		err := deleteRemembered(ctx, w, o, at, &held)
 		switch {
 		case err == nil:
 		case errors.Is(err, sweep.ErrOutOfTime), ctx.Err() != nil:
@@ -144,7 +145,17 @@ func finish(ctx context.Context, w *sweep.Writers, id string, late bool) error {
 		}
 	}
 	if failed != nil {
+		held.count(w)
 		return failed
+	}
+	if n := len(held); n > 0 {
+		// The record stays, for somebody will release them.
+		if late {
+			held[:n-1].count(w)
+			return held[n-1] // nothing was finished: the engine counts the last
+		}
+		held.count(w)
+		return nil
 	}
 	err = w.Documents.Delete(ctx, []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}})[0]
 	if errors.Is(err, documents.ErrChanged) {
@@ -189,14 +200,24 @@ func keepObject(ctx context.Context, w *sweep.Writers, name, reason string) {
 	w.Log.InfoContext(ctx, "kept object "+name+": "+reason)
 }
 
-// deleteRemembered deletes an object, or those of a folder, if by their attributes of this moment they are to go.
-func deleteRemembered(ctx context.Context, w *sweep.Writers, o Object, at time.Time) error {
+// keptByStorage are the refusals of Cloud Storage to let objects go.
+type keptByStorage []*media.HeldError
+
+func (k keptByStorage) count(w *sweep.Writers) {
+	for _, held := range k {
+		w.Keep(held.Reason, 1)
+	}
+}
+
+// deleteRemembered deletes an object, or those of a folder, if by their attributes of this moment they are to go. What Cloud
+// Storage does not let go is added to held.
+func deleteRemembered(ctx context.Context, w *sweep.Writers, o Object, at time.Time, held *keptByStorage) error {
 	if !o.Folder {
 		object, found, err := w.Objects.Get(ctx, o.Name)
 		if err != nil || !found {
 			return err
 		}
-		return deleteListed(ctx, w, object, o.PostID, at)
+		return deleteListed(ctx, w, object, o.PostID, at, held)
 	}
 	var failed error
 	for page, err := range w.Objects.Pages(ctx, o.Name, "") {
@@ -207,7 +228,7 @@ func deleteRemembered(ctx context.Context, w *sweep.Writers, o Object, at time.T
 			if err := w.CheckTime(); err != nil {
 				return err
 			}
-			if err := deleteListed(ctx, w, object, o.PostID, at); err != nil && failed == nil {
+			if err := deleteListed(ctx, w, object, o.PostID, at, held); err != nil && failed == nil {
 				failed = err
 			}
 		}
@@ -216,7 +237,7 @@ func deleteRemembered(ctx context.Context, w *sweep.Writers, o Object, at time.T
 }
 
 // deleteListed deletes an object if it is still as it was listed and by that is to go. If it is not, it looks again.
-func deleteListed(ctx context.Context, w *sweep.Writers, object media.Object, postID string, at time.Time) error {
+func deleteListed(ctx context.Context, w *sweep.Writers, object media.Object, postID string, at time.Time, held *keptByStorage) error {
 	const attempts = 3 // somebody would have to change it again and again
 	for range attempts {
 		if reason := keep(object, postID, at); reason != "" {
@@ -226,6 +247,12 @@ func deleteListed(ctx context.Context, w *sweep.Writers, object media.Object, po
 		err := w.Objects.Delete(ctx, media.Deletion{
 			Name: object.Name, Generation: object.Generation, Metageneration: object.Metageneration,
 		})
+		var h *media.HeldError
+		if errors.As(err, &h) {
+			*held = append(*held, h)
+			w.Log.InfoContext(ctx, "kept object "+object.Name+": "+h.Reason)
+			return nil
+		}
 		if !errors.Is(err, media.ErrChanged) {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/leftovers"
+	"github.com/firesweep/firesweep/shared/media"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -168,6 +169,49 @@ func TestInterrupted(t *testing.T) {
 }
 
 // TestRolledBack makes sure that nothing is remembered of a document that was kept.
+// hold puts objects under a hold, or takes them from under it.
+func hold(t *testing.T, f *sweeptest.Function, on bool, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := f.Storage(t).Bucket(f.Bucket).Object(name).Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: on}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestHeldByStorage: what Cloud Storage does not let go is kept, no failure, and goes when it is released.
+func TestHeldByStorage(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, map[string][]leftovers.Object{
+		"things/a": append(named("posts/a.png", "posts/held.png"), leftovers.Object{Name: "circles/c1/", Folder: true}),
+	}, nil)
+	if !f.EmbeddedStorage() {
+		t.Skip("only the embedded Storage knows holds")
+	}
+	put(t, f, nil, "posts/a.png", "posts/held.png", "circles/c1/a.png", "circles/c1/b.png", "circles/c1/c.png")
+	hold(t, f, true, "posts/held.png", "circles/c1/b.png")
+
+	report := f.Run(t, "")
+	ended(t, report, sweep.Completed, map[string]sweep.Counts{"delete": {Planned: 1, Done: 1}})
+	kept(t, report, map[string]int{media.HeldByHold: 2})
+	files(t, f, "circles/c1/b.png", "posts/held.png")
+	recorded(t, f, "a")
+
+	next := nextRun(t, f)
+	report = next.Run(t, "")
+	ended(t, report, sweep.Completed, map[string]sweep.Counts{"delete leftover files": {Planned: 1}})
+	kept(t, report, map[string]int{media.HeldByHold: 2})
+	files(t, f, "circles/c1/b.png", "posts/held.png")
+	recorded(t, f, "a")
+
+	hold(t, f, false, "posts/held.png", "circles/c1/b.png")
+	report = next.Run(t, "")
+	ended(t, report, sweep.Completed, map[string]sweep.Counts{"delete leftover files": {Planned: 1, Done: 1}})
+	kept(t, report, map[string]int{})
+	files(t, f)
+	recorded(t, f)
+}
+
 func TestRolledBack(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, map[string][]leftovers.Object{"things/a": named("posts/a.png")}, nil)

@@ -55,6 +55,18 @@ func Labels(pairs ...slog.Attr) slog.Attr {
 	return slog.Attr{Key: labelsKey, Value: slog.GroupValue(pairs...)}
 }
 
+// Problem returns the attribute that says, in one short text, the first thing that is wrong; alerts quote it.
+func Problem(text string) slog.Attr { return slog.String("problem", text) }
+
+// What a line that needs a person is about, although no run failed.
+const (
+	AlertBehind  = "behind"  // a job does not keep up
+	AlertAccount = "account" // an account could not be deleted for long
+)
+
+// Alert returns the attribute that has somebody notified of a line, although no run failed.
+func Alert(about string) slog.Attr { return slog.String("alert", about) }
+
 // Reported returns the attribute that has Error Reporting pick the line up.
 func Reported() slog.Attr { return slog.String(typeKey, typeError) }
 

@@ -13,6 +13,8 @@ func FuzzObjectName(f *testing.F) {
 		"https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/posts%2Fu1%2Fa.png?alt=media&token=t",
 		"https://storage.googleapis.com/" + ours + "/posts/u1/a%20b.png",
 		"https://" + ours + ".storage.googleapis.com/posts/u1/a.png?x=1#f",
+		"https://firebasestorage.googleapis.com:443/v0/b/" + ours + "/o/posts%2Fa.png", "https://storage.googleapis.com:443/" + ours + "/a",
+		"https://" + ours + ".storage.googleapis.com:443/a", "https://" + ours + ".storage.googleapis.com:443:443/a",
 		"gs://" + ours + "/posts/a?b#c +%zz.png", "http://localhost:9199/v0/b/" + ours + "/o/posts%2F%F0%9F%98%80.png",
 		"http://127.0.0.1:9199/" + ours + "/posts/../circles/a.png", "https://storage.googleapis.com/other/" + ours + "/a",
 		"https://u@storage.googleapis.com/" + ours + "/a", "https://storage.googleapis.com/" + ours + "/%ff", "gs://" + ours + "/..",
@@ -41,6 +43,9 @@ func FuzzObjectName(f *testing.F) {
 		for _, form := range []string{
 			"gs://" + ours + "/" + name,
 			"https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/" + whole + "?alt=media",
+			"https://firebasestorage.googleapis.com:443/v0/b/" + ours + "/o/" + whole,
+			"https://storage.googleapis.com:443/" + ours + "/" + whole,
+			"https://" + ours + ".storage.googleapis.com:443/" + whole,
 			"http://" + emulator + "/v0/b/" + ours + "/o/" + whole,
 			"https://storage.googleapis.com/" + ours + "/" + strings.ReplaceAll(whole, "%2F", "/"),
 			"https://" + ours + ".storage.googleapis.com/" + whole,

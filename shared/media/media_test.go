@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"cloud.google.com/go/storage"
@@ -81,6 +83,141 @@ func TestPages(t *testing.T) {
 	}
 	if got := list(ctx, t, c.Reader(), "nothing/", ""); len(got) != 0 {
 		t.Errorf("listing of nothing: %v", got)
+	}
+}
+
+// spy remembers the requests that were sent.
+type spy struct {
+	base http.RoundTripper
+	sent []*http.Request
+}
+
+func (s *spy) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.sent = append(s.sent, r)
+	return s.base.RoundTrip(r)
+}
+
+// TestListingAsItIsSent: an offset is a name and nothing else, and nobody's access is asked for.
+func TestListingAsItIsSent(t *testing.T) {
+	p := backendstest.Start(t)
+	longest := "posts/" + strings.Repeat("長", 339) + "x" // 1,024 bytes
+	for _, name := range []string{"posts/a", longest, "posts/龍"} {
+		p.Put(t, name, nil, []byte("x"))
+	}
+	s := &spy{}
+	ctx, c, _ := open(t, p, func(base http.RoundTripper) http.RoundTripper { s.base = base; return s })
+	if diff := cmp.Diff([]string{longest, "posts/龍"}, names(list(ctx, t, c.Reader(), "posts/", "posts/a"))); diff != "" {
+		t.Errorf("after a (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"posts/龍"}, names(list(ctx, t, c.Reader(), "posts/", longest))); diff != "" {
+		t.Errorf("after the longest name (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{longest}, names(list(ctx, t, c.Reader(), longest, ""))); diff != "" {
+		t.Errorf("with the longest name as prefix (-want +got):\n%s", diff)
+	}
+	var offsets []string
+	for _, r := range s.sent {
+		q := r.URL.Query()
+		offsets = append(offsets, q.Get("startOffset"))
+		if got := q.Get("projection"); got != "noAcl" {
+			t.Errorf("projection %q", got)
+		}
+	}
+	if diff := cmp.Diff([]string{"posts/a", longest, ""}, offsets); diff != "" {
+		t.Errorf("offsets (-want +got):\n%s", diff)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	p := backendstest.Start(t)
+	for _, name := range []string{"o", "b", "a/o", "a/b/o"} {
+		p.Put(t, name, nil, []byte("x"))
+	}
+	ctx, c, m := open(t, p, nil)
+	for _, name := range []string{"o", "b", "a/o", "a/b/o", "missing", "missing/o"} {
+		if _, found, err := c.Reader().Get(ctx, name); err != nil || found == strings.HasPrefix(name, "missing") {
+			t.Errorf("get %s: %v, %v", name, found, err)
+		}
+	}
+	if diff := cmp.Diff(usage.Usage{StorageClassB: 4}, m.Usage()); diff != "" {
+		t.Errorf("usage of four gets, and of two that found nothing, which are free (-want +got):\n%s", diff)
+	}
+	err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, media.Deletion{Name: "missing", Generation: 1, Metageneration: 1})
+	if diff := cmp.Diff(usage.Usage{StorageClassB: 4}, m.Usage()); diff != "" || !errors.Is(err, media.ErrChanged) {
+		t.Errorf("%v; usage of a delete of nothing (-want +got):\n%s", err, diff)
+	}
+}
+
+// refusing answers every deletion with a refusal of Google's.
+type refusing struct {
+	base         http.RoundTripper
+	reason, text string
+}
+
+func (f refusing) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodDelete {
+		return f.base.RoundTrip(r)
+	}
+	body := fmt.Sprintf(`{"error":{"code":403,"message":%q,"errors":[{"domain":"global","reason":%q,"message":%q}]}}`, f.text, f.reason, f.text)
+	return &http.Response{
+		StatusCode: http.StatusForbidden, Status: "403 Forbidden", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)),
+	}, nil
+}
+
+func TestDeleteOfWhatStorageKeeps(t *testing.T) {
+	p := backendstest.Start(t)
+	if !p.EmbeddedStorage() {
+		t.Skip("only the embedded Storage knows holds")
+	}
+	deleteFirst := func(t *testing.T, name string, wrap func(http.RoundTripper) http.RoundTripper) error {
+		t.Helper()
+		ctx, c, _ := open(t, p, wrap)
+		o := list(ctx, t, c.Reader(), name, "")[0]
+		return c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, media.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+	}
+	bucket := p.Storage(t).Bucket(p.Bucket)
+	for name, hold := range map[string]storage.ObjectAttrsToUpdate{
+		"posts/temporary": {TemporaryHold: true}, "posts/event": {EventBasedHold: true}, "posts/free": {ContentType: "a/b"},
+	} {
+		p.Put(t, name, nil, []byte("x"))
+		if _, err := bucket.Object(name).Update(t.Context(), hold); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const message = "of no importance"
+	for _, tt := range []struct {
+		name, reason, want string // reason: of the answer, "" where Storage answers by itself; want: "" for an error
+	}{
+		{"posts/temporary", "", media.HeldByHold},
+		{"posts/event", "", media.HeldByHold},
+		{"posts/free", "retentionPolicyNotMet", media.HeldByRetention},
+		{"posts/free", "objectUnderActiveHold", media.HeldByHold},
+		{"posts/free", "forbidden", ""},
+	} {
+		var wrap func(http.RoundTripper) http.RoundTripper
+		if tt.reason != "" {
+			wrap = func(base http.RoundTripper) http.RoundTripper { return refusing{base, tt.reason, message} }
+		}
+		err := deleteFirst(t, tt.name, wrap)
+		var held *media.HeldError
+		switch {
+		case tt.want != "" && (!errors.As(err, &held) || held.Reason != tt.want):
+			t.Errorf("%s, %s: %v, want kept as %s", tt.name, tt.reason, err, tt.want)
+		case tt.want == "" && (err == nil || errors.As(err, &held) || !strings.Contains(err.Error(), message)):
+			t.Errorf("%s, %s: %v, want the refusal", tt.name, tt.reason, err)
+		}
+	}
+	if diff := cmp.Diff([]string{"posts/event", "posts/free", "posts/temporary"}, p.Objects(t)); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+	if err := deleteFirst(t, "posts/free", nil); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"posts/event", "posts/temporary"} { // so that the project can be cleared
+		if _, err := bucket.Object(name).Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: false, EventBasedHold: false}); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -161,3 +298,54 @@ func TestDeleteWhoseAnswerIsLost(t *testing.T) {
 		t.Errorf("Delete = %v, left %v; want done", err, p.Objects(t))
 	}
 }
+
+func TestDeletionsAreTold(t *testing.T) {
+	p := backendstest.Start(t)
+	if !p.EmbeddedStorage() {
+		t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
+	}
+	for _, name := range []string{"posts/a", "posts/changed", "posts/lost", "posts/refused"} {
+		p.Put(t, name, nil, []byte("x"))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, c, _ := open(t, p, func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			switch {
+			case r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "refused"):
+				return &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody, Request: r, Header: http.Header{}}, nil
+			case r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "lost"):
+				resp, err := base.RoundTrip(r)
+				if err != nil {
+					return nil, err
+				}
+				cancel() // or it would be asked again
+				return nil, errors.Join(io.ErrUnexpectedEOF, resp.Body.Close())
+			}
+			return base.RoundTrip(r)
+		})
+	})
+	objects := list(ctx, t, c.Reader(), "posts/", "")
+	p.Put(t, "posts/changed", nil, []byte("y"))
+	told := map[string]bool{}
+	w := c.Writer(rate.NewLimiter(rate.Inf, 0))
+	w.Written = func(_ context.Context, d media.Deletion, unsure bool) {
+		if d.Generation == 0 {
+			t.Errorf("%s is told without its generation", d.Name)
+		}
+		told[d.Name] = unsure
+	}
+	for _, name := range []string{"posts/a", "posts/changed", "posts/refused", "posts/lost"} {
+		o := objects[slices.IndexFunc(objects, func(o media.Object) bool { return o.Name == name })]
+		// What each returns is tested above; here, what is told.
+		_ = w.Delete(ctx, media.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+	}
+	if diff := cmp.Diff(map[string]bool{"posts/a": false, "posts/lost": true}, told); diff != "" {
+		t.Errorf("told, and whether unsure (-want +got):\n%s", diff)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

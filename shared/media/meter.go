@@ -7,25 +7,23 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// meteredTransport counts the requests that Cloud Storage answered. What it could not answer (no connection, 429 and
-// 5xx) is not billed.
+// meteredTransport counts the requests that Cloud Storage bills: not those that it answers with an error
+// (https://cloud.google.com/storage/pricing#operations-notes).
 type meteredTransport struct{ base http.RoundTripper }
 
 // RoundTrip sends a request and counts it.
 func (t meteredTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.base.RoundTrip(req)
-	if err != nil || resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500 {
+	if err != nil || resp.StatusCode >= http.StatusBadRequest {
 		return resp, err
 	}
 	m := usage.FromContext(req.Context())
 	switch req.Method {
 	case http.MethodDelete:
-		if resp.StatusCode < 300 {
-			m.StorageDeletes()
-		}
+		m.StorageDeletes()
 	case http.MethodGet, http.MethodHead:
-		if strings.HasSuffix(req.URL.Path, "/o") || strings.HasSuffix(req.URL.Path, "/b") {
-			m.StorageClassA() // a listing
+		if isListing(req.URL.EscapedPath()) {
+			m.StorageClassA()
 		} else {
 			m.StorageClassB()
 		}
@@ -33,4 +31,11 @@ func (t meteredTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		m.StorageClassA()
 	}
 	return resp, err
+}
+
+// isListing tells a listing of a bucket's objects, /storage/v1/b/BUCKET/o, from an object that is called o.
+func isListing(path string) bool {
+	_, rest, _ := strings.Cut(path, "/b/")
+	_, rest, _ = strings.Cut(rest, "/")
+	return rest == "o"
 }

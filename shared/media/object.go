@@ -19,6 +19,21 @@ const pageSize = 1000
 // ErrChanged says that an object is no longer what was judged, so nothing was done to it.
 var ErrChanged = errors.New("changed since it was judged")
 
+// HeldError says that Cloud Storage does not let an object go, now and for this caller or any other: nothing was done to
+// it, and nothing went wrong.
+type HeldError struct {
+	Reason string // [HeldByHold] or [HeldByRetention]
+}
+
+// Error implements error.
+func (e *HeldError) Error() string { return "kept: " + e.Reason }
+
+// Why Cloud Storage keeps an object that was to be deleted.
+const (
+	HeldByHold      = "a file under a hold"
+	HeldByRetention = "a file whose retention period is not over"
+)
+
 // Object is an object as it was listed.
 type Object struct {
 	Name           string
@@ -35,10 +50,9 @@ type Reader struct{ c *Client }
 // for the beginning), and ends after the last page or the first error. Nothing is left open between two pages.
 func (r Reader) Pages(ctx context.Context, prefix, after string) iter.Seq2[[]Object, error] {
 	return func(yield func([]Object, error) bool) {
-		q := &storage.Query{Prefix: prefix}
-		if after != "" {
-			q.StartOffset = after + "\x00" // the first name behind it; offsets are inclusive
-		}
+		// An offset is inclusive. The first name behind another cannot be sent: it would end in a zero byte, and the longest
+		// names are as long as an offset can be.
+		q := &storage.Query{Prefix: prefix, StartOffset: after, Projection: storage.ProjectionNoACL}
 		err := q.SetAttrSelection([]string{"Name", "Metadata", "Created", "Generation", "Metageneration"})
 		if err != nil {
 			yield(nil, fmt.Errorf("list %s of bucket %s: %w", prefix, r.c.name, err))
@@ -55,7 +69,7 @@ func (r Reader) Pages(ctx context.Context, prefix, after string) iter.Seq2[[]Obj
 			page := make([]Object, 0, len(attrs))
 			for _, a := range attrs {
 				if a.Name <= after && after != "" {
-					continue // the Firebase Emulator Suite knows no offsets
+					continue // the name itself, or, as the Firebase Emulator Suite knows no offsets, all before it
 				}
 				page = append(page, objectOf(a))
 			}
@@ -75,6 +89,9 @@ type Pace interface {
 type Writer struct {
 	Reader
 	pace Pace
+	// Written, where set, is called with every deletion that took effect, and, as unsure, with one that may have, because
+	// the answer was lost.
+	Written func(ctx context.Context, d Deletion, unsure bool)
 }
 
 // Writer returns the writing side of the bucket; its writes keep to the pace.
@@ -86,9 +103,18 @@ type Deletion struct {
 	Generation, Metageneration int64
 }
 
-// Delete deletes an object, or returns [ErrChanged] if it was replaced, given other metadata or deleted since.
-// Transient failures are sent again, with backoff.
+// Delete deletes an object, or returns [ErrChanged] if it was replaced, given other metadata or deleted since, or a
+// [HeldError] if it is under a hold or its retention period is not over. Transient failures are sent again, with backoff.
 func (w Writer) Delete(ctx context.Context, d Deletion) error {
+	err := w.delete(ctx, d)
+	lost := err != nil && (storage.ShouldRetry(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
+	if w.Written != nil && (err == nil || lost) {
+		w.Written(ctx, d, lost)
+	}
+	return err
+}
+
+func (w Writer) delete(ctx context.Context, d Deletion) error {
 	if err := w.pace.WaitN(ctx, 1); err != nil {
 		return fmt.Errorf("delete object %s: %w", d.Name, err)
 	}
@@ -115,7 +141,30 @@ func (w Writer) Delete(ctx context.Context, d Deletion) error {
 		return ErrChanged
 	case errors.As(err, &answer) && answer.Code == http.StatusPreconditionFailed:
 		return ErrChanged
+	case errors.As(err, &answer) && answer.Code == http.StatusForbidden:
+		if held := w.held(ctx, d.Name, answer); held != nil {
+			return held
+		}
+		fallthrough
 	default:
 		return fmt.Errorf("delete object %s: %w", d.Name, err)
 	}
+}
+
+// held tells from a refusal to delete an object whether it is the object's, and nil if it may be the caller's. A hold is
+// refused with the same code as somebody without the permission, so the object is looked at.
+func (w Writer) held(ctx context.Context, name string, refusal *googleapi.Error) error {
+	for _, item := range refusal.Errors {
+		switch item.Reason {
+		case "retentionPolicyNotMet":
+			return &HeldError{HeldByRetention}
+		case "objectUnderActiveHold":
+			return &HeldError{HeldByHold}
+		}
+	}
+	a, err := w.c.bucket.Object(name).Attrs(ctx)
+	if err == nil && (a.TemporaryHold || a.EventBasedHold) {
+		return &HeldError{HeldByHold}
+	}
+	return nil // what was refused says more than why the object could not be looked at
 }

@@ -16,10 +16,10 @@ var (
 // maxName is the longest name an object can have, in bytes of UTF-8.
 const maxName = 1024
 
-// ObjectName returns the name of the object of our bucket that a URL names. The URL is user input: only the forms that
-// SPEC lists are understood (Firebase's download URL, Cloud Storage's two, gs://, and the emulator's where emulatorHost
-// is set), and the host, the bucket and the path are compared to the letter, and the name
-// is one that an object can have. Otherwise the error is [ErrURLForm] or [ErrURLBucket].
+// ObjectName returns the name of the object of our bucket that a URL names. The URL is user input: only Firebase's
+// download URL, Cloud Storage's two, each with and without :443, gs://, and the emulator's where emulatorHost is set are
+// understood, and the host, the bucket and the path are compared to the letter, and the
+// name is one that an object can have. Otherwise the error is [ErrURLForm] or [ErrURLBucket].
 func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
 	// gs:// names are not escaped, and may hold what no URL may: they are taken as they are.
 	if location, ok := strings.CutPrefix(rawURL, "gs://"); ok {
@@ -32,7 +32,9 @@ func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
 	}
 	path := u.EscapedPath()
 	var named, escaped string
-	onFirebase := u.Scheme == "https" && u.Host == "firebasestorage.googleapis.com"
+	// Firebase's SDK for Apple's platforms writes the port of https into its download URLs.
+	host := strings.TrimSuffix(u.Host, ":443")
+	onFirebase := u.Scheme == "https" && host == "firebasestorage.googleapis.com"
 	onEmulator := emulatorHost != "" && (u.Scheme == "http" || u.Scheme == "https") && sameHost(u.Host, emulatorHost)
 	switch {
 	case (onFirebase || onEmulator) && strings.HasPrefix(path, "/v0/b/"):
@@ -41,10 +43,10 @@ func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
 		if !ok || strings.Contains(escaped, "/") { // Firebase escapes the slashes of a name
 			return "", ErrURLForm
 		}
-	case u.Scheme == "https" && u.Host == "storage.googleapis.com", onEmulator:
+	case u.Scheme == "https" && host == "storage.googleapis.com", onEmulator:
 		named, escaped, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	case u.Scheme == "https" && strings.HasSuffix(u.Host, ".storage.googleapis.com"):
-		named, escaped = strings.TrimSuffix(u.Host, ".storage.googleapis.com"), strings.TrimPrefix(path, "/")
+	case u.Scheme == "https" && strings.HasSuffix(host, ".storage.googleapis.com"):
+		named, escaped = strings.TrimSuffix(host, ".storage.googleapis.com"), strings.TrimPrefix(path, "/")
 	default:
 		return "", ErrURLForm
 	}

@@ -2,8 +2,8 @@ package notifications
 
 import "github.com/firesweep/firesweep/shared/digest"
 
-// Mail is an e-mail, as a document that Firebase's extension "Trigger Email" sends when it is written (SPEC,
-// "Notifications"). Whoever writes the document again sends it again.
+// Mail is an e-mail, as a document that Firebase's extension "Trigger Email" sends when it is written. Whoever
+// writes the document again sends it again.
 type Mail struct {
 	ToUserIDs []string // the extension looks up their addresses
 	Type      string   // e.g. "inactive_project_warning"

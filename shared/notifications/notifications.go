@@ -9,7 +9,7 @@ import (
 	"github.com/firesweep/firesweep/shared/digest"
 )
 
-// Notification is an in-app notification (SPEC, "Notifications").
+// Notification is an in-app notification.
 type Notification struct {
 	UserID string
 	Type   string         // e.g. "inquiry_deletion_warning"

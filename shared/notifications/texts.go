@@ -31,7 +31,7 @@ func (l Locale) choose(ja, en Text) Text {
 	return ja
 }
 
-// InquiryDeletionWarning announces that a resolved inquiry is deleted tomorrow (seed 0, section 2).
+// InquiryDeletionWarning announces that a resolved inquiry is deleted tomorrow.
 func (l Locale) InquiryDeletionWarning(subject string) Text {
 	return l.choose(
 		Text{"問い合わせ削除予告", fmt.Sprintf("「%s」は明日削除されます（ステータス: 解決済み）", subject)},
@@ -39,7 +39,7 @@ func (l Locale) InquiryDeletionWarning(subject string) Text {
 	)
 }
 
-// GhostCircleWarning announces that a circle nobody has posted to for 365 days is deleted in a week (seed 0, section 3).
+// GhostCircleWarning announces that a circle nobody has posted to for 365 days is deleted in a week.
 func (l Locale) GhostCircleWarning(circle string) Text {
 	return l.choose(
 		Text{"サークル削除予告", fmt.Sprintf("「%s」は365日以上投稿がないため、1週間後に削除されます。投稿があれば削除されません。", circle)},
@@ -47,7 +47,7 @@ func (l Locale) GhostCircleWarning(circle string) Text {
 	)
 }
 
-// AbandonedCircleWarning announces that a circle nobody ever posted to is deleted in a week (seed 0, section 3).
+// AbandonedCircleWarning announces that a circle nobody ever posted to is deleted in a week.
 func (l Locale) AbandonedCircleWarning(circle string) Text {
 	return l.choose(
 		Text{"サークル削除予告", fmt.Sprintf("「%s」は作成から30日以上たっても投稿がないため、1週間後に削除されます。投稿があれば削除されません。", circle)},
@@ -63,8 +63,8 @@ func (l Locale) GhostCircleDeleted(circle string) Text {
 	)
 }
 
-// InactiveProjectWarning announces by e-mail that a project nobody works on is deleted on a date (seed 2). The subject is
-// the same in both languages (SPEC, "sendInactiveProjectWarning").
+// InactiveProjectWarning announces by e-mail that a project nobody works on is deleted on a date. The subject is
+// the same in both languages.
 func (l Locale) InactiveProjectWarning(project, date string) Text {
 	subject := fmt.Sprintf("Action required: Project %s is scheduled to be deleted on %s due to inactivity", project, date)
 	return l.choose(

@@ -1,11 +1,12 @@
 // Package posts deletes a post of the Firebase application with all that hangs on it: its comments and reactions
 // (top-level collections, field postId) and its media (mediaItems[].url). Two jobs do: cleanupOrphanedMedia and
-// checkGhostCircles (seed 0, sections 1-4 and 3).
+// checkGhostCircles.
 package posts
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -45,9 +46,7 @@ func Delete(ctx context.Context, w *sweep.Writers, path string, judge Judge) err
 			return err
 		}
 		if s.whole {
-			for _, reason := range s.kept {
-				w.Keep(reason, 1)
-			}
+			keepMedia(ctx, w, path, s.kept)
 			if len(s.files) == 0 {
 				return nil
 			}
@@ -55,6 +54,19 @@ func Delete(ctx context.Context, w *sweep.Writers, path string, judge Judge) err
 		}
 		if err := w.CheckTime(); err != nil {
 			return err
+		}
+	}
+}
+
+// maxNamed is how many of a post's media that are kept the log names; all are counted.
+const maxNamed = 20
+
+// keepMedia counts media that are not deleted, and names their post: their URLs are what a user wrote, and in no log.
+func keepMedia(ctx context.Context, w *sweep.Writers, post string, reasons []string) {
+	for i, reason := range reasons {
+		w.Keep(reason, 1)
+		if i < maxNamed {
+			w.Log.WarnContext(ctx, post+": deleted, but not its file: "+reason, slog.String("target", post), slog.String("reason", reason))
 		}
 	}
 }
@@ -86,9 +98,7 @@ func deleteSome(ctx context.Context, w *sweep.Writers, path, id string, judge Ju
 		s = step{whole: true}
 		var gone []string
 		for _, collection := range Children {
-			children, err := tx.Query(documents.Query{
-				Collection: collection, Where: []documents.Filter{{Field: "postId", Op: "==", Value: id}}, Select: []string{"postId"},
-			}, limit)
+			children, err := First(tx, collection, "postId", id, limit)
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ type Ending struct {
 }
 
 // Announce logs a line of the job's own now that the run has begun, and another, which end returns, once it has ended,
-// however it ended. It is for a job whose seed prescribes such lines, besides those that the engine logs of every run. A
+// however it ended. It is for a job whose lines are prescribed word for word, besides those that the engine logs of every run. A
 // dry run logs neither, for they tell what was done; a run that is skipped never gets here.
 func (p *Planner) Announce(ctx context.Context, begun string, end func(Ending) string) {
 	if p.run.report.DryRun {

@@ -15,11 +15,13 @@ import (
 	"github.com/firesweep/firesweep/shared/media"
 )
 
-// How much is under way at once. A batch of document deletes weighs as much as several single actions, so that no more
-// than a few seconds' worth of Firestore's write rate is ever waiting to be sent.
+// How much is under way at once: single actions, or batches, which weigh as much as several. Of document deletes there are
+// eight batches, so that while Firestore takes a second for a small one they still come to its write rate, and never more
+// than some three seconds' worth of that is waiting to be sent.
 const (
-	maxWeight   = 32
-	batchWeight = 8
+	maxWeight    = 32
+	batchWeight  = 8
+	deleteWeight = 4 // of a batch of document deletes
 )
 
 // apply does the actions in order, many at a time, until all are done or time is up. It returns the index of the first
@@ -37,9 +39,11 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 		unfinished = min(unfinished, i)
 	}
 	for i := 0; i < len(actions); {
-		n := batchLength(actions[i:])
+		n := batchLength(actions[i:], r.writers.Documents.BatchSize())
 		weight := int64(1)
-		if n > 1 {
+		if _, ok := actions[i].Effect.(DeleteDocument); ok {
+			weight = deleteWeight
+		} else if n > 1 {
 			weight = batchWeight
 		}
 		if err := underWay.Acquire(ctx, weight); err != nil || r.timeIsUp() {
@@ -49,7 +53,7 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 		first, batch := i, actions[i:i+n]
 		wg.Go(func() {
 			defer underWay.Release(weight)
-			for k, err := range r.do(ctx, batch) {
+			for k, err := range r.doGuarded(ctx, batch) {
 				if err != nil && (errors.Is(err, ErrOutOfTime) || ctx.Err() != nil) {
 					leave(first + k) // whatever ctx's end interrupted is judged anew by the next run
 					continue
@@ -70,12 +74,12 @@ const (
 	maxAbsent  = 30
 )
 
-// batchLength returns how many of the first actions are done together.
-func batchLength(actions []Action) int {
+// batchLength returns how many of the first actions are done together, of document deletes at most so many.
+func batchLength(actions []Action, deletes int) int {
 	n := 1
 	switch first := actions[0].Effect.(type) {
 	case DeleteDocument:
-		for n < len(actions) && n < documents.MaxBatch {
+		for n < len(actions) && n < deletes {
 			if _, ok := actions[n].Effect.(DeleteDocument); !ok {
 				break
 			}
@@ -107,6 +111,18 @@ func batchLength(actions []Action) int {
 		}
 	}
 	return n
+}
+
+// doGuarded is do, whose panic is the failure of the whole batch.
+func (r *run) doGuarded(ctx context.Context, batch []Action) (results []error) {
+	err := Guard(func() error {
+		results = r.do(ctx, batch)
+		return nil
+	})
+	if err != nil {
+		return slices.Repeat([]error{err}, len(batch))
+	}
+	return results
 }
 
 // do carries out one action, or a batch of document deletes, and returns an error for each.
@@ -169,6 +185,9 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 			missing[collection+"/"+id] = true
 		}
 	}
+	objects, told := r.writers.Objects, r.collect(ctx)
+	objects.Written = told.object
+	defer told.log() // in one line
 	var wg sync.WaitGroup
 	underWay := semaphore.NewWeighted(batchWeight)
 	for i, d := range deletions {
@@ -185,7 +204,7 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 			}
 			wg.Go(func() {
 				defer underWay.Release(1)
-				results[i] = r.writers.Objects.Delete(ctx, d.Deletion)
+				results[i] = Guard(func() error { return objects.Delete(ctx, d.Deletion) })
 			})
 		}
 	}
@@ -218,6 +237,7 @@ func (r *run) steps(ctx context.Context, effect Steps) (err error) {
 // record counts and logs what became of an action.
 func (r *run) record(ctx context.Context, a Action, err error) {
 	attributes := []any{slog.String("target", a.Target), slog.String("action", a.Kind), slog.String("reason", a.Reason)}
+	var held *media.HeldError
 	switch {
 	case err == nil:
 		r.mu.Lock()
@@ -229,6 +249,13 @@ func (r *run) record(ctx context.Context, a Action, err error) {
 		r.report.count(a.Kind, func(c *Counts) { c.Changed++ })
 		r.mu.Unlock()
 		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": left alone, it changed since it was judged", attributes...)
+	case errors.As(err, &held):
+		r.mu.Lock()
+		r.report.Kept[held.Reason]++
+		r.mu.Unlock()
+		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": kept, "+held.Reason, attributes...)
+	case errors.Is(err, ErrLater):
+		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": not done yet, a later run goes on", attributes...)
 	default:
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Failed++ })
@@ -243,6 +270,21 @@ func (r *run) failed(ctx context.Context, target, action string, err error) {
 	r.failures++
 	r.report.fail(target, action, err)
 	r.mu.Unlock()
-	r.log.ErrorContext(ctx, action+" "+target+": failed, the next run tries again: "+err.Error(),
+	r.log.ErrorContext(ctx, action+" "+target+": failed"+r.whoTriesAgain(err)+": "+err.Error(),
 		slog.String("target", target), slog.String("action", action))
+}
+
+// whoTriesAgain says what becomes of something that failed.
+func (r *run) whoTriesAgain(err error) string {
+	var foreign *recordError
+	switch {
+	case errors.As(err, &foreign):
+		return ", and so will every run until somebody mends it"
+	case r.report.DryRun:
+		return ""
+	case r.job.Task != nil:
+		return ", Cloud Tasks tries again"
+	default:
+		return ", the next run tries again"
+	}
 }

@@ -2,10 +2,11 @@ package sweep
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Belts hold a run back from doing what is more likely a mistake than a cleanup (SPEC, "Belts"): a wrong or empty
+// Belts hold a run back from doing what is more likely a mistake than a cleanup: a wrong or empty
 // database must never empty a bucket. A plan that trips one is not begun.
 type Belts struct {
 	MaxActions        int  // planned actions a run may have
@@ -23,6 +24,28 @@ type BeltError struct{ Tripped []string }
 // Error names the belts.
 func (e *BeltError) Error() string { return strings.Join(e.Tripped, "; ") }
 
+// suspicious returns the collections that hold none of the ids looked up in them, in order. Whether such a collection holds
+// any document at all must be asked, however few the ids are.
+func (b Belts) suspicious(lookups map[string]Lookups) []string {
+	var collections []string
+	if b.Lifted {
+		return nil
+	}
+	for _, kind := range sortedKeys(lookups) {
+		collection, _, _ := strings.Cut(kind, " ")
+		if l := lookups[kind]; l.Asked > 0 && l.Asked == l.Missing && !slices.Contains(collections, collection) {
+			collections = append(collections, collection)
+		}
+	}
+	return collections
+}
+
+// emptyCollection says that ids name a collection without documents.
+func emptyCollection(collection, database string) string {
+	return fmt.Sprintf("empty collection: %s holds no document at all, and yet ids name documents of it: make sure that database %s is the right one "+
+		"(FIRESTORE_DATABASE, Terraform: databases) and was not emptied, then run once with {\"force\":true}", collection, database)
+}
+
 // Check returns a [*BeltError] if a plan of so many actions, made after these lookups by kind, must not be applied.
 func (b Belts) Check(actions int, lookups map[string]Lookups) error {
 	if b.Lifted {
@@ -31,14 +54,16 @@ func (b Belts) Check(actions int, lookups map[string]Lookups) error {
 	var tripped []string
 	if actions > b.MaxActions {
 		tripped = append(tripped, fmt.Sprintf(
-			"MAX_ACTIONS: the plan has more than %d actions: preview it with a dry run, then raise MAX_ACTIONS or run once with {\"force\":true}",
+			"MAX_ACTIONS: the plan has more than %d actions: see all of it with {\"dryRun\":true,\"force\":true} (scripts/dry-run --force), "+
+				"then raise MAX_ACTIONS (Terraform: belts.max_actions) or run once with {\"force\":true}",
 			b.MaxActions))
 	}
 	for _, kind := range sortedKeys(lookups) {
 		l := lookups[kind]
 		if l.Asked >= b.MinLookups && l.Missing*100 > b.MaxMissingPercent*l.Asked {
 			tripped = append(tripped, fmt.Sprintf(
-				"MAX_MISSING_PERCENT: %d of %d %s looked up (%.1f %%) do not exist, at most %d %% may be missing: make sure that this is the right database (FIRESTORE_DATABASE), then raise MAX_MISSING_PERCENT or run once with {\"force\":true}",
+				"MAX_MISSING_PERCENT: %d of %d %s looked up (%.1f %%) do not exist, at most %d %% may be missing: make sure that this is the right database (FIRESTORE_DATABASE), "+
+					"then raise MAX_MISSING_PERCENT (Terraform: belts.max_missing_percent) or run once with {\"force\":true}",
 				l.Missing, l.Asked, kind, 100*float64(l.Missing)/float64(l.Asked), b.MaxMissingPercent))
 		}
 	}

@@ -2,53 +2,249 @@ package sweep
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// Census says what a query for due documents leaves out, and why that is kept.
+// Census describes the documents that a query for the due ones skips, and the reason each group of them is kept for.
 type Census struct {
-	Due      documents.Query    // what is due: eligible, and old enough by the field it is ordered by
+	Due      documents.Query    // what is due: eligible, and old enough by the field it is ordered by last
 	Among    []documents.Filter // what is counted at all; none: the whole collection
-	Eligible documents.Filter   // Due's condition on anything but age; none: age is the only one
+	Eligible []documents.Filter // Due's conditions on anything but age; none: age is the only one
 	Young    documents.Filter   // the opposite of Due's condition on age
 
 	KeptOther   string // why those that are not eligible are kept
 	Doubtful    bool   // of those: they cannot be judged, and somebody may want to mend them
 	KeptYoung   string // why the eligible ones that are too young are kept
+	KeptNull    string // why the eligible ones whose age is null are kept; empty: null is no usable age
 	KeptUndated string // why the eligible ones without a usable age are kept, which are doubtful
+
+	// Where the job judges only the first of the due ones: how many it judged, and why the others are kept.
+	Judged    int
+	KeptLater string // empty: it judges all
 }
 
-// CountKept counts the documents that a query for the due ones leaves out, at one read per 1000 of them. One that is
-// written meanwhile may be counted on the wrong side; nothing is decided by these figures.
-func (p *Planner) CountKept(ctx context.Context, c Census) error {
-	var all, eligible, young, due int
+// CountKept counts the documents that a query for the due ones skips, at one read per 1000 of them, and names some of those
+// that cannot be judged. One that is written meanwhile may be counted on the wrong side. Nothing is decided by these
+// figures, so nothing fails with them: what could not be counted is said not to have been.
+func (p *Planner) CountKept(ctx context.Context, c Census) {
+	var all, eligible, young, null, due int
+	allEligible := len(c.Eligible) == 0 && len(c.Among) == 0 || reflect.DeepEqual(c.Eligible, c.Among)
+	nullAge := documents.Filter{Field: c.Young.Field, Op: "==", Value: nil}
 	for _, part := range []struct {
 		n     *int
 		where []documents.Filter
 		order []string
+		skip  bool
 	}{
-		{&all, c.Among, nil},
-		{&eligible, []documents.Filter{c.Eligible}, nil},
+		{&all, c.Among, nil, false},
+		{&eligible, c.Eligible, nil, allEligible},
 		// In the order of the query for the due ones, for the order decides which index is needed.
-		{&young, []documents.Filter{c.Eligible, c.Young}, c.Due.OrderBy},
-		{&due, c.Due.Where, c.Due.OrderBy},
+		{&young, append(slices.Clone(c.Eligible), c.Young), c.Due.OrderBy, false},
+		{&null, append(slices.Clone(c.Eligible), nullAge), nil, c.KeptNull == ""},
+		{&due, c.Due.Where, c.Due.OrderBy, false},
 	} {
-		n, err := p.Documents.Count(ctx, documents.Query{Collection: c.Due.Collection, Where: part.where, OrderBy: part.order})
-		if err != nil {
-			return err
+		if part.skip {
+			continue
+		}
+		n, ok := p.Count(ctx, documents.Query{Collection: c.Due.Collection, Where: part.where, OrderBy: part.order})
+		if !ok {
+			return // the figures are made of differences
 		}
 		*part.n = n
 	}
-	p.Scanned(max(0, all-due))
+	if allEligible {
+		eligible = all
+	}
+	judged := due
+	if c.KeptLater != "" {
+		judged = c.Judged
+		p.Keep(c.KeptLater, due-judged)
+	}
+	p.Scanned(max(0, all-judged))
 	p.Keep(c.KeptYoung, young)
+	p.Keep(c.KeptNull, null)
 	if other := all - eligible; other > 0 && c.Doubtful {
 		p.KeepDoubtful(ctx, c.Due.Collection, c.KeptOther, other)
+		p.nameAll(ctx, unjudged{Query: documents.Query{Collection: c.Due.Collection, Where: c.Among}, field: c.Eligible[0].Field,
+			reason: c.KeptOther, n: other, usable: usableText})
 	} else {
 		p.Keep(c.KeptOther, other)
 	}
-	if undated := eligible - young - due; undated > 0 {
+	if undated := eligible - young - null - due; undated > 0 {
 		p.KeepDoubtful(ctx, c.Due.Collection, c.KeptUndated, undated)
+		p.nameAll(ctx, unjudged{Query: documents.Query{Collection: c.Due.Collection, Where: c.Eligible}, field: c.Young.Field,
+			reason: c.KeptUndated, n: undated, usable: func(v any, there bool) bool {
+				_, isTime := v.(time.Time)
+				return isTime || there && v == nil && c.KeptNull != ""
+			}})
 	}
-	return nil
 }
+
+// Count counts the documents that a query matches, for a figure of the report. It tries once: a count that takes too long
+// takes as long again. Where it fails, it returns false and the report says that the collection was not counted.
+func (p *Planner) Count(ctx context.Context, q documents.Query) (n int, ok bool) {
+	n, err := p.Documents.CountOnce(ctx, q)
+	if err == nil {
+		return n, true
+	}
+	if !slices.Contains(p.run.report.NotCounted, q.Collection) {
+		p.run.report.NotCounted = append(p.run.report.NotCounted, q.Collection)
+	}
+	p.Log.WarnContext(ctx, fmt.Sprintf("%s: not counted, so the report says less about what is kept; the cleanup itself goes on: %v", q.Collection, err),
+		slog.String("target", q.Collection))
+	return 0, false
+}
+
+// Bounds of what is read to name the documents that cannot be judged.
+const (
+	maxNameReads = 2000 // a run
+	namePageSize = 500
+)
+
+// unjudged are documents that a census counted without having seen them: those of a query whose field holds nothing usable.
+type unjudged struct {
+	documents.Query
+	field  string
+	reason string
+	n      int // as counted
+	usable func(v any, there bool) bool
+}
+
+// The ends of the range of values that can be usable, in Firestore's order of types: null, truth values, numbers, times, texts,
+// bytes, references and so on.
+var (
+	lastTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
+	lastText = strings.Repeat("\U0010FFFF", 100)
+)
+
+func usableText(v any, _ bool) bool {
+	text, ok := v.(string)
+	return ok && text != ""
+}
+
+// nameAll names, up to a bound, the documents that cannot be judged. Where the field holds something of another type, the
+// documents lie at the two ends of its index, before all usable values and behind them. Where it is missing, no index knows
+// the documents, so they are looked for among all.
+func (p *Planner) nameAll(ctx context.Context, u unjudged) {
+	found, err := p.nameByIndex(ctx, u)
+	looked, whole := 0, true
+	if err == nil && found < min(u.n, maxDoubtsLogged) {
+		var more int
+		more, looked, whole, err = p.nameMissing(ctx, u, min(u.n, maxDoubtsLogged)-found)
+		found += more
+	}
+	switch left := u.n - found; {
+	case err != nil:
+		p.Log.WarnContext(ctx, fmt.Sprintf("%s: %d of %d are named, %s: to look for the others failed: %v", u.Collection, found, u.n, u.reason, err),
+			slog.String("target", u.Collection))
+	case left <= 0 || found >= maxDoubtsLogged:
+	case !whole:
+		p.Log.WarnContext(ctx, fmt.Sprintf("%s: %d of %d are named, %s: the others are not among the first %d documents, and more are not read to find them",
+			u.Collection, found, u.n, u.reason, looked), slog.String("target", u.Collection))
+	}
+}
+
+// nameByIndex names those whose field holds something of another type. Their index must be the one of the field alone or the
+// one that the due ones are found by; where the conditions are ranges on other fields, it would take one more index, and
+// they are left to [Planner.nameMissing].
+func (p *Planner) nameByIndex(ctx context.Context, u unjudged) (found int, err error) {
+	for _, f := range u.Where {
+		if f.Field != u.field && f.Op != "==" && f.Op != "in" {
+			return 0, nil
+		}
+	}
+	q := u.Query
+	q.OrderBy, q.Select = []string{u.field}, []string{u.field}
+	behind := func(v any) (documents.Cursor, error) {
+		return q.After(documents.Document{Path: "x/" + lastText, Data: map[string]any{u.field: v}})
+	}
+	var last any = lastTime
+	if u.usable("x", true) {
+		last = lastText
+	}
+	end, err := behind(last)
+	if err != nil {
+		return 0, err
+	}
+	var beginning documents.Cursor
+	if u.usable(nil, true) {
+		if beginning, err = behind(nil); err != nil {
+			return 0, err
+		}
+	}
+	for _, from := range []documents.Cursor{beginning, end} {
+		want := min(u.n, maxDoubtsLogged) - found
+		if want <= 0 {
+			break
+		}
+		want = min(want, p.nameReads())
+		if want == 0 || p.run.planningTimeIsUp() {
+			break
+		}
+		first, err := p.Documents.First(ctx, q, from, want)
+		if err != nil {
+			return found, err
+		}
+		p.named += len(first)
+		for _, d := range first {
+			if u.usable(d.Data[u.field], true) {
+				break // from here on all are, or are behind the end
+			}
+			p.name(ctx, d.Path, u.reason)
+			found++
+		}
+	}
+	return found, nil
+}
+
+// nameMissing names, in the order of their names, at most want documents that lack the field, or that hold something else in
+// it where the index was of no use. It returns how many it named and looked at, and whether it looked at all there are.
+func (p *Planner) nameMissing(ctx context.Context, u unjudged, want int) (found, looked int, whole bool, err error) {
+	q := u.Query
+	q.Select = []string{u.field}
+	indexed := true // whether nameByIndex has named what the index knows
+	for _, f := range u.Where {
+		if f.Op != "==" && f.Op != "in" && !slices.Contains(q.OrderBy, f.Field) {
+			q.OrderBy = append(q.OrderBy, f.Field)
+			indexed = indexed && f.Field == u.field
+		}
+	}
+	q.PageSize = min(namePageSize, p.nameReads())
+	if q.PageSize == 0 {
+		return 0, 0, false, nil
+	}
+	for page, err := range p.Documents.Pages(ctx, q, "") {
+		if err != nil {
+			return found, looked, false, err
+		}
+		p.named += len(page.Documents)
+		looked += len(page.Documents)
+		for _, d := range page.Documents {
+			v, there := d.Data[u.field]
+			if u.usable(v, there) || there && indexed {
+				continue
+			}
+			p.name(ctx, d.Path, u.reason)
+			if found++; found == want {
+				return found, looked, true, nil
+			}
+		}
+		if len(page.Documents) < q.PageSize {
+			break
+		}
+		if p.nameReads() < q.PageSize || p.run.planningTimeIsUp() {
+			return found, looked, false, nil
+		}
+	}
+	return found, looked, true, nil
+}
+
+// nameReads returns how many documents may still be read to name those that cannot be judged.
+func (p *Planner) nameReads() int { return max(0, maxNameReads-p.named) }

@@ -3,10 +3,15 @@ package sweep_test
 import (
 	"context"
 	"path"
+	"runtime"
+	"sync"
 	"sync/atomic"
+	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
 
@@ -78,4 +83,61 @@ func afterEach(method string, f func(n int)) grpc.DialOption {
 		f(n)
 		return nil
 	})
+}
+
+// counter counts connections.
+type counter struct {
+	mu           sync.Mutex
+	begun, ended int
+}
+
+func (c *counter) option() grpc.DialOption { return grpc.WithStatsHandler(c) }
+
+func (c *counter) counts() (begun, ended int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.begun, c.ended
+}
+
+// await waits until so many connections have begun and ended.
+func (c *counter) await(t *testing.T, begun, ended int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		b, e := c.counts()
+		if b == begun && e == ended {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d connections begun and %d ended, want %d and %d", b, e, begun, ended)
+		}
+	}
+}
+
+// HandleConn implements stats.Handler.
+func (c *counter) HandleConn(_ context.Context, s stats.ConnStats) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch s.(type) {
+	case *stats.ConnBegin:
+		c.begun++
+	case *stats.ConnEnd:
+		c.ended++
+	}
+}
+
+// TagConn implements stats.Handler.
+func (c *counter) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// TagRPC implements stats.Handler.
+func (c *counter) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// HandleRPC implements stats.Handler.
+func (c *counter) HandleRPC(context.Context, stats.RPCStats) {}
+
+// heap returns how many bytes are in use.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

@@ -37,6 +37,12 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) {
 		}
 	}
 	open := r.followUp(ctx, c.entry, c.at, all)
+	var held *media.HeldError
+	for _, f := range all {
+		if errors.As(f.err, &held) {
+			r.writers.Keep(held.Reason, 1)
+		}
+	}
 	for i, o := range c.outcomes {
 		w := group[i]
 		if !o.written {
@@ -104,8 +110,13 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 	_ = underWay.Wait() // each error is in its follow-up
 	var writes []documents.Write
 	var open error
+	var held *media.HeldError
 	for _, f := range all {
 		switch {
+		case errors.As(f.err, &held): // the entry remembers it until Cloud Storage lets the object go
+			r.log.InfoContext(ctx, "kept "+f.name()+": "+held.Reason)
+			open = cmp.Or(open, f.err)
+			continue
 		case f.err == nil:
 			writes = append(writes, f.Done...)
 			continue

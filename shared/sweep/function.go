@@ -55,21 +55,28 @@ type Hooks struct {
 	Transport   func(http.RoundTripper) http.RoundTripper // around Storage's
 	Accounts    func(accounts.Deleter) accounts.Deleter   // around Authentication's
 	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
-	Pace        func() documents.Pace                     // instead of the 500/50/5 ramp
+	Pace        func() documents.Pace                     // instead of [documents.Rate]
 }
 
+// clients are shared by the runs of one configuration.
 type clients struct {
+	runs     int  // that use them, guarded by the function's lock
+	replaced bool // the function has others, so the last run closes these
+
 	documents *documents.Client
 	objects   *media.Client    // nil if the function does not use Storage
 	accounts  *accounts.Client // nil if the function does not use Authentication
 	tasks     *tasks.Client    // nil if the function does not use Cloud Tasks
 }
 
+// close closes the connections, which no run uses any more. That one cannot be closed concerns nobody.
 func (c *clients) close() {
-	// What matters is why they are closed: something could not be opened.
 	_ = c.documents.Close()
 	if c.objects != nil {
 		_ = c.objects.Close()
+	}
+	if c.tasks != nil {
+		_ = c.tasks.Close()
 	}
 }
 
@@ -78,56 +85,67 @@ func NewFunction(job Job, timeout time.Duration, uses []config.Backend) *Functio
 	return &Function{Job: job, Timeout: timeout, Uses: uses, Getenv: os.Getenv, Clock: time.Now, Log: logging.Stderr{}}
 }
 
-// ServeHTTP runs the job (SPEC, "HTTP").
+// ServeHTTP runs the job.
 func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	log := logging.New(f.Log).With(logging.Trace(f.Getenv("GOOGLE_CLOUD_PROJECT"), r.Header)...)
+	log := logging.New(f.Log).With(logging.Trace(f.Getenv("GOOGLE_CLOUD_PROJECT"), r.Header)...).
+		With(logging.Labels(slog.String("job", f.Job.Name)))
 	defer func() {
 		if v := recover(); v != nil {
-			log.ErrorContext(r.Context(), f.Job.Name+" panicked", logging.Reported(), logging.Stack(v, debug.Stack()))
+			log.ErrorContext(r.Context(), f.Job.Name+" panicked", logging.Problem("panic"), logging.Reported(), logging.Stack(v, debug.Stack()))
 			refuse(w, http.StatusInternalServerError, "internal", "the function panicked; see its log")
 		}
 	}()
+	// A refused request says what of it is wrong, and never its body: anything may be in there.
+	wrong := func(status int, code, message string) {
+		log.WarnContext(r.Context(), f.Job.Name+" refused a request: "+message, slog.String("code", code), slog.Int("httpStatus", status))
+		refuse(w, status, code, message)
+	}
+	cannot := func(code string, err error) {
+		log.ErrorContext(r.Context(), f.Job.Name+" did not run: "+err.Error(), logging.Problem(clip(err.Error(), maxProblem)), logging.Reported())
+		refuse(w, http.StatusInternalServerError, code, err.Error())
+	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s is called with POST, not %s", f.Job.Name, r.Method))
+		wrong(http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s is called with POST, not %s", f.Job.Name, clip(r.Method, maxQuoted)))
 		return
 	}
 	req, err := parseRequest(w, r, f.Job.Task)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "invalid_request", err.Error())
+		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
 	}
 	cfg, err := config.Load(config.For(f.Job.Name, f.Getenv), f.Uses...)
 	if err != nil {
-		log.ErrorContext(r.Context(), f.Job.Name+" did not run: "+err.Error(), logging.Reported())
-		refuse(w, http.StatusInternalServerError, "misconfigured", err.Error())
+		cannot("misconfigured", err)
 		return
 	}
-	now, err := runTime(r.Header, f.Clock(), cfg.Emulators.Any())
+	wall := f.Clock()
+	now, scheduled, err := runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "invalid_request", err.Error())
+		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
 	}
 	c, err := f.open(context.WithoutCancel(r.Context()), cfg)
 	if err != nil {
-		log.ErrorContext(r.Context(), f.Job.Name+" did not run: "+err.Error(), logging.Reported())
-		refuse(w, http.StatusInternalServerError, "unavailable", err.Error())
+		cannot("unavailable", err)
 		return
 	}
-	dryRun := cfg.DryRun
-	if req.dryRun != nil {
-		dryRun = *req.dryRun
+	defer f.release(c)
+	if req.dryRun == nil {
+		req.dryRun = &cfg.DryRun
 	}
-	run := f.newRun(c, cfg, log, now, dryRun, req.force)
-	run.task = req.task
+	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
+	run.scheduled = scheduled
 	report := run.execute(r.Context())
 	respond(w, report.Status.HTTPStatus(), report)
 }
 
-func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, now time.Time, dryRun, force bool) *run {
-	started := f.Clock().UTC().Truncate(time.Millisecond)
+// newRun returns a run that begins at wall. What bounds it is reckoned from wall as the clock gave it, with its monotonic
+// reading, so that a step of the wall clock neither stretches nor ends it.
+func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall, now time.Time, req request) *run {
+	started := wall.UTC().Truncate(time.Millisecond)
 	id := newRunID(f.Job.Name, started)
-	var pace documents.Pace = documents.NewRamp()
+	var pace documents.Pace = documents.NewRate()
 	if f.Hooks.Pace != nil {
 		pace = f.Hooks.Pace()
 	}
@@ -135,31 +153,41 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, now t
 	if f.StopAfter > 0 {
 		stopAfter = min(stopAfter, f.StopAfter)
 	}
-	stopAt := started.Add(stopAfter)
+	bucket := ""
+	if slices.Contains(f.Uses, config.Storage) {
+		bucket = cfg.Bucket
+	}
 	r := &run{
 		job:    f.Job,
+		task:   req.task,
 		config: cfg,
 		log:    log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id))),
 		clock:  f.Clock,
 		hooks:  f.Hooks,
 		belts: Belts{
-			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MinLookups: cfg.MinLookups, Lifted: force,
+			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MinLookups: cfg.MinLookups, Lifted: req.force,
 		},
 		writers:   Writers{Job: f.Job.Name, Now: now, Started: started, Config: cfg, Documents: c.documents.Writer(pace)},
 		meter:     new(usage.Meter),
 		timeout:   f.Timeout,
-		planUntil: started.Add(stopAfter / 2),
-		stopAt:    stopAt,
+		ownStop:   f.StopAfter > 0,
+		begun:     wall,
+		planUntil: wall.Add(stopAfter / 2),
+		stopAt:    wall.Add(stopAfter),
 		figures:   map[string]int{},
 		sizes:     map[string]*groupSize{},
 		report: &Report{
-			Job: f.Job.Name, RunID: id, DryRun: dryRun, Now: now, StartedAt: started,
+			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Now: now, StartedAt: started,
+			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"),
 			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{},
 		},
 	}
+	r.records = r.writers.Documents // before it tells what it writes: the log is about what is the user's
+	r.writers.Documents.Written = r.wroteDocuments
 	r.writers.run, r.writers.Log = r, r.log
 	if c.accounts != nil {
 		r.writers.Accounts = c.accounts.Writer()
+		r.writers.Accounts.Written = r.deletedAccounts
 	}
 	if c.tasks != nil {
 		r.writers.tasks = c.tasks.Writer()
@@ -167,16 +195,18 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, now t
 	if c.objects != nil {
 		r.objects = c.objects.Reader()
 		r.writers.Objects = c.objects.Writer(rate.NewLimiter(storageWritesPerSecond, storageBurst))
+		r.writers.Objects.Written = r.deletedObject
 	}
 	return r
 }
 
-// open returns clients for the configuration, those of an earlier request where they fit. A failed attempt leaves
-// nothing behind, so that the next request tries again.
+// open returns clients for the configuration, those of an earlier request where they fit, to be given back with
+// [Function.release]. A failed attempt leaves nothing behind, so that the next request tries again.
 func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.clients != nil && f.opened == cfg {
+		f.clients.runs++
 		return f.clients, nil
 	}
 	c := &clients{}
@@ -210,9 +240,27 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 			return nil, err
 		}
 	}
-	// Clients opened for another configuration may still be in use by another request, so they are left to be collected.
+	if f.clients != nil {
+		f.clients.replaced = true
+		f.clients.closeIfUnused()
+	}
+	c.runs = 1
 	f.clients, f.opened = c, cfg
 	return c, nil
+}
+
+// release gives clients back.
+func (f *Function) release(c *clients) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c.runs--
+	c.closeIfUnused()
+}
+
+func (c *clients) closeIfUnused() {
+	if c.replaced && c.runs == 0 {
+		c.close()
+	}
 }
 
 type errorBody struct {

@@ -121,7 +121,7 @@ func FuzzRunTime(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header string, emulated bool) {
 		h := http.Header{}
 		h.Set(scheduleTimeHeader, header)
-		got, err := runTime(h, wall, emulated)
+		got, _, err := runTime(h, false, wall, emulated)
 		if err != nil {
 			return
 		}

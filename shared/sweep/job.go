@@ -67,8 +67,8 @@ type DeleteObject struct {
 }
 
 // Steps does something that takes more than one write, or a transaction. It returns nil when it is done, [ErrChanged]
-// when its target is no longer what was judged, [ErrOutOfTime] when it stopped between two steps, and any other error
-// when it failed. It must be able to go on where an earlier, interrupted call ended.
+// when its target is no longer what was judged, [ErrOutOfTime] when it stopped between two steps, [ErrLater] when the rest is
+// for a later run, and any other error when it failed. It must be able to go on where an earlier, interrupted call ended.
 type Steps func(ctx context.Context, w *Writers) error
 
 // ruled changes an item by its rule.
@@ -112,7 +112,7 @@ type Writers struct {
 
 // Enqueue hands a task to the function's worker, as [tasks.Writer.Enqueue] does. The worker's now is this run's now.
 func (w *Writers) Enqueue(ctx context.Context, t tasks.Task) error {
-	t.Headers = map[string]string{scheduleTimeHeader: w.Now.Format(time.RFC3339Nano)}
+	t.Headers = map[string]string{nowHeader: w.Now.Format(time.RFC3339Nano)}
 	return w.tasks.Enqueue(ctx, t)
 }
 

@@ -2,9 +2,11 @@ package sweep
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
@@ -22,41 +24,74 @@ func (e *heldError) Error() string {
 	return fmt.Sprintf("run %s holds the lease until %s", e.runID, e.until.Format(time.RFC3339))
 }
 
+// A recordError says that cleanupJobs/{job} holds what no run of the function wrote. No later run will find it otherwise: a
+// person must take it away.
+type recordError struct{ what, field, wayOut string }
+
+func (e *recordError) Error() string {
+	return fmt.Sprintf("%s: delete that field in the Firebase console, or with: %s", e.what, e.wayOut)
+}
+
+// An abortedError says that an earlier attempt of the same schedule time was aborted, and holds its report.
+type abortedError struct{ report *Report }
+
+func (e *abortedError) Error() string { return "run " + e.report.RunID + " was aborted" }
+
 // lease is a run's exclusive right to a job, kept in cleanupJobs/{job} together with where the last run got to.
 type lease struct {
 	writer documents.Writer
+	config config.Config
 	job    string
 	runID  string
 	clock  func() time.Time
+	length time.Duration
 }
 
 func (l lease) path() string { return "cleanupJobs/" + l.job }
 
-// take takes the lease for so long and returns the position that the last run saved. If another run holds it, the
-// error is a [*heldError].
-func (l lease) take(ctx context.Context, length time.Duration) (position string, err error) {
+// saved is what the last run left for the next.
+type saved struct {
+	position    string
+	partialRuns int // how many runs in a row ended partial
+}
+
+// take takes the lease and returns what the last run saved. If another run holds it, the error is a [*heldError]. If the
+// run is a retry of an aborted one, which is what retryOf says, the error is an [*abortedError] and nothing is written.
+func (l lease) take(ctx context.Context, retryOf func(*Report) bool) (s saved, err error) {
 	err = l.writer.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 		doc, _, err := tx.Get(l.path())
 		if err != nil {
 			return err
 		}
 		now := l.clock()
-		holder, until, err := leaseOf(doc)
+		holder, until, err := l.of(doc)
 		if err != nil {
 			return err
 		}
 		// A lease of this very run was taken by an attempt whose answer was lost.
 		if holder != l.runID && now.Before(until) {
+			// The minute more is for clocks that differ.
+			if until.After(now.Add(l.length + leaseMargin)) {
+				return l.foreign("lease", fmt.Sprintf("run %s holds the lease until %s, longer than any run may: "+
+					"a clock was wrong, or an older deployment is still under way", clip(holder, maxQuoted), until.Format(time.RFC3339)))
+			}
 			return &heldError{runID: holder, until: until}
 		}
-		if position, err = positionOf(doc); err != nil {
+		last := lastReport(doc)
+		if holder != l.runID && retryOf(last) {
+			return &abortedError{last}
+		}
+		if s.position, err = l.positionOf(doc); err != nil {
 			return err
 		}
+		if s.partialRuns = 0; last != nil {
+			s.partialRuns = last.PartialRuns
+		}
 		return tx.Merge(l.path(), map[string]any{
-			"lease": map[string]any{"runId": l.runID, "expiresAt": now.Add(length)},
+			"lease": map[string]any{"runId": l.runID, "expiresAt": now.Add(l.length)},
 		})
 	})
-	return position, err
+	return s, err
 }
 
 // finish saves the run's report and position and gives the lease back, all in one commit. complete is called with
@@ -68,7 +103,7 @@ func (l lease) finish(ctx context.Context, position string, complete func(writes
 		if err != nil {
 			return err
 		}
-		holder, _, err := leaseOf(doc)
+		holder, _, err := l.of(doc)
 		if last, _ := doc.Data["lastReport"].(map[string]any); err == nil && holder == "" && last["runId"] == l.runID {
 			held = true
 			return nil // an earlier try of this transaction took effect and its answer was lost
@@ -96,7 +131,8 @@ type storedRun struct {
 	ExpireAt time.Time `firestore:"expireAt"`
 }
 
-func leaseOf(doc documents.Document) (holder string, until time.Time, err error) {
+// of returns who holds the lease and until when; nobody if holder is empty.
+func (l lease) of(doc documents.Document) (holder string, until time.Time, err error) {
 	value, set := doc.Data["lease"]
 	if !set || value == nil {
 		return "", time.Time{}, nil
@@ -105,19 +141,49 @@ func leaseOf(doc documents.Document) (holder string, until time.Time, err error)
 	holder, ok := m["runId"].(string)
 	until, ok2 := m["expiresAt"].(time.Time)
 	if !ok || !ok2 {
-		return "", time.Time{}, fmt.Errorf("the field lease of %s is not one that this program wrote: delete that field", doc.Path)
+		return "", time.Time{}, l.foreign("lease", "the field lease of "+doc.Path+" is not one that this program wrote")
 	}
 	return holder, until, nil
 }
 
-func positionOf(doc documents.Document) (string, error) {
+func (l lease) positionOf(doc documents.Document) (string, error) {
 	value, set := doc.Data["position"]
 	if !set || value == nil {
 		return "", nil
 	}
 	position, ok := value.(string)
 	if !ok {
-		return "", fmt.Errorf("the field position of %s is not one that this program wrote: delete that field to begin at the beginning", doc.Path)
+		return "", l.foreign("position", "the field position of "+doc.Path+" is not one that this program wrote; without it, the next run begins at the beginning")
 	}
 	return position, nil
+}
+
+// foreign returns the error for a field of the job's record, with the request that deletes it: gcloud has no command for
+// that.
+func (l lease) foreign(field, what string) error {
+	host, token := "https://firestore.googleapis.com", "$(gcloud auth print-access-token)"
+	if l.config.Emulators.Firestore != "" {
+		host, token = "http://"+l.config.Emulators.Firestore, "owner"
+	}
+	return &recordError{what: what, field: field, wayOut: fmt.Sprintf(
+		"curl -X PATCH -H \"Authorization: Bearer %s\" -H 'Content-Type: application/json' -d '{}' '%s/v1/projects/%s/databases/%s/documents/%s?updateMask.fieldPaths=%s'",
+		token, host, l.config.Project, l.config.Database, l.path(), field)}
+}
+
+// lastReport returns the report that the last run saved, nil if there is none that can be read.
+func lastReport(doc documents.Document) *Report {
+	stored, ok := doc.Data["lastReport"].(map[string]any)
+	if !ok {
+		return nil
+	}
+	// The report has the same field names in JSON, which reads them leniently.
+	text, err := json.Marshal(stored)
+	if err != nil {
+		return nil
+	}
+	var r Report
+	if json.Unmarshal(text, &r) != nil || r.RunID == "" {
+		return nil
+	}
+	return &r
 }

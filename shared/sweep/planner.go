@@ -22,7 +22,7 @@ const window = 10_000
 // for concurrent use.
 type Planner struct {
 	Job       string    // the job's name
-	Now       time.Time // the run's one instant (SPEC, "Now"), whole microseconds in UTC, as Firestore keeps time
+	Now       time.Time // the run's one instant, whole microseconds in UTC, as Firestore keeps time
 	Config    config.Config
 	Documents documents.Reader
 	Objects   media.Reader      // of no use in a function that does not use Storage
@@ -37,6 +37,7 @@ type Planner struct {
 	doubts   map[string]int
 	foreseen int // actions whose writes a preview has worked out
 	planned  int // actions proposed, those of earlier windows included
+	named    int // documents read to name those that cannot be judged
 	tripped  error
 	next     func() string
 }
@@ -89,17 +90,24 @@ func (p *Planner) KeepNamed(ctx context.Context, target, reason string) {
 
 // KeepDoubtful says that n items, or the one named by target, are kept because they cannot be judged: a field is
 // missing or of the wrong type, an id is invalid. They are counted, and target is named in the log, because somebody may
-// want to mend them (SPEC, "Fail closed").
+// want to mend them.
 func (p *Planner) KeepDoubtful(ctx context.Context, target, reason string, n int) {
 	p.Keep(reason, n)
 	if p.doubts[reason]++; p.doubts[reason] <= maxDoubtsLogged {
-		p.run.log.WarnContext(ctx, fmt.Sprintf("%s: kept %d, %s: mend or delete by hand", target, n, reason),
+		p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept %d, %s: mend or delete by hand", target, n, reason),
 			slog.String("target", target), slog.String("reason", reason), slog.Int("kept", n))
 	}
 }
 
+// name names in the log a document that was counted as one that cannot be judged.
+func (p *Planner) name(ctx context.Context, target, reason string) {
+	p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept, %s: mend or delete by hand", target, reason),
+		slog.String("target", target), slog.String("reason", reason))
+}
+
 // LookedUp says that so many ids of a kind were looked up and so many of them no document has, for the belt that guards
-// conclusions from absence.
+// conclusions from absence. A kind is the name of the collection, after which a space and more words may tell it from
+// another kind: "circles", "circles of posts".
 func (p *Planner) LookedUp(kind string, asked, missing int) {
 	l := p.lookups[kind]
 	p.lookups[kind] = Lookups{Asked: l.Asked + asked, Missing: l.Missing + missing}

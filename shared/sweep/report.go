@@ -14,7 +14,7 @@ import (
 // Status is how a run ended.
 type Status string
 
-// The statuses (SPEC, "HTTP").
+// The statuses.
 const (
 	Completed Status = "completed" // all that was due is done
 	Partial   Status = "partial"   // out of time; the next run continues
@@ -39,7 +39,8 @@ func (s Status) HTTPStatus() int {
 const (
 	maxFailures  = 20
 	maxPlan      = 1000
-	maxErrorText = 500 // bytes
+	maxErrorText = 600 // bytes
+	maxProblem   = 300 // bytes of the log's field problem, which goes into an alert's message
 	// maxLogPlanBytes keeps the summary under Cloud Logging's 256 KiB a line, for targets and reasons may be long.
 	maxLogPlanBytes = 128 << 10
 )
@@ -53,19 +54,28 @@ type Report struct {
 	RunID      string            `json:"runId" firestore:"runId"`
 	Status     Status            `json:"status" firestore:"status"`
 	DryRun     bool              `json:"dryRun" firestore:"dryRun"`
+	Force      bool              `json:"force" firestore:"force"` // its belts were lifted
+	Database   string            `json:"database" firestore:"database"`
+	Bucket     string            `json:"bucket,omitempty" firestore:"bucket,omitempty"`     // none if it does not use Storage
+	Revision   string            `json:"revision,omitempty" firestore:"revision,omitempty"` // of the Cloud Run service; none elsewhere
 	Now        time.Time         `json:"now" firestore:"now"`
 	StartedAt  time.Time         `json:"startedAt" firestore:"startedAt"`
 	DurationMs int64             `json:"durationMs" firestore:"durationMs"`
 	Scanned    int               `json:"scanned" firestore:"scanned"`
 	Actions    map[string]Counts `json:"actions" firestore:"actions"`
 	Kept       map[string]int    `json:"kept" firestore:"kept"`
-	Failures   []Failure         `json:"failures" firestore:"failures"`
-	Plan       []Planned         `json:"plan,omitempty" firestore:"plan,omitempty"`
-	Truncated  bool              `json:"truncated,omitempty" firestore:"truncated,omitempty"`
-	Usage      usage.Usage       `json:"usage" firestore:"usage"`
+	// NotCounted are the collections whose figures under Kept and Scanned are incomplete, because a count failed.
+	NotCounted []string  `json:"notCounted,omitempty" firestore:"notCounted,omitempty"`
+	Failures   []Failure `json:"failures" firestore:"failures"`
+	Plan       []Planned `json:"plan,omitempty" firestore:"plan,omitempty"`
+	Truncated  bool      `json:"truncated,omitempty" firestore:"truncated,omitempty"`
+	// PartialRuns is how many runs in a row, this one included, ended partial.
+	PartialRuns int         `json:"partialRuns,omitempty" firestore:"partialRuns,omitempty"`
+	Usage       usage.Usage `json:"usage" firestore:"usage"`
 }
 
-// Counts says what became of the actions of one kind. What is planned and none of the others was left for the next run.
+// Counts says what became of the actions of one kind. What is planned and none of the others was left for the next run, or
+// Cloud Storage does not let it go, which [Report.Kept] says.
 type Counts struct {
 	Planned int `json:"planned" firestore:"planned"`
 	Done    int `json:"done" firestore:"done"`
@@ -125,20 +135,55 @@ func (r *Report) forLog() Report {
 	return out
 }
 
-// summary says the report in one sentence.
-func (r *Report) summary() string {
+// problem says the first thing that is wrong with a failed or aborted run; empty if nothing is.
+func (r *Report) problem() string {
+	if r.Status != Failed && r.Status != Aborted || len(r.Failures) == 0 {
+		return ""
+	}
+	f := r.Failures[0]
+	if r.Status == Aborted {
+		return f.Error
+	}
+	return f.Action + " " + f.Target + ": " + f.Error
+}
+
+// left returns how many planned actions the run did not get to.
+func (r *Report) left() int {
+	left := 0
+	for _, c := range r.Actions {
+		left += max(0, c.Planned-c.Done-c.Changed-c.Failed)
+	}
+	return left
+}
+
+// summary says the report in one sentence. The cause comes first, because lists of log lines show only the beginning.
+func (r *Report) summary(why string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", r.Job, r.Status)
 	if r.DryRun {
 		b.WriteString(" (dry run)")
 	}
+	if r.Status == Aborted {
+		b.WriteString(", nothing was deleted or changed")
+	}
 	separator := ": "
+	say := func(format string, args ...any) {
+		b.WriteString(separator)
+		fmt.Fprintf(&b, format, args...)
+		separator = "; "
+	}
+	if problem := r.problem(); problem != "" {
+		say("%s", problem)
+	}
+	if r.Status == Partial {
+		say("%s, %d planned actions left", why, r.left())
+	}
 	for _, kind := range sortedKeys(r.Actions) {
 		c := r.Actions[kind]
 		if r.DryRun || r.Status == Aborted {
-			fmt.Fprintf(&b, "%s%s %d planned", separator, kind, c.Planned)
+			say("%s %d planned", kind, c.Planned)
 		} else {
-			fmt.Fprintf(&b, "%s%s %d of %d", separator, kind, c.Done, c.Planned)
+			say("%s %d of %d", kind, c.Done, c.Planned)
 		}
 		if c.Changed > 0 {
 			fmt.Fprintf(&b, ", %d changed", c.Changed)
@@ -146,13 +191,16 @@ func (r *Report) summary() string {
 		if c.Failed > 0 {
 			fmt.Fprintf(&b, ", %d failed", c.Failed)
 		}
-		separator = "; "
 	}
 	kept := 0
 	for _, n := range r.Kept {
 		kept += n
 	}
-	fmt.Fprintf(&b, "%skept %d; %d ms", separator, kept, r.DurationMs)
+	say("kept %d", kept)
+	if len(r.NotCounted) > 0 {
+		fmt.Fprintf(&b, ", not counted: %s", strings.Join(r.NotCounted, ", "))
+	}
+	say("%d ms", r.DurationMs)
 	return b.String()
 }
 
@@ -165,14 +213,15 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// clip cuts a text to at most n bytes at the end of a character.
+// clip cuts a text to at most n bytes, the mark of the cut included, at the end of a character.
 func clip(s string, n int) string {
+	const mark = "…"
 	if len(s) <= n {
 		return s
 	}
-	s = s[:n]
+	s = s[:n-len(mark)]
 	for len(s) > 0 && !utf8.ValidString(s) {
 		s = s[:len(s)-1]
 	}
-	return s + "…"
+	return s + mark
 }

@@ -14,8 +14,15 @@ import (
 	"time"
 )
 
-// maxBody is the largest request body, in bytes.
-const maxBody = 64 << 10
+// maxBody is the largest request body, in bytes, and maxQuoted how much of a name or a header an error quotes.
+const (
+	maxBody   = 64 << 10
+	maxQuoted = 64
+)
+
+// nowHeader is the now of the run that handed a task over. Cloud Tasks ignores or replaces headers that Google uses itself,
+// by a list that it calls partial, so Cloud Scheduler's own header might not arrive.
+const nowHeader = "Firesweep-Now"
 
 // jsonSpace is what JSON takes for white space.
 const jsonSpace = " \t\r\n"
@@ -109,7 +116,7 @@ func object[V any](body []byte, allowed []string, what string) (map[string]V, er
 		}
 		name, _ := key.(string) // an object's keys are strings, or Token has failed
 		if !slices.Contains(allowed, name) {
-			return nil, fmt.Errorf("unknown field %q: the body may hold %s", name, strings.Join(allowed, " and "))
+			return nil, fmt.Errorf("unknown field %q: the body may hold %s", clip(name, maxQuoted), strings.Join(allowed, " and "))
 		}
 		if _, twice := fields[name]; twice {
 			return nil, fmt.Errorf("field %q is given twice", name)
@@ -138,9 +145,12 @@ func dryRunParameter(rawQuery string) (*bool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the query is malformed: %w", err)
 	}
+	if query.Has("force") {
+		return nil, errors.New(`force cannot be given in the address: put {"force":true} into the body`)
+	}
 	for name, values := range query {
 		if name != "dryRun" {
-			return nil, fmt.Errorf("unknown query parameter %q: only dryRun may be given", name)
+			return nil, fmt.Errorf("unknown query parameter %q: only dryRun may be given", clip(name, maxQuoted))
 		}
 		if len(values) != 1 {
 			return nil, errors.New("query parameter dryRun is given more than once")
@@ -156,21 +166,27 @@ func dryRunParameter(rawQuery string) (*bool, error) {
 	return &b, nil
 }
 
-// runTime returns the run's now (SPEC, "Now"): the schedule time where the header is there, else the wall clock. A
-// time in the future is believed only on emulators, where it lets time be travelled.
-func runTime(h http.Header, wall time.Time, emulated bool) (time.Time, error) {
-	now := wall
-	if v := h.Get(scheduleTimeHeader); v != "" {
+// runTime returns the run's now: the schedule time where the header is there, else the wall clock. A worker's is that of
+// the run that handed the task over; a task made by an earlier version has it in Cloud Scheduler's header. A time in the
+// future is believed only on emulators, where it lets time be travelled.
+func runTime(h http.Header, worker bool, wall time.Time, emulated bool) (now time.Time, scheduled bool, err error) {
+	now = wall
+	name := scheduleTimeHeader
+	if worker && h.Get(nowHeader) != "" {
+		name = nowHeader
+	}
+	if v := h.Get(name); v != "" {
 		t, err := time.Parse(time.RFC3339, v)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("header %s is %q, which is not an RFC 3339 time", scheduleTimeHeader, v)
+			return time.Time{}, false, fmt.Errorf("header %s is %q, which is not an RFC 3339 time", name, clip(v, maxQuoted))
 		}
 		if year := t.UTC().Year(); year < 1 || year > 9999 {
-			return time.Time{}, fmt.Errorf("header %s is %q, which is outside of the years 1 to 9999, all that Firestore knows", scheduleTimeHeader, v)
+			return time.Time{}, false, fmt.Errorf("header %s is %q, which is outside of the years 1 to 9999, all that Firestore knows", name, clip(v, maxQuoted))
 		}
+		scheduled = true
 		if t.Before(wall) || emulated {
 			now = t
 		}
 	}
-	return now.UTC().Truncate(time.Microsecond), nil
+	return now.UTC().Truncate(time.Microsecond), scheduled, nil
 }

@@ -59,7 +59,7 @@ func TestParseRequest(t *testing.T) {
 		{name: "a byte too large", body: padded(64<<10 + 1), refused: "larger than 65536 bytes"},
 		{name: "65 KiB", body: padded(65 << 10), refused: "larger than 65536 bytes"},
 		{name: "query misspelt", query: "dryrun=true", refused: `unknown query parameter "dryrun"`},
-		{name: "query force", query: "force=true", refused: `unknown query parameter "force"`},
+		{name: "query force", query: "force=true", refused: `put {"force":true} into the body`},
 		{name: "query yes", query: "dryRun=yes", refused: "must be true or false"},
 		{name: "query empty", query: "dryRun=", refused: "must be true or false"},
 		{name: "query twice", query: "dryRun=true&dryRun=true", refused: "more than once"},
@@ -93,6 +93,7 @@ func TestRunTime(t *testing.T) {
 		emulated     bool
 		want         string // RFC 3339; empty: refused
 	}{
+		{"a long value is quoted in part", strings.Repeat("x", 64) + "y", false, ""},
 		{"no header is the wall clock", "", false, "2026-01-10T15:00:01.123456Z"},
 		{"the schedule time", "2026-01-10T15:00:00Z", false, "2026-01-10T15:00:00Z"},
 		{"another zone", "2026-01-11T00:00:00+09:00", false, "2026-01-10T15:00:00Z"},
@@ -115,9 +116,12 @@ func TestRunTime(t *testing.T) {
 			if tt.header != "" {
 				h.Set("X-CloudScheduler-ScheduleTime", tt.header)
 			}
-			got, err := runTime(h, wall, tt.emulated)
+			got, scheduled, err := runTime(h, false, wall, tt.emulated)
+			if scheduled != (tt.header != "" && tt.want != "") {
+				t.Errorf("scheduled %v", scheduled)
+			}
 			if tt.want == "" {
-				if err == nil || !strings.Contains(err.Error(), tt.header) {
+				if err == nil || len(tt.header) <= 64 && !strings.Contains(err.Error(), tt.header) || strings.Contains(err.Error(), "xy") {
 					t.Fatalf("%s, %v; want an error that names the value", got, err)
 				}
 				return
@@ -126,5 +130,38 @@ func TestRunTime(t *testing.T) {
 				t.Errorf("%s, %v; want %s", got.Format(time.RFC3339Nano), err, tt.want)
 			}
 		})
+	}
+}
+
+// TestRunTimeOfAWorker: Cloud Tasks may take Cloud Scheduler's header away, and tasks of an earlier version have no other.
+func TestRunTimeOfAWorker(t *testing.T) {
+	wall := time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
+	handedOver, scheduled := wall.Add(-time.Hour), wall.Add(-2*time.Hour)
+	for name, tt := range map[string]struct {
+		now, scheduled bool // which headers there are
+		worker         bool
+		want           time.Time
+	}{
+		"ours":                                 {now: true, worker: true, want: handedOver},
+		"Cloud Scheduler's":                    {scheduled: true, worker: true, want: scheduled},
+		"both":                                 {now: true, scheduled: true, worker: true, want: handedOver},
+		"none":                                 {worker: true, want: wall},
+		"ours means nothing to a job":          {now: true, want: wall},
+		"Cloud Scheduler's alone counts there": {now: true, scheduled: true, want: scheduled},
+	} {
+		h := http.Header{}
+		if tt.now {
+			h.Set("Firesweep-Now", handedOver.Format(time.RFC3339Nano))
+		}
+		if tt.scheduled {
+			h.Set("X-CloudScheduler-ScheduleTime", scheduled.Format(time.RFC3339Nano))
+		}
+		if got, _, err := runTime(h, tt.worker, wall, false); err != nil || !got.Equal(tt.want) {
+			t.Errorf("%s: %s, %v; want %s", name, got, err, tt.want)
+		}
+	}
+	h := http.Header{"Firesweep-Now": {"yesterday"}}
+	if _, _, err := runTime(h, true, wall, false); err == nil || !strings.Contains(err.Error(), "Firesweep-Now") {
+		t.Errorf("%v, want an error that names the header", err)
 	}
 }

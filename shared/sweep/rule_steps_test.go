@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"cloud.google.com/go/storage"
 	"firebase.google.com/go/v4/auth"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -17,6 +18,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/media"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 	"github.com/firesweep/firesweep/shared/tasks"
@@ -266,4 +268,30 @@ func TestAnUnusableJournalEntryIsAFailureOfItsOwn(t *testing.T) {
 	})
 	sweeptest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
 	sweeptest.Want(t, "journal", 5, len(ids(t, f, "cleanupJobs/testJob/journal")))
+}
+
+func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
+	f := boxFunction(t)
+	if !f.EmbeddedStorage() {
+		t.Skip("only the embedded Storage imitates holds")
+	}
+	f.Put(t, "files/a", nil, []byte("x"))
+	hold := func(held bool) {
+		t.Helper()
+		if _, err := f.Storage(t).Bucket(f.Bucket).Object("files/a").Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: held}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold(true)
+	f.Set(t, "boxes/a", map[string]any{"state": "old", "file": "files/a"})
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete box", 1))
+	sweeptest.Want(t, "kept", map[string]int{media.HeldByHold: 1}, got.Kept)
+	got = f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"finish interrupted action": {Planned: 1}})
+	sweeptest.Want(t, "kept", map[string]int{media.HeldByHold: 1}, got.Kept)
+	sweeptest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
+	hold(false)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("finish interrupted action", 1))
+	sweeptest.Want(t, "objects", 0, len(f.Objects(t)))
 }

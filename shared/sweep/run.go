@@ -31,9 +31,13 @@ type run struct {
 	objects media.Reader
 	journal journal
 	writers Writers
+	records documents.Writer // for the run's own records
 	meter   *usage.Meter
 
+	scheduled bool // Cloud Scheduler said which time the run is for
 	timeout   time.Duration
+	ownStop   bool      // the function has a time of its own to stop after, earlier than the timeout demands
+	begun     time.Time // by the clock, with its monotonic reading
 	planUntil time.Time // when planning must end, so that there is time to apply
 	stopAt    time.Time // when no more work may be begun
 	canceled  func() bool
@@ -44,8 +48,9 @@ type run struct {
 	figures  map[string]int        // sums of [Change.Tally]
 	sizes    map[string]*groupSize // by rule
 
-	position   string // to save for the next run
-	unfinished bool   // something was left for lack of time
+	position    string // to save for the next run
+	unfinished  bool   // something was left for lack of time
+	partialRuns int    // how many runs in a row before this one ended partial
 
 	closing func(Ending) string // the line that the job announced for the run's end, nil if none
 }
@@ -67,8 +72,13 @@ func (r *run) execute(ctx context.Context) *Report {
 	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout-stopMargin(r.timeout)/3)
 	defer cancel()
 
-	r.log.InfoContext(ctx, r.job.Name+" started", slog.Bool("dryRun", r.report.DryRun),
-		slog.Bool("force", r.belts.Lifted), slog.Time("now", r.report.Now))
+	r.log.InfoContext(ctx, r.job.Name+" started", slog.Bool("dryRun", r.report.DryRun), slog.Bool("force", r.report.Force),
+		slog.Time("now", r.report.Now), slog.String("database", r.report.Database), slog.String("bucket", r.report.Bucket),
+		slog.String("revision", r.report.Revision))
+	if late := r.begun.Sub(r.report.Now); late > maxLate {
+		r.log.WarnContext(ctx, fmt.Sprintf("%s runs for %s, which is %.1f days back: it judges by that time, so less may be due than now; "+
+			"what it promises to people counts from now", r.job.Name, r.report.Now.Format(time.RFC3339), late.Hours()/24))
+	}
 	switch {
 	case r.job.Task != nil:
 		r.sweep(work)
@@ -76,19 +86,25 @@ func (r *run) execute(ctx context.Context) *Report {
 	case r.report.DryRun:
 		r.preview(work)
 	default:
-		r.underLease(work)
+		if earlier := r.underLease(work); earlier != nil {
+			return earlier
+		}
 	}
 	r.close(ctx)
+	r.logBehind(ctx)
 	r.logSummary(ctx)
 	return r.report
 }
+
+// maxLate is how old a run's now may be before the log says so: retries go on for hours, not for a day.
+const maxLate = 24 * time.Hour
 
 // preview plans from where the next run would begin, and writes nothing.
 func (r *run) preview(ctx context.Context) {
 	l := r.lease()
 	doc, _, err := r.writers.Documents.Get(ctx, l.path())
 	if err == nil {
-		r.position, err = positionOf(doc)
+		r.position, err = l.positionOf(doc)
 	}
 	if err != nil {
 		r.failed(ctx, l.path(), "read position", err)
@@ -98,20 +114,33 @@ func (r *run) preview(ctx context.Context) {
 	r.complete(0)
 }
 
-func (r *run) underLease(ctx context.Context) {
+// underLease does the run, unless another one holds the lease. It returns the report of an earlier run if that was
+// aborted for the same schedule time: to plan it anew would cost as much and end the same.
+func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	l := r.lease()
-	position, err := l.take(ctx, r.timeout+leaseMargin)
-	var held *heldError
+	last, err := l.take(ctx, r.retries)
+	var (
+		held    *heldError
+		aborted *abortedError
+		foreign *recordError
+	)
 	switch {
+	case errors.As(err, &aborted):
+		r.log.InfoContext(ctx, fmt.Sprintf("%s is not planned again: run %s was aborted for the same schedule time, and this is a retry of it; "+
+			"lift the belt with {\"force\":true}, or wait for the next scheduled time", r.job.Name, aborted.report.RunID),
+			slog.String("aborted", aborted.report.RunID))
+		return aborted.report
 	case errors.As(err, &held):
 		r.report.Status = Skipped
 		r.log.InfoContext(ctx, r.job.Name+" skipped: "+held.Error())
+	case errors.As(err, &foreign):
+		r.failed(ctx, l.path(), "take lease", err)
 	case err != nil:
 		r.failed(ctx, l.path(), "take lease", err)
 		r.complete(0)
-		return
+		return nil
 	default:
-		r.position = position
+		r.position, r.partialRuns = last.position, last.partialRuns
 		r.sweep(ctx)
 	}
 	stillHeld, err := l.finish(ctx, r.position, r.complete)
@@ -119,13 +148,19 @@ func (r *run) underLease(ctx context.Context) {
 	case err != nil:
 		r.failed(ctx, l.path(), "save report and release lease", err)
 		r.complete(0)
-	case !stillHeld && r.report.Status != Skipped:
+	case !stillHeld && r.report.Status != Skipped && foreign == nil:
 		r.log.WarnContext(ctx, r.job.Name+" lost its lease to another run; what it did stands, its position is not saved")
 	}
+	return nil
+}
+
+// retries reports whether the run is a retry of the one that left this report, which was aborted.
+func (r *run) retries(last *Report) bool {
+	return last != nil && last.Status == Aborted && !last.DryRun && r.scheduled && !r.report.Force && last.Now.Equal(r.report.Now)
 }
 
 func (r *run) lease() lease {
-	return lease{writer: r.writers.Documents, job: r.job.Name, runID: r.report.RunID, clock: r.clock}
+	return lease{writer: r.records, config: r.config, job: r.job.Name, runID: r.report.RunID, clock: r.clock, length: r.timeout + leaseMargin}
 }
 
 // sweep plans and, unless this is a preview, applies.
@@ -140,7 +175,7 @@ func (r *run) sweep(ctx context.Context) {
 	}
 	outOfTime := errors.Is(err, ErrOutOfTime)
 	if err == nil || outOfTime {
-		err = r.belts.Check(p.planned, p.lookups)
+		err = r.checkBelts(ctx, p)
 	}
 	var belt *BeltError
 	switch {
@@ -164,6 +199,28 @@ func (r *run) sweep(ctx context.Context) {
 			r.position = p.next()
 		}
 	}
+}
+
+// checkBelts returns a [*BeltError] if the plan must not be applied.
+func (r *run) checkBelts(ctx context.Context, p *Planner) error {
+	var tripped []string
+	for _, collection := range r.belts.suspicious(p.lookups) {
+		empty, err := p.Documents.Empty(ctx, collection)
+		if err != nil {
+			return fmt.Errorf("look whether a collection is empty: %w", err)
+		}
+		if empty {
+			tripped = append(tripped, emptyCollection(collection, r.report.Database))
+		}
+	}
+	var belt *BeltError
+	if err := r.belts.Check(p.planned, p.lookups); errors.As(err, &belt) {
+		tripped = append(tripped, belt.Tripped...)
+	}
+	if len(tripped) > 0 {
+		return &BeltError{Tripped: tripped}
+	}
+	return nil
 }
 
 // applyWindow applies what has been planned and empties the window. It returns [ErrOutOfTime] if some of it was left.
@@ -215,6 +272,7 @@ func (r *run) plan(ctx context.Context, p *Planner) (err error) {
 // reset forgets what an abandoned plan reported.
 func (r *run) reset() {
 	r.report.Scanned, r.report.Actions, r.report.Kept, r.report.Plan = 0, map[string]Counts{}, map[string]int{}, nil
+	r.report.NotCounted = nil
 }
 
 // complete sets what can only be known at the end. writes is how many documents are about to be written with the
@@ -232,23 +290,57 @@ func (r *run) complete(writes int) *Report {
 	default:
 		r.report.Status = Completed
 	}
-	r.report.DurationMs = r.clock().Sub(r.report.StartedAt).Milliseconds()
+	if r.report.PartialRuns = 0; r.report.Status == Partial && !r.report.DryRun {
+		r.report.PartialRuns = r.partialRuns + 1
+	}
+	r.report.DurationMs = r.clock().Sub(r.begun).Milliseconds()
 	r.report.Usage = r.meter.Usage()
 	r.report.Usage.FirestoreWrites += int64(writes)
 	return r.report
 }
 
+// maxPartialRuns is from how many partial runs in a row on somebody is told.
+const maxPartialRuns = 3
+
+// logBehind has somebody told of a job that does not keep up: it ended partial again and again, or it reached the time that
+// it was given to stop after, which is less than its function's.
+func (r *run) logBehind(ctx context.Context) {
+	reached := r.ownStop && !r.clock().Before(r.stopAt)
+	if r.report.Status != Partial || r.report.DryRun || !reached && r.report.PartialRuns < maxPartialRuns {
+		return
+	}
+	r.log.WarnContext(ctx, fmt.Sprintf("%s does not keep up: partial %d times in a row, this time %s, %d planned actions left: "+
+		"let it run more often (Terraform: schedules) or give it more time (timeoutSeconds in functions/schedule.json)",
+		r.job.Name, r.report.PartialRuns, r.why(), r.report.left()),
+		logging.Alert(logging.AlertBehind), slog.Int("partialRuns", r.report.PartialRuns), slog.Int("left", r.report.left()))
+}
+
+// why says why a run ended partial.
+func (r *run) why() string {
+	if r.canceled() {
+		return "canceled by its caller or by the platform after " + r.duration()
+	}
+	return "out of time after " + r.duration()
+}
+
+func (r *run) duration() string {
+	return (time.Duration(r.report.DurationMs) * time.Millisecond).Round(time.Second).String()
+}
+
 func (r *run) logSummary(ctx context.Context) {
-	message := r.report.summary()
+	message := r.report.summary(r.why())
 	attributes := []any{slog.Any("report", r.report.forLog())}
-	switch r.report.Status {
-	case Failed, Aborted:
-		if len(r.report.Failures) > 0 {
-			message += "; " + r.report.Failures[0].Action + ": " + r.report.Failures[0].Error
-		}
-		r.log.ErrorContext(ctx, message, append(attributes, logging.Reported())...)
-	default:
+	problem := r.report.problem()
+	if problem != "" {
+		attributes = append(attributes, logging.Problem(clip(problem, maxProblem)))
+	}
+	switch {
+	case problem == "":
 		r.log.InfoContext(ctx, message, attributes...)
+	case r.report.DryRun: // whoever previews sees it; nobody is to be woken
+		r.log.WarnContext(ctx, message, attributes...)
+	default:
+		r.log.ErrorContext(ctx, message, append(attributes, logging.Reported())...)
 	}
 }
 
@@ -272,5 +364,5 @@ func recoverTo(err *error) {
 
 // known is what rules may know of the run.
 func (r *run) known() Run {
-	return Run{Job: r.job.Name, ID: r.report.RunID, Now: r.report.Now, Promise: r.report.Now, Config: r.config}
+	return Run{Job: r.job.Name, ID: r.report.RunID, Now: r.report.Now, Promise: promiseFrom(r.report.Now, r.report.StartedAt), Config: r.config}
 }

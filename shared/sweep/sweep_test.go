@@ -12,11 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"cloud.google.com/go/storage"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/media"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -88,10 +92,12 @@ func job(t *testing.T, f *sweeptest.Function) map[string]any {
 
 func TestReportIsSavedAndLogged(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
+	f.Env["K_REVISION"] = "testjob-00007-abc"
 	seed(t, f, 3)
 	got := f.Run(t, "")
 	want := map[string]any{
-		"job": "testJob", "runId": got.RunID, "status": "completed", "dryRun": false,
+		"job": "testJob", "runId": got.RunID, "status": "completed", "dryRun": false, "force": false,
+		"database": "(default)", "revision": "testjob-00007-abc",
 		"now": start, "startedAt": start, "durationMs": int64(0), "scanned": int64(3),
 		"actions":  map[string]any{"delete thing": map[string]any{"planned": int64(3), "done": int64(3), "changed": int64(0), "failed": int64(0)}},
 		"kept":     map[string]any{},
@@ -500,8 +506,8 @@ func TestLongPlanIsTruncated(t *testing.T) {
 	if len(got.Failures) != 20 || !got.Truncated || got.Actions["do"].Failed != 1001 || got.Status != sweep.Failed {
 		t.Errorf("%d failures listed, truncated %v, %d failed", len(got.Failures), got.Truncated, got.Actions["do"].Failed)
 	}
-	if e := got.Failures[0].Error; len(e) > 503 || strings.ContainsRune(e, '\uFFFD') {
-		t.Errorf("error of %d bytes, want at most 500 and whole characters: %q", len(e), e)
+	if e := got.Failures[0].Error; len(e) > 600 || strings.ContainsRune(e, '\uFFFD') {
+		t.Errorf("error of %d bytes, want at most 600 and whole characters: %q", len(e), e)
 	}
 }
 
@@ -608,5 +614,77 @@ func TestWorksOnceTheBackendIsThere(t *testing.T) {
 	t.Setenv("FIRESTORE_EMULATOR_HOST", emulator)
 	if got := f.Run(t, ""); got.Status != sweep.Completed || got.Actions["delete thing"].Done != 1 {
 		t.Errorf("later: %+v", got)
+	}
+}
+
+// TestObjectUnderAHoldIsKept: nothing is wrong with a run that Cloud Storage does not let delete an object.
+func TestObjectUnderAHoldIsKept(t *testing.T) {
+	job := sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		for page, err := range p.Objects.Pages(ctx, "files/", "") {
+			if err != nil {
+				return err
+			}
+			for _, o := range page {
+				effect := sweep.DeleteObject{Deletion: media.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}
+				if err := p.Propose(ctx, sweep.Action{Kind: "delete file", Target: o.Name, Reason: "it is there", Effect: effect}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}}
+	f := sweeptest.New(t, sweep.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
+	f.Clock = func() time.Time { return start }
+	if !f.EmbeddedStorage() {
+		t.Skip("only the embedded Storage knows holds")
+	}
+	for _, name := range []string{"files/a", "files/b"} {
+		f.Put(t, name, nil, []byte("x"))
+	}
+	_, err := f.Storage(t).Bucket(f.Bucket).Object("files/b").Update(t.Context(), storage.ObjectAttrsToUpdate{EventBasedHold: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := f.Run(t, "")
+	if diff := cmp.Diff(sweep.Counts{Planned: 2, Done: 1}, got.Actions["delete file"]); diff != "" || got.Status != sweep.Completed {
+		t.Errorf("%s %v; counts (-want +got):\n%s", got.Status, got.Failures, diff)
+	}
+	if diff := cmp.Diff(map[string]int{media.HeldByHold: 1}, got.Kept); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	if left := f.Objects(t); !slices.Equal(left, []string{"files/b"}) {
+		t.Errorf("left %v", left)
+	}
+}
+
+// TestBatchesGrowWhileTheyAreQuick: the engine asks how many documents are best deleted together, and never sends one by one
+// or all at once.
+func TestBatchesGrowWhileTheyAreQuick(t *testing.T) {
+	const n = 1000
+	f := newFunction(t, thingsJob(n))
+	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%04d", i), map[string]any{"n": i} })
+	var mu sync.Mutex
+	var sizes []int
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if batch, ok := req.(*firestorepb.BatchWriteRequest); ok {
+			mu.Lock()
+			sizes = append(sizes, len(batch.GetWrites()))
+			mu.Unlock()
+		}
+		return invoke(ctx, method, req, reply, cc, opts...)
+	}))
+	got := f.Run(t, "")
+	if got.Status != sweep.Completed || got.Actions["delete thing"] != (sweep.Counts{Planned: n, Done: n}) {
+		t.Errorf("report %+v", got)
+	}
+	sum := 0
+	for _, size := range sizes {
+		sum += size
+		if size > documents.MaxBatch {
+			t.Errorf("a batch of %d", size)
+		}
+	}
+	if sum != n || len(sizes) < n/documents.MaxBatch || len(sizes) > n/10+1 || sizes[0] > 50 {
+		t.Errorf("batches of %v, want %d deletions, 50 at first", sizes, n)
 	}
 }

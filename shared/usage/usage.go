@@ -9,7 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Usage is what a run has cost so far. Every figure is a number of billed operations.
+// Usage is what a run has cost so far. Every figure is a number of billed operations; that of Firestore's reads is the least
+// there can have been, for what a query or a count skips in an index is billed and not told.
 type Usage struct {
 	FirestoreReads   int64 `json:"firestoreReads" firestore:"firestoreReads"`
 	FirestoreWrites  int64 `json:"firestoreWrites" firestore:"firestoreWrites"`

@@ -1,7 +1,12 @@
 # One Cloud Function (2nd gen) of the bundle.
 terraform {
+  required_version = ">= 1.9.0"
+
   required_providers {
-    google = { source = "hashicorp/google" }
+    google = {
+      source  = "hashicorp/google"
+      version = ">= 6.13.0, < 8.0.0"
+    }
   }
 }
 
@@ -11,6 +16,7 @@ variable "function" {
     name           = string
     timeoutSeconds = number
     memory         = string
+    cpu            = optional(string) # as many as its memory brings if not said
   })
 }
 
@@ -22,6 +28,11 @@ variable "project" {
 variable "region" {
   description = "Where the function runs."
   type        = string
+}
+
+variable "labels" {
+  description = "Labels of the function."
+  type        = map(string)
 }
 
 variable "service_account" {
@@ -53,6 +64,7 @@ resource "google_cloudfunctions2_function" "this" {
   project  = var.project
   location = var.region
   name     = var.function.name
+  labels   = var.labels
 
   build_config {
     runtime           = "go126"
@@ -71,6 +83,7 @@ resource "google_cloudfunctions2_function" "this" {
     service_account_email            = var.service_account
     timeout_seconds                  = var.function.timeoutSeconds
     available_memory                 = var.function.memory
+    available_cpu                    = var.function.cpu
     min_instance_count               = 0
     max_instance_count               = var.max_instances
     max_instance_request_concurrency = 1

@@ -1,22 +1,14 @@
 # Indexes, TTL, alerts and dashboard.
-mock_provider "google" {}
+mock_provider "google" {
+  source = "./tests/mocks"
+}
 mock_provider "archive" {}
 mock_provider "time" {}
 
 variables {
-  project = "my-app-1a2b3"
-  region  = "asia-northeast1"
-  bucket  = "my-app-1a2b3.firebasestorage.app"
+  # Every other job only plans.
   dry_run = {
-    cleanupOrphanedMedia          = true
-    cleanupResolvedInquiries      = false
-    checkGhostCircles             = true
-    cleanupBannedUsers            = true
-    cleanupReports                = false
-    cleanExpiredComped            = true
-    deleteInactiveProjects        = false
-    removeUnacceptedMemberInvites = true
-    cleanupPlaceholderUsers       = true
+    for i, name in [for f in jsondecode(file("../functions/schedule.json")).functions : f.name if f.trigger == "schedule"] : name => i % 2 == 0
   }
 }
 
@@ -38,6 +30,16 @@ run "indexes" {
     error_message = "an index has other fields than the file says"
   }
   assert {
+    condition = { for key, o in google_firestore_field.override : key => [for c in o.index_config : length(c.indexes)] } == {
+      for o in jsondecode(file("../firestore.indexes.json")).fieldOverrides : "(default) ${o.collectionGroup} ${o.fieldPath}" => [length(o.indexes)]
+    } && length(google_firestore_field.override) > 0
+    error_message = "fields that nobody asks for are indexed: ${jsonencode(keys(google_firestore_field.override))}"
+  }
+  assert {
+    condition     = alltrue([for i in google_firestore_index.index : i.timeouts.create == "4h"])
+    error_message = "an index of a large collection takes longer than the provider waits"
+  }
+  assert {
     condition = (
       [for f in google_firestore_field.run_retention : "${f.database} ${f.collection} ${f.field} ${length(f.ttl_config)}"] == ["(default) cleanupRuns expireAt 1"]
     )
@@ -45,18 +47,27 @@ run "indexes" {
   }
 }
 
-run "two_databases" {
+run "only_what_is_needed_where_it_is_needed" {
   command = plan
   variables {
-    databases = { deleteInactiveProjects = "gitlab", cleanupPlaceholderUsers = "gitlab" }
+    enabled   = ["cleanupReports", "cleanupResolvedInquiries", "cleanExpiredComped", "deleteInactiveProjects"]
+    dry_run   = { cleanupReports = true, cleanupResolvedInquiries = true, cleanExpiredComped = true, deleteInactiveProjects = true }
+    databases = { cleanupResolvedInquiries = "support", cleanExpiredComped = "ghost", deleteInactiveProjects = "gitlab" }
   }
 
   assert {
-    condition     = length(google_firestore_index.index) == 2 * length(jsondecode(file("../firestore.indexes.json")).indexes)
-    error_message = "each database in use needs the indexes, once"
+    condition = toset(keys(google_firestore_index.index)) == toset([
+      "(default) reports COLLECTION status:ASCENDING createdAt:ASCENDING",
+      "support inquiries COLLECTION status:ASCENDING resolvedAt:ASCENDING",
+    ])
+    error_message = "an enabled job's index is missing, or another's is made: ${jsonencode(keys(google_firestore_index.index))}"
   }
   assert {
-    condition     = toset(keys(google_firestore_field.run_retention)) == toset(["(default)", "gitlab"])
+    condition     = toset([for o in google_firestore_field.override : o.database]) == toset(["support"])
+    error_message = "fields are exempted in a database that does not have them"
+  }
+  assert {
+    condition     = toset(keys(google_firestore_field.run_retention)) == toset(["(default)", "support", "ghost", "gitlab"])
     error_message = "reports of runs must expire in each database in use"
   }
 }
@@ -69,86 +80,147 @@ run "alerts" {
   }
 
   assert {
-    condition     = toset(keys(google_monitoring_alert_policy.failed)) == toset(local.job_names) && toset(keys(google_monitoring_alert_policy.no_success)) == toset(local.job_names)
-    error_message = "each job has two alerts"
+    condition = alltrue([
+      for policies in [google_monitoring_alert_policy.failed, google_monitoring_alert_policy.no_success] : toset(keys(policies)) == toset(local.job_names)
+      ]) && toset(keys(google_monitoring_alert_policy.attention)) == toset(keys(local.functions)) && alltrue([
+      for policies in [google_monitoring_alert_policy.worker, google_monitoring_alert_policy.task_dropped] : toset(keys(policies)) == setsubtract(keys(local.functions), local.job_names)
+    ])
+    error_message = "each job and each worker has its alerts"
   }
   assert {
     condition = google_monitoring_alert_policy.failed["cleanupReports"].conditions[0].condition_matched_log[0].filter == join(" AND ", [
       "resource.type=\"cloud_run_revision\"", "resource.labels.service_name=\"cleanupreports\"",
-      "(jsonPayload.report.status=(\"failed\" OR \"aborted\") OR httpRequest.status>=500)",
+      "((jsonPayload.report.status=(\"failed\" OR \"aborted\") AND NOT jsonPayload.report.dryRun=true) OR (severity>=ERROR AND jsonPayload.message=~\"( did not run:| panicked$)\") OR (severity>=ERROR AND logName=\"projects/my-app-1a2b3/logs/run.googleapis.com%2Fvarlog%2Fsystem\") OR httpRequest.status>=502)",
     ])
-    error_message = "the alert on failures looks for something else"
+    error_message = google_monitoring_alert_policy.failed["cleanupReports"].conditions[0].condition_matched_log[0].filter
   }
   assert {
-    # Two days, the run's five minutes, and ten for the log: 2 * 1440 + 5 + 10 minutes. It deletes, so previews do not count.
-    condition     = google_monitoring_alert_policy.no_success["cleanupReports"].conditions[0].condition_prometheus_query_language[0].query == "absent_over_time(logging_googleapis_com:user_firesweep_runs{monitored_resource=\"cloud_run_revision\",function=\"cleanupReports\",status=~\"completed|partial\",dry_run=\"false\"}[2895m]) and on() (vector(time()) > 1173700)"
+    condition = google_monitoring_alert_policy.attention["cleanupBannedUsers"].conditions[0].condition_matched_log[0].filter == join(" AND ", [
+      "resource.type=\"cloud_run_revision\"", "resource.labels.service_name=\"cleanupbannedusers\"", "jsonPayload.alert=~\".+\"", "NOT jsonPayload.report.dryRun=true",
+    ])
+    error_message = google_monitoring_alert_policy.attention["cleanupBannedUsers"].conditions[0].condition_matched_log[0].filter
+  }
+  assert {
+    condition = google_monitoring_alert_policy.task_dropped["deletePlaceholderUser"].conditions[0].condition_matched_log[0].filter == join(" AND ", [
+      "resource.type=\"cloud_tasks_queue\"", "resource.labels.queue_id=\"deletePlaceholderUser\"",
+      "jsonPayload.attemptResponseLog.dispatchCount=\"25\"", "NOT jsonPayload.attemptResponseLog.status=\"OK\"",
+    ])
+    error_message = google_monitoring_alert_policy.task_dropped["deletePlaceholderUser"].conditions[0].condition_matched_log[0].filter
+  }
+  assert {
+    # Two days would be more than is looked back on, so a day and an hour. A job on dry run succeeds by planning.
+    condition = google_monitoring_alert_policy.no_success["cleanupReports"].conditions[0].condition_prometheus_query_language[0].query == join("", [
+      "((sum(increase(logging_googleapis_com:user_firesweep_runs{monitored_resource=\"cloud_run_revision\",function=\"cleanupReports\",status=~\"completed|partial\"",
+      var.dry_run["cleanupReports"] ? "" : ",dry_run=\"false\"",
+      "}[1500m])) or on() vector(0)) < 0.5) and on() (vector(time()) > 1090000)",
+    ])
     error_message = google_monitoring_alert_policy.no_success["cleanupReports"].conditions[0].condition_prometheus_query_language[0].query
   }
   assert {
-    # A job that only plans succeeds by planning.
-    condition     = !strcontains(google_monitoring_alert_policy.no_success["cleanupBannedUsers"].conditions[0].condition_prometheus_query_language[0].query, "dry_run=")
-    error_message = "a job on dry run would always be reported"
-  }
-  assert {
-    condition = { for name, a in google_monitoring_alert_policy.no_success : name => "${regex("\\[(.*)\\]", a.conditions[0].condition_prometheus_query_language[0].query)[0]} ${a.conditions[0].condition_prometheus_query_language[0].evaluation_interval}" } == {
-      cleanupOrphanedMedia          = "2900m 300s"
-      cleanupResolvedInquiries      = "2899m 300s"
-      checkGhostCircles             = "2899m 300s"
-      cleanupBannedUsers            = "2899m 300s"
-      cleanupReports                = "2895m 300s"
-      cleanExpiredComped            = "2899m 300s"
-      deleteInactiveProjects        = "35m 60s"
-      removeUnacceptedMemberInvites = "2899m 300s"
-      cleanupPlaceholderUsers       = "2899m 300s"
-    }
-    error_message = "two periods: of a day, and of ten minutes for deleteInactiveProjects"
+    condition = alltrue([
+      for name, a in google_monitoring_alert_policy.no_success :
+      strcontains(a.conditions[0].condition_prometheus_query_language[0].query, ",dry_run=\"false\"") != var.dry_run[name]
+    ]) && contains(values(var.dry_run), true) && contains(values(var.dry_run), false)
+    error_message = "a preview is no success of a job that is to delete, and the only one of a job that only plans"
   }
   assert {
     condition = alltrue([
-      for kind, policies in { "failed-or-aborted" = google_monitoring_alert_policy.failed, "no-success" = google_monitoring_alert_policy.no_success, "worker-keeps-failing" = google_monitoring_alert_policy.worker } : alltrue([
-        for a in policies :
-        a.documentation[0].links[0].url == "https://github.com/firesweep/firesweep/blob/main/docs/operations.md#${kind}" && strcontains(a.documentation[0].content, a.documentation[0].links[0].url)
+      for kind, policies in {
+        "failed-or-aborted"    = google_monitoring_alert_policy.failed
+        "no-success"           = google_monitoring_alert_policy.no_success
+        "needs-attention"      = google_monitoring_alert_policy.attention
+        "worker-keeps-failing" = google_monitoring_alert_policy.worker
+        "task-dropped"         = google_monitoring_alert_policy.task_dropped
+        } : alltrue([
+          for name, a in policies :
+          a.documentation[0].links[0].url == "https://github.com/firesweep/firesweep/blob/main/docs/operations.md#${kind}"
+          && strcontains(a.documentation[0].content, a.documentation[0].links[0].url)
+          # Whether it can wait, and the table, as a list with absolute links, for this function.
+          && strcontains(a.documentation[0].content, "**It can wait") && length(regexall("\n- .+: .+", a.documentation[0].content)) >= 2
+          && length(regexall("(?m)^\\||\\]\\(#|in lower case", a.documentation[0].content)) == 0
+          && length(a.documentation[0].subject) <= 255 && strcontains(a.documentation[0].subject, name)
+          # Cloud Monitoring takes 8192 characters and 10240 bytes.
+          && length(a.documentation[0].content) <= 8192 && length(base64encode(a.documentation[0].content)) / 4 * 3 <= 10240
       ])
     ])
-    error_message = "an alert does not link to its part of the runbook"
+    error_message = "an alert's mail does not say what to do: ${google_monitoring_alert_policy.no_success["cleanupReports"].documentation[0].content}"
   }
   assert {
+    # What the mail names is extracted from the line that raised the alert.
     condition = alltrue([
-      for kind in ["failed-or-aborted", "no-success", "worker-keeps-failing"] : strcontains(file("../docs/operations.md"), "\n### ${title(split("-", kind)[0])}${trimprefix(replace(kind, "-", " "), split("-", kind)[0])}\n")
-    ]) && length(google_monitoring_alert_policy.worker) == 2
-    error_message = "docs/operations.md has no section for an alert"
+      for a in concat(values(google_monitoring_alert_policy.failed), values(google_monitoring_alert_policy.attention), values(google_monitoring_alert_policy.task_dropped)) :
+      toset(flatten(regexall("\\$\\{log\\.extracted_label\\.([a-z]+)\\}", "${a.documentation[0].subject} ${a.documentation[0].content}"))) == toset(keys(a.conditions[0].condition_matched_log[0].label_extractors))
+    ])
+    error_message = "a mail names a label that is not extracted, or one is extracted in vain"
+  }
+  assert {
+    condition = google_monitoring_alert_policy.failed["cleanupReports"].conditions[0].condition_matched_log[0].label_extractors == tomap({
+      run     = "EXTRACT(labels.runId)"
+      status  = "EXTRACT(jsonPayload.report.status)"
+      problem = "EXTRACT(jsonPayload.problem)"
+      message = "EXTRACT(jsonPayload.message)"
+    })
+    error_message = "the mail about a failed run names something else than run, status and problem"
   }
 }
 
-run "alerts_of_weekly_and_frequent_schedules" {
+run "alerts_of_every_kind_of_schedule" {
   command = apply
+  override_resource {
+    target = time_static.since
+    values = { unix = 1000000 }
+  }
   variables {
     schedules = {
-      cleanupReports       = "0 3 * * 1"
-      cleanupBannedUsers   = "0 3 1 * *"
-      cleanupOrphanedMedia = "0 */6 * * *"
-      checkGhostCircles    = "15 * * * *"
-      cleanExpiredComped   = "* * * * *"
+      cleanupReports                = "0 3 * * 1"
+      cleanupBannedUsers            = "0 3 1 * *"
+      cleanupOrphanedMedia          = "0 */6 * * *"
+      checkGhostCircles             = "15 * * * *"
+      cleanExpiredComped            = "* * * * *"
+      removeUnacceptedMemberInvites = "0 */12 * * *"
+      cleanupPlaceholderUsers       = "30 1,13 * * *"
     }
     notification_channels = ["projects/my-app-1a2b3/notificationChannels/1234567890"]
   }
 
   assert {
-    condition = { for name in ["cleanupReports", "cleanupBannedUsers", "cleanupOrphanedMedia", "checkGhostCircles", "cleanExpiredComped"] : name => local.period[name] } == {
-      cleanupReports       = 604800
-      cleanupBannedUsers   = 2678400
-      cleanupOrphanedMedia = 21600
-      checkGhostCircles    = 3600
-      cleanExpiredComped   = 60
+    # Two periods, the run's time and ten minutes for the log, in minutes; 25 hours at most on metrics made from the log.
+    condition = {
+      for name, a in google_monitoring_alert_policy.no_success :
+      name => "${regex("\\[(.*)\\]", a.conditions[0].condition_prometheus_query_language[0].query)[0]} ${a.conditions[0].condition_prometheus_query_language[0].evaluation_interval}"
+      if contains(["cleanupReports", "cleanupBannedUsers", "cleanupOrphanedMedia", "checkGhostCircles", "cleanExpiredComped", "removeUnacceptedMemberInvites", "cleanupPlaceholderUsers", "deleteInactiveProjects"], name)
+      } == {
+      cleanupReports                = "11520m 300s"
+      cleanupBannedUsers            = "46080m 3600s"
+      cleanupOrphanedMedia          = "740m 300s"
+      checkGhostCircles             = "139m 60s"
+      cleanExpiredComped            = "21m 60s"
+      deleteInactiveProjects        = "35m 60s"
+      removeUnacceptedMemberInvites = "1459m 300s"
+      cleanupPlaceholderUsers       = "1500m 300s"
     }
-    error_message = "periods: ${jsonencode(local.period)}"
+    error_message = "look-back and interval: ${jsonencode({ for name, a in google_monitoring_alert_policy.no_success : name => "${a.conditions[0].condition_prometheus_query_language[0].query} ${a.conditions[0].condition_prometheus_query_language[0].evaluation_interval}" })}"
   }
   assert {
-    condition     = google_monitoring_alert_policy.no_success["cleanupReports"].conditions[0].condition_prometheus_query_language[0].evaluation_interval == "3600s"
-    error_message = "a look-back of more than 8 days is evaluated every hour"
+    # What runs less than once a day is watched by Cloud Run's own metric, on which alerts look back farther.
+    condition = google_monitoring_alert_policy.no_success["cleanupReports"].conditions[0].condition_prometheus_query_language[0].query == join("", [
+      "((sum(increase(run_googleapis_com:request_count{monitored_resource=\"cloud_run_revision\",service_name=\"cleanupreports\",response_code_class=\"2xx\"}[11520m]))",
+      " or on() vector(0)) < 0.5) and on() (vector(time()) > 1691200)",
+    ])
+    error_message = google_monitoring_alert_policy.no_success["cleanupReports"].conditions[0].condition_prometheus_query_language[0].query
   }
   assert {
-    condition     = alltrue([for a in concat(values(google_monitoring_alert_policy.failed), values(google_monitoring_alert_policy.no_success), values(google_monitoring_alert_policy.worker)) : a.notification_channels == tolist(["projects/my-app-1a2b3/notificationChannels/1234567890"])])
+    condition = alltrue([
+      for a in google_monitoring_alert_policy.no_success :
+      !strcontains(a.conditions[0].condition_prometheus_query_language[0].query, "logging_googleapis_com:user_") || tonumber(regex("\\[([0-9]+)m\\]", a.conditions[0].condition_prometheus_query_language[0].query)[0]) <= 25 * 60
+    ])
+    error_message = "an alert looks back more than 25 hours on a metric made from the log"
+  }
+  assert {
+    condition = alltrue([for a in concat(
+      values(google_monitoring_alert_policy.failed), values(google_monitoring_alert_policy.no_success), values(google_monitoring_alert_policy.attention),
+      values(google_monitoring_alert_policy.worker), values(google_monitoring_alert_policy.task_dropped),
+    ) : a.notification_channels == tolist(["projects/my-app-1a2b3/notificationChannels/1234567890"])])
     error_message = "an alert goes nowhere"
   }
 }
@@ -161,8 +233,11 @@ run "dashboard" {
     error_message = "runs, failures, deleted documents and files, billed reads, duration"
   }
   assert {
-    condition     = length(distinct([for t in jsondecode(google_monitoring_dashboard.firesweep.dashboard_json).mosaicLayout.tiles : "${t.xPos} ${t.yPos}"])) == 6
-    error_message = "two charts lie over each other"
+    # A position that is left out is 0; one that is written as 0 would be changed by every later plan.
+    condition = [for t in jsondecode(google_monitoring_dashboard.firesweep.dashboard_json).mosaicLayout.tiles : "${try(t.xPos, 0)} ${try(t.yPos, 0)}"] == [
+      "0 0", "24 0", "0 16", "24 16", "0 32", "24 32",
+    ] && length(regexall("[xy]Pos\":0\\b", google_monitoring_dashboard.firesweep.dashboard_json)) == 0
+    error_message = "two charts lie over each other, or a position is written that Google leaves out"
   }
   assert {
     condition = alltrue([
@@ -181,5 +256,9 @@ run "dashboard" {
       firesweep_storage_deletes   = "EXTRACT(jsonPayload.report.usage.storageDeletes)"
     }
     error_message = "a metric is extracted from another field than the report's"
+  }
+  assert {
+    condition     = alltrue([for m in google_logging_metric.distribution : length(m.bucket_options[0].explicit_buckets[0].bounds) > 0])
+    error_message = "a distribution without a layout gets one from Google, which every later plan would change"
   }
 }

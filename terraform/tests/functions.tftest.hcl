@@ -1,22 +1,14 @@
 # What is deployed, from which source, with which settings.
-mock_provider "google" {}
+mock_provider "google" {
+  source = "./tests/mocks"
+}
 mock_provider "archive" {}
 mock_provider "time" {}
 
 variables {
-  project = "my-app-1a2b3"
-  region  = "asia-northeast1"
-  bucket  = "my-app-1a2b3.firebasestorage.app"
+  # Every other job only plans.
   dry_run = {
-    cleanupOrphanedMedia          = true
-    cleanupResolvedInquiries      = false
-    checkGhostCircles             = true
-    cleanupBannedUsers            = true
-    cleanupReports                = false
-    cleanExpiredComped            = true
-    deleteInactiveProjects        = false
-    removeUnacceptedMemberInvites = true
-    cleanupPlaceholderUsers       = true
+    for i, name in [for f in jsondecode(file("../functions/schedule.json")).functions : f.name if f.trigger == "schedule"] : name => i % 2 == 0
   }
 }
 
@@ -28,7 +20,7 @@ run "functions" {
   }
 
   assert {
-    condition     = toset(keys(module.job)) == toset(local.job_names) && toset(keys(module.worker)) == toset(["sendInactiveProjectWarning", "deletePlaceholderUser"])
+    condition     = toset(keys(module.job)) == toset(local.job_names) && toset(keys(module.worker)) == setsubtract(keys(local.functions), local.job_names)
     error_message = "every function of schedule.json is deployed once"
   }
   assert {
@@ -45,17 +37,35 @@ run "functions" {
     error_message = "timeout and memory come from schedule.json"
   }
   assert {
+    # Where nothing is said, the provider takes what Google gives, which the mock makes up.
+    condition = alltrue([for name, f in merge(module.job, module.worker) : f.function.service_config[0].available_cpu == local.functions[name].cpu if can(local.functions[name].cpu)]) && length([
+      for f in values(local.functions) : f if can(f.cpu)
+    ]) > 0
+    error_message = "a job that works hard has the CPU that schedule.json says"
+  }
+  assert {
+    condition = alltrue([
+      for name, f in merge(module.job, module.worker) :
+      f.function.service_config[0].environment_variables["GOMEMLIMIT"] == { "256Mi" = "217MiB", "512Mi" = "435MiB" }[f.function.service_config[0].available_memory]
+    ])
+    error_message = "the garbage collector's limit is 85 % of the function's memory"
+  }
+  assert {
     condition = alltrue([for f in merge(module.job, module.worker) : f.function.service_config[0].max_instance_request_concurrency == 1]) && alltrue(concat(
       [for f in module.job : f.function.service_config[0].max_instance_count == 1],
-      [for f in module.worker : f.function.service_config[0].max_instance_count == 5],
+      [for name, f in module.worker : f.function.service_config[0].max_instance_count == local.functions[name].queue.maxConcurrentDispatches],
     ))
     error_message = "one request an instance; one instance a job, and as many a worker as its queue sends tasks at a time"
   }
   assert {
     condition = alltrue([
-      for q in google_cloud_tasks_queue.worker :
-      q.rate_limits[0].max_dispatches_per_second == 5 && q.rate_limits[0].max_concurrent_dispatches == 5
-      && q.retry_config[0].max_attempts == 10 && q.retry_config[0].min_backoff == "10s" && q.retry_config[0].max_backoff == "3600s"
+      for name, q in google_cloud_tasks_queue.worker :
+      q.name == name
+      && q.rate_limits[0].max_dispatches_per_second == local.functions[name].queue.maxDispatchesPerSecond
+      && q.rate_limits[0].max_concurrent_dispatches == local.functions[name].queue.maxConcurrentDispatches
+      && q.retry_config[0].max_attempts == local.functions[name].queue.maxAttempts
+      && q.retry_config[0].min_backoff == "${local.functions[name].queue.minBackoffSeconds}s"
+      && q.retry_config[0].max_backoff == "${local.functions[name].queue.maxBackoffSeconds}s"
     ])
     error_message = "rates and retries come from schedule.json"
   }
@@ -92,7 +102,11 @@ run "functions" {
 run "environment" {
   command = apply
   variables {
+    dry_run                = { for f in jsondecode(file("../functions/schedule.json")).functions : f.name => f.name != "deleteInactiveProjects" if f.trigger == "schedule" }
     databases              = { deleteInactiveProjects = "gitlab" }
+    memory                 = { cleanupOrphanedMedia = "1Gi", deletePlaceholderUser = "512Mi" }
+    timeouts               = { cleanupOrphanedMedia = 1740 }
+    inquiry_folders        = ["inquiries/", "support/images/"]
     belts                  = { max_actions = 500, max_users = 3 }
     notification_locale    = "en"
     placeholder_references = ["posts.userId", "projects.owner_ids"]
@@ -109,6 +123,8 @@ run "environment" {
       MIN_LOOKUPS          = "20"
       MAX_USERS            = "3"
       NOTIFICATION_LOCALE  = "en"
+      GOMEMLIMIT           = "870MiB"
+      TIMEOUT_SECONDS      = "1740"
     })
     error_message = "cleanupOrphanedMedia: ${jsonencode(module.job["cleanupOrphanedMedia"].function.service_config[0].environment_variables)}"
   }
@@ -122,6 +138,7 @@ run "environment" {
       MIN_LOOKUPS           = "20"
       MAX_USERS             = "3"
       NOTIFICATION_LOCALE   = "en"
+      GOMEMLIMIT            = "217MiB"
       TASKS_LOCATION        = "asia-northeast1"
       TASKS_QUEUE           = "sendInactiveProjectWarning"
       TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker[0].email
@@ -145,7 +162,49 @@ run "environment" {
     error_message = "placeholder_references reach the function that asks for them, and no other"
   }
   assert {
-    condition     = [for name, f in merge(module.job, module.worker) : name if contains(keys(f.function.service_config[0].environment_variables), "STORAGE_BUCKET")] == ["checkGhostCircles", "cleanupOrphanedMedia", "cleanupResolvedInquiries"]
+    condition = (
+      module.job["cleanupOrphanedMedia"].function.service_config[0].available_memory == "1Gi" && module.job["cleanupOrphanedMedia"].function.service_config[0].timeout_seconds == 1740
+      && module.worker["deletePlaceholderUser"].function.service_config[0].available_memory == "512Mi"
+      && module.job["checkGhostCircles"].function.service_config[0].available_memory == local.functions["checkGhostCircles"].memory
+    )
+    error_message = "an override of memory or timeout is not used, or another function's is"
+  }
+  assert {
+    condition = { for name, f in merge(module.job, module.worker) : name => f.function.service_config[0].environment_variables["INQUIRY_FOLDERS"] if contains(keys(f.function.service_config[0].environment_variables), "INQUIRY_FOLDERS") } == {
+      cleanupResolvedInquiries = "inquiries/,support/images/"
+    }
+    error_message = "inquiry_folders reach the function that asks for them, and no other"
+  }
+  assert {
+    condition     = toset([for name, f in merge(module.job, module.worker) : name if contains(keys(f.function.service_config[0].environment_variables), "STORAGE_BUCKET")]) == toset([for name, f in local.functions : name if can(f.roles.storage)])
     error_message = "only who works on the bucket is told its name"
+  }
+}
+
+run "names_and_labels" {
+  command = plan
+  variables {
+    labels       = { team = "trust-and-safety" }
+    queue_suffix = "-2"
+  }
+
+  assert {
+    condition = (
+      alltrue([for f in merge(module.job, module.worker) : f.function.labels == tomap({ team = "trust-and-safety" })])
+      && google_storage_bucket.source.labels == tomap({ team = "trust-and-safety" })
+      && google_artifact_registry_repository.images.labels == tomap({ team = "trust-and-safety" })
+      && alltrue([for a in concat(values(google_monitoring_alert_policy.failed), values(google_monitoring_alert_policy.attention)) : a.user_labels == tomap({ team = "trust-and-safety" })])
+    )
+    error_message = "something that can have labels has none"
+  }
+  assert {
+    condition = alltrue([for name, q in google_cloud_tasks_queue.worker : q.name == "${name}-2"]) && alltrue([
+      for name, f in local.jobs : module.job[name].function.service_config[0].environment_variables["TASKS_QUEUE"] == "${f.worker}-2" if can(f.worker)
+    ])
+    error_message = "a queue has another name than its job is told"
+  }
+  assert {
+    condition     = [for p in google_artifact_registry_repository.images.cleanup_policies : p.action] == ["DELETE", "KEEP"]
+    error_message = "old images must go, and the newest stay"
   }
 }

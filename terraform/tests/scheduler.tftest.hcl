@@ -1,22 +1,14 @@
 # Each job is scheduled once, as its source says, with time to end and to be retried.
-mock_provider "google" {}
+mock_provider "google" {
+  source = "./tests/mocks"
+}
 mock_provider "archive" {}
 mock_provider "time" {}
 
 variables {
-  project = "my-app-1a2b3"
-  region  = "asia-northeast1"
-  bucket  = "my-app-1a2b3.firebasestorage.app"
+  # Every other job only plans.
   dry_run = {
-    cleanupOrphanedMedia          = true
-    cleanupResolvedInquiries      = false
-    checkGhostCircles             = true
-    cleanupBannedUsers            = true
-    cleanupReports                = false
-    cleanExpiredComped            = true
-    deleteInactiveProjects        = false
-    removeUnacceptedMemberInvites = true
-    cleanupPlaceholderUsers       = true
+    for i, name in [for f in jsondecode(file("../functions/schedule.json")).functions : f.name if f.trigger == "schedule"] : name => i % 2 == 0
   }
 }
 
@@ -24,21 +16,14 @@ run "schedules" {
   command = apply
 
   assert {
-    condition = { for name, job in google_cloud_scheduler_job.job : name => "${job.schedule} ${job.time_zone}" if name != "cleanExpiredComped" } == {
-      cleanupOrphanedMedia          = "0 3 * * * Asia/Tokyo"
-      cleanupResolvedInquiries      = "0 3 * * * Asia/Tokyo"
-      checkGhostCircles             = "30 3 * * * Asia/Tokyo"
-      cleanupBannedUsers            = "0 4 * * * Asia/Tokyo"
-      cleanupReports                = "0 0 * * * Asia/Tokyo"
-      deleteInactiveProjects        = "*/10 * * * * UTC"
-      removeUnacceptedMemberInvites = "10 15 * * * UTC"
-      cleanupPlaceholderUsers       = "0 0 * * * UTC"
+    condition = { for name, job in google_cloud_scheduler_job.job : name => "${job.schedule} ${job.time_zone}" if !strcontains(local.functions[name].schedule, "~") } == {
+      for name, f in local.functions : name => "${f.schedule} ${f.timeZone}" if f.trigger == "schedule" && !strcontains(try(f.schedule, ""), "~")
     }
-    error_message = "a schedule or time zone is not the source's: ${jsonencode({ for name, job in google_cloud_scheduler_job.job : name => "${job.schedule} ${job.time_zone}" })}"
+    error_message = "a schedule or time zone is not schedule.json's: ${jsonencode({ for name, job in google_cloud_scheduler_job.job : name => "${job.schedule} ${job.time_zone}" })}"
   }
   assert {
-    condition     = length(google_cloud_scheduler_job.job) == 9 && length(google_cloud_tasks_queue.worker) == 2
-    error_message = "there are nine jobs, each with one scheduler job, and two workers, each with one queue"
+    condition     = toset(keys(google_cloud_scheduler_job.job)) == toset(local.job_names) && length(google_cloud_tasks_queue.worker) == length(local.functions) - length(local.job_names)
+    error_message = "each job has one scheduler job, each worker one queue"
   }
   assert {
     condition     = can(regex("^([0-9]|[1-5][0-9]) [0-5] \\* \\* \\*$", google_cloud_scheduler_job.job["cleanExpiredComped"].schedule)) && google_cloud_scheduler_job.job["cleanExpiredComped"].time_zone == "UTC"
@@ -49,17 +34,11 @@ run "schedules" {
     error_message = "nothing is paused unless it is said"
   }
   assert {
-    condition = { for name, job in google_cloud_scheduler_job.job : name => "${job.attempt_deadline} ${job.retry_config[0].retry_count} ${job.retry_config[0].min_backoff_duration}" } == {
-      cleanupOrphanedMedia          = "630s 3 720s"
-      cleanupResolvedInquiries      = "570s 3 660s"
-      checkGhostCircles             = "570s 3 660s"
-      cleanupBannedUsers            = "570s 3 660s"
-      cleanupReports                = "330s 3 420s"
-      cleanExpiredComped            = "570s 3 660s"
-      deleteInactiveProjects        = "330s 0 420s"
-      removeUnacceptedMemberInvites = "570s 3 660s"
-      cleanupPlaceholderUsers       = "570s 3 660s"
-    }
+    # cleanupReports ends within 300 s.
+    condition = (
+      "${google_cloud_scheduler_job.job["cleanupReports"].attempt_deadline} ${google_cloud_scheduler_job.job["cleanupReports"].retry_config[0].min_backoff_duration}" == "330s 420s"
+      && { for name, job in google_cloud_scheduler_job.job : name => job.retry_config[0].retry_count } == { for name in local.job_names : name => local.functions[name].retryCount }
+    )
     error_message = "deadline, retries or backoff changed"
   }
   assert {
@@ -118,6 +97,8 @@ run "overrides" {
   variables {
     schedules  = { cleanupReports = "5~9 2 * * *", checkGhostCircles = "0 3 * * 1" }
     time_zones = { cleanupReports = "Europe/Berlin" }
+    retries    = { cleanupReports = 0 }
+    timeouts   = { cleanupReports = 1740 }
     paused     = ["checkGhostCircles"]
   }
 
@@ -128,6 +109,15 @@ run "overrides" {
   assert {
     condition     = google_cloud_scheduler_job.job["checkGhostCircles"].schedule == "0 3 * * 1" && google_cloud_scheduler_job.job["checkGhostCircles"].time_zone == "Asia/Tokyo"
     error_message = "a job's override touched its time zone, or is not used"
+  }
+  assert {
+    condition = (
+      google_cloud_scheduler_job.job["cleanupReports"].retry_config[0].retry_count == 0
+      && google_cloud_scheduler_job.job["cleanupReports"].attempt_deadline == "1770s"
+      && google_cloud_scheduler_job.job["cleanupReports"].retry_config[0].min_backoff_duration == "1860s"
+      && google_cloud_scheduler_job.job["checkGhostCircles"].retry_config[0].retry_count == local.functions["checkGhostCircles"].retryCount
+    )
+    error_message = "an override of retries or timeout is not used, or another job's is"
   }
   assert {
     condition     = [for name, job in google_cloud_scheduler_job.job : name if job.paused] == ["checkGhostCircles"]

@@ -1,22 +1,14 @@
 # What is refused, and what a disabled job leaves.
-mock_provider "google" {}
+mock_provider "google" {
+  source = "./tests/mocks"
+}
 mock_provider "archive" {}
 mock_provider "time" {}
 
 variables {
-  project = "my-app-1a2b3"
-  region  = "asia-northeast1"
-  bucket  = "my-app-1a2b3.firebasestorage.app"
+  # Every other job only plans.
   dry_run = {
-    cleanupOrphanedMedia          = true
-    cleanupResolvedInquiries      = false
-    checkGhostCircles             = true
-    cleanupBannedUsers            = true
-    cleanupReports                = false
-    cleanExpiredComped            = true
-    deleteInactiveProjects        = false
-    removeUnacceptedMemberInvites = true
-    cleanupPlaceholderUsers       = true
+    for i, name in [for f in jsondecode(file("../functions/schedule.json")).functions : f.name if f.trigger == "schedule"] : name => i % 2 == 0
   }
 }
 
@@ -32,7 +24,7 @@ run "disabled_jobs_leave_nothing" {
     condition = alltrue([
       for names in [
         keys(module.job), keys(google_service_account.function), keys(google_cloud_scheduler_job.job), keys(google_cloud_run_v2_service_iam_member.scheduler),
-        keys(google_monitoring_alert_policy.failed), keys(google_monitoring_alert_policy.no_success), keys(time_static.since),
+        keys(google_monitoring_alert_policy.failed), keys(google_monitoring_alert_policy.no_success), keys(google_monitoring_alert_policy.attention), keys(time_static.since),
         [for key in keys(google_project_iam_member.firestore) : split(" ", key)[0]],
       ] : names == ["cleanupReports"]
     ])
@@ -42,7 +34,8 @@ run "disabled_jobs_leave_nothing" {
     condition = length(concat(
       keys(module.worker), keys(google_cloud_tasks_queue.worker), keys(google_cloud_run_v2_service_iam_member.tasks), google_service_account.tasks_invoker[*].email,
       keys(google_storage_bucket_iam_member.storage), keys(google_project_iam_member.auth), keys(google_project_iam_custom_role.custom),
-      keys(google_cloud_tasks_queue_iam_member.tasks), keys(google_service_account_iam_member.acts_as_tasks_invoker), keys(google_monitoring_alert_policy.worker),
+      keys(google_cloud_tasks_queue_iam_member.tasks), keys(google_service_account_iam_member.acts_as_tasks_invoker), keys(google_monitoring_alert_policy.worker), keys(google_monitoring_alert_policy.task_dropped),
+      keys(google_firestore_field.override),
     )) == 0
     error_message = "what only other jobs need is there"
   }
@@ -69,38 +62,78 @@ run "refuses_names_and_formats" {
     region                 = "asia-northeast1-a" # a zone
     bucket                 = "gs://my-app-1a2b3.firebasestorage.app"
     databases              = { cleanupReport = "ghost" } # no such job
-    belts                  = { max_actions = 0 }
+    memory                 = { cleanupReport = "1Gi" }
+    timeouts               = { cleanupReport = 600 }
+    retries                = { cleanupReport = 1 }
     schedules              = { cleanupReport = "0 3 * * *" }
     time_zones             = { cleanupReport = "UTC" }
     paused                 = ["cleanupReport"]
+    labels                 = { Team = "ops" }
+    queue_suffix           = "_2"
     notification_channels  = ["ops@example.com"]
     notification_locale    = "fr"
     placeholder_references = ["posts"]
+    inquiry_folders        = ["inquiries"]
     runbook_url            = "https://example.com/runbook#here"
   }
-  expect_failures = [var.project, var.region, var.bucket, var.databases, var.belts, var.schedules, var.time_zones, var.paused, var.notification_channels, var.notification_locale, var.placeholder_references, var.runbook_url]
+  expect_failures = [
+    var.project, var.region, var.bucket, var.databases, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones, var.paused, var.labels, var.queue_suffix,
+    var.notification_channels, var.notification_locale, var.placeholder_references, var.inquiry_folders, var.runbook_url,
+  ]
 }
 
 run "refuses_numbers_and_english" {
   command = plan
   variables {
-    project    = "123456789012"
-    region     = "nam5"
-    databases  = { cleanupReports = "Ghost!" }
-    belts      = { max_actions = 1000001 }
-    schedules  = { cleanupReports = "every day 03:00" }
-    time_zones = { cleanupReports = "JST" }
+    project         = "123456789012"
+    region          = "nam5"
+    databases       = { cleanupReports = "Ghost!" }
+    memory          = { cleanupReports = "1 GB" }
+    timeouts        = { cleanupReports = 1741 }
+    retries         = { cleanupReports = 6 }
+    schedules       = { cleanupReports = "every day 03:00" }
+    time_zones      = { cleanupReports = "JST" }
+    inquiry_folders = ["/inquiries/"]
   }
-  expect_failures = [var.project, var.region, var.databases, var.belts, var.schedules, var.time_zones]
+  expect_failures = [var.project, var.region, var.databases, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones, var.inquiry_folders]
 }
 
-run "refuses_four_fields" {
+run "refuses_what_only_looks_right" {
   command = plan
   variables {
-    belts     = { max_missing_percent = 101 }
-    schedules = { cleanupReports = "0 3 * *" }
+    region     = "asia-northeast9"
+    memory     = { cleanupReports = "256Mi" } # has a whole CPU
+    timeouts   = { cleanupReports = 59 }
+    retries    = { cleanupReports = 0.5 }
+    schedules  = { cleanupReports = "0 3 * *" }
+    time_zones = { cleanupReports = "Asia/Tokio" }
   }
-  expect_failures = [var.belts, var.schedules]
+  expect_failures = [var.region, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones]
+}
+
+# The belts are checked against the functions' memory, so not where another variable is wrong.
+run "refuses_a_misspelt_belt" {
+  command = plan
+  variables {
+    belts = { max_action = 5 }
+  }
+  expect_failures = [var.belts]
+}
+
+run "refuses_too_many_actions" {
+  command = plan
+  variables {
+    belts = { max_actions = 1000001 }
+  }
+  expect_failures = [var.belts]
+}
+
+run "refuses_too_many_percent" {
+  command = plan
+  variables {
+    belts = { max_missing_percent = 101 }
+  }
+  expect_failures = [var.belts]
 }
 
 run "refuses_a_month" {
@@ -112,13 +145,87 @@ run "refuses_a_month" {
   expect_failures = [var.belts, var.schedules]
 }
 
-run "refuses_a_reversed_range" {
+run "refuses_half_a_user" {
   command = plan
   variables {
-    belts     = { max_users = 1.5 }
-    schedules = { cleanupReports = "9~5 3 * * *" }
+    belts = { max_users = 1.5 }
   }
-  expect_failures = [var.belts, var.schedules]
+  expect_failures = [var.belts]
+}
+
+run "refuses_no_limit" {
+  command = plan
+  variables {
+    belts = { max_actions = null }
+  }
+  expect_failures = [var.belts]
+}
+
+run "refuses_more_actions_than_fit_into_the_memory" {
+  command = plan
+  variables {
+    enabled = ["cleanupReports", "cleanupBannedUsers"]
+    dry_run = { cleanupReports = true, cleanupBannedUsers = true }
+    belts   = { max_actions = 256001 }
+  }
+  expect_failures = [var.belts]
+}
+
+run "accepts_what_fits_into_the_memory" {
+  command = plan
+  variables {
+    enabled = ["cleanupReports", "cleanupBannedUsers"]
+    dry_run = { cleanupReports = true, cleanupBannedUsers = true }
+    belts   = { max_actions = 1000000, max_users = 1000 }
+    memory  = { cleanupReports = "1Gi", cleanupBannedUsers = "1Gi" }
+  }
+
+  assert {
+    condition     = module.job["cleanupReports"].function.service_config[0].environment_variables["MAX_ACTIONS"] == "1000000" && module.job["cleanupReports"].function.service_config[0].environment_variables["MIN_LOOKUPS"] == "20"
+    error_message = "a belt that is given is not used, or one that is not given has no default"
+  }
+}
+
+run "refuses_schedules_out_of_range" {
+  command = plan
+  variables {
+    enabled = ["cleanupReports", "cleanupBannedUsers", "checkGhostCircles", "cleanExpiredComped", "cleanupOrphanedMedia", "cleanupResolvedInquiries", "deleteInactiveProjects"]
+    dry_run = {
+      cleanupReports = true, cleanupBannedUsers = true, checkGhostCircles = true, cleanExpiredComped = true, cleanupOrphanedMedia = true, cleanupResolvedInquiries = true, deleteInactiveProjects = true
+    }
+    schedules = {
+      cleanupReports           = "99 99 * * *"
+      cleanupBannedUsers       = "0 24 * * *"
+      checkGhostCircles        = "0 3 0 * *"
+      cleanExpiredComped       = "9~5 3 * * *"
+      cleanupOrphanedMedia     = "*/0 * * * *"
+      cleanupResolvedInquiries = "0 3 * * 8"
+      deleteInactiveProjects   = "0,60 * * * *"
+    }
+  }
+  expect_failures = [
+    google_cloud_scheduler_job.job["cleanupReports"], google_cloud_scheduler_job.job["cleanupBannedUsers"], google_cloud_scheduler_job.job["checkGhostCircles"],
+    google_cloud_scheduler_job.job["cleanExpiredComped"], google_cloud_scheduler_job.job["cleanupOrphanedMedia"], google_cloud_scheduler_job.job["cleanupResolvedInquiries"],
+    google_cloud_scheduler_job.job["deleteInactiveProjects"],
+  ]
+}
+
+run "accepts_every_form_of_schedule" {
+  command = plan
+  variables {
+    schedules = {
+      cleanupReports           = "59 23 31 * 7"
+      cleanupBannedUsers       = "0-59/15 0,12 1-15 * 0"
+      checkGhostCircles        = "0~59 22~23 * * 1-5"
+      cleanupOrphanedMedia     = "*/59 * * * *"
+      cleanupResolvedInquiries = "1,2,3-5,*/30 * * * *"
+    }
+  }
+
+  assert {
+    condition     = alltrue([for problems in values(local.cron_problems) : length(problems) == 0])
+    error_message = jsonencode(local.cron_problems)
+  }
 }
 
 run "refuses_a_missing_bucket" {

@@ -2,13 +2,16 @@ package sweeptest
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 )
 
 // Recorder keeps what a function sent to Firestore.
@@ -16,6 +19,9 @@ type Recorder struct {
 	mu      sync.Mutex
 	methods []string
 	queries []*firestorepb.StructuredQuery
+	// unrouted are the requests without the header that Google's service finds the database by. The client refuses them
+	// on the emulator; this tells of those whose failure a job takes lightly.
+	unrouted []string
 }
 
 // Methods returns the short names of the RPCs sent so far, in order, e.g. "BatchWrite".
@@ -43,11 +49,15 @@ func (r *Recorder) Clear() {
 	r.methods = nil
 }
 
-func (r *Recorder) record(method string, req any) {
+// record notes the opening of a stream, whose request is nil, or a request.
+func (r *Recorder) record(ctx context.Context, method string, req any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if method != "" {
 		r.methods = append(r.methods, path.Base(method))
+	}
+	if req != nil && !routed(ctx, req) {
+		r.unrouted = append(r.unrouted, fmt.Sprintf("%T", req))
 	}
 	switch req := req.(type) {
 	case *firestorepb.RunQueryRequest:
@@ -58,28 +68,49 @@ func (r *Recorder) record(method string, req any) {
 }
 
 func (r *Recorder) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	r.record(method, req)
+	r.record(ctx, method, req)
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
 func (r *Recorder) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	r.record(method, nil)
+	r.record(ctx, method, nil)
 	s, err := streamer(ctx, desc, cc, method, opts...)
 	if err != nil {
 		return nil, err
 	}
-	return recordedStream{s, r}, nil
+	return recordedStream{s, ctx, r}, nil
 }
 
 type recordedStream struct {
 	grpc.ClientStream
+	ctx      context.Context // that the stream was opened with
 	recorder *Recorder
 }
 
 // SendMsg records the request of a streamed read.
 func (s recordedStream) SendMsg(m any) error {
-	s.recorder.record("", m)
+	s.recorder.record(s.ctx, "", m)
 	return s.ClientStream.SendMsg(m)
+}
+
+// routed reports whether a request's header names the database that it is for.
+func routed(ctx context.Context, req any) bool {
+	var database string
+	switch r := req.(type) {
+	case interface{ GetDatabase() string }:
+		database = r.GetDatabase()
+	case interface{ GetParent() string }:
+		database, _, _ = strings.Cut(r.GetParent(), "/documents")
+	}
+	sent, _ := metadata.FromOutgoingContext(ctx)
+	return slices.Equal(sent.Get("google-cloud-resource-prefix"), []string{database})
+}
+
+// unroutedRequests returns the kinds of requests that did not say in their header which database they are for.
+func (r *Recorder) unroutedRequests() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.unrouted)
 }
 
 // uncovered returns the queries sent that no index covers.
@@ -95,4 +126,17 @@ func (r *Recorder) uncovered(t testing.TB) []string {
 		}
 	}
 	return missing
+}
+
+// tooLarge returns what is beyond Firestore's limits in the queries sent.
+func (r *Recorder) tooLarge() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var beyond []string
+	for _, q := range r.queries {
+		if what := beyondLimits(q); what != "" && !slices.Contains(beyond, what) {
+			beyond = append(beyond, what)
+		}
+	}
+	return beyond
 }

@@ -1,6 +1,7 @@
 // Package sweeptest runs a function in a test: on a project of its own on the local backends, with the test's clock,
-// recording every request to Firestore and every log line. When the test ends it proves that each query sent is
-// covered by firestore.indexes.json, which production needs and the emulator does not enforce.
+// recording every request to Firestore and every log line. When the test ends it proves what production needs and the
+// emulator does not enforce: that each query sent is covered by firestore.indexes.json, and that each request names its
+// database in its header.
 package sweeptest
 
 import (
@@ -49,11 +50,17 @@ func On(t testing.TB, f *sweep.Function, p *backendstest.Project) *Function {
 	f.Hooks.Dial = append(f.Hooks.Dial,
 		grpc.WithChainUnaryInterceptor(tf.Request.unary), grpc.WithChainStreamInterceptor(tf.Request.stream))
 	t.Cleanup(func() {
+		if unrouted := tf.Request.unroutedRequests(); len(unrouted) > 0 {
+			t.Errorf("requests without the header that says which database they are for: %v", unrouted)
+		}
+		for _, beyond := range tf.Request.tooLarge() {
+			t.Errorf("a query that was sent is beyond Firestore's limits: %s", beyond)
+		}
 		for _, missing := range tf.Request.uncovered(t) {
 			t.Errorf("firestore.indexes.json does not cover a query that was sent: %s", missing)
 		}
 		if t.Failed() {
-			t.Logf("the function's log:\n%s", tf.log.text())
+			tellLog(t, f.Job.Name, tf.log.text())
 		}
 	})
 	return tf

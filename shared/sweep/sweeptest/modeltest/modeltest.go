@@ -103,7 +103,7 @@ func Now(t *rapid.T) time.Time {
 	return now
 }
 
-// MonthsAgo is SPEC's calendar month, counted by hand: a day that the earlier month does not have is its last.
+// MonthsAgo is a calendar month, counted by hand: a day that the earlier month does not have is its last.
 func MonthsAgo(now time.Time, n int) time.Time {
 	now = now.UTC()
 	year, month, day := now.Year(), int(now.Month())-n, now.Day()

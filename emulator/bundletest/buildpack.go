@@ -1,0 +1,146 @@
+package bundletest
+
+import (
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/template"
+
+	// The program that is built around the functions imports it: so go.mod says in which version, with all that it needs.
+	_ "github.com/GoogleCloudPlatform/functions-framework-go/funcframework"
+)
+
+// This file imitates what decides, in Google's Go buildpack (github.com/GoogleCloudPlatform/buildpacks,
+// cmd/go/functions_framework), whether a function can be built and from what.
+
+// framework is the module that serves functions.
+const framework = "github.com/GoogleCloudPlatform/functions-framework-go"
+
+// appFolder is where the buildpack puts the main package: into the function's own module.
+const appFolder = "functions.local/app"
+
+// rootPackage is what the buildpack learns of the function's source by looking at the .go files of its first folder alone: at
+// all of them, whatever their build constraints.
+type rootPackage struct {
+	name    string
+	imports map[string]bool
+}
+
+func readRootPackage(source string) (rootPackage, error) {
+	files, err := filepath.Glob(filepath.Join(source, "*.go"))
+	if err != nil {
+		return rootPackage{}, err
+	}
+	p := rootPackage{imports: map[string]bool{}}
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return p, err
+		}
+		if p.name != "" && p.name != file.Name.Name {
+			return p, fmt.Errorf("the packages %s and %s are in one folder", p.name, file.Name.Name)
+		}
+		p.name = file.Name.Name
+		for _, spec := range file.Imports {
+			path, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return p, err
+			}
+			p.imports[path] = true
+		}
+	}
+	if p.name == "" {
+		return p, errors.New("there is no Go package at the root")
+	}
+	return p, nil
+}
+
+// mainTemplate is the program around the function. A package that itself imports the framework's package functions registers
+// what it serves; of any other one, the entry point must be an exported Go function. Unlike the buildpack's, the program
+// can be reached from this machine only.
+var mainTemplate = template.Must(template.New("main.go").Parse(`package main
+
+import (
+	"log"
+	"os"
+
+	"` + framework + `/funcframework"
+{{if .Declarative}}
+	_ "{{.Module}}"
+{{else}}
+	"context"
+
+	userfunction "{{.Module}}"
+{{end}})
+
+func main() {
+{{- if not .Declarative}}
+	if err := funcframework.RegisterHTTPFunctionContext(context.Background(), "/", userfunction.{{.Target}}); err != nil {
+		log.Fatal(err)
+	}
+{{- end}}
+	if err := funcframework.StartHostPort("127.0.0.1", os.Getenv("PORT")); err != nil {
+		log.Fatal(err)
+	}
+}
+`))
+
+// writeMain writes the main package for a function into its source.
+func writeMain(source, target string) error {
+	root, err := readRootPackage(source)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		if _, err := os.Stat(filepath.Join(source, name)); err != nil {
+			return fmt.Errorf("the source has no %s: %w", name, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(source, "vendor")); err == nil {
+		return errors.New("the source has a folder vendor, for which the buildpack has rules that are not imitated here")
+	}
+	module, err := GoCommand(source, "list", "-m")
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, module)
+	}
+	module = strings.TrimSpace(module)
+	if first, _, _ := strings.Cut(module, "/"); !strings.Contains(first, ".") {
+		return fmt.Errorf("the module's path %s does not begin with a domain", module)
+	}
+	if output, err := GoCommand(source, "list", "-m", framework); err != nil {
+		return fmt.Errorf("go.mod does not require %s, and the buildpack would take a version that nobody has tested: %w\n%s", framework, err, output)
+	}
+	folder := filepath.Join(source, appFolder)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	var text strings.Builder
+	err = mainTemplate.Execute(&text, map[string]any{
+		"Module": module, "Target": target, "Declarative": root.imports[framework+"/functions"],
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, "main.go"), []byte(text.String()), 0o600)
+}
+
+// buildFunction builds the program for a function whose source has been unpacked, and returns its path.
+func buildFunction(source, target string) (string, error) {
+	if err := writeMain(source, target); err != nil {
+		return "", err
+	}
+	// The buildpack tidies go.mod once more, now that there is the main package. What that added would be of versions that
+	// nobody has chosen.
+	if output, err := GoCommand(source, "mod", "tidy", "-diff"); err != nil {
+		return "", fmt.Errorf("go.mod does not name all that the program needs, run scripts/package: %w\n%s", err, output)
+	}
+	if output, err := GoCommand(source, "build", "-o", "main", "./"+appFolder); err != nil {
+		return "", fmt.Errorf("the function %s cannot be built: %w\n%s", target, err, output)
+	}
+	return filepath.Join(source, "main"), nil
+}

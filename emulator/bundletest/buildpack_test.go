@@ -1,0 +1,109 @@
+package bundletest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const goMod = "module example.com/bundle\n\ngo 1.26.0\n\nrequire " + framework + " v1.9.2\n"
+
+// sourceOf writes a function's source into a new folder.
+func sourceOf(t *testing.T, files map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// TestOnlyTheRootPackagesOwnImportsCount has the import that the buildpack looks for in several places.
+func TestOnlyTheRootPackagesOwnImportsCount(t *testing.T) {
+	t.Parallel()
+	const imports = "import _ \"" + framework + "/functions\"\n"
+	for _, tt := range []struct {
+		name        string
+		files       map[string]string
+		declarative bool
+	}{
+		{"in the root package", map[string]string{"a.go": "package bundle\n", "b.go": "package bundle\n\n" + imports}, true},
+		{"in a package that it imports", map[string]string{"a.go": "package bundle\n\nimport _ \"example.com/bundle/jobs\"\n", "jobs/a.go": "package jobs\n\n" + imports}, false},
+		{"of the framework's other package", map[string]string{"a.go": "package bundle\n\nimport _ \"" + framework + "/funcframework\"\n"}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.files["go.mod"], tt.files["go.sum"] = goMod, ""
+			folder := sourceOf(t, tt.files)
+			if err := writeMain(folder, "cleanup"); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(filepath.Join(folder, appFolder, "main.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := !strings.Contains(string(text), "userfunction.cleanup"); got != tt.declarative {
+				t.Errorf("registered by the package itself: %t, want %t; the program:\n%s", got, tt.declarative, text)
+			}
+		})
+	}
+}
+
+func TestWhatTheBuildpackRefuses(t *testing.T) {
+	t.Parallel()
+	const root = "package bundle\n"
+	for _, tt := range []struct {
+		name, want string
+		files      map[string]string
+	}{
+		{"two packages in one folder", "one folder", map[string]string{"a.go": root, "b.go": "package other\n", "go.mod": goMod, "go.sum": ""}},
+		{"no package", "no Go package", map[string]string{"jobs/a.go": root, "go.mod": goMod, "go.sum": ""}},
+		{"no go.mod", "no go.mod", map[string]string{"a.go": root}},
+		{"no go.sum", "no go.sum", map[string]string{"a.go": root, "go.mod": goMod}},
+		{"a vendor folder", "vendor", map[string]string{"a.go": root, "go.mod": goMod, "go.sum": "", "vendor/modules.txt": ""}},
+		{"a module that is no domain's", "does not begin with a domain", map[string]string{"a.go": root, "go.mod": "module bundle/functions\n", "go.sum": ""}},
+		{"no framework", "nobody has tested", map[string]string{"a.go": root, "go.mod": "module example.com/bundle\n", "go.sum": ""}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if err := writeMain(sourceOf(t, tt.files), "cleanup"); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestWithoutTheImportNothingIsBuilt takes the import out of what is deployed, as it once was.
+func TestWithoutTheImportNothingIsBuilt(t *testing.T) {
+	t.Parallel()
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := unpackArchive(root, folder); err != nil {
+		t.Fatal(err)
+	}
+	bundle := filepath.Join(folder, "bundle.go")
+	text, err := os.ReadFile(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := strings.Replace(string(text), "\t_ \""+framework+"/functions\"\n", "", 1)
+	if without == string(text) {
+		t.Fatal("bundle.go does not import " + framework + "/functions, without which Google cannot build any function")
+	}
+	if err := os.WriteFile(bundle, []byte(without), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := buildFunction(folder, "cleanupReports"); err == nil || !strings.Contains(err.Error(), "userfunction.cleanupReports") {
+		t.Errorf("error %v, want one about userfunction.cleanupReports", err)
+	}
+}

@@ -1,0 +1,35 @@
+package sampledata_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	_ "github.com/firesweep/firesweep" // registers all functions
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/functions"
+)
+
+// TestEveryJobHasSomethingToDo: the demo, the privacy test and the reliability harness run every job on its part, and prove nothing
+// of one that does nothing there.
+func TestEveryJobHasSomethingToDo(t *testing.T) {
+	t.Parallel()
+	jobs := sampledata.Jobs()
+	for name := range functions.Registered() {
+		i := slices.IndexFunc(functions.All(), func(e functions.Entry) bool { return e.Name == name })
+		if functions.All()[i].Trigger != functions.Schedule {
+			continue // it is called by a job
+		}
+		if !slices.Contains(jobs, name) {
+			t.Errorf("%s has no sample data: add a part for it to parts in emulator/sampledata/sampledata.go", name)
+			continue
+		}
+		s := sampledata.Job(name, time.Now(), "bucket")
+		changes := slices.ContainsFunc(s.Documents, func(d sampledata.Document) bool { return !reflect.DeepEqual(d.Before, d.After) })
+		keeps := slices.ContainsFunc(s.Documents, func(d sampledata.Document) bool { return d.Before != nil && reflect.DeepEqual(d.Before, d.After) })
+		if !changes || !keeps {
+			t.Errorf("the sample data of %s (emulator/sampledata) has something for it to delete or change: %t, and something to keep: %t; it must have both", name, changes, keeps)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package resolvedinquiries
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// TestArchiveThatIsThereAlready restores an inquiry three times, as docs/jobs.md says how, and has it archived again each time.
+func TestArchiveThatIsThereAlready(t *testing.T) {
+	f := newFunction(t)
+	const archive, undatedArchive = "archivedInquiries/i1", "archivedInquiries/i1/earlier/undated"
+	f.Set(t, archive, map[string]any{"from": "elsewhere", "archivedAt": "yesterday"})
+	f.Set(t, undatedArchive, map[string]any{"from": "even earlier"})
+	want := map[string]map[string]any{"undated": {"from": "even earlier"}, "undated-2": {"from": "elsewhere", "archivedAt": "yesterday"}}
+	for n := range 3 {
+		data := inquiry(8 * day)
+		data["n"] = int64(n)
+		f.Set(t, "inquiries/i1", data)
+		f.Set(t, "inquiries/i1/messages/m", message(n))
+		wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+		data["archivedAt"], data["messages"] = f.Now, []any{read(message(n))}
+		if diff := cmp.Diff(data, f.Documents(t, "archivedInquiries")["i1"]); diff != "" {
+			t.Errorf("archive %d (-want +got):\n%s", n, diff)
+		}
+		if diff := cmp.Diff(want, f.Documents(t, archive+"/earlier")); diff != "" {
+			t.Errorf("earlier archives, round %d (-want +got):\n%s", n, diff)
+		}
+		name := "2026-01-10T18:00:00Z"
+		if n == 1 { // at the same instant
+			name += "-2"
+		}
+		want[name] = data
+		wantIDs(t, f, "inquiries/i1/messages")
+	}
+}
+
+// TestArchiveInPartsThatIsThereAlready has archives with messages of their own, more than a batch, before one and before another
+// that has its own messages too.
+func TestArchiveInPartsThatIsThereAlready(t *testing.T) {
+	for name, large := range map[string]bool{"before one document": false, "before another in parts": true} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t)
+			messages := map[string]map[string]any{"m": message(1)}
+			if large {
+				messages = setLarge(t, f)
+			} else {
+				f.Set(t, "inquiries/i1", inquiry(8*day))
+				f.Set(t, "inquiries/i1/messages/m", message(1))
+			}
+			old := map[string]any{"archivedAt": now.Add(-30 * day), "messagesInSubcollection": true}
+			f.Set(t, "archivedInquiries/i1", old)
+			others := map[string]map[string]any{}
+			for i := range 60 {
+				others[fmt.Sprintf("a%02d", i)] = message(i)
+			}
+			f.SetMany(t, 60, func(i int) (string, map[string]any) {
+				return fmt.Sprintf("archivedInquiries/i1/messages/a%02d", i), message(i)
+			})
+			wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+			const earlier = "archivedInquiries/i1/earlier"
+			at := "2025-12-11T18:00:00Z"
+			if diff := cmp.Diff(map[string]map[string]any{at: old}, f.Documents(t, earlier)); diff != "" {
+				t.Errorf("earlier archives (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(others, f.Documents(t, earlier+"/"+at+"/messages")); diff != "" {
+				t.Errorf("their messages (-want +got):\n%s", diff)
+			}
+			if large {
+				wantInParts(t, f, messages)
+				return
+			}
+			if diff := cmp.Diff([]any{read(message(1))}, f.Documents(t, "archivedInquiries")["i1"]["messages"]); diff != "" {
+				t.Errorf("archive (-want +got):\n%s", diff)
+			}
+			wantIDs(t, f, "archivedInquiries/i1/messages")
+		})
+	}
+}
+
+// TestReopenedWhileOldMessagesAreMoved keeps what the archive holds, and where.
+func TestReopenedWhileOldMessagesAreMoved(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "inquiries/i1", inquiry(8*day))
+	f.Set(t, "archivedInquiries/i1", oldArchive)
+	f.Set(t, "archivedInquiries/i1/messages/a", message(1))
+	afterWriting(f, "archivedInquiries/i1/messages/a", func(n int) {
+		if n == 1 {
+			f.Set(t, "inquiries/i1", map[string]any{"status": "open"})
+		}
+	})
+	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
+	wantIDs(t, f, "inquiries", "i1")
+	wantIDs(t, f, "archivedInquiries/i1/earlier")
+	wantIDs(t, f, strings.Join([]string{earlierOne, oldAt, "messages"}, "/"))
+	wantIDs(t, f, "archivedInquiries/i1/messages", "a")
+	if diff := cmp.Diff(oldArchive, f.Documents(t, "archivedInquiries")["i1"]); diff != "" {
+		t.Errorf("archive (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,141 @@
+package functions_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// TestWhateverARunChangesIsFoundByItsID runs every job and its worker on the sample and compares the whole project before
+// and after. Each document that is gone, new or changed, each object and each account that is gone must be named by a log line
+// that bears a run's id; and what such lines name has changed. Children are included, and what a run hands to a worker is
+// found by the worker's.
+func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	if p.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be told to deliver")
+	}
+	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
+	project, err := sampledata.Open(t.Context(), p.ID, p.Bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := project.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := project.Load(t.Context(), sampledata.Of(now, p.Bucket)); err != nil {
+		t.Fatal(err)
+	}
+	registered := functions.Registered()
+	for _, e := range functions.All() {
+		if e.Trigger != functions.Schedule {
+			continue // its job hands it tasks
+		}
+		before := namesIn(t, project, p.Bucket)
+		f := sweeptest.On(t, functions.New(registered[e.Name]), p)
+		f.Now = now
+		all := []*sweeptest.Function{f}
+		if e.Worker != "" {
+			w := sweeptest.On(t, functions.New(registered[e.Worker]), p)
+			f.Env["TASKS_TARGET_URL"] = w.Serve(t)
+			all = append(all, w)
+		}
+		f.Run(t, "")
+		if e.Worker != "" {
+			if _, err := p.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after := namesIn(t, project, p.Bucket)
+		changed := map[string]bool{}
+		for name, was := range before {
+			if is, there := after[name]; !there || !cmp.Equal(was, is) {
+				changed[name] = true
+			}
+		}
+		for name := range after {
+			if _, was := before[name]; !was {
+				changed[name] = true
+			}
+		}
+		found := map[string]bool{}
+		for _, f := range all {
+			maps.Copy(found, writtenBy(t, f))
+		}
+		for _, name := range slices.Sorted(maps.Keys(changed)) {
+			if !found[name] {
+				t.Errorf("%s changed or deleted %s, and no log line with a run's id names it", e.Name, name)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(found)) {
+			// A document that an earlier step of the same run made is gone again; an account may never have been there.
+			if _, was := before[name]; !changed[name] && was {
+				t.Errorf("%s says that it changed %s, which is as it was", e.Name, name)
+			}
+		}
+		if len(changed) == 0 {
+			t.Errorf("%s changed nothing of the sample: what would this prove?", e.Name)
+		}
+	}
+}
+
+// namesIn returns all that a project holds, by the names under which the log tells of it.
+func namesIn(t *testing.T, project *sampledata.Project, bucket string) map[string]any {
+	t.Helper()
+	state, err := project.Read(context.WithoutCancel(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]any{}
+	for path, fields := range state.Documents {
+		names[path] = fields
+	}
+	for _, object := range state.Objects {
+		names["gs://"+bucket+"/"+object] = nil
+	}
+	for _, uid := range state.Accounts {
+		names["account "+uid] = nil
+	}
+	return names
+}
+
+// writtenBy returns what the log of a function says its runs wrote.
+func writtenBy(t *testing.T, f *sweeptest.Function) map[string]bool {
+	t.Helper()
+	written := map[string]bool{}
+	for _, line := range f.LogLines(t) {
+		writes, _ := line["writes"].([]any)
+		labels, _ := line["logging.googleapis.com/labels"].(map[string]any)
+		id, _ := labels["runId"].(string)
+		if len(writes) > 0 && !strings.HasPrefix(id, f.Job.Name+"-") {
+			t.Errorf("a line without the run's id: %v", line)
+		}
+		for _, w := range writes {
+			w := w.(map[string]any)
+			name := w["path"].(string)
+			switch w["op"] {
+			case "delete account":
+				name = "account " + name
+			case "delete object":
+				if generation, _ := w["generation"].(string); generation == "" || generation == "0" {
+					t.Errorf("%s is named without its generation", name)
+				}
+			}
+			written[name] = true
+		}
+	}
+	return written
+}

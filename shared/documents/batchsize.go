@@ -1,0 +1,52 @@
+package documents
+
+import (
+	"sync"
+	"time"
+)
+
+// How many deletions go into one request. Firestore takes up to 500, and how long it takes for them depends on their
+// indexes and on what else it does. A request that takes long is repeated as a whole when its answer is lost, and is still
+// under way when a run must end: so the size follows the time.
+const (
+	// MaxBatch is how many deletions one request carries at most.
+	MaxBatch = 200
+
+	firstBatch = 50
+	minBatch   = 10
+	batchTime  = time.Second // what a request may take
+)
+
+// batchSize is the number of deletions that Firestore gets done in [batchTime]. It is safe for concurrent use.
+type batchSize struct {
+	mu   sync.Mutex
+	size int
+}
+
+func newBatchSize() *batchSize { return &batchSize{size: firstBatch} }
+
+// get returns how many deletions the next request is to carry.
+func (b *batchSize) get() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.size
+}
+
+// answered notes that a request with n deletions took so long. A small one that was quick says nothing of larger ones.
+func (b *batchSize) answered(n int, took time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case took > batchTime:
+		b.size = max(minBatch, min(b.size, int(int64(n)*int64(batchTime)/int64(took))))
+	case took < batchTime/2 && n >= b.size:
+		b.size = min(MaxBatch, 2*b.size)
+	}
+}
+
+// failed notes that Firestore could not answer a request, which a smaller one makes easier.
+func (b *batchSize) failed() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.size = max(minBatch, b.size/2)
+}

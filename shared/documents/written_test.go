@@ -1,0 +1,184 @@
+package documents_test
+
+import (
+	"context"
+	"errors"
+	"path"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// telling opens a project with a writer that tells what it wrote; disturb may answer for a method's n-th request.
+func telling(t *testing.T, p *backendstest.Project, method string, disturb func(n int, send func() error) error) (documents.Writer, *[]documents.Written) {
+	t.Helper()
+	var n atomic.Int32
+	c, err := documents.Open(t.Context(), documents.Database{Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]},
+		grpc.WithChainUnaryInterceptor(func(ctx context.Context, full string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			send := func() error { return invoke(ctx, full, req, reply, cc, opts...) }
+			if path.Base(full) != method {
+				return send()
+			}
+			return disturb(int(n.Add(1)), send)
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	told := &[]documents.Written{}
+	w := c.Writer(atOnce{})
+	w.Written = func(_ context.Context, writes []documents.Written) { *told = append(*told, writes...) }
+	return w, told
+}
+
+// atOnce lets every write go at once.
+type atOnce struct{}
+
+// Wait implements documents.Pace.
+func (atOnce) Wait(context.Context, int) error { return nil }
+
+func TestTransactionsTellWhatTheyWrote(t *testing.T) {
+	t.Parallel()
+	lost := status.Error(codes.Unavailable, "the connection broke")
+	undisturbed := func(_ int, send func() error) error { return send() }
+	for name, tt := range map[string]struct {
+		disturb func(n int, send func() error) error
+		again   bool // the transaction writes once more when it finds that an earlier attempt took effect
+		fails   bool
+		want    []documents.Written
+	}{
+		"undisturbed": {undisturbed, false, false,
+			[]documents.Written{{Op: "create", Path: "things/new"}, {Op: "set", Path: "things/set"}, {Op: "merge", Path: "things/merged"},
+				{Op: "update", Path: "things/old"}, {Op: "delete", Path: "things/gone"}}},
+		"failed before it was sent": {func(n int, send func() error) error {
+			if n == 1 {
+				return lost
+			}
+			return send()
+		}, false, false, []documents.Written{{Op: "create", Path: "things/new"}, {Op: "set", Path: "things/set"}, {Op: "merge", Path: "things/merged"},
+			{Op: "update", Path: "things/old"}, {Op: "delete", Path: "things/gone"}}},
+		"lost against another writer": {func(n int, send func() error) error {
+			if n == 1 {
+				return status.Error(codes.Aborted, "contention")
+			}
+			return send()
+		}, false, false, []documents.Written{{Op: "create", Path: "things/new"}, {Op: "set", Path: "things/set"}, {Op: "merge", Path: "things/merged"},
+			{Op: "update", Path: "things/old"}, {Op: "delete", Path: "things/gone"}}},
+		"its answer was lost": {func(n int, send func() error) error {
+			if err := send(); err != nil || n > 1 {
+				return err
+			}
+			return lost
+		}, false, false, []documents.Written{
+			{Op: "create", Path: "things/new", Unsure: true}, {Op: "set", Path: "things/set", Unsure: true}, {Op: "merge", Path: "things/merged", Unsure: true},
+			{Op: "update", Path: "things/old", Unsure: true}, {Op: "delete", Path: "things/gone", Unsure: true}}},
+		"its answer was lost and it wrote once more": {func(n int, send func() error) error {
+			if err := send(); err != nil || n > 1 {
+				return err
+			}
+			return lost
+		}, true, false, []documents.Written{
+			{Op: "set", Path: "things/set"},
+			{Op: "create", Path: "things/new", Unsure: true}, {Op: "merge", Path: "things/merged", Unsure: true},
+			{Op: "update", Path: "things/old", Unsure: true}, {Op: "delete", Path: "things/gone", Unsure: true}}},
+		"refused": {func(int, func() error) error { return status.Error(codes.PermissionDenied, "no") }, false, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := backendstest.Start(t)
+			p.Set(t, "things/old", map[string]any{"n": 1})
+			p.Set(t, "things/gone", map[string]any{"n": 1})
+			w, told := telling(t, p, "Commit", tt.disturb)
+			err := w.Transact(t.Context(), func(_ context.Context, tx *documents.Transaction) error {
+				_, found, err := tx.Get("things/new")
+				if err != nil {
+					return err
+				}
+				if found {
+					if tt.again {
+						return tx.Set("things/set", map[string]any{"n": 2})
+					}
+					return nil
+				}
+				return errors.Join(tx.Create("things/new", map[string]any{"n": 1}), tx.Set("things/set", map[string]any{"n": 1}),
+					tx.Merge("things/merged", map[string]any{"n": 1}), tx.Update("things/old", map[string]any{"n": 2}), tx.Delete("things/gone"))
+			})
+			if (err != nil) != tt.fails {
+				t.Fatal(err)
+			}
+			var got []documents.Written
+			got = append(got, *told...)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("told (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTransactionThatChangesItsMindTellsNothing(t *testing.T) {
+	t.Parallel()
+	w, told := telling(t, backendstest.Start(t), "", nil)
+	changed := errors.New("changed")
+	err := w.Transact(t.Context(), func(_ context.Context, tx *documents.Transaction) error {
+		return errors.Join(tx.Set("things/a", map[string]any{"n": 1}), changed)
+	})
+	if !errors.Is(err, changed) || len(*told) != 0 {
+		t.Errorf("%v; told %v", err, *told)
+	}
+}
+
+func TestDeletionsAreTold(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		disturb func(cancel func(), n int, send func() error) error
+		want    []documents.Written
+	}{
+		"undisturbed": {func(_ func(), _ int, send func() error) error { return send() }, []documents.Written{{Op: "delete", Path: "things/a"}}},
+		"the answer was lost": {func(_ func(), n int, send func() error) error {
+			if err := send(); err != nil || n > 1 {
+				return err
+			}
+			return status.Error(codes.Unavailable, "the connection broke")
+		}, []documents.Written{{Op: "delete", Path: "things/a"}}},
+		"the answer was lost at the end": {func(cancel func(), _ int, send func() error) error {
+			if err := send(); err != nil {
+				return err
+			}
+			cancel()
+			return status.Error(codes.Unavailable, "the connection broke")
+		}, []documents.Written{{Op: "delete", Path: "things/a", Unsure: true}, {Op: "delete", Path: "things/b", Unsure: true}}},
+		"refused": {func(func(), int, func() error) error { return status.Error(codes.PermissionDenied, "no") }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := backendstest.Start(t)
+			p.Set(t, "things/a", map[string]any{"n": 1})
+			p.Set(t, "things/b", map[string]any{"n": 1})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			w, told := telling(t, p, "BatchWrite", func(n int, send func() error) error { return tt.disturb(cancel, n, send) })
+			a, _, err := w.Get(ctx, "things/a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed := documents.Deletion{Path: "things/b", LastUpdateTime: a.UpdateTime.AddDate(-1, 0, 0)}
+			w.Delete(ctx, []documents.Deletion{{Path: a.Path, LastUpdateTime: a.UpdateTime}, changed})
+			var got []documents.Written
+			got = append(got, *told...)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("told (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

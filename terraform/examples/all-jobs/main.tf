@@ -1,0 +1,76 @@
+# All nine jobs on three databases, some of which delete already, with most settings in use.
+terraform {
+  required_version = ">= 1.9.0"
+
+  required_providers {
+    google = {
+      source  = "hashicorp/google"
+      version = ">= 6.13.0, < 8.0.0"
+    }
+    archive = {
+      source = "hashicorp/archive"
+    }
+    time = {
+      source = "hashicorp/time"
+    }
+  }
+}
+
+variable "project" {
+  description = "Id of the Firebase project."
+  type        = string
+}
+
+variable "mail" {
+  description = "Where alerts go."
+  type        = string
+}
+
+resource "google_monitoring_notification_channel" "mail" {
+  project      = var.project
+  display_name = "Firesweep"
+  type         = "email"
+  labels       = { email_address = var.mail }
+}
+
+module "firesweep" {
+  source = "../.."
+
+  project = var.project
+  region  = "asia-northeast1"
+  bucket  = "${var.project}.firebasestorage.app"
+
+  dry_run = {
+    cleanupOrphanedMedia          = false
+    cleanupResolvedInquiries      = false
+    checkGhostCircles             = false
+    cleanupBannedUsers            = true
+    cleanupReports                = false
+    cleanExpiredComped            = true
+    deleteInactiveProjects        = true
+    removeUnacceptedMemberInvites = true
+    cleanupPlaceholderUsers       = true
+  }
+
+  databases = {
+    cleanExpiredComped            = "ghost"
+    deleteInactiveProjects        = "gitlab"
+    removeUnacceptedMemberInvites = "gitlab"
+    cleanupPlaceholderUsers       = "gitlab"
+  }
+
+  schedules  = { cleanupReports = "30 5 * * 1" } # on Mondays
+  time_zones = { cleanupReports = "Europe/Berlin" }
+  memory     = { cleanupOrphanedMedia = "1Gi" }
+  timeouts   = { cleanupOrphanedMedia = 1740 }
+  belts      = { max_actions = 50000 }
+
+  notification_channels = [google_monitoring_notification_channel.mail.name]
+  notification_locale   = "en"
+  labels                = { app = "firesweep" }
+}
+
+output "urls" {
+  description = "The address of each function."
+  value       = module.firesweep.urls
+}

@@ -1,0 +1,21 @@
+# What every test begins with. Each variable is set, so that a terraform.tfvars beside the configuration, which
+# `terraform test` reads too, changes no test. Only dry_run stands in the tests themselves: it is made from the job list.
+project                = "my-app-1a2b3"
+region                 = "asia-northeast1"
+bucket                 = "my-app-1a2b3.firebasestorage.app"
+enabled                = null
+databases              = {}
+belts                  = {}
+memory                 = {}
+timeouts               = {}
+retries                = {}
+schedules              = {}
+time_zones             = {}
+paused                 = []
+labels                 = {}
+queue_suffix           = ""
+notification_channels  = []
+notification_locale    = "ja"
+placeholder_references = []
+inquiry_folders        = []
+runbook_url            = "https://github.com/firesweep/firesweep/blob/main/docs/operations.md"

@@ -1,0 +1,61 @@
+# The examples can be planned, the module in them called once, and with for_each and providers.
+mock_provider "google" {
+  source = "./tests/mocks"
+}
+mock_provider "google" {
+  alias  = "deployer"
+  source = "./tests/mocks"
+}
+mock_provider "archive" {}
+mock_provider "time" {}
+
+run "five_jobs" {
+  command = apply
+  module {
+    source = "./examples/five-jobs"
+  }
+  variables {
+    project = "my-app-1a2b3"
+  }
+
+  assert {
+    condition     = length(output.schedules) == 5
+    error_message = "five jobs are scheduled"
+  }
+}
+
+run "all_jobs" {
+  command = apply
+  module {
+    source = "./examples/all-jobs"
+  }
+  variables {
+    project = "my-app-1a2b3"
+    mail    = "ops@example.com"
+  }
+  override_resource {
+    target = google_monitoring_notification_channel.mail
+    values = { name = "projects/my-app-1a2b3/notificationChannels/1234567890" }
+  }
+
+  assert {
+    condition     = toset(keys(output.urls)) == toset([for f in jsondecode(file("../functions/schedule.json")).functions : f.name])
+    error_message = "every function is deployed"
+  }
+}
+
+run "part_of_a_larger_configuration" {
+  command = apply
+  module {
+    source = "./examples/module"
+  }
+  variables {
+    projects = { "my-app-1a2b3" = { deletes = true }, "another-app" = { deletes = false } }
+    deployer = "deployer@my-app-1a2b3.iam.gserviceaccount.com"
+  }
+
+  assert {
+    condition     = { for project, alerts in output.alerts : project => keys(alerts.failed) } == { "my-app-1a2b3" = ["cleanupReports"], "another-app" = ["cleanupReports"] }
+    error_message = "one installation in each project"
+  }
+}

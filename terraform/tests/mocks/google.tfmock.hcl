@@ -1,0 +1,8 @@
+# What the google provider checks even of mocked values, and what the configuration takes apart.
+mock_resource "google_service_account" {
+  defaults = {
+    email  = "mocked@my-app-1a2b3.iam.gserviceaccount.com"
+    member = "serviceAccount:mocked@my-app-1a2b3.iam.gserviceaccount.com"
+    name   = "projects/my-app-1a2b3/serviceAccounts/mocked@my-app-1a2b3.iam.gserviceaccount.com"
+  }
+}
