@@ -3,6 +3,7 @@ package media
 import (
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -67,9 +68,12 @@ func checked(named, name, bucket string) (string, error) {
 	return name, nil
 }
 
-// validName reports whether an object can have the name, by Cloud Storage's rules.
+// validName reports whether an object can have the name, by Cloud Storage's rules, and cannot be taken for another. "." and ".."
+// between slashes are a name's own, but whatever resolves them on the way, as the Firebase Emulator Suite does, ends at
+// somebody else's object.
 func validName(name string) bool {
-	return name != "" && len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsAny(name, "\r\n") && name != "." && name != ".." &&
+	dots := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return part == "." || part == ".." })
+	return name != "" && len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsAny(name, "\r\n") && !dots &&
 		!strings.HasPrefix(name, ".well-known/acme-challenge/")
 }
 

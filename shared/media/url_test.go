@@ -30,7 +30,8 @@ func TestObjectName(t *testing.T) {
 		{"emulator", "http://127.0.0.1:9199/v0/b/" + ours + "/o/posts%2Fa.png?alt=media", "posts/a.png", nil},
 		{"emulator as localhost", "http://localhost:9199/v0/b/" + ours + "/o/posts%2Fa.png", "posts/a.png", nil},
 		{"emulator, as Cloud Storage", "http://127.0.0.1:9199/" + ours + "/posts/a.png", "posts/a.png", nil},
-		{"dots are a name's own", "gs://" + ours + "/posts/../circles/a.png", "posts/../circles/a.png", nil},
+		{"dots that lead elsewhere", "gs://" + ours + "/posts/../circles/a.png", "", ErrURLForm},
+		{"dots in a name", "gs://" + ours + "/posts/..a/b..c/.d", "posts/..a/b..c/.d", nil},
 
 		{"gs, what no URL may hold", "gs://" + ours + "/posts/100%.png", "posts/100%.png", nil},
 
@@ -79,7 +80,7 @@ func TestObjectName(t *testing.T) {
 		{"two dots", "gs://" + ours + "/..", "", ErrURLForm},
 		{"two dots, Firebase", "https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/%2E%2E", "", ErrURLForm},
 		{"three dots", "gs://" + ours + "/...", "...", nil},
-		{"dots as folders", "gs://" + ours + "/./..", "./..", nil},
+		{"dots as folders", "gs://" + ours + "/./..", "", ErrURLForm},
 		{"opaque", "gs:" + ours + "/posts/a.png", "", ErrURLForm},
 		{"data", "data:image/png;base64,AAAA", "", ErrURLForm},
 		{"script", "javascript:alert(1)", "", ErrURLForm},
