@@ -31,7 +31,7 @@ func (d Document) Text(field string) (v string, ok bool) {
 }
 
 // ValidID reports whether an id taken from data can name a document: not empty, no slash, not "." or "..", not
-// reserved ("__…__"), valid UTF-8 of at most 1500 bytes (SPEC, "Fail closed", and Firestore's limits). Whatever names
+// reserved ("__…__"), valid UTF-8 of at most 1500 bytes (docs/spec.md, "Ids", and Firestore's limits). Whatever names
 // an invalid id is kept.
 func ValidID(id string) bool {
 	reserved := len(id) >= 4 && strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__")

@@ -23,7 +23,7 @@ type Object struct {
 	// Folder says that Name ends with a slash and that every object goes whose name begins with it.
 	Folder bool
 	// PostID, where set, is the post that the object must belong to: one whose metadata names another post is kept,
-	// because a post must not be able to name somebody else's file (SPEC, "cleanupOrphanedMedia").
+	// because a post must not be able to name somebody else's file (docs/spec.md).
 	PostID string
 	// Absent, where set, is the path of the document that led to the object. Should somebody have restored it by the time
 	// a later run gets to what an interrupted one left, the object is kept.

@@ -242,3 +242,20 @@ func TestPreviewShowsWhatIsWritten(t *testing.T) {
 	}
 	sweeptest.Want(t, "things", before, f.Documents(t, "things"))
 }
+
+// TestEntriesThatNothingFollows are what a killed run leaves of commits that nothing is to follow.
+func TestEntriesThatNothingFollows(t *testing.T) {
+	f := boxFunction(t)
+	for i := range 25 { // more than one commit forgets
+		f.Set(t, fmt.Sprintf("cleanupJobs/testJob/journal/e%02d", i), map[string]any{"open": false, "task": ""})
+	}
+	if got := f.Run(t, `{"dryRun":true}`); got.Status != sweep.Completed || len(got.Plan) != 0 {
+		t.Errorf("preview %s %v, want nothing to do", got.Status, got.Plan)
+	}
+	sweeptest.Want(t, "journal after a preview", 25, len(ids(t, f, "cleanupJobs/testJob/journal")))
+	if n := f.Request.Count("Commit"); n != 0 {
+		t.Errorf("a preview sent %d commits", n)
+	}
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+}

@@ -188,11 +188,11 @@ func (r *run) sweep(ctx context.Context) {
 		return
 	case !r.report.DryRun:
 		outOfTime = errors.Is(r.applyWindow(ctx, p), ErrOutOfTime) || outOfTime
+		if err := r.forget(ctx); err != nil { // nothing is left to do of what they hold
+			r.log.WarnContext(ctx, r.job.Name+" could not delete entries of its journal, the next run does: "+err.Error())
+		}
 	}
 	r.unfinished = outOfTime
-	if err := r.forget(ctx); err != nil { // nothing is left to do of what they hold
-		r.log.WarnContext(ctx, r.job.Name+" could not delete entries of its journal, the next run does: "+err.Error())
-	}
 	if !outOfTime {
 		r.position = ""
 		if p.next != nil {
