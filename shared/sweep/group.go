@@ -120,7 +120,7 @@ func (s *groupSize) begin(n int) (size int, known func(committed)) {
 		switch {
 		case cut && size > 1:
 			s.most = min(s.most, size/2)
-		case len(c.outcomes) == size && size == s.most && c.writes*(size+1)/size <= maxChildren: // as much of each, and there is room for one more
+		case len(c.outcomes) == size && size == s.most && c.writes*(size+1)/size <= maxChildren: // there is room for one more like them
 			s.most = min(s.most+1, maxGroup)
 		}
 		s.known = s.known || !cut || size == 1

@@ -103,7 +103,7 @@ func (g gotten) answer(refs, asked []documents.Ref, found map[documents.Ref]docu
 	return there
 }
 
-// fromReader reads from the database.
+// fromReader reads from the database; its reader has the rest of [Source].
 type fromReader struct {
 	documents.Reader
 	gotten gotten
@@ -127,15 +127,6 @@ func (s fromReader) Get(ctx context.Context, refs []documents.Ref) (map[document
 		found[d.Ref()] = d
 	}
 	return s.gotten.answer(refs, asked, found), nil
-}
-
-// First implements [Source].
-func (s fromReader) First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
-	q.PageSize = limit
-	for page, err := range s.Pages(ctx, q, from) {
-		return page.Documents, err
-	}
-	return nil, nil
 }
 
 // Children implements [Source].
