@@ -25,9 +25,9 @@ func (emulatorOwner) GetRequestMetadata(context.Context, ...string) (map[string]
 // RequireTransportSecurity implements credentials.PerRPCCredentials.
 func (emulatorOwner) RequireTransportSecurity() bool { return false }
 
-// checkRouted refuses, as Google's service does, a request whose header does not name the database that it is for. The
+// CheckRouted refuses, as Google's service does, a request whose header does not name the database that it is for. The
 // emulator reads requests and would answer them all.
-func checkRouted(ctx context.Context, req any) error {
+func CheckRouted(ctx context.Context, req any) error {
 	var database string
 	switch r := req.(type) {
 	case interface{ GetDatabase() string }:
@@ -43,7 +43,7 @@ func checkRouted(ctx context.Context, req any) error {
 }
 
 func checkRoutedUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	if err := checkRouted(ctx, req); err != nil {
+	if err := CheckRouted(ctx, req); err != nil {
 		return err
 	}
 	return invoke(ctx, method, req, reply, cc, opts...)
@@ -64,7 +64,7 @@ type routedStream struct {
 
 // SendMsg sends a request if its stream's header names its database.
 func (s routedStream) SendMsg(m any) error {
-	if err := checkRouted(s.ctx, m); err != nil {
+	if err := CheckRouted(s.ctx, m); err != nil {
 		return err
 	}
 	return s.ClientStream.SendMsg(m)

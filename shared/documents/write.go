@@ -19,11 +19,6 @@ func (r Ref) Path() string {
 	return r.Collection + "/" + r.ID
 }
 
-// In returns the document of that id in a subcollection of r.
-func (r Ref) In(subcollection, id string) Ref {
-	return Ref{Collection: r.Path() + "/" + subcollection, ID: id}
-}
-
 // RefOf returns the document that a path names. Collections and ids alternate in it, so it has an even number of parts.
 func RefOf(path string) (Ref, error) {
 	i := strings.LastIndexByte(path, '/')

@@ -236,11 +236,10 @@ func (r *run) settleMany(ctx context.Context, all []*work) {
 
 // settleSafely is [run.settle]; a panic is the failure of the items, not the process's end.
 func (r *run) settleSafely(ctx context.Context, group []*work) {
-	var err error
-	func() {
-		defer recoverTo(&err)
+	err := Guard(func() error {
 		r.settle(ctx, group)
-	}()
+		return nil
+	})
 	if err != nil {
 		finish(group, err)
 	}

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
+
+	"github.com/firesweep/firesweep/shared/documents"
 )
 
 // Recorder keeps what a function sent to Firestore.
@@ -56,7 +56,7 @@ func (r *Recorder) record(ctx context.Context, method string, req any) {
 	if method != "" {
 		r.methods = append(r.methods, path.Base(method))
 	}
-	if req != nil && !routed(ctx, req) {
+	if req != nil && documents.CheckRouted(ctx, req) != nil {
 		r.unrouted = append(r.unrouted, fmt.Sprintf("%T", req))
 	}
 	switch req := req.(type) {
@@ -91,19 +91,6 @@ type recordedStream struct {
 func (s recordedStream) SendMsg(m any) error {
 	s.recorder.record(s.ctx, "", m)
 	return s.ClientStream.SendMsg(m)
-}
-
-// routed reports whether a request's header names the database that it is for.
-func routed(ctx context.Context, req any) bool {
-	var database string
-	switch r := req.(type) {
-	case interface{ GetDatabase() string }:
-		database = r.GetDatabase()
-	case interface{ GetParent() string }:
-		database, _, _ = strings.Cut(r.GetParent(), "/documents")
-	}
-	sent, _ := metadata.FromOutgoingContext(ctx)
-	return slices.Equal(sent.Get("google-cloud-resource-prefix"), []string{database})
 }
 
 // unroutedRequests returns the kinds of requests that did not say in their header which database they are for.

@@ -5,6 +5,8 @@ import (
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/metadata"
+
+	"github.com/firesweep/firesweep/shared/documents"
 )
 
 func TestRouted(t *testing.T) {
@@ -26,7 +28,7 @@ func TestRouted(t *testing.T) {
 		"what is not known": {[]string{"google-cloud-resource-prefix", ghost}, "?", false},
 	} {
 		ctx := metadata.AppendToOutgoingContext(t.Context(), tt.header...)
-		if got := routed(ctx, tt.req); got != tt.want {
+		if got := documents.CheckRouted(ctx, tt.req) == nil; got != tt.want {
 			t.Errorf("%s: routed = %v, want %v", name, got, tt.want)
 		}
 		var r Recorder
