@@ -83,7 +83,7 @@ func (r remover) finish(path string) sweep.Steps {
 // deletePosts deletes the posts of a claimed circle. One that fails does not stop the others, but is the circle's failure.
 func (r remover) deletePosts(ctx context.Context, w *sweep.Writers, path string) error {
 	var results postResults
-	ofCircle, isOf := posts.Naming("posts", "circleId", idOf(path))
+	ofCircle, isOf := documents.Naming("posts", "circleId", idOf(path))
 	for page, err := range w.Documents.Pages(ctx, ofCircle, "") {
 		if err != nil {
 			return err

@@ -80,7 +80,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 }
 
 // next returns where the next run begins after one that got to its end.
-func (p *planner) next() string {
+func (p *planner) next([]documents.Ref) string {
 	g := p.progress
 	if g.Done {
 		g.Warned = p.settings.warnedBy(p.Now)

@@ -185,21 +185,21 @@ func TestManyFailuresBeginANewPass(t *testing.T) {
 		f.all = append(f.all, fmt.Sprint(i))
 	}
 	p := &planner{Planner: &sweep.Planner{Now: now}, settings: usual, progress: progress{Settings: usual.fingerprint(), Began: now}, failed: failed{all: f.all}}
-	if got := p.next(); got != "" {
+	if got := p.next(nil); got != "" {
 		t.Errorf("position %q", got)
 	}
 	p.failed.all = p.failed.all[1:]
 	for i := range p.failed.all {
 		p.failed.all[i] = fmt.Sprint(i, strings.Repeat("<", 1490)) // which JSON writes in six bytes each
 	}
-	if got := p.next(); got != "" {
+	if got := p.next(nil); got != "" {
 		t.Errorf("a position of %d bytes", len(got))
 	}
 	p.failed.all = nil
 	for i := range maxAgain {
 		p.failed.all = append(p.failed.all, fmt.Sprint(i, strings.Repeat("長", 499)))
 	}
-	if got, err := progressOf(p.next(), usual, now); err != nil || len(got.Again) != maxAgain || !got.Done {
+	if got, err := progressOf(p.next(nil), usual, now); err != nil || len(got.Again) != maxAgain || !got.Done {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -22,6 +22,7 @@ const (
 	maxWeight    = 32
 	batchWeight  = 8
 	deleteWeight = 4 // of a batch of document deletes
+	largeWeight  = 2 // of an item that is large, which its rule says
 )
 
 // apply does the actions in order, many at a time, until all are done or time is up. It returns the index of the first
@@ -40,12 +41,7 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 	}
 	for i := 0; i < len(actions); {
 		n := batchLength(actions[i:], r.writers.Documents.BatchSize())
-		weight := int64(1)
-		if _, ok := actions[i].Effect.(DeleteDocument); ok {
-			weight = deleteWeight
-		} else if n > 1 {
-			weight = batchWeight
-		}
+		weight := weightOf(actions[i].Effect, n)
 		if err := underWay.Acquire(ctx, weight); err != nil || r.timeIsUp() {
 			leave(i)
 			break
@@ -65,6 +61,22 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 	}
 	wg.Wait()
 	return unfinished
+}
+
+// weightOf returns what a batch of n actions weighs.
+func weightOf(first Effect, n int) int64 {
+	switch effect := first.(type) {
+	case DeleteDocument:
+		return deleteWeight
+	case ruled:
+		if effect.Rule.group() == 1 {
+			return largeWeight
+		}
+	}
+	if n > 1 {
+		return batchWeight
+	}
+	return 1
 }
 
 // How many deletes of objects go together, and on how many documents' absence they may rest, which is what one read can
@@ -96,7 +108,7 @@ func batchLength(actions []Action, deletes int) int {
 			n++
 		}
 	case ruled:
-		for n < len(actions) && n < maxGroup {
+		for n < len(actions) && n < first.Rule.group() {
 			if next, ok := actions[n].Effect.(ruled); !ok || next.Rule.name() != first.Rule.name() {
 				break
 			}
@@ -148,9 +160,13 @@ func (r *run) do(ctx context.Context, batch []Action) []error {
 		r.settleSafely(ctx, group)
 		results := make([]error, len(batch))
 		for i, w := range group {
-			results[i] = w.err
+			if results[i] = w.err; w.err != nil && !w.gone {
+				r.leaveUndone(w.Ref)
+			}
 		}
 		return results
+	case replayed:
+		return []error{Guard(func() error { return r.replay(ctx, effect) })}
 	case Steps:
 		return []error{r.steps(ctx, effect)}
 	case Batched:
@@ -161,6 +177,15 @@ func (r *run) do(ctx context.Context, batch []Action) []error {
 		return r.batched(ctx, effect.Batch, items)
 	default:
 		return []error{errors.New("the action has no effect: this is a bug in the job")}
+	}
+}
+
+// leaveUndone notes an item for [Planner.Continue].
+func (r *run) leaveUndone(item documents.Ref) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.undone) < MaxUndone {
+		r.undone = append(r.undone, item)
 	}
 }
 

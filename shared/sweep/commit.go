@@ -66,7 +66,7 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 		}
 		c = committed{}
 		var err error
-		if c.outcomes, err = r.decide(ctx, newTransactionSource(tx), group); err != nil {
+		if c.outcomes, err = r.decide(ctx, newTransactionSource(tx, r.writers.Documents.Reader), group); err != nil {
 			return err
 		}
 		var writes []documents.Write
@@ -116,7 +116,7 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 	subjects := make([]Subject, len(group))
 	for i, w := range group {
 		d, ok := found[w.Ref]
-		d.Path = w.Ref.Path()
+		d.Path, w.gone = w.Ref.Path(), !ok
 		subjects[i] = Subject{Document: d, Found: ok, From: w.From, Alone: len(group) == 1}
 	}
 	items, err := group[0].Rule.load(ctx, src, subjects)

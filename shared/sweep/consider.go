@@ -37,6 +37,20 @@ func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.
 	return p.ProposeItems(ctx, rule, due)
 }
 
+// ConsiderRefs reads documents and considers them, those too that do not exist.
+func (p *Planner) ConsiderRefs(ctx context.Context, rule AnyRule, refs ...documents.Ref) error {
+	found, err := newReaderSource(p.Documents).Get(ctx, refs)
+	if err != nil {
+		return err
+	}
+	items := make([]documents.Document, len(refs))
+	for i, ref := range refs {
+		items[i] = found[ref]
+		items[i].Path = ref.Path()
+	}
+	return p.Consider(ctx, rule, items)
+}
+
 // Proposal is an item that is due.
 type Proposal struct {
 	documents.Document // nothing but the path where that is all that is known
@@ -50,7 +64,7 @@ func (p *Planner) ProposeItems(ctx context.Context, rule AnyRule, due []Proposal
 	for i, d := range due {
 		actions[i] = Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref()}}}
 		if rule.deletes() {
-			actions[i].Effect, actions[i].Writes = DeleteDocument{Path: d.Path, LastUpdateTime: d.UpdateTime}, []string{"delete " + d.Path}
+			actions[i].Effect = DeleteDocument{Path: d.Path, LastUpdateTime: d.UpdateTime}
 		}
 	}
 	if p.run.report.DryRun {

@@ -59,11 +59,7 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) {
 			r.writers.Keep(reason, 1)
 		}
 		for _, n := range o.change.Notices {
-			attributes := []any{slog.String("target", w.Ref.Path())}
-			for _, name := range slices.Sorted(maps.Keys(n.Fields)) {
-				attributes = append(attributes, slog.String(name, n.Fields[name]))
-			}
-			r.log.WarnContext(ctx, n.Message, attributes...)
+			r.notice(ctx, w.Ref.Path(), n)
 		}
 		r.tally(o.change.Tally)
 	}
@@ -122,14 +118,13 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 			continue
 		case errors.Is(f.err, ErrOutOfTime), ctx.Err() != nil:
 			return ErrOutOfTime
-		case f.Lenient != "":
-			r.writers.Keep(f.Lenient, 1)
-			r.log.WarnContext(ctx, f.name()+": "+oneLine(f.err), slog.String("reason", f.Lenient))
-		case f.of != nil:
+		case f.Noted != nil:
+			f.of.err = cmp.Or(f.of.err, ErrLater)
+			r.writers.Keep(f.Noted.Kept, 1)
+			r.notice(ctx, f.of.Ref.Path(), f.Noted.Warn(f.err))
+			writes = append(writes, f.Noted.Failed...)
+		default: // nothing but the entry remembers it
 			f.of.err = cmp.Or(f.of.err, f.err)
-		}
-		writes = append(writes, f.Failed...)
-		if len(f.Failed) == 0 { // nothing but the entry remembers it
 			open = cmp.Or(open, f.err)
 		}
 	}
@@ -144,11 +139,20 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 		return tx.Apply(append(writes, documents.Write{Op: documents.Delete, Ref: entry}))
 	})
 	for _, f := range all {
-		if f.of != nil && err != nil {
+		if err != nil {
 			f.of.err = cmp.Or(f.of.err, err)
 		}
 	}
 	return err
+}
+
+// notice logs a warning about one item.
+func (r *run) notice(ctx context.Context, target string, n Notice) {
+	attributes := []any{slog.String("target", target)}
+	for _, name := range slices.Sorted(maps.Keys(n.Fields)) {
+		attributes = append(attributes, slog.Any(name, n.Fields[name]))
+	}
+	r.log.WarnContext(ctx, n.Message, attributes...)
 }
 
 // name says what a follow-up is done to.
@@ -162,9 +166,6 @@ func (f FollowUp) name() string {
 		return "object " + f.Object.Name
 	}
 }
-
-// oneLine returns an error's text on one line.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 func taskKey(t tasks.Task) string { return strings.Join(t.Key, "/") }
 
@@ -193,7 +194,7 @@ func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
 	if err == nil {
 		func() {
 			defer recoverTo(&err)
-			results = r.writers.Accounts.Delete(ctx, uids)
+			results = r.accounts.delete(ctx, r.writers.Accounts, uids)
 		}()
 	}
 	for n, i := range which {
@@ -225,8 +226,8 @@ func (r *run) handOver(ctx context.Context, w *work, before []tasks.Task) error 
 
 // Reasons to keep an object that a deleted document led to.
 const (
-	keptOthersObject = "an object that belongs to something else"
-	keptUploadedAnew = "an object uploaded anew since"
+	keptUploadedAnew = "a file uploaded anew since"
+	keptFileRestored = "a file whose document was restored since"
 )
 
 // valid keeps a folder from being half of a name, or the whole bucket.
@@ -293,7 +294,7 @@ func (o ObjectDeletion) keep(object media.Object, at time.Time) string {
 	owner, named := object.Metadata[o.OwnerKey]
 	switch {
 	case o.OwnerKey != "" && named && owner != o.Owner:
-		return keptOthersObject
+		return "a file that belongs to another " + strings.TrimSuffix(o.OwnerKey, "Id")
 	case object.Created.After(at):
 		return keptUploadedAnew
 	default:

@@ -12,7 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// maxGroup is how many items share a commit, at most.
+// maxGroup is how many items share a commit, at most, of a rule that does not say.
 const maxGroup = 25
 
 // maxChildGroups is how many groups of one item's children are under way at once.
@@ -31,6 +31,7 @@ type work struct {
 	handed map[string]bool // tasks that were handed over before its commit
 	// foreseen says that nothing is committed or handed over: a preview goes through the steps.
 	foreseen bool
+	gone     bool  // it was not there when it was last looked at
 	err      error // what became of it, as [Steps] says it
 }
 
@@ -89,13 +90,14 @@ type groupSize struct {
 	mu    sync.Mutex
 	known bool
 	most  int
+	limit int // of the rule
 }
 
 func (r *run) sizeOf(rule AnyRule) *groupSize {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.sizes[rule.name()] == nil {
-		r.sizes[rule.name()] = &groupSize{most: maxGroup}
+		r.sizes[rule.name()] = &groupSize{most: rule.group(), limit: rule.group()}
 	}
 	return r.sizes[rule.name()]
 }
@@ -121,7 +123,7 @@ func (s *groupSize) begin(n int) (size int, known func(committed)) {
 		case cut && size > 1:
 			s.most = min(s.most, size/2)
 		case len(c.outcomes) == size && size == s.most && c.writes*(size+1)/size <= maxChildren: // there is room for one more like them
-			s.most = min(s.most+1, maxGroup)
+			s.most = min(s.most+1, s.limit)
 		}
 		s.known = s.known || !cut || size == 1
 	}
@@ -224,8 +226,7 @@ func (r *run) children(ctx context.Context, parent *work, items []Item) error {
 func (r *run) settleMany(ctx context.Context, all []*work) {
 	var groups errgroup.Group
 	groups.SetLimit(maxChildGroups)
-	for start := 0; start < len(all); start += maxGroup {
-		group := all[start:min(start+maxGroup, len(all))]
+	for group := range slices.Chunk(all, all[0].Rule.group()) {
 		groups.Go(func() error {
 			r.settleSafely(ctx, group)
 			return nil

@@ -28,6 +28,8 @@ type Job struct {
 	Plan func(ctx context.Context, p *Planner) error
 	// Rules are those of its items that a commit may leave for later ([Change.Next]), so that the journal finds them.
 	Rules []AnyRule
+	// Earlier are records of unfinished work that earlier versions of the program may have left.
+	Earlier []Earlier
 	// Task makes it a worker, which Cloud Tasks calls with one thing to do; nil for what Cloud Scheduler calls.
 	Task *Task
 }
@@ -93,6 +95,7 @@ func (DeleteObject) effect()   {}
 func (Steps) effect()          {}
 func (Batched) effect()        {}
 func (ruled) effect()          {}
+func (replayed) effect()       {}
 
 // Writers are what [Steps] and [Batch] write with. Nothing but the engine makes them, and only once a plan has passed its
 // belts.

@@ -1,10 +1,8 @@
 package sweep
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -70,7 +68,9 @@ func (r *run) entryOf(attempt int64, changes []Change) map[string]any {
 	var then, next []any
 	for _, c := range changes {
 		for _, f := range c.Then {
-			then = append(then, f.stored())
+			if f.Noted == nil {
+				then = append(then, f.stored())
+			}
 		}
 		for _, item := range c.Next {
 			next = append(next, map[string]any{"rule": item.Rule.name(), "path": item.Ref.Path(), "from": item.From})
@@ -84,7 +84,7 @@ func (r *run) entryOf(attempt int64, changes []Change) map[string]any {
 
 // stored returns a follow-up as the journal holds it.
 func (f FollowUp) stored() map[string]any {
-	m := map[string]any{"absent": f.Absent.Path(), "lenient": f.Lenient, "done": storedWrites(f.Done), "failed": storedWrites(f.Failed)}
+	m := map[string]any{"absent": f.Absent.Path(), "done": storedWrites(f.Done)}
 	switch {
 	case f.Task != nil:
 		key := make([]any, len(f.Task.Key))
@@ -118,9 +118,7 @@ type entry struct {
 
 // parseEntry reads what [entryOf] wrote. rules are the job's, by name.
 func parseEntry(d documents.Document, rules map[string]AnyRule) (e entry, err error) {
-	problem := func(what string) error {
-		return fmt.Errorf("%s has no usable %s, so this program did not write it: look at it and delete it", d.Path, what)
-	}
+	problem := func(what string) error { return fmt.Errorf("no usable %s: %w", what, ErrForeign) }
 	for _, v := range list(d.Data["then"]) {
 		f, ok := followUpOf(v)
 		if !ok {
@@ -159,11 +157,7 @@ func followUpOf(v any) (f FollowUp, ok bool) {
 			return f, false
 		}
 	}
-	f.Lenient, _ = m["lenient"].(string)
-	var okDone, okFailed bool
-	f.Done, okDone = writesOf(m["done"])
-	f.Failed, okFailed = writesOf(m["failed"])
-	if !okDone || !okFailed {
+	if f.Done, ok = writesOf(m["done"]); !ok {
 		return f, false
 	}
 	if account, isAccount := m["account"].(string); isAccount {
@@ -205,79 +199,6 @@ func writesOf(v any) (writes []documents.Write, ok bool) {
 	}
 	return writes, true
 }
-
-// planReplay proposes what interrupted runs have left to do, before anything else. A worker looks for its own task's alone,
-// for others of its kind may be running.
-func (r *run) planReplay(ctx context.Context, p *Planner) error {
-	entries := documents.Query{
-		Collection: journalOf(r.job.Name), Where: []documents.Filter{{Field: "task", Op: "==", Value: r.taskID()}}, Select: []string{"open"},
-	}
-	for page, err := range p.Documents.Pages(ctx, entries, "") {
-		if err != nil {
-			return err
-		}
-		for _, d := range page.Documents {
-			if d.Data["open"] == false {
-				r.journal.finished(d.Ref())
-				continue
-			}
-			err := p.Propose(ctx, Action{
-				Kind: "finish interrupted action", Target: d.Path, Reason: "an earlier run was interrupted after a commit, before what follows it was done",
-				Effect: Steps(func(ctx context.Context, _ *Writers) error { return r.replay(ctx, d.Ref()) }),
-			})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// replay does what an entry of an earlier run holds, and forgets the entry.
-func (r *run) replay(ctx context.Context, ref documents.Ref) error {
-	d, found, err := r.writers.Documents.Get(ctx, ref.Path())
-	if err != nil {
-		return err
-	}
-	if !found {
-		return ErrChanged
-	}
-	e, err := parseEntry(d, r.job.rules())
-	if err != nil {
-		return err
-	}
-	var absent []documents.Ref
-	for _, f := range e.then {
-		if f.Absent != (documents.Ref{}) && !slices.Contains(absent, f.Absent) {
-			absent = append(absent, f.Absent)
-		}
-	}
-	back, err := newReaderSource(r.writers.Documents.Reader).Get(ctx, absent)
-	if err != nil {
-		return err
-	}
-	self := &work{Item: Item{Ref: ref}}
-	var all []pending
-	for _, f := range e.then {
-		if _, restored := back[f.Absent]; restored {
-			r.writers.Keep(keptRestored, 1)
-			r.log.InfoContext(ctx, "kept "+f.name()+": "+keptRestored)
-			continue
-		}
-		all = append(all, pending{FollowUp: f, of: self})
-	}
-	err = cmp.Or(r.followUp(ctx, ref, d.UpdateTime, all), self.err)
-	if err == nil && len(e.next) > 0 {
-		err = r.children(ctx, self, e.next)
-	}
-	if err == nil {
-		r.journal.finished(ref)
-	}
-	return err
-}
-
-// keptRestored is why a follow-up is left out.
-const keptRestored = "its document was restored since"
 
 // forget deletes the entries that no commit has taken along.
 func (r *run) forget(ctx context.Context) error {

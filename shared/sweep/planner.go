@@ -39,7 +39,7 @@ type Planner struct {
 	planned  int // actions proposed, those of earlier windows included
 	named    int // documents read to name those that cannot be judged
 	tripped  error
-	next     func() string
+	next     func(undone []documents.Ref) string
 }
 
 // mark says that everything before position was planned when there were so many actions in the window.
@@ -68,8 +68,12 @@ func (p *Planner) Mark(position string) error {
 }
 
 // Continue says where the next run begins if this one ends with nothing left for lack of time, rather than at the beginning.
-// position is called when all actions have been applied, whether they succeeded or not.
-func (p *Planner) Continue(position func() string) { p.next = position }
+// position is called when all actions have been applied. It is told the items that rules judged and that were left undone,
+// because something failed or because they changed meanwhile: up to [MaxUndone] of them, those that are gone not included.
+func (p *Planner) Continue(position func(undone []documents.Ref) string) { p.next = position }
+
+// MaxUndone is how many items a run remembers to have left undone.
+const MaxUndone = 1000
 
 // Scanned says that n more items were looked at.
 func (p *Planner) Scanned(n int) { p.run.report.Scanned += n }
@@ -120,6 +124,14 @@ func (p *Planner) Fail(ctx context.Context, target, action string, err error) {
 
 // Propose adds an action to the plan.
 func (p *Planner) Propose(ctx context.Context, a Action) error {
+	if a.Writes == nil {
+		switch effect := a.Effect.(type) {
+		case DeleteDocument:
+			a.Writes = []string{"delete " + effect.Path}
+		case DeleteObject:
+			a.Writes = []string{"delete gs://" + p.Config.Bucket + "/" + effect.Name}
+		}
+	}
 	p.planned++
 	p.run.report.count(a.Kind, func(c *Counts) { c.Planned++ })
 	if p.run.report.DryRun {

@@ -16,6 +16,9 @@ import (
 type Rule[S any] struct {
 	// Name is how the journal refers to the rule; it is unique within a job.
 	Name string
+	// Group is how many items share a commit, at most; 0 stands for 25. With 1, items are so large that each has a commit of
+	// its own, and that few are under way at once.
+	Group int
 	// Load reads what Judge needs, for many items at once, and returns one state for each subject.
 	Load func(ctx context.Context, src Source, subjects []Subject) ([]S, error)
 	// Judge decides about one item.
@@ -98,7 +101,7 @@ type Change struct {
 // Notice is a warning about one item.
 type Notice struct {
 	Message string
-	Fields  map[string]string // further ones of the log line
+	Fields  map[string]any // further ones of the log line
 }
 
 // FollowUp is something outside of Firestore that follows a commit. Exactly one of Object, Account and Task is set. All can
@@ -110,10 +113,18 @@ type FollowUp struct {
 	// Absent, where set, is the document that led here. Should it be there again when a later run gets to what an
 	// interrupted one left, it is left out.
 	Absent documents.Ref
-	// Done and Failed are committed after it succeeded or failed, with the end of what is remembered.
-	Done, Failed []documents.Write
-	// Lenient, where set, is the reason under which a failure counts as kept; otherwise it is the item's failure.
-	Lenient string
+	// Done is committed after it succeeded, with the end of what is remembered.
+	Done []documents.Write
+	// Noted, where set, says that the writes of the change tell of it as well, so that a later run finds it by them. The
+	// journal does not remember it, and that it failed is not the item's failure, but what Noted says.
+	Noted *Noted
+}
+
+// Noted is what becomes of a follow-up that failed and of which documents of the application tell.
+type Noted struct {
+	Failed []documents.Write      // committed then
+	Kept   string                 // the reason under which it counts as kept
+	Warn   func(err error) Notice // what is logged; pure
 }
 
 // ObjectDeletion is an object to delete, or a folder of them.
@@ -129,6 +140,7 @@ type ObjectDeletion struct {
 type AnyRule interface {
 	name() string
 	deletes() bool // nothing but the document
+	group() int    // items that share a commit, at most
 	load(ctx context.Context, src Source, subjects []Subject) (judged, error)
 }
 
@@ -141,6 +153,13 @@ type judged interface {
 
 func (r Rule[S]) name() string  { return r.Name }
 func (r Rule[S]) deletes() bool { return r.Change == nil }
+
+func (r Rule[S]) group() int {
+	if r.Group == 0 {
+		return maxGroup
+	}
+	return r.Group
+}
 
 func (r Rule[S]) load(ctx context.Context, src Source, subjects []Subject) (_ judged, err error) {
 	defer recoverTo(&err)

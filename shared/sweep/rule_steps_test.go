@@ -153,9 +153,13 @@ var leavers = sweep.Rule[sweep.Subject]{
 		return sweep.Change{
 			Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}, {Op: documents.Set, Ref: note, Data: map[string]any{"attempts": 0}}},
 			Then: []sweep.FollowUp{{
-				Account: s.ID(), Absent: s.Ref(), Lenient: "account stays",
-				Done:   []documents.Write{{Op: documents.Delete, Ref: note}},
-				Failed: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"attempts": 1}}},
+				Account: s.ID(), Absent: s.Ref(),
+				Done: []documents.Write{{Op: documents.Delete, Ref: note}},
+				Noted: &sweep.Noted{
+					Failed: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"attempts": 1}}},
+					Kept:   "account stays",
+					Warn:   func(err error) sweep.Notice { return sweep.Notice{Message: "stays: " + err.Error()} },
+				},
 			}},
 		}
 	},

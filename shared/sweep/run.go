@@ -28,11 +28,12 @@ type run struct {
 	hooks  Hooks
 	belts  Belts
 
-	objects media.Reader
-	journal journal
-	writers Writers
-	records documents.Writer // for the run's own records
-	meter   *usage.Meter
+	objects  media.Reader
+	journal  journal
+	accounts gathered
+	writers  Writers
+	records  documents.Writer // for the run's own records
+	meter    *usage.Meter
 
 	scheduled bool // Cloud Scheduler said which time the run is for
 	timeout   time.Duration
@@ -47,6 +48,7 @@ type run struct {
 	failures int
 	figures  map[string]int        // sums of [Change.Tally]
 	sizes    map[string]*groupSize // by rule
+	undone   []documents.Ref       // items that something became of, but not what was planned
 
 	position    string // to save for the next run
 	unfinished  bool   // something was left for lack of time
@@ -196,7 +198,7 @@ func (r *run) sweep(ctx context.Context) {
 	if !outOfTime {
 		r.position = ""
 		if p.next != nil {
-			r.position = p.next()
+			r.position = p.next(r.undone)
 		}
 	}
 }

@@ -16,6 +16,8 @@ type Source interface {
 	Children(ctx context.Context, c Children, parents []string) (map[string]Belonging, error)
 	// First returns the first documents that a query matches from a cursor on, at most limit.
 	First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error)
+	// Reference returns the value that refers to a document, for a query to compare with.
+	Reference(ref documents.Ref) any
 }
 
 // Children says which documents belong to a parent: those whose field names it.
@@ -70,6 +72,7 @@ const (
 	maxChildren  = 400     // documents that belong to the parents of one commit
 	maxReadBytes = 4 << 20 // of them, in one commit
 	maxNames     = 30      // of parents that one query asks for
+	maxAlike     = 1000    // documents that are looked through for those that name an id of 1,500 bytes
 )
 
 // gotten remembers what was read, so that each document is read once.
@@ -129,6 +132,9 @@ func (s fromReader) Get(ctx context.Context, refs []documents.Ref) (map[document
 	return s.gotten.answer(refs, asked, found), nil
 }
 
+// Reference implements [Source].
+func (s fromReader) Reference(ref documents.Ref) any { return s.Ref(ref.Path()) }
+
 // Children implements [Source].
 func (s fromReader) Children(ctx context.Context, c Children, parents []string) (map[string]Belonging, error) {
 	left := maxChildren
@@ -140,13 +146,14 @@ func (s fromReader) Children(ctx context.Context, c Children, parents []string) 
 // fromTransaction reads in a commit's transaction.
 type fromTransaction struct {
 	tx     *documents.Transaction
+	reader documents.Reader // for what is not read
 	gotten gotten
 	left   *int // children that the commit may still hold
 }
 
-func newTransactionSource(tx *documents.Transaction) fromTransaction {
+func newTransactionSource(tx *documents.Transaction, reader documents.Reader) fromTransaction {
 	left := maxChildren
-	return fromTransaction{tx: tx, gotten: gotten{}, left: &left}
+	return fromTransaction{tx: tx, reader: reader, gotten: gotten{}, left: &left}
 }
 
 // Get implements [Source].
@@ -163,6 +170,9 @@ func (s fromTransaction) Get(_ context.Context, refs []documents.Ref) (map[docum
 func (s fromTransaction) First(_ context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
 	return s.read(q, from, limit)
 }
+
+// Reference implements [Source].
+func (s fromTransaction) Reference(ref documents.Ref) any { return s.reader.Ref(ref.Path()) }
 
 // Children implements [Source].
 func (s fromTransaction) Children(_ context.Context, c Children, parents []string) (map[string]Belonging, error) {
@@ -185,13 +195,43 @@ func (s fromTransaction) read(q documents.Query, from documents.Cursor, limit in
 	return read, nil
 }
 
+// errManyAlike is why what belongs to an id of 1,500 bytes is not told apart from what belongs to others.
+var errManyAlike = errors.New("too many documents name ids of 1,500 bytes that begin alike: delete it by hand")
+
+// childrenOfLongest reads the children of a parent whose id is too long for a query: they are among those that name an id
+// which begins like it.
+func childrenOfLongest(c Children, parent string, left *int, read func(documents.Query, int) ([]documents.Document, error)) (Belonging, error) {
+	q, names := documents.Naming(c.Collection, c.Field, parent)
+	q.Select = append(q.Select, c.Select...)
+	alike, err := read(q, maxAlike)
+	if err != nil {
+		return Belonging{}, err
+	}
+	found := slices.DeleteFunc(slices.Clone(alike), func(d documents.Document) bool { return !names(d) })
+	if len(alike) == maxAlike && len(found) < *left {
+		return Belonging{}, errManyAlike
+	}
+	whole := len(found) <= *left
+	found = found[:min(len(found), *left)]
+	*left -= len(found)
+	return Belonging{Documents: found, Whole: whole}, nil
+}
+
 // childrenOf reads the children of some parents, with one query for up to 30 of their names, as long as left allows. A query
 // for several parents whose answer is cut off tells nothing about any of them, for it is in no order of theirs.
 func childrenOf(c Children, parents []string, left *int, read func(documents.Query, int) ([]documents.Document, error)) (map[string]Belonging, error) {
 	all := make(map[string]Belonging, len(parents))
 	for len(parents) > 0 {
+		if id := parents[0]; !documents.Queryable(id) {
+			var err error
+			if all[id], err = childrenOfLongest(c, id, left, read); err != nil {
+				return nil, err
+			}
+			parents = parents[1:]
+			continue
+		}
 		n, names := 0, 0
-		for n < len(parents) && (n == 0 || names+len(c.names(parents[n])) <= maxNames) {
+		for n < len(parents) && documents.Queryable(parents[n]) && (n == 0 || names+len(c.names(parents[n])) <= maxNames) {
 			names += len(c.names(parents[n]))
 			n++
 		}

@@ -148,7 +148,7 @@ func TestContinue(t *testing.T) {
 		defer mu.Unlock()
 		positions = append(positions, p.Position())
 		done := ""
-		p.Continue(func() string { return p.Position() + done })
+		p.Continue(func([]documents.Ref) string { return p.Position() + done })
 		return p.Propose(ctx, sweep.Action{Kind: "do", Target: "x", Effect: sweep.Steps(func(context.Context, *sweep.Writers) error {
 			done = "+"
 			if p.Position() == "+" {

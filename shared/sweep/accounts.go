@@ -1,0 +1,68 @@
+package sweep
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+)
+
+// gathered deletes accounts of several commits in one call, for there may be one call a second: while a call is under way,
+// those that come up wait, and go together with the next.
+type gathered struct {
+	mu      sync.Mutex
+	busy    bool
+	waiting []*accountCall
+}
+
+// accountCall is what one commit wants deleted.
+type accountCall struct {
+	uids    []string
+	results []error
+	done    chan struct{}
+}
+
+// delete deletes accounts and returns an error for each uid.
+func (g *gathered) delete(ctx context.Context, w accounts.Writer, uids []string) []error {
+	c := &accountCall{uids: uids, done: make(chan struct{})}
+	g.mu.Lock()
+	g.waiting = append(g.waiting, c)
+	first := !g.busy
+	g.busy = true
+	g.mu.Unlock()
+	if first {
+		go g.work(ctx, w)
+	}
+	<-c.done
+	return c.results
+}
+
+// work makes calls until nobody waits.
+func (g *gathered) work(ctx context.Context, w accounts.Writer) {
+	for {
+		g.mu.Lock()
+		calls := g.waiting
+		g.waiting = nil
+		if g.busy = len(calls) > 0; !g.busy {
+			g.mu.Unlock()
+			return
+		}
+		g.mu.Unlock()
+		var all []string
+		for _, c := range calls {
+			all = append(all, c.uids...)
+		}
+		var results []error
+		if err := Guard(func() error {
+			results = w.Delete(ctx, all)
+			return nil
+		}); err != nil {
+			results = slices.Repeat([]error{err}, len(all))
+		}
+		for _, c := range calls {
+			c.results, results = results[:len(c.uids)], results[len(c.uids):]
+			close(c.done)
+		}
+	}
+}

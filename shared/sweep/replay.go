@@ -1,0 +1,147 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// Earlier are records in which a version of this program from before the journal kept what it had yet to do.
+type Earlier struct {
+	Collection string
+	// ID returns the id of the one record that concerns a worker's task; nil for a job, which all concern.
+	ID func(task map[string]string) string
+	// Read returns what is left to do, or [ErrForeign].
+	Read func(record documents.Document) (then []FollowUp, next []Item, err error)
+}
+
+// ErrForeign says that a record is not one that this program wrote.
+var ErrForeign = errors.New("it is not one that this program wrote: look at it and delete it")
+
+// planEarlier proposes what an earlier version of the program has left to do.
+func (r *run) planEarlier(ctx context.Context, p *Planner, earlier Earlier) error {
+	propose := func(d documents.Document) error {
+		return r.proposeReplay(ctx, p, d.Ref(), func(d documents.Document) (entry, error) {
+			then, next, err := earlier.Read(d)
+			return entry{then: then, next: next}, err
+		})
+	}
+	if earlier.ID != nil {
+		d, found, err := p.Documents.Get(ctx, earlier.Collection+"/"+earlier.ID(r.task))
+		if err != nil || !found {
+			return err
+		}
+		return propose(d)
+	}
+	for page, err := range p.Documents.Pages(ctx, documents.Query{Collection: earlier.Collection, Select: documents.NameOnly}, "") {
+		if err != nil {
+			return err
+		}
+		for _, d := range page.Documents {
+			if err := propose(d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *run) proposeReplay(ctx context.Context, p *Planner, ref documents.Ref, parse func(documents.Document) (entry, error)) error {
+	return p.Propose(ctx, Action{
+		Kind: "finish interrupted action", Target: ref.Path(), Reason: "an earlier run was interrupted after a commit, before what follows it was done",
+		Effect: replayed{ref: ref, parse: parse},
+	})
+}
+
+// planReplay proposes what interrupted runs have left to do, before anything else. A worker looks for its own task's alone,
+// for others of its kind may be running.
+func (r *run) planReplay(ctx context.Context, p *Planner) error {
+	entries := documents.Query{
+		Collection: journalOf(r.job.Name), Where: []documents.Filter{{Field: "task", Op: "==", Value: r.taskID()}}, Select: []string{"open"},
+	}
+	for page, err := range p.Documents.Pages(ctx, entries, "") {
+		if err != nil {
+			return err
+		}
+		for _, d := range page.Documents {
+			if d.Data["open"] == false {
+				r.journal.finished(d.Ref())
+				continue
+			}
+			err := r.proposeReplay(ctx, p, d.Ref(), func(d documents.Document) (entry, error) { return parseEntry(d, r.job.rules()) })
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for _, earlier := range r.job.Earlier {
+		if err := r.planEarlier(ctx, p, earlier); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replayed does what an earlier run has left to do.
+type replayed struct {
+	ref   documents.Ref
+	parse func(documents.Document) (entry, error)
+}
+
+// replay does what an entry of an earlier run holds, and forgets the entry.
+func (r *run) replay(ctx context.Context, left replayed) error {
+	ref := left.ref
+	d, found, err := r.writers.Documents.Get(ctx, ref.Path())
+	if err != nil {
+		return err
+	}
+	if !found {
+		return ErrChanged
+	}
+	e, err := left.parse(d)
+	if errors.Is(err, ErrForeign) {
+		err = fmt.Errorf("%s: %w", ref.Path(), err)
+	}
+	if err != nil {
+		return err
+	}
+	var absent []documents.Ref
+	for _, f := range e.then {
+		if f.Absent != (documents.Ref{}) && !slices.Contains(absent, f.Absent) {
+			absent = append(absent, f.Absent)
+		}
+	}
+	back, err := newReaderSource(r.writers.Documents.Reader).Get(ctx, absent)
+	if err != nil {
+		return err
+	}
+	self := &work{Item: Item{Ref: ref}}
+	var all []pending
+	for _, f := range e.then {
+		if _, restored := back[f.Absent]; restored {
+			reason := keptRestored
+			if f.Object != (ObjectDeletion{}) {
+				reason = keptFileRestored
+			}
+			r.writers.Keep(reason, 1)
+			r.log.InfoContext(ctx, "kept "+f.name()+": "+reason)
+			continue
+		}
+		all = append(all, pending{FollowUp: f, of: self})
+	}
+	err = cmp.Or(r.followUp(ctx, ref, d.UpdateTime, all), self.err)
+	if err == nil && len(e.next) > 0 {
+		err = r.children(ctx, self, e.next)
+	}
+	if err == nil {
+		r.journal.finished(ref)
+	}
+	return err
+}
+
+// keptRestored is why a follow-up is left out.
+const keptRestored = "its document was restored since"
