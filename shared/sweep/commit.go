@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -41,6 +42,15 @@ func (o outcome) handed(w *work) int {
 	return n
 }
 
+// roomOf returns how many documents besides the items' own their commit holds.
+func roomOf(group []*work) int {
+	room := MaxRoom
+	for _, w := range group {
+		room = min(room, w.roomLeft())
+	}
+	return room
+}
+
 // commit judges the items of a group once more and writes what they come to, all in one transaction. The transaction also
 // writes a journal entry: it holds what is to follow, and it tells, when the answer to a commit was lost, which
 // attempt took effect.
@@ -66,14 +76,15 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 		}
 		c = committed{}
 		var err error
-		if c.outcomes, err = r.decide(ctx, newTransactionSource(tx, r.writers.Documents.Reader), group); err != nil {
+		if c.outcomes, err = r.decide(ctx, newTransactionSource(tx, r.writers.Documents.Reader, roomOf(group)), group); err != nil {
 			return err
 		}
 		var writes []documents.Write
 		var changes []Change
-		for _, o := range c.outcomes {
+		for i, o := range c.outcomes {
+			group[i].tried = len(o.change.Writes)
 			if o.written {
-				writes, changes = append(writes, o.change.Writes...), append(changes, o.change)
+				writes, changes = append(writes, o.change.Writes...), append(changes, o.remembering(group[i]))
 			}
 		}
 		if len(changes) == 0 {
@@ -82,12 +93,13 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 		if err := tx.Apply(writes); err != nil {
 			return err
 		}
-		for _, done := range forget {
-			if err := tx.Delete(done.Path()); err != nil {
+		done := append(slices.Clone(forget), c.overtaken(group)...)
+		for _, ref := range done {
+			if err := tx.Delete(ref.Path()); err != nil {
 				return err
 			}
 		}
-		c.entry, c.writes = entry, len(writes)+len(forget)+1
+		c.entry, c.writes = entry, len(writes)+len(done)+1
 		byAttempt[attempt] = c
 		return tx.Set(entry.Path(), r.entryOf(attempt, changes))
 	})
@@ -101,6 +113,26 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 		c.at = at
 	}
 	return c, nil
+}
+
+// overtaken returns the entries by which items were remembered to go on that this commit takes further.
+func (c committed) overtaken(group []*work) []documents.Ref {
+	var entries []documents.Ref
+	for i, w := range group {
+		if c.outcomes[i].written && w.entry != (documents.Ref{}) {
+			entries = append(entries, w.entry)
+		}
+	}
+	return entries
+}
+
+// remembering returns the change, with the item itself among those that the journal remembers if it asks for that.
+func (o outcome) remembering(w *work) Change {
+	c := o.change
+	if c.Remember {
+		c.Next = append(slices.Clone(c.Next), Item{Rule: w.Rule, Ref: w.Ref, From: c.From})
+	}
+	return c
 }
 
 // decide judges items and says what is to be written for each. An error concerns the group as a whole.
@@ -117,7 +149,7 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 	for i, w := range group {
 		d, ok := found[w.Ref]
 		d.Path, w.gone = w.Ref.Path(), !ok
-		subjects[i] = Subject{Document: d, Found: ok, From: w.From, Alone: len(group) == 1}
+		subjects[i] = Subject{Document: d, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.roomLeft()}
 	}
 	items, err := group[0].Rule.load(ctx, src, subjects)
 	if err != nil {
@@ -147,7 +179,7 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 		if group[i].Rule.deletes() {
 			o.change.Writes = []documents.Write{{Op: documents.Delete, Ref: group[i].Ref}}
 		} else if o.change, o.err = items.change(i, decisions[i], r.known()); o.err == nil {
-			o.err = o.change.Fail
+			o.err = o.change.problem(group[i].Rule)
 		}
 		switch {
 		case o.err != nil, len(o.change.First) > 0, len(o.change.Before) > o.handed(group[i]), o.change.empty():
@@ -160,6 +192,14 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 	return outcomes, nil
 }
 
+// problem returns why nothing may be written for an item.
+func (c Change) problem(rule AnyRule) error {
+	if c.Fail == nil && c.Remember && (c.Again == "" || rule.group() != 1) {
+		return fmt.Errorf("rule %s remembers an item that does not go on, or that is not alone: this is a bug in the job", rule.name())
+	}
+	return c.Fail
+}
+
 // asGroup marks what a rule failed with as a whole, such as a panic, so that the item that is to blame is looked for. What
 // Firestore answered is left as it is.
 func asGroup(err error) error {
@@ -170,7 +210,9 @@ func asGroup(err error) error {
 }
 
 // empty reports whether a change writes nothing and leaves nothing to do.
-func (c Change) empty() bool { return len(c.Writes) == 0 && len(c.Then) == 0 && len(c.Next) == 0 }
+func (c Change) empty() bool {
+	return len(c.Writes) == 0 && len(c.Then) == 0 && len(c.Next) == 0 && !c.Remember
+}
 
 // room is what is left of a commit.
 type room struct {

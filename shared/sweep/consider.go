@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/firesweep/firesweep/shared/documents"
 )
@@ -58,8 +59,9 @@ type Proposal struct {
 }
 
 // ProposeItems proposes items that have been judged by other means, such as the documents that lead to them. They are judged
-// by the rule in the commit.
+// by the rule in the commit. What an interrupted run left of an item is finished first: that one is for a later run.
 func (p *Planner) ProposeItems(ctx context.Context, rule AnyRule, due []Proposal) error {
+	due = slices.DeleteFunc(due, func(d Proposal) bool { return p.replayed[d.Ref()] })
 	actions := make([]Action, len(due))
 	for i, d := range due {
 		actions[i] = Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref()}}}

@@ -22,10 +22,10 @@ import (
 const maxFollowUps = 8
 
 // follow does what follows a commit, and then has its entry forgotten. A follow-up that fails is its item's failure, and the
-// entry stays for the next run.
-func (r *run) follow(ctx context.Context, group []*work, c committed) {
+// entry stays for the next run: the error says why it must.
+func (r *run) follow(ctx context.Context, group []*work, c committed) error {
 	if c.entry == (documents.Ref{}) {
-		return
+		return nil
 	}
 	var all []pending
 	for i, o := range c.outcomes {
@@ -36,7 +36,8 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) {
 			all = append(all, pending{FollowUp: f, of: group[i]})
 		}
 	}
-	open := r.followUp(ctx, c.entry, c.at, all)
+	remembers := slices.ContainsFunc(c.outcomes, func(o outcome) bool { return o.written && o.change.Remember })
+	open := r.followUp(ctx, c.entry, c.at, all, remembers)
 	var held *media.HeldError
 	for _, f := range all {
 		if errors.As(f.err, &held) {
@@ -49,7 +50,7 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) {
 			continue
 		}
 		if open == nil && len(o.change.Next) > 0 {
-			open = r.children(ctx, w, o.change.Next)
+			open = r.children(ctx, w, works(o.change.Next))
 			w.err = cmp.Or(w.err, open)
 		}
 		if errors.Is(open, ErrOutOfTime) {
@@ -63,9 +64,10 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) {
 		}
 		r.tally(o.change.Tally)
 	}
-	if open == nil {
+	if open == nil && !remembers {
 		r.journal.finished(c.entry)
 	}
+	return open
 }
 
 // tally adds to the run's figures.
@@ -85,8 +87,8 @@ type pending struct {
 }
 
 // followUp does follow-ups of one entry. Where they have documents to write after them, those are committed together with
-// the entry's end. The error says that the entry must stay, and why.
-func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, all []pending) error {
+// the entry's end, unless it remembers more. The error says that the entry must stay, and why.
+func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, all []pending, remembers bool) error {
 	var underWay errgroup.Group
 	underWay.SetLimit(maxFollowUps)
 	var accounts []int
@@ -136,7 +138,10 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 		if _, found, err := tx.Get(entry.Path()); err != nil || !found {
 			return err
 		}
-		return tx.Apply(append(writes, documents.Write{Op: documents.Delete, Ref: entry}))
+		if !remembers {
+			writes = append(slices.Clone(writes), documents.Write{Op: documents.Delete, Ref: entry})
+		}
+		return tx.Apply(writes)
 	})
 	for _, f := range all {
 		if err != nil {

@@ -31,8 +31,11 @@ type work struct {
 	handed map[string]bool // tasks that were handed over before its commit
 	// foreseen says that nothing is committed or handed over: a preview goes through the steps.
 	foreseen bool
-	gone     bool  // it was not there when it was last looked at
-	err      error // what became of it, as [Steps] says it
+	room     int           // that is left to it after refusals; 0: all
+	tried    int           // writes that were last refused or committed for it
+	entry    documents.Ref // of the journal, which remembers that it goes on
+	gone     bool          // it was not there when it was last looked at
+	err      error         // what became of it, as [Steps] says it
 }
 
 // settle does the items of one rule, all of which share a commit if they can. What became of each is in its err.
@@ -54,11 +57,14 @@ func (r *run) settle(ctx context.Context, group []*work) {
 		c, err := r.commitSafely(ctx, group)
 		known(c)
 		if err != nil {
-			if len(group) > 1 && divisible(err) {
+			switch {
+			case len(group) > 1 && divisible(err):
 				stack = append(stack, group[len(group)/2:], group[:len(group)/2])
-				continue
+			case len(group) == 1 && group[0].shrink(err):
+				stack = append(stack, group)
+			default:
+				finish(group, err)
 			}
-			finish(group, err)
 			continue
 		}
 		again, apart := r.conclude(ctx, group, c)
@@ -142,16 +148,46 @@ func divisible(err error) bool {
 		errors.Is(err, documents.ErrTooMuch) || errors.Is(err, errGroup)
 }
 
+// shrink makes less room for an item that alone is too much for a commit. It reports whether there can be less.
+func (w *work) shrink(err error) bool {
+	if !documents.Refused(err) && !errors.Is(err, documents.ErrTooMuch) {
+		return false
+	}
+	room := w.roomLeft() / 2
+	if documents.Refused(err) {
+		room = min(room, w.tried/2)
+	}
+	if room == 0 {
+		return false
+	}
+	w.room = room
+	return true
+}
+
+func (w *work) roomLeft() int {
+	if w.room == 0 {
+		return MaxRoom
+	}
+	return w.room
+}
+
 // errGroup says that a rule failed for a group as a whole, so that the item that is to blame has to be found.
 var errGroup = errors.New("the group could not be judged")
 
 // conclude sees to what follows a commit, and returns the items to be judged again, together or with fewer others.
 func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, apart []*work) {
-	r.follow(ctx, group, c)
+	open := r.follow(ctx, group, c)
 	for i, w := range group {
-		o := c.outcomes[i]
-		if w.idle++; o.written || o.change.Apart && len(group) > 1 { // a smaller group is a step as well
+		o, goesOn := c.outcomes[i], len(again)+len(apart)
+		moved := o.change.Again != "" && o.change.From != w.From
+		if w.idle++; o.written || moved || o.change.Apart && len(group) > 1 { // a smaller group is a step as well
 			w.idle = 0
+		}
+		if o.written {
+			w.entry = documents.Ref{}
+			if o.change.Remember && open == nil {
+				w.entry = c.entry
+			}
 		}
 		w.begun = w.begun || o.written
 		switch {
@@ -163,7 +199,7 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 		case o.postponed:
 			again = append(again, w)
 		case len(o.change.First) > 0:
-			if w.err = r.children(ctx, w, o.change.First); w.err == nil {
+			if w.err = r.children(ctx, w, works(o.change.First)); w.err == nil {
 				again = append(again, w)
 			}
 		case len(o.change.Before) > o.handed(w):
@@ -180,20 +216,31 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 		case !o.written && !w.begun:
 			w.err = ErrChanged
 		}
+		if ended := goesOn == len(again)+len(apart); ended && w.entry != (documents.Ref{}) && (w.err == nil || errors.Is(w.err, ErrChanged)) {
+			r.journal.finished(w.entry)
+		}
 	}
 	return again, apart
 }
 
+func works(items []Item) []*work {
+	all := make([]*work, len(items))
+	for i, item := range items {
+		all[i] = &work{Item: item}
+	}
+	return all
+}
+
 // children does the items that go before another. Those that are kept are no hindrance; a failure is that of the other.
-func (r *run) children(ctx context.Context, parent *work, items []Item) error {
+func (r *run) children(ctx context.Context, parent *work, all []*work) error {
 	byRule := map[string][]*work{}
 	var names []string
-	for _, item := range items {
-		name := item.Rule.name()
+	for _, w := range all {
+		name := w.Rule.name()
 		if byRule[name] == nil {
 			names = append(names, name)
 		}
-		byRule[name] = append(byRule[name], &work{Item: item})
+		byRule[name] = append(byRule[name], w)
 	}
 	done, failed := 0, 0
 	var first error

@@ -39,6 +39,7 @@ type Planner struct {
 	planned  int // actions proposed, those of earlier windows included
 	named    int // documents read to name those that cannot be judged
 	tripped  error
+	replayed map[documents.Ref]bool // items that a replay of the journal goes on with
 	next     func(undone []documents.Ref) string
 }
 

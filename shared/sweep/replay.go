@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/media"
 )
 
 // Earlier are records in which a version of this program from before the journal kept what it had yet to do.
@@ -25,7 +26,7 @@ var ErrForeign = errors.New("it is not one that this program wrote: look at it a
 // planEarlier proposes what an earlier version of the program has left to do.
 func (r *run) planEarlier(ctx context.Context, p *Planner, earlier Earlier) error {
 	propose := func(d documents.Document) error {
-		return r.proposeReplay(ctx, p, d.Ref(), func(d documents.Document) (entry, error) {
+		return r.proposeReplay(ctx, p, d, func(d documents.Document) (entry, error) {
 			then, next, err := earlier.Read(d)
 			return entry{then: then, next: next}, err
 		})
@@ -37,7 +38,7 @@ func (r *run) planEarlier(ctx context.Context, p *Planner, earlier Earlier) erro
 		}
 		return propose(d)
 	}
-	for page, err := range p.Documents.Pages(ctx, documents.Query{Collection: earlier.Collection, Select: documents.NameOnly}, "") {
+	for page, err := range p.Documents.Pages(ctx, documents.Query{Collection: earlier.Collection, PageSize: earlierPage}, "") {
 		if err != nil {
 			return err
 		}
@@ -50,10 +51,19 @@ func (r *run) planEarlier(ctx context.Context, p *Planner, earlier Earlier) erro
 	return nil
 }
 
-func (r *run) proposeReplay(ctx context.Context, p *Planner, ref documents.Ref, parse func(documents.Document) (entry, error)) error {
+// earlierPage is how many of those records are held at once: each may be as large as a document.
+const earlierPage = 20
+
+// proposeReplay proposes to do what a record holds. Items that go on by it are not proposed again.
+func (r *run) proposeReplay(ctx context.Context, p *Planner, d documents.Document, parse func(documents.Document) (entry, error)) error {
+	if e, err := parse(d); err == nil { // else its action fails with that
+		for _, item := range e.next {
+			p.replayed[item.Ref] = true
+		}
+	}
 	return p.Propose(ctx, Action{
-		Kind: "finish interrupted action", Target: ref.Path(), Reason: "an earlier run was interrupted after a commit, before what follows it was done",
-		Effect: replayed{ref: ref, parse: parse},
+		Kind: "finish interrupted action", Target: d.Path, Reason: "an earlier run was interrupted after a commit, before what follows it was done",
+		Effect: replayed{ref: d.Ref(), parse: parse},
 	})
 }
 
@@ -61,7 +71,7 @@ func (r *run) proposeReplay(ctx context.Context, p *Planner, ref documents.Ref, 
 // for others of its kind may be running.
 func (r *run) planReplay(ctx context.Context, p *Planner) error {
 	entries := documents.Query{
-		Collection: journalOf(r.job.Name), Where: []documents.Filter{{Field: "task", Op: "==", Value: r.taskID()}}, Select: []string{"open"},
+		Collection: journalOf(r.job.Name), Where: []documents.Filter{{Field: "task", Op: "==", Value: r.taskID()}}, Select: []string{"open", "next"},
 	}
 	for page, err := range p.Documents.Pages(ctx, entries, "") {
 		if err != nil {
@@ -72,8 +82,8 @@ func (r *run) planReplay(ctx context.Context, p *Planner) error {
 				r.journal.finished(d.Ref())
 				continue
 			}
-			err := r.proposeReplay(ctx, p, d.Ref(), func(d documents.Document) (entry, error) { return parseEntry(d, r.job.rules()) })
-			if err != nil {
+			parse := func(d documents.Document) (entry, error) { return parseEntry(d, r.job.rules()) }
+			if err := r.proposeReplay(ctx, p, d, parse); err != nil {
 				return err
 			}
 		}
@@ -133,9 +143,14 @@ func (r *run) replay(ctx context.Context, left replayed) error {
 		}
 		all = append(all, pending{FollowUp: f, of: self})
 	}
-	err = cmp.Or(r.followUp(ctx, ref, d.UpdateTime, all), self.err)
-	if err == nil && len(e.next) > 0 {
-		err = r.children(ctx, self, e.next)
+	err = cmp.Or(r.followUp(ctx, ref, d.UpdateTime, all, len(e.next) > 0), self.err)
+	var held *media.HeldError
+	if err == nil || errors.As(err, &held) {
+		next := works(e.next)
+		if len(next) == 1 && next[0].Rule.group() == 1 && err == nil {
+			next[0].entry = ref // its next commit takes over
+		}
+		err = cmp.Or(r.children(ctx, self, next), err)
 	}
 	if err == nil {
 		r.journal.finished(ref)

@@ -45,7 +45,13 @@ type Subject struct {
 	Found bool   // there is such a document
 	From  string // where [Change.From] left off
 	Alone bool   // no other item shares the commit
+	// Room is how many documents besides the item's own the commit should hold, at most: [MaxRoom], or less after Firestore
+	// refused what was to be written for this item alone.
+	Room int
 }
+
+// MaxRoom is how many documents besides the items' own a commit holds.
+const MaxRoom = maxChildren
 
 // Decision is what is to become of an item. The zero value keeps it without counting it.
 type Decision struct {
@@ -88,6 +94,9 @@ type Change struct {
 	Again string
 	Apart bool
 	From  string // handed to the next judgment
+	// Remember says that nothing but the journal tells that the item goes on, and from where: a later run judges it from From on.
+	// Only an item that has a commit of its own (Group 1) can ask for it. Its next commit takes the memory over or ends it.
+	Remember bool
 	// Fail says that a person must look at the item. Nothing is written for it.
 	Fail error
 	// Kept are reasons under which further things are counted as kept, once committed.

@@ -253,6 +253,7 @@ func (r *run) planner(position string) *Planner {
 		position:  position,
 		lookups:   map[string]Lookups{},
 		doubts:    map[string]int{},
+		replayed:  map[documents.Ref]bool{},
 	}
 }
 

@@ -151,8 +151,7 @@ type fromTransaction struct {
 	left   *int // children that the commit may still hold
 }
 
-func newTransactionSource(tx *documents.Transaction, reader documents.Reader) fromTransaction {
-	left := maxChildren
+func newTransactionSource(tx *documents.Transaction, reader documents.Reader, left int) fromTransaction {
 	return fromTransaction{tx: tx, reader: reader, gotten: gotten{}, left: &left}
 }
 
