@@ -17,10 +17,12 @@ import (
 func TestAccountsOfSeveralCommitsGoTogether(t *testing.T) {
 	var g gathered
 	var calls [][]string
+	begun := make(chan struct{})
 	call := func(_ context.Context, uids []string) []error {
 		calls = append(calls, uids)
 		switch len(calls) {
 		case 1:
+			close(begun)
 			for waiting := 0; waiting < 3; runtime.Gosched() {
 				g.mu.Lock()
 				waiting = len(g.waiting)
@@ -42,11 +44,7 @@ func TestAccountsOfSeveralCommitsGoTogether(t *testing.T) {
 	for i, uids := range [][]string{{"first"}, {"a", "b"}, {"bad", "c"}, {"d"}} {
 		underWay.Go(func() { results[i] = g.delete(t.Context(), call, uids) })
 		if i == 0 {
-			for busy := false; !busy; runtime.Gosched() {
-				g.mu.Lock()
-				busy = g.busy
-				g.mu.Unlock()
-			}
+			<-begun
 		}
 	}
 	underWay.Wait()
