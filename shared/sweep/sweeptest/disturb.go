@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -43,6 +44,15 @@ func (tr *trial) onWrites(disturb func(first bool, req proto.Message, writes []*
 			first := !sent[key]
 			sent[key] = true
 			mu.Unlock()
+			if commit, ok := req.(*firestorepb.CommitRequest); ok {
+				defer func() {
+					if v := recover(); v != nil { // nobody else ends the transaction, for whose end the emulator would wait a minute
+						_ = invoke(ctx, strings.Replace(method, "Commit", "Rollback", 1),
+							&firestorepb.RollbackRequest{Database: commit.GetDatabase(), Transaction: commit.GetTransaction()}, &emptypb.Empty{}, cc, opts...)
+						panic(v)
+					}
+				}()
+			}
 			return disturb(first, r, r.GetWrites(), send)
 		}))
 }
