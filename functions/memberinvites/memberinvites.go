@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/firesweep/firesweep/functions"
@@ -24,6 +25,9 @@ const (
 	pageSize   = 2000 // three short fields each
 	maxAsked   = 1499 // bytes of a text that a query can ask for
 )
+
+// rule deletes invitations as they were judged, and nothing with them.
+var rule = sweep.Rule[sweep.Subject]{Name: "invite", Load: sweep.Itself, Judge: judge}
 
 // plan goes through the old invitations in the order of their tokens. That no user_id is set cannot be queried for, because
 // where it is missing, no index has the document; so an invitation that was accepted and still has its token costs a read
@@ -54,26 +58,25 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 			return err
 		}
 		p.Scanned(len(page.Documents))
-		for _, invite := range page.Documents {
-			isDue, reason := judge(invite, p.Now)
-			if !isDue {
-				p.Keep(reason, 1)
-				position = invite.ID()
-				continue
-			}
-			err := p.Propose(ctx, sweep.Action{
-				Kind: "delete invite", Target: invite.Path, Reason: reason,
-				Effect: sweep.DeleteDocument{Path: invite.Path, LastUpdateTime: invite.UpdateTime},
-			})
-			if err != nil {
-				return err
-			}
+		if err := p.Consider(ctx, rule, page.Documents); err != nil {
+			return err
 		}
+		position = lastKept(p, page.Documents, position)
 		if err := p.Mark(position); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// lastKept returns the id of the last invitation that is kept, position if all go.
+func lastKept(p *sweep.Planner, invites []documents.Document, position string) string {
+	for _, invite := range slices.Backward(invites) {
+		if judge(sweep.Subject{Document: invite}, sweep.Run{Now: p.Now}).Kind == "" {
+			return invite.ID()
+		}
+	}
+	return position
 }
 
 // cursorAt returns the cursor behind the invitation whose id is the saved position: the last one that was kept, for those
