@@ -21,6 +21,9 @@ func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.
 	due := make([]Proposal, 0, len(found))
 	for i, d := range found {
 		decision, err := items.judge(i, p.run.known())
+		if decision.Notice != nil && decision.Kind == "" {
+			p.run.notice(ctx, d.Path, *decision.Notice)
+		}
 		switch {
 		case err != nil:
 			p.Fail(ctx, d.Path, "judge", err)
@@ -62,7 +65,8 @@ type Proposal struct {
 func (p *Planner) ProposeItems(ctx context.Context, rule AnyRule, due []Proposal) error {
 	actions := make([]Action, len(due))
 	for i, d := range due {
-		actions[i] = Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref()}}}
+		actions[i] = Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref(), nth: p.proposed}}}
+		p.proposed++
 		if rule.deletes() {
 			actions[i].Effect = DeleteDocument{Path: d.Path, LastUpdateTime: d.UpdateTime}
 		}

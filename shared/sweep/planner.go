@@ -37,9 +37,11 @@ type Planner struct {
 	doubts   map[string]int
 	foreseen int // actions whose writes a preview has worked out
 	planned  int // actions proposed, those of earlier windows included
+	proposed int // items of rules among them
 	named    int // documents read to name those that cannot be judged
 	tripped  error
 	next     func(undone []documents.Ref) string
+	censuses []func() // what the counts that are under way come to
 }
 
 // mark says that everything before position was planned when there were so many actions in the window.
@@ -147,6 +149,7 @@ func (p *Planner) Propose(ctx context.Context, a Action) error {
 	}
 	p.actions = append(p.actions, a)
 	if p.run.belts.Lifted && len(p.actions) == window {
+		p.takeCensus()
 		return p.run.applyWindow(ctx, p)
 	}
 	return nil

@@ -35,6 +35,7 @@ type Run struct {
 	Job     string
 	ID      string
 	Now     time.Time // the run's one instant
+	Started time.Time // the wall clock's time when it began
 	Promise time.Time // from which on what is promised to people counts: Now, or the wall clock's time if that is later
 	Config  config.Config
 }
@@ -45,13 +46,15 @@ type Subject struct {
 	Found bool   // there is such a document
 	From  string // where [Change.From] left off
 	Alone bool   // no other item shares the commit
+	Nth   int    // how many items the run had proposed before this one; 0 of one that was not proposed, such as a child
 }
 
 // Decision is what is to become of an item. The zero value keeps it without counting it.
 type Decision struct {
-	Kind    string // what is done, e.g. "delete report"; empty: the item is kept
-	Reason  string // why
-	Invalid bool   // it is kept because it cannot be judged
+	Kind    string  // what is done, e.g. "delete report"; empty: the item is kept
+	Reason  string  // why
+	Invalid bool    // it is kept because it cannot be judged
+	Notice  *Notice // logged as a warning while planning, of an item that is kept
 }
 
 // Keep keeps an item for a reason that is in order.
@@ -68,6 +71,7 @@ type Item struct {
 	Rule AnyRule
 	Ref  documents.Ref
 	From string // where [Change.From] left off
+	nth  int    // see [Subject.Nth]
 }
 
 // Change says what is written for one item, as data.
