@@ -5,7 +5,6 @@ package memberinvites
 import (
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -41,7 +40,6 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		Where:      []documents.Filter{invited, {Field: createdField, Op: "<", Value: cutoff(p.Now)}},
 		OrderBy:    []string{tokenField, createdField},
 		Select:     []string{tokenField, createdField, userField},
-		PageSize:   pageSize,
 	}
 	p.CountKept(ctx, sweep.Census{
 		Due: due, Among: []documents.Filter{{Field: tokenField, Op: "!=", Value: nil}}, Eligible: []documents.Filter{invited},
@@ -53,17 +51,24 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	if err != nil {
 		return err
 	}
-	for page, err := range pages(ctx, p, due, from) {
+	for more := true; more; {
+		invites, err := p.Documents.First(ctx, due, from, pageSize)
 		if err != nil {
 			return err
 		}
-		p.Scanned(len(page.Documents))
-		if err := p.Consider(ctx, rule, page.Documents); err != nil {
+		p.Scanned(len(invites))
+		if err := p.Consider(ctx, rule, invites); err != nil {
 			return err
 		}
-		position = lastKept(p, page.Documents, position)
+		position = lastKept(p, invites, position)
 		if err := p.Mark(position); err != nil {
 			return err
+		}
+		if more = len(invites) == pageSize; more {
+			if from, err = cursorAfter(due, invites[pageSize-1]); err != nil {
+				return err
+			}
+			more = from != ""
 		}
 	}
 	return nil
@@ -98,31 +103,6 @@ func cursorAt(ctx context.Context, p *sweep.Planner, q documents.Query, position
 		return "", nil
 	}
 	return cursorAfter(q, invite)
-}
-
-// pages runs the query as [documents.Reader.Pages] does, and goes on behind a token that is too long for a query where a
-// page ends with one.
-func pages(ctx context.Context, p *sweep.Planner, q documents.Query, from documents.Cursor) iter.Seq2[documents.Page, error] {
-	return func(yield func(documents.Page, error) bool) {
-		for again := true; again; {
-			again = false
-			for page, err := range p.Documents.Pages(ctx, q, from) {
-				if !yield(page, err) || err != nil {
-					return
-				}
-				last := page.Documents[len(page.Documents)-1]
-				if token, _ := last.Text(tokenField); documents.Queryable(token) {
-					continue
-				}
-				if from, err = cursorAfter(q, last); err != nil {
-					yield(documents.Page{}, err)
-					return
-				}
-				again = from != ""
-				break
-			}
-		}
-	}
 }
 
 // cursorAfter returns the cursor behind an invitation. An index holds only the beginning of a token that is too long for a
