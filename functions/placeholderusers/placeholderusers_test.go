@@ -1,12 +1,15 @@
 package placeholderusers
 
 import (
+	"context"
 	"fmt"
+	"path"
 	"strings"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -96,24 +99,6 @@ func TestTasksAreASecondApart(t *testing.T) {
 	}
 }
 
-func TestFinalAttempt(t *testing.T) {
-	w := newWorld(t)
-	w.placeholder(t, "u13", false, "deletion_attempts", 13)
-	w.placeholder(t, "u14", false, "deletion_attempts", 14)
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 2))
-	var warned []any
-	for _, line := range w.LogLines(t) {
-		if line["message"] == "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt." && line["severity"] == "WARNING" {
-			warned = append(warned, line["placeholder_user_id"])
-		}
-	}
-	sweeptest.Want(t, "warned about", []any{"u14"}, warned)
-	w.Now = now.AddDate(0, 0, 3)
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 1)) // u13's fifteenth
-	w.Now = now.AddDate(0, 0, 6)
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
-}
-
 func TestAttemptThatCannotBeEnqueuedDoesNotCount(t *testing.T) {
 	w := newWorld(t)
 	for _, id := range []string{"u1", "u2", "u3"} {
@@ -152,4 +137,24 @@ func TestChangedBetweenPlanAndHandingOver(t *testing.T) {
 	if n := len(w.Tasks().Pending("")); n != 1 {
 		t.Errorf("%d tasks, want 1", n)
 	}
+}
+
+// TestDetailsThatCannotBeCountedAreRead: whether all details must be read is decided by counts. Without them, they are.
+func TestDetailsThatCannotBeCountedAreRead(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "mapped", false, "namespace_id", "g1")
+	w.placeholder(t, "null", false)
+	w.placeholder(t, "without", false, "namespace_id", missing)
+	w.Hooks.Dial = append(w.Hooks.Dial, grpc.WithChainStreamInterceptor(
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			if path.Base(method) == "RunAggregationQuery" {
+				return nil, status.Error(codes.DeadlineExceeded, "it took too long")
+			}
+			return stream(ctx, desc, cc, method, opts...)
+		}))
+	got := w.Run(t, "")
+	if got.Status != sweep.Completed || got.Scanned != 3 || got.Actions["have placeholder user deleted"].Done != 2 || got.Kept[keptNamespace] != 1 {
+		t.Errorf("report %+v", got)
+	}
+	sweeptest.Want(t, "not counted", []string{details}, got.NotCounted)
 }

@@ -104,6 +104,13 @@ func TestTheTaskIsTheSameAfterItWasHandedOver(t *testing.T) {
 	sweeptest.Want(t, "task", []tasks.Task{{
 		Key: []string{"d", "3", "2026-03-07T23:59:59Z"}, Body: map[string]string{"placeholder_user_id": "u"}, NotBefore: now.Add(67 * time.Second),
 	}}, want.Before)
+	sweeptest.Want(t, "notices", 0, len(want.Notices))
+	s.Data["deletion_attempts"] = int64(14)
+	sweeptest.Want(t, "notices of the last", []sweep.Notice{{
+		Message: "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt.",
+		Fields:  map[string]any{"placeholder_user_id": "u"},
+	}}, countAttempt(s, sweep.Decision{}, sweep.Run{}).Notices)
+	s.Data["deletion_attempts"] = int64(2)
 	sweeptest.Want(t, "reason", "in no namespace, attempt 3 of 15, the last on 2026-03-07T23:59:59Z", next(s).reason())
 }
 

@@ -109,21 +109,6 @@ func TestReferencesByNumberOrPath(t *testing.T) {
 	w.wantLeft(t, left{})
 }
 
-// TestUserWhoHasANumber goes the whole way with details that name users by number, one of which an import has taken up.
-func TestUserWhoHasANumber(t *testing.T) {
-	w := newWorld(t)
-	w.placeholder(t, "42", true)
-	w.Set(t, details+"/d-42", detail(42))
-	w.Set(t, details+"/also", detail("42", "deletion_attempts", 15))
-	w.placeholder(t, "43", true)
-	w.Set(t, details+"/claims", detail(43, "namespace_id", "g1"))
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 2))
-	if n := w.deliver(t); n != 2 {
-		t.Errorf("%d tasks, want 2", n)
-	}
-	w.wantLeft(t, left{Users: []string{"43"}, Details: []string{"claims", "d-43"}, Accounts: []string{"43"}})
-}
-
 // TestLongIDs: what cannot be asked about is kept, and the job does the rest. A reference to a user is longer than the user's
 // id, so the worker knows of some that the job has handed over.
 func TestLongIDs(t *testing.T) {

@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"cloud.google.com/go/firestore"
 	"google.golang.org/grpc/codes"
@@ -38,10 +39,7 @@ func (w Writer) Exchange(ctx context.Context, path string, f func(d Document, fo
 		} else {
 			_, err = ref.Create(ctx, fields)
 		}
-		switch codeOf(err) {
-		case codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists:
-			outrun = true
-		}
+		outrun = slices.Contains([]codes.Code{codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists}, codeOf(err))
 		return err
 	})
 }

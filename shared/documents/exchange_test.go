@@ -48,7 +48,7 @@ func TestExchange(t *testing.T) {
 				p.Set(t, path, tt.before)
 			}
 			calls := 0
-			err := w.Exchange(t.Context(), path, func(d documents.Document, found bool) (map[string]any, error) {
+			err := w.Exchange(t.Context(), path, func(d documents.Document, _ bool) (map[string]any, error) {
 				if calls++; calls == 1 && tt.meanwhile != nil {
 					tt.meanwhile(path)
 				}
