@@ -14,7 +14,7 @@ import (
 // field's index, and for documents with such sequential values 500 a second is as much as Firestore recommends
 // (https://cloud.google.com/firestore/quotas#soft_limits). So it does not grow. That is a rate and not the size of a burst: a
 // second's worth may go out at once, as it would if it were spread over that second, so that a run with less than that to
-// delete, which most are, does not wait at all. So its first second comes to 1000 at most, and every minute to 30,500.
+// delete, which most are, does not wait at all. So a second after an idle one comes to 1000 at most, and any minute to 30,500.
 const writesPerSecond = 500
 
 // Rate spaces writes evenly, [writesPerSecond] at most, but for a burst of as many. It is safe for concurrent use.
