@@ -22,7 +22,7 @@ func TestPanicOverOneUser(t *testing.T) {
 	var begun atomic.Int32
 	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
 		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			// The first transaction is the lease's. One that panics before it has begun leaves no lock behind.
+			// One that panics before it has begun leaves no lock behind.
 			if path.Base(method) == "BeginTransaction" && begun.Add(1) == 3 {
 				panic("poisoned")
 			}

@@ -127,7 +127,7 @@ func TestNewRowBetweenTheCommitsOfOneMember(t *testing.T) {
 			begun, given := 0, world{"members_products/a": row("m", expiry)}
 			onUnary(f, func(req any, send func() error) error {
 				if _, begins := req.(*firestorepb.BeginTransactionRequest); begins {
-					if begun++; begun == 4 { // the lease, two commits, and now the last
+					if begun++; begun == 3 { // two commits, and now the last
 						given.apply(t, f)
 					}
 				}

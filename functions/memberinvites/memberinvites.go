@@ -5,8 +5,8 @@ package memberinvites
 import (
 	"context"
 	"fmt"
-	"iter"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/firesweep/firesweep/functions"
@@ -25,6 +25,9 @@ const (
 	maxAsked   = 1499 // bytes of a text that a query can ask for
 )
 
+// rule deletes invitations as they were judged, and nothing with them.
+var rule = sweep.Rule[sweep.Subject]{Name: "invite", Load: sweep.Itself, Judge: judge}
+
 // plan goes through the old invitations in the order of their tokens. That no user_id is set cannot be queried for, because
 // where it is missing, no index has the document; so an invitation that was accepted and still has its token costs a read
 // in every run. Members without a token, however many, cost nothing: in an index that begins with the token, what is not
@@ -37,7 +40,6 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		Where:      []documents.Filter{invited, {Field: createdField, Op: "<", Value: cutoff(p.Now)}},
 		OrderBy:    []string{tokenField, createdField},
 		Select:     []string{tokenField, createdField, userField},
-		PageSize:   pageSize,
 	}
 	p.CountKept(ctx, sweep.Census{
 		Due: due, Among: []documents.Filter{{Field: tokenField, Op: "!=", Value: nil}}, Eligible: []documents.Filter{invited},
@@ -49,31 +51,37 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	if err != nil {
 		return err
 	}
-	for page, err := range pages(ctx, p, due, from) {
+	for more := true; more; {
+		invites, err := p.Documents.First(ctx, due, from, pageSize)
 		if err != nil {
 			return err
 		}
-		p.Scanned(len(page.Documents))
-		for _, invite := range page.Documents {
-			isDue, reason := judge(invite, p.Now)
-			if !isDue {
-				p.Keep(reason, 1)
-				position = invite.ID()
-				continue
-			}
-			err := p.Propose(ctx, sweep.Action{
-				Kind: "delete invite", Target: invite.Path, Reason: reason,
-				Effect: sweep.DeleteDocument{Path: invite.Path, LastUpdateTime: invite.UpdateTime},
-			})
-			if err != nil {
-				return err
-			}
+		p.Scanned(len(invites))
+		if err := p.Consider(ctx, rule, invites); err != nil {
+			return err
 		}
+		position = lastKept(p, invites, position)
 		if err := p.Mark(position); err != nil {
 			return err
 		}
+		if more = len(invites) == pageSize; more {
+			if from, err = cursorAfter(due, invites[pageSize-1]); err != nil {
+				return err
+			}
+			more = from != ""
+		}
 	}
 	return nil
+}
+
+// lastKept returns the id of the last invitation that is kept, position if all go.
+func lastKept(p *sweep.Planner, invites []documents.Document, position string) string {
+	for _, invite := range slices.Backward(invites) {
+		if judge(sweep.Subject{Document: invite}, sweep.Run{Now: p.Now}).Kind == "" {
+			return invite.ID()
+		}
+	}
+	return position
 }
 
 // cursorAt returns the cursor behind the invitation whose id is the saved position: the last one that was kept, for those
@@ -95,31 +103,6 @@ func cursorAt(ctx context.Context, p *sweep.Planner, q documents.Query, position
 		return "", nil
 	}
 	return cursorAfter(q, invite)
-}
-
-// pages runs the query as [documents.Reader.Pages] does, and goes on behind a token that is too long for a query where a
-// page ends with one.
-func pages(ctx context.Context, p *sweep.Planner, q documents.Query, from documents.Cursor) iter.Seq2[documents.Page, error] {
-	return func(yield func(documents.Page, error) bool) {
-		for again := true; again; {
-			again = false
-			for page, err := range p.Documents.Pages(ctx, q, from) {
-				if !yield(page, err) || err != nil {
-					return
-				}
-				last := page.Documents[len(page.Documents)-1]
-				if token, _ := last.Text(tokenField); documents.Queryable(token) {
-					continue
-				}
-				if from, err = cursorAfter(q, last); err != nil {
-					yield(documents.Page{}, err)
-					return
-				}
-				again = from != ""
-				break
-			}
-		}
-	}
 }
 
 // cursorAfter returns the cursor behind an invitation. An index holds only the beginning of a token that is too long for a

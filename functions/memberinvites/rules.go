@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/retention"
+	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // retentionDays is how many days somebody has to accept an invitation.
@@ -21,23 +21,22 @@ const (
 // cutoff returns the instant before which an invitation must have been created to be deleted.
 func cutoff(now time.Time) time.Time { return retention.DaysBefore(now, retentionDays) }
 
-// judge decides about one member: an invitation due for deletion, or kept, and why. Accepting an invitation sets its user_id
-// and may leave its token; whatever user_id holds but null, it is not certain that nobody accepted.
-func judge(member documents.Document, now time.Time) (due bool, reason string) {
-	if token, _ := member.Text(tokenField); token == "" {
-		return false, keptTokenless
+// judge decides about one member, who may be an invitation. Accepting one sets its user_id and may leave its token; whatever
+// user_id holds but null, it is not certain that nobody accepted.
+func judge(member sweep.Subject, run sweep.Run) sweep.Decision {
+	token, _ := member.Text(tokenField)
+	created, dated := member.Time(createdField)
+	switch {
+	case token == "":
+		return sweep.Invalid(keptTokenless)
+	case member.Data[userField] != nil:
+		return sweep.Keep(keptAccepted)
+	case !dated:
+		return sweep.Invalid(keptUndated)
+	case !created.Before(cutoff(run.Now)):
+		return sweep.Keep(keptYoung)
 	}
-	if member.Data[userField] != nil {
-		return false, keptAccepted
-	}
-	created, ok := member.Time(createdField)
-	if !ok {
-		return false, keptUndated
-	}
-	if !created.Before(cutoff(now)) {
-		return false, keptYoung
-	}
-	return true, fmt.Sprintf("not accepted, created %s, more than 90 days ago", created.UTC().Format(time.RFC3339))
+	return sweep.Do("delete invite", fmt.Sprintf("not accepted, created %s, more than 90 days ago", created.UTC().Format(time.RFC3339)))
 }
 
 // Reasons to keep a member.

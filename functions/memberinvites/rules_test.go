@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 func TestJudge(t *testing.T) {
@@ -59,10 +60,15 @@ func TestJudge(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			kept := tt.want == keptYoung || tt.want == keptAccepted || tt.want == keptTokenless || tt.want == keptUndated
-			isDue, reason := judge(documents.Document{Path: "members/m", Data: tt.data}, now)
-			if isDue == kept || reason != tt.want {
-				t.Errorf("judge = %v, %q; want %v, %q", isDue, reason, !kept, tt.want)
+			want := sweep.Decision{Kind: "delete invite", Reason: tt.want}
+			switch tt.want {
+			case keptYoung, keptAccepted:
+				want = sweep.Keep(tt.want)
+			case keptTokenless, keptUndated:
+				want = sweep.Invalid(tt.want)
+			}
+			if d := judge(sweep.Subject{Document: documents.Document{Data: tt.data}}, sweep.Run{Now: now}); d != want {
+				t.Errorf("judge = %+v, want %+v", d, want)
 			}
 		})
 	}

@@ -4,9 +4,6 @@ package placeholderusers
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
@@ -16,7 +13,7 @@ import (
 )
 
 // Job is cleanupPlaceholderUsers.
-var Job = sweep.Job{Name: "cleanupPlaceholderUsers", Plan: plan}
+var Job = sweep.Job{Name: "cleanupPlaceholderUsers", Rules: []sweep.AnyRule{detailRule}, Plan: plan}
 
 func init() {
 	functions.Register(Job)
@@ -31,62 +28,50 @@ const finalAttempt = "Maximum deletion attempts (15) reached for deletion of pla
 // detailFields are what is judged.
 var detailFields = []string{"namespace_id", "deletion_attempts", "last_deletion_attempt_at", "placeholder_user_id"}
 
+// detailRule hands the user of a detail to the worker and then counts the attempt, in this order: an attempt whose task could
+// not be enqueued does not count, and after a crash in between the same task is handed over again, which makes no second one.
+var detailRule = sweep.Rule[sweep.Subject]{Name: "detail", Load: sweep.Itself, Judge: judge, Change: countAttempt}
+
+// countAttempt counts the attempt that is due. Each task is due a second after the one before.
+func countAttempt(detail sweep.Subject, _ sweep.Decision, run sweep.Run) sweep.Change {
+	a := next(detail)
+	c := sweep.Change{
+		Before: []tasks.Task{{
+			Key: a.key(detail.ID()), Body: map[string]string{"placeholder_user_id": a.userID},
+			NotBefore: run.Started.Add(time.Duration(detail.Nth) * time.Second),
+		}},
+		Writes: []documents.Write{{Op: documents.Update, Ref: detail.Ref(), Data: map[string]any{
+			"deletion_attempts": a.number, "last_deletion_attempt_at": run.Now,
+		}}},
+	}
+	if a.number == maxAttempts {
+		c.Notices = []sweep.Notice{{Message: finalAttempt, Fields: map[string]any{"placeholder_user_id": a.userID}}}
+	}
+	return c
+}
+
 func plan(ctx context.Context, p *sweep.Planner) error {
 	q, some := query(ctx, p)
 	if !some {
 		return nil
 	}
-	index := 0 // each task is due a second after the one before
-	for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Position())) {
-		if err != nil {
-			return err
-		}
-		p.Scanned(len(page.Documents))
-		for _, detail := range page.Documents {
-			_, due, reason, doubt := judge(detail, p.Now)
-			switch {
-			case doubt:
-				p.KeepDoubtful(ctx, detail.Path, reason, 1)
-			case !due:
-				p.Keep(reason, 1)
-			default:
-				path, delay := detail.Path, time.Duration(index)*time.Second
-				index++
-				err := p.Propose(ctx, sweep.Action{
-					Kind: "have placeholder user deleted", Target: path, Reason: reason,
-					Effect: sweep.Steps(func(ctx context.Context, w *sweep.Writers) error { return handOver(ctx, w, path, delay) }),
-				})
-				if err != nil {
-					return err
-				}
-			}
-		}
-		if err := p.Mark(string(page.Next)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.Sweep(ctx, q, documents.Cursor(p.Position()), detailRule)
 }
 
 // query returns the query for the details without a namespace, or false if there are none. A field that is missing cannot
 // be asked for; but three counts, at one read per 1000 details, tell whether it is missing anywhere. Only then, or where the
 // details cannot be counted, are all of them read.
 func query(ctx context.Context, p *sweep.Planner) (q documents.Query, some bool) {
-	counted := true
-	count := func(where ...documents.Filter) (n int) {
-		if counted {
-			n, counted = p.Count(ctx, documents.Query{Collection: details, Where: where})
-		}
-		return n
+	in := func(where ...documents.Filter) documents.Query {
+		return documents.Query{Collection: details, Where: where}
 	}
 	null := documents.Filter{Field: "namespace_id", Op: "==", Value: nil}
-	all := count()
-	set := count(documents.Filter{Field: "namespace_id", Op: "!=", Value: nil})
-	explicit := count(null)
+	n, counted := p.CountAll(ctx, in(), in(documents.Filter{Field: "namespace_id", Op: "!=", Value: nil}), in(null))
 	q = documents.Query{Collection: details, Select: detailFields}
 	if !counted {
 		return q, true
 	}
+	all, set, explicit := n[0], n[1], n[2]
 	if explicit == all-set {
 		q.Where = []documents.Filter{null}
 		p.Scanned(set)
@@ -94,59 +79,3 @@ func query(ctx context.Context, p *sweep.Planner) (q documents.Query, some bool)
 	}
 	return q, all > set
 }
-
-// handOver hands the user to the worker and then counts the attempt, in this order: an attempt whose task could not be
-// enqueued does not count, and after a crash in between the same task is handed over again, which makes no second one.
-func handOver(ctx context.Context, w *sweep.Writers, path string, delay time.Duration) error {
-	detail, found, err := w.Documents.Get(ctx, path)
-	if err != nil {
-		return err
-	}
-	a, due, _, _ := judge(detail, w.Now)
-	if !found || !due {
-		return sweep.ErrChanged
-	}
-	err = w.Enqueue(ctx, tasks.Task{
-		Key: a.key(detail.ID()), Body: map[string]string{"placeholder_user_id": a.userID}, NotBefore: w.Started.Add(delay),
-	})
-	if err != nil {
-		return err
-	}
-	if a.number == maxAttempts {
-		w.Log.WarnContext(ctx, finalAttempt, slog.String("placeholder_user_id", a.userID), slog.String("target", path))
-	}
-	if err := countAttempt(ctx, w, path, a); err != nil {
-		return fmt.Errorf("count the attempt: %w", err)
-	}
-	return nil
-}
-
-// countAttempt counts an attempt whose task has been handed over.
-func countAttempt(ctx context.Context, w *sweep.Writers, path string, a attempt) error {
-	err := w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		detail, found, err := tx.Get(path)
-		if err != nil {
-			return err
-		}
-		if !found {
-			return errDone
-		}
-		if n, _ := countOf(detail.Data["deletion_attempts"]); n == a.number {
-			if last, _ := detail.Time("last_deletion_attempt_at"); last.Equal(w.Now) {
-				return errDone
-			}
-		}
-		if now, due, _, _ := judge(detail, w.Now); !due || now != a {
-			return sweep.ErrChanged
-		}
-		return tx.Update(path, map[string]any{"deletion_attempts": a.number, "last_deletion_attempt_at": w.Now})
-	})
-	if errors.Is(err, errDone) {
-		return nil
-	}
-	return err
-}
-
-// errDone says that there is nothing left to count: the worker was quicker and has deleted the detail, or an earlier try of
-// this transaction took effect and its answer was lost.
-var errDone = errors.New("done already")

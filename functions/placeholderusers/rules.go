@@ -3,16 +3,24 @@ package placeholderusers
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/retention"
+	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // Limits of the attempts to delete a placeholder user.
 const (
 	maxAttempts = 15
 	retryDays   = 2 // an attempt is made again when the last one was longer ago
+)
+
+// Kinds of action.
+const (
+	handKind   = "have placeholder user deleted"
+	deleteKind = "delete placeholder user"
 )
 
 // Why details are kept.
@@ -26,6 +34,30 @@ const (
 	keptLongUser    = "placeholder_user_id is too long to ask what refers to it"
 )
 
+// judge decides about one document of import_placeholder_user_details: whether another attempt is due.
+func judge(detail sweep.Subject, run sweep.Run) sweep.Decision {
+	attempts, counted := countOf(detail.Data["deletion_attempts"])
+	last, dated := detail.Time("last_deletion_attempt_at")
+	userID, named := documents.IDOf(detail.Data["placeholder_user_id"])
+	switch {
+	case detail.Data["namespace_id"] != nil:
+		return sweep.Keep(keptNamespace)
+	case !counted:
+		return sweep.Invalid(keptBadAttempts)
+	case attempts >= maxAttempts:
+		return sweep.Keep(keptExhausted)
+	case !dated && detail.Data["last_deletion_attempt_at"] != nil:
+		return sweep.Invalid(keptBadTime)
+	case dated && !last.Before(retention.DaysBefore(run.Now, retryDays)):
+		return sweep.Keep(keptRecent)
+	case !named:
+		return sweep.Invalid(keptNoUser)
+	case !documents.Queryable(userID):
+		return sweep.Invalid(keptLongUser)
+	}
+	return sweep.Do(handKind, next(detail).reason())
+}
+
 // attempt is one attempt to have a placeholder user deleted.
 type attempt struct {
 	userID string
@@ -33,30 +65,12 @@ type attempt struct {
 	last   time.Time // the one before; zero if there was none
 }
 
-// judge decides about one document of import_placeholder_user_details: whether another attempt is due.
-// If not, reason says why, and doubt whether that is because it cannot be judged.
-func judge(detail documents.Document, now time.Time) (a attempt, due bool, reason string, doubt bool) {
-	attempts, counted := countOf(detail.Data["deletion_attempts"])
-	last, dated := detail.Time("last_deletion_attempt_at")
-	userID, named := documents.IDOf(detail.Data["placeholder_user_id"])
-	switch {
-	case detail.Data["namespace_id"] != nil:
-		return a, false, keptNamespace, false
-	case !counted:
-		return a, false, keptBadAttempts, true
-	case attempts >= maxAttempts:
-		return a, false, keptExhausted, false
-	case !dated && detail.Data["last_deletion_attempt_at"] != nil:
-		return a, false, keptBadTime, true
-	case dated && !last.Before(retention.DaysBefore(now, retryDays)):
-		return a, false, keptRecent, false
-	case !named:
-		return a, false, keptNoUser, true
-	case !documents.Queryable(userID):
-		return a, false, keptLongUser, true
-	}
-	a = attempt{userID: userID, number: attempts + 1, last: last}
-	return a, true, a.reason(), false
+// next returns the attempt that is due for a detail.
+func next(detail sweep.Subject) attempt {
+	n, _ := countOf(detail.Data["deletion_attempts"])
+	last, _ := detail.Time("last_deletion_attempt_at")
+	userID, _ := documents.IDOf(detail.Data["placeholder_user_id"])
+	return attempt{userID: userID, number: n + 1, last: last}
 }
 
 // countOf returns how many attempts were made; a missing number is 0.
@@ -85,5 +99,63 @@ func (a attempt) key(detailID string) []string {
 	return []string{detailID, fmt.Sprint(a.number), a.last.UTC().Format(time.RFC3339Nano)}
 }
 
-// isPlaceholder reports whether a document of users is one of a placeholder.
-func isPlaceholder(user documents.Document) bool { return user.Data["user_type"] == "placeholder" }
+// Why users are kept.
+const (
+	keptGone       = "the user does not exist"
+	keptNot        = "user_type is not placeholder"
+	keptLong       = "its id is too long to ask what refers to it"
+	keptReferenced = "still referenced"
+	keptCrowded    = "more details name it than can be looked at"
+	keptClaimed    = "its detail has a namespace_id again"
+)
+
+// referencedMessage is what is logged of a user that something refers to.
+const referencedMessage = "Unable to delete placeholder user because it is still referenced in other tables"
+
+// maxDetails is how many details of one user are looked at; imports make one. A user with more is kept, for one of the others
+// may have a namespace.
+const maxDetails = 100
+
+// user is what stands at the path of a user, with what speaks against deleting it.
+type user struct {
+	sweep.Subject
+	long       bool                 // the id is too long for a query
+	referredIn string               // collection and field of what refers to it
+	details    []documents.Document // that name it, one more than maxDetails at most
+}
+
+func isPlaceholder(u user) bool { return u.Found && u.Data["user_type"] == "placeholder" }
+
+// judgeUser decides about one user.
+func judgeUser(u user, _ sweep.Run) sweep.Decision {
+	switch {
+	case !u.Found:
+		return sweep.Keep(keptGone)
+	case !isPlaceholder(u):
+		return sweep.Keep(keptNot)
+	case u.long:
+		return sweep.Invalid(keptLong)
+	case u.referredIn != "":
+		d := sweep.Keep(keptReferenced)
+		d.Notice = &sweep.Notice{Message: referencedMessage, Fields: map[string]any{"placeholder_user_id": u.ID(), "referenced_in": u.referredIn}}
+		return d
+	case len(u.details) > maxDetails:
+		return sweep.Invalid(keptCrowded)
+	case len(unclaimed(u)) < len(u.details):
+		return sweep.Keep(keptClaimed) // an import took it up after the task was made
+	}
+	return sweep.Do(deleteKind, "a placeholder, and nothing refers to it")
+}
+
+// judgeLeft decides about the details of a user who is deleted. Those that an import has taken up meanwhile stay.
+func judgeLeft(u user, _ sweep.Run) sweep.Decision {
+	if u.Found || len(unclaimed(u)) == 0 {
+		return sweep.Keep("the user is there again, or no detail is left")
+	}
+	return sweep.Do("delete details", "the user is deleted")
+}
+
+// unclaimed returns the details of a user that are in no namespace.
+func unclaimed(u user) []documents.Document {
+	return slices.DeleteFunc(slices.Clone(u.details), func(d documents.Document) bool { return d.Data["namespace_id"] != nil })
+}

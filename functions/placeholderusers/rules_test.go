@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/tasks"
 )
 
 var (
@@ -78,14 +81,37 @@ func TestJudge(t *testing.T) {
 		"attempts infinite":        {data: detail("u", attempts, math.Inf(1)), reason: keptBadAttempts, doubt: true},
 		"attempts beyond counting": {data: detail("u", attempts, int64(math.MaxInt64)), reason: keptExhausted},
 	} {
-		a, due, reason, doubt := judge(documents.Document{Path: "import_placeholder_user_details/d", Data: tt.data}, now)
-		if due != (tt.number > 0) || a.number != tt.number || doubt != tt.doubt || !due && reason != tt.reason {
-			t.Errorf("%s: %+v, %v, %q, %v", name, a, due, reason, doubt)
+		d := judge(subject(tt.data), sweep.Run{Now: now})
+		if (d.Kind == handKind) != (tt.number > 0) || d.Invalid != tt.doubt || d.Kind == "" && d.Reason != tt.reason {
+			t.Errorf("%s: %+v", name, d)
 		}
-		if due && (a.userID != cmp.Or(tt.user, "u") || reason == "") {
-			t.Errorf("%s: %+v, %q", name, a, reason)
+		if a := next(subject(tt.data)); d.Kind != "" && (a.number != tt.number || a.userID != cmp.Or(tt.user, "u") || d.Reason != a.reason()) {
+			t.Errorf("%s: %+v, %+v", name, a, d)
 		}
 	}
+}
+
+func subject(data map[string]any) sweep.Subject {
+	return sweep.Subject{Document: documents.Document{Path: details + "/d", Data: data}, Found: true}
+}
+
+// TestTheTaskIsTheSameAfterItWasHandedOver: the engine asks once more in the commit.
+func TestTheTaskIsTheSameAfterItWasHandedOver(t *testing.T) {
+	s := subject(detail("u", "deletion_attempts", int64(2), "last_deletion_attempt_at", twoDaysAgo.Add(-time.Second)))
+	s.Nth = 7
+	want := countAttempt(s, sweep.Decision{}, sweep.Run{Now: now, Started: now.Add(time.Minute)})
+	sweeptest.Want(t, "again", want, countAttempt(s, sweep.Decision{}, sweep.Run{Now: now, Started: now.Add(time.Minute)}))
+	sweeptest.Want(t, "task", []tasks.Task{{
+		Key: []string{"d", "3", "2026-03-07T23:59:59Z"}, Body: map[string]string{"placeholder_user_id": "u"}, NotBefore: now.Add(67 * time.Second),
+	}}, want.Before)
+	sweeptest.Want(t, "notices", 0, len(want.Notices))
+	s.Data["deletion_attempts"] = int64(14)
+	sweeptest.Want(t, "notices of the last", []sweep.Notice{{
+		Message: "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt.",
+		Fields:  map[string]any{"placeholder_user_id": "u"},
+	}}, countAttempt(s, sweep.Decision{}, sweep.Run{}).Notices)
+	s.Data["deletion_attempts"] = int64(2)
+	sweeptest.Want(t, "reason", "in no namespace, attempt 3 of 15, the last on 2026-03-07T23:59:59Z", next(s).reason())
 }
 
 func TestKeyTellsAttemptsApart(t *testing.T) {

@@ -7,10 +7,7 @@ import (
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -62,7 +59,7 @@ func TestWorkerKeeps(t *testing.T) {
 			w := newWorld(t)
 			w.placeholder(t, "u1", true)
 			w.Set(t, tt.path, tt.data)
-			before := left{w.ids(t, "users"), w.ids(t, details), w.accounts(t), nil}
+			before := left{w.ids(t, "users"), w.ids(t, details), w.accounts(t), 0}
 			got := w.worker.Run(t, task)
 			sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
 			sweeptest.Want(t, "kept", map[string]int{tt.kept: 1}, got.Kept)
@@ -110,21 +107,6 @@ func TestReferencesByNumberOrPath(t *testing.T) {
 	w.Set(t, "members/m", map[string]any{"user_id": 4})
 	sweeptest.WantReport(t, w.worker.Run(t, body), sweep.Completed, sweeptest.Done(deleteKind, 1))
 	w.wantLeft(t, left{})
-}
-
-// TestUserWhoHasANumber goes the whole way with details that name users by number, one of which an import has taken up.
-func TestUserWhoHasANumber(t *testing.T) {
-	w := newWorld(t)
-	w.placeholder(t, "42", true)
-	w.Set(t, details+"/d-42", detail(42))
-	w.Set(t, details+"/also", detail("42", "deletion_attempts", 15))
-	w.placeholder(t, "43", true)
-	w.Set(t, details+"/claims", detail(43, "namespace_id", "g1"))
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 2))
-	if n := w.deliver(t); n != 2 {
-		t.Errorf("%d tasks, want 2", n)
-	}
-	w.wantLeft(t, left{Users: []string{"43"}, Details: []string{"claims", "d-43"}, Accounts: []string{"43"}})
 }
 
 // TestLongIDs: what cannot be asked about is kept, and the job does the rest. A reference to a user is longer than the user's
@@ -207,7 +189,7 @@ func TestAccountThatCannotBeDeleted(t *testing.T) {
 	w.FailDelete(t, "u1", "INTERNAL_ERROR")
 	got := w.worker.Run(t, task)
 	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{deleteKind: {Planned: 1, Failed: 1}})
-	w.wantLeft(t, left{Details: []string{"d-u1"}, Accounts: []string{"u1"}, Unfinished: []string{"u1"}})
+	w.wantLeft(t, left{Details: []string{"d-u1"}, Accounts: []string{"u1"}, Unfinished: 1})
 	// Cloud Tasks tries again; so would the job's next attempt, for the detail is still there.
 	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Failed, map[string]sweep.Counts{finishKind: {Planned: 1, Failed: 1}})
 	w.FailDelete(t, "u1", "")
@@ -225,66 +207,61 @@ func TestUserWhoIsThereAgainKeepsTheAccount(t *testing.T) {
 	w.worker.Run(t, task)
 	w.FailDelete(t, "u1", "")
 	w.worker.Hooks.BeforeApply = func() { w.Set(t, "users/u1", map[string]any{"user_type": "human"}) }
-	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, map[string]sweep.Counts{finishKind: {Planned: 1, Changed: 1}})
-	w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}, Unfinished: []string{"u1"}})
+	got := w.worker.Run(t, task)
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(finishKind, 1))
+	sweeptest.Want(t, "kept", map[string]int{keptGone: 1, "its document was restored since": 1}, got.Kept) // it was gone when that was planned
+	w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}})
 }
 
-// TestWorkerKilledAtEveryCommit lets the process die before and after each commit; the task is delivered again.
-func TestWorkerKilledAtEveryCommit(t *testing.T) {
-	for _, after := range []bool{false, true} {
-		for at := 1; at <= 2; at++ {
-			t.Run(fmt.Sprintf("after=%v/%d", after, at), func(t *testing.T) {
-				w := newWorld(t)
-				w.placeholder(t, "u1", true)
-				dead := false
-				w.worker.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
-					if n == at {
-						dead = true
-						if after {
-							if err := send(); err != nil {
-								t.Error(err)
-							}
-						}
-					}
-					if dead {
-						return status.Error(codes.PermissionDenied, "the process is dead")
-					}
-					return send()
-				})
-				w.worker.Run(t, task)
-				if !dead {
-					t.Fatal("nobody was killed")
-				}
-				dead = false
-				w.worker.Run(t, task)
-				w.wantLeft(t, left{})
-			})
-		}
-	}
-}
-
-func TestWorkerTwiceAtOnce(t *testing.T) {
+// TestDetailThatIsTakenUpWhileTheAccountGoes stays, though the user is gone.
+func TestDetailThatIsTakenUpWhileTheAccountGoes(t *testing.T) {
 	w := newWorld(t)
 	w.placeholder(t, "u1", true)
-	other := sweeptest.On(t, functions.New(Worker), w.Project) // another instance
-	var second *sweep.Report
+	w.Set(t, details+"/other", detail("u1"))
 	w.worker.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 		err := send()
 		if n == 1 {
-			second = other.Run(t, task)
+			w.Set(t, details+"/other", detail("u1", "namespace_id", "g1"))
 		}
 		return err
 	})
 	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
-	sweeptest.WantReport(t, second, sweep.Completed, sweeptest.Done(finishKind, 1))
-	w.wantLeft(t, left{})
+	w.wantLeft(t, left{Details: []string{"other"}})
+}
+
+// TestRecordsOfEarlierVersions are of users whose document they deleted, and whose account and details are left.
+func TestRecordsOfEarlierVersions(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"u1", "u12", "u2"} {
+		w.placeholder(t, id, true)
+		w.Set(t, earlier.Collection+"/"+id, map[string]any{"at": now})
+	}
+	for _, id := range []string{"u1", "u12"} {
+		if _, err := w.Firestore(t).Doc("users/" + id).Delete(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Set(t, "posts/p", map[string]any{"userId": "u2"})
+	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(finishKind, 1))
+	others := left{Users: []string{"u2"}, Details: []string{"d-u12", "d-u2"}, Accounts: []string{"u12", "u2"}, Unfinished: 2}
+	w.wantLeft(t, others)
+	// u2 is there again: nothing of it goes.
+	sweeptest.WantReport(t, w.worker.Run(t, `{"placeholder_user_id":"u2"}`), sweep.Completed, sweeptest.Done(finishKind, 1))
+	others.Unfinished = 1
+	w.wantLeft(t, others)
+
+	w.Set(t, earlier.Collection+"/u12", map[string]any{"note": "somebody else's"})
+	got := w.worker.Run(t, `{"placeholder_user_id":"u12"}`)
+	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{finishKind: {Planned: 1, Failed: 1}})
+	w.wantLeft(t, others)
 }
 
 func TestWorkerPreviews(t *testing.T) {
 	w := newWorld(t)
 	w.placeholder(t, "u1", true)
 	got := w.worker.RunQuery(t, "?dryRun=true", task)
-	sweeptest.Want(t, "plan", []sweep.Planned{{Target: "users/u1", Action: deleteKind, Reason: "a placeholder, and nothing refers to it"}}, got.Plan)
+	sweeptest.Want(t, "plan", []sweep.Planned{{Target: "users/u1", Action: deleteKind, Reason: "a placeholder, and nothing refers to it",
+		Writes: []string{"delete users/u1", "delete account u1", "delete " + details + "/d-u1"}}}, got.Plan)
 	w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}})
 }
 

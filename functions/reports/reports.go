@@ -20,6 +20,9 @@ const (
 	pageSize   = 2000 // two short fields each
 )
 
+// rule deletes reports as they were judged, and nothing with them.
+var rule = sweep.Rule[sweep.Subject]{Name: "report", Load: sweep.Itself, Judge: judge}
+
 func plan(ctx context.Context, p *sweep.Planner) error {
 	settled := documents.Filter{Field: "status", Op: "in", Value: settledStatuses}
 	due := documents.Query{
@@ -33,28 +36,5 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		Due: due, Eligible: []documents.Filter{settled}, Young: documents.Filter{Field: "createdAt", Op: ">=", Value: cutoff(p.Now)},
 		KeptOther: keptUnsettled, KeptYoung: keptYoung, KeptUndated: keptUndated,
 	})
-	for page, err := range p.Documents.Pages(ctx, due, documents.Cursor(p.Position())) {
-		if err != nil {
-			return err
-		}
-		p.Scanned(len(page.Documents))
-		for _, report := range page.Documents {
-			isDue, reason := judge(report, p.Now)
-			if !isDue {
-				p.Keep(reason, 1) // it changed while the query was answered
-				continue
-			}
-			err := p.Propose(ctx, sweep.Action{
-				Kind: "delete report", Target: report.Path, Reason: reason,
-				Effect: sweep.DeleteDocument{Path: report.Path, LastUpdateTime: report.UpdateTime},
-			})
-			if err != nil {
-				return err
-			}
-		}
-		if err := p.Mark(string(page.Next)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.Sweep(ctx, due, documents.Cursor(p.Position()), rule)
 }

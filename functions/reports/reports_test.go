@@ -1,12 +1,8 @@
 package reports
 
 import (
-	"fmt"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -104,56 +100,6 @@ func TestEmptyDatabase(t *testing.T) {
 	}
 }
 
-func TestDryRunWritesNothing(t *testing.T) {
-	t.Parallel()
-	for name, ask := range map[string]func(*sweeptest.Function) *sweep.Report{
-		"body": func(f *sweeptest.Function) *sweep.Report { return f.Run(t, `{"dryRun":true}`) },
-		"environment": func(f *sweeptest.Function) *sweep.Report {
-			f.Env["DRY_RUN"] = "true"
-			return f.Run(t, "")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFunction(t)
-			f.Set(t, "reports/old", report("reviewed", monthAgo.AddDate(0, -1, 0)))
-			f.Set(t, "reports/older", report("dismissed", monthAgo.AddDate(0, -2, 0)))
-			f.Set(t, "reports/young", report("reviewed", now))
-			got := ask(f)
-			if !got.DryRun || got.Status != sweep.Completed {
-				t.Errorf("report %+v", got)
-			}
-			wantPlan := []sweep.Planned{
-				{Target: "reports/older", Action: "delete report", Reason: "dismissed, created 2025-10-10T15:00:00Z, older than 1 month"},
-				{Target: "reports/old", Action: "delete report", Reason: "reviewed, created 2025-11-10T15:00:00Z, older than 1 month"},
-			}
-			if diff := cmp.Diff(wantPlan, got.Plan); diff != "" {
-				t.Errorf("plan (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(sweep.Counts{Planned: 2}, got.Actions["delete report"]); diff != "" {
-				t.Errorf("counts (-want +got):\n%s", diff)
-			}
-			for _, method := range f.Request.Methods() {
-				if !slices.Contains([]string{"BatchGetDocuments", "RunQuery", "RunAggregationQuery"}, method) {
-					t.Errorf("a dry run sent %s", method)
-				}
-			}
-			if len(f.Documents(t, "reports")) != 3 || len(f.Documents(t, "cleanupJobs")) != 0 || len(f.Documents(t, "cleanupRuns")) != 0 {
-				t.Error("a dry run changed the database")
-			}
-		})
-	}
-}
-
-func TestDryRunInRequestOverridesEnvironment(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t)
-	f.Env["DRY_RUN"] = "true"
-	f.Set(t, "reports/old", report("reviewed", monthAgo.AddDate(0, -1, 0)))
-	if got := f.Run(t, `{"dryRun":false}`); got.DryRun || got.Actions["delete report"].Done != 1 {
-		t.Errorf("report %+v", got)
-	}
-}
-
 func TestReportChangedBetweenPlanAndApplySurvives(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t)
@@ -183,131 +129,5 @@ func TestReportChangedBetweenPlanAndApplySurvives(t *testing.T) {
 	}
 	if f.Documents(t, "reports")["reopened"]["status"] != "pending" {
 		t.Error("the reopened report was changed")
-	}
-}
-
-func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t)
-	f.SetMany(t, 2*pageSize+300, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("reports/r%04d", i), report("reviewed", monthAgo.Add(-time.Duration(i+1)*time.Minute))
-	})
-	f.Set(t, "reports/pending", report("pending", monthAgo.AddDate(-1, 0, 0)))
-	// The clock jumps past the time for planning when the first page has been planned.
-	wall := now
-	var statuses []sweep.Status
-	for range 10 {
-		started, reads := wall, 0
-		f.Clock = func() time.Time {
-			if reads++; reads > 4 {
-				return started.Add(f.Timeout/2 + time.Second)
-			}
-			return wall
-		}
-		got := f.Run(t, "")
-		statuses = append(statuses, got.Status)
-		wall = wall.Add(24 * time.Hour)
-		if got.Status != sweep.Partial {
-			break
-		}
-		if done := got.Actions["delete report"].Done; done == 0 {
-			t.Fatalf("a partial run did nothing: %+v", got)
-		}
-		if f.Documents(t, "cleanupJobs")["cleanupReports"]["position"] == "" {
-			t.Fatal("a partial run saved no position")
-		}
-	}
-	if statuses[0] != sweep.Partial || statuses[len(statuses)-1] != sweep.Completed {
-		t.Errorf("statuses %v, want some partial runs and then a completed one", statuses)
-	}
-	if diff := cmp.Diff([]string{"pending"}, ids(f.Documents(t, "reports"))); diff != "" {
-		t.Errorf("reports left (-want +got):\n%s", diff)
-	}
-	if position := f.Documents(t, "cleanupJobs")["cleanupReports"]["position"]; position != "" {
-		t.Errorf("position %v left after a full pass", position)
-	}
-}
-
-func TestBeltOnActions(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t)
-	f.Env["MAX_ACTIONS"] = "2"
-	for _, id := range []string{"a", "b", "c"} {
-		f.Set(t, "reports/"+id, report("reviewed", monthAgo.AddDate(-1, 0, 0)))
-	}
-	for _, body := range []string{"", `{"dryRun":true}`} {
-		got := f.Run(t, body)
-		if got.Status != sweep.Aborted || len(f.Documents(t, "reports")) != 3 {
-			t.Fatalf("body %q: status %s, %d reports left; want aborted and all 3", body, got.Status, len(f.Documents(t, "reports")))
-		}
-		if body != "" && len(got.Plan) != 3 {
-			t.Errorf("an aborted dry run answers with the plan, got %v", got.Plan)
-		}
-	}
-	if got := f.Run(t, `{"force":true}`); got.Status != sweep.Completed || len(f.Documents(t, "reports")) != 0 {
-		t.Errorf("forced: %+v", got)
-	}
-	for i, s := range f.Summaries(t)[:2] {
-		if s["severity"] != []string{"ERROR", "WARNING"}[i] || // a preview wakes nobody
-			!strings.Contains(s["message"].(string), "MAX_ACTIONS") {
-			t.Errorf("an aborted run logged %v", s["message"])
-		}
-	}
-}
-
-func TestRefusedRequestsRunNothing(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t)
-	f.Set(t, "reports/old", report("reviewed", monthAgo.AddDate(-1, 0, 0)))
-	for body, say := range map[string]string{
-		`{"dryrun":true}`:           `unknown field \"dryrun\"`,
-		`{"dryRun":"yes"}`:          `\"dryRun\" must be true or false`,
-		`{} {}`:                     "something after",
-		strings.Repeat(" ", 65<<10): "larger than 65536 bytes",
-	} {
-		w := f.Post(t, body)
-		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), say) || !strings.Contains(w.Body.String(), `"code":"invalid_request"`) {
-			t.Errorf("body %.20q: %d %s, want 400 that says %s", body, w.Code, w.Body, say)
-		}
-	}
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete, http.MethodOptions} {
-		w := httptest.NewRecorder()
-		f.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, "/", nil))
-		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != http.MethodPost {
-			t.Errorf("%s: %d, Allow %q; want 405, POST", method, w.Code, w.Header().Get("Allow"))
-		}
-	}
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
-	r.Header.Set("X-CloudScheduler-ScheduleTime", "tomorrow")
-	w := httptest.NewRecorder()
-	f.ServeHTTP(w, r)
-	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "X-CloudScheduler-ScheduleTime") {
-		t.Errorf("malformed schedule time: %d %s", w.Code, w.Body)
-	}
-	if len(f.Request.Methods()) != 0 || len(f.Documents(t, "reports")) != 1 {
-		t.Errorf("refused requests reached Firestore: %v", f.Request.Methods())
-	}
-}
-
-func TestWrongConfigurationRunsNothing(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t)
-	f.Set(t, "reports/old", report("reviewed", monthAgo.AddDate(-1, 0, 0)))
-	project := f.Env["GOOGLE_CLOUD_PROJECT"]
-	delete(f.Env, "GOOGLE_CLOUD_PROJECT")
-	f.Env["MAX_ACTIONS"] = "lots"
-	w := f.Post(t, "")
-	for _, part := range []string{`"code":"misconfigured"`, "GOOGLE_CLOUD_PROJECT is not set", "MAX_ACTIONS is"} {
-		if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), part) {
-			t.Errorf("%d %s, want 500 that says %s", w.Code, w.Body, part)
-		}
-	}
-	if len(f.Request.Methods()) != 0 || len(f.Documents(t, "reports")) != 1 {
-		t.Error("a misconfigured function reached Firestore")
-	}
-	f.Env["GOOGLE_CLOUD_PROJECT"] = project
-	delete(f.Env, "MAX_ACTIONS")
-	if got := f.Run(t, ""); got.Status != sweep.Completed || got.Actions["delete report"].Done != 1 {
-		t.Errorf("once mended: %+v", got)
 	}
 }

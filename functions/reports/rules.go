@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/retention"
+	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // retentionMonths is how long a settled report is kept after its creation, in calendar months.
@@ -19,20 +19,19 @@ var settledStatuses = []string{"reviewed", "dismissed"}
 // cutoff returns the instant before which a settled report must have been created to be deleted.
 func cutoff(now time.Time) time.Time { return retention.MonthsBefore(now, retentionMonths) }
 
-// judge decides about one report: due for deletion or kept, and why.
-func judge(report documents.Document, now time.Time) (due bool, reason string) {
+// judge decides about one report.
+func judge(report sweep.Subject, run sweep.Run) sweep.Decision {
 	status, _ := report.Text("status")
-	if !slices.Contains(settledStatuses, status) {
-		return false, keptUnsettled
+	created, dated := report.Time("createdAt")
+	switch {
+	case !slices.Contains(settledStatuses, status):
+		return sweep.Keep(keptUnsettled)
+	case !dated:
+		return sweep.Invalid(keptUndated)
+	case !created.Before(cutoff(run.Now)):
+		return sweep.Keep(keptYoung)
 	}
-	created, ok := report.Time("createdAt")
-	if !ok {
-		return false, keptUndated
-	}
-	if !created.Before(cutoff(now)) {
-		return false, keptYoung
-	}
-	return true, fmt.Sprintf("%s, created %s, older than 1 month", status, created.UTC().Format(time.RFC3339))
+	return sweep.Do("delete report", fmt.Sprintf("%s, created %s, older than 1 month", status, created.UTC().Format(time.RFC3339)))
 }
 
 // Reasons to keep a report.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 func TestJudge(t *testing.T) {
@@ -72,9 +73,13 @@ func TestJudge(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			due, reason := judge(documents.Document{Path: "reports/r", Data: tt.data}, tt.now)
-			if due != (tt.reason != "") || reason != tt.reason+tt.kept {
-				t.Errorf("judge = %v, %q; want due %v, %q", due, reason, tt.reason != "", tt.reason+tt.kept)
+			d := judge(sweep.Subject{Document: documents.Document{Data: tt.data}}, sweep.Run{Now: tt.now})
+			want := sweep.Decision{Reason: tt.reason + tt.kept, Invalid: tt.kept == keptUndated}
+			if tt.kept == "" {
+				want.Kind = "delete report"
+			}
+			if d != want {
+				t.Errorf("judge = %+v, want %+v", d, want)
 			}
 		})
 	}
@@ -87,9 +92,9 @@ func TestEverySettledStatus(t *testing.T) {
 	settledStatuses = []string{"reviewed", "dismissed", "withdrawn"}
 	now := time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
 	for _, status := range settledStatuses {
-		report := documents.Document{Path: "reports/r", Data: map[string]any{"status": status, "createdAt": now.AddDate(-1, 0, 0)}}
-		if due, reason := judge(report, now); !due {
-			t.Errorf("%s: kept, %s", status, reason)
+		report := documents.Document{Data: map[string]any{"status": status, "createdAt": now.AddDate(-1, 0, 0)}}
+		if d := judge(sweep.Subject{Document: report}, sweep.Run{Now: now}); d.Kind == "" {
+			t.Errorf("%s: kept, %s", status, d.Reason)
 		}
 	}
 }

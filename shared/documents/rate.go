@@ -12,10 +12,12 @@ import (
 // writesPerSecond is how many writes a run sends a second. Firestore wants a collection's traffic to begin with 500 and
 // would let it grow by half every five minutes; but jobs delete in the order of a time, which is at one end of that
 // field's index, and for documents with such sequential values 500 a second is as much as Firestore recommends
-// (https://cloud.google.com/firestore/quotas#soft_limits). So it does not grow.
+// (https://cloud.google.com/firestore/quotas#soft_limits). So it does not grow. That is a rate and not the size of a burst: a
+// second's worth may go out at once, as it would if it were spread over that second, so that a run with less than that to
+// delete, which most are, does not wait at all. So a second after an idle one comes to 1000 at most, and any minute to 30,500.
 const writesPerSecond = 500
 
-// Rate spaces writes evenly, [writesPerSecond] at most. It is safe for concurrent use.
+// Rate spaces writes evenly, [writesPerSecond] at most, but for a burst of as many. It is safe for concurrent use.
 type Rate struct {
 	now   func() time.Time
 	sleep func(context.Context, time.Duration) error
@@ -28,8 +30,7 @@ type Rate struct {
 func NewRate() *Rate { return newRate(time.Now, gax.Sleep) }
 
 func newRate(now func() time.Time, sleep func(context.Context, time.Duration) error) *Rate {
-	// The burst is the largest batch: a batch goes out whole, and then its share of time is waited for.
-	return &Rate{now: now, sleep: sleep, limiter: rate.NewLimiter(writesPerSecond, MaxBatch)}
+	return &Rate{now: now, sleep: sleep, limiter: rate.NewLimiter(writesPerSecond, writesPerSecond)}
 }
 
 // Wait blocks until n writes may be sent, n being at most [MaxBatch].

@@ -65,7 +65,7 @@ func TestAnnouncedLines(t *testing.T) {
 			return t.Context(), ""
 		}, []string{}},
 		"no lease": {func(f *sweeptest.Function) (context.Context, string) {
-			f.Hooks.Dial = append(f.Hooks.Dial, denyAll("BeginTransaction"))
+			f.Hooks.Dial = append(f.Hooks.Dial, denyAll("Commit"))
 			return t.Context(), ""
 		}, []string{}},
 		"unusable position": {func(f *sweeptest.Function) (context.Context, string) {

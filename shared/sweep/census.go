@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -32,36 +33,48 @@ type Census struct {
 
 // CountKept counts the documents that a query for the due ones skips, at one read per 1000 of them, and names some of those
 // that cannot be judged. One that is written meanwhile may be counted on the wrong side. Nothing is decided by these
-// figures, so nothing fails with them: what could not be counted is said not to have been.
+// figures, so nothing fails with them: what could not be counted is said not to have been. It returns at once: the counts are
+// made while the job goes on planning, and the run waits for them before it applies anything.
 func (p *Planner) CountKept(ctx context.Context, c Census) {
-	var all, eligible, young, null, due int
 	allEligible := len(c.Eligible) == 0 && len(c.Among) == 0 || reflect.DeepEqual(c.Eligible, c.Among)
-	nullAge := documents.Filter{Field: c.Young.Field, Op: "==", Value: nil}
-	for _, part := range []struct {
-		n     *int
-		where []documents.Filter
-		order []string
-		skip  bool
-	}{
-		{&all, c.Among, nil, false},
-		{&eligible, c.Eligible, nil, allEligible},
-		// In the order of the query for the due ones, for the order decides which index is needed.
-		{&young, append(slices.Clone(c.Eligible), c.Young), c.Due.OrderBy, false},
-		{&null, append(slices.Clone(c.Eligible), nullAge), nil, c.KeptNull == ""},
-		{&due, c.Due.Where, c.Due.OrderBy, false},
-	} {
-		if part.skip {
-			continue
-		}
-		n, ok := p.Count(ctx, documents.Query{Collection: c.Due.Collection, Where: part.where, OrderBy: part.order})
+	query := func(where []documents.Filter, order ...string) documents.Query {
+		return documents.Query{Collection: c.Due.Collection, Where: where, OrderBy: order}
+	}
+	// In the order of the query for the due ones, for the order decides which index is needed.
+	queries := []documents.Query{query(c.Among), query(append(slices.Clone(c.Eligible), c.Young), c.Due.OrderBy...), query(c.Due.Where, c.Due.OrderBy...)}
+	if !allEligible {
+		queries = append(queries, query(c.Eligible))
+	}
+	if c.KeptNull != "" {
+		queries = append(queries, query(append(slices.Clone(c.Eligible), documents.Filter{Field: c.Young.Field, Op: "==", Value: nil})))
+	}
+	counted := p.count(ctx, queries)
+	p.censuses = append(p.censuses, func() {
+		n, ok := counted()
 		if !ok {
 			return // the figures are made of differences
 		}
-		*part.n = n
+		all, young, due, n := n[0], n[1], n[2], n[3:]
+		eligible, null := all, 0
+		if !allEligible {
+			eligible, n = n[0], n[1:]
+		}
+		if c.KeptNull != "" {
+			null = n[0]
+		}
+		p.keepCounted(ctx, c, all, eligible, young, null, due)
+	})
+}
+
+// takeCensus waits for the counts that are under way.
+func (p *Planner) takeCensus() {
+	for _, counted := range p.censuses {
+		counted()
 	}
-	if allEligible {
-		eligible = all
-	}
+	p.censuses = nil
+}
+
+func (p *Planner) keepCounted(ctx context.Context, c Census, all, eligible, young, null, due int) {
 	judged := due
 	if c.KeptLater != "" {
 		judged = c.Judged
@@ -90,16 +103,41 @@ func (p *Planner) CountKept(ctx context.Context, c Census) {
 // Count counts the documents that a query matches, for a figure of the report. It tries once: a count that takes too long
 // takes as long again. Where it fails, it returns false and the report says that the collection was not counted.
 func (p *Planner) Count(ctx context.Context, q documents.Query) (n int, ok bool) {
-	n, err := p.Documents.CountOnce(ctx, q)
-	if err == nil {
+	all, ok := p.CountAll(ctx, q)
+	return all[0], ok
+}
+
+// CountAll is [Planner.Count] for several queries at once, of one collection. It returns false if any fails.
+func (p *Planner) CountAll(ctx context.Context, queries ...documents.Query) (n []int, ok bool) {
+	return p.count(ctx, queries)()
+}
+
+// count begins to count, and returns what waits for the figures and says what could not be counted.
+func (p *Planner) count(ctx context.Context, queries []documents.Query) (wait func() ([]int, bool)) {
+	n, errs := make([]int, len(queries)), make([]error, len(queries))
+	var underWay sync.WaitGroup
+	for i, q := range queries {
+		underWay.Go(func() {
+			defer recoverTo(&errs[i])
+			n[i], errs[i] = p.Documents.CountOnce(ctx, q)
+		})
+	}
+	return func() ([]int, bool) {
+		underWay.Wait()
+		for i, err := range errs {
+			if err == nil {
+				continue
+			}
+			collection := queries[i].Collection
+			if !slices.Contains(p.run.report.NotCounted, collection) {
+				p.run.report.NotCounted = append(p.run.report.NotCounted, collection)
+			}
+			p.Log.WarnContext(ctx, fmt.Sprintf("%s: not counted, so the report says less about what is kept; the cleanup itself goes on: %v", collection, err),
+				slog.String("target", collection))
+			return n, false
+		}
 		return n, true
 	}
-	if !slices.Contains(p.run.report.NotCounted, q.Collection) {
-		p.run.report.NotCounted = append(p.run.report.NotCounted, q.Collection)
-	}
-	p.Log.WarnContext(ctx, fmt.Sprintf("%s: not counted, so the report says less about what is kept; the cleanup itself goes on: %v", q.Collection, err),
-		slog.String("target", q.Collection))
-	return 0, false
 }
 
 // Bounds of what is read to name the documents that cannot be judged.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -230,7 +232,7 @@ func TestFiguresThatCannotBeCountedFailNothing(t *testing.T) {
 	if diff := cmp.Diff([]string{"things", "no/collection"}, got.NotCounted); diff != "" {
 		t.Errorf("not counted (-want +got):\n%s", diff)
 	}
-	if n := f.Request.Count("RunAggregationQuery"); n != 2 {
+	if n := f.Request.Count("RunAggregationQuery"); n != 2*3 {
 		t.Errorf("%d counts sent, want one attempt each", n)
 	}
 	if message := f.Summaries(t)[0]["message"].(string); !strings.Contains(message, "not counted: things, no/collection") {
@@ -240,4 +242,62 @@ func TestFiguresThatCannotBeCountedFailNothing(t *testing.T) {
 	if len(said) != 2 || !strings.Contains(said[0], "not counted") {
 		t.Errorf("said %v", said)
 	}
+}
+
+// TestCountsDoNotKeepTheRunWaiting: they are all under way, and the page is read, before any of them is answered.
+func TestCountsDoNotKeepTheRunWaiting(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		p.CountKept(ctx, dated("things"))
+		return thingsJob(10).Plan(ctx, p)
+	}})
+	seed(t, f, 2)
+	var begun sync.WaitGroup
+	begun.Add(3 + 1)
+	f.Hooks.Dial = append(f.Hooks.Dial,
+		streamed("RunAggregationQuery", func(int) error {
+			begun.Done()
+			begun.Wait()
+			return nil
+		}),
+		streamed("RunQuery", func(n int) error {
+			if n == 1 { // more of them name what has no date
+				begun.Done()
+			}
+			return nil
+		}))
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete thing", 2))
+	sweeptest.Want(t, "kept", map[string]int{"undated": 2}, got.Kept) // by the census, which does not know what the job does
+}
+
+// TestCountsEndBeforeAnythingIsApplied, for what is deleted would be missing in some of them. A forced run applies while it
+// plans.
+func TestCountsEndBeforeAnythingIsApplied(t *testing.T) {
+	t.Parallel()
+	almostAll, counted := make(chan struct{}), new(atomic.Int32)
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		p.CountKept(ctx, dated("things"))
+		for n := range 10_001 {
+			if n == 9_999 {
+				close(almostAll)
+			}
+			a := sweep.Action{Kind: "do", Effect: sweep.Steps(func(context.Context, *sweep.Writers) error { return nil })}
+			if err := p.Propose(ctx, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	f.Hooks.Dial = append(f.Hooks.Dial, streamed("RunAggregationQuery", func(int) error {
+		<-almostAll
+		counted.Add(1)
+		return nil
+	}))
+	f.Hooks.BeforeApply = func() {
+		if n := counted.Load(); n != 3 {
+			t.Errorf("%d counts were made before a window was applied, want all 3", n)
+		}
+	}
+	sweeptest.WantReport(t, f.Run(t, `{"force":true}`), sweep.Completed, sweeptest.Done("do", 10_001))
 }

@@ -22,6 +22,9 @@ func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.
 	due := make([]Proposal, 0, len(found))
 	for i, d := range found {
 		decision, err := items.judge(i, p.run.known())
+		if decision.Notice != nil && decision.Kind == "" {
+			p.run.notice(ctx, d.Path, *decision.Notice)
+		}
 		switch {
 		case err != nil:
 			p.Fail(ctx, d.Path, "judge", err)
@@ -64,7 +67,8 @@ func (p *Planner) ProposeItems(ctx context.Context, rule AnyRule, due []Proposal
 	due = slices.DeleteFunc(due, func(d Proposal) bool { return p.replayed[d.Ref()] })
 	actions := make([]Action, len(due))
 	for i, d := range due {
-		actions[i] = Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref()}}}
+		actions[i] = Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref(), nth: p.proposed}}}
+		p.proposed++
 		if rule.deletes() {
 			actions[i].Effect = DeleteDocument{Path: d.Path, LastUpdateTime: d.UpdateTime}
 		}

@@ -192,6 +192,7 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 		w.begun = w.begun || o.written
 		switch {
 		case w.err != nil: // a follow-up failed
+		case w.gone && len(w.handed) > 0 && errors.Is(o.err, ErrChanged): // whoever does its tasks was quicker
 		case o.err != nil:
 			w.err = o.err
 		case w.idle > maxIdle:

@@ -58,38 +58,32 @@ type saved struct {
 // take takes the lease and returns what the last run saved. If another run holds it, the error is a [*heldError]. If the
 // run is a retry of an aborted one, which is what retryOf says, the error is an [*abortedError] and nothing is written.
 func (l lease) take(ctx context.Context, retryOf func(*Report) bool) (s saved, err error) {
-	err = l.writer.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		doc, _, err := tx.Get(l.path())
-		if err != nil {
-			return err
-		}
+	err = l.writer.Exchange(ctx, l.path(), func(doc documents.Document, _ bool) (map[string]any, error) {
 		now := l.clock()
 		holder, until, err := l.of(doc)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		// A lease of this very run was taken by an attempt whose answer was lost.
 		if holder != l.runID && now.Before(until) {
 			// The minute more is for clocks that differ.
 			if until.After(now.Add(l.length + leaseMargin)) {
-				return l.foreign("lease", fmt.Sprintf("run %s holds the lease until %s, longer than any run may: "+
+				return nil, l.foreign("lease", fmt.Sprintf("run %s holds the lease until %s, longer than any run may: "+
 					"a clock was wrong, or an older deployment is still under way", clip(holder, maxQuoted), until.Format(time.RFC3339)))
 			}
-			return &heldError{runID: holder, until: until}
+			return nil, &heldError{runID: holder, until: until}
 		}
 		last := lastReport(doc)
 		if holder != l.runID && retryOf(last) {
-			return &abortedError{last}
+			return nil, &abortedError{last}
 		}
 		if s.position, err = l.positionOf(doc); err != nil {
-			return err
+			return nil, err
 		}
 		if s.partialRuns = 0; last != nil {
 			s.partialRuns = last.PartialRuns
 		}
-		return tx.Merge(l.path(), map[string]any{
-			"lease": map[string]any{"runId": l.runID, "expiresAt": now.Add(l.length)},
-		})
+		return map[string]any{"lease": map[string]any{"runId": l.runID, "expiresAt": now.Add(l.length)}}, nil
 	})
 	return s, err
 }

@@ -37,10 +37,12 @@ type Planner struct {
 	doubts   map[string]int
 	foreseen int // actions whose writes a preview has worked out
 	planned  int // actions proposed, those of earlier windows included
+	proposed int // items of rules among them
 	named    int // documents read to name those that cannot be judged
 	tripped  error
 	replayed map[documents.Ref]bool // items that a replay of the journal goes on with
 	next     func(undone []documents.Ref) string
+	censuses []func() // what the counts that are under way come to
 }
 
 // mark says that everything before position was planned when there were so many actions in the window.
@@ -148,6 +150,7 @@ func (p *Planner) Propose(ctx context.Context, a Action) error {
 	}
 	p.actions = append(p.actions, a)
 	if p.run.belts.Lifted && len(p.actions) == window {
+		p.takeCensus()
 		return p.run.applyWindow(ctx, p)
 	}
 	return nil

@@ -35,6 +35,7 @@ type Run struct {
 	Job     string
 	ID      string
 	Now     time.Time // the run's one instant
+	Started time.Time // the wall clock's time when it began
 	Promise time.Time // from which on what is promised to people counts: Now, or the wall clock's time if that is later
 	Config  config.Config
 }
@@ -48,6 +49,7 @@ type Subject struct {
 	// Room is how many documents besides the item's own the commit should hold, at most: [MaxRoom], or less after Firestore
 	// refused what was to be written for this item alone.
 	Room int
+	Nth   int    // how many items the run had proposed before this one; 0 of one that was not proposed, such as a child
 }
 
 // MaxRoom is how many documents besides the items' own a commit holds.
@@ -55,9 +57,10 @@ const MaxRoom = maxChildren
 
 // Decision is what is to become of an item. The zero value keeps it without counting it.
 type Decision struct {
-	Kind    string // what is done, e.g. "delete report"; empty: the item is kept
-	Reason  string // why
-	Invalid bool   // it is kept because it cannot be judged
+	Kind    string  // what is done, e.g. "delete report"; empty: the item is kept
+	Reason  string  // why
+	Invalid bool    // it is kept because it cannot be judged
+	Notice  *Notice // logged as a warning while planning, of an item that is kept
 }
 
 // Keep keeps an item for a reason that is in order.
@@ -74,6 +77,7 @@ type Item struct {
 	Rule AnyRule
 	Ref  documents.Ref
 	From string // where [Change.From] left off
+	nth  int    // see [Subject.Nth]
 }
 
 // Change says what is written for one item, as data.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"cloud.google.com/go/storage"
 	"firebase.google.com/go/v4/auth"
@@ -216,7 +217,7 @@ func TestAccountsAfterTheirDocuments(t *testing.T) {
 var handed = sweep.Rule[sweep.Subject]{
 	Name: "handed", Load: sweep.Itself,
 	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
-		if n, _ := s.Data["n"].(int64); n > 0 {
+		if n, _ := s.Data["n"].(int64); n > 0 || !s.Found {
 			return sweep.Keep("handed over")
 		}
 		return sweep.Do("hand over", "it is there")
@@ -250,6 +251,60 @@ func TestTasksBeforeTheCommit(t *testing.T) {
 		if d["n"] != int64(1) {
 			t.Errorf("things/%s: %v", id, d)
 		}
+	}
+}
+
+// TestWhoeverDoesATaskMayBeQuicker than the commit that counts it, and take the item away: that is done, not changed.
+func TestWhoeverDoesATaskMayBeQuicker(t *testing.T) {
+	f := ruleFunction(t, ruleJob("things", handed))
+	for i := range 3 {
+		f.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"n": 0})
+	}
+	f.Tasks().FailCreates(func(task *cloudtaskspb.Task) error {
+		if strings.Contains(string(task.GetHttpRequest().GetBody()), "t1") {
+			_, err := f.Firestore(t).Doc("things/t1").Delete(t.Context())
+			return err
+		}
+		return nil
+	})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("hand over", 3))
+	sweeptest.Want(t, "things", []string{"t0", "t2"}, ids(t, f, "things"))
+}
+
+// numbered are things that note how many were proposed before them.
+var numbered = sweep.Rule[sweep.Subject]{
+	Name: "numbered", Load: sweep.Itself,
+	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
+		if s.Data["due"] == true {
+			return sweep.Do("number thing", "it is due")
+		}
+		d := sweep.Keep("not due")
+		if s.ID() == "t002" {
+			d.Notice = &sweep.Notice{Message: "this one is odd", Fields: map[string]any{"why": "it is the first"}}
+		}
+		return d
+	},
+	Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
+		return sweep.Change{Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"due": false, "nth": s.Nth}}}}
+	},
+}
+
+func TestItemsKnowTheirNumberInTheRun(t *testing.T) {
+	f := ruleFunction(t, ruleJob("things", numbered))
+	due := func(i int) bool { return i%3 != 2 }
+	f.SetMany(t, 90, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("things/t%03d", i), map[string]any{"due": due(i)}
+	})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("number thing", 60))
+	things, n := f.Documents(t, "things"), int64(0)
+	for i := range 90 {
+		if due(i) {
+			sweeptest.Want(t, fmt.Sprintf("nth of %d", i), any(n), things[fmt.Sprintf("t%03d", i)]["nth"])
+			n++
+		}
+	}
+	if line := oneLine(t, f, "this one is odd"); line["severity"] != "WARNING" || line["target"] != "things/t002" || line["why"] != "it is the first" {
+		t.Errorf("logged %v", line)
 	}
 }
 

@@ -260,6 +260,7 @@ func (r *run) planner(position string) *Planner {
 // plan calls the job; its panic is the run's failure, not the process's.
 func (r *run) plan(ctx context.Context, p *Planner) (err error) {
 	defer recoverTo(&err)
+	defer p.takeCensus()
 	if len(r.job.Rules) > 0 {
 		err = r.planReplay(ctx, p)
 	}
@@ -367,5 +368,8 @@ func recoverTo(err *error) {
 
 // known is what rules may know of the run.
 func (r *run) known() Run {
-	return Run{Job: r.job.Name, ID: r.report.RunID, Now: r.report.Now, Promise: promiseFrom(r.report.Now, r.report.StartedAt), Config: r.config}
+	return Run{
+		Job: r.job.Name, ID: r.report.RunID, Now: r.report.Now, Started: r.report.StartedAt,
+		Promise: promiseFrom(r.report.Now, r.report.StartedAt), Config: r.config,
+	}
 }

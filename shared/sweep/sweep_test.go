@@ -586,7 +586,7 @@ func TestPermissionDeniedFailsAtOnce(t *testing.T) {
 func TestBackendDown(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	seed(t, f, 1)
-	f.Hooks.Dial = append(f.Hooks.Dial, denyAll("BeginTransaction"))
+	f.Hooks.Dial = append(f.Hooks.Dial, denyAll("Commit"))
 	got := f.Run(t, "")
 	want := []sweep.Failure{{Target: "cleanupJobs/testJob", Action: "take lease"}}
 	if diff := cmp.Diff(want, got.Failures, cmpopts.IgnoreFields(sweep.Failure{}, "Error")); got.Status != sweep.Failed || diff != "" {
