@@ -49,7 +49,7 @@ type Subject struct {
 	// Room is how many documents besides the item's own the commit should hold, at most: [MaxRoom], or less after Firestore
 	// refused what was to be written for this item alone.
 	Room int
-	Nth   int    // how many items the run had proposed before this one; 0 of one that was not proposed, such as a child
+	Nth  int // how many items the run had proposed before this one; 0 of one that was not proposed, such as a child
 }
 
 // MaxRoom is how many documents besides the items' own a commit holds.
