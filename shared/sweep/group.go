@@ -238,7 +238,7 @@ type family struct {
 }
 
 // first does what goes before the items of a group. An item is judged again as long as some of that succeeds, so that what
-// fails does not stop the rest; then a failure is the item's.
+// fails does not stop the rest; then a failure is the item's. One that failed after its commit would not be found again.
 func (r *run) first(ctx context.Context, group []*work, c committed) {
 	var families []family
 	for i, w := range group {
@@ -249,13 +249,12 @@ func (r *run) first(ctx context.Context, group []*work, c committed) {
 	r.settleFamilies(ctx, families)
 	for _, f := range families {
 		done, err := r.resultOf(ctx, f)
-		if err == nil || done > 0 && !errors.Is(err, ErrOutOfTime) {
-			if done > 0 {
-				f.of.idle = 0
-			}
-			continue
+		halfDone := slices.ContainsFunc(f.all, func(w *work) bool { return w.begun && w.err != nil })
+		if err != nil && (done == 0 || halfDone || errors.Is(err, ErrOutOfTime)) {
+			f.of.err = err
+		} else if done > 0 {
+			f.of.idle = 0
 		}
-		f.of.err = err
 	}
 }
 

@@ -161,6 +161,31 @@ func TestAFailureOfWhatGoesFirst(t *testing.T) {
 	sweeptest.Want(t, "objects left", 0, len(f.Objects(t)))
 }
 
+// TestAFileOfWhatGoesFirst is a failure of its crate, though the box that led to it is gone, and other boxes too.
+func TestAFileOfWhatGoesFirst(t *testing.T) {
+	f := ruleFunction(t, ruleJob("crates", crates))
+	setCrate(t, f, "c1", 3)
+	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1", "file": "files/a"})
+	f.Put(t, "files/a", nil, []byte("x"))
+	refuses := true
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if refuses && r.Method == http.MethodDelete {
+				return &http.Response{StatusCode: http.StatusBadRequest, Status: "400 Bad Request", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
+			}
+			return base.RoundTrip(r)
+		})
+	}
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"delete crate": {Planned: 1, Failed: 1}})
+	sweeptest.Want(t, "crates left", []string{"c1"}, ids(t, f, "crates"))
+	sweeptest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
+	refuses = false
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
+		"finish crate": {Planned: 1, Done: 1}, "finish interrupted action": {Planned: 1, Done: 1},
+	})
+	sweeptest.Want(t, "objects left", 0, len(f.Objects(t)))
+}
+
 // leavers are people who leave: the document goes first and notes the account, which goes after it.
 var leavers = sweep.Rule[sweep.Subject]{
 	Name: "leaver", Load: sweep.Itself,
