@@ -35,7 +35,7 @@ func farewell(circle documents.Document, locale notifications.Locale) notificati
 // tell adds a notification of the circle's owner to a change, or a warning that nobody was told what was done.
 func (s state) tell(c *sweep.Change, n notifications.Notification, at time.Time, done string) {
 	owner, ok := ownerOf(s.Document)
-	nobody := ""
+	var nobody string
 	switch {
 	case !ok:
 		nobody = "its ownerId is missing or invalid"

@@ -1,8 +1,10 @@
 package ghostcircles
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +13,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -20,26 +23,13 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// nextFunction returns a fresh function on the same project, after the lease of a dead run has expired.
+// nextFunction returns a fresh function on the same project, at the same time.
 func nextFunction(t *testing.T, f *sweeptest.Function) *sweeptest.Function {
 	t.Helper()
-	if lease, held := f.Documents(t, "cleanupJobs")[jobName]["lease"].(map[string]any); held {
-		lease["expiresAt"] = f.Now.Add(-time.Second)
-		_, err := f.Firestore(t).Doc("cleanupJobs/"+jobName).Update(t.Context(), []firestore.Update{{Path: "lease", Value: lease}})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return freshFunction(t, f)
-}
-
-// freshFunction returns a fresh function on the same project, at the same time.
-func freshFunction(t *testing.T, f *sweeptest.Function) *sweeptest.Function {
-	t.Helper()
-	fresh := sweeptest.On(t, functions.New(Job), f.Project)
-	fresh.Now = f.Now
-	fresh.Clock = func() time.Time { return fresh.Now }
-	return fresh
+	next := sweeptest.On(t, functions.New(Job), f.Project)
+	next.Now = f.Now
+	next.Clock = func() time.Time { return next.Now }
+	return next
 }
 
 // TestHumanPostBetweenPlanAndClaim has somebody post to a circle at the last moment.
@@ -380,4 +370,32 @@ func TestOutOfTimeInTheMiddle(t *testing.T) {
 	}
 	world{"users/hana": user("花"), "circles/d": circle(daysAgo(1), nil, nil), "posts/d": post("d")}.
 		tell(toldOf("hana", "c", "大きい", now.Add(day)), told).is(t, f)
+}
+
+// onUnary lets a test see and disturb the unary requests to Firestore, which all writes are; send sends one.
+func onUnary(f *sweeptest.Function, handle func(req any, send func() error) error) {
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			return handle(req, func() error { return invoke(ctx, method, req, reply, cc, opts...) })
+		}))
+}
+
+// deletes reports whether a request is a commit that deletes a document of a collection, or the document of a path.
+func deletes(req any, path string) bool {
+	commit, _ := req.(*firestorepb.CommitRequest)
+	for _, w := range commit.GetWrites() {
+		_, deleted, _ := strings.Cut(w.GetDelete(), "/documents/")
+		if deleted == path || strings.HasPrefix(deleted, path+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// updates reports whether a request is a commit that writes a document.
+func updates(req any, path string) bool {
+	commit, _ := req.(*firestorepb.CommitRequest)
+	return slices.ContainsFunc(commit.GetWrites(), func(w *firestorepb.Write) bool {
+		return strings.HasSuffix(w.GetUpdate().GetName(), "/documents/"+path)
+	})
 }

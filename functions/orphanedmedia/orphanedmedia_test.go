@@ -402,17 +402,12 @@ func TestCircleIDsThatCannotBeCounted(t *testing.T) {
 	f.Set(t, "circles/another", map[string]any{"name": "so that not all are missing"})
 	f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
 	f.Set(t, "posts/odd", map[string]any{"circleId": 7})
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			s, err := stream(ctx, desc, cc, method, opts...)
-			return &onSend{ClientStream: s, send: func(m any) error {
-				q, _ := m.(*firestorepb.RunAggregationQueryRequest)
-				if from := q.GetStructuredAggregationQuery().GetStructuredQuery().GetFrom(); len(from) == 1 && from[0].GetCollectionId() == "posts" {
-					return status.Error(codes.InvalidArgument, "a count that Firestore refuses")
-				}
-				return nil
-			}}, err
-		}))
+	onQuery(f, "posts", func(counts bool) error {
+		if counts {
+			return status.Error(codes.InvalidArgument, "a count that Firestore refuses")
+		}
+		return nil
+	})
 	got := f.Run(t, "")
 	want := map[string]sweep.Counts{"delete orphaned circle post": {Planned: 1, Done: 1}}
 	if diff := cmp.Diff(want, got.Actions); got.Status != sweep.Completed || diff != "" {
@@ -455,18 +450,13 @@ func TestCircleFoundedDuringTheRun(t *testing.T) {
 	f.Set(t, "posts/first", map[string]any{"circleId": "new"})
 	f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
 	founded := false
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			s, err := stream(ctx, desc, cc, method, opts...)
-			return &onSend{ClientStream: s, send: func(m any) error {
-				q, _ := m.(*firestorepb.RunQueryRequest)
-				if from := q.GetStructuredQuery().GetFrom(); len(from) == 1 && from[0].GetCollectionId() == "posts" && !founded {
-					founded = true
-					f.Set(t, "circles/new", map[string]any{"name": "new"})
-				}
-				return nil
-			}}, err
-		}))
+	onQuery(f, "posts", func(counts bool) error {
+		if !counts && !founded {
+			founded = true
+			f.Set(t, "circles/new", map[string]any{"name": "new"})
+		}
+		return nil
+	})
 	got := f.Run(t, "")
 	want := map[string]sweep.Counts{"delete orphaned circle post": {Planned: 1, Done: 1}}
 	if diff := cmp.Diff(want, got.Actions); got.Status != sweep.Completed || diff != "" || got.Kept[keptOfCircle] != 1 {
@@ -475,6 +465,27 @@ func TestCircleFoundedDuringTheRun(t *testing.T) {
 	if diff := cmp.Diff([]string{"posts/first"}, left(t, f)); diff != "" {
 		t.Errorf("posts left (-want +got):\n%s", diff)
 	}
+}
+
+// onQuery lets a test see and refuse the queries for a collection's documents, and for their count.
+func onQuery(f *sweeptest.Function, collection string, handle func(counts bool) error) {
+	send := func(m any) error {
+		var q *firestorepb.StructuredQuery
+		count, counts := m.(*firestorepb.RunAggregationQueryRequest)
+		if q = count.GetStructuredAggregationQuery().GetStructuredQuery(); !counts {
+			query, _ := m.(*firestorepb.RunQueryRequest)
+			q = query.GetStructuredQuery()
+		}
+		if from := q.GetFrom(); len(from) == 1 && from[0].GetCollectionId() == collection {
+			return handle(counts)
+		}
+		return nil
+	}
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			s, err := stream(ctx, desc, cc, method, opts...)
+			return &onSend{ClientStream: s, send: send}, err
+		}))
 }
 
 // onSend calls send with what a stream sends, and fails with its error.
@@ -497,17 +508,12 @@ func TestCirclePhaseThatFails(t *testing.T) {
 	f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
 	f.Set(t, "circles/another", map[string]any{"name": "so that not all are missing"})
 	refuse := true
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			s, err := stream(ctx, desc, cc, method, opts...)
-			return &onSend{ClientStream: s, send: func(m any) error {
-				q, _ := m.(*firestorepb.RunQueryRequest)
-				if from := q.GetStructuredQuery().GetFrom(); refuse && len(from) == 1 && from[0].GetCollectionId() == "posts" {
-					return status.Error(codes.InvalidArgument, "a query that Firestore refuses")
-				}
-				return nil
-			}}, err
-		}))
+	onQuery(f, "posts", func(counts bool) error {
+		if !counts && refuse {
+			return status.Error(codes.InvalidArgument, "a query that Firestore refuses")
+		}
+		return nil
+	})
 	got := f.Run(t, "")
 	if got.Status != sweep.Failed || got.Actions["delete post media"].Done != 1 || len(got.Failures) != 1 ||
 		!strings.Contains(got.Failures[0].Error, "a query that Firestore refuses") || len(f.Objects(t)) != 0 {
