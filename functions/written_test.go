@@ -93,7 +93,7 @@ func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
 }
 
 // namesIn returns all that a project holds, by the names under which the log tells of it.
-func namesIn(t *testing.T, project *sampledata.Project, bucket string) map[string]any {
+func namesIn(t testing.TB, project *sampledata.Project, bucket string) map[string]any {
 	t.Helper()
 	state, err := project.Read(context.WithoutCancel(t.Context()))
 	if err != nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-
-	"github.com/firesweep/firesweep/shared/accounts"
 )
 
 // gathered deletes accounts of several commits in one call, for there may be one call a second: while a call is under way,
@@ -24,7 +22,7 @@ type accountCall struct {
 }
 
 // delete deletes accounts and returns an error for each uid.
-func (g *gathered) delete(ctx context.Context, w accounts.Writer, uids []string) []error {
+func (g *gathered) delete(ctx context.Context, call func(context.Context, []string) []error, uids []string) []error {
 	c := &accountCall{uids: uids, done: make(chan struct{})}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, c)
@@ -32,14 +30,14 @@ func (g *gathered) delete(ctx context.Context, w accounts.Writer, uids []string)
 	g.busy = true
 	g.mu.Unlock()
 	if first {
-		go g.work(ctx, w)
+		go g.work(ctx, call)
 	}
 	<-c.done
 	return c.results
 }
 
 // work makes calls until nobody waits.
-func (g *gathered) work(ctx context.Context, w accounts.Writer) {
+func (g *gathered) work(ctx context.Context, call func(context.Context, []string) []error) {
 	for {
 		g.mu.Lock()
 		calls := g.waiting
@@ -55,7 +53,7 @@ func (g *gathered) work(ctx context.Context, w accounts.Writer) {
 		}
 		var results []error
 		if err := Guard(func() error {
-			results = w.Delete(ctx, all)
+			results = call(ctx, all)
 			return nil
 		}); err != nil {
 			results = slices.Repeat([]error{err}, len(all))

@@ -191,7 +191,7 @@ func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
 	if err == nil {
 		func() {
 			defer recoverTo(&err)
-			results = r.accounts.delete(ctx, r.writers.Accounts, uids)
+			results = r.accounts.delete(ctx, r.writers.Accounts.Delete, uids)
 		}()
 	}
 	for n, i := range which {

@@ -1,0 +1,305 @@
+package sweeptest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// Conformance is a job or a worker with data that it has something to do on. What the engine promises of every job is proven
+// for it by [Conformance.Prove], so that its own tests are about its rules.
+type Conformance struct {
+	Function func() *sweep.Function // a new one each time
+	Now      time.Time              // of every run
+	Body     string                 // of every call: a worker's task
+	// Load fills the project of a function, with the same data each time.
+	Load func(t testing.TB, f *Function)
+	// Read returns all that the project holds: the fields of a document under its path, and nil under "gs://bucket/name" of an
+	// object and "account uid" of an account.
+	Read func(t testing.TB, f *Function) map[string]any
+}
+
+// checks are what is proven, each in a project of its own.
+var checks = map[string]func(*trial){
+	"a preview changes nothing and foretells the writes": (*trial).checkPreview,
+	"answers that are lost":                              (*trial).checkLostAnswers,
+	"contention":                                         (*trial).checkContention,
+	"commits that are too large":                         (*trial).checkRefusal,
+	"runs with time for one write each":                  (*trial).checkTime,
+	"a limit on actions":                                 (*trial).checkLimit,
+	"an empty project":                                   (*trial).checkEmpty,
+	"writes that are denied":                             (*trial).checkDenial,
+	"two runs at once":                                   (*trial).checkTwoAtOnce,
+	"a panic":                                            (*trial).checkPanic,
+}
+
+// Prove compares what disturbed runs come to with what undisturbed ones do. It has a run first, and then the checks, each as a
+// parallel subtest.
+func (c Conformance) Prove(t *testing.T) {
+	t.Helper()
+	undisturbed := c.begin(t, nil)
+	before := undisturbed.state()
+	report := undisturbed.f.Run(t, c.Body)
+	if report.Status != sweep.Completed || len(report.Actions) == 0 {
+		t.Fatalf("undisturbed: %s, actions %v, failures %v: what would this prove?", report.Status, report.Actions, report.Failures)
+	}
+	once := undisturbed.state()
+	want := expected{report: report, changed: changes(before, once), state: undisturbed.end(maxRuns)}
+	for name, check := range checks {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(c.begin(t, &want))
+		})
+	}
+}
+
+// expected is what undisturbed runs come to.
+type expected struct {
+	report  *sweep.Report   // of the first
+	changed map[string]bool // names that it made, changed or deleted
+	state   map[string]any  // when nothing is left to do
+}
+
+// trial is one project with the data and the function.
+type trial struct {
+	Conformance
+	*testing.T
+	f    *Function
+	want *expected
+	late atomic.Bool // the run's time is up
+}
+
+func (c Conformance) begin(t *testing.T, want *expected) *trial {
+	t.Helper()
+	tr := &trial{Conformance: c, T: t, f: New(t, c.Function()), want: want}
+	tr.f.Now = c.Now
+	tr.f.Clock = func() time.Time {
+		if tr.late.Load() {
+			return c.Now.Add(tr.f.Timeout)
+		}
+		return c.Now
+	}
+	tr.f.Env["TASKS_TARGET_URL"] = "http://127.0.0.1:1/" // nothing is delivered
+	c.Load(t, tr.f)
+	return tr
+}
+
+// state is all that the project holds but the bundle's own records.
+func (tr *trial) state() map[string]any {
+	tr.Helper()
+	all := tr.Read(tr, tr.f)
+	maps.DeleteFunc(all, func(name string, _ any) bool {
+		return strings.HasPrefix(name, "cleanupJobs/") || strings.HasPrefix(name, "cleanupRuns/")
+	})
+	if tasks := tr.f.Tasks(); tasks != nil {
+		for _, task := range tasks.Pending("") {
+			all["task "+task.GetName()[strings.LastIndexByte(task.GetName(), '/')+1:]] = string(task.GetHttpRequest().GetBody())
+		}
+	}
+	same := make(map[string]any, len(all)) // in each project
+	for name, value := range all {
+		same[tr.neutral(name).(string)] = tr.neutral(value)
+	}
+	return same
+}
+
+// neutral returns a value with another name for the project's bucket.
+func (tr *trial) neutral(value any) any {
+	switch v := value.(type) {
+	case string:
+		return strings.ReplaceAll(v, tr.f.Bucket, "bucket")
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = tr.neutral(item)
+		}
+		return list
+	case map[string]any:
+		fields := make(map[string]any, len(v))
+		for name, item := range v {
+			fields[name] = tr.neutral(item)
+		}
+		return fields
+	default:
+		return value
+	}
+}
+
+// changes returns the names of what is in only one of two states, or not the same in both.
+func changes(before, after map[string]any) map[string]bool {
+	changed := map[string]bool{}
+	for name, was := range before {
+		if is, there := after[name]; !there || !cmp.Equal(was, is) {
+			changed[name] = true
+		}
+	}
+	for name := range after {
+		if _, was := before[name]; !was {
+			changed[name] = true
+		}
+	}
+	return changed
+}
+
+// maxRuns is how many runs what is due may take, and that nothing is left to do is known by one more.
+const maxRuns = 4
+
+// end runs until nothing is planned, and returns the state then. No journal is left.
+func (tr *trial) end(most int) map[string]any {
+	tr.Helper()
+	for range most {
+		tr.late.Store(false)
+		report := tr.f.Run(tr, tr.Body)
+		if report.Status == sweep.Failed || report.Status == sweep.Aborted {
+			tr.Fatalf("a later run: %s, failures %v", report.Status, report.Failures)
+		}
+		if report.Status == sweep.Completed && len(report.Actions) == 0 {
+			for name := range tr.Read(tr, tr.f) {
+				if strings.HasPrefix(name, "cleanupJobs/"+tr.f.Job.Name+"/") {
+					tr.Errorf("%s is left, and nothing to do", name)
+				}
+			}
+			return tr.state()
+		}
+	}
+	tr.Fatalf("after %d runs there still is something to do", most)
+	return nil
+}
+
+// wantEnd runs to the end, at most so many times, and compares that with what undisturbed runs come to.
+func (tr *trial) wantEnd(most int) {
+	tr.Helper()
+	got := tr.end(most)
+	for _, name := range slices.Sorted(maps.Keys(changes(tr.want.state, got))) {
+		tr.Errorf("at the end, %s is (-undisturbed +disturbed):\n%s", name, cmp.Diff(tr.want.state[name], got[name]))
+	}
+}
+
+// wantUnchanged compares the documents, or everything, with what was before.
+func (tr *trial) wantUnchanged(before map[string]any, documentsOnly bool) {
+	tr.Helper()
+	for _, name := range slices.Sorted(maps.Keys(changes(before, tr.state()))) {
+		if isDocument := !strings.HasPrefix(name, "gs://") && !strings.HasPrefix(name, "account ") && !strings.HasPrefix(name, "task "); isDocument || !documentsOnly {
+			tr.Errorf("%s is not as it was", name)
+		}
+	}
+}
+
+func (tr *trial) checkPreview() {
+	all, before := tr.Read(tr, tr.f), tr.state()
+	report := tr.f.RunQuery(tr, "?dryRun=true", tr.Body)
+	if diff := cmp.Diff(all, tr.Read(tr, tr.f)); diff != "" {
+		tr.Errorf("the preview changed something (-before +after):\n%s", diff)
+	}
+	for kind, c := range tr.want.report.Actions {
+		if planned := report.Actions[kind].Planned; planned != c.Planned {
+			tr.Errorf("%s: the preview has %d, the run %d", kind, planned, c.Planned)
+		}
+	}
+	told, more := tr.foretold(report)
+	for _, name := range slices.Sorted(maps.Keys(tr.want.changed)) {
+		if !told[name] && !more && !strings.HasPrefix(name, "task ") && !within(told, name) {
+			tr.Errorf("the run changed %s, of which the preview said nothing", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(told)) {
+		_, was := before[name]
+		_, is := tr.want.state[name]
+		if !tr.want.changed[name] && (was || is) && !strings.HasPrefix(name, "task ") {
+			tr.Errorf("the preview said that %s is written, which the run left as it was", name)
+		}
+	}
+}
+
+// foretold returns the names of what a plan says is written, and whether it does not say all.
+func (tr *trial) foretold(report *sweep.Report) (told map[string]bool, more bool) {
+	told, more = map[string]bool{}, report.Truncated
+	for _, p := range report.Plan {
+		more = more || p.More || len(p.Writes) == 0
+		for _, w := range p.Writes {
+			verb, name, _ := strings.Cut(w, " ")
+			switch {
+			case verb == "nothing:":
+				continue
+			case strings.HasPrefix(w, "hand over "):
+				name = strings.TrimPrefix(w, "hand over ")
+			case strings.HasPrefix(w, "delete objects under "):
+				name = strings.TrimPrefix(w, "delete objects under ")
+			}
+			told[tr.neutral(name).(string)] = true
+		}
+	}
+	return told, more
+}
+
+// within reports whether a name lies in a folder that is said to be deleted.
+func within(told map[string]bool, name string) bool {
+	for folder := range told {
+		if strings.HasPrefix(folder, "gs://") && strings.HasSuffix(folder, "/") && strings.HasPrefix(name, folder) {
+			return true
+		}
+	}
+	return false
+}
+
+func (tr *trial) checkLimit() {
+	planned := 0
+	for _, c := range tr.want.report.Actions {
+		planned += c.Planned
+	}
+	if planned == 1 { // there is no lower limit than 1: a worker's one thing to do is within it
+		tr.f.Env["MAX_ACTIONS"] = "1"
+		tr.wantEnd(maxRuns)
+		return
+	}
+	before := tr.state()
+	tr.f.Env["MAX_ACTIONS"] = fmt.Sprint(planned - 1)
+	if report := tr.f.Run(tr, tr.Body); report.Status != sweep.Aborted {
+		tr.Errorf("%d actions where %d are allowed: %s", planned, planned-1, report.Status)
+	}
+	tr.wantUnchanged(before, false)
+	tr.f.Env["MAX_ACTIONS"] = fmt.Sprint(planned)
+	tr.f.Now = tr.f.Now.Add(-time.Second) // another schedule time: a retry of the same would not be planned again
+	if report := tr.f.Run(tr, tr.Body); report.Status != sweep.Completed {
+		tr.Errorf("%d actions where as many are allowed: %s, failures %v", planned, report.Status, report.Failures)
+	}
+}
+
+func (tr *trial) checkEmpty() {
+	tr.f.Reset(tr)
+	for range 2 {
+		if report := tr.f.Run(tr, tr.Body); report.Status != sweep.Completed || len(report.Actions) > 0 {
+			tr.Errorf("%s, actions %v, failures %v", report.Status, report.Actions, report.Failures)
+		}
+	}
+	if left := tr.state(); len(left) > 0 {
+		tr.Errorf("it holds %v", left)
+	}
+}
+
+func (tr *trial) checkTwoAtOnce() {
+	var other *sweep.Report
+	second := On(tr, tr.Function(), tr.f.Project)
+	second.Now, second.Clock = tr.f.Now, tr.f.Clock
+	second.Env["TASKS_TARGET_URL"] = tr.f.Env["TASKS_TARGET_URL"]
+	tr.f.Hooks.BeforeApply = func() {
+		if other == nil {
+			other = second.Run(tr, tr.Body)
+		}
+	}
+	if report := tr.f.Run(tr, tr.Body); report.Status != sweep.Completed {
+		tr.Errorf("the first: %s, failures %v", report.Status, report.Failures)
+	}
+	if worker := tr.Body != ""; worker && other.Status != sweep.Completed || !worker && other.Status != sweep.Skipped {
+		tr.Errorf("the second: %s, failures %v", other.Status, other.Failures)
+	}
+	tr.wantEnd(maxRuns)
+}
