@@ -393,7 +393,10 @@ func TestAsManyFilesAsFitIntoAPost(t *testing.T) {
 func TestPreviewShowsWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, due, "p1", "kept")
-	f.Set(t, "posts/p1", dueData(gs(f, "posts/b.png"), gs(f, "posts/a.png"), gs(f, "posts/b.png"), gs(f, "circles/c/a.png")))
+	f.Set(t, "posts/p1", dueData(gs(f, "posts/b.png"), gs(f, "posts/a.png"), gs(f, "posts/b.png"), gs(f, "circles/c/a.png"), gs(f, "posts/of-p12.png"), gs(f, "posts/gone.png")))
+	put(t, f, "posts/a.png", "")
+	put(t, f, "posts/b.png", "p1")
+	put(t, f, "posts/of-p12.png", "p12")
 	f.Set(t, "posts/kept", map[string]any{})
 	f.Set(t, "comments/a", map[string]any{"postId": "p1"})
 	f.Set(t, "reactions/a", map[string]any{"postId": "p1"})
@@ -404,7 +407,9 @@ func TestPreviewShowsWhatIsWritten(t *testing.T) {
 		}},
 		{Target: "posts/kept", Action: "delete post", Reason: "due"},
 	}, got.Plan)
-	want(t, f, map[string][]string{"posts": {"kept", "p1"}, "comments": {"a"}, "reactions": {"a"}})
+	want(t, f, map[string][]string{
+		"posts": {"kept", "p1"}, "comments": {"a"}, "reactions": {"a"}, "files": {"posts/a.png", "posts/b.png", "posts/of-p12.png"},
+	})
 }
 
 // TestPostWithTheLongestID has more children than go in one commit, and as many of a post whose id begins alike.

@@ -233,15 +233,19 @@ func TestFollowUpsOfAnInterruptedRun(t *testing.T) {
 
 func TestPreviewShowsWhatIsWritten(t *testing.T) {
 	f := boxFunction(t)
-	setBoxes(t, f, "a", 1, 2, map[string]any{"state": "old", "file": "files/a"})
+	setBoxes(t, f, "a", 1, 2, map[string]any{"state": "old", "file": "files/a", "photos": 3})
 	setBoxes(t, f, "b", 1, 1000, old)
+	f.Put(t, "files/a", nil, []byte("x"))
+	f.Put(t, "photos/0000", map[string]string{"box": "another"}, []byte("x")) // the second is not there
+	f.Put(t, "photos/0002", map[string]string{"box": "a000"}, []byte("x"))
 	before := f.Documents(t, "things")
 	got := f.Run(t, `{"dryRun":true}`)
 	if len(got.Plan) != 2 {
 		t.Fatalf("plan %v", got.Plan)
 	}
 	sweeptest.Want(t, "writes", []string{
-		"delete things/a000-0000", "delete things/a000-0001", "delete boxes/a000", "set gone/a000", "delete gs://" + f.Env["STORAGE_BUCKET"] + "/files/a",
+		"delete things/a000-0000", "delete things/a000-0001", "delete boxes/a000", "set gone/a000",
+		"delete gs://" + f.Env["STORAGE_BUCKET"] + "/files/a", "delete gs://" + f.Env["STORAGE_BUCKET"] + "/photos/0002",
 	}, got.Plan[0].Writes)
 	if len(got.Plan[1].Writes) != 30 || !got.Plan[1].More || got.Plan[0].More {
 		t.Errorf("%d writes of a box with 1000 things, more %v; want 30 and more", len(got.Plan[1].Writes), got.Plan[1].More)
