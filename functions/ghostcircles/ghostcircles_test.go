@@ -6,13 +6,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
@@ -379,7 +379,8 @@ func TestPoisonedCircles(t *testing.T) {
 		is(t, f, "circles/empty/icon.png", "circles/odd-0/icon.png")
 }
 
-func TestDryRunWritesNothing(t *testing.T) {
+// TestPreviewShowsWhatIsWritten has one of each kind of action.
+func TestPreviewShowsWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t)
 	before := world{
@@ -394,67 +395,48 @@ func TestDryRunWritesNothing(t *testing.T) {
 	before.load(t, f)
 	put(t, f, "p", "posts/p.png")
 	put(t, f, "", "circles/due/icon.png")
-	var mu sync.Mutex
-	requests := 0
-	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			requests++
-			return base.RoundTrip(r)
-		})
-	}
 	got := f.Run(t, `{"dryRun":true}`)
-	plan := []sweep.Planned{
-		{Target: "circles/claimed", Action: "finish deleting circle", Reason: "a run that was interrupted began to delete it"},
-		{Target: "circles/due", Action: "delete circle", Reason: "abandoned: no human post since its creation 2025-12-01T18:30:00Z, 30 days ago or more; warned 2026-01-02T18:30:00Z"},
-		{Target: "circles/ghost", Action: "warn owner of circle", Reason: "ghost: the last human post is of 2024-12-26T18:30:00Z, 365 days ago or more"},
-		{Target: "circles/revived", Action: "clear warning of circle", Reason: "in use again; the warning was given 2026-01-02T18:30:00Z"},
-	}
-	if diff := cmp.Diff(plan, got.Plan); got.Status != sweep.Completed || !got.DryRun || diff != "" {
-		t.Errorf("report %+v, plan (-want +got):\n%s", got, diff)
-	}
-	for _, method := range f.Request.Methods() {
-		if !slices.Contains([]string{"BatchGetDocuments", "RunQuery"}, method) {
-			t.Errorf("a dry run sent %s", method)
-		}
-	}
-	if requests != 0 {
-		t.Errorf("a dry run sent %d requests to Storage", requests)
-	}
+	ghost := warnedOf("hana", "ghost", "幽霊", notifications.Japanese.GhostCircleWarning, daysAgo(15))
+	sweeptest.Want(t, "plan", []sweep.Planned{
+		{Target: "circles/claimed", Action: "finish deleting circle", Reason: "a run that was interrupted began to delete it",
+			Writes: []string{"delete circles/claimed", "delete objects under " + gs(f, "circles/claimed/")}},
+		{Target: "circles/due", Action: "delete circle", Reason: "abandoned: no human post since its creation 2025-12-01T18:30:00Z, 30 days ago or more; warned 2026-01-02T18:30:00Z",
+			Writes: []string{"update circles/due", "delete comments/c", "delete posts/p", "delete " + gs(f, "posts/p.png"),
+				"delete circles/due", "set " + toldOf("hana", "due", "", now).Path(), "delete objects under " + gs(f, "circles/due/")}},
+		{Target: "circles/ghost", Action: "warn owner of circle", Reason: "ghost: the last human post is of 2024-12-26T18:30:00Z, 365 days ago or more",
+			Writes: []string{"update circles/ghost", "set " + ghost.Path()}},
+		{Target: "circles/revived", Action: "clear warning of circle", Reason: "in use again; the warning was given 2026-01-02T18:30:00Z",
+			Writes: []string{"update circles/revived"}},
+	}, got.Plan)
 	before.is(t, f, "circles/due/icon.png", "posts/p.png")
-	if len(f.Documents(t, "cleanupJobs")) != 0 || len(f.Documents(t, "cleanupRuns")) != 0 {
-		t.Error("a dry run left records")
+}
+
+// TestRecordsOfEarlierVersions has files noted as versions before the journal did: of a circle and of a post that are gone, and of a
+// circle that was restored.
+func TestRecordsOfEarlierVersions(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t)
+	w := world{"circles/restored": circle(daysAgo(1), nil, nil)}
+	w.load(t, f)
+	put(t, f, "", "circles/gone/icon.png", "circles/restored/icon.png", "posts/unnamed.png")
+	put(t, f, "p1", "posts/p1.png")
+	put(t, f, "p2", "posts/p2.png")
+	note := func(id string, group map[string]any) {
+		f.Set(t, "cleanupJobs/"+jobName+"/leftovers/"+id, map[string]any{"objects": []any{group}, "at": time.Now().Add(time.Minute)})
 	}
+	for _, id := range []string{"gone", "restored"} {
+		note("circle-"+digest.Of(id), map[string]any{"names": []any{"circles/" + id + "/"}, "folder": true, "postId": "", "absent": "circles/" + id})
+	}
+	note("p1", map[string]any{"names": []any{"posts/p1.png", "posts/p2.png", "posts/unnamed.png", "posts/none.png"}, "folder": false, "postId": "p1", "absent": "posts/p1"})
+	got := f.Run(t, "")
+	ended(t, got, sweep.Completed, sweeptest.Done("finish interrupted action", 3))
+	sweeptest.Want(t, "kept", map[string]int{keptInUse: 1, "a file that belongs to another post": 1, "a file whose document was restored since": 1}, got.Kept)
+	w.is(t, f, "circles/restored/icon.png", "posts/p2.png")
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func TestTwoRunsAtOnce(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t)
-	before := world{
-		"users/hana":    user("花"),
-		"circles/ghost": owned(circle(daysAgo(380), nil, nil), "hana", "幽霊"),
-		"circles/due":   owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "消える"),
-	}
-	before.load(t, f)
-	var second *sweep.Report
-	f.Hooks.BeforeApply = func() {
-		f.Hooks.BeforeApply = nil
-		second = f.Run(t, "")
-	}
-	ended(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
-		"delete circle": {Planned: 1, Done: 1}, "warn owner of circle": {Planned: 1, Done: 1}})
-	if second.Status != sweep.Skipped || len(second.Actions) != 0 {
-		t.Errorf("second run %+v, want skipped", second)
-	}
-	before.without("circles/due").changed("circles/ghost", map[string]any{"ghostWarningNotifiedAt": now}).
-		tell(warnedOf("hana", "ghost", "幽霊", notifications.Japanese.GhostCircleWarning, daysAgo(15)), now).
-		tell(toldOf("hana", "due", "消える", now), now).is(t, f)
-}
 
 // TestManyCircles plans more than a page and comes to the end of its time after the first.
 func TestManyCircles(t *testing.T) {

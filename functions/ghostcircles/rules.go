@@ -6,6 +6,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/retention"
+	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // How long a circle may be idle, and how long its owner is left after a warning, in days.
@@ -15,106 +16,109 @@ const (
 	graceDays     = 7   // since the warning
 )
 
+const warnedField = "ghostWarningNotifiedAt"
+
 // judged are the fields that a circle is judged by.
-var judged = []string{"lastHumanPostAt", "createdAt", "ghostWarningNotifiedAt", "isDeleted", "deletedBy", "deletedAt"}
+var judged = []string{"lastHumanPostAt", "createdAt", warnedField, "isDeleted", "deletedBy", "deletedAt"}
 
-// outcome is what is to become of a circle.
-type outcome int
-
+// What is done to circles, as the report counts it.
 const (
-	toKeep   outcome = iota
-	toDoubt          // kept, because it cannot be judged
-	toWarn           // its owner is to be warned
-	toDelete         // its owner has been warned and its time is over
-	toFinish         // an interrupted run has begun to delete it
-	toClear          // it was warned and is in use again
+	toWarn   = "warn owner of circle"
+	toClear  = "clear warning of circle" // it was warned and is in use again
+	toDelete = "delete circle"           // its owner has been warned and its time is over
+	toFinish = "finish deleting circle"  // it is claimed
 )
-
-// verdict is what is to become of a circle and why.
-type verdict struct {
-	outcome outcome
-	reason  string
-	// For toWarn: whether nobody ever posted, and the instant from which on a warning counts.
-	abandoned bool
-	since     time.Time
-}
 
 // judge decides about one circle. promise is the instant from which promises count and by which they are kept: now or, where
 // that is older, the wall clock's. The owner's week begins and ends by it.
-func judge(circle documents.Document, now, promise time.Time) verdict {
-	by, _ := circle.Text("deletedBy")
+func judge(circle documents.Document, now, promise time.Time) sweep.Decision {
 	switch deleted := circle.Data["isDeleted"].(type) {
 	case nil:
 	case bool:
-		if deleted && by == jobName {
-			return verdict{outcome: toFinish, reason: "a run that was interrupted began to delete it"}
+		if claimed(circle) {
+			return sweep.Do(toFinish, "a run that was interrupted began to delete it")
 		}
 		if deleted {
-			return verdict{outcome: toKeep, reason: keptDeleted}
+			return sweep.Keep(keptDeleted)
 		}
 	default:
-		return verdict{outcome: toDoubt, reason: keptOddDeleted}
+		return sweep.Invalid(keptOddDeleted)
 	}
-	warned, isWarned, ok := instant(circle, "ghostWarningNotifiedAt")
+	warned, isWarned, ok := instant(circle, warnedField)
 	if !ok {
-		return verdict{outcome: toDoubt, reason: keptOddWarning}
+		return sweep.Invalid(keptOddWarning)
 	}
-	v, doubt := idleness(circle)
+	idle, doubt := idleness(circle)
 	switch {
 	case doubt != "":
-		return verdict{outcome: toDoubt, reason: doubt}
-	case v.since.After(now) && isWarned:
-		return verdict{outcome: toClear, reason: "in use again; the warning was given " + date(warned)}
-	case v.since.After(now):
-		return verdict{outcome: toKeep, reason: keptInUse}
+		return sweep.Invalid(doubt)
+	case idle.since.After(now) && isWarned:
+		return sweep.Do(toClear, "in use again; the warning was given "+date(warned))
+	case idle.since.After(now):
+		return sweep.Keep(keptInUse)
 	}
-	if by == jobName {
-		// Somebody has undone what a run had begun: that voids the warning from before.
-		claimed, ok := circle.Time("deletedAt")
-		if !ok || claimed.After(promise) {
-			return verdict{outcome: toDoubt, reason: keptOddRevival}
-		}
-		if claimed.After(v.since) {
-			v.since = claimed
+	if circle.Data["deletedBy"] == jobName { // somebody has undone what a run had begun
+		if claimedAt, ok := circle.Time("deletedAt"); !ok || claimedAt.After(promise) {
+			return sweep.Invalid(keptOddRevival)
 		}
 	}
 	switch {
 	case isWarned && warned.After(promise):
-		return verdict{outcome: toDoubt, reason: keptFutureWarning}
+		return sweep.Invalid(keptFutureWarning)
 	case !isWarned:
-		v.outcome = toWarn
-	case warned.Before(v.since):
-		v.outcome = toWarn
-		v.reason += "; the warning of " + date(warned) + " no longer counts"
+		return sweep.Do(toWarn, idle.reason)
+	case !warningCounts(circle):
+		return sweep.Do(toWarn, idle.reason+"; the warning of "+date(warned)+" no longer counts")
 	case warned.After(retention.DaysBefore(promise, graceDays)):
-		return verdict{outcome: toKeep, reason: keptWarned}
+		return sweep.Keep(keptWarned)
 	default:
-		v.outcome = toDelete
-		v.reason += "; warned " + date(warned)
+		return sweep.Do(toDelete, idle.reason+"; warned "+date(warned))
 	}
-	return v
 }
 
-// idleness returns since when a circle is or will be a ghost or abandoned, or why that cannot be told.
-func idleness(circle documents.Document) (v verdict, doubt string) {
+// idle is since when a circle is, or will be, a ghost or abandoned.
+type idle struct {
+	since     time.Time
+	abandoned bool // nobody ever posted
+	reason    string
+}
+
+// idleness returns since when a circle is idle, or why that cannot be told.
+func idleness(circle documents.Document) (i idle, doubt string) {
 	posted, isPosted, ok := instant(circle, "lastHumanPostAt")
 	if !ok {
-		return v, keptOddPost
+		return i, keptOddPost
 	}
 	if isPosted {
-		return verdict{
+		return idle{
 			since:  posted.Add(ghostDays * retention.Day),
 			reason: fmt.Sprintf("ghost: the last human post is of %s, %d days ago or more", date(posted), ghostDays),
 		}, ""
 	}
 	created, ok := circle.Time("createdAt")
 	if !ok {
-		return v, keptUndated
+		return i, keptUndated
 	}
-	return verdict{
+	return idle{
 		since: created.Add(abandonedDays * retention.Day), abandoned: true,
 		reason: fmt.Sprintf("abandoned: no human post since its creation %s, %d days ago or more", date(created), abandonedDays),
 	}, ""
+}
+
+// countsFrom returns the instant from which on a warning counts: since when the circle is idle or, if that is later, the claim
+// that somebody has undone.
+func countsFrom(circle documents.Document) time.Time {
+	i, _ := idleness(circle)
+	if claimedAt, ok := circle.Time("deletedAt"); ok && circle.Data["deletedBy"] == jobName && claimedAt.After(i.since) {
+		return claimedAt
+	}
+	return i.since
+}
+
+// warningCounts reports whether the owner of an idle circle has been warned since it is.
+func warningCounts(circle documents.Document) bool {
+	warned, isWarned, _ := instant(circle, warnedField)
+	return isWarned && !warned.Before(countsFrom(circle))
 }
 
 // claimed reports whether a run has begun to delete a circle and nobody has undone that.

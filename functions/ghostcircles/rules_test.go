@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 const (
@@ -35,6 +36,23 @@ func with(data map[string]any, field string, value any) map[string]any {
 	return data
 }
 
+// What tests call the two ways of being kept.
+const (
+	toKeep  = "keep"
+	toDoubt = "doubt"
+)
+
+func outcomeOf(d sweep.Decision) string {
+	switch {
+	case d.Invalid:
+		return toDoubt
+	case d.Kind == "":
+		return toKeep
+	default:
+		return d.Kind
+	}
+}
+
 func TestJudge(t *testing.T) {
 	const (
 		ghost     = "ghost: the last human post is of 2024-12-26T18:30:00Z, 365 days ago or more"
@@ -44,7 +62,7 @@ func TestJudge(t *testing.T) {
 	tests := []struct {
 		name   string
 		data   map[string]any
-		want   outcome
+		want   string
 		reason string // "" is not compared
 	}{
 		{"ghost", circle(lastYear, long, nil), toWarn, ghost},
@@ -121,9 +139,14 @@ func TestJudge(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			v := judge(documents.Document{Path: "circles/c", Data: tt.data}, now, now)
-			if v.outcome != tt.want || v.reason == "" || tt.reason != "" && v.reason != tt.reason {
-				t.Errorf("judge = %d, %q; want %d, %q", v.outcome, v.reason, tt.want, tt.reason)
+			c := documents.Document{Path: "circles/c", Data: tt.data}
+			d := judge(c, now, now)
+			if got := outcomeOf(d); got != tt.want || d.Reason == "" || tt.reason != "" && d.Reason != tt.reason {
+				t.Errorf("judge = %s, %q; want %s, %q", got, d.Reason, tt.want, tt.reason)
+			}
+			// By this a commit knows whose owner it asks for.
+			if counts := warningCounts(c); counts != (tt.want == toDelete) && (tt.want == toDelete || tt.want == toWarn) {
+				t.Errorf("%s, and warningCounts = %v", tt.want, counts)
 			}
 		})
 	}
@@ -134,7 +157,7 @@ func TestWeekByTheWallClock(t *testing.T) {
 	wall := now.Add(3 * day)
 	for name, tt := range map[string]struct {
 		data map[string]any
-		want outcome
+		want string
 	}{
 		"a ghost by the wall clock only":          {circle(now.Add(-364*day), nil, nil), toKeep},
 		"warned by another run since":             {circle(daysAgo(380), nil, wall.Add(-time.Hour)), toKeep},
@@ -144,8 +167,8 @@ func TestWeekByTheWallClock(t *testing.T) {
 		"claimed and revived since the old time":  {with(with(circle(daysAgo(380), nil, wall.Add(-8*day)), "deletedBy", jobName), "deletedAt", wall.Add(-time.Hour)), toWarn},
 		"revived in the future of the wall clock": {with(with(circle(daysAgo(380), nil, wall.Add(-8*day)), "deletedBy", jobName), "deletedAt", wall.Add(tick)), toDoubt},
 	} {
-		if v := judge(documents.Document{Path: "circles/c", Data: tt.data}, now, wall); v.outcome != tt.want {
-			t.Errorf("%s: judge = %d, %q; want %d", name, v.outcome, v.reason, tt.want)
+		if d := judge(documents.Document{Path: "circles/c", Data: tt.data}, now, wall); outcomeOf(d) != tt.want {
+			t.Errorf("%s: judge = %s, %q; want %s", name, outcomeOf(d), d.Reason, tt.want)
 		}
 	}
 }
@@ -162,9 +185,10 @@ func TestSince(t *testing.T) {
 		"abandoned": {circle(nil, daysAgo(40), nil), daysAgo(10), true},
 		"revived":   {revived, daysAgo(1), false},
 	} {
-		v := judge(documents.Document{Path: "circles/c", Data: tt.data}, now, now)
-		if v.outcome != toWarn || !v.since.Equal(tt.since) || v.abandoned != tt.abandoned {
-			t.Errorf("%s: %+v, want a warning since %s, abandoned %v", name, v, tt.since, tt.abandoned)
+		c := documents.Document{Path: "circles/c", Data: tt.data}
+		i, _ := idleness(c)
+		if since := countsFrom(c); !since.Equal(tt.since) || i.abandoned != tt.abandoned {
+			t.Errorf("%s: warnings count from %s, abandoned %v; want %s, %v", name, since, i.abandoned, tt.since, tt.abandoned)
 		}
 	}
 }

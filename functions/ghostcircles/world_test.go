@@ -108,8 +108,10 @@ func (w world) is(t *testing.T, f *sweeptest.Function, files ...string) {
 	if diff := cmp.Diff(append([]string{}, files...), f.Objects(t)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	if left := f.Documents(t, "cleanupJobs/"+jobName+"/leftovers"); len(left) != 0 {
-		t.Errorf("leftovers: %v", left)
+	for _, remembers := range []string{"leftovers", "journal"} {
+		if left := f.Documents(t, "cleanupJobs/"+jobName+"/"+remembers); len(left) != 0 {
+			t.Errorf("%s: %v", remembers, left)
+		}
 	}
 }
 

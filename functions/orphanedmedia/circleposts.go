@@ -11,6 +11,9 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
+// postRule deletes posts of circles that do not exist. Whether a circle does is asked again in the commit.
+var postRule = posts.Rule("post", func(s posts.State, _ sweep.Run) sweep.Decision { return judgePost(s.Document, s.Circle.Found) })
+
 // maxGaps is how many gaps between circles one query covers, for one read while nothing lies in them. Firestore bounds the
 // conditions and orders of a query to 100, counted for each gap: 24 gaps of two and two are 96.
 const maxGaps = 24
@@ -105,10 +108,25 @@ func planGaps(ctx context.Context, p *sweep.Planner, gaps [][]documents.Filter) 
 		if err != nil {
 			return err
 		}
+		var due []sweep.Proposal
 		for _, post := range page.Documents {
-			if err := proposePost(ctx, p, post, missing, known); err != nil {
-				return err
+			circle, _ := posts.CircleOf(post)
+			d := judgePost(post, !missing[circle.ID])
+			switch {
+			case d.Invalid:
+				p.KeepDoubtful(ctx, post.Path, d.Reason, 1)
+			case d.Kind == "":
+				p.Keep(d.Reason, 1)
+			default:
+				due = append(due, sweep.Proposal{Document: post, Decision: d})
+				if !known[circle.ID] {
+					known[circle.ID] = true
+					p.LookedUp("circles of posts", 1, 1)
+				}
 			}
+		}
+		if err := p.ProposeItems(ctx, postRule, due); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -129,17 +147,17 @@ func keepOddCircleIDs(ctx context.Context, p *sweep.Planner) error {
 			return err
 		}
 		p.Scanned(n)
-		var posts []documents.Document
+		var first []documents.Document
 		if most := min(n, maxNamed-named); most > 0 {
-			if posts, err = p.Documents.First(ctx, q, "", most); err != nil {
+			if first, err = p.Documents.First(ctx, q, "", most); err != nil {
 				return err
 			}
 		}
-		for _, post := range posts {
+		for _, post := range first {
 			p.KeepDoubtful(ctx, post.Path, keptOddCircle, 1)
 		}
-		named += len(posts)
-		if rest := n - len(posts); rest > 0 {
+		named += len(first)
+		if rest := n - len(first); rest > 0 {
 			p.KeepDoubtful(ctx, "posts", keptOddCircle, rest)
 		}
 	}
@@ -147,11 +165,12 @@ func keepOddCircleIDs(ctx context.Context, p *sweep.Planner) error {
 }
 
 // missingCircles asks, for the circles of some posts, which do not exist at this moment.
-func missingCircles(ctx context.Context, p *sweep.Planner, posts []documents.Document) (map[string]bool, error) {
+func missingCircles(ctx context.Context, p *sweep.Planner, found []documents.Document) (map[string]bool, error) {
 	var ids []string
-	for _, post := range posts {
-		if id, ok := circleOf(post); ok && !slices.Contains(ids[max(0, len(ids)-1):], id) { // they come in the order of circleId
-			ids = append(ids, id)
+	for _, post := range found {
+		circle, ok := posts.CircleOf(post)
+		if ok && !slices.Contains(ids[max(0, len(ids)-1):], circle.ID) { // they come in the order of circleId
+			ids = append(ids, circle.ID)
 		}
 	}
 	gone, err := p.Documents.Missing(ctx, "circles", ids)
@@ -163,43 +182,4 @@ func missingCircles(ctx context.Context, p *sweep.Planner, posts []documents.Doc
 		missing[id] = true
 	}
 	return missing, nil
-}
-
-func proposePost(ctx context.Context, p *sweep.Planner, post documents.Document, missing, known map[string]bool) error {
-	circle, ok := circleOf(post)
-	switch {
-	case !ok:
-		p.KeepDoubtful(ctx, post.Path, keptInvalidCircle, 1)
-		return nil
-	case !missing[circle]:
-		p.Keep(keptOfCircle, 1)
-		return nil
-	}
-	if !known[circle] {
-		known[circle] = true
-		p.LookedUp("circles of posts", 1, 1)
-	}
-	return p.Propose(ctx, sweep.Action{
-		Kind: "delete orphaned circle post", Target: post.Path, Reason: "circles/" + circle + " does not exist",
-		Effect: sweep.Steps(func(ctx context.Context, w *sweep.Writers) error {
-			return posts.Delete(ctx, w, post.Path, stillOrphaned(circle))
-		}),
-	})
-}
-
-// stillOrphaned judges a post once more in the transaction that deletes it.
-func stillOrphaned(circle string) posts.Judge {
-	return func(tx *documents.Transaction, post documents.Document) error {
-		if id, ok := circleOf(post); !ok || id != circle {
-			return sweep.ErrChanged
-		}
-		_, exists, err := tx.Get("circles/" + circle)
-		if err != nil {
-			return err
-		}
-		if exists {
-			return sweep.ErrChanged
-		}
-		return nil
-	}
 }

@@ -7,12 +7,15 @@ import (
 	"encoding/json"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/leftovers"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // Job is cleanupOrphanedMedia.
-var Job = sweep.Job{Name: "cleanupOrphanedMedia", Plan: plan}
+var Job = sweep.Job{
+	Name: jobName, Plan: plan, Rules: []sweep.AnyRule{postRule}, Earlier: []sweep.Earlier{sweep.Leftovers(jobName)},
+}
+
+const jobName = "cleanupOrphanedMedia"
 
 func init() { functions.Register(Job) }
 
@@ -43,9 +46,6 @@ func targets() []target {
 }
 
 func plan(ctx context.Context, p *sweep.Planner) error {
-	if err := leftovers.Plan(ctx, p); err != nil {
-		return err
-	}
 	var from position
 	if text := p.Position(); text != "" {
 		// A position that cannot be read is one of another version: the whole is looked through again.

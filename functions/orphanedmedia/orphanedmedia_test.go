@@ -402,17 +402,12 @@ func TestCircleIDsThatCannotBeCounted(t *testing.T) {
 	f.Set(t, "circles/another", map[string]any{"name": "so that not all are missing"})
 	f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
 	f.Set(t, "posts/odd", map[string]any{"circleId": 7})
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			s, err := stream(ctx, desc, cc, method, opts...)
-			return &onSend{ClientStream: s, send: func(m any) error {
-				q, _ := m.(*firestorepb.RunAggregationQueryRequest)
-				if from := q.GetStructuredAggregationQuery().GetStructuredQuery().GetFrom(); len(from) == 1 && from[0].GetCollectionId() == "posts" {
-					return status.Error(codes.InvalidArgument, "a count that Firestore refuses")
-				}
-				return nil
-			}}, err
-		}))
+	onQuery(f, "posts", func(counts bool) error {
+		if counts {
+			return status.Error(codes.InvalidArgument, "a count that Firestore refuses")
+		}
+		return nil
+	})
 	got := f.Run(t, "")
 	want := map[string]sweep.Counts{"delete orphaned circle post": {Planned: 1, Done: 1}}
 	if diff := cmp.Diff(want, got.Actions); got.Status != sweep.Completed || diff != "" {
@@ -455,18 +450,13 @@ func TestCircleFoundedDuringTheRun(t *testing.T) {
 	f.Set(t, "posts/first", map[string]any{"circleId": "new"})
 	f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
 	founded := false
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			s, err := stream(ctx, desc, cc, method, opts...)
-			return &onSend{ClientStream: s, send: func(m any) error {
-				q, _ := m.(*firestorepb.RunQueryRequest)
-				if from := q.GetStructuredQuery().GetFrom(); len(from) == 1 && from[0].GetCollectionId() == "posts" && !founded {
-					founded = true
-					f.Set(t, "circles/new", map[string]any{"name": "new"})
-				}
-				return nil
-			}}, err
-		}))
+	onQuery(f, "posts", func(counts bool) error {
+		if !counts && !founded {
+			founded = true
+			f.Set(t, "circles/new", map[string]any{"name": "new"})
+		}
+		return nil
+	})
 	got := f.Run(t, "")
 	want := map[string]sweep.Counts{"delete orphaned circle post": {Planned: 1, Done: 1}}
 	if diff := cmp.Diff(want, got.Actions); got.Status != sweep.Completed || diff != "" || got.Kept[keptOfCircle] != 1 {
@@ -475,6 +465,27 @@ func TestCircleFoundedDuringTheRun(t *testing.T) {
 	if diff := cmp.Diff([]string{"posts/first"}, left(t, f)); diff != "" {
 		t.Errorf("posts left (-want +got):\n%s", diff)
 	}
+}
+
+// onQuery lets a test see and refuse the queries for a collection's documents, and for their count.
+func onQuery(f *sweeptest.Function, collection string, handle func(counts bool) error) {
+	send := func(m any) error {
+		var q *firestorepb.StructuredQuery
+		count, counts := m.(*firestorepb.RunAggregationQueryRequest)
+		if q = count.GetStructuredAggregationQuery().GetStructuredQuery(); !counts {
+			query, _ := m.(*firestorepb.RunQueryRequest)
+			q = query.GetStructuredQuery()
+		}
+		if from := q.GetFrom(); len(from) == 1 && from[0].GetCollectionId() == collection {
+			return handle(counts)
+		}
+		return nil
+	}
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			s, err := stream(ctx, desc, cc, method, opts...)
+			return &onSend{ClientStream: s, send: send}, err
+		}))
 }
 
 // onSend calls send with what a stream sends, and fails with its error.
@@ -497,17 +508,12 @@ func TestCirclePhaseThatFails(t *testing.T) {
 	f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
 	f.Set(t, "circles/another", map[string]any{"name": "so that not all are missing"})
 	refuse := true
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			s, err := stream(ctx, desc, cc, method, opts...)
-			return &onSend{ClientStream: s, send: func(m any) error {
-				q, _ := m.(*firestorepb.RunQueryRequest)
-				if from := q.GetStructuredQuery().GetFrom(); refuse && len(from) == 1 && from[0].GetCollectionId() == "posts" {
-					return status.Error(codes.InvalidArgument, "a query that Firestore refuses")
-				}
-				return nil
-			}}, err
-		}))
+	onQuery(f, "posts", func(counts bool) error {
+		if !counts && refuse {
+			return status.Error(codes.InvalidArgument, "a query that Firestore refuses")
+		}
+		return nil
+	})
 	got := f.Run(t, "")
 	if got.Status != sweep.Failed || got.Actions["delete post media"].Done != 1 || len(got.Failures) != 1 ||
 		!strings.Contains(got.Failures[0].Error, "a query that Firestore refuses") || len(f.Objects(t)) != 0 {
@@ -593,8 +599,8 @@ func TestMediaOfCirclePosts(t *testing.T) {
 			t.Errorf("kept %d for %q, want %d; all: %v", got.Kept[reason], reason, want, got.Kept)
 		}
 	}
-	if n := len(f.Documents(t, "cleanupJobs/cleanupOrphanedMedia/leftovers")); n != 0 {
-		t.Errorf("%d leftovers remembered after they were done", n)
+	if n := len(f.Documents(t, "cleanupJobs/"+jobName+"/journal")); n != 0 {
+		t.Errorf("%d entries of the journal left after they were done", n)
 	}
 }
 
@@ -679,41 +685,50 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestDryRunWritesNothing(t *testing.T) {
+func TestPreviewShowsWhatIsWritten(t *testing.T) {
 	f := newFunction(t)
 	lift(f)
-	orphaned, _ := circlePosts(t, f)
 	put(t, f, "posts/a", "PENDING")
-	put(t, f, "circles/gone/a", "")
-	before := len(f.Documents(t, "posts"))
+	put(t, f, "posts/own.png", "orphan")
+	f.Set(t, "circles/another", map[string]any{"name": "x"})
+	f.Set(t, "posts/orphan", map[string]any{"circleId": "gone", "mediaItems": []any{map[string]any{"url": "gs://" + f.Bucket + "/posts/own.png"}}})
+	f.Set(t, "comments/c", map[string]any{"postId": "orphan"})
+	f.Set(t, "reactions/r", map[string]any{"postId": "orphan"})
 	got := f.Run(t, `{"dryRun":true}`)
-	if got.Status != sweep.Completed || len(got.Plan) != len(orphaned)+2 {
-		t.Errorf("%s, %d entries in the plan, want %d", got.Status, len(got.Plan), len(orphaned)+2)
-	}
+	writes := map[string][]string{}
 	for _, p := range got.Plan {
-		if p.Reason == "" || p.Target == "" {
-			t.Errorf("entry %+v", p)
-		}
+		writes[p.Action+" "+p.Target] = p.Writes
 	}
-	for _, method := range f.Request.Methods() {
-		if !slices.Contains([]string{"BatchGetDocuments", "RunQuery", "RunAggregationQuery"}, method) {
-			t.Errorf("a dry run sent %s", method)
-		}
-	}
-	if len(f.Objects(t)) != 2 || len(f.Documents(t, "posts")) != before || got.Usage.StorageDeletes != 0 {
-		t.Error("a dry run changed something")
+	a := "gs://" + f.Bucket + "/posts/a"
+	sweeptest.Want(t, "writes", map[string][]string{
+		"delete post media " + a: {"delete " + a},
+		"delete orphaned circle post posts/orphan": {
+			"delete comments/c", "delete reactions/r", "delete posts/orphan", "delete gs://" + f.Bucket + "/posts/own.png",
+		},
+	}, writes)
+	if len(f.Objects(t)) != 2 || len(f.Documents(t, "posts")) != 1 {
+		t.Error("a preview changed something")
 	}
 }
 
-func TestTwoRunsAtOnce(t *testing.T) {
+// TestRecordsOfEarlierVersions has files noted as versions before the journal did, of a post that is gone and of one that was restored.
+func TestRecordsOfEarlierVersions(t *testing.T) {
 	f := newFunction(t)
-	put(t, f, "posts/a", "PENDING")
-	var second *sweep.Report
-	f.Hooks.BeforeApply = func() {
-		f.Hooks.BeforeApply = nil
-		second = f.Run(t, "")
+	f.Now = time.Now() // nothing is old enough to be deleted as an orphan
+	f.Set(t, "posts/restored", map[string]any{"text": "back"})
+	f.Set(t, "posts/other", map[string]any{"text": "somebody's"})
+	for name, post := range map[string]string{"posts/own.png": "p1", "posts/unnamed.png": "", "posts/theirs.png": "other", "posts/restored.png": "restored"} {
+		put(t, f, name, post)
 	}
-	if first := f.Run(t, ""); first.Status != sweep.Completed || second.Status != sweep.Skipped {
-		t.Errorf("first %s, second %s", first.Status, second.Status)
+	note := func(post string, names ...any) {
+		f.Set(t, "cleanupJobs/"+jobName+"/leftovers/"+post, map[string]any{"at": time.Now().Add(time.Minute), "objects": []any{
+			map[string]any{"names": names, "folder": false, "postId": post, "absent": "posts/" + post},
+		}})
 	}
+	note("p1", "posts/own.png", "posts/unnamed.png", "posts/theirs.png", "posts/never-was.png")
+	note("restored", "posts/restored.png")
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("finish interrupted action", 2))
+	sweeptest.Want(t, "objects left", []string{"posts/restored.png", "posts/theirs.png"}, f.Objects(t))
+	sweeptest.Want(t, "records left", 0, len(f.Documents(t, "cleanupJobs/"+jobName+"/leftovers")))
 }

@@ -8,7 +8,9 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/posts"
 	"github.com/firesweep/firesweep/shared/retention"
+	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // minAgeDays is how long ago an object must have been uploaded to be deleted, in days of 24 h.
@@ -120,9 +122,15 @@ const (
 	keptOddCircle     = "its circleId is not a text"
 )
 
-// circleOf returns the circle that a post belongs to; ok is false if the post belongs to none or its circleId cannot
-// name a document.
-func circleOf(post documents.Document) (id string, ok bool) {
-	id, _ = post.Text("circleId")
-	return id, documents.ValidID(id)
+// judgePost decides about a post by whether the circle that it names exists.
+func judgePost(post documents.Document, circleExists bool) sweep.Decision {
+	circle, ok := posts.CircleOf(post)
+	switch {
+	case !ok:
+		return sweep.Invalid(keptInvalidCircle)
+	case circleExists:
+		return sweep.Keep(keptOfCircle)
+	default:
+		return sweep.Do("delete orphaned circle post", circle.Path()+" does not exist")
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 var (
@@ -106,14 +107,21 @@ func TestJudgeByPath(t *testing.T) {
 	}
 }
 
-func TestCircleOf(t *testing.T) {
-	for value, want := range map[any]string{"c1": "c1", "": "", nil: "", 1: "", true: "", "a/b": "", "..": "", "__c__": ""} {
-		id, ok := circleOf(documents.Document{Data: map[string]any{"circleId": value}})
-		if ok != (want != "") || ok && id != want {
-			t.Errorf("circleOf(%v) = %q, %v; want %q", value, id, ok, want)
+func TestJudgePost(t *testing.T) {
+	for circle, named := range map[any]bool{"c1": true, "": false, nil: false, 1: false, true: false, "a/b": false, "..": false, "__c__": false} {
+		post := documents.Document{Path: "posts/p1", Data: map[string]any{"circleId": circle}}
+		missing, exists := sweep.Invalid(keptInvalidCircle), sweep.Invalid(keptInvalidCircle)
+		if named {
+			missing, exists = sweep.Do("delete orphaned circle post", "circles/c1 does not exist"), sweep.Keep(keptOfCircle)
+		}
+		if got := judgePost(post, false); got != missing {
+			t.Errorf("a post of the missing circle %v: %+v, want %+v", circle, got, missing)
+		}
+		if got := judgePost(post, true); got != exists {
+			t.Errorf("a post of the circle %v: %+v, want %+v", circle, got, exists)
 		}
 	}
-	if _, ok := circleOf(documents.Document{}); ok {
-		t.Error("a post without circleId has a circle")
+	if got := judgePost(documents.Document{}, false); got.Kind != "" {
+		t.Errorf("no post at all: %+v", got)
 	}
 }

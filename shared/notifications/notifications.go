@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/digest"
+	"github.com/firesweep/firesweep/shared/documents"
 )
 
 // Notification is an in-app notification.
@@ -22,8 +23,11 @@ type Notification struct {
 }
 
 // Path returns the document's path, users/{uid}/notifications/{id}.
-func (n Notification) Path() string {
-	return "users/" + n.UserID + "/notifications/" + n.Type + "_" + digest.Of(n.Announces...)
+func (n Notification) Path() string { return n.Ref().Path() }
+
+// Ref names the document.
+func (n Notification) Ref() documents.Ref {
+	return documents.Ref{Collection: "users/" + n.UserID + "/notifications", ID: n.Type + "_" + digest.Of(n.Announces...)}
 }
 
 // Data returns the document.

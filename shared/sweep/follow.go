@@ -38,12 +38,6 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) error {
 	}
 	remembers := slices.ContainsFunc(c.outcomes, func(o outcome) bool { return o.written && o.change.Remember })
 	open := r.followUp(ctx, c.entry, c.at, all, remembers)
-	var held *media.HeldError
-	for _, f := range all {
-		if errors.As(f.err, &held) {
-			r.writers.Keep(held.Reason, 1)
-		}
-	}
 	for i, o := range c.outcomes {
 		w := group[i]
 		if !o.written {
@@ -107,13 +101,11 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 	r.deleteAccounts(ctx, all, accounts)
 	_ = underWay.Wait() // each error is in its follow-up
 	var writes []documents.Write
-	var open error
-	var held *media.HeldError
+	var open, held error
 	for _, f := range all {
 		switch {
-		case errors.As(f.err, &held): // the entry remembers it until Cloud Storage lets the object go
-			r.log.InfoContext(ctx, "kept "+f.name()+": "+held.Reason)
-			open = cmp.Or(open, f.err)
+		case isHeld(f.err): // the entry remembers it until Cloud Storage lets the object go
+			held = f.err
 			continue
 		case f.err == nil:
 			writes = append(writes, f.Done...)
@@ -130,7 +122,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 			open = cmp.Or(open, f.err)
 		}
 	}
-	if open != nil || len(writes) == 0 {
+	if open = cmp.Or(open, held); open != nil || len(writes) == 0 {
 		return open
 	}
 	err := r.writers.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
@@ -262,7 +254,7 @@ func (r *run) deleteObject(ctx context.Context, o ObjectDeletion, at time.Time) 
 			if err := r.writers.CheckTime(); err != nil {
 				return err
 			}
-			if err := r.deleteFound(ctx, object, o, at); err != nil && failed == nil {
+			if err := r.deleteFound(ctx, object, o, at); err != nil && (failed == nil || isHeld(failed)) {
 				failed = err
 			}
 		}
@@ -270,18 +262,33 @@ func (r *run) deleteObject(ctx context.Context, o ObjectDeletion, at time.Time) 
 	return failed
 }
 
+// isHeld reports whether Cloud Storage does not let an object go.
+func isHeld(err error) bool {
+	var held *media.HeldError
+	return errors.As(err, &held)
+}
+
+// keepObject counts and names an object that is kept.
+func (r *run) keepObject(ctx context.Context, name, reason string) {
+	r.writers.Keep(reason, 1)
+	r.log.InfoContext(ctx, "kept object "+name+": "+reason)
+}
+
 // deleteFound deletes an object if it is still as it was found and by that is to go. If it is not, it looks again.
 func (r *run) deleteFound(ctx context.Context, object media.Object, o ObjectDeletion, at time.Time) error {
 	const attempts = 3 // somebody would have to change it again and again
 	for range attempts {
 		if reason := o.keep(object, at); reason != "" {
-			r.writers.Keep(reason, 1)
-			r.log.InfoContext(ctx, "kept object "+object.Name+": "+reason)
+			r.keepObject(ctx, object.Name, reason)
 			return nil
 		}
 		err := r.writers.Objects.Delete(ctx, media.Deletion{
 			Name: object.Name, Generation: object.Generation, Metageneration: object.Metageneration,
 		})
+		var held *media.HeldError
+		if errors.As(err, &held) {
+			r.keepObject(ctx, object.Name, held.Reason)
+		}
 		if !errors.Is(err, media.ErrChanged) {
 			return err
 		}

@@ -16,6 +16,7 @@ const (
 	maxForeseenWrites = 30  // of one action
 	maxForeseenRounds = 20  // commits of one item
 	maxForeseenDepth  = 3   // of items within items
+	maxForeseenLooks  = 100 // at objects, for one action
 	foreseenAtOnce    = 8
 )
 
@@ -48,6 +49,7 @@ type foresight struct {
 	source *imagined
 	writes []string
 	more   bool // than the writes
+	looked int  // at objects
 }
 
 func (f *foresight) add(write string) {
@@ -89,7 +91,9 @@ func (f *foresight) item(ctx context.Context, item Item, kind string, depth int)
 			f.source.write(w)
 		}
 		for _, then := range c.Then {
-			f.add(then.String(f.run.config.Bucket))
+			if then.Object.Name == "" || then.Object.Folder || f.deletes(ctx, then.Object) {
+				f.add(then.String(f.run.config.Bucket))
+			}
 		}
 		for _, next := range c.Next {
 			if err := f.item(ctx, next, "", depth+1); err != nil {
@@ -106,6 +110,17 @@ func (f *foresight) item(ctx context.Context, item Item, kind string, depth int)
 	}
 	f.more = true
 	return nil
+}
+
+// deletes reports whether an object is there to be deleted, and would not be kept for its owner's sake.
+func (f *foresight) deletes(ctx context.Context, o ObjectDeletion) bool {
+	if len(f.writes) == maxForeseenWrites || f.looked == maxForeseenLooks {
+		f.more = true
+		return false
+	}
+	f.looked++
+	object, found, err := f.run.objects.Get(ctx, o.Name)
+	return err != nil || found && o.keep(object, object.Created) == ""
 }
 
 // String says a follow-up as previews do.

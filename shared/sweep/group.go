@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -177,6 +178,7 @@ var errGroup = errors.New("the group could not be judged")
 // conclude sees to what follows a commit, and returns the items to be judged again, together or with fewer others.
 func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, apart []*work) {
 	open := r.follow(ctx, group, c)
+	r.first(ctx, group, c)
 	for i, w := range group {
 		o, goesOn := c.outcomes[i], len(again)+len(apart)
 		moved := o.change.Again != "" && o.change.From != w.From
@@ -191,7 +193,7 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 		}
 		w.begun = w.begun || o.written
 		switch {
-		case w.err != nil: // a follow-up failed
+		case w.err != nil: // a follow-up failed, or what goes first did
 		case w.gone && len(w.handed) > 0 && errors.Is(o.err, ErrChanged): // whoever does its tasks was quicker
 		case o.err != nil:
 			w.err = o.err
@@ -200,9 +202,7 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 		case o.postponed:
 			again = append(again, w)
 		case len(o.change.First) > 0:
-			if w.err = r.children(ctx, w, works(o.change.First)); w.err == nil {
-				again = append(again, w)
-			}
+			again = append(again, w)
 		case len(o.change.Before) > o.handed(w):
 			if w.err = r.handOver(ctx, w, o.change.Before); w.err == nil {
 				again = append(again, w)
@@ -232,42 +232,85 @@ func works(items []Item) []*work {
 	return all
 }
 
-// children does the items that go before another. Those that are kept are no hindrance; a failure is that of the other.
+// family is an item with others that go before it, or follow from it.
+type family struct {
+	of  *work
+	all []*work
+}
+
+// first does what goes before the items of a group. An item is judged again as long as some of that succeeds, so that what
+// fails does not stop the rest; then a failure is the item's. One that failed after its commit would not be found again.
+func (r *run) first(ctx context.Context, group []*work, c committed) {
+	var families []family
+	for i, w := range group {
+		if o := c.outcomes[i]; o.err == nil && len(o.change.First) > 0 {
+			families = append(families, family{of: w, all: works(o.change.First)})
+		}
+	}
+	r.settleFamilies(ctx, families)
+	for _, f := range families {
+		done, err := r.resultOf(ctx, f)
+		halfDone := slices.ContainsFunc(f.all, func(w *work) bool { return w.begun && w.err != nil })
+		if err != nil && (done == 0 || halfDone || errors.Is(err, ErrOutOfTime)) {
+			f.of.err = err
+		} else if done > 0 {
+			f.of.idle = 0
+		}
+	}
+}
+
+// children does items that follow from another. Those that are kept are no hindrance; a failure is that of the other.
 func (r *run) children(ctx context.Context, parent *work, all []*work) error {
+	f := family{of: parent, all: all}
+	r.settleFamilies(ctx, []family{f})
+	_, err := r.resultOf(ctx, f)
+	return err
+}
+
+// settleFamilies does the items of families, those of one rule together.
+func (r *run) settleFamilies(ctx context.Context, families []family) {
 	byRule := map[string][]*work{}
 	var names []string
-	for _, w := range all {
-		name := w.Rule.name()
-		if byRule[name] == nil {
-			names = append(names, name)
+	for _, f := range families {
+		for _, w := range f.all {
+			name := w.Rule.name()
+			if byRule[name] == nil {
+				names = append(names, name)
+			}
+			byRule[name] = append(byRule[name], w)
 		}
-		byRule[name] = append(byRule[name], w)
 	}
-	done, failed := 0, 0
-	var first error
 	for _, name := range names {
 		r.settleMany(ctx, byRule[name])
-		for _, w := range byRule[name] {
-			switch {
-			case w.err == nil:
-				done++
-			case errors.Is(w.err, ErrChanged):
-			case errors.Is(w.err, ErrOutOfTime), ctx.Err() != nil:
-				return ErrOutOfTime
-			default:
-				if failed++; failed == 1 {
-					first = fmt.Errorf("%s: %w", w.Ref.Path(), w.err)
-				}
+	}
+}
+
+// maxFailedNamed is how many failures of one family the log names; all are counted.
+const maxFailedNamed = 20
+
+// resultOf returns how many of a family were done, and the failure of the others.
+func (r *run) resultOf(ctx context.Context, f family) (done int, err error) {
+	failed := 0
+	for _, w := range f.all {
+		switch {
+		case w.err == nil:
+			done++
+		case errors.Is(w.err, ErrChanged):
+		case errors.Is(w.err, ErrOutOfTime), ctx.Err() != nil:
+			return done, ErrOutOfTime
+		default:
+			if failed++; failed == 1 {
+				err = fmt.Errorf("%s: %w", w.Ref.Path(), w.err)
+			}
+			if failed <= maxFailedNamed {
+				r.log.ErrorContext(ctx, w.Ref.Path()+": failed, "+f.of.Ref.Path()+" stays: "+w.err.Error(), slog.String("target", w.Ref.Path()))
 			}
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of what goes first failed, the first: %w", failed, first)
+		err = fmt.Errorf("%d of what goes with it failed, the first: %w", failed, err)
 	}
-	if done > 0 {
-		parent.idle = 0
-	}
-	return nil
+	return done, err
 }
 
 // settleMany does any number of items of one rule, in groups, several at a time.

@@ -67,11 +67,7 @@ func (r *run) taskID() string {
 func (r *run) entryOf(attempt int64, changes []Change) map[string]any {
 	var then, next []any
 	for _, c := range changes {
-		for _, f := range c.Then {
-			if f.Noted == nil {
-				then = append(then, f.stored())
-			}
-		}
+		then = append(then, storedFollowUps(c.Then)...)
 		for _, item := range c.Next {
 			next = append(next, map[string]any{"rule": item.Rule.name(), "path": item.Ref.Path(), "from": item.From})
 		}
@@ -80,6 +76,33 @@ func (r *run) entryOf(attempt int64, changes []Change) map[string]any {
 		"runId": r.report.RunID, "attempt": attempt, "task": r.taskID(), "at": documents.ServerTimestamp,
 		"open": len(then)+len(next) > 0, "then": then, "next": next,
 	}
+}
+
+// storedFollowUps returns what the journal holds of a change's follow-ups. What objects have in common is there once, so that
+// they take no more room than they did in the document that named them.
+func storedFollowUps(all []FollowUp) []any {
+	var stored []any
+	var last FollowUp
+	for _, f := range all {
+		switch {
+		case f.Noted != nil:
+			continue
+		case len(stored) > 0 && f.joins(last):
+			object := stored[len(stored)-1].(map[string]any)["object"].(map[string]any)
+			object["names"] = append(object["names"].([]any), f.Object.Name)
+		default:
+			stored = append(stored, f.stored())
+		}
+		last = f
+	}
+	return stored
+}
+
+// joins reports whether a follow-up deletes an object, and differs from another in nothing but its name.
+func (f FollowUp) joins(other FollowUp) bool {
+	other.Object.Name = f.Object.Name
+	return f.Object.Name != "" && f.Object == other.Object && f.Absent == other.Absent && len(f.Done) == 0 && len(other.Done) == 0 &&
+		other.Account == "" && other.Task == nil
 }
 
 // stored returns a follow-up as the journal holds it.
@@ -96,7 +119,7 @@ func (f FollowUp) stored() map[string]any {
 		m["account"] = f.Account
 	default:
 		m["object"] = map[string]any{
-			"name": f.Object.Name, "folder": f.Object.Folder, "ownerKey": f.Object.OwnerKey, "owner": f.Object.Owner,
+			"names": []any{f.Object.Name}, "folder": f.Object.Folder, "ownerKey": f.Object.OwnerKey, "owner": f.Object.Owner,
 		}
 	}
 	return m
@@ -120,11 +143,11 @@ type entry struct {
 func parseEntry(d documents.Document, rules map[string]AnyRule) (e entry, err error) {
 	problem := func(what string) error { return fmt.Errorf("no usable %s: %w", what, ErrForeign) }
 	for _, v := range list(d.Data["then"]) {
-		f, ok := followUpOf(v)
+		all, ok := followUpsOf(v)
 		if !ok {
 			return e, problem("then")
 		}
-		e.then = append(e.then, f)
+		e.then = append(e.then, all...)
 	}
 	for _, v := range list(d.Data["next"]) {
 		m, _ := v.(map[string]any)
@@ -145,44 +168,55 @@ func list(v any) []any {
 	return l
 }
 
-func followUpOf(v any) (f FollowUp, ok bool) {
+// followUpsOf reads what [storedFollowUps] wrote of follow-ups that have all but the object's name in common.
+func followUpsOf(v any) (all []FollowUp, ok bool) {
 	m, ok := v.(map[string]any)
 	if !ok {
-		return f, false
+		return nil, false
 	}
+	var f FollowUp
 	absent, _ := m["absent"].(string)
 	if absent != "" {
 		var err error
 		if f.Absent, err = documents.RefOf(absent); err != nil {
-			return f, false
+			return nil, false
 		}
 	}
 	if f.Done, ok = writesOf(m["done"]); !ok {
-		return f, false
+		return nil, false
 	}
 	if account, isAccount := m["account"].(string); isAccount {
 		f.Account = account
-		return f, account != ""
+		return []FollowUp{f}, account != ""
 	}
 	if t, isTask := m["task"].(map[string]any); isTask {
-		task := &tasks.Task{Body: t["body"]}
-		for _, part := range list(t["key"]) {
-			text, isText := part.(string)
-			if !isText {
-				return f, false
-			}
-			task.Key = append(task.Key, text)
-		}
-		task.NotBefore, _ = t["notBefore"].(time.Time)
-		f.Task = task
-		return f, len(task.Key) > 0
+		f.Task, ok = taskOf(t)
+		return []FollowUp{f}, ok
 	}
 	o, _ := m["object"].(map[string]any)
-	f.Object.Name, _ = o["name"].(string)
 	f.Object.Folder, _ = o["folder"].(bool)
 	f.Object.OwnerKey, _ = o["ownerKey"].(string)
 	f.Object.Owner, _ = o["owner"].(string)
-	return f, f.Object.valid()
+	for _, name := range list(o["names"]) {
+		if f.Object.Name, _ = name.(string); !f.Object.valid() {
+			return nil, false
+		}
+		all = append(all, f)
+	}
+	return all, len(all) > 0
+}
+
+func taskOf(stored map[string]any) (*tasks.Task, bool) {
+	task := &tasks.Task{Body: stored["body"]}
+	for _, part := range list(stored["key"]) {
+		text, isText := part.(string)
+		if !isText {
+			return nil, false
+		}
+		task.Key = append(task.Key, text)
+	}
+	task.NotBefore, _ = stored["notBefore"].(time.Time)
+	return task, len(task.Key) > 0
 }
 
 func writesOf(v any) (writes []documents.Write, ok bool) {

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/media"
 )
 
 // Earlier are records in which a version of this program from before the journal kept what it had yet to do.
@@ -144,16 +143,18 @@ func (r *run) replay(ctx context.Context, left replayed) error {
 		all = append(all, pending{FollowUp: f, of: self})
 	}
 	err = cmp.Or(r.followUp(ctx, ref, d.UpdateTime, all, len(e.next) > 0), self.err)
-	var held *media.HeldError
-	if err == nil || errors.As(err, &held) {
+	if err == nil || isHeld(err) {
 		next := works(e.next)
 		if len(next) == 1 && next[0].Rule.group() == 1 && err == nil {
 			next[0].entry = ref // its next commit takes over
 		}
 		err = cmp.Or(r.children(ctx, self, next), err)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		r.journal.finished(ref)
+	case isHeld(err): // which is counted, and no failure
+		return ErrLater
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,11 @@ func changeBox(b box, d sweep.Decision, run sweep.Run) (c sweep.Change) {
 		documents.Write{Op: documents.Set, Ref: documents.Ref{Collection: "gone", ID: b.ID()}, Data: map[string]any{"at": run.Now}})
 	if file, _ := b.Text("file"); file != "" {
 		c.Then = []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: file}, Absent: b.Ref()}}
+	}
+	photos, _ := b.Data["photos"].(int64)
+	for i := range photos {
+		photo := sweep.ObjectDeletion{Name: fmt.Sprintf("photos/%04d", i), OwnerKey: "box", Owner: b.ID()}
+		c.Then = append(c.Then, sweep.FollowUp{Object: photo, Absent: b.Ref()})
 	}
 	return c
 }
@@ -227,20 +233,57 @@ func TestFollowUpsOfAnInterruptedRun(t *testing.T) {
 
 func TestPreviewShowsWhatIsWritten(t *testing.T) {
 	f := boxFunction(t)
-	setBoxes(t, f, "a", 1, 2, map[string]any{"state": "old", "file": "files/a"})
+	setBoxes(t, f, "a", 1, 2, map[string]any{"state": "old", "file": "files/a", "photos": 3})
 	setBoxes(t, f, "b", 1, 1000, old)
+	f.Put(t, "files/a", nil, []byte("x"))
+	f.Put(t, "photos/0000", map[string]string{"box": "another"}, []byte("x")) // the second is not there
+	f.Put(t, "photos/0002", map[string]string{"box": "a000"}, []byte("x"))
 	before := f.Documents(t, "things")
 	got := f.Run(t, `{"dryRun":true}`)
 	if len(got.Plan) != 2 {
 		t.Fatalf("plan %v", got.Plan)
 	}
 	sweeptest.Want(t, "writes", []string{
-		"delete things/a000-0000", "delete things/a000-0001", "delete boxes/a000", "set gone/a000", "delete gs://" + f.Env["STORAGE_BUCKET"] + "/files/a",
+		"delete things/a000-0000", "delete things/a000-0001", "delete boxes/a000", "set gone/a000",
+		"delete gs://" + f.Env["STORAGE_BUCKET"] + "/files/a", "delete gs://" + f.Env["STORAGE_BUCKET"] + "/photos/0002",
 	}, got.Plan[0].Writes)
 	if len(got.Plan[1].Writes) != 30 || !got.Plan[1].More || got.Plan[0].More {
 		t.Errorf("%d writes of a box with 1000 things, more %v; want 30 and more", len(got.Plan[1].Writes), got.Plan[1].More)
 	}
 	sweeptest.Want(t, "things", before, f.Documents(t, "things"))
+}
+
+// TestManyFilesOfOneDocument has a box whose id is long and which names many files: what the journal remembers of them takes
+// no more room than they did in the box.
+func TestManyFilesOfOneDocument(t *testing.T) {
+	f := boxFunction(t)
+	long := strings.Repeat("b", 1500)
+	f.Set(t, "boxes/"+long, map[string]any{"state": "old", "file": "files/a", "photos": 1000})
+	f.Set(t, "boxes/other", map[string]any{"state": "old", "file": "files/b"})
+	kept := []string{"photos/1000", "photos/0500"}
+	f.Put(t, "photos/0500", map[string]string{"box": "other"}, []byte("x"))
+	for _, name := range []string{"files/a", "files/b", "photos/0000", "photos/0999", "photos/1000"} {
+		f.Put(t, name, nil, []byte("x"))
+	}
+	refuses := true
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if refuses {
+				return &http.Response{StatusCode: http.StatusForbidden, Status: "403 Forbidden", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
+			}
+			return base.RoundTrip(r)
+		})
+	}
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"delete box": {Planned: 2, Failed: 2}})
+	for id, entry := range f.Documents(t, "cleanupJobs/testJob/journal") {
+		if size := documents.Size("cleanupJobs/testJob/journal/"+id, entry); size > 1000*len("photos/0000+")+3*2*len(long) {
+			t.Errorf("%d bytes are remembered", size)
+		}
+	}
+	refuses = false
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("finish interrupted action", 1))
+	slices.Sort(kept)
+	sweeptest.Want(t, "objects", kept, f.Objects(t))
 }
 
 // TestEntriesThatNothingFollows are what a killed run leaves of commits that nothing is to follow.
@@ -259,3 +302,8 @@ func TestEntriesThatNothingFollows(t *testing.T) {
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
 }
+
+// roundTripper disturbs the requests to Cloud Storage.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

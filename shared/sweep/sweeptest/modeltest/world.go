@@ -80,7 +80,7 @@ func (w World) Load(t testing.TB, p *backendstest.Project) {
 func Read(t testing.TB, p *backendstest.Project, subcollections ...string) World {
 	t.Helper()
 	w := NewWorld()
-	groups := append([]string{"leftovers", "archives", "accounts"}, subcollections...)
+	groups := append([]string{"journal", "leftovers", "archives", "accounts"}, subcollections...)
 	roots, err := p.Firestore(t).Collections(context.Background()).GetAll()
 	if err != nil {
 		t.Fatal(err)
