@@ -149,7 +149,7 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 	for i, w := range group {
 		d, ok := found[w.Ref]
 		d.Path, w.gone = w.Ref.Path(), !ok
-		subjects[i] = Subject{Document: d, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.roomLeft()}
+		subjects[i] = Subject{Document: d, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.roomLeft(), Refused: w.refused}
 	}
 	items, err := group[0].Rule.load(ctx, src, subjects)
 	if err != nil {
