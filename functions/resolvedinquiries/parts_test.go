@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
@@ -231,21 +232,6 @@ func TestMessageDeletedWhileItIsCopied(t *testing.T) {
 	wantInParts(t, f, messages)
 }
 
-func TestReopenedWhileItIsCopied(t *testing.T) {
-	f := newFunction(t)
-	messages := setLarge(t, f)
-	f.Put(t, "inquiries/inquiry.png", nil, nil)
-	messages["c"] = withImage(message(3), "gs://"+f.Bucket+"/inquiries/inquiry.png")
-	f.Set(t, "inquiries/i1/messages/c", messages["c"])
-	reopened := map[string]any{"status": "open", "userId": "u1"}
-	afterWriting(f, "archivedInquiries/i1/messages/a", func(int) { f.Set(t, "inquiries/i1", reopened) })
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
-	wantKept(t, f, reopened, messages)
-	if len(f.Objects(t)) != 1 {
-		t.Error("the image is gone")
-	}
-}
-
 func TestMessagesThatNeverRest(t *testing.T) {
 	f := newFunction(t)
 	messages := setLarge(t, f)
@@ -255,8 +241,8 @@ func TestMessagesThatNeverRest(t *testing.T) {
 	})
 	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
 	wantKept(t, f, inquiry(8*day), messages)
-	if messages["c"]["n"] != int64(copyAttempts) {
-		t.Errorf("copied %v times", messages["c"]["n"])
+	if messages["c"]["n"] != int64(2*copyRounds) {
+		t.Errorf("copied, and the copy deleted, %v times", messages["c"]["n"])
 	}
 }
 
@@ -299,74 +285,106 @@ func TestMessagesWithoutTheirArchive(t *testing.T) {
 	}
 }
 
-func TestRecordOfAnother(t *testing.T) {
+// TestBegunByAnEarlierVersion has records as versions before the journal wrote them.
+func TestBegunByAnEarlierVersion(t *testing.T) {
+	const record = "cleanupJobs/cleanupResolvedInquiries/archives/i1"
+	setRecord := func(t *testing.T, f *sweeptest.Function, archived any) {
+		t.Helper()
+		f.Set(t, record, map[string]any{"archived": archived, "at": firestore.ServerTimestamp})
+	}
+	finished := sweeptest.Done("finish interrupted action", 1)
+	t.Run("copying", func(t *testing.T) {
+		f := newFunction(t)
+		messages := setLarge(t, f)
+		setRecord(t, f, false)
+		for id, m := range map[string]map[string]any{"a": messages["a"], "b": {"content": "before it was edited"}, "deleted": message(4)} {
+			f.Set(t, "archivedInquiries/i1/messages/"+id, m)
+		}
+		f.Set(t, "inquiries/i1/messages/b", messages["b"])
+		wantCounts(t, f.Run(t, ""), sweep.Completed, finished)
+		wantInParts(t, f, messages)
+	})
+	t.Run("copying, and reopened", func(t *testing.T) {
+		f := newFunction(t)
+		messages := setLarge(t, f)
+		setRecord(t, f, false)
+		f.Set(t, "archivedInquiries/i1/messages/a", messages["a"])
+		reopened := map[string]any{"status": "open"}
+		f.Set(t, "inquiries/i1", reopened)
+		wantCounts(t, f.Run(t, ""), sweep.Completed, finished)
+		wantKept(t, f, reopened, messages)
+	})
+	t.Run("deleting", func(t *testing.T) {
+		f := newFunction(t)
+		messages := setLarge(t, f)
+		archive := inquiry(8 * day)
+		archive["archivedAt"], archive["messagesInSubcollection"] = now, true
+		f.Set(t, "archivedInquiries/i1", archive)
+		for id, m := range messages {
+			f.Set(t, "archivedInquiries/i1/messages/"+id, m)
+		}
+		remove(t, f, "inquiries/i1/messages/a")
+		messages["c"], messages["d"] = map[string]any{"content": "edited"}, message(4)
+		f.Set(t, "inquiries/i1/messages/c", messages["c"])
+		f.Set(t, "inquiries/i1/messages/d", messages["d"])
+		remove(t, f, "inquiries/i1")
+		setRecord(t, f, true)
+		wantCounts(t, f.Run(t, ""), sweep.Completed, finished)
+		wantInParts(t, f, messages)
+	})
+	t.Run("deleting, and restored", func(t *testing.T) {
+		f := newFunction(t)
+		setLarge(t, f)
+		f.Set(t, "inquiries/i1", inquiry(time.Hour))
+		setRecord(t, f, true)
+		wantCounts(t, f.Run(t, ""), sweep.Completed, finished)
+		wantIDs(t, f, "inquiries/i1/messages", "a", "b", "c")
+		wantNothingBegun(t, f)
+	})
+	t.Run("another's record", func(t *testing.T) {
+		f := newFunction(t)
+		f.Set(t, record, map[string]any{"archived": "yes"})
+		got := f.Run(t, "")
+		wantCounts(t, got, sweep.Failed, map[string]sweep.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
+		if !strings.Contains(got.Failures[0].Error, record) {
+			t.Errorf("failures %+v", got.Failures)
+		}
+		sweeptest.Want(t, "records", 1, len(f.Documents(t, path.Dir(record))))
+	})
+}
+
+// TestPreviewSaysWhatTheRunWrites has an inquiry that is archived in parts beside an archive that is there already.
+func TestPreviewSaysWhatTheRunWrites(t *testing.T) {
 	f := newFunction(t)
-	messages := setLarge(t, f)
-	record := "cleanupJobs/cleanupResolvedInquiries/archives/i1"
-	f.Set(t, record, map[string]any{"archived": "yes"})
-	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Failed, map[string]sweep.Counts{"finish archive": {Planned: 1, Failed: 1}})
-	if !strings.Contains(got.Failures[0].Error, record) {
-		t.Errorf("failures %+v", got.Failures)
-	}
-	remove(t, f, record)
-	wantKept(t, f, inquiry(8*day), messages)
-}
-
-// outOfTimeAfter lets the function's time be over once a commit has written a document.
-func outOfTimeAfter(f *sweeptest.Function, document string) {
-	var over atomic.Bool
-	f.Clock = func() time.Time {
-		if over.Load() {
-			return now.Add(f.Timeout)
-		}
-		return now
-	}
-	afterWriting(f, document, func(int) { over.Store(true) })
-}
-
-func TestOutOfTimeWhileItIsCopied(t *testing.T) {
-	for name, tt := range map[string]struct {
-		document string // after which time is over
-		archived bool   // by then
-	}{
-		"copying":  {"archivedInquiries/i1/messages/a", false},
-		"deciding": {"inquiries/i1", true},
-		"deleting": {"inquiries/i1/messages/a", true},
-	} {
-		for _, reopen := range []bool{false, true} {
-			if reopen && tt.archived {
-				continue
-			}
-			t.Run(fmt.Sprintf("%s,%v", name, reopen), func(t *testing.T) {
-				f := newFunction(t)
-				messages := setLarge(t, f)
-				outOfTimeAfter(f, tt.document)
-				if got := f.Run(t, ""); got.Status != sweep.Partial {
-					t.Fatalf("%+v", got)
-				}
-				if _, archived := f.Documents(t, "archivedInquiries")["i1"]; archived != tt.archived {
-					t.Errorf("archived: %v", archived)
-				}
-				wantIDs(t, f, "cleanupJobs/cleanupResolvedInquiries/archives", "i1")
-				f.Clock = func() time.Time { return now.Add(time.Hour) }
-				if reopen {
-					reopened := map[string]any{"status": "open"}
-					f.Set(t, "inquiries/i1", reopened)
-					wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"finish archive": {Planned: 1, Changed: 1}})
-					wantKept(t, f, reopened, messages)
-					return
-				}
-				// Of a message that is gone when the next run copies anew, no copy may stay.
-				if !tt.archived {
-					remove(t, f, "inquiries/i1/messages/a")
-					delete(messages, "a")
-					messages["d"] = large(4)
-					f.Set(t, "inquiries/i1/messages/d", messages["d"])
-				}
-				wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"finish archive": {Planned: 1, Done: 1}})
-				wantInParts(t, f, messages)
-			})
+	f.Set(t, "users/u1", map[string]any{})
+	f.Set(t, "inquiries/six", inquiry(6*day))
+	setLarge(t, f)
+	f.Put(t, "inquiries/c.png", nil, nil)
+	f.Set(t, "inquiries/i1/messages/c", withImage(message(3), "gs://"+f.Bucket+"/inquiries/c.png"))
+	f.Set(t, "archivedInquiries/i1", oldArchive)
+	f.Set(t, "archivedInquiries/i1/messages/a", message(1))
+	preview := f.Run(t, `{"dryRun":true}`)
+	sweeptest.Want(t, "targets", []string{"inquiries/i1", "inquiries/six"}, []string{preview.Plan[0].Target, preview.Plan[1].Target})
+	sweeptest.Want(t, "writes", []string{
+		"delete archivedInquiries/i1/messages/a", "create archivedInquiries/i1/earlier/2025-06-01T00:00:00Z/messages/a",
+		"set archivedInquiries/i1/messages/a", "set archivedInquiries/i1/messages/b", "set archivedInquiries/i1/messages/c",
+		"set archivedInquiries/i1", "delete inquiries/i1", "create archivedInquiries/i1/earlier/2025-06-01T00:00:00Z",
+		"delete inquiries/i1/messages/a", "delete inquiries/i1/messages/b", "delete inquiries/i1/messages/c", "delete gs://" + f.Bucket + "/inquiries/c.png",
+	}, preview.Plan[0].Writes)
+	f.Run(t, "")
+	written := map[string]bool{}
+	for _, line := range f.LogLines(t) {
+		list, _ := line["writes"].([]any)
+		for _, w := range list {
+			m := w.(map[string]any)
+			written[strings.Replace(fmt.Sprint(m["op"], " ", m["path"]), "delete object", "delete", 1)] = true
 		}
 	}
+	for _, w := range append(preview.Plan[0].Writes, preview.Plan[1].Writes...) {
+		if !written[w] {
+			t.Errorf("the run did not %s", w)
+		}
+		delete(written, w)
+	}
+	sweeptest.Want(t, "further writes of the run", map[string]bool{}, written)
 }
