@@ -14,8 +14,6 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -24,7 +22,7 @@ import (
 )
 
 // archivedOnce is what a run counts that has archived one inquiry.
-var archivedOnce = map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Done: 1}}
+var archivedOnce = sweeptest.Done("archive and delete inquiry", 1)
 
 // sameValues compares documents, whatever is in them.
 var sameValues = cmp.Options{
@@ -62,7 +60,7 @@ func TestEveryValueSurvives(t *testing.T) {
 	f.Set(t, "inquiries/i1/messages/m1", m1)
 	f.Set(t, "inquiries/i1/messages/m2", m2)
 	f.Set(t, "inquiries/i1/messages/m3", map[string]any{})
-	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
 	want["archivedAt"], want["messages"] = now, []any{m2, m1, map[string]any{}}
 	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["i1"], sameValues); diff != "" {
 		t.Errorf("archive (-want +got):\n%s", diff)
@@ -91,7 +89,7 @@ func TestMessagesInOrder(t *testing.T) {
 	f.Set(t, "inquiries/i1/messages/y-same", map[string]any{"content": "same", "createdAt": message(0)["createdAt"]})
 
 	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
 	var contents []string
 	for _, m := range f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any) {
 		contents = append(contents, m.(map[string]any)["content"].(string))
@@ -101,9 +99,7 @@ func TestMessagesInOrder(t *testing.T) {
 		want = append(want, fmt.Sprintf("message %d", i))
 	}
 	want = append(want, "a-none", "b-null", "c-text", "z-number")
-	if diff := cmp.Diff(want, contents); diff != "" {
-		t.Errorf("messages (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "messages", want, contents)
 	wantIDs(t, f, "inquiries", "i12")
 	wantIDs(t, f, "inquiries/i1/messages")
 	wantIDs(t, f, "inquiries/i12/messages", "m1")
@@ -137,9 +133,7 @@ func TestArchiveOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := fmt.Sprint(tt.data)
-			if diff := cmp.Diff(tt.want, archiveOf(documents.Document{Data: tt.data}, tt.own)); diff != "" {
-				t.Errorf("archiveOf (-want +got):\n%s", diff)
-			}
+			sweeptest.Want(t, "archiveOf", tt.want, archiveOf(documents.Document{Data: tt.data}, tt.own))
 			if fmt.Sprint(tt.data) != before {
 				t.Error("the inquiry was changed")
 			}
@@ -168,86 +162,21 @@ func TestChangedBetweenPlanAndArchive(t *testing.T) {
 		}
 	}
 	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 6, Done: 3, Changed: 3}})
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 6, Done: 3, Changed: 3}})
 	wantIDs(t, f, "inquiries", "reopened", "resolved-anew")
 	for _, id := range []string{"reopened", "resolved-anew", "deleted"} {
 		wantIDs(t, f, "inquiries/"+id+"/messages", "m1")
 	}
-	if diff := cmp.Diff(reopened, f.Documents(t, "inquiries")["reopened"]); diff != "" {
-		t.Errorf("reopened (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "reopened", reopened, f.Documents(t, "inquiries")["reopened"])
 	if objects := f.Objects(t); len(objects) != 1 {
 		t.Errorf("objects %v", objects)
 	}
 	archived := f.Documents(t, "archivedInquiries")
 	for id, messages := range map[string][]any{"replied": {message(1), message(2)}, "answered": {edited}} {
-		if diff := cmp.Diff(messages, archived[id]["messages"]); diff != "" {
-			t.Errorf("archive of %s (-want +got):\n%s", id, diff)
-		}
+		sweeptest.Want(t, fmt.Sprintf("archive of %s", id), messages, archived[id]["messages"])
 		wantIDs(t, f, "inquiries/"+id+"/messages")
 	}
 	wantIDs(t, f, "archivedInquiries", "replied", "answered", "backdated")
-}
-
-// TestRaces lets the archiving commit lose against somebody else's write. That is what Firestore makes of a write, by
-// anybody, to what the transaction read.
-func TestRaces(t *testing.T) {
-	for name, tt := range map[string]struct {
-		write  func(t *testing.T, f *sweeptest.Function)
-		counts sweep.Counts
-	}{
-		"a message more is in the archive": {
-			func(t *testing.T, f *sweeptest.Function) { f.Set(t, "inquiries/i1/messages/m2", message(2)) },
-			sweep.Counts{Planned: 1, Done: 1},
-		},
-		"a reopened inquiry is kept whole": {
-			func(t *testing.T, f *sweeptest.Function) {
-				f.Set(t, "inquiries/i1/messages/m2", message(2))
-				f.Set(t, "inquiries/i1", map[string]any{"status": "open"})
-			},
-			sweep.Counts{Planned: 1, Changed: 1},
-		},
-		"an archive that appears is moved": {
-			func(t *testing.T, f *sweeptest.Function) {
-				f.Set(t, "inquiries/i1/messages/m2", message(2))
-				f.Set(t, "archivedInquiries/i1", map[string]any{"messages": []any{"another's"}})
-			},
-			sweep.Counts{Planned: 1, Done: 1},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFunction(t)
-			f.Put(t, "inquiries/inquiry.png", nil, nil)
-			f.Set(t, "inquiries/i1", inquiry(8*day))
-			f.Set(t, "inquiries/i1/messages/m1", withImage(message(1), "gs://"+f.Bucket+"/inquiries/inquiry.png"))
-			onCommit(f, func(n int, send func() error) error {
-				if n != 2 { // the first takes the lease
-					return send()
-				}
-				return status.Error(codes.Aborted, "somebody else wrote")
-			})
-			onRollback(f, func() { tt.write(t, f) })
-			got := f.Run(t, "")
-			if diff := cmp.Diff(tt.counts, got.Actions["archive and delete inquiry"]); diff != "" {
-				t.Errorf("counts (-want +got):\n%s%+v", diff, got.Failures)
-			}
-			if tt.counts.Done == 1 {
-				m1 := withImage(message(1), "gs://"+f.Bucket+"/inquiries/inquiry.png")
-				if diff := cmp.Diff([]any{m1, message(2)}, f.Documents(t, "archivedInquiries")["i1"]["messages"]); diff != "" {
-					t.Errorf("archive (-want +got):\n%s", diff)
-				}
-				wantIDs(t, f, "inquiries/i1/messages")
-				wantIDs(t, f, "inquiries")
-			} else {
-				wantIDs(t, f, "inquiries/i1/messages", "m1", "m2")
-				wantIDs(t, f, "inquiries", "i1")
-				if len(f.Objects(t)) != 1 {
-					t.Error("the image is gone")
-				}
-			}
-			wantNothingBegun(t, f)
-		})
-	}
 }
 
 func withImage(m map[string]any, url any) map[string]any {
@@ -287,7 +216,7 @@ func TestImages(t *testing.T) {
 	f.Set(t, "inquiries/i12", inquiry(day))
 	f.Set(t, "inquiries/i12/messages/m1", withImage(message(1), gs+"inquiries/i12/a.png"))
 	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
 	want := map[string]int{
 		keptElsewhere:                           10,
 		"an image with a URL of another bucket": 2,
@@ -295,9 +224,7 @@ func TestImages(t *testing.T) {
 		"an image whose imageUrl is not a text":                     5,
 		keptYoung:                                                   1,
 	}
-	if diff := cmp.Diff(want, got.Kept); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "kept", want, got.Kept)
 	objects := f.Objects(t)
 	for _, name := range deleted {
 		if slices.Contains(objects, name) {
@@ -334,7 +261,7 @@ func TestImagesInOtherFolders(t *testing.T) {
 		f.Set(t, fmt.Sprintf("inquiries/i1/messages/m%d", i), withImage(message(i), "gs://"+f.Bucket+"/"+name))
 	}
 	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
 	if diff := cmp.Diff([]string{"inquiries/c.png", "support/d.png"}, f.Objects(t)); diff != "" || got.Kept[keptElsewhere] != 2 {
 		t.Errorf("kept %v, objects (-want +got):\n%s", got.Kept, diff)
 	}

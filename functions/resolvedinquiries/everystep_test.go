@@ -204,7 +204,7 @@ func TestAtEveryStep(t *testing.T) {
 			undisturbed := &interruption{}
 			w := start(t)
 			undisturbed.install(w.Function)
-			wantCounts(t, w.Run(t, ""), sweep.Completed, archivedOnce)
+			sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, archivedOnce)
 			w.check(t)
 			for n := int64(1); n <= undisturbed.writes.Load(); n++ {
 				for what, act := range acts {

@@ -1,19 +1,12 @@
 package resolvedinquiries
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -69,40 +62,6 @@ func wantNothingBegun(t *testing.T, f *sweeptest.Function) {
 	}
 }
 
-// wantCounts compares what was done.
-func wantCounts(t *testing.T, r *sweep.Report, status sweep.Status, want map[string]sweep.Counts) {
-	t.Helper()
-	if diff := cmp.Diff(want, r.Actions); diff != "" || r.Status != status {
-		t.Errorf("%s, want %s; actions (-want +got):\n%s%+v", r.Status, status, diff, r.Failures)
-	}
-}
-
-// onCommit calls do before each commit of the function, from the first on.
-func onCommit(f *sweeptest.Function, do func(n int, send func() error) error) {
-	var n atomic.Int32
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
-		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			send := func() error { return invoke(ctx, method, req, reply, cc, opts...) }
-			if path.Base(method) != "Commit" {
-				return send()
-			}
-			return do(int(n.Add(1)), send)
-		}))
-}
-
-// onRollback calls do once a transaction has been rolled back, for the first time.
-func onRollback(f *sweeptest.Function, do func()) {
-	var once sync.Once
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
-		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			err := invoke(ctx, method, req, reply, cc, opts...)
-			if path.Base(method) == "Rollback" {
-				once.Do(do)
-			}
-			return err
-		}))
-}
-
 func TestCleanupResolvedInquiries(t *testing.T) {
 	f := newFunction(t)
 	f.Set(t, "users/u1", map[string]any{"name": "花"})
@@ -142,9 +101,7 @@ func TestCleanupResolvedInquiries(t *testing.T) {
 		Failures: []sweep.Failure{},
 		Usage:    got.Usage,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("report (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "report", want, got)
 	survivors := f.Documents(t, "inquiries")
 	for id, data := range all {
 		switch id {
@@ -155,23 +112,17 @@ func TestCleanupResolvedInquiries(t *testing.T) {
 			wantIDs(t, f, "inquiries/"+id+"/messages")
 			want := maps.Clone(data)
 			want["messages"], want["archivedAt"] = []any{message(1), message(2)}, now
-			if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")[id]); diff != "" {
-				t.Errorf("archive of %s (-want +got):\n%s", id, diff)
-			}
+			sweeptest.Want(t, fmt.Sprintf("archive of %s", id), want, f.Documents(t, "archivedInquiries")[id])
 		default:
 			want := maps.Clone(data)
 			if id == "six" || id == "nearly" {
 				want["deletionWarningNotifiedAt"] = now
 			}
-			if diff := cmp.Diff(want, survivors[id]); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", id, diff)
-			}
+			sweeptest.Want(t, fmt.Sprintf("%s", id), want, survivors[id])
 			wantIDs(t, f, "inquiries/"+id+"/messages", "m1", "m2")
 		}
 	}
-	if diff := cmp.Diff(map[string]any{"from": "elsewhere"}, f.Documents(t, "archivedInquiries")["i12"]); diff != "" {
-		t.Errorf("another archive (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "another archive", map[string]any{"from": "elsewhere"}, f.Documents(t, "archivedInquiries")["i12"])
 	wantIDs(t, f, "archivedInquiries", "i1", "i12", "seven")
 	wantIDs(t, f, "inquiries_old", "i1")
 	wantIDs(t, f, "users/u1/inquiries", "i1")
@@ -182,7 +133,7 @@ func TestCleanupResolvedInquiries(t *testing.T) {
 	}
 
 	again := f.Run(t, "")
-	wantCounts(t, again, sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, again, sweep.Completed, map[string]sweep.Counts{})
 	if again.Kept[keptTold] != 2 {
 		t.Errorf("second run kept %v", again.Kept)
 	}
@@ -209,16 +160,14 @@ func TestPoisonedInquiriesDoNotStopTheOthers(t *testing.T) {
 	f.Set(t, "inquiries/odd/messages/m1", map[string]any{"createdAt": "yesterday", "imageUrl": map[string]any{"x": 1.5}})
 
 	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 2, Done: 2}})
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 2, Done: 2}})
 	wantIDs(t, f, "inquiries", ids(kept)...)
 	for id := range kept {
 		wantIDs(t, f, "inquiries/"+id+"/messages", "m1")
 	}
 	want := maps.Clone(odd)
 	want["archivedAt"], want["messages"] = now, []any{map[string]any{"createdAt": "yesterday", "imageUrl": map[string]any{"x": 1.5}}}
-	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["odd"]); diff != "" {
-		t.Errorf("archive (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "archive", want, f.Documents(t, "archivedInquiries")["odd"])
 	if got.Kept["an image whose imageUrl is not a text"] != 1 {
 		t.Errorf("kept %v", got.Kept)
 	}
@@ -234,7 +183,7 @@ func TestLongIDs(t *testing.T) {
 	f.Set(t, "inquiries/"+long("due"), due)
 	f.Set(t, "inquiries/"+long("due")+"/messages/"+long("m"), withImage(message(1), "gs://"+f.Bucket+"/inquiries/"+strings.Repeat("x", 100_000)))
 	f.Set(t, "inquiries/"+long("warned"), warned)
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
 		"warn user": {Planned: 1, Done: 1}, "archive and delete inquiry": {Planned: 1, Done: 1},
 	})
 	wantIDs(t, f, "inquiries", long("warned"))

@@ -110,13 +110,12 @@ func archiveRule(most limits) sweep.Rule[state] {
 
 // gather reads what the stage works on.
 func (s *state) gather(ctx context.Context, src sweep.Source, most limits) (err error) {
-	switch {
-	case s.err != nil:
-		return nil
-	case s.at.Stage == whole:
+	switch s.at.Stage {
+	case whole:
 		return s.gatherWhole(ctx, src, most.archive)
-	case s.at.Stage == decide:
+	case decide:
 		return s.gatherNames(ctx, src)
+	case move, copying, finish, discard, back:
 	}
 	// Documents to copy, move or delete, fewer if Firestore refused a commit of more.
 	next := part{from: s.at.After, first: 5, limit: min(s.Room, documents.MaxBatch), bytes: most.batch}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 func FuzzProgress(f *testing.F) {
@@ -57,12 +58,12 @@ func TestProgressThatCannotBeRead(t *testing.T) {
 	})
 	for range 2 {
 		got := f.Run(t, "")
-		wantCounts(t, got, sweep.Failed, map[string]sweep.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
+		sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
 		if !strings.Contains(got.Failures[0].Error, "which this program did not write") {
 			t.Errorf("failures %+v", got.Failures)
 		}
 		wantIDs(t, f, "inquiries", "i1")
 	}
 	remove(t, f, entry)
-	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
 }
