@@ -118,7 +118,7 @@ func TestCleanupResolvedInquiries(t *testing.T) {
 			if id == "six" || id == "nearly" {
 				want["deletionWarningNotifiedAt"] = now
 			}
-			sweeptest.Want(t, fmt.Sprintf("%s", id), want, survivors[id])
+			sweeptest.Want(t, id, want, survivors[id])
 			wantIDs(t, f, "inquiries/"+id+"/messages", "m1", "m2")
 		}
 	}
