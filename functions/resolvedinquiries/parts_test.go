@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
@@ -67,12 +68,8 @@ func wantInParts(t *testing.T, f *sweeptest.Function, messages map[string]map[st
 	t.Helper()
 	want := inquiry(8 * day)
 	want["archivedAt"], want["messagesInSubcollection"] = now, true
-	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["i1"]); diff != "" {
-		t.Errorf("archive (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(messages, f.Documents(t, "archivedInquiries/i1/messages")); diff != "" {
-		t.Errorf("the archive's messages (-want +got):\n%.3000s", diff)
-	}
+	sweeptest.Want(t, "archive", want, f.Documents(t, "archivedInquiries")["i1"])
+	sweeptest.Want(t, "the archive's messages", messages, f.Documents(t, "archivedInquiries/i1/messages"))
 	wantIDs(t, f, "inquiries")
 	wantIDs(t, f, "inquiries/i1/messages")
 	wantNothingBegun(t, f)
@@ -81,12 +78,8 @@ func wantInParts(t *testing.T, f *sweeptest.Function, messages map[string]map[st
 // wantKept makes sure that inquiry i1 and its messages are there, and nothing of an archive.
 func wantKept(t *testing.T, f *sweeptest.Function, data map[string]any, messages map[string]map[string]any) {
 	t.Helper()
-	if diff := cmp.Diff(data, f.Documents(t, "inquiries")["i1"]); diff != "" {
-		t.Errorf("inquiry (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(messages, f.Documents(t, "inquiries/i1/messages")); diff != "" {
-		t.Errorf("messages (-want +got):\n%.3000s", diff)
-	}
+	sweeptest.Want(t, "inquiry", data, f.Documents(t, "inquiries")["i1"])
+	sweeptest.Want(t, "messages", messages, f.Documents(t, "inquiries/i1/messages"))
 	wantIDs(t, f, "archivedInquiries")
 	wantIDs(t, f, "archivedInquiries/i1/messages")
 	wantNothingBegun(t, f)
@@ -126,7 +119,7 @@ func TestArchiveBeyondOneDocument(t *testing.T) {
 		}))
 
 	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
 	archive := f.Documents(t, "archivedInquiries/i1/messages")
 	if diff := cmp.Diff(odd, archive["odd"], sameValues); diff != "" {
 		t.Errorf("message with every value (-want +got):\n%s", diff)
@@ -160,7 +153,7 @@ func TestArchiveTooDeepForOneDocument(t *testing.T) {
 	tooDeep := deep(19) // Firestore takes 20 levels, and the archive would add to them
 	f.Set(t, "inquiries/i1/messages/a", tooDeep)
 	f.Set(t, "inquiries/i1/messages/b", message(1))
-	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
 	wantInParts(t, f, map[string]map[string]any{"a": tooDeep, "b": message(1)})
 }
 
@@ -181,7 +174,7 @@ func TestCommitsThatFirestoreRefuses(t *testing.T) {
 			}
 			return invoke(ctx, method, req, reply, cc, opts...)
 		}))
-	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
 	wantInParts(t, f, messages)
 }
 
@@ -194,7 +187,7 @@ func TestInquiryThatFitsIntoNoArchive(t *testing.T) {
 	f.Set(t, "inquiries/i1/messages/a", message(1))
 	f.Set(t, "inquiries/i2", inquiry(8*day))
 	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Failed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 2, Done: 1, Failed: 1}})
+	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 2, Done: 1, Failed: 1}})
 	if !strings.Contains(got.Failures[0].Error, "inquiries/i1 fits into no archive") {
 		t.Errorf("failures %+v", got.Failures)
 	}
@@ -215,34 +208,10 @@ func TestMessagesChangedWhileTheyAreCopied(t *testing.T) {
 			remove(t, f, "inquiries/i1/messages/b")
 		}
 	})
-	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
 	wantInParts(t, f, messages)
 	if copied != 1 {
 		t.Errorf("a message that did not change was copied %d times", copied)
-	}
-}
-
-func TestMessageDeletedWhileItIsCopied(t *testing.T) {
-	f := newFunction(t)
-	messages := setLarge(t, f)
-	delete(messages, "b")
-	afterWriting(f, "archivedInquiries/i1/messages/c", func(int) { remove(t, f, "inquiries/i1/messages/b") })
-	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
-	wantInParts(t, f, messages)
-}
-
-func TestReopenedWhileItIsCopied(t *testing.T) {
-	f := newFunction(t)
-	messages := setLarge(t, f)
-	f.Put(t, "inquiries/inquiry.png", nil, nil)
-	messages["c"] = withImage(message(3), "gs://"+f.Bucket+"/inquiries/inquiry.png")
-	f.Set(t, "inquiries/i1/messages/c", messages["c"])
-	reopened := map[string]any{"status": "open", "userId": "u1"}
-	afterWriting(f, "archivedInquiries/i1/messages/a", func(int) { f.Set(t, "inquiries/i1", reopened) })
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
-	wantKept(t, f, reopened, messages)
-	if len(f.Objects(t)) != 1 {
-		t.Error("the image is gone")
 	}
 }
 
@@ -253,10 +222,10 @@ func TestMessagesThatNeverRest(t *testing.T) {
 		messages["c"] = map[string]any{"n": int64(n)}
 		f.Set(t, "inquiries/i1/messages/c", messages["c"])
 	})
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
 	wantKept(t, f, inquiry(8*day), messages)
-	if messages["c"]["n"] != int64(copyAttempts) {
-		t.Errorf("copied %v times", messages["c"]["n"])
+	if messages["c"]["n"] != int64(2*copyRounds) {
+		t.Errorf("copied, and the copy deleted, %v times", messages["c"]["n"])
 	}
 }
 
@@ -269,7 +238,7 @@ func TestMessagesThatComeAfterTheDecision(t *testing.T) {
 		f.Set(t, "inquiries/i1/messages/0", messages["0"]) // before what is being deleted
 		f.Set(t, "inquiries/i1/messages/z", messages["z"])
 	})
-	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
 	wantInParts(t, f, messages)
 }
 
@@ -277,7 +246,7 @@ func TestRestoredAfterTheDecision(t *testing.T) {
 	f := newFunction(t)
 	setLarge(t, f)
 	afterWriting(f, "inquiries/i1", func(int) { f.Set(t, "inquiries/i1", inquiry(time.Hour)) })
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
 	wantIDs(t, f, "inquiries", "i1")
 	wantIDs(t, f, "inquiries/i1/messages", "a", "b", "c")
 	wantIDs(t, f, "archivedInquiries", "i1")
@@ -292,81 +261,111 @@ func TestMessagesWithoutTheirArchive(t *testing.T) {
 	for id, m := range others {
 		f.Set(t, "archivedInquiries/i1/messages/"+id, m)
 	}
-	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
 	wantInParts(t, f, messages)
-	if diff := cmp.Diff(others, f.Documents(t, "archivedInquiries/i1/earlier/undated/messages")); diff != "" {
-		t.Errorf("the messages that were there (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "the messages that were there", others, f.Documents(t, "archivedInquiries/i1/earlier/undated/messages"))
 }
 
-func TestRecordOfAnother(t *testing.T) {
+// TestBegunByAnEarlierVersion has records as versions before the journal wrote them.
+func TestBegunByAnEarlierVersion(t *testing.T) {
+	const record = "cleanupJobs/cleanupResolvedInquiries/archives/i1"
+	setRecord := func(t *testing.T, f *sweeptest.Function, archived any) {
+		t.Helper()
+		f.Set(t, record, map[string]any{"archived": archived, "at": firestore.ServerTimestamp})
+	}
+	finished := sweeptest.Done("finish interrupted action", 1)
+	t.Run("copying", func(t *testing.T) {
+		f := newFunction(t)
+		messages := setLarge(t, f)
+		setRecord(t, f, false)
+		for id, m := range map[string]map[string]any{"a": messages["a"], "b": {"content": "before it was edited"}, "deleted": message(4)} {
+			f.Set(t, "archivedInquiries/i1/messages/"+id, m)
+		}
+		f.Set(t, "inquiries/i1/messages/b", messages["b"])
+		sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, finished)
+		wantInParts(t, f, messages)
+	})
+	t.Run("copying, and reopened", func(t *testing.T) {
+		f := newFunction(t)
+		messages := setLarge(t, f)
+		setRecord(t, f, false)
+		f.Set(t, "archivedInquiries/i1/messages/a", messages["a"])
+		reopened := map[string]any{"status": "open"}
+		f.Set(t, "inquiries/i1", reopened)
+		sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, finished)
+		wantKept(t, f, reopened, messages)
+	})
+	t.Run("deleting", func(t *testing.T) {
+		f := newFunction(t)
+		messages := setLarge(t, f)
+		archive := inquiry(8 * day)
+		archive["archivedAt"], archive["messagesInSubcollection"] = now, true
+		f.Set(t, "archivedInquiries/i1", archive)
+		for id, m := range messages {
+			f.Set(t, "archivedInquiries/i1/messages/"+id, m)
+		}
+		remove(t, f, "inquiries/i1/messages/a")
+		messages["c"], messages["d"] = map[string]any{"content": "edited"}, message(4)
+		f.Set(t, "inquiries/i1/messages/c", messages["c"])
+		f.Set(t, "inquiries/i1/messages/d", messages["d"])
+		remove(t, f, "inquiries/i1")
+		setRecord(t, f, true)
+		sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, finished)
+		wantInParts(t, f, messages)
+	})
+	t.Run("deleting, and restored", func(t *testing.T) {
+		f := newFunction(t)
+		setLarge(t, f)
+		f.Set(t, "inquiries/i1", inquiry(time.Hour))
+		setRecord(t, f, true)
+		sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, finished)
+		wantIDs(t, f, "inquiries/i1/messages", "a", "b", "c")
+		wantNothingBegun(t, f)
+	})
+	t.Run("another's record", func(t *testing.T) {
+		f := newFunction(t)
+		f.Set(t, record, map[string]any{"archived": "yes"})
+		got := f.Run(t, "")
+		sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
+		if !strings.Contains(got.Failures[0].Error, record) {
+			t.Errorf("failures %+v", got.Failures)
+		}
+		sweeptest.Want(t, "records", 1, len(f.Documents(t, path.Dir(record))))
+	})
+}
+
+// TestPreviewSaysWhatTheRunWrites has an inquiry that is archived in parts beside an archive that is there already.
+func TestPreviewSaysWhatTheRunWrites(t *testing.T) {
 	f := newFunction(t)
-	messages := setLarge(t, f)
-	record := "cleanupJobs/cleanupResolvedInquiries/archives/i1"
-	f.Set(t, record, map[string]any{"archived": "yes"})
-	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Failed, map[string]sweep.Counts{"finish archive": {Planned: 1, Failed: 1}})
-	if !strings.Contains(got.Failures[0].Error, record) {
-		t.Errorf("failures %+v", got.Failures)
-	}
-	remove(t, f, record)
-	wantKept(t, f, inquiry(8*day), messages)
-}
-
-// outOfTimeAfter lets the function's time be over once a commit has written a document.
-func outOfTimeAfter(f *sweeptest.Function, document string) {
-	var over atomic.Bool
-	f.Clock = func() time.Time {
-		if over.Load() {
-			return now.Add(f.Timeout)
-		}
-		return now
-	}
-	afterWriting(f, document, func(int) { over.Store(true) })
-}
-
-func TestOutOfTimeWhileItIsCopied(t *testing.T) {
-	for name, tt := range map[string]struct {
-		document string // after which time is over
-		archived bool   // by then
-	}{
-		"copying":  {"archivedInquiries/i1/messages/a", false},
-		"deciding": {"inquiries/i1", true},
-		"deleting": {"inquiries/i1/messages/a", true},
-	} {
-		for _, reopen := range []bool{false, true} {
-			if reopen && tt.archived {
-				continue
-			}
-			t.Run(fmt.Sprintf("%s,%v", name, reopen), func(t *testing.T) {
-				f := newFunction(t)
-				messages := setLarge(t, f)
-				outOfTimeAfter(f, tt.document)
-				if got := f.Run(t, ""); got.Status != sweep.Partial {
-					t.Fatalf("%+v", got)
-				}
-				if _, archived := f.Documents(t, "archivedInquiries")["i1"]; archived != tt.archived {
-					t.Errorf("archived: %v", archived)
-				}
-				wantIDs(t, f, "cleanupJobs/cleanupResolvedInquiries/archives", "i1")
-				f.Clock = func() time.Time { return now.Add(time.Hour) }
-				if reopen {
-					reopened := map[string]any{"status": "open"}
-					f.Set(t, "inquiries/i1", reopened)
-					wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"finish archive": {Planned: 1, Changed: 1}})
-					wantKept(t, f, reopened, messages)
-					return
-				}
-				// Of a message that is gone when the next run copies anew, no copy may stay.
-				if !tt.archived {
-					remove(t, f, "inquiries/i1/messages/a")
-					delete(messages, "a")
-					messages["d"] = large(4)
-					f.Set(t, "inquiries/i1/messages/d", messages["d"])
-				}
-				wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"finish archive": {Planned: 1, Done: 1}})
-				wantInParts(t, f, messages)
-			})
+	f.Set(t, "users/u1", map[string]any{})
+	f.Set(t, "inquiries/six", inquiry(6*day))
+	setLarge(t, f)
+	f.Put(t, "inquiries/c.png", nil, nil)
+	f.Set(t, "inquiries/i1/messages/c", withImage(message(3), "gs://"+f.Bucket+"/inquiries/c.png"))
+	f.Set(t, "archivedInquiries/i1", oldArchive)
+	f.Set(t, "archivedInquiries/i1/messages/a", message(1))
+	preview := f.Run(t, `{"dryRun":true}`)
+	sweeptest.Want(t, "targets", []string{"inquiries/i1", "inquiries/six"}, []string{preview.Plan[0].Target, preview.Plan[1].Target})
+	sweeptest.Want(t, "writes", []string{
+		"delete archivedInquiries/i1/messages/a", "create archivedInquiries/i1/earlier/2025-06-01T00:00:00Z/messages/a",
+		"set archivedInquiries/i1/messages/a", "set archivedInquiries/i1/messages/b", "set archivedInquiries/i1/messages/c",
+		"set archivedInquiries/i1", "delete inquiries/i1", "create archivedInquiries/i1/earlier/2025-06-01T00:00:00Z",
+		"delete inquiries/i1/messages/a", "delete inquiries/i1/messages/b", "delete inquiries/i1/messages/c", "delete gs://" + f.Bucket + "/inquiries/c.png",
+	}, preview.Plan[0].Writes)
+	f.Run(t, "")
+	written := map[string]bool{}
+	for _, line := range f.LogLines(t) {
+		list, _ := line["writes"].([]any)
+		for _, w := range list {
+			m := w.(map[string]any)
+			written[strings.Replace(fmt.Sprint(m["op"], " ", m["path"]), "delete object", "delete", 1)] = true
 		}
 	}
+	for _, w := range append(preview.Plan[0].Writes, preview.Plan[1].Writes...) {
+		if !written[w] {
+			t.Errorf("the run did not %s", w)
+		}
+		delete(written, w)
+	}
+	sweeptest.Want(t, "further writes of the run", map[string]bool{}, written)
 }

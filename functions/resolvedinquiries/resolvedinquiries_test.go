@@ -1,19 +1,12 @@
 package resolvedinquiries
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -50,9 +43,6 @@ func message(n int) map[string]any {
 	}
 }
 
-// read returns a message as it is read, and as it is in an archive.
-func read(m map[string]any) any { return m }
-
 func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
 
 // wantIDs compares the ids of a collection's documents.
@@ -67,42 +57,9 @@ func wantIDs(t *testing.T, f *sweeptest.Function, collection string, want ...str
 // wantNothingBegun makes sure that no run has left a record.
 func wantNothingBegun(t *testing.T, f *sweeptest.Function) {
 	t.Helper()
-	wantIDs(t, f, "cleanupJobs/cleanupResolvedInquiries/archives")
-	wantIDs(t, f, "cleanupJobs/cleanupResolvedInquiries/leftovers")
-}
-
-// wantCounts compares what was done.
-func wantCounts(t *testing.T, r *sweep.Report, status sweep.Status, want map[string]sweep.Counts) {
-	t.Helper()
-	if diff := cmp.Diff(want, r.Actions); diff != "" || r.Status != status {
-		t.Errorf("%s, want %s; actions (-want +got):\n%s%+v", r.Status, status, diff, r.Failures)
+	for _, records := range []string{"archives", "leftovers", "journal"} {
+		wantIDs(t, f, "cleanupJobs/cleanupResolvedInquiries/"+records)
 	}
-}
-
-// onCommit calls do before each commit of the function, from the first on.
-func onCommit(f *sweeptest.Function, do func(n int, send func() error) error) {
-	var n atomic.Int32
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
-		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			send := func() error { return invoke(ctx, method, req, reply, cc, opts...) }
-			if path.Base(method) != "Commit" {
-				return send()
-			}
-			return do(int(n.Add(1)), send)
-		}))
-}
-
-// onRollback calls do once a transaction has been rolled back, for the first time.
-func onRollback(f *sweeptest.Function, do func()) {
-	var once sync.Once
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
-		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			err := invoke(ctx, method, req, reply, cc, opts...)
-			if path.Base(method) == "Rollback" {
-				once.Do(do)
-			}
-			return err
-		}))
 }
 
 func TestCleanupResolvedInquiries(t *testing.T) {
@@ -144,9 +101,7 @@ func TestCleanupResolvedInquiries(t *testing.T) {
 		Failures: []sweep.Failure{},
 		Usage:    got.Usage,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("report (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "report", want, got)
 	survivors := f.Documents(t, "inquiries")
 	for id, data := range all {
 		switch id {
@@ -156,24 +111,18 @@ func TestCleanupResolvedInquiries(t *testing.T) {
 			}
 			wantIDs(t, f, "inquiries/"+id+"/messages")
 			want := maps.Clone(data)
-			want["messages"], want["archivedAt"] = []any{read(message(1)), read(message(2))}, now
-			if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")[id]); diff != "" {
-				t.Errorf("archive of %s (-want +got):\n%s", id, diff)
-			}
+			want["messages"], want["archivedAt"] = []any{message(1), message(2)}, now
+			sweeptest.Want(t, fmt.Sprintf("archive of %s", id), want, f.Documents(t, "archivedInquiries")[id])
 		default:
 			want := maps.Clone(data)
 			if id == "six" || id == "nearly" {
 				want["deletionWarningNotifiedAt"] = now
 			}
-			if diff := cmp.Diff(want, survivors[id]); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", id, diff)
-			}
+			sweeptest.Want(t, id, want, survivors[id])
 			wantIDs(t, f, "inquiries/"+id+"/messages", "m1", "m2")
 		}
 	}
-	if diff := cmp.Diff(map[string]any{"from": "elsewhere"}, f.Documents(t, "archivedInquiries")["i12"]); diff != "" {
-		t.Errorf("another archive (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "another archive", map[string]any{"from": "elsewhere"}, f.Documents(t, "archivedInquiries")["i12"])
 	wantIDs(t, f, "archivedInquiries", "i1", "i12", "seven")
 	wantIDs(t, f, "inquiries_old", "i1")
 	wantIDs(t, f, "users/u1/inquiries", "i1")
@@ -184,64 +133,9 @@ func TestCleanupResolvedInquiries(t *testing.T) {
 	}
 
 	again := f.Run(t, "")
-	wantCounts(t, again, sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, again, sweep.Completed, map[string]sweep.Counts{})
 	if again.Kept[keptTold] != 2 {
 		t.Errorf("second run kept %v", again.Kept)
-	}
-}
-
-func TestEmptyDatabase(t *testing.T) {
-	f := newFunction(t)
-	got := f.Run(t, "")
-	if got.Status != sweep.Completed || got.Scanned != 0 || len(got.Actions) != 0 || len(got.Kept) != 0 {
-		t.Errorf("report %+v", got)
-	}
-	// Lease, leftovers, archives begun, four counts, one query, lease again.
-	if got.Usage.FirestoreReads != 9 || got.Usage.FirestoreWrites != 3 || got.Usage.FirestoreDeletes != 0 {
-		t.Errorf("usage %+v, want 9 reads and 3 writes", got.Usage)
-	}
-}
-
-func TestDryRunWritesNothing(t *testing.T) {
-	f := newFunction(t)
-	f.Set(t, "users/u1", map[string]any{})
-	f.Set(t, "inquiries/six", inquiry(6*day))
-	f.Set(t, "inquiries/seven", inquiry(7*day))
-	f.Set(t, "inquiries/seven/messages/m1", message(1))
-	for i, url := range []any{"gs://" + f.Bucket + "/inquiries/b.png", "gs://" + f.Bucket + "/inquiries/a.png", "gs://" + f.Bucket + "/inquiries/a.png", "gs://" + f.Bucket + "/avatars/c.png", 7} {
-		f.Set(t, fmt.Sprintf("inquiries/seven/messages/image%d", i), withImage(message(2+i), url))
-	}
-	f.Set(t, "inquiries/many", inquiry(8*day))
-	f.SetMany(t, maxNamed+1, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("inquiries/many/messages/m%02d", i), withImage(message(i), fmt.Sprintf("gs://%s/inquiries/%02d.png", f.Bucket, i))
-	})
-	f.Set(t, "inquiries/young", inquiry(day))
-	got := f.Run(t, `{"dryRun":true}`)
-	var many []string
-	for i := range maxNamed {
-		many = append(many, fmt.Sprintf("inquiries/%02d.png", i))
-	}
-	wantPlan := []sweep.Planned{
-		{Target: "inquiries/many", Action: "archive and delete inquiry",
-			Reason: "resolved 2026-01-02T18:00:00Z, 7 days ago or more; with the images " + strings.Join(many, ", ") + "; its further images are not named here"},
-		{Target: "inquiries/seven", Action: "archive and delete inquiry",
-			Reason: "resolved 2026-01-03T18:00:00Z, 7 days ago or more; with the images inquiries/a.png, inquiries/b.png"},
-		{Target: "inquiries/six", Action: "warn user", Reason: "resolved 2026-01-04T18:00:00Z, 6 days ago or more: to be deleted tomorrow"},
-	}
-	if diff := cmp.Diff(wantPlan, got.Plan); diff != "" || !got.DryRun || got.Status != sweep.Completed {
-		t.Errorf("%+v; plan (-want +got):\n%s", got, diff)
-	}
-	for _, method := range f.Request.Methods() {
-		if !slices.Contains([]string{"BatchGetDocuments", "RunQuery", "RunAggregationQuery"}, method) {
-			t.Errorf("a dry run sent %s", method)
-		}
-	}
-	for collection, n := range map[string]int{
-		"inquiries": 4, "inquiries/seven/messages": 6, "archivedInquiries": 0, "users/u1/notifications": 0, "cleanupJobs": 0, "cleanupRuns": 0,
-	} {
-		if got := len(f.Documents(t, collection)); got != n {
-			t.Errorf("%d documents in %s, want %d", got, collection, n)
-		}
 	}
 }
 
@@ -266,16 +160,14 @@ func TestPoisonedInquiriesDoNotStopTheOthers(t *testing.T) {
 	f.Set(t, "inquiries/odd/messages/m1", map[string]any{"createdAt": "yesterday", "imageUrl": map[string]any{"x": 1.5}})
 
 	got := f.Run(t, "")
-	wantCounts(t, got, sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 2, Done: 2}})
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 2, Done: 2}})
 	wantIDs(t, f, "inquiries", ids(kept)...)
 	for id := range kept {
 		wantIDs(t, f, "inquiries/"+id+"/messages", "m1")
 	}
 	want := maps.Clone(odd)
 	want["archivedAt"], want["messages"] = now, []any{map[string]any{"createdAt": "yesterday", "imageUrl": map[string]any{"x": 1.5}}}
-	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["odd"]); diff != "" {
-		t.Errorf("archive (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "archive", want, f.Documents(t, "archivedInquiries")["odd"])
 	if got.Kept["an image whose imageUrl is not a text"] != 1 {
 		t.Errorf("kept %v", got.Kept)
 	}
@@ -291,7 +183,7 @@ func TestLongIDs(t *testing.T) {
 	f.Set(t, "inquiries/"+long("due"), due)
 	f.Set(t, "inquiries/"+long("due")+"/messages/"+long("m"), withImage(message(1), "gs://"+f.Bucket+"/inquiries/"+strings.Repeat("x", 100_000)))
 	f.Set(t, "inquiries/"+long("warned"), warned)
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
 		"warn user": {Planned: 1, Done: 1}, "archive and delete inquiry": {Planned: 1, Done: 1},
 	})
 	wantIDs(t, f, "inquiries", long("warned"))
@@ -300,73 +192,4 @@ func TestLongIDs(t *testing.T) {
 	if n := len(f.Documents(t, "users/"+long("u")+"/notifications")); n != 1 {
 		t.Errorf("%d notifications, want 1", n)
 	}
-}
-
-func TestSecondRunAtOnceIsSkipped(t *testing.T) {
-	f := newFunction(t)
-	f.Set(t, "users/u1", map[string]any{})
-	f.Set(t, "inquiries/six", inquiry(6*day))
-	f.Set(t, "inquiries/seven", inquiry(7*day))
-	var second *sweep.Report
-	f.Hooks.BeforeApply = func() { second = f.Run(t, "") }
-	got := f.Run(t, "")
-	if second.Status != sweep.Skipped || len(second.Actions) != 0 {
-		t.Errorf("second run %+v", second)
-	}
-	wantCounts(t, got, sweep.Completed, map[string]sweep.Counts{
-		"warn user": {Planned: 1, Done: 1}, "archive and delete inquiry": {Planned: 1, Done: 1},
-	})
-	if n := len(f.Documents(t, "users/u1/notifications")); n != 1 {
-		t.Errorf("%d notifications", n)
-	}
-}
-
-func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
-	f := newFunction(t)
-	const n = 120
-	f.SetMany(t, n, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("inquiries/i%03d", i), inquiry(8*day + time.Duration(n-i)*time.Minute)
-	})
-	f.SetMany(t, 2*n, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("inquiries/i%03d/messages/m%d", i/2, i%2), message(i)
-	})
-	f.Set(t, "inquiries/open", map[string]any{"status": "open"})
-	var over atomic.Bool
-	started := now
-	f.Clock = func() time.Time {
-		if over.Load() {
-			return started.Add(f.Timeout)
-		}
-		return started
-	}
-	onCommit(f, func(_ int, send func() error) error {
-		err := send()
-		over.Store(f.Request.Count("Commit")%50 == 0)
-		return err
-	})
-	var statuses []sweep.Status
-	for range 10 {
-		got := f.Run(t, "")
-		statuses = append(statuses, got.Status)
-		if got.Status != sweep.Partial {
-			break
-		}
-		if got.Actions["archive and delete inquiry"].Done == 0 {
-			t.Fatalf("a partial run did nothing: %+v", got)
-		}
-		over.Store(false)
-		started = started.Add(day)
-	}
-	if len(statuses) < 2 || statuses[0] != sweep.Partial || statuses[len(statuses)-1] != sweep.Completed {
-		t.Errorf("statuses %v, want some partial runs and then a completed one", statuses)
-	}
-	wantIDs(t, f, "inquiries", "open")
-	archived := f.Documents(t, "archivedInquiries")
-	for i := range n {
-		want := []any{read(message(2 * i)), read(message(2*i + 1))}
-		if diff := cmp.Diff(want, archived[fmt.Sprintf("i%03d", i)]["messages"]); diff != "" {
-			t.Errorf("archive %d (-want +got):\n%s", i, diff)
-		}
-	}
-	wantNothingBegun(t, f)
 }

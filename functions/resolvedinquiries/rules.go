@@ -6,6 +6,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/retention"
+	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // After how many days of being resolved an inquiry's deletion is announced, and after how many it is archived and
@@ -25,25 +26,21 @@ const notifiedAt = "deletionWarningNotifiedAt"
 // warningCutoff returns the instant at or before which an inquiry must have been resolved for anything to be done to it.
 func warningCutoff(now time.Time) time.Time { return retention.DaysBefore(now, warningDays) }
 
-// verdict is what is to become of an inquiry.
-type verdict int
-
+// What is done to an inquiry.
 const (
-	keep         verdict = iota
-	keepDoubtful         // it cannot be judged, or nobody can be told
-	warn                 // tell its user
-	archive              // archive and delete it
+	warn    = "warn user"
+	archive = "archive and delete inquiry"
 )
 
-// judge decides about one inquiry, and says why. promise is the instant from which a promise counts: now or, where that is
-// older, the wall clock's.
-func judge(inquiry documents.Document, now, promise time.Time) (verdict, string) {
+// judge decides about one inquiry. promise is the instant from which a promise counts: now or, where that is older, the wall
+// clock's.
+func judge(inquiry documents.Document, now, promise time.Time) sweep.Decision {
 	if status, _ := inquiry.Text("status"); status != statusResolved {
-		return keep, keptUnresolved
+		return sweep.Keep(keptUnresolved)
 	}
 	resolved, ok := inquiry.Time("resolvedAt")
 	if !ok {
-		return keepDoubtful, keptUndated
+		return sweep.Invalid(keptUndated)
 	}
 	day := resolved.UTC().Format(time.RFC3339)
 	told, isTold := inquiry.Time(notifiedAt)
@@ -51,20 +48,20 @@ func judge(inquiry documents.Document, now, promise time.Time) (verdict, string)
 		// A run with an old schedule time told the user when the time was over already: "tomorrow" holds all the same.
 		if isTold && !told.Before(resolved.Add(retentionDays*retention.Day)) && !told.After(promise) &&
 			told.After(retention.DaysBefore(promise, 1)) {
-			return keep, keptPromised
+			return sweep.Keep(keptPromised)
 		}
-		return archive, fmt.Sprintf("resolved %s, %d days ago or more", day, retentionDays)
+		return sweep.Do(archive, fmt.Sprintf("resolved %s, %d days ago or more", day, retentionDays))
 	}
 	if resolved.After(warningCutoff(now)) {
-		return keep, keptYoung
+		return sweep.Keep(keptYoung)
 	}
 	if isTold && !told.Before(resolved) && !told.After(promise) { // nobody can have been told in the future
-		return keep, keptTold
+		return sweep.Keep(keptTold)
 	}
 	if uid, _ := inquiry.Text("userId"); !documents.ValidID(uid) {
-		return keepDoubtful, keptUntold
+		return sweep.Invalid(keptUntold)
 	}
-	return warn, fmt.Sprintf("resolved %s, %d days ago or more: to be deleted tomorrow", day, warningDays)
+	return sweep.Do(warn, fmt.Sprintf("resolved %s, %d days ago or more: to be deleted tomorrow", day, warningDays))
 }
 
 // Reasons to keep an inquiry.

@@ -2,7 +2,6 @@ package resolvedinquiries
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -16,46 +15,56 @@ const maxSubject = 500
 // noSubject stands for a subject that is missing, empty or not a text.
 var noSubject = map[notifications.Locale]string{notifications.Japanese: "件名なし", notifications.English: "no subject"}
 
-// warnUser tells the user of an inquiry that it will be deleted, and marks the inquiry as announced, in one commit. It
-// judges the inquiry once more. A notification that is there already stays as it is, read or unread.
-func warnUser(ctx context.Context, w *sweep.Writers, t target) error {
-	nobody := false
-	err := w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		inquiry, found, err := tx.Get(t.path())
-		if err != nil {
-			return err
+// toWarn is an inquiry whose user is to be told.
+type toWarn struct {
+	sweep.Subject
+	user, notification documents.Ref // the user's document, and what the user is told
+	hasUser, sent      bool
+}
+
+// warnings tells the users of inquiries that they will be deleted, and marks the inquiries as announced, in one commit. A
+// notification that is there already stays as it is, read or unread.
+var warnings = sweep.Rule[toWarn]{
+	Name: "warning", Group: 8, // each inquiry may be large
+	Load: func(_ context.Context, _ sweep.Source, subjects []sweep.Subject) ([]toWarn, error) {
+		states := make([]toWarn, len(subjects))
+		for i, s := range subjects {
+			states[i].Subject = s
 		}
-		if told, ok := inquiry.Time(notifiedAt); ok && told.Equal(w.PromiseFrom()) {
-			return nil // an earlier attempt took effect and its answer was lost
+		return states, nil
+	},
+	Judge: func(s toWarn, run sweep.Run) sweep.Decision {
+		if d := judge(s.Document, run.Now, run.Promise); d.Kind == warn {
+			return d
 		}
-		if v, _ := judge(inquiry, w.Now, w.PromiseFrom()); !found || v != warn {
-			return sweep.ErrChanged
+		return sweep.Decision{}
+	},
+	Gather: func(ctx context.Context, src sweep.Source, due []*toWarn) error {
+		refs := make([]documents.Ref, 0, 2*len(due))
+		for _, s := range due {
+			n := warning(s.Document, notifications.Japanese) // its path is the same in every language
+			s.user = documents.Ref{Collection: "users", ID: n.UserID}
+			s.notification, _ = documents.RefOf(n.Path())
+			refs = append(refs, s.user, s.notification)
 		}
-		n := warning(inquiry, notifications.Locale(w.Config.Locale))
-		_, hasUser, err := tx.Get("users/" + n.UserID)
-		if err != nil {
-			return err
+		found, err := src.Get(ctx, refs)
+		for _, s := range due {
+			_, s.hasUser = found[s.user]
+			_, s.sent = found[s.notification]
 		}
-		_, sent, err := tx.Get(n.Path())
-		if err != nil {
-			return err
-		}
-		nobody = !hasUser
-		if hasUser && !sent {
-			if err := tx.Create(n.Path(), n.Data(w.PromiseFrom())); err != nil {
-				return err
-			}
-		}
-		return tx.Update(t.path(), map[string]any{notifiedAt: w.PromiseFrom()})
-	})
-	if err != nil {
 		return err
-	}
-	if nobody {
-		w.Log.WarnContext(ctx, t.path()+": nobody was told that it will be deleted, its user has no document",
-			slog.String("target", t.path()))
-	}
-	return w.Documents.Wait(ctx, 2)
+	},
+	Change: func(s toWarn, _ sweep.Decision, run sweep.Run) sweep.Change {
+		c := sweep.Change{Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{notifiedAt: run.Promise}}}}
+		switch {
+		case !s.hasUser:
+			c.Notices = []sweep.Notice{{Message: s.Path + ": nobody was told that it will be deleted, its user has no document"}}
+		case !s.sent:
+			n := warning(s.Document, notifications.Locale(run.Config.Locale))
+			c.Writes = append(c.Writes, documents.Write{Op: documents.Create, Ref: s.notification, Data: n.Data(run.Promise)})
+		}
+		return c
+	},
 }
 
 // warning is the notification for one resolution of an inquiry: resolved anew, it is another.

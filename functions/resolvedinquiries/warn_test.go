@@ -31,27 +31,25 @@ func TestUserIsToldOnce(t *testing.T) {
 	f := newFunction(t)
 	f.Set(t, "users/u1", map[string]any{})
 	f.Set(t, "inquiries/i1", inquiry(6*day))
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"warn user": {Planned: 1, Done: 1}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("warn user", 1))
 	id, got := notification(t, f)
 	want := map[string]any{
 		"type": "inquiry_deletion_warning", "title": "問い合わせ削除予告", "body": "「ログインできない」は明日削除されます（ステータス: 解決済み）",
 		"isRead": false, "createdAt": now, "inquiryId": "i1",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("notification (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "notification", want, got)
 
 	want["isRead"] = true
 	f.Set(t, "users/u1/notifications/"+id, want)
 	f.Now = now.Add(day - tick)
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	if _, got := notification(t, f); cmp.Diff(want, got) != "" {
 		t.Errorf("a read notification became %v", got)
 	}
 
 	// Not even where the mark is lost.
 	f.Set(t, "inquiries/i1", inquiry(6*day))
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"warn user": {Planned: 1, Done: 1}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("warn user", 1))
 	if _, got := notification(t, f); cmp.Diff(want, got) != "" {
 		t.Errorf("a read notification became %v", got)
 	}
@@ -60,12 +58,12 @@ func TestUserIsToldOnce(t *testing.T) {
 	if _, err := f.Firestore(t).Doc("users/u1/notifications/" + id).Delete(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	if all := f.Documents(t, "users/u1/notifications"); len(all) != 0 {
 		t.Errorf("told again: %v", all)
 	}
 	f.Now = now.Add(day)
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Done: 1}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("archive and delete inquiry", 1))
 	if got := f.Documents(t, "archivedInquiries")["i1"]["deletionWarningNotifiedAt"]; got == nil {
 		t.Error("the archive does not tell that the user was told")
 	}
@@ -85,24 +83,24 @@ func TestResolvedAnewIsToldAnew(t *testing.T) {
 	reopened["status"] = "open"
 	f.Set(t, "inquiries/i1", reopened)
 	f.Now = now.Add(day)
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	marked["resolvedAt"] = anew
 	f.Set(t, "inquiries/i1", marked)
 	for _, at := range []time.Time{now.Add(2 * day), anew.Add(6*day - tick)} {
 		f.Now = at
-		wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+		sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	}
 	f.Now = anew.Add(6 * day)
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"warn user": {Planned: 1, Done: 1}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("warn user", 1))
 	all := f.Documents(t, "users/u1/notifications")
 	if len(all) != 2 || all[first] == nil {
 		t.Errorf("notifications %v, want a second one", ids(all))
 	}
 	f.Now = anew.Add(7*day - tick)
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	wantIDs(t, f, "inquiries", "i1")
 	f.Now = anew.Add(7 * day)
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Done: 1}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("archive and delete inquiry", 1))
 	if n := len(f.Documents(t, "users/u1/notifications")); n != 2 {
 		t.Errorf("%d notifications, want 2", n)
 	}
@@ -147,7 +145,7 @@ func TestUserWithoutDocument(t *testing.T) {
 	f := newFunction(t)
 	f.Set(t, "inquiries/i1", inquiry(6*day))
 	f.Set(t, "users/u12", map[string]any{})
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"warn user": {Planned: 1, Done: 1}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("warn user", 1))
 	wantIDs(t, f, "users/u1/notifications")
 	wantIDs(t, f, "users/u12/notifications")
 	if got := f.Documents(t, "inquiries")["i1"]["deletionWarningNotifiedAt"]; got == nil {
@@ -163,7 +161,7 @@ func TestUserWithoutDocument(t *testing.T) {
 	if !said {
 		t.Error("the log does not say that nobody was told")
 	}
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 }
 
 func TestChangedBetweenPlanAndTelling(t *testing.T) {
@@ -182,14 +180,12 @@ func TestChangedBetweenPlanAndTelling(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"warn user": {Planned: 5, Done: 1, Changed: 4}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"warn user": {Planned: 5, Done: 1, Changed: 4}})
 	if _, got := notification(t, f); got["inquiryId"] != "left" {
 		t.Errorf("told of %v", got["inquiryId"])
 	}
 	wantIDs(t, f, "inquiries", "reopened", "resolved-anew", "told", "left")
-	if diff := cmp.Diff(map[string]any{"status": "open", "userId": "u1"}, f.Documents(t, "inquiries")["reopened"]); diff != "" {
-		t.Errorf("the reopened inquiry (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "the reopened inquiry", map[string]any{"status": "open", "userId": "u1"}, f.Documents(t, "inquiries")["reopened"])
 }
 
 // TestOldScheduleTimeShortensNoGrace has a run of a day ago tell the user by today's clock: "tomorrow" is the day after.
@@ -199,7 +195,7 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	f.Set(t, "inquiries/i1", inquiry(6*day))
 	wall := now.Add(30 * time.Hour)
 	f.Clock = func() time.Time { return wall }
-	wantCounts(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"warn user": {Planned: 1, Done: 1}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("warn user", 1))
 	if _, got := notification(t, f); got["createdAt"] != wall {
 		t.Errorf("told at %v, want %v", got["createdAt"], wall)
 	}
@@ -208,5 +204,5 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 		t.Errorf("an hour later: %v, kept %v", got.Actions, got.Kept)
 	}
 	f.Now, wall = now.Add(30*time.Hour+day), now.Add(30*time.Hour+day)
-	wantCounts(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
 }

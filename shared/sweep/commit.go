@@ -150,7 +150,7 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 		d, ok := found[w.Ref]
 		d.Path, w.gone = w.Ref.Path(), !ok
 		subjects[i] = Subject{
-			Document: d, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.roomLeft(), Nth: w.nth,
+			Document: d, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.roomLeft(), Refused: w.refused, Nth: w.nth,
 		}
 	}
 	items, err := group[0].Rule.load(ctx, src, subjects)

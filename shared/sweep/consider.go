@@ -86,15 +86,18 @@ func (p *Planner) ProposeItems(ctx context.Context, rule AnyRule, due []Proposal
 	return nil
 }
 
-// Sweep considers all documents that a query returns, from a cursor on, and saves after each page where it got to.
-func (p *Planner) Sweep(ctx context.Context, q documents.Query, from documents.Cursor, rule AnyRule) error {
+// Sweep considers all documents that a query returns, from a cursor on, and saves after each page where it got to. Where several
+// rules judge them, each keeps without a reason what another is for.
+func (p *Planner) Sweep(ctx context.Context, q documents.Query, from documents.Cursor, rules ...AnyRule) error {
 	for page, err := range p.Documents.Pages(ctx, q, from) {
 		if err != nil {
 			return err
 		}
 		p.Scanned(len(page.Documents))
-		if err := p.Consider(ctx, rule, page.Documents); err != nil {
-			return err
+		for _, rule := range rules {
+			if err := p.Consider(ctx, rule, page.Documents); err != nil {
+				return err
+			}
 		}
 		if err := p.Mark(string(page.Next)); err != nil {
 			return err

@@ -2,8 +2,12 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -72,7 +76,7 @@ func (f *foresight) item(ctx context.Context, item Item, kind string, depth int)
 		}
 		o := outcomes[0]
 		if o.err != nil {
-			if depth == 0 && o.change.Fail != nil {
+			if depth == 0 && o.change.Fail != nil && !errors.Is(o.err, ErrChanged) {
 				f.add("nothing: " + o.change.Fail.Error())
 			}
 			return nil // it would be found to have changed, or fail
@@ -144,7 +148,7 @@ type imagined struct {
 }
 
 func (s *imagined) write(w documents.Write) {
-	d := documents.Document{Path: w.Ref.Path(), Data: map[string]any{}}
+	d := documents.Document{Path: w.Ref.Path(), Data: map[string]any{}, UpdateTime: time.Now()}
 	switch w.Op {
 	case documents.Delete:
 		s.written[w.Ref] = nil
@@ -201,7 +205,23 @@ func (s *imagined) First(ctx context.Context, q documents.Query, from documents.
 	}
 	found, err := s.fromReader.First(ctx, q, from, limit+deleted)
 	left := s.left(found)
+	if from == "" && len(q.Where)+len(q.Any)+len(q.OrderBy) == 0 {
+		left = append(left, s.created(q.Collection, found)...)
+	}
 	return left[:min(limit, len(left))], err
+}
+
+// created returns the documents that a collection would have besides those that were found, for queries without conditions.
+func (s *imagined) created(collection string, found []documents.Document) []documents.Document {
+	var all []documents.Document
+	for ref, d := range s.written {
+		there := slices.ContainsFunc(found, func(f documents.Document) bool { return f.Ref() == ref })
+		if d != nil && ref.Collection == collection && !there {
+			all = append(all, *d)
+		}
+	}
+	slices.SortFunc(all, func(a, b documents.Document) int { return strings.Compare(a.Path, b.Path) })
+	return all
 }
 
 // left returns the documents that have not been deleted.

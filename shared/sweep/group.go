@@ -33,6 +33,7 @@ type work struct {
 	// foreseen says that nothing is committed or handed over: a preview goes through the steps.
 	foreseen bool
 	room     int           // that is left to it after refusals; 0: all
+	refused  bool          // what was to be written for it, with the least room as well
 	tried    int           // writes that were last refused or committed for it
 	entry    documents.Ref // of the journal, which remembers that it goes on
 	gone     bool          // it was not there when it was last looked at
@@ -158,10 +159,10 @@ func (w *work) shrink(err error) bool {
 	if documents.Refused(err) {
 		room = min(room, w.tried/2)
 	}
-	if room == 0 {
+	if room == 0 && (w.refused || w.Rule.group() != 1) {
 		return false
 	}
-	w.room = room
+	w.room, w.refused = room, w.refused || room == 0
 	return true
 }
 
@@ -186,7 +187,7 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 			w.idle = 0
 		}
 		if o.written {
-			w.entry = documents.Ref{}
+			w.entry, w.refused = documents.Ref{}, false
 			if o.change.Remember && open == nil {
 				w.entry = c.entry
 			}
@@ -217,7 +218,9 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 		case !o.written && !w.begun:
 			w.err = ErrChanged
 		}
-		if ended := goesOn == len(again)+len(apart); ended && w.entry != (documents.Ref{}) && (w.err == nil || errors.Is(w.err, ErrChanged)) {
+		ended := goesOn == len(again)+len(apart)
+		forgotten := w.err == nil || errors.Is(w.err, ErrChanged) || o.change.Fail != nil && !o.change.Remember
+		if ended && forgotten && w.entry != (documents.Ref{}) {
 			r.journal.finished(w.entry)
 		}
 	}

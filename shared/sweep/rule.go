@@ -50,6 +50,9 @@ type Subject struct {
 	// refused what was to be written for this item alone.
 	Room int
 	Nth  int // how many items the run had proposed before this one; 0 of one that was not proposed, such as a child
+	// Refused says that Firestore refused it with the least room, too. The rule of large items (Group 1) is asked once more then, with
+	// all room, for a way back.
+	Refused bool
 }
 
 // MaxRoom is how many documents besides the items' own a commit holds.
@@ -101,7 +104,8 @@ type Change struct {
 	// Remember says that nothing but the journal tells that the item goes on, and from where: a later run judges it from From on.
 	// Only an item that has a commit of its own (Group 1) can ask for it. Its next commit takes the memory over or ends it.
 	Remember bool
-	// Fail says that a person must look at the item. Nothing is written for it.
+	// Fail says that a person must look at the item; [ErrChanged] ends it as one that changed. Nothing is written for it. What
+	// the journal remembers of it stays if Remember is set.
 	Fail error
 	// Kept are reasons under which further things are counted as kept, once committed.
 	Kept []string

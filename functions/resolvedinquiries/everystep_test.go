@@ -1,0 +1,236 @@
+package resolvedinquiries
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// interruption counts the writes of a run, to Firestore and to Storage, and acts once the n-th took effect. If the run is killed
+// by it, every later request fails.
+type interruption struct {
+	at     int64
+	kill   bool
+	act    func()
+	writes atomic.Int64
+	dead   atomic.Bool
+}
+
+func (i *interruption) wrote() {
+	if i.writes.Add(1) == i.at {
+		i.dead.Store(i.kill)
+		i.act()
+	}
+}
+
+func (i *interruption) install(f *sweeptest.Function) {
+	denied := status.Error(codes.PermissionDenied, "the process is dead")
+	f.Hooks.Dial = append(f.Hooks.Dial,
+		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			if i.dead.Load() && path.Base(method) != "Rollback" { // Firestore does that by itself
+				return denied
+			}
+			err := invoke(ctx, method, req, reply, cc, opts...)
+			if commit, ok := req.(*firestorepb.CommitRequest); ok && err == nil && len(commit.GetWrites()) > 0 {
+				i.wrote()
+			}
+			return err
+		}),
+		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			if i.dead.Load() {
+				return nil, denied
+			}
+			return stream(ctx, desc, cc, method, opts...)
+		}))
+	f.Hooks.Transport = func(next http.RoundTripper) http.RoundTripper { return transport{i, next} }
+}
+
+type transport struct {
+	*interruption
+	next http.RoundTripper
+}
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if t.dead.Load() {
+		return &http.Response{StatusCode: http.StatusForbidden, Status: "403 Forbidden", Request: r, Header: http.Header{},
+			ProtoMajor: 1, ProtoMinor: 1, Body: io.NopCloser(bytes.NewReader(nil))}, nil
+	}
+	resp, err := t.next.RoundTrip(r)
+	if err == nil && r.Method == http.MethodDelete {
+		t.wrote()
+	}
+	return resp, err
+}
+
+var (
+	lastYear   = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
+	oldArchive = map[string]any{"archivedAt": lastYear, "subject": "last year's"}
+)
+
+// Where the archive that was there goes; what is named by its instant already is older.
+const (
+	earlierOf1 = "archivedInquiries/i1/earlier"
+	older      = "2025-06-01T00:00:00Z"
+	moved      = "2025-06-01T00:00:00Z-2"
+)
+
+// world is inquiry i1 with messages, images and perhaps an archive that has messages too.
+type world struct {
+	*sweeptest.Function
+	messages map[string]map[string]any // that there must be
+	archive  bool
+	reopened bool
+}
+
+func newWorld(t *testing.T, messages int, archive bool) *world {
+	t.Helper()
+	f := sweeptest.New(t, functions.New(jobWith(limits{archive: 8 << 10, batch: 8 << 10})))
+	f.Now = now
+	f.Clock = func() time.Time { return now }
+	w := &world{f, map[string]map[string]any{}, archive, false}
+	f.Set(t, "inquiries/i1", inquiry(8*day))
+	for i := range messages {
+		name := fmt.Sprintf("inquiries/%d.png", i/2) // two messages share one
+		m := withImage(message(i), "gs://"+f.Bucket+"/"+name)
+		m["content"] = strings.Repeat("long ", 500)
+		w.set(t, fmt.Sprintf("m%d", i), m)
+		f.Put(t, name, nil, nil)
+	}
+	f.Put(t, "inquiries/other.png", nil, nil)
+	if archive {
+		f.Set(t, "archivedInquiries/i1", oldArchive)
+		f.Set(t, earlierOf1+"/"+older, map[string]any{"subject": "even earlier"})
+		for i := range 3 {
+			f.Set(t, fmt.Sprintf("archivedInquiries/i1/messages/m%d", i), map[string]any{"content": strings.Repeat("old ", 2000)})
+		}
+	}
+	return w
+}
+
+func (w *world) set(t *testing.T, id string, m map[string]any) {
+	t.Helper()
+	w.messages[id] = m
+	w.Set(t, "inquiries/i1/messages/"+id, m)
+}
+
+// reopen reopens the inquiry if it is there.
+func (w *world) reopen(t *testing.T) {
+	_, err := w.Firestore(t).Doc("inquiries/i1").Update(context.Background(), []firestore.Update{{Path: "status", Value: "open"}})
+	w.reopened = err == nil
+	if err != nil && status.Code(err) != codes.NotFound {
+		t.Error(err)
+	}
+}
+
+// write changes a message and adds one before and one behind all.
+func (w *world) write(t *testing.T) {
+	edited := withImage(message(7), w.messages["m0"]["imageUrl"])
+	w.set(t, "m0", edited)
+	w.set(t, "a", message(8))
+	w.set(t, "z", message(9))
+}
+
+// check makes sure that nothing is lost, and that all is at one of the places where it may be.
+func (w *world) check(t *testing.T) {
+	t.Helper()
+	at := w.Documents(t, "inquiries/i1/messages")
+	archive, copies := w.Documents(t, "archivedInquiries")["i1"], w.Documents(t, "archivedInquiries/i1/messages")
+	inPlace, movedThere := copies, w.Documents(t, earlierOf1+"/"+moved+"/messages")
+	if w.reopened {
+		sweeptest.Want(t, "messages of the inquiry", w.messages, at)
+		wantIDs(t, w.Function, "inquiries", "i1")
+		if len(w.Objects(t)) != 1+(len(w.messages)+1)/2 {
+			t.Errorf("objects %v", w.Objects(t))
+		}
+		if !w.archive {
+			sweeptest.Want(t, "archive", map[string]any(nil), archive)
+			wantIDs(t, w.Function, "archivedInquiries/i1/messages")
+		}
+	} else {
+		list, _ := archive["messages"].([]any)
+		for id, m := range w.messages {
+			found := fmt.Sprint(copies[id]) == fmt.Sprint(m) || fmt.Sprint(at[id]) == fmt.Sprint(m)
+			for _, archived := range list {
+				found = found || fmt.Sprint(archived) == fmt.Sprint(m)
+			}
+			if !found {
+				t.Errorf("message %s is lost", id)
+			}
+		}
+		wantIDs(t, w.Function, "inquiries")
+		sweeptest.Want(t, "objects", []string{"inquiries/other.png"}, w.Objects(t))
+		sweeptest.Want(t, "archivedAt", any(now), archive["archivedAt"])
+		archive, inPlace, movedThere = w.Documents(t, earlierOf1)[moved], movedThere, nil
+	}
+	if w.archive {
+		sweeptest.Want(t, "the archive that was there", oldArchive, archive)
+		sweeptest.Want(t, "its messages", []string{"m0", "m1", "m2"}, ids(inPlace))
+		sweeptest.Want(t, "its messages elsewhere", 0, len(movedThere))
+		sweeptest.Want(t, "the older one", map[string]any{"subject": "even earlier"}, w.Documents(t, earlierOf1)[older])
+	}
+	wantNothingBegun(t, w.Function)
+}
+
+// TestAtEveryStep kills a run after each of its writes, and has users do something then: whether the run is killed or not, the
+// next one ends with all that there must be.
+func TestAtEveryStep(t *testing.T) {
+	acts := map[string]func(*world, *testing.T){
+		"nothing": func(*world, *testing.T) {}, "reopened": (*world).reopen, "written to": (*world).write,
+	}
+	for name, start := range map[string]func(*testing.T) *world{
+		"in one document":            func(t *testing.T) *world { return newWorld(t, 2, false) },
+		"in parts":                   func(t *testing.T) *world { return newWorld(t, 5, false) },
+		"in one beside an archive":   func(t *testing.T) *world { return newWorld(t, 2, true) },
+		"in parts beside an archive": func(t *testing.T) *world { return newWorld(t, 5, true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			undisturbed := &interruption{}
+			w := start(t)
+			undisturbed.install(w.Function)
+			sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, archivedOnce)
+			w.check(t)
+			for n := int64(1); n <= undisturbed.writes.Load(); n++ {
+				for what, act := range acts {
+					for _, kill := range []bool{true, false} {
+						if !kill && what == "nothing" {
+							continue
+						}
+						t.Run(fmt.Sprintf("%d,%s,killed=%v", n, what, kill), func(t *testing.T) {
+							t.Parallel()
+							w := start(t)
+							i := &interruption{at: n, kill: kill, act: func() { act(w, t) }}
+							i.install(w.Function)
+							w.Run(t, "")
+							if i.writes.Load() < n {
+								t.Fatal("the run wrote less")
+							}
+							i.dead.Store(false)
+							w.Clock = func() time.Time { return now.Add(w.Timeout + time.Hour) } // when the lease of a dead run is over
+							if got := w.Run(t, ""); got.Status != sweep.Completed {
+								t.Errorf("the run after: %s %+v", got.Status, got.Failures)
+							}
+							w.check(t)
+						})
+					}
+				}
+			}
+		})
+	}
+}
