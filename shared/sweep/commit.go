@@ -66,7 +66,7 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 		}
 		c = committed{}
 		var err error
-		if c.outcomes, err = r.decide(ctx, newTransactionSource(tx, r.writers.Documents.Reader), group); err != nil {
+		if c.outcomes, err = r.decide(ctx, r.transactionSource(tx), group); err != nil {
 			return err
 		}
 		var writes []documents.Write

@@ -14,7 +14,7 @@ func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.
 	for i, d := range found {
 		subjects[i] = Subject{Document: d, Found: !d.UpdateTime.IsZero()}
 	}
-	items, err := rule.load(ctx, newReaderSource(p.Documents), subjects)
+	items, err := rule.load(ctx, p.run.readerSource(), subjects)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.
 
 // ConsiderRefs reads documents and considers them, those too that do not exist.
 func (p *Planner) ConsiderRefs(ctx context.Context, rule AnyRule, refs ...documents.Ref) error {
-	found, err := newReaderSource(p.Documents).Get(ctx, refs)
+	found, err := p.run.readerSource().Get(ctx, refs)
 	if err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func (r *run) replay(ctx context.Context, left replayed) error {
 			absent = append(absent, f.Absent)
 		}
 	}
-	back, err := newReaderSource(r.writers.Documents.Reader).Get(ctx, absent)
+	back, err := r.readerSource().Get(ctx, absent)
 	if err != nil {
 		return err
 	}

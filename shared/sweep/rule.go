@@ -30,13 +30,14 @@ type Rule[S any] struct {
 	Change func(state S, d Decision, run Run) Change
 }
 
-// Run is what the pure functions of a rule may know of the run.
+// Run is what a rule may know of the run.
 type Run struct {
 	Job     string
 	ID      string
 	Now     time.Time // the run's one instant
 	Promise time.Time // from which on what is promised to people counts: Now, or the wall clock's time if that is later
 	Config  config.Config
+	Task    map[string]string // a worker's: what to do
 }
 
 // Subject is an item as it was found: the page's document while planning, as it is at that moment in a commit.

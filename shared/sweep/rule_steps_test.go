@@ -253,6 +253,62 @@ func TestTasksBeforeTheCommit(t *testing.T) {
 	}
 }
 
+// painted is what a worker paints if the color, which has a document, is allowed. What to do reaches the rule with the run.
+var painted = sweep.Rule[paint]{
+	Name: "painted",
+	Load: func(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]paint, error) {
+		color := documents.Ref{Collection: "colors", ID: src.Run().Task["color"]}
+		found, err := src.Get(ctx, []documents.Ref{color})
+		_, allowed := found[color]
+		return []paint{{Subject: subjects[0], allowed: allowed}}, err
+	},
+	Judge: func(p paint, run sweep.Run) sweep.Decision {
+		switch {
+		case !p.allowed:
+			return sweep.Invalid("no such color")
+		case p.Data["color"] == run.Task["color"]:
+			return sweep.Keep("painted already")
+		}
+		return sweep.Do("paint thing", run.Task["color"])
+	},
+	Change: func(p paint, _ sweep.Decision, run sweep.Run) sweep.Change {
+		data := map[string]any{"color": run.Task["color"], "at": run.Now}
+		return sweep.Change{Writes: []documents.Write{{Op: documents.Set, Ref: p.Ref(), Data: data}}}
+	},
+}
+
+type paint struct {
+	sweep.Subject
+	allowed bool
+}
+
+func painter(t *testing.T) *sweeptest.Function {
+	t.Helper()
+	worker := touchJob(nil)
+	worker.Rules = []sweep.AnyRule{painted}
+	worker.Plan = func(ctx context.Context, p *sweep.Planner) error {
+		return p.ConsiderRefs(ctx, painted, documents.Ref{Collection: "things", ID: p.Task["thing"]})
+	}
+	f := ruleFunction(t, worker)
+	f.Now = start
+	f.Set(t, "colors/red", map[string]any{})
+	return f
+}
+
+const paintRed = `{"thing":"t1","color":"red"}`
+
+func TestARuleOfAWorker(t *testing.T) {
+	f := painter(t)
+	sweeptest.WantReport(t, f.Run(t, paintRed), sweep.Completed, sweeptest.Done("paint thing", 1))
+	sweeptest.Want(t, "things", map[string]map[string]any{"t1": {"color": "red", "at": start}}, f.Documents(t, "things"))
+	for _, c := range []struct{ task, reason string }{{paintRed, "painted already"}, {`{"thing":"t1","color":"blue"}`, "no such color"}} {
+		got := f.Run(t, c.task)
+		sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+		sweeptest.Want(t, "kept", map[string]int{c.reason: 1}, got.Kept)
+	}
+	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testWorker/journal")))
+}
+
 func TestAnUnusableJournalEntryIsAFailureOfItsOwn(t *testing.T) {
 	f := boxFunction(t)
 	setBoxes(t, f, "old", 1, 0, old)

@@ -366,5 +366,8 @@ func recoverTo(err *error) {
 
 // known is what rules may know of the run.
 func (r *run) known() Run {
-	return Run{Job: r.job.Name, ID: r.report.RunID, Now: r.report.Now, Promise: promiseFrom(r.report.Now, r.report.StartedAt), Config: r.config}
+	return Run{
+		Job: r.job.Name, ID: r.report.RunID, Now: r.report.Now, Promise: promiseFrom(r.report.Now, r.report.StartedAt),
+		Config: r.config, Task: r.task,
+	}
 }
