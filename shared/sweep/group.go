@@ -154,6 +154,9 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 			w.idle = 0
 		}
 		w.begun = w.begun || o.written
+		if o.invalid != "" {
+			r.notice(ctx, w.Ref.Path(), Notice{Message: fmt.Sprintf("%s: left alone, %s", w.Ref.Path(), o.invalid)})
+		}
 		switch {
 		case w.err != nil: // a follow-up failed
 		case o.err != nil:
