@@ -118,10 +118,13 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 			continue
 		case errors.Is(f.err, ErrOutOfTime), ctx.Err() != nil:
 			return ErrOutOfTime
-		case f.Noted != nil:
+		case f.Noted != nil && f.Noted.Kept != "":
 			f.of.err = cmp.Or(f.of.err, ErrLater)
 			r.writers.Keep(f.Noted.Kept, 1)
 			r.notice(ctx, f.of.Ref.Path(), f.Noted.Warn(f.err))
+			writes = append(writes, f.Noted.Failed...)
+		case f.Noted != nil:
+			f.of.err = cmp.Or(f.of.err, f.err)
 			writes = append(writes, f.Noted.Failed...)
 		default: // nothing but the entry remembers it
 			f.of.err = cmp.Or(f.of.err, f.err)

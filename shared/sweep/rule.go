@@ -116,16 +116,17 @@ type FollowUp struct {
 	Absent documents.Ref
 	// Done is committed after it succeeded, with the end of what is remembered.
 	Done []documents.Write
-	// Noted, where set, says that the writes of the change tell of it as well, so that a later run finds it by them. The
-	// journal does not remember it, and that it failed is not the item's failure, but what Noted says.
+	// Noted, where set, says that documents of the application tell of it as well, so that a later run finds it by them. The
+	// journal does not remember it.
 	Noted *Noted
 }
 
-// Noted is what becomes of a follow-up that failed and of which documents of the application tell.
+// Noted is what becomes of a follow-up that failed and of which documents of the application tell. The zero value makes it
+// the item's failure.
 type Noted struct {
 	Failed []documents.Write      // committed then
-	Kept   string                 // the reason under which it counts as kept
-	Warn   func(err error) Notice // what is logged; pure
+	Kept   string                 // where set: it is not the item's failure, but counts as kept for this reason
+	Warn   func(err error) Notice // what is logged then; pure
 }
 
 // ObjectDeletion is an object to delete, or a folder of them.

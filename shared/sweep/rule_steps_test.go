@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"cloud.google.com/go/storage"
 	"firebase.google.com/go/v4/auth"
@@ -210,6 +211,83 @@ func TestAccountsAfterTheirDocuments(t *testing.T) {
 	if _, err := f.Auth(t).GetUser(t.Context(), "p2"); err != nil {
 		t.Errorf("account p2: %v", err)
 	}
+}
+
+// told are things of which a worker is told after a commit that says so.
+var told = sweep.Rule[sweep.Subject]{
+	Name: "told", Load: sweep.Itself,
+	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
+		if s.Data["kept"] == true {
+			return sweep.Keep("kept")
+		}
+		return sweep.Do("tell", "it is there")
+	},
+	Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
+		note := documents.Ref{Collection: "notes", ID: s.ID()}
+		return sweep.Change{
+			Writes: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"told": true}}},
+			Then: []sweep.FollowUp{{
+				Task:  &tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}},
+				Noted: &sweep.Noted{Failed: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"told": false}}}},
+			}},
+		}
+	},
+}
+
+// TestANotedFollowUpThatFails is its item's failure, and no journal entry stays that would repeat it.
+func TestANotedFollowUpThatFails(t *testing.T) {
+	f := ruleFunction(t, ruleJob("things", told))
+	if f.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be told to refuse")
+	}
+	f.Set(t, "things/t1", map[string]any{})
+	f.Set(t, "things/t2", map[string]any{})
+	f.Tasks().FailCreates(func(task *cloudtaskspb.Task) error {
+		if strings.Contains(string(task.GetHttpRequest().GetBody()), "t2") {
+			return status.Error(codes.PermissionDenied, "no role")
+		}
+		return nil
+	})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"tell": {Planned: 2, Done: 1, Failed: 1}})
+	sweeptest.Want(t, "notes", map[string]map[string]any{"t1": {"told": true}, "t2": {"told": false}}, f.Documents(t, "notes"))
+	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+}
+
+// TestMarksAfterEach: each document that was considered has a position of its own, from which the next run goes on.
+func TestMarksAfterEach(t *testing.T) {
+	job := ruleJob("things", told)
+	job.Plan = func(ctx context.Context, p *sweep.Planner) error {
+		q := documents.Query{Collection: "things"}
+		page, err := p.Documents.First(ctx, q, documents.Cursor(p.Position()), 10)
+		if err != nil {
+			return err
+		}
+		return p.ConsiderEach(ctx, told, page, func(d documents.Document) error {
+			next, err := q.After(d)
+			if err != nil {
+				return err
+			}
+			return p.Mark(string(next))
+		})
+	}
+	f := ruleFunction(t, job)
+	for i := range 6 {
+		f.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"kept": i%2 == 0})
+	}
+	applying, looks := false, 0
+	f.Hooks.BeforeApply = func() { applying = true }
+	f.Clock = func() time.Time {
+		if applying {
+			if looks++; looks > 1 {
+				return start.Add(f.Timeout)
+			}
+		}
+		return start
+	}
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Partial, map[string]sweep.Counts{"tell": {Planned: 3}})
+	sweeptest.Want(t, "kept", map[string]int{"kept": 3}, got.Kept)
+	sweeptest.Want(t, "position", any(`[{"text":"t0"}]`), f.Documents(t, "cleanupJobs")["testJob"]["position"])
 }
 
 // handed are things that are handed to a worker before that is counted.
