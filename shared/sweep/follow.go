@@ -36,7 +36,7 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) {
 			all = append(all, pending{FollowUp: f, of: group[i]})
 		}
 	}
-	open := r.followUp(ctx, c.entry, c.at, all)
+	ended, open := r.followUp(ctx, c.entry, c.at, all)
 	var held *media.HeldError
 	for _, f := range all {
 		if errors.As(f.err, &held) {
@@ -63,7 +63,7 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) {
 		}
 		r.tally(o.change.Tally)
 	}
-	if open == nil {
+	if open == nil && !ended {
 		r.journal.finished(c.entry)
 	}
 }
@@ -86,7 +86,7 @@ type pending struct {
 
 // followUp does follow-ups of one entry. Where they have documents to write after them, those are committed together with
 // the entry's end. The error says that the entry must stay, and why.
-func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, all []pending) error {
+func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, all []pending) (ended bool, err error) {
 	var underWay errgroup.Group
 	underWay.SetLimit(maxFollowUps)
 	var accounts []int
@@ -117,7 +117,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 			writes = append(writes, f.Done...)
 			continue
 		case errors.Is(f.err, ErrOutOfTime), ctx.Err() != nil:
-			return ErrOutOfTime
+			return false, ErrOutOfTime
 		case f.Noted != nil && f.Noted.Kept != "":
 			f.of.err = cmp.Or(f.of.err, ErrLater)
 			r.writers.Keep(f.Noted.Kept, 1)
@@ -132,9 +132,9 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 		}
 	}
 	if open != nil || len(writes) == 0 {
-		return open
+		return false, open
 	}
-	err := r.writers.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+	err = r.writers.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 		// Where the entry is gone, an earlier attempt of this commit took effect and its answer was lost.
 		if _, found, err := tx.Get(entry.Path()); err != nil || !found {
 			return err
@@ -146,7 +146,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 			f.of.err = cmp.Or(f.of.err, err)
 		}
 	}
-	return err
+	return err == nil, err
 }
 
 // notice logs a warning about one item.

@@ -133,11 +133,12 @@ func (r *run) replay(ctx context.Context, left replayed) error {
 		}
 		all = append(all, pending{FollowUp: f, of: self})
 	}
-	err = cmp.Or(r.followUp(ctx, ref, d.UpdateTime, all), self.err)
+	ended, err := r.followUp(ctx, ref, d.UpdateTime, all)
+	err = cmp.Or(err, self.err)
 	if err == nil && len(e.next) > 0 {
 		err = r.children(ctx, self, e.next)
 	}
-	if err == nil {
+	if err == nil && !ended {
 		r.journal.finished(ref)
 	}
 	return err

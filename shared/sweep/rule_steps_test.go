@@ -203,7 +203,9 @@ func TestAccountsAfterTheirDocuments(t *testing.T) {
 
 	authentication.err = nil
 	f.Set(t, "people/p1", map[string]any{"leaves": true})
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete person", 1))
+	got = f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete person", 1))
+	sweeptest.Want(t, "person, note and journal entry deleted", int64(3), got.Usage.FirestoreDeletes)
 	sweeptest.Want(t, "notes", []string{"p2"}, ids(t, f, "notes"))
 	if _, err := f.Auth(t).GetUser(t.Context(), "p1"); !auth.IsUserNotFound(err) {
 		t.Errorf("account p1: %v, want none", err)
