@@ -16,6 +16,9 @@ func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.
 // ConsiderEach is [Planner.Consider], and calls then after each document, in their order: for a job that marks its position
 // after each, because what it has done does not keep a later run from finding the document again.
 func (p *Planner) ConsiderEach(ctx context.Context, rule AnyRule, found []documents.Document, then func(documents.Document) error) error {
+	if len(found) == 0 {
+		return nil
+	}
 	subjects := make([]Subject, len(found))
 	for i, d := range found {
 		subjects[i] = Subject{Document: d, Found: !d.UpdateTime.IsZero()}
