@@ -255,6 +255,32 @@ func TestANotedFollowUpThatFails(t *testing.T) {
 	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
 }
 
+// TestATaskOfAnInterruptedRun is handed over by the next run, with the now of the run that decided on it.
+func TestATaskOfAnInterruptedRun(t *testing.T) {
+	remembered := told
+	remembered.Change = func(s sweep.Subject, d sweep.Decision, run sweep.Run) sweep.Change {
+		c := told.Change(s, d, run)
+		c.Writes = append(c.Writes, documents.Write{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"kept": true}})
+		c.Then[0].Noted = nil
+		return c
+	}
+	f := ruleFunction(t, ruleJob("things", remembered))
+	if f.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be told to refuse")
+	}
+	f.Set(t, "things/t1", map[string]any{})
+	f.Tasks().FailCreates(func(*cloudtaskspb.Task) error { return status.Error(codes.PermissionDenied, "no role") })
+	f.Now = start
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"tell": {Planned: 1, Failed: 1}})
+	f.Tasks().FailCreates(nil)
+	f.Now = start.Add(time.Hour)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("finish interrupted action", 1))
+	pending := f.Tasks().Pending("")
+	if len(pending) != 1 || pending[0].GetHttpRequest().GetHeaders()["Firesweep-Now"] != start.Format(time.RFC3339Nano) {
+		t.Errorf("tasks %v", pending)
+	}
+}
+
 // TestMarksAfterEach: each document that was considered has a position of its own, from which the next run goes on.
 func TestMarksAfterEach(t *testing.T) {
 	job := ruleJob("things", told)
