@@ -8,6 +8,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // now has a cutoff of 10 January 2026 for projects and of 10 March for warnings, by the settings below.
@@ -184,6 +185,21 @@ func TestJudge(t *testing.T) {
 				t.Errorf("%s, in the name of %v: %+v, want %s", name, bot, got, want)
 			}
 		}
+	}
+}
+
+// TestOneCommit: the mark comes and the entry goes in one commit. A warning's task is nothing that the journal repeats, which
+// would not know of a promise whose date has come, or of a user who came back.
+func TestOneCommit(t *testing.T) {
+	p := project{Subject: projectOf("p", map[string]any{"last_activity_at": cutoff}), settings: usual, bot: int64(7)}
+	got := projectRule.Change(p, sweep.Do(mark, ""), sweep.Run{Now: now})
+	sweeptest.Want(t, "writes of a mark", []documents.Write{
+		{Op: documents.Update, Ref: p.Ref(), Data: map[string]any{"marked_for_deletion_on": now, "deleting_user": int64(7)}},
+		{Op: documents.Delete, Ref: documents.Ref{Collection: warnings, ID: "p"}},
+	}, got.Writes)
+	got = projectRule.Change(p, sweep.Do(warn, ""), sweep.Run{Now: now, Promise: now})
+	if len(got.Writes) != 1 || got.Writes[0].Ref.Collection != "audit_events" || len(got.Then) != 1 || got.Then[0].Task == nil || got.Then[0].Noted == nil {
+		t.Errorf("a warning: %+v", got)
 	}
 }
 
