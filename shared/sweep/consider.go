@@ -40,11 +40,12 @@ func (p *Planner) ConsiderEach(ctx context.Context, rule AnyRule, found []docume
 		return err
 	}
 	for i, d := range found {
-		if failures[i] != nil {
+		switch {
+		case failures[i] != nil:
 			p.Fail(ctx, d.Path, "judge", failures[i])
-		} else if decisions[i].Kind == "" {
+		case decisions[i].Kind == "":
 			p.keep(ctx, d.Path, decisions[i])
-		} else {
+		default:
 			if err := p.Propose(ctx, actions[0]); err != nil {
 				return err
 			}
