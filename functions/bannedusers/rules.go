@@ -8,47 +8,80 @@ import (
 	"unicode"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// The collections of the job, and the fields of a user that are judged.
+const (
+	users       = "users"
+	notes       = "authDeletionRetries" // by uid, see note
+	statusField = "banStatus"
+	dueField    = "permanentBanScheduledDeletionAt"
 )
 
 // permanent is the banStatus whose users are deleted. Any other, a temporary ban above all, is kept.
 const permanent = "permanent"
 
-// The fields of a user that are judged.
-const (
-	statusField = "banStatus"
-	dueField    = "permanentBanScheduledDeletionAt"
-)
-
-// judge decides about one user: due for deletion at now or kept, and why.
-func judge(user documents.Document, now time.Time) (due bool, reason string) {
+// judgeUser decides about one user.
+func judgeUser(user sweep.Subject, run sweep.Run) sweep.Decision {
+	if !user.Found {
+		return sweep.Invalid(keptGone)
+	}
 	if status, _ := user.Text(statusField); status != permanent {
-		return false, keptNotBanned
+		return sweep.Keep(keptNotBanned)
 	}
 	scheduled, ok := user.Time(dueField)
 	if !ok {
-		return false, keptUndated
+		return sweep.Invalid(keptUndated)
 	}
-	if scheduled.After(now) {
-		return false, keptNotYet
+	if scheduled.After(run.Now) {
+		return sweep.Keep(keptNotYet)
 	}
-	return true, "permanently banned, deletion scheduled for " + scheduled.UTC().Format(time.RFC3339)
+	return sweep.Do("delete user", "permanently banned, deletion scheduled for "+scheduled.UTC().Format(time.RFC3339))
 }
 
-// Reasons to keep a user or, the last one, an account.
+// noted is a note with the user document of its uid, if there is one again.
+type noted struct {
+	sweep.Subject
+	user sweep.Subject
+}
+
+// judgeNote decides about the account that a note is about. Where the user document is there again, the account is kept: a
+// document that is due takes it along when it has its turn, and of any other nobody here can tell whether it was restored on
+// purpose or is how somebody banned comes back. So the note stays as well, and every run says so, until a person decides.
+func judgeNote(n noted, run sweep.Run) sweep.Decision {
+	switch {
+	case !n.Found:
+		return sweep.Decision{} // somebody deleted it
+	case !n.user.Found:
+		return sweep.Do("retry account deletion", noteOf(n.Document).reason())
+	case judgeUser(n.user, run).Kind != "":
+		return sweep.Keep(keptWithUser)
+	default:
+		return sweep.Invalid(keptBack)
+	}
+}
+
+// Reasons to keep a user or an account.
 const (
 	keptNotBanned = "not permanently banned"
 	keptUndated   = "permanently banned, but permanentBanScheduledDeletionAt is missing or not a timestamp"
 	keptNotYet    = "permanently banned, deletion scheduled for later"
-	keptAccount   = "account deletion failed, tried again by the next run"
+	keptGone      = "somebody else deleted the document since it was judged, so its account was kept: " +
+		"delete the account in the Firebase console if it is still there and should not be"
+	keptAccount  = "account deletion failed, tried again by the next run"
+	keptWithUser = "an account that goes with its user document, which is there again and due"
+	keptBack     = "there is a document users/{uid} again, which is not due: if it was restored on purpose, " +
+		"delete authDeletionRetries/{uid}, otherwise ban the user again"
 )
-
-// alertAttempts is how many failed attempts to delete an account make it a person's business.
-const alertAttempts = 3
 
 // keptByLimit is the reason to keep a user whose turn comes with a later run.
 func keptByLimit(maxUsers int) string {
 	return fmt.Sprintf("due, left for the next run: at most %d users a run", maxUsers)
 }
+
+// alertAttempts is how many failed attempts to delete an account make it a person's business.
+const alertAttempts = 3
 
 // A note is a document of authDeletionRetries: the user document is gone and the account of that uid has yet to be
 // deleted. Its existence is what counts; its fields are for people.

@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 func TestJudge(t *testing.T) {
@@ -62,11 +65,28 @@ func TestJudge(t *testing.T) {
 			if tt.id == "" {
 				tt.id = "u1"
 			}
-			due, reason := judge(documents.Document{Path: "users/" + tt.id, Data: tt.data}, now)
-			if due != (tt.reason != "") || reason != tt.reason+tt.kept {
-				t.Errorf("judge = %v, %q; want due %v, %q", due, reason, tt.reason != "", tt.reason+tt.kept)
+			want := sweep.Do("delete user", tt.reason)
+			if tt.reason == "" {
+				want = sweep.Decision{Reason: tt.kept, Invalid: tt.kept == keptUndated}
+			}
+			user := sweep.Subject{Document: documents.Document{Path: "users/" + tt.id, Data: tt.data}, Found: true}
+			if got := judgeUser(user, sweep.Run{Now: now}); got != want {
+				t.Errorf("judged %+v, want %+v", got, want)
 			}
 		})
+	}
+}
+
+// TestOneCommit: the document goes and the note comes in one commit, and the account is nothing that the journal repeats.
+func TestOneCommit(t *testing.T) {
+	user := sweep.Subject{Document: documents.Document{Path: "users/u1"}, Found: true}
+	got := userRule.Change(user, sweep.Decision{}, sweep.Run{Now: now})
+	note := documents.Ref{Collection: "authDeletionRetries", ID: "u1"}
+	want := []documents.Write{
+		{Op: documents.Delete, Ref: user.Ref()}, {Op: documents.Set, Ref: note, Data: map[string]any{"addedAt": now, "attempts": int64(0)}},
+	}
+	if diff := cmp.Diff(want, got.Writes); diff != "" || len(got.Then) != 1 || got.Then[0].Account != "u1" || got.Then[0].Noted == nil {
+		t.Errorf("then %+v, writes (-want +got):\n%s", got.Then, diff)
 	}
 }
 

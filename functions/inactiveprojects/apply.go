@@ -2,10 +2,7 @@ package inactiveprojects
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/digest"
@@ -17,149 +14,112 @@ import (
 // auditName is the audit event's name.
 const auditName = "inactive_project_scheduled_for_deletion"
 
-// warnAbout writes the audit event and hands the warning to the worker. The event is written first and remembers the
-// promised date: whoever does this again, after a crash or because the worker has not got to it yet, finds the event, and
-// makes the same promise by the same task.
-func warnAbout(ctx context.Context, w *sweep.Writers, id string, s settings) error {
-	var date, since string
-	err := w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		project, entry, err := read(tx, id)
-		if err != nil {
-			return err
+// projectRule warns the people of dormant projects, and marks projects whose people have been warned.
+var projectRule = sweep.Rule[project]{
+	Name: "project", Load: load, Judge: judge, Gather: gatherEvents,
+	Change: func(p project, d sweep.Decision, run sweep.Run) sweep.Change {
+		if d.Kind == warn {
+			return warnAbout(p, run)
 		}
-		if v, _ := judge(project, entry, s, w.Now); v != warn {
-			return sweep.ErrChanged
-		}
-		bot, err := adminBot(tx.Get, project)
-		if err != nil {
-			return err
-		}
-		if bot == nil {
-			return sweep.ErrChanged // the next run says so
-		}
-		last, _ := project.Time("last_activity_at")
-		since = last.UTC().Format(time.RFC3339Nano)
-		event := "audit_events/" + digest.Of(auditName, id, since)
-		d, _, err := tx.Get(event)
-		if err != nil {
-			return err
-		}
-		// A promise that the worker was never able to announce is no good once its date has come.
-		date, _ = d.Text("deletion_date")
-		if _, err := time.Parse(time.DateOnly, date); err == nil && date > w.PromiseFrom().Format(time.DateOnly) {
-			return nil
-		}
-		date = s.promise(w.PromiseFrom())
-		return tx.Set(event, map[string]any{
-			"name":      auditName,
-			"message":   fmt.Sprintf("Project is scheduled to be deleted on %s due to inactivity.", date),
-			"author_id": bot, "project_id": id, "deletion_date": date, "created_at": w.Now,
-		})
-	})
-	if err != nil {
-		return fmt.Errorf("record the warning: %w", err)
-	}
-	return w.Enqueue(ctx, tasks.Task{Key: []string{id, since, date}, Body: map[string]string{"project_id": id, "deletion_date": date}})
+		marked := map[string]any{"marked_for_deletion_on": run.Now, "deleting_user": p.bot}
+		return sweep.Change{Writes: []documents.Write{
+			{Op: documents.Update, Ref: p.Ref(), Data: marked}, {Op: documents.Delete, Ref: p.entry()},
+		}}
+	},
 }
 
-// markForDeletion marks a project that by the settings, the warning and the project of this moment is to be deleted.
-func markForDeletion(ctx context.Context, w *sweep.Writers, id string) error {
-	return w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		d, found, err := tx.Get(settingsPath)
-		if err != nil {
-			return err
-		}
-		s, err := settingsOf(d, found)
-		if err != nil || !s.enabled {
-			return sweep.ErrChanged // the next run says what is wrong with them
-		}
-		project, entry, err := read(tx, id)
-		if err != nil {
-			return err
-		}
-		if marked, _ := project.Time("marked_for_deletion_on"); marked.Equal(w.Now) {
-			return nil // an earlier try of this transaction took effect and its answer was lost
-		}
-		if v, _ := judge(project, entry, s, w.Now); v != mark {
-			return sweep.ErrChanged
-		}
-		bot, err := adminBot(tx.Get, project)
-		if err != nil {
-			return err
-		}
-		if bot == nil {
-			return sweep.ErrChanged
-		}
-		if err := tx.Update(project.Path, map[string]any{"marked_for_deletion_on": w.Now, "deleting_user": bot}); err != nil {
-			return err
-		}
-		return tx.Delete(entryPath(project))
-	})
-}
-
-// adminBot returns the user in whose name things are done in a project's organization, as the organization names it; nil if it
-// has none.
-func adminBot(get func(path string) (documents.Document, bool, error), project documents.Document) (any, error) {
-	org, ok := documents.IDOf(project.Data["organization_id"])
-	if !ok {
-		return nil, nil
-	}
-	d, _, err := get("organizations/" + org)
+// load reads the settings, the entries of those projects that are dormant, and the organizations of those that are due.
+func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]project, error) {
+	found, err := src.Get(ctx, []documents.Ref{settingsRef})
 	if err != nil {
 		return nil, err
 	}
-	bot := d.Data["admin_bot_user_id"]
-	if _, ok := documents.IDOf(bot); !ok {
-		return nil, nil
-	}
-	return bot, nil
-}
-
-// read returns a project and the entry of its warning, nil if there is none. A project that is gone is
-// [sweep.ErrChanged].
-func read(tx *documents.Transaction, id string) (project documents.Document, entry *documents.Document, err error) {
-	project, found, err := tx.Get(projects + "/" + id)
+	d, there := found[settingsRef]
+	s, err := settingsOf(d, there)
 	if err != nil {
-		return project, nil, err
+		s = settings{} // the next run says what is wrong with them
 	}
-	if !found {
-		return project, nil, errGone
+	now := src.Run().Now
+	all := make([]project, len(subjects))
+	var entries []documents.Ref
+	for i, subject := range subjects {
+		all[i] = project{Subject: subject, settings: s}
+		if is, _ := dormant(subject, s, now); is {
+			entries = append(entries, all[i].entry())
+		}
 	}
-	e, found, err := tx.Get(warnings + "/" + id)
-	if found {
-		entry = &e
+	if found, err = src.Get(ctx, entries); err != nil {
+		return nil, err
 	}
-	return project, entry, err
+	var organizations []documents.Ref
+	for i := range all {
+		p := &all[i]
+		if entry, warned := found[p.entry()]; warned {
+			p.warning = &entry
+		}
+		if judgeProject(*p, now).Kind != "" {
+			organizations = append(organizations, p.organization())
+		}
+	}
+	if found, err = src.Get(ctx, organizations); err != nil {
+		return nil, err
+	}
+	for i := range all {
+		bot := found[all[i].organization()].Data["admin_bot_user_id"]
+		if _, ok := documents.IDOf(bot); ok {
+			all[i].bot = bot
+		}
+	}
+	return all, nil
 }
 
-var errGone = fmt.Errorf("the project is gone: %w", sweep.ErrChanged)
-
-// failed remembers the projects that something went wrong with, or that changed while they were judged.
-type failed struct {
-	mu  sync.Mutex
-	all []string
-}
-
-// note returns an effect that remembers the project if it does not succeed.
-func (f *failed) note(id string, effect sweep.Steps) sweep.Steps {
-	return func(ctx context.Context, w *sweep.Writers) error {
-		succeeded := false
-		defer func() { // also if it panics
-			if !succeeded {
-				f.mu.Lock()
-				defer f.mu.Unlock()
-				f.all = append(f.all, id)
-			}
-		}()
-		err := effect(ctx, w)
-		succeeded = err == nil || errors.Is(err, errGone)
-		return err
+// gatherEvents reads the audit events of warnings that were promised before.
+func gatherEvents(ctx context.Context, src sweep.Source, due []*project) error {
+	var events []documents.Ref
+	for _, p := range due {
+		if judgeProject(*p, src.Run().Now).Kind == warn {
+			events = append(events, p.eventRef())
+		}
 	}
+	found, err := src.Get(ctx, events)
+	for _, p := range due {
+		p.event = found[p.eventRef()]
+	}
+	return err
 }
 
-// ids returns the projects, sorted.
-func (f *failed) ids() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Sorted(slices.Values(f.all))
+// warnAbout writes the audit event and hands the warning to the worker. The event remembers the promised date, and tells a
+// later run of the warning: until the worker has written the entry, the project counts as not warned, so whoever does this again,
+// after a crash or because the worker has not got to it yet, finds the event, and makes the same promise by the same task.
+func warnAbout(p project, run sweep.Run) (c sweep.Change) {
+	date, _ := p.event.Text("deletion_date")
+	// A promise that the worker was never able to announce is no good once its date has come.
+	if _, err := time.Parse(time.DateOnly, date); err != nil || date <= run.Promise.Format(time.DateOnly) {
+		date = p.settings.promise(run.Promise)
+		c.Writes = []documents.Write{{Op: documents.Set, Ref: p.eventRef(), Data: map[string]any{
+			"name":      auditName,
+			"message":   fmt.Sprintf("Project is scheduled to be deleted on %s due to inactivity.", date),
+			"author_id": p.bot, "project_id": p.ID(), "deletion_date": date, "created_at": run.Now,
+		}}}
+	}
+	task := tasks.Task{Key: []string{p.ID(), p.since(), date}, Body: map[string]string{"project_id": p.ID(), "deletion_date": date}}
+	c.Then = []sweep.FollowUp{{Task: &task, Noted: &sweep.Noted{}}}
+	return c
+}
+
+// since returns the last activity, by which warnings are told apart.
+func (p project) since() string {
+	last, _ := p.Time("last_activity_at")
+	return last.UTC().Format(time.RFC3339Nano)
+}
+
+func (p project) entry() documents.Ref { return documents.Ref{Collection: warnings, ID: p.ID()} }
+
+func (p project) organization() documents.Ref {
+	id, _ := documents.IDOf(p.Data["organization_id"])
+	return documents.Ref{Collection: "organizations", ID: id}
+}
+
+func (p project) eventRef() documents.Ref {
+	return documents.Ref{Collection: "audit_events", ID: digest.Of(auditName, p.ID(), p.since())}
 }

@@ -99,8 +99,8 @@ func TestSettingsThatStopIt(t *testing.T) {
 			if tt.status == sweep.Failed && !strings.Contains(got.Failures[0].Error, "application_settings/current is invalid, so nothing is done") {
 				t.Errorf("failures %v", got.Failures)
 			}
-			if got.Usage.FirestoreReads != 3 || len(w.marked(t)) != 0 || len(w.Tasks().Pending("")) != 0 || len(w.ids(t, "audit_events")) != 0 {
-				t.Errorf("%d reads, want 3: the lease twice and the settings; marked %v", got.Usage.FirestoreReads, w.marked(t))
+			if got.Usage.FirestoreReads != 4 || len(w.marked(t)) != 0 || len(w.Tasks().Pending("")) != 0 || len(w.ids(t, "audit_events")) != 0 {
+				t.Errorf("%d reads, want 4: the lease twice, no journal and the settings; marked %v", got.Usage.FirestoreReads, w.marked(t))
 			}
 		})
 	}
@@ -285,51 +285,6 @@ func TestActionsNameTheUser(t *testing.T) {
 		}
 	}
 	sweeptest.Want(t, "in whose name", map[string]string{warnKind + " projects/p1": "bot", markKind + " projects/p2": "9"}, named)
-}
-
-func TestDryRun(t *testing.T) {
-	w := newWorld(t)
-	w.Set(t, "projects/p1", old())
-	w.Set(t, "projects/p2", old())
-	w.Set(t, warnings+"/p2", warnedOn(cutoff, "2026-02-10"))
-	got := w.Run(t, `{"dryRun":true}`)
-	sweeptest.Want(t, "plan", []sweep.Planned{
-		{Target: "projects/p1", Action: warnKind, Reason: "no activity since 2025-12-10T12:00:00Z; to be deleted on 2026-05-10; in the name of user bot"},
-		{Target: "projects/p2", Action: markKind, Reason: "no activity since 2025-12-10T12:00:00Z, warned 2026-01-10 with the promise not to delete it before 2026-02-10; in the name of user bot"},
-	}, got.Plan)
-	for _, method := range w.Request.Methods() {
-		if !slices.Contains([]string{"BatchGetDocuments", "RunQuery", "RunAggregationQuery"}, method) {
-			t.Errorf("a dry run sent %s", method)
-		}
-	}
-	if len(w.Tasks().Pending("")) != 0 || len(w.ids(t, "cleanupJobs")) != 0 || len(w.ids(t, "audit_events")) != 0 {
-		t.Error("a dry run wrote something")
-	}
-}
-
-func TestBelt(t *testing.T) {
-	w := newWorld(t)
-	w.Env["MAX_ACTIONS"] = "1"
-	w.Set(t, "projects/p1", old())
-	w.Set(t, "projects/p2", old())
-	if got := w.Run(t, ""); got.Status != sweep.Aborted || len(w.Tasks().Pending("")) != 0 || len(w.ids(t, "audit_events")) != 0 {
-		t.Errorf("report %+v", got)
-	}
-	sweeptest.WantReport(t, w.Run(t, `{"force":true}`), sweep.Completed, sweeptest.Done(warnKind, 2))
-}
-
-func TestTwoAtOnce(t *testing.T) {
-	w := newWorld(t)
-	w.Set(t, "projects/p1", old())
-	var second *sweep.Report
-	w.Hooks.BeforeApply = func() {
-		w.Hooks.BeforeApply = nil
-		second = w.Run(t, "")
-	}
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
-	if second == nil || second.Status != sweep.Skipped || w.deliver(t) != 1 {
-		t.Errorf("the second run: %+v", second)
-	}
 }
 
 // TestPromiseThatSomebodyChanged: an audit event whose date is none, or no text, promises nothing, and its project is

@@ -3,6 +3,7 @@ package inactiveprojects
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -50,6 +51,24 @@ func progressOf(position string, s settings, now time.Time) (progress, error) {
 
 func (s settings) fingerprint() string {
 	return fmt.Sprintf("delete after %d, warn after %d months, more than %v MiB", s.deleteAfter, s.warnAfter, s.minSize)
+}
+
+// next returns where the run begins that comes after one that got to its end, but left some projects undone.
+func (g progress) next(s settings, now time.Time, undone []documents.Ref) string {
+	if g.Done {
+		g.Warned = s.warnedBy(now)
+	} else {
+		g.Warned = s.warnedBy(g.Began) // by then all were looked at, however many runs the pass took
+	}
+	g.Done = true
+	for _, ref := range undone {
+		g.Again = append(g.Again, ref.ID)
+	}
+	slices.Sort(g.Again)
+	if position := g.position(); len(g.Again) <= maxAgain && len(position) <= maxPosition {
+		return position
+	}
+	return ""
 }
 
 // position returns the progress as a run saves it.

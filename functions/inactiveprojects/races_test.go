@@ -1,15 +1,7 @@
 package inactiveprojects
 
 import (
-	"fmt"
-	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
@@ -51,36 +43,6 @@ func TestChangedBetweenPlanAndMark(t *testing.T) {
 	sweeptest.Want(t, "warnings", []string{"active", "bymark", "gone", "moved", "pending", "promised", "small", "undated", "unreachable"}, w.ids(t, warnings))
 }
 
-// TestActivityDuringTheCommit has it come after the transaction has read the project: the commit is refused and the project
-// judged anew.
-func TestActivityDuringTheCommit(t *testing.T) {
-	w := newWorld(t)
-	w.Set(t, "projects/p1", old())
-	w.Set(t, warnings+"/p1", warnedOn(cutoff, "2026-02-10"))
-	w.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
-		if writes(commit, "projects/p1") && w.project(t, "p1")["last_activity_at"] != now {
-			// The emulator would let the user's write wait for the transaction's lock; production answers Aborted.
-			go w.Set(t, "projects/p1", old("last_activity_at", now))
-			return status.Error(codes.Aborted, "contention")
-		}
-		return send()
-	})
-	got := w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{markKind: {Planned: 1, Changed: 1}})
-	if len(w.marked(t)) != 0 {
-		t.Error("a project that somebody works on was marked")
-	}
-}
-
-func writes(commit *firestorepb.CommitRequest, path string) bool {
-	for _, write := range commit.GetWrites() {
-		if strings.HasSuffix(write.GetUpdate().GetName(), "/documents/"+path) || strings.HasSuffix(write.GetDelete(), "/documents/"+path) {
-			return true
-		}
-	}
-	return false
-}
-
 func TestSettingsChangedBetweenPlanAndMark(t *testing.T) {
 	for name, settings := range map[string]map[string]any{
 		"off":     with(monthly, "delete_inactive_projects", false),
@@ -109,86 +71,4 @@ func TestActiveBetweenPlanAndWarning(t *testing.T) {
 	if w.events(t) != 0 || len(w.Tasks().Pending("")) != 0 {
 		t.Error("its people are warned")
 	}
-}
-
-// TestKilledAtEveryCommit lets the process die before and after each commit of the job and of its worker. Mark and entry
-// change together, and whoever comes after brings it to the same end.
-func TestKilledAtEveryCommit(t *testing.T) {
-	for _, after := range []bool{false, true} {
-		for at := 1; at <= 5; at++ {
-			t.Run(fmt.Sprintf("after=%v/%d", after, at), func(t *testing.T) {
-				w := newWorld(t)
-				w.Set(t, "projects/warn", old())
-				w.Set(t, "projects/mark", old())
-				w.Set(t, warnings+"/mark", warnedOn(cutoff, "2026-02-10"))
-				dead, died := false, false
-				kill := func(n int, _ *firestorepb.CommitRequest, send func() error) error {
-					if dead || n != at || died {
-						if dead {
-							return status.Error(codes.PermissionDenied, "the process is dead")
-						}
-						return send()
-					}
-					dead, died = true, true
-					if after {
-						if err := send(); err != nil {
-							t.Error(err)
-						}
-					}
-					return status.Error(codes.PermissionDenied, "the process is dead")
-				}
-				w.OnCommit(kill)
-				wall := now
-				w.Clock = func() time.Time { return wall }
-				w.Run(t, "")
-				dead = false
-				_, entry := w.Documents(t, warnings)["mark"]
-				if (w.project(t, "mark")["marked_for_deletion_on"] == nil) != entry {
-					t.Error("mark and entry did not change together")
-				}
-				wall = wall.Add(w.Timeout).Add(2 * time.Minute) // the dead run's lease has expired
-				w.Run(t, "")
-				w.deliver(t)
-				sweeptest.Want(t, "marked", []string{"mark"}, w.marked(t))
-				sweeptest.Want(t, "warnings", map[string]map[string]any{"warn": warnedOn(now, "2026-05-10")}, w.Documents(t, warnings))
-				if w.events(t) != 1 || len(w.ids(t, "mail")) != 1 || len(w.Tasks().Pending("")) != 0 {
-					t.Errorf("%d events, mail %v", w.events(t), w.ids(t, "mail"))
-				}
-			})
-		}
-	}
-}
-
-// TestLostAnswers has each commit of the job and of its worker take effect and its answer be lost: it is done, and not done
-// twice.
-func TestLostAnswers(t *testing.T) {
-	w := newWorld(t)
-	w.worker.Now = now
-	w.Set(t, "projects/mark", old())
-	w.Set(t, warnings+"/mark", warnedOn(cutoff, "2026-02-10"))
-	w.Set(t, "projects/p1", old())
-	var mu sync.Mutex
-	lost := map[string]bool{}
-	lose := func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
-		err := send()
-		name := fmt.Sprint(len(commit.GetWrites()), commit.GetWrites()[0].GetUpdate().GetName())
-		mu.Lock()
-		defer mu.Unlock()
-		if err == nil && !lost[name] {
-			lost[name] = true
-			return status.Error(codes.Unavailable, "the answer was lost")
-		}
-		return err
-	}
-	w.OnCommit(lose)
-	w.worker.OnCommit(lose)
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
-	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(sendKind, 1))
-	if len(lost) != 5 { // lease, event, mark, report, warning
-		t.Errorf("%d answers were lost: %v", len(lost), lost)
-	}
-	if w.deliver(t) != 1 || w.events(t) != 1 || len(w.ids(t, "mail")) != 1 {
-		t.Errorf("%d events, mail %v", w.events(t), w.ids(t, "mail"))
-	}
-	sweeptest.Want(t, "marked", []string{"mark"}, w.marked(t))
 }

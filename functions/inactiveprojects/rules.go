@@ -6,16 +6,13 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// verdict is what is to become of a project.
-type verdict int
-
+// What the job does to a project.
 const (
-	keep     verdict = iota
-	doubtful         // kept because it cannot be judged
-	warn             // nobody has been warned since its last activity
-	mark             // warned, and the promised date has come
+	warn = "warn about project"        // nobody has been warned since its last activity
+	mark = "mark project for deletion" // warned, and the promised date has come
 )
 
 // Why projects are kept.
@@ -35,61 +32,87 @@ const (
 	keptBadEntry = "its warning has no usable warned_on or deletion_date"
 )
 
-// dormant decides about a project by itself: whether nobody has worked on it for so long that it matters whether it was
-// warned about. Otherwise v says how it is kept, and reason why.
-func dormant(project documents.Document, s settings, now time.Time) (is bool, v verdict, reason string) {
-	last, dated := project.Time("last_activity_at")
-	size, sized := numberOf(project.Data["storage_size"])
-	pending, isBool := project.Data["pending_delete"].(bool)
-	_, hasOrg := documents.IDOf(project.Data["organization_id"])
-	_, canBeWarned := recipients(project)
+// project is a project with what decides about it.
+type project struct {
+	sweep.Subject
+	settings settings
+	warning  *documents.Document // the entry of its warning; nil: there is none
+	bot      any                 // in whose name its organization has things done; nil: nobody
+	event    documents.Document  // the audit event of its warning, if there is one already
+}
+
+// judge decides about a project.
+func judge(p project, run sweep.Run) sweep.Decision {
+	d := judgeProject(p, run.Now)
 	switch {
+	case d.Kind == "":
+		return d
+	case p.bot == nil:
+		return sweep.Invalid(keptNoBot)
+	case d.Kind == warn:
+		d.Reason += "; to be deleted on " + p.settings.promise(run.Promise)
+	}
+	d.Reason += fmt.Sprintf("; in the name of user %v", p.bot)
+	return d
+}
+
+// dormant says whether nobody has worked on a project for so long that it matters whether it was warned about; otherwise,
+// how it is kept.
+func dormant(p sweep.Subject, s settings, now time.Time) (is bool, otherwise sweep.Decision) {
+	last, dated := p.Time("last_activity_at")
+	size, sized := numberOf(p.Data["storage_size"])
+	pending, isBool := p.Data["pending_delete"].(bool)
+	_, hasOrg := documents.IDOf(p.Data["organization_id"])
+	_, canBeWarned := recipients(p.Document)
+	switch {
+	case !p.Found || !s.enabled:
+		return false, sweep.Decision{}
 	case !dated:
-		return false, doubtful, keptUndated
+		return false, sweep.Invalid(keptUndated)
 	case !last.Before(s.dormantBefore(now)):
-		return false, keep, keptActive
+		return false, sweep.Keep(keptActive)
 	case !sized:
-		return false, doubtful, keptUnsized
+		return false, sweep.Invalid(keptUnsized)
 	case size <= s.minSize*(1<<20):
-		return false, keep, keptSmall
-	case project.Data["marked_for_deletion_on"] != nil:
-		return false, keep, keptMarked
+		return false, sweep.Keep(keptSmall)
+	case p.Data["marked_for_deletion_on"] != nil:
+		return false, sweep.Keep(keptMarked)
 	case pending:
-		return false, keep, keptPending
-	case !isBool && project.Data["pending_delete"] != nil:
-		return false, doubtful, keptUnclear
+		return false, sweep.Keep(keptPending)
+	case !isBool && p.Data["pending_delete"] != nil:
+		return false, sweep.Invalid(keptUnclear)
 	case !hasOrg:
-		return false, doubtful, keptNoOrg
-	case !documents.ValidID(project.ID()):
-		return false, doubtful, keptBadID
+		return false, sweep.Invalid(keptNoOrg)
+	case !documents.ValidID(p.ID()):
+		return false, sweep.Invalid(keptBadID)
 	case !canBeWarned:
-		return false, doubtful, keptNoPeople
+		return false, sweep.Invalid(keptNoPeople)
 	default:
-		return true, keep, ""
+		return true, sweep.Decision{}
 	}
 }
 
-// judge decides about a project and the entry of its warning, which is nil if there is none.
-func judge(project documents.Document, entry *documents.Document, s settings, now time.Time) (v verdict, reason string) {
-	if is, v, reason := dormant(project, s, now); !is {
-		return v, reason
+// judgeProject decides about a project, whoever has it done.
+func judgeProject(p project, now time.Time) sweep.Decision {
+	if is, otherwise := dormant(p.Subject, p.settings, now); !is {
+		return otherwise
 	}
-	last, _ := project.Time("last_activity_at")
+	last, _ := p.Time("last_activity_at")
 	since := "no activity since " + last.UTC().Format(time.RFC3339)
-	if entry == nil {
-		return warn, since
+	if p.warning == nil {
+		return sweep.Do(warn, since)
 	}
-	given, ok := warningOf(*entry)
+	given, ok := warningOf(*p.warning)
+	day := given.from.UTC().Format(time.DateOnly)
 	switch {
 	case !ok:
-		return doubtful, keptBadEntry
+		return sweep.Invalid(keptBadEntry)
 	case given.from.Before(last):
-		return warn, fmt.Sprintf("%s; its warning of %s is older", since, given.from.UTC().Format(time.DateOnly))
-	case given.to.After(s.warnedBy(now)) || now.Before(given.promised):
-		return keep, keptInGrace
+		return sweep.Do(warn, fmt.Sprintf("%s; its warning of %s is older", since, day))
+	case given.to.After(p.settings.warnedBy(now)) || now.Before(given.promised):
+		return sweep.Keep(keptInGrace)
 	default:
-		return mark, fmt.Sprintf("%s, warned %s with the promise not to delete it before %s", since,
-			given.from.UTC().Format(time.DateOnly), given.promised.Format(time.DateOnly))
+		return sweep.Do(mark, fmt.Sprintf("%s, warned %s with the promise not to delete it before %s", since, day, given.promised.Format(time.DateOnly)))
 	}
 }
 
@@ -137,4 +160,10 @@ func dayOf(v any) (first, last time.Time, ok bool) {
 	default:
 		return first, last, false
 	}
+}
+
+// isVoid reports whether an entry tells of a warning that was given before the last activity.
+func isVoid(entry documents.Document, last time.Time) bool {
+	given, ok := warningOf(entry)
+	return ok && given.from.Before(last)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // now has a cutoff of 10 January 2026 for projects and of 10 March for warnings, by the settings below.
@@ -85,43 +87,48 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// projectOf is a project that was found.
+func projectOf(id string, data map[string]any) sweep.Subject {
+	return sweep.Subject{Document: documents.Document{Path: "projects/" + id, Data: data}, Found: true}
+}
+
 func TestDormant(t *testing.T) {
 	base := map[string]any{"last_activity_at": cutoff.Add(-tick), "storage_size": int64(1), "organization_id": "o1"}
 	sized := usual
 	sized.minSize = 10
 	for name, tt := range map[string]struct {
-		data   map[string]any
-		s      settings
-		is     bool
-		v      verdict
-		reason string
+		data  map[string]any
+		s     settings
+		is    bool
+		kept  string
+		doubt string
 	}{
 		"just before the cutoff": {data: base, is: true},
-		"exactly at the cutoff":  {data: with(base, "last_activity_at", cutoff), reason: keptActive},
-		"in the future":          {data: with(base, "last_activity_at", now.Add(time.Hour)), reason: keptActive},
-		"undated":                {data: with(base, "last_activity_at", missing), v: doubtful, reason: keptUndated},
-		"dated as text":          {data: with(base, "last_activity_at", "2020-01-01"), v: doubtful, reason: keptUndated},
-		"0 bytes":                {data: with(base, "storage_size", int64(0)), reason: keptSmall},
-		"no size":                {data: with(base, "storage_size", missing), v: doubtful, reason: keptUnsized},
-		"size as text":           {data: with(base, "storage_size", "1"), v: doubtful, reason: keptUnsized},
-		"exactly 10 MiB":         {data: with(base, "storage_size", int64(10<<20)), s: sized, reason: keptSmall},
+		"exactly at the cutoff":  {data: with(base, "last_activity_at", cutoff), kept: keptActive},
+		"in the future":          {data: with(base, "last_activity_at", now.Add(time.Hour)), kept: keptActive},
+		"undated":                {data: with(base, "last_activity_at", missing), doubt: keptUndated},
+		"dated as text":          {data: with(base, "last_activity_at", "2020-01-01"), doubt: keptUndated},
+		"0 bytes":                {data: with(base, "storage_size", int64(0)), kept: keptSmall},
+		"no size":                {data: with(base, "storage_size", missing), doubt: keptUnsized},
+		"size as text":           {data: with(base, "storage_size", "1"), doubt: keptUnsized},
+		"exactly 10 MiB":         {data: with(base, "storage_size", int64(10<<20)), s: sized, kept: keptSmall},
 		"10 MiB and a byte":      {data: with(base, "storage_size", int64(10<<20+1)), s: sized, is: true},
-		"marked":                 {data: with(base, "marked_for_deletion_on", now), reason: keptMarked},
-		"marked with text":       {data: with(base, "marked_for_deletion_on", "2026-01-01"), reason: keptMarked},
+		"marked":                 {data: with(base, "marked_for_deletion_on", now), kept: keptMarked},
+		"marked with text":       {data: with(base, "marked_for_deletion_on", "2026-01-01"), kept: keptMarked},
 		"mark null":              {data: with(base, "marked_for_deletion_on", nil), is: true},
-		"pending":                {data: with(base, "pending_delete", true), reason: keptPending},
+		"pending":                {data: with(base, "pending_delete", true), kept: keptPending},
 		"not pending":            {data: with(base, "pending_delete", false), is: true},
 		"pending null":           {data: with(base, "pending_delete", nil), is: true},
-		"pending as text":        {data: with(base, "pending_delete", "false"), v: doubtful, reason: keptUnclear},
-		"no organization":        {data: with(base, "organization_id", missing), v: doubtful, reason: keptNoOrg},
-		"a path as organization": {data: with(base, "organization_id", "o1/x"), v: doubtful, reason: keptNoOrg},
+		"pending as text":        {data: with(base, "pending_delete", "false"), doubt: keptUnclear},
+		"no organization":        {data: with(base, "organization_id", missing), doubt: keptNoOrg},
+		"a path as organization": {data: with(base, "organization_id", "o1/x"), doubt: keptNoOrg},
 		"a numbered one":         {data: with(base, "organization_id", int64(7)), is: true},
-		"organization 0":         {data: with(base, "organization_id", int64(0)), v: doubtful, reason: keptNoOrg},
-		"organization 7.0":       {data: with(base, "organization_id", 7.0), v: doubtful, reason: keptNoOrg},
-		"size not a number":      {data: with(base, "storage_size", math.NaN()), v: doubtful, reason: keptUnsized},
-		"size infinite":          {data: with(base, "storage_size", math.Inf(1)), v: doubtful, reason: keptUnsized},
-		"size negative":          {data: with(base, "storage_size", int64(-1)), reason: keptSmall},
-		"owners who are none":    {data: with(base, "owner_ids", []any{"", nil}), v: doubtful, reason: keptNoPeople},
+		"organization 0":         {data: with(base, "organization_id", int64(0)), doubt: keptNoOrg},
+		"organization 7.0":       {data: with(base, "organization_id", 7.0), doubt: keptNoOrg},
+		"size not a number":      {data: with(base, "storage_size", math.NaN()), doubt: keptUnsized},
+		"size infinite":          {data: with(base, "storage_size", math.Inf(1)), doubt: keptUnsized},
+		"size negative":          {data: with(base, "storage_size", int64(-1)), kept: keptSmall},
+		"owners who are none":    {data: with(base, "owner_ids", []any{"", nil}), doubt: keptNoPeople},
 		"one owner of some":      {data: with(base, "owner_ids", []any{"", int64(7)}), is: true},
 		"no owners":              {data: with(base, "owner_ids", []any{}), is: true},
 	} {
@@ -129,14 +136,14 @@ func TestDormant(t *testing.T) {
 		if tt.s.enabled {
 			s = tt.s
 		}
-		is, v, reason := dormant(documents.Document{Path: "projects/p", Data: tt.data}, s, now)
-		if is != tt.is || v != tt.v || reason != tt.reason {
-			t.Errorf("%s: %v, %v, %q", name, is, v, reason)
+		is, otherwise := dormant(projectOf("p", tt.data), s, now)
+		if want := (sweep.Decision{Reason: tt.kept + tt.doubt, Invalid: tt.doubt != ""}); is != tt.is || otherwise != want {
+			t.Errorf("%s: %v, %+v, want %v, %+v", name, is, otherwise, tt.is, want)
 		}
 	}
 	// Datastore's numbered keys, which Firestore shows like this after an import, and no task can name.
-	if is, v, reason := dormant(documents.Document{Path: "projects/__id7__", Data: base}, usual, now); is || v != doubtful || reason != keptBadID {
-		t.Errorf("a reserved id: %v, %v, %q", is, v, reason)
+	if is, otherwise := dormant(projectOf("__id7__", base), usual, now); is || otherwise != sweep.Invalid(keptBadID) {
+		t.Errorf("a reserved id: %v, %+v", is, otherwise)
 	}
 }
 
@@ -148,30 +155,51 @@ func TestJudge(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		entry *documents.Document
-		want  verdict
+		want  string // a kind, or why it is kept
 	}{
 		"not warned":                         {nil, warn},
 		"warned before the last activity":    {entry(last.Add(-tick), "2026-01-10"), warn},
 		"warned at the last activity":        {entry(last, "2026-01-10"), mark},
 		"grace over this very instant":       {entry(monthAgo, "2026-04-10"), mark},
-		"grace not quite over":               {entry(monthAgo.Add(tick), "2026-04-10"), keep},
-		"promised for tomorrow":              {entry(monthAgo, "2026-04-11"), keep},
+		"grace not quite over":               {entry(monthAgo.Add(tick), "2026-04-10"), keptInGrace},
+		"promised for tomorrow":              {entry(monthAgo, "2026-04-11"), keptInGrace},
 		"promised for yesterday":             {entry(monthAgo, "2026-04-09"), mark},
-		"promised for long ago, warned late": {entry(monthAgo.AddDate(0, 0, 10), "2026-02-01"), keep},
-		"warned in the future":               {entry(now.Add(time.Hour), "2026-04-01"), keep},
+		"promised for long ago, warned late": {entry(monthAgo.AddDate(0, 0, 10), "2026-02-01"), keptInGrace},
+		"warned in the future":               {entry(now.Add(time.Hour), "2026-04-01"), keptInGrace},
 		"warned on a day":                    {entry("2026-03-09", "2026-04-09"), mark},
-		"warned on the very day":             {entry("2026-03-10", "2026-04-10"), keep}, // perhaps in its evening
-		"promised as a timestamp":            {entry(monthAgo, now.Add(tick)), keep},
+		"warned on the very day":             {entry("2026-03-10", "2026-04-10"), keptInGrace}, // perhaps in its evening
+		"promised as a timestamp":            {entry(monthAgo, now.Add(tick)), keptInGrace},
 		"promised as a timestamp, come":      {entry(monthAgo, now), mark},
-		"no date of the warning":             {entry(nil, "2026-04-10"), doubtful},
-		"no promise":                         {entry(monthAgo, nil), doubtful},
-		"a promise that is no date":          {entry(monthAgo, "soon"), doubtful},
-		"a number for a date":                {entry(int64(1767225600), "2026-04-10"), doubtful},
+		"no date of the warning":             {entry(nil, "2026-04-10"), keptBadEntry},
+		"no promise":                         {entry(monthAgo, nil), keptBadEntry},
+		"a promise that is no date":          {entry(monthAgo, "soon"), keptBadEntry},
+		"a number for a date":                {entry(int64(1767225600), "2026-04-10"), keptBadEntry},
 	} {
-		project := documents.Document{Path: "projects/p", Data: map[string]any{"last_activity_at": last, "storage_size": int64(1), "organization_id": "o1"}}
-		if got, reason := judge(project, tt.entry, usual, now); got != tt.want || reason == "" {
-			t.Errorf("%s: %v %q, want %v", name, got, reason, tt.want)
+		data := map[string]any{"last_activity_at": last, "storage_size": int64(1), "organization_id": "o1"}
+		for bot, want := range map[any]string{"bot": tt.want, nil: tt.want} {
+			if bot == nil && (tt.want == warn || tt.want == mark) {
+				want = keptNoBot
+			}
+			got := judge(project{Subject: projectOf("p", data), settings: usual, warning: tt.entry, bot: bot}, sweep.Run{Now: now, Promise: now})
+			if got.Kind != want && (got.Kind != "" || got.Reason != want) || got.Invalid != (want == keptBadEntry || want == keptNoBot) {
+				t.Errorf("%s, in the name of %v: %+v, want %s", name, bot, got, want)
+			}
 		}
+	}
+}
+
+// TestOneCommit: the mark comes and the entry goes in one commit. A warning's task is nothing that the journal repeats, which
+// would not know of a promise whose date has come, or of a user who came back.
+func TestOneCommit(t *testing.T) {
+	p := project{Subject: projectOf("p", map[string]any{"last_activity_at": cutoff}), settings: usual, bot: int64(7)}
+	got := projectRule.Change(p, sweep.Do(mark, ""), sweep.Run{Now: now})
+	sweeptest.Want(t, "writes of a mark", []documents.Write{
+		{Op: documents.Update, Ref: p.Ref(), Data: map[string]any{"marked_for_deletion_on": now, "deleting_user": int64(7)}},
+		{Op: documents.Delete, Ref: documents.Ref{Collection: warnings, ID: "p"}},
+	}, got.Writes)
+	got = projectRule.Change(p, sweep.Do(warn, ""), sweep.Run{Now: now, Promise: now})
+	if len(got.Writes) != 1 || got.Writes[0].Ref.Collection != "audit_events" || len(got.Then) != 1 || got.Then[0].Task == nil || got.Then[0].Noted == nil {
+		t.Errorf("a warning: %+v", got)
 	}
 }
 
@@ -180,8 +208,8 @@ func TestMonthEnds(t *testing.T) {
 	at := func(month time.Month, day, hour int) time.Time {
 		return time.Date(2026, month, day, hour, 30, 0, 0, time.UTC)
 	}
-	project := documents.Document{Path: "projects/p", Data: map[string]any{
-		"last_activity_at": at(time.January, 1, 0).AddDate(-1, 0, 0), "storage_size": int64(1), "organization_id": "o1"}}
+	p := project{settings: usual, Subject: projectOf("p", map[string]any{
+		"last_activity_at": at(time.January, 1, 0).AddDate(-1, 0, 0), "storage_size": int64(1), "organization_id": "o1"})}
 	for day, tt := range map[int]struct {
 		promise string
 		first   time.Time // when it is marked
@@ -195,18 +223,18 @@ func TestMonthEnds(t *testing.T) {
 		if got := usual.promise(given); got != tt.promise {
 			t.Errorf("warned on 2026-01-%d: promised %s, want %s", day, got, tt.promise)
 		}
-		entry := &documents.Document{Data: map[string]any{"warned_on": given, "deletion_date": usual.promise(given)}}
+		p.warning = &documents.Document{Data: map[string]any{"warned_on": given, "deletion_date": usual.promise(given)}}
 		promised, err := time.Parse(time.DateOnly, tt.promise)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, step := range []time.Duration{-tick, 0, tick} {
-			v, _ := judge(project, entry, usual, tt.first.Add(step))
-			if want := map[bool]verdict{true: mark, false: keep}[step >= 0]; v != want {
-				t.Errorf("warned on 2026-01-%d, %s: %v, want %v", day, tt.first.Add(step), v, want)
+			got := judgeProject(p, tt.first.Add(step)).Kind
+			if want := map[bool]string{true: mark}[step >= 0]; got != want {
+				t.Errorf("warned on 2026-01-%d, %s: %q, want %q", day, tt.first.Add(step), got, want)
 			}
-			if v, _ := judge(project, entry, usual, promised.Add(-tick)); v != keep {
-				t.Errorf("warned on 2026-01-%d: %v before the promised date", day, v)
+			if d := judgeProject(p, promised.Add(-tick)); d.Kind != "" {
+				t.Errorf("warned on 2026-01-%d: %v before the promised date", day, d)
 			}
 		}
 	}

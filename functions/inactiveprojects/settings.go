@@ -18,6 +18,8 @@ type settings struct {
 	minSize     float64 // MiB: only larger projects are looked at
 }
 
+var settingsRef = documents.Ref{Collection: "application_settings", ID: "current"}
+
 // maxMonths keeps dates within what Firestore can hold.
 const maxMonths = 1200
 

@@ -2,7 +2,6 @@ package inactiveprojects
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -19,7 +18,7 @@ import (
 var Worker = sweep.Job{
 	Name: "sendInactiveProjectWarning",
 	Task: &sweep.Task{Fields: []string{"project_id", "deletion_date"}, Check: checkTask},
-	Plan: planWarning,
+	Plan: planWarning, Rules: []sweep.AnyRule{warningRule},
 }
 
 func checkTask(task map[string]string) error {
@@ -39,111 +38,95 @@ const (
 	keptActiveSince = "somebody has worked on it since it was decided to warn"
 )
 
-// unwarned returns why a project's people are not to be warned, "" if they are. now is when it was decided to warn them:
-// the now of the run that made the task.
-func unwarned(project documents.Document, entry *documents.Document, now time.Time) string {
-	last, dated := project.Time("last_activity_at")
-	if dated && last.After(now) {
-		return keptActiveSince
-	}
-	if entry != nil {
-		given, ok := warningOf(*entry)
-		if isVoid := ok && dated && given.from.Before(last); !isVoid {
-			return keptWarned
+// announcement is a project whose people are to be warned.
+type announcement struct {
+	sweep.Subject
+	warning *documents.Document // the entry of an earlier warning; nil: there is none
+	written bool                // the e-mail is there already
+}
+
+// warningRule writes the e-mail and the entry. The entry's warned_on is when this is done, not when it was decided to: however
+// late Cloud Tasks delivers, nobody's grace is shorter than the settings say. What happened in between is no activity
+// after the warning, but it is asked for once more.
+var warningRule = sweep.Rule[announcement]{
+	Name: "warning", Load: loadAnnouncements, Judge: judgeWarning,
+	Change: func(a announcement, _ sweep.Decision, run sweep.Run) (c sweep.Change) {
+		date := run.Task["deletion_date"]
+		mail := mailAbout(a, run)
+		switch {
+		case len(mail.ToUserIDs) == 0:
+			c.Notices = []sweep.Notice{{Message: a.Path + ": it has neither owner_ids nor maintainer_ids, so nobody was told that it will be deleted on " + date}}
+		case !a.written: // written again, it would be sent again
+			c.Writes = []documents.Write{{Op: documents.Create, Ref: mailRef(mail), Data: mail.Data()}}
 		}
+		entry := map[string]any{"warned_on": run.Promise, "deletion_date": date}
+		c.Writes = append(c.Writes, documents.Write{Op: documents.Set, Ref: documents.Ref{Collection: warnings, ID: a.ID()}, Data: entry})
+		return c
+	},
+}
+
+// judgeWarning decides whether a project's people are to be warned. The run's now is when it was decided to warn them: the now of
+// the run that made the task.
+func judgeWarning(a announcement, run sweep.Run) sweep.Decision {
+	last, dated := a.Time("last_activity_at")
+	switch _, canBeWarned := recipients(a.Document); {
+	case !a.Found:
+		return sweep.Keep(keptGone)
+	case dated && last.After(run.Now):
+		return sweep.Keep(keptActiveSince)
+	case a.warning != nil && !isVoid(*a.warning, last):
+		return sweep.Keep(keptWarned)
+	case !canBeWarned:
+		return sweep.Invalid(keptNoPeople)
+	default:
+		return sweep.Do("send warning about project", "to be deleted on "+run.Task["deletion_date"])
 	}
-	if _, canBeWarned := recipients(project); !canBeWarned {
-		return keptNoPeople
-	}
-	return ""
 }
 
 func planWarning(ctx context.Context, p *sweep.Planner) error {
-	id, date := p.Task["project_id"], p.Task["deletion_date"]
-	project, entry, err := lookUp(ctx, p.Documents, id)
-	if errors.Is(err, errGone) {
-		p.Log.ErrorContext(ctx, projects+"/"+id+": nobody is warned, the project does not exist", slog.String("target", projects+"/"+id))
+	project := documents.Ref{Collection: projects, ID: p.Task["project_id"]}
+	d, found, err := p.Documents.Get(ctx, project.Path())
+	if err != nil {
+		return err
+	}
+	if !found {
+		p.Log.ErrorContext(ctx, project.Path()+": nobody is warned, the project does not exist", slog.String("target", project.Path()))
 		p.Keep(keptGone, 1)
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	switch reason := unwarned(project, entry, p.Now); reason {
-	case "":
-	case keptNoPeople:
-		p.KeepDoubtful(ctx, project.Path, reason, 1)
-		return nil
-	default:
-		p.KeepNamed(ctx, project.Path, reason)
-		return nil
-	}
-	return p.Propose(ctx, sweep.Action{
-		Kind: "send warning about project", Target: project.Path, Reason: "to be deleted on " + date,
-		Effect: sweep.Steps(func(ctx context.Context, w *sweep.Writers) error { return sendWarning(ctx, w, id, date) }),
-	})
+	return p.Consider(ctx, warningRule, []documents.Document{d})
 }
 
-func lookUp(ctx context.Context, r documents.Reader, id string) (project documents.Document, entry *documents.Document, err error) {
-	paths := []string{projects + "/" + id, warnings + "/" + id}
-	found, err := r.GetAll(ctx, paths)
-	if err != nil {
-		return project, nil, err
-	}
-	project, ok := found[paths[0]]
-	if !ok {
-		return project, nil, errGone
-	}
-	if e, ok := found[paths[1]]; ok {
-		entry = &e
-	}
-	return project, entry, nil
-}
-
-// sendWarning writes the e-mail and the entry. The entry's warned_on is when this is done, not when it was decided to: however
-// late Cloud Tasks delivers, nobody's grace is shorter than the settings say. What happened in between is no activity
-// after the warning, but it is asked for once more: see [unwarned].
-func sendWarning(ctx context.Context, w *sweep.Writers, id, date string) error {
-	var to []string
-	err := w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		project, entry, err := read(tx, id)
+func loadAnnouncements(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]announcement, error) {
+	all := make([]announcement, len(subjects))
+	for i, project := range subjects {
+		all[i].Subject = project
+		entry, mail := documents.Ref{Collection: warnings, ID: project.ID()}, mailRef(mailAbout(all[i], src.Run()))
+		found, err := src.Get(ctx, []documents.Ref{entry, mail})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if entry != nil {
-			if at, _ := entry.Time("warned_on"); at.Equal(w.PromiseFrom()) && entry.Data["deletion_date"] == date {
-				return nil // an earlier try of this transaction took effect and its answer was lost
-			}
+		if d, warned := found[entry]; warned {
+			all[i].warning = &d
 		}
-		if unwarned(project, entry, w.Now) != "" {
-			return sweep.ErrChanged
-		}
-		to, _ = recipients(project) // it has been judged
-		if len(to) > 0 {
-			if err := writeMail(tx, w, project, to, date); err != nil {
-				return err
-			}
-		}
-		return tx.Set(entryPath(project), map[string]any{"warned_on": w.PromiseFrom(), "deletion_date": date})
-	})
-	if err == nil && len(to) == 0 {
-		w.Log.WarnContext(ctx, projects+"/"+id+": it has neither owner_ids nor maintainer_ids, so nobody was told that it will be deleted on "+date,
-			slog.String("target", projects+"/"+id))
+		_, all[i].written = found[mail]
 	}
-	return err
+	return all, nil
 }
 
-// writeMail writes the e-mail, unless it was written before: written again, it would be sent again.
-func writeMail(tx *documents.Transaction, w *sweep.Writers, project documents.Document, to []string, date string) error {
-	last, _ := project.Time("last_activity_at") // without, the id and the date tell warnings apart
-	mail := notifications.Mail{
-		ToUserIDs: to, Type: "inactive_project_warning", Text: notifications.Locale(w.Config.Locale).InactiveProjectWarning(nameOf(project), date),
-		Announces: []string{project.ID(), last.UTC().Format(time.RFC3339Nano), date},
+// mailAbout returns the e-mail about a project.
+func mailAbout(a announcement, run sweep.Run) notifications.Mail {
+	to, _ := recipients(a.Document)
+	last, _ := a.Time("last_activity_at") // without, the id and the date tell warnings apart
+	date := run.Task["deletion_date"]
+	return notifications.Mail{
+		ToUserIDs: to, Type: "inactive_project_warning", Text: notifications.Locale(run.Config.Locale).InactiveProjectWarning(nameOf(a.Document), date),
+		Announces: []string{a.ID(), last.UTC().Format(time.RFC3339Nano), date},
 	}
-	if _, written, err := tx.Get(mail.Path()); err != nil || written {
-		return err
-	}
-	return tx.Create(mail.Path(), mail.Data())
+}
+
+func mailRef(mail notifications.Mail) documents.Ref {
+	return documents.Document{Path: mail.Path()}.Ref()
 }
 
 // maxName is the longest part of a project's name, or id, that an e-mail repeats, in characters.

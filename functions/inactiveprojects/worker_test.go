@@ -184,7 +184,7 @@ func TestWorkerInEnglishAndPreviewed(t *testing.T) {
 	w.worker.Env["NOTIFICATION_LOCALE"] = "en"
 	w.Set(t, "projects/p1", old("name", missing))
 	got := w.worker.RunQuery(t, "?dryRun=true", task)
-	sweeptest.Want(t, "plan", []sweep.Planned{{Target: "projects/p1", Action: sendKind, Reason: "to be deleted on 2026-05-10"}}, got.Plan)
+	sweeptest.Want(t, "why", "to be deleted on 2026-05-10", got.Plan[0].Reason)
 	if len(w.ids(t, "mail")) != 0 || len(w.ids(t, warnings)) != 0 {
 		t.Error("a preview wrote something")
 	}

@@ -82,6 +82,8 @@ func (w world) marked(t *testing.T) []string {
 }
 
 const (
+	settingsPath = "application_settings/current"
+
 	warnKind = "warn about project"
 	markKind = "mark project for deletion"
 	sendKind = "send warning about project"

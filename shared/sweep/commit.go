@@ -23,9 +23,10 @@ type committed struct {
 // outcome is what was decided about one item in a commit.
 type outcome struct {
 	change    Change
-	written   bool  // its writes are in the commit
-	postponed bool  // there was no room for its writes
-	err       error // it could not be decided
+	written   bool   // its writes are in the commit
+	postponed bool   // there was no room for its writes
+	invalid   string // why it cannot be judged, which it could be when it was planned
+	err       error  // it could not be decided
 }
 
 // handed returns how many of the tasks that must be handed over before have been.
@@ -76,7 +77,7 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 		}
 		c = committed{}
 		var err error
-		if c.outcomes, err = r.decide(ctx, newTransactionSource(tx, r.writers.Documents.Reader, roomOf(group)), group); err != nil {
+		if c.outcomes, err = r.decide(ctx, r.transactionSource(tx, roomOf(group)), group); err != nil {
 			return err
 		}
 		var writes []documents.Write
@@ -167,6 +168,9 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 			outcomes[i].err = err
 		case d.Kind == "" || w.kind != "" && d.Kind != w.kind:
 			outcomes[i].err = ErrChanged
+			if d.Invalid {
+				outcomes[i].invalid = d.Reason
+			}
 		default:
 			decisions[i] = d
 			due = append(due, i)

@@ -11,39 +11,79 @@ import (
 // Consider judges documents by a rule, counts those that are kept and proposes the others. A document that was not read,
 // because its path is all that is known, has nothing but that path.
 func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.Document) error {
+	return p.ConsiderEach(ctx, rule, found, nil)
+}
+
+// ConsiderEach is [Planner.Consider], and calls then after each document, in their order: for a job that marks its position
+// after each, because what it has done does not keep a later run from finding the document again.
+func (p *Planner) ConsiderEach(ctx context.Context, rule AnyRule, found []documents.Document, then func(documents.Document) error) error {
+	if len(found) == 0 {
+		return nil
+	}
 	subjects := make([]Subject, len(found))
 	for i, d := range found {
 		subjects[i] = Subject{Document: d, Found: !d.UpdateTime.IsZero()}
 	}
-	items, err := rule.load(ctx, newReaderSource(p.Documents), subjects)
+	items, err := rule.load(ctx, p.run.readerSource(), subjects)
 	if err != nil {
 		return err
 	}
-	due := make([]Proposal, 0, len(found))
+	decisions := make([]Decision, len(found))
+	failures := make([]error, len(found))
+	var due []Proposal
 	for i, d := range found {
-		decision, err := items.judge(i, p.run.known())
-		if decision.Notice != nil && decision.Kind == "" {
-			p.run.notice(ctx, d.Path, *decision.Notice)
+		decisions[i], failures[i] = items.judge(i, p.run.known())
+		if p.replayed[d.Ref()] { // what an interrupted run left of it is finished first
+			decisions[i], failures[i] = Decision{}, nil
 		}
-		switch {
-		case err != nil:
-			p.Fail(ctx, d.Path, "judge", err)
-		case decision.Kind != "":
-			due = append(due, Proposal{Document: d, Decision: decision})
-		case decision.Invalid:
-			p.KeepDoubtful(ctx, d.Path, decision.Reason, 1)
-		case decision.Reason != "" && p.Task != nil:
-			p.KeepNamed(ctx, d.Path, decision.Reason)
-		case decision.Reason != "":
-			p.Keep(decision.Reason, 1)
+		if decisions[i].Kind != "" {
+			due = append(due, Proposal{Document: d, Decision: decisions[i]})
 		}
 	}
-	return p.ProposeItems(ctx, rule, due)
+	actions, err := p.actionsOf(ctx, rule, due)
+	if err != nil {
+		return err
+	}
+	for i, d := range found {
+		switch {
+		case failures[i] != nil:
+			p.Fail(ctx, d.Path, "judge", failures[i])
+		case decisions[i].Kind == "":
+			p.keep(ctx, d.Path, decisions[i])
+		default:
+			if err := p.Propose(ctx, actions[0]); err != nil {
+				return err
+			}
+			actions = actions[1:]
+		}
+		if then == nil {
+			continue
+		}
+		if err := then(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep counts a document that is kept.
+func (p *Planner) keep(ctx context.Context, path string, d Decision) {
+	if d.Notice != nil {
+		p.run.notice(ctx, path, *d.Notice)
+	}
+	switch {
+	case d.Invalid:
+		p.KeepDoubtful(ctx, path, d.Reason, 1)
+	case d.Reason != "" && p.Task != nil:
+		p.KeepNamed(ctx, path, d.Reason)
+	case d.Reason != "":
+		p.Keep(d.Reason, 1)
+	}
 }
 
 // ConsiderRefs reads documents and considers them, those too that do not exist.
 func (p *Planner) ConsiderRefs(ctx context.Context, rule AnyRule, refs ...documents.Ref) error {
-	found, err := newReaderSource(p.Documents).Get(ctx, refs)
+	found, err := p.run.readerSource().Get(ctx, refs)
 	if err != nil {
 		return err
 	}
@@ -65,6 +105,20 @@ type Proposal struct {
 // by the rule in the commit. What an interrupted run left of an item is finished first: that one is for a later run.
 func (p *Planner) ProposeItems(ctx context.Context, rule AnyRule, due []Proposal) error {
 	due = slices.DeleteFunc(due, func(d Proposal) bool { return p.replayed[d.Ref()] })
+	actions, err := p.actionsOf(ctx, rule, due)
+	if err != nil {
+		return err
+	}
+	for _, a := range actions {
+		if err := p.Propose(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// actionsOf returns what is to be done to items, in a preview with what that would write.
+func (p *Planner) actionsOf(ctx context.Context, rule AnyRule, due []Proposal) ([]Action, error) {
 	actions := make([]Action, len(due))
 	for i, d := range due {
 		actions[i] = Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref(), nth: p.proposed}}}
@@ -75,15 +129,10 @@ func (p *Planner) ProposeItems(ctx context.Context, rule AnyRule, due []Proposal
 	}
 	if p.run.report.DryRun {
 		if err := p.foresee(ctx, actions); err != nil {
-			return fmt.Errorf("work out what would be written: %w", err)
+			return nil, fmt.Errorf("work out what would be written: %w", err)
 		}
 	}
-	for _, a := range actions {
-		if err := p.Propose(ctx, a); err != nil {
-			return err
-		}
-	}
-	return nil
+	return actions, nil
 }
 
 // Sweep considers all documents that a query returns, from a cursor on, and saves after each page where it got to. Where several

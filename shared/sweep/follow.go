@@ -36,8 +36,10 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) error {
 			all = append(all, pending{FollowUp: f, of: group[i]})
 		}
 	}
+	// Whether the entry must outlast its follow-ups, because it holds more.
+	more := slices.ContainsFunc(c.outcomes, func(o outcome) bool { return o.written && (o.change.Remember || len(o.change.Next) > 0) })
 	remembers := slices.ContainsFunc(c.outcomes, func(o outcome) bool { return o.written && o.change.Remember })
-	open := r.followUp(ctx, c.entry, c.at, all, remembers)
+	ended, open := r.followUp(ctx, c.entry, c.at, all, more)
 	for i, o := range c.outcomes {
 		w := group[i]
 		if !o.written {
@@ -58,7 +60,7 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) error {
 		}
 		r.tally(o.change.Tally)
 	}
-	if open == nil && !remembers {
+	if open == nil && !remembers && !ended {
 		r.journal.finished(c.entry)
 	}
 	return open
@@ -81,8 +83,8 @@ type pending struct {
 }
 
 // followUp does follow-ups of one entry. Where they have documents to write after them, those are committed together with
-// the entry's end, unless it remembers more. The error says that the entry must stay, and why.
-func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, all []pending, remembers bool) error {
+// the entry's end, unless it holds more. ended says that the entry is gone; the error that it must stay, and why.
+func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, all []pending, more bool) (ended bool, err error) {
 	var underWay errgroup.Group
 	underWay.SetLimit(maxFollowUps)
 	var accounts []int
@@ -111,11 +113,14 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 			writes = append(writes, f.Done...)
 			continue
 		case errors.Is(f.err, ErrOutOfTime), ctx.Err() != nil:
-			return ErrOutOfTime
-		case f.Noted != nil:
+			return false, ErrOutOfTime
+		case f.Noted != nil && f.Noted.Kept != "":
 			f.of.err = cmp.Or(f.of.err, ErrLater)
 			r.writers.Keep(f.Noted.Kept, 1)
 			r.notice(ctx, f.of.Ref.Path(), f.Noted.Warn(f.err))
+			writes = append(writes, f.Noted.Failed...)
+		case f.Noted != nil:
+			f.of.err = cmp.Or(f.of.err, f.err)
 			writes = append(writes, f.Noted.Failed...)
 		default: // nothing but the entry remembers it
 			f.of.err = cmp.Or(f.of.err, f.err)
@@ -123,14 +128,14 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 		}
 	}
 	if open = cmp.Or(open, held); open != nil || len(writes) == 0 {
-		return open
+		return false, open
 	}
-	err := r.writers.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+	err = r.writers.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 		// Where the entry is gone, an earlier attempt of this commit took effect and its answer was lost.
 		if _, found, err := tx.Get(entry.Path()); err != nil || !found {
 			return err
 		}
-		if !remembers {
+		if !more {
 			writes = append(slices.Clone(writes), documents.Write{Op: documents.Delete, Ref: entry})
 		}
 		return tx.Apply(writes)
@@ -140,7 +145,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 			f.of.err = cmp.Or(f.of.err, err)
 		}
 	}
-	return err
+	return err == nil && !more, err
 }
 
 // notice logs a warning about one item.

@@ -38,7 +38,7 @@ func (p *Planner) foresee(ctx context.Context, actions []Action) error {
 		}
 		underWay.Go(func() (err error) {
 			defer recoverTo(&err)
-			f := foresight{run: p.run, source: &imagined{fromReader: newReaderSource(p.Documents), written: map[documents.Ref]*documents.Document{}}}
+			f := foresight{run: p.run, source: &imagined{fromReader: p.run.readerSource(), written: map[documents.Ref]*documents.Document{}}}
 			err = f.item(ctx, effect.Item, actions[i].Kind, 0)
 			actions[i].Writes, actions[i].More = f.writes, f.more
 			return err

@@ -193,6 +193,9 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 			}
 		}
 		w.begun = w.begun || o.written
+		if o.invalid != "" {
+			r.notice(ctx, w.Ref.Path(), Notice{Message: fmt.Sprintf("%s: left alone, %s", w.Ref.Path(), o.invalid)})
+		}
 		switch {
 		case w.err != nil: // a follow-up failed, or what goes first did
 		case w.gone && len(w.handed) > 0 && errors.Is(o.err, ErrChanged): // whoever does its tasks was quicker

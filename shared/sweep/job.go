@@ -113,9 +113,17 @@ type Writers struct {
 	tasks tasks.Writer
 }
 
-// Enqueue hands a task to the function's worker, as [tasks.Writer.Enqueue] does. The worker's now is this run's now.
+// decidedAt returns the headers of a task that a run of this now decided on.
+func decidedAt(now time.Time) map[string]string {
+	return map[string]string{nowHeader: now.Format(time.RFC3339Nano)}
+}
+
+// Enqueue hands a task to the function's worker, as [tasks.Writer.Enqueue] does. The worker's now is this run's now, unless
+// the task has headers that say otherwise.
 func (w *Writers) Enqueue(ctx context.Context, t tasks.Task) error {
-	t.Headers = map[string]string{nowHeader: w.Now.Format(time.RFC3339Nano)}
+	if t.Headers == nil {
+		t.Headers = decidedAt(w.Now)
+	}
 	return w.tasks.Enqueue(ctx, t)
 }
 

@@ -73,7 +73,7 @@ func (r *run) entryOf(attempt int64, changes []Change) map[string]any {
 		}
 	}
 	return map[string]any{
-		"runId": r.report.RunID, "attempt": attempt, "task": r.taskID(), "at": documents.ServerTimestamp,
+		"runId": r.report.RunID, "attempt": attempt, "task": r.taskID(), "now": r.report.Now, "at": documents.ServerTimestamp,
 		"open": len(then)+len(next) > 0, "then": then, "next": next,
 	}
 }
@@ -146,6 +146,13 @@ func parseEntry(d documents.Document, rules map[string]AnyRule) (e entry, err er
 		all, ok := followUpsOf(v)
 		if !ok {
 			return e, problem("then")
+		}
+		if now, ok := d.Data["now"].(time.Time); ok {
+			for _, f := range all {
+				if f.Task != nil {
+					f.Task.Headers = decidedAt(now)
+				}
+			}
 		}
 		e.then = append(e.then, all...)
 	}

@@ -124,7 +124,7 @@ func (r *run) replay(ctx context.Context, left replayed) error {
 			absent = append(absent, f.Absent)
 		}
 	}
-	back, err := newReaderSource(r.writers.Documents.Reader).Get(ctx, absent)
+	back, err := r.readerSource().Get(ctx, absent)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,8 @@ func (r *run) replay(ctx context.Context, left replayed) error {
 		}
 		all = append(all, pending{FollowUp: f, of: self})
 	}
-	err = cmp.Or(r.followUp(ctx, ref, d.UpdateTime, all, len(e.next) > 0), self.err)
+	ended, err := r.followUp(ctx, ref, d.UpdateTime, all, len(e.next) > 0)
+	err = cmp.Or(err, self.err)
 	if err == nil || isHeld(err) {
 		next := works(e.next)
 		if len(next) == 1 && next[0].Rule.group() == 1 && err == nil {
@@ -151,6 +152,7 @@ func (r *run) replay(ctx context.Context, left replayed) error {
 		err = cmp.Or(r.children(ctx, self, next), err)
 	}
 	switch {
+	case err == nil && ended:
 	case err == nil:
 		r.journal.finished(ref)
 	case isHeld(err): // which is counted, and no failure

@@ -30,7 +30,7 @@ type Rule[S any] struct {
 	Change func(state S, d Decision, run Run) Change
 }
 
-// Run is what the pure functions of a rule may know of the run.
+// Run is what a rule may know of the run.
 type Run struct {
 	Job     string
 	ID      string
@@ -38,6 +38,7 @@ type Run struct {
 	Started time.Time // the wall clock's time when it began
 	Promise time.Time // from which on what is promised to people counts: Now, or the wall clock's time if that is later
 	Config  config.Config
+	Task    map[string]string // a worker's: what to do
 }
 
 // Subject is an item as it was found: the page's document while planning, as it is at that moment in a commit.
@@ -132,16 +133,17 @@ type FollowUp struct {
 	Absent documents.Ref
 	// Done is committed after it succeeded, with the end of what is remembered.
 	Done []documents.Write
-	// Noted, where set, says that the writes of the change tell of it as well, so that a later run finds it by them. The
-	// journal does not remember it, and that it failed is not the item's failure, but what Noted says.
+	// Noted, where set, says that documents of the application tell of it as well, so that a later run finds it by them. The
+	// journal does not remember it.
 	Noted *Noted
 }
 
-// Noted is what becomes of a follow-up that failed and of which documents of the application tell.
+// Noted is what becomes of a follow-up that failed and of which documents of the application tell. The zero value makes it
+// the item's failure.
 type Noted struct {
 	Failed []documents.Write      // committed then
-	Kept   string                 // the reason under which it counts as kept
-	Warn   func(err error) Notice // what is logged; pure
+	Kept   string                 // where set: it is not the item's failure, but counts as kept for this reason
+	Warn   func(err error) Notice // what is logged then; pure
 }
 
 // ObjectDeletion is an object to delete, or a folder of them.

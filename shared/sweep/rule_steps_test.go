@@ -250,7 +250,9 @@ func TestAccountsAfterTheirDocuments(t *testing.T) {
 
 	authentication.err = nil
 	f.Set(t, "people/p1", map[string]any{"leaves": true})
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete person", 1))
+	got = f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete person", 1))
+	sweeptest.Want(t, "person, note and journal entry deleted", int64(3), got.Usage.FirestoreDeletes)
 	sweeptest.Want(t, "notes", []string{"p2"}, ids(t, f, "notes"))
 	if _, err := f.Auth(t).GetUser(t.Context(), "p1"); !auth.IsUserNotFound(err) {
 		t.Errorf("account p1: %v, want none", err)
@@ -258,6 +260,109 @@ func TestAccountsAfterTheirDocuments(t *testing.T) {
 	if _, err := f.Auth(t).GetUser(t.Context(), "p2"); err != nil {
 		t.Errorf("account p2: %v", err)
 	}
+}
+
+// told are things of which a worker is told after a commit that says so.
+var told = sweep.Rule[sweep.Subject]{
+	Name: "told", Load: sweep.Itself,
+	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
+		if s.Data["kept"] == true {
+			return sweep.Keep("kept")
+		}
+		return sweep.Do("tell", "it is there")
+	},
+	Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
+		note := documents.Ref{Collection: "notes", ID: s.ID()}
+		return sweep.Change{
+			Writes: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"told": true}}},
+			Then: []sweep.FollowUp{{
+				Task:  &tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}},
+				Noted: &sweep.Noted{Failed: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"told": false}}}},
+			}},
+		}
+	},
+}
+
+// TestANotedFollowUpThatFails is its item's failure, and no journal entry stays that would repeat it.
+func TestANotedFollowUpThatFails(t *testing.T) {
+	f := ruleFunction(t, ruleJob("things", told))
+	if f.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be told to refuse")
+	}
+	f.Set(t, "things/t1", map[string]any{})
+	f.Set(t, "things/t2", map[string]any{})
+	f.Tasks().FailCreates(func(task *cloudtaskspb.Task) error {
+		if strings.Contains(string(task.GetHttpRequest().GetBody()), "t2") {
+			return status.Error(codes.PermissionDenied, "no role")
+		}
+		return nil
+	})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"tell": {Planned: 2, Done: 1, Failed: 1}})
+	sweeptest.Want(t, "notes", map[string]map[string]any{"t1": {"told": true}, "t2": {"told": false}}, f.Documents(t, "notes"))
+	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+}
+
+// TestATaskOfAnInterruptedRun is handed over by the next run, with the now of the run that decided on it.
+func TestATaskOfAnInterruptedRun(t *testing.T) {
+	remembered := told
+	remembered.Change = func(s sweep.Subject, d sweep.Decision, run sweep.Run) sweep.Change {
+		c := told.Change(s, d, run)
+		c.Writes = append(c.Writes, documents.Write{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"kept": true}})
+		c.Then[0].Noted = nil
+		return c
+	}
+	f := ruleFunction(t, ruleJob("things", remembered))
+	if f.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be told to refuse")
+	}
+	f.Set(t, "things/t1", map[string]any{})
+	f.Tasks().FailCreates(func(*cloudtaskspb.Task) error { return status.Error(codes.PermissionDenied, "no role") })
+	f.Now = start
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"tell": {Planned: 1, Failed: 1}})
+	f.Tasks().FailCreates(nil)
+	f.Now = start.Add(time.Hour)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("finish interrupted action", 1))
+	pending := f.Tasks().Pending("")
+	if len(pending) != 1 || pending[0].GetHttpRequest().GetHeaders()["Firesweep-Now"] != start.Format(time.RFC3339Nano) {
+		t.Errorf("tasks %v", pending)
+	}
+}
+
+// TestMarksAfterEach: each document that was considered has a position of its own, from which the next run goes on.
+func TestMarksAfterEach(t *testing.T) {
+	job := ruleJob("things", told)
+	job.Plan = func(ctx context.Context, p *sweep.Planner) error {
+		q := documents.Query{Collection: "things"}
+		page, err := p.Documents.First(ctx, q, documents.Cursor(p.Position()), 10)
+		if err != nil {
+			return err
+		}
+		return p.ConsiderEach(ctx, told, page, func(d documents.Document) error {
+			next, err := q.After(d)
+			if err != nil {
+				return err
+			}
+			return p.Mark(string(next))
+		})
+	}
+	f := ruleFunction(t, job)
+	for i := range 6 {
+		f.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"kept": i%2 == 0})
+	}
+	applying, looks := false, 0
+	f.Hooks.BeforeApply = func() { applying = true }
+	f.Clock = func() time.Time {
+		if applying {
+			if looks++; looks > 1 {
+				return start.Add(f.Timeout)
+			}
+		}
+		return start
+	}
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Partial, map[string]sweep.Counts{"tell": {Planned: 3}})
+	sweeptest.Want(t, "kept", map[string]int{"kept": 3}, got.Kept)
+	sweeptest.Want(t, "position", any(`[{"text":"t0"}]`), f.Documents(t, "cleanupJobs")["testJob"]["position"])
 }
 
 // handed are things that are handed to a worker before that is counted.
@@ -353,6 +458,62 @@ func TestItemsKnowTheirNumberInTheRun(t *testing.T) {
 	if line := oneLine(t, f, "this one is odd"); line["severity"] != "WARNING" || line["target"] != "things/t002" || line["why"] != "it is the first" {
 		t.Errorf("logged %v", line)
 	}
+}
+
+// painted is what a worker paints if the color, which has a document, is allowed. What to do reaches the rule with the run.
+var painted = sweep.Rule[paint]{
+	Name: "painted",
+	Load: func(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]paint, error) {
+		color := documents.Ref{Collection: "colors", ID: src.Run().Task["color"]}
+		found, err := src.Get(ctx, []documents.Ref{color})
+		_, allowed := found[color]
+		return []paint{{Subject: subjects[0], allowed: allowed}}, err
+	},
+	Judge: func(p paint, run sweep.Run) sweep.Decision {
+		switch {
+		case !p.allowed:
+			return sweep.Invalid("no such color")
+		case p.Data["color"] == run.Task["color"]:
+			return sweep.Keep("painted already")
+		}
+		return sweep.Do("paint thing", run.Task["color"])
+	},
+	Change: func(p paint, _ sweep.Decision, run sweep.Run) sweep.Change {
+		data := map[string]any{"color": run.Task["color"], "at": run.Now}
+		return sweep.Change{Writes: []documents.Write{{Op: documents.Set, Ref: p.Ref(), Data: data}}}
+	},
+}
+
+type paint struct {
+	sweep.Subject
+	allowed bool
+}
+
+func painter(t *testing.T) *sweeptest.Function {
+	t.Helper()
+	worker := touchJob(nil)
+	worker.Rules = []sweep.AnyRule{painted}
+	worker.Plan = func(ctx context.Context, p *sweep.Planner) error {
+		return p.ConsiderRefs(ctx, painted, documents.Ref{Collection: "things", ID: p.Task["thing"]})
+	}
+	f := ruleFunction(t, worker)
+	f.Now = start
+	f.Set(t, "colors/red", map[string]any{})
+	return f
+}
+
+const paintRed = `{"thing":"t1","color":"red"}`
+
+func TestARuleOfAWorker(t *testing.T) {
+	f := painter(t)
+	sweeptest.WantReport(t, f.Run(t, paintRed), sweep.Completed, sweeptest.Done("paint thing", 1))
+	sweeptest.Want(t, "things", map[string]map[string]any{"t1": {"color": "red", "at": start}}, f.Documents(t, "things"))
+	for _, c := range []struct{ task, reason string }{{paintRed, "painted already"}, {`{"thing":"t1","color":"blue"}`, "no such color"}} {
+		got := f.Run(t, c.task)
+		sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+		sweeptest.Want(t, "kept", map[string]int{c.reason: 1}, got.Kept)
+	}
+	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testWorker/journal")))
 }
 
 func TestAnUnusableJournalEntryIsAFailureOfItsOwn(t *testing.T) {

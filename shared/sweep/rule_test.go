@@ -200,6 +200,24 @@ func TestOneWithManyChildren(t *testing.T) {
 	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
 }
 
+// TestInvalidMeanwhile: an item that cannot be judged any more when it is committed is named in the log.
+func TestInvalidMeanwhile(t *testing.T) {
+	f := boxFunction(t)
+	setBoxes(t, f, "old", 3, 0, old)
+	f.Hooks.BeforeApply = func() {
+		f.Set(t, "boxes/old000", map[string]any{"state": "used"})
+		f.Set(t, "boxes/old001", map[string]any{})
+	}
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"delete box": {Planned: 3, Done: 1, Changed: 2}})
+	var warned []string
+	for _, line := range f.LogLines(t) {
+		if line["severity"] == "WARNING" {
+			warned = append(warned, fmt.Sprint(line["target"], " ", line["message"]))
+		}
+	}
+	sweeptest.Want(t, "warnings", []string{"boxes/old001 boxes/old001: left alone, no state"}, warned)
+}
+
 func TestFollowUpsOfAnInterruptedRun(t *testing.T) {
 	f := boxFunction(t)
 	for i := range 3 {

@@ -370,6 +370,6 @@ func recoverTo(err *error) {
 func (r *run) known() Run {
 	return Run{
 		Job: r.job.Name, ID: r.report.RunID, Now: r.report.Now, Started: r.report.StartedAt,
-		Promise: promiseFrom(r.report.Now, r.report.StartedAt), Config: r.config,
+		Promise: promiseFrom(r.report.Now, r.report.StartedAt), Config: r.config, Task: r.task,
 	}
 }

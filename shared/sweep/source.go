@@ -10,6 +10,8 @@ import (
 
 // Source is what a rule reads from: the database while planning, the transaction in a commit.
 type Source interface {
+	// Run is what is known of the run.
+	Run() Run
 	// Get reads documents and returns those that there are.
 	Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error)
 	// Children reads the documents that belong to each of some parents.
@@ -109,10 +111,16 @@ func (g gotten) answer(refs, asked []documents.Ref, found map[documents.Ref]docu
 // fromReader reads from the database; its reader has the rest of [Source].
 type fromReader struct {
 	documents.Reader
+	run    Run
 	gotten gotten
 }
 
-func newReaderSource(r documents.Reader) fromReader { return fromReader{Reader: r, gotten: gotten{}} }
+func (r *run) readerSource() fromReader {
+	return fromReader{Reader: r.writers.Documents.Reader, run: r.known(), gotten: gotten{}}
+}
+
+// Run implements [Source].
+func (s fromReader) Run() Run { return s.run }
 
 // Get implements [Source].
 func (s fromReader) Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
@@ -147,13 +155,17 @@ func (s fromReader) Children(ctx context.Context, c Children, parents []string) 
 type fromTransaction struct {
 	tx     *documents.Transaction
 	reader documents.Reader // for what is not read
+	run    Run
 	gotten gotten
 	left   *int // children that the commit may still hold
 }
 
-func newTransactionSource(tx *documents.Transaction, reader documents.Reader, left int) fromTransaction {
-	return fromTransaction{tx: tx, reader: reader, gotten: gotten{}, left: &left}
+func (r *run) transactionSource(tx *documents.Transaction, left int) fromTransaction {
+	return fromTransaction{tx: tx, reader: r.writers.Documents.Reader, run: r.known(), gotten: gotten{}, left: &left}
 }
+
+// Run implements [Source].
+func (s fromTransaction) Run() Run { return s.run }
 
 // Get implements [Source].
 func (s fromTransaction) Get(_ context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
