@@ -88,7 +88,7 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 				writes, changes = append(writes, o.change.Writes...), append(changes, o.remembering(group[i]))
 			}
 		}
-		if len(changes) == 0 {
+		if !slices.ContainsFunc(changes, Change.needsCommit) {
 			return nil
 		}
 		if err := tx.Apply(writes); err != nil {
@@ -196,6 +196,11 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 		}
 	}
 	return outcomes, nil
+}
+
+// needsCommit reports whether there is something to write, or to remember.
+func (c Change) needsCommit() bool {
+	return len(c.Writes) > 0 || len(c.Next) > 0 || c.Remember || slices.ContainsFunc(c.Then, func(f FollowUp) bool { return f.Noted == nil })
 }
 
 // problem returns why nothing may be written for an item.

@@ -24,9 +24,6 @@ const maxFollowUps = 8
 // follow does what follows a commit, and then has its entry forgotten. A follow-up that fails is its item's failure, and the
 // entry stays for the next run: the error says why it must.
 func (r *run) follow(ctx context.Context, group []*work, c committed) error {
-	if c.entry == (documents.Ref{}) {
-		return nil
-	}
 	var all []pending
 	for i, o := range c.outcomes {
 		if !o.written {
@@ -60,7 +57,7 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) error {
 		}
 		r.tally(o.change.Tally)
 	}
-	if open == nil && !remembers && !ended {
+	if open == nil && !remembers && !ended && c.entry != (documents.Ref{}) {
 		r.journal.finished(c.entry)
 	}
 	return open
@@ -131,6 +128,9 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 		return false, open
 	}
 	err = r.writers.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+		if entry == (documents.Ref{}) { // the documents tell of the follow-ups: to write this again does no harm
+			return tx.Apply(writes)
+		}
 		// Where the entry is gone, an earlier attempt of this commit took effect and its answer was lost.
 		if _, found, err := tx.Get(entry.Path()); err != nil || !found {
 			return err

@@ -98,6 +98,10 @@ func (f *foresight) item(ctx context.Context, item Item, kind string, depth int)
 			if then.Object.Name == "" || then.Object.Folder || f.deletes(ctx, then.Object) {
 				f.add(then.String(f.run.config.Bucket))
 			}
+			for _, w := range then.Done {
+				f.add(w.String())
+				f.source.write(w)
+			}
 		}
 		for _, next := range c.Next {
 			if err := f.item(ctx, next, "", depth+1); err != nil {

@@ -223,7 +223,7 @@ func (tr *trial) checkPreview() {
 func (tr *trial) foretold(report *sweep.Report) (told map[string]bool, more bool) {
 	told, more = map[string]bool{}, report.Truncated
 	for _, p := range report.Plan {
-		more = more || p.More || len(p.Writes) == 0
+		more = more || p.More
 		for _, w := range p.Writes {
 			verb, name, _ := strings.Cut(w, " ")
 			switch {
