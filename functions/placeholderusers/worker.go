@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -12,11 +11,12 @@ import (
 // Worker is deletePlaceholderUser: it deletes one placeholder user that nothing refers to: the document, the account if there
 // is one, and the details that led to it.
 var Worker = sweep.Job{
-	Name:    "deletePlaceholderUser",
-	Task:    &sweep.Task{Fields: []string{"placeholder_user_id"}, Check: checkTask},
-	Plan:    planDeletion,
-	Rules:   []sweep.AnyRule{leftRule},
-	Earlier: []sweep.Earlier{earlier},
+	Name:     "deletePlaceholderUser",
+	Settings: settings,
+	Task:     &sweep.Task{Fields: []string{"placeholder_user_id"}, Check: checkTask},
+	Plan:     planDeletion,
+	Rules:    []sweep.AnyRule{leftRule},
+	Earlier:  []sweep.Earlier{earlier},
 }
 
 const users = "users"
@@ -29,27 +29,21 @@ func checkTask(task map[string]string) error {
 }
 
 func planDeletion(ctx context.Context, p *sweep.Planner) error {
-	references, err := config.References(p.Config.PlaceholderReferences)
-	if err != nil {
-		return err // which config.Load has checked
-	}
-	return p.ConsiderRefs(ctx, userRule(references), documents.Ref{Collection: users, ID: p.Task["placeholder_user_id"]})
+	return p.ConsiderRefs(ctx, userRule, documents.Ref{Collection: users, ID: p.Task["placeholder_user_id"]})
 }
 
 // userRule deletes a user. The account cannot be judged in the commit, so it follows it. The details follow the account:
 // while there is one, the job makes more attempts, should Cloud Tasks have given up on the account.
-func userRule(references []config.Reference) sweep.Rule[user] {
-	return sweep.Rule[user]{
-		Name: "user",
-		Load: func(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]user, error) {
-			return load(subjects, func(u *user) error { return u.look(ctx, src, references) })
-		},
-		Judge: judgeUser,
-		Change: func(u user, _ sweep.Decision, _ sweep.Run) sweep.Change {
-			then, next := leftOf(u.Ref())
-			return sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: u.Ref()}}, Then: then, Next: next}
-		},
-	}
+var userRule = sweep.Rule[user]{
+	Name: "user",
+	Load: func(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]user, error) {
+		return load(subjects, func(u *user) error { return u.look(ctx, src) })
+	},
+	Judge: judgeUser,
+	Change: func(u user, _ sweep.Decision, _ sweep.Run) sweep.Change {
+		then, next := leftOf(u.Ref())
+		return sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: u.Ref()}}, Then: then, Next: next}
+	},
 }
 
 // leftOf returns what is left to do of a user whose document is deleted.
@@ -97,7 +91,7 @@ func load(subjects []sweep.Subject, look func(*user) error) ([]user, error) {
 }
 
 // look looks for what speaks against deleting the user, up to the first thing that does.
-func (u *user) look(ctx context.Context, src sweep.Source, references []config.Reference) error {
+func (u *user) look(ctx context.Context, src sweep.Source) error {
 	if !isPlaceholder(*u) {
 		return nil
 	}
@@ -107,18 +101,18 @@ func (u *user) look(ctx context.Context, src sweep.Source, references []config.R
 			return nil
 		}
 	}
-	for _, r := range references {
-		q := documents.Query{Collection: r.Collection, Select: documents.NameOnly}
+	for _, r := range src.Run().Config.Own.([]reference) {
+		q := documents.Query{Collection: r.collection, Select: documents.NameOnly}
 		for _, name := range names {
-			q.Any = append(q.Any, []documents.Filter{{Field: r.Field, Op: "==", Value: name}},
-				[]documents.Filter{{Field: r.Field, Op: "array-contains", Value: name}})
+			q.Any = append(q.Any, []documents.Filter{{Field: r.field, Op: "==", Value: name}},
+				[]documents.Filter{{Field: r.field, Op: "array-contains", Value: name}})
 		}
 		referring, err := src.First(ctx, q, "", 1)
 		if err != nil {
 			return err
 		}
 		if len(referring) > 0 {
-			u.referredIn = r.Collection + "." + r.Field
+			u.referredIn = r.collection + "." + r.field
 			return nil
 		}
 	}

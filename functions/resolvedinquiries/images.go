@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/media"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -23,10 +22,7 @@ const (
 // names an object of our bucket in one of the folders, because a message must not be able to name somebody else's file; the
 // log does not hold it. The objects stay if the inquiry is restored before a later run gets to them.
 func (s state) withImages(c sweep.Change, run sweep.Run) sweep.Change {
-	folders, err := config.Folders(run.Config.InquiryFolders)
-	if err != nil {
-		return sweep.Change{Fail: err, Remember: true}
-	}
+	folders := run.Config.Own.([]string)
 	seen := map[string]bool{}
 	for _, m := range s.messages {
 		value := m.Data["imageUrl"]

@@ -35,7 +35,7 @@ const (
 func jobWith(most limits) sweep.Job {
 	rule := archiveRule(most)
 	return sweep.Job{
-		Name: name, Rules: []sweep.AnyRule{rule, warnings}, Earlier: []sweep.Earlier{sweep.Leftovers(name), begunBefore(rule)},
+		Name: name, Settings: settings, Rules: []sweep.AnyRule{rule, warnings}, Earlier: []sweep.Earlier{sweep.Leftovers(name), begunBefore(rule)},
 		Plan: func(ctx context.Context, p *sweep.Planner) error {
 			resolved := documents.Filter{Field: "status", Op: "==", Value: statusResolved}
 			due := documents.Query{

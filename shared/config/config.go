@@ -28,7 +28,6 @@ const (
 	DefaultMaxActions        = 100_000
 	DefaultMaxMissingPercent = 50
 	DefaultMinLookups        = 20
-	DefaultMaxUsers          = 20
 )
 
 // A plan is held whole until its belts are checked. Its actions take some 400 bytes each, and twice that until the garbage
@@ -55,11 +54,8 @@ type Config struct {
 	MaxActions        int // MAX_ACTIONS: planned actions a run may have
 	MaxMissingPercent int // MAX_MISSING_PERCENT: of the ids looked up, per kind
 	MinLookups        int // MIN_LOOKUPS: lookups from which on MaxMissingPercent counts
-	MaxUsers          int // MAX_USERS: banned users deleted a run
 
-	PlaceholderReferences string // PLACEHOLDER_REFERENCES: see [References]
-
-	InquiryFolders string // INQUIRY_FOLDERS: see [Folders]
+	Own any // what the function alone is told, as its own part of [Load] returned it; nil where it has none
 
 	TasksLocation       string // TASKS_LOCATION, e.g. "asia-northeast1"
 	TasksQueue          string // TASKS_QUEUE: the queue's id
@@ -108,9 +104,10 @@ func For(function string, getenv func(string) string) func(string) string {
 }
 
 // Load reads the configuration of a function that uses the given backends. A variable that is set but empty counts as
-// not set. The error, if any, is an [*Error] with every problem found.
-func Load(getenv func(string) string, uses ...Backend) (Config, error) {
-	l := loader{getenv: getenv}
+// not set. own, where not nil, reads what this function alone is told. The error, if any, is an [*Error] with every problem
+// found.
+func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (Config, error) {
+	l := Loader{getenv: getenv}
 	used := map[Backend]bool{}
 	for _, b := range uses {
 		used[b] = true
@@ -124,13 +121,8 @@ func Load(getenv func(string) string, uses ...Backend) (Config, error) {
 		Locale:   l.text("NOTIFICATION_LOCALE", "ja", regexp.MustCompile(`^(ja|en)$`), "ja or en", true),
 
 		MaxActions:        l.maxActions(),
-		MaxMissingPercent: l.integer("MAX_MISSING_PERCENT", DefaultMaxMissingPercent, 0, 100),
-		MinLookups:        l.integer("MIN_LOOKUPS", DefaultMinLookups, 1, 1_000_000),
-		MaxUsers:          l.integer("MAX_USERS", DefaultMaxUsers, 1, 1000),
-
-		PlaceholderReferences: l.references("PLACEHOLDER_REFERENCES", DefaultPlaceholderReferences),
-
-		InquiryFolders: l.folders("INQUIRY_FOLDERS", DefaultInquiryFolders),
+		MaxMissingPercent: l.Integer("MAX_MISSING_PERCENT", DefaultMaxMissingPercent, 0, 100),
+		MinLookups:        l.Integer("MIN_LOOKUPS", DefaultMinLookups, 1, 1_000_000),
 
 		TasksLocation: l.text("TASKS_LOCATION", "", namePattern, "a region, e.g. asia-northeast1", used[Tasks]),
 		TasksQueue:    l.text("TASKS_QUEUE", "", namePattern, "a Cloud Tasks queue's id", used[Tasks]),
@@ -145,22 +137,26 @@ func Load(getenv func(string) string, uses ...Backend) (Config, error) {
 		Tasks:     l.host("CLOUD_TASKS_EMULATOR_HOST"),
 	}
 	l.mixedBackends(c.Emulators, used)
+	if own != nil {
+		c.Own = own(&l)
+	}
 	if len(l.problems) > 0 {
 		return Config{}, &Error{Problems: l.problems}
 	}
 	return c, nil
 }
 
-type loader struct {
+// Loader reads single variables, and collects what is wrong with them.
+type Loader struct {
 	getenv   func(string) string
 	problems []string
 }
 
-func (l *loader) problem(format string, args ...any) {
+func (l *Loader) problem(format string, args ...any) {
 	l.problems = append(l.problems, fmt.Sprintf(format, args...))
 }
 
-func (l *loader) text(name, otherwise string, pattern *regexp.Regexp, what string, required bool) string {
+func (l *Loader) text(name, otherwise string, pattern *regexp.Regexp, what string, required bool) string {
 	v := l.getenv(name)
 	if v == "" {
 		v = otherwise
@@ -174,7 +170,7 @@ func (l *loader) text(name, otherwise string, pattern *regexp.Regexp, what strin
 	return v
 }
 
-func (l *loader) boolean(name string, otherwise bool) bool {
+func (l *Loader) boolean(name string, otherwise bool) bool {
 	v := l.getenv(name)
 	if v == "" {
 		return otherwise
@@ -186,7 +182,22 @@ func (l *loader) boolean(name string, otherwise bool) bool {
 	return b
 }
 
-func (l *loader) integer(name string, otherwise, least, most int) int {
+// Parsed reads a variable with a function of its own, whose error says what is wrong; what says what it must be. The zero value
+// is returned for one that is wrong.
+func Parsed[T any](l *Loader, name, otherwise, what string, parse func(string) (T, error)) T {
+	v := l.getenv(name)
+	if v == "" {
+		v = otherwise
+	}
+	parsed, err := parse(v)
+	if err != nil {
+		l.problem("%s is %q: it must be %s: %s", name, v, what, err)
+	}
+	return parsed
+}
+
+// Integer reads a whole number between two limits.
+func (l *Loader) Integer(name string, otherwise, least, most int) int {
 	v := l.getenv(name)
 	if v == "" {
 		return otherwise
@@ -199,18 +210,18 @@ func (l *loader) integer(name string, otherwise, least, most int) int {
 }
 
 // maxActions refuses what the process has not the memory for: it would be killed while it plans, run after run.
-func (l *loader) maxActions() int {
+func (l *Loader) maxActions() int {
 	limit := debug.SetMemoryLimit(-1) // a negative limit changes nothing
 	most := MaxActionsWithin(limit)
 	before := len(l.problems)
-	n := l.integer("MAX_ACTIONS", min(DefaultMaxActions, most), 1, most)
+	n := l.Integer("MAX_ACTIONS", min(DefaultMaxActions, most), 1, most)
 	if len(l.problems) > before && most < LimitMaxActions {
 		l.problems[before] += fmt.Sprintf(", which is what GOMEMLIMIT (%d MiB) has room for: give the function more memory", limit>>20)
 	}
 	return n
 }
 
-func (l *loader) httpURL(name string, required bool) string {
+func (l *Loader) httpURL(name string, required bool) string {
 	v := l.getenv(name)
 	if v == "" {
 		if required {
@@ -225,7 +236,7 @@ func (l *loader) httpURL(name string, required bool) string {
 }
 
 // host returns the host:port that the first variable set holds, with or without http:// before it.
-func (l *loader) host(names ...string) string {
+func (l *Loader) host(names ...string) string {
 	for _, name := range names {
 		v := l.getenv(name)
 		if v == "" {
@@ -242,7 +253,7 @@ func (l *loader) host(names ...string) string {
 
 // mixedBackends refuses a function some of whose backends are emulators and some Google's: it would judge real objects
 // by an emulator's empty database, and delete them all.
-func (l *loader) mixedBackends(e Emulators, used map[Backend]bool) {
+func (l *Loader) mixedBackends(e Emulators, used map[Backend]bool) {
 	if !e.Any() {
 		return
 	}

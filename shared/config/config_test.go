@@ -20,15 +20,13 @@ func env(pairs ...string) func(string) string {
 }
 
 func TestLoadDefaults(t *testing.T) {
-	got, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "MAX_ACTIONS", ""), Firestore)
+	got, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "MAX_ACTIONS", ""), nil, Firestore)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Config{
 		Project: "my-project", Database: "(default)", Locale: "ja",
-		MaxActions: 100_000, MaxMissingPercent: 50, MinLookups: 20, MaxUsers: 20,
-		PlaceholderReferences: "posts.userId,comments.userId,projects.owner_ids,projects.maintainer_ids,members.user_id",
-		InquiryFolders:        "inquiries/",
+		MaxActions: 100_000, MaxMissingPercent: 50, MinLookups: 20,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
@@ -38,26 +36,38 @@ func TestLoadDefaults(t *testing.T) {
 	}
 }
 
+// own is what one function alone is told.
+type own struct {
+	Number int
+	Text   string
+}
+
+func readOwn(l *Loader) any {
+	return own{l.Integer("OWN_NUMBER", 3, 1, 9), Parsed(l, "OWN_TEXT", "b", "some text", func(v string) (string, error) {
+		if v = strings.TrimSpace(v); v == "" {
+			return "", errors.New("it is empty")
+		}
+		return v, nil
+	})}
+}
+
 func TestLoadEverything(t *testing.T) {
 	got, err := Load(env(
 		"GOOGLE_CLOUD_PROJECT", "my-project", "STORAGE_BUCKET", "my-project.firebasestorage.app",
 		"FIRESTORE_DATABASE", "ghost", "DRY_RUN", "true", "NOTIFICATION_LOCALE", "en",
-		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MIN_LOOKUPS", "1", "MAX_USERS", "7", "PLACEHOLDER_REFERENCES", "issues.author_id",
-		"INQUIRY_FOLDERS", "support/images/",
+		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MIN_LOOKUPS", "1", "OWN_NUMBER", "7", "OWN_TEXT", " a ",
 		"TASKS_LOCATION", "asia-northeast1", "TASKS_QUEUE", "warnings",
 		"TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "TASKS_TARGET_URL", "https://worker.example/f",
 		"FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080", "FIREBASE_STORAGE_EMULATOR_HOST", "127.0.0.1:9199",
 		"FIREBASE_AUTH_EMULATOR_HOST", "127.0.0.1:9099", "CLOUD_TASKS_EMULATOR_HOST", "127.0.0.1:9499",
-	), Firestore, Storage, Auth, Tasks)
+	), readOwn, Firestore, Storage, Auth, Tasks)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Config{
 		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "en",
-		MaxActions: 5, MaxMissingPercent: 0, MinLookups: 1, MaxUsers: 7,
-		PlaceholderReferences: "issues.author_id",
-		InquiryFolders:        "support/images/",
-		TasksLocation:         "asia-northeast1", TasksQueue: "warnings",
+		MaxActions: 5, MaxMissingPercent: 0, MinLookups: 1, Own: own{7, "a"},
+		TasksLocation: "asia-northeast1", TasksQueue: "warnings",
 		TasksServiceAccount: "tasks@my-project.iam.gserviceaccount.com", TasksTargetURL: "https://worker.example/f",
 		Emulators: Emulators{Firestore: "127.0.0.1:8080", Storage: "127.0.0.1:9199", Auth: "127.0.0.1:9099", Tasks: "127.0.0.1:9499"},
 	}
@@ -69,16 +79,16 @@ func TestLoadEverything(t *testing.T) {
 func TestLoadReportsAllProblemsTogether(t *testing.T) {
 	_, err := Load(env(
 		"STORAGE_BUCKET", "gs://my-bucket", "FIRESTORE_DATABASE", "A!", "DRY_RUN", "yes", "NOTIFICATION_LOCALE", "fr",
-		"MAX_ACTIONS", "0", "MAX_MISSING_PERCENT", "101", "MIN_LOOKUPS", "-1", "MAX_USERS", "many",
+		"MAX_ACTIONS", "0", "MAX_MISSING_PERCENT", "101", "MIN_LOOKUPS", "-1", "OWN_NUMBER", "many", "OWN_TEXT", " ",
 		"TASKS_TARGET_URL", "worker", "FIRESTORE_EMULATOR_HOST", "localhost",
-	), Firestore, Storage, Tasks)
+	), readOwn, Firestore, Storage, Tasks)
 	var problems *Error
 	if !errors.As(err, &problems) {
 		t.Fatalf("Load: %v, want an *Error", err)
 	}
 	for _, name := range []string{
 		"GOOGLE_CLOUD_PROJECT", "STORAGE_BUCKET", "FIRESTORE_DATABASE", "DRY_RUN", "NOTIFICATION_LOCALE",
-		"MAX_ACTIONS", "MAX_MISSING_PERCENT", "MIN_LOOKUPS", "MAX_USERS", "TASKS_LOCATION", "TASKS_QUEUE",
+		"MAX_ACTIONS", "MAX_MISSING_PERCENT", "MIN_LOOKUPS", "OWN_NUMBER", "OWN_TEXT", "TASKS_LOCATION", "TASKS_QUEUE",
 		"TASKS_SERVICE_ACCOUNT", "TASKS_TARGET_URL", "FIRESTORE_EMULATOR_HOST", "STORAGE_EMULATOR_HOST", "CLOUD_TASKS_EMULATOR_HOST",
 	} {
 		if n := strings.Count(err.Error(), name+" is"); n != 1 {
@@ -88,10 +98,10 @@ func TestLoadReportsAllProblemsTogether(t *testing.T) {
 }
 
 func TestLoadAsksOnlyForWhatIsUsed(t *testing.T) {
-	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project"), Firestore, Auth); err != nil {
+	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project"), nil, Firestore, Auth); err != nil {
 		t.Errorf("a function without Storage and Tasks needs none of their settings: %v", err)
 	}
-	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project"), Firestore, Storage); err == nil {
+	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project"), nil, Firestore, Storage); err == nil {
 		t.Error("a function that uses Storage was configured without STORAGE_BUCKET")
 	}
 }
@@ -99,12 +109,12 @@ func TestLoadAsksOnlyForWhatIsUsed(t *testing.T) {
 func TestLoadRefusesToMixEmulatorsAndGoogle(t *testing.T) {
 	base := []string{"GOOGLE_CLOUD_PROJECT", "my-project", "STORAGE_BUCKET", "my-bucket"}
 	for _, one := range []string{"FIRESTORE_EMULATOR_HOST", "STORAGE_EMULATOR_HOST", "FIREBASE_AUTH_EMULATOR_HOST"} {
-		if _, err := Load(env(append(base, one, "127.0.0.1:1")...), Firestore, Storage); err == nil {
+		if _, err := Load(env(append(base, one, "127.0.0.1:1")...), nil, Firestore, Storage); err == nil {
 			t.Errorf("only %s set: a real backend would be used beside an emulator", one)
 		}
 	}
 	both := append(slices.Clone(base), "FIRESTORE_EMULATOR_HOST", "127.0.0.1:1", "STORAGE_EMULATOR_HOST", "http://127.0.0.1:2/")
-	c, err := Load(env(both...), Firestore, Storage)
+	c, err := Load(env(both...), nil, Firestore, Storage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,27 +135,6 @@ func TestForOneFunction(t *testing.T) {
 	}
 }
 
-func TestReferences(t *testing.T) {
-	got, err := References("posts.userId, import-notes.author_id")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]Reference{{"posts", "userId"}, {"import-notes", "author_id"}}, got); diff != "" {
-		t.Errorf("References (-want +got):\n%s", diff)
-	}
-	for _, wrong := range []string{"", "posts", "posts.", ".userId", "posts.userId,", "posts/p/comments.userId", "posts.user.id", "posts.userId;x.y",
-		"__all__.userId", "posts.__name__", strings.Repeat("a", 1501) + ".b", "a." + strings.Repeat("b", 1501),
-		strings.Repeat("a.b,", 50) + "a.b"} {
-		if got, err := References(wrong); err == nil {
-			t.Errorf("References(%q) = %v, want an error", wrong, got)
-		}
-	}
-	_, err = Load(env("GOOGLE_CLOUD_PROJECT", "p", "PLACEHOLDER_REFERENCES", "posts"), Firestore)
-	if err == nil || !strings.Contains(err.Error(), `PLACEHOLDER_REFERENCES is "posts": it must be pairs of collection.field`) {
-		t.Errorf("Load: %v", err)
-	}
-}
-
 func TestMaxActionsFitTheMemory(t *testing.T) {
 	const mib = 1 << 20
 	for _, tt := range []struct {
@@ -162,7 +151,7 @@ func TestMaxActionsFitTheMemory(t *testing.T) {
 		}
 	}
 	load := func(maxActions string) (Config, error) {
-		return Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "MAX_ACTIONS", maxActions), Firestore)
+		return Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "MAX_ACTIONS", maxActions), nil, Firestore)
 	}
 	if c, err := load("1000000"); err != nil || c.MaxActions != 1_000_000 {
 		t.Errorf("without a limit: %d, %v", c.MaxActions, err)

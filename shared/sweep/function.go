@@ -114,7 +114,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
 	}
-	cfg, err := config.Load(config.For(f.Job.Name, f.Getenv), f.Uses...)
+	cfg, err := config.Load(config.For(f.Job.Name, f.Getenv), f.Job.Settings, f.Uses...)
 	if err != nil {
 		cannot("misconfigured", err)
 		return
@@ -203,6 +203,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 // open returns clients for the configuration, those of an earlier request where they fit, to be given back with
 // [Function.release]. A failed attempt leaves nothing behind, so that the next request tries again.
 func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error) {
+	cfg.Own = nil // no client depends on it, and it may be of a type that cannot be compared
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.clients != nil && f.opened == cfg {

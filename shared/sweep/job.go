@@ -23,6 +23,8 @@ import (
 type Job struct {
 	// Name is the HTTP entry point, the key in functions/schedule.json and the id in cleanupJobs.
 	Name string
+	// Settings reads what the function alone is told by its environment, which then is [config.Config.Own]; nil if that is nothing.
+	Settings func(*config.Loader) any
 	// Plan reads and proposes. It goes through what there is in a stable order, from [Planner.Position] on, and
 	// returns the error of any Planner method at once. It has nothing to write with.
 	Plan func(ctx context.Context, p *Planner) error

@@ -1,4 +1,4 @@
-package config
+package resolvedinquiries
 
 import (
 	"errors"
@@ -6,17 +6,24 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/firesweep/firesweep/shared/config"
 )
 
-// DefaultInquiryFolders is where images of inquiries lie unless INQUIRY_FOLDERS says otherwise.
-const DefaultInquiryFolders = "inquiries/"
+// defaultFolders is where images of inquiries lie unless INQUIRY_FOLDERS says otherwise.
+const defaultFolders = "inquiries/"
 
 // maxFolder is the longest name of a folder that leaves an object in it a name, in bytes.
 const maxFolder = 1023
 
-// Folders parses folders of a bucket, such as "inquiries/,support/images/". Each is relative and ends with a slash, so
+// settings returns the folders whose images go with an inquiry.
+func settings(l *config.Loader) any {
+	return config.Parsed(l, "INQUIRY_FOLDERS", defaultFolders, "folders of the bucket that end with a slash, separated by commas", parseFolders)
+}
+
+// parseFolders parses folders of a bucket, such as "inquiries/,support/images/". Each is relative and ends with a slash, so
 // that none is the whole bucket or half of another's name.
-func Folders(text string) ([]string, error) {
+func parseFolders(text string) ([]string, error) {
 	var folders []string
 	for folder := range strings.SplitSeq(text, ",") {
 		folder = strings.TrimSpace(folder)
@@ -42,15 +49,4 @@ func checkFolder(folder string) error {
 		return errors.New("no object can have such a name")
 	}
 	return nil
-}
-
-func (l *loader) folders(name, otherwise string) string {
-	v := l.getenv(name)
-	if v == "" {
-		return otherwise
-	}
-	if _, err := Folders(v); err != nil {
-		l.problem("%s is %q: it must be folders of the bucket that end with a slash, separated by commas: %s", name, v, err)
-	}
-	return v
 }

@@ -1,14 +1,16 @@
-package config
+package resolvedinquiries
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/shared/config"
 )
 
 func TestFolders(t *testing.T) {
-	got, err := Folders("inquiries/, サポート/画像/")
+	got, err := parseFolders("inquiries/, サポート/画像/")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -17,11 +19,13 @@ func TestFolders(t *testing.T) {
 	}
 	for _, wrong := range []string{"", "/", "//", "inquiries", "/inquiries/", "inquiries/,", ",", "gs://bucket/inquiries/", "a//b/", "./", "../", "a/../b/",
 		"a\n/", "a\x00/", "\xff/", strings.Repeat("a", 1023) + "/"} {
-		if got, err := Folders(wrong); err == nil {
-			t.Errorf("Folders(%q) = %v, want an error", wrong, got)
+		if got, err := parseFolders(wrong); err == nil {
+			t.Errorf("parseFolders(%q) = %v, want an error", wrong, got)
 		}
 	}
-	_, err = Load(env("GOOGLE_CLOUD_PROJECT", "p", "INQUIRY_FOLDERS", "inquiries"), Firestore)
+	_, err = config.Load(func(name string) string {
+		return map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "INQUIRY_FOLDERS": "inquiries"}[name]
+	}, Job.Settings, config.Firestore)
 	if err == nil || !strings.Contains(err.Error(), `INQUIRY_FOLDERS is "inquiries": it must be folders`) {
 		t.Errorf("Load: %v", err)
 	}

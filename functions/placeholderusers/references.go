@@ -1,13 +1,15 @@
-package config
+package placeholderusers
 
 import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/firesweep/firesweep/shared/config"
 )
 
-// DefaultPlaceholderReferences are where users are referred to unless PLACEHOLDER_REFERENCES says otherwise.
-const DefaultPlaceholderReferences = "posts.userId,comments.userId,projects.owner_ids,projects.maintainer_ids,members.user_id"
+// defaultReferences are where users are referred to unless PLACEHOLDER_REFERENCES says otherwise.
+const defaultReferences = "posts.userId,comments.userId,projects.owner_ids,projects.maintainer_ids,members.user_id"
 
 // maxReferences keeps a worker's transaction small: each is a query.
 const maxReferences = 50
@@ -15,15 +17,20 @@ const maxReferences = 50
 // maxReferenceName is the longest name of a collection or a field that Firestore takes, in bytes.
 const maxReferenceName = 1500
 
-// Reference is a field that refers to users by their ids, alone or in a list.
-type Reference struct{ Collection, Field string }
+// settings returns the references that keep a user.
+func settings(l *config.Loader) any {
+	return config.Parsed(l, "PLACEHOLDER_REFERENCES", defaultReferences, "pairs of collection.field, separated by commas", parseReferences)
+}
+
+// reference is a field that refers to users by their ids, alone or in a list.
+type reference struct{ collection, field string }
 
 var referencePattern = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_-]*)\.([A-Za-z_][A-Za-z0-9_]*)$`)
 
-// References parses pairs of a top-level collection and a field of its documents, such as
+// parseReferences parses pairs of a top-level collection and a field of its documents, such as
 // "posts.userId,projects.owner_ids".
-func References(text string) ([]Reference, error) {
-	var references []Reference
+func parseReferences(text string) ([]reference, error) {
+	var references []reference
 	for pair := range strings.SplitSeq(text, ",") {
 		m := referencePattern.FindStringSubmatch(strings.TrimSpace(pair))
 		if m == nil || len(m[1]) > maxReferenceName || len(m[2]) > maxReferenceName {
@@ -32,7 +39,7 @@ func References(text string) ([]Reference, error) {
 		if reservedName(m[1]) || reservedName(m[2]) {
 			return nil, fmt.Errorf("%q: Firestore reserves names of the form __…__", pair)
 		}
-		references = append(references, Reference{Collection: m[1], Field: m[2]})
+		references = append(references, reference{collection: m[1], field: m[2]})
 	}
 	if len(references) > maxReferences {
 		return nil, fmt.Errorf("%d pairs are more than %d", len(references), maxReferences)
@@ -43,15 +50,4 @@ func References(text string) ([]Reference, error) {
 // reservedName reports whether no collection and no field can have the name: a query for it fails.
 func reservedName(name string) bool {
 	return len(name) >= 4 && strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__")
-}
-
-func (l *loader) references(name, otherwise string) string {
-	v := l.getenv(name)
-	if v == "" {
-		return otherwise
-	}
-	if _, err := References(v); err != nil {
-		l.problem("%s is %q: it must be pairs of collection.field, separated by commas: %s", name, v, err)
-	}
-	return v
 }
