@@ -12,7 +12,6 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/notifications"
-	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
@@ -145,13 +144,6 @@ func post(circle any, urls ...string) map[string]any {
 }
 
 func on(post string) map[string]any { return map[string]any{"postId": post, "text": "!"} }
-
-func ended(t *testing.T, report *sweep.Report, status sweep.Status, actions map[string]sweep.Counts) {
-	t.Helper()
-	if diff := cmp.Diff(actions, report.Actions); report.Status != status || diff != "" {
-		t.Errorf("%s %v, want %s; actions (-want +got):\n%s", report.Status, report.Failures, status, diff)
-	}
-}
 
 // warnedOf and toldOf are the notifications about a circle, as they must be.
 func warnedOf(owner, id, name string, text func(string) notifications.Text, since time.Time) notifications.Notification {
