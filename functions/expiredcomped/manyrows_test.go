@@ -107,3 +107,16 @@ func TestManyRowsOfOneMember(t *testing.T) {
 		})
 	}
 }
+
+// TestRowsThatStayBeforeThoseThatGo is a member whose rows that stay alone are more than one commit looks at.
+func TestRowsThatStayBeforeThoseThatGo(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t)
+	f.Set(t, "members/m", member("comped"))
+	f.SetMany(t, 450, func(i int) (string, map[string]any) { return fmt.Sprintf("members_products/r%03d", i), row("m", nil) })
+	f.Set(t, "members_products/x", row("m", yesterday))
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(kind, 1))
+	if rows := f.Documents(t, "members_products"); len(rows) != 450 || rows["x"] != nil || f.Documents(t, "members")["m"]["status"] != "comped" {
+		t.Errorf("%d rows left, of %v", len(rows), f.Documents(t, "members"))
+	}
+}

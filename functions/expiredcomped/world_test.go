@@ -43,11 +43,10 @@ func member(status any) map[string]any {
 	return map[string]any{"email": "hana@example.com", "status": status, "updated_at": today.AddDate(-1, 0, 0)}
 }
 
-func (w world) load(t *testing.T, f *sweeptest.Function) world {
+func (w world) load(t *testing.T, f *sweeptest.Function) {
 	t.Helper()
 	paths := slices.Sorted(maps.Keys(w))
 	f.SetMany(t, len(paths), func(i int) (string, map[string]any) { return paths[i], w[paths[i]] })
-	return w
 }
 
 // without returns the world without some documents.

@@ -52,8 +52,8 @@ func TestCheckGhostCircles(t *testing.T) {
 	for _, id := range []string{"ghost", "stale", "no-owner", "odd"} {
 		after = after.changed("circles/"+id, map[string]any{"ghostWarningNotifiedAt": now})
 	}
-	after.tell(warnedOf("hana", "ghost", "幽霊", ja.GhostCircleWarning, daysAgo(15)), now).
-		tell(warnedOf("hana", "stale", "再び", ja.GhostCircleWarning, daysAgo(15)), now).
+	after.tell(warnedOf("ghost", "幽霊", ja.GhostCircleWarning, daysAgo(15)), now).
+		tell(warnedOf("stale", "再び", ja.GhostCircleWarning, daysAgo(15)), now).
 		tell(toldOf("hana", "due", "消える", now), now).tell(toldOf("hana", "claimed", "途中", claimedAt), now).
 		is(t, f, "circles/ghost/icon/a.png", "circles/theirs/icon/a.png")
 
@@ -128,7 +128,7 @@ func TestYearsOfACircle(t *testing.T) {
 	run(warned, "warn owner of circle")
 	run(warned.Add(7*day-tick), "")
 	w = w.changed("circles/c", map[string]any{"ghostWarningNotifiedAt": warned}).
-		tell(warnedOf("hana", "c", "読書会", notifications.Japanese.AbandonedCircleWarning, warned), warned)
+		tell(warnedOf("c", "読書会", notifications.Japanese.AbandonedCircleWarning, warned), warned)
 	w.is(t, f)
 
 	posted := warned.Add(6*day + time.Hour)
@@ -146,7 +146,7 @@ func TestYearsOfACircle(t *testing.T) {
 	warned = warned.Add(day)
 	run(warned, "warn owner of circle")
 	w = w.changed("circles/c", map[string]any{"ghostWarningNotifiedAt": warned}).
-		tell(warnedOf("hana", "c", "読書会", notifications.Japanese.GhostCircleWarning, since), warned)
+		tell(warnedOf("c", "読書会", notifications.Japanese.GhostCircleWarning, since), warned)
 	w.is(t, f)
 
 	gone := warned.Add(7 * day)

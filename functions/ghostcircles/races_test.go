@@ -127,7 +127,7 @@ func TestUndeletedByAnOperator(t *testing.T) {
 	f.Now = now.Add(day)
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(toWarn, 1))
 	w.changed("circles/c", map[string]any{"ghostWarningNotifiedAt": f.Now}).
-		tell(warnedOf("hana", "c", "救われる", notifications.Japanese.GhostCircleWarning, now), f.Now).is(t, f, files...)
+		tell(warnedOf("c", "救われる", notifications.Japanese.GhostCircleWarning, now), f.Now).is(t, f, files...)
 	f.Now = now.Add(8 * day)
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(toDelete, 1))
 	if rest := f.Documents(t, "posts"); len(rest) != 0 || len(f.Objects(t)) != 0 {

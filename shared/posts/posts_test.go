@@ -177,7 +177,9 @@ func TestManyChildren(t *testing.T) {
 	}
 	put(t, f, "posts/a.png", "p1")
 	for _, collection := range []string{"comments", "reactions"} {
-		f.SetMany(t, 250, func(i int) (string, map[string]any) { return fmt.Sprintf("%s/%03d", collection, i), map[string]any{"postId": "p1"} })
+		f.SetMany(t, 250, func(i int) (string, map[string]any) {
+			return fmt.Sprintf("%s/%03d", collection, i), map[string]any{"postId": "p1"}
+		})
 	}
 	f.Set(t, "comments/other", map[string]any{"postId": "p12"})
 	counts(t, f.Run(t, ""), sweep.Completed, sweep.Counts{Planned: 3, Done: 3})
