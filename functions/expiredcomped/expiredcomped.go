@@ -12,23 +12,21 @@ import (
 )
 
 // Job is cleanExpiredComped.
-var Job = jobWith(400, 100_000)
+var Job = jobWith(100_000)
 
 func init() { functions.Register(Job) }
 
-// jobWith returns the job with limits: the rows of one member that one commit deletes, and the members that a run remembers
-// to have proposed.
-func jobWith(maxRows, maxProposed int) sweep.Job {
-	rule := memberRule(maxRows)
+// jobWith returns the job with a limit on the members that a run remembers to have proposed.
+func jobWith(maxProposed int) sweep.Job {
 	return sweep.Job{
-		Name: "cleanExpiredComped", Rules: []sweep.AnyRule{rule},
-		Plan: func(ctx context.Context, p *sweep.Planner) error { return plan(ctx, p, rule, maxProposed) },
+		Name: "cleanExpiredComped", Rules: []sweep.AnyRule{memberRule},
+		Plan: func(ctx context.Context, p *sweep.Planner) error { return plan(ctx, p, maxProposed) },
 	}
 }
 
 // plan proposes one action for every member who has an expired row. What becomes of the member is decided by the commit that
 // does it, which looks at all rows of the member, so a member is proposed once however many have expired.
-func plan(ctx context.Context, p *sweep.Planner, rule sweep.AnyRule, maxProposed int) error {
+func plan(ctx context.Context, p *sweep.Planner, maxProposed int) error {
 	p.Announce(ctx, "Starting cleanup of expired comp subscriptions", lastLine)
 	expired := documents.Query{
 		Collection: subscriptions,
@@ -36,7 +34,10 @@ func plan(ctx context.Context, p *sweep.Planner, rule sweep.AnyRule, maxProposed
 		OrderBy:    []string{expiryField},
 		Select:     []string{memberField, expiryField},
 	}
-	countKept(ctx, p, expired)
+	p.CountKept(ctx, sweep.Census{ // the rows that the query skips
+		Due: expired, Young: documents.Filter{Field: expiryField, Op: ">=", Value: cutoff(p.Now)},
+		KeptYoung: keptUnexpired, KeptNull: keptEndless, KeptUndated: keptUndated,
+	})
 	proposed := map[string]bool{}
 	for page, err := range p.Documents.Pages(ctx, expired, documents.Cursor(p.Position())) {
 		if err != nil {
@@ -46,7 +47,7 @@ func plan(ctx context.Context, p *sweep.Planner, rule sweep.AnyRule, maxProposed
 		if len(proposed) >= maxProposed {
 			clear(proposed) // a member who is proposed twice is looked at twice: no harm is done
 		}
-		if err := p.ProposeItems(ctx, rule, membersOf(ctx, p, page.Documents, proposed)); err != nil {
+		if err := p.ProposeItems(ctx, memberRule, membersOf(ctx, p, page.Documents, proposed)); err != nil {
 			return err
 		}
 		if err := p.Mark(string(page.Next)); err != nil {
@@ -61,38 +62,25 @@ func membersOf(ctx context.Context, p *sweep.Planner, rows []documents.Document,
 	var order []string
 	reasons := map[string][]string{} // by member
 	for _, row := range rows {
-		v, reason := judge(row, p.Now)
-		switch v {
-		case toDelete:
+		switch d := judge(row, p.Now); {
+		case d.Invalid:
+			p.KeepDoubtful(ctx, row.Path, d.Reason, 1)
+		case d.Kind == "":
+			p.Keep(d.Reason, 1) // it changed while the query was answered
+		default:
 			id, _ := documents.IDOf(row.Data[memberField])
-			if reasons[id] == nil {
+			reasons[id] = append(reasons[id], d.Reason)
+			if !proposed[id] {
+				proposed[id] = true
 				order = append(order, id)
 			}
-			reasons[id] = append(reasons[id], reason)
-		case toDoubt:
-			p.KeepDoubtful(ctx, row.Path, reason, 1)
-		case toKeep:
-			p.Keep(reason, 1) // it changed while the query was answered
 		}
 	}
-	var due []sweep.Proposal
-	for _, id := range order {
-		if !proposed[id] {
-			proposed[id] = true
-			due = append(due, sweep.Proposal{
-				Document: documents.Document{Path: members + "/" + id}, Decision: sweep.Do(kind, reasonFor(reasons[id])),
-			})
-		}
+	due := make([]sweep.Proposal, len(order))
+	for i, id := range order {
+		due[i].Path, due[i].Decision = members+"/"+id, sweep.Do(kind, reasonFor(reasons[id]))
 	}
 	return due
-}
-
-// countKept counts the rows that the query for the expired ones skips.
-func countKept(ctx context.Context, p *sweep.Planner, expired documents.Query) {
-	p.CountKept(ctx, sweep.Census{
-		Due: expired, Young: documents.Filter{Field: expiryField, Op: ">=", Value: cutoff(p.Now)},
-		KeptYoung: keptUnexpired, KeptNull: keptEndless, KeptUndated: keptUndated,
-	})
 }
 
 // lastLine is what the job logs at its end, in the words that people look for who know the job from Ghost.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/retention"
+	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // The collections and fields of the membership platform that the job works on.
@@ -28,36 +29,28 @@ const (
 // What expires today lasts until the day is over.
 func cutoff(now time.Time) time.Time { return now.UTC().Truncate(retention.Day) }
 
-// verdict is what is to become of a subscription's row.
-type verdict int
+// kind is what the report counts: the end of all of a member's expired subscriptions.
+const kind = "end complimentary subscription"
 
-const (
-	toKeep   verdict = iota
-	toDoubt          // kept, because it cannot be judged
-	toDelete         // expired
-)
-
-// judge decides about one row, and says why.
-func judge(row documents.Document, now time.Time) (verdict, string) {
-	switch expiry := row.Data[expiryField].(type) {
-	case time.Time:
-		if !expiry.Before(cutoff(now)) {
-			return toKeep, keptUnexpired
-		}
-		id, named := documents.IDOf(row.Data[memberField])
-		if !named {
-			return toDoubt, keptNoMember
-		}
-		if !documents.Queryable(id) {
-			return toDoubt, keptLongMember
-		}
-		return toDelete, fmt.Sprintf("%s expired %s", row.Path, expiry.UTC().Format(time.RFC3339))
-	case nil:
-		if _, set := row.Data[expiryField]; set {
-			return toKeep, keptEndless
-		}
+// judge decides about one row.
+func judge(row documents.Document, now time.Time) sweep.Decision {
+	expiry, dated := row.Time(expiryField)
+	if value, set := row.Data[expiryField]; set && value == nil {
+		return sweep.Keep(keptEndless)
 	}
-	return toDoubt, keptUndated
+	id, named := documents.IDOf(row.Data[memberField])
+	switch {
+	case !dated:
+		return sweep.Invalid(keptUndated)
+	case !expiry.Before(cutoff(now)):
+		return sweep.Keep(keptUnexpired)
+	case !named:
+		return sweep.Invalid(keptNoMember)
+	case !documents.Queryable(id):
+		return sweep.Invalid(keptLongMember)
+	default:
+		return sweep.Do(kind, fmt.Sprintf("%s expired %s", row.Path, expiry.UTC().Format(time.RFC3339)))
+	}
 }
 
 // Reasons to keep a row.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 func TestCutoff(t *testing.T) {
@@ -31,46 +33,45 @@ func TestJudge(t *testing.T) {
 	tests := []struct {
 		name   string
 		data   map[string]any
-		want   verdict
+		want   string
 		reason string
 	}{
-		{"yesterday's last tick", row("m", yesterday), toDelete, "members_products/r expired 2026-01-09T23:59:59Z"},
-		{"in another zone", row("m", yesterday.In(time.FixedZone("JST", 9*60*60))), toDelete, "members_products/r expired 2026-01-09T23:59:59Z"},
-		{"long ago", row("m", time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)), toDelete, "members_products/r expired 2020-01-01T00:00:00Z"},
-		{"today's first tick", row("m", today), toKeep, keptUnexpired},
-		{"an hour ago", row("m", now.Add(-time.Hour)), toKeep, keptUnexpired},
-		{"tomorrow", row("m", today.Add(day)), toKeep, keptUnexpired},
-		{"tomorrow, of nobody", row(nil, today.Add(day)), toKeep, keptUnexpired},
-		{"null", row("m", nil), toKeep, keptEndless},
-		{"missing", map[string]any{"member_id": "m"}, toDoubt, keptUndated},
-		{"text", row("m", "2020-01-01T00:00:00Z"), toDoubt, keptUndated},
-		{"milliseconds", row("m", int64(1577836800000)), toDoubt, keptUndated},
-		{"real", row("m", 0.0), toDoubt, keptUndated},
-		{"false", row("m", false), toDoubt, keptUndated},
-		{"a map", row("m", map[string]any{"seconds": int64(0)}), toDoubt, keptUndated},
-		{"empty", map[string]any{}, toDoubt, keptUndated},
-		{"no data at all", nil, toDoubt, keptUndated},
-		{"of nobody", map[string]any{"expiry_at": yesterday}, toDoubt, keptNoMember},
-		{"of null", row(nil, yesterday), toDoubt, keptNoMember},
-		{"of a number", row(int64(1), yesterday), toDelete, "members_products/r expired 2026-01-09T23:59:59Z"},
-		{"of the longest id", row(strings.Repeat("x", 1499), yesterday), toDelete, "members_products/r expired 2026-01-09T23:59:59Z"},
-		{"of an id too long to be asked for", row(strings.Repeat("x", 1500), yesterday), toDoubt, keptLongMember},
-		{"of a longer one", row(strings.Repeat("x", 1501), yesterday), toDoubt, keptNoMember},
-		{"of 0", row(int64(0), yesterday), toDoubt, keptNoMember},
-		{"of a negative number", row(int64(-1), yesterday), toDoubt, keptNoMember},
-		{"of a real number", row(1.0, yesterday), toDoubt, keptNoMember},
-		{"of not a number", row(math.NaN(), yesterday), toDoubt, keptNoMember},
-		{"of a list", row([]any{"m"}, yesterday), toDoubt, keptNoMember},
-		{"of an empty id", row("", yesterday), toDoubt, keptNoMember},
-		{"of a path", row("members/m", yesterday), toDoubt, keptNoMember},
-		{"of a reserved id", row("__m__", yesterday), toDoubt, keptNoMember},
+		{"yesterday's last tick", row("m", yesterday), "delete", "members_products/r expired 2026-01-09T23:59:59Z"},
+		{"in another zone", row("m", yesterday.In(time.FixedZone("JST", 9*60*60))), "delete", "members_products/r expired 2026-01-09T23:59:59Z"},
+		{"long ago", row("m", time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)), "delete", "members_products/r expired 2020-01-01T00:00:00Z"},
+		{"today's first tick", row("m", today), "keep", keptUnexpired},
+		{"an hour ago", row("m", now.Add(-time.Hour)), "keep", keptUnexpired},
+		{"tomorrow", row("m", today.Add(day)), "keep", keptUnexpired},
+		{"tomorrow, of nobody", row(nil, today.Add(day)), "keep", keptUnexpired},
+		{"null", row("m", nil), "keep", keptEndless},
+		{"missing", map[string]any{"member_id": "m"}, "doubt", keptUndated},
+		{"text", row("m", "2020-01-01T00:00:00Z"), "doubt", keptUndated},
+		{"milliseconds", row("m", int64(1577836800000)), "doubt", keptUndated},
+		{"real", row("m", 0.0), "doubt", keptUndated},
+		{"false", row("m", false), "doubt", keptUndated},
+		{"a map", row("m", map[string]any{"seconds": int64(0)}), "doubt", keptUndated},
+		{"empty", map[string]any{}, "doubt", keptUndated},
+		{"no data at all", nil, "doubt", keptUndated},
+		{"of nobody", map[string]any{"expiry_at": yesterday}, "doubt", keptNoMember},
+		{"of null", row(nil, yesterday), "doubt", keptNoMember},
+		{"of a number", row(int64(1), yesterday), "delete", "members_products/r expired 2026-01-09T23:59:59Z"},
+		{"of the longest id", row(strings.Repeat("x", 1499), yesterday), "delete", "members_products/r expired 2026-01-09T23:59:59Z"},
+		{"of an id too long to be asked for", row(strings.Repeat("x", 1500), yesterday), "doubt", keptLongMember},
+		{"of a longer one", row(strings.Repeat("x", 1501), yesterday), "doubt", keptNoMember},
+		{"of 0", row(int64(0), yesterday), "doubt", keptNoMember},
+		{"of a negative number", row(int64(-1), yesterday), "doubt", keptNoMember},
+		{"of a real number", row(1.0, yesterday), "doubt", keptNoMember},
+		{"of not a number", row(math.NaN(), yesterday), "doubt", keptNoMember},
+		{"of a list", row([]any{"m"}, yesterday), "doubt", keptNoMember},
+		{"of an empty id", row("", yesterday), "doubt", keptNoMember},
+		{"of a path", row("members/m", yesterday), "doubt", keptNoMember},
+		{"of a reserved id", row("__m__", yesterday), "doubt", keptNoMember},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, reason := judge(documents.Document{Path: "members_products/r", Data: tt.data}, now)
-			if got != tt.want || reason != tt.reason {
-				t.Errorf("judge = %v, %q; want %v, %q", got, reason, tt.want, tt.reason)
-			}
+			want := map[string]sweep.Decision{"keep": sweep.Keep(tt.reason), "doubt": sweep.Invalid(tt.reason), "delete": sweep.Do(kind, tt.reason)}
+			got := judge(documents.Document{Path: "members_products/r", Data: tt.data}, now)
+			sweeptest.Want(t, "decision", want[tt.want], got)
 		})
 	}
 }
@@ -94,4 +95,17 @@ func TestEventID(t *testing.T) {
 			t.Errorf("%s: the same id", name)
 		}
 	}
+}
+
+func TestReasonFor(t *testing.T) {
+	for n, want := range map[int]string{1: "a", 3: "a, b, c", 4: "a, b, c and 1 more", 5: "a, b, c and 2 more"} {
+		sweeptest.Want(t, "reason", want, reasonFor([]string{"a", "b", "c", "d", "e"}[:n]))
+	}
+}
+
+func TestLastLine(t *testing.T) {
+	end := sweep.Ending{Figures: map[string]int{removed: 3, freed: 2}, Duration: 1500 * time.Millisecond}
+	sweeptest.Want(t, "line", "Removed 3 expired subscriptions, updated 2 members in 1500ms", lastLine(end))
+	end.Canceled = true
+	sweeptest.Want(t, "line", "Expired complimentary subscriptions cleanup cancelled before completion", lastLine(end))
 }

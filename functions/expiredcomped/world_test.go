@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -29,12 +27,7 @@ var (
 
 func newFunction(t *testing.T) *sweeptest.Function {
 	t.Helper()
-	return functionOf(t, Job)
-}
-
-func functionOf(t testing.TB, job sweep.Job) *sweeptest.Function {
-	t.Helper()
-	f := sweeptest.New(t, functions.New(job))
+	f := sweeptest.New(t, functions.New(Job))
 	f.Now = now
 	return f
 }
@@ -50,11 +43,10 @@ func member(status any) map[string]any {
 	return map[string]any{"email": "hana@example.com", "status": status, "updated_at": today.AddDate(-1, 0, 0)}
 }
 
-func (w world) load(t *testing.T, f *sweeptest.Function) world {
+func (w world) load(t *testing.T, f *sweeptest.Function) {
 	t.Helper()
 	paths := slices.Sorted(maps.Keys(w))
 	f.SetMany(t, len(paths), func(i int) (string, map[string]any) { return paths[i], w[paths[i]] })
-	return w
 }
 
 // without returns the world without some documents.
@@ -81,28 +73,21 @@ func (w world) freed(id string, rows ...string) world {
 	changed := maps.Clone(w["members/"+id])
 	changed["status"], changed["updated_at"] = "free", now
 	paths := make([]string, len(rows))
+	deleted := make([]documents.Document, len(rows))
 	for i, r := range rows {
 		paths[i] = "members_products/" + r
+		deleted[i] = documents.Document{Path: paths[i], Data: w[paths[i]]}
 	}
 	return w.without(paths...).with(world{
 		"members/" + id: changed,
-		"members_status_events/" + eventIDOf(w, id, rows...): {
+		"members_status_events/" + eventID(now, id, deleted): {
 			"member_id": w[paths[0]]["member_id"], "from_status": "comped", "to_status": "free", "created_at": now,
 		},
 	})
 }
 
-// eventIDOf returns the id of the event that a run at now writes when it deletes these rows.
-func eventIDOf(w world, id string, rows ...string) string {
-	deleted := make([]documents.Document, len(rows))
-	for i, r := range rows {
-		path := "members_products/" + r
-		deleted[i] = documents.Document{Path: path, Data: w[path]}
-	}
-	return eventID(now, id, deleted)
-}
-
-func read(t testing.TB, f *sweeptest.Function) world {
+// is compares the world with the database.
+func (w world) is(t *testing.T, f *sweeptest.Function) {
 	t.Helper()
 	found := world{}
 	for _, collection := range []string{"members_products", "members", "members_status_events", "elsewhere/x/members_products"} {
@@ -110,54 +95,25 @@ func read(t testing.TB, f *sweeptest.Function) world {
 			found[collection+"/"+id] = data
 		}
 	}
-	return found
+	sweeptest.Want(t, "documents", w, found)
 }
 
-// is compares the world with the database.
-func (w world) is(t *testing.T, f *sweeptest.Function) {
+// ownLines returns the job's own log lines of all runs so far, which must all be INFO.
+func ownLines(t *testing.T, f *sweeptest.Function) []string {
 	t.Helper()
-	if diff := cmp.Diff(w, read(t, f)); diff != "" {
-		t.Errorf("documents (-want +got):\n%s", diff)
-	}
-}
-
-func ended(t testing.TB, got *sweep.Report, status sweep.Status, counts sweep.Counts) {
-	t.Helper()
-	want := map[string]sweep.Counts{}
-	if counts != (sweep.Counts{}) {
-		want[kind] = counts
-	}
-	if diff := cmp.Diff(want, got.Actions); got.Status != status || diff != "" {
-		t.Errorf("%s %v, want %s; actions (-want +got):\n%s", got.Status, got.Failures, status, diff)
-	}
-}
-
-// The log lines of Ghost's job.
-const (
-	starting = "Starting cleanup of expired comp subscriptions"
-	canceled = "Expired complimentary subscriptions cleanup cancelled before completion"
-)
-
-func removedLine(removed, updated int, got *sweep.Report) string {
-	return fmt.Sprintf("Removed %d expired subscriptions, updated %d members in %dms", removed, updated, got.DurationMs)
-}
-
-// logged compares the job's own log lines of all runs so far, which must all be INFO.
-func logged(t testing.TB, f *sweeptest.Function, want ...string) {
-	t.Helper()
-	lines := []string{}
+	var lines []string
 	for _, line := range f.LogLines(t) {
-		message := line["message"].(string)
-		for _, begin := range []string{"Starting", "Removed", "Expired", "Cleanup"} {
-			if strings.HasPrefix(message, begin) {
-				lines = append(lines, message)
-				if line["severity"] != "INFO" || line["logging.googleapis.com/labels"].(map[string]any)["job"] != "cleanExpiredComped" {
-					t.Errorf("line %v", line)
-				}
+		if message := line["message"].(string); strings.HasPrefix(message, "Starting") || strings.HasPrefix(message, "Removed") {
+			lines = append(lines, message)
+			if line["severity"] != "INFO" || line["logging.googleapis.com/labels"].(map[string]any)["job"] != "cleanExpiredComped" {
+				t.Errorf("line %v", line)
 			}
 		}
 	}
-	if diff := cmp.Diff(append([]string{}, want...), lines); diff != "" {
-		t.Errorf("the job's lines (-want +got):\n%s", diff)
-	}
+	return lines
+}
+
+// removedLine is the last line of a run.
+func removedLine(rows, freed int, got *sweep.Report) string {
+	return fmt.Sprintf("Removed %d expired subscriptions, updated %d members in %dms", rows, freed, got.DurationMs)
 }

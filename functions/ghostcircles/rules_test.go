@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -190,23 +188,6 @@ func TestSince(t *testing.T) {
 		if since := countsFrom(c); !since.Equal(tt.since) || i.abandoned != tt.abandoned {
 			t.Errorf("%s: warnings count from %s, abandoned %v; want %s, %v", name, since, i.abandoned, tt.since, tt.abandoned)
 		}
-	}
-}
-
-func TestClaimed(t *testing.T) {
-	got := map[string]bool{}
-	want := map[string]bool{"claimed": true, "by another": false, "revived": false, "odd": false, "nothing": false}
-	for name, data := range map[string]map[string]any{
-		"claimed":    {"isDeleted": true, "deletedBy": jobName},
-		"by another": {"isDeleted": true, "deletedBy": "user1"},
-		"revived":    {"isDeleted": false, "deletedBy": jobName},
-		"odd":        {"isDeleted": "true", "deletedBy": jobName},
-		"nothing":    {},
-	} {
-		got[name] = claimed(documents.Document{Path: "circles/c", Data: data})
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("claimed (-want +got):\n%s", diff)
 	}
 }
 

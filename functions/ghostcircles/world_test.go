@@ -12,7 +12,6 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/notifications"
-	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
@@ -146,17 +145,10 @@ func post(circle any, urls ...string) map[string]any {
 
 func on(post string) map[string]any { return map[string]any{"postId": post, "text": "!"} }
 
-func ended(t *testing.T, report *sweep.Report, status sweep.Status, actions map[string]sweep.Counts) {
-	t.Helper()
-	if diff := cmp.Diff(actions, report.Actions); report.Status != status || diff != "" {
-		t.Errorf("%s %v, want %s; actions (-want +got):\n%s", report.Status, report.Failures, status, diff)
-	}
-}
-
-// warnedOf and toldOf are the notifications about a circle, as they must be.
-func warnedOf(owner, id, name string, text func(string) notifications.Text, since time.Time) notifications.Notification {
+// warnedOf and toldOf are the notifications about a circle, the former one of hana's, as they must be.
+func warnedOf(id, name string, text func(string) notifications.Text, since time.Time) notifications.Notification {
 	return notifications.Notification{
-		UserID: owner, Type: "circle_ghost_warning", Text: text(name),
+		UserID: "hana", Type: "circle_ghost_warning", Text: text(name),
 		Fields:    map[string]any{"circleId": id, "circleName": name},
 		Announces: []string{id, since.UTC().Format(time.RFC3339Nano)},
 	}

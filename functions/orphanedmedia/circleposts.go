@@ -98,29 +98,34 @@ func planGaps(ctx context.Context, p *sweep.Planner, gaps [][]documents.Filter) 
 	q := documents.Query{
 		Collection: "posts", Any: gaps, OrderBy: []string{"circleId"}, Select: []string{"circleId"}, PageSize: gapPageSize,
 	}
-	known := map[string]bool{} // circles looked up, for the belt
+	counted := "" // the last circle that the belt knows of
 	for page, err := range p.Documents.Pages(ctx, q, "") {
 		if err != nil {
 			return err
 		}
 		p.Scanned(len(page.Documents))
-		missing, err := missingCircles(ctx, p, page.Documents)
+		var ids []string
+		for _, post := range page.Documents {
+			if circle, ok := posts.CircleOf(post); ok {
+				ids = append(ids, circle.ID)
+			}
+		}
+		missing, err := p.Documents.Missing(ctx, "circles", slices.Compact(ids)) // they come in the order of circleId
 		if err != nil {
 			return err
 		}
 		var due []sweep.Proposal
 		for _, post := range page.Documents {
 			circle, _ := posts.CircleOf(post)
-			d := judgePost(post, !missing[circle.ID])
-			switch {
+			switch d := judgePost(post, !slices.Contains(missing, circle.ID)); {
 			case d.Invalid:
 				p.KeepDoubtful(ctx, post.Path, d.Reason, 1)
 			case d.Kind == "":
 				p.Keep(d.Reason, 1)
 			default:
 				due = append(due, sweep.Proposal{Document: post, Decision: d})
-				if !known[circle.ID] {
-					known[circle.ID] = true
+				if circle.ID != counted {
+					counted = circle.ID
 					p.LookedUp("circles of posts", 1, 1)
 				}
 			}
@@ -162,24 +167,4 @@ func keepOddCircleIDs(ctx context.Context, p *sweep.Planner) error {
 		}
 	}
 	return nil
-}
-
-// missingCircles asks, for the circles of some posts, which do not exist at this moment.
-func missingCircles(ctx context.Context, p *sweep.Planner, found []documents.Document) (map[string]bool, error) {
-	var ids []string
-	for _, post := range found {
-		circle, ok := posts.CircleOf(post)
-		if ok && !slices.Contains(ids[max(0, len(ids)-1):], circle.ID) { // they come in the order of circleId
-			ids = append(ids, circle.ID)
-		}
-	}
-	gone, err := p.Documents.Missing(ctx, "circles", ids)
-	if err != nil {
-		return nil, err
-	}
-	missing := map[string]bool{}
-	for _, id := range gone {
-		missing[id] = true
-	}
-	return missing, nil
 }

@@ -21,7 +21,7 @@ func init() { functions.Register(Job) }
 
 // position is where a run that was out of time got to.
 type position struct {
-	Target int    `json:"target"` // index of targets
+	Target int    `json:"target"` // index of kinds; behind the last, the posts
 	After  string `json:"after"`  // the last name or circle id looked at
 }
 
@@ -34,36 +34,19 @@ func (at position) mark(p *sweep.Planner) error {
 	return p.Mark(string(text))
 }
 
-// target is one of the four things the job looks through, from the name after on.
-type target func(ctx context.Context, p *sweep.Planner, at position) error
-
-func targets() []target {
-	targets := make([]target, 0, len(kinds)+1)
-	for _, k := range kinds {
-		targets = append(targets, k.plan)
-	}
-	return append(targets, planCirclePosts)
-}
-
+// plan looks through the objects of each kind and then through the posts, from the position on.
 func plan(ctx context.Context, p *sweep.Planner) error {
-	var from position
+	var at position
 	if text := p.Position(); text != "" {
 		// A position that cannot be read is one of another version: the whole is looked through again.
-		if err := json.Unmarshal([]byte(text), &from); err != nil || from.Target >= len(targets()) {
-			from = position{}
+		if err := json.Unmarshal([]byte(text), &at); err != nil || at.Target < 0 || at.Target > len(kinds) {
+			at = position{}
 		}
 	}
-	for i, plan := range targets() {
-		if i < from.Target {
-			continue
-		}
-		at := position{Target: i}
-		if i == from.Target {
-			at.After = from.After
-		}
-		if err := plan(ctx, p, at); err != nil {
+	for ; at.Target < len(kinds); at = (position{Target: at.Target + 1}) {
+		if err := kinds[at.Target].plan(ctx, p, at); err != nil {
 			return err
 		}
 	}
-	return nil
+	return planCirclePosts(ctx, p, at)
 }

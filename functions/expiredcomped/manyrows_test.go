@@ -1,0 +1,122 @@
+package expiredcomped
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// TestManyRowsOfOneMember is a member with 1,000 expired rows, which take three commits of at most 400. Rows that stay lie before
+// them, among them and behind them, or are given before the last commit.
+func TestManyRowsOfOneMember(t *testing.T) {
+	const n = 1000
+	for name, tt := range map[string]struct {
+		stays, given string // a row that never expires
+		lost         int    // the commit whose answer is
+		most         int    // rows that a commit may delete
+		last         int    // the commit after which time is up
+	}{
+		"none stays":                   {},
+		"the first stays":              {stays: "a"},
+		"one in the middle stays":      {stays: "r0500x"},
+		"the last stays":               {stays: "z"},
+		"one is given before":          {given: "a"},
+		"one is given behind":          {given: "z"},
+		"an answer is lost":            {lost: 2},
+		"large commits are refused":    {most: 100},
+		"out of time after the first":  {last: 1},
+		"out of time after the second": {last: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFunction(t)
+			f.Set(t, "members/m", member("comped"))
+			if tt.stays != "" {
+				f.Set(t, "members_products/"+tt.stays, row("m", nil))
+			}
+			f.SetMany(t, n, func(i int) (string, map[string]any) {
+				return fmt.Sprintf("members_products/r%04d", i), row("m", yesterday.Add(-time.Duration(i)*time.Hour))
+			})
+			var late atomic.Bool
+			f.Clock = func() time.Time {
+				if late.Load() {
+					return now.Add(f.Timeout)
+				}
+				return now
+			}
+			commits, largest := 0, 0
+			f.OnCommit(func(_ int, c *firestorepb.CommitRequest, send func() error) error {
+				rows := 0
+				for _, w := range c.GetWrites() {
+					if w.GetDelete() != "" {
+						rows++
+					}
+				}
+				if rows <= 1 { // a record of the run's own
+					return send()
+				}
+				if tt.most > 0 && rows > tt.most {
+					return status.Error(codes.InvalidArgument, "Transaction too big. Decrease transaction size.")
+				}
+				largest = max(largest, rows)
+				if err := send(); err != nil {
+					return err
+				}
+				commits++
+				late.Store(commits == tt.last)
+				if commits == tt.lost {
+					return status.Error(codes.Unavailable, "the connection broke")
+				}
+				if commits == 2 && tt.given != "" {
+					f.Set(t, "members_products/"+tt.given, row("m", nil))
+				}
+				return nil
+			})
+			got := f.Run(t, "")
+			if tt.last > 0 {
+				sweeptest.Want(t, "status", sweep.Partial, got.Status)
+				sweeptest.Want(t, "status of the member", any("comped"), f.Documents(t, "members")["m"]["status"])
+				if left := len(f.Documents(t, "members_products")); left == 0 || left == n || len(f.Documents(t, "members_status_events")) > 0 {
+					t.Errorf("%d rows left, and events %v", left, f.Documents(t, "members_status_events"))
+				}
+				late.Store(false)
+				got = f.Run(t, "")
+			} else {
+				sweeptest.Want(t, "lines", removedLine(n, min(1, len(f.Documents(t, "members_status_events"))), got), ownLines(t, f)[1])
+			}
+			sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(kind, 1))
+			if largest > 401 || tt.most == 0 && largest < 400 { // and an entry of the journal
+				t.Errorf("the largest commit has %d deletions, want those of 400 rows", largest)
+			}
+			if stays := tt.stays + tt.given; stays != "" {
+				world{"members/m": member("comped"), "members_products/" + stays: row("m", nil)}.is(t, f)
+				return
+			}
+			m := f.Documents(t, "members")["m"]
+			if m["status"] != "free" || m["updated_at"] != now || len(f.Documents(t, "members_products")) > 0 || len(f.Documents(t, "members_status_events")) != 1 {
+				t.Errorf("left %v, %d rows, events %v", m, len(f.Documents(t, "members_products")), f.Documents(t, "members_status_events"))
+			}
+		})
+	}
+}
+
+// TestRowsThatStayBeforeThoseThatGo is a member whose rows that stay alone are more than one commit looks at.
+func TestRowsThatStayBeforeThoseThatGo(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t)
+	f.Set(t, "members/m", member("comped"))
+	f.SetMany(t, 450, func(i int) (string, map[string]any) { return fmt.Sprintf("members_products/r%03d", i), row("m", nil) })
+	f.Set(t, "members_products/x", row("m", yesterday))
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(kind, 1))
+	if rows := f.Documents(t, "members_products"); len(rows) != 450 || rows["x"] != nil || f.Documents(t, "members")["m"]["status"] != "comped" {
+		t.Errorf("%d rows left, of %v", len(rows), f.Documents(t, "members"))
+	}
+}
