@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 		{"index without order", `{ "fieldPath": "status", "order": "ASCENDING" },`, `{ "fieldPath": "status" },`, "neither ordered nor an array"},
 		{"index of no collection", `"collectionGroup": "reports"`, `"collectionGroup": ""`, "no collectionGroup"},
 		{"index without scope", `"queryScope": "COLLECTION"`, `"queryScope": "ALL"`, "queryScope is"},
-		{"override without indexes", `"fieldPath": "objects", "indexes": []`, `"fieldPath": "objects"`, "a field override lacks"},
+		{"override without indexes", `"fieldPath": "then", "indexes": []`, `"fieldPath": "then"`, "a field override lacks"},
 		{"minute", `"schedule": "0 0 * * *"`, `"schedule": "60 0 * * *"`, `"60" is no minute from 0 to 59`},
 		{"hour", `"schedule": "0 0 * * *"`, `"schedule": "0 24 * * *"`, `"24" is no hour`},
 		{"day", `"schedule": "0 0 * * *"`, `"schedule": "0 0 0 * *"`, `"0" is no day of the month`},

@@ -12,25 +12,20 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// careless is cleanupReports as it must not be: it does to each report what it is given, without another look.
-func careless(effect func(report string) sweep.Steps) subject {
+// careless is cleanupReports as it must not be: its rule finds each report due without looking at it.
+func careless(change func(report sweep.Subject, d sweep.Decision, run sweep.Run) sweep.Change) subject {
+	rule := sweep.Rule[sweep.Subject]{
+		Name: "careless", Load: sweep.Itself, Change: change,
+		Judge: func(sweep.Subject, sweep.Run) sweep.Decision { return sweep.Do("delete report", "it was found") },
+	}
 	s := sampled(reports.Job)
+	s.job.Rules = []sweep.AnyRule{rule}
 	s.job.Plan = func(ctx context.Context, p *sweep.Planner) error {
 		due := documents.Query{Collection: "reports", Where: []documents.Filter{
 			{Field: "status", Op: "in", Value: []string{"reviewed", "dismissed"}},
 			{Field: "createdAt", Op: "<", Value: retention.MonthsBefore(p.Now, 1)},
 		}, OrderBy: []string{"createdAt"}}
-		for page, err := range p.Documents.Pages(ctx, due, "") {
-			if err != nil {
-				return err
-			}
-			for _, d := range page.Documents {
-				if err := p.Propose(ctx, sweep.Action{Kind: "delete report", Target: d.Path, Effect: effect(d.Path)}); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+		return p.Sweep(ctx, due, "", rule)
 	}
 	return s
 }
@@ -38,16 +33,12 @@ func careless(effect func(report string) sweep.Steps) subject {
 // TestFindsWhatACrashBreaks proves that a fault at every step finds a job that a crash leaves half done.
 func TestFindsWhatACrashBreaks(t *testing.T) {
 	t.Parallel()
-	s := careless(func(report string) sweep.Steps {
-		return func(ctx context.Context, w *sweep.Writers) error {
-			err := w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-				return tx.Update(report, map[string]any{"status": "deleting"}) // so that the next run does not find it
-			})
-			if err != nil {
-				return err
-			}
-			return w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error { return tx.Delete(report) })
+	s := careless(func(report sweep.Subject, d sweep.Decision, _ sweep.Run) sweep.Change {
+		if report.Data["status"] != "deleting" { // so that the next run does not find it, and nothing is remembered of it
+			mark := documents.Write{Op: documents.Update, Ref: report.Ref(), Data: map[string]any{"status": "deleting"}}
+			return sweep.Change{Writes: []documents.Write{mark}, Again: d.Kind}
 		}
+		return sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
 	})
 	for at := len(undisturbed(t, s)) - 3; at > 0; at-- { // before the three calls that save the report
 		lines, tried := tryFault(t, s, At(at, Faults[0]))
@@ -61,10 +52,8 @@ func TestFindsWhatACrashBreaks(t *testing.T) {
 // TestFindsWhatARaceBreaks proves that a user's write before every call finds a job that does not look again.
 func TestFindsWhatARaceBreaks(t *testing.T) {
 	t.Parallel()
-	s := careless(func(report string) sweep.Steps {
-		return func(ctx context.Context, w *sweep.Writers) error {
-			return w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error { return tx.Delete(report) })
-		}
+	s := careless(func(report sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
+		return sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
 	})
 	for at := len(undisturbed(t, s)) - 3; at > 0; at-- {
 		lines, tried := tryRace(t, s, at)

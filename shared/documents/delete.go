@@ -2,7 +2,6 @@ package documents
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -13,10 +12,12 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/firesweep/firesweep/shared/judged"
 )
 
 // ErrChanged says that a document is no longer what was judged, so nothing was done to it.
-var ErrChanged = errors.New("changed since it was judged")
+var ErrChanged = judged.ErrChanged
 
 // Pace says when writes may be sent; [Rate] is the one to use on Google's service.
 type Pace interface {

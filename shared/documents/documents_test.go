@@ -387,7 +387,7 @@ func TestTransactionsTakeTurnsOnEmulators(t *testing.T) {
 					t.Error("two transactions are under way at once")
 				}
 				defer underWay.Add(-1)
-				found, err := tx.Query(documents.Query{Collection: "things", Where: []documents.Filter{{Field: "n", Op: "==", Value: i}}}, 2)
+				found, err := streamed(tx, documents.Query{Collection: "things", Where: []documents.Filter{{Field: "n", Op: "==", Value: i}}}, 2)
 				if err != nil || len(found) != 1 {
 					return fmt.Errorf("found %v, %w", found, err)
 				}
@@ -456,7 +456,7 @@ func TestOtherDatabase(t *testing.T) {
 		t.Errorf("many: %v, %v", got, err)
 	}
 	err = w.Transact(t.Context(), func(_ context.Context, tx *documents.Transaction) error {
-		found, err := tx.Query(all, 2)
+		found, err := streamed(tx, all, 2)
 		if err != nil || len(found) != 1 {
 			return fmt.Errorf("query in a transaction: %v, %w", found, err)
 		}

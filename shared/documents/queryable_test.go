@@ -71,7 +71,7 @@ func TestQueryForTooLargeAValue(t *testing.T) {
 		}
 		_, err := c.Reader().Count(ctx, q)
 		errs = append(errs, err, c.Writer(free{}).Transact(t.Context(), func(_ context.Context, tx *documents.Transaction) error {
-			_, err := tx.Query(q, 1)
+			_, err := streamed(tx, q, 1)
 			return err
 		}))
 		if len(errs) != 3 {

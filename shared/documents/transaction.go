@@ -81,24 +81,6 @@ func (t *Transaction) Get(path string) (d Document, found bool, err error) {
 	return documentOf(s), true, nil
 }
 
-// Query returns the first documents that a query matches, at most limit. The transaction fails if another writer changes
-// what it matches before the commit.
-func (t *Transaction) Query(q Query, limit int) ([]Document, error) {
-	fq, err := q.firestore(t.w.c.firestore, "")
-	if err != nil {
-		return nil, err
-	}
-	snapshots, err := t.tx.Documents(fq.Limit(limit)).GetAll()
-	if err != nil {
-		return nil, fmt.Errorf("query %s: %w", q.Collection, err)
-	}
-	found := make([]Document, len(snapshots))
-	for i, s := range snapshots {
-		found[i] = documentOf(s)
-	}
-	return found, nil
-}
-
 // Delete deletes a document that the transaction has read.
 func (t *Transaction) Delete(path string) error {
 	ref, err := t.ref(path)

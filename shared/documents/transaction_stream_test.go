@@ -131,3 +131,14 @@ func TestWait(t *testing.T) {
 		t.Errorf("canceled: %v", err)
 	}
 }
+
+// streamed returns the first documents that a query matches in a transaction, at most limit.
+func streamed(tx *documents.Transaction, q documents.Query, limit int) (found []documents.Document, err error) {
+	for d, err := range tx.Stream(q, "", limit) {
+		if err != nil {
+			return found, err
+		}
+		found = append(found, d)
+	}
+	return found, nil
+}

@@ -11,13 +11,15 @@ import (
 	"cloud.google.com/go/storage"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/iterator"
+
+	"github.com/firesweep/firesweep/shared/judged"
 )
 
 // pageSize is how many objects a page of a listing holds: the most that one class A operation gives.
 const pageSize = 1000
 
 // ErrChanged says that an object is no longer what was judged, so nothing was done to it.
-var ErrChanged = errors.New("changed since it was judged")
+var ErrChanged = judged.ErrChanged
 
 // HeldError says that Cloud Storage does not let an object go, now and for this caller or any other: nothing was done to
 // it, and nothing went wrong.

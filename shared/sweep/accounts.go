@@ -52,7 +52,7 @@ func (g *gathered) work(ctx context.Context, call func(context.Context, []string
 			all = append(all, c.uids...)
 		}
 		var results []error
-		if err := Guard(func() error {
+		if err := guard(func() error {
 			results = call(ctx, all)
 			return nil
 		}); err != nil {

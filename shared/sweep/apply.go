@@ -3,7 +3,6 @@ package sweep
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -40,7 +39,7 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 		unfinished = min(unfinished, i)
 	}
 	for i := 0; i < len(actions); {
-		n := batchLength(actions[i:], r.writers.Documents.BatchSize())
+		n := batchLength(actions[i:], r.documents.BatchSize())
 		weight := weightOf(actions[i].Effect, n)
 		if err := underWay.Acquire(ctx, weight); err != nil || r.timeIsUp() {
 			leave(i)
@@ -66,7 +65,7 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 // weightOf returns what a batch of n actions weighs.
 func weightOf(first Effect, n int) int64 {
 	switch effect := first.(type) {
-	case DeleteDocument:
+	case deleteDocument:
 		return deleteWeight
 	case ruled:
 		if effect.Rule.group() == 1 {
@@ -90,9 +89,9 @@ const (
 func batchLength(actions []Action, deletes int) int {
 	n := 1
 	switch first := actions[0].Effect.(type) {
-	case DeleteDocument:
+	case deleteDocument:
 		for n < len(actions) && n < deletes {
-			if _, ok := actions[n].Effect.(DeleteDocument); !ok {
+			if _, ok := actions[n].Effect.(deleteDocument); !ok {
 				break
 			}
 			n++
@@ -114,20 +113,13 @@ func batchLength(actions []Action, deletes int) int {
 			}
 			n++
 		}
-	case Batched:
-		for n < len(actions) && n < first.Batch.Size {
-			if next, ok := actions[n].Effect.(Batched); !ok || next.Batch != first.Batch {
-				break
-			}
-			n++
-		}
 	}
 	return n
 }
 
 // doGuarded is do, whose panic is the failure of the whole batch.
 func (r *run) doGuarded(ctx context.Context, batch []Action) (results []error) {
-	err := Guard(func() error {
+	err := guard(func() error {
 		results = r.do(ctx, batch)
 		return nil
 	})
@@ -137,15 +129,15 @@ func (r *run) doGuarded(ctx context.Context, batch []Action) (results []error) {
 	return results
 }
 
-// do carries out one action, or a batch of document deletes, and returns an error for each.
+// do carries out actions that go together and returns an error for each.
 func (r *run) do(ctx context.Context, batch []Action) []error {
 	switch effect := batch[0].Effect.(type) {
-	case DeleteDocument:
+	case deleteDocument:
 		deletions := make([]documents.Deletion, len(batch))
 		for i, a := range batch {
-			deletions[i] = documents.Deletion(a.Effect.(DeleteDocument))
+			deletions[i] = documents.Deletion(a.Effect.(deleteDocument))
 		}
-		return r.writers.Documents.Delete(ctx, deletions)
+		return r.documents.Delete(ctx, deletions)
 	case DeleteObject:
 		deletions := make([]DeleteObject, len(batch))
 		for i, a := range batch {
@@ -153,31 +145,28 @@ func (r *run) do(ctx context.Context, batch []Action) []error {
 		}
 		return r.deleteObjects(ctx, deletions)
 	case ruled:
-		group := make([]*work, len(batch))
-		for i, a := range batch {
-			group[i] = &work{Item: a.Effect.(ruled).Item, kind: a.Kind}
-		}
-		r.settleSafely(ctx, group)
-		results := make([]error, len(batch))
-		for i, w := range group {
-			if results[i] = w.err; w.err != nil && !w.gone {
-				r.leaveUndone(w.Ref)
-			}
-		}
-		return results
+		return r.doItems(ctx, batch)
 	case replayed:
-		return []error{Guard(func() error { return r.replay(ctx, effect) })}
-	case Steps:
-		return []error{r.steps(ctx, effect)}
-	case Batched:
-		items := make([]any, len(batch))
-		for i, a := range batch {
-			items[i] = a.Effect.(Batched).Item
-		}
-		return r.batched(ctx, effect.Batch, items)
+		return []error{guard(func() error { return r.replay(ctx, effect) })}
 	default:
 		return []error{errors.New("the action has no effect: this is a bug in the job")}
 	}
+}
+
+// doItems does items of one rule.
+func (r *run) doItems(ctx context.Context, batch []Action) []error {
+	group := make([]*work, len(batch))
+	for i, a := range batch {
+		group[i] = &work{Item: a.Effect.(ruled).Item, kind: a.Kind}
+	}
+	r.settleSafely(ctx, group)
+	results := make([]error, len(batch))
+	for i, w := range group {
+		if results[i] = w.err; w.err != nil && !w.gone {
+			r.leaveUndone(w.Ref)
+		}
+	}
+	return results
 }
 
 // leaveUndone notes an item for [Planner.Continue].
@@ -202,7 +191,7 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 	missing := map[string]bool{"": true} // nothing to be absent
 	failed := map[string]error{}
 	for collection, ids := range absent {
-		still, err := r.writers.Documents.Missing(ctx, collection, ids)
+		still, err := r.documents.Missing(ctx, collection, ids)
 		if err != nil {
 			failed[collection] = err
 		}
@@ -210,7 +199,7 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 			missing[collection+"/"+id] = true
 		}
 	}
-	objects, told := r.writers.Objects, r.collect(ctx)
+	objects, told := r.objects, r.collect(ctx)
 	objects.Written = told.object
 	defer told.log() // in one line
 	var wg sync.WaitGroup
@@ -229,34 +218,12 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 			}
 			wg.Go(func() {
 				defer underWay.Release(1)
-				results[i] = Guard(func() error { return objects.Delete(ctx, d.Deletion) })
+				results[i] = guard(func() error { return objects.Delete(ctx, d.Deletion) })
 			})
 		}
 	}
 	wg.Wait()
 	return results
-}
-
-// batched runs a job's own batch. Its panic, or an answer for another number of items, is the failure of all of them.
-func (r *run) batched(ctx context.Context, b *Batch, items []any) (results []error) {
-	var err error
-	func() {
-		defer recoverTo(&err)
-		results = b.Do(ctx, &r.writers, items)
-		if len(results) != len(items) {
-			err = fmt.Errorf("the batch answered %d results for %d items: this is a bug in the job", len(results), len(items))
-		}
-	}()
-	if err != nil {
-		return slices.Repeat([]error{err}, len(items))
-	}
-	return results
-}
-
-// steps runs an effect of a job's own; a panic in it is that action's failure, not the run's.
-func (r *run) steps(ctx context.Context, effect Steps) (err error) {
-	defer recoverTo(&err)
-	return effect(ctx, &r.writers)
 }
 
 // record counts and logs what became of an action.
@@ -269,7 +236,7 @@ func (r *run) record(ctx context.Context, a Action, err error) {
 		r.report.count(a.Kind, func(c *Counts) { c.Done++ })
 		r.mu.Unlock()
 		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": done", attributes...)
-	case errors.Is(err, ErrChanged), errors.Is(err, media.ErrChanged):
+	case errors.Is(err, ErrChanged):
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Changed++ })
 		r.mu.Unlock()
@@ -279,7 +246,7 @@ func (r *run) record(ctx context.Context, a Action, err error) {
 		r.report.Kept[held.Reason]++
 		r.mu.Unlock()
 		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": kept, "+held.Reason, attributes...)
-	case errors.Is(err, ErrLater):
+	case errors.Is(err, errLater):
 		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": not done yet, a later run goes on", attributes...)
 	default:
 		r.mu.Lock()

@@ -61,7 +61,7 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 	byAttempt := map[int64]committed{}
 	attempt := int64(0)
 	forget := r.journal.take()
-	at, err := r.writers.Documents.Commit(ctx, len(group) > 1, func(ctx context.Context, tx *documents.Transaction) error {
+	at, err := r.documents.Commit(ctx, len(group) > 1, func(ctx context.Context, tx *documents.Transaction) error {
 		attempt++
 		if attempt > 1 {
 			d, found, err := tx.Get(entry.Path())

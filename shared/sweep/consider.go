@@ -75,7 +75,7 @@ func (p *Planner) keep(ctx context.Context, path string, d Decision) {
 	case d.Invalid:
 		p.KeepDoubtful(ctx, path, d.Reason, 1)
 	case d.Reason != "" && p.Task != nil:
-		p.KeepNamed(ctx, path, d.Reason)
+		p.keepNamed(ctx, path, d.Reason)
 	case d.Reason != "":
 		p.Keep(d.Reason, 1)
 	}
@@ -124,7 +124,7 @@ func (p *Planner) actionsOf(ctx context.Context, rule AnyRule, due []Proposal) (
 		actions[i] = Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref(), nth: p.proposed}}}
 		p.proposed++
 		if rule.deletes() {
-			actions[i].Effect = DeleteDocument{Path: d.Path, LastUpdateTime: d.UpdateTime}
+			actions[i].Effect = deleteDocument{Path: d.Path, LastUpdateTime: d.UpdateTime}
 		}
 	}
 	if p.run.report.DryRun {

@@ -50,7 +50,7 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) error {
 			w.err = cmp.Or(w.err, ErrOutOfTime)
 		}
 		for _, reason := range o.change.Kept {
-			r.writers.Keep(reason, 1)
+			r.keep(reason, 1)
 		}
 		for _, n := range o.change.Notices {
 			r.notice(ctx, w.Ref.Path(), n)
@@ -112,8 +112,8 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 		case errors.Is(f.err, ErrOutOfTime), ctx.Err() != nil:
 			return false, ErrOutOfTime
 		case f.Noted != nil && f.Noted.Kept != "":
-			f.of.err = cmp.Or(f.of.err, ErrLater)
-			r.writers.Keep(f.Noted.Kept, 1)
+			f.of.err = cmp.Or(f.of.err, errLater)
+			r.keep(f.Noted.Kept, 1)
 			r.notice(ctx, f.of.Ref.Path(), f.Noted.Warn(f.err))
 			writes = append(writes, f.Noted.Failed...)
 		case f.Noted != nil:
@@ -127,7 +127,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 	if open = cmp.Or(open, held); open != nil || len(writes) == 0 {
 		return false, open
 	}
-	err = r.writers.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+	err = r.documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 		if entry == (documents.Ref{}) { // the documents tell of the follow-ups: to write this again does no harm
 			return tx.Apply(writes)
 		}
@@ -173,13 +173,26 @@ func taskKey(t tasks.Task) string { return strings.Join(t.Key, "/") }
 
 // followOne deletes an object or hands over a task.
 func (r *run) followOne(ctx context.Context, f pending, at time.Time) error {
-	if err := r.writers.CheckTime(); err != nil {
+	if err := r.checkTime(); err != nil {
 		return err
 	}
 	if f.Task != nil {
-		return r.writers.Enqueue(ctx, *f.Task)
+		return r.enqueue(ctx, *f.Task)
 	}
 	return r.deleteObject(ctx, f.Object, at)
+}
+
+// enqueue hands over a task. The worker's now is this run's, unless the task has headers that say otherwise.
+func (r *run) enqueue(ctx context.Context, t tasks.Task) error {
+	if t.Headers == nil {
+		t.Headers = decidedAt(r.report.Now)
+	}
+	return r.tasks.Enqueue(ctx, t)
+}
+
+// decidedAt returns the headers of a task that a run of this now decided on.
+func decidedAt(now time.Time) map[string]string {
+	return map[string]string{nowHeader: now.Format(time.RFC3339Nano)}
 }
 
 // deleteAccounts deletes the accounts among some follow-ups in as few calls as there can be.
@@ -192,11 +205,11 @@ func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
 		uids[n] = all[i].Account
 	}
 	var results []error
-	err := r.writers.CheckTime()
+	err := r.checkTime()
 	if err == nil {
 		func() {
 			defer recoverTo(&err)
-			results = r.accounts.delete(ctx, r.writers.Accounts.Delete, uids)
+			results = r.gathered.delete(ctx, r.accounts.Delete, uids)
 		}()
 	}
 	for n, i := range which {
@@ -209,13 +222,13 @@ func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
 // handOver hands over the tasks that go before an item's commit.
 func (r *run) handOver(ctx context.Context, w *work, before []tasks.Task) error {
 	for _, t := range before {
-		if err := r.writers.CheckTime(); err != nil {
+		if err := r.checkTime(); err != nil {
 			return err
 		}
 		if w.handed[taskKey(t)] {
 			continue
 		}
-		if err := r.writers.Enqueue(ctx, t); err != nil {
+		if err := r.enqueue(ctx, t); err != nil {
 			return err
 		}
 		if w.handed == nil {
@@ -244,19 +257,19 @@ func (r *run) deleteObject(ctx context.Context, o ObjectDeletion, at time.Time) 
 		return fmt.Errorf("%q is no object's name, or no folder's: this is a bug in the job", o.Name)
 	}
 	if !o.Folder {
-		object, found, err := r.writers.Objects.Get(ctx, o.Name)
+		object, found, err := r.objects.Get(ctx, o.Name)
 		if err != nil || !found {
 			return err
 		}
 		return r.deleteFound(ctx, object, o, at)
 	}
 	var failed error
-	for page, err := range r.writers.Objects.Pages(ctx, o.Name, "") {
+	for page, err := range r.objects.Pages(ctx, o.Name, "") {
 		if err != nil {
 			return err
 		}
 		for _, object := range page {
-			if err := r.writers.CheckTime(); err != nil {
+			if err := r.checkTime(); err != nil {
 				return err
 			}
 			if err := r.deleteFound(ctx, object, o, at); err != nil && (failed == nil || isHeld(failed)) {
@@ -275,7 +288,7 @@ func isHeld(err error) bool {
 
 // keepObject counts and names an object that is kept.
 func (r *run) keepObject(ctx context.Context, name, reason string) {
-	r.writers.Keep(reason, 1)
+	r.keep(reason, 1)
 	r.log.InfoContext(ctx, "kept object "+name+": "+reason)
 }
 
@@ -287,17 +300,17 @@ func (r *run) deleteFound(ctx context.Context, object media.Object, o ObjectDele
 			r.keepObject(ctx, object.Name, reason)
 			return nil
 		}
-		err := r.writers.Objects.Delete(ctx, media.Deletion{
+		err := r.objects.Delete(ctx, media.Deletion{
 			Name: object.Name, Generation: object.Generation, Metageneration: object.Metageneration,
 		})
 		var held *media.HeldError
 		if errors.As(err, &held) {
 			r.keepObject(ctx, object.Name, held.Reason)
 		}
-		if !errors.Is(err, media.ErrChanged) {
+		if !errors.Is(err, ErrChanged) {
 			return err
 		}
-		latest, found, err := r.writers.Objects.Get(ctx, object.Name)
+		latest, found, err := r.objects.Get(ctx, object.Name)
 		if err != nil || !found {
 			return err
 		}

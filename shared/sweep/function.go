@@ -167,7 +167,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		belts: Belts{
 			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MinLookups: cfg.MinLookups, Lifted: req.force,
 		},
-		writers:   Writers{Job: f.Job.Name, Now: now, Started: started, Config: cfg, Documents: c.documents.Writer(pace)},
+		documents: c.documents.Writer(pace),
 		meter:     new(usage.Meter),
 		timeout:   f.Timeout,
 		ownStop:   f.StopAfter > 0,
@@ -182,20 +182,18 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{},
 		},
 	}
-	r.records = r.writers.Documents // before it tells what it writes: the log is about what is the user's
-	r.writers.Documents.Written = r.wroteDocuments
-	r.writers.run, r.writers.Log = r, r.log
+	r.records = r.documents // before it tells what it writes: the log is about what is the user's
+	r.documents.Written = r.wroteDocuments
 	if c.accounts != nil {
-		r.writers.Accounts = c.accounts.Writer()
-		r.writers.Accounts.Written = r.deletedAccounts
+		r.accounts = c.accounts.Writer()
+		r.accounts.Written = r.deletedAccounts
 	}
 	if c.tasks != nil {
-		r.writers.tasks = c.tasks.Writer()
+		r.tasks = c.tasks.Writer()
 	}
 	if c.objects != nil {
-		r.objects = c.objects.Reader()
-		r.writers.Objects = c.objects.Writer(rate.NewLimiter(storageWritesPerSecond, storageBurst))
-		r.writers.Objects.Written = r.deletedObject
+		r.objects = c.objects.Writer(rate.NewLimiter(storageWritesPerSecond, storageBurst))
+		r.objects.Written = r.deletedObject
 	}
 	return r
 }

@@ -37,7 +37,7 @@ type work struct {
 	tried    int           // writes that were last refused or committed for it
 	entry    documents.Ref // of the journal, which remembers that it goes on
 	gone     bool          // it was not there when it was last looked at
-	err      error         // what became of it, as [Steps] says it
+	err      error         // what became of it: nil when it is done, [ErrChanged], [ErrOutOfTime], errLater, or why it failed
 }
 
 // settle does the items of one rule, all of which share a commit if they can. What became of each is in its err.
@@ -76,7 +76,7 @@ func (r *run) settle(ctx context.Context, group []*work) {
 		if len(again) > 0 {
 			stack = append(stack, again) // on top: what is begun goes on before anything else begins
 		}
-		if err := r.writers.Documents.Wait(ctx, c.writes); err != nil {
+		if err := r.documents.Wait(ctx, c.writes); err != nil {
 			for _, g := range stack {
 				finish(g, ErrOutOfTime)
 			}
@@ -334,7 +334,7 @@ func (r *run) settleMany(ctx context.Context, all []*work) {
 
 // settleSafely is [run.settle]; a panic is the failure of the items, not the process's end.
 func (r *run) settleSafely(ctx context.Context, group []*work) {
-	err := Guard(func() error {
+	err := guard(func() error {
 		r.settle(ctx, group)
 		return nil
 	})

@@ -1,9 +1,20 @@
 package sweep
 
-// Guard calls f and returns its panic, if it panics, as an error that holds the stack. Effects run under it; a goroutine
-// that an effect starts does not, and there a panic would end the process and with it every run. So whoever starts one
-// guards it: a panic is then the failure of its item.
-func Guard(f func() error) (err error) {
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// recoverTo turns a panic into an error that holds the stack.
+func recoverTo(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+	}
+}
+
+// guard calls f and returns its panic, if it panics, as an error. In a goroutine a panic would end the process and with it
+// every run, so what calls a rule or sends a request there does it under guard or [recoverTo].
+func guard(f func() error) (err error) {
 	defer recoverTo(&err)
 	return f()
 }

@@ -2,21 +2,21 @@
 // and why. The engine applies: one at a time, previewed or for real, within its belts, its time and Firestore's rate,
 // each action only if its target is still what was judged, and reports on it.
 //
-// The order to read it in: job.go (what a job is), run.go (what a run does), planner.go, announce.go, belts.go, apply.go,
-// lease.go, report.go, and function.go with request.go (the HTTP side).
+// The order to read it in:
+//   - job.go (what a job is), rule.go (what a rule is) and source.go (what it reads from);
+//   - run.go (what a run does), planner.go, consider.go (rules judge), census.go (what is kept is counted) and belts.go;
+//   - apply.go, group.go (items that share a commit), commit.go, journal.go, follow.go with accounts.go (what follows a commit) and
+//     replay.go (what an interrupted run left), written.go (what the log says of it);
+//   - foresee.go (what a preview says would be written);
+//   - lease.go, report.go, summary.go, announce.go, and function.go with request.go (the HTTP side).
 package sweep
 
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"time"
 
-	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/media"
-	"github.com/firesweep/firesweep/shared/tasks"
 )
 
 // Job is a cleanup: a name and how to plan it.
@@ -56,11 +56,11 @@ type Action struct {
 	More   bool     // that is not all
 }
 
-// Effect is how an action is done: [DeleteDocument], [DeleteObject], [Steps] or [Batched].
+// Effect is how an action is done. Those of rules are proposed by [Planner.Consider]; [DeleteObject] is the one that jobs make.
 type Effect interface{ effect() }
 
-// DeleteDocument deletes a document if it is still as it was when it was read.
-type DeleteDocument documents.Deletion
+// deleteDocument deletes a document if it is still as it was when it was read.
+type deleteDocument documents.Deletion
 
 // DeleteObject deletes an object if it is still as it was when it was listed.
 type DeleteObject struct {
@@ -70,82 +70,20 @@ type DeleteObject struct {
 	Absent string
 }
 
-// Steps does something that takes more than one write, or a transaction. It returns nil when it is done, [ErrChanged]
-// when its target is no longer what was judged, [ErrOutOfTime] when it stopped between two steps, [ErrLater] when the rest is
-// for a later run, and any other error when it failed. It must be able to go on where an earlier, interrupted call ended.
-type Steps func(ctx context.Context, w *Writers) error
-
 // ruled changes an item by its rule.
 type ruled struct{ Item }
 
-// Batched does something that is done for many items in one request. Actions that follow each other and have the same
-// Batch are handed to it together.
-type Batched struct {
-	Batch *Batch
-	Item  any
-}
-
-// Batch is what the items of [Batched] actions are done with. Do returns an error for each item, with the meaning that
-// [Steps] gives it.
-type Batch struct {
-	Size int // items at a time, at most
-	Do   func(ctx context.Context, w *Writers, items []any) []error
-}
-
-func (DeleteDocument) effect() {}
+func (deleteDocument) effect() {}
 func (DeleteObject) effect()   {}
-func (Steps) effect()          {}
-func (Batched) effect()        {}
 func (ruled) effect()          {}
 func (replayed) effect()       {}
-
-// Writers are what [Steps] and [Batch] write with. Nothing but the engine makes them, and only once a plan has passed its
-// belts.
-type Writers struct {
-	Job       string    // the job's name
-	Now       time.Time // the run's now
-	Started   time.Time // the wall clock's time when the run began
-	Config    config.Config
-	Documents documents.Writer
-	Objects   media.Writer    // of no use in a function that does not use Storage
-	Accounts  accounts.Writer // of no use in a function that does not use Authentication
-	Log       *slog.Logger
-
-	run   *run
-	tasks tasks.Writer
-}
-
-// decidedAt returns the headers of a task that a run of this now decided on.
-func decidedAt(now time.Time) map[string]string {
-	return map[string]string{nowHeader: now.Format(time.RFC3339Nano)}
-}
-
-// Enqueue hands a task to the function's worker, as [tasks.Writer.Enqueue] does. The worker's now is this run's now, unless
-// the task has headers that say otherwise.
-func (w *Writers) Enqueue(ctx context.Context, t tasks.Task) error {
-	if t.Headers == nil {
-		t.Headers = decidedAt(w.Now)
-	}
-	return w.tasks.Enqueue(ctx, t)
-}
-
-// Keep counts something that turned out, while an action was being done, to be kept.
-func (w *Writers) Keep(reason string, n int) {
-	w.run.mu.Lock()
-	defer w.run.mu.Unlock()
-	w.run.report.Kept[reason] += n
-}
-
-// CheckTime returns [ErrOutOfTime] when no further step should be begun.
-func (w *Writers) CheckTime() error {
-	if w.run.timeIsUp() {
-		return ErrOutOfTime
-	}
-	return nil
-}
 
 // ErrChanged says that a target is no longer what was judged: the action was left undone, which is no failure.
 var ErrChanged = documents.ErrChanged
 
 // ErrOutOfTime says that the run must end before its function's timeout. What it got to is saved.
 var ErrOutOfTime = errors.New("out of time")
+
+// errLater says that an item did what it could and that the rest is for a later run, which will find it by itself: it is not
+// done, and no failure for which Cloud Scheduler would call again at once. Why is counted among what is kept.
+var errLater = errors.New("left to a later run")

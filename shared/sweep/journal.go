@@ -248,7 +248,7 @@ func (r *run) forget(ctx context.Context) error {
 		if len(done) == 0 {
 			return nil
 		}
-		err := r.writers.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+		err := r.documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 			for _, ref := range done {
 				if err := tx.Delete(ref.Path()); err != nil {
 					return err

@@ -88,9 +88,9 @@ func (p *Planner) Keep(reason string, n int) {
 	}
 }
 
-// KeepNamed says that one item is kept for a reason that is in order, and names it in the log. It is for workers, whose
+// keepNamed says that one item is kept for a reason that is in order, and names it in the log. It is for workers, whose
 // one item it is.
-func (p *Planner) KeepNamed(ctx context.Context, target, reason string) {
+func (p *Planner) keepNamed(ctx context.Context, target, reason string) {
 	p.Keep(reason, 1)
 	p.Log.InfoContext(ctx, target+": kept, "+reason, slog.String("target", target), slog.String("reason", reason))
 }
@@ -129,7 +129,7 @@ func (p *Planner) Fail(ctx context.Context, target, action string, err error) {
 func (p *Planner) Propose(ctx context.Context, a Action) error {
 	if a.Writes == nil {
 		switch effect := a.Effect.(type) {
-		case DeleteDocument:
+		case deleteDocument:
 			a.Writes = []string{"delete " + effect.Path}
 		case DeleteObject:
 			a.Writes = []string{"delete gs://" + p.Config.Bucket + "/" + effect.Name}

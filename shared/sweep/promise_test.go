@@ -12,13 +12,9 @@ func TestPromiseFrom(t *testing.T) {
 		"an old schedule time shortens no promise": {at.Add(-7 * day), at, at.UTC().Truncate(time.Microsecond)},
 		"a schedule time ahead, on emulators":      {at.Add(7 * day), at, at.Add(7 * day).UTC().Truncate(time.Microsecond)},
 	} {
-		p := &Planner{Now: c.now, run: &run{report: &Report{StartedAt: c.started}}}
-		w := &Writers{Now: c.now, Started: c.started}
-		if got := p.PromiseFrom(); got != c.want {
-			t.Errorf("%s: a planner promises from %v, want %v", name, got, c.want)
-		}
-		if got := w.PromiseFrom(); got != c.want {
-			t.Errorf("%s: writers promise from %v, want %v", name, got, c.want)
+		r := &run{report: &Report{Now: c.now, StartedAt: c.started}}
+		if got := r.known().Promise; got != c.want {
+			t.Errorf("%s: a rule promises from %v, want %v", name, got, c.want)
 		}
 	}
 }

@@ -104,7 +104,7 @@ type replayed struct {
 // replay does what an entry of an earlier run holds, and forgets the entry.
 func (r *run) replay(ctx context.Context, left replayed) error {
 	ref := left.ref
-	d, found, err := r.writers.Documents.Get(ctx, ref.Path())
+	d, found, err := r.documents.Get(ctx, ref.Path())
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (r *run) replay(ctx context.Context, left replayed) error {
 			if f.Object != (ObjectDeletion{}) {
 				reason = keptFileRestored
 			}
-			r.writers.Keep(reason, 1)
+			r.keep(reason, 1)
 			r.log.InfoContext(ctx, "kept "+f.name()+": "+reason)
 			continue
 		}
@@ -156,7 +156,7 @@ func (r *run) replay(ctx context.Context, left replayed) error {
 	case err == nil:
 		r.journal.finished(ref)
 	case isHeld(err): // which is counted, and no failure
-		return ErrLater
+		return errLater
 	}
 	return err
 }

@@ -7,14 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -28,12 +28,14 @@ type run struct {
 	hooks  Hooks
 	belts  Belts
 
-	objects  media.Reader
-	journal  journal
-	accounts gathered
-	writers  Writers
-	records  documents.Writer // for the run's own records
-	meter    *usage.Meter
+	documents documents.Writer
+	records   documents.Writer // for the run's own records, of which the log does not tell
+	objects   media.Writer     // of no use in a function that does not use Storage
+	accounts  accounts.Writer  // of no use in a function that does not use Authentication
+	tasks     tasks.Writer     // of no use in a function that does not use Cloud Tasks
+	gathered  gathered
+	journal   journal
+	meter     *usage.Meter
 
 	scheduled bool // Cloud Scheduler said which time the run is for
 	timeout   time.Duration
@@ -104,7 +106,7 @@ const maxLate = 24 * time.Hour
 // preview plans from where the next run would begin, and writes nothing.
 func (r *run) preview(ctx context.Context) {
 	l := r.lease()
-	doc, _, err := r.writers.Documents.Get(ctx, l.path())
+	doc, _, err := r.documents.Get(ctx, l.path())
 	if err == nil {
 		r.position, err = l.positionOf(doc)
 	}
@@ -245,8 +247,8 @@ func (r *run) planner(position string) *Planner {
 		Job:       r.job.Name,
 		Now:       r.report.Now,
 		Config:    r.config,
-		Documents: r.writers.Documents.Reader,
-		Objects:   r.objects,
+		Documents: r.documents.Reader,
+		Objects:   r.objects.Reader,
 		Task:      r.task,
 		Log:       r.log,
 		run:       r,
@@ -303,52 +305,15 @@ func (r *run) complete(writes int) *Report {
 	return r.report
 }
 
-// maxPartialRuns is from how many partial runs in a row on somebody is told.
-const maxPartialRuns = 3
-
-// logBehind has somebody told of a job that does not keep up: it ended partial again and again, or it reached the time that
-// it was given to stop after, which is less than its function's.
-func (r *run) logBehind(ctx context.Context) {
-	reached := r.ownStop && !r.clock().Before(r.stopAt)
-	if r.report.Status != Partial || r.report.DryRun || !reached && r.report.PartialRuns < maxPartialRuns {
-		return
-	}
-	r.log.WarnContext(ctx, fmt.Sprintf("%s does not keep up: partial %d times in a row, this time %s, %d planned actions left: "+
-		"let it run more often (Terraform: schedules) or give it more time (timeoutSeconds in functions/schedule.json)",
-		r.job.Name, r.report.PartialRuns, r.why(), r.report.left()),
-		logging.Alert(logging.AlertBehind), slog.Int("partialRuns", r.report.PartialRuns), slog.Int("left", r.report.left()))
-}
-
-// why says why a run ended partial.
-func (r *run) why() string {
-	if r.canceled() {
-		return "canceled by its caller or by the platform after " + r.duration()
-	}
-	return "out of time after " + r.duration()
-}
-
-func (r *run) duration() string {
-	return (time.Duration(r.report.DurationMs) * time.Millisecond).Round(time.Second).String()
-}
-
-func (r *run) logSummary(ctx context.Context) {
-	message := r.report.summary(r.why())
-	attributes := []any{slog.Any("report", r.report.forLog())}
-	problem := r.report.problem()
-	if problem != "" {
-		attributes = append(attributes, logging.Problem(clip(problem, maxProblem)))
-	}
-	switch {
-	case problem == "":
-		r.log.InfoContext(ctx, message, attributes...)
-	case r.report.DryRun: // whoever previews sees it; nobody is to be woken
-		r.log.WarnContext(ctx, message, attributes...)
-	default:
-		r.log.ErrorContext(ctx, message, append(attributes, logging.Reported())...)
-	}
-}
-
 func (r *run) timeIsUp() bool { return r.canceled() || !r.clock().Before(r.stopAt) }
+
+// checkTime returns [ErrOutOfTime] when no further step should be begun.
+func (r *run) checkTime() error {
+	if r.timeIsUp() {
+		return ErrOutOfTime
+	}
+	return nil
+}
 
 // planningTimeIsUp is earlier than [run.timeIsUp] for a plan that is made whole before any of it is applied: planning
 // that took all the time would leave none to apply, run after run.
@@ -359,17 +324,17 @@ func (r *run) planningTimeIsUp() bool {
 	return r.canceled() || !r.clock().Before(r.planUntil)
 }
 
-// recoverTo turns a panic into an error that holds the stack.
-func recoverTo(err *error) {
-	if v := recover(); v != nil {
-		*err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-	}
-}
-
 // known is what rules may know of the run.
 func (r *run) known() Run {
 	return Run{
 		Job: r.job.Name, ID: r.report.RunID, Now: r.report.Now, Started: r.report.StartedAt,
 		Promise: promiseFrom(r.report.Now, r.report.StartedAt), Config: r.config, Task: r.task,
 	}
+}
+
+// keep counts something that turned out, while the plan was being applied, to be kept.
+func (r *run) keep(reason string, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Kept[reason] += n
 }

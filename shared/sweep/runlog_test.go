@@ -114,21 +114,19 @@ func TestWhatRanAndOnWhat(t *testing.T) {
 // TestCauseComesFirst: lists of log lines and alerts show the beginning.
 func TestCauseComesFirst(t *testing.T) {
 	t.Parallel()
-	f := newFunction(t, stepsJob(map[string]sweep.Steps{
-		"good": func(context.Context, *sweep.Writers) error { return nil },
-		"bad":  func(context.Context, *sweep.Writers) error { return errors.New(strings.Repeat("no luck ", 60)) },
-	}))
+	f := fatesFunction(t, "done", "fail")
 	f.Run(t, "")
 	line := f.Summaries(t)[0]
-	if m := line["message"].(string); !strings.HasPrefix(m, "testJob failed: do bad: no luck") || !strings.HasSuffix(m, "; do 1 of 2, 1 failed; kept 0; 0 ms") {
+	if m := line["message"].(string); !strings.HasPrefix(m, "testJob failed: do things/b: no luck") || !strings.HasSuffix(m, "; do 1 of 2, 1 failed; kept 0; 0 ms") {
 		t.Errorf("message %q", m)
 	}
-	if p, _ := line["problem"].(string); !strings.HasPrefix(p, "do bad: no luck") || len(p) > 300 || line["severity"] != "ERROR" {
+	if p, _ := line["problem"].(string); !strings.HasPrefix(p, "do things/b: no luck") || len(p) > 300 || line["severity"] != "ERROR" {
 		t.Errorf("severity %v, problem %q", line["severity"], p)
 	}
-	oneLine(t, f, "do bad: failed, the next run tries again: no luck")
+	oneLine(t, f, "do things/b: failed, the next run tries again: no luck")
 
-	worker := newFunction(t, touchJob(func(context.Context, *sweep.Writers) error { return errors.New("no luck") }))
+	worker := newFunction(t, touchJob(fates))
+	worker.Set(t, "things/t1", map[string]any{"fate": "fail"})
 	worker.Run(t, `{"color":"red","thing":"t1"}`)
 	oneLine(t, worker, "failed, Cloud Tasks tries again: no luck")
 }
@@ -399,22 +397,6 @@ func TestOldScheduleTimeIsSaid(t *testing.T) {
 	}
 }
 
-func TestPanicInAGoroutineOfAnEffect(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, stepsJob(map[string]sweep.Steps{
-		"a": func(context.Context, *sweep.Writers) error {
-			failed := make(chan error)
-			go func() { failed <- sweep.Guard(func() error { panic("poisoned") }) }()
-			return <-failed
-		},
-		"b": func(context.Context, *sweep.Writers) error { return sweep.Guard(func() error { return nil }) },
-	}))
-	got := f.Run(t, "")
-	if got.Actions["do"] != (sweep.Counts{Planned: 2, Done: 1, Failed: 1}) || !strings.HasPrefix(got.Failures[0].Error, "panic: poisoned\ngoroutine") {
-		t.Errorf("report %+v", got)
-	}
-}
-
 // TestReplacedClientsAreClosed: a function that is configured anew gets other connections; those before are closed when
 // the last run on them has ended, and not under it.
 func TestReplacedClientsAreClosed(t *testing.T) {
@@ -447,26 +429,30 @@ func TestReplacedClientsAreClosed(t *testing.T) {
 // TestPlanFitsItsMemory measures what an action takes, on which the limit of MAX_ACTIONS rests.
 func TestPlanFitsItsMemory(t *testing.T) {
 	const n = 20_000
-	name := func(i int) string { return fmt.Sprintf("posts/user-%020d/photo-of-something-%06d.jpg", i, i) }
-	for kind, effect := range map[string]func(i int) sweep.Effect{
-		"documents": func(i int) sweep.Effect { return sweep.DeleteDocument{Path: name(i), LastUpdateTime: start} },
-		"objects": func(i int) sweep.Effect {
+	name := func(i int) string { return fmt.Sprintf("posts/user-%020d-photo-of-something-%06d.jpg", i, i) }
+	reason := func(i int) string {
+		return fmt.Sprintf("posts/%020d does not exist; uploaded %s, 24 hours ago or more", i, start)
+	}
+	item := func(rule sweep.AnyRule) func(context.Context, *sweep.Planner, int) error {
+		return func(ctx context.Context, p *sweep.Planner, i int) error {
+			d := documents.Document{Path: name(i), UpdateTime: start}
+			return p.ProposeItems(ctx, rule, []sweep.Proposal{{Document: d, Decision: sweep.Do("delete", reason(i))}})
+		}
+	}
+	for kind, propose := range map[string]func(context.Context, *sweep.Planner, int) error{
+		"documents": item(things),
+		"items":     item(fates),
+		"objects": func(ctx context.Context, p *sweep.Planner, i int) error {
 			d := sweep.DeleteObject{Absent: "posts/" + fmt.Sprintf("%020d", i)}
 			d.Name, d.Generation, d.Metageneration = name(i), 1, 1
-			return d
-		},
-		"steps": func(i int) sweep.Effect {
-			path, at := name(i), start
-			return sweep.Steps(func(context.Context, *sweep.Writers) error { return errors.New(path + at.String()) })
+			return p.Propose(ctx, sweep.Action{Kind: "delete", Target: "gs://my-project.firebasestorage.app/" + name(i), Effect: d, Reason: reason(i)})
 		},
 	} {
 		var bytes uint64
 		f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
 			before := heap()
 			for i := range n {
-				a := sweep.Action{Kind: "delete", Target: "gs://my-project.firebasestorage.app/" + name(i), Effect: effect(i),
-					Reason: fmt.Sprintf("posts/%020d does not exist; uploaded %s, 24 hours ago or more", i, start)}
-				if err := p.Propose(ctx, a); err != nil {
+				if err := propose(ctx, p, i); err != nil {
 					return err
 				}
 			}

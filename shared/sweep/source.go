@@ -116,7 +116,7 @@ type fromReader struct {
 }
 
 func (r *run) readerSource() fromReader {
-	return fromReader{Reader: r.writers.Documents.Reader, run: r.known(), gotten: gotten{}}
+	return fromReader{Reader: r.documents.Reader, run: r.known(), gotten: gotten{}}
 }
 
 // Run implements [Source].
@@ -161,7 +161,7 @@ type fromTransaction struct {
 }
 
 func (r *run) transactionSource(tx *documents.Transaction, left int) fromTransaction {
-	return fromTransaction{tx: tx, reader: r.writers.Documents.Reader, run: r.known(), gotten: gotten{}, left: &left}
+	return fromTransaction{tx: tx, reader: r.documents.Reader, run: r.known(), gotten: gotten{}, left: &left}
 }
 
 // Run implements [Source].

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,43 +28,57 @@ import (
 
 var start = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
 
+// things are deleted because they are there.
+var things = sweep.Rule[sweep.Subject]{
+	Name: "thing", Load: sweep.Itself,
+	Judge: func(sweep.Subject, sweep.Run) sweep.Decision { return sweep.Do("delete thing", "it is there") },
+}
+
 // thingsJob deletes every document of things, page by page, as the engine's tests need it.
 func thingsJob(pageSize int) sweep.Job {
 	return sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
-		q := documents.Query{Collection: "things", PageSize: pageSize}
-		for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Position())) {
-			if err != nil {
-				return err
-			}
-			p.Scanned(len(page.Documents))
-			for _, d := range page.Documents {
-				if err := p.Propose(ctx, deletion(d)); err != nil {
-					return err
-				}
-			}
-			if err := p.Mark(string(page.Next)); err != nil {
+		return p.Sweep(ctx, documents.Query{Collection: "things", PageSize: pageSize}, documents.Cursor(p.Position()), things)
+	}}
+}
+
+// fates come to what they say: "fail", "panic", "change", or they are done.
+var fates = sweep.Rule[sweep.Subject]{
+	Name: "fate", Load: sweep.Itself,
+	Judge: func(sweep.Subject, sweep.Run) sweep.Decision { return sweep.Do("do", "why not") },
+	Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
+		switch s.Data["fate"] {
+		case "fail":
+			return sweep.Change{Fail: errors.New(strings.Repeat("no luck ", 60))}
+		case "panic":
+			panic("poisoned")
+		case "change":
+			return sweep.Change{Fail: fmt.Errorf("look again: %w", sweep.ErrChanged)}
+		}
+		return sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
+	},
+}
+
+// fatesFunction has a thing for each fate.
+func fatesFunction(t *testing.T, all ...string) *sweeptest.Function {
+	t.Helper()
+	f := newFunction(t, ruleJob("things", fates))
+	for i, fate := range all {
+		f.Set(t, "things/"+string(rune('a'+i)), map[string]any{"fate": fate})
+	}
+	return f
+}
+
+// many proposes to delete n things that are not there.
+func many(n int) func(context.Context, *sweep.Planner) error {
+	return func(ctx context.Context, p *sweep.Planner) error {
+		for i := range n {
+			d := documents.Document{Path: fmt.Sprintf("things/t%05d", i), UpdateTime: start}
+			if err := p.ProposeItems(ctx, things, []sweep.Proposal{{Document: d, Decision: sweep.Do("delete thing", "it was there")}}); err != nil {
 				return err
 			}
 		}
 		return nil
-	}}
-}
-
-func deletion(d documents.Document) sweep.Action {
-	return sweep.Action{Kind: "delete thing", Target: d.Path, Reason: "it is there",
-		Effect: sweep.DeleteDocument{Path: d.Path, LastUpdateTime: d.UpdateTime}}
-}
-
-func stepsJob(effects map[string]sweep.Steps) sweep.Job {
-	return sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
-		for _, target := range slices.Sorted(maps.Keys(effects)) {
-			err := p.Propose(ctx, sweep.Action{Kind: "do", Target: target, Reason: "why not", Effect: effects[target]})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}}
+	}
 }
 
 func newFunction(t *testing.T, job sweep.Job) *sweeptest.Function {
@@ -300,26 +315,37 @@ func TestOutOfTimeWhileApplying(t *testing.T) {
 	}
 }
 
-// TestPositionIsThatOfTheFirstUnfinished lets one action of the second page stop half-way for lack of time.
+// filed take as many commits as they are to have; a file goes after each.
+var filed = sweep.Rule[sweep.Subject]{
+	Name: "filed", Group: 1, Load: sweep.Itself,
+	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
+		if s.Data["left"] == int64(0) {
+			return sweep.Keep("done")
+		}
+		return sweep.Do("file", "something is left")
+	},
+	Change: func(s sweep.Subject, d sweep.Decision, _ sweep.Run) sweep.Change {
+		left, _ := s.Data["left"].(int64)
+		c := sweep.Change{
+			Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"left": left - 1}}},
+			Then:   []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "files/" + s.ID()}}},
+		}
+		if left > 1 {
+			c.Again = d.Kind
+		}
+		return c
+	},
+}
+
+// TestPositionIsThatOfTheFirstUnfinished lets time be up for the third of four items, between its two commits, when the others
+// are done.
 func TestPositionIsThatOfTheFirstUnfinished(t *testing.T) {
-	var mu sync.Mutex
-	done := map[string]bool{}
-	outOfTime := true
-	job1 := sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+	f := ruleFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
 		for _, id := range []string{"a", "b", "c", "d"} {
 			if id <= p.Position() {
 				continue
 			}
-			err := p.Propose(ctx, sweep.Action{Kind: "do", Target: id, Effect: sweep.Steps(func(_ context.Context, w *sweep.Writers) error {
-				if id == "c" && outOfTime {
-					return sweep.ErrOutOfTime
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				done[id] = true
-				return w.CheckTime()
-			})})
-			if err != nil {
+			if err := p.ConsiderRefs(ctx, filed, documents.Ref{Collection: "things", ID: id}); err != nil {
 				return err
 			}
 			if err := p.Mark(id); err != nil {
@@ -327,18 +353,39 @@ func TestPositionIsThatOfTheFirstUnfinished(t *testing.T) {
 			}
 		}
 		return nil
-	}}
-	f := newFunction(t, job1)
-	f.Hooks.BeforeApply = func() { clear(done) }
+	}})
+	for id, left := range map[string]int{"a": 1, "b": 1, "c": 2, "d": 1} {
+		f.Set(t, "things/"+id, map[string]any{"left": left})
+	}
+	var late atomic.Bool
+	f.Clock = func() time.Time {
+		if late.Load() {
+			return start.Add(f.Timeout)
+		}
+		return start
+	}
+	var once sync.Once
+	var others sync.WaitGroup
+	others.Add(3)
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "c") {
+				once.Do(func() {
+					others.Wait()
+					late.Store(true)
+				})
+			} else {
+				defer others.Done()
+			}
+			return base.RoundTrip(r)
+		})
+	}
 	got := f.Run(t, "")
-	if got.Status != sweep.Partial || got.Actions["do"].Done != 3 || job(t, f)["position"] != "b" {
+	if got.Status != sweep.Partial || got.Actions["file"] != (sweep.Counts{Planned: 4, Done: 3}) || job(t, f)["position"] != "b" {
 		t.Errorf("report %+v, position %v; want partial, all but c, position b", got, job(t, f)["position"])
 	}
-	outOfTime = false
-	got = f.Run(t, "")
-	if diff := cmp.Diff(map[string]bool{"c": true, "d": true}, done); diff != "" || got.Status != sweep.Completed {
-		t.Errorf("%s, next run did (-want +got):\n%s", got.Status, diff)
-	}
+	late.Store(false)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("file", 1))
 }
 
 func TestCanceledRequestEndsAsPartial(t *testing.T) {
@@ -355,28 +402,65 @@ func TestCanceledRequestEndsAsPartial(t *testing.T) {
 }
 
 func TestOneBadItemDoesNotStopTheRest(t *testing.T) {
-	done := make(chan string, 4)
-	finish := func(target string) sweep.Steps {
-		return func(context.Context, *sweep.Writers) error { done <- target; return nil }
-	}
-	f := newFunction(t, stepsJob(map[string]sweep.Steps{
-		"a": finish("a"),
-		"b": func(context.Context, *sweep.Writers) error { return errors.New("no such luck") },
-		"c": func(context.Context, *sweep.Writers) error { panic("poisoned") },
-		"d": func(context.Context, *sweep.Writers) error { return fmt.Errorf("look again: %w", sweep.ErrChanged) },
-		"e": finish("e"),
-	}))
+	f := fatesFunction(t, "done", "fail", "panic", "change", "done")
 	got := f.Run(t, "")
-	if diff := cmp.Diff(sweep.Counts{Planned: 5, Done: 2, Changed: 1, Failed: 2}, got.Actions["do"]); got.Status != sweep.Failed || diff != "" {
-		t.Errorf("status %s, counts (-want +got):\n%s", got.Status, diff)
-	}
+	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"do": {Planned: 5, Done: 2, Changed: 1, Failed: 2}})
 	slices.SortFunc(got.Failures, func(a, b sweep.Failure) int { return strings.Compare(a.Target, b.Target) })
-	if len(got.Failures) != 2 || got.Failures[0] != (sweep.Failure{Target: "b", Action: "do", Error: "no such luck"}) ||
+	if len(got.Failures) != 2 || got.Failures[0].Target != "things/b" || !strings.HasPrefix(got.Failures[0].Error, "no luck") ||
 		!strings.HasPrefix(got.Failures[1].Error, "panic: poisoned\ngoroutine") || len(got.Failures[1].Error) > 600 {
 		t.Errorf("failures %v", got.Failures)
 	}
-	if len(done) != 2 {
-		t.Errorf("%d good items done, want 2", len(done))
+	sweeptest.Want(t, "left", []string{"b", "c", "d"}, left(t, f))
+}
+
+// TestBrokenRules fail for every item, in the group and alone, and end neither the run nor the process.
+func TestBrokenRules(t *testing.T) {
+	load := func(n int) func(context.Context, sweep.Source, []sweep.Subject) ([]sweep.Subject, error) {
+		planned := false
+		return func(_ context.Context, _ sweep.Source, subjects []sweep.Subject) ([]sweep.Subject, error) {
+			if !planned { // that is no commit yet
+				planned = true
+				return subjects, nil
+			}
+			return make([]sweep.Subject, len(subjects)+n), nil
+		}
+	}
+	for name, change := range map[string]func(*sweep.Rule[sweep.Subject]){
+		"loads less": func(r *sweep.Rule[sweep.Subject]) { r.Load = load(-1) },
+		"loads more": func(r *sweep.Rule[sweep.Subject]) { r.Load = load(+1) },
+		"panics while it gathers": func(r *sweep.Rule[sweep.Subject]) {
+			r.Gather = func(context.Context, sweep.Source, []*sweep.Subject) error { panic("poisoned") }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule := fates
+			change(&rule)
+			f := newFunction(t, ruleJob("things", rule))
+			seed(t, f, 3)
+			sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"do": {Planned: 3, Failed: 3}})
+			sweeptest.Want(t, "left", 3, len(left(t, f)))
+		})
+	}
+}
+
+// TestPanicsOfFollowUps are failures of what led to them: requests to Cloud Storage are sent side by side.
+func TestPanicsOfFollowUps(t *testing.T) {
+	f := ruleFunction(t, ruleJob("things", filed))
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "c") {
+				panic("poisoned")
+			}
+			return base.RoundTrip(r)
+		})
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		f.Set(t, "things/"+id, map[string]any{"left": 1})
+	}
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"file": {Planned: 3, Done: 2, Failed: 1}})
+	if !strings.HasPrefix(got.Failures[0].Error, "panic: poisoned\ngoroutine") {
+		t.Errorf("failures %v", got.Failures)
 	}
 }
 
@@ -391,7 +475,7 @@ func TestPlanThatFailsOrPanics(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := p.Propose(ctx, deletion(doc)); err != nil {
+				if err := p.Consider(ctx, things, []documents.Document{doc}); err != nil {
 					return err
 				}
 				return plan(ctx, p)
@@ -484,15 +568,14 @@ func TestMissingBelt(t *testing.T) {
 }
 
 func TestLongPlanIsTruncated(t *testing.T) {
+	bad := fates
+	bad.Judge = func(sweep.Subject, sweep.Run) sweep.Decision { panic(strings.Repeat("長", 400)) }
 	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
-		for i := range 1001 {
-			a := sweep.Action{Kind: "do", Target: fmt.Sprint(i), Reason: strings.Repeat("x", 300),
-				Effect: sweep.Steps(func(context.Context, *sweep.Writers) error { return errors.New(strings.Repeat("長", 400)) })}
-			if err := p.Propose(ctx, a); err != nil {
-				return err
-			}
+		all := make([]sweep.Proposal, 1001)
+		for i := range all {
+			all[i] = sweep.Proposal{Document: documents.Document{Path: fmt.Sprintf("things/%d", i)}, Decision: sweep.Do("do", strings.Repeat("x", 300))}
 		}
-		return nil
+		return p.ProposeItems(ctx, bad, all)
 	}})
 	got := f.Run(t, `{"dryRun":true}`)
 	if len(got.Plan) != 1000 || !got.Truncated || got.Actions["do"].Planned != 1001 {
@@ -514,20 +597,13 @@ func TestLongPlanIsTruncated(t *testing.T) {
 func TestForcedRunGoesWindowByWindow(t *testing.T) {
 	var windows int
 	const n = 25_000
-	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
-		for range n {
-			a := sweep.Action{Kind: "do", Effect: sweep.Steps(func(context.Context, *sweep.Writers) error { return nil })}
-			if err := p.Propose(ctx, a); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: many(n)})
 	f.Env["MAX_ACTIONS"] = "10"
 	f.Hooks.BeforeApply = func() { windows++ }
 	got := f.Run(t, `{"force":true}`)
-	if got.Status != sweep.Completed || got.Actions["do"].Done != n || windows != 3 {
-		t.Errorf("%s, %d done in %d windows; want completed, %d in 3", got.Status, got.Actions["do"].Done, windows, n)
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete thing": {Planned: n, Changed: n}})
+	if windows != 3 {
+		t.Errorf("%d windows, want 3", windows)
 	}
 }
 

@@ -15,11 +15,20 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// touchJob is a worker that notes the run's now in a document.
-func touchJob(effect sweep.Steps) sweep.Job {
+// touched is a thing on which a worker notes the color that it was called with, and the run's now.
+var touched = sweep.Rule[sweep.Subject]{
+	Name: "touched", Load: sweep.Itself,
+	Judge: func(sweep.Subject, sweep.Run) sweep.Decision { return sweep.Do("paint thing", "it was asked for") },
+	Change: func(s sweep.Subject, _ sweep.Decision, run sweep.Run) sweep.Change {
+		data := map[string]any{"color": run.Task["color"], "at": run.Now}
+		return sweep.Change{Writes: []documents.Write{{Op: documents.Set, Ref: s.Ref(), Data: data}}}
+	},
+}
+
+// touchJob is a worker that does to a thing what a rule says.
+func touchJob(rule sweep.AnyRule) sweep.Job {
 	return sweep.Job{
 		Name: "testWorker",
 		Task: &sweep.Task{
@@ -32,26 +41,20 @@ func touchJob(effect sweep.Steps) sweep.Job {
 			},
 		},
 		Plan: func(ctx context.Context, p *sweep.Planner) error {
-			if effect == nil {
-				effect = func(ctx context.Context, w *sweep.Writers) error {
-					return w.Documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-						return tx.Set("things/"+p.Task["thing"], map[string]any{"color": p.Task["color"], "at": w.Now})
-					})
-				}
-			}
-			return p.Propose(ctx, sweep.Action{Kind: "paint thing", Target: "things/" + p.Task["thing"], Reason: "it was asked for", Effect: effect})
+			return p.ConsiderRefs(ctx, rule, documents.Ref{Collection: "things", ID: p.Task["thing"]})
 		},
 	}
 }
 
 func TestWorker(t *testing.T) {
-	f := newFunction(t, touchJob(nil))
+	f := newFunction(t, touchJob(touched))
 	f.Env["MAX_ACTIONS"] = "1"
 	got := f.Run(t, `{"color":"red","thing":"t1"}`)
 	if got.Job != "testWorker" || got.Status != sweep.Completed || got.Actions["paint thing"] != (sweep.Counts{Planned: 1, Done: 1}) {
 		t.Errorf("report %+v", got)
 	}
-	if got.Usage.FirestoreReads != 0 || got.Usage.FirestoreWrites != 1 {
+	// The thing, when it is planned and in the commit; the thing and the journal, whose entry is forgotten.
+	if got.Usage.FirestoreReads != 2 || got.Usage.FirestoreWrites != 2 || got.Usage.FirestoreDeletes != 1 {
 		t.Errorf("usage %+v: a worker takes no lease and saves no report", got.Usage)
 	}
 	if diff := cmp.Diff(map[string]any{"color": "red", "at": start}, f.Documents(t, "things")["t1"]); diff != "" {
@@ -64,7 +67,7 @@ func TestWorker(t *testing.T) {
 
 func TestWorkerPreviews(t *testing.T) {
 	for _, setting := range []string{"", "true"} {
-		f := newFunction(t, touchJob(nil))
+		f := newFunction(t, touchJob(touched))
 		f.Env["DRY_RUN"] = setting
 		query := "?dryRun=true"
 		if setting != "" {
@@ -78,7 +81,7 @@ func TestWorkerPreviews(t *testing.T) {
 }
 
 func TestWorkerRefusesWrongTasks(t *testing.T) {
-	f := newFunction(t, touchJob(nil))
+	f := newFunction(t, touchJob(touched))
 	for body, say := range map[string]string{
 		``:                            "not a JSON object",
 		`[]`:                          "not a JSON object",
@@ -104,28 +107,28 @@ func TestWorkerRefusesWrongTasks(t *testing.T) {
 }
 
 func TestWorkerThatDoesNotCompleteIsTriedAgain(t *testing.T) {
-	for name, effect := range map[string]sweep.Steps{
-		"fails":          func(context.Context, *sweep.Writers) error { return errors.New("no luck") },
-		"is out of time": func(context.Context, *sweep.Writers) error { return sweep.ErrOutOfTime },
-		"panics":         func(context.Context, *sweep.Writers) error { panic("no luck") },
-	} {
-		f := newFunction(t, touchJob(effect))
-		if got := f.Run(t, `{"color":"red","thing":"t1"}`); got.Status != sweep.Failed || len(got.Failures) != 1 {
+	for name, tt := range map[string]struct {
+		fate string
+		late time.Duration
+	}{"fails": {fate: "fail"}, "panics": {fate: "panic"}, "is out of time": {late: time.Hour}} {
+		f := newFunction(t, touchJob(fates))
+		f.Set(t, "things/t1", map[string]any{"fate": tt.fate})
+		wall := start
+		f.Clock = func() time.Time { return wall }
+		f.Hooks.BeforeApply = func() { wall = start.Add(tt.late) }
+		if got := f.Run(t, paintRed); got.Status != sweep.Failed || len(got.Failures) != 1 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
 
 func TestTaskCarriesTheRunsNow(t *testing.T) {
-	p := newFunction(t, touchJob(nil))
+	p := newFunction(t, touchJob(touched))
 	if p.Tasks() == nil {
 		t.Skip("only the embedded Cloud Tasks can be told to deliver")
 	}
-	job := sweeptest.On(t, sweep.NewFunction(sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
-		return p.Propose(ctx, sweep.Action{Kind: "ask", Target: "things/t1", Effect: sweep.Steps(func(ctx context.Context, w *sweep.Writers) error {
-			return w.Enqueue(ctx, tasks.Task{Key: []string{"t1"}, Body: map[string]string{"thing": "t1", "color": "blue"}})
-		})})
-	}}, 5*time.Minute, []config.Backend{config.Firestore, config.Tasks}), p.Project)
+	p.Set(t, "things/t1", map[string]any{})
+	job := sweeptest.On(t, sweep.NewFunction(ruleJob("things", handed), 5*time.Minute, []config.Backend{config.Firestore, config.Tasks}), p.Project)
 	job.Env["TASKS_TARGET_URL"] = p.Serve(t)
 	job.Now = start.AddDate(0, 3, 0) // travelled in time
 	got := job.Run(t, "")
@@ -135,7 +138,7 @@ func TestTaskCarriesTheRunsNow(t *testing.T) {
 	if n, err := p.Tasks().Deliver(t.Context(), time.Now()); n != 1 || err != nil {
 		t.Fatalf("delivered %d, %v", n, err)
 	}
-	if diff := cmp.Diff(map[string]any{"color": "blue", "at": job.Now}, p.Documents(t, "things")["t1"]); diff != "" {
+	if diff := cmp.Diff(map[string]any{"color": "red", "at": job.Now}, p.Documents(t, "things")["t1"]); diff != "" {
 		t.Errorf("things/t1 (-want +got):\n%s", diff)
 	}
 }
@@ -149,13 +152,15 @@ func TestContinue(t *testing.T) {
 		positions = append(positions, p.Position())
 		done := ""
 		p.Continue(func([]documents.Ref) string { return p.Position() + done })
-		return p.Propose(ctx, sweep.Action{Kind: "do", Target: "x", Effect: sweep.Steps(func(context.Context, *sweep.Writers) error {
+		rule := touched
+		rule.Change = func(s sweep.Subject, d sweep.Decision, run sweep.Run) sweep.Change {
 			done = "+"
 			if p.Position() == "+" {
-				return errors.New("no luck")
+				return sweep.Change{Fail: errors.New("no luck")}
 			}
-			return nil
-		})})
+			return touched.Change(s, d, run)
+		}
+		return p.ConsiderRefs(ctx, rule, documents.Ref{Collection: "things", ID: "x"})
 	}})
 	for _, want := range []sweep.Status{sweep.Completed, sweep.Failed, sweep.Completed} {
 		if got := f.Run(t, ""); got.Status != want {
