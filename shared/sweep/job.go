@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/media"
 )
