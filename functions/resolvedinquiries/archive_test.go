@@ -99,15 +99,9 @@ func TestArchiveOf(t *testing.T) {
 	whole := map[string]any{"messages": []any{"m"}, "archivedAt": now}
 	parts := map[string]any{"messagesInSubcollection": true, "archivedAt": now}
 	for name, tt := range map[string]struct{ data, own, want map[string]any }{
-		"plain": {map[string]any{"a": 1}, whole, map[string]any{"a": 1, "messages": []any{"m"}, "archivedAt": now}},
-		"empty": {map[string]any{}, parts, parts},
 		"restored from its archive": {
 			map[string]any{"a": 1, "messages": "old", "archivedAt": nil}, whole,
 			map[string]any{"a": 1, "messages": []any{"m"}, "archivedAt": now, "original": map[string]any{"messages": "old", "archivedAt": nil}},
-		},
-		"restored from an archive in parts": {
-			map[string]any{"messagesInSubcollection": true}, whole,
-			map[string]any{"messages": []any{"m"}, "archivedAt": now, "original": map[string]any{"messagesInSubcollection": true}},
 		},
 		"restored twice": {
 			map[string]any{"messages": "old", "original": map[string]any{"messages": "older"}}, parts,
@@ -117,13 +111,9 @@ func TestArchiveOf(t *testing.T) {
 		"a field original of its own": {map[string]any{"original": 1}, parts,
 			map[string]any{"original": 1, "messagesInSubcollection": true, "archivedAt": now}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			before := fmt.Sprint(tt.data)
-			sweeptest.Want(t, "archiveOf", tt.want, archiveOf(documents.Document{Data: tt.data}, tt.own))
-			if fmt.Sprint(tt.data) != before {
-				t.Error("the inquiry was changed")
-			}
-		})
+		before := fmt.Sprint(tt.data)
+		sweeptest.Want(t, name, tt.want, archiveOf(documents.Document{Data: tt.data}, tt.own))
+		sweeptest.Want(t, name+", the inquiry itself", before, fmt.Sprint(tt.data))
 	}
 }
 
@@ -173,17 +163,8 @@ func TestImages(t *testing.T) {
 		keptYoung:                                                   1,
 	}
 	sweeptest.Want(t, "kept", want, got.Kept)
-	objects := f.Objects(t)
-	for _, name := range deleted {
-		if slices.Contains(objects, name) {
-			t.Errorf("%s is still there", name)
-		}
-	}
-	for _, name := range kept {
-		if !slices.Contains(objects, name) {
-			t.Errorf("%s is gone", name)
-		}
-	}
+	slices.Sort(kept)
+	sweeptest.Want(t, "objects", kept, f.Objects(t))
 	if n := len(f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any)); n != len(urls) {
 		t.Errorf("%d messages in the archive, want %d", n, len(urls))
 	}

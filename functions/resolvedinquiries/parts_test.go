@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -215,19 +214,6 @@ func TestWrittenToMeanwhile(t *testing.T) {
 			wantInParts(t, f, messages)
 		})
 	}
-}
-
-func TestRestoredAfterTheDecision(t *testing.T) {
-	f := newFunction(t)
-	messages := setLarge(t, f)
-	afterWriting(f, "inquiries/i1", func(int) { f.Set(t, "inquiries/i1", inquiry(time.Hour)) })
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
-	wantIDs(t, f, "inquiries", "i1")
-	wantIDs(t, f, "archivedInquiries", "i1")
-	for _, collection := range []string{"inquiries/i1/messages", "archivedInquiries/i1/messages"} {
-		sweeptest.Want(t, collection, messages, f.Documents(t, collection))
-	}
-	wantNothingBegun(t, f)
 }
 
 func TestMessagesWithoutTheirArchive(t *testing.T) {
