@@ -85,11 +85,6 @@ func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
 	}
 }
 
-func (w world) events(t *testing.T) int {
-	t.Helper()
-	return len(w.ids(t, "audit_events"))
-}
-
 // TestPlanningOutOfTime stops after the first batch of 100: what it planned is done, and the next run begins with the
 // 101st project, which its position names.
 func TestPlanningOutOfTime(t *testing.T) {
@@ -113,8 +108,8 @@ func TestPlanningOutOfTime(t *testing.T) {
 	w.Clock = func() time.Time { return now.Add(10 * time.Minute) }
 	w.Now = now.Add(10 * time.Minute)
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, n-first))
-	if delivered := w.deliver(t); delivered != n || w.events(t) != n {
-		t.Errorf("%d tasks, %d events, want %d of each", delivered, w.events(t), n)
+	if delivered := w.deliver(t); delivered != n || len(w.ids(t, "audit_events")) != n {
+		t.Errorf("%d tasks, %d events, want %d of each", delivered, len(w.ids(t, "audit_events")), n)
 	}
 	// The pass is complete: nothing is read again.
 	w.Now = w.Now.Add(10 * time.Minute)
@@ -135,16 +130,15 @@ func TestPoisonedProject(t *testing.T) {
 		}
 		return nil
 	})
-	got := w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{warnKind: {Planned: 3, Done: 2, Failed: 1}})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Failed, map[string]sweep.Counts{warnKind: {Planned: 3, Done: 2, Failed: 1}})
 	// The next run, ten minutes later, looks at that one alone.
 	w.Now = now.Add(10 * time.Minute)
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Failed, map[string]sweep.Counts{warnKind: {Planned: 1, Failed: 1}})
 	refuse = false
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
-	if n := w.deliver(t); n != 3 || w.events(t) != 3 || len(w.ids(t, "mail")) != 3 {
-		t.Errorf("%d tasks, %d events, want 3", n, w.events(t))
+	if n := w.deliver(t); n != 3 || len(w.ids(t, "audit_events")) != 3 || len(w.ids(t, "mail")) != 3 {
+		t.Errorf("%d tasks, %d events, want 3", n, len(w.ids(t, "audit_events")))
 	}
 }
 
@@ -167,6 +161,17 @@ func TestManyFailuresBeginANewPass(t *testing.T) {
 		got, err := progressOf(position, usual, now)
 		if (position == "") != tt.fresh || err != nil || !tt.fresh && (len(got.Again) != tt.n || !got.Done) {
 			t.Errorf("%s: a position of %d bytes, %+v, %v", name, len(position), got, err)
+		}
+	}
+}
+
+// TestNextLooksAtWarningsFrom the instant by which all were looked at: a pass of several runs began with that.
+func TestNextLooksAtWarningsFrom(t *testing.T) {
+	began := now.Add(-time.Hour)
+	for done, want := range map[bool]time.Time{false: usual.warnedBy(began), true: usual.warnedBy(now)} {
+		g, err := progressOf(progress{Settings: usual.fingerprint(), Began: began, Done: done}.next(usual, now, nil), usual, now)
+		if err != nil || !g.Done || !g.Warned.Equal(want) {
+			t.Errorf("done before: %v: %+v, %v, want %s", done, g, err, want)
 		}
 	}
 }

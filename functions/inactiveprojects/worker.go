@@ -76,7 +76,7 @@ func judgeWarning(a announcement, run sweep.Run) sweep.Decision {
 		return sweep.Keep(keptGone)
 	case dated && last.After(run.Now):
 		return sweep.Keep(keptActiveSince)
-	case a.warned && !(ok && given.from.Before(last)): // the warning is not one before the last activity
+	case a.warned && (!ok || !given.from.Before(last)): // before the last activity it would be void
 		return sweep.Keep(keptWarned)
 	case !canBeWarned:
 		return sweep.Invalid(keptNoPeople)

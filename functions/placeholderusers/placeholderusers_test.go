@@ -62,9 +62,7 @@ func TestChangedBetweenPlanAndHandingOver(t *testing.T) {
 	w.Hooks.BeforeApply = func() {
 		w.Set(t, details+"/d-mapped", detail("mapped", "namespace_id", "g1"))
 		w.Set(t, details+"/d-tried", detail("tried", "last_deletion_attempt_at", now))
-		if _, err := w.Firestore(t).Doc(details + "/d-gone").Delete(t.Context()); err != nil {
-			t.Error(err)
-		}
+		w.remove(t, details+"/d-gone")
 	}
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{handKind: {Planned: 4, Done: 1, Changed: 3}})
 	if n := len(w.Tasks().Pending("")); n != 1 {

@@ -13,6 +13,7 @@ import (
 
 const task = `{"placeholder_user_id":"u1"}`
 
+// TestWorkerKeeps users of whom something is so before the worker looks, or between that and its commit.
 func TestWorkerKeeps(t *testing.T) {
 	for _, tt := range []struct {
 		path string // of a document that is set
@@ -21,27 +22,45 @@ func TestWorkerKeeps(t *testing.T) {
 		by   string // where it is referred to
 	}{
 		{"users/u1", map[string]any{"user_type": "human"}, keptNot, ""},
+		{"users/u1", nil, keptGone, ""},
 		{"posts/p", map[string]any{"userId": "u1"}, keptReferenced, "posts.userId"},
 		{"projects/p", map[string]any{"maintainer_ids": []any{"u0", "u1"}}, keptReferenced, "projects.maintainer_ids"},
 		{details + "/d-u1", detail("u1", "namespace_id", "g1"), keptClaimed, ""},
 		{details + "/other", detail("u1", "namespace_id", "g1"), keptClaimed, ""},
 	} {
-		t.Run(tt.path, func(t *testing.T) {
-			w := newWorld(t)
-			w.placeholder(t, "u1", true)
-			w.Set(t, tt.path, tt.data)
-			before := left{w.ids(t, "users"), w.ids(t, details), w.accounts(t), 0}
-			sweeptest.Want(t, "kept", map[string]int{tt.kept: 1}, w.worker.Run(t, task).Kept)
-			w.wantLeft(t, before)
-			by := ""
-			for _, line := range w.worker.LogLines(t) {
-				if line["message"] == "Unable to delete placeholder user because it is still referenced in other tables" && line["severity"] == "WARNING" {
-					sweeptest.Want(t, "who is named", any("u1"), line["placeholder_user_id"])
-					by = line["referenced_in"].(string)
+		for late, actions := range map[bool]map[string]sweep.Counts{false: {}, true: {deleteKind: {Planned: 1, Changed: 1}}} {
+			t.Run(fmt.Sprintf("%s,%s,late=%v", tt.path, tt.kept, late), func(t *testing.T) {
+				w := newWorld(t)
+				w.placeholder(t, "u1", true)
+				var before left
+				change := func() {
+					if tt.data == nil {
+						w.remove(t, tt.path)
+					} else {
+						w.Set(t, tt.path, tt.data)
+					}
+					before = left{w.ids(t, "users"), w.ids(t, details), w.accounts(t), 0}
 				}
-			}
-			sweeptest.Want(t, "the log's place", tt.by, by)
-		})
+				kept, by, named := map[string]int{}, tt.by, ""
+				if w.worker.Hooks.BeforeApply = change; late {
+					by = ""
+				} else {
+					change()
+					kept[tt.kept] = 1
+				}
+				got := w.worker.Run(t, task)
+				sweeptest.WantReport(t, got, sweep.Completed, actions)
+				sweeptest.Want(t, "kept", kept, got.Kept)
+				w.wantLeft(t, before)
+				for _, line := range w.worker.LogLines(t) {
+					if line["message"] == "Unable to delete placeholder user because it is still referenced in other tables" && line["severity"] == "WARNING" {
+						sweeptest.Want(t, "who is named", any("u1"), line["placeholder_user_id"])
+						named = line["referenced_in"].(string)
+					}
+				}
+				sweeptest.Want(t, "the log's place", by, named)
+			})
+		}
 	}
 }
 
@@ -65,9 +84,7 @@ func TestUserOfManyDetails(t *testing.T) {
 	got := w.worker.Run(t, task)
 	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
 	sweeptest.Want(t, "kept", map[string]int{keptCrowded: 1}, got.Kept)
-	if _, err := w.Firestore(t).Doc(details + "/e000").Delete(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	w.remove(t, details+"/e000")
 	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
 	w.wantLeft(t, left{})
 }
@@ -82,28 +99,6 @@ func TestWorkerLooksWhereItIsTold(t *testing.T) {
 	w.Set(t, "issues/i", map[string]any{"author_id": "u12"})
 	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
 	sweeptest.Want(t, "kept by the second delivery", map[string]int{keptGone: 1}, w.worker.Run(t, task).Kept)
-}
-
-func TestChangedBeforeTheWorkersCommit(t *testing.T) {
-	for name, change := range map[string]func(t *testing.T, w world){
-		"became human":    func(t *testing.T, w world) { w.Set(t, "users/u1", map[string]any{"user_type": "human"}) },
-		"was referred to": func(t *testing.T, w world) { w.Set(t, "posts/p", map[string]any{"userId": "u1"}) },
-		"was claimed":     func(t *testing.T, w world) { w.Set(t, details+"/d-u1", detail("u1", "namespace_id", "g1")) },
-		"was deleted by somebody else": func(t *testing.T, w world) {
-			if _, err := w.Firestore(t).Doc("users/u1").Delete(t.Context()); err != nil {
-				t.Error(err)
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.placeholder(t, "u1", true)
-			w.worker.Hooks.BeforeApply = func() { change(t, w) }
-			sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, map[string]sweep.Counts{deleteKind: {Planned: 1, Changed: 1}})
-			sweeptest.Want(t, "accounts", []string{"u1"}, w.accounts(t))
-			sweeptest.Want(t, "details", []string{"d-u1"}, w.ids(t, details))
-		})
-	}
 }
 
 // TestAccountThatCannotBeDeleted: the detail stays as long as there is an account, and with it the job's next attempts. A user
@@ -156,9 +151,7 @@ func TestRecordsOfEarlierVersions(t *testing.T) {
 		w.Set(t, earlier.Collection+"/"+id, map[string]any{"at": now})
 	}
 	for _, id := range []string{"u1", "u12"} {
-		if _, err := w.Firestore(t).Doc("users/" + id).Delete(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.remove(t, "users/"+id)
 	}
 	w.Set(t, "posts/p", map[string]any{"userId": "u2"})
 	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(finishKind, 1))

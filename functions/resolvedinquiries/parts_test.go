@@ -180,7 +180,7 @@ func TestWrittenToMeanwhile(t *testing.T) {
 		last  int                                   // time that after is written
 		stays bool
 	}{
-		"while they are copied": {copies + "c", func(n int) map[string]map[string]any { // the last of the first round
+		"while they are copied": {copies + "c", func(int) map[string]map[string]any { // the last of the first round
 			return map[string]map[string]any{"a": edited, "b": nil, "d": large(4)}
 		}, 1, false},
 		"all the time": {copies + "c", func(n int) map[string]map[string]any {
