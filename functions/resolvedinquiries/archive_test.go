@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
@@ -216,4 +217,14 @@ func TestArchiveThatIsThereAlready(t *testing.T) {
 		want[name] = data
 		wantIDs(t, f, "inquiries/i1/messages")
 	}
+}
+
+// TestImagesOfARestoredInquiryStay, should a later run get to what an interrupted one left.
+func TestImagesOfARestoredInquiryStay(t *testing.T) {
+	m := documents.Document{Data: map[string]any{"imageUrl": "gs://b/inquiries/a.png"}}
+	s := state{Subject: sweep.Subject{Document: documents.Document{Path: "inquiries/i1"}}, messages: []documents.Document{m}}
+	c := s.withImages(sweep.Change{}, sweep.Run{Config: config.Config{Bucket: "b", InquiryFolders: "inquiries/"}})
+	sweeptest.Want(t, "follow-ups", []sweep.FollowUp{
+		{Object: sweep.ObjectDeletion{Name: "inquiries/a.png"}, Absent: documents.Ref{Collection: inquiries, ID: "i1"}},
+	}, c.Then)
 }
