@@ -36,9 +36,7 @@ func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]pr
 	}
 	d, there := found[settingsRef]
 	s, err := settingsOf(d, there)
-	if err != nil {
-		s = settings{} // the next run says what is wrong with them
-	}
+	s.enabled = s.enabled && err == nil // the next run says what is wrong with them
 	now := src.Run().Now
 	all := make([]project, len(subjects))
 	var entries []documents.Ref
@@ -54,9 +52,7 @@ func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]pr
 	var organizations []documents.Ref
 	for i := range all {
 		p := &all[i]
-		if entry, warned := found[p.entry()]; warned {
-			p.warning = &entry
-		}
+		p.warning, p.warned = found[p.entry()]
 		if judgeProject(*p, now).Kind != "" {
 			organizations = append(organizations, p.organization())
 		}

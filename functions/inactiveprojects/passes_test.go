@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -18,11 +17,11 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// TestNothingDueCostsUnderTenReads has 10,000 dormant projects, all warned. One pass reads them; for the rest of the day a
+// TestNothingDueCostsUnderTenReads has some pages of dormant projects, all warned. One pass reads them; for the rest of the day a
 // run reads next to nothing.
 func TestNothingDueCostsUnderTenReads(t *testing.T) {
 	w := newWorld(t)
-	const n = 10_000
+	const n = 350
 	w.SetMany(t, n, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("projects/p%05d", i), map[string]any{
 			"last_activity_at": cutoff.Add(-time.Duration(i+1) * time.Minute), "storage_size": 1, "organization_id": "o1"}
@@ -58,9 +57,12 @@ func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
 	w.Set(t, "projects/notdue", old())
 	w.Set(t, warnings+"/notdue", warnedOn(hour.AddDate(0, -1, 0).Add(tick), "2026-04-10"))
 	w.Set(t, warnings+"/gone", warnedOn(hour.AddDate(0, -1, 0), "2026-04-10"))
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
-	w.Now = hour
+	w.Set(t, "projects/undated", old("last_activity_at", "2020"))
 	got := w.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.Want(t, "kept", map[string]int{keptInGrace: 3, keptActive: 2, keptUndated: 1}, got.Kept)
+	w.Now = hour
+	got = w.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
 	sweeptest.Want(t, "marked", []string{"due"}, w.marked(t))
 	if n := w.deliver(t); n != 1 || w.Documents(t, warnings)["soon"] == nil {
@@ -78,64 +80,9 @@ func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
 		t.Errorf("within a day %d projects were scanned, want 1", got.Scanned)
 	}
 	w.Now = now.Add(24 * time.Hour)
-	if got := w.Run(t, ""); got.Scanned != 5 {
-		t.Errorf("after a day %d projects were scanned, want all 5", got.Scanned)
+	if got := w.Run(t, ""); got.Scanned != 6 {
+		t.Errorf("after a day %d projects were scanned, want all 6", got.Scanned)
 	}
-}
-
-// TestOutOfTimeGoesOnWithTheUnprocessedOne lets time be over when one of three groups of warnings, whichever came first, has been handed
-// over. The others are recorded or not, and none of them is lost: the next run makes the same promises.
-func TestOutOfTimeGoesOnWithTheUnprocessedOne(t *testing.T) {
-	w := newWorld(t)
-	const n, group = 75, 25
-	w.SetMany(t, n, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("projects/p%02d", i), old("last_activity_at", cutoff.Add(time.Duration(i-n)*time.Hour))
-	})
-	var tasks, groups atomic.Int64
-	var late atomic.Bool
-	handedOver := make(chan struct{})
-	w.Tasks().FailCreates(func(*cloudtaskspb.Task) error {
-		if tasks.Add(1) == group {
-			close(handedOver)
-		}
-		return nil
-	})
-	w.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
-		if strings.Contains(commit.String(), "/audit_events/") && groups.Add(1) == 2 {
-			<-handedOver
-			late.Store(true)
-		}
-		return send()
-	})
-	w.Clock = func() time.Time {
-		if late.Load() {
-			return now.Add(4 * time.Minute)
-		}
-		return now
-	}
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Partial, map[string]sweep.Counts{warnKind: {Planned: n, Done: group}})
-	if len(w.Tasks().Pending("")) != group || w.events(t) <= group {
-		t.Errorf("%d tasks, %d events: want %d, and events of more", len(w.Tasks().Pending("")), w.events(t), group)
-	}
-	late.Store(false)
-	w.Now = now.Add(10 * time.Minute)
-	first := 0 // group that was not handed over
-	for _, task := range w.Tasks().Pending("") {
-		if strings.Contains(string(task.GetHttpRequest().GetBody()), `"p00"`) {
-			first = group
-		}
-	}
-	preview := w.Run(t, `{"dryRun":true}`)
-	sweeptest.Want(t, "the next run's first project", fmt.Sprintf("projects/p%02d", first), preview.Plan[0].Target)
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, n-first))
-	if delivered := w.deliver(t); delivered != n || w.events(t) != n || len(w.ids(t, "mail")) != n {
-		t.Errorf("%d tasks, %d events, %d mails, want %d of each", delivered, w.events(t), len(w.ids(t, "mail")), n)
-	}
-}
-
-func (w world) events(t *testing.T) int {
-	t.Helper()
-	return len(w.ids(t, "audit_events"))
 }
 
 // TestPlanningOutOfTime stops after the first batch of 100: what it planned is done, and the next run begins with the
@@ -160,11 +107,9 @@ func TestPlanningOutOfTime(t *testing.T) {
 	}
 	w.Clock = func() time.Time { return now.Add(10 * time.Minute) }
 	w.Now = now.Add(10 * time.Minute)
-	preview := w.Run(t, `{"dryRun":true}`)
-	sweeptest.Want(t, "the next run's first project", fmt.Sprintf("projects/p%03d", first), preview.Plan[0].Target)
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, n-first))
-	if delivered := w.deliver(t); delivered != n || w.events(t) != n {
-		t.Errorf("%d tasks, %d events, want %d of each", delivered, w.events(t), n)
+	if delivered := w.deliver(t); delivered != n || len(w.ids(t, "audit_events")) != n {
+		t.Errorf("%d tasks, %d events, want %d of each", delivered, len(w.ids(t, "audit_events")), n)
 	}
 	// The pass is complete: nothing is read again.
 	w.Now = w.Now.Add(10 * time.Minute)
@@ -185,16 +130,15 @@ func TestPoisonedProject(t *testing.T) {
 		}
 		return nil
 	})
-	got := w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{warnKind: {Planned: 3, Done: 2, Failed: 1}})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Failed, map[string]sweep.Counts{warnKind: {Planned: 3, Done: 2, Failed: 1}})
 	// The next run, ten minutes later, looks at that one alone.
 	w.Now = now.Add(10 * time.Minute)
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Failed, map[string]sweep.Counts{warnKind: {Planned: 1, Failed: 1}})
 	refuse = false
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
-	if n := w.deliver(t); n != 3 || w.events(t) != 3 || len(w.ids(t, "mail")) != 3 {
-		t.Errorf("%d tasks, %d events, want 3", n, w.events(t))
+	if n := w.deliver(t); n != 3 || len(w.ids(t, "audit_events")) != 3 || len(w.ids(t, "mail")) != 3 {
+		t.Errorf("%d tasks, %d events, want 3", n, len(w.ids(t, "audit_events")))
 	}
 }
 
@@ -221,6 +165,17 @@ func TestManyFailuresBeginANewPass(t *testing.T) {
 	}
 }
 
+// TestNextLooksAtWarningsFrom the instant by which all were looked at: a pass of several runs began with that.
+func TestNextLooksAtWarningsFrom(t *testing.T) {
+	began := now.Add(-time.Hour)
+	for done, want := range map[bool]time.Time{false: usual.warnedBy(began), true: usual.warnedBy(now)} {
+		g, err := progressOf(progress{Settings: usual.fingerprint(), Began: began, Done: done}.next(usual, now, nil), usual, now)
+		if err != nil || !g.Done || !g.Warned.Equal(want) {
+			t.Errorf("done before: %v: %+v, %v, want %s", done, g, err, want)
+		}
+	}
+}
+
 func TestProgressOf(t *testing.T) {
 	done := progress{Settings: usual.fingerprint(), Began: now, Done: true, Projects: `[{"time":"2026-01-01T00:00:00Z"},{"text":"p"}]`}
 	other := usual
@@ -243,11 +198,33 @@ func TestProgressOf(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	w := newWorld(t)
-	w.Set(t, "cleanupJobs/deleteInactiveProjects", map[string]any{"position": "rubbish"})
-	w.Set(t, "projects/p1", old())
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
-	if _, err := progressOf("rubbish", usual, now); err == nil || !errors.Is(err, documents.ErrCursor) {
-		t.Errorf("%v", err)
+}
+
+// FuzzProgress: a saved position is refused as one that is none, or gives a progress of these settings that is not from the
+// future and can be saved again.
+func FuzzProgress(f *testing.F) {
+	s := settings{enabled: true, deleteAfter: 6, warnAfter: 2, minSize: 1.5}
+	at := time.Date(2026, 3, 10, 0, 10, 0, 0, time.UTC)
+	good := progress{Settings: s.fingerprint(), Began: at.Add(-time.Hour), Done: true, Projects: `[{"text":"a"}]`, Warned: at.AddDate(0, -4, 0), Again: []string{"p1", "a/b", ""}}
+	aged := good
+	aged.Began = at.Add(-24 * time.Hour)
+	for _, seed := range []string{"", "{}", "null", "[]", "{", good.position(), aged.position(), `{"again":null,"began":"9999-12-31T23:59:59Z"}`, `{"settings":1}`, good.position() + "x"} {
+		f.Add(seed)
 	}
+	f.Fuzz(func(t *testing.T, saved string) {
+		g, err := progressOf(saved, s, at)
+		if err != nil {
+			if !errors.Is(err, documents.ErrCursor) {
+				t.Fatalf("position %q: %v is no ErrCursor", saved, err)
+			}
+			return
+		}
+		if g.Settings != s.fingerprint() || g.Began.After(at) || g.Done && !at.Before(g.Began.Add(passEvery)) {
+			t.Fatalf("position %q: %+v", saved, g)
+		}
+		again, err := progressOf(g.position(), s, at)
+		if diff := cmp.Diff(g, again); err != nil || diff != "" {
+			t.Errorf("position %q: again %v (-want +got):\n%s", saved, err, diff)
+		}
+	})
 }

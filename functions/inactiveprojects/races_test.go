@@ -7,8 +7,8 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// TestChangedBetweenPlanAndMark has users do something to projects that are about to be marked.
-func TestChangedBetweenPlanAndMark(t *testing.T) {
+// TestChangedBetweenPlanAndCommit has users do something to projects that are about to be marked, and to one to warn about.
+func TestChangedBetweenPlanAndCommit(t *testing.T) {
 	w := newWorld(t)
 	changes := map[string]map[string]any{
 		"active": old("last_activity_at", now), "small": old("storage_size", 0), "pending": old("pending_delete", true),
@@ -23,7 +23,9 @@ func TestChangedBetweenPlanAndMark(t *testing.T) {
 		w.Set(t, "projects/"+id, old())
 		w.Set(t, warnings+"/"+id, warnedOn(cutoff, "2026-02-10"))
 	}
+	w.Set(t, "projects/towarn", old())
 	w.Hooks.BeforeApply = func() {
+		w.Set(t, "projects/towarn", old("last_activity_at", now))
 		for id, data := range changes {
 			w.Set(t, "projects/"+id, data)
 		}
@@ -35,7 +37,10 @@ func TestChangedBetweenPlanAndMark(t *testing.T) {
 		w.Set(t, warnings+"/promised", warnedOn(cutoff, "2026-12-31"))
 	}
 	got := w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{markKind: {Planned: 11, Done: 1, Changed: 10}})
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{markKind: {Planned: 11, Done: 1, Changed: 10}, warnKind: {Planned: 1, Changed: 1}})
+	if len(w.ids(t, "audit_events")) != 0 || len(w.Tasks().Pending("")) != 0 {
+		t.Error("somebody is warned")
+	}
 	sweeptest.Want(t, "marked", []string{"bymark", "same"}, w.marked(t))
 	if at := w.project(t, "bymark")["marked_for_deletion_on"]; at != cutoff {
 		t.Errorf("somebody else's mark became %v", at)
@@ -60,15 +65,5 @@ func TestSettingsChangedBetweenPlanAndMark(t *testing.T) {
 				t.Errorf("marked %v", w.marked(t))
 			}
 		})
-	}
-}
-
-func TestActiveBetweenPlanAndWarning(t *testing.T) {
-	w := newWorld(t)
-	w.Set(t, "projects/p1", old())
-	w.Hooks.BeforeApply = func() { w.Set(t, "projects/p1", old("last_activity_at", now)) }
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Changed: 1}})
-	if w.events(t) != 0 || len(w.Tasks().Pending("")) != 0 {
-		t.Error("its people are warned")
 	}
 }

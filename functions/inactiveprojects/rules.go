@@ -36,9 +36,10 @@ const (
 type project struct {
 	sweep.Subject
 	settings settings
-	warning  *documents.Document // the entry of its warning; nil: there is none
-	bot      any                 // in whose name its organization has things done; nil: nobody
-	event    documents.Document  // the audit event of its warning, if there is one already
+	warning  documents.Document // the entry of its warning
+	warned   bool               // there is one
+	bot      any                // in whose name its organization has things done; nil: nobody
+	event    documents.Document // the audit event of its warning, if there is one already
 }
 
 // judge decides about a project.
@@ -99,10 +100,10 @@ func judgeProject(p project, now time.Time) sweep.Decision {
 	}
 	last, _ := p.Time("last_activity_at")
 	since := "no activity since " + last.UTC().Format(time.RFC3339)
-	if p.warning == nil {
+	if !p.warned {
 		return sweep.Do(warn, since)
 	}
-	given, ok := warningOf(*p.warning)
+	given, ok := warningOf(p.warning)
 	day := given.from.UTC().Format(time.DateOnly)
 	switch {
 	case !ok:
@@ -160,10 +161,4 @@ func dayOf(v any) (first, last time.Time, ok bool) {
 	default:
 		return first, last, false
 	}
-}
-
-// isVoid reports whether an entry tells of a warning that was given before the last activity.
-func isVoid(entry documents.Document, last time.Time) bool {
-	given, ok := warningOf(entry)
-	return ok && given.from.Before(last)
 }

@@ -21,7 +21,10 @@ var (
 	}
 )
 
-const tick = time.Microsecond
+const (
+	tick = time.Microsecond
+	day  = 24 * time.Hour
+)
 
 func with(m map[string]any, pairs ...any) map[string]any {
 	out := map[string]any{}
@@ -59,23 +62,15 @@ func TestSettings(t *testing.T) {
 		"null":              {doc: doc("delete_inactive_projects", nil), found: true},
 		"on":                {doc: doc(), found: true, want: usual},
 		"on with a size":    {doc: doc(sizeField, int64(10)), found: true, want: settings{true, 4, 3, 10}},
-		"a fraction of MiB": {doc: doc(sizeField, 0.5), found: true, want: settings{true, 4, 3, 0.5}},
 		"size null":         {doc: doc(sizeField, nil), found: true, want: usual},
-		"whole reals":       {doc: doc(warnField, 3.0, deleteField, 4.0), found: true, want: usual},
 		"switch as text":    {doc: doc("delete_inactive_projects", "true"), found: true, err: "delete_inactive_projects must be true or false"},
 		"no warning months": {doc: doc(warnField, missing), found: true, err: warnField + " is missing: it must be"},
-		"no delete months":  {doc: doc(deleteField, missing), found: true, err: deleteField},
-		"warning zero":      {doc: doc(warnField, int64(0)), found: true, err: warnField},
-		"warning negative":  {doc: doc(warnField, int64(-1)), found: true, err: warnField + " is -1: it must be"},
 		"warning as text":   {doc: doc(warnField, "3"), found: true, err: warnField + " is a text: it must be"},
 		"warning fraction":  {doc: doc(warnField, 2.5), found: true, err: warnField},
 		"equal":             {doc: doc(deleteField, int64(3)), found: true, err: "must be less than"},
 		"reversed":          {doc: doc(deleteField, int64(2)), found: true, err: "must be less than"},
 		"far too long":      {doc: doc(deleteField, int64(1201)), found: true, err: deleteField},
 		"size negative":     {doc: doc(sizeField, int64(-1)), found: true, err: sizeField},
-		"size infinite":     {doc: doc(sizeField, math.Inf(1)), found: true, err: sizeField},
-		"size NaN":          {doc: doc(sizeField, math.NaN()), found: true, err: sizeField},
-		"size as text":      {doc: doc(sizeField, "10"), found: true, err: sizeField},
 	} {
 		got, err := settingsOf(tt.doc, tt.found)
 		if tt.err == "" && (err != nil || got != tt.want) {
@@ -105,32 +100,18 @@ func TestDormant(t *testing.T) {
 	}{
 		"just before the cutoff": {data: base, is: true},
 		"exactly at the cutoff":  {data: with(base, "last_activity_at", cutoff), kept: keptActive},
-		"in the future":          {data: with(base, "last_activity_at", now.Add(time.Hour)), kept: keptActive},
 		"undated":                {data: with(base, "last_activity_at", missing), doubt: keptUndated},
-		"dated as text":          {data: with(base, "last_activity_at", "2020-01-01"), doubt: keptUndated},
 		"0 bytes":                {data: with(base, "storage_size", int64(0)), kept: keptSmall},
-		"no size":                {data: with(base, "storage_size", missing), doubt: keptUnsized},
 		"size as text":           {data: with(base, "storage_size", "1"), doubt: keptUnsized},
 		"exactly 10 MiB":         {data: with(base, "storage_size", int64(10<<20)), s: sized, kept: keptSmall},
 		"10 MiB and a byte":      {data: with(base, "storage_size", int64(10<<20+1)), s: sized, is: true},
 		"marked":                 {data: with(base, "marked_for_deletion_on", now), kept: keptMarked},
-		"marked with text":       {data: with(base, "marked_for_deletion_on", "2026-01-01"), kept: keptMarked},
-		"mark null":              {data: with(base, "marked_for_deletion_on", nil), is: true},
 		"pending":                {data: with(base, "pending_delete", true), kept: keptPending},
-		"not pending":            {data: with(base, "pending_delete", false), is: true},
-		"pending null":           {data: with(base, "pending_delete", nil), is: true},
 		"pending as text":        {data: with(base, "pending_delete", "false"), doubt: keptUnclear},
 		"no organization":        {data: with(base, "organization_id", missing), doubt: keptNoOrg},
 		"a path as organization": {data: with(base, "organization_id", "o1/x"), doubt: keptNoOrg},
-		"a numbered one":         {data: with(base, "organization_id", int64(7)), is: true},
-		"organization 0":         {data: with(base, "organization_id", int64(0)), doubt: keptNoOrg},
-		"organization 7.0":       {data: with(base, "organization_id", 7.0), doubt: keptNoOrg},
 		"size not a number":      {data: with(base, "storage_size", math.NaN()), doubt: keptUnsized},
-		"size infinite":          {data: with(base, "storage_size", math.Inf(1)), doubt: keptUnsized},
-		"size negative":          {data: with(base, "storage_size", int64(-1)), kept: keptSmall},
 		"owners who are none":    {data: with(base, "owner_ids", []any{"", nil}), doubt: keptNoPeople},
-		"one owner of some":      {data: with(base, "owner_ids", []any{"", int64(7)}), is: true},
-		"no owners":              {data: with(base, "owner_ids", []any{}), is: true},
 	} {
 		s := usual
 		if tt.s.enabled {
@@ -150,14 +131,14 @@ func TestDormant(t *testing.T) {
 func TestJudge(t *testing.T) {
 	last := cutoff.AddDate(0, -1, 0)
 	monthAgo := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
-	entry := func(on, date any) *documents.Document {
-		return &documents.Document{Data: map[string]any{"warned_on": on, "deletion_date": date}}
+	entry := func(on, date any) documents.Document {
+		return documents.Document{Data: map[string]any{"warned_on": on, "deletion_date": date}}
 	}
 	for name, tt := range map[string]struct {
-		entry *documents.Document
+		entry documents.Document
 		want  string // a kind, or why it is kept
 	}{
-		"not warned":                         {nil, warn},
+		"not warned":                         {documents.Document{}, warn},
 		"warned before the last activity":    {entry(last.Add(-tick), "2026-01-10"), warn},
 		"warned at the last activity":        {entry(last, "2026-01-10"), mark},
 		"grace over this very instant":       {entry(monthAgo, "2026-04-10"), mark},
@@ -180,7 +161,10 @@ func TestJudge(t *testing.T) {
 			if bot == nil && (tt.want == warn || tt.want == mark) {
 				want = keptNoBot
 			}
-			got := judge(project{Subject: projectOf("p", data), settings: usual, warning: tt.entry, bot: bot}, sweep.Run{Now: now, Promise: now})
+			got := judge(project{Subject: projectOf("p", data), settings: usual, warning: tt.entry, warned: tt.entry.Data != nil, bot: bot}, sweep.Run{Now: now, Promise: now})
+			if got.Kind != "" && !strings.HasSuffix(got.Reason, "; in the name of user bot") {
+				t.Errorf("%s: the reason %q does not say in whose name", name, got.Reason)
+			}
 			if got.Kind != want && (got.Kind != "" || got.Reason != want) || got.Invalid != (want == keptBadEntry || want == keptNoBot) {
 				t.Errorf("%s, in the name of %v: %+v, want %s", name, bot, got, want)
 			}
@@ -205,37 +189,19 @@ func TestOneCommit(t *testing.T) {
 
 // TestMonthEnds proves that nothing is deleted before the promised date, whatever day the warning was given on.
 func TestMonthEnds(t *testing.T) {
-	at := func(month time.Month, day, hour int) time.Time {
-		return time.Date(2026, month, day, hour, 30, 0, 0, time.UTC)
-	}
+	february, march := time.Date(2026, 2, 28, 12, 30, 0, 0, time.UTC), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	p := project{settings: usual, Subject: projectOf("p", map[string]any{
-		"last_activity_at": at(time.January, 1, 0).AddDate(-1, 0, 0), "storage_size": int64(1), "organization_id": "o1"})}
-	for day, tt := range map[int]struct {
-		promise string
-		first   time.Time // when it is marked
-	}{
-		28: {"2026-02-28", at(time.February, 28, 12)},
-		29: {"2026-02-28", at(time.March, 1, 0).Add(-30 * time.Minute)}, // a month before is 1 February
-		30: {"2026-02-28", at(time.March, 1, 0).Add(-30 * time.Minute)},
-		31: {"2026-02-28", at(time.March, 1, 0).Add(-30 * time.Minute)},
-	} {
-		given := at(time.January, day, 12)
-		if got := usual.promise(given); got != tt.promise {
-			t.Errorf("warned on 2026-01-%d: promised %s, want %s", day, got, tt.promise)
+		"last_activity_at": now.AddDate(-1, 0, 0), "storage_size": int64(1), "organization_id": "o1"})}
+	// It is marked from then on: a month before 28 February is 28 January, before 1 March it is 1 February.
+	for given, first := range map[int]time.Time{28: february, 29: march, 30: march, 31: march} {
+		at := time.Date(2026, 1, given, 12, 30, 0, 0, time.UTC)
+		if got := usual.promise(at); got != "2026-02-28" {
+			t.Errorf("warned on 2026-01-%d: promised %s", given, got)
 		}
-		p.warning = &documents.Document{Data: map[string]any{"warned_on": given, "deletion_date": usual.promise(given)}}
-		promised, err := time.Parse(time.DateOnly, tt.promise)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, step := range []time.Duration{-tick, 0, tick} {
-			got := judgeProject(p, tt.first.Add(step)).Kind
-			if want := map[bool]string{true: mark}[step >= 0]; got != want {
-				t.Errorf("warned on 2026-01-%d, %s: %q, want %q", day, tt.first.Add(step), got, want)
-			}
-			if d := judgeProject(p, promised.Add(-tick)); d.Kind != "" {
-				t.Errorf("warned on 2026-01-%d: %v before the promised date", day, d)
-			}
+		p.warned, p.warning = true, documents.Document{Data: map[string]any{"warned_on": at, "deletion_date": usual.promise(at)}}
+		before, then := judgeProject(p, first.Add(-tick)), judgeProject(p, first)
+		if before.Kind != "" || then.Kind != mark {
+			t.Errorf("warned on 2026-01-%d: %v, then %v", given, before, then)
 		}
 	}
 }
@@ -268,26 +234,15 @@ func TestRecipients(t *testing.T) {
 		want                string
 		nobody              bool // there are some, and nobody can be warned
 	}{
-		"texts":                  {owners: []any{"u1", "u2", "u1"}, maintainers: []any{"u2", "u4"}, want: "u1 u2 u4"},
-		"numbers":                {owners: []any{int64(7), "7", int64(8)}, maintainers: []any{int64(9)}, want: "7 8 9"},
-		"one text":               {owners: "u1", want: "u1"},
-		"one number":             {maintainers: int64(7), want: "7"},
-		"the longest id":         {owners: []any{long}, want: long},
-		"some of use":            {owners: []any{"", "a/b", nil, 7.0, int64(0), long + "x", "u1"}, want: "u1"},
-		"one list of use":        {owners: []any{""}, maintainers: []any{"u2"}, want: "u2"},
-		"missing":                {},
-		"empty":                  {owners: []any{}, maintainers: []any{}},
-		"nothing of use":         {owners: []any{"", "a/b", nil, 7.0, int64(0), int64(-1), long + "x", []any{"u1"}}, nobody: true},
-		"nothing in it":          {owners: []any{nil}, nobody: true},
-		"nothing, other empty":   {owners: []any{}, maintainers: []any{true}, nobody: true},
-		"an empty text":          {owners: "", nobody: true},
-		"a path":                 {owners: "users/u1", nobody: true},
-		"a real number":          {owners: 7.0, nobody: true},
-		"not a number":           {owners: math.NaN(), nobody: true},
-		"a map of users":         {owners: map[string]any{"u1": true}, nobody: true},
-		"false":                  {maintainers: false, nobody: true},
-		"a date":                 {maintainers: now, nobody: true},
-		"a list within the list": {owners: []any{[]any{"u1"}}, nobody: true},
+		"texts":           {owners: []any{"u1", "u2", "u1"}, maintainers: []any{"u2", "u4"}, want: "u1 u2 u4"},
+		"numbers":         {owners: []any{int64(7), "7", int64(8)}, maintainers: []any{int64(9)}, want: "7 8 9"},
+		"one number":      {maintainers: int64(7), want: "7"},
+		"the longest id":  {owners: []any{long}, want: long},
+		"some of use":     {owners: []any{"", "a/b", nil, 7.0, int64(0), long + "x", "u1"}, want: "u1"},
+		"one list of use": {owners: []any{""}, maintainers: []any{"u2"}, want: "u2"},
+		"missing":         {},
+		"nothing of use":  {owners: []any{"", "a/b", nil, 7.0, int64(0), int64(-1), long + "x", []any{"u1"}}, nobody: true},
+		"a path":          {owners: "users/u1", nobody: true},
 	} {
 		got, ok := recipients(documents.Document{Data: map[string]any{"owner_ids": tt.owners, "maintainer_ids": tt.maintainers}})
 		if strings.Join(got, " ") != tt.want || ok == tt.nobody {

@@ -41,8 +41,9 @@ const (
 // announcement is a project whose people are to be warned.
 type announcement struct {
 	sweep.Subject
-	warning *documents.Document // the entry of an earlier warning; nil: there is none
-	written bool                // the e-mail is there already
+	warning documents.Document // the entry of an earlier warning
+	warned  bool               // there is one
+	written bool               // the e-mail is there already
 }
 
 // warningRule writes the e-mail and the entry. The entry's warned_on is when this is done, not when it was decided to: however
@@ -69,12 +70,13 @@ var warningRule = sweep.Rule[announcement]{
 // the run that made the task.
 func judgeWarning(a announcement, run sweep.Run) sweep.Decision {
 	last, dated := a.Time("last_activity_at")
+	given, ok := warningOf(a.warning)
 	switch _, canBeWarned := recipients(a.Document); {
 	case !a.Found:
 		return sweep.Keep(keptGone)
 	case dated && last.After(run.Now):
 		return sweep.Keep(keptActiveSince)
-	case a.warning != nil && !isVoid(*a.warning, last):
+	case a.warned && (!ok || !given.from.Before(last)): // before the last activity it would be void
 		return sweep.Keep(keptWarned)
 	case !canBeWarned:
 		return sweep.Invalid(keptNoPeople)
@@ -106,9 +108,7 @@ func loadAnnouncements(ctx context.Context, src sweep.Source, subjects []sweep.S
 		if err != nil {
 			return nil, err
 		}
-		if d, warned := found[entry]; warned {
-			all[i].warning = &d
-		}
+		all[i].warning, all[i].warned = found[entry]
 		_, all[i].written = found[mail]
 	}
 	return all, nil

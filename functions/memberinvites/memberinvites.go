@@ -51,7 +51,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	if err != nil {
 		return err
 	}
-	for more := true; more; {
+	for {
 		invites, err := p.Documents.First(ctx, due, from, pageSize)
 		if err != nil {
 			return err
@@ -60,32 +60,23 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		if err := p.Consider(ctx, rule, invites); err != nil {
 			return err
 		}
-		position = lastKept(p, invites, position)
-		if err := p.Mark(position); err != nil {
+		// The position is the last one that is kept: those that are deleted are not read again anyway.
+		for _, invite := range slices.Backward(invites) {
+			if judge(sweep.Subject{Document: invite}, sweep.Run{Now: p.Now}).Kind == "" {
+				position = invite.ID()
+				break
+			}
+		}
+		if err := p.Mark(position); err != nil || len(invites) < pageSize {
 			return err
 		}
-		if more = len(invites) == pageSize; more {
-			if from, err = cursorAfter(due, invites[pageSize-1]); err != nil {
-				return err
-			}
-			more = from != ""
+		if from, err = cursorAfter(due, invites[pageSize-1]); err != nil || from == "" {
+			return err
 		}
 	}
-	return nil
 }
 
-// lastKept returns the id of the last invitation that is kept, position if all go.
-func lastKept(p *sweep.Planner, invites []documents.Document, position string) string {
-	for _, invite := range slices.Backward(invites) {
-		if judge(sweep.Subject{Document: invite}, sweep.Run{Now: p.Now}).Kind == "" {
-			return invite.ID()
-		}
-	}
-	return position
-}
-
-// cursorAt returns the cursor behind the invitation whose id is the saved position: the last one that was kept, for those
-// that were deleted are not read again anyway. The cursor itself is not saved, because it holds a token, with which
+// cursorAt returns the cursor behind the invitation whose id is the saved position. The cursor itself is not saved, because it holds a token, with which
 // anybody who sees it could accept the invitation. If the invitation is gone, the run begins at the beginning.
 func cursorAt(ctx context.Context, p *sweep.Planner, q documents.Query, position string) (documents.Cursor, error) {
 	if position == "" {

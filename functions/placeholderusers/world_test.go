@@ -46,6 +46,13 @@ func (w world) placeholder(t *testing.T, id string, account bool, pairs ...any) 
 	}
 }
 
+func (w world) remove(t *testing.T, path string) {
+	t.Helper()
+	if _, err := w.Firestore(t).Doc(path).Delete(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func (w world) ids(t *testing.T, collection string) []string {
 	t.Helper()
 	return slices.Sorted(maps.Keys(w.Documents(t, collection)))

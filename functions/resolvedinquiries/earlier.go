@@ -45,16 +45,3 @@ func (s *state) gatherArchive(ctx context.Context, src sweep.Source) error {
 func (s state) earlierRef(name string) documents.Ref {
 	return documents.Ref{Collection: s.archiveRef().Path() + "/earlier", ID: name}
 }
-
-// moveMessages moves messages of the archive that is there already, or moves them back. None is written over.
-func (s state) moveMessages() sweep.Change {
-	if len(s.messages) == 0 {
-		return goOn(progress{Stage: whole, Moved: s.at.Moved})
-	}
-	_, to := s.places()
-	writes := deletionsOf(s.messages)
-	for _, m := range s.messages {
-		writes = append(writes, documents.Write{Op: documents.Create, Ref: documents.Ref{Collection: to, ID: m.ID()}, Data: m.Data})
-	}
-	return goOn(s.at, writes...)
-}

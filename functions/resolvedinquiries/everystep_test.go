@@ -1,12 +1,8 @@
 package resolvedinquiries
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"path"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,7 +10,6 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -22,62 +17,6 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
-
-// interruption counts the writes of a run, to Firestore and to Storage, and acts once the n-th took effect. If the run is killed
-// by it, every later request fails.
-type interruption struct {
-	at     int64
-	kill   bool
-	act    func()
-	writes atomic.Int64
-	dead   atomic.Bool
-}
-
-func (i *interruption) wrote() {
-	if i.writes.Add(1) == i.at {
-		i.dead.Store(i.kill)
-		i.act()
-	}
-}
-
-func (i *interruption) install(f *sweeptest.Function) {
-	denied := status.Error(codes.PermissionDenied, "the process is dead")
-	f.Hooks.Dial = append(f.Hooks.Dial,
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			if i.dead.Load() && path.Base(method) != "Rollback" { // Firestore does that by itself
-				return denied
-			}
-			err := invoke(ctx, method, req, reply, cc, opts...)
-			if commit, ok := req.(*firestorepb.CommitRequest); ok && err == nil && len(commit.GetWrites()) > 0 {
-				i.wrote()
-			}
-			return err
-		}),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			if i.dead.Load() {
-				return nil, denied
-			}
-			return stream(ctx, desc, cc, method, opts...)
-		}))
-	f.Hooks.Transport = func(next http.RoundTripper) http.RoundTripper { return transport{i, next} }
-}
-
-type transport struct {
-	*interruption
-	next http.RoundTripper
-}
-
-func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if t.dead.Load() {
-		return &http.Response{StatusCode: http.StatusForbidden, Status: "403 Forbidden", Request: r, Header: http.Header{},
-			ProtoMajor: 1, ProtoMinor: 1, Body: io.NopCloser(bytes.NewReader(nil))}, nil
-	}
-	resp, err := t.next.RoundTrip(r)
-	if err == nil && r.Method == http.MethodDelete {
-		t.wrote()
-	}
-	return resp, err
-}
 
 var (
 	lastYear   = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
@@ -97,6 +36,9 @@ type world struct {
 	messages map[string]map[string]any // that there must be
 	archive  bool
 	reopened bool
+
+	commits atomic.Int64 // that took effect
+	dead    atomic.Bool  // no more of them do
 }
 
 func newWorld(t *testing.T, messages int, archive bool) *world {
@@ -104,7 +46,7 @@ func newWorld(t *testing.T, messages int, archive bool) *world {
 	f := sweeptest.New(t, functions.New(jobWith(limits{archive: 8 << 10, batch: 8 << 10})))
 	f.Now = now
 	f.Clock = func() time.Time { return now }
-	w := &world{f, map[string]map[string]any{}, archive, false}
+	w := &world{Function: f, messages: map[string]map[string]any{}, archive: archive}
 	f.Set(t, "inquiries/i1", inquiry(8*day))
 	for i := range messages {
 		name := fmt.Sprintf("inquiries/%d.png", i/2) // two messages share one
@@ -188,40 +130,51 @@ func (w *world) check(t *testing.T) {
 	wantNothingBegun(t, w.Function)
 }
 
-// TestAtEveryStep kills a run after each of its writes, and has users do something then: whether the run is killed or not, the
+// interrupt acts once the n-th commit took effect. A run that is killed by it commits nothing more.
+func (w *world) interrupt(n int64, kill bool, act func()) {
+	w.OnCommit(func(_ int, _ *firestorepb.CommitRequest, send func() error) error {
+		if w.dead.Load() {
+			return status.Error(codes.PermissionDenied, "the process is dead")
+		}
+		err := send()
+		if err == nil && w.commits.Add(1) == n {
+			w.dead.Store(kill)
+			act()
+		}
+		return err
+	})
+}
+
+// TestAtEveryStep kills a run after each of its commits, and has users do something then: whether the run is killed or not, the
 // next one ends with all that there must be.
 func TestAtEveryStep(t *testing.T) {
 	acts := map[string]func(*world, *testing.T){
 		"nothing": func(*world, *testing.T) {}, "reopened": (*world).reopen, "written to": (*world).write,
 	}
-	for name, start := range map[string]func(*testing.T) *world{
-		"in one document":            func(t *testing.T) *world { return newWorld(t, 2, false) },
-		"in parts":                   func(t *testing.T) *world { return newWorld(t, 5, false) },
-		"in one beside an archive":   func(t *testing.T) *world { return newWorld(t, 2, true) },
-		"in parts beside an archive": func(t *testing.T) *world { return newWorld(t, 5, true) },
-	} {
+	for name, tt := range map[string]struct {
+		messages int
+		archive  bool
+	}{"in one document": {2, false}, "in parts": {5, false}, "in one beside an archive": {2, true}, "in parts beside an archive": {5, true}} {
 		t.Run(name, func(t *testing.T) {
-			undisturbed := &interruption{}
-			w := start(t)
-			undisturbed.install(w.Function)
-			sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, archivedOnce)
-			w.check(t)
-			for n := int64(1); n <= undisturbed.writes.Load(); n++ {
+			undisturbed := newWorld(t, tt.messages, tt.archive)
+			undisturbed.interrupt(0, false, nil)
+			sweeptest.WantReport(t, undisturbed.Run(t, ""), sweep.Completed, archivedOnce)
+			undisturbed.check(t)
+			for n := range undisturbed.commits.Load() {
 				for what, act := range acts {
 					for _, kill := range []bool{true, false} {
 						if !kill && what == "nothing" {
 							continue
 						}
-						t.Run(fmt.Sprintf("%d,%s,killed=%v", n, what, kill), func(t *testing.T) {
+						t.Run(fmt.Sprintf("%d,%s,killed=%v", n+1, what, kill), func(t *testing.T) {
 							t.Parallel()
-							w := start(t)
-							i := &interruption{at: n, kill: kill, act: func() { act(w, t) }}
-							i.install(w.Function)
+							w := newWorld(t, tt.messages, tt.archive)
+							w.interrupt(n+1, kill, func() { act(w, t) })
 							w.Run(t, "")
-							if i.writes.Load() < n {
+							if w.commits.Load() <= n {
 								t.Fatal("the run wrote less")
 							}
-							i.dead.Store(false)
+							w.dead.Store(false)
 							w.Clock = func() time.Time { return now.Add(w.Timeout + time.Hour) } // when the lease of a dead run is over
 							if got := w.Run(t, ""); got.Status != sweep.Completed {
 								t.Errorf("the run after: %s %+v", got.Status, got.Failures)

@@ -137,6 +137,9 @@ func TestModel(t *testing.T) {
 		var users []any
 		for n := range 20 {
 			id := model.ID(rt, fmt.Sprint(n))
+			if n == 1 {
+				id += strings.Repeat("x", 1500-len(id))
+			}
 			users = append(users, id)
 			if n%4 > 0 {
 				w.Documents["users/"+id] = map[string]any{"displayName": "花子"}
@@ -175,13 +178,14 @@ func TestModel(t *testing.T) {
 			"messages":   model.OneOf(model.Missing, []any{}),
 		}
 		for n := range model.Items {
-			id := model.ID(rt, fmt.Sprint(n))
+			id, ofMessages := model.ID(rt, fmt.Sprint(n)), ""
 			if n%20 == 0 {
 				id += strings.Repeat("x", 1500-len(id))
+				ofMessages = strings.Repeat("x", 1400)
 			}
 			w.Documents["inquiries/"+id] = inquiry.Draw(rt, "inquiry")
 			for m := range rapid.IntRange(0, 4).Draw(rt, "messages") {
-				w.Documents["inquiries/"+id+"/messages/"+model.ID(rt, fmt.Sprint(m))] = message.Draw(rt, "message")
+				w.Documents["inquiries/"+id+"/messages/"+model.ID(rt, fmt.Sprint(m))+ofMessages] = message.Draw(rt, "message")
 			}
 			if rapid.IntRange(0, 4).Draw(rt, "archived") == 4 {
 				old := archived.Draw(rt, "archive")

@@ -2,6 +2,8 @@ package resolvedinquiries
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -21,16 +23,6 @@ import (
 // copyRounds is how often an inquiry's messages are copied because somebody changed them meanwhile.
 const copyRounds = 3
 
-// copiedAt returns when messages were copied, by id. A message has been copied as it is if that was after its last change;
-// two commits of the same time tell nothing.
-func (s state) copiedAt() map[string]time.Time {
-	at := make(map[string]time.Time, len(s.copies))
-	for _, c := range s.copies {
-		at[c.ID()] = c.UpdateTime
-	}
-	return at
-}
-
 func (s state) copyRef(message documents.Document) documents.Ref {
 	return documents.Ref{Collection: messagesOf(s.archiveRef().Path()).Collection, ID: message.ID()}
 }
@@ -41,17 +33,19 @@ func (s *state) gatherCopies(ctx context.Context, src sweep.Source) error {
 		refs[i] = s.copyRef(m)
 	}
 	found, err := src.Get(ctx, refs)
-	for _, c := range found {
-		s.copies = append(s.copies, c)
-	}
+	s.copies = slices.Collect(maps.Values(found))
 	return err
 }
 
-// copiesOfChanged writes the copies that are not as their messages are.
+// copiesOfChanged writes the copies that are not as their messages are. A message has been copied as it is if that was after
+// its last change; two commits of the same time tell nothing.
 func (s state) copiesOfChanged() (writes []documents.Write) {
-	copied := s.copiedAt()
+	copied := make(map[documents.Ref]time.Time, len(s.copies))
+	for _, c := range s.copies {
+		copied[c.Ref()] = c.UpdateTime
+	}
 	for _, m := range s.messages {
-		if !copied[m.ID()].After(m.UpdateTime) {
+		if !copied[s.copyRef(m)].After(m.UpdateTime) {
 			writes = append(writes, documents.Write{Op: documents.Set, Ref: s.copyRef(m), Data: m.Data})
 		}
 	}
@@ -63,12 +57,12 @@ func (s state) copyMessages() sweep.Change {
 	p := s.at
 	if s.complete {
 		p.Stage, p.After = decide, ""
-		return goOn(p, s.copiesOfChanged()...)
-	}
-	from, _ := s.places()
-	var err error
-	if p.After, err = from.After(s.messages[len(s.messages)-1]); err != nil {
-		return sweep.Change{Fail: err, Remember: true}
+	} else {
+		var err error
+		from, _ := s.places()
+		if p.After, err = from.After(s.messages[len(s.messages)-1]); err != nil {
+			return sweep.Change{Fail: err, Remember: true}
+		}
 	}
 	return goOn(p, s.copiesOfChanged()...)
 }
@@ -88,20 +82,17 @@ func (s *state) gatherNames(ctx context.Context, src sweep.Source) (err error) {
 // decide does 2. If messages have changed since they were copied, their copies and those of deleted ones are deleted, and
 // it is back to 1.
 func (s state) decide(run sweep.Run) sweep.Change {
-	copied, current := s.copiedAt(), map[string]bool{}
+	current := map[documents.Ref]bool{} // copies
 	for _, m := range s.messages {
-		if copied[m.ID()].After(m.UpdateTime) {
-			current[m.ID()] = true
-		}
+		current[s.copyRef(m)] = true
 	}
-	var stale []documents.Document
-	for _, c := range s.copies {
-		if !current[c.ID()] {
-			stale = append(stale, c)
-		}
+	changed := s.copiesOfChanged()
+	for _, w := range changed {
+		delete(current, w.Ref)
 	}
+	stale := slices.DeleteFunc(slices.Clone(s.copies), func(c documents.Document) bool { return current[c.Ref()] })
 	switch {
-	case len(stale) == 0 && len(current) == len(s.messages):
+	case len(stale) == 0 && len(changed) == 0:
 		return goOn(progress{Stage: finish}, s.archive(map[string]any{inSubcollection: true, archivedAt: run.Now})...)
 	case s.at.Round >= copyRounds:
 		return s.leave()

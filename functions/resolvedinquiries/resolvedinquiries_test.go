@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -62,134 +61,93 @@ func wantNothingBegun(t *testing.T, f *sweeptest.Function) {
 	}
 }
 
-func TestCleanupResolvedInquiries(t *testing.T) {
+// TestWhatIsKeptAndCounted has odd values too. Of an inquiry that is due they are archived as they are.
+func TestWhatIsKeptAndCounted(t *testing.T) {
 	f := newFunction(t)
-	f.Set(t, "users/u1", map[string]any{"name": "花"})
-	all := map[string]map[string]any{
-		"young":  inquiry(6*day - tick),
-		"six":    inquiry(6 * day),
-		"nearly": inquiry(7*day - tick),
-		"seven":  inquiry(7 * day),
-		"i1":     inquiry(100 * day),
-		"i12":    inquiry(time.Hour),
-
-		"open":   {"status": "open", "resolvedAt": now.Add(-100 * day), "userId": "u1"},
-		"odd":    {"status": "RESOLVED", "resolvedAt": now.Add(-100 * day), "userId": "u1"},
-		"text":   {"status": "resolved", "resolvedAt": "2020-01-01T00:00:00Z", "userId": "u1"},
-		"null":   {"status": "resolved", "resolvedAt": nil, "userId": "u1"},
-		"empty":  {},
-		"nobody": {"status": "resolved", "resolvedAt": now.Add(-6 * day), "userId": "a/b"},
-	}
-	for id, data := range all {
-		f.Set(t, "inquiries/"+id, data)
-		f.Set(t, "inquiries/"+id+"/messages/m1", message(1))
-		f.Set(t, "inquiries/"+id+"/messages/m2", message(2))
-	}
-	f.Set(t, "archivedInquiries/i12", map[string]any{"from": "elsewhere"})
-	f.Set(t, "inquiries_old/i1", inquiry(100*day))
-	f.Set(t, "users/u1/inquiries/i1", inquiry(100*day))
-	f.Set(t, "posts/i1/messages/m1", message(1))
-
-	got := f.Run(t, "")
-	want := &sweep.Report{
-		Job: "cleanupResolvedInquiries", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
-		DurationMs: got.DurationMs, Database: got.Database, Bucket: got.Bucket, Scanned: 12,
-		Actions: map[string]sweep.Counts{
-			"warn user": {Planned: 2, Done: 2}, "archive and delete inquiry": {Planned: 2, Done: 2},
-		},
-		Kept:     map[string]int{keptYoung: 2, keptUnresolved: 3, keptUndated: 2, keptUntold: 1},
-		Failures: []sweep.Failure{},
-		Usage:    got.Usage,
-	}
-	sweeptest.Want(t, "report", want, got)
-	survivors := f.Documents(t, "inquiries")
-	for id, data := range all {
-		switch id {
-		case "seven", "i1":
-			if survivors[id] != nil {
-				t.Errorf("%s is still there", id)
-			}
-			wantIDs(t, f, "inquiries/"+id+"/messages")
-			want := maps.Clone(data)
-			want["messages"], want["archivedAt"] = []any{message(1), message(2)}, now
-			sweeptest.Want(t, fmt.Sprintf("archive of %s", id), want, f.Documents(t, "archivedInquiries")[id])
-		default:
-			want := maps.Clone(data)
-			if id == "six" || id == "nearly" {
-				want["deletionWarningNotifiedAt"] = now
-			}
-			sweeptest.Want(t, id, want, survivors[id])
-			wantIDs(t, f, "inquiries/"+id+"/messages", "m1", "m2")
-		}
-	}
-	sweeptest.Want(t, "another archive", map[string]any{"from": "elsewhere"}, f.Documents(t, "archivedInquiries")["i12"])
-	wantIDs(t, f, "archivedInquiries", "i1", "i12", "seven")
-	wantIDs(t, f, "inquiries_old", "i1")
-	wantIDs(t, f, "users/u1/inquiries", "i1")
-	wantIDs(t, f, "posts/i1/messages", "m1")
-	wantNothingBegun(t, f)
-	if n := len(f.Documents(t, "users/u1/notifications")); n != 2 {
-		t.Errorf("%d notifications, want 2", n)
-	}
-
-	again := f.Run(t, "")
-	sweeptest.WantReport(t, again, sweep.Completed, map[string]sweep.Counts{})
-	if again.Kept[keptTold] != 2 {
-		t.Errorf("second run kept %v", again.Kept)
-	}
-}
-
-func TestPoisonedInquiriesDoNotStopTheOthers(t *testing.T) {
-	f := newFunction(t)
-	f.Set(t, "users/u1", map[string]any{})
-	f.Set(t, "inquiries/good", inquiry(8*day))
-	f.Set(t, "inquiries/good/messages/m1", message(1))
 	kept := map[string]map[string]any{
-		"status":   {"status": []any{"resolved"}, "resolvedAt": now.Add(-8 * day)},
-		"date":     {"status": "resolved", "resolvedAt": map[string]any{"seconds": 1}},
-		"everyone": {"status": 3.5, "resolvedAt": true, "userId": []any{}, "subject": map[string]any{}, notifiedAt: "yes"},
-		"user":     {"status": "resolved", "resolvedAt": now.Add(-6 * day), "userId": map[string]any{"id": "u1"}},
+		"young": inquiry(6*day - tick), "told": inquiry(6 * day),
+		"open": {"status": "open", "resolvedAt": now.Add(-100 * day), "userId": "u1"}, "empty": {},
+		"null": {"status": "resolved", "resolvedAt": nil, "userId": "u1"}, "map": {"status": "resolved", "resolvedAt": map[string]any{"seconds": 1}},
+		"odd":    {"status": 3.5, "resolvedAt": true, "userId": []any{}, "subject": map[string]any{}, notifiedAt: "yes"},
+		"nobody": {"status": "resolved", "resolvedAt": now.Add(-6 * day), "userId": map[string]any{"id": "u1"}},
 	}
+	kept["told"][notifiedAt] = now.Add(-time.Hour)
+	due := map[string]any{"status": "resolved", "resolvedAt": now.Add(-8 * day), "userId": 5.5, "subject": nil, notifiedAt: "yes"}
+	f.Set(t, "inquiries/due", due)
 	for id, data := range kept {
 		f.Set(t, "inquiries/"+id, data)
-		f.Set(t, "inquiries/"+id+"/messages/m1", map[string]any{"createdAt": 1, "imageUrl": []any{}})
 	}
-	// Of one that is due, odd values are archived as they are.
-	odd := map[string]any{"status": "resolved", "resolvedAt": now.Add(-8 * day), "userId": 5.5, "subject": nil, notifiedAt: "yes"}
-	f.Set(t, "inquiries/odd", odd)
-	f.Set(t, "inquiries/odd/messages/m1", map[string]any{"createdAt": "yesterday", "imageUrl": map[string]any{"x": 1.5}})
-
+	odd := map[string]any{"createdAt": "yesterday", "imageUrl": map[string]any{"x": 1.5}}
+	for id := range f.Documents(t, "inquiries") {
+		f.Set(t, "inquiries/"+id+"/messages/m1", odd)
+	}
+	for _, path := range []string{"inquiries_old/i1", "users/u1/inquiries/i1"} {
+		f.Set(t, path, inquiry(100*day))
+	}
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 2, Done: 2}})
+	sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
+	sweeptest.Want(t, "scanned", 9, got.Scanned)
+	sweeptest.Want(t, "kept", map[string]int{
+		keptYoung: 1, keptTold: 1, keptUnresolved: 3, keptUndated: 2, keptUntold: 1, "an image whose imageUrl is not a text": 1,
+	}, got.Kept)
 	wantIDs(t, f, "inquiries", ids(kept)...)
 	for id := range kept {
 		wantIDs(t, f, "inquiries/"+id+"/messages", "m1")
 	}
-	want := maps.Clone(odd)
-	want["archivedAt"], want["messages"] = now, []any{map[string]any{"createdAt": "yesterday", "imageUrl": map[string]any{"x": 1.5}}}
-	sweeptest.Want(t, "archive", want, f.Documents(t, "archivedInquiries")["odd"])
-	if got.Kept["an image whose imageUrl is not a text"] != 1 {
-		t.Errorf("kept %v", got.Kept)
-	}
+	due["archivedAt"], due["messages"] = now, []any{odd}
+	sweeptest.Want(t, "archives", map[string]map[string]any{"due": due}, f.Documents(t, "archivedInquiries"))
+	wantIDs(t, f, "inquiries_old", "i1")
+	wantIDs(t, f, "users/u1/inquiries", "i1")
 }
 
-// TestLongIDs has ids as long as ids can be, and an image's URL longer than any name.
-func TestLongIDs(t *testing.T) {
+// TestChangedBetweenPlanAndCommit changes inquiries that are to be archived, and such whose users are to be told.
+func TestChangedBetweenPlanAndCommit(t *testing.T) {
 	f := newFunction(t)
-	long := func(begin string) string { return begin + strings.Repeat("x", 1500-len(begin)) }
-	f.Set(t, "users/"+long("u"), map[string]any{})
-	due, warned := inquiry(8*day), inquiry(6*day)
-	due["userId"], warned["userId"] = long("u"), long("u")
-	f.Set(t, "inquiries/"+long("due"), due)
-	f.Set(t, "inquiries/"+long("due")+"/messages/"+long("m"), withImage(message(1), "gs://"+f.Bucket+"/inquiries/"+strings.Repeat("x", 100_000)))
-	f.Set(t, "inquiries/"+long("warned"), warned)
+	f.Set(t, "users/u1", map[string]any{})
+	f.Put(t, "inquiries/inquiry.png", nil, nil)
+	asked := withImage(message(1), "gs://"+f.Bucket+"/inquiries/inquiry.png")
+	due := []string{"reopened", "resolved-anew", "deleted", "backdated", "replied", "answered"}
+	toTell := []string{"reopened6", "resolved-anew6", "deleted6", "told6", "left6"}
+	for _, id := range due {
+		f.Set(t, "inquiries/"+id, inquiry(8*day))
+		f.Set(t, "inquiries/"+id+"/messages/m1", message(1))
+	}
+	f.Set(t, "inquiries/reopened/messages/m1", asked)
+	for _, id := range toTell {
+		f.Set(t, "inquiries/"+id, inquiry(6*day))
+	}
+	reopened := map[string]any{"status": "open", "userId": "u1"}
+	edited := map[string]any{"content": "edited", "createdAt": now}
+	told := inquiry(6 * day)
+	told[notifiedAt] = now.Add(-time.Hour)
+	f.Hooks.BeforeApply = func() {
+		for _, six := range []string{"", "6"} {
+			f.Set(t, "inquiries/reopened"+six, reopened)
+			f.Set(t, "inquiries/resolved-anew"+six, inquiry(time.Minute))
+			remove(t, f, "inquiries/deleted"+six)
+		}
+		f.Set(t, "inquiries/told6", told)
+		f.Set(t, "inquiries/backdated", inquiry(9*day))
+		f.Set(t, "inquiries/replied/messages/m2", message(2))
+		f.Set(t, "inquiries/answered/messages/m1", edited)
+	}
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
-		"warn user": {Planned: 1, Done: 1}, "archive and delete inquiry": {Planned: 1, Done: 1},
+		"archive and delete inquiry": {Planned: 6, Done: 3, Changed: 3}, "warn user": {Planned: 5, Done: 1, Changed: 4},
 	})
-	wantIDs(t, f, "inquiries", long("warned"))
-	wantIDs(t, f, "archivedInquiries", long("due"))
-	wantIDs(t, f, "inquiries/"+long("due")+"/messages")
-	if n := len(f.Documents(t, "users/"+long("u")+"/notifications")); n != 1 {
-		t.Errorf("%d notifications, want 1", n)
+	wantIDs(t, f, "inquiries", "reopened", "resolved-anew", "reopened6", "resolved-anew6", "told6", "left6")
+	wantIDs(t, f, "archivedInquiries", "replied", "answered", "backdated")
+	for _, id := range due {
+		want := map[string]any{"replied": []any{message(1), message(2)}, "answered": []any{edited}, "backdated": []any{message(1)}}[id]
+		sweeptest.Want(t, "archived messages of "+id, want, f.Documents(t, "archivedInquiries")[id]["messages"])
+		if left := len(f.Documents(t, "inquiries/"+id+"/messages")); (left == 0) != (want != nil) {
+			t.Errorf("%s: %d messages are left", id, left)
+		}
+	}
+	for _, six := range []string{"", "6"} {
+		sweeptest.Want(t, "reopened"+six, reopened, f.Documents(t, "inquiries")["reopened"+six])
+	}
+	sweeptest.Want(t, "objects", []string{"inquiries/inquiry.png"}, f.Objects(t))
+	if _, got := notification(t, f); got["inquiryId"] != "left6" {
+		t.Errorf("told of %v", got["inquiryId"])
 	}
 }

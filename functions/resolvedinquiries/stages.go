@@ -152,22 +152,33 @@ func (s state) change(run sweep.Run) sweep.Change {
 		return sweep.Change{Fail: s.err, Remember: true}
 	case stage == finish:
 		return s.finish(run)
-	case len(s.messages) == 0 && (stage == discard || stage == back):
+	case !due && stage != discard && stage != back:
 		return s.leave()
-	case stage == discard:
-		return goOn(s.at, deletionsOf(s.messages)...)
-	case stage == back:
-		return s.moveMessages()
-	case !due:
-		return s.leave()
-	case stage == move:
-		return s.moveMessages()
+	case stage == whole:
+		return s.archiveWhole(run)
 	case stage == copying:
 		return s.copyMessages()
 	case stage == decide:
 		return s.decide(run)
 	}
-	return s.archiveWhole(run)
+	return s.clear()
+}
+
+// clear does a part of what frees a place: it moves messages to where they belong, or deletes copies. None is written over.
+func (s state) clear() sweep.Change {
+	switch {
+	case len(s.messages) == 0 && s.at.Stage == move:
+		return goOn(progress{Stage: whole, Moved: s.at.Moved})
+	case len(s.messages) == 0:
+		return s.leave()
+	}
+	writes := deletionsOf(s.messages)
+	if _, to := s.places(); to != "" {
+		for _, m := range s.messages {
+			writes = append(writes, documents.Write{Op: documents.Create, Ref: documents.Ref{Collection: to, ID: m.ID()}, Data: m.Data})
+		}
+	}
+	return goOn(s.at, writes...)
 }
 
 // goOn writes, and remembers from where the inquiry goes on.

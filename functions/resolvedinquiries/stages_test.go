@@ -47,6 +47,31 @@ func FuzzProgress(f *testing.F) {
 	})
 }
 
+// TestDecideOnWhatIsCopied: a message is, if its copy was written after it; two commits of the same time tell nothing.
+func TestDecideOnWhatIsCopied(t *testing.T) {
+	at := func(path string, when time.Time) documents.Document {
+		return documents.Document{Path: path, UpdateTime: when}
+	}
+	const copies = "archivedInquiries/i1/messages/"
+	for name, tt := range map[string]struct {
+		copies []documents.Document
+		want   stage
+	}{
+		"copied":                     {[]documents.Document{at(copies+"m", now.Add(tick))}, finish},
+		"copied at the same time":    {[]documents.Document{at(copies+"m", now)}, copying},
+		"not copied":                 {nil, copying},
+		"copied, and one of another": {[]documents.Document{at(copies+"m", now.Add(tick)), at(copies+"x", now.Add(tick))}, copying},
+	} {
+		s := state{
+			Subject: sweep.Subject{Document: documents.Document{Path: "inquiries/i1", Data: map[string]any{}}, Room: 9}, at: progress{Stage: decide, Round: 1},
+			messages: []documents.Document{at("inquiries/i1/messages/m", now)}, copies: tt.copies,
+		}
+		if p, err := parseProgress(s.decide(sweep.Run{Now: now}).From); err != nil || p.Stage != tt.want {
+			t.Errorf("%s: %+v, %v, want %s", name, p, err, tt.want)
+		}
+	}
+}
+
 // TestProgressThatCannotBeRead is a failure each time, until somebody looks.
 func TestProgressThatCannotBeRead(t *testing.T) {
 	f := newFunction(t)
