@@ -1,0 +1,140 @@
+package sweep_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"cloud.google.com/go/storage"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// albums are deleted with the objects that they name, or with a folder of them. Each object must be the album's own.
+var albums = sweep.Rule[sweep.Subject]{
+	Name: "album", Load: sweep.Itself,
+	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
+		if s.Found {
+			return sweep.Do("delete album", "it is there")
+		}
+		return sweep.Keep("gone")
+	},
+	Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
+		c := sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
+		names, _ := s.Data["objects"].([]any)
+		for _, name := range names {
+			o := sweep.ObjectDeletion{Name: name.(string), OwnerKey: "postId", Owner: s.ID()}
+			o.Folder = strings.HasSuffix(o.Name, "/")
+			c.Then = append(c.Then, sweep.FollowUp{Object: o, Absent: s.Ref()})
+		}
+		return c
+	},
+}
+
+// beforeDeletes calls f with the name of each object right before the request to delete it is sent.
+func beforeDeletes(f *sweeptest.Function, call func(object string)) {
+	var mu sync.Mutex
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodDelete {
+				_, escaped, _ := strings.Cut(r.URL.EscapedPath(), "/o/")
+				name, err := url.PathUnescape(escaped)
+				if err != nil {
+					return nil, err
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				call(name)
+			}
+			return base.RoundTrip(r)
+		})
+	}
+}
+
+func relabel(t *testing.T, f *sweeptest.Function, name string, metadata map[string]string) {
+	t.Helper()
+	if _, err := f.Storage(t).Bucket(f.Bucket).Object(name).Update(t.Context(), storage.ObjectAttrsToUpdate{Metadata: metadata}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestObjectsThatChangeBetweenLookAndDeletion are looked at again: they go only by what they are then, and one that changes all
+// the time is a failure that the next run mends.
+func TestObjectsThatChangeBetweenLookAndDeletion(t *testing.T) {
+	for kind, objects := range map[string][]any{"by name": {"f/relabelled", "f/touched", "f/replaced", "f/restless"}, "in a folder": {"f/"}} {
+		t.Run(kind, func(t *testing.T) {
+			f := ruleFunction(t, ruleJob("albums", albums))
+			if !f.EmbeddedStorage() {
+				t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
+			}
+			for _, name := range []string{"f/relabelled", "f/touched", "f/replaced", "f/restless", "f2/other"} {
+				f.Put(t, name, nil, []byte("x"))
+			}
+			f.Set(t, "albums/p1", map[string]any{"objects": objects})
+			seen, calm := map[string]int{}, false
+			beforeDeletes(f, func(name string) {
+				seen[name]++
+				switch {
+				case calm:
+				case name == "f/relabelled" && seen[name] == 1:
+					relabel(t, f, name, map[string]string{"postId": "p2"})
+				case name == "f/touched" && seen[name] == 1:
+					relabel(t, f, name, map[string]string{"postId": "p1", "seen": "true"})
+				case name == "f/replaced" && seen[name] == 1:
+					f.Put(t, name, nil, []byte("y"))
+				case name == "f/restless":
+					relabel(t, f, name, map[string]string{"seen": strings.Repeat("x", seen[name])})
+				}
+			})
+			got := f.Run(t, "")
+			sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"delete album": {Planned: 1, Failed: 1}})
+			sweeptest.Want(t, "kept", map[string]int{"a file that belongs to another post": 1, "a file uploaded anew since": 1}, got.Kept)
+			sweeptest.Want(t, "objects", []string{"f/relabelled", "f/replaced", "f/restless", "f2/other"}, f.Objects(t))
+			sweeptest.Want(t, "attempts on what changes all the time", 3, seen["f/restless"])
+			calm = true
+			sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("finish interrupted action", 1))
+			sweeptest.Want(t, "objects", []string{"f/relabelled", "f/replaced", "f2/other"}, f.Objects(t))
+		})
+	}
+}
+
+// TestObjectsThatChangeBetweenRuns are judged by the next run as they are by then.
+func TestObjectsThatChangeBetweenRuns(t *testing.T) {
+	f := ruleFunction(t, ruleJob("albums", albums))
+	if !f.EmbeddedStorage() {
+		t.Skip("the Firebase Emulator Suite cannot change an object's metadata by this API")
+	}
+	var objects []any
+	for _, name := range []string{"f/same", "f/replaced", "f/relabelled", "f/released", "f/pending"} {
+		f.Put(t, name, map[string]string{"postId": "p1"}, []byte("x"))
+		objects = append(objects, name)
+	}
+	f.Set(t, "albums/p1", map[string]any{"objects": objects})
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		err := send()
+		for _, w := range r.GetWrites() {
+			if strings.Contains(w.GetDelete(), "/albums/") && err == nil {
+				panic("the process ends here")
+			}
+		}
+		return err
+	})
+	if got := f.Run(t, ""); got.Status != sweep.Failed {
+		t.Fatalf("the first run: %s", got.Status)
+	}
+	f.Put(t, "f/replaced", map[string]string{"postId": "p1"}, []byte("y"))
+	for name, owner := range map[string]string{"f/relabelled": "p2", "f/pending": "PENDING", "f/released": ""} {
+		relabel(t, f, name, map[string]string{"postId": owner})
+	}
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("finish interrupted action", 1))
+	// A postId that is there and empty is not this post's id, and not absent either.
+	sweeptest.Want(t, "kept", map[string]int{"a file that belongs to another post": 3, "a file uploaded anew since": 1}, got.Kept)
+	sweeptest.Want(t, "objects", []string{"f/pending", "f/relabelled", "f/released", "f/replaced"}, f.Objects(t))
+	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+}
