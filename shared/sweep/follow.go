@@ -50,7 +50,7 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) error {
 			w.err = cmp.Or(w.err, ErrOutOfTime)
 		}
 		for _, reason := range o.change.Kept {
-			r.keep(reason, 1)
+			r.keep(reason)
 		}
 		for _, n := range o.change.Notices {
 			r.notice(ctx, w.Ref.Path(), n)
@@ -113,7 +113,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 			return false, ErrOutOfTime
 		case f.Noted != nil && f.Noted.Kept != "":
 			f.of.err = cmp.Or(f.of.err, errLater)
-			r.keep(f.Noted.Kept, 1)
+			r.keep(f.Noted.Kept)
 			r.notice(ctx, f.of.Ref.Path(), f.Noted.Warn(f.err))
 			writes = append(writes, f.Noted.Failed...)
 		case f.Noted != nil:
@@ -288,7 +288,7 @@ func isHeld(err error) bool {
 
 // keepObject counts and names an object that is kept.
 func (r *run) keepObject(ctx context.Context, name, reason string) {
-	r.keep(reason, 1)
+	r.keep(reason)
 	r.log.InfoContext(ctx, "kept object "+name+": "+reason)
 }
 

@@ -136,7 +136,7 @@ func (r *run) replay(ctx context.Context, left replayed) error {
 			if f.Object != (ObjectDeletion{}) {
 				reason = keptFileRestored
 			}
-			r.keep(reason, 1)
+			r.keep(reason)
 			r.log.InfoContext(ctx, "kept "+f.name()+": "+reason)
 			continue
 		}

@@ -333,8 +333,8 @@ func (r *run) known() Run {
 }
 
 // keep counts something that turned out, while the plan was being applied, to be kept.
-func (r *run) keep(reason string, n int) {
+func (r *run) keep(reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.report.Kept[reason] += n
+	r.report.Kept[reason]++
 }
