@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,12 +94,12 @@ func TestPlanningOutOfTime(t *testing.T) {
 	w.SetMany(t, n, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("projects/p%03d", i), old("last_activity_at", cutoff.Add(time.Duration(i-n)*time.Hour))
 	})
-	wall, looks := now, 0
+	var looks atomic.Int32
 	w.Clock = func() time.Time {
-		if looks++; looks == 120 {
-			wall = now.Add(2 * time.Minute)
+		if looks.Add(1) >= 120 {
+			return now.Add(2 * time.Minute)
 		}
-		return wall
+		return now
 	}
 	got := w.Run(t, "")
 	first := got.Actions[warnKind].Done
