@@ -274,7 +274,9 @@ func (tr *trial) checkLimit() {
 }
 
 func (tr *trial) checkEmpty() {
-	tr.f.Reset(tr)
+	bare := tr.Conformance
+	bare.Load = func(testing.TB, *Function) {}
+	tr = bare.begin(tr.T, tr.want) // another project: the suite's Storage cannot be emptied
 	for range 2 {
 		if report := tr.f.Run(tr, tr.Body); report.Status != sweep.Completed || len(report.Actions) > 0 {
 			tr.Errorf("%s, actions %v, failures %v", report.Status, report.Actions, report.Failures)
