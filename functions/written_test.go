@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
@@ -60,17 +58,7 @@ func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
 			}
 		}
 		after := namesIn(t, project, p.Bucket)
-		changed := map[string]bool{}
-		for name, was := range before {
-			if is, there := after[name]; !there || !cmp.Equal(was, is) {
-				changed[name] = true
-			}
-		}
-		for name := range after {
-			if _, was := before[name]; !was {
-				changed[name] = true
-			}
-		}
+		changed := sweeptest.Changes(before, after)
 		found := map[string]bool{}
 		for _, f := range all {
 			maps.Copy(found, writtenBy(t, f))

@@ -14,8 +14,6 @@ const (
 	keptElsewhere = "an image outside the folders of inquiries' images (INQUIRY_FOLDERS)"
 	// maxNamed is how many images are named that a commit keeps.
 	maxNamed = 20
-	// maxName is the longest name an object can have, in bytes: there is none of a longer name.
-	maxName = 1024
 )
 
 // withImages has the objects deleted after a commit that its messages name in imageUrl. A URL is user input: it counts only if it
@@ -38,7 +36,7 @@ func (s state) withImages(c sweep.Change, run sweep.Run) sweep.Change {
 					Message: m.Path + ": its image is kept: " + reason, Fields: map[string]any{"document": m.Path, "reason": reason},
 				})
 			}
-		case !seen[name] && len(name) <= maxName:
+		case !seen[name]:
 			seen[name] = true
 			c.Then = append(c.Then, sweep.FollowUp{Object: sweep.ObjectDeletion{Name: name}, Absent: s.Ref()})
 		}

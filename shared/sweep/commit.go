@@ -91,16 +91,11 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 		if !slices.ContainsFunc(changes, Change.needsCommit) {
 			return nil
 		}
+		writes = append(writes, deletionsOf(append(slices.Clone(forget), c.overtaken(group)...))...)
 		if err := tx.Apply(writes); err != nil {
 			return err
 		}
-		done := append(slices.Clone(forget), c.overtaken(group)...)
-		for _, ref := range done {
-			if err := tx.Delete(ref.Path()); err != nil {
-				return err
-			}
-		}
-		c.entry, c.writes = entry, len(writes)+len(done)+1
+		c.entry, c.writes = entry, len(writes)+1
 		byAttempt[attempt] = c
 		return tx.Set(entry.Path(), r.entryOf(attempt, changes))
 	})

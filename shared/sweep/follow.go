@@ -135,10 +135,10 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 		if _, found, err := tx.Get(entry.Path()); err != nil || !found {
 			return err
 		}
-		if !more {
-			writes = append(slices.Clone(writes), documents.Write{Op: documents.Delete, Ref: entry})
+		if more {
+			return tx.Apply(writes)
 		}
-		return tx.Apply(writes)
+		return tx.Apply(append(slices.Clone(writes), documents.Write{Op: documents.Delete, Ref: entry}))
 	})
 	for _, f := range all {
 		if err != nil {

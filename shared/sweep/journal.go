@@ -249,17 +249,21 @@ func (r *run) forget(ctx context.Context) error {
 			return nil
 		}
 		err := r.documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-			for _, ref := range done {
-				if err := tx.Delete(ref.Path()); err != nil {
-					return err
-				}
-			}
-			return nil
+			return tx.Apply(deletionsOf(done))
 		})
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// deletionsOf returns the writes that delete documents.
+func deletionsOf(refs []documents.Ref) []documents.Write {
+	writes := make([]documents.Write, len(refs))
+	for i, ref := range refs {
+		writes[i] = documents.Write{Op: documents.Delete, Ref: ref}
+	}
+	return writes
 }
 
 func (j Job) rules() map[string]AnyRule {

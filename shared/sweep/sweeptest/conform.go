@@ -52,7 +52,7 @@ func (c Conformance) Prove(t *testing.T) {
 		t.Fatalf("undisturbed: %s, actions %v, failures %v: what would this prove?", report.Status, report.Actions, report.Failures)
 	}
 	once := undisturbed.state()
-	want := expected{report: report, changed: changes(before, once), state: undisturbed.end(maxRuns)}
+	want := expected{report: report, changed: Changes(before, once), state: undisturbed.end(maxRuns)}
 	for name, check := range checks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,8 +133,8 @@ func (tr *trial) neutral(value any) any {
 	}
 }
 
-// changes returns the names of what is in only one of two states, or not the same in both.
-func changes(before, after map[string]any) map[string]bool {
+// Changes returns the names of what is in only one of two states of a project, or not the same in both.
+func Changes(before, after map[string]any) map[string]bool {
 	changed := map[string]bool{}
 	for name, was := range before {
 		if is, there := after[name]; !there || !cmp.Equal(was, is) {
@@ -178,7 +178,7 @@ func (tr *trial) end(most int) map[string]any {
 func (tr *trial) wantEnd(most int) {
 	tr.Helper()
 	got := tr.end(most)
-	for _, name := range slices.Sorted(maps.Keys(changes(tr.want.state, got))) {
+	for _, name := range slices.Sorted(maps.Keys(Changes(tr.want.state, got))) {
 		tr.Errorf("at the end, %s is (-undisturbed +disturbed):\n%s", name, cmp.Diff(tr.want.state[name], got[name]))
 	}
 }
@@ -186,7 +186,7 @@ func (tr *trial) wantEnd(most int) {
 // wantUnchanged compares the documents, or everything, with what was before.
 func (tr *trial) wantUnchanged(before map[string]any, documentsOnly bool) {
 	tr.Helper()
-	for _, name := range slices.Sorted(maps.Keys(changes(before, tr.state()))) {
+	for _, name := range slices.Sorted(maps.Keys(Changes(before, tr.state()))) {
 		if isDocument := !strings.HasPrefix(name, "gs://") && !strings.HasPrefix(name, "account ") && !strings.HasPrefix(name, "task "); isDocument || !documentsOnly {
 			tr.Errorf("%s is not as it was", name)
 		}
