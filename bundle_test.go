@@ -20,6 +20,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/bundletest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/reports"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -45,7 +46,7 @@ func TestEveryEntryPointServesFromTheBundle(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			body, task := `{"dryRun":true}`, tasks[e.Name]
-			if e.Trigger == functions.Tasks {
+			if e.Trigger == manifest.Tasks {
 				if body = task; task == "" {
 					t.Fatalf("bundle_test.go, tasks, does not say what %s is called with", e.Name)
 				}

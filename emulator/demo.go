@@ -20,6 +20,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -75,7 +76,7 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 
 	var reports []*sweep.Report
 	for _, e := range functions.All() {
-		if e.Trigger != functions.Schedule {
+		if e.Trigger != manifest.Schedule {
 			continue // it is shown with the job that hands it tasks
 		}
 		report, err := l.demonstrate(ctx, out, e, now)
@@ -142,7 +143,7 @@ func (l *local) showEmptyDatabase(ctx context.Context, out io.Writer, project *s
 		return err
 	}
 	settings.set("FIRESTORE_DATABASE_"+job, "empty")
-	report, err := l.post(ctx, functions.Entry{Name: job}, now, "")
+	report, err := l.post(ctx, manifest.Entry{Name: job}, now, "")
 	if err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (l *local) showEmptyDatabase(ctx context.Context, out io.Writer, project *s
 }
 
 // demonstrate previews a job, runs it, and runs it again to show that nothing is left to do.
-func (l *local) demonstrate(ctx context.Context, out io.Writer, e functions.Entry, now time.Time) (*sweep.Report, error) {
+func (l *local) demonstrate(ctx context.Context, out io.Writer, e manifest.Entry, now time.Time) (*sweep.Report, error) {
 	fmt.Fprintf(out, "\n%s (%s %s): %s\n", e.Name, e.Schedule, e.TimeZone, e.Description)
 	preview, err := l.post(ctx, e, now, `{"dryRun":true}`)
 	if err != nil {
@@ -204,7 +205,7 @@ func (l *local) demonstrate(ctx context.Context, out io.Writer, e functions.Entr
 }
 
 // post calls a function the way Cloud Scheduler does.
-func (l *local) post(ctx context.Context, e functions.Entry, now time.Time, body string) (*sweep.Report, error) {
+func (l *local) post(ctx context.Context, e manifest.Entry, now time.Time, body string) (*sweep.Report, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url(e.Name), bytes.NewReader([]byte(body)))
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", e.Name, err)
@@ -229,7 +230,7 @@ func (l *local) post(ctx context.Context, e functions.Entry, now time.Time, body
 }
 
 // whatWasDone says what a job did itself, what it handed to its worker, and what it kept although the preview had planned it.
-func whatWasDone(e functions.Entry, preview, report *sweep.Report) string {
+func whatWasDone(e manifest.Entry, preview, report *sweep.Report) string {
 	done, _, _ := totals(report)
 	handed := int(report.Usage.Tasks)
 	var parts []string

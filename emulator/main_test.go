@@ -21,6 +21,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // output collects what the command prints.
@@ -90,7 +91,7 @@ func TestDemoEndsAsTheSampleMust(t *testing.T) {
 	}
 	for _, e := range functions.All() {
 		want := 2 // shown and in the table
-		if e.Trigger == functions.Tasks {
+		if e.Trigger == manifest.Tasks {
 			want = 1 // shown with its job
 		}
 		if n := strings.Count(out.String(), e.Name); n < want {
@@ -198,7 +199,7 @@ func TestServesUntilStopped(t *testing.T) {
 		}
 	}
 	urls := regexp.MustCompile(`http://127\.0\.0\.1:\d+/\w+`).FindAllString(out.String(), -1)
-	jobs := slices.DeleteFunc(functions.All(), func(e functions.Entry) bool { return e.Trigger != functions.Schedule })
+	jobs := slices.DeleteFunc(functions.All(), func(e manifest.Entry) bool { return e.Trigger != manifest.Schedule })
 	if len(urls) != len(jobs) {
 		t.Fatalf("%d URLs shown for %d jobs", len(urls), len(jobs))
 	}

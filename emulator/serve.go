@@ -15,6 +15,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // serve runs everything until ctx ends.
@@ -37,7 +38,7 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 		fmt.Fprintf(out, "export %s=%s\n", name, environment[name])
 	}
 	for _, e := range functions.All() {
-		if e.Trigger != functions.Schedule {
+		if e.Trigger != manifest.Schedule {
 			continue // it is called by Cloud Tasks
 		}
 		fmt.Fprintf(out, "curl -X POST '%s?dryRun=true'\n", l.url(e.Name))

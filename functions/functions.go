@@ -3,6 +3,7 @@
 package functions
 
 import (
+	_ "embed"
 	"fmt"
 	"maps"
 	"os"
@@ -10,8 +11,22 @@ import (
 
 	framework "github.com/GoogleCloudPlatform/functions-framework-go/functions"
 
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/shutdown"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
+
+//go:embed schedule.json
+var scheduleJSON []byte
+
+// All returns the entries of schedule.json in their order.
+func All() []manifest.Entry {
+	entries, err := manifest.Parse(scheduleJSON)
+	if err != nil {
+		panic("functions/schedule.json: " + err.Error()) // the file is compiled in and tested
+	}
+	return entries
+}
 
 // New returns the function that serves a job or a worker, with the times and backends that schedule.json gives it.
 func New(job sweep.Job) *sweep.Function {
@@ -33,7 +48,7 @@ var registered = map[string]sweep.Job{}
 
 // Register makes a job a Cloud Function; its package calls it in init.
 func Register(job sweep.Job) {
-	framework.HTTP(job.Name, stoppable(New(job).ServeHTTP))
+	framework.HTTP(job.Name, shutdown.Handler(New(job).ServeHTTP))
 	registered[job.Name] = job
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/inactiveprojects"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -164,7 +165,7 @@ func TestNothingThatUsersWroteIsLogged(t *testing.T) {
 	}
 	done, jobs := map[string]int{}, functions.Registered()
 	for _, e := range functions.All() {
-		if e.Trigger != functions.Schedule {
+		if e.Trigger != manifest.Schedule {
 			continue // its job hands it tasks
 		}
 		for _, refused := range []bool{true, false} {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 func read(t *testing.T, path string) string {
@@ -22,7 +23,7 @@ func read(t *testing.T, path string) string {
 }
 
 // when says a job's schedule in the words of the documents.
-func when(e functions.Entry) string {
+func when(e manifest.Entry) string {
 	fields := strings.Fields(e.Schedule)
 	switch daily := slices.Equal(fields[2:], []string{"*", "*", "*"}); {
 	case fields[0] == "*/10" && fields[1] == "*" && daily:
@@ -46,7 +47,7 @@ func TestReadmeAgreesWithSchedule(t *testing.T) {
 		got = append(got, m[1]+": "+m[2])
 	}
 	for _, e := range functions.All() {
-		if e.Trigger == functions.Schedule {
+		if e.Trigger == manifest.Schedule {
 			want = append(want, e.Name+": "+when(e))
 		}
 	}
@@ -64,7 +65,7 @@ func TestJobsPageAgreesWithSchedule(t *testing.T) {
 		got = append(got, m[1])
 	}
 	for _, e := range functions.All() {
-		if e.Trigger != functions.Schedule {
+		if e.Trigger != manifest.Schedule {
 			continue
 		}
 		want = append(want, e.Name)

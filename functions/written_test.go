@@ -11,6 +11,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
@@ -39,7 +40,7 @@ func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
 	}
 	registered := functions.Registered()
 	for _, e := range functions.All() {
-		if e.Trigger != functions.Schedule {
+		if e.Trigger != manifest.Schedule {
 			continue // its job hands it tasks
 		}
 		before := namesIn(t, project, p.Bucket)

@@ -145,8 +145,8 @@ func TestDryRunThatIsAborted(t *testing.T) {
 	wantContains(t, output, "cleanupReports: aborted", "MAX_ACTIONS: the plan has more than 1 actions")
 }
 
-// TestWholePlanOfAJobWhoseBeltTrips follows the advice of the belt.
-func TestWholePlanOfAJobWhoseBeltTrips(t *testing.T) {
+// TestWholePlanBeyondASafetyLimit follows the advice of the safety limit.
+func TestWholePlanBeyondASafetyLimit(t *testing.T) {
 	t.Parallel()
 	f := project(t)
 	f.Set(t, "reports/older", map[string]any{"status": "dismissed", "createdAt": now.AddDate(-1, 0, 0)})
@@ -159,7 +159,7 @@ func TestWholePlanOfAJobWhoseBeltTrips(t *testing.T) {
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	wantContains(t, output, "cleanupReports: completed (forced: no belt holds it)", "reports/old ", "reports/older ")
+	wantContains(t, output, "cleanupReports: completed (forced: no safety limit holds it)", "reports/old ", "reports/older ")
 	if len(f.Documents(t, "reports")) != 3 {
 		t.Error("a preview deleted something")
 	}
@@ -170,7 +170,7 @@ func TestWholePlanOfAJobWhoseBeltTrips(t *testing.T) {
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	wantContains(t, output, "completed (forced: no belt holds it)", "reports/older ")
+	wantContains(t, output, "completed (forced: no safety limit holds it)", "reports/older ")
 	wantContains(t, calls(), `--message-body={"dryRun":true,"force":true}`)
 }
 

@@ -1,6 +1,6 @@
 # Which functions there are, and what each is like, stands in functions/schedule.json and nowhere else.
 locals {
-  # Defaults and upper limits of the belts are those of shared/config.
+  # Defaults and upper bounds of the safety limits are those of shared/config.
   belts = merge({ max_actions = 100000, max_missing_percent = 50, min_lookups = 20, max_users = 20 }, var.belts)
 
   functions = { for f in jsondecode(file("${path.module}/../functions/schedule.json")).functions : f.name => f }

@@ -86,7 +86,7 @@ variable "belts" {
 
   validation {
     condition     = length(setsubtract(keys(var.belts), ["max_actions", "max_missing_percent", "min_lookups", "max_users"])) == 0
-    error_message = "belts names what is no belt: ${join(", ", setsubtract(keys(var.belts), ["max_actions", "max_missing_percent", "min_lookups", "max_users"]))}. Belts are max_actions, max_missing_percent, min_lookups and max_users."
+    error_message = "belts names what is no safety limit: ${join(", ", setsubtract(keys(var.belts), ["max_actions", "max_missing_percent", "min_lookups", "max_users"]))}. They are max_actions, max_missing_percent, min_lookups and max_users."
   }
   # The limits are those of shared/config.
   validation {

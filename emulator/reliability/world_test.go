@@ -17,6 +17,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/resolvedinquiries"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -33,7 +34,7 @@ type subject struct {
 func subjects() (all []subject) {
 	jobs := functions.Registered()
 	for _, e := range functions.All() {
-		if e.Trigger != functions.Schedule {
+		if e.Trigger != manifest.Schedule {
 			continue // it is tried with the job that calls it
 		}
 		s := sampled(jobs[e.Name])

@@ -9,6 +9,7 @@ import (
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // TestEveryJobHasSomethingToDo: the demo, the privacy test and the reliability harness run every job on its part, and prove nothing
@@ -17,8 +18,8 @@ func TestEveryJobHasSomethingToDo(t *testing.T) {
 	t.Parallel()
 	jobs := sampledata.Jobs()
 	for name := range functions.Registered() {
-		i := slices.IndexFunc(functions.All(), func(e functions.Entry) bool { return e.Name == name })
-		if functions.All()[i].Trigger != functions.Schedule {
+		i := slices.IndexFunc(functions.All(), func(e manifest.Entry) bool { return e.Name == name })
+		if functions.All()[i].Trigger != manifest.Schedule {
 			continue // it is called by a job
 		}
 		if !slices.Contains(jobs, name) {

@@ -224,11 +224,11 @@ func TestManyRetries(t *testing.T) {
 	}))
 	f.beforeCall = func() error { return errors.New("quota exceeded") }
 	wantReport(t, f.Run(t, ""), sweep.Partial, map[string]sweep.Counts{"retry account deletion": {Planned: 500}})
-	if position := f.Documents(t, "cleanupJobs")["cleanupBannedUsers"]["position"]; position != `[{"text":"r0499"}]` {
-		t.Errorf("position %v", position)
+	if checkpoint := f.Documents(t, "cleanupJobs")["cleanupBannedUsers"]["position"]; checkpoint != `[{"text":"r0499"}]` {
+		t.Errorf("checkpoint %v", checkpoint)
 	}
 	f.beforeCall = nil
-	f.user(t, "r0000", "permanent", ago(time.Hour)) // who is due is not missed for the position
+	f.user(t, "r0000", "permanent", ago(time.Hour)) // who is due is not missed for the checkpoint
 	pages.Store(-10)
 	wantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
 		"delete user": {Planned: 1, Done: 1}, "retry account deletion": {Planned: n - 500, Done: n - 500}})

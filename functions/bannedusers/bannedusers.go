@@ -19,7 +19,7 @@ func init() { functions.Register(Job) }
 // settings returns how many users a run deletes, at most.
 func settings(l *config.Loader) any { return l.Integer("MAX_USERS", 20, 1, 1000) }
 
-// plan considers the first users that are due, then the accounts that earlier runs could not delete. The position of a run is
+// plan considers the first users that are due, then the accounts that earlier runs could not delete. The checkpoint of a run is
 // that in the notes: the users that are due are few and always the first.
 func plan(ctx context.Context, p *sweep.Planner) error {
 	maxUsers := p.Config.Own.(int)
@@ -38,14 +38,14 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	if err := p.Consider(ctx, userRule, chosen); err != nil {
 		return err
 	}
-	if err := p.Mark(p.Position()); err != nil {
+	if err := p.SaveCheckpoint(p.Checkpoint()); err != nil {
 		return err
 	}
-	p.CountKept(ctx, sweep.Census{
+	p.CountKept(ctx, sweep.KeptCount{
 		Due: due, Among: []documents.Filter{banned}, Eligible: []documents.Filter{banned},
 		Young:     documents.Filter{Field: dueField, Op: ">", Value: p.Now},
 		KeptYoung: keptNotYet, KeptUndated: keptUndated,
 		Judged: len(chosen), KeptLater: keptByLimit(maxUsers),
 	})
-	return p.Sweep(ctx, documents.Query{Collection: notes}, documents.Cursor(p.Position()), noteRule)
+	return p.Sweep(ctx, documents.Query{Collection: notes}, documents.Cursor(p.Checkpoint()), noteRule)
 }

@@ -34,12 +34,12 @@ func plan(ctx context.Context, p *sweep.Planner, maxProposed int) error {
 		OrderBy:    []string{expiryField},
 		Select:     []string{memberField, expiryField},
 	}
-	p.CountKept(ctx, sweep.Census{ // the rows that the query skips
+	p.CountKept(ctx, sweep.KeptCount{ // the rows that the query skips
 		Due: expired, Young: documents.Filter{Field: expiryField, Op: ">=", Value: cutoff(p.Now)},
 		KeptYoung: keptUnexpired, KeptNull: keptEndless, KeptUndated: keptUndated,
 	})
 	proposed := map[string]bool{}
-	for page, err := range p.Documents.Pages(ctx, expired, documents.Cursor(p.Position())) {
+	for page, err := range p.Documents.Pages(ctx, expired, documents.Cursor(p.Checkpoint())) {
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func plan(ctx context.Context, p *sweep.Planner, maxProposed int) error {
 		if err := p.ProposeItems(ctx, memberRule, membersOf(ctx, p, page.Documents, proposed)); err != nil {
 			return err
 		}
-		if err := p.Mark(string(page.Next)); err != nil {
+		if err := p.SaveCheckpoint(string(page.Next)); err != nil {
 			return err
 		}
 	}
@@ -64,7 +64,7 @@ func membersOf(ctx context.Context, p *sweep.Planner, rows []documents.Document,
 	for _, row := range rows {
 		switch d := judge(row, p.Now); {
 		case d.Invalid:
-			p.KeepDoubtful(ctx, row.Path, d.Reason, 1)
+			p.KeepInvalid(ctx, row.Path, d.Reason, 1)
 		case d.Kind == "":
 			p.Keep(d.Reason, 1) // it changed while the query was answered
 		default:

@@ -23,5 +23,5 @@ func init() { functions.Register(Job) }
 // plan goes through all circles by name: a field that is missing, as isDeleted and lastHumanPostAt may be, cannot be
 // queried for.
 func plan(ctx context.Context, p *sweep.Planner) error {
-	return p.Sweep(ctx, documents.Query{Collection: "circles", Select: judged}, documents.Cursor(p.Position()), circleRule)
+	return p.Sweep(ctx, documents.Query{Collection: "circles", Select: judged}, documents.Cursor(p.Checkpoint()), circleRule)
 }

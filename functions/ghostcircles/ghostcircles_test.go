@@ -178,7 +178,7 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	if len(told) != 1 || told[0]["createdAt"] != warned || f.Documents(t, "circles")["c"]["ghostWarningNotifiedAt"] != warned {
 		t.Errorf("warned %v, want at %v", told, warned)
 	}
-	run(now, wall.Add(time.Hour), map[string]sweep.Counts{}) // a retry is no second warning, and no doubt
+	run(now, wall.Add(time.Hour), map[string]sweep.Counts{}) // a retry is no second warning, and nothing invalid
 	run(now.Add(7*day), now.Add(7*day), map[string]sweep.Counts{})
 	run(warned.Add(7*day-tick), warned.Add(7*day-time.Millisecond), map[string]sweep.Counts{})
 	run(warned.Add(6*day), warned.Add(7*day), sweeptest.Done("delete circle", 1))

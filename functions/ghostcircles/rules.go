@@ -48,10 +48,10 @@ func judge(circle documents.Document, now, promise time.Time) sweep.Decision {
 	if !ok {
 		return sweep.Invalid(keptOddWarning)
 	}
-	idle, doubt := idleness(circle)
+	idle, invalid := idleness(circle)
 	switch {
-	case doubt != "":
-		return sweep.Invalid(doubt)
+	case invalid != "":
+		return sweep.Invalid(invalid)
 	case idle.since.After(now) && isWarned:
 		return sweep.Do(toClear, "in use again; the warning was given "+date(warned))
 	case idle.since.After(now):
@@ -84,7 +84,7 @@ type idle struct {
 }
 
 // idleness returns since when a circle is idle, or why that cannot be told.
-func idleness(circle documents.Document) (i idle, doubt string) {
+func idleness(circle documents.Document) (i idle, invalid string) {
 	posted, isPosted, ok := instant(circle, "lastHumanPostAt")
 	if !ok {
 		return i, keptOddPost

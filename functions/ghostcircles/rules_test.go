@@ -36,14 +36,14 @@ func with(data map[string]any, field string, value any) map[string]any {
 
 // What tests call the two ways of being kept.
 const (
-	toKeep  = "keep"
-	toDoubt = "doubt"
+	toKeep    = "keep"
+	toInvalid = "invalid"
 )
 
 func outcomeOf(d sweep.Decision) string {
 	switch {
 	case d.Invalid:
-		return toDoubt
+		return toInvalid
 	case d.Kind == "":
 		return toKeep
 	default:
@@ -102,8 +102,8 @@ func TestJudge(t *testing.T) {
 		{"deleted by somebody", with(circle(lastYear, long, daysAgo(8)), "isDeleted", true), toKeep, keptDeleted},
 		{"deleted by somebody named", with(with(circle(lastYear, long, daysAgo(8)), "isDeleted", true), "deletedBy", "user1"), toKeep, keptDeleted},
 		{"deleted by something odd", with(with(circle(lastYear, long, daysAgo(8)), "isDeleted", true), "deletedBy", []any{jobName}), toKeep, keptDeleted},
-		{"isDeleted text", with(circle(lastYear, long, daysAgo(8)), "isDeleted", "true"), toDoubt, keptOddDeleted},
-		{"isDeleted number", with(circle(lastYear, long, daysAgo(8)), "isDeleted", int64(1)), toDoubt, keptOddDeleted},
+		{"isDeleted text", with(circle(lastYear, long, daysAgo(8)), "isDeleted", "true"), toInvalid, keptOddDeleted},
+		{"isDeleted number", with(circle(lastYear, long, daysAgo(8)), "isDeleted", int64(1)), toInvalid, keptOddDeleted},
 
 		{"claimed", with(with(circle(lastYear, long, daysAgo(8)), "isDeleted", true), "deletedBy", jobName), toFinish, ""},
 		{"claimed, whatever else it holds", map[string]any{"isDeleted": true, "deletedBy": jobName, "createdAt": 1, "lastHumanPostAt": now}, toFinish, ""},
@@ -113,27 +113,27 @@ func TestJudge(t *testing.T) {
 		{"claim undone, warned anew", with(with(circle(lastYear, long, daysAgo(2)), "deletedBy", jobName), "deletedAt", daysAgo(3)), toKeep, keptWarned},
 		{"claim undone, warned anew a week ago", with(with(circle(lastYear, long, daysAgo(7)), "deletedBy", jobName), "deletedAt", daysAgo(8)), toDelete, ""},
 		{"claim undone, and in use", with(with(circle(daysAgo(1), long, daysAgo(9)), "deletedBy", jobName), "deletedAt", daysAgo(2)), toClear, ""},
-		{"claim undone, of unknown date", with(circle(lastYear, long, daysAgo(9)), "deletedBy", jobName), toDoubt, keptOddRevival},
-		{"claim undone, of a future date", with(with(circle(lastYear, long, daysAgo(9)), "deletedBy", jobName), "deletedAt", now.Add(tick)), toDoubt, keptOddRevival},
+		{"claim undone, of unknown date", with(circle(lastYear, long, daysAgo(9)), "deletedBy", jobName), toInvalid, keptOddRevival},
+		{"claim undone, of a future date", with(with(circle(lastYear, long, daysAgo(9)), "deletedBy", jobName), "deletedAt", now.Add(tick)), toInvalid, keptOddRevival},
 
 		{"post in the future", circle(now.Add(tick), long, nil), toKeep, keptInUse},
 		{"creation in the future", circle(nil, now.Add(tick), nil), toKeep, keptInUse},
-		{"warning in the future", circle(lastYear, long, now.Add(tick)), toDoubt, keptFutureWarning},
+		{"warning in the future", circle(lastYear, long, now.Add(tick)), toInvalid, keptFutureWarning},
 		{"warning in the future of a circle in use", circle(daysAgo(1), long, now.Add(tick)), toClear, ""},
 		{"post null", with(circle(nil, lastMonth, nil), "lastHumanPostAt", nil), toWarn, abandoned},
 		{"post null, new", with(circle(nil, daysAgo(1), nil), "lastHumanPostAt", nil), toKeep, keptInUse},
-		{"post as text", circle("2020-01-01", long, daysAgo(8)), toDoubt, keptOddPost},
-		{"post as milliseconds", circle(int64(1577836800000), long, daysAgo(8)), toDoubt, keptOddPost},
-		{"post false", circle(false, long, daysAgo(8)), toDoubt, keptOddPost},
-		{"no date at all", circle(nil, nil, daysAgo(8)), toDoubt, keptUndated},
-		{"creation null", with(circle(nil, nil, daysAgo(8)), "createdAt", nil), toDoubt, keptUndated},
-		{"creation as text", circle(nil, "2020-01-01", daysAgo(8)), toDoubt, keptUndated},
+		{"post as text", circle("2020-01-01", long, daysAgo(8)), toInvalid, keptOddPost},
+		{"post as milliseconds", circle(int64(1577836800000), long, daysAgo(8)), toInvalid, keptOddPost},
+		{"post false", circle(false, long, daysAgo(8)), toInvalid, keptOddPost},
+		{"no date at all", circle(nil, nil, daysAgo(8)), toInvalid, keptUndated},
+		{"creation null", with(circle(nil, nil, daysAgo(8)), "createdAt", nil), toInvalid, keptUndated},
+		{"creation as text", circle(nil, "2020-01-01", daysAgo(8)), toInvalid, keptUndated},
 		{"warning null", with(circle(lastYear, long, nil), "ghostWarningNotifiedAt", nil), toWarn, ghost},
 		{"warning null of a circle in use", with(circle(daysAgo(1), long, nil), "ghostWarningNotifiedAt", nil), toKeep, keptInUse},
-		{"warning true", circle(lastYear, long, true), toDoubt, keptOddWarning},
-		{"warning as text", circle(lastYear, long, "2020-01-01"), toDoubt, keptOddWarning},
-		{"empty", map[string]any{}, toDoubt, keptUndated},
-		{"no data at all", nil, toDoubt, keptUndated},
+		{"warning true", circle(lastYear, long, true), toInvalid, keptOddWarning},
+		{"warning as text", circle(lastYear, long, "2020-01-01"), toInvalid, keptOddWarning},
+		{"empty", map[string]any{}, toInvalid, keptUndated},
+		{"no data at all", nil, toInvalid, keptUndated},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -161,9 +161,9 @@ func TestWeekByTheWallClock(t *testing.T) {
 		"warned by another run since":             {circle(daysAgo(380), nil, wall.Add(-time.Hour)), toKeep},
 		"warned a tick less than a week ago":      {circle(daysAgo(380), nil, wall.Add(-7*day).Add(tick)), toKeep},
 		"warned a week ago":                       {circle(daysAgo(380), nil, wall.Add(-7*day)), toDelete},
-		"warned in the future of the wall clock":  {circle(daysAgo(380), nil, wall.Add(tick)), toDoubt},
+		"warned in the future of the wall clock":  {circle(daysAgo(380), nil, wall.Add(tick)), toInvalid},
 		"claimed and revived since the old time":  {with(with(circle(daysAgo(380), nil, wall.Add(-8*day)), "deletedBy", jobName), "deletedAt", wall.Add(-time.Hour)), toWarn},
-		"revived in the future of the wall clock": {with(with(circle(daysAgo(380), nil, wall.Add(-8*day)), "deletedBy", jobName), "deletedAt", wall.Add(tick)), toDoubt},
+		"revived in the future of the wall clock": {with(with(circle(daysAgo(380), nil, wall.Add(-8*day)), "deletedBy", jobName), "deletedAt", wall.Add(tick)), toInvalid},
 	} {
 		if d := judge(documents.Document{Path: "circles/c", Data: tt.data}, now, wall); outcomeOf(d) != tt.want {
 			t.Errorf("%s: judge = %s, %q; want %s", name, outcomeOf(d), d.Reason, tt.want)

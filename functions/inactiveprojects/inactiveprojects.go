@@ -44,7 +44,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		p.Log.InfoContext(ctx, settingsRef.Path()+": delete_inactive_projects is off")
 		return nil
 	}
-	g, err := progressOf(p.Position(), s, p.Now)
+	g, err := progressOf(p.Checkpoint(), s, p.Now)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (g *progress) outOfTurn(ctx context.Context, p *sweep.Planner, s settings) 
 		if err := p.ConsiderRefs(ctx, projectRule, refs...); err != nil {
 			return err
 		}
-		return p.Mark(g.position())
+		return p.SaveCheckpoint(g.checkpoint())
 	}
 	again := g.Again
 	g.Again = nil
@@ -108,7 +108,7 @@ func (g *progress) dormant(ctx context.Context, p *sweep.Planner, s settings) er
 		OrderBy:    []string{"last_activity_at"}, Select: projectFields, PageSize: batchSize,
 	}
 	if !g.Done && g.Projects == "" {
-		p.CountKept(ctx, sweep.Census{
+		p.CountKept(ctx, sweep.KeptCount{
 			Due: q, Young: documents.Filter{Field: "last_activity_at", Op: ">=", Value: before}, KeptYoung: keptActive, KeptUndated: keptUndated,
 		})
 	}
@@ -121,7 +121,7 @@ func (g *progress) dormant(ctx context.Context, p *sweep.Planner, s settings) er
 			if g.Projects, err = q.After(d); err != nil {
 				return err
 			}
-			return p.Mark(g.position())
+			return p.SaveCheckpoint(g.checkpoint())
 		})
 		if err != nil {
 			return err

@@ -87,7 +87,7 @@ func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
 }
 
 // TestPlanningOutOfTime stops after the first batch of 100: what it planned is done, and the next run begins with the
-// 101st project, which its position names.
+// 101st project, which its checkpoint names.
 func TestPlanningOutOfTime(t *testing.T) {
 	w := newWorld(t)
 	const n = 250
@@ -158,10 +158,10 @@ func TestManyFailuresBeginANewPass(t *testing.T) {
 		for i := range tt.n {
 			undone = append(undone, documents.Ref{Collection: projects, ID: fmt.Sprint(i, tt.id)})
 		}
-		position := g.next(usual, now, undone)
-		got, err := progressOf(position, usual, now)
-		if (position == "") != tt.fresh || err != nil || !tt.fresh && (len(got.Again) != tt.n || !got.Done) {
-			t.Errorf("%s: a position of %d bytes, %+v, %v", name, len(position), got, err)
+		checkpoint := g.next(usual, now, undone)
+		got, err := progressOf(checkpoint, usual, now)
+		if (checkpoint == "") != tt.fresh || err != nil || !tt.fresh && (len(got.Again) != tt.n || !got.Done) {
+			t.Errorf("%s: a checkpoint of %d bytes, %+v, %v", name, len(checkpoint), got, err)
 		}
 	}
 }
@@ -187,11 +187,11 @@ func TestProgressOf(t *testing.T) {
 		now   time.Time
 		fresh bool
 	}{
-		"the same day":          {done.position(), usual, now.Add(24*time.Hour - tick), false},
-		"a day later":           {done.position(), usual, now.Add(24 * time.Hour), true},
-		"changed settings":      {done.position(), other, now.Add(time.Hour), true},
-		"time has gone back":    {done.position(), usual, now.Add(-tick), true},
-		"a long pass goes on":   {progress{Settings: done.Settings, Began: now, Projects: done.Projects}.position(), usual, now.AddDate(0, 0, 3), false},
+		"the same day":          {done.checkpoint(), usual, now.Add(24*time.Hour - tick), false},
+		"a day later":           {done.checkpoint(), usual, now.Add(24 * time.Hour), true},
+		"changed settings":      {done.checkpoint(), other, now.Add(time.Hour), true},
+		"time has gone back":    {done.checkpoint(), usual, now.Add(-tick), true},
+		"a long pass goes on":   {progress{Settings: done.Settings, Began: now, Projects: done.Projects}.checkpoint(), usual, now.AddDate(0, 0, 3), false},
 		"nothing has been done": {"", usual, now, true},
 	} {
 		got, err := progressOf(tt.saved, tt.s, tt.now)
@@ -201,7 +201,7 @@ func TestProgressOf(t *testing.T) {
 	}
 }
 
-// FuzzProgress: a saved position is refused as one that is none, or gives a progress of these settings that is not from the
+// FuzzProgress: a saved checkpoint is refused as one that is none, or gives a progress of these settings that is not from the
 // future and can be saved again.
 func FuzzProgress(f *testing.F) {
 	s := settings{enabled: true, deleteAfter: 6, warnAfter: 2, minSize: 1.5}
@@ -209,23 +209,23 @@ func FuzzProgress(f *testing.F) {
 	good := progress{Settings: s.fingerprint(), Began: at.Add(-time.Hour), Done: true, Projects: `[{"text":"a"}]`, Warned: at.AddDate(0, -4, 0), Again: []string{"p1", "a/b", ""}}
 	aged := good
 	aged.Began = at.Add(-24 * time.Hour)
-	for _, seed := range []string{"", "{}", "null", "[]", "{", good.position(), aged.position(), `{"again":null,"began":"9999-12-31T23:59:59Z"}`, `{"settings":1}`, good.position() + "x"} {
+	for _, seed := range []string{"", "{}", "null", "[]", "{", good.checkpoint(), aged.checkpoint(), `{"again":null,"began":"9999-12-31T23:59:59Z"}`, `{"settings":1}`, good.checkpoint() + "x"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, saved string) {
 		g, err := progressOf(saved, s, at)
 		if err != nil {
 			if !errors.Is(err, documents.ErrCursor) {
-				t.Fatalf("position %q: %v is no ErrCursor", saved, err)
+				t.Fatalf("checkpoint %q: %v is no ErrCursor", saved, err)
 			}
 			return
 		}
 		if g.Settings != s.fingerprint() || g.Began.After(at) || g.Done && !at.Before(g.Began.Add(passEvery)) {
-			t.Fatalf("position %q: %+v", saved, g)
+			t.Fatalf("checkpoint %q: %+v", saved, g)
 		}
-		again, err := progressOf(g.position(), s, at)
+		again, err := progressOf(g.checkpoint(), s, at)
 		if diff := cmp.Diff(g, again); err != nil || diff != "" {
-			t.Errorf("position %q: again %v (-want +got):\n%s", saved, err, diff)
+			t.Errorf("checkpoint %q: again %v (-want +got):\n%s", saved, err, diff)
 		}
 	})
 }

@@ -25,22 +25,22 @@ type progress struct {
 	Again    []string         `json:"again,omitempty"` // projects that failed and are looked at once more
 }
 
-// What is remembered of failed projects: so many names, and a position of so many bytes, which is far less than a document
+// What is remembered of failed projects: so many names, and a checkpoint of so many bytes, which is far less than a document
 // holds. After more, a new pass begins.
 const (
-	maxAgain    = 100
-	maxPosition = 200_000
+	maxAgain      = 100
+	maxCheckpoint = 200_000
 )
 
-// progressOf returns where to go on. The error is a [documents.ErrCursor] if the position is none of this job's.
-func progressOf(position string, s settings, now time.Time) (progress, error) {
+// progressOf returns where to go on. The error is a [documents.ErrCursor] if the checkpoint is none of this job's.
+func progressOf(checkpoint string, s settings, now time.Time) (progress, error) {
 	fresh := progress{Settings: s.fingerprint(), Began: now}
-	if position == "" {
+	if checkpoint == "" {
 		return fresh, nil
 	}
 	var saved progress
-	if err := json.Unmarshal([]byte(position), &saved); err != nil {
-		return fresh, fmt.Errorf("%w: %q: %w", documents.ErrCursor, position, err)
+	if err := json.Unmarshal([]byte(checkpoint), &saved); err != nil {
+		return fresh, fmt.Errorf("%w: %q: %w", documents.ErrCursor, checkpoint, err)
 	}
 	aged := saved.Done && !now.Before(saved.Began.Add(passEvery))
 	if saved.Settings != fresh.Settings || aged || now.Before(saved.Began) {
@@ -65,14 +65,14 @@ func (g progress) next(s settings, now time.Time, undone []documents.Ref) string
 		g.Again = append(g.Again, ref.ID)
 	}
 	slices.Sort(g.Again)
-	if position := g.position(); len(g.Again) <= maxAgain && len(position) <= maxPosition {
-		return position
+	if checkpoint := g.checkpoint(); len(g.Again) <= maxAgain && len(checkpoint) <= maxCheckpoint {
+		return checkpoint
 	}
 	return ""
 }
 
-// position returns the progress as a run saves it.
-func (g progress) position() string {
+// checkpoint returns the progress as a run saves it.
+func (g progress) checkpoint() string {
 	text, err := json.Marshal(g)
 	if err != nil {
 		panic(err) // there is nothing in it that could fail

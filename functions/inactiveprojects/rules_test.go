@@ -92,33 +92,33 @@ func TestDormant(t *testing.T) {
 	sized := usual
 	sized.minSize = 10
 	for name, tt := range map[string]struct {
-		data  map[string]any
-		s     settings
-		is    bool
-		kept  string
-		doubt string
+		data    map[string]any
+		s       settings
+		is      bool
+		kept    string
+		invalid string
 	}{
 		"just before the cutoff": {data: base, is: true},
 		"exactly at the cutoff":  {data: with(base, "last_activity_at", cutoff), kept: keptActive},
-		"undated":                {data: with(base, "last_activity_at", missing), doubt: keptUndated},
+		"undated":                {data: with(base, "last_activity_at", missing), invalid: keptUndated},
 		"0 bytes":                {data: with(base, "storage_size", int64(0)), kept: keptSmall},
-		"size as text":           {data: with(base, "storage_size", "1"), doubt: keptUnsized},
+		"size as text":           {data: with(base, "storage_size", "1"), invalid: keptUnsized},
 		"exactly 10 MiB":         {data: with(base, "storage_size", int64(10<<20)), s: sized, kept: keptSmall},
 		"10 MiB and a byte":      {data: with(base, "storage_size", int64(10<<20+1)), s: sized, is: true},
 		"marked":                 {data: with(base, "marked_for_deletion_on", now), kept: keptMarked},
 		"pending":                {data: with(base, "pending_delete", true), kept: keptPending},
-		"pending as text":        {data: with(base, "pending_delete", "false"), doubt: keptUnclear},
-		"no organization":        {data: with(base, "organization_id", missing), doubt: keptNoOrg},
-		"a path as organization": {data: with(base, "organization_id", "o1/x"), doubt: keptNoOrg},
-		"size not a number":      {data: with(base, "storage_size", math.NaN()), doubt: keptUnsized},
-		"owners who are none":    {data: with(base, "owner_ids", []any{"", nil}), doubt: keptNoPeople},
+		"pending as text":        {data: with(base, "pending_delete", "false"), invalid: keptUnclear},
+		"no organization":        {data: with(base, "organization_id", missing), invalid: keptNoOrg},
+		"a path as organization": {data: with(base, "organization_id", "o1/x"), invalid: keptNoOrg},
+		"size not a number":      {data: with(base, "storage_size", math.NaN()), invalid: keptUnsized},
+		"owners who are none":    {data: with(base, "owner_ids", []any{"", nil}), invalid: keptNoPeople},
 	} {
 		s := usual
 		if tt.s.enabled {
 			s = tt.s
 		}
 		is, otherwise := dormant(projectOf("p", tt.data), s, now)
-		if want := (sweep.Decision{Reason: tt.kept + tt.doubt, Invalid: tt.doubt != ""}); is != tt.is || otherwise != want {
+		if want := (sweep.Decision{Reason: tt.kept + tt.invalid, Invalid: tt.invalid != ""}); is != tt.is || otherwise != want {
 			t.Errorf("%s: %v, %+v, want %v, %+v", name, is, otherwise, tt.is, want)
 		}
 	}

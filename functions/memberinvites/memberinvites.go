@@ -41,13 +41,13 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		OrderBy:    []string{tokenField, createdField},
 		Select:     []string{tokenField, createdField, userField},
 	}
-	p.CountKept(ctx, sweep.Census{
+	p.CountKept(ctx, sweep.KeptCount{
 		Due: due, Among: []documents.Filter{{Field: tokenField, Op: "!=", Value: nil}}, Eligible: []documents.Filter{invited},
 		Young:     documents.Filter{Field: createdField, Op: ">=", Value: cutoff(p.Now)},
-		KeptOther: keptTokenless, Doubtful: true, KeptYoung: keptYoung, KeptUndated: keptUndated,
+		KeptOther: keptTokenless, Invalid: true, KeptYoung: keptYoung, KeptUndated: keptUndated,
 	})
-	position := p.Position()
-	from, err := cursorAt(ctx, p, due, position)
+	checkpoint := p.Checkpoint()
+	from, err := cursorAt(ctx, p, due, checkpoint)
 	if err != nil {
 		return err
 	}
@@ -60,14 +60,14 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		if err := p.Consider(ctx, rule, invites); err != nil {
 			return err
 		}
-		// The position is the last one that is kept: those that are deleted are not read again anyway.
+		// The checkpoint is the last one that is kept: those that are deleted are not read again anyway.
 		for _, invite := range slices.Backward(invites) {
 			if judge(sweep.Subject{Document: invite}, sweep.Run{Now: p.Now}).Kind == "" {
-				position = invite.ID()
+				checkpoint = invite.ID()
 				break
 			}
 		}
-		if err := p.Mark(position); err != nil || len(invites) < pageSize {
+		if err := p.SaveCheckpoint(checkpoint); err != nil || len(invites) < pageSize {
 			return err
 		}
 		if from, err = cursorAfter(due, invites[pageSize-1]); err != nil || from == "" {
@@ -76,16 +76,16 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	}
 }
 
-// cursorAt returns the cursor behind the invitation whose id is the saved position. The cursor itself is not saved, because it holds a token, with which
+// cursorAt returns the cursor behind the invitation whose id is the saved checkpoint. The cursor itself is not saved, because it holds a token, with which
 // anybody who sees it could accept the invitation. If the invitation is gone, the run begins at the beginning.
-func cursorAt(ctx context.Context, p *sweep.Planner, q documents.Query, position string) (documents.Cursor, error) {
-	if position == "" {
+func cursorAt(ctx context.Context, p *sweep.Planner, q documents.Query, checkpoint string) (documents.Cursor, error) {
+	if checkpoint == "" {
 		return "", nil
 	}
-	if !documents.ValidID(position) {
-		return "", fmt.Errorf("%w: %q is not a member's id", documents.ErrCursor, position)
+	if !documents.ValidID(checkpoint) {
+		return "", fmt.Errorf("%w: %q is not a member's id", documents.ErrCursor, checkpoint)
 	}
-	invite, found, err := p.Documents.Get(ctx, collection+"/"+position)
+	invite, found, err := p.Documents.Get(ctx, collection+"/"+checkpoint)
 	if err != nil {
 		return "", err
 	}

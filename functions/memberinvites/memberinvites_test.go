@@ -111,7 +111,7 @@ func TestInviteAcceptedBetweenPlanAndApplySurvives(t *testing.T) {
 	}
 }
 
-// TestOutOfTimeThenFinishedByTheNextRuns has accepted invitations among the due ones, over which the saved position leads.
+// TestOutOfTimeThenFinishedByTheNextRuns has accepted invitations among the due ones, over which the saved checkpoint leads.
 func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
 	f := newFunction(t)
 	const first = pageSize + 100
@@ -136,9 +136,9 @@ func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
 		got := f.Run(t, "")
 		status, wall = got.Status, wall.Add(24*time.Hour)
 		read += got.Kept[keptAccepted]
-		position, _ := f.Documents(t, "cleanupJobs")["removeUnacceptedMemberInvites"]["position"].(string)
-		if status == sweep.Partial != strings.HasPrefix(position, "m") || strings.Contains(position, "secret") {
-			t.Fatalf("a run that is %s saved the position %q", status, position)
+		checkpoint, _ := f.Documents(t, "cleanupJobs")["removeUnacceptedMemberInvites"]["position"].(string)
+		if status == sweep.Partial != strings.HasPrefix(checkpoint, "m") || strings.Contains(checkpoint, "secret") {
+			t.Fatalf("a run that is %s saved the checkpoint %q", status, checkpoint)
 		}
 	}
 	if n := len(f.Documents(t, "members")); n != accepted || read != accepted || runs < 2 {
@@ -146,8 +146,8 @@ func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
 	}
 }
 
-func TestPositionThatLeadsNowhereBeginsAtTheBeginning(t *testing.T) {
-	for name, position := range map[string]string{
+func TestCheckpointThatLeadsNowhereBeginsAtTheBeginning(t *testing.T) {
+	for name, checkpoint := range map[string]string{
 		"gone": "nobody", "no longer an invitation": "member", "undated": "undated", "no id": "a/b", "another query's": `[{"text":"x"}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestPositionThatLeadsNowhereBeginsAtTheBeginning(t *testing.T) {
 			f.Set(t, "members/a", invite("a", old))
 			f.Set(t, "members/member", without(invite("", old), "invite_token"))
 			f.Set(t, "members/undated", invite("z", nil))
-			f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", fields{"position": position})
+			f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", fields{"position": checkpoint})
 			if got := f.Run(t, ""); got.Status != sweep.Completed || got.Actions[action].Done != 1 {
 				t.Errorf("report %+v, want one done", got)
 			}

@@ -27,9 +27,9 @@ const maxNamed = 20
 // planCirclePosts finds the posts of circles that do not exist without reading a post of one that does: with the ids of
 // all circles in order, whatever lies between two of them in the index of circleId belongs to no circle. A failure is that
 // of this phase: what was planned for objects rests on other lookups and is done all the same.
-func planCirclePosts(ctx context.Context, p *sweep.Planner, at position) error {
+func planCirclePosts(ctx context.Context, p *sweep.Planner, at checkpoint) error {
 	err := planAllGaps(ctx, p, at)
-	var belt *sweep.BeltError
+	var limit *sweep.LimitError
 	switch {
 	case err == nil:
 		if err := keepOddCircleIDs(ctx, p); err != nil {
@@ -37,7 +37,7 @@ func planCirclePosts(ctx context.Context, p *sweep.Planner, at position) error {
 				slog.String("target", "posts"))
 		}
 		return nil
-	case errors.Is(err, sweep.ErrOutOfTime), errors.Is(err, documents.ErrCursor), errors.As(err, &belt), ctx.Err() != nil:
+	case errors.Is(err, sweep.ErrOutOfTime), errors.Is(err, documents.ErrCursor), errors.As(err, &limit), ctx.Err() != nil:
 		return err
 	default:
 		p.Fail(ctx, "posts of circles that do not exist", "plan", err)
@@ -45,7 +45,7 @@ func planCirclePosts(ctx context.Context, p *sweep.Planner, at position) error {
 	}
 }
 
-func planAllGaps(ctx context.Context, p *sweep.Planner, at position) error {
+func planAllGaps(ctx context.Context, p *sweep.Planner, at checkpoint) error {
 	circles := documents.Query{Collection: "circles", Select: documents.NameOnly, PageSize: 20 * maxGaps}
 	var from documents.Cursor
 	if at.After != "" {
@@ -68,7 +68,7 @@ func planAllGaps(ctx context.Context, p *sweep.Planner, at position) error {
 			if err := planGaps(ctx, p, gaps); err != nil {
 				return err
 			}
-			if err := at.mark(p); err != nil {
+			if err := at.save(p); err != nil {
 				return err
 			}
 		}
@@ -98,7 +98,7 @@ func planGaps(ctx context.Context, p *sweep.Planner, gaps [][]documents.Filter) 
 	q := documents.Query{
 		Collection: "posts", Any: gaps, OrderBy: []string{"circleId"}, Select: []string{"circleId"}, PageSize: gapPageSize,
 	}
-	counted := "" // the last circle that the belt knows of
+	counted := "" // the last circle that the safety limit knows of
 	for page, err := range p.Documents.Pages(ctx, q, "") {
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ func planGaps(ctx context.Context, p *sweep.Planner, gaps [][]documents.Filter) 
 			circle, _ := posts.CircleOf(post)
 			switch d := judgePost(post, !slices.Contains(missing, circle.ID)); {
 			case d.Invalid:
-				p.KeepDoubtful(ctx, post.Path, d.Reason, 1)
+				p.KeepInvalid(ctx, post.Path, d.Reason, 1)
 			case d.Kind == "":
 				p.Keep(d.Reason, 1)
 			default:
@@ -159,11 +159,11 @@ func keepOddCircleIDs(ctx context.Context, p *sweep.Planner) error {
 			}
 		}
 		for _, post := range first {
-			p.KeepDoubtful(ctx, post.Path, keptOddCircle, 1)
+			p.KeepInvalid(ctx, post.Path, keptOddCircle, 1)
 		}
 		named += len(first)
 		if rest := n - len(first); rest > 0 {
-			p.KeepDoubtful(ctx, "posts", keptOddCircle, rest)
+			p.KeepInvalid(ctx, "posts", keptOddCircle, rest)
 		}
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -12,7 +12,7 @@ import (
 type kind struct {
 	prefix, collection string
 	action             string
-	judge              func(o media.Object, now time.Time) verdict
+	judge              func(o objects.Object, now time.Time) decision
 }
 
 var kinds = []kind{
@@ -25,40 +25,40 @@ var kinds = []kind{
 const maxRemembered = 200_000
 
 // plan goes through the folder's objects in the order of their names.
-func (k kind) plan(ctx context.Context, p *sweep.Planner, at position) error {
+func (k kind) plan(ctx context.Context, p *sweep.Planner, at checkpoint) error {
 	exists := map[string]bool{} // what has been looked up
 	for page, err := range p.Objects.Pages(ctx, k.prefix, at.After) {
 		if err != nil {
 			return err
 		}
 		p.Scanned(len(page))
-		verdicts := make([]verdict, len(page))
+		decisions := make([]decision, len(page))
 		for i, o := range page {
-			verdicts[i] = k.judge(o, p.Now)
+			decisions[i] = k.judge(o, p.Now)
 		}
 		if len(exists) > maxRemembered {
 			clear(exists)
 		}
-		if err := k.lookUp(ctx, p, verdicts, exists); err != nil {
+		if err := k.lookUp(ctx, p, decisions, exists); err != nil {
 			return err
 		}
 		for i, o := range page {
-			if err := k.propose(ctx, p, o, verdicts[i], exists); err != nil {
+			if err := k.propose(ctx, p, o, decisions[i], exists); err != nil {
 				return err
 			}
 		}
 		at.After = page[len(page)-1].Name
-		if err := at.mark(p); err != nil {
+		if err := at.save(p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lookUp asks for the existence of the verdicts' owners that have not been looked up yet.
-func (k kind) lookUp(ctx context.Context, p *sweep.Planner, verdicts []verdict, exists map[string]bool) error {
+// lookUp asks for the existence of the decisions' owners that have not been looked up yet.
+func (k kind) lookUp(ctx context.Context, p *sweep.Planner, decisions []decision, exists map[string]bool) error {
 	var ids []string
-	for _, v := range verdicts {
+	for _, v := range decisions {
 		if _, known := exists[v.owner]; v.owner != "" && !known {
 			exists[v.owner] = true
 			ids = append(ids, v.owner)
@@ -75,11 +75,11 @@ func (k kind) lookUp(ctx context.Context, p *sweep.Planner, verdicts []verdict, 
 	return nil
 }
 
-func (k kind) propose(ctx context.Context, p *sweep.Planner, o media.Object, v verdict, exists map[string]bool) error {
+func (k kind) propose(ctx context.Context, p *sweep.Planner, o objects.Object, v decision, exists map[string]bool) error {
 	target := "gs://" + p.Config.Bucket + "/" + o.Name
 	switch {
-	case v.doubtful:
-		p.KeepDoubtful(ctx, target, v.keep, 1)
+	case v.invalid:
+		p.KeepInvalid(ctx, target, v.keep, 1)
 		return nil
 	case v.keep != "":
 		p.Keep(v.keep, 1)
@@ -95,7 +95,7 @@ func (k kind) propose(ctx context.Context, p *sweep.Planner, o media.Object, v v
 	return p.Propose(ctx, sweep.Action{
 		Kind: k.action, Target: target, Reason: v.reason(owner),
 		Effect: sweep.DeleteObject{
-			Deletion: media.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration},
+			Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration},
 			Absent:   owner,
 		},
 	})

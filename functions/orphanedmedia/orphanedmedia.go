@@ -19,31 +19,31 @@ const jobName = "cleanupOrphanedMedia"
 
 func init() { functions.Register(Job) }
 
-// position is where a run that was out of time got to.
-type position struct {
+// checkpoint is where a run that was out of time got to.
+type checkpoint struct {
 	Target int    `json:"target"` // index of kinds; behind the last, the posts
 	After  string `json:"after"`  // the last name or circle id looked at
 }
 
-// mark saves a position.
-func (at position) mark(p *sweep.Planner) error {
+// save saves a checkpoint.
+func (at checkpoint) save(p *sweep.Planner) error {
 	text, err := json.Marshal(at)
 	if err != nil {
 		return err
 	}
-	return p.Mark(string(text))
+	return p.SaveCheckpoint(string(text))
 }
 
-// plan looks through the objects of each kind and then through the posts, from the position on.
+// plan looks through the objects of each kind and then through the posts, from the checkpoint on.
 func plan(ctx context.Context, p *sweep.Planner) error {
-	var at position
-	if text := p.Position(); text != "" {
-		// A position that cannot be read is one of another version: the whole is looked through again.
+	var at checkpoint
+	if text := p.Checkpoint(); text != "" {
+		// A checkpoint that cannot be read is one of another version: the whole is looked through again.
 		if err := json.Unmarshal([]byte(text), &at); err != nil || at.Target < 0 || at.Target > len(kinds) {
-			at = position{}
+			at = checkpoint{}
 		}
 	}
-	for ; at.Target < len(kinds); at = (position{Target: at.Target + 1}) {
+	for ; at.Target < len(kinds); at = (checkpoint{Target: at.Target + 1}) {
 		if err := kinds[at.Target].plan(ctx, p, at); err != nil {
 			return err
 		}

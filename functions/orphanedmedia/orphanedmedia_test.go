@@ -39,7 +39,7 @@ func put(t *testing.T, f *sweeptest.Function, name, postID string) {
 	f.Put(t, name, metadata, []byte("x"))
 }
 
-// lift makes the belts of a small test data set none of the test's business.
+// lift makes the safety limits of a small test data set none of the test's business.
 func lift(f *sweeptest.Function) { f.Env["MAX_MISSING_PERCENT"] = "100" }
 
 func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
@@ -152,7 +152,7 @@ func TestEmptyDatabaseEmptiesNoBucket(t *testing.T) {
 	}
 }
 
-func TestPendingCountsForNoBelt(t *testing.T) {
+func TestPendingCountsForNoLimit(t *testing.T) {
 	f := newFunction(t)
 	f.PutMany(t, 50, func(i int) (string, map[string]string) {
 		return fmt.Sprintf("posts/%04d.png", i), map[string]string{"postId": "PENDING"}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/posts"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -19,10 +19,10 @@ const minAgeDays = 1
 // pendingPost is the postId of an object whose post was never finished.
 const pendingPost = "PENDING"
 
-// verdict is what is known of an object before any document is looked up.
-type verdict struct {
+// decision is what is known of an object before any document is looked up.
+type decision struct {
 	keep     string // why the object is kept; empty: see below
-	doubtful bool   // it is kept because it cannot be judged
+	invalid  bool   // it is kept because it cannot be judged
 	orphan   bool   // it is orphaned whatever documents there are
 	owner    string // the id of the document whose absence makes it an orphan
 	uploaded time.Time
@@ -38,28 +38,28 @@ const (
 )
 
 // judgePostMedia decides about an object under posts/ by its metadata.
-func judgePostMedia(o media.Object, now time.Time) verdict {
+func judgePostMedia(o objects.Object, now time.Time) decision {
 	uploaded, ok := uploadTime(o)
 	postID, named := o.Metadata["postId"]
 	switch {
 	case !named:
-		return verdict{keep: keptNoPost}
+		return decision{keep: keptNoPost}
 	case !ok:
-		return verdict{keep: keptUndated, doubtful: true}
+		return decision{keep: keptUndated, invalid: true}
 	case uploaded.After(retention.DaysBefore(now, minAgeDays)):
-		return verdict{keep: keptYoung}
+		return decision{keep: keptYoung}
 	case postID == pendingPost:
-		return verdict{orphan: true, uploaded: uploaded}
+		return decision{orphan: true, uploaded: uploaded}
 	case !documents.ValidID(postID):
-		return verdict{keep: keptInvalidOwner, doubtful: true}
+		return decision{keep: keptInvalidOwner, invalid: true}
 	default:
-		return verdict{owner: postID, uploaded: uploaded}
+		return decision{owner: postID, uploaded: uploaded}
 	}
 }
 
 // uploadTime returns when an object under posts/ was uploaded: at its creation or, if that is later, at the metadata's
 // uploadedAt, Unix milliseconds as text. An uploadedAt that cannot be read may be a later one.
-func uploadTime(o media.Object) (t time.Time, ok bool) {
+func uploadTime(o objects.Object) (t time.Time, ok bool) {
 	text, set := o.Metadata["uploadedAt"]
 	if !set {
 		return o.Created, !o.Created.IsZero()
@@ -75,39 +75,39 @@ func uploadTime(o media.Object) (t time.Time, ok bool) {
 }
 
 // judgeCircleImage decides about an object at circles/{circleId}/….
-func judgeCircleImage(o media.Object, now time.Time) verdict {
+func judgeCircleImage(o objects.Object, now time.Time) decision {
 	parts := strings.SplitN(o.Name, "/", 3)
 	if len(parts) < 3 {
-		return verdict{keep: keptUnknownPath, doubtful: true}
+		return decision{keep: keptUnknownPath, invalid: true}
 	}
 	return judgeByPath(o, parts[1], now)
 }
 
 // judgeTaskAttachment decides about an object at task_attachments/{userId}/{taskId}/{file}.
-func judgeTaskAttachment(o media.Object, now time.Time) verdict {
+func judgeTaskAttachment(o objects.Object, now time.Time) decision {
 	parts := strings.SplitN(o.Name, "/", 4)
 	if len(parts) < 4 || !documents.ValidID(parts[1]) {
-		return verdict{keep: keptUnknownPath, doubtful: true}
+		return decision{keep: keptUnknownPath, invalid: true}
 	}
 	return judgeByPath(o, parts[2], now)
 }
 
-func judgeByPath(o media.Object, owner string, now time.Time) verdict {
+func judgeByPath(o objects.Object, owner string, now time.Time) decision {
 	switch {
 	case o.Created.IsZero():
-		return verdict{keep: keptUndated, doubtful: true}
+		return decision{keep: keptUndated, invalid: true}
 	case o.Created.After(retention.DaysBefore(now, minAgeDays)):
-		return verdict{keep: keptYoung}
+		return decision{keep: keptYoung}
 	case !documents.ValidID(owner):
-		return verdict{keep: keptInvalidOwner, doubtful: true}
+		return decision{keep: keptInvalidOwner, invalid: true}
 	default:
-		return verdict{owner: owner, uploaded: o.Created}
+		return decision{owner: owner, uploaded: o.Created}
 	}
 }
 
 // reason says why an orphaned object is deleted. owner is the path of the document that does not exist, "" for a post
 // that was never finished.
-func (v verdict) reason(owner string) string {
+func (v decision) reason(owner string) string {
 	why := "its post was never finished (postId PENDING)"
 	if owner != "" {
 		why = owner + " does not exist"

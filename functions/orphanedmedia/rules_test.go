@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -21,42 +21,42 @@ var (
 func ms(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 
 func TestJudgePostMedia(t *testing.T) {
-	owned := func(owner string, uploaded time.Time) verdict { return verdict{owner: owner, uploaded: uploaded} }
-	young := verdict{keep: keptYoung}
-	doubtful := func(reason string) verdict { return verdict{keep: reason, doubtful: true} }
+	owned := func(owner string, uploaded time.Time) decision { return decision{owner: owner, uploaded: uploaded} }
+	young := decision{keep: keptYoung}
+	invalid := func(reason string) decision { return decision{keep: reason, invalid: true} }
 	tests := []struct {
 		name     string
 		created  time.Time
 		metadata map[string]string
-		want     verdict
+		want     decision
 	}{
 		{"exactly a day", dayAgo, map[string]string{"postId": "p1"}, owned("p1", dayAgo)},
 		{"a tick under a day", dayAgo.Add(time.Microsecond), map[string]string{"postId": "p1"}, young},
 		{"a tick over a day", dayAgo.Add(-time.Microsecond), map[string]string{"postId": "p1"}, owned("p1", dayAgo.Add(-time.Microsecond))},
 		{"from the future", now.Add(time.Hour), map[string]string{"postId": "p1"}, young},
-		{"pending", dayAgo, map[string]string{"postId": "PENDING"}, verdict{orphan: true, uploaded: dayAgo}},
+		{"pending", dayAgo, map[string]string{"postId": "PENDING"}, decision{orphan: true, uploaded: dayAgo}},
 		{"pending and young", now, map[string]string{"postId": "PENDING"}, young},
 		{"pending in small letters is an id", dayAgo, map[string]string{"postId": "pending"}, owned("pending", dayAgo)},
-		{"no metadata", dayAgo, nil, verdict{keep: keptNoPost}},
-		{"other metadata", dayAgo, map[string]string{"postid": "PENDING"}, verdict{keep: keptNoPost}},
+		{"no metadata", dayAgo, nil, decision{keep: keptNoPost}},
+		{"other metadata", dayAgo, map[string]string{"postid": "PENDING"}, decision{keep: keptNoPost}},
 		{"uploadedAt later", dayAgo.AddDate(0, 0, -5), map[string]string{"postId": "p1", "uploadedAt": ms(dayAgo)}, owned("p1", dayAgo)},
 		{"uploadedAt later and young", dayAgo.AddDate(0, 0, -5), map[string]string{"postId": "PENDING", "uploadedAt": ms(dayAgo.Add(time.Millisecond))}, young},
 		{"uploadedAt earlier counts for nothing", dayAgo.Add(time.Minute), map[string]string{"postId": "p1", "uploadedAt": ms(dayAgo.AddDate(-1, 0, 0))}, young},
-		{"uploadedAt as a date", dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": "2026-01-01"}, doubtful(keptUndated)},
-		{"uploadedAt empty", dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": ""}, doubtful(keptUndated)},
-		{"uploadedAt too large", dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": strings.Repeat("9", 30)}, doubtful(keptUndated)},
-		{"no creation time", time.Time{}, map[string]string{"postId": "PENDING"}, doubtful(keptUndated)},
-		{"empty id", dayAgo, map[string]string{"postId": ""}, doubtful(keptInvalidOwner)},
-		{"id with a slash", dayAgo, map[string]string{"postId": "a/b"}, doubtful(keptInvalidOwner)},
-		{"dots", dayAgo, map[string]string{"postId": ".."}, doubtful(keptInvalidOwner)},
-		{"reserved id", dayAgo, map[string]string{"postId": "__x__"}, doubtful(keptInvalidOwner)},
+		{"uploadedAt as a date", dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": "2026-01-01"}, invalid(keptUndated)},
+		{"uploadedAt empty", dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": ""}, invalid(keptUndated)},
+		{"uploadedAt too large", dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": strings.Repeat("9", 30)}, invalid(keptUndated)},
+		{"no creation time", time.Time{}, map[string]string{"postId": "PENDING"}, invalid(keptUndated)},
+		{"empty id", dayAgo, map[string]string{"postId": ""}, invalid(keptInvalidOwner)},
+		{"id with a slash", dayAgo, map[string]string{"postId": "a/b"}, invalid(keptInvalidOwner)},
+		{"dots", dayAgo, map[string]string{"postId": ".."}, invalid(keptInvalidOwner)},
+		{"reserved id", dayAgo, map[string]string{"postId": "__x__"}, invalid(keptInvalidOwner)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := judgePostMedia(media.Object{Name: "posts/u1/a.png", Created: tt.created, Metadata: tt.metadata}, now)
+			got := judgePostMedia(objects.Object{Name: "posts/u1/a.png", Created: tt.created, Metadata: tt.metadata}, now)
 			got.uploaded, tt.want.uploaded = got.uploaded.UTC(), tt.want.uploaded.UTC()
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(verdict{})); diff != "" {
-				t.Errorf("verdict (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(decision{})); diff != "" {
+				t.Errorf("decision (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -90,18 +90,18 @@ func TestJudgeByPath(t *testing.T) {
 				judge = judgeTaskAttachment
 			}
 			// PENDING means nothing outside posts/, nor does uploadedAt.
-			o := media.Object{Name: tt.object, Created: dayAgo, Metadata: map[string]string{"postId": "PENDING", "uploadedAt": ms(now)}}
+			o := objects.Object{Name: tt.object, Created: dayAgo, Metadata: map[string]string{"postId": "PENDING", "uploadedAt": ms(now)}}
 			got := judge(o, now)
-			if got.owner != tt.owner || got.keep != tt.keep || got.orphan || got.doubtful != (tt.keep != "") {
-				t.Errorf("verdict %+v, want owner %q, keep %q", got, tt.owner, tt.keep)
+			if got.owner != tt.owner || got.keep != tt.keep || got.orphan || got.invalid != (tt.keep != "") {
+				t.Errorf("decision %+v, want owner %q, keep %q", got, tt.owner, tt.keep)
 			}
 			o.Created = dayAgo.Add(time.Microsecond)
 			if got := judge(o, now); got.owner != "" || got.keep == "" {
-				t.Errorf("under a day old: verdict %+v, want kept", got)
+				t.Errorf("under a day old: decision %+v, want kept", got)
 			}
 			o.Created = time.Time{}
-			if got := judge(o, now); got.owner != "" || !got.doubtful {
-				t.Errorf("of unknown age: verdict %+v, want kept", got)
+			if got := judge(o, now); got.owner != "" || !got.invalid {
+				t.Errorf("of unknown age: decision %+v, want kept", got)
 			}
 		})
 	}

@@ -55,7 +55,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	if !some {
 		return nil
 	}
-	return p.Sweep(ctx, q, documents.Cursor(p.Position()), detailRule)
+	return p.Sweep(ctx, q, documents.Cursor(p.Checkpoint()), detailRule)
 }
 
 // query returns the query for the details without a namespace, or false if there are none. A field that is missing cannot

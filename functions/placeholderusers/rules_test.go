@@ -38,11 +38,11 @@ var missing = &struct{}{}
 func TestJudge(t *testing.T) {
 	const attempts, last = "deletion_attempts", "last_deletion_attempt_at"
 	for name, tt := range map[string]struct {
-		data   map[string]any
-		user   string // who it is about; "": u
-		number int    // of the attempt that is due; 0: none is
-		reason string // why not
-		doubt  bool
+		data    map[string]any
+		user    string // who it is about; "": u
+		number  int    // of the attempt that is due; 0: none is
+		reason  string // why not
+		invalid bool
 	}{
 		"never tried":              {data: detail("u"), number: 1},
 		"namespace missing":        {data: detail("u", "namespace_id", missing), number: 1},
@@ -52,20 +52,20 @@ func TestJudge(t *testing.T) {
 		"14 attempts":              {data: detail("u", attempts, int64(14)), number: 15},
 		"14 attempts, as a real":   {data: detail("u", attempts, 14.0), number: 15},
 		"15 attempts":              {data: detail("u", attempts, int64(15)), reason: keptExhausted},
-		"attempts as text":         {data: detail("u", attempts, "1"), reason: keptBadAttempts, doubt: true},
-		"half an attempt":          {data: detail("u", attempts, 0.5), reason: keptBadAttempts, doubt: true},
+		"attempts as text":         {data: detail("u", attempts, "1"), reason: keptBadAttempts, invalid: true},
+		"half an attempt":          {data: detail("u", attempts, 0.5), reason: keptBadAttempts, invalid: true},
 		"tried exactly 2 days ago": {data: detail("u", last, twoDaysAgo), reason: keptRecent},
 		"a tick longer ago":        {data: detail("u", last, twoDaysAgo.Add(-tick)), number: 1},
-		"last attempt as text":     {data: detail("u", last, "2020-01-01"), reason: keptBadTime, doubt: true},
-		"no user":                  {data: detail(nil), reason: keptNoUser, doubt: true},
-		"a path":                   {data: detail("users/u"), reason: keptNoUser, doubt: true},
+		"last attempt as text":     {data: detail("u", last, "2020-01-01"), reason: keptBadTime, invalid: true},
+		"no user":                  {data: detail(nil), reason: keptNoUser, invalid: true},
+		"a path":                   {data: detail("users/u"), reason: keptNoUser, invalid: true},
 		"a user who has a number":  {data: detail(int64(7)), user: "7", number: 1},
 		"the longest user":         {data: detail(strings.Repeat("x", 1499)), user: strings.Repeat("x", 1499), number: 1},
-		"too long to be asked for": {data: detail(strings.Repeat("x", 1500)), reason: keptLongUser, doubt: true},
+		"too long to be asked for": {data: detail(strings.Repeat("x", 1500)), reason: keptLongUser, invalid: true},
 		"attempts beyond counting": {data: detail("u", attempts, int64(math.MaxInt64)), reason: keptExhausted},
 	} {
 		d := judge(subject(tt.data), sweep.Run{Now: now})
-		if (d.Kind == handKind) != (tt.number > 0) || d.Invalid != tt.doubt || d.Kind == "" && d.Reason != tt.reason {
+		if (d.Kind == handKind) != (tt.number > 0) || d.Invalid != tt.invalid || d.Kind == "" && d.Reason != tt.reason {
 			t.Errorf("%s: %+v", name, d)
 		}
 		if a := next(subject(tt.data)); d.Kind != "" && (a.number != tt.number || a.userID != cmp.Or(tt.user, "u") || d.Reason != a.reason()) {

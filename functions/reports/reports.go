@@ -32,9 +32,9 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		Select:     []string{"status", "createdAt"},
 		PageSize:   pageSize,
 	}
-	p.CountKept(ctx, sweep.Census{
+	p.CountKept(ctx, sweep.KeptCount{
 		Due: due, Eligible: []documents.Filter{settled}, Young: documents.Filter{Field: "createdAt", Op: ">=", Value: cutoff(p.Now)},
 		KeptOther: keptUnsettled, KeptYoung: keptYoung, KeptUndated: keptUndated,
 	})
-	return p.Sweep(ctx, due, documents.Cursor(p.Position()), rule)
+	return p.Sweep(ctx, due, documents.Cursor(p.Checkpoint()), rule)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -50,7 +50,7 @@ func imageOf(imageURL any, folders []string, bucket, emulatorHost string) (name,
 	if !ok {
 		return "", "an image whose imageUrl is not a text"
 	}
-	name, err := media.ObjectName(url, bucket, emulatorHost)
+	name, err := objects.ObjectName(url, bucket, emulatorHost)
 	if err != nil {
 		return "", fmt.Sprintf("an image with %s", err)
 	}

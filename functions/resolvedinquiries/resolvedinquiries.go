@@ -45,11 +45,11 @@ func jobWith(most limits) sweep.Job {
 				Select:     []string{"status", "resolvedAt", "userId", notifiedAt},
 				PageSize:   pageSize,
 			}
-			p.CountKept(ctx, sweep.Census{
+			p.CountKept(ctx, sweep.KeptCount{
 				Due: due, Eligible: []documents.Filter{resolved}, Young: documents.Filter{Field: "resolvedAt", Op: ">", Value: warningCutoff(p.Now)},
 				KeptOther: keptUnresolved, KeptYoung: keptYoung, KeptUndated: keptUndated,
 			})
-			return p.Sweep(ctx, due, documents.Cursor(p.Position()), rule, warnings)
+			return p.Sweep(ctx, due, documents.Cursor(p.Checkpoint()), rule, warnings)
 		},
 	}
 }

@@ -23,14 +23,14 @@ const (
 	Tasks     Backend = "tasks"
 )
 
-// Defaults of the belts.
+// Defaults of the safety limits.
 const (
 	DefaultMaxActions        = 100_000
 	DefaultMaxMissingPercent = 50
 	DefaultMinLookups        = 20
 )
 
-// A plan is held whole until its belts are checked. Its actions take some 400 bytes each, and twice that until the garbage
+// A plan is held whole until its safety limits are checked. Its actions take some 400 bytes each, and twice that until the garbage
 // collector has been through; so many bytes of the process's memory limit allow one action more.
 const (
 	BytesPerAction  = 850

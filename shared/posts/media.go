@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	storage "github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -29,7 +29,7 @@ func media(post documents.Document, bucket, emulatorHost string) (files, kept []
 			kept = append(kept, "a media item without a url")
 			continue
 		}
-		name, err := storage.ObjectName(url, bucket, emulatorHost)
+		name, err := objects.ObjectName(url, bucket, emulatorHost)
 		switch {
 		case err != nil:
 			kept = append(kept, fmt.Sprintf("a media item with %s", err))

@@ -26,7 +26,7 @@ func (p *Planner) Announce(ctx context.Context, begun string, end func(Ending) s
 	if p.run.report.DryRun {
 		return
 	}
-	if p.run.closing == nil { // or else an unusable position made the run begin once more
+	if p.run.closing == nil { // or else an unusable checkpoint made the run begin once more
 		p.run.log.InfoContext(ctx, begun)
 	}
 	p.run.closing = end

@@ -68,7 +68,7 @@ func TestAnnouncedLines(t *testing.T) {
 			f.Hooks.Dial = append(f.Hooks.Dial, denyAll("Commit"))
 			return t.Context(), ""
 		}, []string{}},
-		"unusable position": {func(f *sweeptest.Function) (context.Context, string) {
+		"unusable checkpoint": {func(f *sweeptest.Function) (context.Context, string) {
 			f.Set(t, "cleanupJobs/testJob", map[string]any{"position": "nonsense"})
 			return t.Context(), ""
 		}, done},

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // How much is under way at once: single actions, or batches, which weigh as much as several. Of document deletes there are
@@ -229,7 +229,7 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 // record counts and logs what became of an action.
 func (r *run) record(ctx context.Context, a Action, err error) {
 	attributes := []any{slog.String("target", a.Target), slog.String("action", a.Kind), slog.String("reason", a.Reason)}
-	var held *media.HeldError
+	var held *objects.HeldError
 	switch {
 	case err == nil:
 		r.mu.Lock()

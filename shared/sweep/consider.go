@@ -14,7 +14,7 @@ func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.
 	return p.ConsiderEach(ctx, rule, found, nil)
 }
 
-// ConsiderEach is [Planner.Consider], and calls then after each document, in their order: for a job that marks its position
+// ConsiderEach is [Planner.Consider], and calls then after each document, in their order: for a job that marks its checkpoint
 // after each, because what it has done does not keep a later run from finding the document again.
 func (p *Planner) ConsiderEach(ctx context.Context, rule AnyRule, found []documents.Document, then func(documents.Document) error) error {
 	if len(found) == 0 {
@@ -73,7 +73,7 @@ func (p *Planner) keep(ctx context.Context, path string, d Decision) {
 	}
 	switch {
 	case d.Invalid:
-		p.KeepDoubtful(ctx, path, d.Reason, 1)
+		p.KeepInvalid(ctx, path, d.Reason, 1)
 	case d.Reason != "" && p.Task != nil:
 		p.keepNamed(ctx, path, d.Reason)
 	case d.Reason != "":
@@ -148,7 +148,7 @@ func (p *Planner) Sweep(ctx context.Context, q documents.Query, from documents.C
 				return err
 			}
 		}
-		if err := p.Mark(string(page.Next)); err != nil {
+		if err := p.SaveCheckpoint(string(page.Next)); err != nil {
 			return err
 		}
 	}

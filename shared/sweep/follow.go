@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
@@ -282,7 +282,7 @@ func (r *run) deleteObject(ctx context.Context, o ObjectDeletion, at time.Time) 
 
 // isHeld reports whether Cloud Storage does not let an object go.
 func isHeld(err error) bool {
-	var held *media.HeldError
+	var held *objects.HeldError
 	return errors.As(err, &held)
 }
 
@@ -293,17 +293,17 @@ func (r *run) keepObject(ctx context.Context, name, reason string) {
 }
 
 // deleteFound deletes an object if it is still as it was found and by that is to go. If it is not, it looks again.
-func (r *run) deleteFound(ctx context.Context, object media.Object, o ObjectDeletion, at time.Time) error {
+func (r *run) deleteFound(ctx context.Context, object objects.Object, o ObjectDeletion, at time.Time) error {
 	const attempts = 3 // somebody would have to change it again and again
 	for range attempts {
 		if reason := o.keep(object, at); reason != "" {
 			r.keepObject(ctx, object.Name, reason)
 			return nil
 		}
-		err := r.objects.Delete(ctx, media.Deletion{
+		err := r.objects.Delete(ctx, objects.Deletion{
 			Name: object.Name, Generation: object.Generation, Metageneration: object.Metageneration,
 		})
-		var held *media.HeldError
+		var held *objects.HeldError
 		if errors.As(err, &held) {
 			r.keepObject(ctx, object.Name, held.Reason)
 		}
@@ -320,7 +320,7 @@ func (r *run) deleteFound(ctx context.Context, object media.Object, o ObjectDele
 }
 
 // keep returns why an object is kept, "" if it is not.
-func (o ObjectDeletion) keep(object media.Object, at time.Time) string {
+func (o ObjectDeletion) keep(object objects.Object, at time.Time) string {
 	owner, named := object.Metadata[o.OwnerKey]
 	switch {
 	case o.OwnerKey != "" && named && owner != o.Owner:

@@ -20,7 +20,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/logging"
-	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -64,7 +64,7 @@ type clients struct {
 	replaced bool // the function has others, so the last run closes these
 
 	documents *documents.Client
-	objects   *media.Client    // nil if the function does not use Storage
+	objects   *objects.Client  // nil if the function does not use Storage
 	accounts  *accounts.Client // nil if the function does not use Authentication
 	tasks     *tasks.Client    // nil if the function does not use Cloud Tasks
 }
@@ -164,7 +164,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		log:    log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id))),
 		clock:  f.Clock,
 		hooks:  f.Hooks,
-		belts: Belts{
+		limits: Limits{
 			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MinLookups: cfg.MinLookups, Lifted: req.force,
 		},
 		documents: c.documents.Writer(pace),
@@ -216,7 +216,7 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 		return nil, err
 	}
 	if slices.Contains(f.Uses, config.Storage) {
-		c.objects, err = media.Open(ctx, media.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, f.Hooks.Transport)
+		c.objects, err = objects.Open(ctx, objects.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, f.Hooks.Transport)
 		if err != nil {
 			c.close()
 			return nil, err

@@ -1,10 +1,10 @@
 // Package sweep is the engine that every cleanup runs on. A job plans: it reads, and says what should be done to what,
-// and why. The engine applies: one at a time, previewed or for real, within its belts, its time and Firestore's rate,
+// and why. The engine applies: one at a time, previewed or for real, within its safety limits, its time and Firestore's rate,
 // each action only if its target is still what was judged, and reports on it.
 //
 // The order to read it in:
 //   - job.go (what a job is), rule.go (what a rule is) and source.go (what it reads from);
-//   - run.go (what a run does), planner.go, consider.go (rules judge), census.go (what is kept is counted) and belts.go;
+//   - run.go (what a run does), planner.go, consider.go (rules judge), kept.go (what is kept is counted) and limits.go;
 //   - apply.go, group.go (items that share a commit), commit.go, journal.go, follow.go with accounts.go (what follows a commit) and
 //     replay.go (what an interrupted run left), written.go (what the log says of it);
 //   - foresee.go (what a preview says would be written);
@@ -17,7 +17,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // Job is a cleanup: a name and how to plan it.
@@ -26,7 +26,7 @@ type Job struct {
 	Name string
 	// Settings reads what the function alone is told by its environment, which then is [config.Config.Own]; nil if that is nothing.
 	Settings func(*config.Loader) any
-	// Plan reads and proposes. It goes through what there is in a stable order, from [Planner.Position] on, and
+	// Plan reads and proposes. It goes through what there is in a stable order, from [Planner.Checkpoint] on, and
 	// returns the error of any Planner method at once. It has nothing to write with.
 	Plan func(ctx context.Context, p *Planner) error
 	// Rules are those of its items that a commit may leave for later ([Change.Next]), so that the journal finds them.
@@ -65,7 +65,7 @@ type deleteDocument documents.Deletion
 
 // DeleteObject deletes an object if it is still as it was when it was listed.
 type DeleteObject struct {
-	media.Deletion
+	objects.Deletion
 	// Absent, where set, is the document whose absence is the reason, e.g. "posts/p1": that it is still absent is asked
 	// again, for many objects at a time, right before they are deleted.
 	Absent string

@@ -51,7 +51,7 @@ func (l lease) path() string { return "cleanupJobs/" + l.job }
 
 // saved is what the last run left for the next.
 type saved struct {
-	position    string
+	checkpoint  string
 	partialRuns int // how many runs in a row ended partial
 }
 
@@ -77,7 +77,7 @@ func (l lease) take(ctx context.Context, retryOf func(*Report) bool) (s saved, e
 		if holder != l.runID && retryOf(last) {
 			return nil, &abortedError{last}
 		}
-		if s.position, err = l.positionOf(doc); err != nil {
+		if s.checkpoint, err = l.checkpointOf(doc); err != nil {
 			return nil, err
 		}
 		if s.partialRuns = 0; last != nil {
@@ -88,10 +88,10 @@ func (l lease) take(ctx context.Context, retryOf func(*Report) bool) (s saved, e
 	return s, err
 }
 
-// finish saves the run's report and position and gives the lease back, all in one commit. complete is called with
+// finish saves the run's report and checkpoint and gives the lease back, all in one commit. complete is called with
 // every attempt and returns the report to save, so that its usage can include this commit's. A run that lost its lease
 // to another saves its report only, and finish returns false.
-func (l lease) finish(ctx context.Context, position string, complete func(writes int) *Report) (held bool, err error) {
+func (l lease) finish(ctx context.Context, checkpoint string, complete func(writes int) *Report) (held bool, err error) {
 	err = l.writer.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 		doc, _, err := tx.Get(l.path())
 		if err != nil {
@@ -109,7 +109,7 @@ func (l lease) finish(ctx context.Context, position string, complete func(writes
 		}
 		report := complete(writes)
 		if held {
-			err := tx.Merge(l.path(), map[string]any{"lease": nil, "position": position, "lastReport": report})
+			err := tx.Merge(l.path(), map[string]any{"lease": nil, "position": checkpoint, "lastReport": report})
 			if err != nil {
 				return err
 			}
@@ -140,16 +140,16 @@ func (l lease) of(doc documents.Document) (holder string, until time.Time, err e
 	return holder, until, nil
 }
 
-func (l lease) positionOf(doc documents.Document) (string, error) {
+func (l lease) checkpointOf(doc documents.Document) (string, error) {
 	value, set := doc.Data["position"]
 	if !set || value == nil {
 		return "", nil
 	}
-	position, ok := value.(string)
+	checkpoint, ok := value.(string)
 	if !ok {
 		return "", l.foreign("position", "the field position of "+doc.Path+" is not one that this program wrote; without it, the next run begins at the beginning")
 	}
-	return position, nil
+	return checkpoint, nil
 }
 
 // foreign returns the error for a field of the job's record, with the request that deletes it: gcloud has no command for

@@ -10,7 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// TestLostAnswerToTheLastCommit has report, position and lease saved and nobody told: the run is over, and held its lease
+// TestLostAnswerToTheLastCommit has report, checkpoint and lease saved and nobody told: the run is over, and held its lease
 // to the end.
 func TestLostAnswerToTheLastCommit(t *testing.T) {
 	f := newFunction(t, thingsJob(2))

@@ -8,14 +8,14 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 )
 
-// maxDoubtsLogged is how many doubtful items a run names in the log for each reason; all are counted.
-const maxDoubtsLogged = 20
+// maxInvalidLogged is how many invalid items a run names in the log for each reason; all are counted.
+const maxInvalidLogged = 20
 
-// window is how many actions a run whose belts are lifted plans before it applies them. A run with belts is planned
-// whole first, for a belt must trip before the first action; MAX_ACTIONS bounds what it holds.
+// window is how many actions a run without safety limits plans before it applies them. A run with them is planned
+// whole first, for a limit must trip before the first action; MAX_ACTIONS bounds what it holds.
 const window = 10_000
 
 // Planner is what a job plans with: readers, the run's now, and somewhere to say what it found. Its methods are not
@@ -25,44 +25,44 @@ type Planner struct {
 	Now       time.Time // the run's one instant, whole microseconds in UTC, as Firestore keeps time
 	Config    config.Config
 	Documents documents.Reader
-	Objects   media.Reader      // of no use in a function that does not use Storage
+	Objects   objects.Reader    // of no use in a function that does not use Storage
 	Task      map[string]string // a worker's: what to do
 	Log       *slog.Logger
 
-	run      *run
-	position string
-	actions  []Action
-	marks    []mark
-	lookups  map[string]Lookups
-	doubts   map[string]int
-	foreseen int // actions whose writes a preview has worked out
-	planned  int // actions proposed, those of earlier windows included
-	proposed int // items of rules among them
-	named    int // documents read to name those that cannot be judged
-	tripped  error
-	replayed map[documents.Ref]bool // items that a replay of the journal goes on with
-	next     func(undone []documents.Ref) string
-	censuses []func() // what the counts that are under way come to
+	run         *run
+	checkpoint  string
+	actions     []Action
+	checkpoints []checkpoint
+	lookups     map[string]Lookups
+	invalid     map[string]int
+	foreseen    int // actions whose writes a preview has worked out
+	planned     int // actions proposed, those of earlier windows included
+	proposed    int // items of rules among them
+	named       int // documents read to name those that cannot be judged
+	tripped     error
+	replayed    map[documents.Ref]bool // items that a replay of the journal goes on with
+	next        func(undone []documents.Ref) string
+	counts      []func() // what the counts that are under way come to
 }
 
-// mark says that everything before position was planned when there were so many actions in the window.
-type mark struct {
-	actions  int
-	position string
+// checkpoint says that everything before text was planned when there were so many actions in the window.
+type checkpoint struct {
+	actions int
+	text    string
 }
 
-// Position returns where an earlier run that was out of time got to, as given to [Planner.Mark]; empty means to begin
+// Checkpoint returns where an earlier run that was out of time got to, as given to [Planner.SaveCheckpoint]; empty means to begin
 // at the beginning.
-func (p *Planner) Position() string { return p.position }
+func (p *Planner) Checkpoint() string { return p.checkpoint }
 
-// Mark says that everything before this position has been planned, so that a run that is out of time can save it for
+// SaveCheckpoint says that everything before this checkpoint has been planned, so that a run that is out of time can save it for
 // the next one. It returns [ErrOutOfTime] when planning must end here.
-func (p *Planner) Mark(position string) error {
-	m := mark{actions: len(p.actions), position: position}
-	if last := len(p.marks) - 1; last >= 0 && p.marks[last].actions == m.actions {
-		p.marks[last] = m
+func (p *Planner) SaveCheckpoint(text string) error {
+	m := checkpoint{actions: len(p.actions), text: text}
+	if last := len(p.checkpoints) - 1; last >= 0 && p.checkpoints[last].actions == m.actions {
+		p.checkpoints[last] = m
 	} else {
-		p.marks = append(p.marks, m)
+		p.checkpoints = append(p.checkpoints, m)
 	}
 	if p.run.planningTimeIsUp() {
 		return ErrOutOfTime
@@ -71,9 +71,9 @@ func (p *Planner) Mark(position string) error {
 }
 
 // Continue says where the next run begins if this one ends with nothing left for lack of time, rather than at the beginning.
-// position is called when all actions have been applied. It is told the items that rules judged and that were left undone,
+// checkpoint is called when all actions have been applied. It is told the items that rules judged and that were left undone,
 // because something failed or because they changed meanwhile: up to [MaxUndone] of them, those that are gone not included.
-func (p *Planner) Continue(position func(undone []documents.Ref) string) { p.next = position }
+func (p *Planner) Continue(checkpoint func(undone []documents.Ref) string) { p.next = checkpoint }
 
 // MaxUndone is how many items a run remembers to have left undone.
 const MaxUndone = 1000
@@ -95,12 +95,12 @@ func (p *Planner) keepNamed(ctx context.Context, target, reason string) {
 	p.Log.InfoContext(ctx, target+": kept, "+reason, slog.String("target", target), slog.String("reason", reason))
 }
 
-// KeepDoubtful says that n items, or the one named by target, are kept because they cannot be judged: a field is
+// KeepInvalid says that n items, or the one named by target, are kept because they cannot be judged: a field is
 // missing or of the wrong type, an id is invalid. They are counted, and target is named in the log, because somebody may
 // want to mend them.
-func (p *Planner) KeepDoubtful(ctx context.Context, target, reason string, n int) {
+func (p *Planner) KeepInvalid(ctx context.Context, target, reason string, n int) {
 	p.Keep(reason, n)
-	if p.doubts[reason]++; p.doubts[reason] <= maxDoubtsLogged {
+	if p.invalid[reason]++; p.invalid[reason] <= maxInvalidLogged {
 		p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept %d, %s: mend or delete by hand", target, n, reason),
 			slog.String("target", target), slog.String("reason", reason), slog.Int("kept", n))
 	}
@@ -112,7 +112,7 @@ func (p *Planner) name(ctx context.Context, target, reason string) {
 		slog.String("target", target), slog.String("reason", reason))
 }
 
-// LookedUp says that so many ids of a kind were looked up and so many of them no document has, for the belt that guards
+// LookedUp says that so many ids of a kind were looked up and so many of them no document has, for the safety limit that guards
 // conclusions from absence. A kind is the name of the collection, after which a space and more words may tell it from
 // another kind: "circles", "circles of posts".
 func (p *Planner) LookedUp(kind string, asked, missing int) {
@@ -140,30 +140,30 @@ func (p *Planner) Propose(ctx context.Context, a Action) error {
 	if p.run.report.DryRun {
 		p.run.report.plan(a)
 	}
-	if !p.run.belts.Lifted && p.planned > p.run.belts.MaxActions {
+	if !p.run.limits.Lifted && p.planned > p.run.limits.MaxActions {
 		// There is no point in reading on.
-		p.tripped = p.run.belts.Check(p.planned, p.lookups)
+		p.tripped = p.run.limits.Check(p.planned, p.lookups)
 		return p.tripped
 	}
 	if p.run.report.DryRun {
 		return nil
 	}
 	p.actions = append(p.actions, a)
-	if p.run.belts.Lifted && len(p.actions) == window {
-		p.takeCensus()
+	if p.run.limits.Lifted && len(p.actions) == window {
+		p.awaitCounts()
 		return p.run.applyWindow(ctx, p)
 	}
 	return nil
 }
 
-// positionBefore returns the last position that was marked before the window's action n was proposed.
-func (p *Planner) positionBefore(n int) string {
-	position := p.position
-	for _, m := range p.marks {
+// checkpointBefore returns the last checkpoint that was saved before the window's action n was proposed.
+func (p *Planner) checkpointBefore(n int) string {
+	checkpoint := p.checkpoint
+	for _, m := range p.checkpoints {
 		if m.actions > n {
 			break
 		}
-		position = m.position
+		checkpoint = m.text
 	}
-	return position
+	return checkpoint
 }

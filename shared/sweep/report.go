@@ -19,7 +19,7 @@ const (
 	Completed Status = "completed" // all that was due is done
 	Partial   Status = "partial"   // out of time; the next run continues
 	Skipped   Status = "skipped"   // another run holds the lease
-	Aborted   Status = "aborted"   // a belt tripped; nothing of the plan was done
+	Aborted   Status = "aborted"   // a safety limit tripped; nothing of the plan was done
 	Failed    Status = "failed"    // at least one item, or the run itself, failed; retry is safe
 )
 
@@ -54,7 +54,7 @@ type Report struct {
 	RunID      string            `json:"runId" firestore:"runId"`
 	Status     Status            `json:"status" firestore:"status"`
 	DryRun     bool              `json:"dryRun" firestore:"dryRun"`
-	Force      bool              `json:"force" firestore:"force"` // its belts were lifted
+	Force      bool              `json:"force" firestore:"force"` // the safety limits were lifted
 	Database   string            `json:"database" firestore:"database"`
 	Bucket     string            `json:"bucket,omitempty" firestore:"bucket,omitempty"`     // none if it does not use Storage
 	Revision   string            `json:"revision,omitempty" firestore:"revision,omitempty"` // of the Cloud Run service; none elsewhere

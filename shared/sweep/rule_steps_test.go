@@ -21,7 +21,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 	"github.com/firesweep/firesweep/shared/tasks"
@@ -330,12 +330,12 @@ func TestATaskOfAnInterruptedRun(t *testing.T) {
 	}
 }
 
-// TestMarksAfterEach: each document that was considered has a position of its own, from which the next run goes on.
-func TestMarksAfterEach(t *testing.T) {
+// TestCheckpointAfterEach: each document that was considered has a checkpoint of its own, from which the next run goes on.
+func TestCheckpointAfterEach(t *testing.T) {
 	job := ruleJob("things", told)
 	job.Plan = func(ctx context.Context, p *sweep.Planner) error {
 		q := documents.Query{Collection: "things"}
-		page, err := p.Documents.First(ctx, q, documents.Cursor(p.Position()), 10)
+		page, err := p.Documents.First(ctx, q, documents.Cursor(p.Checkpoint()), 10)
 		if err != nil {
 			return err
 		}
@@ -344,7 +344,7 @@ func TestMarksAfterEach(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return p.Mark(string(next))
+			return p.SaveCheckpoint(string(next))
 		})
 	}
 	f := ruleFunction(t, job)
@@ -554,10 +554,10 @@ func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
 	f.Set(t, "boxes/a", map[string]any{"state": "old", "file": "files/a"})
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete box", 1))
-	sweeptest.Want(t, "kept", map[string]int{media.HeldByHold: 1}, got.Kept)
+	sweeptest.Want(t, "kept", map[string]int{objects.HeldByHold: 1}, got.Kept)
 	got = f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"finish interrupted action": {Planned: 1}})
-	sweeptest.Want(t, "kept", map[string]int{media.HeldByHold: 1}, got.Kept)
+	sweeptest.Want(t, "kept", map[string]int{objects.HeldByHold: 1}, got.Kept)
 	sweeptest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
 	hold(false)
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("finish interrupted action", 1))
@@ -588,11 +588,11 @@ func TestWhatIsHeldHidesNoFailure(t *testing.T) {
 	}
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"delete crate": {Planned: 1, Failed: 1}})
-	sweeptest.Want(t, "kept", map[string]int{media.HeldByHold: 2}, got.Kept)
+	sweeptest.Want(t, "kept", map[string]int{objects.HeldByHold: 2}, got.Kept)
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
 	refuses = false
 	got = f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"finish interrupted action": {Planned: 1}})
-	sweeptest.Want(t, "kept", map[string]int{media.HeldByHold: 2}, got.Kept)
+	sweeptest.Want(t, "kept", map[string]int{objects.HeldByHold: 2}, got.Kept)
 	sweeptest.Want(t, "objects", []string{"crates/c1/a", "crates/c1/z"}, f.Objects(t))
 }

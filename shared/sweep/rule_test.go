@@ -89,7 +89,7 @@ var boxes = sweep.Rule[box]{Name: "box", Load: loadBoxes, Judge: judgeBox, Gathe
 func boxJob() sweep.Job {
 	return sweep.Job{Name: "testJob", Rules: []sweep.AnyRule{boxes}, Plan: func(ctx context.Context, p *sweep.Planner) error {
 		q := documents.Query{Collection: "boxes", Select: []string{"state"}}
-		return p.Sweep(ctx, q, documents.Cursor(p.Position()), boxes)
+		return p.Sweep(ctx, q, documents.Cursor(p.Checkpoint()), boxes)
 	}}
 }
 

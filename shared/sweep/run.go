@@ -13,7 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -26,11 +26,11 @@ type run struct {
 	log    *slog.Logger
 	clock  func() time.Time
 	hooks  Hooks
-	belts  Belts
+	limits Limits
 
 	documents documents.Writer
 	records   documents.Writer // for the run's own records, of which the log does not tell
-	objects   media.Writer     // of no use in a function that does not use Storage
+	objects   objects.Writer   // of no use in a function that does not use Storage
 	accounts  accounts.Writer  // of no use in a function that does not use Authentication
 	tasks     tasks.Writer     // of no use in a function that does not use Cloud Tasks
 	gathered  gathered
@@ -52,7 +52,7 @@ type run struct {
 	sizes    map[string]*groupSize // by rule
 	undone   []documents.Ref       // items that something became of, but not what was planned
 
-	position    string // to save for the next run
+	checkpoint  string // to save for the next run
 	unfinished  bool   // something was left for lack of time
 	partialRuns int    // how many runs in a row before this one ended partial
 
@@ -108,7 +108,7 @@ func (r *run) preview(ctx context.Context) {
 	l := r.lease()
 	doc, _, err := r.documents.Get(ctx, l.path())
 	if err == nil {
-		r.position, err = l.positionOf(doc)
+		r.checkpoint, err = l.checkpointOf(doc)
 	}
 	if err != nil {
 		r.failed(ctx, l.path(), "read position", err)
@@ -131,7 +131,7 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	switch {
 	case errors.As(err, &aborted):
 		r.log.InfoContext(ctx, fmt.Sprintf("%s is not planned again: run %s was aborted for the same schedule time, and this is a retry of it; "+
-			"lift the belt with {\"force\":true}, or wait for the next scheduled time", r.job.Name, aborted.report.RunID),
+			"lift the safety limit with {\"force\":true}, or wait for the next scheduled time", r.job.Name, aborted.report.RunID),
 			slog.String("aborted", aborted.report.RunID))
 		return aborted.report
 	case errors.As(err, &held):
@@ -144,16 +144,16 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 		r.complete(0)
 		return nil
 	default:
-		r.position, r.partialRuns = last.position, last.partialRuns
+		r.checkpoint, r.partialRuns = last.checkpoint, last.partialRuns
 		r.sweep(ctx)
 	}
-	stillHeld, err := l.finish(ctx, r.position, r.complete)
+	stillHeld, err := l.finish(ctx, r.checkpoint, r.complete)
 	switch {
 	case err != nil:
 		r.failed(ctx, l.path(), "save report and release lease", err)
 		r.complete(0)
 	case !stillHeld && r.report.Status != Skipped && foreign == nil:
-		r.log.WarnContext(ctx, r.job.Name+" lost its lease to another run; what it did stands, its position is not saved")
+		r.log.WarnContext(ctx, r.job.Name+" lost its lease to another run; what it did stands, its checkpoint is not saved")
 	}
 	return nil
 }
@@ -169,23 +169,23 @@ func (r *run) lease() lease {
 
 // sweep plans and, unless this is a preview, applies.
 func (r *run) sweep(ctx context.Context) {
-	p := r.planner(r.position)
+	p := r.planner(r.checkpoint)
 	err := r.plan(ctx, p)
-	if errors.Is(err, documents.ErrCursor) && r.position != "" {
-		r.log.WarnContext(ctx, r.job.Name+" cannot use the saved position and begins at the beginning: "+err.Error())
+	if errors.Is(err, documents.ErrCursor) && r.checkpoint != "" {
+		r.log.WarnContext(ctx, r.job.Name+" cannot use the saved checkpoint and begins at the beginning: "+err.Error())
 		r.reset()
 		p = r.planner("")
 		err = r.plan(ctx, p)
 	}
 	outOfTime := errors.Is(err, ErrOutOfTime)
 	if err == nil || outOfTime {
-		err = r.checkBelts(ctx, p)
+		err = r.checkLimits(ctx, p)
 	}
-	var belt *BeltError
+	var limit *LimitError
 	switch {
-	case errors.As(err, &belt):
+	case errors.As(err, &limit):
 		r.report.Status = Aborted
-		r.report.fail(r.job.Name, "check belts", belt)
+		r.report.fail(r.job.Name, "check safety limits", limit)
 		return
 	case err != nil:
 		r.failed(ctx, r.job.Name, "plan", err)
@@ -198,17 +198,17 @@ func (r *run) sweep(ctx context.Context) {
 	}
 	r.unfinished = outOfTime
 	if !outOfTime {
-		r.position = ""
+		r.checkpoint = ""
 		if p.next != nil {
-			r.position = p.next(r.undone)
+			r.checkpoint = p.next(r.undone)
 		}
 	}
 }
 
-// checkBelts returns a [*BeltError] if the plan must not be applied.
-func (r *run) checkBelts(ctx context.Context, p *Planner) error {
+// checkLimits returns a [*LimitError] if the plan must not be applied.
+func (r *run) checkLimits(ctx context.Context, p *Planner) error {
 	var tripped []string
-	for _, collection := range r.belts.suspicious(p.lookups) {
+	for _, collection := range r.limits.suspicious(p.lookups) {
 		empty, err := p.Documents.Empty(ctx, collection)
 		if err != nil {
 			return fmt.Errorf("look whether a collection is empty: %w", err)
@@ -217,52 +217,52 @@ func (r *run) checkBelts(ctx context.Context, p *Planner) error {
 			tripped = append(tripped, emptyCollection(collection, r.report.Database))
 		}
 	}
-	var belt *BeltError
-	if err := r.belts.Check(p.planned, p.lookups); errors.As(err, &belt) {
-		tripped = append(tripped, belt.Tripped...)
+	var limit *LimitError
+	if err := r.limits.Check(p.planned, p.lookups); errors.As(err, &limit) {
+		tripped = append(tripped, limit.Tripped...)
 	}
 	if len(tripped) > 0 {
-		return &BeltError{Tripped: tripped}
+		return &LimitError{Tripped: tripped}
 	}
 	return nil
 }
 
 // applyWindow applies what has been planned and empties the window. It returns [ErrOutOfTime] if some of it was left.
-// In either case the run's position is the one to go on from.
+// In either case the run's checkpoint is the one to go on from.
 func (r *run) applyWindow(ctx context.Context, p *Planner) error {
 	if r.hooks.BeforeApply != nil {
 		r.hooks.BeforeApply()
 	}
 	unfinished := r.apply(ctx, p.actions)
-	r.position = p.positionBefore(unfinished)
+	r.checkpoint = p.checkpointBefore(unfinished)
 	if unfinished < len(p.actions) {
 		return ErrOutOfTime
 	}
-	p.position, p.actions, p.marks = r.position, p.actions[:0], p.marks[:0]
+	p.checkpoint, p.actions, p.checkpoints = r.checkpoint, p.actions[:0], p.checkpoints[:0]
 	return nil
 }
 
-func (r *run) planner(position string) *Planner {
+func (r *run) planner(checkpoint string) *Planner {
 	return &Planner{
-		Job:       r.job.Name,
-		Now:       r.report.Now,
-		Config:    r.config,
-		Documents: r.documents.Reader,
-		Objects:   r.objects.Reader,
-		Task:      r.task,
-		Log:       r.log,
-		run:       r,
-		position:  position,
-		lookups:   map[string]Lookups{},
-		doubts:    map[string]int{},
-		replayed:  map[documents.Ref]bool{},
+		Job:        r.job.Name,
+		Now:        r.report.Now,
+		Config:     r.config,
+		Documents:  r.documents.Reader,
+		Objects:    r.objects.Reader,
+		Task:       r.task,
+		Log:        r.log,
+		run:        r,
+		checkpoint: checkpoint,
+		lookups:    map[string]Lookups{},
+		invalid:    map[string]int{},
+		replayed:   map[documents.Ref]bool{},
 	}
 }
 
 // plan calls the job; its panic is the run's failure, not the process's.
 func (r *run) plan(ctx context.Context, p *Planner) (err error) {
 	defer recoverTo(&err)
-	defer p.takeCensus()
+	defer p.awaitCounts()
 	if len(r.job.Rules) > 0 {
 		err = r.planReplay(ctx, p)
 	}
@@ -318,7 +318,7 @@ func (r *run) checkTime() error {
 // planningTimeIsUp is earlier than [run.timeIsUp] for a plan that is made whole before any of it is applied: planning
 // that took all the time would leave none to apply, run after run.
 func (r *run) planningTimeIsUp() bool {
-	if r.report.DryRun || r.belts.Lifted {
+	if r.report.DryRun || r.limits.Lifted {
 		return r.timeIsUp()
 	}
 	return r.canceled() || !r.clock().Before(r.planUntil)

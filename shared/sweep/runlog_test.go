@@ -131,7 +131,7 @@ func TestCauseComesFirst(t *testing.T) {
 	oneLine(t, worker, "failed, Cloud Tasks tries again: no luck")
 }
 
-// TestRetryOfAnAbortedRun: Cloud Scheduler tries again whatever is not a 2xx, and the same plan would trip the same belt.
+// TestRetryOfAnAbortedRun: Cloud Scheduler tries again whatever is not a 2xx, and the same plan would trip the same limit.
 func TestRetryOfAnAbortedRun(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, thingsJob(10))
@@ -231,7 +231,7 @@ func TestEmptyCollection(t *testing.T) {
 	}
 }
 
-// TestForcedPreviewShowsTheWholePlan: it is what the belt's message asks for.
+// TestForcedPreviewShowsTheWholePlan: it is what the limit's message asks for.
 func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, thingsJob(10))

@@ -21,7 +21,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -37,7 +37,7 @@ var things = sweep.Rule[sweep.Subject]{
 // thingsJob deletes every document of things, page by page, as the engine's tests need it.
 func thingsJob(pageSize int) sweep.Job {
 	return sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
-		return p.Sweep(ctx, documents.Query{Collection: "things", PageSize: pageSize}, documents.Cursor(p.Position()), things)
+		return p.Sweep(ctx, documents.Query{Collection: "things", PageSize: pageSize}, documents.Cursor(p.Checkpoint()), things)
 	}}
 }
 
@@ -257,13 +257,13 @@ func TestForeignRecordsAreAnError(t *testing.T) {
 	}
 }
 
-func TestUnusablePositionBeginsAtTheBeginning(t *testing.T) {
-	for _, position := range []string{"{", `[{"text":"a"},{"text":"b"}]`, `[{"int":3}]`} {
+func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {
+	for _, checkpoint := range []string{"{", `[{"text":"a"},{"text":"b"}]`, `[{"int":3}]`} {
 		f := newFunction(t, thingsJob(10))
 		seed(t, f, 2)
-		f.Set(t, "cleanupJobs/testJob", map[string]any{"position": position})
+		f.Set(t, "cleanupJobs/testJob", map[string]any{"position": checkpoint})
 		if got := f.Run(t, ""); got.Status != sweep.Completed || got.Actions["delete thing"].Done != 2 {
-			t.Errorf("position %s: %+v", position, got)
+			t.Errorf("position %s: %+v", checkpoint, got)
 		}
 	}
 }
@@ -290,7 +290,7 @@ func TestOutOfTimeWhilePlanning(t *testing.T) {
 	}
 	plannedAt = start
 	if got := f.Run(t, ""); got.Status != sweep.Completed || got.Scanned != 2 || job(t, f)["position"] != "" {
-		t.Errorf("next run %+v, position %v", got, job(t, f)["position"])
+		t.Errorf("next run %+v, checkpoint %v", got, job(t, f)["position"])
 	}
 }
 
@@ -305,8 +305,8 @@ func TestOutOfTimeWhileApplying(t *testing.T) {
 	if diff := cmp.Diff(want, got.Actions); got.Status != sweep.Partial || diff != "" {
 		t.Errorf("status %s, actions (-want +got):\n%s", got.Status, diff)
 	}
-	if position := job(t, f)["position"]; position != "" {
-		t.Errorf("position %v: what was not applied must be planned again", position)
+	if checkpoint := job(t, f)["position"]; checkpoint != "" {
+		t.Errorf("position %v: what was not applied must be planned again", checkpoint)
 	}
 	f.Hooks.BeforeApply = nil
 	wall = start.Add(24 * time.Hour)
@@ -337,18 +337,18 @@ var filed = sweep.Rule[sweep.Subject]{
 	},
 }
 
-// TestPositionIsThatOfTheFirstUnfinished lets time be up for the third of four items, between its two commits, when the others
+// TestCheckpointIsThatOfTheFirstUnfinished lets time be up for the third of four items, between its two commits, when the others
 // are done.
-func TestPositionIsThatOfTheFirstUnfinished(t *testing.T) {
+func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
 	f := ruleFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
 		for _, id := range []string{"a", "b", "c", "d"} {
-			if id <= p.Position() {
+			if id <= p.Checkpoint() {
 				continue
 			}
 			if err := p.ConsiderRefs(ctx, filed, documents.Ref{Collection: "things", ID: id}); err != nil {
 				return err
 			}
-			if err := p.Mark(id); err != nil {
+			if err := p.SaveCheckpoint(id); err != nil {
 				return err
 			}
 		}
@@ -382,7 +382,7 @@ func TestPositionIsThatOfTheFirstUnfinished(t *testing.T) {
 	}
 	got := f.Run(t, "")
 	if got.Status != sweep.Partial || got.Actions["file"] != (sweep.Counts{Planned: 4, Done: 3}) || job(t, f)["position"] != "b" {
-		t.Errorf("report %+v, position %v; want partial, all but c, position b", got, job(t, f)["position"])
+		t.Errorf("report %+v, checkpoint %v; want partial, all but c, checkpoint b", got, job(t, f)["position"])
 	}
 	late.Store(false)
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("file", 1))
@@ -508,10 +508,10 @@ func TestPartThatCannotBePlanned(t *testing.T) {
 	}
 }
 
-func TestDoubtfulItemsAreCountedAndNamed(t *testing.T) {
+func TestInvalidItemsAreCountedAndNamed(t *testing.T) {
 	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
 		for i := range 30 {
-			p.KeepDoubtful(ctx, fmt.Sprintf("things/%d", i), "no date", 1)
+			p.KeepInvalid(ctx, fmt.Sprintf("things/%d", i), "no date", 1)
 		}
 		p.Keep("young", 5)
 		p.Keep("nothing", 0)
@@ -532,7 +532,7 @@ func TestDoubtfulItemsAreCountedAndNamed(t *testing.T) {
 	}
 }
 
-func TestMissingBelt(t *testing.T) {
+func TestMissingLimit(t *testing.T) {
 	whole := thingsJob(10)
 	asked, missing := 20, 11
 	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
@@ -545,7 +545,7 @@ func TestMissingBelt(t *testing.T) {
 	for _, body := range []string{`{"dryRun":true}`, ""} {
 		got := f.Run(t, body)
 		if got.Status != sweep.Aborted || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "11 of 20 posts") {
-			t.Fatalf("body %s: %+v, want aborted by the belt", body, got)
+			t.Fatalf("body %s: %+v, want aborted by the limit", body, got)
 		}
 		if body != "" && len(got.Plan) != 2 {
 			t.Errorf("plan %v", got.Plan)
@@ -701,7 +701,7 @@ func TestObjectUnderAHoldIsKept(t *testing.T) {
 				return err
 			}
 			for _, o := range page {
-				effect := sweep.DeleteObject{Deletion: media.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}
+				effect := sweep.DeleteObject{Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}
 				if err := p.Propose(ctx, sweep.Action{Kind: "delete file", Target: o.Name, Reason: "it is there", Effect: effect}); err != nil {
 					return err
 				}
@@ -725,7 +725,7 @@ func TestObjectUnderAHoldIsKept(t *testing.T) {
 	if diff := cmp.Diff(sweep.Counts{Planned: 2, Done: 1}, got.Actions["delete file"]); diff != "" || got.Status != sweep.Completed {
 		t.Errorf("%s %v; counts (-want +got):\n%s", got.Status, got.Failures, diff)
 	}
-	if diff := cmp.Diff(map[string]int{media.HeldByHold: 1}, got.Kept); diff != "" {
+	if diff := cmp.Diff(map[string]int{objects.HeldByHold: 1}, got.Kept); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
 	if left := f.Objects(t); !slices.Equal(left, []string{"files/b"}) {

@@ -145,17 +145,17 @@ func TestTaskCarriesTheRunsNow(t *testing.T) {
 
 func TestContinue(t *testing.T) {
 	var mu sync.Mutex
-	var positions []string
+	var checkpoints []string
 	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
 		mu.Lock()
 		defer mu.Unlock()
-		positions = append(positions, p.Position())
+		checkpoints = append(checkpoints, p.Checkpoint())
 		done := ""
-		p.Continue(func([]documents.Ref) string { return p.Position() + done })
+		p.Continue(func([]documents.Ref) string { return p.Checkpoint() + done })
 		rule := touched
 		rule.Change = func(s sweep.Subject, d sweep.Decision, run sweep.Run) sweep.Change {
 			done = "+"
-			if p.Position() == "+" {
+			if p.Checkpoint() == "+" {
 				return sweep.Change{Fail: errors.New("no luck")}
 			}
 			return touched.Change(s, d, run)
@@ -168,11 +168,11 @@ func TestContinue(t *testing.T) {
 		}
 	}
 	f.Run(t, `{"dryRun":true}`)
-	if diff := cmp.Diff([]string{"", "+", "++", "+++"}, positions); diff != "" {
-		t.Errorf("positions (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"", "+", "++", "+++"}, checkpoints); diff != "" {
+		t.Errorf("checkpoints (-want +got):\n%s", diff)
 	}
 	if job(t, f)["position"] != "+++" {
-		t.Errorf("a preview changed the position to %v", job(t, f)["position"])
+		t.Errorf("a preview changed the checkpoint to %v", job(t, f)["position"])
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // Bounds of a log line that says what was written. Cloud Logging takes 256 KiB a line.
@@ -43,7 +43,7 @@ func (r *run) wroteDocuments(ctx context.Context, writes []documents.Written) {
 	w.log()
 }
 
-func (r *run) deletedObject(ctx context.Context, d media.Deletion, unsure bool) {
+func (r *run) deletedObject(ctx context.Context, d objects.Deletion, unsure bool) {
 	w := r.collect(ctx)
 	w.object(ctx, d, unsure)
 	w.log()
@@ -73,7 +73,7 @@ func (c *collector) add(w written) {
 	c.writes = append(c.writes, w)
 }
 
-func (c *collector) object(_ context.Context, d media.Deletion, unsure bool) {
+func (c *collector) object(_ context.Context, d objects.Deletion, unsure bool) {
 	c.add(written{Op: "delete object", Path: "gs://" + c.run.config.Bucket + "/" + d.Name,
 		Generation: strconv.FormatInt(d.Generation, 10), Unsure: unsure})
 }

@@ -1,6 +1,6 @@
 // Package usage counts what Google bills for a run: Firestore documents read, written and deleted, Cloud Storage
 // operations, Authentication calls and Cloud Tasks. The counting is done where requests leave the process (a gRPC
-// interceptor in shared/documents, an HTTP transport in shared/media), so that it is what was sent, not what the code
+// interceptor in shared/documents, an HTTP transport in shared/objects), so that it is what was sent, not what the code
 // believes it sent.
 package usage
 

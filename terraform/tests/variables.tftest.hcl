@@ -111,7 +111,7 @@ run "refuses_what_only_looks_right" {
   expect_failures = [var.region, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones]
 }
 
-# The belts are checked against the functions' memory, so not where another variable is wrong.
+# The safety limits are checked against the functions' memory, so not where another variable is wrong.
 run "refuses_a_misspelt_belt" {
   command = plan
   variables {
@@ -182,7 +182,7 @@ run "accepts_what_fits_into_the_memory" {
 
   assert {
     condition     = module.job["cleanupReports"].function.service_config[0].environment_variables["MAX_ACTIONS"] == "1000000" && module.job["cleanupReports"].function.service_config[0].environment_variables["MIN_LOOKUPS"] == "20"
-    error_message = "a belt that is given is not used, or one that is not given has no default"
+    error_message = "a safety limit that is given is not used, or one that is not given has no default"
   }
 }
 

@@ -64,7 +64,7 @@ func nameOf(w *firestorepb.Write) string {
 	return w.GetUpdate().GetName()
 }
 
-// isRecord reports whether a write is of a run's own records: the lease, the position, the report.
+// isRecord reports whether a write is of a run's own records: the lease, the checkpoint, the report.
 func (tr *trial) isRecord(w *firestorepb.Write) bool {
 	_, name, _ := strings.Cut(nameOf(w), "/documents/")
 	return strings.HasPrefix(name, "cleanupRuns/") || name == "cleanupJobs/"+tr.f.Job.Name

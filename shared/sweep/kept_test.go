@@ -25,13 +25,13 @@ func TestCountKept(t *testing.T) {
 		Where:      []documents.Filter{{Field: "status", Op: "==", Value: "reviewed"}, {Field: "createdAt", Op: "<", Value: start}},
 		OrderBy:    []string{"createdAt"},
 	}
-	census := sweep.Census{
+	count := sweep.KeptCount{
 		Due: due, Eligible: due.Where[:1], Young: documents.Filter{Field: "createdAt", Op: ">=", Value: start},
 		KeptOther: "other", KeptYoung: "young", KeptUndated: "undated",
 	}
-	among, doubtful := census, census
+	among, invalid := count, count
 	among.Among = []documents.Filter{{Field: "status", Op: "!=", Value: nil}}
-	doubtful.Doubtful = true
+	invalid.Invalid = true
 	two := map[string]map[string]any{
 		"due": {"status": "reviewed", "createdAt": start.Add(-time.Microsecond)}, "at": {"status": "reviewed", "createdAt": start},
 	}
@@ -46,7 +46,7 @@ func TestCountKept(t *testing.T) {
 	// Null lies before all times, a text behind them, and what has no date is found among the eight that are reviewed.
 	undated := []string{"reports/null", "reports/text", "reports/undated"}
 	for name, tt := range map[string]struct {
-		census   sweep.Census
+		count    sweep.KeptCount
 		data     map[string]map[string]any
 		scanned  int
 		kept     map[string]int
@@ -54,16 +54,16 @@ func TestCountKept(t *testing.T) {
 		named    []string
 		reads    int // to name them, and the index entries of queries in an order
 	}{
-		"nothing there":       {census, nil, 0, map[string]int{}, 0, nil, 0},
-		"nothing doubtful":    {doubtful, two, 1, map[string]int{"young": 1}, 0, nil, 0},
-		"all":                 {census, all, 9, map[string]int{"young": 2, "undated": 3, "other": 4}, 1, undated, 3 + 1 + 8 + 2},
-		"some":                {among, all, 7, map[string]int{"young": 2, "undated": 3, "other": 2}, 1, undated, 3 + 1 + 8 + 2},
-		"others are doubtful": {doubtful, all, 9, map[string]int{"young": 2, "undated": 3, "other": 4}, 2, append([]string{"reports/null status", "reports/odd", "reports/no status"}, undated...), 4 + 1 + 12 + 3 + 1 + 8 + 3},
+		"nothing there":      {count, nil, 0, map[string]int{}, 0, nil, 0},
+		"nothing invalid":    {invalid, two, 1, map[string]int{"young": 1}, 0, nil, 0},
+		"all":                {count, all, 9, map[string]int{"young": 2, "undated": 3, "other": 4}, 1, undated, 3 + 1 + 8 + 2},
+		"some":               {among, all, 7, map[string]int{"young": 2, "undated": 3, "other": 2}, 1, undated, 3 + 1 + 8 + 2},
+		"others are invalid": {invalid, all, 9, map[string]int{"young": 2, "undated": 3, "other": 4}, 2, append([]string{"reports/null status", "reports/odd", "reports/no status"}, undated...), 4 + 1 + 12 + 3 + 1 + 8 + 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
-				p.CountKept(ctx, tt.census)
+				p.CountKept(ctx, tt.count)
 				return nil
 			}})
 			for id, data := range tt.data {
@@ -99,17 +99,17 @@ func TestCountKept(t *testing.T) {
 }
 
 // dated describes documents whose only condition is their age.
-func dated(collection string) sweep.Census {
-	return sweep.Census{
+func dated(collection string) sweep.KeptCount {
+	return sweep.KeptCount{
 		Due:   documents.Query{Collection: collection, Where: []documents.Filter{{Field: "at", Op: "<", Value: start}}, OrderBy: []string{"at"}},
 		Young: documents.Filter{Field: "at", Op: ">=", Value: start}, KeptYoung: "young", KeptUndated: "undated",
 	}
 }
 
-func censusOf(t *testing.T, censuses ...sweep.Census) *sweeptest.Function {
+func countsOf(t *testing.T, counts ...sweep.KeptCount) *sweeptest.Function {
 	t.Helper()
 	return newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
-		for _, c := range censuses {
+		for _, c := range counts {
 			p.CountKept(ctx, c)
 		}
 		return nil
@@ -139,7 +139,7 @@ func TestCountKeptWhereAgeIsTheOnlyCondition(t *testing.T) {
 	withNull.KeptNull = "endless"
 	limited.KeptLater, limited.Judged = "later", 1
 	for name, tt := range map[string]struct {
-		census  sweep.Census
+		count   sweep.KeptCount
 		scanned int
 		kept    map[string]int
 		named   []string
@@ -148,7 +148,7 @@ func TestCountKeptWhereAgeIsTheOnlyCondition(t *testing.T) {
 		"null means no end":         {withNull, 4, map[string]int{"young": 1, "endless": 1, "undated": 2}, []string{"things/number", "things/undated"}},
 		"only the first are judged": {limited, 5, map[string]int{"young": 1, "later": 1, "undated": 3}, []string{"things/null", "things/number", "things/undated"}},
 	} {
-		f := censusOf(t, tt.census)
+		f := countsOf(t, tt.count)
 		for id, at := range map[string]any{"due1": start.AddDate(-1, 0, 0), "due2": start.AddDate(-2, 0, 0), "young": start, "null": nil, "number": 7} {
 			f.Set(t, "things/"+id, map[string]any{"at": at})
 		}
@@ -172,7 +172,7 @@ func TestCountKeptWhereAgeIsTheOnlyCondition(t *testing.T) {
 // TestOddValuesAreNamed: no type of value behind the times keeps a document from being named.
 func TestOddValuesAreNamed(t *testing.T) {
 	t.Parallel()
-	f := censusOf(t, dated("things"))
+	f := countsOf(t, dated("things"))
 	odd := map[string]any{"text": "2020", "bytes": []byte("2020"), "list": []any{start}, "map": map[string]any{"at": start}, "number": 1.5}
 	for id, at := range odd {
 		f.Set(t, "things/"+id, map[string]any{"at": at})
@@ -188,7 +188,7 @@ func TestOddValuesAreNamed(t *testing.T) {
 // log says how many were looked at.
 func TestUndatedAreNamedWithinBounds(t *testing.T) {
 	t.Parallel()
-	f := censusOf(t, dated("things"), dated("others"))
+	f := countsOf(t, dated("things"), dated("others"))
 	f.SetMany(t, 30, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%02d", i), map[string]any{"n": i} })
 	const many = 2100
 	f.SetMany(t, many, func(i int) (string, map[string]any) {
@@ -220,7 +220,7 @@ func TestFiguresThatCannotBeCountedFailNothing(t *testing.T) {
 	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
 		p.CountKept(ctx, dated("things"))
 		p.CountKept(ctx, dated("things"))
-		p.CountKept(ctx, sweep.Census{Due: documents.Query{Collection: "no/collection"}})
+		p.CountKept(ctx, sweep.KeptCount{Due: documents.Query{Collection: "no/collection"}})
 		return whole.Plan(ctx, p)
 	}})
 	seed(t, f, 2)
@@ -268,7 +268,7 @@ func TestCountsDoNotKeepTheRunWaiting(t *testing.T) {
 		}))
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete thing", 2))
-	sweeptest.Want(t, "kept", map[string]int{"undated": 2}, got.Kept) // by the census, which does not know what the job does
+	sweeptest.Want(t, "kept", map[string]int{"undated": 2}, got.Kept) // by the count, which does not know what the job does
 }
 
 // TestCountsEndBeforeAnythingIsApplied, for what is deleted would be missing in some of them. A forced run applies while it

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Belts hold a run back from doing what is more likely a mistake than a cleanup: a wrong or empty
+// Limits are the safety limits: they hold a run back from doing what is more likely a mistake than a cleanup: a wrong or empty
 // database must never empty a bucket. A plan that trips one is not begun.
-type Belts struct {
+type Limits struct {
 	MaxActions        int  // planned actions a run may have
 	MaxMissingPercent int  // of the ids looked up, per kind
 	MinLookups        int  // lookups of a kind from which on MaxMissingPercent counts
@@ -18,15 +18,15 @@ type Belts struct {
 // Lookups says how many ids of a kind a plan asked for, and how many of them no document has.
 type Lookups struct{ Asked, Missing int }
 
-// A BeltError says which belts a plan tripped, with the figures and how to lift them.
-type BeltError struct{ Tripped []string }
+// A LimitError says which safety limits a plan tripped, with the figures and how to lift them.
+type LimitError struct{ Tripped []string }
 
-// Error names the belts.
-func (e *BeltError) Error() string { return strings.Join(e.Tripped, "; ") }
+// Error names them.
+func (e *LimitError) Error() string { return strings.Join(e.Tripped, "; ") }
 
 // suspicious returns the collections that hold none of the ids looked up in them, in order. Whether such a collection holds
 // any document at all must be asked, however few the ids are.
-func (b Belts) suspicious(lookups map[string]Lookups) []string {
+func (b Limits) suspicious(lookups map[string]Lookups) []string {
 	var collections []string
 	if b.Lifted {
 		return nil
@@ -46,8 +46,8 @@ func emptyCollection(collection, database string) string {
 		"(FIRESTORE_DATABASE, Terraform: databases) and was not emptied, then run once with {\"force\":true}", collection, database)
 }
 
-// Check returns a [*BeltError] if a plan of so many actions, made after these lookups by kind, must not be applied.
-func (b Belts) Check(actions int, lookups map[string]Lookups) error {
+// Check returns a [*LimitError] if a plan of so many actions, made after these lookups by kind, must not be applied.
+func (b Limits) Check(actions int, lookups map[string]Lookups) error {
 	if b.Lifted {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (b Belts) Check(actions int, lookups map[string]Lookups) error {
 		}
 	}
 	if len(tripped) > 0 {
-		return &BeltError{Tripped: tripped}
+		return &LimitError{Tripped: tripped}
 	}
 	return nil
 }

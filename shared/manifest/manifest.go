@@ -1,8 +1,8 @@
-package functions
+// Package manifest reads the list of what is deployed: each function with its schedule, limits, roles and indexes.
+package manifest
 
 import (
 	"bytes"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/config"
@@ -23,7 +22,7 @@ const (
 	Tasks    = "tasks"    // Cloud Tasks
 )
 
-// Entry is one function of schedule.json.
+// Entry is one function of the list.
 type Entry struct {
 	Name           string                      `json:"name"`           // the HTTP entry point
 	Package        string                      `json:"package"`        // its folder below functions/
@@ -86,7 +85,7 @@ type OverrideIndex struct {
 	ArrayConfig string `json:"arrayConfig,omitempty"`
 }
 
-// Timeout returns the function's timeout: what its deployment says in TIMEOUT_SECONDS, else what schedule.json says.
+// Timeout returns the function's timeout: what its deployment says in TIMEOUT_SECONDS, else what the list says.
 // An error says that TIMEOUT_SECONDS is none. A deployed process registers all functions and serves one, so the variable
 // has the same limits for all.
 func (e Entry) Timeout(getenv func(string) string) (time.Duration, error) {
@@ -104,19 +103,7 @@ func (e Entry) Timeout(getenv func(string) string) (time.Duration, error) {
 // Uses returns the backends that the function has roles on, sorted.
 func (e Entry) Uses() []config.Backend { return slices.Sorted(maps.Keys(e.Roles)) }
 
-//go:embed schedule.json
-var scheduleJSON []byte
-
-// All returns the entries of schedule.json in their order.
-func All() []Entry {
-	entries, err := Parse(scheduleJSON)
-	if err != nil {
-		panic("functions/schedule.json: " + err.Error()) // the file is compiled in and tested
-	}
-	return entries
-}
-
-// Parse reads a schedule.json strictly. The error names every problem and the function that has it. That time zones exist
+// Parse reads a list strictly. The error names every problem and the function that has it. That time zones exist
 // is not checked: where functions run, there may be no list of them.
 func Parse(text []byte) ([]Entry, error) {
 	var file struct {
@@ -137,54 +124,11 @@ func Parse(text []byte) ([]Entry, error) {
 }
 
 var (
-	namePattern     = regexp.MustCompile(`^[a-z][A-Za-z0-9]{0,62}$`)
-	packagePattern  = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
-	memoryPattern   = regexp.MustCompile(`^[1-9][0-9]{0,4}(Mi|Gi)$`)
-	smallMemory     = regexp.MustCompile(`^([0-9]{1,2}|[1-4][0-9]{2}|50[0-9]|51[01])Mi$`) // less than 512Mi
-	schedulePattern = regexp.MustCompile(`^([0-9*/,~-]+ ){4}[0-9*/,~-]+$`)
-
-	// cronPart is one part of a list in a field: *, a, a-b or a~b, the first and third with a step.
-	cronPart = regexp.MustCompile(`^(?:\*|([0-9]{1,2})(?:([-~])([0-9]{1,2}))?)(?:/([0-9]{1,2}))?$`)
+	namePattern    = regexp.MustCompile(`^[a-z][A-Za-z0-9]{0,62}$`)
+	packagePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
+	memoryPattern  = regexp.MustCompile(`^[1-9][0-9]{0,4}(Mi|Gi)$`)
+	smallMemory    = regexp.MustCompile(`^([0-9]{1,2}|[1-4][0-9]{2}|50[0-9]|51[01])Mi$`) // less than 512Mi
 )
-
-// cronFields are the fields of a schedule in their order, and what their values may be.
-var cronFields = []struct {
-	name        string
-	least, most int
-}{{"minute", 0, 59}, {"hour", 0, 23}, {"day of the month", 1, 31}, {"month", 1, 12}, {"day of the week", 0, 7}}
-
-// cronProblem returns what is wrong with a schedule, "" if nothing.
-func cronProblem(schedule string) string {
-	if !schedulePattern.MatchString(schedule) {
-		return fmt.Sprintf("schedule %q is no unix-cron", schedule)
-	}
-	for i, field := range strings.Fields(schedule) {
-		f := cronFields[i]
-		for part := range strings.SplitSeq(field, ",") {
-			m := cronPart.FindStringSubmatch(part)
-			wrong := m == nil
-			if !wrong {
-				first, last, step := cronNumber(m[1], f.least), cronNumber(m[3], f.most), cronNumber(m[4], 1)
-				ranged := m[2] != "" || m[1] == ""
-				wrong = first < f.least || last > f.most || first > last || // of a single value, last is the most there is
-					step < 1 || step > f.most || (m[4] != "" && (!ranged || m[2] == "~")) || (m[2] == "~" && part != field)
-			}
-			if wrong {
-				return fmt.Sprintf("schedule %q: %q is no %s from %d to %d", schedule, part, f.name, f.least, f.most)
-			}
-		}
-	}
-	return ""
-}
-
-// cronNumber returns the number that a text of at most two digits is, or another one for no text.
-func cronNumber(text string, otherwise int) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return otherwise
-	}
-	return n
-}
 
 // What Google's services allow.
 const (

@@ -1,4 +1,4 @@
-package media
+package objects
 
 import (
 	"net/http"

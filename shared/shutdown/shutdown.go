@@ -1,4 +1,5 @@
-package functions
+// Package shutdown ends what is under way in order when Cloud Run asks the process to stop.
+package shutdown
 
 import (
 	"context"
@@ -17,9 +18,9 @@ var (
 	watchOnce      sync.Once
 )
 
-// stoppable serves a function whose requests are canceled when the process is asked to stop. Elsewhere than on Cloud Run a
+// Handler serves requests with serve. They are canceled when the process is asked to stop. Elsewhere than on Cloud Run a
 // program's own handling of signals is left alone.
-func stoppable(serve http.HandlerFunc) http.HandlerFunc {
+func Handler(serve http.HandlerFunc) http.HandlerFunc {
 	if os.Getenv("K_SERVICE") == "" {
 		return serve
 	}

@@ -1,4 +1,4 @@
-package media_test
+package objects_test
 
 import (
 	"context"
@@ -15,13 +15,13 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/media"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-func open(t *testing.T, p *backendstest.Project, wrap func(http.RoundTripper) http.RoundTripper) (context.Context, *media.Client, *usage.Meter) {
+func open(t *testing.T, p *backendstest.Project, wrap func(http.RoundTripper) http.RoundTripper) (context.Context, *objects.Client, *usage.Meter) {
 	t.Helper()
-	c, err := media.Open(t.Context(), media.Bucket{Name: p.Bucket, EmulatorHost: p.Environment["FIREBASE_STORAGE_EMULATOR_HOST"]}, wrap)
+	c, err := objects.Open(t.Context(), objects.Bucket{Name: p.Bucket, EmulatorHost: p.Environment["FIREBASE_STORAGE_EMULATOR_HOST"]}, wrap)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,9 +34,9 @@ func open(t *testing.T, p *backendstest.Project, wrap func(http.RoundTripper) ht
 	return usage.NewContext(t.Context(), m), c, m
 }
 
-func list(ctx context.Context, t *testing.T, r media.Reader, prefix, after string) []media.Object {
+func list(ctx context.Context, t *testing.T, r objects.Reader, prefix, after string) []objects.Object {
 	t.Helper()
-	var all []media.Object
+	var all []objects.Object
 	for page, err := range r.Pages(ctx, prefix, after) {
 		if err != nil {
 			t.Fatal(err)
@@ -46,9 +46,9 @@ func list(ctx context.Context, t *testing.T, r media.Reader, prefix, after strin
 	return all
 }
 
-func names(objects []media.Object) []string {
+func names(all []objects.Object) []string {
 	out := []string{}
-	for _, o := range objects {
+	for _, o := range all {
 		out = append(out, o.Name)
 	}
 	return out
@@ -64,11 +64,11 @@ func TestPages(t *testing.T) {
 		p.Put(t, name, map[string]string{"postId": "p1"}, []byte("x"))
 	}
 	ctx, c, m := open(t, p, nil)
-	objects := list(ctx, t, c.Reader(), "posts/", "")
-	if diff := cmp.Diff(oddNames, names(objects)); diff != "" {
+	all := list(ctx, t, c.Reader(), "posts/", "")
+	if diff := cmp.Diff(oddNames, names(all)); diff != "" {
 		t.Errorf("listing (-want +got):\n%s", diff)
 	}
-	for _, o := range objects {
+	for _, o := range all {
 		if o.Generation == 0 || o.Metageneration != 1 || o.Created.IsZero() || o.Metadata["postId"] != "p1" {
 			t.Errorf("object %+v", o)
 		}
@@ -142,8 +142,8 @@ func TestUsage(t *testing.T) {
 	if diff := cmp.Diff(usage.Usage{StorageClassB: 4}, m.Usage()); diff != "" {
 		t.Errorf("usage of four gets, and of two that found nothing, which are free (-want +got):\n%s", diff)
 	}
-	err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, media.Deletion{Name: "missing", Generation: 1, Metageneration: 1})
-	if diff := cmp.Diff(usage.Usage{StorageClassB: 4}, m.Usage()); diff != "" || !errors.Is(err, media.ErrChanged) {
+	err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, objects.Deletion{Name: "missing", Generation: 1, Metageneration: 1})
+	if diff := cmp.Diff(usage.Usage{StorageClassB: 4}, m.Usage()); diff != "" || !errors.Is(err, objects.ErrChanged) {
 		t.Errorf("%v; usage of a delete of nothing (-want +got):\n%s", err, diff)
 	}
 }
@@ -174,7 +174,7 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 		t.Helper()
 		ctx, c, _ := open(t, p, wrap)
 		o := list(ctx, t, c.Reader(), name, "")[0]
-		return c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, media.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+		return c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
 	}
 	bucket := p.Storage(t).Bucket(p.Bucket)
 	for name, hold := range map[string]storage.ObjectAttrsToUpdate{
@@ -189,10 +189,10 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 	for _, tt := range []struct {
 		name, reason, want string // reason: of the answer, "" where Storage answers by itself; want: "" for an error
 	}{
-		{"posts/temporary", "", media.HeldByHold},
-		{"posts/event", "", media.HeldByHold},
-		{"posts/free", "retentionPolicyNotMet", media.HeldByRetention},
-		{"posts/free", "objectUnderActiveHold", media.HeldByHold},
+		{"posts/temporary", "", objects.HeldByHold},
+		{"posts/event", "", objects.HeldByHold},
+		{"posts/free", "retentionPolicyNotMet", objects.HeldByRetention},
+		{"posts/free", "objectUnderActiveHold", objects.HeldByHold},
 		{"posts/free", "forbidden", ""},
 	} {
 		var wrap func(http.RoundTripper) http.RoundTripper
@@ -200,7 +200,7 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 			wrap = func(base http.RoundTripper) http.RoundTripper { return refusing{base, tt.reason, message} }
 		}
 		err := deleteFirst(t, tt.name, wrap)
-		var held *media.HeldError
+		var held *objects.HeldError
 		switch {
 		case tt.want != "" && (!errors.As(err, &held) || held.Reason != tt.want):
 			t.Errorf("%s, %s: %v, want kept as %s", tt.name, tt.reason, err, tt.want)
@@ -246,7 +246,7 @@ func TestDelete(t *testing.T) {
 		p.Put(t, name, map[string]string{"postId": "PENDING"}, []byte("x"))
 	}
 	ctx, c, m := open(t, p, nil)
-	objects := list(ctx, t, c.Reader(), "posts/", "")
+	all := list(ctx, t, c.Reader(), "posts/", "")
 	p.Put(t, "posts/replaced", map[string]string{"postId": "p1"}, []byte("y"))
 	bucket := p.Storage(t).Bucket(p.Bucket)
 	if _, err := bucket.Object("posts/relabelled").Update(t.Context(), storage.ObjectAttrsToUpdate{Metadata: map[string]string{"postId": "p1"}}); err != nil {
@@ -256,12 +256,12 @@ func TestDelete(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := c.Writer(rate.NewLimiter(rate.Inf, 0))
-	for _, o := range objects {
-		err := w.Delete(ctx, media.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+	for _, o := range all {
+		err := w.Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
 		if slices.Contains(oddNames, o.Name) && err != nil {
 			t.Errorf("%s: %v", o.Name, err)
 		}
-		if !slices.Contains(oddNames, o.Name) && !errors.Is(err, media.ErrChanged) {
+		if !slices.Contains(oddNames, o.Name) && !errors.Is(err, objects.ErrChanged) {
 			t.Errorf("%s: %v, want ErrChanged", o.Name, err)
 		}
 	}
@@ -293,7 +293,7 @@ func TestDeleteWhoseAnswerIsLost(t *testing.T) {
 	p.Put(t, "posts/a", nil, []byte("x"))
 	ctx, c, _ := open(t, p, func(base http.RoundTripper) http.RoundTripper { return lossy{base, map[string]bool{}} })
 	o := list(ctx, t, c.Reader(), "posts/", "")[0]
-	err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, media.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+	err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
 	if err != nil || len(p.Objects(t)) != 0 {
 		t.Errorf("Delete = %v, left %v; want done", err, p.Objects(t))
 	}
@@ -325,20 +325,20 @@ func TestDeletionsAreTold(t *testing.T) {
 			return base.RoundTrip(r)
 		})
 	})
-	objects := list(ctx, t, c.Reader(), "posts/", "")
+	all := list(ctx, t, c.Reader(), "posts/", "")
 	p.Put(t, "posts/changed", nil, []byte("y"))
 	told := map[string]bool{}
 	w := c.Writer(rate.NewLimiter(rate.Inf, 0))
-	w.Written = func(_ context.Context, d media.Deletion, unsure bool) {
+	w.Written = func(_ context.Context, d objects.Deletion, unsure bool) {
 		if d.Generation == 0 {
 			t.Errorf("%s is told without its generation", d.Name)
 		}
 		told[d.Name] = unsure
 	}
 	for _, name := range []string{"posts/a", "posts/changed", "posts/refused", "posts/lost"} {
-		o := objects[slices.IndexFunc(objects, func(o media.Object) bool { return o.Name == name })]
+		o := all[slices.IndexFunc(all, func(o objects.Object) bool { return o.Name == name })]
 		// What each returns is tested above; here, what is told.
-		_ = w.Delete(ctx, media.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+		_ = w.Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
 	}
 	if diff := cmp.Diff(map[string]bool{"posts/a": false, "posts/lost": true}, told); diff != "" {
 		t.Errorf("told, and whether unsure (-want +got):\n%s", diff)

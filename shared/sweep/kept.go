@@ -13,18 +13,18 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// Census describes the documents that a query for the due ones skips, and the reason each group of them is kept for.
-type Census struct {
+// KeptCount describes the documents that a query for the due ones skips, and the reason each group of them is kept for.
+type KeptCount struct {
 	Due      documents.Query    // what is due: eligible, and old enough by the field it is ordered by last
 	Among    []documents.Filter // what is counted at all; none: the whole collection
 	Eligible []documents.Filter // Due's conditions on anything but age; none: age is the only one
 	Young    documents.Filter   // the opposite of Due's condition on age
 
 	KeptOther   string // why those that are not eligible are kept
-	Doubtful    bool   // of those: they cannot be judged, and somebody may want to mend them
+	Invalid     bool   // of those: they cannot be judged, and somebody may want to mend them
 	KeptYoung   string // why the eligible ones that are too young are kept
 	KeptNull    string // why the eligible ones whose age is null are kept; empty: null is no usable age
-	KeptUndated string // why the eligible ones without a usable age are kept, which are doubtful
+	KeptUndated string // why the eligible ones without a usable age are kept, which are invalid
 
 	// Where the job judges only the first of the due ones: how many it judged, and why the others are kept.
 	Judged    int
@@ -35,7 +35,7 @@ type Census struct {
 // that cannot be judged. One that is written meanwhile may be counted on the wrong side. Nothing is decided by these
 // figures, so nothing fails with them: what could not be counted is said not to have been. It returns at once: the counts are
 // made while the job goes on planning, and the run waits for them before it applies anything.
-func (p *Planner) CountKept(ctx context.Context, c Census) {
+func (p *Planner) CountKept(ctx context.Context, c KeptCount) {
 	allEligible := len(c.Eligible) == 0 && len(c.Among) == 0 || reflect.DeepEqual(c.Eligible, c.Among)
 	query := func(where []documents.Filter, order ...string) documents.Query {
 		return documents.Query{Collection: c.Due.Collection, Where: where, OrderBy: order}
@@ -49,7 +49,7 @@ func (p *Planner) CountKept(ctx context.Context, c Census) {
 		queries = append(queries, query(append(slices.Clone(c.Eligible), documents.Filter{Field: c.Young.Field, Op: "==", Value: nil})))
 	}
 	counted := p.count(ctx, queries)
-	p.censuses = append(p.censuses, func() {
+	p.counts = append(p.counts, func() {
 		n, ok := counted()
 		if !ok {
 			return // the figures are made of differences
@@ -66,15 +66,15 @@ func (p *Planner) CountKept(ctx context.Context, c Census) {
 	})
 }
 
-// takeCensus waits for the counts that are under way.
-func (p *Planner) takeCensus() {
-	for _, counted := range p.censuses {
+// awaitCounts waits for the counts that are under way.
+func (p *Planner) awaitCounts() {
+	for _, counted := range p.counts {
 		counted()
 	}
-	p.censuses = nil
+	p.counts = nil
 }
 
-func (p *Planner) keepCounted(ctx context.Context, c Census, all, eligible, young, null, due int) {
+func (p *Planner) keepCounted(ctx context.Context, c KeptCount, all, eligible, young, null, due int) {
 	judged := due
 	if c.KeptLater != "" {
 		judged = c.Judged
@@ -83,15 +83,15 @@ func (p *Planner) keepCounted(ctx context.Context, c Census, all, eligible, youn
 	p.Scanned(max(0, all-judged))
 	p.Keep(c.KeptYoung, young)
 	p.Keep(c.KeptNull, null)
-	if other := all - eligible; other > 0 && c.Doubtful {
-		p.KeepDoubtful(ctx, c.Due.Collection, c.KeptOther, other)
+	if other := all - eligible; other > 0 && c.Invalid {
+		p.KeepInvalid(ctx, c.Due.Collection, c.KeptOther, other)
 		p.nameAll(ctx, unjudged{Query: documents.Query{Collection: c.Due.Collection, Where: c.Among}, field: c.Eligible[0].Field,
 			reason: c.KeptOther, n: other, usable: usableText})
 	} else {
 		p.Keep(c.KeptOther, other)
 	}
 	if undated := eligible - young - null - due; undated > 0 {
-		p.KeepDoubtful(ctx, c.Due.Collection, c.KeptUndated, undated)
+		p.KeepInvalid(ctx, c.Due.Collection, c.KeptUndated, undated)
 		p.nameAll(ctx, unjudged{Query: documents.Query{Collection: c.Due.Collection, Where: c.Eligible}, field: c.Young.Field,
 			reason: c.KeptUndated, n: undated, usable: func(v any, there bool) bool {
 				_, isTime := v.(time.Time)
@@ -146,7 +146,7 @@ const (
 	namePageSize = 500
 )
 
-// unjudged are documents that a census counted without having seen them: those of a query whose field holds nothing usable.
+// unjudged are documents that were counted without having seen them: those of a query whose field holds nothing usable.
 type unjudged struct {
 	documents.Query
 	field  string
@@ -173,16 +173,16 @@ func usableText(v any, _ bool) bool {
 func (p *Planner) nameAll(ctx context.Context, u unjudged) {
 	found, err := p.nameByIndex(ctx, u)
 	looked, whole := 0, true
-	if err == nil && found < min(u.n, maxDoubtsLogged) {
+	if err == nil && found < min(u.n, maxInvalidLogged) {
 		var more int
-		more, looked, whole, err = p.nameMissing(ctx, u, min(u.n, maxDoubtsLogged)-found)
+		more, looked, whole, err = p.nameMissing(ctx, u, min(u.n, maxInvalidLogged)-found)
 		found += more
 	}
 	switch left := u.n - found; {
 	case err != nil:
 		p.Log.WarnContext(ctx, fmt.Sprintf("%s: %d of %d are named, %s: to look for the others failed: %v", u.Collection, found, u.n, u.reason, err),
 			slog.String("target", u.Collection))
-	case left <= 0 || found >= maxDoubtsLogged:
+	case left <= 0 || found >= maxInvalidLogged:
 	case !whole:
 		p.Log.WarnContext(ctx, fmt.Sprintf("%s: %d of %d are named, %s: the others are not among the first %d documents, and more are not read to find them",
 			u.Collection, found, u.n, u.reason, looked), slog.String("target", u.Collection))
@@ -218,7 +218,7 @@ func (p *Planner) nameByIndex(ctx context.Context, u unjudged) (found int, err e
 		}
 	}
 	for _, from := range []documents.Cursor{beginning, end} {
-		want := min(u.n, maxDoubtsLogged) - found
+		want := min(u.n, maxInvalidLogged) - found
 		if want <= 0 {
 			break
 		}

@@ -1,8 +1,8 @@
-// Package media is what the bundle knows of Cloud Storage: listing in pages, deletes on the condition that the object
+// Package objects is what the bundle knows of Cloud Storage: listing in pages, deletes on the condition that the object
 // is still the one that was judged, and a meter of what Google bills.
 //
 // Planners are handed a [Reader], which cannot write; only the engine holds a [Writer].
-package media
+package objects
 
 import (
 	"context"

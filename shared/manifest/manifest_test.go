@@ -1,0 +1,140 @@
+package manifest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// read returns the list of the functions.
+func read(t testing.TB) string {
+	text, err := os.ReadFile(filepath.Join("..", "..", "functions", "schedule.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestParse(t *testing.T) {
+	list := read(t)
+	for _, tt := range []struct{ name, old, new, want string }{ // want is part of the error; empty: none
+		{name: "as it is"},
+		{"listed twice", `"name": "cleanupReports"`, `"name": "cleanExpiredComped"`, "cleanExpiredComped: listed twice"},
+		{"name", `"name": "cleanupReports"`, `"name": "Cleanup reports"`, "not in camelCase"},
+		{"package", `"package": "reports"`, `"package": "../reports"`, "package"},
+		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, "unknown field"},
+		{"no timeout", `"timeoutSeconds": 300`, `"timeoutSeconds": 0`, "timeoutSeconds is 0"},
+		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "cannot unmarshal"},
+		{"longer than Cloud Scheduler waits", `"timeoutSeconds": 300`, `"timeoutSeconds": 1741`, "longer than Cloud Scheduler waits"},
+		{"memory", `"memory": "256Mi"`, `"memory": "256"`, "memory"},
+		{"half a CPU", `"cpu": "1"`, `"cpu": "0.5"`, "cpu is"},
+		{"a CPU without its memory", `"memory": "512Mi"`, `"memory": "511Mi"`, "a whole CPU needs 512Mi"},
+		{"index of one field", `{ "fieldPath": "status", "order": "ASCENDING" },`, ``, "fewer than two fields"},
+		{"index without order", `{ "fieldPath": "status", "order": "ASCENDING" },`, `{ "fieldPath": "status" },`, "neither ordered nor an array"},
+		{"index of no collection", `"collectionGroup": "reports"`, `"collectionGroup": ""`, "no collectionGroup"},
+		{"index without scope", `"queryScope": "COLLECTION"`, `"queryScope": "ALL"`, "queryScope is"},
+		{"override without indexes", `"fieldPath": "then", "indexes": []`, `"fieldPath": "then"`, "a field override lacks"},
+		{"minute", `"schedule": "0 0 * * *"`, `"schedule": "60 0 * * *"`, `"60" is no minute from 0 to 59`},
+		{"hour", `"schedule": "0 0 * * *"`, `"schedule": "0 24 * * *"`, `"24" is no hour`},
+		{"day", `"schedule": "0 0 * * *"`, `"schedule": "0 0 0 * *"`, `"0" is no day of the month`},
+		{"weekday in a list", `"schedule": "0 0 * * *"`, `"schedule": "0 0 * * 1,8"`, `"8" is no day of the week`},
+		{"range that is reversed", `"schedule": "0 0 * * *"`, `"schedule": "0~59 5~0 * * *"`, `"5~0" is no hour`},
+		{"random value in a list", `"schedule": "0 0 * * *"`, `"schedule": "1,2~4 0 * * *"`, `"2~4" is no minute`},
+		{"step of nothing", `"schedule": "0 0 * * *"`, `"schedule": "*/0 0 * * *"`, `"*/0" is no minute`},
+		{"step of a value", `"schedule": "0 0 * * *"`, `"schedule": "5/10 0 * * *"`, `"5/10" is no minute`},
+		{"nothing in a list", `"schedule": "0 0 * * *"`, `"schedule": "1, 0 * * *"`, `"" is no minute`},
+		{"trigger", `"trigger": "schedule"`, `"trigger": "cron"`, "neither schedule nor tasks"},
+		{"schedule", `"schedule": "0 0 * * *"`, `"schedule": "0 0 * *"`, "no unix-cron"},
+		{"no time zone", `"timeZone": "Asia/Tokyo"`, `"timeZone": ""`, "no timeZone"},
+		{"role", `"firestore"`, `"fire"`, "no role on Firestore"},
+		{"worker misspelt", `"worker": "deletePlaceholderUser"`, `"worker": "deletePlaceholderUsers"`, "deletePlaceholderUser: no job hands tasks to it"},
+		{"queue", `"maxAttempts"`, `"attempts"`, "unknown field"},
+		{"stops too late", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 2400`, "stopAfterSeconds is 2400"},
+		{"something after it", "\n  ]\n}\n", "\n  ]\n}\n{}", "something after"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			text := strings.Replace(list, tt.old, tt.new, 1)
+			if tt.name != "as it is" && text == list {
+				t.Fatalf("schedule.json has no %s", tt.old)
+			}
+			entries, err := Parse([]byte(text))
+			if tt.want == "" {
+				if err != nil || len(entries) != strings.Count(text, `"name":`) {
+					t.Fatalf("%d entries of %d names, %v", len(entries), strings.Count(text, `"name":`), err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) || entries != nil {
+				t.Errorf("%d entries, error %v, want one that says %q", len(entries), err, tt.want)
+			}
+		})
+	}
+}
+
+func TestEveryFormOfScheduleIsAccepted(t *testing.T) {
+	for _, schedule := range []string{"59 23 31 12 7", "0-59/15 0,12 1-15 * 0", "0~59 22~23 * * 1-5", "*/59 * * * *", "1,2,3-5,*/30 * * * *"} {
+		if problem := cronProblem(schedule); problem != "" {
+			t.Error(problem)
+		}
+	}
+}
+
+func TestTimeoutOfTheDeployment(t *testing.T) {
+	e := Entry{Name: "cleanupReports", TimeoutSeconds: 300}
+	for _, tt := range []struct {
+		name, value string
+		want        time.Duration // 0: refused
+	}{
+		{"TIMEOUT_SECONDS", "", 300 * time.Second},
+		{"TIMEOUT_SECONDS", "1740", 1740 * time.Second},
+		{"TIMEOUT_SECONDS_cleanupReports", "60", time.Minute},
+		{"TIMEOUT_SECONDS_cleanupBannedUsers", "60", 300 * time.Second},
+		{"TIMEOUT_SECONDS", "59", 0},
+		{"TIMEOUT_SECONDS", "1741", 0},
+		{"TIMEOUT_SECONDS", "10m", 0},
+	} {
+		got, err := e.Timeout(func(name string) string { return map[string]string{tt.name: tt.value}[name] })
+		if got != tt.want || (err != nil) != (tt.want == 0) {
+			t.Errorf("%s=%q: %s, %v, want %s", tt.name, tt.value, got, err, tt.want)
+		}
+	}
+}
+
+// FuzzParse: whatever is accepted can be deployed, and comes back.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(read(f)))
+	for _, seed := range []string{"", "null", "{}", `{"functions":null}`, `{"functions":[null]}`, `{"functions":[{}]}`, `{"functions":{}}`, `{"functions":[{"queue":{}}]}`,
+		`{"functions":[{"name":"a","package":"a","description":"d","trigger":"schedule","timeoutSeconds":60,"memory":"1Gi","roles":{"firestore":[]},"schedule":"0 0 * * *","timeZone":"UTC"}]}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		entries, err := Parse(text)
+		if err != nil {
+			if entries != nil {
+				t.Fatalf("refused, and yet %d entries", len(entries))
+			}
+			return
+		}
+		var names []string
+		for _, e := range entries {
+			if e.Name == "" || slices.Contains(names, e.Name) || e.TimeoutSeconds < minTimeout || (e.Trigger == Schedule) == (e.Queue != nil) {
+				t.Errorf("accepted %+v", e)
+			}
+			names = append(names, e.Name)
+		}
+		written, err := json.Marshal(map[string]any{"functions": entries})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse(written)
+		if diff := cmp.Diff(entries, again); err != nil || diff != "" {
+			t.Errorf("again %v (-want +got):\n%s", err, diff)
+		}
+	})
+}
