@@ -5,9 +5,8 @@
 //   - Firestore is Google's own emulator, a Java program. It has queries, transactions and preconditions as production
 //     has them; it wants no composite indexes and imposes no limits on rates.
 //   - Cloud Storage is imitated in this process and in memory: objects with generations, metagenerations, metadata and
-//     preconditions, holds, lists with everything that narrows or pages them. Every bucket exists. There are no access
-//     control, versions, soft deletion, retention policies, copies or compositions; what is asked of these is answered with
-//     501.
+//     preconditions, holds, soft deletion, lists with everything that narrows or pages them. Every bucket exists. There are
+//     no access control, versions, retention policies, copies or compositions; what is asked of these is answered with 501.
 //   - Firebase Authentication is imitated for the calls that manage users. Nobody can sign in.
 //   - Cloud Tasks is imitated: names, schedule times, deliveries with their headers, and retries. Every queue exists and
 //     none has limits of its own; identity tokens are not signed.

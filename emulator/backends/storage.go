@@ -11,11 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 )
 
 // StorageServer imitates the part of Cloud Storage that the bundle and its tests use, in memory: the JSON API's objects
-// (insert in its three forms, get, list, patch, update, delete) and the XML API's download, which is what the Go client
+// (insert in its three forms, get, list, patch, update, delete, restore), with soft deletion, and the XML API's download, which is what the Go client
 // reads with.
 //
 // It is not built on fake-gcs-server: of that, generations on delete and patch, metagenerations, patch semantics,
@@ -32,7 +33,7 @@ func newStorageServer() *StorageServer {
 	return &StorageServer{store: newObjectStore(), uploads: map[string]*upload{}}
 }
 
-// Clear deletes all objects of the bucket.
+// Clear deletes all objects of the bucket for good.
 func (s *StorageServer) Clear(bucket string) { s.store.clear(bucket) }
 
 // Put stores an empty object as an upload of it would, without the request: for tests of many.
@@ -95,12 +96,14 @@ func (s *StorageServer) serve(w http.ResponseWriter, r *http.Request) *apiError 
 	}
 	switch {
 	case rest == "" && method == http.MethodGet:
-		writeJSON(w, http.StatusOK, bucketResource(baseURL(r), bucket))
+		writeJSON(w, http.StatusOK, bucketResource(baseURL(r), bucket, s.store.retention(bucket)))
 		return nil
 	case (rest == "o" || rest == "o/") && method == http.MethodGet:
 		return s.list(w, r, bucket)
 	case !isObject || name == "":
 		return notImitated("Storage", r)
+	case method == http.MethodPost && strings.HasSuffix(rest, "/restore"): // a slash of the name itself is sent as %2F
+		return s.restore(w, r, bucket, strings.TrimSuffix(name, "/restore"))
 	case method == http.MethodGet && r.URL.Query().Get("alt") == "media":
 		return s.download(w, r, bucket, name)
 	case method == http.MethodGet:
@@ -128,6 +131,9 @@ func (s *StorageServer) get(w http.ResponseWriter, r *http.Request, bucket, name
 	c, failure := parseConditions(r.URL.Query(), r.Header)
 	if failure != nil {
 		return failure
+	}
+	if r.URL.Query().Get("softDeleted") == "true" {
+		return s.getDead(w, r, bucket, name, c)
 	}
 	o, failure := s.store.get(bucket, name, c)
 	if failure != nil {
@@ -214,7 +220,7 @@ const (
 func (s *StorageServer) list(w http.ResponseWriter, r *http.Request, bucket string) *apiError {
 	query := r.URL.Query()
 	for _, parameter := range []string{
-		"versions", "softDeleted", "matchGlob", "filter", "includeFoldersAsPrefixes", "includeTrailingDelimiter",
+		"versions", "matchGlob", "filter", "includeFoldersAsPrefixes", "includeTrailingDelimiter",
 	} {
 		if value := query.Get(parameter); value != "" && value != "false" {
 			failure := notImitated("Storage", r)
@@ -243,6 +249,9 @@ func (s *StorageServer) list(w http.ResponseWriter, r *http.Request, bucket stri
 		}
 		l.limit = min(limit, defaultPage)
 	}
+	if query.Get("softDeleted") == "true" {
+		return s.listDead(w, r, l)
+	}
 	if token := query.Get("pageToken"); token != "" {
 		start, err := base64.URLEncoding.DecodeString(token)
 		if err != nil {
@@ -251,6 +260,11 @@ func (s *StorageServer) list(w http.ResponseWriter, r *http.Request, bucket stri
 		l.start = string(start)
 	}
 	page := s.store.list(l)
+	return writeSelected(w, r, listAnswer(r, bucket, page, page.next))
+}
+
+// listAnswer returns a page of a list as the JSON API has it.
+func listAnswer(r *http.Request, bucket string, page listed, next string) resource {
 	answer := resource{"kind": "storage#objects"}
 	items := make([]any, len(page.objects))
 	for i, o := range page.objects {
@@ -262,10 +276,10 @@ func (s *StorageServer) list(w http.ResponseWriter, r *http.Request, bucket stri
 	if len(page.prefixes) > 0 {
 		answer["prefixes"] = page.prefixes
 	}
-	if page.next != "" {
-		answer["nextPageToken"] = base64.URLEncoding.EncodeToString([]byte(page.next))
+	if next != "" {
+		answer["nextPageToken"] = base64.URLEncoding.EncodeToString([]byte(next))
 	}
-	return writeSelected(w, r, answer)
+	return answer
 }
 
 // writeSelected answers the resource, or the part of it that the request's fields select: a client that forgets to select
@@ -284,10 +298,11 @@ func writeSelected(w http.ResponseWriter, r *http.Request, answer resource) *api
 
 func baseURL(r *http.Request) string { return "http://" + r.Host }
 
-func bucketResource(base, bucket string) resource {
+func bucketResource(base, bucket string, softDelete time.Duration) resource {
 	return resource{
 		"kind": "storage#bucket", "id": bucket, "name": bucket, "selfLink": base + "/storage/v1/b/" + url.PathEscape(bucket),
 		"location": "US", "locationType": "multi-region", "storageClass": "STANDARD", "metageneration": "1",
+		"softDeletePolicy": resource{"retentionDurationSeconds": strconv.Itoa(int(softDelete.Seconds()))},
 	}
 }
 

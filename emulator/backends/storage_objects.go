@@ -20,7 +20,7 @@ import (
 // it may be read without the lock.
 type resource = map[string]any
 
-// object is one live object. An object that is stored is never changed, only replaced.
+// object is one generation of an object. An object that is stored is never changed, only replaced.
 type object struct {
 	attributes     resource // what users may set: contentType, metadata and the like
 	content        []byte
@@ -29,9 +29,10 @@ type object struct {
 	metageneration int64
 	created        time.Time
 	updated        time.Time
+	deleted, lost  time.Time // when it was soft-deleted, and when it is gone for good; zero while it is live
 }
 
-// objectStore keeps the live objects of all buckets. Every bucket exists; versions, soft deletion and retention policies do not.
+// objectStore keeps the objects of all buckets. Every bucket exists; versions and retention policies do not.
 type objectStore struct {
 	mu             sync.Mutex
 	buckets        map[string]*bucket
@@ -45,6 +46,9 @@ type bucket struct {
 	objects map[string]*object
 	names   []string // sorted; some may be deleted
 	added   []string // not yet in names
+
+	softDelete time.Duration // how long what is deleted can be restored
+	dead       map[string][]*object
 }
 
 func newObjectStore() *objectStore { return &objectStore{buckets: map[string]*bucket{}} }
@@ -53,7 +57,7 @@ func newObjectStore() *objectStore { return &objectStore{buckets: map[string]*bu
 func (s *objectStore) bucket(name string) *bucket {
 	b := s.buckets[name]
 	if b == nil {
-		b = &bucket{objects: map[string]*object{}}
+		b = &bucket{objects: map[string]*object{}, softDelete: defaultSoftDelete, dead: map[string][]*object{}}
 		s.buckets[name] = b
 	}
 	return b
@@ -79,6 +83,11 @@ func (s *objectStore) check(bucket, name string, c conditions) (*object, *apiErr
 func (s *objectStore) put(bucket, name string, c conditions, attributes resource, content []byte) (*object, *apiError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.putLocked(bucket, name, c, attributes, content)
+}
+
+// putLocked is put with the lock held.
+func (s *objectStore) putLocked(bucket, name string, c conditions, attributes resource, content []byte) (*object, *apiError) {
 	b := s.bucket(bucket)
 	var generation, metageneration int64 // 0 is what "does not exist" is called in conditions
 	old := b.objects[name]
@@ -98,6 +107,7 @@ func (s *objectStore) put(bucket, name string, c conditions, attributes resource
 	if old == nil {
 		b.added = append(b.added, name)
 	}
+	b.bury(name, old)
 	b.objects[name] = o
 	return o, nil
 }
@@ -129,6 +139,7 @@ func (s *objectStore) remove(bucket, name string, c conditions) *apiError {
 	if err := o.held(bucket, name); err != nil {
 		return err
 	}
+	s.bucket(bucket).bury(name, o)
 	delete(s.bucket(bucket).objects, name)
 	return nil
 }
@@ -147,7 +158,7 @@ func (o *object) held(bucket, name string) *apiError {
 	return nil
 }
 
-// clear deletes all objects of a bucket.
+// clear deletes all objects of a bucket for good.
 func (s *objectStore) clear(bucket string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -276,6 +287,9 @@ func (o *object) resource(base, bucket, name string) resource {
 		"timeCreated": o.created.Format(time.RFC3339Nano), "timeStorageClassUpdated": o.created.Format(time.RFC3339Nano),
 		"updated": o.updated.Format(time.RFC3339Nano), "crc32c": o.crc32c, "md5Hash": o.md5, "etag": o.etag(),
 	})
+	if !o.deleted.IsZero() {
+		r["softDeleteTime"], r["hardDeleteTime"] = o.deleted.Format(time.RFC3339Nano), o.lost.Format(time.RFC3339Nano)
+	}
 	return r
 }
 
