@@ -1,0 +1,99 @@
+package documents
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/genproto/googleapis/type/latlng"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// Encode returns fields as Firestore's API has them, for a document to be kept outside of the database and to be written again
+// as it was. It takes whatever [Document] holds and whatever a [Write] may hold but the values that Firestore replaces. Times have
+// Firestore's microseconds. An error says which field holds something else.
+func Encode(fields map[string]any) (map[string]*firestorepb.Value, error) {
+	encoded := make(map[string]*firestorepb.Value, len(fields))
+	for name, v := range fields {
+		e, err := encodeValue(v)
+		if err != nil {
+			return nil, fmt.Errorf("field %s: %w", name, err)
+		}
+		encoded[name] = e
+	}
+	return encoded, nil
+}
+
+func encodeValue(v any) (*firestorepb.Value, error) {
+	if v == DeleteField || v == ServerTimestamp {
+		return nil, errors.New("a value that Firestore replaces cannot be kept")
+	}
+	switch v := v.(type) {
+	case nil:
+		return &firestorepb.Value{ValueType: &firestorepb.Value_NullValue{NullValue: structpb.NullValue_NULL_VALUE}}, nil
+	case []byte:
+		return &firestorepb.Value{ValueType: &firestorepb.Value_BytesValue{BytesValue: v}}, nil
+	case time.Time:
+		return &firestorepb.Value{ValueType: &firestorepb.Value_TimestampValue{TimestampValue: timestamppb.New(v.Truncate(time.Microsecond))}}, nil
+	case *latlng.LatLng:
+		return &firestorepb.Value{ValueType: &firestorepb.Value_GeoPointValue{GeoPointValue: v}}, nil
+	case *firestore.DocumentRef:
+		return &firestorepb.Value{ValueType: &firestorepb.Value_ReferenceValue{ReferenceValue: v.Path}}, nil
+	case firestore.Vector64:
+		return encodeVector(len(v), func(i int) float64 { return v[i] }), nil
+	case firestore.Vector32:
+		return encodeVector(len(v), func(i int) float64 { return float64(v[i]) }), nil
+	case map[string]any:
+		fields, err := Encode(v)
+		return &firestorepb.Value{ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{Fields: fields}}}, err
+	}
+	return encodeKind(reflect.ValueOf(v))
+}
+
+// encodeKind encodes truth values, numbers and texts, and lists and maps of whatever type a write has them in.
+func encodeKind(v reflect.Value) (*firestorepb.Value, error) {
+	switch v.Kind() {
+	case reflect.Bool:
+		return &firestorepb.Value{ValueType: &firestorepb.Value_BooleanValue{BooleanValue: v.Bool()}}, nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return &firestorepb.Value{ValueType: &firestorepb.Value_IntegerValue{IntegerValue: v.Int()}}, nil
+	case reflect.Float32, reflect.Float64:
+		return &firestorepb.Value{ValueType: &firestorepb.Value_DoubleValue{DoubleValue: v.Float()}}, nil
+	case reflect.String:
+		return &firestorepb.Value{ValueType: &firestorepb.Value_StringValue{StringValue: v.String()}}, nil
+	case reflect.Slice:
+		values := make([]*firestorepb.Value, v.Len())
+		for i := range values {
+			var err error
+			if values[i], err = encodeValue(v.Index(i).Interface()); err != nil {
+				return nil, fmt.Errorf("element %d: %w", i, err)
+			}
+		}
+		return &firestorepb.Value{ValueType: &firestorepb.Value_ArrayValue{ArrayValue: &firestorepb.ArrayValue{Values: values}}}, nil
+	case reflect.Map:
+		if v.Type().Key().Kind() == reflect.String {
+			fields := make(map[string]any, v.Len())
+			for key, value := range v.Seq2() {
+				fields[key.String()] = value.Interface()
+			}
+			return encodeValue(fields)
+		}
+	}
+	return nil, fmt.Errorf("a %s cannot be kept", v.Type())
+}
+
+// encodeVector encodes an embedding the way that Firestore stores it: a map that says of itself that it is a vector.
+func encodeVector(n int, at func(int) float64) *firestorepb.Value {
+	values := make([]*firestorepb.Value, n)
+	for i := range values {
+		values[i] = &firestorepb.Value{ValueType: &firestorepb.Value_DoubleValue{DoubleValue: at(i)}}
+	}
+	return &firestorepb.Value{ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{Fields: map[string]*firestorepb.Value{
+		"__type__": {ValueType: &firestorepb.Value_StringValue{StringValue: "__vector__"}},
+		"value":    {ValueType: &firestorepb.Value_ArrayValue{ArrayValue: &firestorepb.ArrayValue{Values: values}}},
+	}}}}
+}
