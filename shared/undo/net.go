@@ -1,0 +1,126 @@
+package undo
+
+import (
+	"maps"
+	"slices"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// Change is what a run's writes to one document come to.
+type Change struct {
+	Path   string
+	Found  bool   // there was a document before
+	Before Fields // as it was
+	Exists bool   // the run left a document
+	After  Fields // what it left: of a document that it only updated, the fields that it wrote; else all of it
+	// Whole says that After is the whole document.
+	Whole   bool
+	Removed []string // fields that it removed; none if Whole
+	Sent    bool     // it told somebody something, which is not taken back
+}
+
+// Net returns what the writes of one run come to for each document, in the order of its first write. The writes are in the order
+// in which they were committed.
+func Net(writes []Write) []Change {
+	var order []string
+	byPath := map[string]*Change{}
+	for _, w := range writes {
+		c := byPath[w.Path]
+		if c == nil {
+			c = &Change{Path: w.Path, Found: w.Found, Before: w.Before, Exists: w.Found}
+			byPath[w.Path], order = c, append(order, w.Path)
+		}
+		c.add(w)
+	}
+	all := make([]Change, len(order))
+	for i, path := range order {
+		all[i] = *byPath[path]
+	}
+	return all
+}
+
+// add adds a later write.
+func (c *Change) add(w Write) {
+	c.Sent = c.Sent || w.Sent
+	switch w.Op {
+	case documents.Delete:
+		c.Exists, c.After, c.Removed, c.Whole = false, nil, nil, true
+	case documents.Create, documents.Set:
+		c.Exists, c.After, c.Removed, c.Whole = true, maps.Clone(w.After), nil, true
+	case documents.Update:
+		if c.After == nil {
+			c.After = Fields{}
+		}
+		maps.Copy(c.After, w.After)
+		for _, field := range w.Removed {
+			delete(c.After, field)
+			if !c.Whole {
+				c.Removed = append(c.Removed, field)
+			}
+		}
+	}
+}
+
+// Step is what is done to a document to take back what a run did to it.
+type Step string
+
+// The steps.
+const (
+	Nothing  Step = ""         // it is as it was before the run
+	Recreate Step = "recreate" // write it as it was; there must be none
+	Revert   Step = "revert"   // give the fields that the run wrote the values that they had
+	Replace  Step = "replace"  // write it as it was, over what the run left
+	Remove   Step = "remove"   // delete what the run created
+	Conflict Step = "conflict" // somebody has changed it since: it is left as it is
+	Stays    Step = "stays"    // what was sent is not taken back
+)
+
+// Decide returns what is to be done, given the document as it is now, and of a conflict the reason.
+func (c Change) Decide(now Fields, found bool) (step Step, why string) {
+	switch {
+	case c.Sent:
+		return Stays, ""
+	case found == c.Found && equal(now, c.Before):
+		return Nothing, ""
+	case !c.Exists && found:
+		return Conflict, "somebody has created it since"
+	case !c.Exists:
+		return Recreate, ""
+	case !found:
+		return Conflict, "somebody has deleted it since"
+	case !c.Found && equal(now, c.After):
+		return Remove, ""
+	case c.Whole && c.Found && equal(now, c.After):
+		return Replace, ""
+	case c.Whole:
+		return Conflict, "somebody has changed it since"
+	}
+	reverted := true
+	for _, field := range c.Wrote() {
+		if !equalValue(now[field], c.After[field]) && !equalValue(now[field], c.Before[field]) {
+			return Conflict, "somebody has changed " + field + " since"
+		}
+		reverted = reverted && equalValue(now[field], c.Before[field])
+	}
+	if reverted {
+		return Nothing, ""
+	}
+	return Revert, ""
+}
+
+// Wrote returns the fields of a document that the run only updated, sorted.
+func (c Change) Wrote() []string {
+	fields := append(slices.Collect(maps.Keys(c.After)), c.Removed...)
+	slices.Sort(fields)
+	return slices.Compact(fields)
+}
+
+// equal compares documents. Numbers that are none are equal.
+func equal(a, b Fields) bool { return maps.EqualFunc(a, b, equalValue) }
+
+// equalValue compares values, of which a missing one is nil.
+func equalValue(a, b *firestorepb.Value) bool { return (a == nil) == (b == nil) && proto.Equal(a, b) }
