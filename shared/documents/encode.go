@@ -56,16 +56,16 @@ func encodeValue(v any) (*firestorepb.Value, error) {
 
 // encodeKind encodes truth values, numbers and texts, and lists and maps of whatever type a write has them in.
 func encodeKind(v reflect.Value) (*firestorepb.Value, error) {
-	switch v.Kind() {
-	case reflect.Bool:
+	switch {
+	case v.Kind() == reflect.Bool:
 		return &firestorepb.Value{ValueType: &firestorepb.Value_BooleanValue{BooleanValue: v.Bool()}}, nil
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+	case v.CanInt():
 		return &firestorepb.Value{ValueType: &firestorepb.Value_IntegerValue{IntegerValue: v.Int()}}, nil
-	case reflect.Float32, reflect.Float64:
+	case v.CanFloat():
 		return &firestorepb.Value{ValueType: &firestorepb.Value_DoubleValue{DoubleValue: v.Float()}}, nil
-	case reflect.String:
+	case v.Kind() == reflect.String:
 		return &firestorepb.Value{ValueType: &firestorepb.Value_StringValue{StringValue: v.String()}}, nil
-	case reflect.Slice:
+	case v.Kind() == reflect.Slice:
 		values := make([]*firestorepb.Value, v.Len())
 		for i := range values {
 			var err error
@@ -74,14 +74,12 @@ func encodeKind(v reflect.Value) (*firestorepb.Value, error) {
 			}
 		}
 		return &firestorepb.Value{ValueType: &firestorepb.Value_ArrayValue{ArrayValue: &firestorepb.ArrayValue{Values: values}}}, nil
-	case reflect.Map:
-		if v.Type().Key().Kind() == reflect.String {
-			fields := make(map[string]any, v.Len())
-			for key, value := range v.Seq2() {
-				fields[key.String()] = value.Interface()
-			}
-			return encodeValue(fields)
+	case v.Kind() == reflect.Map && v.Type().Key().Kind() == reflect.String:
+		fields := make(map[string]any, v.Len())
+		for key, value := range v.Seq2() {
+			fields[key.String()] = value.Interface()
 		}
+		return encodeValue(fields)
 	}
 	return nil, fmt.Errorf("a %s cannot be kept", v.Type())
 }
