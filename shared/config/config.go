@@ -30,6 +30,12 @@ const (
 	DefaultMinLookups        = 20
 )
 
+// Days for which what a run deletes can be brought back. Cloud Storage keeps deleted objects for 7 to 90 days.
+const (
+	DefaultUndoDays = 7
+	MaxUndoDays     = 90
+)
+
 // A plan is held whole until its safety limits are checked. Its actions take some 400 bytes each, and twice that until the garbage
 // collector has been through; so many bytes of the process's memory limit allow one action more.
 const (
@@ -54,6 +60,8 @@ type Config struct {
 	MaxActions        int // MAX_ACTIONS: planned actions a run may have
 	MaxMissingPercent int // MAX_MISSING_PERCENT: of the ids looked up, per kind
 	MinLookups        int // MIN_LOOKUPS: lookups from which on MaxMissingPercent counts
+
+	UndoDays int // UNDO_DAYS: how long what a run deletes or changes is kept for undoing; 0: not at all
 
 	Own any // what the function alone is told, as its own part of [Load] returned it; nil where it has none
 
@@ -123,6 +131,8 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 		MaxActions:        l.maxActions(),
 		MaxMissingPercent: l.Integer("MAX_MISSING_PERCENT", DefaultMaxMissingPercent, 0, 100),
 		MinLookups:        l.Integer("MIN_LOOKUPS", DefaultMinLookups, 1, 1_000_000),
+
+		UndoDays: l.Integer("UNDO_DAYS", DefaultUndoDays, 0, MaxUndoDays),
 
 		TasksLocation: l.text("TASKS_LOCATION", "", namePattern, "a region, e.g. asia-northeast1", used[Tasks]),
 		TasksQueue:    l.text("TASKS_QUEUE", "", namePattern, "a Cloud Tasks queue's id", used[Tasks]),

@@ -53,6 +53,8 @@ type Write struct {
 	Op   Op
 	Ref  Ref
 	Data map[string]any // of all but Delete
+	// Sent says that the write tells somebody something, as a notification does: undoing the run leaves it.
+	Sent bool
 }
 
 // String says the write as previews and the log do, e.g. "delete comments/c1".

@@ -137,6 +137,9 @@ func (r *run) do(ctx context.Context, batch []Action) []error {
 		for i, a := range batch {
 			deletions[i] = documents.Deletion(a.Effect.(deleteDocument))
 		}
+		if err := r.keepDocuments(ctx, deletions); err != nil {
+			return slices.Repeat([]error{err}, len(batch))
+		}
 		return r.documents.Delete(ctx, deletions)
 	case DeleteObject:
 		deletions := make([]DeleteObject, len(batch))
@@ -180,6 +183,9 @@ func (r *run) leaveUndone(item documents.Ref) {
 
 // deleteObjects asks once more for the documents whose absence is the reason, and deletes the objects for which it holds.
 func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []error {
+	if err := r.keepObjects(ctx, deletions); err != nil { // first, so that nothing comes between looking and deleting
+		return slices.Repeat([]error{err}, len(deletions))
+	}
 	results := make([]error, len(deletions))
 	absent := map[string][]string{} // ids by collection
 	for _, d := range deletions {

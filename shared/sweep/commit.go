@@ -77,7 +77,8 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 		}
 		c = committed{}
 		var err error
-		if c.outcomes, err = r.decide(ctx, r.transactionSource(tx, roomOf(group)), group); err != nil {
+		src := r.transactionSource(tx, roomOf(group))
+		if c.outcomes, err = r.decide(ctx, src, group); err != nil {
 			return err
 		}
 		var writes []documents.Write
@@ -91,6 +92,11 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 		if !slices.ContainsFunc(changes, Change.needsCommit) {
 			return nil
 		}
+		kept, err := r.undoOf(ctx, src, writes, allThen(changes), c.items(group))
+		if err != nil {
+			return err
+		}
+		writes = append(writes, kept...)
 		writes = append(writes, deletionsOf(append(slices.Clone(forget), c.overtaken(group)...))...)
 		if err := tx.Apply(writes); err != nil {
 			return err
@@ -109,6 +115,24 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 		c.at = at
 	}
 	return c, nil
+}
+
+// allThen returns what follows some changes.
+func allThen(changes []Change) (all []FollowUp) {
+	for _, c := range changes {
+		all = append(all, c.Then...)
+	}
+	return all
+}
+
+// items returns those that the commit changes.
+func (c committed) items(group []*work) (items []string) {
+	for i, w := range group {
+		if c.outcomes[i].written {
+			items = append(items, w.Ref.Path())
+		}
+	}
+	return items
 }
 
 // overtaken returns the entries by which items were remembered to go on that this commit takes further.
@@ -161,6 +185,8 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 		switch {
 		case err != nil:
 			outcomes[i].err = err
+		case r.held[w.Ref.Path()]:
+			outcomes[i].err = ErrChanged
 		case d.Kind == "" || w.kind != "" && d.Kind != w.kind:
 			outcomes[i].err = ErrChanged
 			if d.Invalid {

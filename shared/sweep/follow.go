@@ -127,18 +127,22 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 	if open = cmp.Or(open, held); open != nil || len(writes) == 0 {
 		return false, open
 	}
-	err = r.documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		if entry == (documents.Ref{}) { // the documents tell of the follow-ups: to write this again does no harm
-			return tx.Apply(writes)
+	err = r.documents.Transact(ctx, func(ctx context.Context, tx *documents.Transaction) error {
+		all := slices.Clone(writes)
+		if entry != (documents.Ref{}) { // or else the documents tell of the follow-ups, and to write this again does no harm
+			// Where the entry is gone, an earlier attempt of this commit took effect and its answer was lost.
+			if _, found, err := tx.Get(entry.Path()); err != nil || !found {
+				return err
+			}
+			if !more {
+				all = append(all, documents.Write{Op: documents.Delete, Ref: entry})
+			}
 		}
-		// Where the entry is gone, an earlier attempt of this commit took effect and its answer was lost.
-		if _, found, err := tx.Get(entry.Path()); err != nil || !found {
+		kept, err := r.undoOf(ctx, r.transactionSource(tx, 0), writes, nil, nil)
+		if err != nil {
 			return err
 		}
-		if more {
-			return tx.Apply(writes)
-		}
-		return tx.Apply(append(slices.Clone(writes), documents.Write{Op: documents.Delete, Ref: entry}))
+		return tx.Apply(append(all, kept...))
 	})
 	for _, f := range all {
 		if err != nil {

@@ -125,8 +125,11 @@ func (p *Planner) Fail(ctx context.Context, target, action string, err error) {
 	p.run.failed(ctx, target, action, err)
 }
 
-// Propose adds an action to the plan.
+// Propose adds an action to the plan, unless its target is held.
 func (p *Planner) Propose(ctx context.Context, a Action) error {
+	if p.keepHeld(ctx, a) {
+		return nil
+	}
 	if a.Writes == nil {
 		switch effect := a.Effect.(type) {
 		case deleteDocument:

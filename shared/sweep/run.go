@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -35,6 +37,8 @@ type run struct {
 	tasks     tasks.Writer     // of no use in a function that does not use Cloud Tasks
 	gathered  gathered
 	journal   journal
+	undo      undoLog
+	held      map[string]bool // targets that came back by undoing a run
 	meter     *usage.Meter
 
 	scheduled bool // Cloud Scheduler said which time the run is for
@@ -263,8 +267,16 @@ func (r *run) planner(checkpoint string) *Planner {
 func (r *run) plan(ctx context.Context, p *Planner) (err error) {
 	defer recoverTo(&err)
 	defer p.awaitCounts()
+	var held errgroup.Group
+	held.Go(func() (err error) { // beside the journal
+		defer recoverTo(&err)
+		return r.readHeld(ctx)
+	})
 	if len(r.job.Rules) > 0 {
 		err = r.planReplay(ctx, p)
+	}
+	if heldErr := held.Wait(); err == nil {
+		err = heldErr
 	}
 	if err == nil {
 		err = r.job.Plan(ctx, p)

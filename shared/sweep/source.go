@@ -158,10 +158,11 @@ type fromTransaction struct {
 	run    Run
 	gotten gotten
 	left   *int // children that the commit may still hold
+	whole  bool // documents are read whole, because what is written is kept for undoing
 }
 
 func (r *run) transactionSource(tx *documents.Transaction, left int) fromTransaction {
-	return fromTransaction{tx: tx, reader: r.documents.Reader, run: r.known(), gotten: gotten{}, left: &left}
+	return fromTransaction{tx: tx, reader: r.documents.Reader, run: r.known(), gotten: gotten{}, left: &left, whole: r.keepsUndo()}
 }
 
 // Run implements [Source].
@@ -194,6 +195,9 @@ func (s fromTransaction) Children(_ context.Context, c Children, parents []strin
 func (s fromTransaction) read(q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
 	var read []documents.Document
 	size := 0
+	if s.whole {
+		q.Select = nil // of the same price
+	}
 	for d, err := range s.tx.Stream(q, from, limit) {
 		if err != nil {
 			return nil, err
@@ -202,6 +206,9 @@ func (s fromTransaction) read(q documents.Query, from documents.Cursor, limit in
 			return read, documents.ErrTooMuch
 		}
 		read = append(read, d)
+		if s.whole {
+			s.gotten[d.Ref()] = &d
+		}
 	}
 	return read, nil
 }

@@ -36,7 +36,7 @@ var ownRecords = []string{"cleanupJobs/", "cleanupRuns/"}
 func (r *run) wroteDocuments(ctx context.Context, writes []documents.Written) {
 	w := r.collect(ctx)
 	for _, d := range writes {
-		if !strings.HasPrefix(d.Path, ownRecords[0]) && !strings.HasPrefix(d.Path, ownRecords[1]) {
+		if !isOwnRecord(d.Path) {
 			w.add(written{Op: d.Op, Path: d.Path, Unsure: d.Unsure})
 		}
 	}

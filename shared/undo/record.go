@@ -22,14 +22,24 @@ import (
 // included.
 const MaxEntry = 900 << 10
 
+// Collection returns the collection of a run's entries. Its last part is the group that the TTL policy is for, so it is a name that
+// no application has.
+func Collection(runID string) string { return "cleanupRuns/" + runID + "/cleanupUndo" }
+
+// EntryOf returns the name of part i of a run's entry n.
+func EntryOf(runID string, n, i int) documents.Ref {
+	return documents.Ref{Collection: Collection(runID), ID: fmt.Sprintf("%06d-%02d", n, i)}
+}
+
 // maxRecords bounds what the records of one commit take when they are read, in bytes: a broken entry must not fill the memory.
 const maxRecords = 64 << 20
 
 // Fields are a document's fields as Firestore's API has them.
 type Fields = map[string]*firestorepb.Value
 
-// Record is one thing that a run deleted or wrote. Exactly one of Write, Object and Account is set.
+// Record is one thing that a run deleted or wrote, or an item that it judged for that. Exactly one field is set.
 type Record struct {
+	Item    string // as the job's plan names its target; if what was done to it is taken back, it is held
 	Write   *Write
 	Object  *Object
 	Account *Account
@@ -63,8 +73,8 @@ type Account struct {
 }
 
 // Of returns the record of a write. before is the document that there was, if found. An error says which field cannot be kept.
-func Of(w documents.Write, before documents.Document, found, sent bool) (Record, error) {
-	r := Write{Op: w.Op, Path: w.Ref.Path(), Found: found, Sent: sent}
+func Of(w documents.Write, before documents.Document, found bool) (Record, error) {
+	r := Write{Op: w.Op, Path: w.Ref.Path(), Found: found, Sent: w.Sent}
 	var err error
 	if found {
 		if r.Before, err = documents.Encode(before.Data); err != nil {
@@ -145,7 +155,7 @@ func Unpack(entries [][]byte) ([]Record, error) {
 const (
 	opKey, pathKey, foundKey, beforeKey, afterKey, removedKey, sentKey = "op", "path", "found", "before", "after", "removed", "sent"
 	objectKey, generationKey, folderKey, ownerKeyKey, ownerKey         = "object", "generation", "folder", "ownerKey", "owner"
-	accountKey, fieldsKey                                              = "account", "fields"
+	accountKey, fieldsKey, itemKey                                     = "account", "fields", "item"
 )
 
 func (r Record) fields() Fields {
@@ -170,7 +180,7 @@ func (r Record) fields() Fields {
 	case r.Account != nil:
 		return Fields{accountKey: text(r.Account.UID), fieldsKey: mapValue(r.Account.Fields)}
 	}
-	return nil
+	return Fields{itemKey: text(r.Item)}
 }
 
 // recordOf reads what [Record.fields] made.
@@ -197,7 +207,8 @@ func recordOf(f Fields) (Record, bool) {
 		a := Account{UID: f[accountKey].GetStringValue(), Fields: f[fieldsKey].GetMapValue().GetFields()}
 		return Record{Account: &a}, a.UID != ""
 	}
-	return Record{}, false
+	item := f[itemKey].GetStringValue()
+	return Record{Item: item}, item != ""
 }
 
 func text(v string) *firestorepb.Value {

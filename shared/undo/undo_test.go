@@ -34,7 +34,7 @@ func recordsOf(t testing.TB) []Record {
 		{documents.Write{Op: documents.Update, Ref: ref("b"), Data: map[string]any{"at": at, "gone": documents.DeleteField}}, map[string]any{}},
 		{documents.Write{Op: documents.Create, Ref: ref("c"), Data: map[string]any{"x": 1.5}}, nil},
 	} {
-		r, err := Of(w.Write, documents.Document{Path: w.Ref.Path(), Data: w.before}, w.before != nil, false)
+		r, err := Of(w.Write, documents.Document{Path: w.Ref.Path(), Data: w.before}, w.before != nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestPackWhatIsLarge(t *testing.T) {
 	if _, err := noise.Read(large); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Of(documents.Write{Op: documents.Delete, Ref: ref("large")}, documents.Document{Data: map[string]any{"x": large}}, true, false)
+	r, err := Of(documents.Write{Op: documents.Delete, Ref: ref("large")}, documents.Document{Data: map[string]any{"x": large}}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestPackWhatIsLarge(t *testing.T) {
 			t.Errorf("%s: %d records, %v", name, len(got), err)
 		}
 	}
-	small, err := Of(documents.Write{Op: documents.Delete, Ref: ref("small")}, documents.Document{Data: map[string]any{"text": strings.Repeat("spam ", 50)}}, true, false)
+	small, err := Of(documents.Write{Op: documents.Delete, Ref: ref("small")}, documents.Document{Data: map[string]any{"text": strings.Repeat("spam ", 50)}}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestPackWhatIsLarge(t *testing.T) {
 }
 
 func TestWhatCannotBeKept(t *testing.T) {
-	_, err := Of(documents.Write{Op: documents.Delete, Ref: ref("a")}, documents.Document{Data: map[string]any{"odd": struct{}{}}}, true, false)
+	_, err := Of(documents.Write{Op: documents.Delete, Ref: ref("a")}, documents.Document{Data: map[string]any{"odd": struct{}{}}}, true)
 	if err == nil || !strings.Contains(err.Error(), "things/a") || !strings.Contains(err.Error(), "odd") {
 		t.Error(err)
 	}

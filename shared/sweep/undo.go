@@ -1,0 +1,157 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/undo"
+)
+
+// undoLog numbers the entries of a run's undo log: what the run deletes or changes is kept in cleanupRuns/{runId}/cleanupUndo, so
+// that it can be taken back. A commit writes its entries itself, so they exist exactly if it took effect. What is deleted without a
+// transaction is written down before, and whoever takes it back looks whether it was.
+type undoLog struct {
+	mu sync.Mutex
+	n  int
+}
+
+// keepsUndo reports whether the run keeps what it deletes.
+func (r *run) keepsUndo() bool { return r.config.UndoDays > 0 && !r.report.DryRun }
+
+// undoEntries returns the writes that keep records, none for none.
+func (r *run) undoEntries(records []undo.Record) ([]documents.Write, error) {
+	if len(records) == 0 {
+		return nil, nil
+	}
+	packed, err := undo.Pack(records)
+	if err != nil {
+		return nil, err
+	}
+	r.undo.mu.Lock()
+	r.undo.n++
+	n := r.undo.n
+	r.undo.mu.Unlock()
+	writes := make([]documents.Write, len(packed))
+	for i, data := range packed {
+		writes[i] = documents.Write{Op: documents.Set, Ref: undo.EntryOf(r.report.RunID, n, i), Data: map[string]any{
+			"data": data, "parts": len(packed), "records": len(records), "at": documents.ServerTimestamp,
+			"expireAt": r.clock().Add(time.Duration(r.config.UndoDays) * 24 * time.Hour),
+		}}
+	}
+	return writes, nil
+}
+
+// undoOf returns the writes that keep, for undoing, the documents that a commit's writes delete or change, and what follows the
+// changes. It reads the documents that nobody has read yet. items are what the changes are of.
+func (r *run) undoOf(ctx context.Context, src Source, writes []documents.Write, then []FollowUp, items []string) ([]documents.Write, error) {
+	if !r.keepsUndo() {
+		return nil, nil
+	}
+	var refs []documents.Ref
+	var own []documents.Write // the application's
+	for _, w := range writes {
+		if isOwnRecord(w.Ref.Collection + "/") {
+			continue
+		}
+		own = append(own, w)
+		if w.Op != documents.Create {
+			refs = append(refs, w.Ref)
+		}
+	}
+	before, err := src.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	var records []undo.Record
+	for _, item := range items {
+		records = append(records, undo.Record{Item: item})
+	}
+	for _, w := range own {
+		d, found := before[w.Ref]
+		record, err := undo.Of(w, d, found)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, record)
+	}
+	for _, f := range then {
+		if f.Object.Name != "" {
+			records = append(records, undo.Record{Object: &undo.Object{
+				Name: f.Object.Name, Folder: f.Object.Folder, OwnerKey: f.Object.OwnerKey, Owner: f.Object.Owner,
+			}})
+		}
+	}
+	return r.undoEntries(records)
+}
+
+// isOwnRecord reports whether a path is of the bundle's own records.
+func isOwnRecord(path string) bool {
+	return strings.HasPrefix(path, ownRecords[0]) || strings.HasPrefix(path, ownRecords[1])
+}
+
+// keepAhead writes records down before what they say is done.
+func (r *run) keepAhead(ctx context.Context, records []undo.Record) error {
+	writes, err := r.undoEntries(records)
+	if err != nil || len(writes) == 0 {
+		return err
+	}
+	if err := r.records.Wait(ctx, len(writes)); err != nil {
+		return err
+	}
+	err = r.records.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error { return tx.Apply(writes) })
+	if err != nil {
+		return fmt.Errorf("keep %d of what is to be deleted for undoing, so nothing of it was: %w", len(records), err)
+	}
+	return nil
+}
+
+// maxAheadBytes is how many bytes of documents are held before they are written down.
+const maxAheadBytes = 4 << 20
+
+// keepDocuments writes down whole documents that are to be deleted. What has changed since it was judged is not deleted, and so
+// left out.
+func (r *run) keepDocuments(ctx context.Context, deletions []documents.Deletion) error {
+	if !r.keepsUndo() {
+		return nil
+	}
+	judged := make(map[string]time.Time, len(deletions))
+	paths := make([]string, len(deletions))
+	for i, d := range deletions {
+		judged[d.Path], paths[i] = d.LastUpdateTime, d.Path
+	}
+	var records []undo.Record
+	size := 0
+	for d, err := range r.documents.Originals(ctx, paths) {
+		if err != nil {
+			return fmt.Errorf("read %d documents to keep them for undoing: %w", len(paths), err)
+		}
+		if !d.UpdateTime.Equal(judged[d.Path]) {
+			continue
+		}
+		records = append(records, undo.Record{Item: d.Path}, undo.Record{Write: &undo.Write{Op: documents.Delete, Path: d.Path, Found: true, Before: d.Fields}})
+		if size += d.Bytes; size > maxAheadBytes {
+			if err := r.keepAhead(ctx, records); err != nil {
+				return err
+			}
+			records, size = nil, 0
+		}
+	}
+	return r.keepAhead(ctx, records)
+}
+
+// keepObjects writes down objects that are to be deleted.
+func (r *run) keepObjects(ctx context.Context, deletions []DeleteObject) error {
+	if !r.keepsUndo() {
+		return nil
+	}
+	var records []undo.Record
+	for _, d := range deletions {
+		records = append(records, undo.Record{Item: "gs://" + r.config.Bucket + "/" + d.Name},
+			undo.Record{Object: &undo.Object{Name: d.Name, Generation: d.Generation}})
+	}
+	return r.keepAhead(ctx, records)
+}

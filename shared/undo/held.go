@@ -1,0 +1,31 @@
+package undo
+
+import (
+	"fmt"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// HeldOf returns the collection that says which items a job keeps because they came back by undoing a run.
+func HeldOf(job string) string { return "cleanupJobs/" + job + "/held" }
+
+// MaxHeld is how many items one document of that collection names, so that a job learns of many at the price of few reads.
+const MaxHeld = 500
+
+// targetsField holds the items as a job's plan names them.
+const targetsField = "targets"
+
+// HeldTargets returns the items that a document of [HeldOf] names. An error says that it is none that this program wrote.
+func HeldTargets(d documents.Document) ([]string, error) {
+	values, ok := d.Data[targetsField].([]any)
+	targets := make([]string, 0, len(values))
+	for _, v := range values {
+		text, isText := v.(string)
+		ok = ok && isText
+		targets = append(targets, text)
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s does not say what is held: look at it and delete it", d.Path)
+	}
+	return targets, nil
+}
