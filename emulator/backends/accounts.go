@@ -283,6 +283,11 @@ func (p *accounts) batchCreate(users []account) (any, *apiError) {
 			errors = append(errors, account{"index": i, "message": "email exists in other account in database"})
 		default:
 			user := maps.Clone(given)
+			for _, field := range []string{"createdAt", "lastLoginAt"} { // sent as a number, told as a text
+				if n, isNumber := user[field].(float64); isNumber {
+					user[field] = strconv.FormatInt(int64(n), 10)
+				}
+			}
 			if user["createdAt"] == nil {
 				user["createdAt"] = strconv.FormatInt(time.Now().UnixMilli(), 10)
 			}

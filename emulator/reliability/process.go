@@ -33,7 +33,7 @@ func (s *Steps) Run(f *sweep.Function) *Process {
 	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(p.unary(Firestore)), grpc.WithChainStreamInterceptor(p.stream))
 	f.Hooks.DialTasks = append(f.Hooks.DialTasks, grpc.WithChainUnaryInterceptor(p.unary(Tasks)))
 	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return transport{p, base} }
-	f.Hooks.Accounts = func(base accounts.Deleter) accounts.Deleter { return deleter{p, base} }
+	f.Hooks.Accounts = func(base accounts.API) accounts.API { return authentication{p, base} }
 	return p
 }
 

@@ -45,17 +45,35 @@ func discard(answer *http.Response) {
 	}
 }
 
-// deleter is Authentication's.
-type deleter struct {
+// authentication makes the calls of Authentication.
+type authentication struct {
 	process *Process
-	base    accounts.Deleter
+	base    accounts.API
 }
 
-// DeleteUsers implements accounts.Deleter.
-func (d deleter) DeleteUsers(ctx context.Context, uids []string) (result *auth.DeleteUsersResult, err error) {
+// DeleteUsers implements [accounts.API].
+func (d authentication) DeleteUsers(ctx context.Context, uids []string) (result *auth.DeleteUsersResult, err error) {
 	c := Call{Service: Authentication, Method: "DeleteUsers", Targets: uids}
 	err = d.process.call(c, func() (err error) {
 		result, err = d.base.DeleteUsers(ctx, uids)
+		return err
+	}, func(f Fault) error { return f.grpcError() })
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// GetUsers implements [accounts.API].
+func (d authentication) GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (result *auth.GetUsersResult, err error) {
+	c := Call{Service: Authentication, Method: "GetUsers"}
+	for _, id := range identifiers {
+		if uid, ok := id.(auth.UIDIdentifier); ok {
+			c.Targets = append(c.Targets, uid.UID)
+		}
+	}
+	err = d.process.call(c, func() (err error) {
+		result, err = d.base.GetUsers(ctx, identifiers)
 		return err
 	}, func(f Fault) error { return f.grpcError() })
 	if err != nil {

@@ -40,7 +40,7 @@ func newFunction(t *testing.T) *function {
 	t.Parallel()
 	f := &function{Function: sweeptest.New(t, functions.New(Job))}
 	f.Now = now
-	f.Hooks.Accounts = func(d accounts.Deleter) accounts.Deleter { return deleter{d, f} }
+	f.Hooks.Accounts = func(d accounts.API) accounts.API { return deleter{d, f} }
 	t.Cleanup(func() {
 		for _, line := range f.LogLines(t) {
 			if text := fmt.Sprint(line); strings.Contains(text, "example.com") || strings.Contains(text, "花子") {
@@ -52,11 +52,11 @@ func newFunction(t *testing.T) *function {
 }
 
 type deleter struct {
-	accounts.Deleter
+	accounts.API
 	f *function
 }
 
-// DeleteUsers implements accounts.Deleter.
+// DeleteUsers implements accounts.API.
 func (d deleter) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
 	d.f.mu.Lock()
 	d.f.calls = append(d.f.calls, slices.Sorted(slices.Values(uids)))
@@ -66,7 +66,7 @@ func (d deleter) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUs
 			return nil, err
 		}
 	}
-	return d.Deleter.DeleteUsers(ctx, uids)
+	return d.API.DeleteUsers(ctx, uids)
 }
 
 // user writes a user's document.

@@ -43,7 +43,7 @@ func (s state) tell(c *sweep.Change, n notifications.Notification, at time.Time,
 		nobody = "its owner has no document"
 	default:
 		n.UserID = owner.ID
-		c.Writes = append(c.Writes, documents.Write{Op: documents.Set, Ref: n.Ref(), Data: n.Data(at)})
+		c.Writes = append(c.Writes, documents.Write{Op: documents.Set, Ref: n.Ref(), Data: n.Data(at), Sent: true})
 		return
 	}
 	c.Notices = append(c.Notices, sweep.Notice{

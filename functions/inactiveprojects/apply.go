@@ -92,7 +92,7 @@ func warnAbout(p project, run sweep.Run) (c sweep.Change) {
 	// A promise that the worker was never able to announce is no good once its date has come.
 	if _, err := time.Parse(time.DateOnly, date); err != nil || date <= run.Promise.Format(time.DateOnly) {
 		date = p.settings.promise(run.Promise)
-		c.Writes = []documents.Write{{Op: documents.Set, Ref: p.eventRef(), Data: map[string]any{
+		c.Writes = []documents.Write{{Op: documents.Set, Ref: p.eventRef(), Sent: true, Data: map[string]any{
 			"name":      auditName,
 			"message":   fmt.Sprintf("Project is scheduled to be deleted on %s due to inactivity.", date),
 			"author_id": p.bot, "project_id": p.ID(), "deletion_date": date, "created_at": run.Now,

@@ -58,7 +58,7 @@ var warningRule = sweep.Rule[announcement]{
 		case len(mail.ToUserIDs) == 0:
 			c.Notices = []sweep.Notice{{Message: a.Path + ": it has neither owner_ids nor maintainer_ids, so nobody was told that it will be deleted on " + date}}
 		case !a.written: // written again, it would be sent again
-			c.Writes = []documents.Write{{Op: documents.Create, Ref: mailRef(mail), Data: mail.Data()}}
+			c.Writes = []documents.Write{{Op: documents.Create, Ref: mailRef(mail), Data: mail.Data(), Sent: true}}
 		}
 		entry := map[string]any{"warned_on": run.Promise, "deletion_date": date}
 		c.Writes = append(c.Writes, documents.Write{Op: documents.Set, Ref: documents.Ref{Collection: warnings, ID: a.ID()}, Data: entry})

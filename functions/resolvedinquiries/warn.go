@@ -61,7 +61,7 @@ var warnings = sweep.Rule[toWarn]{
 			c.Notices = []sweep.Notice{{Message: s.Path + ": nobody was told that it will be deleted, its user has no document"}}
 		case !s.sent:
 			n := warning(s.Document, notifications.Locale(run.Config.Locale))
-			c.Writes = append(c.Writes, documents.Write{Op: documents.Create, Ref: s.notification, Data: n.Data(run.Promise)})
+			c.Writes = append(c.Writes, documents.Write{Op: documents.Create, Ref: s.notification, Data: n.Data(run.Promise), Sent: true})
 		}
 		return c
 	},

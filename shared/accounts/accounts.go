@@ -61,20 +61,20 @@ func (s sdk) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersR
 
 // Client is a project's Authentication. It is safe for concurrent use by any number of runs.
 type Client struct {
-	deleter          Deleter
+	api              API
 	batches, singles *rate.Limiter // of the process, not of a run
 	sleep            func(context.Context, time.Duration) error
 }
 
-func newClient(d Deleter) *Client {
+func newClient(api API) *Client {
 	return &Client{
-		deleter: d, batches: rate.NewLimiter(batchesPerSecond, 1), singles: rate.NewLimiter(singlesPerSecond, 1), sleep: gax.Sleep,
+		api: api, batches: rate.NewLimiter(batchesPerSecond, 1), singles: rate.NewLimiter(singlesPerSecond, 1), sleep: gax.Sleep,
 	}
 }
 
 // Open connects to a project's Authentication, or to the emulator that FIREBASE_AUTH_EMULATOR_HOST names. wrap, where
-// not nil, is put around the SDK's call. It fails where no credentials are found; nothing of a failed attempt is kept.
-func Open(ctx context.Context, project string, wrap func(Deleter) Deleter) (*Client, error) {
+// not nil, is put around the SDK's calls. It fails where no credentials are found; nothing of a failed attempt is kept.
+func Open(ctx context.Context, project string, wrap func(API) API) (*Client, error) {
 	app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: project})
 	if err != nil {
 		return nil, fmt.Errorf("open Authentication of project %s: %w", project, err)
@@ -85,7 +85,7 @@ func Open(ctx context.Context, project string, wrap func(Deleter) Deleter) (*Cli
 	}
 	c := newClient(sdk{client})
 	if wrap != nil {
-		c.deleter = wrap(c.deleter)
+		c.api = wrap(c.api)
 	}
 	return c, nil
 }
@@ -166,7 +166,7 @@ func (w Writer) call(ctx context.Context, uids []string, chunk []int, results []
 		results[i] = nil
 	}
 	usage.FromContext(ctx).AuthCalls()
-	result, err := w.c.deleter.DeleteUsers(ctx, asked)
+	result, err := w.c.api.DeleteUsers(ctx, asked)
 	if err != nil {
 		fail(readable(err))
 		if errorutils.IsResourceExhausted(err) || isQuota(err.Error()) {

@@ -39,6 +39,11 @@ type fake struct {
 	answer func(call int, uids []string) (*auth.DeleteUsersResult, error) // nil: all are deleted
 }
 
+// GetUsers implements [API].
+func (f *fake) GetUsers(context.Context, []auth.UserIdentifier) (*auth.GetUsersResult, error) {
+	return &auth.GetUsersResult{}, nil
+}
+
 // DeleteUsers implements Deleter.
 func (f *fake) DeleteUsers(_ context.Context, uids []string) (*auth.DeleteUsersResult, error) {
 	f.calls = append(f.calls, slices.Clone(uids))
@@ -58,7 +63,7 @@ func failing(reasons map[int]string) *auth.DeleteUsersResult {
 }
 
 // writer returns a writer on a deleter that need not wait between its calls, and counts its pauses.
-func writer(d Deleter, pauses *int) Writer {
+func writer(d API, pauses *int) Writer {
 	c := newClient(d)
 	c.batches, c.singles = rate.NewLimiter(rate.Inf, 1), rate.NewLimiter(rate.Inf, 1)
 	c.sleep = func(ctx context.Context, _ time.Duration) error {
@@ -80,7 +85,7 @@ func TestDelete(t *testing.T) {
 	}
 	p.FailDelete(t, "u2", "INTERNAL_ERROR")
 	calls := 0
-	c, err := Open(t.Context(), p.ID, func(d Deleter) Deleter { return counted{d, &calls} })
+	c, err := Open(t.Context(), p.ID, func(d API) API { return counted{d, &calls} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,18 +170,18 @@ func TestTooManyRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	pauses := 0
-	if got := writer(c.deleter, &pauses).Delete(t.Context(), []string{"u1"}); got[0] != nil || pauses != 2 {
+	if got := writer(c.api, &pauses).Delete(t.Context(), []string{"u1"}); got[0] != nil || pauses != 2 {
 		t.Errorf("one: %v after %d pauses", got[0], pauses)
 	}
 	paths, pauses = nil, 0
-	if got := writer(c.deleter, &pauses).Delete(t.Context(), []string{"u1", "u2"}); got[0] != nil || got[1] != nil || pauses != 2 {
+	if got := writer(c.api, &pauses).Delete(t.Context(), []string{"u1", "u2"}); got[0] != nil || got[1] != nil || pauses != 2 {
 		t.Errorf("two: %v after %d pauses", got, pauses)
 	}
 	if diff := cmp.Diff(slices.Repeat([]string{"accounts:batchDelete"}, 3), paths); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	answers, paths, pauses = []int{429}, nil, 0
-	got := writer(c.deleter, &pauses).Delete(t.Context(), []string{"u1"})
+	got := writer(c.api, &pauses).Delete(t.Context(), []string{"u1"})
 	if got[0] == nil || len(paths) != maxAttempts || pauses != maxAttempts-1 {
 		t.Errorf("always: %v after %d calls and %d pauses", got[0], len(paths), pauses)
 	}
@@ -217,14 +222,14 @@ func TestQuotaUntilTimeIsUp(t *testing.T) {
 }
 
 type counted struct {
-	Deleter
+	API
 	calls *int
 }
 
 // DeleteUsers implements Deleter.
 func (c counted) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
 	*c.calls++
-	return c.Deleter.DeleteUsers(ctx, uids)
+	return c.API.DeleteUsers(ctx, uids)
 }
 
 func TestThousandAccountsACall(t *testing.T) {

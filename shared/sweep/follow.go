@@ -211,6 +211,9 @@ func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
 	var results []error
 	err := r.checkTime()
 	if err == nil {
+		err = r.keepAccounts(ctx, all, which)
+	}
+	if err == nil {
 		func() {
 			defer recoverTo(&err)
 			results = r.gathered.delete(ctx, r.accounts.Delete, uids)

@@ -53,7 +53,7 @@ type Hooks struct {
 	BeforeApply func()                                    // called between planning and applying
 	Dial        []grpc.DialOption                         // for the Firestore connections
 	Transport   func(http.RoundTripper) http.RoundTripper // around Storage's
-	Accounts    func(accounts.Deleter) accounts.Deleter   // around Authentication's
+	Accounts    func(accounts.API) accounts.API           // around Authentication's
 	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
 	Pace        func() documents.Pace                     // instead of [documents.Rate]
 }

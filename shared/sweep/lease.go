@@ -8,6 +8,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/undo"
 )
 
 // leaseMargin is how much longer than its function's timeout a run's lease lasts, so that it can only expire on a run
@@ -52,7 +53,8 @@ func (l lease) path() string { return "cleanupJobs/" + l.job }
 // saved is what the last run left for the next.
 type saved struct {
 	checkpoint  string
-	partialRuns int // how many runs in a row ended partial
+	partialRuns int  // how many runs in a row ended partial
+	held        bool // items are held
 }
 
 // take takes the lease and returns what the last run saved. If another run holds it, the error is a [*heldError]. If the
@@ -80,6 +82,7 @@ func (l lease) take(ctx context.Context, retryOf func(*Report) bool) (s saved, e
 		if s.checkpoint, err = l.checkpointOf(doc); err != nil {
 			return nil, err
 		}
+		s.held = holds(doc)
 		if s.partialRuns = 0; last != nil {
 			s.partialRuns = last.PartialRuns
 		}
@@ -118,6 +121,9 @@ func (l lease) finish(ctx context.Context, checkpoint string, complete func(writ
 	})
 	return held, err
 }
+
+// holds reports whether items of the job may be held: if not, nobody need look for them.
+func holds(doc documents.Document) bool { return doc.Data[undo.HeldField] == true }
 
 // storedRun is cleanupRuns/{runId}.
 type storedRun struct {

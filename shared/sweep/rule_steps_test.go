@@ -214,13 +214,13 @@ var leavers = sweep.Rule[sweep.Subject]{
 }
 
 type failing struct {
-	accounts.Deleter
+	accounts.API
 	mu    sync.Mutex
 	calls int
 	err   error
 }
 
-// DeleteUsers implements accounts.Deleter.
+// DeleteUsers implements accounts.API.
 func (d *failing) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
 	d.mu.Lock()
 	d.calls++
@@ -229,13 +229,13 @@ func (d *failing) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteU
 	if err != nil {
 		return nil, err
 	}
-	return d.Deleter.DeleteUsers(ctx, uids)
+	return d.API.DeleteUsers(ctx, uids)
 }
 
 func TestAccountsAfterTheirDocuments(t *testing.T) {
 	f := ruleFunction(t, ruleJob("people", leavers))
 	authentication := &failing{err: errors.New("quota")}
-	f.Hooks.Accounts = func(d accounts.Deleter) accounts.Deleter { authentication.Deleter = d; return authentication }
+	f.Hooks.Accounts = func(d accounts.API) accounts.API { authentication.API = d; return authentication }
 	for _, id := range []string{"p1", "p2", "p3"} {
 		f.Set(t, "people/"+id, map[string]any{"leaves": id != "p3"})
 		if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID(id)); err != nil {

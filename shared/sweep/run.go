@@ -38,6 +38,7 @@ type run struct {
 	gathered  gathered
 	journal   journal
 	undo      undoLog
+	holds     bool            // items may be held
 	held      map[string]bool // targets that came back by undoing a run
 	meter     *usage.Meter
 
@@ -89,6 +90,7 @@ func (r *run) execute(ctx context.Context) *Report {
 	}
 	switch {
 	case r.job.Task != nil:
+		r.holds = true // nobody looked
 		r.sweep(work)
 		r.complete(0)
 	case r.report.DryRun:
@@ -112,6 +114,7 @@ func (r *run) preview(ctx context.Context) {
 	l := r.lease()
 	doc, _, err := r.documents.Get(ctx, l.path())
 	if err == nil {
+		r.holds = holds(doc)
 		r.checkpoint, err = l.checkpointOf(doc)
 	}
 	if err != nil {
@@ -148,7 +151,7 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 		r.complete(0)
 		return nil
 	default:
-		r.checkpoint, r.partialRuns = last.checkpoint, last.partialRuns
+		r.checkpoint, r.partialRuns, r.holds = last.checkpoint, last.partialRuns, last.held
 		r.sweep(ctx)
 	}
 	stillHeld, err := l.finish(ctx, r.checkpoint, r.complete)
@@ -268,10 +271,12 @@ func (r *run) plan(ctx context.Context, p *Planner) (err error) {
 	defer recoverTo(&err)
 	defer p.awaitCounts()
 	var held errgroup.Group
-	held.Go(func() (err error) { // beside the journal
-		defer recoverTo(&err)
-		return r.readHeld(ctx)
-	})
+	if r.holds {
+		held.Go(func() (err error) { // beside the journal
+			defer recoverTo(&err)
+			return r.readHeld(ctx)
+		})
+	}
 	if len(r.job.Rules) > 0 {
 		err = r.planReplay(ctx, p)
 	}

@@ -155,3 +155,24 @@ func (r *run) keepObjects(ctx context.Context, deletions []DeleteObject) error {
 	}
 	return r.keepAhead(ctx, records)
 }
+
+// keepAccounts writes down what there is to know of accounts that are to be deleted.
+func (r *run) keepAccounts(ctx context.Context, all []pending, which []int) error {
+	if !r.keepsUndo() {
+		return nil
+	}
+	uids := make([]string, len(which))
+	var records []undo.Record
+	for n, i := range which {
+		uids[n] = all[i].Account
+		records = append(records, undo.Record{Item: all[i].of.Ref.Path()})
+	}
+	found, err := r.accounts.Get(ctx, uids)
+	if err != nil {
+		return fmt.Errorf("keep accounts for undoing: %w", err)
+	}
+	for _, a := range found {
+		records = append(records, undo.Record{Account: &undo.Account{UID: a.UID, Data: a.JSON()}})
+	}
+	return r.keepAhead(ctx, records)
+}

@@ -9,15 +9,18 @@ import (
 // HeldOf returns the collection that says which items a job keeps because they came back by undoing a run.
 func HeldOf(job string) string { return "cleanupJobs/" + job + "/held" }
 
+// HeldField is the field of cleanupJobs/{job} that says that there may be such items. It is set before the first of them is.
+const HeldField = "held"
+
 // MaxHeld is how many items one document of that collection names, so that a job learns of many at the price of few reads.
 const MaxHeld = 500
 
-// targetsField holds the items as a job's plan names them.
-const targetsField = "targets"
+// TargetsField is the field that holds the items as a job's plan names them.
+const TargetsField = "targets"
 
 // HeldTargets returns the items that a document of [HeldOf] names. An error says that it is none that this program wrote.
 func HeldTargets(d documents.Document) ([]string, error) {
-	values, ok := d.Data[targetsField].([]any)
+	values, ok := d.Data[TargetsField].([]any)
 	targets := make([]string, 0, len(values))
 	for _, v := range values {
 		text, isText := v.(string)

@@ -68,8 +68,8 @@ type Object struct {
 
 // Account is an account that was deleted, or was to be.
 type Account struct {
-	UID    string
-	Fields Fields // as Authentication told them, without a password; empty if they are not known
+	UID  string
+	Data string // what Authentication told of it, as accounts.Account.JSON has it; empty if there was none
 }
 
 // Of returns the record of a write. before is the document that there was, if found. An error says which field cannot be kept.
@@ -155,7 +155,7 @@ func Unpack(entries [][]byte) ([]Record, error) {
 const (
 	opKey, pathKey, foundKey, beforeKey, afterKey, removedKey, sentKey = "op", "path", "found", "before", "after", "removed", "sent"
 	objectKey, generationKey, folderKey, ownerKeyKey, ownerKey         = "object", "generation", "folder", "ownerKey", "owner"
-	accountKey, fieldsKey, itemKey                                     = "account", "fields", "item"
+	accountKey, dataKey, itemKey                                       = "account", "data", "item"
 )
 
 func (r Record) fields() Fields {
@@ -178,7 +178,7 @@ func (r Record) fields() Fields {
 			generationKey: {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: o.Generation}},
 		}
 	case r.Account != nil:
-		return Fields{accountKey: text(r.Account.UID), fieldsKey: mapValue(r.Account.Fields)}
+		return Fields{accountKey: text(r.Account.UID), dataKey: text(r.Account.Data)}
 	}
 	return Fields{itemKey: text(r.Item)}
 }
@@ -204,7 +204,7 @@ func recordOf(f Fields) (Record, bool) {
 		}
 		return Record{Object: &o}, o.Name != ""
 	case f[accountKey] != nil:
-		a := Account{UID: f[accountKey].GetStringValue(), Fields: f[fieldsKey].GetMapValue().GetFields()}
+		a := Account{UID: f[accountKey].GetStringValue(), Data: f[dataKey].GetStringValue()}
 		return Record{Account: &a}, a.UID != ""
 	}
 	item := f[itemKey].GetStringValue()

@@ -40,9 +40,9 @@ func recordsOf(t testing.TB) []Record {
 		}
 		all = append(all, r)
 	}
-	return append(all, Record{Object: &Object{Name: "posts/ü", Generation: 1 << 60}},
+	return append(all, Record{Item: "things/a"}, Record{Object: &Object{Name: "posts/ü", Generation: 1 << 60}},
 		Record{Object: &Object{Name: "circles/c/", Folder: true, OwnerKey: "postId", Owner: "p"}},
-		Record{Account: &Account{UID: "u", Fields: Fields{"email": text("a@example.com")}}})
+		Record{Account: &Account{UID: "u", Data: `{"uid":"u"}`}})
 }
 
 func TestPack(t *testing.T) {

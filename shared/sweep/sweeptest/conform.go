@@ -39,6 +39,7 @@ var checks = map[string]func(*trial){
 	"writes that are denied":                             (*trial).checkDenial,
 	"two runs at once":                                   (*trial).checkTwoAtOnce,
 	"a panic":                                            (*trial).checkPanic,
+	"taking a run back":                                  (*trial).checkUndo,
 }
 
 // Prove compares what disturbed runs come to with what undisturbed ones do. It has a run first, and then the checks, each as a

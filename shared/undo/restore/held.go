@@ -1,0 +1,169 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/undo"
+)
+
+// leaseLength is for how long an undo holds the job's lease; it is renewed as it goes on.
+const leaseLength = 10 * time.Minute
+
+func (u *undoing) jobRef() *firestore.DocumentRef { return u.Firestore.Doc("cleanupJobs/" + u.job) }
+
+// holder returns who holds the job's lease, "" if nobody does.
+func (u *undoing) holder(d *firestore.DocumentSnapshot) string {
+	lease, _ := d.Data()["lease"].(map[string]any)
+	runID, _ := lease["runId"].(string)
+	if until, _ := lease["expiresAt"].(time.Time); !u.Clock().Before(until) {
+		return ""
+	}
+	return runID
+}
+
+// free returns [ErrUnderWay] if a run of the job is under way.
+func (u *undoing) free(ctx context.Context) error {
+	d, err := u.jobRef().Get(ctx)
+	if err != nil && status.Code(err) != codes.NotFound {
+		return fmt.Errorf("look whether the job is under way: %w", err)
+	}
+	if holder := u.holder(d); holder != "" && holder != u.leaseID() {
+		return fmt.Errorf("%w: %s holds its lease; wait for its end", ErrUnderWay, holder)
+	}
+	return nil
+}
+
+// leaseID is as whom an undo holds the lease: the same when it is done again.
+func (u *undoing) leaseID() string { return "undo-" + u.runID }
+
+// lease takes the job's lease, so that no run is under way meanwhile, and returns what gives it back.
+func (u *undoing) lease(ctx context.Context) (release func() error, err error) {
+	if err := u.renew(ctx); err != nil {
+		return nil, err
+	}
+	return func() error {
+		err := u.Firestore.RunTransaction(context.WithoutCancel(ctx), func(_ context.Context, tx *firestore.Transaction) error {
+			d, err := tx.Get(u.jobRef())
+			if err != nil || u.holder(d) != u.leaseID() {
+				return err
+			}
+			return tx.Update(u.jobRef(), []firestore.Update{{Path: "lease", Value: nil}})
+		})
+		if err != nil {
+			return fmt.Errorf("give the lease of %s back, which ends by itself after %s: %w", u.job, leaseLength, err)
+		}
+		return nil
+	}, nil
+}
+
+// renew takes the lease, or holds it for longer.
+func (u *undoing) renew(ctx context.Context) error {
+	return u.Firestore.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
+		d, err := tx.Get(u.jobRef())
+		if err != nil && status.Code(err) != codes.NotFound {
+			return err
+		}
+		if holder := u.holder(d); holder != "" && holder != u.leaseID() {
+			return fmt.Errorf("%w: %s holds its lease; wait for its end", ErrUnderWay, holder)
+		}
+		u.renewed = u.Clock()
+		return tx.Set(u.jobRef(), map[string]any{
+			"lease": map[string]any{"runId": u.leaseID(), "expiresAt": u.renewed.Add(leaseLength)}, undo.HeldField: true,
+		}, firestore.MergeAll)
+	})
+}
+
+// begin keeps what the run has left to do from being done: the journal's entries of the run go.
+func (u *undoing) begin(ctx context.Context) error {
+	open, err := u.Firestore.Collection("cleanupJobs/"+u.job+"/journal").Where("runId", "==", u.runID).Select().Documents(ctx).GetAll()
+	if err != nil {
+		return fmt.Errorf("read the journal: %w", err)
+	}
+	// What comes back may lie before the place from which the next run would go on.
+	if _, err := u.jobRef().Set(ctx, map[string]any{"position": ""}, firestore.MergeAll); err != nil {
+		return fmt.Errorf("reset the checkpoint: %w", err)
+	}
+	for _, d := range open {
+		if _, err := d.Ref.Delete(ctx); err != nil {
+			return fmt.Errorf("delete %s: %w", d.Ref.Path, err)
+		}
+	}
+	return nil
+}
+
+// hold makes the job keep items from now on. It is done before they are back, and when it is done again it comes to the same.
+func (u *undoing) hold(ctx context.Context, items []string) error {
+	if !u.Apply {
+		return nil
+	}
+	if u.Clock().Sub(u.renewed) > leaseLength/3 {
+		if err := u.renew(ctx); err != nil {
+			return err
+		}
+	}
+	items = slices.DeleteFunc(items, func(item string) bool { return u.holding[item] || !u.chosen(item) })
+	for chunk := range slices.Chunk(items, undo.MaxHeld) {
+		u.holds++
+		ref := u.Firestore.Doc(fmt.Sprintf("%s/%s-%06d", undo.HeldOf(u.job), u.runID, u.holds))
+		if _, err := ref.Set(ctx, map[string]any{undo.TargetsField: chunk, "runId": u.runID, "at": u.Clock()}); err != nil {
+			return fmt.Errorf("hold %s and %d more: %w", chunk[0], len(chunk)-1, err)
+		}
+		for _, item := range chunk {
+			u.holding[item] = true
+		}
+	}
+	return nil
+}
+
+// Release lifts the hold on items of a job, or on all. It returns those of them that were not held.
+func (p Project) Release(ctx context.Context, job string, items ...string) (notHeld []string, err error) {
+	notHeld = slices.Clone(items)
+	docs, err := p.Firestore.Collection(undo.HeldOf(job)).Documents(ctx).GetAll()
+	if err != nil {
+		return nil, fmt.Errorf("read what is held of %s: %w", job, err)
+	}
+	for _, d := range docs {
+		err := p.Firestore.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
+			d, err := tx.Get(d.Ref)
+			if status.Code(err) == codes.NotFound {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			values, _ := d.Data()[undo.TargetsField].([]any)
+			left := slices.DeleteFunc(values, func(v any) bool {
+				text, _ := v.(string)
+				return len(items) == 0 || slices.Contains(items, text)
+			})
+			if len(left) == 0 {
+				return tx.Delete(d.Ref)
+			}
+			return tx.Update(d.Ref, []firestore.Update{{Path: undo.TargetsField, Value: left}})
+		})
+		values, ok := d.Data()[undo.TargetsField].([]any)
+		if !ok && err == nil {
+			err = errors.New("it does not say what is held: look at it and delete it")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("release items in %s: %w", d.Ref.Path, err)
+		}
+		notHeld = slices.DeleteFunc(notHeld, func(item string) bool { return slices.Contains(values, any(item)) })
+	}
+	if len(docs) == 0 {
+		return notHeld, nil
+	}
+	// The job's checkpoint may be behind them.
+	if _, err := p.Firestore.Doc("cleanupJobs/"+job).Set(ctx, map[string]any{"position": ""}, firestore.MergeAll); err != nil {
+		return nil, fmt.Errorf("reset the checkpoint: %w", err)
+	}
+	return notHeld, nil
+}

@@ -1,0 +1,108 @@
+// Package restore takes back what a run deleted or changed, from the run's undo log. It works with the credentials of whoever calls
+// it; no function needs its rights.
+//
+// log.go reads the log, documents.go, objects.go and accounts.go take back what each kind of thing needs, and held.go makes the
+// job keep what came back.
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	apiv1 "cloud.google.com/go/firestore/apiv1"
+	"cloud.google.com/go/storage"
+	"firebase.google.com/go/v4/auth"
+
+	"github.com/firesweep/firesweep/shared/undo"
+)
+
+// Project is what a run worked on.
+type Project struct {
+	Firestore *firestore.Client
+	Raw       *apiv1.Client         // of the same database: documents are written as the log has them
+	Database  string                // projects/{project}/databases/{database}
+	Bucket    *storage.BucketHandle // nil: objects are left
+	Accounts  *auth.Client          // nil: accounts are left
+	Clock     func() time.Time      // when it is
+}
+
+// Options say what is taken back.
+type Options struct {
+	Apply bool     // do it; otherwise say what would be done
+	Only  []string // documents, objects (gs://bucket/name) and accounts (account uid) to take back; none: all
+}
+
+// Outcome is what is, or would be, done to one thing.
+type Outcome struct {
+	Target string // a document's path, gs://bucket/name, or "account uid"
+	Step   undo.Step
+	Why    string // of a conflict
+}
+
+// Errors that say why nothing is taken back.
+var (
+	ErrUnknown  = errors.New("there is no such run")
+	ErrDryRun   = errors.New("it was a preview, which writes nothing")
+	ErrUnderWay = errors.New("the job is under way")
+	ErrNoLog    = errors.New("nothing is kept of it any more, or nothing was: it is older than UNDO_DAYS, these were 0, or it changed nothing")
+)
+
+// Undo takes back a run, or says what would be. Each outcome is handed to each, in no order; its error ends it. What somebody has
+// changed since is left as it is. It can be repeated: what is as it was before the run stays so.
+func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Outcome) error) error {
+	job, err := p.jobOf(ctx, runID)
+	if err != nil {
+		return fmt.Errorf("undo %s: %w", runID, err)
+	}
+	entries, err := p.entriesOf(ctx, runID)
+	if err != nil {
+		return fmt.Errorf("undo %s: %w", runID, err)
+	}
+	u := &undoing{Project: p, Options: o, job: job, runID: runID, each: each, holding: map[string]bool{}}
+	if !o.Apply {
+		if err := u.free(ctx); err != nil {
+			return fmt.Errorf("undo %s: %w", runID, err)
+		}
+		return u.takeBack(ctx, entries)
+	}
+	release, err := u.lease(ctx)
+	if err != nil {
+		return fmt.Errorf("undo %s: %w", runID, err)
+	}
+	err = u.begin(ctx)
+	if err == nil {
+		err = u.takeBack(ctx, entries)
+	}
+	return errors.Join(err, release())
+}
+
+// undoing is one call of [Project.Undo].
+type undoing struct {
+	Project
+	Options
+	job, runID string
+	each       func(Outcome) error
+	renewed    time.Time // when the lease last was
+	holding    map[string]bool
+	holds      int // documents that hold items
+}
+
+// jobOf returns the job that a run was of.
+func (p Project) jobOf(ctx context.Context, runID string) (string, error) {
+	parts := strings.Split(runID, "-") // the job's name, the time, and what tells it from others
+	if len(parts) != 3 || strings.Contains(runID, "/") {
+		return "", fmt.Errorf("%w: a run's id is like cleanupReports-20260101T000000Z-0123abcd", ErrUnknown)
+	}
+	d, err := p.Firestore.Doc("cleanupRuns/" + runID).Get(ctx)
+	if err != nil && (d == nil || d.Exists()) {
+		return "", err
+	}
+	if d.Exists() && d.Data()["dryRun"] == true {
+		return "", ErrDryRun
+	}
+	return parts[0], nil // a run that was killed, or a worker's, has left no report
+}
