@@ -23,10 +23,12 @@ func (u *undoing) account(ctx context.Context, a undo.Account) error {
 	if err != nil {
 		return fmt.Errorf("%s: what the undo log says of it is unusable: %w", target, err)
 	}
-	_, err = u.Accounts.GetUser(ctx, a.UID)
+	now, err := u.Accounts.GetUser(ctx, a.UID)
 	switch {
-	case err == nil:
+	case err == nil && now.UserMetadata.CreationTimestamp == known.Created: // it was never deleted, or is back
 		return u.each(Outcome{Target: target, Step: undo.Nothing})
+	case err == nil:
+		return u.each(Outcome{Target: target, Step: undo.Conflict, Why: "somebody has signed up with that id since"})
 	case !auth.IsUserNotFound(err):
 		return fmt.Errorf("look for %s: %w", target, err)
 	}

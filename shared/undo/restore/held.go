@@ -87,6 +87,9 @@ func (u *undoing) begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
+	if len(open) > 0 && len(u.Only) > 0 {
+		return ErrUnfinished
+	}
 	// What comes back may lie before the place from which the next run would go on.
 	if _, err := u.jobRef().Set(ctx, map[string]any{"position": ""}, firestore.MergeAll); err != nil {
 		return fmt.Errorf("reset the checkpoint: %w", err)

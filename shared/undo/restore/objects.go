@@ -55,7 +55,7 @@ func (u *undoing) missing(ctx context.Context, o undo.Object) error {
 	}
 	_, err := u.Bucket.Object(o.Name).Attrs(ctx)
 	switch {
-	case err == nil: // it was never deleted, or somebody uploaded it again
+	case err == nil: // it was never deleted
 		return u.each(Outcome{Target: target, Step: undo.Nothing})
 	case errors.Is(err, storage.ErrObjectNotExist):
 		return u.each(Outcome{Target: target, Step: undo.Conflict, Why: "it is not among the bucket's soft-deleted objects: it did not exist, or the bucket's retention is over"})

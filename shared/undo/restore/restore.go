@@ -45,10 +45,11 @@ type Outcome struct {
 
 // Errors that say why nothing is taken back.
 var (
-	ErrUnknown  = errors.New("there is no such run")
-	ErrDryRun   = errors.New("it was a preview, which writes nothing")
-	ErrUnderWay = errors.New("the job is under way")
-	ErrNoLog    = errors.New("nothing is kept of it any more, or nothing was: it is older than UNDO_DAYS, these were 0, or it changed nothing")
+	ErrUnknown    = errors.New("there is no such run")
+	ErrDryRun     = errors.New("it was a preview, which writes nothing")
+	ErrUnfinished = errors.New("the run was interrupted and has something left to do: run the job once more first, or take back all of it")
+	ErrUnderWay   = errors.New("the job is under way")
+	ErrNoLog      = errors.New("nothing is kept of it any more, or nothing was: it is older than UNDO_DAYS, these were 0, or it changed nothing")
 )
 
 // Undo takes back a run, or says what would be. Each outcome is handed to each, in no order; its error ends it. What somebody has

@@ -1,0 +1,281 @@
+package restore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"firebase.google.com/go/v4/auth"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/undo"
+	"github.com/firesweep/firesweep/shared/undo/restore"
+)
+
+// users deletes users with a file, their account and their place in a list; it counts them and tells a friend. plain deletes
+// documents without a transaction.
+var (
+	users = sweep.Rule[sweep.Subject]{
+		Name: "user", Load: sweep.Itself, Judge: due,
+		Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
+			id := s.ID()
+			return sweep.Change{
+				Writes: []documents.Write{
+					{Op: documents.Delete, Ref: s.Ref()},
+					{Op: documents.Update, Ref: documents.Ref{Collection: "friends", ID: id}, Data: map[string]any{"friend": documents.DeleteField, "count": int64(0)}},
+					{Op: documents.Create, Ref: documents.Ref{Collection: "gone", ID: id}, Data: map[string]any{"n": int64(1)}},
+					{Op: documents.Set, Ref: documents.Ref{Collection: "notifications", ID: id}, Data: map[string]any{"text": "gone"}, Sent: true},
+				},
+				Then: []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "users/" + id + "/", Folder: true}}, {Account: id}},
+			}
+		},
+	}
+	plain = sweep.Rule[sweep.Subject]{Name: "draft", Load: sweep.Itself, Judge: due}
+)
+
+func due(s sweep.Subject, _ sweep.Run) sweep.Decision {
+	if !s.Found {
+		return sweep.Keep("gone")
+	}
+	return sweep.Do("delete "+s.Ref().Collection, "due")
+}
+
+var job = sweep.Job{
+	Name: "testJob", Rules: []sweep.AnyRule{users, plain},
+	Plan: func(ctx context.Context, p *sweep.Planner) error {
+		for collection, rule := range map[string]sweep.AnyRule{"users": users, "drafts": plain} {
+			if err := p.Sweep(ctx, documents.Query{Collection: collection, Select: []string{"name"}}, "", rule); err != nil {
+				return err
+			}
+		}
+		o, found, err := p.Objects.Get(ctx, "orphan")
+		if err != nil || !found {
+			return err
+		}
+		return p.Propose(ctx, sweep.Action{
+			Kind: "delete object", Target: "gs://" + p.Config.Bucket + "/orphan", Reason: "nobody's",
+			Effect: sweep.DeleteObject{Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}},
+		})
+	},
+}
+
+// world is a project with what the job deletes.
+type world struct {
+	*sweeptest.Function
+	restorer restore.Project
+}
+
+func newWorld(t *testing.T) world {
+	t.Helper()
+	f := sweeptest.New(t, sweep.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}))
+	for i := range 3 {
+		id := fmt.Sprintf("u%d", i)
+		f.Set(t, "users/"+id, map[string]any{"name": id, "ref": f.Firestore(t).Doc("friends/" + id)})
+		f.Set(t, "friends/"+id, map[string]any{"friend": id, "count": 5, "other": "x"})
+		f.Set(t, "drafts/"+id, map[string]any{"name": id, "at": f.Now, "odd field`": []any{nil, 1.5}})
+		f.Put(t, "users/"+id+"/a.png", map[string]string{"k": "v"}, []byte(id))
+		if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID(id).Email(id+"@example.com").DisplayName("N")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Put(t, "orphan", nil, []byte("o"))
+	p := f.Restorer(t)
+	return world{f, p}
+}
+
+// undo takes a run back and returns the targets by what was done, and the reasons of the conflicts.
+func (w world) undo(t *testing.T, runID string, o restore.Options) (byStep map[undo.Step][]string, why map[string]string) {
+	t.Helper()
+	byStep, why = map[undo.Step][]string{}, map[string]string{}
+	err := w.restorer.Undo(t.Context(), runID, o, func(o restore.Outcome) error {
+		target := strings.ReplaceAll(o.Target, w.Bucket, "bucket")
+		byStep[o.Step] = append(byStep[o.Step], target)
+		if o.Why != "" {
+			why[target] = o.Why
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, targets := range byStep {
+		slices.Sort(targets)
+	}
+	return byStep, why
+}
+
+func (w world) run(t *testing.T) *sweep.Report {
+	t.Helper()
+	report := w.Run(t, "")
+	if report.Status != sweep.Completed {
+		t.Fatalf("%s: %v", report.Status, report.Failures)
+	}
+	return report
+}
+
+// TestConflicts: what somebody has done since stays as it is and is said; the rest comes back.
+func TestConflicts(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	ctx := t.Context()
+	w.Set(t, "users/u0", map[string]any{"name": "new"})
+	if _, err := w.Firestore(t).Doc("friends/u0").Update(ctx, update("count", 7)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Firestore(t).Doc("friends/u1").Update(ctx, update("other", "y")); err != nil {
+		t.Fatal(err)
+	}
+	w.Set(t, "gone/u0", map[string]any{"n": 2})
+	w.Put(t, "users/u0/a.png", nil, []byte("new"))
+	if _, err := w.Auth(t).CreateUser(ctx, new(auth.UserToCreate).UID("u0").Email("new@example.com")); err != nil {
+		t.Fatal(err)
+	}
+	w.Put(t, "orphan", nil, []byte("new"))
+
+	foretold, _ := w.undo(t, report.RunID, restore.Options{})
+	if w.Documents(t, "users")["u1"] != nil {
+		t.Error("to say what would be done has done it")
+	}
+	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	sweeptest.Want(t, "done", foretold, steps)
+	sweeptest.Want(t, "steps", map[undo.Step][]string{
+		undo.Recreate: {"account u1", "account u2", "drafts/u0", "drafts/u1", "drafts/u2", "gs://bucket/users/u1/a.png", "gs://bucket/users/u2/a.png", "users/u1", "users/u2"},
+		undo.Revert:   {"friends/u1", "friends/u2"},
+		undo.Remove:   {"gone/u1", "gone/u2"},
+		undo.Stays:    {"notifications/u0", "notifications/u1", "notifications/u2"},
+		undo.Conflict: {"account u0", "friends/u0", "gone/u0", "gs://bucket/orphan", "gs://bucket/users/u0/a.png", "users/u0"},
+	}, steps)
+	for target, part := range map[string]string{
+		"users/u0": "created it", "friends/u0": "changed count", "gone/u0": "changed it", "gs://bucket/orphan": "uploaded it again",
+		"gs://bucket/users/u0/a.png": "uploaded it again", "account u0": "signed up",
+	} {
+		if !strings.Contains(why[target], part) {
+			t.Errorf("%s: %q should say %q", target, why[target], part)
+		}
+	}
+	u1 := w.Documents(t, "friends")["u1"]
+	sweeptest.Want(t, "friends/u1", map[string]any{"friend": "u1", "count": int64(5), "other": "y"}, u1)
+	sweeptest.Want(t, "users/u0", map[string]any{"name": "new"}, w.Documents(t, "users")["u0"])
+	if user, err := w.Auth(t).GetUser(ctx, "u1"); err != nil || user.Email != "u1@example.com" || user.DisplayName != "N" {
+		t.Errorf("account u1 is %+v, %v", user, err)
+	}
+	if user, err := w.Auth(t).GetUser(ctx, "u0"); err != nil || user.Email != "new@example.com" {
+		t.Errorf("account u0 is %+v, %v", user, err)
+	}
+}
+
+// TestHeld: what came back is kept until it is released, item by item.
+func TestHeld(t *testing.T) {
+	w := newWorld(t)
+	first := w.run(t)
+	w.undo(t, first.RunID, restore.Options{Apply: true})
+	for name, body := range map[string]string{"the next run": "", "a preview": `{"dryRun":true}`, "a forced run": `{"force":true}`} {
+		w.Now = w.Now.Add(time.Minute)
+		if next := w.Run(t, body); len(next.Actions) != 0 || slices.Max(slices.Collect(maps.Values(next.Kept))) != 7 {
+			t.Errorf("%s: actions %v, kept %v", name, next.Actions, next.Kept)
+		}
+	}
+	notHeld, err := w.restorer.Release(t.Context(), "testJob", "users/u1", "drafts/u0", "users/none")
+	if err != nil || !slices.Equal(notHeld, []string{"users/none"}) {
+		t.Errorf("not held %v, %v", notHeld, err)
+	}
+	w.run(t)
+	sweeptest.Want(t, "users", []string{"u0", "u2"}, slices.Sorted(maps.Keys(w.Documents(t, "users"))))
+	sweeptest.Want(t, "drafts", []string{"u1", "u2"}, slices.Sorted(maps.Keys(w.Documents(t, "drafts"))))
+	if _, err := w.restorer.Release(t.Context(), "testJob"); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t)
+	if left := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t)); left != 0 {
+		t.Errorf("%d things are left after all was released", left)
+	}
+}
+
+// TestOnly takes back what is named, and holds nothing else.
+func TestOnly(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"users/u1", "gs://" + w.Bucket + "/users/u1/a.png"}})
+	sweeptest.Want(t, "steps", map[undo.Step][]string{undo.Recreate: {"gs://bucket/users/u1/a.png", "users/u1"}}, steps)
+	sweeptest.Want(t, "users", []string{"u1"}, slices.Sorted(maps.Keys(w.Documents(t, "users"))))
+	if next := w.run(t); len(next.Actions) != 0 {
+		t.Errorf("%v", next.Actions)
+	}
+}
+
+// TestWhatCannotBeTakenBack: each says why, and nothing changes.
+func TestWhatCannotBeTakenBack(t *testing.T) {
+	w := newWorld(t)
+	preview := w.Run(t, `{"dryRun":true}`)
+	report := w.run(t)
+	later := w.restorer
+	later.Clock = func() time.Time { return time.Now().Add(8 * 24 * time.Hour) }
+	for name, tt := range map[string]struct {
+		p     restore.Project
+		runID string
+		want  error
+	}{
+		"unknown": {w.restorer, "testJob-20260101T000000Z-00000000", restore.ErrNoLog}, "no run's id": {w.restorer, "testJob", restore.ErrUnknown},
+		"a path": {w.restorer, "a/b-1-2", restore.ErrUnknown}, "preview": {w.restorer, preview.RunID, restore.ErrNoLog}, "expired": {later, report.RunID, restore.ErrNoLog},
+	} {
+		for _, apply := range []bool{false, true} {
+			err := tt.p.Undo(t.Context(), tt.runID, restore.Options{Apply: apply}, func(o restore.Outcome) error { return fmt.Errorf("%+v", o) })
+			if !errors.Is(err, tt.want) {
+				t.Errorf("%s: %v, want %v", name, err, tt.want)
+			}
+		}
+	}
+	w.Set(t, "cleanupJobs/testJob", map[string]any{"lease": map[string]any{"runId": "testJob-other", "expiresAt": time.Now().Add(time.Minute)}})
+	for _, apply := range []bool{false, true} {
+		if err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: apply}, nil); !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "testJob-other") {
+			t.Errorf("under way: %v", err)
+		}
+	}
+	if left := len(w.Documents(t, "users")); left != 0 {
+		t.Errorf("%d users are back", left)
+	}
+}
+
+// TestUnfinished: what a run that was killed has left to do is not done any more once the run is taken back. A part of it cannot be
+// taken back before the rest is done.
+func TestUnfinished(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	entry := "cleanupJobs/testJob/journal/" + report.RunID + "-000099"
+	w.Set(t, entry, map[string]any{"runId": report.RunID, "open": true})
+	other := "cleanupJobs/testJob/journal/another-000001"
+	w.Set(t, other, map[string]any{"runId": "another", "open": true})
+	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true, Only: []string{"users/u1"}}, nil)
+	if !errors.Is(err, restore.ErrUnfinished) || len(w.Documents(t, "users")) != 0 {
+		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
+	}
+	w.undo(t, report.RunID, restore.Options{Apply: true})
+	sweeptest.Want(t, "journal", []string{"another-000001"}, slices.Sorted(maps.Keys(w.Documents(t, "cleanupJobs/testJob/journal"))))
+}
+
+// TestOff: with UNDO_DAYS=0 nothing is kept.
+func TestOff(t *testing.T) {
+	w := newWorld(t)
+	w.Env["UNDO_DAYS"] = "0"
+	report := w.run(t)
+	if kept := w.Documents(t, undo.Collection(report.RunID)); len(kept) != 0 {
+		t.Errorf("%d entries", len(kept))
+	}
+	if err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, nil); !errors.Is(err, restore.ErrNoLog) {
+		t.Error(err)
+	}
+}
+
+func update(field string, value any) []firestore.Update {
+	return []firestore.Update{{Path: field, Value: value}}
+}
