@@ -95,3 +95,23 @@ resource "google_firestore_field" "run_retention" {
 
   depends_on = [google_project_service.api]
 }
+
+# What is kept of a run to take it back goes after the days that undo_days says.
+resource "google_firestore_field" "undo_retention" {
+  for_each = local.databases
+
+  project    = var.project
+  database   = each.key
+  collection = "cleanupUndo"
+  field      = "expireAt"
+
+  ttl_config {}
+
+  timeouts {
+    create = "4h"
+    update = "4h"
+    delete = "4h"
+  }
+
+  depends_on = [google_project_service.api]
+}

@@ -26,11 +26,15 @@ locals {
     ]...)
   ]...)
 
+  # Whether a job that deletes accounts keeps them for undoing.
+  keeps_accounts = anytrue([for name, f in local.deployed : can(f.roles.auth) && local.environment[name].UNDO_DAYS != "0"])
+
   # Roles of our own, for what no predefined role is narrow enough. Names in schedule.json without "roles/" stand here.
   custom_roles = {
     firesweepAccountDeleter = {
-      title       = "Firesweep: deletes accounts of Firebase Authentication, and can do nothing else with them"
-      permissions = ["firebaseauth.users.delete"] # all that accounts:batchDelete asks for
+      title = "Firesweep: deletes accounts of Firebase Authentication, and looks at them if that can be undone"
+      # All that accounts:batchDelete asks for, and accounts:lookup, by which an account is kept for undo_days.
+      permissions = concat(["firebaseauth.users.delete"], local.keeps_accounts ? ["firebaseauth.users.get"] : [])
     }
     firesweepObjectCleaner = {
       title       = "Firesweep: lists, looks at and deletes objects of Cloud Storage, and writes none"

@@ -112,6 +112,22 @@ variable "belts" {
   }
 }
 
+variable "undo_days" {
+  description = "For how many days a run of a job can be taken back, e.g. { cleanupBannedUsers = 0 }; 7 unless said, 0 for none. So long is kept what the job deleted: choose 0 where it must be gone at once."
+  type        = map(number)
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = length(setsubtract(keys(var.undo_days), local.job_names)) == 0
+    error_message = "undo_days names what is no job: ${join(", ", setsubtract(keys(var.undo_days), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+  }
+  validation {
+    condition     = alltrue([for days in values(var.undo_days) : try(days >= 0 && days <= 90 && floor(days) == days, false)])
+    error_message = "undo_days must be whole numbers from 0 to 90."
+  }
+}
+
 variable "memory" {
   description = "Another amount of memory for a function, e.g. { cleanupOrphanedMedia = \"1Gi\" }."
   type        = map(string)

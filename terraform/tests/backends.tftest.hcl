@@ -45,6 +45,12 @@ run "indexes" {
     )
     error_message = "reports of runs must expire"
   }
+  assert {
+    condition = (
+      [for f in google_firestore_field.undo_retention : "${f.database} ${f.collection} ${f.field} ${length(f.ttl_config)}"] == ["(default) cleanupUndo expireAt 1"]
+    )
+    error_message = "what is kept of runs must expire"
+  }
 }
 
 run "only_what_is_needed_where_it_is_needed" {
@@ -64,12 +70,16 @@ run "only_what_is_needed_where_it_is_needed" {
   }
   assert {
     condition = toset([for o in google_firestore_field.override : "${o.database} ${o.collection}"]) == toset([
-      "support archivedInquiries", "support earlier", "support journal", "ghost journal", "gitlab journal",
+      "(default) cleanupUndo", "support archivedInquiries", "support cleanupUndo", "support earlier", "support journal", "ghost cleanupUndo", "ghost journal",
+      "gitlab cleanupUndo", "gitlab journal",
     ])
     error_message = "fields are exempted in a database that does not have them"
   }
   assert {
-    condition     = toset(keys(google_firestore_field.run_retention)) == toset(["(default)", "support", "ghost", "gitlab"])
+    condition = alltrue([
+      for fields in [google_firestore_field.run_retention, google_firestore_field.undo_retention] :
+      toset(keys(fields)) == toset(["(default)", "support", "ghost", "gitlab"])
+    ])
     error_message = "reports of runs must expire in each database in use"
   }
 }

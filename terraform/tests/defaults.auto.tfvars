@@ -6,6 +6,7 @@ bucket                 = "my-app-1a2b3.firebasestorage.app"
 enabled                = null
 databases              = {}
 belts                  = {}
+undo_days              = {}
 memory                 = {}
 timeouts               = {}
 retries                = {}

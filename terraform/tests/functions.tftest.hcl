@@ -108,6 +108,7 @@ run "environment" {
     timeouts               = { cleanupOrphanedMedia = 1740 }
     inquiry_folders        = ["inquiries/", "support/images/"]
     belts                  = { max_actions = 500, max_users = 3 }
+    undo_days              = { cleanupPlaceholderUsers = 0, cleanupOrphanedMedia = 30 }
     notification_locale    = "en"
     placeholder_references = ["posts.userId", "projects.owner_ids"]
   }
@@ -122,6 +123,7 @@ run "environment" {
       MAX_MISSING_PERCENT  = "50"
       MIN_LOOKUPS          = "20"
       MAX_USERS            = "3"
+      UNDO_DAYS            = "30"
       NOTIFICATION_LOCALE  = "en"
       GOMEMLIMIT           = "870MiB"
       TIMEOUT_SECONDS      = "1740"

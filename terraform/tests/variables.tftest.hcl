@@ -35,7 +35,7 @@ run "disabled_jobs_leave_nothing" {
       keys(module.worker), keys(google_cloud_tasks_queue.worker), keys(google_cloud_run_v2_service_iam_member.tasks), google_service_account.tasks_invoker[*].email,
       keys(google_storage_bucket_iam_member.storage), keys(google_project_iam_member.auth), keys(google_project_iam_custom_role.custom),
       keys(google_cloud_tasks_queue_iam_member.tasks), keys(google_service_account_iam_member.acts_as_tasks_invoker), keys(google_monitoring_alert_policy.worker), keys(google_monitoring_alert_policy.task_dropped),
-      keys(google_firestore_field.override),
+      [for key in keys(google_firestore_field.override) : key if key != "(default) cleanupUndo data"],
     )) == 0
     error_message = "what only other jobs need is there"
   }
@@ -279,4 +279,39 @@ run "refuses_no_decision" {
     dry_run = { cleanupReports = null }
   }
   expect_failures = [var.dry_run]
+}
+
+run "refuses_undo_days_of_a_worker" {
+  command = plan
+  variables {
+    undo_days = { deletePlaceholderUser = 0 }
+  }
+  expect_failures = [var.undo_days]
+}
+
+run "refuses_undo_days_that_are_none" {
+  command = plan
+  variables {
+    undo_days = { cleanupReports = 91 }
+  }
+  expect_failures = [var.undo_days]
+}
+
+run "looks_at_no_account_that_is_not_kept" {
+  command = apply
+  variables {
+    undo_days = { cleanupBannedUsers = 0, cleanupPlaceholderUsers = 0 }
+  }
+  assert {
+    condition     = google_project_iam_custom_role.custom["firesweepAccountDeleter"].permissions == toset(["firebaseauth.users.delete"])
+    error_message = "accounts that are not kept for undoing are looked at"
+  }
+  assert {
+    condition     = module.worker["deletePlaceholderUser"].function.service_config[0].environment_variables.UNDO_DAYS == "0"
+    error_message = "a worker takes its job's undo_days"
+  }
+  assert {
+    condition     = module.job["cleanupReports"].function.service_config[0].environment_variables.UNDO_DAYS == "7"
+    error_message = "a run can be taken back for seven days unless said"
+  }
 }
