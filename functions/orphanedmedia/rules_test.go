@@ -28,8 +28,10 @@ func TestJudgePostMedia(t *testing.T) {
 		metadata map[string]string
 		want     sweep.Decision
 	}{
-		"exactly a day":                       {dayAgo, map[string]string{"postId": "p1"}, of("p1")},
-		"a tick under a day":                  {dayAgo.Add(time.Microsecond), map[string]string{"postId": "p1"}, sweep.Keep(keptYoung)},
+		"exactly a day":      {dayAgo, map[string]string{"postId": "p1"}, of("p1")},
+		"a tick under a day": {dayAgo.Add(time.Microsecond), map[string]string{"postId": "p1"}, sweep.Keep(keptYoung)},
+		"a tick over a day": {dayAgo.Add(-time.Microsecond), map[string]string{"postId": "p1"},
+			sweep.Do(kind, "posts/p1 does not exist, uploaded 2026-01-09T17:59:59Z, 24 h ago or more")},
 		"in another zone":                     {dayAgo.In(time.FixedZone("JST", 9*3600)), map[string]string{"postId": "p1"}, of("p1")},
 		"from the future":                     {now.Add(time.Hour), map[string]string{"postId": "p1"}, sweep.Keep(keptYoung)},
 		"pending":                             {dayAgo, map[string]string{"postId": "PENDING"}, never},
