@@ -1,33 +1,19 @@
 package functions_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/functions"
 )
 
-// TestTimeZonesExist checks what Parse does not.
-func TestTimeZonesExist(t *testing.T) {
-	for _, e := range functions.All() {
-		if _, err := time.LoadLocation(e.TimeZone); err != nil {
-			t.Errorf("%s: time zone %q: %v", e.Name, e.TimeZone, err)
-		}
-	}
-}
-
 // TestEveryFolderIsListedAndBundled keeps a job from being written and never deployed.
 func TestEveryFolderIsListedAndBundled(t *testing.T) {
-	bundle, err := os.ReadFile(filepath.Join("..", "bundle.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	bundle := read(t, "../bundle.go")
 	folders, err := filepath.Glob("*/rules.go")
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +26,7 @@ func TestEveryFolderIsListedAndBundled(t *testing.T) {
 	for folder, names := range names {
 		listed = append(listed, filepath.Join(folder, "rules.go"))
 		imported := regexp.MustCompile(`/functions/` + folder + `" +// ` + strings.Join(names, ", ") + "\n")
-		if !imported.Match(bundle) {
+		if !imported.MatchString(bundle) {
 			t.Errorf("bundle.go does not import functions/%s for %s", folder, strings.Join(names, ", "))
 		}
 	}
@@ -74,12 +60,9 @@ func TestJobsMeetNoClientLibrary(t *testing.T) {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := read(t, file)
 		for _, library := range []string{"cloud.google.com/", "firebase.google.com/", "google.golang.org/"} {
-			if strings.Contains(string(text), `"`+library) {
+			if strings.Contains(text, `"`+library) {
 				t.Errorf("%s imports %s: planners see readers and effects only", file, library)
 			}
 		}
