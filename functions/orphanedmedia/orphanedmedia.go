@@ -11,7 +11,8 @@ import (
 
 // Job is cleanupOrphanedMedia.
 var Job = sweep.Job{
-	Name: jobName, Plan: orphans.Plan(passes...), Rules: []sweep.AnyRule{postRule}, Earlier: []sweep.Earlier{sweep.Leftovers(jobName)},
+	Name: jobName, Plan: orphans.Plan(passes...),
+	Rules: []sweep.AnyRule{postRule}, Earlier: []sweep.Earlier{sweep.Leftovers(jobName)},
 }
 
 const jobName = "cleanupOrphanedMedia"
@@ -19,4 +20,6 @@ const jobName = "cleanupOrphanedMedia"
 func init() { functions.Register(Job) }
 
 // postRule deletes posts of circles that do not exist. Whether a circle does is asked again in the commit.
-var postRule = posts.Rule("post", func(s posts.State, _ sweep.Run) sweep.Decision { return judgePost(s.Document, s.Circle.Found) })
+var postRule = posts.Rule("post", func(s posts.State, _ sweep.Run) sweep.Decision {
+	return judgePost(s.Document, s.Circle.Found)
+})

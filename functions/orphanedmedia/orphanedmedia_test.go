@@ -12,6 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/orphans"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // newFunction returns the function with a now by which all that is uploaded during the test is two days old.
@@ -77,9 +78,8 @@ func TestObjects(t *testing.T) {
 	// The owners of each kind are counted with one read, and the one that exists is read, of the posts two; those that are missing
 	// are counted again with one read a kind. The name of the circle, a query for the posts beside it, one behind it and two
 	// counts; the lease twice, the journal, earlier versions' records.
-	if got.Usage.StorageDeletes != int64(len(gone)) || got.Usage.FirestoreReads != 3+4+3+1+2+2+4 || got.Usage.StorageClassA != 3 || got.Usage.StorageClassB != 0 {
-		t.Errorf("usage %+v, want %d deletes and one listing a folder", got.Usage, len(gone))
-	}
+	wantUsage := usage.Usage{FirestoreReads: 3 + 4 + 3 + 1 + 2 + 2 + 4, FirestoreWrites: 3, StorageClassA: 3, StorageDeletes: int64(len(gone))}
+	sweeptest.Want(t, "usage", wantUsage, got.Usage)
 	if again := f.Run(t, ""); len(again.Actions) != 0 || again.Status != sweep.Completed {
 		t.Errorf("second run %+v, want nothing to do", again)
 	}
@@ -103,7 +103,9 @@ func TestCirclePosts(t *testing.T) {
 	for _, id := range []string{"c1", "c12", "丸"} {
 		f.Set(t, "circles/"+id, map[string]any{"name": "x"})
 	}
-	kept := map[string]any{"of-c1": "c1", "of-c12": "c12", "of-丸": "丸", "none": nil, "empty": "", "number": 7, "list": []any{"gone"}, "slash": "a/b", "reserved": "__g__"}
+	kept := map[string]any{
+		"of-c1": "c1", "of-c12": "c12", "of-丸": "丸", "none": nil, "empty": "", "number": 7, "list": []any{"gone"}, "slash": "a/b", "reserved": "__g__",
+	}
 	gone := map[string]any{"of-c": "c", "of-c11": "c11", "of-c2": "c2", "of-C1": "C1", "of-丸1": "丸1", "of-space": "c1 "}
 	for _, all := range []map[string]any{kept, gone} {
 		for id, circle := range all {

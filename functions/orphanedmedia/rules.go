@@ -13,8 +13,8 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// passes are what is gone through. An object goes if it is to be deleted by what it says itself, and the document that is returned
-// as its owner does not exist. One whose owner's id is invalid stays.
+// passes are what is gone through. An object goes if it is to be deleted by what it says itself, and the document that is
+// returned as its owner does not exist. One whose owner's id is invalid stays.
 var passes = []orphans.Pass{
 	orphans.Objects{Folder: "posts/", Judge: judgePostMedia},
 	orphans.Objects{Folder: "circles/", Judge: judgeCircleImage},

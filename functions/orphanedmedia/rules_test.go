@@ -22,39 +22,45 @@ func ms(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 func TestJudgePostMedia(t *testing.T) {
 	const kind, longAgo = "delete post media", ", uploaded 2026-01-09T18:00:00Z, 24 h ago or more"
 	never := sweep.Do(kind, "its post was never finished (postId PENDING)"+longAgo)
-	of := func(postID string) sweep.Decision { return sweep.Do(kind, "posts/"+postID+" does not exist"+longAgo) }
+	orphan := func(postID string) sweep.Decision { return sweep.Do(kind, "posts/"+postID+" does not exist"+longAgo) }
+	of := func(postID string) map[string]string { return map[string]string{"postId": postID} }
+	at := func(postID, uploadedAt string) map[string]string {
+		return map[string]string{"postId": postID, "uploadedAt": uploadedAt}
+	}
+	const tick = time.Microsecond
+	longBefore := dayAgo.AddDate(-1, 0, 0)
 	for name, tt := range map[string]struct {
 		created  time.Time
 		metadata map[string]string
 		want     sweep.Decision
 	}{
-		"exactly a day":      {dayAgo, map[string]string{"postId": "p1"}, of("p1")},
-		"a tick under a day": {dayAgo.Add(time.Microsecond), map[string]string{"postId": "p1"}, sweep.Keep(keptYoung)},
-		"a tick over a day": {dayAgo.Add(-time.Microsecond), map[string]string{"postId": "p1"},
-			sweep.Do(kind, "posts/p1 does not exist, uploaded 2026-01-09T17:59:59Z, 24 h ago or more")},
-		"in another zone":                     {dayAgo.In(time.FixedZone("JST", 9*3600)), map[string]string{"postId": "p1"}, of("p1")},
-		"from the future":                     {now.Add(time.Hour), map[string]string{"postId": "p1"}, sweep.Keep(keptYoung)},
-		"pending":                             {dayAgo, map[string]string{"postId": "PENDING"}, never},
-		"pending and young":                   {now, map[string]string{"postId": "PENDING"}, sweep.Keep(keptYoung)},
-		"pending in small letters is an id":   {dayAgo, map[string]string{"postId": "pending"}, of("pending")},
-		"no metadata":                         {dayAgo, nil, sweep.Keep(keptNoPost)},
-		"other metadata":                      {dayAgo, map[string]string{"postid": "PENDING"}, sweep.Keep(keptNoPost)},
-		"uploadedAt later":                    {dayAgo.AddDate(0, 0, -5), map[string]string{"postId": "p1", "uploadedAt": ms(dayAgo)}, of("p1")},
-		"uploadedAt later and young":          {dayAgo.AddDate(0, 0, -5), map[string]string{"postId": "PENDING", "uploadedAt": ms(dayAgo.Add(time.Millisecond))}, sweep.Keep(keptYoung)},
-		"uploadedAt earlier than the upload":  {dayAgo.Add(time.Minute), map[string]string{"postId": "p1", "uploadedAt": ms(dayAgo.AddDate(-1, 0, 0))}, sweep.Keep(keptYoung)},
-		"uploadedAt as a date":                {dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": "2026-01-01"}, sweep.Invalid(keptUndated)},
-		"uploadedAt empty":                    {dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": ""}, sweep.Invalid(keptUndated)},
-		"uploadedAt too large":                {dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": strings.Repeat("9", 30)}, sweep.Invalid(keptUndated)},
-		"no creation time":                    {time.Time{}, map[string]string{"postId": "PENDING"}, sweep.Invalid(keptUndated)},
-		"uploadedAt without a creation time":  {time.Time{}, map[string]string{"postId": "PENDING", "uploadedAt": ms(dayAgo)}, sweep.Invalid(keptUndated)},
-		"an empty id is not that of a nobody": {dayAgo, map[string]string{"postId": ""}, of("")},
+		"exactly a day":                      {dayAgo, of("p1"), orphan("p1")},
+		"a tick under a day":                 {dayAgo.Add(tick), of("p1"), sweep.Keep(keptYoung)},
+		"a tick over a day":                  {dayAgo.Add(-tick), of("p1"), sweep.Do(kind, strings.Replace(orphan("p1").Reason, "18:00:00", "17:59:59", 1))},
+		"in another zone":                    {dayAgo.In(time.FixedZone("JST", 9*3600)), of("p1"), orphan("p1")},
+		"from the future":                    {now.Add(time.Hour), of("p1"), sweep.Keep(keptYoung)},
+		"pending":                            {dayAgo, of("PENDING"), never},
+		"pending and young":                  {now, of("PENDING"), sweep.Keep(keptYoung)},
+		"pending in small letters is an id":  {dayAgo, of("pending"), orphan("pending")},
+		"an empty id is not PENDING":         {dayAgo, of(""), orphan("")},
+		"no metadata":                        {dayAgo, nil, sweep.Keep(keptNoPost)},
+		"other metadata":                     {dayAgo, map[string]string{"postid": "PENDING"}, sweep.Keep(keptNoPost)},
+		"uploadedAt later":                   {longBefore, at("p1", ms(dayAgo)), orphan("p1")},
+		"uploadedAt later and young":         {longBefore, at("PENDING", ms(dayAgo.Add(time.Millisecond))), sweep.Keep(keptYoung)},
+		"uploadedAt earlier than the upload": {dayAgo.Add(time.Minute), at("p1", ms(longBefore)), sweep.Keep(keptYoung)},
+		"uploadedAt as a date":               {dayAgo, at("PENDING", "2026-01-01"), sweep.Invalid(keptUndated)},
+		"uploadedAt empty":                   {dayAgo, at("PENDING", ""), sweep.Invalid(keptUndated)},
+		"uploadedAt too large":               {dayAgo, at("PENDING", strings.Repeat("9", 30)), sweep.Invalid(keptUndated)},
+		"no creation time":                   {time.Time{}, of("PENDING"), sweep.Invalid(keptUndated)},
+		"uploadedAt without a creation time": {time.Time{}, at("PENDING", ms(dayAgo)), sweep.Invalid(keptUndated)},
 	} {
 		got, owner := judgePostMedia(objects.Object{Name: "posts/u1/a.png", Created: tt.created, Metadata: tt.metadata}, now)
-		if got != tt.want {
-			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		post := documents.Ref{Collection: "posts", ID: tt.metadata["postId"]}
+		if got == never {
+			post = orphans.Nobody
 		}
-		if post := (documents.Ref{Collection: "posts", ID: tt.metadata["postId"]}); got.Kind != "" && owner != post && (got != never || owner != orphans.Nobody) {
-			t.Errorf("%s: it belongs to %+v", name, owner)
+		if got != tt.want || got.Kind != "" && owner != post {
+			t.Errorf("%s: %+v of %+v, want %+v", name, got, owner, tt.want)
 		}
 	}
 }

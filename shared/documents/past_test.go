@@ -30,7 +30,8 @@ func TestPast(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := values[0].Text
-		if len(at) > 1499 || len(at) < 1490 && at != text || !utf8.ValidString(at) || at < text || len(text) <= 1499 && at != text || values[1].Int != 7 {
+		askable := len(at) <= 1499 && utf8.ValidString(at)
+		if !askable || at < text || len(text) <= 1499 && at != text || len(at) < 1490 && at != text || values[1].Int != 7 {
 			t.Errorf("the cursor behind a text of %d bytes has one of %d: %.40q", len(text), len(at), at)
 		}
 	}

@@ -40,8 +40,8 @@ func (c Documents) plan(ctx context.Context, p *sweep.Planner, after string, sav
 	switch {
 	case err == nil:
 		if err := c.keepOdd(ctx, p); err != nil {
-			p.Log.WarnContext(ctx, c.Collection+": those whose "+c.Field+" is not a text are not counted, the cleanup itself goes on: "+err.Error(),
-				slog.String("target", c.Collection))
+			message := ": those whose " + c.Field + " is not a text are not counted, the cleanup itself goes on: "
+			p.Log.WarnContext(ctx, c.Collection+message+err.Error(), slog.String("target", c.Collection))
 		}
 		return nil
 	case errors.Is(err, sweep.ErrOutOfTime), errors.Is(err, documents.ErrCursor), errors.As(err, &limit), ctx.Err() != nil:

@@ -32,7 +32,10 @@ func TestDocuments(t *testing.T) {
 		books = append(books, long(1500, fmt.Sprintf("m%02d", i), "e"))
 		gone = append(gone, long(1500, fmt.Sprintf("m%02d", i), "g"))
 	}
-	of := map[string]any{"notes/none": nil, "notes/empty": "", "notes/number": 7, "notes/list": []any{"gone"}, "notes/slash": "a/b", "notes/dots": "..", "notes/reserved": "__g__"}
+	of := map[string]any{
+		"notes/none": nil, "notes/empty": "", "notes/number": 7, "notes/list": []any{"gone"},
+		"notes/slash": "a/b", "notes/dots": "..", "notes/reserved": "__g__",
+	}
 	for i, id := range books {
 		f.Set(t, "books/"+id, map[string]any{"name": "x"})
 		of[fmt.Sprintf("notes/of-book%02d", i)] = id
@@ -95,8 +98,10 @@ func TestWrongCollectionOfOwnersDeletesNothing(t *testing.T) {
 func TestFieldsOfOtherTypes(t *testing.T) {
 	f := newFunction(t, notes)
 	f.Set(t, "books/a", map[string]any{"name": "a"})
-	odd := []any{false, true, 0, 7, 3.5, math.NaN(), math.Inf(-1), f.Now, []byte{}, []byte("a"), f.Firestore(t).Doc("books/gone"),
-		[]any{}, []any{"gone"}, map[string]any{}, map[string]any{"id": "gone"}}
+	odd := []any{
+		false, true, 0, 7, 3.5, math.NaN(), math.Inf(-1), f.Now, []byte{}, []byte("a"), f.Firestore(t).Doc("books/gone"),
+		[]any{}, []any{"gone"}, map[string]any{}, map[string]any{"id": "gone"},
+	}
 	of := map[string]any{"notes/null": nil, "notes/empty": "", "notes/member": "a"}
 	for i := range 30 {
 		of[fmt.Sprintf("notes/odd%02d", i)] = odd[i%len(odd)]
@@ -167,7 +172,8 @@ func onQuery(f *sweeptest.Function, collection string, handle func(counts bool) 
 		return nil
 	}
 	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
+			opts ...grpc.CallOption) (grpc.ClientStream, error) {
 			s, err := stream(ctx, desc, cc, method, opts...)
 			return &onSend{ClientStream: s, send: send}, err
 		}))

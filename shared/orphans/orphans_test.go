@@ -22,7 +22,9 @@ import (
 // bookId to books.
 var (
 	files = orphans.Objects{Folder: "files/", Judge: judgeFile}
-	notes = orphans.Documents{Collection: "notes", Field: "bookId", Owners: "books", Judge: judgeNote, Rule: noteRule, KeptOdd: keptOdd}
+	notes = orphans.Documents{
+		Collection: "notes", Field: "bookId", Owners: "books", Judge: judgeNote, Rule: noteRule, KeptOdd: keptOdd,
+	}
 )
 
 const (
@@ -155,7 +157,8 @@ func TestOutOfTime(t *testing.T) {
 // TestCheckpointsThatCannotBeUsed are of other versions: all is gone through.
 func TestCheckpointsThatCannotBeUsed(t *testing.T) {
 	f := newFunction(t, files, notes)
-	for _, checkpoint := range []string{"x", `{"target":-1,"after":"z"}`, `{"target":2,"after":"z"}`, `{"target":"files","after":"z"}`} {
+	others := []string{"x", `{"target":-1,"after":"z"}`, `{"target":2,"after":"z"}`, `{"target":"files","after":"z"}`}
+	for _, checkpoint := range others {
 		f.Set(t, "cleanupJobs/testJob", map[string]any{"position": checkpoint})
 		put(t, f, "nobody's", "files/u/a.png")
 		sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(deleteFile, 1))

@@ -57,7 +57,8 @@ type Action struct {
 	More   bool     // that is not all
 }
 
-// Effect is how an action is done. Those of rules are proposed by [Planner.Consider]; [DeleteObject] is the one that jobs make.
+// Effect is how an action is done. Those of rules are proposed by [Planner.Consider]; [DeleteObject] is the one that others
+// make, such as shared/orphans.
 type Effect interface{ effect() }
 
 // deleteDocument deletes a document if it is still as it was when it was read.
