@@ -46,6 +46,7 @@ func TestObjects(t *testing.T) {
 		"posts/u1/a b.png": "p1", "posts/写真 1.png": "日本 語", "posts/no-metadata": "", "posts/slash": "a/b", "posts/dots": "..",
 		"posts/young": "young", "circles/c1/icon/a.png": "", "circles/a.png": "",
 		"task_attachments/u1/t1/a.pdf": "", "task_attachments/u1/t2": "", "other/p2.png": "p2", "postsx/p2.png": "p2", "PENDING": "PENDING",
+		"circlesx/c2/a.png": "", "task_attachmentsx/u1/t2/a.pdf": "",
 	}
 	gone := map[string]string{
 		"posts/u1/%41+#?.png": "p12", "posts/😀.png": "PENDING", "posts/u1/日本.png": "p2", "circles/c12/icon/a.png": "",

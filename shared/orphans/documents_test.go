@@ -40,7 +40,7 @@ func TestDocuments(t *testing.T) {
 		f.Set(t, "books/"+id, map[string]any{"name": "x"})
 		of[fmt.Sprintf("notes/of-book%02d", i)] = id
 	}
-	set(t, f, "bookId", of)
+	setNotes(t, f, of)
 	f.Set(t, "notes/unset", map[string]any{"text": "hello"})
 	f.Set(t, "notesx/gone", map[string]any{"bookId": "gone"})
 	kept := notesLeft(t, f)
@@ -48,7 +48,7 @@ func TestDocuments(t *testing.T) {
 	for i, id := range gone {
 		of[fmt.Sprintf("notes/orphan%02d", i)] = id
 	}
-	set(t, f, "bookId", of)
+	setNotes(t, f, of)
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteNote, len(gone)))
 	sweeptest.Want(t, "notes left", kept, notesLeft(t, f))
@@ -106,7 +106,7 @@ func TestFieldsOfOtherTypes(t *testing.T) {
 	for i := range 30 {
 		of[fmt.Sprintf("notes/odd%02d", i)] = odd[i%len(odd)]
 	}
-	set(t, f, "bookId", of)
+	setNotes(t, f, of)
 	f.Set(t, "notes/unset", map[string]any{"text": "hello"})
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
@@ -130,7 +130,7 @@ func TestHugeFields(t *testing.T) {
 	f.SetMany(t, 55, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("notes/huge%02d", i), map[string]any{"bookId": strings.Repeat("h", 5_000)}
 	})
-	set(t, f, "bookId", map[string]any{"notes/orphan0": "g", "notes/orphan1": "h", "notes/orphan2": "i"})
+	setNotes(t, f, map[string]any{"notes/orphan0": "g", "notes/orphan1": "h", "notes/orphan2": "i"})
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteNote, 3))
 	if n := len(notesLeft(t, f)); n != 55 || got.Kept[keptUnnamed] != 55 {
@@ -142,7 +142,7 @@ func TestHugeFields(t *testing.T) {
 func TestOwnerMadeDuringTheRun(t *testing.T) {
 	f := newFunction(t, notes)
 	f.Set(t, "books/another", map[string]any{"name": "so that not all are missing"})
-	set(t, f, "bookId", map[string]any{"notes/first": "new", "notes/orphan": "gone"})
+	setNotes(t, f, map[string]any{"notes/first": "new", "notes/orphan": "gone"})
 	made := false
 	onQuery(f, "notes", func(counts bool) error {
 		if !counts && !made {
@@ -207,7 +207,7 @@ func TestQueriesThatFail(t *testing.T) {
 			f := newFunction(t, files, notes)
 			put(t, f, "nobody's", "files/u/a")
 			f.Set(t, "books/another", map[string]any{"name": "so that not all are missing"})
-			set(t, f, "bookId", map[string]any{"notes/orphan": "gone", "notes/odd": 7})
+			setNotes(t, f, map[string]any{"notes/orphan": "gone", "notes/odd": 7})
 			refuse := true
 			onQuery(f, "notes", func(counts bool) error {
 				if refuse && counts == tt.counts {
