@@ -121,9 +121,9 @@ func TestOutOfTime(t *testing.T) {
 	other := files
 	other.Folder = "others/"
 	f := newFunction(t, files, other, notes)
-	f.PutMany(t, 1001, func(i int) (string, map[string]string) {
+	f.PutMany(t, 1002, func(i int) (string, map[string]string) {
 		is := "nobody's"
-		if i%100 == 0 {
+		if i%100 == 0 || i == 1001 {
 			is = "kept"
 		}
 		return fmt.Sprintf("files/u/%04d.png", i), map[string]string{"is": is}
@@ -152,7 +152,7 @@ func TestOutOfTime(t *testing.T) {
 			t.Fatalf("after %d partial runs: %+v", partial, got)
 		}
 	}
-	if len(f.Objects(t)) != 11 || len(notesLeft(t, f)) != 0 || scanned != 1001+2+5 {
+	if len(f.Objects(t)) != 12 || len(notesLeft(t, f)) != 0 || scanned != 1002+2+5 {
 		t.Errorf("%d objects and %v left; %d scanned, want each once", len(f.Objects(t)), notesLeft(t, f), scanned)
 	}
 	sweeptest.Want(t, "checkpoint", any(""), f.Documents(t, "cleanupJobs")["testJob"]["position"])
