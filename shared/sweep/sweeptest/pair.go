@@ -43,8 +43,10 @@ func (f *Function) IDs(t testing.TB, collection string) []string {
 	return slices.Sorted(maps.Keys(f.Documents(t, collection)))
 }
 
+type missing struct{}
+
 // Missing stands for the value of a field that is removed; see [With].
-var Missing any = &struct{}{}
+var Missing any = missing{}
 
 // With returns fields with others in their places: pairs of a name and a value, or [Missing].
 func With(fields map[string]any, pairs ...any) map[string]any {
