@@ -82,17 +82,15 @@ func graceOver(ctx context.Context, p *sweep.Planner, after, by time.Time) error
 		if err != nil {
 			return err
 		}
-		var refs []documents.Ref
-		for _, entry := range page.Documents {
-			if documents.ValidID(entry.ID()) {
-				refs = append(refs, documents.Ref{Collection: projects, ID: entry.ID()})
-			}
+		refs := make([]documents.Ref, len(page.Documents))
+		for i, entry := range page.Documents {
+			refs[i] = documents.Ref{Collection: projects, ID: entry.ID()}
 		}
 		if err := p.ConsiderRefs(ctx, projectRule, refs...); err != nil {
 			return err
 		}
 		if err := p.SaveCheckpoint(p.Checkpoint()); err != nil {
-			return err
+			return err // the next run asks for the same, and finds those that are left
 		}
 	}
 	return nil

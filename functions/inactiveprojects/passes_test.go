@@ -15,7 +15,7 @@ import (
 )
 
 // TestNothingDueCostsUnderTenReads has some pages of dormant projects, all warned. One pass reads them; for the rest of the day a
-// run reads next to nothing.
+// run reads next to nothing, unless the settings change.
 func TestNothingDueCostsUnderTenReads(t *testing.T) {
 	w := newWorld(t)
 	const n = 350
@@ -39,6 +39,8 @@ func TestNothingDueCostsUnderTenReads(t *testing.T) {
 			t.Errorf("after %s: %d reads, want under 10", after, reads)
 		}
 	}
+	w.Set(t, settingsPath, sweeptest.With(monthly, "inactive_projects_min_size_mb", 1))
+	sweeptest.Want(t, "kept by other settings", map[string]int{keptSmall: n}, w.Run(t, "").Kept)
 }
 
 // TestBetweenPassesOnlyWhatCameUpIsRead has one project become dormant and one grace end within a day.
