@@ -33,6 +33,16 @@ func TestOnlyDetailsWithoutNamespaceAreRead(t *testing.T) {
 	}
 }
 
+func TestGoesOnBehindItsCheckpoint(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"u1", "u2", "u3"} {
+		w.placeholder(t, id, false)
+	}
+	w.Set(t, "cleanupJobs/cleanupPlaceholderUsers", map[string]any{"position": `[{"text":"d-u2"}]`})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 1))
+	sweeptest.Want(t, "the one before it", detail("u2"), w.Documents(t, details)["d-u2"])
+}
+
 func TestAttemptThatCannotBeEnqueuedDoesNotCount(t *testing.T) {
 	w := newWorld(t)
 	for _, id := range []string{"u1", "u2", "u3"} {

@@ -52,6 +52,9 @@ func TestWorkerKeeps(t *testing.T) {
 				got := w.Worker.Run(t, task)
 				sweeptest.WantReport(t, got, sweep.Completed, actions)
 				sweeptest.Want(t, "kept", kept, got.Kept)
+				if tt.kept == keptNot && !late && got.Usage.FirestoreReads != 3 { // the journal, a record of an earlier version, the user
+					t.Errorf("%d reads of a user who is no placeholder", got.Usage.FirestoreReads)
+				}
 				w.wantLeft(t, before)
 				for _, line := range w.Worker.LogLines(t) {
 					if line["message"] == "Unable to delete placeholder user because it is still referenced in other tables" && line["severity"] == "WARNING" {
