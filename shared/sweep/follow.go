@@ -154,7 +154,11 @@ func (r *run) notice(ctx context.Context, target string, n Notice) {
 	for _, name := range slices.Sorted(maps.Keys(n.Fields)) {
 		attributes = append(attributes, slog.Any(name, n.Fields[name]))
 	}
-	r.log.WarnContext(ctx, n.Message, attributes...)
+	level := slog.LevelWarn
+	if n.Error {
+		level = slog.LevelError
+	}
+	r.log.Log(ctx, level, n.Message, attributes...)
 }
 
 // name says what a follow-up is done to.

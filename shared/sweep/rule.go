@@ -120,6 +120,7 @@ type Change struct {
 type Notice struct {
 	Message string
 	Fields  map[string]any // further ones of the log line
+	Error   bool           // it is logged as an error instead
 }
 
 // FollowUp is something outside of Firestore that follows a commit. Exactly one of Object, Account and Task is set. All can

@@ -267,7 +267,7 @@ func (r *run) plan(ctx context.Context, p *Planner) (err error) {
 		err = r.planReplay(ctx, p)
 	}
 	if err == nil {
-		err = r.job.Plan(ctx, p)
+		err = r.job.plan(ctx, p)
 	}
 	if p.tripped != nil {
 		return p.tripped
