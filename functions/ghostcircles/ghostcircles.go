@@ -91,7 +91,8 @@ func change(c state, d sweep.Decision, run sweep.Run) sweep.Change {
 			Type: "circle_ghost_warning", Text: i.text(notifications.Locale(run.Config.Locale), notifications.NameOf(c.Document)),
 			Fields: map[string]any{"circleId": c.ID()},
 		}
-		return c.tell(sweep.Update(c.Ref(), map[string]any{warnedField: run.Promise}), warning, i.countsFrom, run.Promise, "marked as warned")
+		mark := sweep.Update(c.Ref(), map[string]any{warnedField: run.Promise})
+		return c.tell(mark, warning, i.countsFrom, run.Promise, "marked as warned")
 	case toClear:
 		return sweep.Update(c.Ref(), map[string]any{warnedField: documents.DeleteField})
 	case toDelete:

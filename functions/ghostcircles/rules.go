@@ -93,7 +93,8 @@ func idlenessOf(circle documents.Document) (i idleness, invalid string) {
 		return i, keptUndated
 	default:
 		i.since, i.text = created.Add(abandonedDays*retention.Day), notifications.Locale.AbandonedCircleWarning
-		i.reason = fmt.Sprintf("abandoned: no human post since its creation %s, %d days ago or more", retention.Stamp(created), abandonedDays)
+		i.reason = fmt.Sprintf("abandoned: no human post since its creation %s, %d days ago or more",
+			retention.Stamp(created), abandonedDays)
 	}
 	i.countsFrom = i.since
 	if claimedAt, ok := circle.Time("deletedAt"); ok && circle.Data["deletedBy"] == jobName && claimedAt.After(i.since) {
