@@ -91,7 +91,7 @@ func (f *function) wantLeft(t *testing.T, want left) {
 func (f *function) wantWarnings(t *testing.T, uid string, n, alerts int, text string) {
 	t.Helper()
 	all := f.Warnings(t)
-	lines, last := append(all["users/"+uid], all["authDeletionRetries/"+uid]...), text
+	lines, last := slices.Concat(all["users/"+uid], all["authDeletionRetries/"+uid]), text
 	for _, line := range lines {
 		last = line["message"].(string)
 		if line["alert"] == "account" {

@@ -20,7 +20,7 @@ func TestCheckGhostCircles(t *testing.T) {
 	lastYear, claimedAt := daysAgo(380), daysAgo(1)
 	f := newFunction(t)
 	before := world{
-		"users/hana":       user("花"),
+		"users/hana":       hana,
 		"circles/ghost":    owned(circle(lastYear, nil, nil), "hana", "幽霊"),
 		"circles/stale":    owned(circle(lastYear, nil, daysAgo(500)), "hana", "再び"),
 		"circles/no-owner": circle(lastYear, nil, nil),
@@ -70,7 +70,7 @@ func TestYearsOfACircle(t *testing.T) {
 	f := newFunction(t)
 	f.Env["NOTIFICATION_LOCALE"] = "en"
 	created := time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC)
-	w := world{"users/hana": user("花"), "circles/c": owned(circle(nil, created, nil), "hana", "読書会"), "posts/p": post("c")}
+	w := world{"users/hana": hana, "circles/c": owned(circle(nil, created, nil), "hana", "読書会"), "posts/p": post("c")}
 	w.Write(t, f)
 	run := func(at time.Time, action string) {
 		t.Helper()
@@ -116,7 +116,7 @@ func TestYearsOfACircle(t *testing.T) {
 func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t)
-	f.Set(t, "users/hana", user("花"))
+	f.Set(t, "users/hana", hana)
 	f.Set(t, "circles/c", owned(circle(daysAgo(380), nil, nil), "hana", "読書会"))
 	wall := now.Add(6*day + 12*time.Hour)
 	f.Clock = func() time.Time { return wall }

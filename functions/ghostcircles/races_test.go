@@ -25,7 +25,7 @@ func TestChangedBetweenPlanAndApply(t *testing.T) {
 	softDeleted := map[string]any{"isDeleted": true, "deletedBy": "hana"}
 	gone := map[string]any(nil)
 	f := newFunction(t)
-	before, after := world{"users/hana": user("花")}, world{"users/hana": user("花")}
+	before, after := world{"users/hana": hana}, world{"users/hana": hana}
 	files, changes := []string{}, world{}
 	for id, c := range map[string]struct{ before, change map[string]any }{
 		"warn-used":          {ghost(nil), used},
@@ -76,7 +76,7 @@ func TestUndeletedByAnOperator(t *testing.T) {
 	const n, aCommit = 50, 25
 	f := newFunction(t)
 	id := func(i int) string { return fmt.Sprintf("p%02d", i) }
-	f.Set(t, "users/hana", user("花"))
+	f.Set(t, "users/hana", hana)
 	f.Set(t, "circles/c", owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "救われる"))
 	f.SetMany(t, n, func(i int) (string, map[string]any) { return "posts/" + id(i), post("c", gs(f, "posts/"+id(i)+".png")) })
 	f.SetMany(t, n, func(i int) (string, map[string]any) { return "comments/of-" + id(i), on(id(i)) })
@@ -94,7 +94,7 @@ func TestUndeletedByAnOperator(t *testing.T) {
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{toDelete: {Planned: 1, Changed: 1}})
 	left := f.Documents(t, "posts")
 	sweeptest.Want(t, "posts left, all but those of one commit", n-aCommit, len(left))
-	w := world{"users/hana": user("花"), "circles/c": owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "救われる")}.Changed("circles/c", map[string]any{
+	w := world{"users/hana": hana, "circles/c": owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "救われる")}.Changed("circles/c", map[string]any{
 		"isDeleted": false, "deletedBy": jobName, "deletedAt": now,
 		"deleteReason": "ghost: the last human post is of 2024-12-26T18:30:00Z, 365 days ago or more; warned 2026-01-02T18:30:00Z"})
 	files := []string{"circles/c/icon.png"}

@@ -27,7 +27,7 @@ func owned(data map[string]any, owner any, name string) map[string]any {
 	return with(with(data, "ownerId", owner), "name", name)
 }
 
-func user(name string) map[string]any { return map[string]any{"displayName": name} }
+var hana = map[string]any{"displayName": "花"}
 
 func put(t *testing.T, f *sweeptest.Function, postID string, names ...string) {
 	t.Helper()
