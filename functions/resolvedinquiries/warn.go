@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -75,7 +76,7 @@ func warning(inquiry documents.Document, locale notifications.Locale) notificati
 	if subject == "" {
 		subject = noSubject[locale]
 	}
-	subject = notifications.Clip(subject, maxSubject)
+	subject = clip.Text(subject, maxSubject)
 	return notifications.Notification{
 		UserID: uid, Type: "inquiry_deletion_warning",
 		Text:      locale.InquiryDeletionWarning(subject),
