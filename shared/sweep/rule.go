@@ -110,7 +110,7 @@ type Change struct {
 	Fail error
 	// Kept are reasons under which further things are counted as kept, once committed.
 	Kept []string
-	// Notices are logged as warnings, once committed.
+	// Notices are logged as warnings, once committed: the first 20 of them.
 	Notices []Notice
 	// Tally is added to the run's figures of that name, once committed; see [Ending].
 	Tally map[string]int
@@ -218,6 +218,3 @@ func (l loaded[S]) change(i int, d Decision, run Run) (c Change, err error) {
 	defer recoverTo(&err)
 	return l.rule.Change(l.states[i], d, run), nil
 }
-
-// Itself is the Load of a rule that judges documents by their own fields.
-func Itself(_ context.Context, _ Source, subjects []Subject) ([]Subject, error) { return subjects, nil }
