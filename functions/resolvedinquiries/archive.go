@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/copies"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -21,7 +22,8 @@ const (
 
 // gatherWhole reads all messages, unless they hold more than one document can.
 func (s *state) gatherWhole(ctx context.Context, src sweep.Source, most int) error {
-	others, err := src.First(ctx, namesOf(messagesOf(s.archiveRef().Path())), "", 1)
+	q := documents.Query{Collection: messagesOf(s.archiveRef()), Select: documents.NameOnly}
+	others, err := src.First(ctx, q, "", 1)
 	if err != nil {
 		return err
 	}
@@ -30,8 +32,7 @@ func (s *state) gatherWhole(ctx context.Context, src sweep.Source, most int) err
 		return err
 	}
 	own := documents.Size(s.archiveRef().Path(), archiveOf(s.Document, map[string]any{messagesField: nil, archivedAt: time.Time{}}))
-	all := part{first: 25, limit: math.MaxInt, bytes: most - own}
-	s.messages, s.complete, err = read(ctx, src, messagesOf(s.Path), all)
+	s.messages, _, s.complete, err = copies.Part(ctx, src, messagesOf(s.Ref()), "", math.MaxInt, most-own)
 	return err
 }
 
@@ -42,10 +43,10 @@ func (s state) archiveWhole(run sweep.Run) sweep.Change {
 	case s.inTheWay:
 		return goOn(progress{Stage: move, Moved: s.earlier.ID})
 	case !s.complete:
-		return goOn(progress{Stage: copying, Round: 1, Moved: s.at.Moved})
+		return goOn(progress{Stage: copying, Moved: s.at.Moved})
 	}
 	own := s.archive(map[string]any{messagesField: contents(s.messages), archivedAt: run.Now})
-	return s.withImages(sweep.Change{Writes: append(own, deletionsOf(s.messages)...)}, run)
+	return s.withImages(sweep.Change{Writes: append(own, copies.Delete(s.messages)...)}, run)
 }
 
 // archive writes the archive in place of the inquiry. An archive that is there already makes room.

@@ -2,8 +2,7 @@
 // inquiry will be deleted, a day later it moves the inquiry and its messages to archivedInquiries and deletes their images.
 //
 // The rules are in rules.go. warn.go tells users, archive.go archives an inquiry in one commit. What takes several commits
-// goes from stage to stage (stages.go): parts.go is for an inquiry whose archive does not fit in one document, earlier.go for
-// one that has an archive already.
+// goes from stage to stage (stages.go): an inquiry whose archive does not fit in one document, or that has an archive already.
 package resolvedinquiries
 
 import (
@@ -31,6 +30,9 @@ const (
 	archives  = "archivedInquiries"
 	pageSize  = 100 // inquiries held at once: what users wrote in their fields may be large
 )
+
+// messagesOf returns the collection of the messages of an inquiry or of an archive.
+func messagesOf(ref documents.Ref) string { return ref.Path() + "/messages" }
 
 func jobWith(most limits) sweep.Job {
 	rule := archiveRule(most)
@@ -64,11 +66,13 @@ func begunBefore(rule sweep.AnyRule) sweep.Earlier {
 			if !ok {
 				return nil, nil, sweep.ErrForeign
 			}
-			p := progress{Stage: copying, Round: 1}
+			stage := copying
 			if archived {
-				p = progress{Stage: finish}
+				stage = finish
 			}
-			return nil, []sweep.Item{{Rule: rule, Ref: documents.Ref{Collection: inquiries, ID: record.ID()}, From: p.String()}}, nil
+			return nil, []sweep.Item{{
+				Rule: rule, Ref: documents.Ref{Collection: inquiries, ID: record.ID()}, From: progress{Stage: stage}.String(),
+			}}, nil
 		},
 	}
 }

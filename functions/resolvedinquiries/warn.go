@@ -19,20 +19,17 @@ var noSubject = map[notifications.Locale]string{notifications.Japanese: "件名�
 type toWarn struct {
 	sweep.Subject
 	user, notification documents.Ref // the user's document, and what the user is told
-	hasUser, sent      bool
+	found              map[documents.Ref]documents.Document
 }
 
 // warnings tells the users of inquiries that they will be deleted, and marks the inquiries as announced, in one commit. A
 // notification that is there already stays as it is, read or unread.
 var warnings = sweep.Rule[toWarn]{
 	Name: "warning", Group: 8, // each inquiry may be large
-	Load: func(_ context.Context, _ sweep.Source, subjects []sweep.Subject) ([]toWarn, error) {
-		states := make([]toWarn, len(subjects))
-		for i, s := range subjects {
-			states[i].Subject = s
-		}
-		return states, nil
-	},
+	Load: sweep.Each(func(inquiry sweep.Subject) toWarn {
+		n := warning(inquiry.Document, notifications.Japanese) // its path is the same in every language
+		return toWarn{Subject: inquiry, user: documents.Ref{Collection: "users", ID: n.UserID}, notification: n.Ref()}
+	}),
 	Judge: func(s toWarn, run sweep.Run) sweep.Decision {
 		if d := judge(s.Document, run.Now, run.Promise); d.Kind == warn {
 			return d
@@ -40,26 +37,24 @@ var warnings = sweep.Rule[toWarn]{
 		return sweep.Decision{}
 	},
 	Gather: func(ctx context.Context, src sweep.Source, due []*toWarn) error {
-		refs := make([]documents.Ref, 0, 2*len(due))
+		var refs []documents.Ref
 		for _, s := range due {
-			n := warning(s.Document, notifications.Japanese) // its path is the same in every language
-			s.user = documents.Ref{Collection: "users", ID: n.UserID}
-			s.notification, _ = documents.RefOf(n.Path())
 			refs = append(refs, s.user, s.notification)
 		}
 		found, err := src.Get(ctx, refs)
 		for _, s := range due {
-			_, s.hasUser = found[s.user]
-			_, s.sent = found[s.notification]
+			s.found = found
 		}
 		return err
 	},
 	Change: func(s toWarn, _ sweep.Decision, run sweep.Run) sweep.Change {
 		c := sweep.Change{Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{notifiedAt: run.Promise}}}}
+		_, hasUser := s.found[s.user]
+		_, sent := s.found[s.notification]
 		switch {
-		case !s.hasUser:
+		case !hasUser:
 			c.Notices = []sweep.Notice{{Message: s.Path + ": nobody was told that it will be deleted, its user has no document"}}
-		case !s.sent:
+		case !sent:
 			n := warning(s.Document, notifications.Locale(run.Config.Locale))
 			c.Writes = append(c.Writes, documents.Write{Op: documents.Create, Ref: s.notification, Data: n.Data(run.Promise)})
 		}
