@@ -22,8 +22,7 @@ const (
 
 // gatherWhole reads all messages, unless they hold more than one document can.
 func (s *state) gatherWhole(ctx context.Context, src sweep.Source, most int) error {
-	q := documents.Query{Collection: messagesOf(s.archiveRef()), Select: documents.NameOnly}
-	others, err := src.First(ctx, q, "", 1)
+	others, _, _, err := copies.Part(ctx, src, messagesOf(s.archiveRef()), "", 1, most)
 	if err != nil {
 		return err
 	}
@@ -39,12 +38,6 @@ func (s *state) gatherWhole(ctx context.Context, src sweep.Source, most int) err
 // archiveWhole does it in one commit, which has read all messages and so fails if one is added or changed before. What
 // Firestore refuses to take so, which it reckons in its own way, it takes in parts.
 func (s state) archiveWhole(run sweep.Run) sweep.Change {
-	switch {
-	case s.inTheWay:
-		return goOn(progress{Stage: move, Moved: s.earlier.ID})
-	case !s.complete:
-		return goOn(progress{Stage: copying, Moved: s.at.Moved})
-	}
 	own := s.archive(map[string]any{messagesField: contents(s.messages), archivedAt: run.Now})
 	return s.withImages(sweep.Change{Writes: append(own, copies.Delete(s.messages)...)}, run)
 }

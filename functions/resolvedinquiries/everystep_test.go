@@ -43,7 +43,7 @@ type world struct {
 
 func newWorld(t *testing.T, messages int, archive bool) *world {
 	t.Helper()
-	f := sweeptest.New(t, functions.New(jobWith(limits{archive: 8 << 10, batch: 8 << 10})))
+	f := sweeptest.New(t, functions.New(jobWith(8<<10)))
 	f.Now = now
 	f.Clock = func() time.Time { return now }
 	w := &world{Function: f, messages: map[string]map[string]any{}, archive: archive}

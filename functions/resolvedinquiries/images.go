@@ -13,21 +13,21 @@ const keptElsewhere = "an image outside the folders of inquiries' images (INQUIR
 
 // settings are the folders of images that go with an inquiry.
 func settings(l *config.Loader) any {
-	return config.Parsed(l, "INQUIRY_FOLDERS", "inquiries/", "folders of the bucket that end with a slash, separated by commas", objects.ParseFolders)
+	const what = "folders of the bucket that end with a slash, separated by commas"
+	return config.Parsed(l, "INQUIRY_FOLDERS", "inquiries/", what, objects.ParseFolders)
 }
 
 // withImages has the objects deleted after a commit that its messages name in imageUrl. A URL is user input: it counts only if it
 // names an object of our bucket in one of the folders, because a message must not be able to name somebody else's file; the
 // log does not hold it. The objects stay if the inquiry is restored before a later run gets to them.
 func (s state) withImages(c sweep.Change, run sweep.Run) sweep.Change {
-	folders := run.Config.Own.(objects.Folders)
 	seen := map[string]bool{}
 	for _, m := range s.messages {
 		value := m.Data["imageUrl"]
 		if value == nil || value == "" {
 			continue
 		}
-		name, reason := imageOf(value, folders, run.Config.Bucket, run.Config.Emulators.Storage)
+		name, reason := imageOf(value, run.Config)
 		switch {
 		case reason != "":
 			c.Kept = append(c.Kept, reason)
@@ -43,16 +43,16 @@ func (s state) withImages(c sweep.Change, run sweep.Run) sweep.Change {
 }
 
 // imageOf returns the object that an imageUrl names, or why it names none that may be deleted.
-func imageOf(imageURL any, folders objects.Folders, bucket, emulatorHost string) (name, reason string) {
+func imageOf(imageURL any, c config.Config) (name, reason string) {
 	url, ok := imageURL.(string)
 	if !ok {
 		return "", "an image whose imageUrl is not a text"
 	}
-	name, err := objects.ObjectName(url, bucket, emulatorHost)
+	name, err := objects.ObjectName(url, c.Bucket, c.Emulators.Storage)
 	if err != nil {
 		return "", fmt.Sprintf("an image with %s", err)
 	}
-	if !folders.Hold(name) {
+	if !c.Own.(objects.Folders).Hold(name) {
 		return "", keptElsewhere
 	}
 	return name, ""

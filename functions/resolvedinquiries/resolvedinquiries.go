@@ -13,16 +13,10 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is cleanupResolvedInquiries.
-var Job = jobWith(limits{archive: documents.MaxDocument - 48<<10, batch: 1 << 20})
+// Job is cleanupResolvedInquiries. An archive holds as much as a document can, less what is not known of its size.
+var Job = jobWith(documents.MaxDocument - 48<<10)
 
 func init() { functions.Register(Job) }
-
-// limits are in bytes.
-type limits struct {
-	archive int // of one document; Firestore's limit, less what is not known of its size
-	batch   int // of the messages that are moved together, of an archive in parts
-}
 
 const (
 	name      = "cleanupResolvedInquiries"
@@ -34,10 +28,12 @@ const (
 // messagesOf returns the collection of the messages of an inquiry or of an archive.
 func messagesOf(ref documents.Ref) string { return ref.Path() + "/messages" }
 
-func jobWith(most limits) sweep.Job {
+// jobWith is the job with a limit on the bytes of an archive, and of the messages that are moved together of one in parts.
+func jobWith(most int) sweep.Job {
 	rule := archiveRule(most)
 	return sweep.Job{
-		Name: name, Settings: settings, Rules: []sweep.AnyRule{rule, warnings}, Earlier: []sweep.Earlier{sweep.Leftovers(name), begunBefore(rule)},
+		Name: name, Settings: settings, Rules: []sweep.AnyRule{rule, warnings},
+		Earlier: []sweep.Earlier{sweep.Leftovers(name), begunBefore(rule)},
 		Plan: func(ctx context.Context, p *sweep.Planner) error {
 			resolved := documents.Filter{Field: "status", Op: "==", Value: statusResolved}
 			due := documents.Query{

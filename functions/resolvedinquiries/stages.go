@@ -61,9 +61,7 @@ func (p progress) String() string {
 }
 
 func parseProgress(text string) (p progress, err error) {
-	if text == "" { // the beginning
-		return p, nil
-	}
+	text = cmp.Or(text, progress{}.String()) // the beginning
 	valid := json.Unmarshal([]byte(text), &p) == nil && p.String() == text
 	known := false
 	p.Stage, known = stages[p.Stage]
@@ -82,7 +80,7 @@ type state struct {
 	old      *documents.Document  // the archive that is there already
 	inTheWay bool                 // there are messages below it
 	earlier  documents.Ref        // where they go
-	from, to string               // the collections that the stage takes messages from and puts them into; to is empty if they are deleted
+	from, to string               // the collections that messages are taken from and put into, which is empty if they are deleted
 	messages []documents.Document // those that it works on
 	next     documents.Cursor     // behind them
 	complete bool                 // there are no more
@@ -99,17 +97,16 @@ func (s state) earlierRef(name string) documents.Ref {
 
 // archiveRule archives inquiries and deletes them. Nobody sees half of it, and nothing is lost to a crash or to a message
 // written meanwhile.
-func archiveRule(most limits) sweep.Rule[state] {
+func archiveRule(most int) sweep.Rule[state] {
 	return sweep.Rule[state]{
 		Name: "inquiry", Group: 1,
 		Load: sweep.Each(func(s sweep.Subject) state { return state{Subject: s} }),
 		Judge: func(s state, run sweep.Run) sweep.Decision {
 			d := judge(s.Document, run.Now, run.Promise)
-			switch {
-			case s.From != "":
-				return sweep.Do(archive, "") // it was due, and goes on or back
-			case d.Kind == warn:
-				return sweep.Decision{}
+			if s.From != "" { // it was due, and goes on or back
+				d = sweep.Do(archive, "")
+			} else if d.Kind == warn {
+				d = sweep.Decision{}
 			}
 			return d
 		},
@@ -126,7 +123,7 @@ func archiveRule(most limits) sweep.Rule[state] {
 }
 
 // gather reads what the stage works on.
-func (s *state) gather(ctx context.Context, src sweep.Source, most limits) (err error) {
+func (s *state) gather(ctx context.Context, src sweep.Source, most int) (err error) {
 	if s.at, err = parseProgress(s.From); err != nil {
 		return err
 	}
@@ -136,7 +133,7 @@ func (s *state) gather(ctx context.Context, src sweep.Source, most limits) (err 
 	s.from, s.to = messagesOf(s.Ref()), messagesOf(s.archiveRef())
 	switch stage := s.at.Stage; {
 	case stage == whole && s.due:
-		return s.gatherWhole(ctx, src, most.archive)
+		return s.gatherWhole(ctx, src, most)
 	case stage == whole:
 		return nil
 	case stage == move && s.due:
@@ -147,7 +144,7 @@ func (s *state) gather(ctx context.Context, src sweep.Source, most limits) (err 
 		s.from, s.to, s.at.After = s.to, "", ""
 	}
 	room := min(s.Room, documents.MaxBatch) // fewer if Firestore refused a commit of more
-	if s.messages, s.next, s.complete, err = copies.Part(ctx, src, s.from, s.at.After, room, most.batch); err != nil {
+	if s.messages, s.next, s.complete, err = copies.Part(ctx, src, s.from, s.at.After, room, most); err != nil {
 		return err
 	}
 	switch {
@@ -167,32 +164,51 @@ func (s *state) gatherArchive(ctx context.Context, src sweep.Source) error {
 	if err != nil {
 		return err
 	}
-	name := cmp.Or(s.at.Moved, "undated")
-	if old, exists := found[s.archiveRef()]; exists {
+	old, exists := found[s.archiveRef()]
+	if exists {
 		s.old = &old
-		if at, ok := old.Time(archivedAt); ok && s.at.Moved == "" {
-			name = at.UTC().Format(time.RFC3339Nano)
-		}
 	}
-	if s.earlier = s.earlierRef(name); s.at.Moved == "" && (s.old != nil || s.inTheWay) {
-		s.earlier, err = copies.Free(ctx, src, s.earlier) // two may be of the same instant
+	s.earlier = s.earlierRef(s.at.Moved)
+	if s.at.Moved != "" || !exists && !s.inTheWay {
+		return nil
 	}
+	s.earlier.ID = "undated"
+	if at, ok := old.Time(archivedAt); ok {
+		s.earlier.ID = at.UTC().Format(time.RFC3339Nano)
+	}
+	s.earlier, err = copies.Free(ctx, src, s.earlier) // two may be of the same instant
 	return err
 }
 
 func (s state) change(run sweep.Run) sweep.Change {
-	next := s.at
+	next, writes := s.at, []documents.Write(nil)
 	switch stage := s.at.Stage; {
-	case stage == finish:
-		return s.finish(run)
+	case stage == finish && s.Found: // it is there again, and keeps its messages
+		return sweep.Change{Fail: sweep.ErrChanged}
+	case stage == finish && len(s.messages) == 0:
+		return sweep.Change{}
+	case stage == finish: // what was written after the decision gets to the archive by this commit
+		writes = append(copies.Set(s.changed, s.to), copies.Delete(s.messages)...)
+		return s.withImages(goOn(next, writes...), run)
+
+	case stage == whole && s.due && s.inTheWay:
+		next = progress{Stage: move, Moved: s.earlier.ID}
+	case stage == whole && s.due && !s.complete:
+		next.Stage = copying
 	case stage == whole && s.due:
 		return s.archiveWhole(run)
-	case stage == copying && s.due:
-		return s.copyMessages(run)
-	case len(s.messages) > 0 && s.to == "":
-		return goOn(s.at, copies.Delete(s.messages)...)
-	case len(s.messages) > 0: // none is written over
-		return goOn(s.at, append(copies.Delete(s.messages), copies.Write(documents.Create, s.messages, s.to)...)...)
+
+	case stage == copying && s.due && !s.complete:
+		next.After, writes = s.next, copies.Set(s.messages, s.to)
+	case stage == copying && s.due && !s.copied: // all are copied once more
+		next.Round, next.After = next.Round+1, ""
+		writes = copies.Delete(s.stale[:min(len(s.stale), s.Room, documents.MaxBatch)])
+	case stage == copying && s.due: // the decision
+		next = progress{Stage: finish}
+		writes = append(copies.Set(s.messages, s.to), s.archive(map[string]any{inSubcollection: true, archivedAt: run.Now})...)
+
+	case len(s.messages) > 0:
+		writes = copies.Move(s.messages, s.to)
 	case stage == move && s.due:
 		next.Stage = whole
 	case stage != move && s.at.Moved != "": // no copies are left: what was moved is moved back
@@ -202,39 +218,10 @@ func (s state) change(run sweep.Run) sweep.Change {
 	default:
 		return sweep.Change{Fail: sweep.ErrChanged}
 	}
-	return goOn(next)
+	return goOn(next, writes...)
 }
 
 // goOn writes, and remembers from where the inquiry goes on.
 func goOn(p progress, writes ...documents.Write) sweep.Change {
 	return sweep.Change{Writes: writes, Again: archive, From: p.String(), Remember: true}
-}
-
-// copyMessages copies a part, and decides with the last. If messages have changed since they were copied, their copies and those
-// of deleted ones are deleted, and all is copied once more.
-func (s state) copyMessages(run sweep.Run) sweep.Change {
-	next, writes := s.at, copies.Write(documents.Set, s.messages, s.to)
-	switch {
-	case !s.complete:
-		next.After = s.next
-	case s.copied:
-		next = progress{Stage: finish}
-		writes = append(writes, s.archive(map[string]any{inSubcollection: true, archivedAt: run.Now})...)
-	default:
-		next.Round, next.After = next.Round+1, ""
-		writes = copies.Delete(s.stale[:min(len(s.stale), s.Room, documents.MaxBatch)])
-	}
-	return goOn(next, writes...)
-}
-
-// finish deletes a part of the messages, and their images. A message that came or changed after the inquiry was deleted is
-// brought to the archive by the commit that deletes it. An inquiry that is there again keeps its messages.
-func (s state) finish(run sweep.Run) sweep.Change {
-	switch {
-	case s.Found:
-		return sweep.Change{Fail: sweep.ErrChanged}
-	case len(s.messages) == 0:
-		return sweep.Change{}
-	}
-	return s.withImages(goOn(s.at, append(copies.Write(documents.Set, s.changed, s.to), copies.Delete(s.messages)...)...), run)
 }

@@ -122,8 +122,20 @@ func Free(ctx context.Context, src sweep.Source, ref documents.Ref) (documents.R
 	}
 }
 
-// Write writes documents to a collection, with [documents.Create] where none may be written over, or else with [documents.Set].
-func Write(op documents.Op, all []documents.Document, collection string) []documents.Write {
+// Set writes copies of documents to a collection.
+func Set(all []documents.Document, collection string) []documents.Write {
+	return written(documents.Set, all, collection)
+}
+
+// Move moves documents to a collection, where none is written over. Without a collection it deletes them.
+func Move(all []documents.Document, collection string) []documents.Write {
+	if collection == "" {
+		return Delete(all)
+	}
+	return append(Delete(all), written(documents.Create, all, collection)...)
+}
+
+func written(op documents.Op, all []documents.Document, collection string) []documents.Write {
 	writes := make([]documents.Write, len(all))
 	for i, d := range all {
 		writes[i] = documents.Write{Op: op, Ref: documents.Ref{Collection: collection, ID: d.ID()}, Data: d.Data}
