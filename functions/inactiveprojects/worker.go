@@ -1,13 +1,13 @@
 package inactiveprojects
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
-	"unicode"
 
+	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -134,14 +134,6 @@ const maxName = 200
 
 // nameOf returns a project's name for people, its id if it has none. It is on one line, for it stands in the subject.
 func nameOf(project documents.Document) string {
-	text, _ := project.Text("name")
-	if text == "" {
-		text = project.ID()
-	}
-	return notifications.Clip(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text), maxName)
+	name, _ := project.Text("name")
+	return clip.Line(cmp.Or(name, project.ID()), maxName)
 }

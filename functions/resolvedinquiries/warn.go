@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -64,7 +65,7 @@ func warning(inquiry documents.Document, locale notifications.Locale) notificati
 	subject, _ := inquiry.Text("subject")
 	return notifications.Notification{
 		UserID: uid, Type: "inquiry_deletion_warning",
-		Text:      locale.InquiryDeletionWarning(notifications.Clip(subject, maxSubject)),
+		Text:      locale.InquiryDeletionWarning(clip.Text(subject, maxSubject)),
 		Fields:    map[string]any{"inquiryId": inquiry.ID()},
 		Announces: []string{inquiry.ID(), resolved.UTC().Format(time.RFC3339Nano)},
 	}
