@@ -39,7 +39,7 @@ func (s *state) gatherWhole(ctx context.Context, src sweep.Source, most int) err
 // Firestore refuses to take so, which it reckons in its own way, it takes in parts.
 func (s state) archiveWhole(run sweep.Run) sweep.Change {
 	own := s.archive(map[string]any{messagesField: contents(s.messages), archivedAt: run.Now})
-	return s.withImages(sweep.Change{Writes: append(own, copies.Delete(s.messages)...)}, run)
+	return s.withImages(sweep.Change{Writes: append(own, sweep.Delete(s.messages...).Writes...)}, run)
 }
 
 // archive writes the archive in place of the inquiry. An archive that is there already makes room.

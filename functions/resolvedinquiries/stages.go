@@ -188,7 +188,7 @@ func (s state) change(run sweep.Run) sweep.Change {
 	case stage == finish && len(s.messages) == 0:
 		return sweep.Change{}
 	case stage == finish: // what was written after the decision gets to the archive by this commit
-		writes = append(copies.Set(s.changed, s.to), copies.Delete(s.messages)...)
+		writes = append(copies.Set(s.changed, s.to), sweep.Delete(s.messages...).Writes...)
 		return s.withImages(goOn(next, writes...), run)
 
 	case stage == whole && s.due && s.inTheWay:
@@ -202,7 +202,7 @@ func (s state) change(run sweep.Run) sweep.Change {
 		next.After, writes = s.next, copies.Set(s.messages, s.to)
 	case stage == copying && s.due && !s.copied: // all are copied once more
 		next.Round, next.After = next.Round+1, ""
-		writes = copies.Delete(s.stale[:min(len(s.stale), s.Room, documents.MaxBatch)])
+		writes = sweep.Delete(s.stale[:min(len(s.stale), s.Room, documents.MaxBatch)]...).Writes
 	case stage == copying && s.due: // the decision
 		next = progress{Stage: finish}
 		writes = append(copies.Set(s.messages, s.to), s.archive(map[string]any{inSubcollection: true, archivedAt: run.Now})...)

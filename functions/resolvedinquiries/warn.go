@@ -43,7 +43,7 @@ var warnings = sweep.Rule[toWarn]{
 		return err
 	},
 	Change: func(s toWarn, _ sweep.Decision, run sweep.Run) sweep.Change {
-		c := sweep.Change{Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{notifiedAt: run.Promise}}}}
+		c := sweep.Update(s.Ref(), map[string]any{notifiedAt: run.Promise})
 		n := warning(s.Document, notifications.Locale(run.Config.Locale))
 		if _, hasUser := s.found[userOf(n)]; !hasUser {
 			c.Notices = []sweep.Notice{{Message: s.Path + ": nobody was told that it will be deleted, its user has no document"}}

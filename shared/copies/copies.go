@@ -129,25 +129,17 @@ func Set(all []documents.Document, collection string) []documents.Write {
 
 // Move moves documents to a collection, where none is written over. Without a collection it deletes them.
 func Move(all []documents.Document, collection string) []documents.Write {
+	writes := sweep.Delete(all...).Writes
 	if collection == "" {
-		return Delete(all)
+		return writes
 	}
-	return append(Delete(all), written(documents.Create, all, collection)...)
+	return append(writes, written(documents.Create, all, collection)...)
 }
 
 func written(op documents.Op, all []documents.Document, collection string) []documents.Write {
 	writes := make([]documents.Write, len(all))
 	for i, d := range all {
 		writes[i] = documents.Write{Op: op, Ref: documents.Ref{Collection: collection, ID: d.ID()}, Data: d.Data}
-	}
-	return writes
-}
-
-// Delete deletes documents.
-func Delete(all []documents.Document) []documents.Write {
-	writes := make([]documents.Write, len(all))
-	for i, d := range all {
-		writes[i] = documents.Write{Op: documents.Delete, Ref: d.Ref()}
 	}
 	return writes
 }

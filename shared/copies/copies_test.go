@@ -174,7 +174,6 @@ func TestWrites(t *testing.T) {
 		"set":    {Set(all, "b/x/c"), []string{"set b/x/c/1 map[n:1]", "set b/x/c/2 map[]"}},
 		"move":   {Move(all, "b"), []string{"delete a/1 map[]", "delete a/2 map[]", "create b/1 map[n:1]", "create b/2 map[]"}},
 		"remove": {Move(all, ""), []string{"delete a/1 map[]", "delete a/2 map[]"}},
-		"delete": {Delete(all), []string{"delete a/1 map[]", "delete a/2 map[]"}},
 	} {
 		if diff := cmp.Diff(tt.want, text(tt.got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
