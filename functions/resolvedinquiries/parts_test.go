@@ -152,53 +152,35 @@ func TestInquiryThatFitsIntoNoArchive(t *testing.T) {
 	wantKept(t, f, data, map[string]map[string]any{"a": message(1)})
 }
 
-// TestWrittenToMeanwhile has users write whenever a document has been written or deleted.
+// TestWrittenToMeanwhile changes, deletes and adds messages when the first part has been copied. TestAtEveryStep does after all else.
 func TestWrittenToMeanwhile(t *testing.T) {
-	const inquiries, copies = "inquiries/i1/messages/", "archivedInquiries/i1/messages/"
-	edited := map[string]any{"content": "edited"}
-	for name, tt := range map[string]struct {
-		after string
-		set   func(n int) map[string]map[string]any // messages, and nil for one that is deleted
-		last  int                                   // time that after is written
-		stays bool
-	}{
-		"while they are copied": {copies + "b", func(n int) map[string]map[string]any { // with the first part
-			if n > 1 { // the copy is deleted
-				return nil
-			}
-			return map[string]map[string]any{"a": edited, "b": nil, "d": large(4)}
-		}, 2, false},
-		"all the time": {copies + "b", func(n int) map[string]map[string]any {
-			return map[string]map[string]any{"a": large(n)}
-		}, copyRounds + 1, true}, // copied, and the copy deleted in the end
-		"after the decision":             {"inquiries/i1", func(int) map[string]map[string]any { return map[string]map[string]any{"c": edited} }, 1, false},
-		"before and behind what is left": {inquiries + "a", func(int) map[string]map[string]any { return map[string]map[string]any{"0": edited, "z": edited} }, 1, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFunction(t)
-			messages, last := setLarge(t, f), 0
-			afterWriting(f, tt.after, func(n int) {
-				last = n
-				for id, m := range tt.set(n) {
-					if messages[id] = m; m != nil {
-						f.Set(t, inquiries+id, m)
-						continue
-					}
-					remove(t, f, inquiries+id)
-					delete(messages, id)
-				}
-			})
-			got := f.Run(t, "")
-			sweeptest.Want(t, "times", tt.last, last)
-			if tt.stays {
-				sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
-				wantKept(t, f, inquiry(8*day), messages)
-				return
-			}
-			sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
-			wantInParts(t, f, messages)
-		})
-	}
+	f := newFunction(t)
+	messages := setLarge(t, f)
+	messages["a"], messages["d"] = map[string]any{"content": "edited"}, large(4)
+	delete(messages, "b")
+	afterWriting(f, "archivedInquiries/i1/messages/b", func(n int) {
+		if n == 1 { // then the copy is deleted
+			f.Set(t, "inquiries/i1/messages/a", messages["a"])
+			f.Set(t, "inquiries/i1/messages/d", messages["d"])
+			remove(t, f, "inquiries/i1/messages/b")
+		}
+	})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	wantInParts(t, f, messages)
+}
+
+// TestWrittenToAllTheTime: the inquiry stays.
+func TestWrittenToAllTheTime(t *testing.T) {
+	f := newFunction(t)
+	messages, last := setLarge(t, f), 0
+	afterWriting(f, "archivedInquiries/i1/messages/b", func(n int) {
+		last, messages["a"] = n, large(n)
+		f.Set(t, "inquiries/i1/messages/a", messages["a"])
+	})
+	got := f.Run(t, "")
+	sweeptest.Want(t, "times that it was copied, and deleted", copyRounds+1, last)
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
+	wantKept(t, f, inquiry(8*day), messages)
 }
 
 // TestBegunByAnEarlierVersion has records as versions before the journal wrote them, or what the version after that remembered.
