@@ -63,8 +63,8 @@ func (p progress) String() string {
 func parseProgress(text string) (p progress, err error) {
 	text = cmp.Or(text, progress{}.String()) // the beginning
 	valid := json.Unmarshal([]byte(text), &p) == nil && p.String() == text
-	known := false
-	p.Stage, known = stages[p.Stage]
+	current, known := stages[p.Stage]
+	p.Stage = current
 	if valid = valid && known && (documents.ValidID(p.Moved) || p.Moved == "" && p.Stage != move); !valid {
 		return progress{}, fmt.Errorf("the journal says to go on from %q, which this program did not write", text)
 	}

@@ -58,9 +58,9 @@ func (s *source) Get(_ context.Context, refs []documents.Ref) (map[documents.Ref
 	return found, s.err
 }
 
-// add adds a document, of a number of bytes, that was last changed some ticks from now.
-func (s *source) add(path string, bytes int, ticks time.Duration) {
-	d := documents.Document{Path: path, Data: map[string]any{"x": strings.Repeat("x", bytes-35)}, UpdateTime: now.Add(ticks * tick)}
+// add adds a document of 100 bytes that was last changed some ticks from now.
+func (s *source) add(path string, ticks time.Duration) {
+	d := documents.Document{Path: path, Data: map[string]any{"x": strings.Repeat("x", 65)}, UpdateTime: now.Add(ticks * tick)}
 	s.all = append(s.all, d)
 }
 
@@ -97,7 +97,7 @@ func TestPart(t *testing.T) {
 	} {
 		s := &source{most: tt.most}
 		for i := range tt.there {
-			s.add(fmt.Sprintf("a/%03d", i), 100, 0)
+			s.add(fmt.Sprintf("a/%03d", i), 0)
 		}
 		found, next, complete, err := Part(t.Context(), s, "a", "", tt.limit, tt.bytes)
 		if err != nil || len(found) != tt.found || complete != tt.complete || !slices.Equal(s.asked, tt.asked) {
@@ -107,7 +107,7 @@ func TestPart(t *testing.T) {
 			continue
 		}
 		rest, _, _, err := Part(t.Context(), s, "a", next, 400, 1_000_000)
-		if all := append(found, rest...); err != nil || idsOf(all) != idsOf(s.all) {
+		if all := slices.Concat(found, rest); err != nil || idsOf(all) != idsOf(s.all) {
 			t.Errorf("%s: with the rest %s, %v", name, idsOf(all), err)
 		}
 	}
@@ -122,12 +122,12 @@ func TestCurrent(t *testing.T) {
 	s := &source{most: 100}
 	for id, copied := range map[string]time.Duration{"after": 1, "before": -1, "same": 0, "pending": -1, "stray": 1} {
 		if id != "stray" {
-			s.add("a/"+id, 100, 0)
+			s.add("a/"+id, 0)
 		}
-		s.add("b/"+id, 100, copied)
+		s.add("b/"+id, copied)
 	}
-	s.add("a/missing", 100, 0)
-	s.add("c/same", 100, 1)
+	s.add("a/missing", 0)
+	s.add("c/same", 1)
 	pending := []documents.Document{{Path: "a/pending"}}
 	all, stale, err := Compare(t.Context(), s, "a", "b", pending)
 	if err != nil || all || idsOf(stale) != "before same stray" {
@@ -188,7 +188,7 @@ func TestFree(t *testing.T) {
 		if err != nil || got.Path() != want {
 			t.Errorf("Free = %s, %v, want %s", got.Path(), err, want)
 		}
-		s.add(want, 100, 0)
+		s.add(want, 0)
 	}
 	s.err = errors.New("failed")
 	if _, err := Free(t.Context(), s, documents.Ref{Collection: "a", ID: "1"}); !errors.Is(err, s.err) {
