@@ -154,10 +154,8 @@ func TestImages(t *testing.T) {
 	sweeptest.Want(t, "objects", kept, f.Objects(t))
 	sweeptest.Want(t, "messages in the archive", len(urls), len(f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any)))
 	var named []any
-	for _, line := range f.LogLines(t) {
-		if line["severity"] == "WARNING" {
-			named = append(named, line["document"])
-		}
+	for _, line := range f.Warnings(t)["inquiries/i1"] {
+		named = append(named, line["document"])
 	}
 	if len(named) != 13 || slices.Contains(named, nil) {
 		t.Errorf("messages named whose images are kept: %v", named)

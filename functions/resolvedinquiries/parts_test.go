@@ -1,7 +1,6 @@
 package resolvedinquiries
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -49,13 +48,6 @@ func afterWriting(f *sweeptest.Function, document string, do func(n int)) {
 	})
 }
 
-func remove(t *testing.T, f *sweeptest.Function, document string) {
-	t.Helper()
-	if _, err := f.Firestore(t).Doc(document).Delete(context.Background()); err != nil {
-		t.Error(err)
-	}
-}
-
 // wantInParts compares the archive of inquiry i1 with its messages in the subcollection, and that nothing else is left.
 func wantInParts(t *testing.T, f *sweeptest.Function, messages map[string]map[string]any) {
 	t.Helper()
@@ -101,7 +93,7 @@ func TestArchiveBeyondOneDocument(t *testing.T) {
 	if diff := cmp.Diff(odd, f.Documents(t, "archivedInquiries/i1/messages")["odd"], sameValues); diff != "" {
 		t.Errorf("message with every value (-want +got):\n%s", diff)
 	}
-	remove(t, f, "archivedInquiries/i1/messages/odd")
+	f.Delete(t, "archivedInquiries/i1/messages/odd")
 	wantInParts(t, f, messages)
 }
 
@@ -160,7 +152,7 @@ func TestWrittenToMeanwhile(t *testing.T) {
 		if n == 1 { // then the copy is deleted
 			f.Set(t, "inquiries/i1/messages/a", messages["a"])
 			f.Set(t, "inquiries/i1/messages/d", messages["d"])
-			remove(t, f, "inquiries/i1/messages/b")
+			f.Delete(t, "inquiries/i1/messages/b")
 		}
 	})
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
@@ -218,8 +210,8 @@ func TestBegunByAnEarlierVersion(t *testing.T) {
 			set(t, f, "archivedInquiries/i1/earlier/n", all{"b": edited})
 		}, func(t *testing.T, f *sweeptest.Function, messages all) {
 			wantIDs(t, f, "archivedInquiries/i1/messages", "a", "b")
-			remove(t, f, "archivedInquiries/i1/messages/a")
-			remove(t, f, "archivedInquiries/i1/messages/b")
+			f.Delete(t, "archivedInquiries/i1/messages/a")
+			f.Delete(t, "archivedInquiries/i1/messages/b")
 			stays(t, f, messages)
 		}},
 		"deleting": {true, "", func(t *testing.T, f *sweeptest.Function, messages all) {
@@ -229,11 +221,11 @@ func TestBegunByAnEarlierVersion(t *testing.T) {
 			set(t, f, "archivedInquiries/i1", messages)
 			messages["c"], messages["d"] = edited, message(4)
 			set(t, f, "inquiries/i1", all{"c": edited, "d": message(4)})
-			remove(t, f, "inquiries/i1/messages/a")
-			remove(t, f, "inquiries/i1")
+			f.Delete(t, "inquiries/i1/messages/a")
+			f.Delete(t, "inquiries/i1")
 		}, wantInParts},
 		"deleting, and restored": {true, "", func(t *testing.T, f *sweeptest.Function, _ all) { f.Set(t, "inquiries/i1", reopened) }, stays},
-		"another's record":       {"yes", "", func(t *testing.T, f *sweeptest.Function, _ all) { remove(t, f, "inquiries/i1") }, nil},
+		"another's record":       {"yes", "", func(t *testing.T, f *sweeptest.Function, _ all) { f.Delete(t, "inquiries/i1") }, nil},
 		"another's entry":        {nil, `{"stage":"later"}`, partly, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

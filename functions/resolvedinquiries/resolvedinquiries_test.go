@@ -116,7 +116,7 @@ func TestChangedBetweenPlanAndCommit(t *testing.T) {
 	told[notifiedAt] = now.Add(-time.Hour)
 	f.Hooks.BeforeApply = func() {
 		f.Set(t, "inquiries/answered/messages/m1", edited)
-		remove(t, f, "inquiries/deleted")
+		f.Delete(t, "inquiries/deleted")
 		f.Set(t, "inquiries/reopened", reopened)
 		f.Set(t, "inquiries/replied/messages/m2", message(2))
 		f.Set(t, "inquiries/resolved-anew", inquiry(time.Minute))

@@ -45,7 +45,7 @@ func TestUserIsToldOnceOfEachResolution(t *testing.T) {
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("warn user", 1))
 	_, got = notification(t, f)
 	sweeptest.Want(t, "a notification that was read", want, got)
-	remove(t, f, "users/u1/notifications/"+id)
+	f.Delete(t, "users/u1/notifications/"+id)
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	wantIDs(t, f, "users/u1/notifications")
 
@@ -92,7 +92,7 @@ func TestUserWithoutDocument(t *testing.T) {
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("warn user", 1))
 	wantIDs(t, f, "users/u1/notifications")
 	sweeptest.Want(t, "mark", any(now), f.Documents(t, "inquiries")["i1"][notifiedAt])
-	if !strings.Contains(fmt.Sprint(f.LogLines(t)), "inquiries/i1: nobody was told") {
+	if !strings.Contains(fmt.Sprint(f.Warnings(t)["inquiries/i1"]), "inquiries/i1: nobody was told") {
 		t.Error("the log says nothing")
 	}
 }
