@@ -37,8 +37,11 @@ func (l Locale) choose(ja, en Text) Text {
 	return ja
 }
 
-// InquiryDeletionWarning announces that a resolved inquiry is deleted tomorrow.
+// InquiryDeletionWarning announces that a resolved inquiry, which may have no subject, is deleted tomorrow.
 func (l Locale) InquiryDeletionWarning(subject string) Text {
+	if subject == "" {
+		subject = l.choose(Text{Title: "件名なし"}, Text{Title: "no subject"}).Title
+	}
 	return l.choose(
 		Text{"問い合わせ削除予告", fmt.Sprintf("「%s」は明日削除されます（ステータス: 解決済み）", subject)},
 		Text{"Inquiry will be deleted", fmt.Sprintf("“%s” will be deleted tomorrow (status: resolved)", subject)},
