@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -34,20 +35,22 @@ func TestConform(t *testing.T) {
 				Function: func() *sweep.Function { return functions.New(job) },
 				Now:      now, Body: tasks[name],
 				Load: func(t testing.TB, f *sweeptest.Function) {
-					if err := open(t, f).Load(t.Context(), sampledata.Job(sample, now, f.Bucket)); err != nil {
+					if err := open(t, f.Project).Load(t.Context(), sampledata.Job(sample, now, f.Bucket)); err != nil {
 						t.Fatal(err)
 					}
 				},
-				Read: func(t testing.TB, f *sweeptest.Function) map[string]any { return namesIn(t, open(t, f), f.Bucket) },
+				Read: func(t testing.TB, f *sweeptest.Function) map[string]any {
+					return namesIn(t, open(t, f.Project), f.Bucket)
+				},
 			}.Prove(t)
 		})
 	}
 }
 
-// open returns a function's project until the test ends.
-func open(t testing.TB, f *sweeptest.Function) *sampledata.Project {
+// open opens a project for the sample until the test ends.
+func open(t testing.TB, p *backendstest.Project) *sampledata.Project {
 	t.Helper()
-	project, err := sampledata.Open(t.Context(), f.ID, f.Bucket)
+	project, err := sampledata.Open(t.Context(), p.ID, p.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}

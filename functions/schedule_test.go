@@ -1,12 +1,10 @@
 package functions_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,15 +17,11 @@ import (
 
 // TestIndexesAgree compares what Terraform makes, job by job, with what the Firebase CLI and the tests read.
 func TestIndexesAgree(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "firestore.indexes.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var want, got struct {
 		Indexes        []manifest.Index         `json:"indexes"`
 		FieldOverrides []manifest.FieldOverride `json:"fieldOverrides"`
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
+	d := json.NewDecoder(strings.NewReader(read(t, "../firestore.indexes.json")))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&want); err != nil {
 		t.Fatalf("firestore.indexes.json: %v", err)
@@ -51,12 +45,8 @@ func TestIndexesAgree(t *testing.T) {
 
 // TestTimeZonesThatTerraformKnows: Terraform refuses others, for it cannot ask which exist.
 func TestTimeZonesThatTerraformKnows(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "terraform", "time_zones.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var zones []string
-	if err := json.Unmarshal(text, &zones); err != nil {
+	if err := json.Unmarshal([]byte(read(t, "../terraform/time_zones.json")), &zones); err != nil {
 		t.Fatal(err)
 	}
 	for _, zone := range zones {

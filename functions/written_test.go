@@ -26,15 +26,7 @@ func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
 		t.Skip("only the embedded Cloud Tasks can be told to deliver")
 	}
 	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
-	project, err := sampledata.Open(t.Context(), p.ID, p.Bucket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := project.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	project := open(t, p)
 	if err := project.Load(t.Context(), sampledata.Of(now, p.Bucket)); err != nil {
 		t.Fatal(err)
 	}

@@ -9,81 +9,44 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-func (f *function) deleteDocument(t *testing.T, path string) {
-	t.Helper()
-	if _, err := f.Firestore(t).Doc(path).Delete(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
+const retry = "retry account deletion"
 
-func deleted(n int) map[string]sweep.Counts {
-	return map[string]sweep.Counts{"delete user": {Planned: n, Done: n}}
-}
-
-func retried(n int) map[string]sweep.Counts {
-	return map[string]sweep.Counts{"retry account deletion": {Planned: n, Done: n}}
+// counts returns those of a report with one kind of action.
+func counts(kind string, c sweep.Counts) map[string]sweep.Counts {
+	return map[string]sweep.Counts{kind: c}
 }
 
 func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 	f := newFunction(t)
 	for _, uid := range []string{"u1", "u2", "u12"} {
 		f.user(t, uid, "permanent", ago(time.Hour))
-		f.signUp(t, uid)
+		f.SignUp(t, uid)
 	}
 	f.FailDelete(t, "u1", "INTERNAL_ERROR")
-
-	got := f.Run(t, "")
-	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 3, Done: 2}})
-	f.wantLeft(t, left{Accounts: []string{"u1"}, Notes: []string{"u1"}})
-	wantNote := map[string]any{"addedAt": now, "attempts": int64(1)}
-	if diff := cmp.Diff(wantNote, f.Documents(t, "authDeletionRetries")["u1"]); diff != "" {
-		t.Errorf("note (-want +got):\n%s", diff)
-	}
-	if got.Kept[keptAccount] != 1 {
-		t.Errorf("kept %v", got.Kept)
-	}
-	warnings := f.warnings(t, "u1")
-	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "Auth delete failed for u1: ") || !strings.Contains(warnings[0], "INTERNAL_ERROR") {
-		t.Errorf("warnings %q", warnings)
-	}
-	if len(f.warnings(t, "u12")) != 0 {
-		t.Error("a warning for an account that was deleted")
-	}
-
-	// It fails again, on the next day, which is no failure of that run either.
-	f.Now = now.AddDate(0, 0, 1)
-	got = f.Run(t, "")
-	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{"retry account deletion": {Planned: 1}})
-	f.wantLeft(t, left{Accounts: []string{"u1"}, Notes: []string{"u1"}})
-	wantNote["attempts"] = int64(2)
-	if diff := cmp.Diff(wantNote, f.Documents(t, "authDeletionRetries")["u1"]); diff != "" || got.Kept[keptAccount] != 1 {
-		t.Errorf("kept %v, note (-want +got):\n%s", got.Kept, diff)
-	}
-	if warnings := f.warnings(t, "u1"); len(warnings) != 2 ||
-		!strings.Contains(warnings[1], "user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: 2") {
-		t.Errorf("warnings %q", warnings)
-	}
-
-	// From the third attempt on, it is a person's business, every time.
-	for attempts := 2; attempts < 5; attempts++ {
-		if n := f.alerts(t, "u1"); n != max(0, attempts-2) {
-			t.Errorf("%d alerts after %d attempts", n, attempts)
-		}
-		wantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"retry account deletion": {Planned: 1}})
+	want := counts("delete user", sweep.Counts{Planned: 3, Done: 2})
+	for attempts := 1; attempts <= 5; attempts++ { // from the third on, it is a person's business, every time
+		got := f.Run(t, "")
+		sweeptest.WantReport(t, got, sweep.Completed, want) // which is no failure of the run
+		sweeptest.Want(t, "kept", map[string]int{keptAccount: 1}, got.Kept)
+		f.wantLeft(t, left{Accounts: []string{"u1"}, Notes: []string{"u1"}})
+		note := map[string]any{"addedAt": now, "attempts": int64(attempts)}
+		sweeptest.Want(t, "note", note, f.Documents(t, "authDeletionRetries")["u1"])
+		f.wantWarnings(t, "u1", attempts, max(0, attempts-2), "INTERNAL_ERROR")
+		f.wantWarnings(t, "u1", attempts, max(0, attempts-2), fmt.Sprint("user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: ", attempts))
+		want = counts(retry, sweep.Counts{Planned: 1})
+		f.Now = f.Now.AddDate(0, 0, 1)
 	}
 	f.FailDelete(t, "u1", "")
-	wantReport(t, f.Run(t, ""), sweep.Completed, retried(1))
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(retry, 1))
 	f.wantLeft(t, left{})
-	wantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
-	if n := f.alerts(t, "u1"); n != 3 {
-		t.Errorf("%d alerts, want none for what succeeded", n)
-	}
+	f.wantWarnings(t, "u1", 5, 3, "Auth delete failed for u1: ")
+	f.wantWarnings(t, "u12", 0, 0, "")
 }
 
 func TestAuthenticationDown(t *testing.T) {
@@ -92,26 +55,17 @@ func TestAuthenticationDown(t *testing.T) {
 		f.user(t, uid, "permanent", ago(time.Hour))
 	}
 	f.Set(t, "authDeletionRetries/old", map[string]any{"addedAt": ago(24 * time.Hour), "attempts": 3})
-	f.signUp(t, "u1", "u2", "old", "bystander")
+	f.SignUp(t, "u1", "u2", "old", "bystander")
 	f.beforeCall = func() error { return errors.New("quota exceeded") }
 	got := f.Run(t, "")
-	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{
-		"delete user": {Planned: 2}, "retry account deletion": {Planned: 1}})
-	if f.alerts(t, "old") != 1 || f.alerts(t, "u1") != 0 {
-		t.Error("want an alert for the account that could not be deleted for the fourth time, and none for the others")
-	}
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 2}, retry: {Planned: 1}})
+	sweeptest.Want(t, "kept", map[string]int{keptAccount: 3}, got.Kept)
 	f.wantLeft(t, left{Accounts: []string{"bystander", "old", "u1", "u2"}, Notes: []string{"old", "u1", "u2"}})
-	if got.Kept[keptAccount] != 3 || f.Documents(t, "authDeletionRetries")["old"]["attempts"] != int64(4) {
-		t.Errorf("kept %v, notes %v", got.Kept, f.Documents(t, "authDeletionRetries"))
+	for uid, alerts := range map[string]int{"u1": 0, "u2": 0, "old": 1} {
+		f.wantWarnings(t, uid, 1, alerts, "quota exceeded")
 	}
-	for _, uid := range []string{"u1", "u2", "old"} {
-		if warnings := f.warnings(t, uid); len(warnings) != 1 || !strings.Contains(warnings[0], "quota exceeded") {
-			t.Errorf("warnings for %s: %q", uid, warnings)
-		}
-	}
-
 	f.beforeCall = nil
-	wantReport(t, f.Run(t, ""), sweep.Completed, retried(3))
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(retry, 3))
 	f.wantLeft(t, left{Accounts: []string{"bystander"}})
 }
 
@@ -121,27 +75,23 @@ func TestChangedBetweenPlanAndApply(t *testing.T) {
 	for _, uid := range all {
 		f.user(t, uid, "permanent", ago(time.Hour))
 	}
-	f.signUp(t, all...)
+	f.SignUp(t, all...)
 	f.Hooks.BeforeApply = func() {
 		f.user(t, "unbanned", "none", nil)
 		f.user(t, "eased", "temporary", ago(time.Hour))
 		f.user(t, "postponed", "permanent", now.Add(time.Microsecond))
 		f.user(t, "undated", "permanent", nil)
 		f.user(t, "touched", "permanent", ago(2*time.Hour)) // still due
-		f.deleteDocument(t, "users/gone")
+		f.Delete(t, "users/gone")
 	}
 	got := f.Run(t, "")
-	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 7, Done: 2, Changed: 5}})
+	sweeptest.WantReport(t, got, sweep.Completed, counts("delete user", sweep.Counts{Planned: 7, Done: 2, Changed: 5}))
 	f.wantLeft(t, left{
 		Users:    []string{"eased", "postponed", "unbanned", "undated"},
 		Accounts: []string{"eased", "gone", "postponed", "unbanned", "undated"},
 	})
-	if warnings := f.warnings(t, "gone"); len(warnings) != 1 || !strings.Contains(warnings[0], "its account was kept") {
-		t.Errorf("warnings for the user whom somebody else deleted: %q", warnings)
-	}
-	if diff := cmp.Diff([][]string{{"left", "touched"}}, f.calls); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	f.wantWarnings(t, "gone", 1, 0, "its account was kept")
+	sweeptest.Want(t, "calls", [][]string{{"left", "touched"}}, f.calls)
 }
 
 func TestNotedUserIsThereAgain(t *testing.T) {
@@ -156,26 +106,20 @@ func TestNotedUserIsThereAgain(t *testing.T) {
 	f.user(t, "postponed", "permanent", now.Add(time.Hour))
 	f.user(t, "first", "permanent", ago(2*time.Hour))
 	f.user(t, "second", "permanent", ago(time.Hour)) // due too, and its turn is in the next run
-	f.signUp(t, all...)
+	f.SignUp(t, all...)
 
 	got := f.Run(t, "")
-	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{
-		"delete user": {Planned: 1, Done: 1}, "retry account deletion": {Planned: 1, Done: 1}})
-	if diff := cmp.Diff(map[string]int{keptWithUser: 2, keptBack: 2, keptByLimit(1): 1, keptNotYet: 1}, got.Kept); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 1, Done: 1}, retry: {Planned: 1, Done: 1}})
+	sweeptest.Want(t, "kept", map[string]int{keptWithUser: 2, keptBack: 2, fmt.Sprintf(keptByLimit, 1): 1, keptNotYet: 1}, got.Kept)
 	f.wantLeft(t, left{
 		Users:    []string{"postponed", "restored", "second"},
 		Accounts: []string{"postponed", "restored", "second"},
 		Notes:    []string{"postponed", "restored", "second"}, // a person must decide; nothing is forgotten
 	})
-	for _, uid := range []string{"restored", "postponed"} {
-		if warnings := f.warnings(t, uid); len(warnings) != 1 || !strings.Contains(warnings[0], keptBack) {
-			t.Errorf("warnings for %s: %q", uid, warnings)
-		}
-	}
+	f.wantWarnings(t, "restored", 1, 0, keptBack)
+	f.wantWarnings(t, "postponed", 1, 0, keptBack)
 
-	wantReport(t, f.Run(t, ""), sweep.Completed, deleted(1))
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete user", 1))
 	f.wantLeft(t, left{Users: []string{"postponed", "restored"}, Accounts: []string{"postponed", "restored"},
 		Notes: []string{"postponed", "restored"}})
 }
@@ -187,17 +131,15 @@ func TestNoteChangedBetweenPlanAndApply(t *testing.T) {
 	for _, uid := range all {
 		f.Set(t, "authDeletionRetries/"+uid, map[string]any{})
 	}
-	f.signUp(t, all...)
+	f.SignUp(t, all...)
 	f.Hooks.BeforeApply = func() {
 		f.user(t, "back", "none", nil)
 		f.user(t, "due", "permanent", ago(time.Hour))
-		f.deleteDocument(t, "authDeletionRetries/forgotten")
+		f.Delete(t, "authDeletionRetries/forgotten")
 	}
-	wantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"retry account deletion": {Planned: 4, Done: 1, Changed: 3}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, counts(retry, sweep.Counts{Planned: 4, Done: 1, Changed: 3}))
 	f.wantLeft(t, left{Users: []string{"back", "due"}, Accounts: []string{"back", "due", "forgotten"}, Notes: []string{"back", "due"}})
-	if warnings := f.warnings(t, "back"); len(warnings) != 1 || !strings.Contains(warnings[0], keptBack) {
-		t.Errorf("warnings %q", warnings)
-	}
+	f.wantWarnings(t, "back", 1, 0, keptBack)
 }
 
 // TestManyRetries has more notes than there is time to plan; those of the first run fail. The second run goes on behind
@@ -208,7 +150,7 @@ func TestManyRetries(t *testing.T) {
 	f.SetMany(t, n, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("authDeletionRetries/r%04d", i), map[string]any{"addedAt": ago(time.Hour), "attempts": 1}
 	})
-	f.signUp(t, "r0000", "r0700", "r1202", "r12020")
+	f.SignUp(t, "r0000", "r0700", "r1202", "r12020")
 	var pages atomic.Int64
 	f.Clock = func() time.Time {
 		if pages.Load() >= 3 { // no journal, the users, and a page of notes
@@ -223,15 +165,15 @@ func TestManyRetries(t *testing.T) {
 		return stream(ctx, desc, cc, method, opts...)
 	}))
 	f.beforeCall = func() error { return errors.New("quota exceeded") }
-	wantReport(t, f.Run(t, ""), sweep.Partial, map[string]sweep.Counts{"retry account deletion": {Planned: 500}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Partial, counts(retry, sweep.Counts{Planned: 500}))
 	if checkpoint := f.Documents(t, "cleanupJobs")["cleanupBannedUsers"]["position"]; checkpoint != `[{"text":"r0499"}]` {
 		t.Errorf("checkpoint %v", checkpoint)
 	}
 	f.beforeCall = nil
 	f.user(t, "r0000", "permanent", ago(time.Hour)) // who is due is not missed for the checkpoint
 	pages.Store(-10)
-	wantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
-		"delete user": {Planned: 1, Done: 1}, "retry account deletion": {Planned: n - 500, Done: n - 500}})
-	wantReport(t, f.Run(t, ""), sweep.Completed, retried(499))
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
+		"delete user": {Planned: 1, Done: 1}, retry: {Planned: n - 500, Done: n - 500}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(retry, 499))
 	f.wantLeft(t, left{Accounts: []string{"r12020"}})
 }

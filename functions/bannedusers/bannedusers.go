@@ -1,9 +1,11 @@
 // Package bannedusers is cleanupBannedUsers: it deletes the documents and accounts of permanently banned users when their
-// time has come, a few users a run. The rules are in rules.go, what is written for a user in apply.go.
+// time has come, a few users a run. The rules are in rules.go.
 package bannedusers
 
 import (
 	"context"
+	"fmt"
+	"maps"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
@@ -45,7 +47,60 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		Due: due, Among: []documents.Filter{banned}, Eligible: []documents.Filter{banned},
 		Young:     documents.Filter{Field: dueField, Op: ">", Value: p.Now},
 		KeptYoung: keptNotYet, KeptUndated: keptUndated,
-		Judged: len(chosen), KeptLater: keptByLimit(maxUsers),
+		Judged: len(chosen), KeptLater: fmt.Sprintf(keptByLimit, maxUsers),
 	})
 	return p.Sweep(ctx, documents.Query{Collection: notes}, documents.Cursor(p.Checkpoint()), noteRule)
+}
+
+// maxGroup is how many users share a commit, and their accounts a call, of which there may be one a second. Each user takes
+// two writes.
+const maxGroup = 200
+
+// userRule deletes documents first and accounts second. Only a document can be judged again and deleted in one commit, so
+// that somebody unbanned meanwhile loses neither; and the same commit notes the uid, so that a later run knows what is left
+// to delete, wherever this one is interrupted.
+var userRule = sweep.Rule[sweep.Subject]{
+	Name: "user", Group: maxGroup, Load: sweep.Itself, Judge: judgeUser,
+	Change: func(user sweep.Subject, _ sweep.Decision, run sweep.Run) sweep.Change {
+		note := documents.Document{Path: notes + "/" + user.ID(), Data: map[string]any{"addedAt": run.Now, "attempts": int64(0)}}
+		return sweep.Change{
+			Writes: []documents.Write{{Op: documents.Delete, Ref: user.Ref()}, {Op: documents.Set, Ref: note.Ref(), Data: note.Data}},
+			Then:   []sweep.FollowUp{deleteAccount(note)},
+		}
+	},
+}
+
+// noted is a note with the user document of its uid, if there is one again.
+type noted struct {
+	sweep.Subject
+	user sweep.Subject
+}
+
+func userOf(note documents.Document) (documents.Ref, bool) {
+	return documents.Ref{Collection: users, ID: note.ID()}, true
+}
+
+// noteRule deletes the accounts that earlier runs could not delete.
+var noteRule = sweep.Rule[noted]{
+	Name: "note", Group: maxGroup, Judge: judgeNote,
+	Load: sweep.EachWith(userOf, func(note, user sweep.Subject) noted { return noted{note, user} }),
+	Change: func(n noted, _ sweep.Decision, _ sweep.Run) sweep.Change {
+		return sweep.Change{Then: []sweep.FollowUp{deleteAccount(n.Document)}}
+	},
+}
+
+// deleteAccount deletes the account that a note is about, and then the note. The note of an account that could not be
+// deleted stays for the next run and counts its attempts: that is a warning and no failure of the run, but it is not done
+// either. After [alertAttempts] it is an alert.
+func deleteAccount(note documents.Document) sweep.FollowUp {
+	failed := documents.Document{Path: note.Path, Data: map[string]any{}}
+	maps.Copy(failed.Data, note.Data)
+	failed.Data["attempts"] = attemptsOf(note) + 1
+	return sweep.FollowUp{
+		Account: note.ID(), Done: sweep.Delete(note).Writes,
+		Noted: &sweep.Noted{
+			Failed: []documents.Write{{Op: documents.Set, Ref: note.Ref(), Data: failed.Data}}, Kept: keptAccount,
+			Warn: func(err error) sweep.Notice { return warning(failed, err) },
+		},
+	}
 }

@@ -2,7 +2,6 @@ package bannedusers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"firebase.google.com/go/v4/auth"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"google.golang.org/api/iterator"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/accounts"
@@ -77,85 +75,31 @@ func (f *function) user(t *testing.T, uid string, status, due any) {
 	})
 }
 
-// signUp creates users' accounts.
-func (f *function) signUp(t *testing.T, uids ...string) {
-	t.Helper()
-	client := f.Auth(t)
-	for _, uid := range uids {
-		if _, err := client.CreateUser(t.Context(), new(auth.UserToCreate).UID(uid).Email(uid+"@example.com")); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// left is what is there after a run: users' documents, accounts and notes, each sorted.
+// left is what is there after a run: users' documents, accounts and notes, each in order.
 type left struct{ Users, Accounts, Notes []string }
-
-func (f *function) left(t *testing.T) left {
-	t.Helper()
-	var l left
-	l.Users = slices.Sorted(maps.Keys(f.Documents(t, "users")))
-	l.Notes = slices.Sorted(maps.Keys(f.Documents(t, "authDeletionRetries")))
-	for it := f.Auth(t).Users(t.Context(), ""); ; {
-		user, err := it.Next()
-		if errors.Is(err, iterator.Done) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.Accounts = append(l.Accounts, user.UID)
-	}
-	slices.Sort(l.Accounts)
-	return l
-}
 
 func (f *function) wantLeft(t *testing.T, want left) {
 	t.Helper()
-	if diff := cmp.Diff(want, f.left(t), cmpopts.EquateEmpty()); diff != "" {
+	ids := func(collection string) []string { return slices.Sorted(maps.Keys(f.Documents(t, collection))) }
+	got := left{ids("users"), f.Accounts(t), ids("authDeletionRetries")}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 }
 
-// alerts returns how many of the warnings about a uid are alerts.
-func (f *function) alerts(t *testing.T, uid string) int {
+// wantWarnings compares how many warnings there are about a user's document or note, how many are alerts, and what the last says.
+func (f *function) wantWarnings(t *testing.T, uid string, n, alerts int, text string) {
 	t.Helper()
-	n := 0
-	for _, line := range f.LogLines(t) {
-		if line["alert"] == nil {
-			continue
-		}
-		if line["alert"] != "account" || line["severity"] != "WARNING" {
-			t.Errorf("alert %v", line)
-		}
-		if about(line, uid) {
-			n++
+	all := f.Warnings(t)
+	lines, last := slices.Concat(all["users/"+uid], all["authDeletionRetries/"+uid]), text
+	for _, line := range lines {
+		last = line["message"].(string)
+		if line["alert"] == "account" {
+			alerts--
 		}
 	}
-	return n
-}
-
-// about reports whether a line is about a user's document or a note.
-func about(line map[string]any, uid string) bool {
-	return line["target"] == "users/"+uid || line["target"] == "authDeletionRetries/"+uid
-}
-
-// warnings returns the messages of the warnings about a uid.
-func (f *function) warnings(t *testing.T, uid string) []string {
-	t.Helper()
-	var messages []string
-	for _, line := range f.LogLines(t) {
-		if line["severity"] == "WARNING" && about(line, uid) {
-			messages = append(messages, line["message"].(string))
-		}
-	}
-	return messages
-}
-
-func wantReport(t *testing.T, got *sweep.Report, status sweep.Status, actions map[string]sweep.Counts) {
-	t.Helper()
-	if diff := cmp.Diff(actions, got.Actions); got.Status != status || diff != "" {
-		t.Errorf("status %s, want %s; actions (-want +got):\n%s\nfailures %v", got.Status, status, diff, got.Failures)
+	if len(lines) != n || alerts != 0 || !strings.Contains(last, text) {
+		t.Errorf("%s: warnings %v; want %d, the last with %q; alerts missing: %d", uid, lines, n, text, alerts)
 	}
 }
 
@@ -176,35 +120,24 @@ func TestCleanupBannedUsers(t *testing.T) {
 	f.user(t, "u7", "none", ago(time.Hour))
 	f.user(t, "u8", true, 1577836800000) // poisoned: wrong types everywhere
 	f.Set(t, "users/u9", map[string]any{"displayName": "花子"})
-	f.signUp(t, append(kept, "u1", "u2", "documentless")...)
+	f.SignUp(t, append(kept, "u1", "u2", "documentless")...)
 	f.Set(t, "posts/p1", map[string]any{"userId": "u1", "text": "hello"})
 	f.Set(t, "comments/c1", map[string]any{"userId": "u1", "postId": "p1"})
 	f.Set(t, "archive/x/users/u1", map[string]any{"banStatus": "permanent", "permanentBanScheduledDeletionAt": ago(time.Hour)})
 
 	got := f.Run(t, "")
-	want := &sweep.Report{
-		Job: "cleanupBannedUsers", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
-		DurationMs: got.DurationMs, Database: got.Database, Bucket: got.Bucket, Scanned: 6,
-		Actions:  map[string]sweep.Counts{"delete user": {Planned: 3, Done: 3}},
-		Kept:     map[string]int{keptNotYet: 1, keptUndated: 2},
-		Failures: []sweep.Failure{},
-		Usage:    got.Usage,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("report (-want +got):\n%s", diff)
-	}
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 3))
+	sweeptest.Want(t, "kept", map[string]int{keptNotYet: 1, keptUndated: 2}, got.Kept)
 	f.wantLeft(t, left{Users: kept, Accounts: append([]string{"documentless"}, kept...)})
-	if diff := cmp.Diff([][]string{{"accountless", "u1", "u2"}}, f.calls); diff != "" || got.Usage.AuthCalls != 1 {
-		t.Errorf("%d calls metered, calls (-want +got):\n%s", got.Usage.AuthCalls, diff)
+	sweeptest.Want(t, "calls", [][]string{{"accountless", "u1", "u2"}}, f.calls)
+	if got.Scanned != 6 || got.Usage.AuthCalls != 1 {
+		t.Errorf("%d scanned and %d calls metered, want 6 and 1", got.Scanned, got.Usage.AuthCalls)
 	}
 	for _, collection := range []string{"posts", "comments", "archive/x/users"} {
 		if len(f.Documents(t, collection)) != 1 {
 			t.Errorf("%s was touched", collection)
 		}
 	}
-
-	wantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
-	f.wantLeft(t, left{Users: kept, Accounts: append([]string{"documentless"}, kept...)})
 }
 
 func TestTwentyARunEarliestFirst(t *testing.T) {
@@ -221,15 +154,13 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 	}
 	slices.Sort(latest)
 	f.user(t, "later", "permanent", now.Add(time.Hour))
-	f.signUp(t, append(all, "later")...)
+	f.SignUp(t, append(all, "later")...)
 
 	got := f.Run(t, "")
-	wantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 20, Done: 20}})
-	if diff := cmp.Diff(map[string]int{keptByLimit(20): 5, keptNotYet: 1}, got.Kept); diff != "" || got.Scanned != 26 {
-		t.Errorf("scanned %d, kept (-want +got):\n%s", got.Scanned, diff)
-	}
-	if got.Usage.AuthCalls != 1 || len(f.calls) != 1 || len(f.calls[0]) != 20 {
-		t.Errorf("calls %v, want one for 20 accounts", f.calls)
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 20))
+	sweeptest.Want(t, "kept", map[string]int{fmt.Sprintf(keptByLimit, 20): 5, keptNotYet: 1}, got.Kept)
+	if got.Scanned != 26 || got.Usage.AuthCalls != 1 || len(f.calls) != 1 || len(f.calls[0]) != 20 {
+		t.Errorf("%d scanned, calls %v; want 26, and one call for 20 accounts", got.Scanned, f.calls)
 	}
 	// Lease, no journal, 20 users and their index entries, three counts, no notes, 20 users again, the journal's entry, lease
 	// again.
@@ -239,7 +170,7 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 	survivors := append([]string{"later"}, latest...)
 	f.wantLeft(t, left{Users: survivors, Accounts: survivors})
 
-	wantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 5, Done: 5}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete user", 5))
 	f.wantLeft(t, left{Users: []string{"later"}, Accounts: []string{"later"}})
 }
 
@@ -251,10 +182,8 @@ func TestIDLongerThanAUID(t *testing.T) {
 	f.user(t, strings.Repeat("x", 1500), "permanent", ago(time.Hour))
 	f.user(t, strings.Repeat("y", 1500), "permanent", now.Add(time.Hour))
 	f.user(t, "u1", "permanent", ago(time.Minute))
-	f.signUp(t, "u1", strings.Repeat("x", 128))
-	wantReport(t, f.Run(t, ""), sweep.Completed, deleted(4))
+	f.SignUp(t, "u1", strings.Repeat("x", 128))
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete user", 4))
 	f.wantLeft(t, left{Users: []string{strings.Repeat("y", 1500)}, Accounts: []string{strings.Repeat("x", 128)}})
-	if diff := cmp.Diff([][]string{{"u1"}}, f.calls); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "calls", [][]string{{"u1"}}, f.calls)
 }

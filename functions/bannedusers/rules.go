@@ -3,47 +3,38 @@ package bannedusers
 import (
 	"fmt"
 	"math"
-	"strings"
-	"time"
-	"unicode"
 
+	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/logging"
+	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // The collections of the job, and the fields of a user that are judged.
 const (
 	users       = "users"
-	notes       = "authDeletionRetries" // by uid, see note
+	notes       = "authDeletionRetries" // by uid, see [attemptsOf]
 	statusField = "banStatus"
+	permanent   = "permanent" // with any other status, a temporary ban above all, a user is kept
 	dueField    = "permanentBanScheduledDeletionAt"
 )
 
-// permanent is the banStatus whose users are deleted. Any other, a temporary ban above all, is kept.
-const permanent = "permanent"
-
 // judgeUser decides about one user.
 func judgeUser(user sweep.Subject, run sweep.Run) sweep.Decision {
-	if !user.Found {
+	status, _ := user.Text(statusField)
+	scheduled, dated := user.Time(dueField)
+	switch {
+	case !user.Found:
 		return sweep.Invalid(keptGone)
-	}
-	if status, _ := user.Text(statusField); status != permanent {
+	case status != permanent:
 		return sweep.Keep(keptNotBanned)
-	}
-	scheduled, ok := user.Time(dueField)
-	if !ok {
+	case !dated:
 		return sweep.Invalid(keptUndated)
-	}
-	if scheduled.After(run.Now) {
+	case scheduled.After(run.Now):
 		return sweep.Keep(keptNotYet)
 	}
-	return sweep.Do("delete user", "permanently banned, deletion scheduled for "+scheduled.UTC().Format(time.RFC3339))
-}
-
-// noted is a note with the user document of its uid, if there is one again.
-type noted struct {
-	sweep.Subject
-	user sweep.Subject
+	return sweep.Do("delete user", "permanently banned, deletion scheduled for "+retention.Stamp(scheduled))
 }
 
 // judgeNote decides about the account that a note is about. Where the user document is there again, the account is kept: a
@@ -54,7 +45,7 @@ func judgeNote(n noted, run sweep.Run) sweep.Decision {
 	case !n.Found:
 		return sweep.Decision{} // somebody deleted it
 	case !n.user.Found:
-		return sweep.Do("retry account deletion", noteOf(n.Document).reason())
+		return sweep.Do("retry account deletion", reasonFor(n.Document))
 	case judgeUser(n.user, run).Kind != "":
 		return sweep.Keep(keptWithUser)
 	default:
@@ -73,55 +64,40 @@ const (
 	keptWithUser = "an account that goes with its user document, which is there again and due"
 	keptBack     = "there is a document users/{uid} again, which is not due: if it was restored on purpose, " +
 		"delete authDeletionRetries/{uid}, otherwise ban the user again"
+	keptByLimit = "due, left for the next run: at most %d users a run"
 )
 
-// keptByLimit is the reason to keep a user whose turn comes with a later run.
-func keptByLimit(maxUsers int) string {
-	return fmt.Sprintf("due, left for the next run: at most %d users a run", maxUsers)
+const (
+	alertAttempts = 3   // failed attempts to delete an account that make it a person's business
+	maxError      = 300 // characters of an error that a warning repeats
+)
+
+// attemptsOf returns how many attempts to delete an account have failed, by its note: a document of authDeletionRetries, whose
+// user document is gone. The note's existence is what counts; its fields are for people.
+func attemptsOf(note documents.Document) int64 {
+	n, _ := note.Data["attempts"].(int64)
+	return min(max(0, n), math.MaxInt32)
 }
-
-// alertAttempts is how many failed attempts to delete an account make it a person's business.
-const alertAttempts = 3
-
-// A note is a document of authDeletionRetries: the user document is gone and the account of that uid has yet to be
-// deleted. Its existence is what counts; its fields are for people.
-type note struct {
-	addedAt  time.Time // now of the run that deleted the user document; zero if the note does not say
-	attempts int64     // how many attempts have failed
-}
-
-func noteOf(d documents.Document) note {
-	addedAt, _ := d.Time("addedAt")
-	attempts, _ := d.Data["attempts"].(int64)
-	return note{addedAt: addedAt, attempts: min(max(0, attempts), math.MaxInt32)}
-}
-
-// maxError is how many characters of an error a warning repeats.
-const maxError = 300
 
 // warning says that an account was not deleted, in one line whatever the uid and the error hold.
-func (n note) warning(uid string, err error) string {
-	problem := []rune(err.Error())
-	if len(problem) > maxError {
-		problem = append(problem[:maxError], '…')
-	}
-	text := fmt.Sprintf("Auth delete failed for %s: %s (%s): every run tries again", uid, string(problem), n.reason())
-	if n.attempts >= alertAttempts {
+func warning(note documents.Document, err error) sweep.Notice {
+	n := sweep.Notice{Fields: map[string]any{"attempts": attemptsOf(note)}}
+	problem := clip.Text(err.Error(), maxError)
+	text := fmt.Sprintf("Auth delete failed for %s: %s (%s): every run tries again", note.ID(), problem, reasonFor(note))
+	if attemptsOf(note) >= alertAttempts {
 		text += "; look up the error, then delete the account in the Firebase console, or mend the service account's role"
+		n.Fields["alert"] = logging.AlertAccount
 	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, text)
+	n.Message = clip.Line(text, len(text))
+	return n
 }
 
-// reason says why an account's deletion is tried again.
-func (n note) reason() string {
-	if n.addedAt.IsZero() {
+// reasonFor says why an account's deletion is tried again.
+func reasonFor(note documents.Document) string {
+	addedAt, dated := note.Time("addedAt")
+	if !dated {
 		return "the user document is gone, the account may not be"
 	}
 	return fmt.Sprintf("user document deleted %s, failed attempts to delete the account since: %d",
-		n.addedAt.UTC().Format(time.RFC3339), n.attempts)
+		retention.Stamp(addedAt), attemptsOf(note))
 }

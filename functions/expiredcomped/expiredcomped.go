@@ -1,5 +1,5 @@
 // Package expiredcomped is cleanExpiredComped: it deletes complimentary subscriptions that have expired, and makes members
-// free who were comped and have none left. The rules are in rules.go, how a member's subscriptions end in apply.go.
+// free who were comped and have none left. The rules are in rules.go.
 package expiredcomped
 
 import (
@@ -12,21 +12,13 @@ import (
 )
 
 // Job is cleanExpiredComped.
-var Job = jobWith(100_000)
+var Job = sweep.Job{Name: "cleanExpiredComped", Rules: []sweep.AnyRule{memberRule}, Plan: plan}
 
 func init() { functions.Register(Job) }
 
-// jobWith returns the job with a limit on the members that a run remembers to have proposed.
-func jobWith(maxProposed int) sweep.Job {
-	return sweep.Job{
-		Name: "cleanExpiredComped", Rules: []sweep.AnyRule{memberRule},
-		Plan: func(ctx context.Context, p *sweep.Planner) error { return plan(ctx, p, maxProposed) },
-	}
-}
-
 // plan proposes one action for every member who has an expired row. What becomes of the member is decided by the commit that
-// does it, which looks at all rows of the member, so a member is proposed once however many have expired.
-func plan(ctx context.Context, p *sweep.Planner, maxProposed int) error {
+// does it, which looks at all rows of the member.
+func plan(ctx context.Context, p *sweep.Planner) error {
 	p.Announce(ctx, "Starting cleanup of expired comp subscriptions", lastLine)
 	expired := documents.Query{
 		Collection: subscriptions,
@@ -38,50 +30,38 @@ func plan(ctx context.Context, p *sweep.Planner, maxProposed int) error {
 		Due: expired, Young: documents.Filter{Field: expiryField, Op: ">=", Value: cutoff(p.Now)},
 		KeptYoung: keptUnexpired, KeptNull: keptEndless, KeptUndated: keptUndated,
 	})
-	proposed := map[string]bool{}
-	for page, err := range p.Documents.Pages(ctx, expired, documents.Cursor(p.Checkpoint())) {
-		if err != nil {
-			return err
-		}
-		p.Scanned(len(page.Documents))
-		if len(proposed) >= maxProposed {
-			clear(proposed) // a member who is proposed twice is looked at twice: no harm is done
-		}
-		if err := p.ProposeItems(ctx, memberRule, membersOf(ctx, p, page.Documents, proposed)); err != nil {
-			return err
-		}
-		if err := p.SaveCheckpoint(string(page.Next)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.EachPage(ctx, expired, documents.Cursor(p.Checkpoint()), func(rows []documents.Document) error {
+		return p.ProposeItems(ctx, memberRule, membersOf(ctx, p, rows))
+	})
 }
 
-// membersOf returns the members of one page of rows, in its order, less those that were proposed before.
-func membersOf(ctx context.Context, p *sweep.Planner, rows []documents.Document, proposed map[string]bool) []sweep.Proposal {
-	var order []string
+// membersOf returns the members of one page of rows, in its order.
+func membersOf(ctx context.Context, p *sweep.Planner, rows []documents.Document) []sweep.Proposal {
+	var due []sweep.Proposal
 	reasons := map[string][]string{} // by member
 	for _, row := range rows {
-		switch d := judge(row, p.Now); {
-		case d.Invalid:
-			p.KeepInvalid(ctx, row.Path, d.Reason, 1)
-		case d.Kind == "":
-			p.Keep(d.Reason, 1) // it changed while the query was answered
-		default:
-			id, _ := documents.IDOf(row.Data[memberField])
-			reasons[id] = append(reasons[id], d.Reason)
-			if !proposed[id] {
-				proposed[id] = true
-				order = append(order, id)
-			}
+		d := judge(row, p.Now)
+		if d.Kind == "" {
+			p.KeepJudged(ctx, row.Path, d)
+			continue
 		}
+		id, _ := documents.IDOf(row.Data[memberField])
+		if reasons[id] == nil {
+			due = append(due, sweep.Proposal{Document: documents.Document{Path: members + "/" + id}})
+		}
+		reasons[id] = append(reasons[id], d.Reason)
 	}
-	due := make([]sweep.Proposal, len(order))
-	for i, id := range order {
-		due[i].Path, due[i].Decision = members+"/"+id, sweep.Do(kind, reasonFor(reasons[id]))
+	for i := range due {
+		due[i].Decision = sweep.Do(kind, reasonFor(reasons[due[i].ID()]))
 	}
 	return due
 }
+
+// Figures that the job's last line tells.
+const (
+	removed = "removed" // rows deleted
+	freed   = "freed"   // members made free
+)
 
 // lastLine is what the job logs at its end, in the words that people look for who know the job from Ghost.
 func lastLine(end sweep.Ending) string {
@@ -90,4 +70,97 @@ func lastLine(end sweep.Ending) string {
 	}
 	return fmt.Sprintf("Removed %d expired subscriptions, updated %d members in %dms",
 		end.Figures[removed], end.Figures[freed], end.Duration.Milliseconds())
+}
+
+// memberRule ends the expired subscriptions of a member: it deletes the rows, and makes the member free if that leaves none.
+// That is one commit unless there are more rows than it has room for: then each commit but the last leaves a row, and the one
+// that deletes the last row is the one that makes the member free. So no member is ever comped without a row, nor free
+// without an event.
+var memberRule = sweep.Rule[state]{
+	Name: "member", Load: load,
+	Judge: func(s state, _ sweep.Run) sweep.Decision {
+		if s.From == "" && s.rows.Whole && len(s.expired) == 0 {
+			return sweep.Keep("no subscription has expired")
+		}
+		return sweep.Do(kind, "")
+	},
+	Change: change,
+}
+
+// state is a member, who need not have a document.
+type state struct {
+	sweep.Subject
+	rows    sweep.Belonging // those that one commit looks at
+	expired []documents.Document
+	// stays says that a row does not go, of these or of those that earlier commits looked at. It keeps the member as it is,
+	// whether it expires later, never, or cannot be judged.
+	stays bool
+}
+
+// rowsOf are the rows of members. The member of the id "42" has the rows that say 42 as well, and those that say 42.0, which
+// cannot be judged.
+var rowsOf = sweep.Children{
+	Collection: subscriptions, Field: memberField, Select: []string{expiryField},
+	Names: documents.NamesOf, NameOf: func(value any) (string, bool) {
+		if v, isReal := value.(float64); isReal {
+			value = int64(v)
+		}
+		return documents.IDOf(value)
+	},
+}
+
+// load reads the members' rows: of one who has more than a commit holds, those from where an earlier one ended.
+func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]state, error) {
+	ids, states := make([]string, len(subjects)), make([]state, len(subjects))
+	for i, s := range subjects {
+		ids[i], states[i].Subject = s.ID(), s
+	}
+	those := rowsOf
+	if subjects[0].Alone {
+		those.From = documents.Cursor(subjects[0].From)
+	}
+	rows, err := src.Children(ctx, those, ids)
+	for i, id := range ids {
+		s := &states[i]
+		s.rows = rows[id]
+		for _, row := range s.rows.Documents {
+			if judge(row, src.Run().Now).Kind == "" {
+				s.stays = true
+			} else {
+				s.expired = append(s.expired, row)
+			}
+		}
+	}
+	if err != nil || those.From == "" {
+		return states, err
+	}
+	first, err := src.First(ctx, rowsOf.Query(ids[0]), "", 1)
+	if of := states[0].rows.Documents; len(first) > 0 && len(of) > 0 && first[0].Path != of[0].Path {
+		states[0].stays = true
+	}
+	return states, err
+}
+
+// change deletes the rows that have expired. A paying member, or one that is gone, only loses rows.
+func change(s state, d sweep.Decision, run sweep.Run) sweep.Change {
+	if !s.rows.Whole && !s.Alone {
+		return sweep.Change{Again: d.Kind, Apart: true}
+	}
+	c := sweep.Delete(s.expired...)
+	c.Tally = map[string]int{removed: len(s.expired)}
+	if !s.rows.Whole {
+		c.Again, c.From = d.Kind, string(s.rows.Next)
+		return c
+	}
+	if status, _ := s.Text(statusField); s.Found && status == comped && len(s.expired) > 0 && !s.stays {
+		// The event calls the member as the rows do: a text or a number.
+		event := documents.Ref{Collection: statusEvents, ID: eventID(run.Now, s.ID(), s.expired)}
+		c.Writes = append(c.Writes,
+			documents.Write{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{statusField: free, "updated_at": run.Now}},
+			documents.Write{Op: documents.Create, Ref: event, Data: map[string]any{
+				memberField: s.expired[0].Data[memberField], "from_status": comped, "to_status": free, "created_at": run.Now,
+			}})
+		c.Tally[freed] = 1
+	}
+	return c
 }

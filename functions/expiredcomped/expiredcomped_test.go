@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -43,22 +42,21 @@ func TestCleanExpiredComped(t *testing.T) {
 		"elsewhere/x/members_products/row": row("two", yesterday),
 		"members_status_events/earlier":    {"member_id": "two", "to_status": "comped"},
 	}
-	before.load(t, f)
+	before.Write(t, f)
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(kind, 11))
 	sweeptest.Want(t, "kept", map[string]int{keptUnexpired: 3, keptEndless: 1, keptUndated: 2, keptNoMember: 4, keptLongMember: 1}, got.Kept)
-	after := before.freed("last-tick", "last-tick").freed("two", "two-a", "two-b").freed("43", "numbered", "numbered-text").freed(longest, "longest").
-		without("members_products/paid", "members_products/gone", "members_products/mixed-a", "members_products/null-a", "members_products/odd-a",
-			"members_products/numbered-a", "members_products/numbered-b")
-	after.is(t, f)
-	named := map[string]bool{}
-	for _, line := range f.LogLines(t) {
-		if target, _ := line["target"].(string); line["severity"] == "WARNING" && line["reason"] == keptNoMember {
-			named[target] = true
+	after := before.Without("members_products/paid", "members_products/gone", "members_products/mixed-a", "members_products/null-a",
+		"members_products/odd-a", "members_products/numbered-a", "members_products/numbered-b")
+	for id, rows := range map[string][]string{"last-tick": {"last-tick"}, "two": {"two-a", "two-b"}, "43": {"numbered", "numbered-text"}, longest: {"longest"}} {
+		after = whenFree(after, id, rows...)
+	}
+	after.Is(t, f)
+	for _, id := range []string{"nobody1", "nobody2", "nobody3", "real-b"} {
+		if lines := f.Warnings(t)["members_products/"+id]; len(lines) != 1 || lines[0]["reason"] != keptNoMember {
+			t.Errorf("warnings for the row of nobody %s: %v", id, lines)
 		}
 	}
-	sweeptest.Want(t, "rows of nobody that are named", map[string]bool{"members_products/nobody1": true, "members_products/nobody2": true,
-		"members_products/nobody3": true, "members_products/real-b": true}, named)
 
 	again := f.Run(t, "")
 	sweeptest.WantReport(t, again, sweep.Completed, map[string]sweep.Counts{})
@@ -76,7 +74,7 @@ func TestCost(t *testing.T) {
 		id := fmt.Sprintf("m%03d", i)
 		w["members/"+id], w["members_products/"+id] = member("comped"), row(id, today.Add(-time.Duration(i+1)*time.Hour))
 	}
-	w.load(t, f)
+	w.Write(t, f)
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(kind, n))
 	// Besides: lease, journal, four counts, the page's index entries, lease again; lease, job and run; an entry of the journal
@@ -87,44 +85,33 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestRowsOnSeveralPages has members with rows on each of three pages: who is remembered is proposed once. A run that is out
-// of time while planning leaves the rest to the next.
+// TestRowsOnSeveralPages has members with rows on each of three pages: each is proposed once. A run that is out of time while
+// planning leaves the rest to the next.
 func TestRowsOnSeveralPages(t *testing.T) {
 	const n, people = 1100, 3
-	for name, tt := range map[string]struct {
-		remembers int
-		outOfTime bool
-		first     sweep.Counts
-	}{
-		"remembered":  {people + 1, false, sweep.Counts{Planned: people, Done: people}},
-		"forgotten":   {1, false, sweep.Counts{Planned: 3 * people, Done: people, Changed: 2 * people}},
-		"out of time": {people + 1, true, sweep.Counts{Planned: people, Done: people}},
-	} {
+	for name, outOfTime := range map[string]bool{"all at once": false, "out of time": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := sweeptest.New(t, functions.New(jobWith(tt.remembers)))
-			f.Now = now
+			f := newFunction(t)
 			f.SetMany(t, people, func(i int) (string, map[string]any) { return fmt.Sprintf("members/m%d", i), member("comped") })
 			f.SetMany(t, n, func(i int) (string, map[string]any) {
 				return fmt.Sprintf("members_products/r%04d", i), row(fmt.Sprintf("m%d", i%people), yesterday.Add(-time.Duration(i)*time.Minute))
 			})
 			asked := 0
 			f.Clock = func() time.Time { // asked for the request, the lease and after each page
-				if asked++; tt.outOfTime && asked > 3 {
+				if asked++; outOfTime && asked > 3 {
 					return now.Add(f.Timeout/2 + time.Second)
 				}
 				return now
 			}
 			got := f.Run(t, "")
-			if (got.Status == sweep.Partial) != tt.outOfTime || (got.Scanned < n) != tt.outOfTime {
+			if (got.Status == sweep.Partial) != outOfTime || (got.Scanned < n) != outOfTime {
 				t.Errorf("%s, %d scanned", got.Status, got.Scanned)
 			}
-			sweeptest.Want(t, "actions", map[string]sweep.Counts{kind: tt.first}, got.Actions)
+			sweeptest.Want(t, "actions", sweeptest.Done(kind, people), got.Actions)
 			sweeptest.Want(t, "own lines", []string{starting, removedLine(n, people, got)}, ownLines(t, f))
 			f.Clock = func() time.Time { return now }
-			if got := f.Run(t, ""); got.Status != sweep.Completed || len(got.Actions) > 0 {
-				t.Errorf("next run %s %v", got.Status, got.Actions)
-			}
+			sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 			if rows, events := f.Documents(t, "members_products"), f.Documents(t, "members_status_events"); len(rows) != 0 || len(events) != people {
 				t.Errorf("%d rows and %d events left, want none and %d", len(rows), len(events), people)
 			}

@@ -54,17 +54,9 @@ func afterRun(w model.World, now time.Time) model.World {
 
 var objectID = regexp.MustCompile(`^members_status_events/[0-9a-f]{24}$`)
 
-// event names the events that the job may have written by their members.
+// event names the events that the job may have written, and those of the model, by their members.
 func event(path string, data map[string]any) string {
-	if objectID.MatchString(path) {
-		return fmt.Sprint("event of ", data["member_id"])
-	}
-	return ""
-}
-
-// modelEvent does so with those of the model.
-func modelEvent(path string, data map[string]any) string {
-	if strings.HasPrefix(path, "event ") {
+	if objectID.MatchString(path) || strings.HasPrefix(path, "event ") {
 		return fmt.Sprint("event of ", data["member_id"])
 	}
 	return ""
@@ -109,7 +101,7 @@ func TestModel(t *testing.T) {
 				rt.Fatalf("%s: %s %v", when, got.Status, got.Failures)
 			}
 			w = afterRun(w, f.Now)
-			w.Renamed(modelEvent).Is(rt, when, model.Read(t, f.Project, "members_products").Renamed(event))
+			w.Renamed(event).Is(rt, when, model.Read(t, f.Project, "members_products").Renamed(event))
 		}
 	})
 }

@@ -1,35 +1,11 @@
 package expiredcomped
 
 import (
-	"maps"
 	"testing"
 
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
-
-// apply makes changes as another application would: a nil document is deleted.
-func (w world) apply(t *testing.T, f *sweeptest.Function) {
-	for path, data := range w {
-		doc := f.Firestore(t).Doc(path)
-		var err error
-		if data == nil {
-			_, err = doc.Delete(t.Context())
-		} else {
-			_, err = doc.Set(t.Context(), data)
-		}
-		if err != nil {
-			t.Errorf("write %s: %v", path, err)
-		}
-	}
-}
-
-// changed returns the world after such changes.
-func (w world) changed(changes world) world {
-	rest := w.with(changes)
-	maps.DeleteFunc(rest, func(_ string, data map[string]any) bool { return data == nil })
-	return rest
-}
 
 // TestChangedBetweenPlanAndApply has another application do something while a member's only row, expired yesterday, is about
 // to be deleted.
@@ -55,15 +31,15 @@ func TestChangedBetweenPlanAndApply(t *testing.T) {
 			t.Parallel()
 			f := newFunction(t)
 			before := world{"members_products/r": row("m", yesterday), "members/m": member("comped")}
-			before.load(t, f)
-			f.Hooks.BeforeApply = func() { tt.change.apply(t, f) }
+			before.Write(t, f)
+			f.Hooks.BeforeApply = func() { tt.change.Write(t, f) }
 			got := f.Run(t, "")
-			after, counts := before.changed(tt.change), sweep.Counts{Planned: 1, Changed: 1}
+			after, counts := before.With(tt.change), sweep.Counts{Planned: 1, Changed: 1}
 			if !tt.stays {
-				after, counts = after.without("members_products/r"), sweep.Counts{Planned: 1, Done: 1}
+				after, counts = after.Without("members_products/r"), sweep.Counts{Planned: 1, Done: 1}
 			}
 			sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{kind: counts})
-			after.is(t, f)
+			after.Is(t, f)
 			sweeptest.Want(t, "lines", []string{starting, removedLine(counts.Done, 0, got)}, ownLines(t, f))
 		})
 	}

@@ -29,17 +29,19 @@ const (
 // What expires today lasts until the day is over.
 func cutoff(now time.Time) time.Time { return now.UTC().Truncate(retention.Day) }
 
-// kind is what the report counts: the end of all of a member's expired subscriptions.
-const kind = "end complimentary subscription"
+const (
+	kind     = "end complimentary subscription" // what the report counts: all of a member's expired ones at once
+	maxNamed = 3                                // rows that a reason names
+)
 
 // judge decides about one row.
 func judge(row documents.Document, now time.Time) sweep.Decision {
-	expiry, dated := row.Time(expiryField)
-	if value, set := row.Data[expiryField]; set && value == nil {
-		return sweep.Keep(keptEndless)
-	}
+	value, set := row.Data[expiryField]
+	expiry, dated := value.(time.Time)
 	id, named := documents.IDOf(row.Data[memberField])
 	switch {
+	case set && value == nil:
+		return sweep.Keep(keptEndless)
 	case !dated:
 		return sweep.Invalid(keptUndated)
 	case !expiry.Before(cutoff(now)):
@@ -49,7 +51,7 @@ func judge(row documents.Document, now time.Time) sweep.Decision {
 	case !documents.Queryable(id):
 		return sweep.Invalid(keptLongMember)
 	default:
-		return sweep.Do(kind, fmt.Sprintf("%s expired %s", row.Path, expiry.UTC().Format(time.RFC3339)))
+		return sweep.Do(kind, row.Path+" expired "+retention.Stamp(expiry))
 	}
 }
 
@@ -61,9 +63,6 @@ const (
 	keptNoMember   = "expired, but member_id is missing or cannot be an id"
 	keptLongMember = "expired, but member_id is too long to look for the member's other rows"
 )
-
-// maxNamed is how many rows a reason names.
-const maxNamed = 3
 
 // reasonFor joins why a member's rows are to go.
 func reasonFor(rows []string) string {

@@ -1,13 +1,15 @@
 // Package ghostcircles is checkGhostCircles: it warns the owners of circles that nobody posts to and deletes those circles
-// a week later, with their posts. The rules are in rules.go, what becomes of a circle in circle.go, what its owner is told in
-// notify.go.
+// a week later, with their posts. The rules are in rules.go.
 package ghostcircles
 
 import (
 	"context"
+	"time"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/notifications"
+	"github.com/firesweep/firesweep/shared/posts"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -24,4 +26,123 @@ func init() { functions.Register(Job) }
 // queried for.
 func plan(ctx context.Context, p *sweep.Planner) error {
 	return p.Sweep(ctx, documents.Query{Collection: "circles", Select: judged}, documents.Cursor(p.Checkpoint()), circleRule)
+}
+
+// state is a circle with what a commit needs of it.
+type state struct {
+	sweep.Subject
+	posts    sweep.Belonging // of a claimed circle
+	hasOwner bool            // its owner has a document
+}
+
+// circleRule warns, clears, claims and deletes circles. A claimed circle is shown by the application no longer. It can only be
+// finished, by this run or another, or revived by a person: then it keeps what is left of it.
+var circleRule = sweep.Rule[state]{
+	Name: "circle", Load: sweep.Each(func(s sweep.Subject) state { return state{Subject: s} }),
+	Judge: judge, Gather: gather, Change: change,
+}
+
+// postRule deletes the posts of claimed circles. Whether the circle is claimed is asked again in the commit.
+var postRule = posts.Rule("post", func(s posts.State, _ sweep.Run) sweep.Decision {
+	if !claimed(s.Circle) {
+		return sweep.Keep("its circle is not to be deleted")
+	}
+	return sweep.Do("delete post", "its circle is deleted")
+})
+
+var postsOf = sweep.Children{Collection: "posts", Field: "circleId"}
+
+// gather reads the posts of claimed circles, and the owners, who may have to be told.
+func gather(ctx context.Context, src sweep.Source, due []*state) error {
+	var ids []string
+	var owners []documents.Ref
+	for _, c := range due {
+		if claimed(c.Subject) {
+			ids = append(ids, c.ID())
+		}
+		if owner, ok := c.owner(); ok {
+			owners = append(owners, owner)
+		}
+	}
+	found, err := src.Children(ctx, postsOf, ids)
+	if err != nil {
+		return err
+	}
+	users, err := src.Get(ctx, owners)
+	for _, c := range due {
+		c.posts = found[c.ID()]
+		owner, _ := c.owner()
+		_, c.hasOwner = users[owner]
+	}
+	return err
+}
+
+// owner returns the user who owns the circle; ok is false if its ownerId names no document.
+func (c state) owner() (user documents.Ref, ok bool) {
+	id, _ := c.Text("ownerId")
+	return documents.Ref{Collection: "users", ID: id}, documents.ValidID(id)
+}
+
+func change(c state, d sweep.Decision, run sweep.Run) sweep.Change {
+	switch d.Kind {
+	case toWarn:
+		i, _ := idlenessOf(c.Document)
+		warning := notifications.Notification{
+			Type: "circle_ghost_warning", Text: i.text(notifications.Locale(run.Config.Locale), notifications.NameOf(c.Document)),
+			Fields: map[string]any{"circleId": c.ID()},
+		}
+		mark := sweep.Update(c.Ref(), map[string]any{warnedField: run.Promise})
+		return c.tell(mark, warning, i.countsFrom, run.Promise, "marked as warned")
+	case toClear:
+		return sweep.Update(c.Ref(), map[string]any{warnedField: documents.DeleteField})
+	case toDelete:
+		claim := map[string]any{"isDeleted": true, "deletedAt": run.Promise, "deletedBy": jobName, "deleteReason": d.Reason}
+		change := sweep.Update(c.Ref(), claim)
+		change.Again = toFinish
+		return change
+	default:
+		return c.finish(run)
+	}
+}
+
+// finish deletes a claimed circle: its posts, and once there are none, itself and its files. Until then they are the files of
+// a circle that can still be revived. Its owner is told in the commit that deletes it.
+func (c state) finish(run sweep.Run) (change sweep.Change) {
+	if !c.posts.Whole && !c.Alone {
+		return sweep.Change{Again: toFinish, Apart: true}
+	}
+	for _, post := range c.posts.Documents {
+		change.First = append(change.First, sweep.Item{Rule: postRule, Ref: post.Ref()})
+	}
+	if len(change.First) > 0 || !c.posts.Whole {
+		return change
+	}
+	farewell := notifications.Notification{
+		Type: "circle_ghost_deleted", Fields: map[string]any{},
+		Text: notifications.Locale(run.Config.Locale).GhostCircleDeleted(notifications.NameOf(c.Document)),
+	}
+	claimedAt, _ := c.Time("deletedAt") // without, the id alone tells circles apart
+	change = c.tell(sweep.Delete(c.Document), farewell, claimedAt, run.Now, "deleted")
+	change.Then = []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "circles/" + c.ID() + "/", Folder: true}, Absent: c.Ref()}}
+	return change
+}
+
+// tell adds to a change what the circle's owner is told, or a warning that nobody is. The circle and the occasion are what is
+// announced: told again, it is no second notification.
+func (c state) tell(change sweep.Change, n notifications.Notification, occasion, at time.Time, done string) sweep.Change {
+	owner, ok := c.owner()
+	if c.hasOwner {
+		n.UserID, n.Announces = owner.ID, []string{c.ID(), occasion.UTC().Format(time.RFC3339Nano)}
+		n.Fields["circleName"] = notifications.NameOf(c.Document)
+		change.Writes = append(change.Writes, documents.Write{Op: documents.Set, Ref: n.Ref(), Data: n.Data(at), Sent: true})
+		return change
+	}
+	nobody := "its owner has no document"
+	if !ok {
+		nobody = "its ownerId is missing or invalid"
+	}
+	change.Notices = []sweep.Notice{{
+		Message: c.Path + ": " + done + " without telling anybody: " + nobody, Fields: map[string]any{"reason": nobody},
+	}}
+	return change
 }

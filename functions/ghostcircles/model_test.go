@@ -67,6 +67,9 @@ func notify(w model.World, circle map[string]any, id string, now time.Time, data
 	if name == "" {
 		name = id
 	}
+	if len(name) == 1500 { // the id of one of the model's longest, in ASCII
+		name = name[:200] + "…"
+	}
 	data["circleName"], data["isRead"], data["createdAt"] = name, false, now
 	data["title"], data["body"] = text(name).Title, text(name).Body
 	w.Add(fmt.Sprint("notification of ", owner, data["type"], name), data)

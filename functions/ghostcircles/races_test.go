@@ -2,7 +2,6 @@ package ghostcircles
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -11,20 +10,11 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
-	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
-
-// nextFunction returns a fresh function on the same project, at the same time.
-func nextFunction(t *testing.T, f *sweeptest.Function) *sweeptest.Function {
-	t.Helper()
-	next := sweeptest.On(t, functions.New(Job), f.Project)
-	next.Now = f.Now
-	next.Clock = func() time.Time { return next.Now }
-	return next
-}
 
 // TestChangedBetweenPlanAndApply changes each kind of circle in each way that matters.
 func TestChangedBetweenPlanAndApply(t *testing.T) {
@@ -35,11 +25,9 @@ func TestChangedBetweenPlanAndApply(t *testing.T) {
 	softDeleted := map[string]any{"isDeleted": true, "deletedBy": "hana"}
 	gone := map[string]any(nil)
 	f := newFunction(t)
-	before := world{"users/hana": user("花")}
-	after := world{"users/hana": user("花")}
-	files := []string{}
-	changes := map[string]map[string]any{}
-	for id, change := range map[string]struct{ before, change map[string]any }{
+	before, after := world{"users/hana": hana}, world{"users/hana": hana}
+	files, changes := []string{}, world{}
+	for id, c := range map[string]struct{ before, change map[string]any }{
 		"warn-used":          {ghost(nil), used},
 		"warn-gone":          {ghost(nil), gone},
 		"warn-soft-deleted":  {ghost(nil), softDeleted},
@@ -58,35 +46,27 @@ func TestChangedBetweenPlanAndApply(t *testing.T) {
 		"empty-revived":      {claimedCircle, map[string]any{"isDeleted": false}},
 		"empty-taken-over":   {claimedCircle, map[string]any{"deletedBy": "hana"}},
 	} {
-		before["circles/"+id], changes["circles/"+id] = change.before, change.change
+		before["circles/"+id], changes["circles/"+id] = c.before, nil
+		if c.change != nil {
+			after["circles/"+id] = before.Changed("circles/"+id, c.change)["circles/"+id]
+			changes["circles/"+id] = after["circles/"+id]
+		}
 		if !strings.HasPrefix(id, "empty-") {
-			before["posts/of-"+id], before["comments/of-"+id] = post(id), on("of-"+id)
-			after["posts/of-"+id], after["comments/of-"+id] = before["posts/of-"+id], before["comments/of-"+id]
+			of := world{"posts/of-" + id: post(id), "comments/of-" + id: on("of-" + id)}
+			before, after = before.With(of), after.With(of)
 		}
-		if change.change != nil {
-			after["circles/"+id] = before.changed("circles/"+id, change.change)["circles/"+id]
-		}
-		file := "circles/" + id + "/icon.png"
-		put(t, f, "", file)
-		files = append(files, file)
+		files = append(files, "circles/"+id+"/icon.png")
 	}
-	before.load(t, f)
-	f.Hooks.BeforeApply = func() {
-		for path, change := range changes {
-			if change != nil {
-				f.Set(t, path, after[path])
-			} else if _, err := f.Firestore(t).Doc(path).Delete(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}
-	}
+	before.Write(t, f)
+	put(t, f, "", files...)
+	f.Hooks.BeforeApply = func() { changes.Write(t, f) }
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
 		"warn owner of circle":    {Planned: 4, Changed: 4},
 		"clear warning of circle": {Planned: 3, Changed: 3},
 		"delete circle":           {Planned: 5, Changed: 5},
 		"finish deleting circle":  {Planned: 5, Changed: 5},
 	})
-	after.is(t, f, files...)
+	after.Is(t, f, files...)
 }
 
 // TestUndeletedByAnOperator takes isDeleted back when the first posts are gone: what is left stays whole, and the owner gets
@@ -96,7 +76,7 @@ func TestUndeletedByAnOperator(t *testing.T) {
 	const n, aCommit = 50, 25
 	f := newFunction(t)
 	id := func(i int) string { return fmt.Sprintf("p%02d", i) }
-	f.Set(t, "users/hana", user("花"))
+	f.Set(t, "users/hana", hana)
 	f.Set(t, "circles/c", owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "救われる"))
 	f.SetMany(t, n, func(i int) (string, map[string]any) { return "posts/" + id(i), post("c", gs(f, "posts/"+id(i)+".png")) })
 	f.SetMany(t, n, func(i int) (string, map[string]any) { return "comments/of-" + id(i), on(id(i)) })
@@ -114,7 +94,7 @@ func TestUndeletedByAnOperator(t *testing.T) {
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{toDelete: {Planned: 1, Changed: 1}})
 	left := f.Documents(t, "posts")
 	sweeptest.Want(t, "posts left, all but those of one commit", n-aCommit, len(left))
-	w := world{"users/hana": user("花"), "circles/c": owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "救われる")}.changed("circles/c", map[string]any{
+	w := world{"users/hana": hana, "circles/c": owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "救われる")}.Changed("circles/c", map[string]any{
 		"isDeleted": false, "deletedBy": jobName, "deletedAt": now,
 		"deleteReason": "ghost: the last human post is of 2024-12-26T18:30:00Z, 365 days ago or more; warned 2026-01-02T18:30:00Z"})
 	files := []string{"circles/c/icon.png"}
@@ -122,12 +102,12 @@ func TestUndeletedByAnOperator(t *testing.T) {
 		w["posts/"+id], w["comments/of-"+id] = data, on(id)
 		files = append(files, "posts/"+id+".png")
 	}
-	w.is(t, f, files...)
+	w.Is(t, f, files...)
 
 	f.Now = now.Add(day)
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(toWarn, 1))
-	w.changed("circles/c", map[string]any{"ghostWarningNotifiedAt": f.Now}).
-		tell(warnedOf("c", "救われる", notifications.Japanese.GhostCircleWarning, now), f.Now).is(t, f, files...)
+	w.Changed("circles/c", map[string]any{"ghostWarningNotifiedAt": f.Now}).
+		With(told(warnedOf("c", "救われる", notifications.Japanese.GhostCircleWarning, now), f.Now)).Is(t, f, files...)
 	f.Now = now.Add(8 * day)
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(toDelete, 1))
 	if rest := f.Documents(t, "posts"); len(rest) != 0 || len(f.Objects(t)) != 0 {
@@ -135,25 +115,20 @@ func TestUndeletedByAnOperator(t *testing.T) {
 	}
 }
 
-// TestRestoredBeforeItsFilesAreGone has somebody restore a circle that was deleted by a run which did not get to its files.
-func TestRestoredBeforeItsFilesAreGone(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t)
-	restored := circle(now, nil, nil)
-	for _, id := range []string{"restored", "gone"} {
-		f.Set(t, "circles/"+id, circle(daysAgo(380), nil, daysAgo(8)))
-		put(t, f, "", "circles/"+id+"/icon.png")
+// TestFilesWaitForTheCircle: the files of a circle follow the commit that deletes it, and stay if it is restored until then.
+func TestFilesWaitForTheCircle(t *testing.T) {
+	s := state{Subject: sweep.Subject{Document: documents.Document{Path: "circles/c"}}, posts: sweep.Belonging{Whole: true}}
+	want := []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "circles/c/", Folder: true}, Absent: s.Ref()}}
+	sweeptest.Want(t, "then", want, s.finish(sweep.Run{}).Then)
+	for name, posts := range map[string]sweep.Belonging{
+		"a post":                   {Documents: []documents.Document{{Path: "posts/p"}}, Whole: true},
+		"more than a few posts":    {Documents: []documents.Document{{Path: "posts/p"}}},
+		"posts that were not read": {},
+	} {
+		s.posts, s.Alone = posts, true
+		sweeptest.Want(t, name+": first", len(posts.Documents), len(s.finish(sweep.Run{}).First))
+		sweeptest.Want(t, name+": writes", 0, len(s.finish(sweep.Run{}).Writes))
 	}
-	f.Hooks.Transport = func(http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: http.StatusForbidden, Status: "403 Forbidden", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
-		})
-	}
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"delete circle": {Planned: 2, Failed: 2}})
-	f.Set(t, "circles/restored", restored)
-	next := nextFunction(t, f)
-	sweeptest.WantReport(t, next.Run(t, ""), sweep.Completed, sweeptest.Done("finish interrupted action", 1))
-	world{"circles/restored": restored}.is(t, f, "circles/restored/icon.png")
 }
 
 // TestPostsWrittenMeanwhile has more posts than a commit looks at, one that comes in when the first of them are gone, and one that
@@ -162,7 +137,7 @@ func TestPostsWrittenMeanwhile(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t)
 	before := world{"circles/c": circle(daysAgo(380), nil, daysAgo(8)), "circles/d": circle(daysAgo(380), nil, daysAgo(8)), "circles/e": circle(daysAgo(1), nil, nil), "posts/d": post("d")}
-	before.load(t, f)
+	before.Write(t, f)
 	f.SetMany(t, 450, func(i int) (string, map[string]any) { return fmt.Sprintf("posts/p%03d", i), post("c") })
 	f.Set(t, "posts/z", post("c"))
 	written := false
@@ -175,7 +150,7 @@ func TestPostsWrittenMeanwhile(t *testing.T) {
 		}
 	})
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(toDelete, 2))
-	world{"circles/e": before["circles/e"], "posts/z": post("e")}.is(t, f)
+	world{"circles/e": before["circles/e"], "posts/z": post("e")}.Is(t, f)
 }
 
 // afterPosts calls after each commit that deleted posts, before the next begins.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -29,112 +30,78 @@ const (
 	toFinish = "finish deleting circle"  // it is claimed
 )
 
-// judge decides about one circle. promise is the instant from which promises count and by which they are kept: now or, where
-// that is older, the wall clock's. The owner's week begins and ends by it.
-func judge(circle documents.Document, now, promise time.Time) sweep.Decision {
-	switch deleted := circle.Data["isDeleted"].(type) {
-	case nil:
-	case bool:
-		if claimed(circle) {
-			return sweep.Do(toFinish, "a run that was interrupted began to delete it")
-		}
-		if deleted {
-			return sweep.Keep(keptDeleted)
-		}
-	default:
+// judge decides about one circle. The owner's week begins and ends by run.Promise: now or, where that is older, the wall clock.
+func judge(c state, run sweep.Run) sweep.Decision {
+	warned, isWarned, warningOK := c.Instant(warnedField)
+	i, invalid := idlenessOf(c.Document)
+	claimedAt, isDated := c.Time("deletedAt")
+	revived := c.Data["deletedBy"] == jobName // somebody has undone what a run had begun
+	switch deleted := c.Data["isDeleted"]; {
+	case claimed(c.Subject):
+		return sweep.Do(toFinish, "a run that was interrupted began to delete it")
+	case deleted == true:
+		return sweep.Keep(keptDeleted)
+	case deleted != nil && deleted != false:
 		return sweep.Invalid(keptOddDeleted)
-	}
-	warned, isWarned, ok := instant(circle, warnedField)
-	if !ok {
+	case !warningOK:
 		return sweep.Invalid(keptOddWarning)
-	}
-	idle, invalid := idleness(circle)
-	switch {
 	case invalid != "":
 		return sweep.Invalid(invalid)
-	case idle.since.After(now) && isWarned:
-		return sweep.Do(toClear, "in use again; the warning was given "+date(warned))
-	case idle.since.After(now):
+	case i.since.After(run.Now) && isWarned:
+		return sweep.Do(toClear, "in use again; the warning was given "+retention.Stamp(warned))
+	case i.since.After(run.Now):
 		return sweep.Keep(keptInUse)
-	}
-	if circle.Data["deletedBy"] == jobName { // somebody has undone what a run had begun
-		if claimedAt, ok := circle.Time("deletedAt"); !ok || claimedAt.After(promise) {
-			return sweep.Invalid(keptOddRevival)
-		}
-	}
-	switch {
-	case isWarned && warned.After(promise):
+	case revived && (!isDated || claimedAt.After(run.Promise)):
+		return sweep.Invalid(keptOddRevival)
+	case warned.After(run.Promise):
 		return sweep.Invalid(keptFutureWarning)
 	case !isWarned:
-		return sweep.Do(toWarn, idle.reason)
-	case !warningCounts(circle):
-		return sweep.Do(toWarn, idle.reason+"; the warning of "+date(warned)+" no longer counts")
-	case warned.After(retention.DaysBefore(promise, graceDays)):
+		return sweep.Do(toWarn, i.reason)
+	case warned.Before(i.countsFrom):
+		return sweep.Do(toWarn, i.reason+"; the warning of "+retention.Stamp(warned)+" no longer counts")
+	case warned.After(retention.DaysBefore(run.Promise, graceDays)):
 		return sweep.Keep(keptWarned)
 	default:
-		return sweep.Do(toDelete, idle.reason+"; warned "+date(warned))
+		return sweep.Do(toDelete, i.reason+"; warned "+retention.Stamp(warned))
 	}
-}
-
-// idle is since when a circle is, or will be, a ghost or abandoned.
-type idle struct {
-	since     time.Time
-	abandoned bool // nobody ever posted
-	reason    string
-}
-
-// idleness returns since when a circle is idle, or why that cannot be told.
-func idleness(circle documents.Document) (i idle, invalid string) {
-	posted, isPosted, ok := instant(circle, "lastHumanPostAt")
-	if !ok {
-		return i, keptOddPost
-	}
-	if isPosted {
-		return idle{
-			since:  posted.Add(ghostDays * retention.Day),
-			reason: fmt.Sprintf("ghost: the last human post is of %s, %d days ago or more", date(posted), ghostDays),
-		}, ""
-	}
-	created, ok := circle.Time("createdAt")
-	if !ok {
-		return i, keptUndated
-	}
-	return idle{
-		since: created.Add(abandonedDays * retention.Day), abandoned: true,
-		reason: fmt.Sprintf("abandoned: no human post since its creation %s, %d days ago or more", date(created), abandonedDays),
-	}, ""
-}
-
-// countsFrom returns the instant from which on a warning counts: since when the circle is idle or, if that is later, the claim
-// that somebody has undone.
-func countsFrom(circle documents.Document) time.Time {
-	i, _ := idleness(circle)
-	if claimedAt, ok := circle.Time("deletedAt"); ok && circle.Data["deletedBy"] == jobName && claimedAt.After(i.since) {
-		return claimedAt
-	}
-	return i.since
-}
-
-// warningCounts reports whether the owner of an idle circle has been warned since it is.
-func warningCounts(circle documents.Document) bool {
-	warned, isWarned, _ := instant(circle, warnedField)
-	return isWarned && !warned.Before(countsFrom(circle))
 }
 
 // claimed reports whether a run has begun to delete a circle and nobody has undone that.
-func claimed(circle documents.Document) bool {
-	deleted, _ := circle.Data["isDeleted"].(bool)
-	return deleted && circle.Data["deletedBy"] == jobName
+func claimed(circle sweep.Subject) bool {
+	return circle.Data["isDeleted"] == true && circle.Data["deletedBy"] == jobName
 }
 
-// instant returns a timestamp field. set is false if it is missing or null, ok if it is of another type.
-func instant(d documents.Document, field string) (at time.Time, set, ok bool) {
-	value := d.Data[field]
-	at, isTime := value.(time.Time)
-	return at, isTime, isTime || value == nil
+// idleness says since when a circle is, or will be, a ghost or abandoned.
+type idleness struct {
+	since      time.Time
+	countsFrom time.Time // from which on a warning counts: since or, if that is later, the claim that somebody has undone
+	reason     string
+	text       func(l notifications.Locale, circle string) notifications.Text // of its warning
 }
 
-func date(at time.Time) string { return at.UTC().Format(time.RFC3339) }
+// idlenessOf returns since when a circle is idle, or why that cannot be told.
+func idlenessOf(circle documents.Document) (i idleness, invalid string) {
+	posted, isPosted, ok := circle.Instant("lastHumanPostAt")
+	created, isCreated := circle.Time("createdAt")
+	switch {
+	case !ok:
+		return i, keptOddPost
+	case isPosted:
+		i.since, i.text = posted.Add(ghostDays*retention.Day), notifications.Locale.GhostCircleWarning
+		i.reason = fmt.Sprintf("ghost: the last human post is of %s, %d days ago or more", retention.Stamp(posted), ghostDays)
+	case !isCreated:
+		return i, keptUndated
+	default:
+		i.since, i.text = created.Add(abandonedDays*retention.Day), notifications.Locale.AbandonedCircleWarning
+		i.reason = fmt.Sprintf("abandoned: no human post since its creation %s, %d days ago or more",
+			retention.Stamp(created), abandonedDays)
+	}
+	i.countsFrom = i.since
+	if claimedAt, ok := circle.Time("deletedAt"); ok && circle.Data["deletedBy"] == jobName && claimedAt.After(i.since) {
+		i.countsFrom = claimedAt
+	}
+	return i, ""
+}
 
 // Reasons to keep a circle.
 const (

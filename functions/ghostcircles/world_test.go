@@ -1,19 +1,15 @@
 package ghostcircles
 
 import (
-	"maps"
-	"slices"
-	"strings"
 	"testing"
 	"time"
-
-	"cloud.google.com/go/firestore"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
+
+type world = sweeptest.World
 
 func newFunction(t *testing.T) *sweeptest.Function {
 	t.Helper()
@@ -23,104 +19,15 @@ func newFunction(t *testing.T) *sweeptest.Function {
 	return f
 }
 
-// world is what a database holds, by path.
-type world map[string]map[string]any
-
-func (w world) load(t *testing.T, f *sweeptest.Function) {
-	t.Helper()
-	paths := slices.Sorted(maps.Keys(w))
-	f.SetMany(t, len(paths), func(i int) (string, map[string]any) { return paths[i], w[paths[i]] })
-}
-
-// read adds the documents of collections, less the engine's own records.
-func (w world) read(t *testing.T, db *firestore.Client, collections *firestore.CollectionIterator) {
-	t.Helper()
-	all, err := collections.GetAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range all {
-		if c.ID == "cleanupJobs" || c.ID == "cleanupRuns" {
-			continue
-		}
-		refs, err := c.DocumentRefs(t.Context()).GetAll() // with those that only lead to others
-		if err != nil {
-			t.Fatal(err)
-		}
-		documents, err := db.GetAll(t.Context(), refs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range documents {
-			if d.Exists() {
-				_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
-				w[path] = d.Data()
-			}
-			w.read(t, db, d.Ref.Collections(t.Context()))
-		}
-	}
-}
-
-// without returns the world without some documents.
-func (w world) without(paths ...string) world {
-	rest := maps.Clone(w)
-	for _, path := range paths {
-		if rest[path] == nil {
-			panic(path + " is not in this world")
-		}
-		delete(rest, path)
-	}
-	return rest
-}
-
-// changed returns the world with fields of a document set, or removed where they are nil.
-func (w world) changed(path string, fields map[string]any) world {
-	rest := maps.Clone(w)
-	data := maps.Clone(rest[path])
-	if data == nil {
-		data = map[string]any{}
-	}
-	for field, value := range fields {
-		if value == nil {
-			delete(data, field)
-		} else {
-			data[field] = value
-		}
-	}
-	rest[path] = data
-	return rest
-}
-
-func (w world) tell(n notifications.Notification, at time.Time) world {
-	return w.changed(n.Path(), n.Data(at))
-}
-
-// is compares the world with the database, less the engine's own records, and the files with the bucket.
-func (w world) is(t *testing.T, f *sweeptest.Function, files ...string) {
-	t.Helper()
-	found := world{}
-	found.read(t, f.Firestore(t), f.Firestore(t).Collections(t.Context()))
-	if diff := cmp.Diff(w, found); diff != "" {
-		t.Errorf("documents (-want +got):\n%s", diff)
-	}
-	slices.Sort(files)
-	if diff := cmp.Diff(append([]string{}, files...), f.Objects(t)); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
-	for _, remembers := range []string{"leftovers", "journal"} {
-		if left := f.Documents(t, "cleanupJobs/"+jobName+"/"+remembers); len(left) != 0 {
-			t.Errorf("%s: %v", remembers, left)
-		}
-	}
-}
+// told is a document of notifications.
+func told(n notifications.Notification, at time.Time) world { return world{n.Path(): n.Data(at)} }
 
 // owned returns a circle of an owner's with a name.
 func owned(data map[string]any, owner any, name string) map[string]any {
-	data["ownerId"], data["name"] = owner, name
-	return data
+	return with(with(data, "ownerId", owner), "name", name)
 }
 
-func user(name string) map[string]any { return map[string]any{"displayName": name} }
+var hana = map[string]any{"displayName": "花"}
 
 func put(t *testing.T, f *sweeptest.Function, postID string, names ...string) {
 	t.Helper()
@@ -154,9 +61,9 @@ func warnedOf(id, name string, text func(string) notifications.Text, since time.
 	}
 }
 
-func toldOf(owner, id, name string, claimedAt time.Time) notifications.Notification {
+func toldOf(owner, id, name string, text func(string) notifications.Text, claimedAt time.Time) notifications.Notification {
 	return notifications.Notification{
-		UserID: owner, Type: "circle_ghost_deleted", Text: notifications.Japanese.GhostCircleDeleted(name),
+		UserID: owner, Type: "circle_ghost_deleted", Text: text(name),
 		Fields:    map[string]any{"circleName": name},
 		Announces: []string{id, claimedAt.UTC().Format(time.RFC3339Nano)},
 	}

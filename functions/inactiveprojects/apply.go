@@ -11,9 +11,6 @@ import (
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// auditName is the audit event's name.
-const auditName = "inactive_project_scheduled_for_deletion"
-
 // projectRule warns the people of dormant projects, and marks projects whose people have been warned.
 var projectRule = sweep.Rule[project]{
 	Name: "project", Load: load, Judge: judge, Gather: gatherEvents,
@@ -23,7 +20,7 @@ var projectRule = sweep.Rule[project]{
 		}
 		marked := map[string]any{"marked_for_deletion_on": run.Now, "deleting_user": p.bot}
 		return sweep.Change{Writes: []documents.Write{
-			{Op: documents.Update, Ref: p.Ref(), Data: marked}, {Op: documents.Delete, Ref: p.entry()},
+			{Op: documents.Update, Ref: p.Ref(), Data: marked}, {Op: documents.Delete, Ref: entryOf(p.Subject)},
 		}}
 	},
 }
@@ -34,55 +31,52 @@ func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]pr
 	if err != nil {
 		return nil, err
 	}
-	d, there := found[settingsRef]
-	s, err := settingsOf(d, there)
-	s.enabled = s.enabled && err == nil // the next run says what is wrong with them
-	now := src.Run().Now
+	s, _ := settingsOf(found[settingsRef]) // the next run says what is wrong with them
 	all := make([]project, len(subjects))
-	var entries []documents.Ref
 	for i, subject := range subjects {
 		all[i] = project{Subject: subject, settings: s}
-		if is, _ := dormant(subject, s, now); is {
-			entries = append(entries, all[i].entry())
-		}
 	}
-	if found, err = src.Get(ctx, entries); err != nil {
+	if found, err = getOfDue(ctx, src, all, entryOf); err != nil {
 		return nil, err
 	}
-	var organizations []documents.Ref
-	for i := range all {
-		p := &all[i]
-		p.warning, p.warned = found[p.entry()]
-		if judgeProject(*p, now).Kind != "" {
-			organizations = append(organizations, p.organization())
+	for i, p := range all {
+		all[i].warning, all[i].warned = found[entryOf(p.Subject)]
+	}
+	found, err = getOfDue(ctx, src, all, organizationOf)
+	for i, p := range all {
+		all[i].bot = found[organizationOf(p.Subject)].Data["admin_bot_user_id"]
+	}
+	return all, err
+}
+
+// getOfDue reads a document for each project that lacks nothing but the bot, by what has been read until now.
+func getOfDue(ctx context.Context, src sweep.Source, all []project, refOf func(sweep.Subject) documents.Ref) (map[documents.Ref]documents.Document, error) {
+	var refs []documents.Ref
+	for _, p := range all {
+		if judge(p, src.Run()).Reason == keptNoBot {
+			refs = append(refs, refOf(p.Subject))
 		}
 	}
-	if found, err = src.Get(ctx, organizations); err != nil {
-		return nil, err
-	}
-	for i := range all {
-		bot := found[all[i].organization()].Data["admin_bot_user_id"]
-		if _, ok := documents.IDOf(bot); ok {
-			all[i].bot = bot
-		}
-	}
-	return all, nil
+	return src.Get(ctx, refs)
 }
 
 // gatherEvents reads the audit events of warnings that were promised before.
 func gatherEvents(ctx context.Context, src sweep.Source, due []*project) error {
 	var events []documents.Ref
 	for _, p := range due {
-		if judgeProject(*p, src.Run().Now).Kind == warn {
-			events = append(events, p.eventRef())
+		if judge(*p, src.Run()).Kind == warn {
+			events = append(events, eventOf(p.Subject))
 		}
 	}
 	found, err := src.Get(ctx, events)
 	for _, p := range due {
-		p.event = found[p.eventRef()]
+		p.event = found[eventOf(p.Subject)]
 	}
 	return err
 }
+
+// auditName is the audit event's name.
+const auditName = "inactive_project_scheduled_for_deletion"
 
 // warnAbout writes the audit event and hands the warning to the worker. The event remembers the promised date, and tells a
 // later run of the warning: until the worker has written the entry, the project counts as not warned, so whoever does this again,
@@ -92,30 +86,32 @@ func warnAbout(p project, run sweep.Run) (c sweep.Change) {
 	// A promise that the worker was never able to announce is no good once its date has come.
 	if _, err := time.Parse(time.DateOnly, date); err != nil || date <= run.Promise.Format(time.DateOnly) {
 		date = p.settings.promise(run.Promise)
-		c.Writes = []documents.Write{{Op: documents.Set, Ref: p.eventRef(), Sent: true, Data: map[string]any{
+		c.Writes = []documents.Write{{Op: documents.Set, Ref: eventOf(p.Subject), Sent: true, Data: map[string]any{
 			"name":      auditName,
 			"message":   fmt.Sprintf("Project is scheduled to be deleted on %s due to inactivity.", date),
 			"author_id": p.bot, "project_id": p.ID(), "deletion_date": date, "created_at": run.Now,
 		}}}
 	}
-	task := tasks.Task{Key: []string{p.ID(), p.since(), date}, Body: map[string]string{"project_id": p.ID(), "deletion_date": date}}
+	task := tasks.Task{Key: []string{p.ID(), since(p.Subject), date}, Body: map[string]string{"project_id": p.ID(), "deletion_date": date}}
 	c.Then = []sweep.FollowUp{{Task: &task, Noted: &sweep.Noted{}}}
 	return c
 }
 
-// since returns the last activity, by which warnings are told apart.
-func (p project) since() string {
-	last, _ := p.Time("last_activity_at")
+// since returns a project's last activity, by which its warnings are told apart.
+func since(project sweep.Subject) string {
+	last, _ := project.Time("last_activity_at")
 	return last.UTC().Format(time.RFC3339Nano)
 }
 
-func (p project) entry() documents.Ref { return documents.Ref{Collection: warnings, ID: p.ID()} }
+func entryOf(project sweep.Subject) documents.Ref {
+	return documents.Ref{Collection: warnings, ID: project.ID()}
+}
 
-func (p project) organization() documents.Ref {
-	id, _ := documents.IDOf(p.Data["organization_id"])
+func organizationOf(project sweep.Subject) documents.Ref {
+	id, _ := documents.IDOf(project.Data["organization_id"])
 	return documents.Ref{Collection: "organizations", ID: id}
 }
 
-func (p project) eventRef() documents.Ref {
-	return documents.Ref{Collection: "audit_events", ID: digest.Of(auditName, p.ID(), p.since())}
+func eventOf(project sweep.Subject) documents.Ref {
+	return documents.Ref{Collection: "audit_events", ID: digest.Of(auditName, project.ID(), since(project))}
 }

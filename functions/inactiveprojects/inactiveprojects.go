@@ -6,6 +6,7 @@ package inactiveprojects
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -23,7 +24,8 @@ func init() {
 const (
 	projects  = "projects"
 	warnings  = "inactive_project_deletion_warnings"
-	batchSize = 100 // projects at a time
+	batchSize = 100            // projects at a time
+	passEvery = 24 * time.Hour // a project that has become due in another way than by time is found so much later
 )
 
 // projectFields are what is judged.
@@ -31,100 +33,64 @@ var projectFields = []string{
 	"last_activity_at", "storage_size", "marked_for_deletion_on", "pending_delete", "organization_id", "owner_ids", "maintainer_ids",
 }
 
+// plan looks at the dormant projects that this pass, or the runs after it, have not looked at yet. Once a pass it counts those
+// that its query skips.
 func plan(ctx context.Context, p *sweep.Planner) error {
-	d, found, err := p.Documents.Get(ctx, settingsRef.Path())
+	d, _, err := p.Documents.Get(ctx, settingsRef.Path())
 	if err != nil {
 		return err
 	}
-	s, err := settingsOf(d, found)
+	s, err := settingsOf(d)
 	if err != nil {
 		return fmt.Errorf("%s is invalid, so nothing is done: %w", settingsRef.Path(), err)
 	}
-	if !s.enabled {
+	if s == (settings{}) {
 		p.Log.InfoContext(ctx, settingsRef.Path()+": delete_inactive_projects is off")
 		return nil
 	}
-	g, err := progressOf(p.Checkpoint(), s, p.Now)
+	pass, err := p.Pass(projectRule, fmt.Sprint(s), passEvery)
 	if err != nil {
 		return err
 	}
-	if err := g.outOfTurn(ctx, p, s); err != nil {
-		return err
-	}
-	if err := g.dormant(ctx, p, s); err != nil {
-		return err
-	}
-	p.Continue(func(undone []documents.Ref) string { return g.next(s, p.Now, undone) })
-	return nil
-}
-
-// outOfTurn looks at the projects that failed last time and, between passes, at those that were warned about so long ago that
-// their grace has ended since the last run.
-func (g *progress) outOfTurn(ctx context.Context, p *sweep.Planner, s settings) error {
-	consider := func(ids []string) error {
-		var refs []documents.Ref
-		for _, id := range ids {
-			if documents.ValidID(id) {
-				refs = append(refs, documents.Ref{Collection: projects, ID: id})
-			}
-		}
-		if err := p.ConsiderRefs(ctx, projectRule, refs...); err != nil {
-			return err
-		}
-		return p.SaveCheckpoint(g.checkpoint())
-	}
-	again := g.Again
-	g.Again = nil
-	if err := consider(again); err != nil || !g.Done {
-		return err
-	}
-	ended := documents.Query{
-		Collection: warnings,
-		Where:      []documents.Filter{{Field: "warned_on", Op: ">", Value: g.Warned}, {Field: "warned_on", Op: "<=", Value: s.warnedBy(p.Now)}},
-		OrderBy:    []string{"warned_on"}, Select: documents.NameOnly, PageSize: batchSize,
-	}
-	for page, err := range p.Documents.Pages(ctx, ended, "") {
-		if err != nil {
-			return err
-		}
-		ids := make([]string, len(page.Documents))
-		for i, d := range page.Documents {
-			ids[i] = d.ID()
-		}
-		if err := consider(ids); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// dormant looks at the dormant projects that this pass, or the runs after it, have not looked at yet. Once a pass it counts
-// those that its query skips.
-func (g *progress) dormant(ctx context.Context, p *sweep.Planner, s settings) error {
 	before := s.dormantBefore(p.Now)
 	q := documents.Query{
 		Collection: projects,
 		Where:      []documents.Filter{{Field: "last_activity_at", Op: "<", Value: before}},
 		OrderBy:    []string{"last_activity_at"}, Select: projectFields, PageSize: batchSize,
 	}
-	if !g.Done && g.Projects == "" {
+	if pass.Fresh() {
 		p.CountKept(ctx, sweep.KeptCount{
 			Due: q, Young: documents.Filter{Field: "last_activity_at", Op: ">=", Value: before}, KeptYoung: keptActive, KeptUndated: keptUndated,
 		})
 	}
-	for page, err := range p.Documents.Pages(ctx, q, g.Projects) {
+	if seen, ok := pass.Seen(); ok {
+		if err := graceOver(ctx, p, s.warnedBy(seen), s.warnedBy(p.Now)); err != nil {
+			return err
+		}
+	}
+	return pass.Sweep(ctx, q)
+}
+
+// graceOver looks at the projects that were warned about after an instant and by another: their grace has ended between passes.
+func graceOver(ctx context.Context, p *sweep.Planner, after, by time.Time) error {
+	q := documents.Query{
+		Collection: warnings,
+		Where:      []documents.Filter{{Field: "warned_on", Op: ">", Value: after}, {Field: "warned_on", Op: "<=", Value: by}},
+		OrderBy:    []string{"warned_on"}, Select: documents.NameOnly, PageSize: batchSize,
+	}
+	for page, err := range p.Documents.Pages(ctx, q, "") {
 		if err != nil {
 			return err
 		}
-		p.Scanned(len(page.Documents))
-		err := p.ConsiderEach(ctx, projectRule, page.Documents, func(d documents.Document) (err error) {
-			if g.Projects, err = q.After(d); err != nil {
-				return err
-			}
-			return p.SaveCheckpoint(g.checkpoint())
-		})
-		if err != nil {
+		refs := make([]documents.Ref, len(page.Documents))
+		for i, entry := range page.Documents {
+			refs[i] = documents.Ref{Collection: projects, ID: entry.ID()}
+		}
+		if err := p.ConsiderRefs(ctx, projectRule, refs...); err != nil {
 			return err
+		}
+		if err := p.SaveCheckpoint(p.Checkpoint()); err != nil {
+			return err // the next run asks for the same, and finds those that are left
 		}
 	}
 	return nil

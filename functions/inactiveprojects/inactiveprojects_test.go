@@ -16,13 +16,15 @@ func TestSettingsThatStopIt(t *testing.T) {
 		err      string
 	}{
 		"empty":   {map[string]any{}, sweep.Completed, ""},
-		"off":     {with(monthly, "delete_inactive_projects", false), sweep.Completed, ""},
-		"invalid": {with(monthly, "inactive_projects_delete_after_months", 3), sweep.Failed, "application_settings/current is invalid, so nothing is done"},
+		"off":     {sweeptest.With(monthly, "delete_inactive_projects", false), sweep.Completed, ""},
+		"invalid": {sweeptest.With(monthly, "inactive_projects_delete_after_months", 3), sweep.Failed, "application_settings/current is invalid, so nothing is done"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.Set(t, settingsPath, tt.settings)
-			w.Set(t, "projects/p1", old())
+			w.Set(t, "projects/towarn", old())
+			w.Set(t, "projects/tomark", old())
+			w.Set(t, warnings+"/tomark", warnedOn(cutoff, "2026-02-10"))
 			got := w.Run(t, "")
 			sweeptest.WantReport(t, got, tt.status, map[string]sweep.Counts{})
 			if tt.err != "" && !strings.Contains(got.Failures[0].Error, tt.err) {
@@ -64,12 +66,12 @@ func TestPromises(t *testing.T) {
 				w.Tasks().Clear()
 			}
 			if tt.changed != nil {
-				w.Set(t, "audit_events/"+w.ids(t, "audit_events")[0], tt.changed)
+				w.Set(t, "audit_events/"+w.IDs(t, "audit_events")[0], tt.changed)
 			}
 			w.Now = now.Add(tt.after)
 			sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
-			if n := w.deliver(t); n != 1 || len(w.ids(t, "audit_events")) != 1 || len(w.ids(t, "mail")) != 1 {
-				t.Errorf("%d tasks, events %v, mail %v: want one of each", n, w.ids(t, "audit_events"), w.ids(t, "mail"))
+			if n := w.Deliver(t); n != 1 || len(w.IDs(t, "audit_events")) != 1 || len(w.IDs(t, "mail")) != 1 {
+				t.Errorf("%d tasks, events %v, mail %v: want one of each", n, w.IDs(t, "audit_events"), w.IDs(t, "mail"))
 			}
 			sweeptest.Want(t, "warning", warnedOn(w.Now, tt.want), w.Documents(t, warnings)["p1"]) // told today, with the promise made then
 		})
@@ -83,13 +85,13 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	w.Set(t, "projects/p1", old())
 	w.Now = now.AddDate(0, 0, -21)
 	wall := func() time.Time { return now }
-	w.Clock, w.worker.Clock = wall, wall
+	w.Clock, w.Worker.Clock = wall, wall
 	preview := w.Run(t, `{"dryRun":true}`)
 	if len(preview.Plan) != 1 || !strings.Contains(preview.Plan[0].Reason, "to be deleted on 2026-05-10") {
 		t.Errorf("plan %v", preview.Plan)
 	}
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
-	w.deliver(t)
+	w.Deliver(t)
 	sweeptest.Want(t, "warnings", map[string]map[string]any{"p1": warnedOn(now, "2026-05-10")}, w.Documents(t, warnings))
 	for _, event := range w.Documents(t, "audit_events") {
 		sweeptest.Want(t, "promise in the audit event", "2026-05-10", event["deletion_date"].(string))

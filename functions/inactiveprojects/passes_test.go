@@ -1,25 +1,21 @@
 package inactiveprojects
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // TestNothingDueCostsUnderTenReads has some pages of dormant projects, all warned. One pass reads them; for the rest of the day a
-// run reads next to nothing.
+// run reads next to nothing, unless the settings change.
 func TestNothingDueCostsUnderTenReads(t *testing.T) {
 	w := newWorld(t)
 	const n = 350
@@ -43,6 +39,8 @@ func TestNothingDueCostsUnderTenReads(t *testing.T) {
 			t.Errorf("after %s: %d reads, want under 10", after, reads)
 		}
 	}
+	w.Set(t, settingsPath, sweeptest.With(monthly, "inactive_projects_min_size_mb", 1))
+	sweeptest.Want(t, "kept by other settings", map[string]int{keptSmall: n}, w.Run(t, "").Kept)
 }
 
 // TestBetweenPassesOnlyWhatCameUpIsRead has one project become dormant and one grace end within a day.
@@ -66,8 +64,8 @@ func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
 	got = w.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
 	sweeptest.Want(t, "marked", []string{"due"}, w.marked(t))
-	if n := w.deliver(t); n != 1 || w.Documents(t, warnings)["soon"] == nil {
-		t.Errorf("%d tasks, warnings %v", n, w.ids(t, warnings))
+	if n := w.Deliver(t); n != 1 || w.Documents(t, warnings)["soon"] == nil {
+		t.Errorf("%d tasks, warnings %v", n, w.IDs(t, warnings))
 	}
 	// Lease 2, no journal, settings; grace ended 2, their projects 2, settings, entry and organization of due; dormant 1, settings,
 	// its entry and organization; both in one commit 7: settings, projects 2, entries 2, organization, event; index entries of
@@ -77,8 +75,9 @@ func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
 	}
 	// A day after the pass began comes the next, over the four dormant ones.
 	w.Now = now.Add(24*time.Hour - tick)
-	if got := w.Run(t, ""); got.Scanned != 1 { // later
-		t.Errorf("within a day %d projects were scanned, want 1", got.Scanned)
+	// As before, but for the grace of one project less, which has a project: notdue is marked, later is warned about.
+	if got := w.Run(t, ""); got.Scanned != 1 || got.Usage.FirestoreReads != 22 {
+		t.Errorf("within a day %d projects were scanned, want 1, and %d reads, want 22", got.Scanned, got.Usage.FirestoreReads)
 	}
 	w.Now = now.Add(24 * time.Hour)
 	if got := w.Run(t, ""); got.Scanned != 6 {
@@ -109,8 +108,8 @@ func TestPlanningOutOfTime(t *testing.T) {
 	w.Clock = func() time.Time { return now.Add(10 * time.Minute) }
 	w.Now = now.Add(10 * time.Minute)
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, n-first))
-	if delivered := w.deliver(t); delivered != n || len(w.ids(t, "audit_events")) != n {
-		t.Errorf("%d tasks, %d events, want %d of each", delivered, len(w.ids(t, "audit_events")), n)
+	if delivered := w.Deliver(t); delivered != n || len(w.IDs(t, "audit_events")) != n {
+		t.Errorf("%d tasks, %d events, want %d of each", delivered, len(w.IDs(t, "audit_events")), n)
 	}
 	// The pass is complete: nothing is read again.
 	w.Now = w.Now.Add(10 * time.Minute)
@@ -138,94 +137,7 @@ func TestPoisonedProject(t *testing.T) {
 	refuse = false
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
-	if n := w.deliver(t); n != 3 || len(w.ids(t, "audit_events")) != 3 || len(w.ids(t, "mail")) != 3 {
-		t.Errorf("%d tasks, %d events, want 3", n, len(w.ids(t, "audit_events")))
+	if n := w.Deliver(t); n != 3 || len(w.IDs(t, "audit_events")) != 3 || len(w.IDs(t, "mail")) != 3 {
+		t.Errorf("%d tasks, %d events, want 3", n, len(w.IDs(t, "audit_events")))
 	}
-}
-
-func TestManyFailuresBeginANewPass(t *testing.T) {
-	g := progress{Settings: usual.fingerprint(), Began: now}
-	for name, tt := range map[string]struct {
-		n     int
-		id    string
-		fresh bool
-	}{
-		"few":                          {maxAgain, strings.Repeat("長", 499), false},
-		"many":                         {maxAgain + 1, "p", true},
-		"six bytes each, as JSON does": {maxAgain, strings.Repeat("<", 1490), true},
-	} {
-		var undone []documents.Ref
-		for i := range tt.n {
-			undone = append(undone, documents.Ref{Collection: projects, ID: fmt.Sprint(i, tt.id)})
-		}
-		checkpoint := g.next(usual, now, undone)
-		got, err := progressOf(checkpoint, usual, now)
-		if (checkpoint == "") != tt.fresh || err != nil || !tt.fresh && (len(got.Again) != tt.n || !got.Done) {
-			t.Errorf("%s: a checkpoint of %d bytes, %+v, %v", name, len(checkpoint), got, err)
-		}
-	}
-}
-
-// TestNextLooksAtWarningsFrom the instant by which all were looked at: a pass of several runs began with that.
-func TestNextLooksAtWarningsFrom(t *testing.T) {
-	began := now.Add(-time.Hour)
-	for done, want := range map[bool]time.Time{false: usual.warnedBy(began), true: usual.warnedBy(now)} {
-		g, err := progressOf(progress{Settings: usual.fingerprint(), Began: began, Done: done}.next(usual, now, nil), usual, now)
-		if err != nil || !g.Done || !g.Warned.Equal(want) {
-			t.Errorf("done before: %v: %+v, %v, want %s", done, g, err, want)
-		}
-	}
-}
-
-func TestProgressOf(t *testing.T) {
-	done := progress{Settings: usual.fingerprint(), Began: now, Done: true, Projects: `[{"time":"2026-01-01T00:00:00Z"},{"text":"p"}]`}
-	other := usual
-	other.minSize = 1
-	for name, tt := range map[string]struct {
-		saved string
-		s     settings
-		now   time.Time
-		fresh bool
-	}{
-		"the same day":          {done.checkpoint(), usual, now.Add(24*time.Hour - tick), false},
-		"a day later":           {done.checkpoint(), usual, now.Add(24 * time.Hour), true},
-		"changed settings":      {done.checkpoint(), other, now.Add(time.Hour), true},
-		"time has gone back":    {done.checkpoint(), usual, now.Add(-tick), true},
-		"a long pass goes on":   {progress{Settings: done.Settings, Began: now, Projects: done.Projects}.checkpoint(), usual, now.AddDate(0, 0, 3), false},
-		"nothing has been done": {"", usual, now, true},
-	} {
-		got, err := progressOf(tt.saved, tt.s, tt.now)
-		if fresh := got.Projects == ""; err != nil || fresh != tt.fresh || fresh && (got.Done || !got.Began.Equal(tt.now)) {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
-	}
-}
-
-// FuzzProgress: a saved checkpoint is refused as one that is none, or gives a progress of these settings that is not from the
-// future and can be saved again.
-func FuzzProgress(f *testing.F) {
-	s := settings{enabled: true, deleteAfter: 6, warnAfter: 2, minSize: 1.5}
-	at := time.Date(2026, 3, 10, 0, 10, 0, 0, time.UTC)
-	good := progress{Settings: s.fingerprint(), Began: at.Add(-time.Hour), Done: true, Projects: `[{"text":"a"}]`, Warned: at.AddDate(0, -4, 0), Again: []string{"p1", "a/b", ""}}
-	aged := good
-	aged.Began = at.Add(-24 * time.Hour)
-	for _, seed := range []string{"", "{}", "null", "[]", "{", good.checkpoint(), aged.checkpoint(), `{"again":null,"began":"9999-12-31T23:59:59Z"}`, `{"settings":1}`, good.checkpoint() + "x"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, saved string) {
-		g, err := progressOf(saved, s, at)
-		if err != nil {
-			if !errors.Is(err, documents.ErrCursor) {
-				t.Fatalf("checkpoint %q: %v is no ErrCursor", saved, err)
-			}
-			return
-		}
-		if g.Settings != s.fingerprint() || g.Began.After(at) || g.Done && !at.Before(g.Began.Add(passEvery)) {
-			t.Fatalf("checkpoint %q: %+v", saved, g)
-		}
-		again, err := progressOf(g.checkpoint(), s, at)
-		if diff := cmp.Diff(g, again); err != nil || diff != "" {
-			t.Errorf("checkpoint %q: again %v (-want +got):\n%s", saved, err, diff)
-		}
-	})
 }

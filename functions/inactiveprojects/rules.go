@@ -38,83 +38,61 @@ type project struct {
 	settings settings
 	warning  documents.Document // the entry of its warning
 	warned   bool               // there is one
-	bot      any                // in whose name its organization has things done; nil: nobody
+	bot      any                // what its organization says of the user in whose name things are done
 	event    documents.Document // the audit event of its warning, if there is one already
 }
 
 // judge decides about a project.
 func judge(p project, run sweep.Run) sweep.Decision {
-	d := judgeProject(p, run.Now)
-	switch {
-	case d.Kind == "":
-		return d
-	case p.bot == nil:
-		return sweep.Invalid(keptNoBot)
-	case d.Kind == warn:
-		d.Reason += "; to be deleted on " + p.settings.promise(run.Promise)
-	}
-	d.Reason += fmt.Sprintf("; in the name of user %v", p.bot)
-	return d
-}
-
-// dormant says whether nobody has worked on a project for so long that it matters whether it was warned about; otherwise,
-// how it is kept.
-func dormant(p sweep.Subject, s settings, now time.Time) (is bool, otherwise sweep.Decision) {
 	last, dated := p.Time("last_activity_at")
-	size, sized := numberOf(p.Data["storage_size"])
+	size, sized := p.Number("storage_size")
 	pending, isBool := p.Data["pending_delete"].(bool)
 	_, hasOrg := documents.IDOf(p.Data["organization_id"])
 	_, canBeWarned := recipients(p.Document)
+	given, readable := warningOf(p.warning)
+	void := given.from.Before(last)
+	_, hasBot := documents.IDOf(p.bot)
 	switch {
-	case !p.Found || !s.enabled:
-		return false, sweep.Decision{}
+	case !p.Found || p.settings == (settings{}):
+		return sweep.Decision{}
 	case !dated:
-		return false, sweep.Invalid(keptUndated)
-	case !last.Before(s.dormantBefore(now)):
-		return false, sweep.Keep(keptActive)
+		return sweep.Invalid(keptUndated)
+	case !last.Before(p.settings.dormantBefore(run.Now)):
+		return sweep.Keep(keptActive)
 	case !sized:
-		return false, sweep.Invalid(keptUnsized)
-	case size <= s.minSize*(1<<20):
-		return false, sweep.Keep(keptSmall)
+		return sweep.Invalid(keptUnsized)
+	case size <= p.settings.minSize*(1<<20):
+		return sweep.Keep(keptSmall)
 	case p.Data["marked_for_deletion_on"] != nil:
-		return false, sweep.Keep(keptMarked)
+		return sweep.Keep(keptMarked)
 	case pending:
-		return false, sweep.Keep(keptPending)
+		return sweep.Keep(keptPending)
 	case !isBool && p.Data["pending_delete"] != nil:
-		return false, sweep.Invalid(keptUnclear)
+		return sweep.Invalid(keptUnclear)
 	case !hasOrg:
-		return false, sweep.Invalid(keptNoOrg)
+		return sweep.Invalid(keptNoOrg)
 	case !documents.ValidID(p.ID()):
-		return false, sweep.Invalid(keptBadID)
+		return sweep.Invalid(keptBadID)
 	case !canBeWarned:
-		return false, sweep.Invalid(keptNoPeople)
-	default:
-		return true, sweep.Decision{}
-	}
-}
-
-// judgeProject decides about a project, whoever has it done.
-func judgeProject(p project, now time.Time) sweep.Decision {
-	if is, otherwise := dormant(p.Subject, p.settings, now); !is {
-		return otherwise
-	}
-	last, _ := p.Time("last_activity_at")
-	since := "no activity since " + last.UTC().Format(time.RFC3339)
-	if !p.warned {
-		return sweep.Do(warn, since)
-	}
-	given, ok := warningOf(p.warning)
-	day := given.from.UTC().Format(time.DateOnly)
-	switch {
-	case !ok:
+		return sweep.Invalid(keptNoPeople)
+	case p.warned && !readable:
 		return sweep.Invalid(keptBadEntry)
-	case given.from.Before(last):
-		return sweep.Do(warn, fmt.Sprintf("%s; its warning of %s is older", since, day))
-	case given.to.After(p.settings.warnedBy(now)) || now.Before(given.promised):
+	case p.warned && !void && (given.to.After(p.settings.warnedBy(run.Now)) || run.Now.Before(given.promised)):
 		return sweep.Keep(keptInGrace)
-	default:
-		return sweep.Do(mark, fmt.Sprintf("%s, warned %s with the promise not to delete it before %s", since, day, given.promised.Format(time.DateOnly)))
+	case !hasBot:
+		return sweep.Invalid(keptNoBot)
 	}
+	reason := "no activity since " + last.UTC().Format(time.RFC3339)
+	day := given.from.UTC().Format(time.DateOnly)
+	inName := fmt.Sprintf("; in the name of user %v", p.bot)
+	if p.warned && !void {
+		reason += fmt.Sprintf(", warned %s with the promise not to delete it before %s", day, given.promised.Format(time.DateOnly))
+		return sweep.Do(mark, reason+inName)
+	}
+	if p.warned {
+		reason += fmt.Sprintf("; its warning of %s is older", day)
+	}
+	return sweep.Do(warn, reason+"; to be deleted on "+p.settings.promise(run.Promise)+inName)
 }
 
 // recipients returns the ids of a project's owners and maintainers, each once. A single id counts as a list of one. ok is

@@ -1,6 +1,7 @@
 package inactiveprojects
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 var (
 	now     = time.Date(2026, 4, 10, 12, 0, 0, 0, time.UTC)
 	cutoff  = time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC)
-	usual   = settings{enabled: true, warnAfter: 3, deleteAfter: 4, minSize: 0}
+	usual   = settings{warnAfter: 3, deleteAfter: 4}
 	monthly = map[string]any{
 		"delete_inactive_projects": true, "inactive_projects_send_warning_email_after_months": 3, "inactive_projects_delete_after_months": 4,
 	}
@@ -26,119 +27,92 @@ const (
 	day  = 24 * time.Hour
 )
 
-func with(m map[string]any, pairs ...any) map[string]any {
-	out := map[string]any{}
-	for k, v := range m {
-		out[k] = v
-	}
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] == missing {
-			delete(out, pairs[i].(string))
-		} else {
-			out[pairs[i].(string)] = pairs[i+1]
-		}
-	}
-	return out
-}
-
-// missing removes a field.
-var missing = &struct{}{}
-
 func TestSettings(t *testing.T) {
-	doc := func(pairs ...any) documents.Document {
-		data := with(monthly, "inactive_projects_send_warning_email_after_months", int64(3), "inactive_projects_delete_after_months", int64(4))
-		return documents.Document{Data: with(data, pairs...)}
+	const on, warnAfter, deleteAfter, size = "delete_inactive_projects", "inactive_projects_send_warning_email_after_months",
+		"inactive_projects_delete_after_months", "inactive_projects_min_size_mb"
+	doc := func(pairs ...any) map[string]any {
+		return sweeptest.With(map[string]any{on: true, warnAfter: int64(3), deleteAfter: int64(4)}, pairs...)
 	}
-	const warnField, deleteField, sizeField = "inactive_projects_send_warning_email_after_months", "inactive_projects_delete_after_months", "inactive_projects_min_size_mb"
 	for name, tt := range map[string]struct {
-		doc   documents.Document
-		found bool
-		want  settings
-		err   string // part of it; "" is none
+		doc  map[string]any
+		want settings
+		err  string // "" is none
 	}{
-		"no document":       {found: false},
-		"empty document":    {found: true},
-		"off":               {doc: doc("delete_inactive_projects", false, warnField, "x"), found: true},
-		"null":              {doc: doc("delete_inactive_projects", nil), found: true},
-		"on":                {doc: doc(), found: true, want: usual},
-		"on with a size":    {doc: doc(sizeField, int64(10)), found: true, want: settings{true, 4, 3, 10}},
-		"size null":         {doc: doc(sizeField, nil), found: true, want: usual},
-		"switch as text":    {doc: doc("delete_inactive_projects", "true"), found: true, err: "delete_inactive_projects must be true or false"},
-		"no warning months": {doc: doc(warnField, missing), found: true, err: warnField + " is missing: it must be"},
-		"warning as text":   {doc: doc(warnField, "3"), found: true, err: warnField + " is a text: it must be"},
-		"warning fraction":  {doc: doc(warnField, 2.5), found: true, err: warnField},
-		"equal":             {doc: doc(deleteField, int64(3)), found: true, err: "must be less than"},
-		"reversed":          {doc: doc(deleteField, int64(2)), found: true, err: "must be less than"},
-		"far too long":      {doc: doc(deleteField, int64(1201)), found: true, err: deleteField},
-		"size negative":     {doc: doc(sizeField, int64(-1)), found: true, err: sizeField},
+		"no document":       {nil, settings{}, ""},
+		"off":               {doc(on, false, warnAfter, "x"), settings{}, ""},
+		"null":              {doc(on, nil), settings{}, ""},
+		"on":                {doc(), usual, ""},
+		"the longest":       {doc(warnAfter, int64(1199), deleteAfter, int64(1200)), settings{1199, 1200, 0}, ""},
+		"on with a size":    {doc(size, 0.5), settings{3, 4, 0.5}, ""},
+		"size null":         {doc(size, nil), usual, ""},
+		"switch as text":    {doc(on, "true"), settings{}, on + " is a text: it must be true or false"},
+		"no warning months": {doc(warnAfter, sweeptest.Missing), settings{}, warnAfter + " is missing: it must be a whole number from 1 to 1199"},
+		"0 months":          {doc(warnAfter, int64(0)), settings{}, warnAfter + " is 0: it must be a whole number from 1 to 1199"},
+		"equal":             {doc(deleteAfter, int64(3)), settings{}, deleteAfter + " is 3: it must be a whole number from 4 to 1200"},
+		"far too long":      {doc(deleteAfter, int64(1201)), settings{}, deleteAfter + " is 1201: it must be a whole number from 4 to 1200"},
+		"size negative":     {doc(size, int64(-1)), settings{}, size + " is -1: it must be a number, 0 or more"},
 	} {
-		got, err := settingsOf(tt.doc, tt.found)
-		if tt.err == "" && (err != nil || got != tt.want) {
-			t.Errorf("%s: %+v, %v, want %+v", name, got, err, tt.want)
-		}
-		if tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
-			t.Errorf("%s: %v, want an error that names %s", name, err, tt.err)
+		got, err := settingsOf(documents.Document{Data: tt.doc})
+		if got != tt.want || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
+			t.Errorf("%s: %+v, %v, want %+v, %s", name, got, err, tt.want, tt.err)
 		}
 	}
 }
 
-// projectOf is a project that was found.
-func projectOf(id string, data map[string]any) sweep.Subject {
-	return sweep.Subject{Document: documents.Document{Path: "projects/" + id, Data: data}, Found: true}
+// projectOf is a project that was found, of an organization that has a bot.
+func projectOf(id string, data map[string]any) project {
+	subject := sweep.Subject{Document: documents.Document{Path: "projects/" + id, Data: data}, Found: true}
+	return project{Subject: subject, settings: usual, bot: "bot"}
 }
 
-func TestDormant(t *testing.T) {
+func TestWhichProjectsAreDormant(t *testing.T) {
 	base := map[string]any{"last_activity_at": cutoff.Add(-tick), "storage_size": int64(1), "organization_id": "o1"}
-	sized := usual
-	sized.minSize = 10
 	for name, tt := range map[string]struct {
+		id      string // "": p
 		data    map[string]any
-		s       settings
-		is      bool
-		kept    string
+		minSize float64
+		kept    string // "": it is dormant
 		invalid string
 	}{
-		"just before the cutoff": {data: base, is: true},
-		"exactly at the cutoff":  {data: with(base, "last_activity_at", cutoff), kept: keptActive},
-		"undated":                {data: with(base, "last_activity_at", missing), invalid: keptUndated},
-		"0 bytes":                {data: with(base, "storage_size", int64(0)), kept: keptSmall},
-		"size as text":           {data: with(base, "storage_size", "1"), invalid: keptUnsized},
-		"exactly 10 MiB":         {data: with(base, "storage_size", int64(10<<20)), s: sized, kept: keptSmall},
-		"10 MiB and a byte":      {data: with(base, "storage_size", int64(10<<20+1)), s: sized, is: true},
-		"marked":                 {data: with(base, "marked_for_deletion_on", now), kept: keptMarked},
-		"pending":                {data: with(base, "pending_delete", true), kept: keptPending},
-		"pending as text":        {data: with(base, "pending_delete", "false"), invalid: keptUnclear},
-		"no organization":        {data: with(base, "organization_id", missing), invalid: keptNoOrg},
-		"a path as organization": {data: with(base, "organization_id", "o1/x"), invalid: keptNoOrg},
-		"size not a number":      {data: with(base, "storage_size", math.NaN()), invalid: keptUnsized},
-		"owners who are none":    {data: with(base, "owner_ids", []any{"", nil}), invalid: keptNoPeople},
+		"just before the cutoff": {data: base},
+		"exactly at the cutoff":  {data: sweeptest.With(base, "last_activity_at", cutoff), kept: keptActive},
+		"undated":                {data: sweeptest.With(base, "last_activity_at", sweeptest.Missing), invalid: keptUndated},
+		"0 bytes":                {data: sweeptest.With(base, "storage_size", int64(0)), kept: keptSmall},
+		"size as text":           {data: sweeptest.With(base, "storage_size", "1"), invalid: keptUnsized},
+		"exactly 10 MiB":         {data: sweeptest.With(base, "storage_size", int64(10<<20)), minSize: 10, kept: keptSmall},
+		"10 MiB and a byte":      {data: sweeptest.With(base, "storage_size", int64(10<<20+1)), minSize: 10},
+		"marked":                 {data: sweeptest.With(base, "marked_for_deletion_on", now), kept: keptMarked},
+		"pending":                {data: sweeptest.With(base, "pending_delete", true), kept: keptPending},
+		"not pending":            {data: sweeptest.With(base, "pending_delete", false)},
+		"pending as text":        {data: sweeptest.With(base, "pending_delete", "false"), invalid: keptUnclear},
+		"no organization":        {data: sweeptest.With(base, "organization_id", sweeptest.Missing), invalid: keptNoOrg},
+		"a path as organization": {data: sweeptest.With(base, "organization_id", "o1/x"), invalid: keptNoOrg},
+		"size not a number":      {data: sweeptest.With(base, "storage_size", math.NaN()), invalid: keptUnsized},
+		"owners who are none":    {data: sweeptest.With(base, "owner_ids", []any{"", nil}), invalid: keptNoPeople},
+		// Datastore's numbered keys, which Firestore shows like this after an import, and no task can name.
+		"a reserved id": {id: "__id7__", data: base, invalid: keptBadID},
 	} {
-		s := usual
-		if tt.s.enabled {
-			s = tt.s
+		p := projectOf(cmp.Or(tt.id, "p"), tt.data)
+		p.settings.minSize = tt.minSize
+		want := sweep.Decision{Reason: tt.kept + tt.invalid, Invalid: tt.invalid != ""}
+		if want.Reason == "" {
+			want = sweep.Do(warn, "no activity since 2026-01-10T11:59:59Z; to be deleted on 2026-05-10; in the name of user bot")
 		}
-		is, otherwise := dormant(projectOf("p", tt.data), s, now)
-		if want := (sweep.Decision{Reason: tt.kept + tt.invalid, Invalid: tt.invalid != ""}); is != tt.is || otherwise != want {
-			t.Errorf("%s: %v, %+v, want %v, %+v", name, is, otherwise, tt.is, want)
-		}
-	}
-	// Datastore's numbered keys, which Firestore shows like this after an import, and no task can name.
-	if is, otherwise := dormant(projectOf("__id7__", base), usual, now); is || otherwise != sweep.Invalid(keptBadID) {
-		t.Errorf("a reserved id: %v, %+v", is, otherwise)
+		sweeptest.Want(t, name, want, judge(p, sweep.Run{Now: now, Promise: now}))
+		p.settings = settings{}
+		sweeptest.Want(t, name+", switched off", sweep.Decision{}, judge(p, sweep.Run{Now: now, Promise: now}))
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestWhatBecomesOfDormantProjects(t *testing.T) {
 	last := cutoff.AddDate(0, -1, 0)
 	monthAgo := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
-	entry := func(on, date any) documents.Document {
-		return documents.Document{Data: map[string]any{"warned_on": on, "deletion_date": date}}
-	}
+	entry := func(on, date any) map[string]any { return map[string]any{"warned_on": on, "deletion_date": date} }
 	for name, tt := range map[string]struct {
-		entry documents.Document
+		entry map[string]any
 		want  string // a kind, or why it is kept
 	}{
-		"not warned":                         {documents.Document{}, warn},
+		"not warned":                         {nil, warn},
 		"warned before the last activity":    {entry(last.Add(-tick), "2026-01-10"), warn},
 		"warned at the last activity":        {entry(last, "2026-01-10"), mark},
 		"grace over this very instant":       {entry(monthAgo, "2026-04-10"), mark},
@@ -156,12 +130,14 @@ func TestJudge(t *testing.T) {
 		"a promise that is no date":          {entry(monthAgo, "soon"), keptBadEntry},
 		"a number for a date":                {entry(int64(1767225600), "2026-04-10"), keptBadEntry},
 	} {
-		data := map[string]any{"last_activity_at": last, "storage_size": int64(1), "organization_id": "o1"}
-		for bot, want := range map[any]string{"bot": tt.want, nil: tt.want} {
-			if bot == nil && (tt.want == warn || tt.want == mark) {
+		p := projectOf("p", map[string]any{"last_activity_at": last, "storage_size": int64(1), "organization_id": "o1"})
+		p.warning, p.warned = documents.Document{Data: tt.entry}, tt.entry != nil
+		for bot, want := range map[any]string{"bot": tt.want, nil: tt.want, int64(0): tt.want} {
+			if bot != "bot" && (tt.want == warn || tt.want == mark) {
 				want = keptNoBot
 			}
-			got := judge(project{Subject: projectOf("p", data), settings: usual, warning: tt.entry, warned: tt.entry.Data != nil, bot: bot}, sweep.Run{Now: now, Promise: now})
+			p.bot = bot
+			got := judge(p, sweep.Run{Now: now, Promise: now})
 			if got.Kind != "" && !strings.HasSuffix(got.Reason, "; in the name of user bot") {
 				t.Errorf("%s: the reason %q does not say in whose name", name, got.Reason)
 			}
@@ -175,7 +151,8 @@ func TestJudge(t *testing.T) {
 // TestOneCommit: the mark comes and the entry goes in one commit. A warning's task is nothing that the journal repeats, which
 // would not know of a promise whose date has come, or of a user who came back.
 func TestOneCommit(t *testing.T) {
-	p := project{Subject: projectOf("p", map[string]any{"last_activity_at": cutoff}), settings: usual, bot: int64(7)}
+	p := projectOf("p", map[string]any{"last_activity_at": cutoff})
+	p.bot = int64(7)
 	got := projectRule.Change(p, sweep.Do(mark, ""), sweep.Run{Now: now})
 	sweeptest.Want(t, "writes of a mark", []documents.Write{
 		{Op: documents.Update, Ref: p.Ref(), Data: map[string]any{"marked_for_deletion_on": now, "deleting_user": int64(7)}},
@@ -190,8 +167,7 @@ func TestOneCommit(t *testing.T) {
 // TestMonthEnds proves that nothing is deleted before the promised date, whatever day the warning was given on.
 func TestMonthEnds(t *testing.T) {
 	february, march := time.Date(2026, 2, 28, 12, 30, 0, 0, time.UTC), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	p := project{settings: usual, Subject: projectOf("p", map[string]any{
-		"last_activity_at": now.AddDate(-1, 0, 0), "storage_size": int64(1), "organization_id": "o1"})}
+	p := projectOf("p", map[string]any{"last_activity_at": now.AddDate(-1, 0, 0), "storage_size": int64(1), "organization_id": "o1"})
 	// It is marked from then on: a month before 28 February is 28 January, before 1 March it is 1 February.
 	for given, first := range map[int]time.Time{28: february, 29: march, 30: march, 31: march} {
 		at := time.Date(2026, 1, given, 12, 30, 0, 0, time.UTC)
@@ -199,31 +175,28 @@ func TestMonthEnds(t *testing.T) {
 			t.Errorf("warned on 2026-01-%d: promised %s", given, got)
 		}
 		p.warned, p.warning = true, documents.Document{Data: map[string]any{"warned_on": at, "deletion_date": usual.promise(at)}}
-		before, then := judgeProject(p, first.Add(-tick)), judgeProject(p, first)
+		before, then := judge(p, sweep.Run{Now: first.Add(-tick)}), judge(p, sweep.Run{Now: first})
 		if before.Kind != "" || then.Kind != mark {
 			t.Errorf("warned on 2026-01-%d: %v, then %v", given, before, then)
 		}
 	}
 }
 
-// TestNameForPeople holds that a name, which is user input, cannot keep its e-mail from being written or sent: not by its
-// length, and not by a line break, which would end the subject.
+// TestNameForPeople: a name, which is user input, cannot keep its e-mail from being written or sent: not by its length, and
+// not by a line break, which would end the subject.
 func TestNameForPeople(t *testing.T) {
-	long := strings.Repeat("長", maxName)
+	long := strings.Repeat("長", 200)
 	for _, tt := range []struct {
-		name any
-		want string
+		name     any
+		id, want string
 	}{
-		{"掃除 & <b>", "掃除 & <b>"}, {long, long}, {long + "い", long + "…"},
-		{"a\r\nBcc: b@example.com\x00\t", "a  Bcc: b@example.com  "},
-		{nil, "p1"}, {"", "p1"}, {int64(7), "p1"}, {[]any{"x"}, "p1"},
+		{"掃除 & <b>", "p1", "掃除 & <b>"}, {long, "p1", long}, {long + "い", "p1", long + "…"},
+		{"a\r\nBcc: b@example.com\x00\t", "p1", "a  Bcc: b@example.com  "},
+		{nil, "p1", "p1"}, {"", "p1", "p1"}, {int64(7), "p1", "p1"}, {[]any{"x"}, "p\r\n" + long, "p  " + strings.Repeat("長", 197) + "…"},
 	} {
-		if got := nameOf(documents.Document{Path: "projects/p1", Data: map[string]any{"name": tt.name}}); got != tt.want {
-			t.Errorf("nameOf(%v) = %q, want %q", tt.name, got, tt.want)
+		if got := nameOf(documents.Document{Path: "projects/" + tt.id, Data: map[string]any{"name": tt.name}}); got != tt.want {
+			t.Errorf("nameOf(%v) of %s = %q, want %q", tt.name, tt.id, got, tt.want)
 		}
-	}
-	if got := nameOf(documents.Document{Path: "projects/p\r\n" + long}); got != "p  "+strings.Repeat("長", maxName-3)+"…" {
-		t.Errorf("an id that is long and not one line: %q", got)
 	}
 }
 

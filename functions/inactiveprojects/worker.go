@@ -1,13 +1,12 @@
 package inactiveprojects
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
-	"strings"
 	"time"
-	"unicode"
 
+	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -16,15 +15,12 @@ import (
 // Worker is sendInactiveProjectWarning: it sends the e-mail about one project and writes the entry that says so, in one
 // commit.
 var Worker = sweep.Job{
-	Name: "sendInactiveProjectWarning",
-	Task: &sweep.Task{Fields: []string{"project_id", "deletion_date"}, Check: checkTask},
-	Plan: planWarning, Rules: []sweep.AnyRule{warningRule},
+	Name:  "sendInactiveProjectWarning",
+	Task:  &sweep.Task{Fields: []string{"project_id", "deletion_date"}, Collection: projects, Rule: warningRule, Check: checkTask},
+	Rules: []sweep.AnyRule{warningRule},
 }
 
 func checkTask(task map[string]string) error {
-	if !documents.ValidID(task["project_id"]) {
-		return fmt.Errorf("project_id %q cannot be a document's id", task["project_id"])
-	}
 	if _, err := time.Parse(time.DateOnly, task["deletion_date"]); err != nil {
 		return fmt.Errorf("deletion_date %q is not a date like 2026-01-31", task["deletion_date"])
 	}
@@ -43,25 +39,25 @@ type announcement struct {
 	sweep.Subject
 	warning documents.Document // the entry of an earlier warning
 	warned  bool               // there is one
-	written bool               // the e-mail is there already
+	mail    notifications.Mail
+	written bool // the e-mail is there already
 }
 
 // warningRule writes the e-mail and the entry. The entry's warned_on is when this is done, not when it was decided to: however
 // late Cloud Tasks delivers, nobody's grace is shorter than the settings say. What happened in between is no activity
 // after the warning, but it is asked for once more.
 var warningRule = sweep.Rule[announcement]{
-	Name: "warning", Load: loadAnnouncements, Judge: judgeWarning,
+	Name: "warning", Load: sweep.OneByOne(loadAnnouncement), Judge: judgeWarning,
 	Change: func(a announcement, _ sweep.Decision, run sweep.Run) (c sweep.Change) {
 		date := run.Task["deletion_date"]
-		mail := mailAbout(a, run)
 		switch {
-		case len(mail.ToUserIDs) == 0:
+		case len(a.mail.ToUserIDs) == 0:
 			c.Notices = []sweep.Notice{{Message: a.Path + ": it has neither owner_ids nor maintainer_ids, so nobody was told that it will be deleted on " + date}}
 		case !a.written: // written again, it would be sent again
-			c.Writes = []documents.Write{{Op: documents.Create, Ref: mailRef(mail), Data: mail.Data(), Sent: true}}
+			c.Writes = []documents.Write{{Op: documents.Create, Ref: a.mail.Ref(), Data: a.mail.Data(), Sent: true}}
 		}
 		entry := map[string]any{"warned_on": run.Promise, "deletion_date": date}
-		c.Writes = append(c.Writes, documents.Write{Op: documents.Set, Ref: documents.Ref{Collection: warnings, ID: a.ID()}, Data: entry})
+		c.Writes = append(c.Writes, documents.Write{Op: documents.Set, Ref: entryOf(a.Subject), Data: entry})
 		return c
 	},
 }
@@ -73,7 +69,9 @@ func judgeWarning(a announcement, run sweep.Run) sweep.Decision {
 	given, ok := warningOf(a.warning)
 	switch _, canBeWarned := recipients(a.Document); {
 	case !a.Found:
-		return sweep.Keep(keptGone)
+		d := sweep.Keep(keptGone)
+		d.Notice = &sweep.Notice{Message: a.Path + ": nobody is warned, the project does not exist", Error: true}
+		return d
 	case dated && last.After(run.Now):
 		return sweep.Keep(keptActiveSince)
 	case a.warned && (!ok || !given.from.Before(last)): // before the last activity it would be void
@@ -85,48 +83,22 @@ func judgeWarning(a announcement, run sweep.Run) sweep.Decision {
 	}
 }
 
-func planWarning(ctx context.Context, p *sweep.Planner) error {
-	project := documents.Ref{Collection: projects, ID: p.Task["project_id"]}
-	d, found, err := p.Documents.Get(ctx, project.Path())
-	if err != nil {
-		return err
-	}
-	if !found {
-		p.Log.ErrorContext(ctx, project.Path()+": nobody is warned, the project does not exist", slog.String("target", project.Path()))
-		p.Keep(keptGone, 1)
-		return nil
-	}
-	return p.Consider(ctx, warningRule, []documents.Document{d})
+func loadAnnouncement(ctx context.Context, src sweep.Source, project sweep.Subject) (announcement, error) {
+	a := announcement{Subject: project, mail: mailAbout(project, src.Run())}
+	found, err := src.Get(ctx, []documents.Ref{entryOf(project), a.mail.Ref()})
+	a.warning, a.warned = found[entryOf(project)]
+	_, a.written = found[a.mail.Ref()]
+	return a, err
 }
 
-func loadAnnouncements(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]announcement, error) {
-	all := make([]announcement, len(subjects))
-	for i, project := range subjects {
-		all[i].Subject = project
-		entry, mail := documents.Ref{Collection: warnings, ID: project.ID()}, mailRef(mailAbout(all[i], src.Run()))
-		found, err := src.Get(ctx, []documents.Ref{entry, mail})
-		if err != nil {
-			return nil, err
-		}
-		all[i].warning, all[i].warned = found[entry]
-		_, all[i].written = found[mail]
-	}
-	return all, nil
-}
-
-// mailAbout returns the e-mail about a project.
-func mailAbout(a announcement, run sweep.Run) notifications.Mail {
-	to, _ := recipients(a.Document)
-	last, _ := a.Time("last_activity_at") // without, the id and the date tell warnings apart
+// mailAbout returns the e-mail about a project. The last activity tells warnings apart, or else the id and the date.
+func mailAbout(project sweep.Subject, run sweep.Run) notifications.Mail {
+	to, _ := recipients(project.Document)
 	date := run.Task["deletion_date"]
 	return notifications.Mail{
-		ToUserIDs: to, Type: "inactive_project_warning", Text: notifications.Locale(run.Config.Locale).InactiveProjectWarning(nameOf(a.Document), date),
-		Announces: []string{a.ID(), last.UTC().Format(time.RFC3339Nano), date},
+		ToUserIDs: to, Type: "inactive_project_warning", Text: notifications.Locale(run.Config.Locale).InactiveProjectWarning(nameOf(project.Document), date),
+		Announces: []string{project.ID(), since(project), date},
 	}
-}
-
-func mailRef(mail notifications.Mail) documents.Ref {
-	return documents.Document{Path: mail.Path()}.Ref()
 }
 
 // maxName is the longest part of a project's name, or id, that an e-mail repeats, in characters.
@@ -134,14 +106,6 @@ const maxName = 200
 
 // nameOf returns a project's name for people, its id if it has none. It is on one line, for it stands in the subject.
 func nameOf(project documents.Document) string {
-	text, _ := project.Text("name")
-	if text == "" {
-		text = project.ID()
-	}
-	return notifications.Clip(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text), maxName)
+	name, _ := project.Text("name")
+	return clip.Line(cmp.Or(name, project.ID()), maxName)
 }

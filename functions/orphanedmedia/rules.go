@@ -1,17 +1,28 @@
 package orphanedmedia
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/orphans"
 	"github.com/firesweep/firesweep/shared/posts"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
+
+// passes are what is gone through. An object goes if it is to be deleted by what it says itself, and the document that is
+// returned as its owner does not exist. One whose owner's id is invalid stays.
+var passes = []orphans.Pass{
+	orphans.Objects{Folder: "posts/", Judge: judgePostMedia},
+	orphans.Objects{Folder: "circles/", Judge: judgeCircleImage},
+	orphans.Objects{Folder: "task_attachments/", Judge: judgeTaskAttachment},
+	orphans.Documents{
+		Collection: "posts", Field: "circleId", Owners: "circles", Judge: judgePost, Rule: postRule, KeptOdd: keptOddCircle,
+	},
+}
 
 // minAgeDays is how long ago an object must have been uploaded to be deleted, in days of 24 h.
 const minAgeDays = 1
@@ -19,107 +30,75 @@ const minAgeDays = 1
 // pendingPost is the postId of an object whose post was never finished.
 const pendingPost = "PENDING"
 
-// decision is what is known of an object before any document is looked up.
-type decision struct {
-	keep     string // why the object is kept; empty: see below
-	invalid  bool   // it is kept because it cannot be judged
-	orphan   bool   // it is orphaned whatever documents there are
-	owner    string // the id of the document whose absence makes it an orphan
-	uploaded time.Time
-}
-
-// Reasons to keep an object.
-const (
-	keptYoung        = "uploaded less than 24 h ago"
-	keptUndated      = "the time of its upload is unknown"
-	keptNoPost       = "no postId in its metadata"
-	keptInvalidOwner = "the id in its metadata or path names no document"
-	keptUnknownPath  = "not at a path that names its owner"
-)
-
 // judgePostMedia decides about an object under posts/ by its metadata.
-func judgePostMedia(o objects.Object, now time.Time) decision {
-	uploaded, ok := uploadTime(o)
-	postID, named := o.Metadata["postId"]
+func judgePostMedia(o objects.Object, now time.Time) (sweep.Decision, documents.Ref) {
+	const kind = "delete post media"
+	id, named := o.Metadata["postId"]
 	switch {
 	case !named:
-		return decision{keep: keptNoPost}
-	case !ok:
-		return decision{keep: keptUndated, invalid: true}
-	case uploaded.After(retention.DaysBefore(now, minAgeDays)):
-		return decision{keep: keptYoung}
-	case postID == pendingPost:
-		return decision{orphan: true, uploaded: uploaded}
-	case !documents.ValidID(postID):
-		return decision{keep: keptInvalidOwner, invalid: true}
+		return sweep.Keep(keptNoPost), orphans.Nobody
+	case id == pendingPost:
+		return judgeAge(kind, "its post was never finished (postId PENDING)", uploadTime(o), now), orphans.Nobody
 	default:
-		return decision{owner: postID, uploaded: uploaded}
+		post := documents.Ref{Collection: "posts", ID: id}
+		return judgeAge(kind, post.Path()+" does not exist", uploadTime(o), now), post
 	}
 }
 
 // uploadTime returns when an object under posts/ was uploaded: at its creation or, if that is later, at the metadata's
-// uploadedAt, Unix milliseconds as text. An uploadedAt that cannot be read may be a later one.
-func uploadTime(o objects.Object) (t time.Time, ok bool) {
+// uploadedAt, Unix milliseconds as text. It is zero if that is unknown: an uploadedAt that cannot be read may be a later one.
+func uploadTime(o objects.Object) time.Time {
 	text, set := o.Metadata["uploadedAt"]
-	if !set {
-		return o.Created, !o.Created.IsZero()
+	if !set || o.Created.IsZero() {
+		return o.Created
 	}
 	ms, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || o.Created.IsZero() {
-		return time.Time{}, false
+	if err != nil {
+		return time.Time{}
 	}
 	if at := time.UnixMilli(ms); at.After(o.Created) {
-		return at, true
+		return at
 	}
-	return o.Created, true
+	return o.Created
 }
 
 // judgeCircleImage decides about an object at circles/{circleId}/….
-func judgeCircleImage(o objects.Object, now time.Time) decision {
+func judgeCircleImage(o objects.Object, now time.Time) (sweep.Decision, documents.Ref) {
 	parts := strings.SplitN(o.Name, "/", 3)
 	if len(parts) < 3 {
-		return decision{keep: keptUnknownPath, invalid: true}
+		return sweep.Invalid(keptUnknownPath), orphans.Nobody
 	}
-	return judgeByPath(o, parts[1], now)
+	circle := documents.Ref{Collection: "circles", ID: parts[1]}
+	return judgeAge("delete circle image", circle.Path()+" does not exist", o.Created, now), circle
 }
 
 // judgeTaskAttachment decides about an object at task_attachments/{userId}/{taskId}/{file}.
-func judgeTaskAttachment(o objects.Object, now time.Time) decision {
+func judgeTaskAttachment(o objects.Object, now time.Time) (sweep.Decision, documents.Ref) {
 	parts := strings.SplitN(o.Name, "/", 4)
 	if len(parts) < 4 || !documents.ValidID(parts[1]) {
-		return decision{keep: keptUnknownPath, invalid: true}
+		return sweep.Invalid(keptUnknownPath), orphans.Nobody
 	}
-	return judgeByPath(o, parts[2], now)
+	task := documents.Ref{Collection: "tasks", ID: parts[2]}
+	return judgeAge("delete task attachment", task.Path()+" does not exist", o.Created, now), task
 }
 
-func judgeByPath(o objects.Object, owner string, now time.Time) decision {
+// judgeAge decides about an object by when it was uploaded; zero is unknown. Reason is why it is an orphan.
+func judgeAge(kind, reason string, uploaded, now time.Time) sweep.Decision {
 	switch {
-	case o.Created.IsZero():
-		return decision{keep: keptUndated, invalid: true}
-	case o.Created.After(retention.DaysBefore(now, minAgeDays)):
-		return decision{keep: keptYoung}
-	case !documents.ValidID(owner):
-		return decision{keep: keptInvalidOwner, invalid: true}
-	default:
-		return decision{owner: owner, uploaded: o.Created}
+	case uploaded.IsZero():
+		return sweep.Invalid(keptUndated)
+	case uploaded.After(retention.DaysBefore(now, minAgeDays)):
+		return sweep.Keep(keptYoung)
 	}
+	return sweep.Do(kind, reason+", uploaded "+uploaded.UTC().Format(time.RFC3339)+", 24 h ago or more")
 }
 
-// reason says why an orphaned object is deleted. owner is the path of the document that does not exist, "" for a post
-// that was never finished.
-func (v decision) reason(owner string) string {
-	why := "its post was never finished (postId PENDING)"
-	if owner != "" {
-		why = owner + " does not exist"
-	}
-	return fmt.Sprintf("%s, uploaded %s, 24 h ago or more", why, v.uploaded.UTC().Format(time.RFC3339))
-}
-
-// Reasons to keep a post that lies between the circles.
+// Reasons to keep an object.
 const (
-	keptOfCircle      = "a post of a circle that exists"
-	keptInvalidCircle = "its circleId names no document"
-	keptOddCircle     = "its circleId is not a text"
+	keptYoung       = "uploaded less than 24 h ago"
+	keptUndated     = "the time of its upload is unknown"
+	keptNoPost      = "no postId in its metadata"
+	keptUnknownPath = "not at a path that names its owner"
 )
 
 // judgePost decides about a post by whether the circle that it names exists.
@@ -134,3 +113,10 @@ func judgePost(post documents.Document, circleExists bool) sweep.Decision {
 		return sweep.Do("delete orphaned circle post", circle.Path()+" does not exist")
 	}
 }
+
+// Reasons to keep a post that lies between the circles.
+const (
+	keptOfCircle      = "a post of a circle that exists"
+	keptInvalidCircle = "its circleId names no document"
+	keptOddCircle     = "its circleId is not a text"
+)

@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/orphans"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -21,89 +20,90 @@ var (
 func ms(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 
 func TestJudgePostMedia(t *testing.T) {
-	owned := func(owner string, uploaded time.Time) decision { return decision{owner: owner, uploaded: uploaded} }
-	young := decision{keep: keptYoung}
-	invalid := func(reason string) decision { return decision{keep: reason, invalid: true} }
-	tests := []struct {
-		name     string
+	const kind, longAgo = "delete post media", ", uploaded 2026-01-09T18:00:00Z, 24 h ago or more"
+	never := sweep.Do(kind, "its post was never finished (postId PENDING)"+longAgo)
+	orphan := func(postID string) sweep.Decision { return sweep.Do(kind, "posts/"+postID+" does not exist"+longAgo) }
+	of := func(postID string) map[string]string { return map[string]string{"postId": postID} }
+	at := func(postID, uploadedAt string) map[string]string {
+		return map[string]string{"postId": postID, "uploadedAt": uploadedAt}
+	}
+	const tick = time.Microsecond
+	longBefore := dayAgo.AddDate(-1, 0, 0)
+	for name, tt := range map[string]struct {
 		created  time.Time
 		metadata map[string]string
-		want     decision
+		want     sweep.Decision
 	}{
-		{"exactly a day", dayAgo, map[string]string{"postId": "p1"}, owned("p1", dayAgo)},
-		{"a tick under a day", dayAgo.Add(time.Microsecond), map[string]string{"postId": "p1"}, young},
-		{"a tick over a day", dayAgo.Add(-time.Microsecond), map[string]string{"postId": "p1"}, owned("p1", dayAgo.Add(-time.Microsecond))},
-		{"from the future", now.Add(time.Hour), map[string]string{"postId": "p1"}, young},
-		{"pending", dayAgo, map[string]string{"postId": "PENDING"}, decision{orphan: true, uploaded: dayAgo}},
-		{"pending and young", now, map[string]string{"postId": "PENDING"}, young},
-		{"pending in small letters is an id", dayAgo, map[string]string{"postId": "pending"}, owned("pending", dayAgo)},
-		{"no metadata", dayAgo, nil, decision{keep: keptNoPost}},
-		{"other metadata", dayAgo, map[string]string{"postid": "PENDING"}, decision{keep: keptNoPost}},
-		{"uploadedAt later", dayAgo.AddDate(0, 0, -5), map[string]string{"postId": "p1", "uploadedAt": ms(dayAgo)}, owned("p1", dayAgo)},
-		{"uploadedAt later and young", dayAgo.AddDate(0, 0, -5), map[string]string{"postId": "PENDING", "uploadedAt": ms(dayAgo.Add(time.Millisecond))}, young},
-		{"uploadedAt earlier counts for nothing", dayAgo.Add(time.Minute), map[string]string{"postId": "p1", "uploadedAt": ms(dayAgo.AddDate(-1, 0, 0))}, young},
-		{"uploadedAt as a date", dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": "2026-01-01"}, invalid(keptUndated)},
-		{"uploadedAt empty", dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": ""}, invalid(keptUndated)},
-		{"uploadedAt too large", dayAgo, map[string]string{"postId": "PENDING", "uploadedAt": strings.Repeat("9", 30)}, invalid(keptUndated)},
-		{"no creation time", time.Time{}, map[string]string{"postId": "PENDING"}, invalid(keptUndated)},
-		{"empty id", dayAgo, map[string]string{"postId": ""}, invalid(keptInvalidOwner)},
-		{"id with a slash", dayAgo, map[string]string{"postId": "a/b"}, invalid(keptInvalidOwner)},
-		{"dots", dayAgo, map[string]string{"postId": ".."}, invalid(keptInvalidOwner)},
-		{"reserved id", dayAgo, map[string]string{"postId": "__x__"}, invalid(keptInvalidOwner)},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got := judgePostMedia(objects.Object{Name: "posts/u1/a.png", Created: tt.created, Metadata: tt.metadata}, now)
-			got.uploaded, tt.want.uploaded = got.uploaded.UTC(), tt.want.uploaded.UTC()
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(decision{})); diff != "" {
-				t.Errorf("decision (-want +got):\n%s", diff)
-			}
-		})
+		"exactly a day":                      {dayAgo, of("p1"), orphan("p1")},
+		"a tick under a day":                 {dayAgo.Add(tick), of("p1"), sweep.Keep(keptYoung)},
+		"a tick over a day":                  {dayAgo.Add(-tick), of("p1"), sweep.Do(kind, strings.Replace(orphan("p1").Reason, "18:00:00", "17:59:59", 1))},
+		"in another zone":                    {dayAgo.In(time.FixedZone("JST", 9*3600)), of("p1"), orphan("p1")},
+		"from the future":                    {now.Add(time.Hour), of("p1"), sweep.Keep(keptYoung)},
+		"pending":                            {dayAgo, of("PENDING"), never},
+		"pending and young":                  {now, of("PENDING"), sweep.Keep(keptYoung)},
+		"pending in small letters is an id":  {dayAgo, of("pending"), orphan("pending")},
+		"an empty id is not PENDING":         {dayAgo, of(""), orphan("")},
+		"no metadata":                        {dayAgo, nil, sweep.Keep(keptNoPost)},
+		"other metadata":                     {dayAgo, map[string]string{"postid": "PENDING"}, sweep.Keep(keptNoPost)},
+		"uploadedAt later":                   {longBefore, at("p1", ms(dayAgo)), orphan("p1")},
+		"uploadedAt later and young":         {longBefore, at("PENDING", ms(dayAgo.Add(time.Millisecond))), sweep.Keep(keptYoung)},
+		"uploadedAt earlier than the upload": {dayAgo.Add(time.Minute), at("p1", ms(longBefore)), sweep.Keep(keptYoung)},
+		"uploadedAt as a date":               {dayAgo, at("PENDING", "2026-01-01"), sweep.Invalid(keptUndated)},
+		"uploadedAt empty":                   {dayAgo, at("PENDING", ""), sweep.Invalid(keptUndated)},
+		"uploadedAt too large":               {dayAgo, at("PENDING", strings.Repeat("9", 30)), sweep.Invalid(keptUndated)},
+		"no creation time":                   {time.Time{}, of("PENDING"), sweep.Invalid(keptUndated)},
+		"uploadedAt without a creation time": {time.Time{}, at("PENDING", ms(dayAgo)), sweep.Invalid(keptUndated)},
+	} {
+		got, owner := judgePostMedia(objects.Object{Name: "posts/u1/a.png", Created: tt.created, Metadata: tt.metadata}, now)
+		post := documents.Ref{Collection: "posts", ID: tt.metadata["postId"]}
+		if got == never {
+			post = orphans.Nobody
+		}
+		if got != tt.want || got.Kind != "" && owner != post {
+			t.Errorf("%s: %+v of %+v, want %+v", name, got, owner, tt.want)
+		}
 	}
 }
 
 func TestJudgeByPath(t *testing.T) {
-	tests := []struct {
-		object, owner, keep string
-	}{
-		{"circles/c1/icon/a.png", "c1", ""},
-		{"circles/c1/a.png", "c1", ""},
-		{"circles/c1/icon/deep/er/a.png", "c1", ""},
-		{"circles/c1/", "c1", ""},
-		{"circles/丸 1/icon/a.png", "丸 1", ""},
-		{"circles/a.png", "", keptUnknownPath},
-		{"circles/", "", keptUnknownPath},
-		{"circles//a.png", "", keptInvalidOwner},
-		{"circles/../a.png", "", keptInvalidOwner},
-		{"circles/__c__/a.png", "", keptInvalidOwner},
-		{"task_attachments/u1/t1/a.png", "t1", ""},
-		{"task_attachments/u1/t1/sub/a.png", "t1", ""},
-		{"task_attachments/u1/a.png", "", keptUnknownPath},
-		{"task_attachments/a.png", "", keptUnknownPath},
-		{"task_attachments/u1//a.png", "", keptInvalidOwner},
-		{"task_attachments//t1/a.png", "", keptUnknownPath},
-	}
-	for _, tt := range tests {
-		t.Run(tt.object, func(t *testing.T) {
-			judge := judgeCircleImage
-			if strings.HasPrefix(tt.object, "task_attachments/") {
-				judge = judgeTaskAttachment
+	circle := func(id string) documents.Ref { return documents.Ref{Collection: "circles", ID: id} }
+	task := func(id string) documents.Ref { return documents.Ref{Collection: "tasks", ID: id} }
+	for name, want := range map[string]documents.Ref{ // the owner; none at a path that names none
+		"circles/c1/icon/a.png":           circle("c1"),
+		"circles/c1/a.png":                circle("c1"),
+		"circles/c1/icon/deep/er/a.png":   circle("c1"),
+		"circles/c1/":                     circle("c1"),
+		"circles/丸 1/icon/a.png":          circle("丸 1"),
+		"circles//a.png":                  circle(""), // kept: no id is empty
+		"circles/a.png":                   {},
+		"circles/":                        {},
+		"task_attachments/u1/t1/a.png":    task("t1"),
+		"task_attachments/u1/t1/x/y.png":  task("t1"),
+		"task_attachments/u1//a.png":      task(""),
+		"task_attachments/u1/a.png":       {},
+		"task_attachments/a.png":          {},
+		"task_attachments//t1/a.png":      {},
+		"task_attachments/../t1/a.png":    {},
+		"task_attachments/__u__/t1/a.png": {},
+	} {
+		judge, kind := judgeCircleImage, "delete circle image"
+		if strings.HasPrefix(name, "task_attachments/") {
+			judge, kind = judgeTaskAttachment, "delete task attachment"
+		}
+		for created, decision := range map[time.Time]sweep.Decision{
+			dayAgo:                       sweep.Do(kind, want.Path()+" does not exist, uploaded 2026-01-09T18:00:00Z, 24 h ago or more"),
+			dayAgo.Add(time.Microsecond): sweep.Keep(keptYoung),
+			{}:                           sweep.Invalid(keptUndated),
+		} {
+			if want == orphans.Nobody {
+				decision = sweep.Invalid(keptUnknownPath)
 			}
 			// PENDING means nothing outside posts/, nor does uploadedAt.
-			o := objects.Object{Name: tt.object, Created: dayAgo, Metadata: map[string]string{"postId": "PENDING", "uploadedAt": ms(now)}}
-			got := judge(o, now)
-			if got.owner != tt.owner || got.keep != tt.keep || got.orphan || got.invalid != (tt.keep != "") {
-				t.Errorf("decision %+v, want owner %q, keep %q", got, tt.owner, tt.keep)
+			o := objects.Object{Name: name, Created: created, Metadata: map[string]string{"postId": "PENDING", "uploadedAt": ms(now)}}
+			if got, owner := judge(o, now); got != decision || owner != want {
+				t.Errorf("%s of %s: %+v of %+v, want %+v of %+v", name, created, got, owner, decision, want)
 			}
-			o.Created = dayAgo.Add(time.Microsecond)
-			if got := judge(o, now); got.owner != "" || got.keep == "" {
-				t.Errorf("under a day old: decision %+v, want kept", got)
-			}
-			o.Created = time.Time{}
-			if got := judge(o, now); got.owner != "" || !got.invalid {
-				t.Errorf("of unknown age: decision %+v, want kept", got)
-			}
-		})
+		}
 	}
 }
 

@@ -166,7 +166,7 @@ func TestModel(t *testing.T) {
 			if got := p.Run(t, ""); got.Status != sweep.Completed {
 				rt.Fatalf("%s: %s %v", p.Now, got.Status, got.Failures)
 			}
-			p.deliver(t)
+			p.Deliver(t)
 			after, final := afterRun(w, p.Now)
 			w = after
 			w.Is(rt, fmt.Sprintf("%s later, %s", step, p.Now), model.Read(t, p.Project, "posts"))

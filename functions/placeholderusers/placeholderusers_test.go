@@ -1,14 +1,11 @@
 package placeholderusers
 
 import (
-	"context"
 	"fmt"
-	"path"
 	"strings"
 	"testing"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -30,10 +27,20 @@ func TestOnlyDetailsWithoutNamespaceAreRead(t *testing.T) {
 	if got := w.Run(t, ""); got.Usage.FirestoreReads != 7 || got.Scanned != 21 || got.Kept[keptNamespace] != 20 {
 		t.Errorf("one with null: %d reads, want 7; %+v", got.Usage.FirestoreReads, got)
 	}
-	w.placeholder(t, "without", false, "namespace_id", missing, "last_deletion_attempt_at", now)
+	w.placeholder(t, "without", false, "namespace_id", sweeptest.Missing, "last_deletion_attempt_at", now)
 	if got := w.Run(t, ""); got.Usage.FirestoreReads != 6+22 || got.Scanned != 22 || got.Kept[keptNamespace] != 20 {
 		t.Errorf("one without the field: %d reads, want all; %+v", got.Usage.FirestoreReads, got)
 	}
+}
+
+func TestGoesOnBehindItsCheckpoint(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"u1", "u2", "u3"} {
+		w.placeholder(t, id, false)
+	}
+	w.Set(t, "cleanupJobs/cleanupPlaceholderUsers", map[string]any{"position": `[{"text":"d-u2"}]`})
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 1))
+	sweeptest.Want(t, "the one before it", detail("u2"), w.Documents(t, details)["d-u2"])
 }
 
 func TestAttemptThatCannotBeEnqueuedDoesNotCount(t *testing.T) {
@@ -62,30 +69,10 @@ func TestChangedBetweenPlanAndHandingOver(t *testing.T) {
 	w.Hooks.BeforeApply = func() {
 		w.Set(t, details+"/d-mapped", detail("mapped", "namespace_id", "g1"))
 		w.Set(t, details+"/d-tried", detail("tried", "last_deletion_attempt_at", now))
-		w.remove(t, details+"/d-gone")
+		w.Delete(t, details+"/d-gone")
 	}
 	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{handKind: {Planned: 4, Done: 1, Changed: 3}})
 	if n := len(w.Tasks().Pending("")); n != 1 {
 		t.Errorf("%d tasks, want 1", n)
 	}
-}
-
-// TestDetailsThatCannotBeCountedAreRead: whether all details must be read is decided by counts. Without them, they are.
-func TestDetailsThatCannotBeCountedAreRead(t *testing.T) {
-	w := newWorld(t)
-	w.placeholder(t, "mapped", false, "namespace_id", "g1")
-	w.placeholder(t, "null", false)
-	w.placeholder(t, "without", false, "namespace_id", missing)
-	w.Hooks.Dial = append(w.Hooks.Dial, grpc.WithChainStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			if path.Base(method) == "RunAggregationQuery" {
-				return nil, status.Error(codes.DeadlineExceeded, "it took too long")
-			}
-			return stream(ctx, desc, cc, method, opts...)
-		}))
-	got := w.Run(t, "")
-	if got.Status != sweep.Completed || got.Scanned != 3 || got.Actions["have placeholder user deleted"].Done != 2 || got.Kept[keptNamespace] != 1 {
-		t.Errorf("report %+v", got)
-	}
-	sweeptest.Want(t, "not counted", []string{details}, got.NotCounted)
 }

@@ -2,7 +2,6 @@ package placeholderusers
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -36,7 +35,7 @@ const (
 
 // judge decides about one document of import_placeholder_user_details: whether another attempt is due.
 func judge(detail sweep.Subject, run sweep.Run) sweep.Decision {
-	attempts, counted := countOf(detail.Data["deletion_attempts"])
+	attempts, counted := attemptsOf(detail)
 	last, dated := detail.Time("last_deletion_attempt_at")
 	userID, named := documents.IDOf(detail.Data["placeholder_user_id"])
 	switch {
@@ -55,48 +54,17 @@ func judge(detail sweep.Subject, run sweep.Run) sweep.Decision {
 	case !documents.Queryable(userID):
 		return sweep.Invalid(keptLongUser)
 	}
-	return sweep.Do(handKind, next(detail).reason())
-}
-
-// attempt is one attempt to have a placeholder user deleted.
-type attempt struct {
-	userID string
-	number int       // from 1
-	last   time.Time // the one before; zero if there was none
-}
-
-// next returns the attempt that is due for a detail.
-func next(detail sweep.Subject) attempt {
-	n, _ := countOf(detail.Data["deletion_attempts"])
-	last, _ := detail.Time("last_deletion_attempt_at")
-	userID, _ := documents.IDOf(detail.Data["placeholder_user_id"])
-	return attempt{userID: userID, number: n + 1, last: last}
-}
-
-// countOf returns how many attempts were made; a missing number is 0.
-func countOf(v any) (n int, ok bool) {
-	switch v := v.(type) {
-	case nil:
-		return 0, true
-	case int64:
-		return int(v), v >= 0
-	case float64:
-		return int(v), v >= 0 && v <= math.MaxInt32 && v == math.Trunc(v)
-	default:
-		return 0, false
+	reason := fmt.Sprintf("in no namespace, attempt %d of %d", attempts+1, maxAttempts)
+	if dated {
+		reason += ", the last on " + last.UTC().Format(time.RFC3339)
 	}
+	return sweep.Do(handKind, reason)
 }
 
-func (a attempt) reason() string {
-	if a.last.IsZero() {
-		return fmt.Sprintf("in no namespace, attempt %d of %d", a.number, maxAttempts)
-	}
-	return fmt.Sprintf("in no namespace, attempt %d of %d, the last on %s", a.number, maxAttempts, a.last.UTC().Format(time.RFC3339))
-}
-
-// key names the attempt, so that an attempt made again is the same task.
-func (a attempt) key(detailID string) []string {
-	return []string{detailID, fmt.Sprint(a.number), a.last.UTC().Format(time.RFC3339Nano)}
+// attemptsOf returns how many attempts were made; a missing number is 0.
+func attemptsOf(detail sweep.Subject) (n int64, ok bool) {
+	n, ok = detail.Whole("deletion_attempts")
+	return n, n >= 0 && (ok || detail.Data["deletion_attempts"] == nil)
 }
 
 // Why users are kept.
@@ -120,24 +88,24 @@ const maxDetails = 100
 type user struct {
 	sweep.Subject
 	long       bool                 // the id is too long for a query
-	referredIn string               // collection and field of what refers to it
+	referredIn sweep.Place          // what refers to it
 	details    []documents.Document // that name it, one more than maxDetails at most
 }
 
-func isPlaceholder(u user) bool { return u.Found && u.Data["user_type"] == "placeholder" }
+func isPlaceholder(s sweep.Subject) bool { return s.Found && s.Data["user_type"] == "placeholder" }
 
 // judgeUser decides about one user.
 func judgeUser(u user, _ sweep.Run) sweep.Decision {
 	switch {
 	case !u.Found:
 		return sweep.Keep(keptGone)
-	case !isPlaceholder(u):
+	case !isPlaceholder(u.Subject):
 		return sweep.Keep(keptNot)
 	case u.long:
 		return sweep.Invalid(keptLong)
-	case u.referredIn != "":
+	case u.referredIn != sweep.Place{}:
 		d := sweep.Keep(keptReferenced)
-		d.Notice = &sweep.Notice{Message: referencedMessage, Fields: map[string]any{"placeholder_user_id": u.ID(), "referenced_in": u.referredIn}}
+		d.Notice = &sweep.Notice{Message: referencedMessage, Fields: map[string]any{"placeholder_user_id": u.ID(), "referenced_in": u.referredIn.String()}}
 		return d
 	case len(u.details) > maxDetails:
 		return sweep.Invalid(keptCrowded)

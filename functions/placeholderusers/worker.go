@@ -2,8 +2,8 @@ package placeholderusers
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -11,35 +11,22 @@ import (
 // Worker is deletePlaceholderUser: it deletes one placeholder user that nothing refers to: the document, the account if there
 // is one, and the details that led to it.
 var Worker = sweep.Job{
-	Name:     "deletePlaceholderUser",
-	Settings: settings,
-	Task:     &sweep.Task{Fields: []string{"placeholder_user_id"}, Check: checkTask},
-	Plan:     planDeletion,
-	Rules:    []sweep.AnyRule{leftRule},
-	Earlier:  []sweep.Earlier{earlier},
+	Name: "deletePlaceholderUser",
+	Settings: func(l *config.Loader) any {
+		return config.Parsed(l, "PLACEHOLDER_REFERENCES", defaultReferences, "pairs of collection.field, separated by commas", sweep.ParsePlaces)
+	},
+	Task:    &sweep.Task{Fields: []string{"placeholder_user_id"}, Collection: users, Rule: userRule},
+	Rules:   []sweep.AnyRule{leftRule},
+	Earlier: []sweep.Earlier{earlier},
 }
 
-const users = "users"
-
-func checkTask(task map[string]string) error {
-	if !documents.ValidID(task["placeholder_user_id"]) {
-		return fmt.Errorf("placeholder_user_id %q cannot be a document's id", task["placeholder_user_id"])
-	}
-	return nil
-}
-
-func planDeletion(ctx context.Context, p *sweep.Planner) error {
-	return p.ConsiderRefs(ctx, userRule, documents.Ref{Collection: users, ID: p.Task["placeholder_user_id"]})
-}
+// defaultReferences are where users are referred to unless PLACEHOLDER_REFERENCES says otherwise.
+const defaultReferences = "posts.userId,comments.userId,projects.owner_ids,projects.maintainer_ids,members.user_id"
 
 // userRule deletes a user. The account cannot be judged in the commit, so it follows it. The details follow the account:
 // while there is one, the job makes more attempts, should Cloud Tasks have given up on the account.
 var userRule = sweep.Rule[user]{
-	Name: "user",
-	Load: func(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]user, error) {
-		return load(subjects, func(u *user) error { return u.look(ctx, src) })
-	},
-	Judge: judgeUser,
+	Name: "user", Load: sweep.OneByOne(loadUser), Judge: judgeUser,
 	Change: func(u user, _ sweep.Decision, _ sweep.Run) sweep.Change {
 		then, next := leftOf(u.Ref())
 		return sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: u.Ref()}}, Then: then, Next: next}
@@ -53,11 +40,7 @@ func leftOf(ref documents.Ref) ([]sweep.FollowUp, []sweep.Item) {
 
 // leftRule deletes the details of a user who is deleted.
 var leftRule = sweep.Rule[user]{
-	Name: "details",
-	Load: func(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]user, error) {
-		return load(subjects, func(u *user) error { return u.lookForDetails(ctx, src) })
-	},
-	Judge: judgeLeft,
+	Name: "details", Load: sweep.OneByOne(loadDetails), Judge: judgeLeft,
 	Change: func(u user, _ sweep.Decision, _ sweep.Run) (c sweep.Change) {
 		for _, d := range unclaimed(u) {
 			c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: d.Ref()})
@@ -79,52 +62,24 @@ var earlier = sweep.Earlier{
 	},
 }
 
-func load(subjects []sweep.Subject, look func(*user) error) ([]user, error) {
-	all := make([]user, len(subjects))
-	for i, s := range subjects {
-		all[i].Subject = s
-		if err := look(&all[i]); err != nil {
-			return nil, err
-		}
+// loadUser looks for what speaks against deleting the user, up to the first thing that does.
+func loadUser(ctx context.Context, src sweep.Source, s sweep.Subject) (user, error) {
+	u := user{Subject: s}
+	if !isPlaceholder(s) {
+		return u, nil
 	}
-	return all, nil
+	in, known, err := sweep.Referred(ctx, src, s.Ref(), src.Run().Config.Own.([]sweep.Place))
+	if u.long, u.referredIn = !known, in; err != nil || u.long || in != (sweep.Place{}) {
+		return u, err
+	}
+	return loadDetails(ctx, src, s)
 }
 
-// look looks for what speaks against deleting the user, up to the first thing that does.
-func (u *user) look(ctx context.Context, src sweep.Source) error {
-	if !isPlaceholder(*u) {
-		return nil
-	}
-	names := append(documents.NamesOf(u.ID()), src.Reference(u.Ref()))
-	for _, name := range names {
-		if u.long = !documents.Queryable(name); u.long {
-			return nil
-		}
-	}
-	for _, r := range src.Run().Config.Own.([]reference) {
-		q := documents.Query{Collection: r.collection, Select: documents.NameOnly}
-		for _, name := range names {
-			q.Any = append(q.Any, []documents.Filter{{Field: r.field, Op: "==", Value: name}},
-				[]documents.Filter{{Field: r.field, Op: "array-contains", Value: name}})
-		}
-		referring, err := src.First(ctx, q, "", 1)
-		if err != nil {
-			return err
-		}
-		if len(referring) > 0 {
-			u.referredIn = r.collection + "." + r.field
-			return nil
-		}
-	}
-	return u.lookForDetails(ctx, src)
-}
-
-// lookForDetails reads the details that name the user.
-func (u *user) lookForDetails(ctx context.Context, src sweep.Source) (err error) {
-	q := documents.Query{
+// loadDetails reads the details that name the user.
+func loadDetails(ctx context.Context, src sweep.Source, s sweep.Subject) (user, error) {
+	found, err := src.First(ctx, documents.Query{
 		Collection: details, Select: []string{"namespace_id"},
-		Where: []documents.Filter{{Field: "placeholder_user_id", Op: "in", Value: documents.NamesOf(u.ID())}},
-	}
-	u.details, err = src.First(ctx, q, "", maxDetails+1)
-	return err
+		Where: []documents.Filter{{Field: "placeholder_user_id", Op: "in", Value: documents.NamesOf(s.ID())}},
+	}, "", maxDetails+1)
+	return user{Subject: s, details: found}, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -35,24 +36,27 @@ func TestWorkerKeeps(t *testing.T) {
 				var before left
 				change := func() {
 					if tt.data == nil {
-						w.remove(t, tt.path)
+						w.Delete(t, tt.path)
 					} else {
 						w.Set(t, tt.path, tt.data)
 					}
-					before = left{w.ids(t, "users"), w.ids(t, details), w.accounts(t), 0}
+					before = w.left(t)
 				}
 				kept, by, named := map[string]int{}, tt.by, ""
-				if w.worker.Hooks.BeforeApply = change; late {
+				if w.Worker.Hooks.BeforeApply = change; late {
 					by = ""
 				} else {
 					change()
 					kept[tt.kept] = 1
 				}
-				got := w.worker.Run(t, task)
+				got := w.Worker.Run(t, task)
 				sweeptest.WantReport(t, got, sweep.Completed, actions)
 				sweeptest.Want(t, "kept", kept, got.Kept)
+				if tt.kept == keptNot && !late && got.Usage.FirestoreReads != 3 { // the journal, a record of an earlier version, the user
+					t.Errorf("%d reads of a user who is no placeholder", got.Usage.FirestoreReads)
+				}
 				w.wantLeft(t, before)
-				for _, line := range w.worker.LogLines(t) {
+				for _, line := range w.Worker.LogLines(t) {
 					if line["message"] == "Unable to delete placeholder user because it is still referenced in other tables" && line["severity"] == "WARNING" {
 						sweeptest.Want(t, "who is named", any("u1"), line["placeholder_user_id"])
 						named = line["referenced_in"].(string)
@@ -70,7 +74,7 @@ func TestLongIDs(t *testing.T) {
 	for n, kept := range map[int]map[string]int{1477: {}, 1478: {keptLong: 1}, 1500: {keptLong: 1}} {
 		id := strings.Repeat("x", n)
 		w.Set(t, "users/"+id, map[string]any{"user_type": "placeholder"})
-		sweeptest.Want(t, fmt.Sprint(n), kept, w.worker.RunQuery(t, "?dryRun=true", fmt.Sprintf(`{"placeholder_user_id":%q}`, id)).Kept)
+		sweeptest.Want(t, fmt.Sprint(n), kept, w.Worker.RunQuery(t, "?dryRun=true", fmt.Sprintf(`{"placeholder_user_id":%q}`, id)).Kept)
 	}
 }
 
@@ -81,24 +85,33 @@ func TestUserOfManyDetails(t *testing.T) {
 	w.SetMany(t, maxDetails, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("%s/e%03d", details, i), detail("u1")
 	})
-	got := w.worker.Run(t, task)
+	got := w.Worker.Run(t, task)
 	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
 	sweeptest.Want(t, "kept", map[string]int{keptCrowded: 1}, got.Kept)
-	w.remove(t, details+"/e000")
-	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
+	w.Delete(t, details+"/e000")
+	sweeptest.WantReport(t, w.Worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
 	w.wantLeft(t, left{})
 }
 
 func TestWorkerLooksWhereItIsTold(t *testing.T) {
 	w := newWorld(t)
-	w.worker.Env["PLACEHOLDER_REFERENCES"] = "issues.author_id"
+	w.Worker.Env["PLACEHOLDER_REFERENCES"] = "issues.author_id"
 	w.placeholder(t, "u1", false)
 	w.Set(t, "posts/p", map[string]any{"userId": "u1"})
 	w.Set(t, "issues/i", map[string]any{"author_id": "u1"})
-	sweeptest.Want(t, "kept", map[string]int{keptReferenced: 1}, w.worker.Run(t, task).Kept)
+	sweeptest.Want(t, "kept", map[string]int{keptReferenced: 1}, w.Worker.Run(t, task).Kept)
 	w.Set(t, "issues/i", map[string]any{"author_id": "u12"})
-	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
-	sweeptest.Want(t, "kept by the second delivery", map[string]int{keptGone: 1}, w.worker.Run(t, task).Kept)
+	sweeptest.WantReport(t, w.Worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
+	sweeptest.Want(t, "kept by the second delivery", map[string]int{keptGone: 1}, w.Worker.Run(t, task).Kept)
+}
+
+func TestReferencesThatAreNone(t *testing.T) {
+	_, err := config.Load(func(name string) string {
+		return map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "PLACEHOLDER_REFERENCES": "posts"}[name]
+	}, Worker.Settings, config.Firestore)
+	if err == nil || !strings.Contains(err.Error(), `PLACEHOLDER_REFERENCES is "posts": it must be pairs of collection.field`) {
+		t.Errorf("Load: %v", err)
+	}
 }
 
 // TestAccountThatCannotBeDeleted: the detail stays as long as there is an account, and with it the job's next attempts. A user
@@ -109,17 +122,17 @@ func TestAccountThatCannotBeDeleted(t *testing.T) {
 			w := newWorld(t)
 			w.placeholder(t, "u1", true)
 			w.FailDelete(t, "u1", "INTERNAL_ERROR")
-			sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Failed, map[string]sweep.Counts{deleteKind: {Planned: 1, Failed: 1}})
+			sweeptest.WantReport(t, w.Worker.Run(t, task), sweep.Failed, map[string]sweep.Counts{deleteKind: {Planned: 1, Failed: 1}})
 			w.wantLeft(t, left{Details: []string{"d-u1"}, Accounts: []string{"u1"}, Unfinished: 1})
 			w.FailDelete(t, "u1", "")
 			if !restored {
 				sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 1))
-				sweeptest.Want(t, "tasks", 1, w.deliver(t))
+				sweeptest.Want(t, "tasks", 1, w.Deliver(t))
 				w.wantLeft(t, left{})
 				return
 			}
-			w.worker.Hooks.BeforeApply = func() { w.Set(t, "users/u1", map[string]any{"user_type": "human"}) }
-			got := w.worker.Run(t, task)
+			w.Worker.Hooks.BeforeApply = func() { w.Set(t, "users/u1", map[string]any{"user_type": "human"}) }
+			got := w.Worker.Run(t, task)
 			sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(finishKind, 1))
 			sweeptest.Want(t, "kept", map[string]int{"its document was restored since": 1}, got.Kept)
 			w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}})
@@ -132,14 +145,14 @@ func TestDetailThatIsTakenUpWhileTheAccountGoes(t *testing.T) {
 	w := newWorld(t)
 	w.placeholder(t, "u1", true)
 	w.Set(t, details+"/other", detail("u1"))
-	w.worker.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+	w.Worker.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 		err := send()
 		if n == 1 {
 			w.Set(t, details+"/other", detail("u1", "namespace_id", "g1"))
 		}
 		return err
 	})
-	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
+	sweeptest.WantReport(t, w.Worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
 	w.wantLeft(t, left{Details: []string{"other"}})
 }
 
@@ -151,19 +164,19 @@ func TestRecordsOfEarlierVersions(t *testing.T) {
 		w.Set(t, earlier.Collection+"/"+id, map[string]any{"at": now})
 	}
 	for _, id := range []string{"u1", "u12"} {
-		w.remove(t, "users/"+id)
+		w.Delete(t, "users/"+id)
 	}
 	w.Set(t, "posts/p", map[string]any{"userId": "u2"})
-	sweeptest.WantReport(t, w.worker.Run(t, task), sweep.Completed, sweeptest.Done(finishKind, 1))
+	sweeptest.WantReport(t, w.Worker.Run(t, task), sweep.Completed, sweeptest.Done(finishKind, 1))
 	others := left{Users: []string{"u2"}, Details: []string{"d-u12", "d-u2"}, Accounts: []string{"u12", "u2"}, Unfinished: 2}
 	w.wantLeft(t, others)
 	// u2 is there again: nothing of it goes.
-	sweeptest.WantReport(t, w.worker.Run(t, `{"placeholder_user_id":"u2"}`), sweep.Completed, sweeptest.Done(finishKind, 1))
+	sweeptest.WantReport(t, w.Worker.Run(t, `{"placeholder_user_id":"u2"}`), sweep.Completed, sweeptest.Done(finishKind, 1))
 	others.Unfinished = 1
 	w.wantLeft(t, others)
 
 	w.Set(t, earlier.Collection+"/u12", map[string]any{"note": "somebody else's"})
-	got := w.worker.Run(t, `{"placeholder_user_id":"u12"}`)
+	got := w.Worker.Run(t, `{"placeholder_user_id":"u12"}`)
 	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{finishKind: {Planned: 1, Failed: 1}})
 	w.wantLeft(t, others)
 }

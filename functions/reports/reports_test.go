@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
@@ -56,35 +54,24 @@ func TestCleanupReports(t *testing.T) {
 	f.Set(t, "posts/p/reports/due1", report("reviewed", monthAgo.AddDate(-1, 0, 0)))
 
 	got := f.Run(t, "")
-	want := &sweep.Report{
+	sweeptest.Want(t, "report", &sweep.Report{
 		Job: "cleanupReports", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
 		DurationMs: got.DurationMs, Database: got.Database, Bucket: got.Bucket, Scanned: 13,
-		Actions: map[string]sweep.Counts{"delete report": {Planned: 3, Done: 3}},
+		Actions: sweeptest.Done("delete report", 3),
 		Kept: map[string]int{
-			"not older than 1 month":                   3,
-			"status is neither reviewed nor dismissed": 3,
-			"createdAt is missing or not a timestamp":  4,
+			"not older than 1 month": 3, "status is neither reviewed nor dismissed": 3, "createdAt is missing or not a timestamp": 4,
 		},
 		Failures: []sweep.Failure{},
 		Usage:    got.Usage,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("report (-want +got):\n%s", diff)
-	}
+	}, got)
 	survivors := []string{"empty", "exactly", "future", "null", "number", "odd", "pending", "text", "undated", "young"}
-	if diff := cmp.Diff(survivors, ids(f.Documents(t, "reports"))); diff != "" {
-		t.Errorf("reports left (-want +got):\n%s", diff)
-	}
+	sweeptest.Want(t, "reports left", survivors, ids(f.Documents(t, "reports")))
 	for _, collection := range []string{"reports_archive", "posts/p/reports"} {
-		if len(f.Documents(t, collection)) != 1 {
-			t.Errorf("%s was touched", collection)
-		}
+		sweeptest.Want(t, collection, []string{"due1"}, ids(f.Documents(t, collection)))
 	}
-
 	again := f.Run(t, "")
-	if again.Status != sweep.Completed || len(again.Actions) != 0 || again.Scanned != 10 {
-		t.Errorf("second run: %+v, want nothing to do", again)
-	}
+	sweeptest.WantReport(t, again, sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.Want(t, "scanned by a second run", 10, again.Scanned)
 }
 
 func TestEmptyDatabase(t *testing.T) {
@@ -118,16 +105,6 @@ func TestReportChangedBetweenPlanAndApplySurvives(t *testing.T) {
 		f.Set(t, "reports/recreated", report("pending", now))
 	}
 	got := f.Run(t, "")
-	if diff := cmp.Diff(sweep.Counts{Planned: 5, Done: 1, Changed: 4}, got.Actions["delete report"]); diff != "" {
-		t.Errorf("counts (-want +got):\n%s", diff)
-	}
-	if got.Status != sweep.Completed {
-		t.Errorf("status %s: losing a race is no failure", got.Status)
-	}
-	if diff := cmp.Diff([]string{"recreated", "reopened", "touched"}, ids(f.Documents(t, "reports"))); diff != "" {
-		t.Errorf("reports left (-want +got):\n%s", diff)
-	}
-	if f.Documents(t, "reports")["reopened"]["status"] != "pending" {
-		t.Error("the reopened report was changed")
-	}
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete report": {Planned: 5, Done: 1, Changed: 4}})
+	sweeptest.Want(t, "reports left", []string{"recreated", "reopened", "touched"}, ids(f.Documents(t, "reports")))
 }

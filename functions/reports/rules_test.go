@@ -84,17 +84,3 @@ func TestJudge(t *testing.T) {
 		})
 	}
 }
-
-// TestEverySettledStatus has one status more than there are: what is queried for is also judged by the same list.
-func TestEverySettledStatus(t *testing.T) {
-	before := settledStatuses
-	t.Cleanup(func() { settledStatuses = before })
-	settledStatuses = []string{"reviewed", "dismissed", "withdrawn"}
-	now := time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
-	for _, status := range settledStatuses {
-		report := documents.Document{Data: map[string]any{"status": status, "createdAt": now.AddDate(-1, 0, 0)}}
-		if d := judge(sweep.Subject{Document: report}, sweep.Run{Now: now}); d.Kind == "" {
-			t.Errorf("%s: kept, %s", status, d.Reason)
-		}
-	}
-}

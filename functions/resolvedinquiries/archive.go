@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/copies"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -21,7 +22,7 @@ const (
 
 // gatherWhole reads all messages, unless they hold more than one document can.
 func (s *state) gatherWhole(ctx context.Context, src sweep.Source, most int) error {
-	others, err := src.First(ctx, namesOf(messagesOf(s.archiveRef().Path())), "", 1)
+	others, _, _, err := copies.Part(ctx, src, messagesOf(s.archiveRef()), "", 1, most)
 	if err != nil {
 		return err
 	}
@@ -30,22 +31,15 @@ func (s *state) gatherWhole(ctx context.Context, src sweep.Source, most int) err
 		return err
 	}
 	own := documents.Size(s.archiveRef().Path(), archiveOf(s.Document, map[string]any{messagesField: nil, archivedAt: time.Time{}}))
-	all := part{first: 25, limit: math.MaxInt, bytes: most - own}
-	s.messages, s.complete, err = read(ctx, src, messagesOf(s.Path), all)
+	s.messages, _, s.complete, err = copies.Part(ctx, src, messagesOf(s.Ref()), "", math.MaxInt, most-own)
 	return err
 }
 
 // archiveWhole does it in one commit, which has read all messages and so fails if one is added or changed before. What
 // Firestore refuses to take so, which it reckons in its own way, it takes in parts.
 func (s state) archiveWhole(run sweep.Run) sweep.Change {
-	switch {
-	case s.inTheWay:
-		return goOn(progress{Stage: move, Moved: s.earlier.ID})
-	case !s.complete:
-		return goOn(progress{Stage: copying, Round: 1, Moved: s.at.Moved})
-	}
 	own := s.archive(map[string]any{messagesField: contents(s.messages), archivedAt: run.Now})
-	return s.withImages(sweep.Change{Writes: append(own, deletionsOf(s.messages)...)}, run)
+	return s.withImages(sweep.Change{Writes: append(own, sweep.Delete(s.messages...).Writes...)}, run)
 }
 
 // archive writes the archive in place of the inquiry. An archive that is there already makes room.

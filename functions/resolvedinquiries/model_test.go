@@ -10,15 +10,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
-
-// canBeID says what is an id.
-func canBeID(v any) bool {
-	id, _ := v.(string)
-	return id != "" && len(id) <= 1500 && !strings.Contains(id, "/") && id != "." && id != ".." && (len(id) < 4 || !strings.HasPrefix(id, "__") || !strings.HasSuffix(id, "__"))
-}
 
 // afterRun is cleanupResolvedInquiries, by its rules. A user without a document is not told, and the inquiry marked all the same.
 func afterRun(w model.World, now time.Time, bucket string) model.World {
@@ -37,12 +32,12 @@ func afterRun(w model.World, now time.Time, bucket string) model.World {
 			archiveInquiry(w, id, now, bucket)
 			continue
 		}
+		user, _ := inquiry["userId"].(string)
 		told, isTold := inquiry["deletionWarningNotifiedAt"].(time.Time)
-		if resolved.After(now.Add(-6*day)) || isTold && !told.Before(resolved) && !told.After(now) || !canBeID(inquiry["userId"]) {
+		if resolved.After(now.Add(-6*day)) || isTold && !told.Before(resolved) && !told.After(now) || !documents.ValidID(user) {
 			continue
 		}
 		inquiry["deletionWarningNotifiedAt"] = now
-		user := inquiry["userId"].(string)
 		if w.Documents["users/"+user] == nil {
 			continue
 		}
@@ -61,8 +56,8 @@ func afterRun(w model.World, now time.Time, bucket string) model.World {
 // moveArchive makes room for an archive: one that is there moves to earlier/, with the messages below it.
 func moveArchive(w model.World, id string) {
 	path := "archivedInquiries/" + id
-	old := w.Documents[path]
-	if old == nil {
+	old, messages := w.Documents[path], w.In("archivedInquiries/"+id+"/messages")
+	if old == nil && len(messages) == 0 {
 		return
 	}
 	name := "undated"
@@ -73,8 +68,10 @@ func moveArchive(w model.World, id string) {
 	for n := 2; w.Documents[to] != nil; n++ {
 		to = fmt.Sprintf("%s/earlier/%s-%d", path, name, n)
 	}
-	w.Documents[to] = old
-	for m, data := range w.In(path + "/messages") {
+	if old != nil {
+		w.Documents[to] = old
+	}
+	for m, data := range messages {
 		delete(w.Documents, path+"/messages/"+m)
 		w.Documents[to+"/messages/"+m] = data
 	}
@@ -189,9 +186,15 @@ func TestModel(t *testing.T) {
 			}
 			if rapid.IntRange(0, 4).Draw(rt, "archived") == 4 {
 				old := archived.Draw(rt, "archive")
-				w.Documents["archivedInquiries/"+id] = old
-				if at, dated := old["archivedAt"].(time.Time); dated && rapid.IntRange(0, 1).Draw(rt, "earlier too") == 1 {
-					w.Documents["archivedInquiries/"+id+"/earlier/"+at.Format(time.RFC3339Nano)] = map[string]any{"status": "resolved"}
+				earlier := "archivedInquiries/" + id + "/earlier/undated"
+				if at, dated := old["archivedAt"].(time.Time); dated {
+					earlier = "archivedInquiries/" + id + "/earlier/" + at.Format(time.RFC3339Nano)
+				}
+				for _, number := range []string{"", "-2"}[:rapid.IntRange(0, 2).Draw(rt, "earlier ones")] {
+					w.Documents[earlier+number] = map[string]any{"status": "resolved"}
+				}
+				if rapid.IntRange(0, 3).Draw(rt, "whole") > 0 { // or nothing but its messages
+					w.Documents["archivedInquiries/"+id] = old
 				}
 				for m := range rapid.IntRange(0, 2).Draw(rt, "messages of the archive") {
 					w.Documents[fmt.Sprintf("archivedInquiries/%s/messages/%d", id, m)] = message.Draw(rt, "message")

@@ -2,8 +2,7 @@
 // inquiry will be deleted, a day later it moves the inquiry and its messages to archivedInquiries and deletes their images.
 //
 // The rules are in rules.go. warn.go tells users, archive.go archives an inquiry in one commit. What takes several commits
-// goes from stage to stage (stages.go): parts.go is for an inquiry whose archive does not fit in one document, earlier.go for
-// one that has an archive already.
+// goes from stage to stage (stages.go): an inquiry whose archive does not fit in one document, or that has an archive already.
 package resolvedinquiries
 
 import (
@@ -14,16 +13,10 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is cleanupResolvedInquiries.
-var Job = jobWith(limits{archive: documents.MaxDocument - 48<<10, batch: 1 << 20})
+// Job is cleanupResolvedInquiries. An archive holds as much as a document can, less what is not known of its size.
+var Job = jobWith(documents.MaxDocument - 48<<10)
 
 func init() { functions.Register(Job) }
-
-// limits are in bytes.
-type limits struct {
-	archive int // of one document; Firestore's limit, less what is not known of its size
-	batch   int // of the messages that are moved together, of an archive in parts
-}
 
 const (
 	name      = "cleanupResolvedInquiries"
@@ -32,10 +25,15 @@ const (
 	pageSize  = 100 // inquiries held at once: what users wrote in their fields may be large
 )
 
-func jobWith(most limits) sweep.Job {
+// messagesOf returns the collection of the messages of an inquiry or of an archive.
+func messagesOf(ref documents.Ref) string { return ref.Path() + "/messages" }
+
+// jobWith is the job with a limit on the bytes of an archive, and of the messages that are moved together of one in parts.
+func jobWith(most int) sweep.Job {
 	rule := archiveRule(most)
 	return sweep.Job{
-		Name: name, Settings: settings, Rules: []sweep.AnyRule{rule, warnings}, Earlier: []sweep.Earlier{sweep.Leftovers(name), begunBefore(rule)},
+		Name: name, Settings: settings, Rules: []sweep.AnyRule{rule, warnings},
+		Earlier: []sweep.Earlier{sweep.Leftovers(name), begunBefore(rule)},
 		Plan: func(ctx context.Context, p *sweep.Planner) error {
 			resolved := documents.Filter{Field: "status", Op: "==", Value: statusResolved}
 			due := documents.Query{
@@ -64,11 +62,13 @@ func begunBefore(rule sweep.AnyRule) sweep.Earlier {
 			if !ok {
 				return nil, nil, sweep.ErrForeign
 			}
-			p := progress{Stage: copying, Round: 1}
+			stage := copying
 			if archived {
-				p = progress{Stage: finish}
+				stage = finish
 			}
-			return nil, []sweep.Item{{Rule: rule, Ref: documents.Ref{Collection: inquiries, ID: record.ID()}, From: p.String()}}, nil
+			return nil, []sweep.Item{{
+				Rule: rule, Ref: documents.Ref{Collection: inquiries, ID: record.ID()}, From: progress{Stage: stage}.String(),
+			}}, nil
 		},
 	}
 }

@@ -42,7 +42,7 @@ func judge(inquiry documents.Document, now, promise time.Time) sweep.Decision {
 	if !ok {
 		return sweep.Invalid(keptUndated)
 	}
-	day := resolved.UTC().Format(time.RFC3339)
+	day := retention.Stamp(resolved)
 	told, isTold := inquiry.Time(notifiedAt)
 	if !resolved.After(retention.DaysBefore(now, retentionDays)) {
 		// A run with an old schedule time told the user when the time was over already: "tomorrow" holds all the same.

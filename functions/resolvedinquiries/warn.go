@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -12,27 +13,17 @@ import (
 // maxSubject is how many characters of a subject a notification repeats: a longer one could be too much for a document.
 const maxSubject = 500
 
-// noSubject stands for a subject that is missing, empty or not a text.
-var noSubject = map[notifications.Locale]string{notifications.Japanese: "件名なし", notifications.English: "no subject"}
-
-// toWarn is an inquiry whose user is to be told.
+// toWarn is an inquiry whose user is to be told, with what there is of the user's document and the notification.
 type toWarn struct {
 	sweep.Subject
-	user, notification documents.Ref // the user's document, and what the user is told
-	hasUser, sent      bool
+	found map[documents.Ref]documents.Document
 }
 
 // warnings tells the users of inquiries that they will be deleted, and marks the inquiries as announced, in one commit. A
 // notification that is there already stays as it is, read or unread.
 var warnings = sweep.Rule[toWarn]{
 	Name: "warning", Group: 8, // each inquiry may be large
-	Load: func(_ context.Context, _ sweep.Source, subjects []sweep.Subject) ([]toWarn, error) {
-		states := make([]toWarn, len(subjects))
-		for i, s := range subjects {
-			states[i].Subject = s
-		}
-		return states, nil
-	},
+	Load: sweep.Each(func(s sweep.Subject) toWarn { return toWarn{Subject: s} }),
 	Judge: func(s toWarn, run sweep.Run) sweep.Decision {
 		if d := judge(s.Document, run.Now, run.Promise); d.Kind == warn {
 			return d
@@ -40,31 +31,31 @@ var warnings = sweep.Rule[toWarn]{
 		return sweep.Decision{}
 	},
 	Gather: func(ctx context.Context, src sweep.Source, due []*toWarn) error {
-		refs := make([]documents.Ref, 0, 2*len(due))
+		var refs []documents.Ref
 		for _, s := range due {
 			n := warning(s.Document, notifications.Japanese) // its path is the same in every language
-			s.user = documents.Ref{Collection: "users", ID: n.UserID}
-			s.notification, _ = documents.RefOf(n.Path())
-			refs = append(refs, s.user, s.notification)
+			refs = append(refs, userOf(n), n.Ref())
 		}
 		found, err := src.Get(ctx, refs)
 		for _, s := range due {
-			_, s.hasUser = found[s.user]
-			_, s.sent = found[s.notification]
+			s.found = found
 		}
 		return err
 	},
 	Change: func(s toWarn, _ sweep.Decision, run sweep.Run) sweep.Change {
-		c := sweep.Change{Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{notifiedAt: run.Promise}}}}
-		switch {
-		case !s.hasUser:
+		c := sweep.Update(s.Ref(), map[string]any{notifiedAt: run.Promise})
+		n := warning(s.Document, notifications.Locale(run.Config.Locale))
+		if _, hasUser := s.found[userOf(n)]; !hasUser {
 			c.Notices = []sweep.Notice{{Message: s.Path + ": nobody was told that it will be deleted, its user has no document"}}
-		case !s.sent:
-			n := warning(s.Document, notifications.Locale(run.Config.Locale))
-			c.Writes = append(c.Writes, documents.Write{Op: documents.Create, Ref: s.notification, Data: n.Data(run.Promise), Sent: true})
+		} else if _, sent := s.found[n.Ref()]; !sent {
+			c.Writes = append(c.Writes, documents.Write{Op: documents.Create, Ref: n.Ref(), Data: n.Data(run.Promise), Sent: true})
 		}
 		return c
 	},
+}
+
+func userOf(n notifications.Notification) documents.Ref {
+	return documents.Ref{Collection: "users", ID: n.UserID}
 }
 
 // warning is the notification for one resolution of an inquiry: resolved anew, it is another.
@@ -72,13 +63,9 @@ func warning(inquiry documents.Document, locale notifications.Locale) notificati
 	uid, _ := inquiry.Text("userId")
 	resolved, _ := inquiry.Time("resolvedAt")
 	subject, _ := inquiry.Text("subject")
-	if subject == "" {
-		subject = noSubject[locale]
-	}
-	subject = notifications.Clip(subject, maxSubject)
 	return notifications.Notification{
 		UserID: uid, Type: "inquiry_deletion_warning",
-		Text:      locale.InquiryDeletionWarning(subject),
+		Text:      locale.InquiryDeletionWarning(clip.Text(subject, maxSubject)),
 		Fields:    map[string]any{"inquiryId": inquiry.ID()},
 		Announces: []string{inquiry.ID(), resolved.UTC().Format(time.RFC3339Nano)},
 	}

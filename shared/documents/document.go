@@ -24,6 +24,12 @@ func (d Document) Time(field string) (v time.Time, ok bool) {
 	return v, ok
 }
 
+// Instant is [Document.Time] of a field that may be missing or null: set is false then. ok is false if it is of another type.
+func (d Document) Instant(field string) (v time.Time, set, ok bool) {
+	v, set = d.Time(field)
+	return v, set, set || d.Data[field] == nil
+}
+
 // Text returns a string field; ok is false if it is missing, null or of another type.
 func (d Document) Text(field string) (v string, ok bool) {
 	v, ok = d.Data[field].(string)

@@ -1,6 +1,9 @@
 package notifications
 
-import "github.com/firesweep/firesweep/shared/digest"
+import (
+	"github.com/firesweep/firesweep/shared/digest"
+	"github.com/firesweep/firesweep/shared/documents"
+)
 
 // Mail is an e-mail, as a document that Firebase's extension "Trigger Email" sends when it is written. Whoever
 // writes the document again sends it again.
@@ -12,7 +15,12 @@ type Mail struct {
 }
 
 // Path returns the document's path, mail/{id}.
-func (m Mail) Path() string { return "mail/" + m.Type + "_" + digest.Of(m.Announces...) }
+func (m Mail) Path() string { return m.Ref().Path() }
+
+// Ref names the document.
+func (m Mail) Ref() documents.Ref {
+	return documents.Ref{Collection: "mail", ID: m.Type + "_" + digest.Of(m.Announces...)}
+}
 
 // Data returns the document.
 func (m Mail) Data() map[string]any {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/shared/documents"
 )
 
 func TestNotification(t *testing.T) {
@@ -62,6 +64,40 @@ func TestEveryTextInBothLanguages(t *testing.T) {
 				t.Errorf("%s: %q", name, tt)
 			}
 		}
+	}
+}
+
+func TestTextsAboutCircles(t *testing.T) {
+	for _, tt := range []struct{ got, want Text }{
+		{Japanese.GhostCircleWarning("50 %s off"), Text{"サークル削除予告", "「50 %s off」は365日以上投稿がないため、1週間後に削除されます。投稿があれば削除されません。"}},
+		{Japanese.AbandonedCircleWarning("50 %s off"), Text{"サークル削除予告", "「50 %s off」は作成から30日以上たっても投稿がないため、1週間後に削除されます。投稿があれば削除されません。"}},
+		{Japanese.GhostCircleDeleted("50 %s off"), Text{"サークルが削除されました", "「50 %s off」は投稿がなかったため削除されました。"}},
+		{English.GhostCircleWarning("50 %s off"), Text{"Circle will be deleted", "Nobody has posted to “50 %s off” for 365 days or more. It will be deleted in one week unless someone posts."}},
+		{English.AbandonedCircleWarning("50 %s off"), Text{"Circle will be deleted", "Nobody has posted to “50 %s off” since it was created 30 days ago or more. It will be deleted in one week unless someone posts."}},
+		{English.GhostCircleDeleted("50 %s off"), Text{"Circle deleted", "“50 %s off” was deleted because nobody posted to it."}},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%q, want %q", tt.got, tt.want)
+		}
+	}
+}
+
+func TestNameOf(t *testing.T) {
+	long := strings.Repeat("長", 200)
+	for _, tt := range []struct {
+		name any
+		id   string
+		want string
+	}{
+		{"読書会", "c", "読書会"}, {long, "c", long}, {long + "い", "c", long + "…"}, {"50 %s\noff", "c", "50 %s\noff"},
+		{nil, "c", "c"}, {"", "c", "c"}, {7, "c", "c"}, {[]any{"x"}, "c", "c"}, {nil, long, long}, {nil, long + "い", long + "…"},
+	} {
+		if got := NameOf(documents.Document{Path: "circles/" + tt.id, Data: map[string]any{"name": tt.name}}); got != tt.want {
+			t.Errorf("NameOf(%v) = %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	if got := NameOf(documents.Document{Path: "circles/c"}); got != "c" {
+		t.Errorf("no data at all: %s", got)
 	}
 }
 

@@ -1,6 +1,12 @@
 package notifications
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/firesweep/firesweep/shared/clip"
+	"github.com/firesweep/firesweep/shared/documents"
+)
 
 // Locale is a language of the texts: "ja" or "en" (NOTIFICATION_LOCALE).
 type Locale string
@@ -14,13 +20,13 @@ const (
 // Text is what a person reads.
 type Text struct{ Title, Body string }
 
-// Clip returns a text of at most so many characters, a longer one cut and with an ellipsis. What users wrote may be of any
-// length, and a notification that does not fit into a document would fail for ever.
-func Clip(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
+// maxName is the longest part of a name that a text repeats, in characters (docs/spec.md, "Notifications and e-mail").
+const maxName = 200
+
+// NameOf returns the name of what a document stands for, cut; its id if it has none.
+func NameOf(d documents.Document) string {
+	name, _ := d.Text("name")
+	return clip.Text(cmp.Or(name, d.ID()), maxName)
 }
 
 // choose returns the English text for English and the Japanese one otherwise, Japanese being the default.
@@ -31,8 +37,11 @@ func (l Locale) choose(ja, en Text) Text {
 	return ja
 }
 
-// InquiryDeletionWarning announces that a resolved inquiry is deleted tomorrow.
+// InquiryDeletionWarning announces that a resolved inquiry, which may have no subject, is deleted tomorrow.
 func (l Locale) InquiryDeletionWarning(subject string) Text {
+	if subject == "" {
+		subject = l.choose(Text{Title: "件名なし"}, Text{Title: "no subject"}).Title
+	}
 	return l.choose(
 		Text{"問い合わせ削除予告", fmt.Sprintf("「%s」は明日削除されます（ステータス: 解決済み）", subject)},
 		Text{"Inquiry will be deleted", fmt.Sprintf("“%s” will be deleted tomorrow (status: resolved)", subject)},

@@ -7,7 +7,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // media returns the names of the objects that a post's mediaItems name and that may be deleted with it, and why others are
@@ -41,16 +40,4 @@ func media(post documents.Document, bucket, emulatorHost string) (files, kept []
 	}
 	slices.Sort(files)
 	return slices.Compact(files), kept
-}
-
-// maxNamed is how many of a post's media that are kept the log names; all are counted.
-const maxNamed = 20
-
-// notices names the post of media that are not deleted: their URLs are what a user wrote, and in no log.
-func notices(post string, kept []string) []sweep.Notice {
-	var all []sweep.Notice
-	for _, reason := range kept[:min(len(kept), maxNamed)] {
-		all = append(all, sweep.Notice{Message: post + ": deleted, but not its file: " + reason, Fields: map[string]any{"reason": reason}})
-	}
-	return all
 }

@@ -26,6 +26,7 @@ var belonging = []sweep.Children{{Collection: "comments", Field: "postId"}, {Col
 // commit, so that nobody sees half of it; its media follow. Of a post with more of them than one commit takes, some go
 // first, and each commit judges the post once more.
 func Rule(name string, judge func(State, sweep.Run) sweep.Decision) sweep.Rule[State] {
+	load := sweep.EachWith(CircleOf, func(post, circle sweep.Subject) State { return State{Subject: post, Circle: circle} })
 	return sweep.Rule[State]{Name: name, Load: load, Judge: judge, Gather: gather, Change: change}
 }
 
@@ -34,29 +35,6 @@ func Rule(name string, judge func(State, sweep.Run) sweep.Decision) sweep.Rule[S
 func CircleOf(post documents.Document) (circle documents.Ref, ok bool) {
 	id, _ := post.Text("circleId")
 	return documents.Ref{Collection: "circles", ID: id}, documents.ValidID(id)
-}
-
-// load reads the posts' circles.
-func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]State, error) {
-	var circles []documents.Ref
-	for _, s := range subjects {
-		if circle, ok := CircleOf(s.Document); ok {
-			circles = append(circles, circle)
-		}
-	}
-	found, err := src.Get(ctx, circles)
-	if err != nil {
-		return nil, err
-	}
-	states := make([]State, len(subjects))
-	for i, s := range subjects {
-		states[i].Subject = s
-		if circle, ok := CircleOf(s.Document); ok {
-			d, exists := found[circle]
-			states[i].Circle = sweep.Subject{Document: d, Found: exists}
-		}
-	}
-	return states, nil
 }
 
 // gather reads the posts' children.
@@ -97,6 +75,9 @@ func change(s State, d sweep.Decision, run sweep.Run) (c sweep.Change) {
 			Object: sweep.ObjectDeletion{Name: name, OwnerKey: "postId", Owner: s.ID()}, Absent: s.Ref(),
 		})
 	}
-	c.Kept, c.Notices = kept, notices(s.Path, kept)
+	c.Kept = kept
+	for _, reason := range kept { // a URL is what a user wrote, and in no log
+		c.Notices = append(c.Notices, sweep.Notice{Message: s.Path + ": deleted, but not its file: " + reason, Fields: map[string]any{"reason": reason}})
+	}
 	return c
 }

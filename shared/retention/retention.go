@@ -6,6 +6,9 @@ import "time"
 // Day is exactly 24 hours, whatever a time zone's clocks do (docs/spec.md, "Time").
 const Day = 24 * time.Hour
 
+// Stamp returns an instant as reasons and the log name it: RFC 3339 in UTC, to the second.
+func Stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
+
 // DaysBefore returns now − n days of exactly 24 h. What happened at or before it is "n days or more" old.
 func DaysBefore(now time.Time, n int) time.Time {
 	return now.Add(-time.Duration(n) * Day)

@@ -49,7 +49,7 @@ func (p *Planner) ConsiderEach(ctx context.Context, rule AnyRule, found []docume
 		case failures[i] != nil:
 			p.Fail(ctx, d.Path, "judge", failures[i])
 		case decisions[i].Kind == "":
-			p.keep(ctx, d.Path, decisions[i])
+			p.KeepJudged(ctx, d.Path, decisions[i])
 		default:
 			if err := p.Propose(ctx, actions[0]); err != nil {
 				return err
@@ -66,8 +66,8 @@ func (p *Planner) ConsiderEach(ctx context.Context, rule AnyRule, found []docume
 	return nil
 }
 
-// keep counts a document that is kept.
-func (p *Planner) keep(ctx context.Context, path string, d Decision) {
+// KeepJudged counts an item that is kept, as a decision says.
+func (p *Planner) KeepJudged(ctx context.Context, path string, d Decision) {
 	if d.Notice != nil {
 		p.run.notice(ctx, path, *d.Notice)
 	}
@@ -102,9 +102,10 @@ type Proposal struct {
 }
 
 // ProposeItems proposes items that have been judged by other means, such as the documents that lead to them. They are judged
-// by the rule in the commit. What an interrupted run left of an item is finished first: that one is for a later run.
+// by the rule in the commit. One that the run has proposed so before is left out, whatever leads to it, and so is one that an
+// interrupted run left something of, which is finished first: it is for a later run.
 func (p *Planner) ProposeItems(ctx context.Context, rule AnyRule, due []Proposal) error {
-	due = slices.DeleteFunc(due, func(d Proposal) bool { return p.replayed[d.Ref()] })
+	due = slices.DeleteFunc(due, func(d Proposal) bool { return p.replayed[d.Ref()] || !p.remembered.add(rule.name(), d.Ref()) })
 	actions, err := p.actionsOf(ctx, rule, due)
 	if err != nil {
 		return err
@@ -138,15 +139,26 @@ func (p *Planner) actionsOf(ctx context.Context, rule AnyRule, due []Proposal) (
 // Sweep considers all documents that a query returns, from a cursor on, and saves after each page where it got to. Where several
 // rules judge them, each keeps without a reason what another is for.
 func (p *Planner) Sweep(ctx context.Context, q documents.Query, from documents.Cursor, rules ...AnyRule) error {
+	return p.EachPage(ctx, q, from, func(found []documents.Document) error {
+		for _, rule := range rules {
+			if err := p.Consider(ctx, rule, found); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// EachPage calls consider with each page of the documents that a query returns, from a cursor on, and saves after it where the
+// run got to.
+func (p *Planner) EachPage(ctx context.Context, q documents.Query, from documents.Cursor, consider func([]documents.Document) error) error {
 	for page, err := range p.Documents.Pages(ctx, q, from) {
 		if err != nil {
 			return err
 		}
 		p.Scanned(len(page.Documents))
-		for _, rule := range rules {
-			if err := p.Consider(ctx, rule, page.Documents); err != nil {
-				return err
-			}
+		if err := consider(page.Documents); err != nil {
+			return err
 		}
 		if err := p.SaveCheckpoint(string(page.Next)); err != nil {
 			return err

@@ -21,6 +21,9 @@ import (
 // maxFollowUps is how many follow-ups of one commit are under way at once.
 const maxFollowUps = 8
 
+// maxNotices is how many warnings about one item a commit logs.
+const maxNotices = 20
+
 // follow does what follows a commit, and then has its entry forgotten. A follow-up that fails is its item's failure, and the
 // entry stays for the next run: the error says why it must.
 func (r *run) follow(ctx context.Context, group []*work, c committed) error {
@@ -52,7 +55,7 @@ func (r *run) follow(ctx context.Context, group []*work, c committed) error {
 		for _, reason := range o.change.Kept {
 			r.keep(reason)
 		}
-		for _, n := range o.change.Notices {
+		for _, n := range o.change.Notices[:min(len(o.change.Notices), maxNotices)] {
 			r.notice(ctx, w.Ref.Path(), n)
 		}
 		r.tally(o.change.Tally)
@@ -158,7 +161,11 @@ func (r *run) notice(ctx context.Context, target string, n Notice) {
 	for _, name := range slices.Sorted(maps.Keys(n.Fields)) {
 		attributes = append(attributes, slog.Any(name, n.Fields[name]))
 	}
-	r.log.WarnContext(ctx, n.Message, attributes...)
+	level := slog.LevelWarn
+	if n.Error {
+		level = slog.LevelError
+	}
+	r.log.Log(ctx, level, n.Message, attributes...)
 }
 
 // name says what a follow-up is done to.

@@ -5,6 +5,7 @@
 // The order to read it in:
 //   - job.go (what a job is), rule.go (what a rule is) and source.go (what it reads from);
 //   - run.go (what a run does), planner.go, consider.go (rules judge), kept.go (what is kept is counted) and limits.go;
+//   - pass.go (what runs remember), unset.go and referred.go (a field is missing, something refers to a document);
 //   - apply.go, group.go (items that share a commit), commit.go, journal.go, follow.go with accounts.go (what follows a commit) and
 //     replay.go (what an interrupted run left), written.go (what the log says of it);
 //   - foresee.go (what a preview says would be written);
@@ -27,7 +28,7 @@ type Job struct {
 	// Settings reads what the function alone is told by its environment, which then is [config.Config.Own]; nil if that is nothing.
 	Settings func(*config.Loader) any
 	// Plan reads and proposes. It goes through what there is in a stable order, from [Planner.Checkpoint] on, and
-	// returns the error of any Planner method at once. It has nothing to write with.
+	// returns the error of any Planner method at once. It has nothing to write with. A worker has none: its task says what to judge.
 	Plan func(ctx context.Context, p *Planner) error
 	// Rules are those of its items that a commit may leave for later ([Change.Next]), so that the journal finds them.
 	Rules []AnyRule
@@ -41,8 +42,19 @@ type Job struct {
 // actions are such that doing them twice, or at the same time, comes to the same. What it did is in its answer and in the
 // log. Anything but a completed run is an error, for Cloud Tasks to try again.
 type Task struct {
-	Fields []string                           // of the body, all of which must be there, strings and not empty
-	Check  func(task map[string]string) error // says what is wrong with their values
+	// Fields of the body, all of which must be there, strings and not empty. The first is the id of the document that the task is about.
+	Fields     []string
+	Collection string                             // where that document is
+	Rule       AnyRule                            // judges it, whether it exists or not
+	Check      func(task map[string]string) error // says what else is wrong with the values; nil if nothing can be
+}
+
+// plan calls the job's Plan, and considers what a worker's task is about.
+func (j Job) plan(ctx context.Context, p *Planner) error {
+	if j.Task == nil {
+		return j.Plan(ctx, p)
+	}
+	return p.ConsiderRefs(ctx, j.Task.Rule, documents.Ref{Collection: j.Task.Collection, ID: p.Task[j.Task.Fields[0]]})
 }
 
 // Action is one thing that a run proposes to do. The actions of a plan do not depend on each other: they are applied
@@ -57,7 +69,8 @@ type Action struct {
 	More   bool     // that is not all
 }
 
-// Effect is how an action is done. Those of rules are proposed by [Planner.Consider]; [DeleteObject] is the one that jobs make.
+// Effect is how an action is done. Those of rules are proposed by [Planner.Consider]; [DeleteObject] is the one that others
+// make, such as shared/orphans.
 type Effect interface{ effect() }
 
 // deleteDocument deletes a document if it is still as it was when it was read.

@@ -278,11 +278,11 @@ func TestCountsEndBeforeAnythingIsApplied(t *testing.T) {
 	almostAll, counted := make(chan struct{}), new(atomic.Int32)
 	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
 		p.CountKept(ctx, dated("things"))
-		if err := many(9_999)(ctx, p); err != nil {
+		if err := many(0, 9_999)(ctx, p); err != nil {
 			return err
 		}
 		close(almostAll)
-		return many(2)(ctx, p)
+		return many(9_999, 2)(ctx, p)
 	}})
 	f.Hooks.Dial = append(f.Hooks.Dial, streamed("RunAggregationQuery", func(int) error {
 		<-almostAll

@@ -38,6 +38,7 @@ type Planner struct {
 	foreseen    int // actions whose writes a preview has worked out
 	planned     int // actions proposed, those of earlier windows included
 	proposed    int // items of rules among them
+	remembered  proposed
 	named       int // documents read to name those that cannot be judged
 	tripped     error
 	replayed    map[documents.Ref]bool // items that a replay of the journal goes on with

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
 )
 
 // maxBody is the largest request body, in bytes, and maxQuoted how much of a name or a header an error quotes.
@@ -97,6 +99,12 @@ func parseTask(body []byte, task Task) (map[string]string, error) {
 		if fields[name] == "" {
 			return nil, fmt.Errorf("field %q is missing or empty", name)
 		}
+	}
+	if id := task.Fields[0]; !documents.ValidID(fields[id]) {
+		return nil, fmt.Errorf("%s %q cannot be a document's id", id, clip(fields[id], maxQuoted))
+	}
+	if task.Check == nil {
+		return fields, nil
 	}
 	return fields, task.Check(fields)
 }

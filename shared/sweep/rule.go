@@ -110,7 +110,7 @@ type Change struct {
 	Fail error
 	// Kept are reasons under which further things are counted as kept, once committed.
 	Kept []string
-	// Notices are logged as warnings, once committed.
+	// Notices are logged as warnings, once committed: the first 20 of them.
 	Notices []Notice
 	// Tally is added to the run's figures of that name, once committed; see [Ending].
 	Tally map[string]int
@@ -120,6 +120,7 @@ type Change struct {
 type Notice struct {
 	Message string
 	Fields  map[string]any // further ones of the log line
+	Error   bool           // it is logged as an error instead
 }
 
 // FollowUp is something outside of Firestore that follows a commit. Exactly one of Object, Account and Task is set. All can
@@ -218,6 +219,3 @@ func (l loaded[S]) change(i int, d Decision, run Run) (c Change, err error) {
 	defer recoverTo(&err)
 	return l.rule.Change(l.states[i], d, run), nil
 }
-
-// Itself is the Load of a rule that judges documents by their own fields.
-func Itself(_ context.Context, _ Source, subjects []Subject) ([]Subject, error) { return subjects, nil }

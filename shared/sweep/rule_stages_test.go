@@ -24,13 +24,7 @@ type tree struct {
 
 var trees = sweep.Rule[tree]{
 	Name: "tree", Group: 1,
-	Load: func(_ context.Context, _ sweep.Source, subjects []sweep.Subject) ([]tree, error) {
-		all := make([]tree, len(subjects))
-		for i, s := range subjects {
-			all[i].Subject = s
-		}
-		return all, nil
-	},
+	Load: sweep.Each(func(s sweep.Subject) tree { return tree{Subject: s} }),
 	Judge: func(t tree, _ sweep.Run) sweep.Decision {
 		if t.Data["state"] != "old" {
 			return sweep.Decision{}

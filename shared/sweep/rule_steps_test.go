@@ -35,13 +35,7 @@ type crate struct {
 
 var crates = sweep.Rule[crate]{
 	Name: "crate",
-	Load: func(_ context.Context, _ sweep.Source, subjects []sweep.Subject) ([]crate, error) {
-		all := make([]crate, len(subjects))
-		for i, s := range subjects {
-			all[i].Subject = s
-		}
-		return all, nil
-	},
+	Load: sweep.Each(func(s sweep.Subject) crate { return crate{Subject: s} }),
 	Judge: func(c crate, _ sweep.Run) sweep.Decision {
 		switch c.Data["state"] {
 		case "old":

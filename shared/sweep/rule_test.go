@@ -26,13 +26,7 @@ type box struct {
 	things sweep.Belonging
 }
 
-func loadBoxes(_ context.Context, _ sweep.Source, subjects []sweep.Subject) ([]box, error) {
-	boxes := make([]box, len(subjects))
-	for i, s := range subjects {
-		boxes[i] = box{Subject: s}
-	}
-	return boxes, nil
-}
+var loadBoxes = sweep.Each(func(s sweep.Subject) box { return box{Subject: s} })
 
 func judgeBox(b box, _ sweep.Run) sweep.Decision {
 	switch b.Data["state"] {

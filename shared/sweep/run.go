@@ -284,7 +284,7 @@ func (r *run) plan(ctx context.Context, p *Planner) (err error) {
 		err = heldErr
 	}
 	if err == nil {
-		err = r.job.Plan(ctx, p)
+		err = r.job.plan(ctx, p)
 	}
 	if p.tripped != nil {
 		return p.tripped

@@ -30,6 +30,8 @@ type Children struct {
 	// the field holds the parent's id as it is.
 	Names  func(parent string) []any
 	NameOf func(value any) (parent string, ok bool)
+	// From is where to go on with the documents of the only parent that is asked for: [Belonging.Next] of an earlier commit.
+	From documents.Cursor
 }
 
 // Query returns the query for the documents that belong to some parents.
@@ -67,6 +69,8 @@ type Belonging struct {
 	// Whole says that there are no more. A commit holds so many documents at most; a parent that has more is not whole, and
 	// unless it is alone in its commit it may come with none of its documents.
 	Whole bool
+	// Next is where the others begin, of an only parent that is not whole.
+	Next documents.Cursor
 }
 
 // Limits of what one commit reads and holds. Firestore's limits on a commit are 10 MiB and, in effect, its index entries.
@@ -147,7 +151,7 @@ func (s fromReader) Reference(ref documents.Ref) any { return s.Ref(ref.Path()) 
 func (s fromReader) Children(ctx context.Context, c Children, parents []string) (map[string]Belonging, error) {
 	left := maxChildren
 	return childrenOf(c, parents, &left, func(q documents.Query, limit int) ([]documents.Document, error) {
-		return s.First(ctx, q, "", limit)
+		return s.First(ctx, q, c.From, limit)
 	})
 }
 
@@ -188,7 +192,7 @@ func (s fromTransaction) Reference(ref documents.Ref) any { return s.reader.Ref(
 
 // Children implements [Source].
 func (s fromTransaction) Children(_ context.Context, c Children, parents []string) (map[string]Belonging, error) {
-	return childrenOf(c, parents, s.left, func(q documents.Query, limit int) ([]documents.Document, error) { return s.read(q, "", limit) })
+	return childrenOf(c, parents, s.left, func(q documents.Query, limit int) ([]documents.Document, error) { return s.read(q, c.From, limit) })
 }
 
 // read streams a query's documents until they are so many, or hold so many bytes.
@@ -269,13 +273,19 @@ func childrenOf(c Children, parents []string, left *int, read func(documents.Que
 		}
 		found = found[:min(len(found), *left)]
 		*left -= len(found)
+		var next documents.Cursor
+		if cut && len(found) > 0 {
+			if next, err = c.Query(asked...).After(found[len(found)-1]); err != nil {
+				return nil, err
+			}
+		}
 		byParent := map[string][]documents.Document{}
 		for _, d := range found {
 			id := c.parentOf(d)
 			byParent[id] = append(byParent[id], d)
 		}
 		for _, id := range asked {
-			all[id] = Belonging{Documents: byParent[id], Whole: !cut}
+			all[id] = Belonging{Documents: byParent[id], Whole: !cut, Next: next}
 		}
 	}
 	return all, nil

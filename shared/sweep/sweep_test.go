@@ -68,11 +68,11 @@ func fatesFunction(t *testing.T, all ...string) *sweeptest.Function {
 	return f
 }
 
-// many proposes to delete n things that are not there.
-func many(n int) func(context.Context, *sweep.Planner) error {
+// many proposes to delete n things that are not there, with numbers from first on.
+func many(first, n int) func(context.Context, *sweep.Planner) error {
 	return func(ctx context.Context, p *sweep.Planner) error {
 		for i := range n {
-			d := documents.Document{Path: fmt.Sprintf("things/t%05d", i), UpdateTime: start}
+			d := documents.Document{Path: fmt.Sprintf("things/t%05d", first+i), UpdateTime: start}
 			if err := p.ProposeItems(ctx, things, []sweep.Proposal{{Document: d, Decision: sweep.Do("delete thing", "it was there")}}); err != nil {
 				return err
 			}
@@ -597,7 +597,7 @@ func TestLongPlanIsTruncated(t *testing.T) {
 func TestForcedRunGoesWindowByWindow(t *testing.T) {
 	var windows int
 	const n = 25_000
-	f := newFunction(t, sweep.Job{Name: "testJob", Plan: many(n)})
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: many(0, n)})
 	f.Env["MAX_ACTIONS"] = "10"
 	f.Hooks.BeforeApply = func() { windows++ }
 	got := f.Run(t, `{"force":true}`)

@@ -32,16 +32,13 @@ func touchJob(rule sweep.AnyRule) sweep.Job {
 	return sweep.Job{
 		Name: "testWorker",
 		Task: &sweep.Task{
-			Fields: []string{"thing", "color"},
+			Fields: []string{"thing", "color"}, Collection: "things", Rule: rule,
 			Check: func(task map[string]string) error {
-				if !documents.ValidID(task["thing"]) {
-					return errors.New("thing is no id")
+				if task["color"] == "octarine" {
+					return errors.New("no such color")
 				}
 				return nil
 			},
-		},
-		Plan: func(ctx context.Context, p *sweep.Planner) error {
-			return p.ConsiderRefs(ctx, rule, documents.Ref{Collection: "things", ID: p.Task["thing"]})
 		},
 	}
 }
@@ -94,7 +91,9 @@ func TestWorkerRefusesWrongTasks(t *testing.T) {
 		`{"thing":"t1","Color":"red"}`:            `unknown field \"Color\"`,
 		`{"thing":"t1","thing":"t2"}`:             "given twice",
 		`{"thing":"t1","color":"red"} {}`:         "something after",
-		`{"thing":"a/b","color":"red"}`:           "thing is no id",
+		`{"thing":"a/b","color":"red"}`:           `thing \"a/b\" cannot be a document's id`,
+		`{"thing":"..","color":"red"}`:            `thing \"..\" cannot be a document's id`,
+		`{"thing":"t1","color":"octarine"}`:       "no such color",
 	} {
 		w := f.Post(t, body)
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), say) {

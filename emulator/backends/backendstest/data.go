@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
+	"firebase.google.com/go/v4/auth"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/api/iterator"
 
@@ -123,6 +125,41 @@ func (p *Project) Set(t testing.TB, path string, fields map[string]any) {
 	t.Helper()
 	if _, err := p.Firestore(t).Doc(path).Set(context.Background(), fields); err != nil {
 		t.Fatalf("write %s: %v", path, err)
+	}
+}
+
+// Delete deletes a document of the database (default).
+func (p *Project) Delete(t testing.TB, path string) {
+	t.Helper()
+	if _, err := p.Firestore(t).Doc(path).Delete(context.Background()); err != nil {
+		t.Fatalf("delete %s: %v", path, err)
+	}
+}
+
+// SignUp creates accounts, each with an address of its own.
+func (p *Project) SignUp(t testing.TB, uids ...string) {
+	t.Helper()
+	for _, uid := range uids {
+		if _, err := p.Auth(t).CreateUser(context.Background(), new(auth.UserToCreate).UID(uid).Email(uid+"@example.com")); err != nil {
+			t.Fatalf("create the account %s: %v", uid, err)
+		}
+	}
+}
+
+// Accounts returns the uids of the accounts in order.
+func (p *Project) Accounts(t testing.TB) []string {
+	t.Helper()
+	uids := []string{}
+	for all := p.Auth(t).Users(context.Background(), ""); ; {
+		user, err := all.Next()
+		if errors.Is(err, iterator.Done) {
+			slices.Sort(uids)
+			return uids
+		}
+		if err != nil {
+			t.Fatalf("list the accounts: %v", err)
+		}
+		uids = append(uids, user.UID)
 	}
 }
 

@@ -107,16 +107,10 @@ func Read(t testing.TB, p *backendstest.Project, subcollections ...string) World
 		w.Documents[path] = d.Data()
 	}
 	w.readObjects(t, p)
-	for all := p.Auth(t).Users(context.Background(), ""); ; {
-		u, err := all.Next()
-		if errors.Is(err, iterator.Done) {
-			return w
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.Accounts[u.UID] = true
+	for _, uid := range p.Accounts(t) {
+		w.Accounts[uid] = true
 	}
+	return w
 }
 
 func (w World) readObjects(t testing.TB, p *backendstest.Project) {

@@ -1,4 +1,4 @@
-package resolvedinquiries
+package objects
 
 import (
 	"errors"
@@ -6,25 +6,14 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/firesweep/firesweep/shared/config"
 )
 
-// defaultFolders is where images of inquiries lie unless INQUIRY_FOLDERS says otherwise.
-const defaultFolders = "inquiries/"
+// Folders are folders of a bucket.
+type Folders []string
 
-// maxFolder is the longest name of a folder that leaves an object in it a name, in bytes.
-const maxFolder = 1023
-
-// settings returns the folders whose images go with an inquiry.
-func settings(l *config.Loader) any {
-	return config.Parsed(l, "INQUIRY_FOLDERS", defaultFolders, "folders of the bucket that end with a slash, separated by commas", parseFolders)
-}
-
-// parseFolders parses folders of a bucket, such as "inquiries/,support/images/". Each is relative and ends with a slash, so
-// that none is the whole bucket or half of another's name.
-func parseFolders(text string) ([]string, error) {
-	var folders []string
+// ParseFolders parses folders such as "inquiries/,support/images/". Each is relative and ends with a slash, so that none is the
+// whole bucket or half of another's name.
+func ParseFolders(text string) (folders Folders, err error) {
 	for folder := range strings.SplitSeq(text, ",") {
 		folder = strings.TrimSpace(folder)
 		if err := checkFolder(folder); err != nil {
@@ -45,8 +34,13 @@ func checkFolder(folder string) error {
 		return errors.New("it must end with a slash")
 	case slices.Contains(parts, "") || slices.Contains(parts, ".") || slices.Contains(parts, ".."):
 		return errors.New("a part of it is empty or only dots")
-	case len(folder) > maxFolder || !utf8.ValidString(folder) || strings.ContainsAny(folder, "\r\n\x00"):
+	case len(folder) >= maxName || !utf8.ValidString(folder) || strings.ContainsAny(folder, "\r\n\x00"): // no room for a name in it
 		return errors.New("no object can have such a name")
 	}
 	return nil
+}
+
+// Hold reports whether an object lies in one of the folders.
+func (f Folders) Hold(object string) bool {
+	return slices.ContainsFunc(f, func(folder string) bool { return len(object) > len(folder) && strings.HasPrefix(object, folder) })
 }

@@ -1,0 +1,145 @@
+// Package copies is for archives: the documents of one collection are copied to another, a part in each commit, and deleted once
+// they are copied. It reads such parts, and tells which copies are as their originals are. A copy has its original's id.
+package copies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// How many documents are asked for at first: few where it has yet to be seen how large they are.
+const (
+	firstDocuments = 10
+	firstNames     = 1000
+)
+
+// Part reads the first documents of a collection from a cursor on, in the order of their names: limit at most, and not many
+// more than hold so many bytes. next goes on behind the last of them; complete says that these are all, and hold no more bytes.
+func Part(ctx context.Context, src sweep.Source, collection string, from documents.Cursor, limit, bytes int) (
+	found []documents.Document, next documents.Cursor, complete bool, err error,
+) {
+	return read(ctx, src, documents.Query{Collection: collection}, from, firstDocuments, limit, bytes)
+}
+
+func read(ctx context.Context, src sweep.Source, q documents.Query, from documents.Cursor, first, limit, bytes int) (
+	found []documents.Document, next documents.Cursor, complete bool, err error,
+) {
+	for n := min(first, limit); n > 0 && bytes >= 0; n = min(2*n, limit-len(found)) {
+		asked, err := src.First(ctx, q, from, n)
+		cut := errors.Is(err, documents.ErrTooMuch)
+		if err != nil && !cut {
+			return nil, "", false, err
+		}
+		for _, d := range asked {
+			found = append(found, d)
+			if bytes -= documents.ValueSize(d.Data); bytes < 0 {
+				break
+			}
+		}
+		if len(asked) < n && !cut && bytes >= 0 {
+			return found, from, true, nil
+		}
+		if from, err = q.After(found[len(found)-1]); err != nil {
+			return nil, "", false, err
+		}
+	}
+	return found, from, false, nil
+}
+
+// Changed returns those of some documents that have no copy as they are in a collection.
+func Changed(ctx context.Context, src sweep.Source, originals []documents.Document, collection string) ([]documents.Document, error) {
+	refs := make([]documents.Ref, len(originals))
+	for i, d := range originals {
+		refs[i] = documents.Ref{Collection: collection, ID: d.ID()}
+	}
+	found, err := src.Get(ctx, refs)
+	current := currentOf(originals, slices.Collect(maps.Values(found)))
+	return slices.DeleteFunc(slices.Clone(originals), current.has), err
+}
+
+// Compare goes through the names of all documents of a collection and of all their copies in another. Those of next are about to
+// be copied. all says that with them there are copies of all documents as they are, and no others; stale are the others.
+func Compare(ctx context.Context, src sweep.Source, from, to string, next []documents.Document) (all bool, stale []documents.Document, err error) {
+	originals, err := names(ctx, src, from)
+	if err != nil {
+		return false, nil, err
+	}
+	copies, err := names(ctx, src, to)
+	if err != nil {
+		return false, nil, err
+	}
+	current := currentOf(originals, copies)
+	for _, d := range next {
+		current[d.ID()] = true
+	}
+	stale = slices.DeleteFunc(copies, current.has)
+	return len(stale) == 0 && len(slices.DeleteFunc(originals, current.has)) == 0, stale, nil
+}
+
+// names reads the names of all documents of a collection, with the times of their last changes.
+func names(ctx context.Context, src sweep.Source, collection string) ([]documents.Document, error) {
+	q := documents.Query{Collection: collection, Select: documents.NameOnly}
+	all, _, _, err := read(ctx, src, q, "", firstNames, math.MaxInt, math.MaxInt)
+	return all, err
+}
+
+// ids are those of documents that have been copied as they are.
+type ids map[string]bool
+
+func (i ids) has(d documents.Document) bool { return i[d.ID()] }
+
+// currentOf returns the ids of the documents whose copy was written after their own last change. Two commits of the same time
+// tell nothing.
+func currentOf(originals, copies []documents.Document) ids {
+	copied := make(map[string]time.Time, len(copies))
+	for _, c := range copies {
+		copied[c.ID()] = c.UpdateTime
+	}
+	current := ids{}
+	for _, d := range originals {
+		current[d.ID()] = copied[d.ID()].After(d.UpdateTime)
+	}
+	return current
+}
+
+// Free returns a document that is not there yet: the given one or, if that is, one with a number behind its id.
+func Free(ctx context.Context, src sweep.Source, ref documents.Ref) (documents.Ref, error) {
+	free := ref
+	for n := 2; ; n++ {
+		taken, err := src.Get(ctx, []documents.Ref{free})
+		if err != nil || len(taken) == 0 {
+			return free, err
+		}
+		free.ID = fmt.Sprintf("%s-%d", ref.ID, n)
+	}
+}
+
+// Set writes copies of documents to a collection.
+func Set(all []documents.Document, collection string) []documents.Write {
+	return written(documents.Set, all, collection)
+}
+
+// Move moves documents to a collection, where none is written over. Without a collection it deletes them.
+func Move(all []documents.Document, collection string) []documents.Write {
+	writes := sweep.Delete(all...).Writes
+	if collection == "" {
+		return writes
+	}
+	return append(writes, written(documents.Create, all, collection)...)
+}
+
+func written(op documents.Op, all []documents.Document, collection string) []documents.Write {
+	writes := make([]documents.Write, len(all))
+	for i, d := range all {
+		writes[i] = documents.Write{Op: op, Ref: documents.Ref{Collection: collection, ID: d.ID()}, Data: d.Data}
+	}
+	return writes
+}

@@ -1,0 +1,27 @@
+package documents_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+func TestInstant(t *testing.T) {
+	now := time.Date(2026, 1, 10, 18, 0, 0, 1000, time.UTC)
+	d := documents.Document{Data: map[string]any{
+		"time": now, "null": nil, "text": "2026-01-10T18:00:00Z", "number": now.UnixMilli(), "false": false, "map": map[string]any{"seconds": int64(0)},
+	}}
+	for field, want := range map[string]struct{ set, ok bool }{
+		"time": {true, true}, "null": {false, true}, "missing": {false, true},
+		"text": {false, false}, "number": {false, false}, "false": {false, false}, "map": {false, false},
+	} {
+		at, set, ok := d.Instant(field)
+		if set != want.set || ok != want.ok || set && !at.Equal(now) || !set && !at.IsZero() {
+			t.Errorf("%s: %s, set %v, ok %v", field, at, set, ok)
+		}
+	}
+	if at, set, ok := (documents.Document{}).Instant("time"); !at.IsZero() || set || !ok {
+		t.Errorf("no data at all: %s, set %v, ok %v", at, set, ok)
+	}
+}

@@ -1,0 +1,73 @@
+package documents
+
+import (
+	"math"
+	"testing"
+)
+
+func TestNumbers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		value    any
+		number   float64
+		isNumber bool
+		whole    int64
+		isWhole  bool
+	}{
+		"whole":               {int64(3), 3, true, 3, true},
+		"negative":            {int64(-3), -3, true, -3, true},
+		"the largest":         {int64(math.MaxInt64), math.MaxInt64, true, math.MaxInt64, true},
+		"whole, as a real":    {-3.0, -3, true, -3, true},
+		"the largest exact":   {0x1p53, 0x1p53, true, 1 << 53, true},
+		"one of several":      {0x1p53 + 2, 0x1p53 + 2, true, 0, false},
+		"a fraction":          {0.5, 0.5, true, 0, false},
+		"infinite":            {math.Inf(1), 0, false, 0, false},
+		"infinitely negative": {math.Inf(-1), 0, false, 0, false},
+		"not a number":        {math.NaN(), 0, false, 0, false},
+		"a text":              {"3", 0, false, 0, false},
+		"a truth value":       {true, 0, false, 0, false},
+		"null":                {nil, 0, false, 0, false},
+	} {
+		d := Document{Data: map[string]any{"n": tt.value}}
+		number, isNumber := d.Number("n")
+		whole, isWhole := d.Whole("n")
+		if isNumber != tt.isNumber || isNumber && number != tt.number || isWhole != tt.isWhole || whole != tt.whole {
+			t.Errorf("%s: %v, %v and %v, %v", name, number, isNumber, whole, isWhole)
+		}
+	}
+}
+
+func TestStrict(t *testing.T) {
+	type values struct {
+		on     bool
+		months int
+		size   float64
+	}
+	const secret = "what nobody should read"
+	for name, tt := range map[string]struct {
+		on, months, size any
+		want             values
+		err              string
+	}{
+		"all":          {true, int64(3), 0.5, values{true, 3, 0.5}, ""},
+		"least":        {false, int64(1), int64(-1), values{false, 1, -1}, ""},
+		"most":         {true, 12.0, nil, values{true, 12, -1}, ""},
+		"all are null": {nil, nil, nil, values{size: -1}, "months is missing: it must be a whole number from 1 to 12"},
+		"too few":      {true, int64(0), nil, values{true, 0, -1}, "months is 0: it must be a whole number from 1 to 12"},
+		"too many":     {true, int64(13), nil, values{true, 0, -1}, "months is 13: it must be a whole number from 1 to 12"},
+		"a fraction":   {true, 2.5, nil, values{true, 0, -1}, "months is 2.5: it must be a whole number from 1 to 12"},
+		"below":        {true, int64(2), -1.5, values{true, 2, -1.5}, "size is -1.5: it must be a number, -1 or more"},
+		"texts":        {secret, secret, secret, values{}, "on is a text: it must be true or false\nmonths is a text: it must be a whole number from 1 to 12\nsize is a text: it must be a number, -1 or more"},
+		"something else": {int64(1), true, []any{secret}, values{}, "on is 1: it must be true or false\nmonths is neither a number nor a text: it must be a whole number from 1 to 12\n" +
+			"size is neither a number nor a text: it must be a number, -1 or more"},
+	} {
+		s := Strict{Document: Document{Data: map[string]any{"on": tt.on, "months": tt.months, "size": tt.size}}}
+		got := values{s.Bool("on"), s.Whole("months", 1, 12), s.Number("size", -1)}
+		err := ""
+		if s.Err() != nil {
+			err = s.Err().Error()
+		}
+		if got != tt.want || err != tt.err {
+			t.Errorf("%s: %+v, %q; want %+v, %q", name, got, err, tt.want, tt.err)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package documents_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// TestPast: whatever the text, a query can ask for the cursor behind it, and nothing comes twice.
+func TestPast(t *testing.T) {
+	q := documents.Query{Collection: "things", OrderBy: []string{"text", "at"}}
+	past := func(text string) string {
+		d := documents.Document{Path: "things/t", Data: map[string]any{"text": text, "at": int64(7)}}
+		cursor, err := q.Past(d)
+		if err != nil || d.Data["text"] != text {
+			t.Fatalf("%v; the document has %.40q", err, d.Data["text"])
+		}
+		return string(cursor)
+	}
+	for _, text := range []string{"t", strings.Repeat("x", 1499), strings.Repeat("x", 1500), strings.Repeat("長", 500),
+		"x" + strings.Repeat("長", 500), "xx" + strings.Repeat("長", 500)} {
+		var values []struct {
+			Text string
+			Int  int64
+		}
+		if err := json.Unmarshal([]byte(past(text)), &values); err != nil {
+			t.Fatal(err)
+		}
+		at := values[0].Text
+		askable := len(at) <= 1499 && utf8.ValidString(at)
+		if !askable || at < text || len(text) <= 1499 && at != text || len(at) < 1490 && at != text || values[1].Int != 7 {
+			t.Errorf("the cursor behind a text of %d bytes has one of %d: %.40q", len(text), len(at), at)
+		}
+	}
+	if cursor := past(strings.Repeat("\U0010FFFF", 400)); cursor != "" { // no text comes after it
+		t.Errorf("the cursor behind all texts: %.40q", cursor)
+	}
+}

@@ -1,0 +1,234 @@
+package orphans_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// long returns an id of n bytes that begins and ends as given.
+func long(n int, begin, end string) string {
+	return begin + strings.Repeat("x", n-len(begin)-len(end)) + end
+}
+
+// TestDocuments has notes of books that exist, of books that are gone, and of none. Ids may have 1,500 bytes, of which a query
+// can ask for 1,499.
+func TestDocuments(t *testing.T) {
+	f := newFunction(t, notes)
+	books := []string{"a", "c1", "c12", "c2", "m", "z", "丸", "😀", long(1499, "m10", ""), long(1499, "m99", ""), long(1500, "", "長")}
+	gone := []string{"!", "C1", "b", "c", "c11", "c1 ", "c13", "zz", "丸1", "あ", "😀😀", long(1499, "m10", "w"), long(1500, "m10", "長")}
+	for i := range 60 { // more than one query has gaps, one beside the other
+		books = append(books, long(1500, fmt.Sprintf("m%02d", i), "e"))
+		gone = append(gone, long(1500, fmt.Sprintf("m%02d", i), "g"))
+	}
+	of := map[string]any{
+		"notes/none": nil, "notes/empty": "", "notes/number": 7, "notes/list": []any{"gone"},
+		"notes/slash": "a/b", "notes/dots": "..", "notes/reserved": "__g__",
+	}
+	for i, id := range books {
+		f.Set(t, "books/"+id, map[string]any{"name": "x"})
+		of[fmt.Sprintf("notes/of-book%02d", i)] = id
+	}
+	setNotes(t, f, of)
+	f.Set(t, "notes/unset", map[string]any{"text": "hello"})
+	f.Set(t, "notesx/gone", map[string]any{"bookId": "gone"})
+	kept := notesLeft(t, f)
+	of = map[string]any{}
+	for i, id := range gone {
+		of[fmt.Sprintf("notes/orphan%02d", i)] = id
+	}
+	setNotes(t, f, of)
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteNote, len(gone)))
+	sweeptest.Want(t, "notes left", kept, notesLeft(t, f))
+	if got.Kept[keptUnnamed] != 3 || got.Kept[keptOdd] != 2 || len(f.Documents(t, "notesx")) != 1 {
+		t.Errorf("kept %v, want the 3 whose bookId names no document and the 2 whose bookId is no text", got.Kept)
+	}
+}
+
+func TestDocumentsWhoseOwnersExistAreNotRead(t *testing.T) {
+	f := newFunction(t, notes)
+	delete(f.Env, "MAX_MISSING_PERCENT") // the owners that exist count as looked up
+	f.SetMany(t, 100, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("books/c%03d", i), map[string]any{"name": "x"}
+	})
+	f.SetMany(t, 3000, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("notes/p%04d", i), map[string]any{"bookId": fmt.Sprintf("c%03d", i%100)}
+	})
+	for i := range 30 {
+		f.Set(t, fmt.Sprintf("notes/orphan%02d", i), map[string]any{"bookId": fmt.Sprintf("c050x%02d", i)})
+	}
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteNote, 30))
+	// The names of 100 books; four queries of gaps and one behind the last find nothing, one finds the 30 notes, by index entries
+	// that are billed as one more; their books, asked for with one read. In transactions the notes and their books. The counts of
+	// what is no text, before all texts and after them; the lease twice, the journal.
+	if got.Usage.FirestoreReads != 100+4+1+30+1+1+2*30+2+3 {
+		t.Errorf("%d reads", got.Usage.FirestoreReads)
+	}
+	if len(notesLeft(t, f)) != 3000 {
+		t.Error("the wrong notes are gone")
+	}
+}
+
+func TestWrongCollectionOfOwnersDeletesNothing(t *testing.T) {
+	f := newFunction(t, notes)
+	delete(f.Env, "MAX_MISSING_PERCENT")
+	f.SetMany(t, 60, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("notes/p%02d", i), map[string]any{"bookId": fmt.Sprintf("c%d", i%20)}
+	})
+	got := f.Run(t, "")
+	if got.Status != sweep.Aborted || !strings.Contains(got.Failures[0].Error, "20 of 20 books of notes") || len(notesLeft(t, f)) != 60 {
+		t.Errorf("report %+v", got)
+	}
+}
+
+// TestFieldsOfOtherTypes has more documents than are named whose field is no text, and one each that says it has no owner.
+func TestFieldsOfOtherTypes(t *testing.T) {
+	f := newFunction(t, notes)
+	f.Set(t, "books/a", map[string]any{"name": "a"})
+	odd := []any{
+		false, true, 0, 7, 3.5, math.NaN(), math.Inf(-1), f.Now, []byte{}, []byte("a"), f.Firestore(t).Doc("books/gone"),
+		[]any{}, []any{"gone"}, map[string]any{}, map[string]any{"id": "gone"},
+	}
+	of := map[string]any{"notes/null": nil, "notes/empty": "", "notes/member": "a"}
+	for i := range 30 {
+		of[fmt.Sprintf("notes/odd%02d", i)] = odd[i%len(odd)]
+	}
+	setNotes(t, f, of)
+	f.Set(t, "notes/unset", map[string]any{"text": "hello"})
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.Want(t, "kept", map[string]int{keptOdd: 30}, got.Kept)
+	sweeptest.Want(t, "scanned", 30, got.Scanned)
+	named := map[any]bool{}
+	for _, line := range f.LogLines(t) {
+		if target, _ := line["target"].(string); line["reason"] == keptOdd && strings.HasPrefix(target, "notes/odd") {
+			named[target] = true
+		}
+	}
+	if len(named) != 20 || len(notesLeft(t, f)) != 34 {
+		t.Errorf("%d notes named, want 20, %d left, want all; named %v", len(named), len(notesLeft(t, f)), named)
+	}
+}
+
+// TestHugeFields has more texts than a page, of 5 KB each, before and after the orphans.
+func TestHugeFields(t *testing.T) {
+	f := newFunction(t, notes)
+	f.Set(t, "books/another", map[string]any{"name": "so that not all are missing"})
+	f.SetMany(t, 55, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("notes/huge%02d", i), map[string]any{"bookId": strings.Repeat("h", 5_000)}
+	})
+	setNotes(t, f, map[string]any{"notes/orphan0": "g", "notes/orphan1": "h", "notes/orphan2": "i"})
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteNote, 3))
+	if n := len(notesLeft(t, f)); n != 55 || got.Kept[keptUnnamed] != 55 {
+		t.Errorf("%d notes left, kept %v, want 55", n, got.Kept)
+	}
+}
+
+// TestOwnerMadeDuringTheRun has it made after the owners were listed and before what names it is judged.
+func TestOwnerMadeDuringTheRun(t *testing.T) {
+	f := newFunction(t, notes)
+	f.Set(t, "books/another", map[string]any{"name": "so that not all are missing"})
+	setNotes(t, f, map[string]any{"notes/first": "new", "notes/orphan": "gone"})
+	made := false
+	onQuery(f, "notes", func(counts bool) error {
+		if !counts && !made {
+			made = true
+			f.Set(t, "books/new", map[string]any{"name": "new"})
+		}
+		return nil
+	})
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteNote, 1))
+	sweeptest.Want(t, "kept", map[string]int{keptOfBook: 1}, got.Kept)
+	sweeptest.Want(t, "notes left", []string{"first"}, notesLeft(t, f))
+}
+
+// onQuery lets a test see and refuse the queries for a collection's documents, and for their count.
+func onQuery(f *sweeptest.Function, collection string, handle func(counts bool) error) {
+	send := func(m any) error {
+		var q *firestorepb.StructuredQuery
+		count, counts := m.(*firestorepb.RunAggregationQueryRequest)
+		if q = count.GetStructuredAggregationQuery().GetStructuredQuery(); !counts {
+			query, _ := m.(*firestorepb.RunQueryRequest)
+			q = query.GetStructuredQuery()
+		}
+		if from := q.GetFrom(); len(from) == 1 && from[0].GetCollectionId() == collection {
+			return handle(counts)
+		}
+		return nil
+	}
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
+			opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			s, err := stream(ctx, desc, cc, method, opts...)
+			return &onSend{ClientStream: s, send: send}, err
+		}))
+}
+
+// onSend calls send with what a stream sends, and fails with its error.
+type onSend struct {
+	grpc.ClientStream
+	send func(m any) error
+}
+
+func (s *onSend) SendMsg(m any) error {
+	if err := s.send(m); err != nil {
+		return err
+	}
+	return s.ClientStream.SendMsg(m)
+}
+
+// TestQueriesThatFail has Firestore refuse the count of documents whose field is no text, which decides nothing, and the query
+// for documents of missing owners: objects are deleted all the same.
+func TestQueriesThatFail(t *testing.T) {
+	for name, tt := range map[string]struct {
+		counts bool // those are refused, and nothing else
+		status sweep.Status
+		left   []string
+	}{
+		"counts":  {true, sweep.Completed, []string{"odd"}},
+		"queries": {false, sweep.Failed, []string{"odd", "orphan"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t, files, notes)
+			put(t, f, "nobody's", "files/u/a")
+			f.Set(t, "books/another", map[string]any{"name": "so that not all are missing"})
+			setNotes(t, f, map[string]any{"notes/orphan": "gone", "notes/odd": 7})
+			refuse := true
+			onQuery(f, "notes", func(counts bool) error {
+				if refuse && counts == tt.counts {
+					return status.Error(codes.InvalidArgument, "Firestore refuses it")
+				}
+				return nil
+			})
+			got := f.Run(t, "")
+			if got.Status != tt.status || len(f.Objects(t)) != 0 || got.Actions[deleteFile].Done != 1 {
+				t.Errorf("%s %v, objects left %v", got.Status, got.Failures, f.Objects(t))
+			}
+			sweeptest.Want(t, "notes left", tt.left, notesLeft(t, f))
+			if !slices.ContainsFunc(f.LogLines(t), func(line map[string]any) bool {
+				return line["severity"] != "INFO" && strings.Contains(fmt.Sprint(line["message"]), "Firestore refuses it")
+			}) {
+				t.Error("the log does not say so")
+			}
+			refuse = false
+			got = f.Run(t, "")
+			sweeptest.Want(t, "the next run", sweep.Completed, got.Status)
+			sweeptest.Want(t, "notes left then", []string{"odd"}, notesLeft(t, f))
+		})
+	}
+}

@@ -1,0 +1,115 @@
+package orphans_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/storage"
+
+	"github.com/firesweep/firesweep/shared/orphans"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+func TestObjects(t *testing.T) {
+	f := newFunction(t, files)
+	for _, path := range []string{"users/u1", "users/写 真", "people/u2", "users/u1/users/u3"} {
+		f.Set(t, path, map[string]any{"n": 1})
+	}
+	put(t, f, "", "files/u1/a.png", "files/u1/b.png", "files/写 真/a.png", "filesx/u12/a.png", "files/u1")
+	for _, user := range []string{"...", "u12", "u2", "u3", "U1", "u1 "} {
+		put(t, f, "", "files/"+user+"/gone.png")
+	}
+	put(t, f, "kept", "files/u12/kept.png", "files/__x__/kept.png")
+	put(t, f, "odd", "files/u12/odd.png")
+	put(t, f, "nobody's", "files/u1/gone.png", "files/__x__/gone.png")
+	put(t, f, "", "files/__x__/a.png") // names no document
+	invalid := 1
+	if f.EmbeddedStorage() { // the Firebase Emulator Suite's has no such names
+		put(t, f, "", "files//a.png", "files/./a.png", "files/../a.png")
+		invalid += 3
+	}
+	left := slices.DeleteFunc(f.Objects(t), func(name string) bool { return strings.HasSuffix(name, "/gone.png") })
+	preview := f.Run(t, `{"dryRun":true}`)
+	if !slices.ContainsFunc(preview.Plan, func(a sweep.Planned) bool {
+		return a.Target == "gs://"+f.Bucket+"/files/u12/gone.png" && a.Reason == "users/u12 does not exist"
+	}) {
+		t.Errorf("plan %+v", preview.Plan)
+	}
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteFile, 8))
+	sweeptest.Want(t, "objects left", left, f.Objects(t))
+	sweeptest.Want(t, "kept", map[string]int{
+		keptOwnerless: 4, keptByWish: 2, keptUnjudged: 1, orphans.KeptInvalidOwner: invalid,
+	}, got.Kept)
+	sweeptest.Want(t, "scanned", 4+6+2+1+2+invalid, got.Scanned)
+}
+
+func TestObjectsThatChangeMeanwhile(t *testing.T) {
+	f := newFunction(t, files)
+	if !f.EmbeddedStorage() {
+		t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
+	}
+	put(t, f, "nobody's", "files/u/relabelled", "files/u/replaced", "files/u/gone", "files/u/left")
+	put(t, f, "", "files/u1/created", "files/u1/created-too", "files/u2/left")
+	f.Set(t, "users/another", map[string]any{"name": "in an empty collection nothing is concluded"})
+	f.Hooks.BeforeApply = func() {
+		bucket := f.Storage(t).Bucket(f.Bucket)
+		label := storage.ObjectAttrsToUpdate{Metadata: map[string]string{"is": "nobody's", "of": "u"}}
+		_, err := bucket.Object("files/u/relabelled").Update(t.Context(), label)
+		if err != nil {
+			t.Error(err)
+		}
+		put(t, f, "nobody's", "files/u/replaced")
+		if err := bucket.Object("files/u/gone").Delete(t.Context()); err != nil {
+			t.Error(err)
+		}
+		f.Set(t, "users/u1", map[string]any{"name": "back"})
+	}
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{deleteFile: {Planned: 7, Done: 2, Changed: 5}})
+	left := []string{"files/u/relabelled", "files/u/replaced", "files/u1/created", "files/u1/created-too"}
+	sweeptest.Want(t, "objects left", left, f.Objects(t))
+}
+
+func TestEmptyDatabaseEmptiesNoBucket(t *testing.T) {
+	f := newFunction(t, files)
+	delete(f.Env, "MAX_MISSING_PERCENT")
+	f.PutMany(t, 1000, func(i int) (string, map[string]string) { return fmt.Sprintf("files/u%04d/a.png", i), nil })
+	for _, body := range []string{"", `{"dryRun":true}`} {
+		got := f.Run(t, body)
+		if got.Status != sweep.Aborted || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "1000 of 1000 users") {
+			t.Fatalf("body %q: %s %v, want aborted", body, got.Status, got.Failures)
+		}
+	}
+	if n := len(f.Objects(t)); n != 1000 {
+		t.Fatalf("%d objects left, want all", n)
+	}
+	got := f.Run(t, `{"force":true}`)
+	if got.Status != sweep.Completed || got.Actions[deleteFile].Done != 1000 || len(f.Objects(t)) != 0 {
+		t.Errorf("forced: %s %+v", got.Status, got.Actions)
+	}
+	// 34 lookups in planning and as many right before the deletes, for none exists; the lease twice, the journal.
+	if got.Usage.FirestoreReads != 34+34+3 {
+		t.Errorf("%d reads to find 1000 users missing twice", got.Usage.FirestoreReads)
+	}
+}
+
+// TestCostOfObjectsWhoseOwnersExist is a read per 30 owners, and a class A operation per 1000 objects.
+func TestCostOfObjectsWhoseOwnersExist(t *testing.T) {
+	f := newFunction(t, files)
+	f.SetMany(t, 600, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("users/u%04d", i), map[string]any{"name": "x"}
+	})
+	f.PutMany(t, 3000, func(i int) (string, map[string]string) { // objects of each owner lie in every page
+		return fmt.Sprintf("files/x/%04d.png", i), map[string]string{"of": fmt.Sprintf("u%04d", i%600)}
+	})
+	got := f.Run(t, "")
+	if got.Status != sweep.Completed || got.Scanned != 3000 || len(got.Actions) != 0 || got.Kept[keptOwnerless] != 3000 {
+		t.Errorf("report %+v", got)
+	}
+	if got.Usage.FirestoreReads > 600/30+3 || got.Usage.StorageClassA > 4 {
+		t.Errorf("usage %+v", got.Usage)
+	}
+}

@@ -1,0 +1,174 @@
+package orphans_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/orphans"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// The job of these tests has files/{userId}/… belong to users, unless their metadata names another one, and notes by their
+// bookId to books.
+var (
+	files = orphans.Objects{Folder: "files/", Judge: judgeFile}
+	notes = orphans.Documents{
+		Collection: "notes", Field: "bookId", Owners: "books", Judge: judgeNote, Rule: noteRule, KeptOdd: keptOdd,
+	}
+)
+
+const (
+	deleteFile, deleteNote    = "delete file", "delete note"
+	keptOdd, keptUnnamed      = "bookId is no text", "bookId names no document"
+	keptOfBook, keptUnjudged  = "its book exists", "the file cannot be judged"
+	keptByWish, keptOwnerless = "the file is to be kept", "belongs to one of users"
+)
+
+// judgeFile does what the metadata says.
+func judgeFile(o objects.Object, _ time.Time) (sweep.Decision, documents.Ref) {
+	user := documents.Ref{Collection: "users", ID: cmp.Or(o.Metadata["of"], strings.Split(o.Name, "/")[1])}
+	switch o.Metadata["is"] {
+	case "kept":
+		return sweep.Keep(keptByWish), user
+	case "odd":
+		return sweep.Invalid(keptUnjudged), user
+	case "nobody's":
+		return sweep.Do(deleteFile, "nobody's"), orphans.Nobody
+	default:
+		return sweep.Do(deleteFile, user.Path()+" does not exist"), user
+	}
+}
+
+func judgeNote(note documents.Document, bookExists bool) sweep.Decision {
+	id, _ := note.Text("bookId")
+	switch {
+	case !documents.ValidID(id):
+		return sweep.Invalid(keptUnnamed)
+	case bookExists:
+		return sweep.Keep(keptOfBook)
+	}
+	return sweep.Do(deleteNote, "its book does not exist")
+}
+
+// note is a note, and whether its book exists.
+type note struct {
+	sweep.Subject
+	bookExists bool
+}
+
+var noteRule = sweep.Rule[note]{
+	Name: "note",
+	Load: func(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]note, error) {
+		notes := make([]note, len(subjects))
+		for i, s := range subjects {
+			id, _ := s.Text("bookId")
+			found, err := src.Get(ctx, []documents.Ref{{Collection: "books", ID: id}})
+			if err != nil {
+				return nil, err
+			}
+			notes[i] = note{Subject: s, bookExists: len(found) > 0}
+		}
+		return notes, nil
+	},
+	Judge: func(n note, _ sweep.Run) sweep.Decision { return judgeNote(n.Document, n.bookExists) },
+	Change: func(n note, _ sweep.Decision, _ sweep.Run) sweep.Change {
+		return sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: n.Ref()}}}
+	},
+}
+
+// newFunction returns a function of these passes. Where ids are few, the safety limit on missing ones is lifted.
+func newFunction(t *testing.T, passes ...orphans.Pass) *sweeptest.Function {
+	t.Helper()
+	t.Parallel()
+	job := sweep.Job{Name: "testJob", Plan: orphans.Plan(passes...), Rules: []sweep.AnyRule{noteRule}}
+	f := sweeptest.New(t, sweep.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
+	f.Now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
+	f.Env["MAX_MISSING_PERCENT"] = "100"
+	return f
+}
+
+func put(t *testing.T, f *sweeptest.Function, is string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		f.Put(t, name, map[string]string{"is": is}, []byte("x"))
+	}
+}
+
+// setNotes writes notes, by their paths, of books.
+func setNotes(t *testing.T, f *sweeptest.Function, books map[string]any) {
+	t.Helper()
+	paths := slices.Sorted(maps.Keys(books))
+	f.SetMany(t, len(paths), func(i int) (string, map[string]any) { return paths[i], map[string]any{"bookId": books[paths[i]]} })
+}
+
+func notesLeft(t *testing.T, f *sweeptest.Function) []string {
+	t.Helper()
+	return slices.Sorted(maps.Keys(f.Documents(t, "notes")))
+}
+
+// TestOutOfTime goes on where each run got to: in the second page of objects, behind each pass, between owners.
+func TestOutOfTime(t *testing.T) {
+	other := files
+	other.Folder = "others/"
+	f := newFunction(t, files, other, notes)
+	f.PutMany(t, 1002, func(i int) (string, map[string]string) {
+		is := "nobody's"
+		if i%100 == 0 || i == 1001 {
+			is = "kept"
+		}
+		return fmt.Sprintf("files/u/%04d.png", i), map[string]string{"is": is}
+	})
+	put(t, f, "", "others/gone/a.png", "others/gone/b.png")
+	f.Set(t, "users/another", map[string]any{"name": "x"}) // in an empty collection nothing is concluded
+	f.SetMany(t, 60, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("books/c%03d", i), map[string]any{"name": "x"}
+	})
+	setNotes(t, f, map[string]any{"notes/0": "a", "notes/1": "c010x", "notes/2": "c030x", "notes/3": "c059x", "notes/4": "d"})
+	wall, scanned := time.Now(), 0
+	for partial := 0; ; partial++ {
+		started, asked := wall, 0
+		f.Clock = func() time.Time {
+			if asked++; asked > 3 { // time for planning is up at the second checkpoint
+				return started.Add(f.Timeout/2 + time.Second)
+			}
+			return started
+		}
+		got := f.Run(t, "")
+		wall, scanned = wall.Add(time.Hour), scanned+got.Scanned
+		if got.Status == sweep.Completed && partial >= 3 {
+			break
+		}
+		if got.Status != sweep.Partial || partial > 20 {
+			t.Fatalf("after %d partial runs: %+v", partial, got)
+		}
+	}
+	if len(f.Objects(t)) != 12 || len(notesLeft(t, f)) != 0 || scanned != 1002+2+5 {
+		t.Errorf("%d objects and %v left; %d scanned, want each once", len(f.Objects(t)), notesLeft(t, f), scanned)
+	}
+	sweeptest.Want(t, "checkpoint", any(""), f.Documents(t, "cleanupJobs")["testJob"]["position"])
+}
+
+// TestCheckpointsThatCannotBeUsed are of other versions: all is gone through.
+func TestCheckpointsThatCannotBeUsed(t *testing.T) {
+	f := newFunction(t, files, notes)
+	others := []string{"x", `{"target":-1,"after":"z"}`, `{"target":2,"after":"z"}`, `{"target":"files","after":"z"}`}
+	for _, checkpoint := range others {
+		f.Set(t, "cleanupJobs/testJob", map[string]any{"position": checkpoint})
+		put(t, f, "nobody's", "files/u/a.png")
+		sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(deleteFile, 1))
+	}
+	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"target":0,"after":"files/u/b.png"}`})
+	put(t, f, "nobody's", "files/u/a.png", "files/u/b.png", "files/u/c.png")
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(deleteFile, 1))
+	sweeptest.Want(t, "objects left", []string{"files/u/a.png", "files/u/b.png"}, f.Objects(t))
+}

@@ -1,0 +1,48 @@
+package sweep_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// lent is a thing with the box that it is lent out from.
+type lent struct {
+	sweep.Subject
+	box sweep.Subject
+}
+
+// TestJudgedByAnotherDocument deletes the things whose box is old, as the box is when they go.
+func TestJudgedByAnotherDocument(t *testing.T) {
+	boxOf := func(thing documents.Document) (documents.Ref, bool) {
+		id, _ := thing.Text("box")
+		return documents.Ref{Collection: "boxes", ID: id}, documents.ValidID(id)
+	}
+	f := ruleFunction(t, ruleJob("things", sweep.Rule[lent]{
+		Name: "thing",
+		Load: sweep.EachWith(boxOf, func(thing, box sweep.Subject) lent { return lent{thing, box} }),
+		Judge: func(l lent, _ sweep.Run) sweep.Decision {
+			if l.box.Data["state"] == "old" {
+				return sweep.Do("delete thing", "its box is old")
+			}
+			return sweep.Keep(fmt.Sprint("its box is found: ", l.box.Found))
+		},
+		Change: func(l lent, _ sweep.Decision, _ sweep.Run) sweep.Change {
+			return sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: l.Ref()}}}
+		},
+	}))
+	for id, box := range map[string]any{"1": "old", "2": "old", "3": "used", "4": "gone", "5": "renewed", "6": nil, "7": "a/b", "8": 7} {
+		f.Set(t, "things/"+id, map[string]any{"box": box})
+	}
+	for id, state := range map[string]string{"old": "old", "used": "used", "renewed": "old"} {
+		f.Set(t, "boxes/"+id, map[string]any{"state": state})
+	}
+	f.Hooks.BeforeApply = func() { f.Set(t, "boxes/renewed", map[string]any{"state": "used"}) }
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete thing": {Planned: 3, Done: 2, Changed: 1}})
+	sweeptest.Want(t, "kept", map[string]int{"its box is found: true": 1, "its box is found: false": 4}, got.Kept)
+	sweeptest.Want(t, "things left", []string{"3", "4", "5", "6", "7", "8"}, ids(t, f, "things"))
+}

@@ -1,0 +1,75 @@
+package sweep_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// TestPass looks at all things once, and then only at those behind them and at one that failed, until a day is over.
+func TestPass(t *testing.T) {
+	terms := "some"
+	var seen []time.Time
+	told := sweep.Rule[sweep.Subject]{
+		Name: "thing", Load: sweep.Itself,
+		Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
+			if s.Data["fails"] == true {
+				return sweep.Do("tell", "it is there")
+			}
+			return sweep.Keep("looked at")
+		},
+		Change: func(sweep.Subject, sweep.Decision, sweep.Run) sweep.Change {
+			return sweep.Change{Fail: fmt.Errorf("no luck")}
+		},
+	}
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		pass, err := p.Pass(told, terms, 24*time.Hour)
+		if err != nil {
+			return err
+		}
+		if at, ok := pass.Seen(); ok {
+			seen = append(seen, at)
+		}
+		return pass.Sweep(ctx, documents.Query{Collection: "things", PageSize: 2})
+	}})
+	for i := range 5 {
+		f.Set(t, fmt.Sprintf("things/b%d", i), map[string]any{"fails": i == 1})
+	}
+	run := func(after time.Duration, status sweep.Status, looked, failed int) {
+		t.Helper()
+		f.Now = start.Add(after)
+		f.Clock = func() time.Time { return f.Now }
+		seen = nil
+		got := f.Run(t, "")
+		if got.Status != status || got.Kept["looked at"] != looked || got.Actions["tell"].Failed != failed {
+			t.Errorf("after %s: %s, kept %v, actions %v; want %d looked at, %d failed", after, got.Status, got.Kept, got.Actions, looked, failed)
+		}
+	}
+	run(0, sweep.Failed, 4, 1)
+	f.Set(t, "things/a", map[string]any{}) // before all that were looked at
+	f.Set(t, "things/c", map[string]any{})
+	run(time.Hour, sweep.Failed, 1, 1)
+	sweeptest.Want(t, "seen when the pass began", []time.Time{start}, seen)
+	run(2*time.Hour, sweep.Failed, 0, 1)
+	sweeptest.Want(t, "seen an hour later", []time.Time{start.Add(time.Hour)}, seen)
+	f.Set(t, "things/b1", map[string]any{"fails": false})
+	run(3*time.Hour, sweep.Completed, 1, 0)
+	run(4*time.Hour, sweep.Completed, 0, 0)
+	terms = "others"
+	run(5*time.Hour, sweep.Completed, 7, 0)
+	run(29*time.Hour-time.Microsecond, sweep.Completed, 0, 0)
+	run(29*time.Hour, sweep.Completed, 7, 0)
+	sweeptest.Want(t, "seen by a new pass", []time.Time(nil), seen)
+
+	// What nobody of us wrote: the run begins at the beginning.
+	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"terms":"others","began":"2026-01-01T00:00:00Z","undone":["a/b/c"]}`})
+	f.Now = time.Time{}
+	if got := f.Run(t, ""); got.Status != sweep.Completed || got.Kept["looked at"] != 7 {
+		t.Errorf("with a foreign checkpoint: %s, kept %v", got.Status, got.Kept)
+	}
+}

@@ -1,0 +1,66 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// Place is where documents may be referred to: a field of a top-level collection's documents that holds an id, alone or in a list.
+type Place struct{ Collection, Field string }
+
+// String returns the place as [ParsePlaces] reads it.
+func (p Place) String() string { return p.Collection + "." + p.Field }
+
+// maxPlaces keeps a commit's transaction small: each place is a query.
+const maxPlaces = 50
+
+var placePattern = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_-]*)\.([A-Za-z_][A-Za-z0-9_]*)$`)
+
+// ParsePlaces parses pairs of a top-level collection and a field, such as "posts.userId,projects.owner_ids".
+func ParsePlaces(text string) ([]Place, error) {
+	var places []Place
+	for pair := range strings.SplitSeq(text, ",") {
+		m := placePattern.FindStringSubmatch(strings.TrimSpace(pair))
+		if m == nil {
+			return nil, fmt.Errorf("%q is not collection.field", pair)
+		}
+		for _, name := range m[1:] { // what cannot name a document cannot name a collection or a field either
+			if !documents.ValidID(name) {
+				return nil, fmt.Errorf("%q: Firestore takes no names of more than 1,500 bytes, and reserves those of the form __…__", pair)
+			}
+		}
+		places = append(places, Place{Collection: m[1], Field: m[2]})
+	}
+	if len(places) > maxPlaces {
+		return nil, fmt.Errorf("%d pairs are more than %d", len(places), maxPlaces)
+	}
+	return places, nil
+}
+
+// Referred looks for documents that refer to one: by its id as a text, as a number if it is one, or by a reference. It
+// returns the first of the places where it finds one, the zero Place if there is none. known is false if the document's id is
+// too long for a query, so that nobody can tell.
+func Referred(ctx context.Context, src Source, ref documents.Ref, places []Place) (in Place, known bool, err error) {
+	names := append(documents.NamesOf(ref.ID), src.Reference(ref))
+	for _, name := range names {
+		if !documents.Queryable(name) {
+			return Place{}, false, nil
+		}
+	}
+	for _, place := range places {
+		q := documents.Query{Collection: place.Collection, Select: documents.NameOnly}
+		for _, name := range names {
+			q.Any = append(q.Any, []documents.Filter{{Field: place.Field, Op: "==", Value: name}},
+				[]documents.Filter{{Field: place.Field, Op: "array-contains", Value: name}})
+		}
+		referring, err := src.First(ctx, q, "", 1)
+		if err != nil || len(referring) > 0 {
+			return place, true, err
+		}
+	}
+	return Place{}, true, nil
+}

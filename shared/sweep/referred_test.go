@@ -1,0 +1,140 @@
+package sweep_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/firestore"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+func TestParsePlaces(t *testing.T) {
+	got, err := sweep.ParsePlaces("posts.userId, import-notes.author_id")
+	if diff := cmp.Diff([]sweep.Place{{Collection: "posts", Field: "userId"}, {Collection: "import-notes", Field: "author_id"}}, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for _, wrong := range []string{"", "posts", "posts.", ".userId", "posts.userId,", "posts/p/comments.userId", "posts.user.id", "posts.userId;x.y",
+		"__all__.userId", "posts.__name__", strings.Repeat("a", 1501) + ".b", "a." + strings.Repeat("b", 1501),
+		strings.Repeat("a.b,", 50) + "a.b"} {
+		if got, err := sweep.ParsePlaces(wrong); err == nil {
+			t.Errorf("ParsePlaces(%q) = %v, want an error", wrong, got)
+		}
+	}
+}
+
+// FuzzParsePlaces: whatever is accepted are collections and fields that Firestore can be asked for, and comes back.
+func FuzzParsePlaces(f *testing.F) {
+	for _, seed := range []string{"", "posts.userId,members.user_id", " a.b , c-d.e_f", "a", "a.", ".a", "a.b,", "a.b.c", "a/b/c.d", "__all__.x", "a.__name__", "_._", "a.b\n", "a.`b`"} {
+		f.Add(seed)
+	}
+	client := &firestore.Client{}
+	// Firestore's __.*__; __name__ above all, which is the document's id and no field.
+	reserved := func(name string) bool { return len(name) > 3 && name[:2] == "__" && name[len(name)-2:] == "__" }
+	f.Fuzz(func(t *testing.T, text string) {
+		places, err := sweep.ParsePlaces(text)
+		if err != nil {
+			return
+		}
+		if len(places) == 0 || len(places) > 50 {
+			t.Fatalf("%q: %d places", text, len(places))
+		}
+		var pairs []string
+		for _, p := range places {
+			pairs = append(pairs, p.String())
+			if client.Collection(p.Collection) == nil || strings.Contains(p.Collection, "/") || reserved(p.Collection) {
+				t.Errorf("%q: no top-level collection %q", text, p.Collection)
+			}
+			if _, err := client.Collection("x").Where(p.Field, "==", "u").Serialize(); err != nil || reserved(p.Field) {
+				t.Errorf("%q: no field %q: %v", text, p.Field, err)
+			}
+		}
+		again, err := sweep.ParsePlaces(strings.Join(pairs, ","))
+		if diff := cmp.Diff(places, again); err != nil || diff != "" {
+			t.Errorf("%q: again %v (-want +got):\n%s", text, err, diff)
+		}
+	})
+}
+
+// TestReferred asks of a document, while planning and in a commit, whether another refers to it.
+func TestReferred(t *testing.T) {
+	type state struct {
+		sweep.Subject
+		in    sweep.Place
+		known bool
+	}
+	places, err := sweep.ParsePlaces("posts.author,lists.members")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFunction(t, touchJob(sweep.Rule[state]{
+		Name: "thing",
+		Load: sweep.OneByOne(func(ctx context.Context, src sweep.Source, s sweep.Subject) (state, error) {
+			in, known, err := sweep.Referred(ctx, src, s.Ref(), places)
+			return state{s, in, known}, err
+		}),
+		Judge: func(s state, _ sweep.Run) sweep.Decision {
+			if s.in != (sweep.Place{}) || !s.known {
+				return sweep.Keep(fmt.Sprintf("%s, known: %v", s.in, s.known))
+			}
+			return sweep.Do("delete thing", "nothing refers to it")
+		},
+		Change: func(s state, _ sweep.Decision, _ sweep.Run) sweep.Change {
+			return sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
+		},
+	}))
+	thing := f.Firestore(t).Doc("things/42")
+	for name, tt := range map[string]struct {
+		path, field string
+		value       any
+		in          string // "": nowhere
+	}{
+		"a text":               {"posts/p", "author", "42", "posts.author"},
+		"a number":             {"posts/p", "author", 42, "posts.author"},
+		"a real number":        {"posts/p", "author", 42.0, "posts.author"},
+		"a reference":          {"posts/p", "author", thing, "posts.author"},
+		"in a list":            {"lists/l", "members", []any{"7", "42"}, "lists.members"},
+		"a number in a list":   {"posts/p", "author", []any{42}, "posts.author"},
+		"another":              {"posts/p", "author", "421", ""},
+		"another number":       {"posts/p", "author", 421, ""},
+		"another field":        {"posts/p", "editor", "42", ""},
+		"another collection":   {"notes/n", "author", "42", ""},
+		"a map":                {"posts/p", "author", map[string]any{"id": "42"}, ""},
+		"of another kind":      {"posts/p", "author", f.Firestore(t).Doc("boxes/42"), ""},
+		"a subcollection's":    {"things/x/posts/p", "author", "42", ""},
+		"nothing refers to it": {"posts/p", "author", nil, ""},
+	} {
+		for _, late := range []bool{false, true} {
+			f.Reset(t)
+			f.Set(t, "things/42", map[string]any{})
+			refer := func() { f.Set(t, tt.path, map[string]any{tt.field: tt.value}) }
+			want := sweeptest.Done("delete thing", 1)
+			if f.Hooks.BeforeApply = refer; !late {
+				f.Hooks.BeforeApply = nil
+				refer()
+			}
+			switch {
+			case tt.in != "" && late:
+				want = map[string]sweep.Counts{"delete thing": {Planned: 1, Changed: 1}}
+			case tt.in != "":
+				want = map[string]sweep.Counts{}
+			}
+			got := f.Run(t, `{"thing":"42","color":"red"}`)
+			sweeptest.WantReport(t, got, sweep.Completed, want)
+			if tt.in != "" && !late {
+				sweeptest.Want(t, name, map[string]int{tt.in + ", known: true": 1}, got.Kept)
+			}
+		}
+	}
+	// A reference to things/… takes more than the id: of 1,476 bytes it can be asked for, of one more it cannot.
+	f.Hooks.BeforeApply = nil
+	for n, kept := range map[int]map[string]int{1476: {}, 1477: {"., known: false": 1}, 1500: {"., known: false": 1}} {
+		got := f.RunQuery(t, "?dryRun=true", fmt.Sprintf(`{"thing":%q,"color":"red"}`, strings.Repeat("x", n)))
+		sweeptest.Want(t, fmt.Sprint("an id of ", n), kept, got.Kept)
+	}
+}
