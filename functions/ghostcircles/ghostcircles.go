@@ -52,25 +52,28 @@ var postRule = posts.Rule("post", func(s posts.State, _ sweep.Run) sweep.Decisio
 
 var postsOf = sweep.Children{Collection: "posts", Field: "circleId"}
 
-// gather reads the posts of claimed circles, and the owners, who may have to be told.
+// gather reads the posts of claimed circles, and the owners who are to be told something.
 func gather(ctx context.Context, src sweep.Source, due []*state) error {
 	var ids []string
-	var owners []documents.Ref
 	for _, c := range due {
 		if claimed(c.Subject) {
 			ids = append(ids, c.ID())
-		}
-		if owner, ok := c.owner(); ok {
-			owners = append(owners, owner)
 		}
 	}
 	found, err := src.Children(ctx, postsOf, ids)
 	if err != nil {
 		return err
 	}
-	users, err := src.Get(ctx, owners)
+	var owners []documents.Ref
 	for _, c := range due {
 		c.posts = found[c.ID()]
+		told := c.posts.Whole && len(c.posts.Documents) == 0 || judge(*c, src.Run()).Kind == toWarn
+		if owner, ok := c.owner(); ok && told {
+			owners = append(owners, owner)
+		}
+	}
+	users, err := src.Get(ctx, owners)
+	for _, c := range due {
 		owner, _ := c.owner()
 		_, c.hasOwner = users[owner]
 	}
