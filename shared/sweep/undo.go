@@ -58,7 +58,7 @@ func (r *run) undoOf(ctx context.Context, src Source, writes []documents.Write, 
 			continue
 		}
 		own = append(own, w)
-		if w.Op != documents.Create {
+		if w.Op != documents.Create && !w.Sent {
 			refs = append(refs, w.Ref)
 		}
 	}
