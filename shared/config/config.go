@@ -32,7 +32,7 @@ const (
 
 // Days for which what a run deletes can be brought back. Cloud Storage keeps deleted objects for 7 to 90 days.
 const (
-	DefaultUndoDays = 7
+	DefaultUndoDays = 0
 	MaxUndoDays     = 90
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -60,7 +61,7 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 	var c committed
 	byAttempt := map[int64]committed{}
 	attempt := int64(0)
-	forget := r.journal.take()
+	forget, undoEntry := r.journal.take(), sync.OnceValue(r.nextUndo)
 	at, err := r.documents.Commit(ctx, len(group) > 1, func(ctx context.Context, tx *documents.Transaction) error {
 		attempt++
 		if attempt > 1 {
@@ -92,7 +93,7 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 		if !slices.ContainsFunc(changes, Change.needsCommit) {
 			return nil
 		}
-		kept, err := r.undoOf(ctx, src, writes, allThen(changes), c.items(group))
+		kept, err := r.undoOf(ctx, src, undoEntry, writes, allThen(changes), c.items(group))
 		if err != nil {
 			return err
 		}

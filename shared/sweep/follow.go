@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -130,6 +131,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 	if open = cmp.Or(open, held); open != nil || len(writes) == 0 {
 		return false, open
 	}
+	undoEntry := sync.OnceValue(r.nextUndo)
 	err = r.documents.Transact(ctx, func(ctx context.Context, tx *documents.Transaction) error {
 		all := slices.Clone(writes)
 		if entry != (documents.Ref{}) { // or else the documents tell of the follow-ups, and to write this again does no harm
@@ -141,7 +143,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 				all = append(all, documents.Write{Op: documents.Delete, Ref: entry})
 			}
 		}
-		kept, err := r.undoOf(ctx, r.transactionSource(tx, 0), writes, nil, nil)
+		kept, err := r.undoOf(ctx, r.transactionSource(tx, 0), undoEntry, writes, nil, nil)
 		if err != nil {
 			return err
 		}

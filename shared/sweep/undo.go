@@ -22,8 +22,16 @@ type undoLog struct {
 // keepsUndo reports whether the run keeps what it deletes.
 func (r *run) keepsUndo() bool { return r.config.UndoDays > 0 && !r.report.DryRun }
 
-// undoEntries returns the writes that keep records, none for none.
-func (r *run) undoEntries(records []undo.Record) ([]documents.Write, error) {
+// nextUndo returns the number of the next entry.
+func (r *run) nextUndo() int {
+	r.undo.mu.Lock()
+	defer r.undo.mu.Unlock()
+	r.undo.n++
+	return r.undo.n
+}
+
+// undoEntries returns the writes that keep records as entry n, none for none.
+func (r *run) undoEntries(n func() int, records []undo.Record) ([]documents.Write, error) {
 	if len(records) == 0 {
 		return nil, nil
 	}
@@ -31,13 +39,9 @@ func (r *run) undoEntries(records []undo.Record) ([]documents.Write, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.undo.mu.Lock()
-	r.undo.n++
-	n := r.undo.n
-	r.undo.mu.Unlock()
 	writes := make([]documents.Write, len(packed))
 	for i, data := range packed {
-		writes[i] = documents.Write{Op: documents.Set, Ref: undo.EntryOf(r.report.RunID, n, i), Data: map[string]any{
+		writes[i] = documents.Write{Op: documents.Set, Ref: undo.EntryOf(r.report.RunID, n(), i), Data: map[string]any{
 			"data": data, "parts": len(packed), "records": len(records), "at": documents.ServerTimestamp,
 			"expireAt": r.clock().Add(time.Duration(r.config.UndoDays) * 24 * time.Hour),
 		}}
@@ -46,8 +50,8 @@ func (r *run) undoEntries(records []undo.Record) ([]documents.Write, error) {
 }
 
 // undoOf returns the writes that keep, for undoing, the documents that a commit's writes delete or change, and what follows the
-// changes. It reads the documents that nobody has read yet. items are what the changes are of.
-func (r *run) undoOf(ctx context.Context, src Source, writes []documents.Write, then []FollowUp, items []string) ([]documents.Write, error) {
+// changes, as entry n. It reads the documents that nobody has read yet. items are what the changes are of.
+func (r *run) undoOf(ctx context.Context, src Source, n func() int, writes []documents.Write, then []FollowUp, items []string) ([]documents.Write, error) {
 	if !r.keepsUndo() {
 		return nil, nil
 	}
@@ -85,7 +89,7 @@ func (r *run) undoOf(ctx context.Context, src Source, writes []documents.Write, 
 			}})
 		}
 	}
-	return r.undoEntries(records)
+	return r.undoEntries(n, records)
 }
 
 // isOwnRecord reports whether a path is of the bundle's own records.
@@ -95,7 +99,7 @@ func isOwnRecord(path string) bool {
 
 // keepAhead writes records down before what they say is done.
 func (r *run) keepAhead(ctx context.Context, records []undo.Record) error {
-	writes, err := r.undoEntries(records)
+	writes, err := r.undoEntries(sync.OnceValue(r.nextUndo), records)
 	if err != nil || len(writes) == 0 {
 		return err
 	}

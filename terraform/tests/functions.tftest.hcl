@@ -108,7 +108,7 @@ run "environment" {
     timeouts               = { cleanupOrphanedMedia = 1740 }
     inquiry_folders        = ["inquiries/", "support/images/"]
     belts                  = { max_actions = 500, max_users = 3 }
-    undo_days              = { cleanupPlaceholderUsers = 0, cleanupOrphanedMedia = 30 }
+    undo_days              = { cleanupOrphanedMedia = 30 }
     notification_locale    = "en"
     placeholder_references = ["posts.userId", "projects.owner_ids"]
   }

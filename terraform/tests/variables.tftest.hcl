@@ -284,7 +284,7 @@ run "refuses_no_decision" {
 run "refuses_undo_days_of_a_worker" {
   command = plan
   variables {
-    undo_days = { deletePlaceholderUser = 0 }
+    undo_days = { deletePlaceholderUser = 7 }
   }
   expect_failures = [var.undo_days]
 }
@@ -297,21 +297,21 @@ run "refuses_undo_days_that_are_none" {
   expect_failures = [var.undo_days]
 }
 
-run "looks_at_no_account_that_is_not_kept" {
+run "looks_at_accounts_that_are_kept" {
   command = apply
   variables {
-    undo_days = { cleanupBannedUsers = 0, cleanupPlaceholderUsers = 0 }
+    undo_days = { cleanupPlaceholderUsers = 7 }
   }
   assert {
-    condition     = google_project_iam_custom_role.custom["firesweepAccountDeleter"].permissions == toset(["firebaseauth.users.delete"])
-    error_message = "accounts that are not kept for undoing are looked at"
+    condition     = google_project_iam_custom_role.custom["firesweepAccountDeleter"].permissions == toset(["firebaseauth.users.delete", "firebaseauth.users.get"])
+    error_message = "accounts that are to be kept for undoing cannot be looked at"
   }
   assert {
-    condition     = module.worker["deletePlaceholderUser"].function.service_config[0].environment_variables.UNDO_DAYS == "0"
+    condition     = module.worker["deletePlaceholderUser"].function.service_config[0].environment_variables.UNDO_DAYS == "7"
     error_message = "a worker takes its job's undo_days"
   }
   assert {
-    condition     = module.job["cleanupReports"].function.service_config[0].environment_variables.UNDO_DAYS == "7"
-    error_message = "a run can be taken back for seven days unless said"
+    condition     = module.job["cleanupReports"].function.service_config[0].environment_variables.UNDO_DAYS == "0"
+    error_message = "something is kept of a job that nobody said it of"
   }
 }

@@ -51,6 +51,7 @@ func (f *Function) Restorer(t testing.TB) restore.Project {
 
 // checkUndo takes a run back: all is as before but for what was sent, and stays so when the job runs again, until it is released.
 func (tr *trial) checkUndo() {
+	tr.f.Env["UNDO_DAYS"] = "7"
 	before := tr.state()
 	report := tr.f.Run(tr, tr.Body)
 	after := tr.state()

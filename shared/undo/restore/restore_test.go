@@ -89,6 +89,7 @@ func newWorld(t *testing.T) world {
 		}
 	}
 	f.Put(t, "orphan", nil, []byte("o"))
+	f.Env["UNDO_DAYS"] = "7"
 	p := f.Restorer(t)
 	return world{f, p}
 }
