@@ -28,12 +28,13 @@ var now = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
 type operator struct {
 	*backendstest.Project
 	env    map[string]string
+	other  map[string]string // the environment of the functions, where it is another
 	now    time.Time
 	screen screen
 	in     string
 	google func(service string) []option.ClientOption
 	sleep  func(context.Context, time.Duration) error
-	log    bytes.Buffer // of the served functions
+	log    bytes.Buffer // of the functions
 }
 
 func newOperator(t *testing.T) *operator {
@@ -52,13 +53,18 @@ func newOperator(t *testing.T) *operator {
 // run runs the command and returns what it wrote and its exit code.
 func (o *operator) run(t *testing.T, args ...string) (out, errs string, code int) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	a := &app{
-		in: strings.NewReader(o.in), out: &stdout, errs: &stderr, getenv: func(name string) string { return o.env[name] },
-		clock: func() time.Time { return o.now }, sleep: o.sleep, screen: o.screen, google: o.google,
-	}
+	a, stdout, stderr := o.app()
 	code = a.run(t.Context(), args)
 	return stdout.String(), stderr.String(), code
+}
+
+// app returns the command as the operator starts it, and what it will have written.
+func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
+	out, errs = new(bytes.Buffer), new(bytes.Buffer)
+	return &app{
+		in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
+		clock: func() time.Time { return o.now }, sleep: o.sleep, screen: o.screen, google: o.google,
+	}, out, errs
 }
 
 // well runs a command that must end well and returns its output.
@@ -74,7 +80,13 @@ func (o *operator) well(t *testing.T, args ...string) string {
 // function returns a job on the operator's project.
 func (o *operator) function(job string) *sweep.Function {
 	f := functions.New(functions.Registered()[job])
-	f.Getenv, f.Log = func(name string) string { return o.env[name] }, &o.log
+	f.Log = &o.log
+	f.Getenv = func(name string) string {
+		if o.other != nil {
+			return o.other[name]
+		}
+		return o.env[name]
+	}
 	f.Clock = func() time.Time { return o.now }
 	return f
 }
@@ -102,6 +114,12 @@ func (o *operator) called(t *testing.T, job, body string) *sweep.Report {
 		t.Fatalf("%s answered %d %s", job, w.Code, w.Body)
 	}
 	return &report
+}
+
+// answer returns a request to a function and where its answer goes.
+func answer(t *testing.T, body string) (http.ResponseWriter, *http.Request) {
+	t.Helper()
+	return httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
 }
 
 // sample loads the sample data of all jobs.
@@ -198,6 +216,24 @@ func TestWrongUse(t *testing.T) {
 		{"plan --url http://127.0.0.1:1", "--url is for --local"},
 		{"plan --local --url 127.0.0.1:1", "it must be like http://127.0.0.1:8081"},
 		{"plan --local --project p", "leave out --project"},
+		{"run", "say where it is deployed: --location REGION (or --local)"},
+		{"run --local", "say which job to run"},
+		{"run --local cleanupReport", "no job is called"},
+		{"run --local --location asia-northeast1 cleanupReports", "contradict each other"},
+		{"run --location projects/p/locations/l cleanupReports", "it must be a region"},
+		{"run --local --force cleanupReports", "standard input is no terminal: say --yes"},
+		{"run --local --force --yes cleanupReports cleanExpiredComped", "force one job at a time"},
+		{"run --location asia-northeast1 cleanupReports", "FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Logging"},
+		{"runs cleanupReport", "no job is called"},
+		{"runs --limit 0", "--limit is 0"},
+		{"runs --limit many", "invalid argument"},
+		{"runs --since 2d", "--since is for --log"},
+		{"runs --log --since 2w", `--since is "2w": it must be like 12h or 30d`},
+		{"runs --log", "emulators have no Cloud Logging"},
+		{"show", "say one run"},
+		{"show a b", "say one run"},
+		{"show x", `"x" is no run's id as firesweep runs shows it, and no job's name`},
+		{"show nobody-20260110T150000Z-12345678", "is no run of a job"},
 	} {
 		out, errs, code := o.run(t, strings.Fields(tt.args)...)
 		if code != exitWrongUse || out != "" || !strings.Contains(errs, tt.want) || strings.Count(errs, "\n") != 1 {
@@ -253,11 +289,7 @@ func TestInterrupted(t *testing.T) {
 	o := newOperator(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	var out, errs bytes.Buffer
-	a := &app{
-		in: strings.NewReader(""), out: &out, errs: &errs, getenv: func(name string) string { return o.env[name] },
-		clock: func() time.Time { return now }, sleep: o.sleep, screen: o.screen, google: o.google,
-	}
+	a, out, errs := o.app()
 	if code := a.run(ctx, []string{"plan", "cleanupReports"}); code != exitInterrupted || errs.String() != "firesweep: interrupted\n" || out.Len() > 0 {
 		t.Errorf("exit code %d, %q, %q", code, out.String(), errs.String())
 	}

@@ -101,7 +101,11 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case err == nil:
 		return exitFine
 	case ctx.Err() != nil:
-		fmt.Fprintln(a.errs, "firesweep: interrupted")
+		said := "firesweep: interrupted"
+		if err != context.Cause(ctx) { //nolint:errorlint // what says more than that it was interrupted is said
+			said += ": " + plain(err.Error())
+		}
+		fmt.Fprintln(a.errs, said)
 		return exitInterrupted
 	case errors.Is(err, errSaid):
 		return exitFailed
@@ -136,7 +140,9 @@ Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use,
 		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	for _, command := range []func() *cobra.Command{a.planCommand} {
+	for _, command := range []func() *cobra.Command{
+		a.planCommand, a.runsCommand, a.showCommand, a.runCommand,
+	} {
 		root.AddCommand(command())
 	}
 	return root

@@ -32,7 +32,7 @@ func (p planned) well() bool {
 type planFlags struct {
 	served
 	force, writes, json bool
-	now                 string
+	at                  string // --now
 }
 
 func (a *app) planCommand() *cobra.Command {
@@ -62,7 +62,7 @@ whole; still nothing is written. With --local the functions that
 	getenv := a.projectFlag(c)
 	f.flags(c)
 	c.Flags().BoolVar(&f.force, "force", false, "show the whole plan, also beyond a safety limit")
-	c.Flags().StringVar(&f.now, "now", "", "plan for another `TIME`, such as 2026-01-31T15:00:00Z, +48h or -7d")
+	c.Flags().StringVar(&f.at, "now", "", "plan for another `TIME`, such as 2026-01-31T15:00:00Z, +48h or -7d")
 	c.Flags().BoolVar(&f.writes, "writes", false, "list what each action would write")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.plan(c, f, getenv, names) }
@@ -77,12 +77,13 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 	if err != nil {
 		return err
 	}
-	now, err := moment("now", f.now, a.clock())
+	now, err := moment("now", f.at, a.clock())
 	if err != nil {
 		return err
 	}
+	f.now = now
 	plan := func(ctx context.Context, job manifest.Entry, _ *usage.Meter) planned {
-		report, err := f.call(ctx, job.Name, order{DryRun: true, Force: f.force}, now)
+		report, err := f.call(ctx, job.Name, order{DryRun: true, Force: f.force})
 		return plannedOf(job, report, err, nil)
 	}
 	if !f.local {
@@ -142,7 +143,7 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, g
 		}
 		failed = failed || !p.well()
 		if all = append(all, p); !f.json {
-			a.printPlanned(p, f.writes)
+			a.printer().planned(p, f.writes)
 		}
 	}
 	if f.json {
@@ -166,11 +167,10 @@ func (a *app) writeJSON(v any) error {
 	return nil
 }
 
-// printPlanned prints a plan for people.
-func (a *app) printPlanned(planned planned, writes bool) {
-	p := a.printer()
+// planned prints a plan for people.
+func (p *printer) planned(planned planned, writes bool) {
 	if planned.Report == nil {
-		p.line(p.style(bold, planned.Job) + ": " + p.style(red, "no plan"))
+		p.line(p.style(bold, planned.Job) + ": " + p.style(red, "no report"))
 		p.say(red, 2, 0, "%s", planned.Error)
 		if advice := advise(planned.Job, planned.Error); advice != "" {
 			p.say("", 4, 2, "-> %s", advice)

@@ -125,7 +125,7 @@ func TestPlanOfFunctionsThatAreNotServed(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("exit code %d, want 1", code)
 	}
-	wantParts(t, out, "cleanupReports: no plan", "connection refused: start the functions with: go run")
+	wantParts(t, out, "cleanupReports: no report", "connection refused: start the functions with: go run")
 
 	o.env["MAX_ACTIONS"] = "none"
 	out, _, code = o.run(t, "plan", "--local", "--url", o.serve(t), "cleanupReports", "--json")

@@ -23,6 +23,7 @@ const defaultURL = "http://127.0.0.1:8081"
 type served struct {
 	local bool
 	url   string
+	now   time.Time // of the runs, which emulators believe; zero: the clock's
 }
 
 func (s *served) flags(c *cobra.Command) {
@@ -47,15 +48,15 @@ func (s *served) check(c *cobra.Command) error {
 
 // order is what a function is asked to do.
 type order struct {
-	DryRun bool `json:"dryRun"`
+	DryRun bool `json:"dryRun,omitempty"` // false leaves it to the deployment, which may only plan
 	Force  bool `json:"force,omitempty"`
 }
 
 // maxAnswer is the most of an answer that is read, in bytes: a report's lists are bounded.
 const maxAnswer = 64 << 20
 
-// call calls a job and returns its report. now, where not zero, is the run's: emulators believe it.
-func (s *served) call(ctx context.Context, job string, o order, now time.Time) (*sweep.Report, error) {
+// call calls a job and returns its report.
+func (s *served) call(ctx context.Context, job string, o order) (*sweep.Report, error) {
 	body, err := json.Marshal(o)
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", job, err)
@@ -65,8 +66,8 @@ func (s *served) call(ctx context.Context, job string, o order, now time.Time) (
 		return nil, fmt.Errorf("call %s: %w", job, err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	if !now.IsZero() {
-		r.Header.Set("X-CloudScheduler-ScheduleTime", now.Format(time.RFC3339Nano))
+	if !s.now.IsZero() {
+		r.Header.Set("X-CloudScheduler-ScheduleTime", s.now.Format(time.RFC3339Nano))
 	}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {

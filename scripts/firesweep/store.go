@@ -92,7 +92,7 @@ func (s *store) between(ctx context.Context, job manifest.Entry, from, until tim
 
 // newest returns the reports of a job's last runs, newest first, at most limit. period is how often the job runs.
 func (s *store) newest(ctx context.Context, job manifest.Entry, now time.Time, period time.Duration, limit int) ([]*sweep.Report, error) {
-	var newest []*sweep.Report
+	newest := []*sweep.Report{}
 	oldest := now.Add(-sweep.RunRetention)
 	until := now.Add(time.Hour) // for clocks that differ
 	for window := period * time.Duration(limit+1); until.After(oldest) && len(newest) < limit; window *= 4 {

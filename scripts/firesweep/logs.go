@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/api/googleapi"
+	"google.golang.org/api/logging/v2"
+
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// logFlags say that and how far back Cloud Logging is read.
+type logFlags struct {
+	log   bool
+	since string
+}
+
+func (f *logFlags) flags(c *cobra.Command) {
+	c.Flags().BoolVar(&f.log, "log", false, "read Cloud Logging instead of the database")
+	c.Flags().StringVar(&f.since, "since", "30d", "how far back to read the log, such as 12h or 30d: `AGE`")
+}
+
+func (f *logFlags) check(c *cobra.Command) error {
+	if c.Flags().Changed("since") && !f.log {
+		return wrongUse("--since is for --log: say both")
+	}
+	if d, err := age(f.since); err != nil || d == 0 {
+		return wrongUse("--since is %q: it must be like 12h or 30d", f.since)
+	}
+	return nil
+}
+
+// from returns the time from which on the log is read.
+func (f *logFlags) from(now time.Time) time.Time {
+	d, _ := age(f.since) // it was checked
+	return now.Add(-d)
+}
+
+// entry is one line of the log.
+type entry struct {
+	Time     time.Time      `json:"time"`
+	Severity string         `json:"severity"`
+	Message  string         `json:"message"`
+	Report   *sweep.Report  `json:"report,omitempty"`
+	Fields   map[string]any `json:"fields,omitempty"` // the others, such as action, target, reason and writes
+}
+
+// cloudLog reads a project's log.
+type cloudLog struct {
+	service *logging.Service
+	project string
+}
+
+// openLog opens the log of the project that the environment names.
+func (a *app) openLog(ctx context.Context, getenv func(string) string) (*cloudLog, error) {
+	project := getenv("GOOGLE_CLOUD_PROJECT")
+	if project == "" {
+		return nil, wrongUse("no project: say --project, or set GOOGLE_CLOUD_PROJECT")
+	}
+	if getenv("FIRESTORE_EMULATOR_HOST") != "" {
+		return nil, wrongUse("FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Logging: the functions' log is what go run ./emulator prints")
+	}
+	service, err := logging.NewService(ctx, a.google("logging")...)
+	if err != nil {
+		return nil, fmt.Errorf("open Cloud Logging of %s: %w", project, err)
+	}
+	return &cloudLog{service: service, project: project}, nil
+}
+
+// logPage is how many entries one request asks for, the most that Cloud Logging returns.
+const logPage = 1000
+
+// read returns the entries from a time on that a filter matches, at most limit (0: all), newest or oldest first.
+func (l *cloudLog) read(ctx context.Context, filter string, from time.Time, newestFirst bool, limit int) ([]entry, error) {
+	request := &logging.ListLogEntriesRequest{
+		ResourceNames: []string{"projects/" + l.project}, OrderBy: "timestamp asc", PageSize: logPage,
+		Filter: fmt.Sprintf(`resource.type="cloud_run_revision" AND timestamp>="%s" AND (%s)`, from.UTC().Format(time.RFC3339Nano), filter),
+	}
+	if newestFirst {
+		request.OrderBy = "timestamp desc"
+	}
+	if limit > 0 {
+		request.PageSize = int64(min(limit, logPage))
+	}
+	var entries []entry
+	for {
+		page, err := l.service.Entries.List(request).Context(ctx).Do()
+		if err != nil {
+			return nil, fmt.Errorf("read the log of %s (it takes roles/logging.viewer): %w", l.project, apiError(err))
+		}
+		for _, e := range page.Entries {
+			parsed, err := entryOf(e)
+			if err != nil {
+				return nil, err
+			}
+			if entries = append(entries, parsed); limit > 0 && len(entries) == limit {
+				return entries, nil
+			}
+		}
+		if request.PageToken = page.NextPageToken; request.PageToken == "" {
+			return entries, nil
+		}
+	}
+}
+
+// entryOf reads an entry of Cloud Logging.
+func entryOf(e *logging.LogEntry) (entry, error) {
+	at, err := time.Parse(time.RFC3339Nano, e.Timestamp)
+	if err != nil {
+		return entry{}, fmt.Errorf("read a log entry: %w", err)
+	}
+	out := entry{Time: at, Severity: e.Severity, Message: e.TextPayload}
+	if len(e.JsonPayload) == 0 {
+		return out, nil
+	}
+	var payload struct {
+		Message string
+		Report  *sweep.Report
+	}
+	if err := errors.Join(json.Unmarshal(e.JsonPayload, &payload), json.Unmarshal(e.JsonPayload, &out.Fields)); err != nil {
+		return entry{}, fmt.Errorf("read a log entry of %s: %w", e.Timestamp, err)
+	}
+	out.Message, out.Report = payload.Message, payload.Report
+	delete(out.Fields, "message")
+	delete(out.Fields, "report")
+	return out, nil
+}
+
+// apiError returns an error of Google's APIs in one line.
+func apiError(err error) error {
+	var api *googleapi.Error
+	if errors.As(err, &api) && api.Message != "" {
+		return fmt.Errorf("%d: %s", api.Code, api.Message)
+	}
+	var transport *url.Error
+	if errors.As(err, &transport) {
+		return transport.Err
+	}
+	return err
+}
+
+// quoted returns a text as a filter of Cloud Logging holds it.
+func quoted(s string) string {
+	text, _ := json.Marshal(s) // a string can always be written
+	return string(text)
+}
+
+// loggedJob is what the log holds of a job; docs/command.md documents it as JSON.
+type loggedJob struct {
+	Job   string          `json:"job"`
+	Runs  []*sweep.Report `json:"runs"`            // newest first, previews included
+	Other []entry         `json:"other,omitempty"` // calls that began no run, panics, and lines that raise an alert
+}
+
+// loggedRuns shows the runs that the log holds.
+func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry, getenv func(string) string) error {
+	l, err := a.openLog(ctx, getenv)
+	if err != nil {
+		return err
+	}
+	var all []loggedJob
+	for _, job := range jobs {
+		name := quoted(job.Name)
+		entries, err := l.read(ctx, fmt.Sprintf(`jsonPayload.report.job=%s OR (labels.job=%s AND (jsonPayload.alert:* OR `+
+			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, name, name), f.log.from(a.clock()), true, f.limit)
+		if err != nil {
+			return err
+		}
+		logged := loggedJob{Job: job.Name, Runs: []*sweep.Report{}}
+		for _, e := range entries {
+			if e.Report != nil {
+				logged.Runs = append(logged.Runs, e.Report)
+			} else {
+				logged.Other = append(logged.Other, e)
+			}
+		}
+		all = append(all, logged)
+	}
+	if f.json {
+		return a.writeJSON(map[string]any{"jobs": all})
+	}
+	p := a.printer()
+	for _, logged := range all {
+		p.line(p.style(bold, logged.Job))
+		if len(logged.Runs) == 0 {
+			p.line("  no run")
+		} else {
+			p.runs(logged.Runs)
+		}
+		for _, e := range logged.Other {
+			p.say(yellow, 2, 2, "%s UTC %s: %s", when(e.Time), e.Severity, e.Message)
+		}
+		p.line("")
+	}
+	return nil
+}
+
+// showLog shows every line that a run logged.
+func (a *app) showLog(ctx context.Context, f showFlags, runID string, getenv func(string) string) error {
+	l, err := a.openLog(ctx, getenv)
+	if err != nil {
+		return err
+	}
+	entries, err := l.read(ctx, "labels.runId="+quoted(runID), f.log.from(a.clock()), false, 0)
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 {
+		return fmt.Errorf("the log has no line of run %s in the last %s: see --since", runID, f.log.since)
+	}
+	if f.json {
+		return a.writeJSON(map[string]any{"lines": entries})
+	}
+	p := a.printer()
+	for _, e := range entries {
+		style := ""
+		if e.Severity != "INFO" {
+			style = yellow
+		}
+		p.say(style, 0, 4, "%s %s %s", e.Time.UTC().Format("15:04:05.000"), e.Severity, e.Message)
+		for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
+			p.field(name, e.Fields[name])
+		}
+	}
+	return nil
+}
+
+// field prints one field of a log line: of writes, each on a line of its own.
+func (p *printer) field(name string, value any) {
+	writes, _ := value.([]any)
+	if name != "writes" || len(writes) == 0 {
+		if strings.HasPrefix(name, "@") {
+			return // for Error Reporting
+		}
+		text, isText := value.(string)
+		if !isText {
+			b, _ := json.Marshal(value) // it was read from JSON
+			text = string(b)
+		}
+		p.say(faint, 4, 2, "%s: %s", name, text)
+		return
+	}
+	for _, w := range writes {
+		fields, _ := w.(map[string]any)
+		text := fmt.Sprintf("%v %v", fields["op"], fields["path"])
+		if generation := fields["generation"]; generation != nil {
+			text += fmt.Sprintf("#%v", generation)
+		}
+		if fields["unsure"] == true {
+			text += " (unsure: the answer was lost)"
+		}
+		p.say("", 4, 2, "%s", text)
+	}
+}
