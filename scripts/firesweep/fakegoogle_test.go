@@ -56,8 +56,12 @@ func onGoogle(t *testing.T, o *operator) *google {
 	}
 	server := httptest.NewServer(g)
 	t.Cleanup(server.Close)
-	o.google = func(string) []option.ClientOption {
-		return []option.ClientOption{option.WithEndpoint(server.URL + "/"), option.WithoutAuthentication()}
+	o.google = func(service string) []option.ClientOption {
+		endpoint := server.URL + "/"
+		if service == "storage" {
+			endpoint += "storage/v1/"
+		}
+		return []option.ClientOption{option.WithEndpoint(endpoint), option.WithoutAuthentication()}
 	}
 	o.other = o.env
 	o.env = map[string]string{"GOOGLE_CLOUD_PROJECT": o.ID, "STORAGE_BUCKET": o.Bucket}

@@ -230,6 +230,8 @@ func TestWrongUse(t *testing.T) {
 		{"runs --since 2d", "--since is for --log"},
 		{"runs --log --since 2w", `--since is "2w": it must be like 12h or 30d`},
 		{"runs --log", "emulators have no Cloud Logging"},
+		{"doctor cleanupReport", "no job is called"},
+		{"doctor --location a/b", "it must be a region"},
 		{"show", "say one run"},
 		{"show a b", "say one run"},
 		{"show x", `"x" is no run's id as firesweep runs shows it, and no job's name`},
