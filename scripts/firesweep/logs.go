@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -59,6 +60,7 @@ type entry struct {
 type cloudLog struct {
 	service *logging.Service
 	project string
+	sleep   func(context.Context, time.Duration) error
 }
 
 // openLog opens the log of the project that the environment names.
@@ -74,11 +76,16 @@ func (a *app) openLog(ctx context.Context, getenv func(string) string) (*cloudLo
 	if err != nil {
 		return nil, fmt.Errorf("open Cloud Logging of %s: %w", project, err)
 	}
-	return &cloudLog{service: service, project: project}, nil
+	return &cloudLog{service: service, project: project, sleep: a.sleep}, nil
 }
 
-// logPage is how many entries one request asks for, the most that Cloud Logging returns.
-const logPage = 1000
+// logPage is how many entries one request asks for, the most that Cloud Logging returns. It allows a project 60 requests a
+// minute, so a run of very many actions takes minutes to read: what is too soon is asked again.
+const (
+	logPage       = 1000
+	tooSoonPause  = 10 * time.Second
+	tooSoonRepeat = 12 // times for one page
+)
 
 // read returns the entries from a time on that a filter matches, at most limit (0: all), newest or oldest first.
 func (l *cloudLog) read(ctx context.Context, filter string, from time.Time, newestFirst bool, limit int) ([]entry, error) {
@@ -94,7 +101,7 @@ func (l *cloudLog) read(ctx context.Context, filter string, from time.Time, newe
 	}
 	var entries []entry
 	for {
-		page, err := l.service.Entries.List(request).Context(ctx).Do()
+		page, err := l.page(ctx, request)
 		if err != nil {
 			return nil, fmt.Errorf("read the log of %s (it takes roles/logging.viewer): %w", l.project, apiError(err))
 		}
@@ -109,6 +116,20 @@ func (l *cloudLog) read(ctx context.Context, filter string, from time.Time, newe
 		}
 		if request.PageToken = page.NextPageToken; request.PageToken == "" {
 			return entries, nil
+		}
+	}
+}
+
+// page makes one request, again if it was too soon.
+func (l *cloudLog) page(ctx context.Context, request *logging.ListLogEntriesRequest) (*logging.ListLogEntriesResponse, error) {
+	for repeated := 0; ; repeated++ {
+		page, err := l.service.Entries.List(request).Context(ctx).Do()
+		var api *googleapi.Error
+		if !errors.As(err, &api) || api.Code != http.StatusTooManyRequests || repeated == tooSoonRepeat {
+			return page, err
+		}
+		if err := l.sleep(ctx, tooSoonPause); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -219,6 +221,27 @@ func TestPeriods(t *testing.T) {
 		e.Schedule = "0 25 * * *"
 		if got, err := period(e); err == nil {
 			t.Errorf("%s: every %s", e.Schedule, got)
+		}
+	}
+}
+
+// TestLogThatIsReadTooSoon: Cloud Logging allows so many requests a minute.
+func TestLogThatIsReadTooSoon(t *testing.T) {
+	t.Parallel()
+	for refused, code := range map[int]int{tooSoonRepeat: exitFine, tooSoonRepeat + 1: exitFailed} {
+		o := newOperator(t)
+		g := onGoogle(t, o)
+		g.unseen = 0
+		left, waited := refused, time.Duration(0)
+		g.fail = func(*http.Request) int {
+			if left--; left >= 0 {
+				return http.StatusTooManyRequests
+			}
+			return 0
+		}
+		o.sleep = func(ctx context.Context, d time.Duration) error { waited += d; return ctx.Err() }
+		if out, errs, got := o.run(t, "runs", "--log", "cleanupReports"); got != code || waited != tooSoonRepeat*tooSoonPause {
+			t.Errorf("refused %d times: exit code %d after %s, %s%s", refused, got, waited, out, errs)
 		}
 	}
 }
