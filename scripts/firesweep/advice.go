@@ -13,6 +13,7 @@ var advices = []struct{ holds, do string }{
 	{"requires an index", "Wait until it is built, or make it again with terraform apply. firesweep doctor shows which are missing."},
 	{"wrong configuration", "Mend the variables that the message names, then terraform apply."},
 	{"could not find default credentials", "Log in: gcloud auth application-default login."},
+	{"quota project", "Say who is billed: gcloud auth application-default set-quota-project PROJECT."},
 	{"out of time", "The next run goes on from there."},
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -95,7 +96,8 @@ func (p *patient) examineScheduler(ctx context.Context, f *findings) {
 		there, err = d.jobs(ctx)
 	}
 	if err != nil {
-		f.add(levelUnknown, "Cloud Scheduler", "It takes roles/cloudscheduler.viewer. Make sure that the location is right.", "It cannot be read: %s", err)
+		do := cmp.Or(advise("", err.Error()), "It takes roles/cloudscheduler.viewer. Make sure that the location is right.")
+		f.add(levelUnknown, "Cloud Scheduler", do, "It cannot be read: %s", err)
 		return
 	}
 	for _, job := range p.jobs {

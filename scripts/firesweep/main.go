@@ -114,6 +114,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitWrongUse
 	default:
 		fmt.Fprintf(a.errs, "firesweep: %s\n", plain(err.Error()))
+		if advice := advise("JOB", err.Error()); advice != "" {
+			fmt.Fprintf(a.errs, "  -> %s\n", advice)
+		}
 		return exitFailed
 	}
 }

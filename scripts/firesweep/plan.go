@@ -132,10 +132,12 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, g
 	all := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
 		progress := progress{job: job.Name, index: i, jobs: len(jobs), meter: new(usage.Meter)}
-		if a.screen.errs && !f.local {
-			progress.expected = readsOfLastRun(ctx, job, getenv)
-		}
-		stop := a.show(ctx, &progress)
+		stop := a.show(ctx, &progress, func(ctx context.Context) int64 {
+			if f.local {
+				return 0
+			}
+			return readsOfLastRun(ctx, job, getenv)
+		})
 		p := plan(ctx, job, progress.meter)
 		stop()
 		if ctx.Err() != nil {

@@ -153,7 +153,8 @@ func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	meter := new(usage.Meter)
-	p := progress{job: "cleanupReports", index: 4, jobs: 9, begun: now, meter: meter, expected: 400}
+	p := progress{job: "cleanupReports", index: 4, jobs: 9, begun: now, meter: meter}
+	p.expected.Store(400)
 	want(t, "at first", "cleanupReports (5 of 9): 0 documents read, 2.0 s", p.line(now.Add(2*time.Second)))
 	meter.FirestoreReads(100)
 	meter.StorageClassA()
@@ -184,7 +185,7 @@ func TestProgressIsShownAfterAWhile(t *testing.T) {
 		}
 		var errs strings.Builder
 		a := &app{errs: &errs, clock: func() time.Time { return now }, sleep: o.sleep, screen: o.screen}
-		stop := a.show(t.Context(), &progress{job: "cleanupReports", jobs: 1, meter: new(usage.Meter)})
+		stop := a.show(t.Context(), &progress{job: "cleanupReports", jobs: 1, meter: new(usage.Meter)}, func(context.Context) int64 { return 0 })
 		<-shown
 		stop()
 		line := "\r\x1b[Kcleanup" + "Reports (1 of 1): 0 documents read, 0 ms\r\x1b[K"

@@ -171,7 +171,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*sw
 		return nil, fmt.Errorf("nothing was run, for the plan is %s", plan.Status)
 	}
 	if !f.yes {
-		fmt.Fprintf(a.errs, "Run %s like this, without its safety limits? %s. Type yes: ", job, plural(totals(plan).Planned, "action"))
+		fmt.Fprintf(a.errs, "Run it like this, without its safety limits? %s. Type yes: ", plural(totals(plan).Planned, "action"))
 		answer, err := bufio.NewReader(a.in).ReadString('\n')
 		if err != nil && answer == "" {
 			fmt.Fprintln(a.errs)

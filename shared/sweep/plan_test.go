@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -40,6 +43,38 @@ func TestPlanWritesNothing(t *testing.T) {
 		t.Errorf("the meter has %+v, the report %+v", got, report.Usage)
 	}
 	wantNothingWritten(t, f, 3)
+}
+
+// TestPlanRefusesWrites has a plan try to write with what the engine writes with: nothing of it is sent.
+func TestPlanRefusesWrites(t *testing.T) {
+	var object, document error
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		o, found, err := p.Objects.Get(ctx, "posts/one")
+		d, _, err2 := p.Documents.Get(ctx, "things/t000")
+		if err := errors.Join(err, err2); err != nil || !found {
+			return fmt.Errorf("found %t: %w", found, err)
+		}
+		documentWriter, objectWriter := sweep.WritersOf(p)
+		document = documentWriter.Delete(ctx, []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}})[0]
+		object = objectWriter.Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+		return nil
+	}})
+	f.Uses = []config.Backend{config.Firestore, config.Storage}
+	seed(t, f, 1)
+	f.Put(t, "posts/one", nil, nil)
+	if report, err := f.Plan(t.Context(), sweep.PlanOptions{}); err != nil || report.Status != sweep.Completed {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	for what, err := range map[string]error{"document": document, "object": object} {
+		if err == nil || !strings.Contains(err.Error(), "this connection only reads") {
+			t.Errorf("delete a %s: %v, want it refused", what, err)
+		}
+	}
+	want := []string{"posts/one"}
+	if got := f.Objects(t); !slices.Equal(got, want) {
+		t.Errorf("objects %v, want %v", got, want)
+	}
+	wantNothingWritten(t, f, 1)
 }
 
 // TestPlanIsListedWhole: an answer holds so many entries of a plan; a plan in the caller's process is not cut.
