@@ -79,12 +79,13 @@ func TestPlanRefusesWrites(t *testing.T) {
 
 // TestPlanIsListedWhole: an answer holds so many entries of a plan; a plan in the caller's process is not cut.
 func TestPlanIsListedWhole(t *testing.T) {
-	f := newFunction(t, sweep.Job{Name: "testJob", Plan: many(1500)})
+	f := newFunction(t, thingsJob(500))
+	f.SetMany(t, 1001, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%04d", i), map[string]any{} })
 	report, err := f.Plan(t.Context(), sweep.PlanOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Plan) != 1500 || report.Truncated {
+	if len(report.Plan) != 1001 || report.Truncated {
 		t.Errorf("%d entries, truncated %t", len(report.Plan), report.Truncated)
 	}
 }
