@@ -123,6 +123,11 @@ func TestRunsLieFarBack(t *testing.T) {
 	for _, short := range ids {
 		wantParts(t, o.well(t, "show", short), "deleteInactiveProjects: completed", "-"+short)
 	}
+	o.Set(t, "cleanupRuns/cleanupReports-20260110T140000Z-00000007", map[string]any{"by": "somebody else"})
+	if _, errs, code := o.run(t, "runs"); code != exitFailed || !strings.Contains(errs, "cleanupRuns/cleanupReports-20260110T140000Z-00000007: it has no runId: no run wrote it") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+	o.Set(t, "cleanupRuns/cleanupReports-20260110T140000Z-00000007", map[string]any{"runId": "cleanupReports-20260110T140000Z-00000007"})
 	if _, errs, code := o.run(t, "show", "00000006"); code != exitFailed || !strings.Contains(errs, "no run whose id ends with 00000006 is saved") {
 		t.Errorf("exit code %d, %s", code, errs)
 	}

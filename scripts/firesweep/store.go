@@ -83,7 +83,7 @@ func (s *store) between(ctx context.Context, job manifest.Entry, from, until tim
 	for _, doc := range found {
 		report, err := sweep.ReportOf(doc)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: no run wrote it, so delete it by hand", err)
 		}
 		reports = append(reports, report)
 	}
