@@ -35,6 +35,7 @@ type google struct {
 	jobs    map[string]map[string]any // by full name
 	calls   []string                  // method and path, without reads of the log
 	entries []map[string]any
+	behind  time.Duration                   // the operator\'s clock
 	unseen  int                             // how often the log is still read in vain
 	fail    func(r *http.Request) int       // a status to answer with; 0: none
 	bodies  []string                        // that functions were called with
@@ -68,6 +69,9 @@ func onGoogle(t *testing.T, o *operator) *google {
 	o.sleep = noSleep
 	return g
 }
+
+// clock is Google's, which may not be the operator's.
+func (g *google) clock() time.Time { return g.o.now.Add(-g.behind) }
 
 func (g *google) name(job string) string {
 	return "projects/" + g.o.ID + "/locations/" + location + "/jobs/" + job
@@ -180,6 +184,7 @@ func (g *google) create(parent string, body []byte) (int, any) {
 	if err := json.Unmarshal(body, &stored); err != nil {
 		return http.StatusBadRequest, err.Error()
 	}
+	stored["userUpdateTime"] = g.clock().Format(time.RFC3339Nano)
 	g.jobs[job.Name] = stored
 	return http.StatusOK, stored
 }
@@ -207,7 +212,7 @@ func (g *google) takeLog() {
 			g.t.Error(err)
 		}
 		entry := map[string]any{
-			"timestamp": g.o.now.Format(time.RFC3339Nano), "severity": line["severity"], "labels": line["logging.googleapis.com/labels"],
+			"timestamp": g.clock().Format(time.RFC3339Nano), "severity": line["severity"], "labels": line["logging.googleapis.com/labels"],
 			"resource": map[string]any{"type": "cloud_run_revision"}, "jsonPayload": line,
 		}
 		for _, name := range []string{"time", "severity", "logging.googleapis.com/labels"} {

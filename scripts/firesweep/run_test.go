@@ -173,6 +173,18 @@ func TestRunThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// TestRunWithAClockThatIsAhead: what is logged right after the call is found, although it is of an earlier time here.
+func TestRunWithAClockThatIsAhead(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	g := onGoogle(t, o)
+	g.behind = 10 * time.Minute
+	out, _, code := o.run(t, deployedRun("cleanupReports")...)
+	if code != exitFine {
+		t.Errorf("exit code %d, %s", code, out)
+	}
+}
+
 func TestRunThatIsInterrupted(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)

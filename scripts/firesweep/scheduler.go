@@ -86,16 +86,21 @@ func (d *deployed) call(ctx context.Context, job string, o order) (report *sweep
 			return nil, fmt.Errorf("read the attempt deadline of %s: %w", job, err)
 		}
 	}
-	since := d.clock()
-	once, err := d.once(job, own, o, since)
+	once, err := d.once(job, own, o, d.clock())
 	if err != nil {
 		return nil, err
 	}
 	// It may have been made although the answer says otherwise, or none came.
 	defer func() { err = errors.Join(err, d.remove(ctx, once.Name)) }()
-	if _, err := d.scheduler.Projects.Locations.Jobs.Create(d.parent, once).Context(ctx).Do(); err != nil {
+	made, err := d.scheduler.Projects.Locations.Jobs.Create(d.parent, once).Context(ctx).Do()
+	if err != nil {
 		return nil, fmt.Errorf("make a job of Cloud Scheduler for one call (it takes roles/cloudscheduler.admin and the right to act as %s): %w",
 			own.HttpTarget.OidcToken.ServiceAccountEmail, apiError(err))
+	}
+	// By Google's clock, which is the log's: this machine's may be ahead of it.
+	since := d.clock()
+	if at, err := time.Parse(time.RFC3339Nano, made.UserUpdateTime); err == nil {
+		since = at
 	}
 	if _, err := d.scheduler.Projects.Locations.Jobs.Run(once.Name, &cloudscheduler.RunJobRequest{}).Context(ctx).Do(); err != nil {
 		return nil, fmt.Errorf("run the job %s of Cloud Scheduler: %w", path.Base(once.Name), apiError(err))
@@ -148,7 +153,7 @@ func (d *deployed) await(ctx context.Context, job string, o order, since time.Ti
 		reports += ` AND jsonPayload.report.dryRun=true`
 	}
 	filter := fmt.Sprintf(`(%s) OR (labels.job=%s AND jsonPayload.message:("did not run" OR "refused a request" OR "panicked"))`, reports, quoted(job))
-	for until := since.Add(wait); d.clock().Before(until); {
+	for until := d.clock().Add(wait); d.clock().Before(until); {
 		if err := d.sleep(ctx, pollEvery); err != nil {
 			return nil, fmt.Errorf("wait for %s, which goes on: see firesweep runs %s: %w", job, job, err)
 		}
