@@ -54,7 +54,7 @@ func (b Limits) Check(actions int, lookups map[string]Lookups) error {
 	var tripped []string
 	if actions > b.MaxActions {
 		tripped = append(tripped, fmt.Sprintf(
-			"MAX_ACTIONS: the plan has more than %d actions: see all of it with {\"dryRun\":true,\"force\":true} (scripts/dry-run --force), "+
+			"MAX_ACTIONS: the plan has more than %d actions: see all of it with {\"dryRun\":true,\"force\":true} (firesweep plan --force), "+
 				"then raise MAX_ACTIONS (Terraform: belts.max_actions) or run once with {\"force\":true}",
 			b.MaxActions))
 	}

@@ -142,7 +142,7 @@ func (p *Planner) Propose(ctx context.Context, a Action) error {
 	p.planned++
 	p.run.report.count(a.Kind, func(c *Counts) { c.Planned++ })
 	if p.run.report.DryRun {
-		p.run.report.plan(a)
+		p.run.list(a)
 	}
 	if !p.run.limits.Lifted && p.planned > p.run.limits.MaxActions {
 		// There is no point in reading on.

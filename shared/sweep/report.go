@@ -119,7 +119,11 @@ func (r *Report) plan(a Action) {
 		r.Truncated = true
 		return
 	}
-	r.Plan = append(r.Plan, Planned{Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More})
+	r.Plan = append(r.Plan, planned(a))
+}
+
+func planned(a Action) Planned {
+	return Planned{Target: a.Target, Action: a.Kind, Reason: a.Reason, Writes: a.Writes, More: a.More}
 }
 
 // forLog returns the report with its plan cut to what one log line can hold.

@@ -44,6 +44,7 @@ type run struct {
 
 	scheduled bool // Cloud Scheduler said which time the run is for
 	timeout   time.Duration
+	whole     bool      // a preview lists its plan whole
 	ownStop   bool      // the function has a time of its own to stop after, earlier than the timeout demands
 	begun     time.Time // by the clock, with its monotonic reading
 	planUntil time.Time // when planning must end, so that there is time to apply

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// Levels of a finding, the worst first.
+const (
+	levelProblem = "problem" // makes a job fail, or keeps it from running
+	levelUnknown = "unknown" // could not be looked at
+	levelWarning = "warning" // makes a mistake final, or wants to be known
+	levelUnseen  = "unseen"  // is not there to be looked at
+	levelFine    = "fine"
+)
+
+var levels = []string{levelProblem, levelUnknown, levelWarning, levelUnseen, levelFine}
+
+// finding is what came of looking at one thing; docs/command.md documents it as JSON.
+type finding struct {
+	Level string `json:"level"`
+	About string `json:"about"`        // e.g. "database (default)"
+	Text  string `json:"text"`         // what is so
+	Do    string `json:"do,omitempty"` // what to do about it
+}
+
+// findings are collected while things are looked at.
+type findings struct{ all []finding }
+
+func (f *findings) add(level, about, do, format string, args ...any) {
+	f.all = append(f.all, finding{Level: level, About: about, Text: fmt.Sprintf(format, args...), Do: do})
+}
+
+// patient is what the doctor looks at.
+type patient struct {
+	*app
+	getenv   func(string) string
+	jobs     []manifest.Entry
+	configs  map[string]config.Config // by job
+	location string                   // of the deployment; empty: it is not looked at
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	var json bool
+	c := &cobra.Command{
+		Use:   "doctor [JOB...]",
+		Short: "Look for what would make a job fail or a mistake final",
+		Long: `Look for what of the project would make a job fail or a mistake final, and say
+what to do about it: the databases' mode, edition and point-in-time recovery,
+the TTL policy on the bundle's own records, composite indexes that are missing
+or still being built, the bucket's soft delete, leases that are stuck, and the
+last success of each job. With --location also whether each job is deployed,
+paused or failing. Nothing is written.
+
+It takes roles/datastore.viewer, roles/storage.legacyBucketReader on the bucket
+and, with --location, roles/cloudscheduler.viewer. Exit code 1 says that there
+is a problem, or that something could not be looked at.`,
+		Example: `  firesweep doctor --project my-project --location asia-northeast1
+  firesweep doctor cleanupReports
+  firesweep doctor --json | jq '.findings[] | select(.level == "problem")'`,
+		ValidArgsFunction: completeJobs,
+	}
+	getenv := a.projectFlag(c)
+	location := locationFlag(c)
+	c.Flags().BoolVar(&json, "json", false, "write JSON, as docs/command.md says")
+	c.RunE = func(c *cobra.Command, names []string) error {
+		if strings.Contains(*location, "/") {
+			return wrongUse("--location is %q: it must be a region, such as asia-northeast1", *location)
+		}
+		jobs, err := jobsNamed(names)
+		if err != nil {
+			return err
+		}
+		p := patient{app: a, getenv: getenv, jobs: jobs, configs: map[string]config.Config{}, location: *location}
+		for _, job := range jobs {
+			if p.configs[job.Name], err = settings(job, getenv, readOf(job)...); err != nil {
+				return err
+			}
+		}
+		found := p.examine(c.Context())
+		if c.Context().Err() != nil {
+			return context.Cause(c.Context())
+		}
+		if json {
+			err = a.writeJSON(map[string]any{"findings": found})
+		} else {
+			a.printer().findings(found)
+		}
+		if err == nil && slices.ContainsFunc(found, func(f finding) bool { return f.Level == levelProblem || f.Level == levelUnknown }) {
+			err = errSaid
+		}
+		return err
+	}
+	return c
+}
+
+// examine looks at everything and returns what it finds, the worst first.
+func (p *patient) examine(ctx context.Context) []finding {
+	var f findings
+	emulated := p.configs[p.jobs[0].Name].Emulators.Any()
+	if emulated {
+		f.add(levelUnseen, "emulators", "", "Emulators have no mode, edition, point-in-time recovery, TTL or indexes, no soft delete, and no Cloud Scheduler: "+
+			"only the bundle's own records are looked at.")
+	} else {
+		p.examineDatabases(ctx, &f)
+		p.examineBuckets(ctx, &f)
+		p.examineScheduler(ctx, &f)
+	}
+	p.examineRecords(ctx, &f)
+	slices.SortStableFunc(f.all, func(a, b finding) int { return slices.Index(levels, a.Level) - slices.Index(levels, b.Level) })
+	return f.all
+}
+
+// jobsBy returns the jobs by what a function of their settings says, without those for which it says "".
+func (p *patient) jobsBy(of func(manifest.Entry, config.Config) string) map[string][]manifest.Entry {
+	by := map[string][]manifest.Entry{}
+	for _, job := range p.jobs {
+		if key := of(job, p.configs[job.Name]); key != "" {
+			by[key] = append(by[key], job)
+		}
+	}
+	return by
+}
+
+func (p *patient) project() string { return p.configs[p.jobs[0].Name].Project }
+
+// findings prints findings for people.
+func (p *printer) findings(all []finding) {
+	styles := map[string]string{levelProblem: red, levelUnknown: red, levelWarning: yellow, levelUnseen: faint}
+	counts := map[string]int{}
+	for _, f := range all {
+		counts[f.Level]++
+		p.say(styles[f.Level], 0, 2, "%s: %s: %s", f.Level, f.About, f.Text)
+		if f.Do != "" {
+			p.say("", 2, 3, "-> %s", f.Do)
+		}
+	}
+	var words []string
+	for _, level := range levels {
+		if counts[level] > 0 {
+			words = append(words, fmt.Sprintf("%d %s", counts[level], level))
+		}
+	}
+	p.line("")
+	p.say(bold, 0, 0, "%s", strings.Join(words, ", "))
+}

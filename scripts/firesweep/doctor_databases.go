@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/api/firestore/v1"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// examineDatabases looks at the databases of the jobs.
+func (p *patient) examineDatabases(ctx context.Context, f *findings) {
+	service, err := firestore.NewService(ctx, p.google("firestore")...)
+	if err != nil {
+		f.add(levelUnknown, "Firestore", advise("", err.Error()), "It cannot be opened: %s", err)
+		return
+	}
+	jobs := p.jobsBy(func(_ manifest.Entry, cfg config.Config) string { return cfg.Database })
+	for _, id := range slices.Sorted(maps.Keys(jobs)) {
+		d := database{service: service, id: id, project: p.project(), name: "projects/" + p.project() + "/databases/" + id}
+		d.examine(ctx, f)
+		d.examineRetention(ctx, f)
+		d.examineIndexes(ctx, f, jobs[id])
+	}
+}
+
+// database is one database that is looked at.
+type database struct {
+	service           *firestore.Service
+	id, project, name string
+}
+
+func (d database) about() string { return "database " + d.id }
+
+// unknown says that a request failed.
+func (d database) unknown(f *findings, what string, err error) {
+	f.add(levelUnknown, d.about(), "It takes roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right.", "%s cannot be read: %s", what, apiError(err))
+}
+
+// examine looks at the database itself.
+func (d database) examine(ctx context.Context, f *findings) {
+	db, err := d.service.Projects.Databases.Get(d.name).Context(ctx).Do()
+	if err != nil {
+		d.unknown(f, "The database", err)
+		return
+	}
+	edition := db.DatabaseEdition
+	if edition == "" || edition == "DATABASE_EDITION_UNSPECIFIED" {
+		edition = "STANDARD" // what Google says it means
+	}
+	if db.Type != "FIRESTORE_NATIVE" || edition != "STANDARD" {
+		f.add(levelProblem, d.about(), "Use a database in Native mode and Standard edition: neither can be changed.", "It is %s, %s: the functions need FIRESTORE_NATIVE, STANDARD.", db.Type, edition)
+	} else {
+		f.add(levelFine, d.about(), "", "Native mode, Standard edition")
+	}
+	if db.PointInTimeRecoveryEnablement != "POINT_IN_TIME_RECOVERY_ENABLED" {
+		f.add(levelWarning, d.about(), fmt.Sprintf("gcloud firestore databases update --project=%s --database='%s' --enable-pitr", d.project, d.id),
+			"Point-in-time recovery is off: a deleted document can be got back for an hour only.")
+	} else {
+		f.add(levelFine, d.about(), "", "Point-in-time recovery is on: a deleted document can be got back for seven days")
+	}
+}
+
+// examineRetention looks at the TTL policy by which reports of runs go after 90 days.
+func (d database) examineRetention(ctx context.Context, f *findings) {
+	field, err := d.service.Projects.Databases.CollectionGroups.Fields.Get(d.name + "/collectionGroups/cleanupRuns/fields/expireAt").Context(ctx).Do()
+	switch {
+	case err != nil:
+		d.unknown(f, "The TTL policy of cleanupRuns", err)
+	case field.TtlConfig == nil:
+		f.add(levelWarning, d.about(), "terraform apply", "cleanupRuns has no TTL policy on expireAt: reports of runs are kept for ever.")
+	case field.TtlConfig.State != "ACTIVE":
+		f.add(levelWarning, d.about(), "Wait. If it stays so: terraform apply", "The TTL policy of cleanupRuns is %s: reports of runs are not deleted yet.", field.TtlConfig.State)
+	default:
+		f.add(levelFine, d.about(), "", "Reports of runs go after 90 days")
+	}
+}
+
+// examineIndexes compares the composite indexes with those that the jobs need.
+func (d database) examineIndexes(ctx context.Context, f *findings, jobs []manifest.Entry) {
+	there := map[string]map[string]string{} // state by fields, by collection
+	for _, job := range jobs {
+		for _, index := range job.Indexes {
+			group := index.CollectionGroup
+			if there[group] == nil {
+				states, err := d.indexes(ctx, group)
+				if err != nil {
+					d.unknown(f, "The indexes of "+group, err)
+				}
+				there[group] = states
+			}
+			if there[group] == nil {
+				continue
+			}
+			wanted := words(index)
+			switch state := there[group][wanted]; state {
+			case "READY":
+				f.add(levelFine, d.about(), "", "The index %s of %s is there", wanted, group)
+			case "":
+				f.add(levelProblem, d.about(), "terraform apply. Before a first deployment: it makes the indexes.", "%s needs the index %s of %s, which is not there.", job.Name, wanted, group)
+			case "CREATING":
+				f.add(levelProblem, d.about(), "Wait until it is built; the job is tried again.", "%s needs the index %s of %s, which is still being built.", job.Name, wanted, group)
+			default:
+				f.add(levelProblem, d.about(), "Delete it in the console, then terraform apply.", "%s needs the index %s of %s, which is %s.", job.Name, wanted, group, state)
+			}
+		}
+	}
+}
+
+// indexes returns the states of a collection's composite indexes, by their words.
+func (d database) indexes(ctx context.Context, group string) (map[string]string, error) {
+	states := map[string]string{}
+	err := d.service.Projects.Databases.CollectionGroups.Indexes.List(d.name+"/collectionGroups/"+group).
+		Pages(ctx, func(page *firestore.GoogleFirestoreAdminV1ListIndexesResponse) error {
+			for _, index := range page.Indexes {
+				i := manifest.Index{CollectionGroup: group, QueryScope: index.QueryScope}
+				for _, field := range index.Fields {
+					if field.FieldPath != "__name__" { // Firestore adds it by itself
+						i.Fields = append(i.Fields, manifest.IndexField{FieldPath: field.FieldPath, Order: field.Order, ArrayConfig: field.ArrayConfig})
+					}
+				}
+				states[words(i)] = index.State
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	return states, nil
+}
+
+// words says an index without its collection, e.g. "status ASCENDING, createdAt ASCENDING (COLLECTION)".
+func words(i manifest.Index) string {
+	fields := make([]string, len(i.Fields))
+	for n, field := range i.Fields {
+		fields[n] = field.FieldPath + " " + field.Order + field.ArrayConfig
+	}
+	return strings.Join(fields, ", ") + " (" + i.QueryScope + ")"
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/api/cloudscheduler/v1"
+
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// lookedThrough is how many of a job's last runs are looked through for a success.
+const lookedThrough = 20
+
+// examineRecords looks at what the bundle keeps of its runs.
+func (p *patient) examineRecords(ctx context.Context, f *findings) {
+	s := newStore(p.getenv)
+	defer s.close()
+	for _, job := range p.jobs {
+		if err := p.examineJob(ctx, f, s, job); err != nil {
+			f.add(levelUnknown, job.Name, advise(job.Name, err.Error()), "Its runs cannot be read: %s", err)
+		}
+	}
+}
+
+func (p *patient) examineJob(ctx context.Context, f *findings, s *store, job manifest.Entry) error {
+	now := p.clock()
+	record, err := s.record(ctx, job)
+	if err != nil {
+		return err
+	}
+	timeout, err := job.Timeout(p.getenv)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(record.Err, record.TooLong(p.configs[job.Name], job.Name, timeout, now)); err != nil {
+		f.add(levelProblem, job.Name, "Run the request in the message: nothing will change by itself.", "No run can begin: %s", err)
+		return nil
+	}
+	st, err := s.standing(ctx, job, now, lookedThrough)
+	if err != nil {
+		return err
+	}
+	switch st.State {
+	case stateBroken, stateMissing:
+		f.add(levelProblem, job.Name, "Look at: firesweep runs --log "+job.Name, "It %s. %s", st.State, st.Detail)
+	case stateNever:
+		f.add(levelUnseen, job.Name, "", "No run is saved. %s", st.Detail)
+		return nil
+	}
+	reports := st.Runs
+	if record.Last != nil {
+		reports = append(reports, record.Last)
+	}
+	for _, r := range reports {
+		if r.Status == sweep.Completed || r.Status == sweep.Partial {
+			p.success(f, job, r, now)
+			return nil
+		}
+	}
+	f.add(levelProblem, job.Name, "Look at: firesweep show "+job.Name, "None of its last %s was a success.", plural(len(st.Runs), "run"))
+	return nil
+}
+
+// success says when the last success was, and whether that is long ago.
+func (p *patient) success(f *findings, job manifest.Entry, r *sweep.Report, now time.Time) {
+	every, err := period(job)
+	if err != nil {
+		f.add(levelUnknown, job.Name, "", "%s", err)
+		return
+	}
+	ago := now.Sub(r.StartedAt)
+	switch {
+	case ago > lateAfter(job, every):
+		f.add(levelProblem, job.Name, "Look at: firesweep show "+job.Name, "The last success was %s UTC, %s ago; it runs every %s.", when(r.StartedAt), short(ago), short(every))
+	case r.PartialRuns >= 3:
+		f.add(levelWarning, job.Name, "Let it run more often (Terraform: schedules) or longer (timeouts).", "It does not keep up: partial %d times in a row.", r.PartialRuns)
+	default:
+		f.add(levelFine, job.Name, "", "The last success was %s UTC", when(r.StartedAt))
+	}
+}
+
+// examineScheduler looks at what Cloud Scheduler calls.
+func (p *patient) examineScheduler(ctx context.Context, f *findings) {
+	if p.location == "" {
+		f.add(levelUnseen, "Cloud Scheduler", "Say --location REGION.", "Whether jobs are deployed or paused was not looked at.")
+		return
+	}
+	scheduler, err := cloudscheduler.NewService(ctx, p.google("cloudscheduler")...)
+	var there map[string]*cloudscheduler.Job
+	if err == nil {
+		d := deployed{app: p.app, scheduler: scheduler, parent: "projects/" + p.project() + "/locations/" + p.location}
+		there, err = d.jobs(ctx)
+	}
+	if err != nil {
+		do := cmp.Or(advise("", err.Error()), "It takes roles/cloudscheduler.viewer. Make sure that the location is right.")
+		f.add(levelUnknown, "Cloud Scheduler", do, "It cannot be read: %s", err)
+		return
+	}
+	for _, job := range p.jobs {
+		own := there[job.Name]
+		switch {
+		case own == nil:
+			f.add(levelWarning, job.Name, "If it should be: enable it in your tfvars, terraform apply.", "Cloud Scheduler does not know it in %s: it is not deployed there.", p.location)
+		case own.State != "ENABLED":
+			f.add(levelWarning, job.Name, "To go on: terraform apply, with paused as it should be.", "Cloud Scheduler does not call it: it is %s.", own.State)
+		case own.Status != nil && own.Status.Code != 0:
+			f.add(levelProblem, job.Name, "Look at: firesweep runs --log "+job.Name, "Cloud Scheduler's last call, %s, failed with code %d. %s",
+				own.LastAttemptTime, own.Status.Code, own.Status.Message)
+		default:
+			f.add(levelFine, job.Name, "", "Cloud Scheduler calls it: %s %s", own.Schedule, own.TimeZone)
+		}
+	}
+}

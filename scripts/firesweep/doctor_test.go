@@ -1,0 +1,239 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/config"
+)
+
+// levelsOf returns the levels of findings by what they are about, in order.
+func levelsOf(found []finding) map[string][]string {
+	by := map[string][]string{}
+	for _, f := range found {
+		by[f.About] = append(by[f.About], f.Level)
+	}
+	for _, levels := range by {
+		slices.Sort(levels)
+	}
+	return by
+}
+
+// healthy returns what Google answers of a project in which all is as it should be.
+func (g *google) healthy() {
+	database := "/v1/projects/" + g.o.ID + "/databases/(default)"
+	g.answer(database, map[string]any{"type": "FIRESTORE_NATIVE", "databaseEdition": "STANDARD", "pointInTimeRecoveryEnablement": "POINT_IN_TIME_RECOVERY_ENABLED"})
+	g.answer(database+"/collectionGroups/cleanupRuns/fields/expireAt", map[string]any{"ttlConfig": map[string]any{"state": "ACTIVE"}})
+	for _, e := range scheduled() {
+		for _, i := range e.Indexes {
+			fields := []any{}
+			for _, field := range i.Fields {
+				fields = append(fields, map[string]any{"fieldPath": field.FieldPath, "order": field.Order})
+			}
+			fields = append(fields, map[string]any{"fieldPath": "__name__", "order": "ASCENDING"})
+			g.answer(database+"/collectionGroups/"+i.CollectionGroup+"/indexes", map[string]any{
+				"indexes": []any{map[string]any{"queryScope": i.QueryScope, "state": "READY", "fields": fields}},
+			})
+		}
+	}
+	g.answer("/storage/v1/b/"+g.o.Bucket, map[string]any{"name": g.o.Bucket, "softDeletePolicy": map[string]any{"retentionDurationSeconds": "604800"}})
+}
+
+func (g *google) answer(path string, answer any) {
+	g.extra[path] = func(url.Values) any { return answer }
+}
+
+// examined returns what the doctor finds on Google.
+func (o *operator) examined(t *testing.T, location string, jobs ...string) []finding {
+	t.Helper()
+	a, _, _ := o.app()
+	chosen, err := jobsNamed(jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := patient{app: a, getenv: a.getenv, jobs: chosen, configs: map[string]config.Config{}, location: location}
+	for _, job := range chosen {
+		if p.configs[job.Name], err = settings(job, a.getenv, readOf(job)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var f findings
+	p.examineDatabases(t.Context(), &f)
+	p.examineBuckets(t.Context(), &f)
+	p.examineScheduler(t.Context(), &f)
+	return f.all
+}
+
+func TestDoctorOfAHealthyProject(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	g := onGoogle(t, o)
+	g.healthy()
+	want(t, "findings", map[string][]string{
+		"database (default)": {levelFine, levelFine, levelFine, levelFine, levelFine, levelFine, levelFine}, // mode, recovery, TTL, four indexes
+		"bucket " + o.Bucket: {levelFine}, "Cloud Scheduler": {levelUnseen},
+	}, levelsOf(o.examined(t, "")))
+	want(t, "findings of two jobs", map[string][]string{
+		"database (default)": {levelFine, levelFine, levelFine, levelFine}, "cleanupReports": {levelFine}, "cleanExpiredComped": {levelFine},
+	}, levelsOf(o.examined(t, location, "cleanupReports", "cleanExpiredComped")))
+}
+
+func TestDoctorFinds(t *testing.T) {
+	t.Parallel()
+	database := func(o *operator) string { return "/v1/projects/" + o.ID + "/databases/(default)" }
+	indexes := func(o *operator) string { return database(o) + "/collectionGroups/reports/indexes" }
+	index := func(state, order string) map[string]any {
+		return map[string]any{"indexes": []any{map[string]any{"queryScope": "COLLECTION", "state": state, "fields": []any{
+			map[string]any{"fieldPath": "status", "order": "ASCENDING"}, map[string]any{"fieldPath": "createdAt", "order": order},
+		}}}}
+	}
+	bucket := func(more map[string]any) func(g *google) {
+		return func(g *google) {
+			all := map[string]any{"name": g.o.Bucket, "softDeletePolicy": map[string]any{"retentionDurationSeconds": "604800"}}
+			maps.Copy(all, more)
+			g.answer("/storage/v1/b/"+g.o.Bucket, all)
+		}
+	}
+	scheduler := func(field string, value any) func(g *google) {
+		return func(g *google) { g.jobs[g.name("cleanupReports")][field] = value }
+	}
+	for _, tt := range []struct {
+		name        string
+		change      func(g *google)
+		level, text string
+	}{
+		{"Datastore mode", func(g *google) { g.answer(database(g.o), map[string]any{"type": "DATASTORE_MODE"}) }, levelProblem, "It is DATASTORE_MODE, STANDARD"},
+		{"Enterprise", func(g *google) {
+			g.answer(database(g.o), map[string]any{"type": "FIRESTORE_NATIVE", "databaseEdition": "ENTERPRISE"})
+		}, levelProblem, "It is FIRESTORE_NATIVE, ENTERPRISE"},
+		{"no recovery", func(g *google) { g.answer(database(g.o), map[string]any{"type": "FIRESTORE_NATIVE"}) }, levelWarning, "Point-in-time recovery is off"},
+		{"no such database", func(g *google) { delete(g.extra, database(g.o)) }, levelUnknown, "The database cannot be read: 404: no such method"},
+		{"no TTL", func(g *google) {
+			g.answer(database(g.o)+"/collectionGroups/cleanupRuns/fields/expireAt", map[string]any{})
+		}, levelWarning, "has no TTL policy"},
+		{"TTL is made", func(g *google) {
+			g.answer(database(g.o)+"/collectionGroups/cleanupRuns/fields/expireAt", map[string]any{"ttlConfig": map[string]any{"state": "CREATING"}})
+		}, levelWarning, "is CREATING"},
+		{"no index", func(g *google) { g.answer(indexes(g.o), map[string]any{}) }, levelProblem,
+			"cleanupReports needs the index status ASCENDING, createdAt ASCENDING (COLLECTION) of reports, which is not there"},
+		{"another index", func(g *google) { g.answer(indexes(g.o), index("READY", "DESCENDING")) }, levelProblem, "which is not there"},
+		{"index is built", func(g *google) { g.answer(indexes(g.o), index("CREATING", "ASCENDING")) }, levelProblem, "still being built"},
+		{"index is broken", func(g *google) { g.answer(indexes(g.o), index("NEEDS_REPAIR", "ASCENDING")) }, levelProblem, "which is NEEDS_REPAIR"},
+		{"no soft delete", bucket(map[string]any{"softDeletePolicy": nil}), levelWarning, "Soft delete is off: a deleted file is gone at once"},
+		{"soft delete of nothing", bucket(map[string]any{"softDeletePolicy": map[string]any{"retentionDurationSeconds": "0"}}), levelWarning, "is gone at once"},
+		{"short soft delete", bucket(map[string]any{"softDeletePolicy": map[string]any{"retentionDurationSeconds": "604799"}}), levelWarning, "for 6 days only"},
+		{"versions", bucket(map[string]any{"softDeletePolicy": nil, "versioning": map[string]any{"enabled": true}}), levelFine, "object versioning is on"},
+		{"requester pays", bucket(map[string]any{"billing": map[string]any{"requesterPays": true}}), levelProblem, "Requester pays is on"},
+		{"retention", bucket(map[string]any{"retentionPolicy": map[string]any{"retentionPeriod": "259200"}}), levelWarning, "A retention policy of 3 days is on"},
+		{"no bucket", func(g *google) { delete(g.extra, "/storage/v1/b/"+g.o.Bucket) }, levelUnknown, "It cannot be read: 404"},
+		{"not deployed", func(g *google) { delete(g.jobs, g.name("cleanupReports")) }, levelWarning, "it is not deployed there"},
+		{"paused", scheduler("state", "PAUSED"), levelWarning, "it is PAUSED"},
+		{"fails", scheduler("status", map[string]any{"code": 13}), levelProblem, "failed with code 13"},
+		{"no right", func(g *google) {
+			g.fail = func(r *http.Request) int {
+				if strings.HasSuffix(r.URL.Path, "/jobs") {
+					return http.StatusForbidden
+				}
+				return 0
+			}
+		}, levelUnknown, "It cannot be read: list the jobs of Cloud Scheduler"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := newOperator(t)
+			g := onGoogle(t, o)
+			g.healthy()
+			tt.change(g)
+			found := o.examined(t, location, "cleanupReports", "cleanupOrphanedMedia")
+			if !slices.ContainsFunc(found, func(f finding) bool { return f.Level == tt.level && strings.Contains(f.Text, tt.text) }) {
+				t.Errorf("no %s that says %q in %+v", tt.level, tt.text, found)
+			}
+			for _, call := range g.calls {
+				if !strings.HasPrefix(call, "GET ") {
+					t.Errorf("the doctor wrote: %s", call)
+				}
+			}
+		})
+	}
+}
+
+// TestDoctorOfRecords looks at the bundle's own records on the emulators, where nothing else can be seen.
+func TestDoctorOfRecords(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	success := o.called(t, "cleanupReports", "")
+	record := o.Documents(t, "cleanupJobs")["cleanupReports"]
+	late := now.Add(25*time.Hour + 300*time.Second)
+	for _, tt := range []struct {
+		name   string
+		change map[string]any // of the job's record
+		now    time.Time
+		level  string
+		text   string
+	}{
+		{"success", nil, late, levelFine, "The last success was 2026-01-10 15:00 UTC"},
+		{"no run in time", nil, late.Add(time.Second), levelProblem, "It did not run in time."},
+		{"killed", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now}}, now, levelProblem, "It ended without a report."},
+		{"under way", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now.Add(7 * time.Minute)}}, now, levelFine, "The last success was"},
+		{"stuck lease", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now.AddDate(100, 0, 0)}}, now, levelProblem, "longer than any run may"},
+		{"foreign lease", map[string]any{"lease": 7}, now, levelProblem, "No run can begin: the field lease"},
+		{"foreign position", map[string]any{"position": 7}, now, levelProblem, "No run can begin: the field position"},
+	} {
+		changed := maps.Clone(record)
+		maps.Copy(changed, tt.change)
+		o.Set(t, "cleanupJobs/cleanupReports", changed)
+		o.now = tt.now
+		out, _, code := o.run(t, "doctor", "--json", "cleanupReports")
+		found := parsed[struct{ Findings []finding }](t, out).Findings
+		if (code == exitFailed) != (tt.level == levelProblem) {
+			t.Errorf("%s: exit code %d", tt.name, code)
+		}
+		if !slices.ContainsFunc(found, func(f finding) bool {
+			return f.About == "cleanupReports" && f.Level == tt.level && strings.Contains(f.Text, tt.text) && (f.Do != "") == (tt.level == levelProblem)
+		}) {
+			t.Errorf("%s: no %s that says %q in %+v", tt.name, tt.level, tt.text, found)
+		}
+		if i := slices.IndexFunc(found, func(f finding) bool { return f.About == "emulators" }); i < 0 || found[i].Level != levelUnseen {
+			t.Errorf("%s: what cannot be seen is not said: %+v", tt.name, found)
+		}
+	}
+
+	// Only failures since: the last success is too long ago.
+	o.Set(t, "cleanupJobs/cleanupReports", record)
+	o.now = late.Add(time.Hour)
+	id := "cleanupReports-" + o.now.Format("20060102T150405Z") + "-00000001"
+	failed := map[string]any{"job": "cleanupReports", "runId": id, "status": "failed", "startedAt": o.now}
+	o.Set(t, "cleanupRuns/"+id, failed)
+	out, _, code := o.run(t, "doctor", "cleanupReports")
+	if code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	wantNarrow(t, out, defaultWidth)
+	wantParts(t, out, "problem: cleanupReports: The last success was 2026-01-10 15:00 UTC, 26h05m\n  ago; ", "-> Look at: firesweep show cleanupReports", "1 problem, 1 unseen")
+
+	o.Set(t, "cleanupRuns/"+success.RunID, map[string]any{"job": "cleanupReports", "runId": success.RunID, "status": "aborted", "startedAt": now})
+	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": failed})
+	out, _, _ = o.run(t, "doctor", "cleanupReports")
+	wantParts(t, out, "None of its last 2 runs was a success")
+}
+
+// TestDoctorSaysTheWorstFirst also looks at every job of a project in which nothing ever ran.
+func TestDoctorSaysTheWorstFirst(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	text := o.well(t, "doctor")
+	wantParts(t, text, fmt.Sprintf("%d unseen", len(scheduled())+1))
+	o.called(t, "cleanupReports", "")
+	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"lease": 7})
+	out, _, _ := o.run(t, "doctor")
+	if !strings.HasPrefix(out, "problem: cleanExpiredComped: ") || !strings.Contains(out, "\nfine: cleanupReports: ") {
+		t.Error(out)
+	}
+}

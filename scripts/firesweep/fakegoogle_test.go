@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"google.golang.org/api/option"
+)
+
+const (
+	location       = "asia-northeast1"
+	schedulerEmail = "firesweep-scheduler@p.iam.gserviceaccount.com"
+)
+
+// google stands in for Cloud Scheduler and Cloud Logging. It refuses what they would refuse, as far as their references say,
+// and calls the operator's functions.
+type google struct {
+	t *testing.T
+	o *operator
+
+	mu      sync.Mutex
+	jobs    map[string]map[string]any // by full name
+	calls   []string                  // method and path, without reads of the log
+	entries []map[string]any
+	behind  time.Duration                   // the operator\'s clock
+	unseen  int                             // how often the log is still read in vain
+	fail    func(r *http.Request) int       // a status to answer with; 0: none
+	bodies  []string                        // that functions were called with
+	extra   map[string]func(url.Values) any // further answers, by path
+}
+
+// onGoogle has the operator's functions deployed: cleanupReports and cleanExpiredComped.
+func onGoogle(t *testing.T, o *operator) *google {
+	t.Helper()
+	g := &google{t: t, o: o, jobs: map[string]map[string]any{}, unseen: 1, extra: map[string]func(url.Values) any{}}
+	for _, name := range []string{"cleanupReports", "cleanExpiredComped"} {
+		g.jobs[g.name(name)] = map[string]any{
+			"name": g.name(name), "schedule": "0 0 * * *", "timeZone": "UTC", "state": "ENABLED", "attemptDeadline": "330s",
+			"httpTarget": map[string]any{
+				"uri": "https://" + strings.ToLower(name) + "-x.a.run.app", "httpMethod": "POST",
+				"oidcToken": map[string]any{"serviceAccountEmail": schedulerEmail, "audience": "https://" + strings.ToLower(name) + "-x.a.run.app"},
+			},
+		}
+	}
+	server := httptest.NewServer(g)
+	t.Cleanup(server.Close)
+	o.google = func(service string) []option.ClientOption {
+		endpoint := server.URL + "/"
+		if service == "storage" {
+			endpoint += "storage/v1/"
+		}
+		return []option.ClientOption{option.WithEndpoint(endpoint), option.WithoutAuthentication()}
+	}
+	o.other = o.env
+	o.env = map[string]string{"GOOGLE_CLOUD_PROJECT": o.ID, "STORAGE_BUCKET": o.Bucket}
+	o.sleep = noSleep
+	return g
+}
+
+// clock is Google's, which may not be the operator's.
+func (g *google) clock() time.Time { return g.o.now.Add(-g.behind) }
+
+func (g *google) name(job string) string {
+	return "projects/" + g.o.ID + "/locations/" + location + "/jobs/" + job
+}
+
+// ServeHTTP implements http.Handler.
+func (g *google) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var body bytes.Buffer
+	if _, err := body.ReadFrom(r.Body); err != nil {
+		g.t.Error(err)
+	}
+	if r.URL.Path != "/v2/entries:list" {
+		g.calls = append(g.calls, r.Method+" "+strings.TrimPrefix(r.URL.Path, "/v1/"))
+	}
+	status := 0
+	var answer any
+	if g.fail != nil {
+		status = g.fail(r)
+	}
+	switch {
+	case status != 0:
+		answer = "it was made to fail"
+	case g.extra[r.URL.Path] != nil:
+		status, answer = http.StatusOK, g.extra[r.URL.Path](r.URL.Query())
+	case r.Method == http.MethodPost && r.URL.Path == "/v2/entries:list":
+		status, answer = g.list(body.Bytes())
+	case strings.HasPrefix(r.URL.Path, "/v1/projects/"+g.o.ID+"/locations/"+location+"/jobs"):
+		status, answer = g.schedule(r, strings.TrimPrefix(r.URL.Path, "/v1/"), body.Bytes())
+	default:
+		status, answer = http.StatusNotFound, "no such method: "+r.Method+" "+r.URL.Path
+	}
+	if status != http.StatusOK {
+		answer = map[string]any{"error": map[string]any{"code": status, "message": answer}}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		g.t.Error(err)
+	}
+}
+
+// schedule is Cloud Scheduler. https://docs.cloud.google.com/scheduler/docs/reference/rest/v1/projects.locations.jobs
+func (g *google) schedule(r *http.Request, name string, body []byte) (int, any) {
+	own, run := strings.CutSuffix(name, ":run")
+	switch {
+	case strings.HasSuffix(name, "/jobs") && r.Method == http.MethodGet:
+		var jobs []any
+		for _, name := range slices.Sorted(maps.Keys(g.jobs)) {
+			jobs = append(jobs, g.jobs[name])
+		}
+		return http.StatusOK, map[string]any{"jobs": jobs}
+	case strings.HasSuffix(name, "/jobs") && r.Method == http.MethodPost:
+		return g.create(name, body)
+	case g.jobs[own] == nil:
+		return http.StatusNotFound, "Job not found."
+	case run && r.Method == http.MethodPost && strings.TrimSpace(string(body)) == "{}":
+		g.run(g.jobs[own])
+		return http.StatusOK, g.jobs[own]
+	case !run && r.Method == http.MethodGet:
+		return http.StatusOK, g.jobs[own]
+	case !run && r.Method == http.MethodDelete && len(body) == 0:
+		delete(g.jobs, own)
+		return http.StatusOK, map[string]any{}
+	}
+	return http.StatusBadRequest, "not understood"
+}
+
+var jobName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,500}$`)
+
+func (g *google) create(parent string, body []byte) (int, any) {
+	var job struct {
+		Name, Schedule, TimeZone, AttemptDeadline string
+		RetryConfig                               struct{ RetryCount *int }
+		HTTPTarget                                struct {
+			URI, HTTPMethod, Body string
+			Headers               map[string]string
+			OidcToken             struct{ ServiceAccountEmail, Audience string }
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&job); err != nil {
+		return http.StatusBadRequest, err.Error()
+	}
+	_, scheduleErr := cron.ParseStandard(job.Schedule)
+	_, zoneErr := time.LoadLocation(job.TimeZone)
+	_, bodyErr := base64.StdEncoding.DecodeString(job.HTTPTarget.Body)
+	deadline, deadlineErr := time.ParseDuration(job.AttemptDeadline)
+	target := job.HTTPTarget
+	id, below := strings.CutPrefix(job.Name, parent+"/")
+	switch {
+	case !below || !jobName.MatchString(id):
+		return http.StatusBadRequest, "name " + job.Name
+	case g.jobs[job.Name] != nil:
+		return http.StatusConflict, "Job already exists."
+	case scheduleErr != nil, zoneErr != nil, bodyErr != nil, deadlineErr != nil:
+		return http.StatusBadRequest, fmt.Sprint(scheduleErr, zoneErr, bodyErr, deadlineErr)
+	case deadline < 15*time.Second || deadline > 30*time.Minute:
+		return http.StatusBadRequest, "attemptDeadline"
+	case !strings.HasPrefix(target.URI, "https://") || target.HTTPMethod != "POST" || target.Headers["Content-Type"] != "application/json":
+		return http.StatusBadRequest, "httpTarget"
+	case target.OidcToken.ServiceAccountEmail != schedulerEmail || target.OidcToken.Audience != target.URI:
+		return http.StatusForbidden, "oidcToken"
+	case job.RetryConfig.RetryCount == nil || *job.RetryConfig.RetryCount != 0:
+		return http.StatusBadRequest, "a call that is made once must not be repeated"
+	}
+	var stored map[string]any
+	if err := json.Unmarshal(body, &stored); err != nil {
+		return http.StatusBadRequest, err.Error()
+	}
+	stored["userUpdateTime"] = g.clock().Format(time.RFC3339Nano)
+	g.jobs[job.Name] = stored
+	return http.StatusOK, stored
+}
+
+// run calls the function that a job is for, and logs what it logs.
+func (g *google) run(job map[string]any) {
+	target := job["httpTarget"].(map[string]any)
+	body, _ := base64.StdEncoding.DecodeString(target["body"].(string))
+	g.bodies = append(g.bodies, string(body))
+	for _, e := range scheduled() {
+		if !strings.HasPrefix(target["uri"].(string), "https://"+strings.ToLower(e.Name)+"-") {
+			continue
+		}
+		r := httptest.NewRequestWithContext(g.t.Context(), http.MethodPost, "/", bytes.NewReader(body))
+		g.o.function(e.Name).ServeHTTP(httptest.NewRecorder(), r)
+		g.takeLog()
+	}
+}
+
+// takeLog moves what functions have logged to the log, as Cloud Logging shows it.
+func (g *google) takeLog() {
+	for text := range strings.Lines(g.o.log.String()) {
+		var line map[string]any
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			g.t.Error(err)
+		}
+		entry := map[string]any{
+			"timestamp": g.clock().Format(time.RFC3339Nano), "severity": line["severity"], "labels": line["logging.googleapis.com/labels"],
+			"resource": map[string]any{"type": "cloud_run_revision"}, "jsonPayload": line,
+		}
+		for _, name := range []string{"time", "severity", "logging.googleapis.com/labels"} {
+			delete(line, name)
+		}
+		g.entries = append(g.entries, entry)
+	}
+	g.o.log.Reset()
+}
+
+// list is Cloud Logging. https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/entries/list
+func (g *google) list(body []byte) (int, any) {
+	var request struct {
+		ResourceNames              []string
+		Filter, OrderBy, PageToken string
+		PageSize                   int
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&request); err != nil {
+		return http.StatusBadRequest, err.Error()
+	}
+	matches, err := parseFilter(request.Filter)
+	switch {
+	case err != nil:
+		return http.StatusBadRequest, "filter: " + err.Error() + " in " + request.Filter
+	case !slices.Equal(request.ResourceNames, []string{"projects/" + g.o.ID}):
+		return http.StatusBadRequest, "resourceNames"
+	case request.PageSize < 0 || request.PageSize > 1000:
+		return http.StatusBadRequest, "pageSize"
+	case request.OrderBy != "timestamp asc" && request.OrderBy != "timestamp desc":
+		return http.StatusBadRequest, "orderBy"
+	}
+	if g.unseen > 0 {
+		g.unseen--
+		return http.StatusOK, map[string]any{}
+	}
+	var found []map[string]any
+	for _, e := range g.entries {
+		if matches(e) {
+			found = append(found, e)
+		}
+	}
+	if request.OrderBy == "timestamp desc" {
+		slices.Reverse(found)
+	}
+	// Two at most, so that whoever asks has to turn pages.
+	first := 0
+	if request.PageToken != "" {
+		if _, err := fmt.Sscanf(request.PageToken, "from %d", &first); err != nil {
+			return http.StatusBadRequest, "pageToken"
+		}
+	}
+	last := min(len(found), first+min(2, request.PageSize))
+	answer := map[string]any{"entries": found[first:last]}
+	if last < len(found) {
+		answer["nextPageToken"] = fmt.Sprintf("from %d", last)
+	}
+	return http.StatusOK, answer
+}

@@ -1,0 +1,337 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/option"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+var now = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
+
+// operator is somebody at a terminal, whose project is on the local backends.
+type operator struct {
+	*backendstest.Project
+	env    map[string]string
+	other  map[string]string // the environment of the functions, where it is another
+	now    time.Time
+	screen screen
+	in     string
+	google func(service string) []option.ClientOption
+	sleep  func(context.Context, time.Duration) error
+	log    bytes.Buffer // of the functions
+}
+
+func newOperator(t *testing.T) *operator {
+	t.Helper()
+	p := backendstest.Start(t)
+	return &operator{
+		Project: p, env: maps.Clone(p.Environment), now: now, screen: screen{width: defaultWidth},
+		google: func(service string) []option.ClientOption {
+			t.Errorf("%s of Google was opened", service)
+			return []option.ClientOption{option.WithEndpoint("http://127.0.0.1:9/"), option.WithoutAuthentication()}
+		},
+		sleep: func(ctx context.Context, _ time.Duration) error { <-ctx.Done(); return ctx.Err() },
+	}
+}
+
+// run runs the command and returns what it wrote and its exit code.
+func (o *operator) run(t *testing.T, args ...string) (out, errs string, code int) {
+	t.Helper()
+	a, stdout, stderr := o.app()
+	code = a.run(t.Context(), args)
+	return stdout.String(), stderr.String(), code
+}
+
+// app returns the command as the operator starts it, and what it will have written.
+func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
+	out, errs = new(bytes.Buffer), new(bytes.Buffer)
+	return &app{
+		in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
+		clock: func() time.Time { return o.now }, sleep: o.sleep, screen: o.screen, google: o.google,
+	}, out, errs
+}
+
+// well runs a command that must end well and returns its output.
+func (o *operator) well(t *testing.T, args ...string) string {
+	t.Helper()
+	out, errs, code := o.run(t, args...)
+	if code != exitFine || errs != "" {
+		t.Fatalf("%v: exit code %d, %s\n%s", args, code, errs, out)
+	}
+	return out
+}
+
+// function returns a job on the operator's project.
+func (o *operator) function(job string) *sweep.Function {
+	f := functions.New(functions.Registered()[job])
+	f.Log = &o.log
+	f.Getenv = func(name string) string {
+		if o.other != nil {
+			return o.other[name]
+		}
+		return o.env[name]
+	}
+	f.Clock = func() time.Time { return o.now }
+	return f
+}
+
+// serve serves the jobs as `go run ./emulator` does and returns where.
+func (o *operator) serve(t *testing.T) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	for _, e := range scheduled() {
+		mux.Handle("/"+e.Name, o.function(e.Name))
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// called runs a job for real and returns its report.
+func (o *operator) called(t *testing.T, job, body string) *sweep.Report {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
+	w := httptest.NewRecorder()
+	o.function(job).ServeHTTP(w, r)
+	var report sweep.Report
+	if err := json.Unmarshal(w.Body.Bytes(), &report); err != nil || report.RunID == "" {
+		t.Fatalf("%s answered %d %s", job, w.Code, w.Body)
+	}
+	return &report
+}
+
+// answer returns a request to a function and where its answer goes.
+func answer(t *testing.T, body string) (http.ResponseWriter, *http.Request) {
+	t.Helper()
+	return httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
+}
+
+// sample loads the sample data of all jobs.
+func (o *operator) sample(t *testing.T) {
+	t.Helper()
+	if err := o.opened(t).Load(t.Context(), sampledata.Of(o.now, o.Bucket)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (o *operator) opened(t *testing.T) *sampledata.Project {
+	t.Helper()
+	project, err := sampledata.Open(t.Context(), o.ID, o.Bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := project.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return project
+}
+
+// everything returns all that the project holds, the bundle's own records and the tasks included.
+func (o *operator) everything(t *testing.T) map[string]any {
+	t.Helper()
+	state, err := o.opened(t).Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]any{"objects": state.Objects, "accounts": state.Accounts, "documents": state.Documents}
+	for _, collection := range []string{"cleanupJobs", "cleanupRuns"} {
+		all[collection] = o.Documents(t, collection)
+	}
+	if tasks := o.Tasks(); tasks != nil {
+		all["tasks"] = len(tasks.Pending(""))
+	}
+	return all
+}
+
+// reports puts two reports into the project that are due and one that is not.
+func (o *operator) reports(t *testing.T) {
+	t.Helper()
+	o.Set(t, "reports/old", map[string]any{"status": "reviewed", "createdAt": now.AddDate(0, -2, 0)})
+	o.Set(t, "reports/older", map[string]any{"status": "dismissed", "createdAt": now.AddDate(-1, 0, 0)})
+	o.Set(t, "reports/young", map[string]any{"status": "reviewed", "createdAt": now})
+}
+
+func wantParts(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
+}
+
+func want(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// wantNarrow looks for lines that a screen would break.
+func wantNarrow(t *testing.T, text string, width int) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := columns(strings.TrimSuffix(line, "\n")); n > width {
+			t.Errorf("%d columns, of %d: %s", n, width, line)
+		}
+	}
+}
+
+func TestWrongUse(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	before := o.everything(t)
+	for _, tt := range []struct {
+		args string
+		want string
+	}{
+		{"plann", `unknown command "plann"`},
+		{"--forced", "unknown flag: --forced"},
+		{"plan --forced", "unknown flag: --forced"},
+		{"plan cleanupReport", `no job is called "cleanupReport"; there are cleanupOrphanedMedia, `},
+		{"plan deletePlaceholderUser", "no job is called"},
+		{"plan cleanupReports cleanupReports", "cleanupReports is named twice"},
+		{"plan --now yesterday", `--now is "yesterday": it must be like 2026-01-31T15:00:00Z, +48h or -7d`},
+		{"plan --now +-7d", "--now is"},
+		{"plan --now 2026-01-31", "--now is"},
+		{"plan --url http://127.0.0.1:1", "--url is for --local"},
+		{"plan --local --url 127.0.0.1:1", "it must be like http://127.0.0.1:8081"},
+		{"plan --local --project p", "leave out --project"},
+		{"run", "say where it is deployed: --location REGION (or --local)"},
+		{"run --local", "say which job to run"},
+		{"run --local cleanupReport", "no job is called"},
+		{"run --local --location asia-northeast1 cleanupReports", "contradict each other"},
+		{"run --location projects/p/locations/l cleanupReports", "it must be a region"},
+		{"run --local --force cleanupReports", "standard input is no terminal: say --yes"},
+		{"run --local --force --yes cleanupReports cleanExpiredComped", "force one job at a time"},
+		{"run --location asia-northeast1 cleanupReports", "FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Logging"},
+		{"runs cleanupReport", "no job is called"},
+		{"runs --limit 0", "--limit is 0"},
+		{"runs --limit many", "invalid argument"},
+		{"runs --since 2d", "--since is for --log"},
+		{"runs --log --since 2w", `--since is "2w": it must be like 12h or 30d`},
+		{"runs --log", "emulators have no Cloud Logging"},
+		{"doctor cleanupReport", "no job is called"},
+		{"doctor --location a/b", "it must be a region"},
+		{"show", "say one run"},
+		{"show a b", "say one run"},
+		{"show x", `"x" is no run's id as firesweep runs shows it, and no job's name`},
+		{"show nobody-20260110T150000Z-12345678", "is no run of a job"},
+	} {
+		out, errs, code := o.run(t, strings.Fields(tt.args)...)
+		if code != exitWrongUse || out != "" || !strings.Contains(errs, tt.want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%s: exit code %d, %q, %q; want 2 and %q", tt.args, code, out, errs, tt.want)
+		}
+	}
+	want(t, "the project", before, o.everything(t))
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	wantParts(t, o.well(t), "Usage:", "plan ")
+	for _, command := range (&app{}).root().Commands() {
+		if !command.IsAvailableCommand() || command.Name() == "help" {
+			continue
+		}
+		text := o.well(t, command.Name(), "--help")
+		wantParts(t, text, command.Long, "Examples:", "firesweep "+command.Name())
+		wantNarrow(t, command.Long+"\n"+command.Example, defaultWidth)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	for _, tt := range []struct {
+		name, value string
+		args        []string
+		want        string
+	}{
+		{"GOOGLE_CLOUD_PROJECT", "", []string{"plan"}, "no project: say --project, or set GOOGLE_CLOUD_PROJECT"},
+		{"STORAGE_BUCKET", "", []string{"plan"}, "cleanupOrphanedMedia: wrong configuration: STORAGE_BUCKET is not set"},
+		{"MAX_ACTIONS_cleanupReports", "none", []string{"plan"}, "cleanupReports: wrong configuration: MAX_ACTIONS"},
+		{"STORAGE_EMULATOR_HOST", "", []string{"plan"}, "so that real data is never judged by an emulator's"},
+	} {
+		o.env = maps.Clone(o.Environment)
+		if o.env[tt.name] = tt.value; tt.name == "STORAGE_EMULATOR_HOST" {
+			o.env["FIREBASE_STORAGE_EMULATOR_HOST"] = ""
+		}
+		if out, errs, code := o.run(t, tt.args...); code != exitWrongUse || out != "" || !strings.Contains(errs, tt.want) {
+			t.Errorf("%s=%q: exit code %d, %q, %q; want %q", tt.name, tt.value, code, out, errs, tt.want)
+		}
+	}
+	// What a plan does not need is not asked for, and --project goes before the variable.
+	o.env = maps.Clone(o.Environment)
+	maps.DeleteFunc(o.env, func(name, _ string) bool { return strings.HasPrefix(name, "TASKS_") || name == "GOOGLE_CLOUD_PROJECT" })
+	wantParts(t, o.well(t, "plan", "--project", o.ID, "deleteInactiveProjects"), "deleteInactiveProjects: completed")
+}
+
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	a, out, errs := o.app()
+	if code := a.run(ctx, []string{"plan", "cleanupReports"}); code != exitInterrupted || errs.String() != "firesweep: interrupted\n" || out.Len() > 0 {
+		t.Errorf("exit code %d, %q, %q", code, out.String(), errs.String())
+	}
+}
+
+func TestMoment(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Time{
+		"": {}, "+48h": now.Add(48 * time.Hour), "-7d": now.AddDate(0, 0, -7), "+90m": now.Add(90 * time.Minute),
+		"2026-01-31T15:00:00+09:00": time.Date(2026, 1, 31, 6, 0, 0, 0, time.UTC),
+	} {
+		if got, err := moment("now", text, now); err != nil || !got.Equal(want) {
+			t.Errorf("%q is %s, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"7d", "+", "+d", "++1h", "+1d2h-", "+1000000000000h", "0000-01-01T00:00:00Z", "now", "+0x10d"} {
+		if got, err := moment("now", text, now); err == nil {
+			t.Errorf("%q is %s", text, got)
+		}
+	}
+}
+
+// jobNames are the names of all jobs, sorted.
+func jobNames() []string {
+	var names []string
+	for _, e := range scheduled() {
+		names = append(names, e.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// parsed parses JSON that a command wrote.
+func parsed[T any](t *testing.T, text string) T {
+	t.Helper()
+	var v T
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
+		t.Fatal(fmt.Errorf("%w in %s", err, text))
+	}
+	return v
+}

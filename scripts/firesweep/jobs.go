@@ -1,0 +1,115 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// scheduled returns the jobs that Cloud Scheduler calls, in the order of functions/schedule.json.
+func scheduled() []manifest.Entry {
+	return slices.DeleteFunc(functions.All(), func(e manifest.Entry) bool { return e.Trigger != manifest.Schedule })
+}
+
+// jobsNamed returns the entries of the names, all where there are none. The error names one that is no job.
+func jobsNamed(names []string) ([]manifest.Entry, error) {
+	all := scheduled()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var known []string
+	for _, e := range all {
+		known = append(known, e.Name)
+	}
+	var chosen []manifest.Entry
+	for _, name := range names {
+		i := slices.Index(known, name)
+		if i < 0 {
+			return nil, wrongUse("no job is called %q; there are %s", name, strings.Join(known, ", "))
+		}
+		if slices.ContainsFunc(chosen, func(e manifest.Entry) bool { return e.Name == name }) {
+			return nil, wrongUse("%s is named twice", name)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// completeJobs offers the names of jobs to a shell.
+func completeJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, e := range scheduled() {
+		if !slices.Contains(given, e.Name) {
+			names = append(names, e.Name+"\t"+e.Description)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// projectFlag adds --project to a command and returns the environment that it makes: its value goes before
+// GOOGLE_CLOUD_PROJECT.
+func (a *app) projectFlag(c *cobra.Command) func(string) string {
+	project := c.Flags().String("project", "", "the Firebase project's `ID` (default: GOOGLE_CLOUD_PROJECT)")
+	return func(name string) string {
+		if name == "GOOGLE_CLOUD_PROJECT" && *project != "" {
+			return *project
+		}
+		return a.getenv(name)
+	}
+}
+
+// settings reads the settings of a job that uses the given backends, from the variables that the function has.
+func settings(e manifest.Entry, getenv func(string) string, uses ...config.Backend) (config.Config, error) {
+	if getenv("GOOGLE_CLOUD_PROJECT") == "" {
+		return config.Config{}, wrongUse("no project: say --project, or set GOOGLE_CLOUD_PROJECT")
+	}
+	cfg, err := config.Load(config.For(e.Name, getenv), functions.Registered()[e.Name].Settings, uses...)
+	if err != nil {
+		return config.Config{}, wrongUse("%s: %w", e.Name, err)
+	}
+	return cfg, nil
+}
+
+// moment parses the value of a flag such as --now: a time, or so long from now. now is the clock's.
+func moment(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if text[0] == '+' || text[0] == '-' {
+		d, err := age(text[1:])
+		if err != nil {
+			return time.Time{}, wrongUse("--%s is %q: it must be like 2026-01-31T15:00:00Z, +48h or -7d", flag, text)
+		}
+		if text[0] == '-' {
+			d = -d
+		}
+		return now.Add(d).UTC(), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
+		return time.Time{}, wrongUse("--%s is %q: it must be like 2026-01-31T15:00:00Z, +48h or -7d", flag, text)
+	}
+	return t.UTC(), nil
+}
+
+// age parses a duration such as 90m, 12h or 30d.
+func age(text string) (time.Duration, error) {
+	hours, days := strings.CutSuffix(text, "d")
+	if days {
+		text = hours + "h"
+	}
+	d, err := time.ParseDuration(text)
+	if days {
+		d *= 24
+	}
+	if err == nil && (d < 0 || d > 100*365*24*time.Hour || strings.ContainsAny(text, "+-")) {
+		err = wrongUse("%q is no age", text)
+	}
+	return d, err
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/api/googleapi"
+	"google.golang.org/api/logging/v2"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// logFlags say that and how far back Cloud Logging is read.
+type logFlags struct {
+	log   bool
+	since string
+}
+
+func (f *logFlags) flags(c *cobra.Command) {
+	c.Flags().BoolVar(&f.log, "log", false, "read Cloud Logging instead of the database")
+	c.Flags().StringVar(&f.since, "since", "30d", "how far back to read the log, such as 12h or 30d: `AGE`")
+}
+
+func (f *logFlags) check(c *cobra.Command) error {
+	if c.Flags().Changed("since") && !f.log {
+		return wrongUse("--since is for --log: say both")
+	}
+	if d, err := age(f.since); err != nil || d == 0 {
+		return wrongUse("--since is %q: it must be like 12h or 30d", f.since)
+	}
+	return nil
+}
+
+// from returns the time from which on the log is read.
+func (f *logFlags) from(now time.Time) time.Time {
+	d, _ := age(f.since) // it was checked
+	return now.Add(-d)
+}
+
+// entry is one line of the log.
+type entry struct {
+	Time     time.Time      `json:"time"`
+	Severity string         `json:"severity"`
+	Message  string         `json:"message"`
+	Report   *sweep.Report  `json:"report,omitempty"`
+	Fields   map[string]any `json:"fields,omitempty"` // the others, such as action, target, reason and writes
+}
+
+// cloudLog reads a project's log.
+type cloudLog struct {
+	service *logging.Service
+	project string
+	sleep   func(context.Context, time.Duration) error
+}
+
+// openLog opens the log of the project that the environment names.
+func (a *app) openLog(ctx context.Context, getenv func(string) string) (*cloudLog, error) {
+	project := getenv("GOOGLE_CLOUD_PROJECT")
+	if project == "" {
+		return nil, wrongUse("no project: say --project, or set GOOGLE_CLOUD_PROJECT")
+	}
+	if getenv("FIRESTORE_EMULATOR_HOST") != "" {
+		return nil, wrongUse("FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Logging: the functions' log is what go run ./emulator prints")
+	}
+	service, err := logging.NewService(ctx, a.google("logging")...)
+	if err != nil {
+		return nil, fmt.Errorf("open Cloud Logging of %s: %w", project, err)
+	}
+	return &cloudLog{service: service, project: project, sleep: a.sleep}, nil
+}
+
+// logPage is how many entries one request asks for, the most that Cloud Logging returns. It allows a project 60 requests a
+// minute, so a run of very many actions takes minutes to read: what is too soon is asked again.
+const (
+	logPage       = 1000
+	tooSoonPause  = 10 * time.Second
+	tooSoonRepeat = 12 // times for one page
+)
+
+// read returns the entries from a time on that a filter matches, at most limit (0: all), newest or oldest first.
+func (l *cloudLog) read(ctx context.Context, filter string, from time.Time, newestFirst bool, limit int) ([]entry, error) {
+	request := &logging.ListLogEntriesRequest{
+		ResourceNames: []string{"projects/" + l.project}, OrderBy: "timestamp asc", PageSize: logPage,
+		Filter: fmt.Sprintf(`resource.type="cloud_run_revision" AND timestamp>="%s" AND (%s)`, from.UTC().Format(time.RFC3339Nano), filter),
+	}
+	if newestFirst {
+		request.OrderBy = "timestamp desc"
+	}
+	if limit > 0 {
+		request.PageSize = int64(min(limit, logPage))
+	}
+	var entries []entry
+	for {
+		page, err := l.page(ctx, request)
+		if err != nil {
+			return nil, fmt.Errorf("read the log of %s (it takes roles/logging.viewer): %w", l.project, apiError(err))
+		}
+		for _, e := range page.Entries {
+			parsed, err := entryOf(e)
+			if err != nil {
+				return nil, err
+			}
+			if entries = append(entries, parsed); limit > 0 && len(entries) == limit {
+				return entries, nil
+			}
+		}
+		if request.PageToken = page.NextPageToken; request.PageToken == "" {
+			return entries, nil
+		}
+	}
+}
+
+// page makes one request, again if it was too soon.
+func (l *cloudLog) page(ctx context.Context, request *logging.ListLogEntriesRequest) (*logging.ListLogEntriesResponse, error) {
+	for repeated := 0; ; repeated++ {
+		page, err := l.service.Entries.List(request).Context(ctx).Do()
+		var api *googleapi.Error
+		if !errors.As(err, &api) || api.Code != http.StatusTooManyRequests || repeated == tooSoonRepeat {
+			return page, err
+		}
+		if err := l.sleep(ctx, tooSoonPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// entryOf reads an entry of Cloud Logging.
+func entryOf(e *logging.LogEntry) (entry, error) {
+	at, err := time.Parse(time.RFC3339Nano, e.Timestamp)
+	if err != nil {
+		return entry{}, fmt.Errorf("read a log entry: %w", err)
+	}
+	out := entry{Time: at, Severity: e.Severity, Message: e.TextPayload}
+	if len(e.JsonPayload) == 0 {
+		return out, nil
+	}
+	var payload struct {
+		Message string
+		Report  *sweep.Report
+	}
+	if err := errors.Join(json.Unmarshal(e.JsonPayload, &payload), json.Unmarshal(e.JsonPayload, &out.Fields)); err != nil {
+		return entry{}, fmt.Errorf("read a log entry of %s: %w", e.Timestamp, err)
+	}
+	out.Message, out.Report = payload.Message, payload.Report
+	delete(out.Fields, "message")
+	delete(out.Fields, "report")
+	return out, nil
+}
+
+// apiError returns an error of Google's APIs in one line.
+func apiError(err error) error {
+	var api *googleapi.Error
+	if errors.As(err, &api) && api.Message != "" {
+		return fmt.Errorf("%d: %s", api.Code, api.Message)
+	}
+	var transport *url.Error
+	if errors.As(err, &transport) {
+		return transport.Err
+	}
+	return err
+}
+
+// quoted returns a text as a filter of Cloud Logging holds it.
+func quoted(s string) string {
+	text, _ := json.Marshal(s) // a string can always be written
+	return string(text)
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// loggedJob is what the log holds of a job; docs/command.md documents it as JSON.
+type loggedJob struct {
+	Job   string          `json:"job"`
+	Runs  []*sweep.Report `json:"runs"`            // newest first, previews included
+	Other []entry         `json:"other,omitempty"` // calls that began no run, panics, and lines that raise an alert
+}
+
+// loggedRuns shows the runs that the log holds.
+func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry, getenv func(string) string) error {
+	l, err := a.openLog(ctx, getenv)
+	if err != nil {
+		return err
+	}
+	var all []loggedJob
+	for _, job := range jobs {
+		name := quoted(job.Name)
+		entries, err := l.read(ctx, fmt.Sprintf(`jsonPayload.report.job=%s OR (labels.job=%s AND (jsonPayload.alert:* OR `+
+			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, name, name), f.log.from(a.clock()), true, f.limit)
+		if err != nil {
+			return err
+		}
+		logged := loggedJob{Job: job.Name, Runs: []*sweep.Report{}}
+		for _, e := range entries {
+			if e.Report != nil {
+				logged.Runs = append(logged.Runs, e.Report)
+			} else {
+				logged.Other = append(logged.Other, e)
+			}
+		}
+		all = append(all, logged)
+	}
+	if f.json {
+		return a.writeJSON(map[string]any{"jobs": all})
+	}
+	p := a.printer()
+	for _, logged := range all {
+		p.line(p.style(bold, logged.Job))
+		if len(logged.Runs) == 0 {
+			p.line("  no run")
+		} else {
+			p.runs(logged.Runs)
+		}
+		for _, e := range logged.Other {
+			p.say(yellow, 2, 2, "%s UTC %s: %s", when(e.Time), e.Severity, e.Message)
+		}
+		p.line("")
+	}
+	return nil
+}
+
+// showLog shows every line that a run logged.
+func (a *app) showLog(ctx context.Context, f showFlags, runID string, getenv func(string) string) error {
+	l, err := a.openLog(ctx, getenv)
+	if err != nil {
+		return err
+	}
+	entries, err := l.read(ctx, "labels.runId="+quoted(runID), f.log.from(a.clock()), false, 0)
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 {
+		return fmt.Errorf("the log has no line of run %s in the last %s: see --since", runID, f.log.since)
+	}
+	if f.json {
+		return a.writeJSON(map[string]any{"lines": entries})
+	}
+	p := a.printer()
+	for _, e := range entries {
+		style := ""
+		if e.Severity != "INFO" {
+			style = yellow
+		}
+		p.say(style, 0, 4, "%s %s %s", e.Time.UTC().Format("15:04:05.000"), e.Severity, e.Message)
+		for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
+			p.field(name, e.Fields[name])
+		}
+	}
+	return nil
+}
+
+// field prints one field of a log line: of writes, each on a line of its own.
+func (p *printer) field(name string, value any) {
+	writes, _ := value.([]any)
+	if name != "writes" || len(writes) == 0 {
+		if strings.HasPrefix(name, "@") {
+			return // for Error Reporting
+		}
+		text, isText := value.(string)
+		if !isText {
+			b, _ := json.Marshal(value) // it was read from JSON
+			text = string(b)
+		}
+		p.say(faint, 4, 2, "%s: %s", name, text)
+		return
+	}
+	for _, w := range writes {
+		fields, _ := w.(map[string]any)
+		text := fmt.Sprintf("%v %v", fields["op"], fields["path"])
+		if generation := fields["generation"]; generation != nil {
+			text += fmt.Sprintf("#%v", generation)
+		}
+		if fields["unsure"] == true {
+			text += " (unsure: the answer was lost)"
+		}
+		p.say("", 4, 2, "%s", text)
+	}
+}

@@ -1,0 +1,152 @@
+// Command firesweep is the operator's: it shows what cleanups would do and what they did, runs one now, and looks at what of
+// the project would make one fail.
+//
+//	go run ./scripts/firesweep --help
+//
+// Each command is a file of its own. None of it is deployed.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/googleapis/gax-go/v2"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"google.golang.org/api/option"
+
+	_ "github.com/firesweep/firesweep" // registers all functions
+)
+
+// Exit codes.
+const (
+	exitFine        = 0
+	exitFailed      = 1   // something failed or was aborted
+	exitWrongUse    = 2   // wrong arguments or settings: nothing was begun
+	exitInterrupted = 130 // by Ctrl-C
+)
+
+// app is what commands work with. Tests replace all of it.
+type app struct {
+	in        io.Reader
+	out, errs io.Writer
+	getenv    func(string) string
+	clock     func() time.Time
+	sleep     func(context.Context, time.Duration) error // ends early with the context's error
+	screen    screen
+	// google returns more options for a client of one of Google's services, such as another address.
+	google func(service string) []option.ClientOption
+
+	begun bool // the arguments are right, and a command has begun
+}
+
+// screen says what of the program's streams is a terminal.
+type screen struct {
+	in, errs bool
+	colour   bool // of standard output
+	width    int  // of standard output, in columns
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	a := &app{
+		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
+		screen: screenOf(os.Stdin, os.Stdout, os.Stderr, os.Getenv), google: func(string) []option.ClientOption { return nil },
+	}
+	code := a.run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// screenOf looks at the streams. Colours are left out where NO_COLOR is set (https://no-color.org).
+func screenOf(in, out, errs *os.File, getenv func(string) string) screen {
+	s := screen{in: isTerminal(in), errs: isTerminal(errs), width: defaultWidth}
+	if isTerminal(out) {
+		s.colour = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+		if width, _, err := term.GetSize(int(out.Fd())); err == nil { //nolint:gosec // a descriptor fits
+			s.width = max(width, leastWidth)
+		}
+	}
+	return s
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) } //nolint:gosec // a descriptor fits
+
+// A usageError is wrong use: nothing was begun.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func wrongUse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errSaid says that a command failed and has said why.
+var errSaid = errors.New("failed; see above")
+
+// run runs the command that the arguments say, and returns the exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.errs)
+	err := root.ExecuteContext(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitFine
+	case ctx.Err() != nil:
+		said := "firesweep: interrupted"
+		if err != context.Cause(ctx) { //nolint:errorlint // what says more than that it was interrupted is said
+			said += ": " + plain(err.Error())
+		}
+		fmt.Fprintln(a.errs, said)
+		return exitInterrupted
+	case errors.Is(err, errSaid):
+		return exitFailed
+	case errors.As(err, &usage) || !a.begun:
+		fmt.Fprintf(a.errs, "firesweep: %s; see --help\n", plain(err.Error()))
+		return exitWrongUse
+	default:
+		fmt.Fprintf(a.errs, "firesweep: %s\n", plain(err.Error()))
+		if advice := advise("JOB", err.Error()); advice != "" {
+			fmt.Fprintf(a.errs, "  -> %s\n", advice)
+		}
+		return exitFailed
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "firesweep",
+		Short: "See what Firesweep's cleanups would do, what they did, and run one",
+		Long: `See what Firesweep's cleanups would do, what they did, and run one.
+
+The project and its settings come from the environment variables that the
+functions have (README.md, Configuration), such as GOOGLE_CLOUD_PROJECT and
+STORAGE_BUCKET. Credentials are the application default ones:
+gcloud auth application-default login. Where emulator variables are set, such as
+FIRESTORE_EMULATOR_HOST, the emulators are used.
+
+Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use,
+130 interrupted.`,
+		SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRun: func(*cobra.Command, []string) { a.begun = true },
+		Args:             cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return c.Help()
+		},
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	for _, command := range []func() *cobra.Command{
+		a.planCommand, a.runsCommand, a.showCommand, a.runCommand, a.doctorCommand,
+	} {
+		root.AddCommand(command())
+	}
+	return root
+}

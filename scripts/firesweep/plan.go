@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// planned is what came of planning one job; docs/command.md documents it as JSON.
+type planned struct {
+	Job      string        `json:"job"`
+	Report   *sweep.Report `json:"report,omitempty"`
+	Error    string        `json:"error,omitempty"`    // why there is no report
+	Warnings []string      `json:"warnings,omitempty"` // such as documents that cannot be judged
+}
+
+// well reports whether the plan is one that a run would carry out.
+func (p planned) well() bool {
+	return p.Report != nil && (p.Report.Status == sweep.Completed || p.Report.Status == sweep.Partial)
+}
+
+// planFlags are what plan is told.
+type planFlags struct {
+	served
+	force, writes, json bool
+	at                  string // --now
+}
+
+func (a *app) planCommand() *cobra.Command {
+	var f planFlags
+	c := &cobra.Command{
+		Use:   "plan [JOB...]",
+		Short: "Show what jobs would do now, and why; writes nothing",
+		Long: `Show what jobs would do now, and why: all jobs, or those that are named. It
+works before anything is deployed.
+
+The jobs plan in this process with your own credentials, which need no more than
+to read Firestore documents (roles/datastore.viewer) and to list files
+(roles/storage.objectViewer). Nothing can be written: no lease is taken, no
+report is saved, and the connections refuse every request that writes. Reading
+is billed as in a run.
+
+A plan that would trip a safety limit ends aborted. With --force it is shown
+whole; still nothing is written. With --local the functions that
+'go run ./emulator' serves are asked with {"dryRun":true}.`,
+		Example: `  firesweep plan --project my-project cleanupReports
+  STORAGE_BUCKET=my-project.firebasestorage.app firesweep plan
+  firesweep plan --now +7d cleanupReports    # what will be due in a week
+  firesweep plan --json | jq '.plans[].report.plan[].target'
+  firesweep plan --local --now +48h          # of go run ./emulator --sample`,
+		ValidArgsFunction: completeJobs,
+	}
+	getenv := a.projectFlag(c)
+	f.flags(c)
+	c.Flags().BoolVar(&f.force, "force", false, "show the whole plan, also beyond a safety limit")
+	c.Flags().StringVar(&f.at, "now", "", "plan for another `TIME`, such as 2026-01-31T15:00:00Z, +48h or -7d")
+	c.Flags().BoolVar(&f.writes, "writes", false, "list what each action would write")
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	c.RunE = func(c *cobra.Command, names []string) error { return a.plan(c, f, getenv, names) }
+	return c
+}
+
+func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, names []string) error {
+	if err := f.check(c); err != nil {
+		return err
+	}
+	jobs, err := jobsNamed(names)
+	if err != nil {
+		return err
+	}
+	now, err := moment("now", f.at, a.clock())
+	if err != nil {
+		return err
+	}
+	f.now = now
+	plan := func(ctx context.Context, job manifest.Entry, _ *usage.Meter) planned {
+		report, err := f.call(ctx, job.Name, order{DryRun: true, Force: f.force})
+		return plannedOf(job, report, err, nil)
+	}
+	if !f.local {
+		// All settings are looked at before any job plans: what is wrong is wrong use, and nothing was begun.
+		for _, job := range jobs {
+			if _, err := settings(job, getenv, readOf(job)...); err != nil {
+				return err
+			}
+		}
+		plan = func(ctx context.Context, job manifest.Entry, meter *usage.Meter) planned {
+			return a.planHere(ctx, job, getenv, sweep.PlanOptions{Now: now, Force: f.force, Meter: meter})
+		}
+	}
+	return a.planAll(c.Context(), f, jobs, getenv, plan)
+}
+
+// readOf returns what a job reads from, which is all that planning it opens.
+func readOf(job manifest.Entry) []config.Backend {
+	read := []config.Backend{config.Firestore}
+	if len(job.Roles[config.Storage]) > 0 {
+		read = append(read, config.Storage)
+	}
+	return read
+}
+
+// planHere plans in this process.
+func (a *app) planHere(ctx context.Context, job manifest.Entry, getenv func(string) string, o sweep.PlanOptions) planned {
+	var log warnings
+	f := functions.New(functions.Registered()[job.Name])
+	f.Getenv, f.Clock, f.Log = getenv, a.clock, &log
+	report, err := f.Plan(ctx, o)
+	return plannedOf(job, report, err, log.lines())
+}
+
+func plannedOf(job manifest.Entry, report *sweep.Report, err error, warnings []string) planned {
+	p := planned{Job: job.Name, Report: report, Warnings: warnings}
+	if err != nil {
+		p.Error = err.Error()
+	}
+	return p
+}
+
+// planAll plans jobs one after the other and shows each plan as soon as it is there; as JSON, all at the end.
+func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, getenv func(string) string, plan func(context.Context, manifest.Entry, *usage.Meter) planned) error {
+	failed := false
+	all := make([]planned, 0, len(jobs))
+	for i, job := range jobs {
+		progress := progress{job: job.Name, index: i, jobs: len(jobs), meter: new(usage.Meter)}
+		stop := a.show(ctx, &progress, func(ctx context.Context) int64 {
+			if f.local {
+				return 0
+			}
+			return readsOfLastRun(ctx, job, getenv)
+		})
+		p := plan(ctx, job, progress.meter)
+		stop()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		failed = failed || !p.well()
+		if all = append(all, p); !f.json {
+			a.printer().planned(p, f.writes)
+		}
+	}
+	if f.json {
+		if err := a.writeJSON(map[string]any{"plans": all}); err != nil {
+			return err
+		}
+	}
+	if failed {
+		return errSaid
+	}
+	return nil
+}
+
+func (a *app) writeJSON(v any) error {
+	e := json.NewEncoder(a.out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}
+
+// planned prints a plan for people.
+func (p *printer) planned(planned planned, writes bool) {
+	if planned.Report == nil {
+		p.line(p.style(bold, planned.Job) + ": " + p.style(red, "no report"))
+		p.say(red, 2, 0, "%s", planned.Error)
+		if advice := advise(planned.Job, planned.Error); advice != "" {
+			p.say("", 4, 2, "-> %s", advice)
+		}
+		p.line("")
+		return
+	}
+	r := planned.Report
+	p.head(r)
+	p.line("")
+	p.plan(r, writes)
+	p.kept(r)
+	p.failures(r)
+	for _, warning := range planned.Warnings {
+		p.say(yellow, 2, 2, "%s", warning)
+	}
+	p.line("")
+}
+
+// progressAfter is how long a job plans before its progress is shown, and progressEvery how often.
+const (
+	progressAfter = 2 * time.Second
+	progressEvery = 500 * time.Millisecond
+)

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+type plans struct{ Plans []planned }
+
+// TestPlanChangesNothing plans every job on the sample, in this process and served, and compares the whole project.
+func TestPlanChangesNothing(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.now = time.Now().UTC().Truncate(time.Second) // the objects' age cannot be chosen
+	o.sample(t)
+	before := o.everything(t)
+
+	here := parsed[plans](t, o.well(t, "plan", "--json", "--now", "+48h")).Plans
+	there := parsed[plans](t, o.well(t, "plan", "--json", "--now", "+48h", "--local", "--url", o.serve(t))).Plans
+	want(t, "the project", before, o.everything(t))
+	if len(here) != len(scheduled()) || len(there) != len(here) {
+		t.Fatalf("%d plans, served %d, want one for each job", len(here), len(there))
+	}
+	for i := range here {
+		if here[i].Report == nil || len(here[i].Report.Plan) == 0 {
+			t.Errorf("%+v: an empty plan proves nothing", here[i])
+			continue
+		}
+		want(t, here[i].Job+" served", here[i].Report.Plan, there[i].Report.Plan)
+		want(t, here[i].Job+", what is kept", here[i].Report.Kept, there[i].Report.Kept)
+	}
+
+	for _, width := range []int{leastWidth, defaultWidth, 200} {
+		o.screen.width = width
+		text := o.well(t, "plan", "--now", "+48h", "--writes")
+		wantNarrow(t, text, width)
+		wantParts(t, text, jobNames()...)
+	}
+	want(t, "the project", before, o.everything(t))
+}
+
+func TestPlanForPeople(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	o.Set(t, "reports/山のぼりをした人たちの長い長い名前のとても長い名前の報告", map[string]any{"status": "reviewed", "createdAt": now.AddDate(0, 0, -60)})
+	o.Set(t, "reports/undated", map[string]any{"status": "reviewed", "createdAt": "2025"})
+	o.screen.width = 60
+	want(t, "the plan", `cleanupReports: completed, plan only
+  database (default), now 2026-01-10 15:00 UTC, 5 scanned,
+  13 documents read, 0 ms
+
+  ACTION         TARGET                               WRITES
+  delete report  reports/older                             1
+    dismissed, created 2025-01-10T15:00:00Z, older than 1
+      month
+  delete report  reports/old                               1
+    reviewed, created 2025-11-10T15:00:00Z, older than 1
+      month
+  delete report  reports/山のぼりをした人たちの長い        1
+                 長い名前のとても長い名前の報告
+    reviewed, created 2025-11-11T15:00:00Z, older than 1
+      month
+
+  planned: 3 delete report
+  kept 1: createdAt is missing or not a timestamp
+  kept 1: not older than 1 month
+  reports: kept 1, createdAt is missing or not a
+    timestamp: mend or delete by hand
+  reports/undated: kept, createdAt is missing or not a
+    timestamp: mend or delete by hand
+
+`, o.well(t, "plan", "cleanupReports"))
+}
+
+func TestPlanWithNothingToDo(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	wantParts(t, o.well(t, "plan", "cleanupReports"), "cleanupReports: completed", "nothing to do")
+}
+
+func TestPlanBeyondASafetyLimit(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	o.env["MAX_ACTIONS"] = "1"
+	url := o.serve(t)
+	for _, where := range [][]string{nil, {"--local", "--url", url}} {
+		out, _, code := o.run(t, append([]string{"plan", "cleanupReports"}, where...)...)
+		if code != exitFailed {
+			t.Errorf("%v: exit code %d, want 1", where, code)
+		}
+		wantParts(t, out, "cleanupReports: aborted", "MAX_ACTIONS: the plan has more than 1", "-> Look at the whole plan: firesweep plan --force")
+		out = o.well(t, append([]string{"plan", "--force", "cleanupReports"}, where...)...)
+		wantParts(t, out, "completed, plan only, forced: no safety limit holds it", "reports/old ", "reports/older ", "planned: 2 delete report")
+	}
+	if n := len(o.Documents(t, "reports")); n != 3 {
+		t.Errorf("%d reports are left of 3", n)
+	}
+}
+
+// TestPlanGoesOnAfterAFailure: one job that cannot be planned keeps no other from being shown.
+func TestPlanGoesOnAfterAFailure(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"position": 7})
+	out, _, code := o.run(t, "plan", "cleanExpiredComped", "cleanupReports")
+	if code != exitFailed {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	wantParts(t, out, "cleanExpiredComped: failed", "is not one that this program wrote", "cleanupReports: completed", "reports/old ")
+}
+
+func TestPlanOfFunctionsThatAreNotServed(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	out, _, code := o.run(t, "plan", "--local", "--url", "http://127.0.0.1:9", "cleanupReports")
+	if code != exitFailed {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	wantParts(t, out, "cleanupReports: no report", "connection refused: start the functions with: go run")
+
+	o.env["MAX_ACTIONS"] = "none"
+	out, _, code = o.run(t, "plan", "--local", "--url", o.serve(t), "cleanupReports", "--json")
+	p := parsed[plans](t, out).Plans
+	if code != exitFailed || len(p) != 1 || p[0].Report != nil || !strings.Contains(p[0].Error, "cleanupReports did not run: wrong configuration: MAX_ACTIONS") {
+		t.Errorf("exit code %d, %+v", code, p)
+	}
+}
+
+func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.Set(t, "reports/\x1b[2Jhidden\u202e", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
+	o.screen.colour = true
+	out := o.well(t, "plan", "cleanupReports", "--writes")
+	wantParts(t, out, "reports/ [2Jhidden ", "\x1b[1mcleanupReports\x1b[0m", "- delete reports/ [2Jhidden")
+	for _, colour := range []string{"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m"} {
+		out = strings.ReplaceAll(out, colour, "")
+	}
+	if strings.ContainsAny(out, "\x1b\u202e") {
+		t.Errorf("a control character was printed: %q", out)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	meter := new(usage.Meter)
+	p := progress{job: "cleanupReports", index: 4, jobs: 9, begun: now, meter: meter}
+	p.expected.Store(400)
+	want(t, "at first", "cleanupReports (5 of 9): 0 documents read, 2.0 s", p.line(now.Add(2*time.Second)))
+	meter.FirestoreReads(100)
+	meter.StorageClassA()
+	want(t, "later", "cleanupReports (5 of 9): 100 documents read, 1 requests to Storage, 10.0 s, about 25 %, 30.0 s left", p.line(now.Add(10*time.Second)))
+	meter.FirestoreReads(300)
+	want(t, "more than the last run", "cleanupReports (5 of 9): 400 documents read, 1 requests to Storage, 1m00s", p.line(now.Add(time.Minute)))
+}
+
+// TestProgressIsShownAfterAWhile has a plan take so long that its progress is shown, and then ends it.
+func TestProgressIsShownAfterAWhile(t *testing.T) {
+	t.Parallel()
+	for _, terminal := range []bool{false, true} {
+		o := newOperator(t)
+		o.reports(t)
+		o.screen.errs = terminal
+		var waits []time.Duration
+		shown := make(chan struct{})
+		o.sleep = func(ctx context.Context, d time.Duration) error {
+			if waits = append(waits, d); len(waits) == 2 {
+				close(shown)
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}
+		if !terminal {
+			close(shown)
+		}
+		var errs strings.Builder
+		a := &app{errs: &errs, clock: func() time.Time { return now }, sleep: o.sleep, screen: o.screen}
+		stop := a.show(t.Context(), &progress{job: "cleanupReports", jobs: 1, meter: new(usage.Meter)}, func(context.Context) int64 { return 0 })
+		<-shown
+		stop()
+		line := "\r\x1b[Kcleanup" + "Reports (1 of 1): 0 documents read, 0 ms\r\x1b[K"
+		if !terminal {
+			line = ""
+		}
+		want(t, "standard error", line, errs.String())
+		if terminal {
+			want(t, "waits", []time.Duration{progressAfter, progressEvery}, waits)
+		}
+	}
+}
+
+// TestEstimateComparesWithTheLastRun reads what the last run saved.
+func TestEstimateComparesWithTheLastRun(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	job, getenv := scheduled()[slices.Index(namesInOrder(), "cleanupReports")], func(name string) string { return o.env[name] }
+	if n := readsOfLastRun(t.Context(), job, getenv); n != 0 {
+		t.Errorf("%d reads before any run", n)
+	}
+	report := o.called(t, "cleanupReports", "")
+	if n := readsOfLastRun(t.Context(), job, getenv); n == 0 || n > report.Usage.FirestoreReads {
+		t.Errorf("%d reads, the run had %d", n, report.Usage.FirestoreReads)
+	}
+}
+
+func namesInOrder() []string {
+	var names []string
+	for _, e := range scheduled() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+func TestWrites(t *testing.T) {
+	t.Parallel()
+	for text, p := range map[string]sweep.Planned{
+		"?": {}, "1": {Writes: []string{"delete a/b"}}, "2+": {Writes: []string{"a", "b"}, More: true}, "0+": {More: true}, "0": {Writes: []string{}},
+	} {
+		want(t, "writes", text, writesOf(p))
+	}
+}

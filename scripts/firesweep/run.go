@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// caller has a job's function called and returns its report.
+type caller interface {
+	call(ctx context.Context, job string, o order) (*sweep.Report, error)
+}
+
+type runFlags struct {
+	served
+	force, dryRun, yes, json bool
+	location                 *string
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run JOB...",
+		Short: "Run jobs now, or preview the deployed ones",
+		Long: `Have the deployed function of a job called now, and show its report.
+
+The functions take calls from inside Google only. So a job of Cloud Scheduler is
+made that calls the function once, as its own one does; the report is read from
+Cloud Logging, and that job is deleted again. It takes the rights to create and
+delete such jobs, to act as the account firesweep-scheduler, and to read logs.
+An owner has them.
+
+A job that is deployed with dry_run only plans. With --dry-run any job only
+plans; without names, all deployed jobs do. --force lifts the safety limits for
+this run: the whole plan is shown first, and you are asked.
+With --local the functions that 'go run ./emulator' serves are called.`,
+		Example: `  firesweep run --project my-project --location asia-northeast1 cleanupReports
+  firesweep run --location asia-northeast1 --dry-run
+  firesweep run --location asia-northeast1 --force cleanupReports
+  firesweep run --local cleanupReports`,
+		ValidArgsFunction: completeJobs,
+	}
+	getenv := a.projectFlag(c)
+	f.location = locationFlag(c)
+	f.flags(c)
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only plan")
+	c.Flags().BoolVar(&f.force, "force", false, "lift the safety limits for this run")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before a forced run")
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	c.RunE = func(c *cobra.Command, names []string) error {
+		jobs, err := f.checkRun(c, a.screen, names)
+		if err != nil {
+			return err
+		}
+		if f.local {
+			return a.runAll(c.Context(), f, jobs, &f.served)
+		}
+		d, err := a.openDeployed(c.Context(), getenv, *f.location)
+		if err != nil {
+			return err
+		}
+		if len(names) == 0 {
+			if jobs, err = d.known(c.Context(), jobs); err != nil {
+				return err
+			}
+		}
+		return a.runAll(c.Context(), f, jobs, d)
+	}
+	return c
+}
+
+// checkRun returns the jobs to run, or says what of the arguments is wrong.
+func (f *runFlags) checkRun(c *cobra.Command, s screen, names []string) ([]manifest.Entry, error) {
+	if err := f.check(c); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.local && *f.location != "":
+		return nil, wrongUse("--local and --location contradict each other: leave one out")
+	case !f.local && *f.location == "":
+		return nil, wrongUse("say where it is deployed: --location REGION (or --local)")
+	case strings.Contains(*f.location, "/"):
+		return nil, wrongUse("--location is %q: it must be a region, such as asia-northeast1", *f.location)
+	case len(names) == 0 && !f.dryRun:
+		return nil, wrongUse("say which job to run; without names only --dry-run goes over all")
+	case f.force && !f.dryRun && len(names) > 1:
+		return nil, wrongUse("force one job at a time")
+	case f.force && !f.dryRun && !f.yes && !s.in:
+		return nil, wrongUse("a forced run asks first, and standard input is no terminal: say --yes")
+	}
+	return jobsNamed(names)
+}
+
+// known returns those of the jobs that Cloud Scheduler knows.
+func (d *deployed) known(ctx context.Context, jobs []manifest.Entry) ([]manifest.Entry, error) {
+	there, err := d.jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var known []manifest.Entry
+	for _, job := range jobs {
+		if there[job.Name] != nil {
+			known = append(known, job)
+		}
+	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("no job is deployed in %s", d.parent)
+	}
+	return known, nil
+}
+
+// ran is what came of running one job; docs/command.md documents it as JSON.
+type ran struct {
+	Job    string        `json:"job"`
+	Report *sweep.Report `json:"report,omitempty"`
+	Error  string        `json:"error,omitempty"` // why there is no report, or what is left to do by hand
+}
+
+// runAll runs jobs one after the other.
+func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c caller) error {
+	failed := false
+	all := make([]ran, 0, len(jobs))
+	for _, job := range jobs {
+		r := ran{Job: job.Name}
+		report, err := a.runOne(ctx, f, job.Name, c)
+		if ctx.Err() != nil {
+			return cmp.Or(err, context.Cause(ctx))
+		}
+		if r.Report = report; err != nil {
+			r.Error = err.Error()
+		}
+		failed = failed || err != nil || report.Status != sweep.Completed && report.Status != sweep.Partial
+		if all = append(all, r); !f.json {
+			a.printRan(r)
+		}
+	}
+	if f.json {
+		if err := a.writeJSON(map[string]any{"runs": all}); err != nil {
+			return err
+		}
+	}
+	if failed {
+		return errSaid
+	}
+	return nil
+}
+
+// runOne runs a job, a forced one after its plan was shown and agreed to.
+func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*sweep.Report, error) {
+	if !f.force || f.dryRun {
+		return c.call(ctx, job, order{DryRun: f.dryRun, Force: f.force})
+	}
+	plan, err := c.call(ctx, job, order{DryRun: true, Force: true})
+	if err != nil {
+		return nil, fmt.Errorf("nothing was run, for the plan could not be shown: %w", err)
+	}
+	p := a.printer()
+	if f.json {
+		p.w = a.errs // standard output is for programs
+	}
+	p.planned(planned{Job: job, Report: plan}, false)
+	if plan.Status != sweep.Completed && plan.Status != sweep.Partial {
+		return nil, fmt.Errorf("nothing was run, for the plan is %s", plan.Status)
+	}
+	if !f.yes {
+		fmt.Fprintf(a.errs, "Run it like this, without its safety limits? %s. Type yes: ", plural(totals(plan).Planned, "action"))
+		answer, err := bufio.NewReader(a.in).ReadString('\n')
+		if err != nil && answer == "" {
+			fmt.Fprintln(a.errs)
+		}
+		if strings.TrimSpace(strings.ToLower(answer)) != "yes" {
+			return nil, errors.New("nothing was run: the answer was not yes")
+		}
+	}
+	return c.call(ctx, job, order{Force: true})
+}
+
+// printRan prints what came of a run for people.
+func (a *app) printRan(r ran) {
+	p := a.printer()
+	switch {
+	case r.Report == nil || r.Report.DryRun:
+		p.planned(planned{Job: r.Job, Report: r.Report, Error: r.Error}, false)
+	default:
+		p.report(r.Report)
+		p.line("")
+	}
+	if r.Report != nil && r.Error != "" {
+		p.say(red, 2, 2, "%s", r.Error)
+	}
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+func noSleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
+// deployedRun is a command on the functions that are deployed.
+func deployedRun(args ...string) []string {
+	return append([]string{"run", "--location", location}, args...)
+}
+
+func TestRunOfADeployedJob(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	g := onGoogle(t, o)
+	out, errs, code := o.run(t, deployedRun("cleanupReports")...)
+	if code != exitFine || errs != "cleanupReports: called; its report may take a minute or two to appear in the log\n" {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+	wantParts(t, out, "cleanupReports: completed\n", "delete report        2     2        0       0", "there is nothing to do")
+	if n := len(o.Documents(t, "reports")); n != 1 {
+		t.Errorf("%d reports are left, want 1", n)
+	}
+	once := g.name("cleanupReports-once-1768057200000")
+	want(t, "calls", []string{"GET " + g.name("cleanupReports"), "POST " + strings.TrimSuffix(g.name(""), "/"), "POST " + once + ":run", "DELETE " + once}, g.calls)
+	want(t, "bodies", []string{"{}"}, g.bodies)
+	if len(g.jobs) != 2 {
+		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
+	}
+}
+
+func TestPreviewOfDeployedJobs(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	g := onGoogle(t, o)
+	before := o.everything(t)
+	out, _, code := o.run(t, deployedRun("--dry-run")...)
+	if code != exitFine {
+		t.Errorf("exit code %d, %s", code, out)
+	}
+	wantParts(t, out, "cleanupReports: completed, plan only", "delete report  reports/old ", "kept 1: not older than 1 month", "cleanExpiredComped: completed, plan only")
+	want(t, "bodies", []string{`{"dryRun":true}`, `{"dryRun":true}`}, g.bodies)
+	want(t, "the project", before, o.everything(t))
+
+	g.jobs = nil
+	if _, errs, code := o.run(t, deployedRun("--dry-run")...); code != exitFailed || !strings.Contains(errs, "no job is deployed in projects/") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+}
+
+func TestForcedRun(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, answer string
+		args         []string
+		code, left   int
+		bodies       []string
+	}{
+		{"agreed to", "yes\n", nil, exitFine, 1, []string{`{"dryRun":true,"force":true}`, `{"force":true}`}},
+		{"agreed to before", "", []string{"--yes"}, exitFine, 1, []string{`{"dryRun":true,"force":true}`, `{"force":true}`}},
+		{"not agreed to", "y\n", nil, exitFailed, 3, []string{`{"dryRun":true,"force":true}`}},
+		{"no answer", "", nil, exitFailed, 3, []string{`{"dryRun":true,"force":true}`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := newOperator(t)
+			o.reports(t)
+			o.env["MAX_ACTIONS"] = "1"
+			o.screen.in, o.in = true, tt.answer
+			g := onGoogle(t, o)
+			out, errs, code := o.run(t, deployedRun(append(tt.args, "--force", "cleanupReports")...)...)
+			if code != tt.code {
+				t.Errorf("exit code %d, %s", code, errs)
+			}
+			wantParts(t, out, "completed, plan only, forced", "reports/old ", "planned: 2 delete report")
+			if asked := strings.Contains(errs, "without its safety limits? 2 actions. Type yes: "); asked != (tt.args == nil) {
+				t.Errorf("asked %t: %s", asked, errs)
+			}
+			want(t, "bodies", tt.bodies, g.bodies)
+			if n := len(o.Documents(t, "reports")); n != tt.left {
+				t.Errorf("%d reports are left, want %d", n, tt.left)
+			}
+			if len(g.jobs) != 2 {
+				t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
+			}
+		})
+	}
+}
+
+func TestRunLocally(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	o.env["MAX_ACTIONS"] = "1"
+	local := []string{"run", "--local", "--url", o.serve(t), "cleanupReports"}
+	if out, _, code := o.run(t, local...); code != exitFailed || !strings.Contains(out, "A safety limit tripped: nothing was deleted or changed") {
+		t.Errorf("exit code %d, %s", code, out)
+	}
+	if out := o.well(t, append(local, "--dry-run", "--force")...); !strings.Contains(out, "planned: 2 delete report") {
+		t.Error(out)
+	}
+	out, errs, code := o.run(t, append(local, "--force", "--yes", "--json")...)
+	runs := parsed[struct{ Runs []ran }](t, out).Runs
+	if code != exitFine || len(runs) != 1 || runs[0].Report.Status != sweep.Completed || runs[0].Report.Actions["delete report"].Done != 2 {
+		t.Errorf("exit code %d, %+v", code, runs)
+	}
+	wantParts(t, errs, "plan only, forced", "reports/old ") // the plan is shown, and is not in the way of a program
+}
+
+// TestRunThatCannotBeMade: each step fails, and says what failed; no temporary job is left.
+func TestRunThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		fails  func(r *http.Request) bool
+		status int
+		want   string
+		left   int // jobs of Cloud Scheduler
+	}{
+		{"not deployed", func(r *http.Request) bool { return r.Method == http.MethodGet }, 404, "is it deployed there?", 2},
+		{"not to be read", func(r *http.Request) bool { return r.Method == http.MethodGet }, 403, "read the job cleanupReports of Cloud Scheduler: 403: it was made to fail", 2},
+		{"not to be made", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/jobs") }, 403, "act as " + schedulerEmail + "): 403", 2},
+		{"not to be run", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":run") }, 403, "run the job cleanupReports-once-", 2},
+		{"log not to be read", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":list") }, 403, "it takes roles/logging.viewer", 2},
+		{"not to be deleted", func(r *http.Request) bool { return r.Method == http.MethodDelete }, 403, "delete it by hand: gcloud scheduler jobs delete projects/", 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := newOperator(t)
+			g := onGoogle(t, o)
+			g.fail = func(r *http.Request) int {
+				if tt.fails(r) {
+					return tt.status
+				}
+				return 0
+			}
+			o.screen.width = 2000
+			out, _, code := o.run(t, deployedRun("cleanupReports")...)
+			if code != exitFailed || !strings.Contains(out, tt.want) {
+				t.Errorf("exit code %d, no %q in\n%s", code, tt.want, out)
+			}
+			if len(g.jobs) != tt.left {
+				t.Errorf("%d jobs of Cloud Scheduler, want %d", len(g.jobs), tt.left)
+			}
+		})
+	}
+}
+
+func TestRunThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	g := onGoogle(t, o)
+	g.unseen = 1000
+	var waited time.Duration
+	o.sleep = func(ctx context.Context, d time.Duration) error { waited += d; o.now = o.now.Add(d); return ctx.Err() }
+	out, _, code := o.run(t, deployedRun("cleanupReports")...)
+	if code != exitFailed || waited != 390*time.Second { // the attempt deadline and a minute
+		t.Errorf("exit code %d after %s", code, waited)
+	}
+	wantParts(t, out, "no report of cleanupReports appeared in the log within 6m30s")
+	if len(g.jobs) != 2 {
+		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
+	}
+}
+
+// TestRunWithAClockThatIsAhead: what is logged right after the call is found, although it is of an earlier time here.
+func TestRunWithAClockThatIsAhead(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	g := onGoogle(t, o)
+	g.behind = 10 * time.Minute
+	out, _, code := o.run(t, deployedRun("cleanupReports")...)
+	if code != exitFine {
+		t.Errorf("exit code %d, %s", code, out)
+	}
+}
+
+func TestRunThatIsInterrupted(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	g := onGoogle(t, o)
+	ctx, cancel := context.WithCancel(t.Context())
+	a, out, errs := o.app()
+	a.sleep = func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }
+	if code := a.run(ctx, deployedRun("cleanupReports")); code != exitInterrupted || out.Len() > 0 {
+		t.Errorf("exit code %d, %s", code, out)
+	}
+	wantParts(t, errs.String(), "interrupted: wait for cleanupReports, which goes on: see firesweep runs cleanupReports")
+	if len(g.jobs) != 2 {
+		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
+	}
+}
+
+func TestRunOfAFunctionThatIsNotConfigured(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.env["MAX_ACTIONS"] = "none"
+	onGoogle(t, o)
+	out, _, code := o.run(t, deployedRun("cleanupReports")...)
+	if code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	wantParts(t, out, "cleanupReports did not run: wrong configuration: MAX_ACTIONS")
+}
+
+func TestFilter(t *testing.T) {
+	t.Parallel()
+	entry := map[string]any{"a": "x", "b": map[string]any{"c": true, "m": "It did not run"}, "t": "2026-01-10T15:00:00Z"}
+	for text, holds := range map[string]bool{
+		`a="x"`: true, `a="y"`: false, `b.c=true`: true, `b.d=true`: false, `b.m:("nope" OR "did not RUN")`: true, `b.d:*`: false, `b.c:*`: true,
+		`t>="2026-01-10T15:00:00Z"`: true, `t>="2026-01-10T15:00:00.1Z"`: false, `a="y" OR (a="x" AND b.c=true)`: true,
+	} {
+		if f, err := parseFilter(text); err != nil || f(entry) != holds {
+			t.Errorf("%s: %v, want %t", text, err, holds)
+		}
+	}
+	for _, text := range []string{"", `a=x`, `a="x" AND b="y" OR c="z"`, `(a="x"`, `a="x")`, `a<"x"`, `a:("x" AND "y")`, `a="x" b="y"`, `"x"`} {
+		if _, err := parseFilter(text); err == nil {
+			t.Errorf("%s is accepted", text)
+		}
+	}
+}

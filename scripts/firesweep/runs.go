@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// How a job stands.
+const (
+	stateFine     = "fine"
+	stateUnderWay = "under way"
+	stateBroken   = "ended without a report"
+	stateMissing  = "did not run in time"
+	stateNever    = "never ran"
+)
+
+// standing is how a job stands, and its last runs; docs/command.md documents it as JSON.
+type standing struct {
+	Job      string          `json:"job"`
+	Schedule string          `json:"schedule"`
+	TimeZone string          `json:"timeZone"`
+	State    string          `json:"state"`
+	Detail   string          `json:"detail,omitempty"` // says the state in a sentence
+	Runs     []*sweep.Report `json:"runs"`             // newest first
+}
+
+// last returns when the job's last run that is known of started.
+func (s standing) last() time.Time {
+	if len(s.Runs) == 0 {
+		return time.Time{}
+	}
+	return s.Runs[0].StartedAt
+}
+
+type runsFlags struct {
+	limit int
+	json  bool
+	log   logFlags
+}
+
+func (a *app) runsCommand() *cobra.Command {
+	var f runsFlags
+	c := &cobra.Command{
+		Use:   "runs [JOB...]",
+		Short: "Show what ran, what is under way, and what did not run in time",
+		Long: `Show the last runs of jobs, newest first, and how each job stands: whether a run
+is under way, ended without a report, or is missing, because the last one is
+older than the schedule in functions/schedule.json allows.
+
+The runs are read from Firestore (cleanupRuns, kept for 90 days), in the
+databases that FIRESTORE_DATABASE names. Previews are not saved there. With
+--log the runs are read from Cloud Logging: previews are among them, and so are
+the calls that began no run and the lines that raise an alert.`,
+		Example: `  firesweep runs --project my-project
+  firesweep runs --limit 50 cleanupReports
+  firesweep runs --log --since 2d
+  firesweep runs --json | jq '.jobs[] | select(.state != "fine")'`,
+		ValidArgsFunction: completeJobs,
+	}
+	getenv := a.projectFlag(c)
+	c.Flags().IntVar(&f.limit, "limit", 5, "show so many runs of each job, `N`")
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	f.log.flags(c)
+	c.RunE = func(c *cobra.Command, names []string) error {
+		if f.limit < 1 || f.limit > 1000 {
+			return wrongUse("--limit is %d: it must be a whole number from 1 to 1000", f.limit)
+		}
+		if err := f.log.check(c); err != nil {
+			return err
+		}
+		jobs, err := jobsNamed(names)
+		if err != nil {
+			return err
+		}
+		if f.log.log {
+			return a.loggedRuns(c.Context(), f, jobs, getenv)
+		}
+		return a.runs(c.Context(), f, jobs, getenv, len(names) > 0)
+	}
+	return c
+}
+
+// runs shows the runs that are saved. named says that the jobs were asked for by name.
+func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, getenv func(string) string, named bool) error {
+	s := newStore(getenv)
+	defer s.close()
+	all := make([]standing, 0, len(jobs))
+	for _, job := range jobs {
+		standing, err := s.standing(ctx, job, a.clock(), f.limit)
+		if err != nil {
+			return err
+		}
+		all = append(all, standing)
+	}
+	slices.SortStableFunc(all, func(a, b standing) int { return b.last().Compare(a.last()) })
+	if f.json {
+		return a.writeJSON(map[string]any{"jobs": all})
+	}
+	p := a.printer()
+	var never []string
+	for _, s := range all {
+		if s.State == stateNever && !named {
+			never = append(never, s.Job)
+			continue
+		}
+		p.standing(s)
+	}
+	if len(never) > 0 {
+		p.say("", 0, 2, "No run is saved of: %s", strings.Join(never, ", "))
+	}
+	return nil
+}
+
+// standing reads how a job stands, and its last runs.
+func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time, limit int) (standing, error) {
+	st := standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine}
+	every, err := period(job)
+	if err != nil {
+		return st, err
+	}
+	record, err := s.record(ctx, job)
+	if err != nil {
+		return st, err
+	}
+	if st.Runs, err = s.newest(ctx, job, now, every, limit); err != nil {
+		return st, err
+	}
+	last := st.last()
+	if record.Last != nil && record.Last.StartedAt.After(last) {
+		last = record.Last.StartedAt
+	}
+	switch late := last.Add(lateAfter(job, every)); {
+	case record.Err != nil:
+		st.State, st.Detail = stateBroken, "No run can begin: "+record.Err.Error()
+	case record.Holder != "" && now.Before(record.Until):
+		st.State, st.Detail = stateUnderWay, fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC, unless it ends before.", record.Holder, when(record.Until))
+	case record.Holder != "":
+		st.State, st.Detail = stateBroken, fmt.Sprintf("Run %s ended without a report: it was killed, or was out of memory or time. "+
+			"The next run goes on from there.", record.Holder)
+	case last.IsZero():
+		st.State, st.Detail = stateNever, "It is not deployed, is paused, only plans, or its first time has not come."
+	case now.After(late):
+		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; it runs every %s. Look whether it is paused or only plans.",
+			when(last), short(now.Sub(last)), short(every))
+	}
+	return st, nil
+}
+
+// standing prints how a job stands, and its runs.
+func (p *printer) standing(s standing) {
+	p.line(p.style(bold, s.Job) + " (" + s.Schedule + " " + s.TimeZone + ")")
+	if s.State != stateFine {
+		style := yellow
+		if s.State == stateUnderWay {
+			style = ""
+		}
+		p.say(style, 2, 2, "%s: %s", s.State, s.Detail)
+	}
+	if len(s.Runs) > 0 {
+		p.runs(s.Runs)
+	}
+	p.line("")
+}
+
+// runs prints a table of reports.
+func (p *printer) runs(reports []*sweep.Report) {
+	rows := make([]row, len(reports))
+	for i, r := range reports {
+		t := totals(r)
+		rows[i] = row{style: statusStyle(r.Status), cells: []string{
+			r.StartedAt.UTC().Format("2006-01-02 15:04"), statusWords(r), fmt.Sprint(t.Planned), fmt.Sprint(t.Done), fmt.Sprint(t.Failed),
+			short(time.Duration(r.DurationMs) * time.Millisecond), shortID(r.RunID),
+		}}
+		if len(r.Failures) > 0 {
+			first := r.Failures[0]
+			note := fmt.Sprintf("%s %s: %s", first.Action, first.Target, first.Error)
+			if more := len(r.Failures) - 1; more > 0 {
+				note += fmt.Sprintf(" (and %d more)", more)
+			}
+			rows[i].notes = []string{note}
+		}
+	}
+	p.table(2, []column{{name: "STARTED (UTC)"}, {name: "STATUS", most: 17}, {name: "PLANNED", right: true}, {name: "DONE", right: true},
+		{name: "FAILED", right: true}, {name: "TIME", right: true}, {name: "RUN"}}, rows)
+}
+
+// statusWords says how a run ended and what was special about it.
+func statusWords(r *sweep.Report) string {
+	words := string(r.Status)
+	if r.PartialRuns > 1 {
+		words += fmt.Sprintf(" (%d)", r.PartialRuns)
+	}
+	if r.DryRun {
+		words += ", plan"
+	}
+	if r.Force {
+		words += ", forced"
+	}
+	return words
+}
+
+// totals adds up what became of a run's actions.
+func totals(r *sweep.Report) sweep.Counts {
+	var t sweep.Counts
+	for _, c := range r.Actions {
+		t.Planned, t.Done, t.Changed, t.Failed = t.Planned+c.Planned, t.Done+c.Done, t.Changed+c.Changed, t.Failed+c.Failed
+	}
+	return t
+}
+
+// shortID returns the last part of a run's id, by which show finds it.
+func shortID(runID string) string { return runID[strings.LastIndexByte(runID, '-')+1:] }

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+type standings struct{ Jobs []standing }
+
+// standingOf returns how a job stands.
+func (o *operator) standingOf(t *testing.T, job string) standing {
+	t.Helper()
+	jobs := parsed[standings](t, o.well(t, "runs", "--json", job)).Jobs
+	if len(jobs) != 1 || jobs[0].Job != job {
+		t.Fatalf("%+v", jobs)
+	}
+	return jobs[0]
+}
+
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	wantParts(t, o.well(t, "runs"), "No run is saved of: cleanupOrphanedMedia, ")
+	first := o.called(t, "cleanupReports", "")
+	o.called(t, "cleanupReports", `{"dryRun":true}`) // is saved nowhere
+	o.now = o.now.Add(24 * time.Hour)
+	o.Set(t, "reports/old", map[string]any{"status": "reviewed", "createdAt": now.AddDate(0, -2, 0)})
+	o.Set(t, "reports/older", map[string]any{"status": "reviewed", "createdAt": now.AddDate(0, -3, 0)})
+	o.env["MAX_ACTIONS"] = "1"
+	second := o.called(t, "cleanupReports", "")
+	o.env["MAX_ACTIONS"] = ""
+	o.now = o.now.Add(time.Minute)
+	third := o.called(t, "cleanupReports", `{"force":true}`)
+	o.now = o.now.Add(time.Hour)
+
+	text := o.well(t, "runs", "--limit", "3")
+	wantNarrow(t, text, defaultWidth)
+	wantParts(t, text, "cleanupReports (0 0 * * * Asia/Tokyo)\n",
+		"2026-01-11 15:01  completed, forced        2     2       0  0 ms  "+shortID(third.RunID),
+		"2026-01-11 15:00  aborted                  2     0       0  0 ms  "+shortID(second.RunID), "check safety limits cleanupReports: MAX_ACTIONS",
+		"2026-01-10 15:00  completed                2     2       0  0 ms  "+shortID(first.RunID), "No run is saved of: cleanupOrphanedMedia, ")
+	s := o.standingOf(t, "cleanupReports")
+	if s.State != stateFine || len(s.Runs) != 3 || s.Runs[0].RunID != third.RunID || s.Runs[2].RunID != first.RunID {
+		t.Errorf("%+v", s)
+	}
+	want(t, "the newest alone", third.RunID, parsed[standings](t, o.well(t, "runs", "--json", "--limit", "1", "cleanupReports")).Jobs[0].Runs[0].RunID)
+}
+
+// TestNewestRunsFirst: the job whose last run is the newest stands first.
+func TestNewestRunsFirst(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.called(t, "cleanupReports", "")
+	o.now = o.now.Add(time.Hour)
+	o.called(t, "removeUnacceptedMemberInvites", "")
+	text := o.well(t, "runs")
+	if strings.Index(text, "removeUnacceptedMemberInvites (") > strings.Index(text, "cleanupReports (") {
+		t.Error(text)
+	}
+}
+
+func TestHowAJobStands(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	if s := o.standingOf(t, "cleanupReports"); s.State != stateNever || s.Runs == nil {
+		t.Errorf("before any run: %+v", s)
+	}
+	o.called(t, "cleanupReports", "")
+	record := o.Documents(t, "cleanupJobs")["cleanupReports"]
+	late := now.Add(25*time.Hour + 300*time.Second) // a day, an hour's grace, and the timeout
+	for _, tt := range []struct {
+		name          string
+		lease         any
+		now           time.Time
+		state, detail string
+	}{
+		{"has run", nil, late, stateFine, ""},
+		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs every 24h00m."},
+		{"runs", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(59 * time.Second), stateUnderWay, "Run r-1 is under way."},
+		{"was killed", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(time.Minute), stateBroken, "Run r-1 ended without a report"},
+		{"cannot run", "mine", now, stateBroken, "is not one that this program wrote"},
+	} {
+		changed := maps.Clone(record)
+		changed["lease"] = tt.lease
+		o.Set(t, "cleanupJobs/cleanupReports", changed)
+		o.now = tt.now
+		s := o.standingOf(t, "cleanupReports")
+		if s.State != tt.state || !strings.Contains(s.Detail, tt.detail) || (s.Detail == "") != (tt.detail == "") {
+			t.Errorf("%s: %s, %s; want %s, %s", tt.name, s.State, s.Detail, tt.state, tt.detail)
+		}
+		if tt.state != stateFine {
+			wantParts(t, o.well(t, "runs", "cleanupReports"), tt.state+": ")
+		}
+	}
+}
+
+// TestRunsLieFarBack: the newest runs are found however long ago they were, and none of another job with a like name.
+func TestRunsLieFarBack(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	report := func(job string, at time.Time, suffix string) {
+		id := fmt.Sprintf("%s-%s-%s", job, at.Format("20060102T150405Z"), suffix)
+		o.Set(t, "cleanupRuns/"+id, map[string]any{"job": job, "runId": id, "status": "completed", "startedAt": at})
+	}
+	report("deleteInactiveProjects", now, "00000001")
+	report("deleteInactiveProjects", now.Add(-time.Second), "00000002")
+	report("deleteInactiveProjects", now.AddDate(0, 0, -89), "00000003")
+	report("deleteInactiveProjects", now.AddDate(0, 0, -900), "00000004")
+	report("deleteInactiveProjectsToo", now, "00000005")
+	var ids []string
+	for _, r := range o.standingOf(t, "deleteInactiveProjects").Runs {
+		ids = append(ids, shortID(r.RunID))
+	}
+	want(t, "runs", []string{"00000001", "00000002", "00000003"}, ids)
+	for _, short := range ids {
+		wantParts(t, o.well(t, "show", short), "deleteInactiveProjects: completed", "-"+short)
+	}
+	o.Set(t, "cleanupRuns/cleanupReports-20260110T140000Z-00000007", map[string]any{"by": "somebody else"})
+	if _, errs, code := o.run(t, "runs"); code != exitFailed || !strings.Contains(errs, "cleanupRuns/cleanupReports-20260110T140000Z-00000007: it has no runId: no run wrote it") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+	o.Set(t, "cleanupRuns/cleanupReports-20260110T140000Z-00000007", map[string]any{"runId": "cleanupReports-20260110T140000Z-00000007"})
+	if _, errs, code := o.run(t, "show", "00000006"); code != exitFailed || !strings.Contains(errs, "no run whose id ends with 00000006 is saved") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+}
+
+func TestShow(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	if _, errs, code := o.run(t, "show", "cleanupReports"); code != exitFailed || !strings.Contains(errs, "no run of cleanupReports is saved") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+	report := o.called(t, "cleanupReports", "")
+	for _, name := range []string{report.RunID, shortID(report.RunID), "cleanupReports"} {
+		text := o.well(t, "show", name)
+		wantNarrow(t, text, defaultWidth)
+		wantParts(t, text, "cleanupReports: completed\n", "run "+report.RunID+", started 2026-01-10 15:00 UTC", "ACTION         PLANNED  DONE  CHANGED  FAILED",
+			"delete report        2     2        0       0", "kept 1: not older than 1 month", "billed at least: Firestore ", "there is nothing to do")
+		if got := parsed[sweep.Report](t, o.well(t, "show", "--json", name)); got.RunID != report.RunID || got.Actions["delete report"].Done != 2 {
+			t.Errorf("%+v", got)
+		}
+	}
+	_, errs, code := o.run(t, "show", "cleanupReports-20260110T150000Z-00000000")
+	if code != exitFailed || !strings.Contains(errs, "there is no report of cleanupReports-20260110T150000Z-00000000") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+}
+
+// TestWhatToDo: every way for a run to end says what comes next, and each failure what to do about it.
+func TestWhatToDo(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	for status, says := range map[sweep.Status]string{
+		sweep.Completed: "there is nothing to do", sweep.Partial: "The next run goes on from there", sweep.Skipped: "firesweep runs cleanupReports",
+		sweep.Aborted: "firesweep plan --force cleanupReports", sweep.Failed: "firesweep run cleanupReports",
+	} {
+		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": map[string]any{
+			"job": "cleanupReports", "runId": "cleanupReports-20260110T150000Z-00000000", "status": string(status), "startedAt": now,
+			"failures": []any{map[string]any{"target": "reports/r", "action": "delete report", "error": "rpc error: code = PermissionDenied"}},
+		}})
+		wantParts(t, o.well(t, "show", "cleanupReports"), "cleanupReports: "+string(status), says, "-> A role is missing: terraform plan shows which.")
+	}
+}
+
+func TestRunsOfTheLog(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.reports(t)
+	g := onGoogle(t, o)
+	g.unseen = 0
+	o.other["MAX_ACTIONS"] = "none"
+	o.function("cleanupReports").ServeHTTP(answer(t, "")) // did not run
+	o.other["MAX_ACTIONS"] = ""
+	o.function("cleanupReports").ServeHTTP(answer(t, `{"forced":true}`)) // is refused
+	o.function("cleanupReports").ServeHTTP(answer(t, `{"dryRun":true}`))
+	o.function("cleanupReports").ServeHTTP(answer(t, `{"force":true}`))
+	g.takeLog()
+
+	out := o.well(t, "runs", "--log", "--since", "1d", "cleanupReports", "cleanExpiredComped")
+	wantNarrow(t, out, defaultWidth)
+	wantParts(t, out, "completed, forced        2     2 ", "completed, plan          2     0 ",
+		"ERROR: cleanupReports did not run: wrong configuration", `WARNING: cleanupReports refused a`, "cleanExpiredComped\n  no run\n")
+	jobs := parsed[struct{ Jobs []loggedJob }](t, o.well(t, "runs", "--log", "--json", "--limit", "3", "cleanupReports")).Jobs
+	if len(jobs) != 1 || len(jobs[0].Runs) != 2 || len(jobs[0].Other) != 1 || !jobs[0].Runs[0].Force {
+		t.Errorf("%+v", jobs)
+	}
+	id := jobs[0].Runs[0].RunID
+	out = o.well(t, "show", "--log", id)
+	wantParts(t, out, "INFO cleanupReports started", "reason: reviewed, created 2025-11-10T15:00:00Z, older than 1 month", "    delete reports/old\n")
+	lines := parsed[struct{ Lines []entry }](t, o.well(t, "show", "--log", "--json", id)).Lines
+	if len(lines) < 4 || lines[len(lines)-1].Report == nil {
+		t.Errorf("%d lines: %+v", len(lines), lines)
+	}
+
+	o.now = o.now.Add(25 * time.Hour)
+	wantParts(t, o.well(t, "runs", "--log", "--since", "1d", "cleanupReports"), "no run")
+	if _, errs, code := o.run(t, "show", "--log", "--since", "1d", id); code != exitFailed || !strings.Contains(errs, "the log has no line of run "+id) {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+}
+
+func TestPeriods(t *testing.T) {
+	t.Parallel()
+	for _, e := range scheduled() {
+		got, err := period(e)
+		if err != nil {
+			t.Error(err)
+		}
+		if every := map[string]time.Duration{"deleteInactiveProjects": 10 * time.Minute}[e.Name]; got != every && (every != 0 || got != 24*time.Hour) {
+			t.Errorf("%s, %s: every %s", e.Name, e.Schedule, got)
+		}
+		e.Schedule, e.TimeZone = "0 3 * * *", "Europe/Berlin"
+		if got, err := period(e); err != nil || got != 25*time.Hour {
+			t.Errorf("a day of 25 hours: every %s, %v", got, err)
+		}
+		e.Schedule = "0 25 * * *"
+		if got, err := period(e); err == nil {
+			t.Errorf("%s: every %s", e.Schedule, got)
+		}
+	}
+}
+
+// TestLogThatIsReadTooSoon: Cloud Logging allows so many requests a minute.
+func TestLogThatIsReadTooSoon(t *testing.T) {
+	t.Parallel()
+	for refused, code := range map[int]int{tooSoonRepeat: exitFine, tooSoonRepeat + 1: exitFailed} {
+		o := newOperator(t)
+		g := onGoogle(t, o)
+		g.unseen = 0
+		left, waited := refused, time.Duration(0)
+		g.fail = func(*http.Request) int {
+			if left--; left >= 0 {
+				return http.StatusTooManyRequests
+			}
+			return 0
+		}
+		o.sleep = func(ctx context.Context, d time.Duration) error { waited += d; return ctx.Err() }
+		if out, errs, got := o.run(t, "runs", "--log", "cleanupReports"); got != code || waited != tooSoonRepeat*tooSoonPause {
+			t.Errorf("refused %d times: exit code %d after %s, %s%s", refused, got, waited, out, errs)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/api/cloudscheduler/v1"
+	"google.golang.org/api/googleapi"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// deployed calls functions that are deployed. They take calls from inside Google only, so a job of Cloud Scheduler is made for one
+// call, and the report is read from the log.
+type deployed struct {
+	*app
+	scheduler *cloudscheduler.Service
+	log       *cloudLog
+	parent    string // projects/{project}/locations/{location}
+}
+
+// Times of a call.
+const (
+	pollEvery   = 5 * time.Second  // between two looks at the log
+	logLag      = time.Minute      // how long a line may take to be readable
+	deleteTime  = 30 * time.Second // for the temporary job to be deleted in
+	defaultWait = 3 * time.Minute  // Cloud Scheduler's attempt deadline where a job says none
+)
+
+func locationFlag(c *cobra.Command) *string {
+	return c.Flags().String("location", "", "the `REGION` where it is deployed")
+}
+
+// openDeployed opens what calls the functions of a project's region.
+func (a *app) openDeployed(ctx context.Context, getenv func(string) string, location string) (*deployed, error) {
+	log, err := a.openLog(ctx, getenv)
+	if err != nil {
+		return nil, err
+	}
+	scheduler, err := cloudscheduler.NewService(ctx, a.google("cloudscheduler")...)
+	if err != nil {
+		return nil, fmt.Errorf("open Cloud Scheduler of %s: %w", log.project, err)
+	}
+	return &deployed{app: a, scheduler: scheduler, log: log, parent: "projects/" + log.project + "/locations/" + location}, nil
+}
+
+// jobs returns the names of what Cloud Scheduler calls there.
+func (d *deployed) jobs(ctx context.Context) (map[string]*cloudscheduler.Job, error) {
+	jobs := map[string]*cloudscheduler.Job{}
+	err := d.scheduler.Projects.Locations.Jobs.List(d.parent).Pages(ctx, func(page *cloudscheduler.ListJobsResponse) error {
+		for _, job := range page.Jobs {
+			jobs[path.Base(job.Name)] = job
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the jobs of Cloud Scheduler in %s: %w", d.parent, apiError(err))
+	}
+	return jobs, nil
+}
+
+// call has a job's function called once and returns its report. The temporary job of Cloud Scheduler is gone afterwards, unless
+// the error says otherwise.
+func (d *deployed) call(ctx context.Context, job string, o order) (report *sweep.Report, err error) {
+	own, err := d.scheduler.Projects.Locations.Jobs.Get(d.parent + "/jobs/" + job).Context(ctx).Do()
+	if err != nil {
+		var api *googleapi.Error
+		if errors.As(err, &api) && api.Code == http.StatusNotFound {
+			return nil, fmt.Errorf("Cloud Scheduler has no job %s in %s: is it deployed there?", job, d.parent) //nolint:staticcheck // a name
+		}
+		return nil, fmt.Errorf("read the job %s of Cloud Scheduler: %w", job, apiError(err))
+	}
+	if own.HttpTarget == nil || own.HttpTarget.OidcToken == nil {
+		return nil, fmt.Errorf("the job %s of Cloud Scheduler in %s calls no function of Firesweep: terraform apply makes it anew", job, d.parent)
+	}
+	wait := defaultWait
+	if own.AttemptDeadline != "" {
+		if wait, err = time.ParseDuration(own.AttemptDeadline); err != nil {
+			return nil, fmt.Errorf("read the attempt deadline of %s: %w", job, err)
+		}
+	}
+	once, err := d.once(job, own, o, d.clock())
+	if err != nil {
+		return nil, err
+	}
+	// It may have been made although the answer says otherwise, or none came.
+	defer func() { err = errors.Join(err, d.remove(ctx, once.Name)) }()
+	made, err := d.scheduler.Projects.Locations.Jobs.Create(d.parent, once).Context(ctx).Do()
+	if err != nil {
+		return nil, fmt.Errorf("make a job of Cloud Scheduler for one call (it takes roles/cloudscheduler.admin and the right to act as %s): %w",
+			own.HttpTarget.OidcToken.ServiceAccountEmail, apiError(err))
+	}
+	// By Google's clock, which is the log's: this machine's may be ahead of it.
+	since := d.clock()
+	if at, err := time.Parse(time.RFC3339Nano, made.UserUpdateTime); err == nil {
+		since = at
+	}
+	if _, err := d.scheduler.Projects.Locations.Jobs.Run(once.Name, &cloudscheduler.RunJobRequest{}).Context(ctx).Do(); err != nil {
+		return nil, fmt.Errorf("run the job %s of Cloud Scheduler: %w", path.Base(once.Name), apiError(err))
+	}
+	fmt.Fprintf(d.errs, "%s: called; its report may take a minute or two to appear in the log\n", job)
+	return d.await(ctx, job, o, since, wait+logLag)
+}
+
+// once returns a job of Cloud Scheduler that calls as the job's own does. Should it ever be left behind, it is due on a leap
+// day, and does no more than it was made for.
+func (d *deployed) once(job string, own *cloudscheduler.Job, o order, now time.Time) (*cloudscheduler.Job, error) {
+	body, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", job, err)
+	}
+	name := "once"
+	if o.DryRun {
+		name = "dry-run"
+	}
+	return &cloudscheduler.Job{
+		Name:     fmt.Sprintf("%s/jobs/%s-%s-%d", d.parent, job, name, now.UnixMilli()),
+		Schedule: "0 0 29 2 *", TimeZone: "UTC", AttemptDeadline: own.AttemptDeadline,
+		RetryConfig: &cloudscheduler.RetryConfig{RetryCount: 0, ForceSendFields: []string{"RetryCount"}},
+		HttpTarget: &cloudscheduler.HttpTarget{
+			Uri: own.HttpTarget.Uri, HttpMethod: http.MethodPost, Headers: map[string]string{"Content-Type": "application/json"},
+			Body: base64.StdEncoding.EncodeToString(body),
+			OidcToken: &cloudscheduler.OidcToken{
+				ServiceAccountEmail: own.HttpTarget.OidcToken.ServiceAccountEmail, Audience: own.HttpTarget.OidcToken.Audience,
+			},
+		},
+	}, nil
+}
+
+// remove deletes the temporary job, also after an interruption. One that is gone is fine.
+func (d *deployed) remove(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteTime)
+	defer cancel()
+	_, err := d.scheduler.Projects.Locations.Jobs.Delete(name).Context(ctx).Do()
+	var api *googleapi.Error
+	if err == nil || errors.As(err, &api) && api.Code == http.StatusNotFound {
+		return nil
+	}
+	return fmt.Errorf("delete the job %s of Cloud Scheduler: %w; delete it by hand: gcloud scheduler jobs delete %s", path.Base(name), apiError(err), name)
+}
+
+// await reads the log until it holds the report of a call, or a line that says why it began no run.
+func (d *deployed) await(ctx context.Context, job string, o order, since time.Time, wait time.Duration) (*sweep.Report, error) {
+	reports := fmt.Sprintf(`jsonPayload.report.job=%s AND jsonPayload.report.force=%t`, quoted(job), o.Force)
+	if o.DryRun {
+		reports += ` AND jsonPayload.report.dryRun=true`
+	}
+	filter := fmt.Sprintf(`(%s) OR (labels.job=%s AND jsonPayload.message:("did not run" OR "refused a request" OR "panicked"))`, reports, quoted(job))
+	for until := d.clock().Add(wait); d.clock().Before(until); {
+		if err := d.sleep(ctx, pollEvery); err != nil {
+			return nil, fmt.Errorf("wait for %s, which goes on: see firesweep runs %s: %w", job, job, err)
+		}
+		entries, err := d.log.read(ctx, filter, since, false, 1)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(entries) == 0:
+		case entries[0].Report == nil:
+			return nil, errors.New(entries[0].Message)
+		default:
+			return entries[0].Report, nil
+		}
+	}
+	return nil, fmt.Errorf("no report of %s appeared in the log within %s. If a run was under way, the call was refused: try again when it has ended. "+
+		"Look at: firesweep runs --log --since 1h %s", job, short(wait), job)
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// defaultURL is where `go run ./emulator` serves the functions.
+const defaultURL = "http://127.0.0.1:8081"
+
+// served is where functions are called directly: those of `go run ./emulator`.
+type served struct {
+	local bool
+	url   string
+	now   time.Time // of the runs, which emulators believe; zero: the clock's
+}
+
+func (s *served) flags(c *cobra.Command) {
+	c.Flags().BoolVar(&s.local, "local", false, "ask the functions that 'go run ./emulator' serves")
+	c.Flags().StringVar(&s.url, "url", defaultURL, "`URL` where they are served")
+}
+
+// check refuses flags that contradict each other.
+func (s *served) check(c *cobra.Command) error {
+	if c.Flags().Changed("url") && !s.local {
+		return wrongUse("--url is for --local: say both")
+	}
+	if s.local && c.Flags().Changed("project") {
+		return wrongUse("--local asks the functions of this machine, whose project is theirs: leave out --project")
+	}
+	u, err := url.Parse(s.url)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
+		return wrongUse("--url is %q: it must be like %s", s.url, defaultURL)
+	}
+	return nil
+}
+
+// order is what a function is asked to do.
+type order struct {
+	DryRun bool `json:"dryRun,omitempty"` // false leaves it to the deployment, which may only plan
+	Force  bool `json:"force,omitempty"`
+}
+
+// maxAnswer is the most of an answer that is read, in bytes: a report's lists are bounded.
+const maxAnswer = 64 << 20
+
+// call calls a job and returns its report.
+func (s *served) call(ctx context.Context, job string, o order) (*sweep.Report, error) {
+	body, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", job, err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.url, "/")+"/"+job, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", job, err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if !s.now.IsZero() {
+		r.Header.Set("X-CloudScheduler-ScheduleTime", s.now.Format(time.RFC3339Nano))
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w: start the functions with: go run ./emulator --sample", job, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if closeErr := response.Body.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the answer of %s: %w", job, err)
+	}
+	var answer struct {
+		sweep.Report
+		Error *struct{ Message string }
+	}
+	switch err := json.Unmarshal(text, &answer); {
+	case err == nil && answer.Error != nil:
+		return nil, fmt.Errorf("%s did not run: %s", job, answer.Error.Message)
+	case err != nil || answer.RunID == "":
+		return nil, fmt.Errorf("%s answered %d at %s, and no report: is --url where the functions are?", job, response.StatusCode, r.URL)
+	}
+	return &answer.Report, nil
+}

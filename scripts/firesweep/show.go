@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+var (
+	runIDPattern   = regexp.MustCompile(`^[A-Za-z0-9]+-[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}$`)
+	shortIDPattern = regexp.MustCompile(`^[0-9a-f]{8}$`)
+)
+
+type showFlags struct {
+	json bool
+	log  logFlags
+}
+
+func (a *app) showCommand() *cobra.Command {
+	var f showFlags
+	c := &cobra.Command{
+		Use:   "show RUN",
+		Short: "Show one run in full: what it did, what failed, and what to do about it",
+		Long: `Show the report of one run in full: what was planned, done and kept, what failed
+and what to do about it.
+
+RUN is a run's id, or its last part as 'firesweep runs' shows it, or a job's
+name for its last run. With --log every line that the run logged is shown,
+oldest first: the lines with writes name every document, object and account that
+it deleted or changed.`,
+		Example: `  firesweep show --project my-project 5f3a9c01
+  firesweep show cleanupReports
+  firesweep show --log cleanupReports-20260110T150000Z-5f3a9c01`,
+	}
+	getenv := a.projectFlag(c)
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	f.log.flags(c)
+	c.ValidArgsFunction = completeJobs
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return wrongUse("say one run: its id, its last part, or a job's name")
+		}
+		if err := f.log.check(c); err != nil {
+			return err
+		}
+		name := args[0]
+		if !runIDPattern.MatchString(name) && !shortIDPattern.MatchString(name) {
+			if _, err := jobsNamed(args); err != nil {
+				return wrongUse("%q is no run's id as firesweep runs shows it, and no job's name", name)
+			}
+		}
+		if f.log.log && runIDPattern.MatchString(name) { // a preview is nowhere else
+			return a.showLog(c.Context(), f, name, getenv)
+		}
+		s := newStore(getenv)
+		defer s.close()
+		report, err := s.find(c.Context(), name, a.clock())
+		if err != nil {
+			return err
+		}
+		if f.log.log {
+			return a.showLog(c.Context(), f, report.RunID, getenv)
+		}
+		if f.json {
+			return a.writeJSON(report)
+		}
+		a.printer().report(report)
+		return nil
+	}
+	return c
+}
+
+// find returns the report of a run by its id, its short id, or its job.
+func (s *store) find(ctx context.Context, name string, now time.Time) (*sweep.Report, error) {
+	jobs := scheduled()
+	for _, job := range jobs {
+		if name != job.Name {
+			continue
+		}
+		record, err := s.record(ctx, job)
+		if err == nil && record.Last == nil {
+			err = fmt.Errorf("no run of %s is saved: see firesweep runs", name)
+		}
+		return record.Last, err
+	}
+	if job, ok := jobOf(name); ok {
+		report, found, err := s.run(ctx, job, name)
+		if err == nil && !found {
+			err = fmt.Errorf("there is no report of %s: reports are kept for 90 days, and those of previews are in the log only (--log)", name)
+		}
+		return report, err
+	}
+	if shortIDPattern.MatchString(name) {
+		return s.findShort(ctx, jobs, name, now)
+	}
+	return nil, wrongUse("%s is no run of a job: see firesweep runs", name)
+}
+
+// findShort looks for a run by the last part of its id, in the newest runs first.
+func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short string, now time.Time) (*sweep.Report, error) {
+	oldest, until := now.Add(-sweep.RunRetention), now.Add(time.Hour)
+	for window := 24 * time.Hour; until.After(oldest); window *= 4 {
+		from := until.Add(-window)
+		for _, job := range jobs {
+			reports, err := s.between(ctx, job, from, until)
+			if err != nil {
+				return nil, err
+			}
+			for _, report := range reports {
+				if strings.HasSuffix(report.RunID, "-"+short) {
+					return report, nil
+				}
+			}
+		}
+		until = from
+	}
+	return nil, fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days, and those of previews are in the log only", short)
+}
+
+// report prints a report in full.
+func (p *printer) report(r *sweep.Report) {
+	p.head(r)
+	p.say("", 2, 0, "run %s, started %s UTC", r.RunID, when(r.StartedAt))
+	if r.Revision != "" {
+		p.say("", 2, 0, "revision %s", r.Revision)
+	}
+	p.line("")
+	if len(r.Actions) == 0 {
+		p.line("  nothing was due")
+	} else {
+		var rows []row
+		left := 0
+		for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
+			c := r.Actions[kind]
+			left += max(0, c.Planned-c.Done-c.Changed-c.Failed)
+			rows = append(rows, row{cells: []string{kind, fmt.Sprint(c.Planned), fmt.Sprint(c.Done), fmt.Sprint(c.Changed), fmt.Sprint(c.Failed)}})
+		}
+		p.table(2, []column{{name: "ACTION", path: true}, {name: "PLANNED", right: true}, {name: "DONE", right: true},
+			{name: "CHANGED", right: true}, {name: "FAILED", right: true}}, rows)
+		if left > 0 && !r.DryRun {
+			p.say("", 2, 2, "%d planned were left: for the next run, or because they turned out to be kept", left)
+		}
+	}
+	p.line("")
+	p.kept(r)
+	p.failures(r)
+	if r.Truncated && !r.DryRun {
+		p.say("", 2, 2, "there are more failures than are listed: see --log")
+	}
+	u := r.Usage
+	p.say(faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
+		u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes, u.StorageClassA, u.StorageClassB, u.StorageDeletes, u.AuthCalls, u.Tasks)
+	p.line("")
+	p.say("", 2, 2, "%s", next(r))
+}
+
+// next says what comes of a run's end, and what to do.
+func next(r *sweep.Report) string {
+	switch r.Status {
+	case sweep.Completed:
+		return "All that was due is done: there is nothing to do."
+	case sweep.Partial:
+		return "It was out of time. The next run goes on from there. From the third in a row on: let it run more often (Terraform: schedules) or longer (timeouts)."
+	case sweep.Skipped:
+		return "Another run was under way: see firesweep runs " + r.Job + "."
+	case sweep.Aborted:
+		return "A safety limit tripped: nothing was deleted or changed. Look at the plan before you force it: firesweep plan --force " + r.Job + "."
+	default:
+		return "What failed is tried again by the next run; what is not listed is done. A retry is safe: firesweep run " + r.Job + "."
+	}
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/firestore"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// store reads what the bundle keeps of its runs, in the databases of its jobs. It cannot write.
+type store struct {
+	getenv  func(string) string
+	clients map[string]*documents.Client // by database
+}
+
+func newStore(getenv func(string) string) *store {
+	return &store{getenv: getenv, clients: map[string]*documents.Client{}}
+}
+
+func (s *store) close() {
+	for _, c := range s.clients {
+		_ = c.Close() // all has been read
+	}
+}
+
+// of returns the settings of a job and its database.
+func (s *store) of(ctx context.Context, job manifest.Entry) (config.Config, documents.Reader, error) {
+	cfg, err := settings(job, s.getenv, config.Firestore)
+	if err != nil {
+		return config.Config{}, documents.Reader{}, err
+	}
+	c := s.clients[cfg.Database]
+	if c == nil {
+		c, err = documents.Open(ctx, documents.Database{
+			Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore,
+		}, documents.ReadOnly()...)
+		if err != nil {
+			return config.Config{}, documents.Reader{}, err
+		}
+		s.clients[cfg.Database] = c
+	}
+	return cfg, c.Reader(), nil
+}
+
+// record reads cleanupJobs/{job}. It is empty for a job that never ran.
+func (s *store) record(ctx context.Context, job manifest.Entry) (sweep.Record, error) {
+	cfg, db, err := s.of(ctx, job)
+	if err != nil {
+		return sweep.Record{}, err
+	}
+	doc, _, err := db.Get(ctx, "cleanupJobs/"+job.Name)
+	if err != nil {
+		return sweep.Record{}, err
+	}
+	return sweep.RecordOf(cfg, job.Name, doc), nil
+}
+
+// maxRunsInAWindow is how many reports one query may return: more than a job has in 90 days if it runs every ten minutes.
+const maxRunsInAWindow = 20_000
+
+// between returns the reports of a job's runs that started from one time until before another, oldest first. The id of a
+// run begins with the job and its start, to the second, so the order of ids is that of time and needs no index.
+func (s *store) between(ctx context.Context, job manifest.Entry, from, until time.Time) ([]*sweep.Report, error) {
+	_, db, err := s.of(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	id := func(t time.Time) []any { return []any{job.Name + "-" + t.UTC().Format("20060102T150405Z")} }
+	found, err := db.First(ctx, documents.Query{
+		Collection: "cleanupRuns", OrderBy: []string{firestore.DocumentID}, From: id(from), Until: id(until),
+	}, "", maxRunsInAWindow)
+	if err != nil {
+		return nil, fmt.Errorf("read the runs of %s: %w", job.Name, err)
+	}
+	reports := make([]*sweep.Report, 0, len(found))
+	for _, doc := range found {
+		report, err := sweep.ReportOf(doc)
+		if err != nil {
+			return nil, fmt.Errorf("%w: no run wrote it, so delete it by hand", err)
+		}
+		reports = append(reports, report)
+	}
+	return reports, nil
+}
+
+// newest returns the reports of a job's last runs, newest first, at most limit. period is how often the job runs.
+func (s *store) newest(ctx context.Context, job manifest.Entry, now time.Time, period time.Duration, limit int) ([]*sweep.Report, error) {
+	newest := []*sweep.Report{}
+	oldest := now.Add(-sweep.RunRetention)
+	until := now.Add(time.Hour) // for clocks that differ
+	for window := period * time.Duration(limit+1); until.After(oldest) && len(newest) < limit; window *= 4 {
+		from := until.Add(-window)
+		reports, err := s.between(ctx, job, from, until)
+		if err != nil {
+			return nil, err
+		}
+		for i := len(reports) - 1; i >= 0 && len(newest) < limit; i-- {
+			newest = append(newest, reports[i])
+		}
+		until = from
+	}
+	return newest, nil
+}
+
+// run reads the report of one run.
+func (s *store) run(ctx context.Context, job manifest.Entry, runID string) (report *sweep.Report, found bool, err error) {
+	_, db, err := s.of(ctx, job)
+	if err != nil {
+		return nil, false, err
+	}
+	doc, found, err := db.Get(ctx, "cleanupRuns/"+runID)
+	if err != nil || !found {
+		return nil, false, err
+	}
+	report, err = sweep.ReportOf(doc)
+	return report, true, err
+}
+
+// jobOf returns the job that a run's id begins with.
+func jobOf(runID string) (manifest.Entry, bool) {
+	for _, e := range scheduled() {
+		if strings.HasPrefix(runID, e.Name+"-") {
+			return e, true
+		}
+	}
+	return manifest.Entry{}, false
+}
+
+// readsOfLastRun returns how many documents a job's last run read, 0 if that is not known: it is for an estimate only.
+func readsOfLastRun(ctx context.Context, job manifest.Entry, getenv func(string) string) int64 {
+	s := newStore(getenv)
+	defer s.close()
+	record, err := s.record(ctx, job)
+	if err != nil || record.Last == nil {
+		return 0
+	}
+	return record.Last.Usage.FirestoreReads
+}

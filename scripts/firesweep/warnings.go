@@ -1,0 +1,36 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"sync"
+)
+
+// warnings takes the log of a plan and keeps the messages of its warnings and errors. The summary is not among them: the report says the
+// same.
+type warnings struct {
+	mu       sync.Mutex
+	messages []string
+}
+
+// Write implements io.Writer. Each call is one line, as slog writes them.
+func (w *warnings) Write(line []byte) (int, error) {
+	var entry struct {
+		Severity, Message string
+		Report            json.RawMessage
+	}
+	err := json.Unmarshal(bytes.TrimSpace(line), &entry)
+	if err == nil && entry.Report == nil && (entry.Severity == "WARNING" || entry.Severity == "ERROR") {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.messages = append(w.messages, strings.TrimSpace(entry.Message))
+	}
+	return len(line), nil
+}
+
+func (w *warnings) lines() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.messages
+}

@@ -1,0 +1,45 @@
+package documents
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// readMethods are Firestore's requests that only read. What is not listed counts as a write.
+var readMethods = map[string]bool{
+	"GetDocument": true, "BatchGetDocuments": true, "ListDocuments": true, "ListCollectionIds": true,
+	"RunQuery": true, "RunAggregationQuery": true,
+}
+
+// ReadOnly returns dial options for [Open] that refuse every request that does not only read, before it is sent. The error's
+// code is PermissionDenied, as for credentials that may not write.
+func ReadOnly() []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithChainUnaryInterceptor(
+			func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+				if err := refuseWrite(method); err != nil {
+					return err
+				}
+				return invoke(ctx, method, req, reply, cc, opts...)
+			}),
+		grpc.WithChainStreamInterceptor(
+			func(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+				if err := refuseWrite(method); err != nil {
+					return nil, err
+				}
+				return open(ctx, d, cc, method, opts...)
+			}),
+	}
+}
+
+func refuseWrite(method string) error {
+	if name := path.Base(method); !readMethods[name] {
+		return status.Error(codes.PermissionDenied, fmt.Sprintf("the request %s was not sent: this connection only reads", name))
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package sweep
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// Record is what cleanupJobs/{job} says of a job's runs.
+type Record struct {
+	Holder string    // the run that holds the lease; empty: none
+	Until  time.Time // when that lease expires
+	Last   *Report   // of the last run that held the lease; nil if there is none that can be read
+	// Err says which field is not one that this program wrote, and the request that deletes it. No run begins until then.
+	Err error
+}
+
+// RecordOf reads a job's record. cfg says where it is, for the request in [Record.Err].
+func RecordOf(cfg config.Config, job string, doc documents.Document) Record {
+	doc.Path = "cleanupJobs/" + job
+	l := lease{config: cfg, job: job}
+	r := Record{Last: lastReport(doc)}
+	if r.Holder, r.Until, r.Err = l.of(doc); r.Err == nil {
+		_, r.Err = l.checkpointOf(doc)
+	}
+	return r
+}
+
+// TooLong returns an error with the request that deletes the lease if it lies further ahead than any run with this timeout
+// may hold it, or else nil.
+func (r Record) TooLong(cfg config.Config, job string, timeout time.Duration, now time.Time) error {
+	if r.Holder == "" || !r.Until.After(now.Add(timeout+2*leaseMargin)) {
+		return nil
+	}
+	return lease{config: cfg, job: job}.foreign("lease",
+		fmt.Sprintf("run %s holds the lease until %s, longer than any run may", clip(r.Holder, maxQuoted), r.Until.Format(time.RFC3339)))
+}
+
+// ReportOf reads the report that cleanupRuns/{runId} holds.
+func ReportOf(doc documents.Document) (*Report, error) {
+	// The report has the same field names in JSON, which reads them leniently.
+	text, err := json.Marshal(doc.Data)
+	if err != nil {
+		return nil, fmt.Errorf("read report %s: %w", doc.Path, err)
+	}
+	var r Report
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("read report %s: %w", doc.Path, err)
+	}
+	if r.RunID == "" {
+		return nil, fmt.Errorf("read report %s: it has no runId", doc.Path)
+	}
+	return &r, nil
+}
