@@ -67,7 +67,7 @@ func (p *printer) plan(r *sweep.Report, writes bool) {
 		}
 	}
 	if len(rows) > 0 {
-		p.table(2, []column{{name: "ACTION", most: p.width / 3}, {name: "TARGET", path: true}, {name: "WRITES", right: true}}, rows)
+		p.table([]column{{name: "ACTION", most: p.width / 3}, {name: "TARGET", path: true}, {name: "WRITES", right: true}}, rows)
 	}
 	var counts []string
 	total := 0

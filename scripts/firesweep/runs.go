@@ -188,7 +188,7 @@ func (p *printer) runs(reports []*sweep.Report) {
 			rows[i].notes = []string{note}
 		}
 	}
-	p.table(2, []column{{name: "STARTED (UTC)"}, {name: "STATUS", most: 17}, {name: "PLANNED", right: true}, {name: "DONE", right: true},
+	p.table([]column{{name: "STARTED (UTC)"}, {name: "STATUS", most: 17}, {name: "PLANNED", right: true}, {name: "DONE", right: true},
 		{name: "FAILED", right: true}, {name: "TIME", right: true}, {name: "RUN"}}, rows)
 }
 

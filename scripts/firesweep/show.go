@@ -144,7 +144,7 @@ func (p *printer) report(r *sweep.Report) {
 			left += max(0, c.Planned-c.Done-c.Changed-c.Failed)
 			rows = append(rows, row{cells: []string{kind, fmt.Sprint(c.Planned), fmt.Sprint(c.Done), fmt.Sprint(c.Changed), fmt.Sprint(c.Failed)}})
 		}
-		p.table(2, []column{{name: "ACTION", path: true}, {name: "PLANNED", right: true}, {name: "DONE", right: true},
+		p.table([]column{{name: "ACTION", path: true}, {name: "PLANNED", right: true}, {name: "DONE", right: true},
 			{name: "CHANGED", right: true}, {name: "FAILED", right: true}}, rows)
 		if left > 0 && !r.DryRun {
 			p.say("", 2, 2, "%d planned were left: for the next run, or because they turned out to be kept", left)

@@ -21,7 +21,8 @@ type row struct {
 const gap = "  "
 
 // table writes rows under a heading. Texts that do not fit their column are wrapped; nothing is cut.
-func (p *printer) table(indent int, cols []column, rows []row) {
+func (p *printer) table(cols []column, rows []row) {
+	const indent = 2
 	widths := make([]int, len(cols))
 	used := indent + len(gap)*(len(cols)-1)
 	for i, c := range cols {

@@ -97,5 +97,10 @@ func (c *Client) Close() error {
 	return err
 }
 
+// Clients returns the client library's clients and the database's full name, for restoring what a run deleted as it was.
+func (c *Client) Clients() (*firestore.Client, *apiv1.Client, string) {
+	return c.firestore, c.batch, c.root
+}
+
 // Reader returns the reading side of the database.
 func (c *Client) Reader() Reader { return Reader{c: c} }

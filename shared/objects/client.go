@@ -58,5 +58,8 @@ func Open(ctx context.Context, b Bucket, wrap func(http.RoundTripper) http.Round
 // Close closes the connections.
 func (c *Client) Close() error { return c.storage.Close() }
 
+// Handle returns the client library's handle of the bucket, for restoring what a run deleted.
+func (c *Client) Handle() *storage.BucketHandle { return c.bucket }
+
 // Reader returns the reading side of the bucket.
 func (c *Client) Reader() Reader { return Reader{c: c} }

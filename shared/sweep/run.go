@@ -200,7 +200,11 @@ func (r *run) sweep(ctx context.Context) {
 		return
 	case !r.report.DryRun:
 		outOfTime = errors.Is(r.applyWindow(ctx, p), ErrOutOfTime) || outOfTime
-		if err := r.forget(ctx); err != nil { // nothing is left to do of what they hold
+		err := r.forget(ctx)
+		switch {
+		case err != nil && r.job.Task != nil: // nobody but another call for this very task would look for them
+			r.failed(ctx, journalOf(r.job.Name), "delete entries of the journal", err)
+		case err != nil: // nothing is left to do of what they hold
 			r.log.WarnContext(ctx, r.job.Name+" could not delete entries of its journal, the next run does: "+err.Error())
 		}
 	}
@@ -278,7 +282,7 @@ func (r *run) plan(ctx context.Context, p *Planner) (err error) {
 			return r.readHeld(ctx)
 		})
 	}
-	if len(r.job.Rules) > 0 {
+	if len(r.job.Rules) > 0 || r.job.Task != nil {
 		err = r.planReplay(ctx, p)
 	}
 	if heldErr := held.Wait(); err == nil {

@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -50,8 +53,8 @@ func TestWorker(t *testing.T) {
 	if got.Job != "testWorker" || got.Status != sweep.Completed || got.Actions["paint thing"] != (sweep.Counts{Planned: 1, Done: 1}) {
 		t.Errorf("report %+v", got)
 	}
-	// What is held; the thing, when it is planned and in the commit; the thing and the journal, whose entry is forgotten.
-	if got.Usage.FirestoreReads != 3 || got.Usage.FirestoreWrites != 2 || got.Usage.FirestoreDeletes != 1 {
+	// What is held; the journal; the thing, when it is planned and in the commit; the thing and the journal, whose entry is forgotten.
+	if got.Usage.FirestoreReads != 4 || got.Usage.FirestoreWrites != 2 || got.Usage.FirestoreDeletes != 1 {
 		t.Errorf("usage %+v: a worker takes no lease and saves no report", got.Usage)
 	}
 	if diff := cmp.Diff(map[string]any{"color": "red", "at": start}, f.Documents(t, "things")["t1"]); diff != "" {
@@ -184,5 +187,25 @@ func TestStopAfter(t *testing.T) {
 	f.Hooks.BeforeApply = func() { wall = start.Add(time.Minute) }
 	if got := f.Run(t, ""); got.Status != sweep.Partial || len(left(t, f)) != 3 {
 		t.Errorf("%s, %d left: want work to stop at the minute, long before the timeout", got.Status, len(left(t, f)))
+	}
+}
+
+// TestWorkerWhoseJournalStays is denied the end of its journal entry, of which nobody but another call for the same task would know:
+// so it fails, and that call forgets it.
+func TestWorkerWhoseJournalStays(t *testing.T) {
+	f := newFunction(t, touchJob(touched))
+	const task = `{"color":"red","thing":"t1"}`
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if n == 2 { // the first is the thing's
+			return status.Error(codes.PermissionDenied, "not now")
+		}
+		return send()
+	})
+	got := f.Run(t, task)
+	if got.Status != sweep.Failed || got.Actions["paint thing"].Done != 1 || len(f.Documents(t, "cleanupJobs/testWorker/journal")) != 1 {
+		t.Errorf("%s, %v, failures %v", got.Status, got.Actions, got.Failures)
+	}
+	if got := f.Run(t, task); got.Status != sweep.Completed || len(f.Documents(t, "cleanupJobs/testWorker/journal")) != 0 {
+		t.Errorf("again: %s, failures %v", got.Status, got.Failures)
 	}
 }

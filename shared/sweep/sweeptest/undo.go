@@ -1,20 +1,15 @@
 package sweeptest
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	apiv1 "cloud.google.com/go/firestore/apiv1"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/api/option"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/metadata"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/undo"
 	"github.com/firesweep/firesweep/shared/undo/restore"
@@ -23,30 +18,21 @@ import (
 // Restorer returns what takes runs on the function's project back.
 func (f *Function) Restorer(t testing.TB) restore.Project {
 	t.Helper()
-	owner := func(ctx context.Context, method string, request, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		return invoke(metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer owner"), method, request, reply, c, opts...)
-	}
-	stream := func(ctx context.Context, d *grpc.StreamDesc, c *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-		return open(metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer owner"), d, c, method, opts...)
-	}
-	conn, err := grpc.NewClient("passthrough:///"+f.Environment["FIRESTORE_EMULATOR_HOST"],
-		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithUnaryInterceptor(owner), grpc.WithStreamInterceptor(stream))
+	c, err := config.Load(f.Getenv, nil, config.Firestore, config.Storage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := apiv1.NewClient(t.Context(), option.WithGRPCConn(conn))
+	p, closeAll, err := restore.Open(t.Context(), c, []config.Backend{config.Firestore, config.Storage}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := raw.Close(); err != nil {
+		if err := closeAll(); err != nil {
 			t.Error(err)
 		}
 	})
-	return restore.Project{
-		Firestore: f.Firestore(t), Raw: raw, Database: "projects/" + f.ID + "/databases/(default)", Bucket: f.Storage(t).Bucket(f.Bucket), Accounts: f.Auth(t),
-		Clock: time.Now,
-	}
+	p.Accounts = f.Auth(t)
+	return p
 }
 
 // checkUndo takes a run back: all is as before but for what was sent, and stays so when the job runs again, until it is released.

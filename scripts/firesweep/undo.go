@@ -1,0 +1,190 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/undo"
+	"github.com/firesweep/firesweep/shared/undo/restore"
+)
+
+type undoFlags struct {
+	apply, json bool
+	only        []string
+}
+
+func (a *app) undoCommand() *cobra.Command {
+	var f undoFlags
+	c := &cobra.Command{
+		Use:   "undo RUN",
+		Short: "Take back what a run deleted or changed",
+		Long: `Show what would come back of what a run deleted or changed; with --apply, bring
+it back.
+
+It needs what the run kept for that: UNDO_DAYS (Terraform: undo_days) of its job
+must have been set. A deleted document comes back as it was if there is none now;
+a changed field gets its old value if it still holds what the run wrote; a
+document that the run created goes if nobody has changed it. Objects come back
+from the bucket's soft delete, accounts without their passwords. What somebody
+has changed since is left as it is and listed as a conflict; what was sent stays
+sent. To do it again changes nothing more.
+
+What came back is held: the job keeps it until 'firesweep release'.
+It works with your credentials, which need to write documents, and to restore
+objects and create accounts if the job deletes some.`,
+		Example: `  firesweep undo --project my-project cleanupReports-20260110T150000Z-5f3a9c01
+  firesweep undo --apply cleanupReports-20260110T150000Z-5f3a9c01
+  firesweep undo --apply --only reports/abc --only reports/def RUN`,
+	}
+	getenv := a.projectFlag(c)
+	c.Flags().BoolVar(&f.apply, "apply", false, "do it; without, it is only shown")
+	c.Flags().StringArrayVar(&f.only, "only", nil, "only this `TARGET`, as it is listed; may be given several times")
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) != 1 || !runIDPattern.MatchString(args[0]) {
+			return wrongUse("say one run by its whole id, as firesweep runs --json and firesweep show say it")
+		}
+		return a.undo(c.Context(), f, args[0], getenv)
+	}
+	return c
+}
+
+// open opens what the job or worker of the name works on.
+func (a *app) open(ctx context.Context, name string, getenv func(string) string) (restore.Project, func() error, error) {
+	all := functions.All()
+	i := slices.IndexFunc(all, func(e manifest.Entry) bool { return e.Name == name })
+	if i < 0 {
+		return restore.Project{}, nil, wrongUse("no job or worker is called %q", name)
+	}
+	e := all[i]
+	c, err := settings(e, getenv, e.Uses()...)
+	if err != nil {
+		return restore.Project{}, nil, err
+	}
+	return restore.Open(ctx, c, e.Uses(), a.clock)
+}
+
+// taken is what came of taking a run back; docs/command.md documents it as JSON.
+type taken struct {
+	Run      string      `json:"run"`
+	Applied  bool        `json:"applied"`
+	Outcomes []takenBack `json:"outcomes"`
+}
+
+type takenBack struct {
+	Target string    `json:"target"`
+	Step   undo.Step `json:"step"` // empty: nothing is to be done
+	Why    string    `json:"why,omitempty"`
+}
+
+func (a *app) undo(ctx context.Context, f undoFlags, runID string, getenv func(string) string) error {
+	job, _, _ := strings.Cut(runID, "-")
+	p, closeAll, err := a.open(ctx, job, getenv)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = closeAll() }() // what was written is written
+	t := taken{Run: runID, Applied: f.apply, Outcomes: []takenBack{}}
+	err = p.Undo(ctx, runID, restore.Options{Apply: f.apply, Only: f.only}, func(o restore.Outcome) error {
+		t.Outcomes = append(t.Outcomes, takenBack{Target: o.Target, Step: o.Step, Why: o.Why})
+		return nil
+	})
+	slices.SortStableFunc(t.Outcomes, func(x, y takenBack) int {
+		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Target, y.Target))
+	})
+	switch {
+	case f.json:
+		if written := a.writeJSON(t); err == nil {
+			err = written
+		}
+	case err == nil || len(t.Outcomes) > 0:
+		a.printTaken(t, job)
+	}
+	return err
+}
+
+// saidAs is how steps are said to people.
+var saidAs = map[undo.Step]string{
+	undo.Nothing: "is as it was", undo.Recreate: "brought back", undo.Revert: "fields set back", undo.Replace: "set back", undo.Remove: "removed",
+	undo.Conflict: "left: changed since", undo.Stays: "stays: it was sent",
+}
+
+func (a *app) printTaken(t taken, job string) {
+	p := a.printer()
+	p.say(bold, 0, 2, "%s", t.Run)
+	var rows []row
+	back, conflicts := 0, 0
+	for _, o := range t.Outcomes {
+		r := row{cells: []string{saidAs[o.Step], o.Target}}
+		switch o.Step {
+		case undo.Conflict:
+			conflicts++
+			r.style, r.notes = yellow, []string{o.Why}
+		case undo.Recreate, undo.Revert, undo.Replace, undo.Remove:
+			back++
+		case undo.Nothing, undo.Stays:
+		}
+		rows = append(rows, r)
+	}
+	p.table([]column{{name: "WHAT"}, {name: "TARGET", path: true}}, rows)
+	p.line("")
+	switch {
+	case back == 0:
+		p.say("", 2, 2, "There is nothing to bring back.")
+	case t.Applied:
+		p.say("", 2, 2, "%s taken back. The job keeps what came back until: firesweep release %s", plural(back, "thing"), job)
+	default:
+		p.say("", 2, 2, "%s would be taken back; nothing was changed. Do it: firesweep undo --apply %s", plural(back, "thing"), t.Run)
+	}
+	if conflicts > 0 {
+		p.say(yellow, 2, 2, "%s: left as they are; look at them by hand.", plural(conflicts, "conflict"))
+	}
+}
+
+func (a *app) releaseCommand() *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use:   "release JOB ITEM...",
+		Short: "Let a job delete again what came back by undoing a run",
+		Long: `Lift the hold that undoing a run put on what came back. The job judges it again
+from its next run on, and deletes it if it is still due.
+
+ITEM is a target as the job's plan names it: a document's path, or
+gs://bucket/name of an object.`,
+		Example: `  firesweep release --project my-project cleanupReports reports/abc reports/def
+  firesweep release --all cleanupReports`,
+		ValidArgsFunction: completeJobs,
+	}
+	getenv := a.projectFlag(c)
+	c.Flags().BoolVar(&all, "all", false, "release all that is held of the job")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 || all == (len(args) > 1) {
+			return wrongUse("say a job and its items, or --all")
+		}
+		p, closeAll, err := a.open(c.Context(), args[0], getenv)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = closeAll() }() // what was written is written
+		notHeld, err := p.Release(c.Context(), args[0], args[1:]...)
+		if err != nil {
+			return err
+		}
+		for _, item := range notHeld {
+			fmt.Fprintf(a.errs, "firesweep: %s is not held by %s: look at the targets of firesweep undo\n", plain(item), args[0])
+		}
+		if len(notHeld) > 0 {
+			return errSaid
+		}
+		a.printer().say("", 0, 2, "Released: %s judges it again from its next run on.", args[0])
+		return nil
+	}
+	return c
+}

@@ -1,0 +1,58 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	firebase "firebase.google.com/go/v4"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
+)
+
+// Open opens what a function works on, with the caller's credentials or on the emulators that its settings name. The function
+// that is returned closes it.
+func Open(ctx context.Context, c config.Config, uses []config.Backend, clock func() time.Time) (p Project, closeAll func() error, err error) {
+	var closers []func() error
+	closeAll = func() error {
+		var failed []error
+		for _, one := range closers {
+			failed = append(failed, one())
+		}
+		return errors.Join(failed...)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, closeAll())
+		}
+	}()
+	db, err := documents.Open(ctx, documents.Database{Project: c.Project, ID: c.Database, EmulatorHost: c.Emulators.Firestore})
+	if err != nil {
+		return p, closeAll, err
+	}
+	closers = append(closers, db.Close)
+	p = Project{Clock: clock}
+	p.Firestore, p.Raw, p.Database = db.Clients()
+	if slices.Contains(uses, config.Storage) {
+		bucket, err := objects.Open(ctx, objects.Bucket{Name: c.Bucket, EmulatorHost: c.Emulators.Storage}, nil)
+		if err != nil {
+			return p, closeAll, err
+		}
+		closers = append(closers, bucket.Close)
+		p.Bucket = bucket.Handle()
+	}
+	if slices.Contains(uses, config.Auth) {
+		app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: c.Project})
+		if err == nil {
+			p.Accounts, err = app.Auth(ctx)
+		}
+		if err != nil {
+			return p, closeAll, fmt.Errorf("open Authentication of project %s: %w", c.Project, err)
+		}
+	}
+	return p, closeAll, nil
+}
