@@ -62,7 +62,7 @@ const maxGroup = 200
 var userRule = sweep.Rule[sweep.Subject]{
 	Name: "user", Group: maxGroup, Load: sweep.Itself, Judge: judgeUser,
 	Change: func(user sweep.Subject, _ sweep.Decision, run sweep.Run) sweep.Change {
-		note := documents.Document{Path: notes + "/" + user.ID(), Data: map[string]any{"addedAt": run.Now, "attempts": int64(0)}}
+		note := documents.Document{Path: documents.Ref{Collection: notes, ID: user.ID()}.Path(), Data: map[string]any{"addedAt": run.Now, "attempts": int64(0)}}
 		return sweep.Change{
 			Writes: []documents.Write{{Op: documents.Delete, Ref: user.Ref()}, {Op: documents.Set, Ref: note.Ref(), Data: note.Data}},
 			Then:   []sweep.FollowUp{deleteAccount(note)},

@@ -47,7 +47,7 @@ func membersOf(ctx context.Context, p *sweep.Planner, rows []documents.Document)
 		}
 		id, _ := documents.IDOf(row.Data[memberField])
 		if reasons[id] == nil {
-			due = append(due, sweep.Proposal{Document: documents.Document{Path: members + "/" + id}})
+			due = append(due, sweep.Proposal{Document: documents.Document{Path: documents.Ref{Collection: members, ID: id}.Path()}})
 		}
 		reasons[id] = append(reasons[id], d.Reason)
 	}

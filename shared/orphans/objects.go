@@ -110,7 +110,7 @@ func propose(ctx context.Context, p *sweep.Planner, o object, ownerExists bool) 
 		Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration},
 	}
 	if o.owner != Nobody {
-		effect.Absent = o.owner.Path()
+		effect.Absent = o.owner
 	}
 	return p.Propose(ctx, sweep.Action{Kind: o.Kind, Target: target, Reason: o.Reason, Effect: effect})
 }

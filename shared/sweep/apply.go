@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -97,7 +96,7 @@ func batchLength(actions []Action, deletes int) int {
 			n++
 		}
 	case DeleteObject:
-		absent := map[string]bool{first.Absent: true}
+		absent := map[documents.Ref]bool{first.Absent: true}
 		for n < len(actions) && n < maxObjects {
 			next, ok := actions[n].Effect.(DeleteObject)
 			if !ok || len(absent) == maxAbsent && !absent[next.Absent] {
@@ -189,12 +188,11 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 	results := make([]error, len(deletions))
 	absent := map[string][]string{} // ids by collection
 	for _, d := range deletions {
-		collection, id, _ := strings.Cut(d.Absent, "/")
-		if d.Absent != "" && !slices.Contains(absent[collection], id) {
-			absent[collection] = append(absent[collection], id)
+		if d.Absent != (documents.Ref{}) && !slices.Contains(absent[d.Absent.Collection], d.Absent.ID) {
+			absent[d.Absent.Collection] = append(absent[d.Absent.Collection], d.Absent.ID)
 		}
 	}
-	missing := map[string]bool{"": true} // nothing to be absent
+	missing := map[documents.Ref]bool{{}: true} // nothing to be absent
 	failed := map[string]error{}
 	for collection, ids := range absent {
 		still, err := r.documents.Missing(ctx, collection, ids)
@@ -202,7 +200,7 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 			failed[collection] = err
 		}
 		for _, id := range still {
-			missing[collection+"/"+id] = true
+			missing[documents.Ref{Collection: collection, ID: id}] = true
 		}
 	}
 	objects, told := r.objects, r.collect(ctx)
@@ -211,10 +209,9 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 	var wg sync.WaitGroup
 	underWay := semaphore.NewWeighted(batchWeight)
 	for i, d := range deletions {
-		collection, _, _ := strings.Cut(d.Absent, "/")
 		switch {
-		case failed[collection] != nil:
-			results[i] = failed[collection]
+		case failed[d.Absent.Collection] != nil:
+			results[i] = failed[d.Absent.Collection]
 		case !missing[d.Absent]:
 			results[i] = ErrChanged
 		default:

@@ -79,9 +79,9 @@ type deleteDocument documents.Deletion
 // DeleteObject deletes an object if it is still as it was when it was listed.
 type DeleteObject struct {
 	objects.Deletion
-	// Absent, where set, is the document whose absence is the reason, e.g. "posts/p1": that it is still absent is asked
+	// Absent, where set, is the document whose absence is the reason: that it is still absent is asked
 	// again, for many objects at a time, right before they are deleted.
-	Absent string
+	Absent documents.Ref
 }
 
 // ruled changes an item by its rule.

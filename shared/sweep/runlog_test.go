@@ -443,7 +443,7 @@ func TestPlanFitsItsMemory(t *testing.T) {
 		"documents": item(things),
 		"items":     item(fates),
 		"objects": func(ctx context.Context, p *sweep.Planner, i int) error {
-			d := sweep.DeleteObject{Absent: "posts/" + fmt.Sprintf("%020d", i)}
+			d := sweep.DeleteObject{Absent: documents.Ref{Collection: "posts", ID: fmt.Sprintf("%020d", i)}}
 			d.Name, d.Generation, d.Metageneration = name(i), 1, 1
 			return p.Propose(ctx, sweep.Action{Kind: "delete", Target: "gs://my-project.firebasestorage.app/" + name(i), Effect: d, Reason: reason(i)})
 		},
