@@ -239,13 +239,27 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 			return nil, err
 		}
 	}
-	if f.clients != nil {
-		f.clients.replaced = true
-		f.clients.closeIfUnused()
-	}
+	f.replace()
 	c.runs = 1
 	f.clients, f.opened = c, cfg
 	return c, nil
+}
+
+// replace closes the clients once no run uses them any more. The lock is held.
+func (f *Function) replace() {
+	if f.clients != nil {
+		f.clients.replaced = true
+		f.clients.closeIfUnused()
+		f.clients = nil
+	}
+}
+
+// Close closes the function's connections, which otherwise last as long as the process: for tests, which make many functions. A
+// later request opens new ones.
+func (f *Function) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.replace()
 }
 
 // release gives clients back.

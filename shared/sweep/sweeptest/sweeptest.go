@@ -50,6 +50,7 @@ func On(t testing.TB, f *sweep.Function, p *backendstest.Project) *Function {
 	f.Hooks.Dial = append(f.Hooks.Dial,
 		grpc.WithChainUnaryInterceptor(tf.Request.unary), grpc.WithChainStreamInterceptor(tf.Request.stream))
 	t.Cleanup(func() {
+		f.Close()
 		if unrouted := tf.Request.unroutedRequests(); len(unrouted) > 0 {
 			t.Errorf("requests without the header that says which database they are for: %v", unrouted)
 		}
