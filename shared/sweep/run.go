@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -275,18 +273,13 @@ func (r *run) planner(checkpoint string) *Planner {
 func (r *run) plan(ctx context.Context, p *Planner) (err error) {
 	defer recoverTo(&err)
 	defer p.awaitCounts()
-	var held errgroup.Group
 	if r.holds {
-		held.Go(func() (err error) { // beside the journal
-			defer recoverTo(&err)
-			return r.readHeld(ctx)
-		})
+		if err := r.readHeld(ctx); err != nil {
+			return err
+		}
 	}
 	if len(r.job.Rules) > 0 || r.job.Task != nil {
 		err = r.planReplay(ctx, p)
-	}
-	if heldErr := held.Wait(); err == nil {
-		err = heldErr
 	}
 	if err == nil {
 		err = r.job.plan(ctx, p)
