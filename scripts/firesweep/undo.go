@@ -112,7 +112,7 @@ func (a *app) undo(ctx context.Context, f undoFlags, runID string, getenv func(s
 
 // saidAs is how steps are said to people.
 var saidAs = map[undo.Step]string{
-	undo.Nothing: "is as it was", undo.Recreate: "brought back", undo.Revert: "fields set back", undo.Replace: "set back", undo.Remove: "removed",
+	undo.Nothing: "is as it was", undo.Recreate: "bring back", undo.Revert: "set fields back", undo.Replace: "set back", undo.Remove: "remove",
 	undo.Conflict: "left: changed since", undo.Stays: "stays: it was sent",
 }
 

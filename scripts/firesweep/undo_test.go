@@ -22,7 +22,7 @@ func TestUndo(t *testing.T) {
 	}
 	o.Set(t, "reports/c", map[string]any{"status": "new"})
 	shown := o.well(t, "undo", first.RunID)
-	for _, part := range []string{"brought back", "reports/a", "reports/b", "left: changed since", "somebody has created it since", "2 things would be taken back", "1 conflict"} {
+	for _, part := range []string{"bring back", "reports/a", "reports/b", "left: changed since", "somebody has created it since", "2 things would be taken back", "1 conflict"} {
 		if !strings.Contains(shown, part) {
 			t.Errorf("%q is not in\n%s", part, shown)
 		}
