@@ -37,6 +37,9 @@ func (f *Function) Restorer(t testing.TB) restore.Project {
 
 // checkUndo takes a run back: all is as before but for what was sent, and stays so when the job runs again, until it is released.
 func (tr *trial) checkUndo() {
+	if slices.Contains(tr.f.Uses, config.Storage) && !tr.f.EmbeddedStorage() {
+		tr.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back; the embedded one has")
+	}
 	tr.f.Env["UNDO_DAYS"] = "7"
 	before := tr.state()
 	report := tr.f.Run(tr, tr.Body)
