@@ -38,12 +38,6 @@ type Provider struct {
 // maxLookup is how many accounts one call asks for.
 const maxLookup = 100
 
-// API are the calls of Authentication that are made.
-type API interface {
-	Deleter
-	GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error)
-}
-
 // GetUsers implements [API].
 func (s sdk) GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error) {
 	return s.client.GetUsers(ctx, identifiers)

@@ -40,15 +40,18 @@ func ValidUID(uid string) bool { return uid != "" && utf8.RuneCountInString(uid)
 // SDK counts bytes and refuses the whole call.
 var errLongUID = errors.New("a uid of more than 128 bytes is refused by the SDK: delete the account in the Firebase console")
 
-// Deleter deletes accounts in one call. One that does not exist counts as deleted.
-type Deleter interface {
+// API are the calls of Authentication that are made.
+type API interface {
+	// DeleteUsers deletes accounts in one call. One that does not exist counts as deleted.
 	DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error)
+	// GetUsers returns those of some accounts that there are, in one call.
+	GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error)
 }
 
 // sdk is Firebase's SDK. A single account goes by the call for one, of which a project has ten times as many.
 type sdk struct{ client *auth.Client }
 
-// DeleteUsers implements Deleter.
+// DeleteUsers implements [API].
 func (s sdk) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
 	if len(uids) != 1 {
 		return s.client.DeleteUsers(ctx, uids)

@@ -33,7 +33,7 @@ func texts(errs []error) []string {
 	return all
 }
 
-// fake is a Deleter that remembers its calls.
+// fake is an API that remembers its calls.
 type fake struct {
 	calls  [][]string
 	answer func(call int, uids []string) (*auth.DeleteUsersResult, error) // nil: all are deleted
@@ -44,7 +44,7 @@ func (f *fake) GetUsers(context.Context, []auth.UserIdentifier) (*auth.GetUsersR
 	return &auth.GetUsersResult{}, nil
 }
 
-// DeleteUsers implements Deleter.
+// DeleteUsers implements [API].
 func (f *fake) DeleteUsers(_ context.Context, uids []string) (*auth.DeleteUsersResult, error) {
 	f.calls = append(f.calls, slices.Clone(uids))
 	if f.answer == nil {
@@ -226,7 +226,7 @@ type counted struct {
 	calls *int
 }
 
-// DeleteUsers implements Deleter.
+// DeleteUsers implements [API].
 func (c counted) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
 	*c.calls++
 	return c.API.DeleteUsers(ctx, uids)

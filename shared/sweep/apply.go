@@ -145,6 +145,9 @@ func (r *run) do(ctx context.Context, batch []Action) []error {
 		for i, a := range batch {
 			deletions[i] = a.Effect.(DeleteObject)
 		}
+		if err := r.keepObjects(ctx, batch); err != nil { // before the look at absence, so that nothing comes between that and the deletion
+			return slices.Repeat([]error{err}, len(batch))
+		}
 		return r.deleteObjects(ctx, deletions)
 	case ruled:
 		return r.doItems(ctx, batch)
@@ -182,9 +185,6 @@ func (r *run) leaveUndone(item documents.Ref) {
 
 // deleteObjects asks once more for the documents whose absence is the reason, and deletes the objects for which it holds.
 func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []error {
-	if err := r.keepObjects(ctx, deletions); err != nil { // first, so that nothing comes between looking and deleting
-		return slices.Repeat([]error{err}, len(deletions))
-	}
 	results := make([]error, len(deletions))
 	absent := map[string][]string{} // ids by collection
 	for _, d := range deletions {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -61,7 +60,7 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 	var c committed
 	byAttempt := map[int64]committed{}
 	attempt := int64(0)
-	forget, undoEntry := r.journal.take(), sync.OnceValue(r.nextUndo)
+	forget, undoEntry := r.journal.take(), r.nextUndo()
 	at, err := r.documents.Commit(ctx, len(group) > 1, func(ctx context.Context, tx *documents.Transaction) error {
 		attempt++
 		if attempt > 1 {

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -131,7 +130,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 	if open = cmp.Or(open, held); open != nil || len(writes) == 0 {
 		return false, open
 	}
-	undoEntry := sync.OnceValue(r.nextUndo)
+	undoEntry := r.nextUndo()
 	err = r.documents.Transact(ctx, func(ctx context.Context, tx *documents.Transaction) error {
 		all := slices.Clone(writes)
 		if entry != (documents.Ref{}) { // or else the documents tell of the follow-ups, and to write this again does no harm

@@ -3,7 +3,6 @@ package sweep
 import (
 	"context"
 	"fmt"
-	"log/slog"
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/undo"
@@ -41,7 +40,6 @@ func (p *Planner) keepHeld(ctx context.Context, a Action) bool {
 	if !p.run.held[a.Target] {
 		return false
 	}
-	p.Keep(keptHeld, 1)
-	p.Log.InfoContext(ctx, a.Target+": kept, "+keptHeld, slog.String("target", a.Target), slog.String("reason", keptHeld))
+	p.keepNamed(ctx, a.Target, keptHeld)
 	return true
 }

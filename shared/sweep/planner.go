@@ -90,7 +90,7 @@ func (p *Planner) Keep(reason string, n int) {
 }
 
 // keepNamed says that one item is kept for a reason that is in order, and names it in the log. It is for workers, whose
-// one item it is.
+// one item it is, and for what is held.
 func (p *Planner) keepNamed(ctx context.Context, target, reason string) {
 	p.Keep(reason, 1)
 	p.Log.InfoContext(ctx, target+": kept, "+reason, slog.String("target", target), slog.String("reason", reason))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
@@ -35,7 +36,7 @@ type run struct {
 	tasks     tasks.Writer     // of no use in a function that does not use Cloud Tasks
 	gathered  gathered
 	journal   journal
-	undo      undoLog
+	undo      atomic.Int64    // entries of the undo log
 	holds     bool            // items may be held
 	held      map[string]bool // targets that came back by undoing a run
 	meter     *usage.Meter

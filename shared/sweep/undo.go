@@ -4,34 +4,24 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// undoLog numbers the entries of a run's undo log: what the run deletes or changes is kept in cleanupRuns/{runId}/cleanupUndo, so
-// that it can be taken back. A commit writes its entries itself, so they exist exactly if it took effect. What is deleted without a
-// transaction is written down before, and whoever takes it back looks whether it was.
-type undoLog struct {
-	mu sync.Mutex
-	n  int
-}
+// What a run deletes or changes is kept in cleanupRuns/{runId}/cleanupUndo, so that it can be taken back. A commit writes its entry
+// itself, so the entry exists exactly if the commit took effect. What is deleted without a transaction is written down before, and
+// whoever takes it back looks whether it was.
 
 // keepsUndo reports whether the run keeps what it deletes.
 func (r *run) keepsUndo() bool { return r.config.UndoDays > 0 && !r.report.DryRun }
 
-// nextUndo returns the number of the next entry.
-func (r *run) nextUndo() int {
-	r.undo.mu.Lock()
-	defer r.undo.mu.Unlock()
-	r.undo.n++
-	return r.undo.n
-}
+// nextUndo returns the number of the next entry. All attempts of one commit have the same.
+func (r *run) nextUndo() int { return int(r.undo.Add(1)) }
 
 // undoEntries returns the writes that keep records as entry n, none for none.
-func (r *run) undoEntries(n func() int, records []undo.Record) ([]documents.Write, error) {
+func (r *run) undoEntries(n int, records []undo.Record) ([]documents.Write, error) {
 	if len(records) == 0 {
 		return nil, nil
 	}
@@ -41,7 +31,7 @@ func (r *run) undoEntries(n func() int, records []undo.Record) ([]documents.Writ
 	}
 	writes := make([]documents.Write, len(packed))
 	for i, data := range packed {
-		writes[i] = documents.Write{Op: documents.Set, Ref: undo.EntryOf(r.report.RunID, n(), i), Data: map[string]any{
+		writes[i] = documents.Write{Op: documents.Set, Ref: undo.EntryOf(r.report.RunID, n, i), Data: map[string]any{
 			"data": data, "parts": len(packed), "records": len(records), "at": documents.ServerTimestamp,
 			"expireAt": r.clock().Add(time.Duration(r.config.UndoDays) * 24 * time.Hour),
 		}}
@@ -51,7 +41,7 @@ func (r *run) undoEntries(n func() int, records []undo.Record) ([]documents.Writ
 
 // undoOf returns the writes that keep, for undoing, the documents that a commit's writes delete or change, and what follows the
 // changes, as entry n. It reads the documents that nobody has read yet. items are what the changes are of.
-func (r *run) undoOf(ctx context.Context, src Source, n func() int, writes []documents.Write, then []FollowUp, items []string) ([]documents.Write, error) {
+func (r *run) undoOf(ctx context.Context, src Source, n int, writes []documents.Write, then []FollowUp, items []string) ([]documents.Write, error) {
 	if !r.keepsUndo() {
 		return nil, nil
 	}
@@ -99,7 +89,7 @@ func isOwnRecord(path string) bool {
 
 // keepAhead writes records down before what they say is done.
 func (r *run) keepAhead(ctx context.Context, records []undo.Record) error {
-	writes, err := r.undoEntries(sync.OnceValue(r.nextUndo), records)
+	writes, err := r.undoEntries(r.nextUndo(), records)
 	if err != nil || len(writes) == 0 {
 		return err
 	}
@@ -148,14 +138,14 @@ func (r *run) keepDocuments(ctx context.Context, deletions []documents.Deletion)
 }
 
 // keepObjects writes down objects that are to be deleted.
-func (r *run) keepObjects(ctx context.Context, deletions []DeleteObject) error {
+func (r *run) keepObjects(ctx context.Context, batch []Action) error {
 	if !r.keepsUndo() {
 		return nil
 	}
 	var records []undo.Record
-	for _, d := range deletions {
-		records = append(records, undo.Record{Item: "gs://" + r.config.Bucket + "/" + d.Name},
-			undo.Record{Object: &undo.Object{Name: d.Name, Generation: d.Generation}})
+	for _, a := range batch {
+		d := a.Effect.(DeleteObject)
+		records = append(records, undo.Record{Item: a.Target}, undo.Record{Object: &undo.Object{Name: d.Name, Generation: d.Generation}})
 	}
 	return r.keepAhead(ctx, records)
 }

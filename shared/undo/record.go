@@ -69,7 +69,7 @@ type Object struct {
 // Account is an account that was deleted, or was to be.
 type Account struct {
 	UID  string
-	Data string // what Authentication told of it, as accounts.Account.JSON has it; empty if there was none
+	Data string // what Authentication told of it, as accounts.Account.JSON has it
 }
 
 // Of returns the record of a write. before is the document that there was, if found. An error says which field cannot be kept.

@@ -35,6 +35,11 @@ func (u *undoing) free(ctx context.Context) error {
 	if err != nil && status.Code(err) != codes.NotFound {
 		return fmt.Errorf("look whether the job is under way: %w", err)
 	}
+	return u.busy(d)
+}
+
+// busy returns [ErrUnderWay] if somebody else holds the lease.
+func (u *undoing) busy(d *firestore.DocumentSnapshot) error {
 	if holder := u.holder(d); holder != "" && holder != u.leaseID() {
 		return fmt.Errorf("%w: %s holds its lease; wait for its end", ErrUnderWay, holder)
 	}
@@ -71,8 +76,8 @@ func (u *undoing) renew(ctx context.Context) error {
 		if err != nil && status.Code(err) != codes.NotFound {
 			return err
 		}
-		if holder := u.holder(d); holder != "" && holder != u.leaseID() {
-			return fmt.Errorf("%w: %s holds its lease; wait for its end", ErrUnderWay, holder)
+		if err := u.busy(d); err != nil {
+			return err
 		}
 		u.renewed = u.Clock()
 		return tx.Set(u.jobRef(), map[string]any{

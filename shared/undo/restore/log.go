@@ -21,7 +21,7 @@ type entry struct {
 // entriesOf returns a run's entries in the order in which they were written. The records themselves are read later, an entry at a
 // time.
 func (p Project) entriesOf(ctx context.Context, runID string) ([]entry, error) {
-	found, err := p.Firestore.Collection(undo.Collection(runID)).Select("parts", "at", "expireAt").Documents(ctx).GetAll()
+	found, err := p.Firestore.Collection(undo.Collection(runID)).Select("expireAt").Documents(ctx).GetAll()
 	if err != nil {
 		return nil, fmt.Errorf("read the undo log: %w", err)
 	}
@@ -31,7 +31,7 @@ func (p Project) entriesOf(ctx context.Context, runID string) ([]entry, error) {
 		if expires, ok := d.Data()["expireAt"].(time.Time); ok && !p.Clock().Before(expires) {
 			continue // Firestore deletes it within a day
 		}
-		name, _, _ := cut(d.Ref.ID)
+		name, _, _ := strings.Cut(d.Ref.ID, "-") // the entry's number, and which part of it
 		e := byName[name]
 		if e == nil {
 			e = &entry{at: d.UpdateTime}
@@ -49,9 +49,6 @@ func (p Project) entriesOf(ctx context.Context, runID string) ([]entry, error) {
 	}
 	return entries, nil
 }
-
-// cut returns the number of an entry and the part of it that a document is.
-func cut(id string) (name, part string, ok bool) { return strings.Cut(id, "-") }
 
 // read returns an entry's records.
 func (u *undoing) read(ctx context.Context, e entry) ([]undo.Record, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"cloud.google.com/go/storage"
@@ -93,5 +92,5 @@ func (u *undoing) restore(ctx context.Context, attrs *storage.ObjectAttrs) error
 }
 
 func (u *undoing) objectTarget(name string) string {
-	return "gs://" + strings.TrimSuffix(u.Bucket.BucketName(), "/") + "/" + name
+	return "gs://" + u.Bucket.BucketName() + "/" + name
 }
