@@ -36,7 +36,7 @@ locals {
         MAX_MISSING_PERCENT = tostring(local.belts.max_missing_percent)
         MIN_LOOKUPS         = tostring(local.belts.min_lookups)
         MAX_USERS           = tostring(local.belts.max_users)
-        UNDO_DAYS           = tostring(lookup(var.undo_days, lookup(local.job_of, name, name), 0)) # the default is shared/config's
+        UNDO_DAYS           = tostring(lookup(var.undo_days, lookup(local.job_of, name, name), 7)) # the default is shared/config's
         NOTIFICATION_LOCALE = var.notification_locale
         # The garbage collector works harder before the platform ends the process for its memory.
         GOMEMLIMIT = "${floor(local.mebibytes[name] * 0.85)}MiB"

@@ -113,7 +113,7 @@ variable "belts" {
 }
 
 variable "undo_days" {
-  description = "For how many days a run of a job can be taken back, e.g. { cleanupReports = 7 }; 0 unless said, for none. So long is kept what the job deleted: leave out where it must be gone at once."
+  description = "For how many days a run of a job can be taken back; 7 unless said, 90 at most. So long is kept what the job deleted: 0 where it must be gone at once, e.g. { cleanupReports = 0 }."
   type        = map(number)
   default     = {}
   nullable    = false

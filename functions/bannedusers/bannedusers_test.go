@@ -130,8 +130,8 @@ func TestCleanupBannedUsers(t *testing.T) {
 	sweeptest.Want(t, "kept", map[string]int{keptNotYet: 1, keptUndated: 2}, got.Kept)
 	f.wantLeft(t, left{Users: kept, Accounts: append([]string{"documentless"}, kept...)})
 	sweeptest.Want(t, "calls", [][]string{{"accountless", "u1", "u2"}}, f.calls)
-	if got.Scanned != 6 || got.Usage.AuthCalls != 1 {
-		t.Errorf("%d scanned and %d calls metered, want 6 and 1", got.Scanned, got.Usage.AuthCalls)
+	if got.Scanned != 6 || got.Usage.AuthCalls != 2 { // one looks at what is to be kept for undoing
+		t.Errorf("%d scanned and %d calls metered, want 6 and 2", got.Scanned, got.Usage.AuthCalls)
 	}
 	for _, collection := range []string{"posts", "comments", "archive/x/users"} {
 		if len(f.Documents(t, collection)) != 1 {
@@ -159,13 +159,15 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 20))
 	sweeptest.Want(t, "kept", map[string]int{fmt.Sprintf(keptByLimit, 20): 5, keptNotYet: 1}, got.Kept)
-	if got.Scanned != 26 || got.Usage.AuthCalls != 1 || len(f.calls) != 1 || len(f.calls[0]) != 20 {
-		t.Errorf("%d scanned, calls %v; want 26, and one call for 20 accounts", got.Scanned, f.calls)
+	if got.Scanned != 26 || got.Usage.AuthCalls != 2 || len(f.calls) != 1 || len(f.calls[0]) != 20 {
+		t.Errorf("%d scanned, calls %v; want 26, and one call that deletes 20 accounts", got.Scanned, f.calls)
 	}
 	// Lease, no journal, 20 users and their index entries, three counts, no notes, 20 users again, the journal's entry, lease
-	// again.
-	if u := got.Usage; u.FirestoreReads != 49 || u.FirestoreDeletes != 41 || u.FirestoreWrites != 24 {
-		t.Errorf("usage %+v, want 49 reads, 20 users and notes deleted and 20 notes written, with an entry of the journal", u)
+	// again. For undoing, each note as it was before it is written and before it is deleted, and three entries: of the users, of the
+	// accounts, of the notes.
+	const undoReads, undoWrites = 40, 3
+	if u := got.Usage; u.FirestoreReads != 49+undoReads || u.FirestoreDeletes != 41 || u.FirestoreWrites != 24+undoWrites {
+		t.Errorf("usage %+v, want 49+%d reads, 20 users and notes deleted and 20 notes written, with an entry of the journal", u, undoReads)
 	}
 	survivors := append([]string{"later"}, latest...)
 	f.wantLeft(t, left{Users: survivors, Accounts: survivors})

@@ -28,13 +28,13 @@ func (a *app) undoCommand() *cobra.Command {
 		Long: `Show what would come back of what a run deleted or changed; with --apply, bring
 it back.
 
-It needs what the run kept for that: UNDO_DAYS (Terraform: undo_days) of its job
-must have been set. A deleted document comes back as it was, if none is there
-now; a changed field gets its old value, if it still holds what the run wrote; a
-document that the run created goes, if nobody has changed it. Objects come back
-from the bucket's soft delete, accounts without their passwords. What somebody
-has changed since is left as it is and listed as a conflict; what was sent stays
-sent. To do it again changes nothing more.
+It needs what the run kept for that, for seven days unless UNDO_DAYS (Terraform:
+undo_days) of its job says otherwise. A deleted document comes back as it was, if
+none is there now; a changed field gets its old value, if it still holds what the
+run wrote; a document that the run created goes, if nobody has changed it.
+Objects come back from the bucket's soft delete, accounts without their
+passwords. What somebody has changed since is left as it is and listed as a
+conflict; what was sent stays sent. To do it again changes nothing more.
 
 What came back is held: the job keeps it until 'firesweep release'.
 It works with your credentials, which need to write documents, and to restore

@@ -32,7 +32,7 @@ const (
 
 // Days for which what a run deletes can be brought back. Cloud Storage keeps deleted objects for 7 to 90 days.
 const (
-	DefaultUndoDays = 0
+	DefaultUndoDays = 7
 	MaxUndoDays     = 90
 )
 

@@ -139,7 +139,7 @@ run "environment" {
       MAX_MISSING_PERCENT   = "50"
       MIN_LOOKUPS           = "20"
       MAX_USERS             = "3"
-      UNDO_DAYS             = "0"
+      UNDO_DAYS             = "7"
       NOTIFICATION_LOCALE   = "en"
       GOMEMLIMIT            = "217MiB"
       TASKS_LOCATION        = "asia-northeast1"

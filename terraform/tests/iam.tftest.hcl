@@ -35,7 +35,7 @@ run "least_privilege" {
   }
   assert {
     condition = { for name, role in google_project_iam_custom_role.custom : name => role.permissions } == {
-      firesweepAccountDeleter = toset(["firebaseauth.users.delete"])
+      firesweepAccountDeleter = toset(["firebaseauth.users.delete", "firebaseauth.users.get"])
       firesweepObjectCleaner  = toset(["storage.objects.get", "storage.objects.list", "storage.objects.delete"])
     }
     error_message = "our own roles may do what the code does and nothing else"

@@ -300,18 +300,33 @@ run "refuses_undo_days_that_are_none" {
 run "looks_at_accounts_that_are_kept" {
   command = apply
   variables {
-    undo_days = { cleanupPlaceholderUsers = 7 }
+    undo_days = { cleanupPlaceholderUsers = 14, cleanupBannedUsers = 0, cleanupReports = 0 }
   }
   assert {
     condition     = google_project_iam_custom_role.custom["firesweepAccountDeleter"].permissions == toset(["firebaseauth.users.delete", "firebaseauth.users.get"])
     error_message = "accounts that are to be kept for undoing cannot be looked at"
   }
   assert {
-    condition     = module.worker["deletePlaceholderUser"].function.service_config[0].environment_variables.UNDO_DAYS == "7"
+    condition     = module.worker["deletePlaceholderUser"].function.service_config[0].environment_variables.UNDO_DAYS == "14"
     error_message = "a worker takes its job's undo_days"
   }
   assert {
     condition     = module.job["cleanupReports"].function.service_config[0].environment_variables.UNDO_DAYS == "0"
-    error_message = "something is kept of a job that nobody said it of"
+    error_message = "what a job deletes is kept against what was said"
+  }
+  assert {
+    condition     = module.job["cleanExpiredComped"].function.service_config[0].environment_variables.UNDO_DAYS == "7"
+    error_message = "what a job deletes is kept for seven days unless something else is said"
+  }
+}
+
+run "does_not_look_at_accounts_that_are_not_kept" {
+  command = apply
+  variables {
+    undo_days = { cleanupPlaceholderUsers = 0, cleanupBannedUsers = 0 }
+  }
+  assert {
+    condition     = google_project_iam_custom_role.custom["firesweepAccountDeleter"].permissions == toset(["firebaseauth.users.delete"])
+    error_message = "functions may look at accounts for nothing"
   }
 }

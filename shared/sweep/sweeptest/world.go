@@ -59,8 +59,8 @@ func (w World) Changed(path string, fields map[string]any) World {
 	return w.With(World{path: data})
 }
 
-// Is compares the world with all documents and some objects with the bucket. The records of jobs and runs do not count, but
-// what the journal or an earlier version still remembers does.
+// Is compares the world with all documents and some objects with the bucket. The records of jobs and runs do not count, nor does
+// what is kept of a run to take it back, but what the journal or an earlier version still remembers does.
 func (w World) Is(t testing.TB, f *Function, objects ...string) {
 	t.Helper()
 	found := World{}
@@ -86,7 +86,7 @@ func (w World) read(t testing.TB, db *firestore.Client, collections *firestore.C
 		}
 		for _, d := range read {
 			_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
-			if isRecord := path == "cleanupJobs/"+d.Ref.ID || path == "cleanupRuns/"+d.Ref.ID; d.Exists() && !isRecord {
+			if isRecord := path == "cleanupJobs/"+d.Ref.ID || strings.HasPrefix(path, "cleanupRuns/"); d.Exists() && !isRecord {
 				w[path] = d.Data()
 			}
 			w.read(t, db, d.Ref.Collections(t.Context()))
