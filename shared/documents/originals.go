@@ -22,36 +22,59 @@ type Original struct {
 }
 
 // Originals returns those of some documents that there are, in no order, one at a time however large they are. An error ends it.
-// Transient ones are not tried again, for some documents have been returned: the caller's next attempt asks for all.
 func (r Reader) Originals(ctx context.Context, paths []string) iter.Seq2[Original, error] {
 	return func(yield func(Original, error) bool) {
-		if len(paths) == 0 {
-			return
-		}
-		root := r.c.root + "/documents/"
-		request := &firestorepb.BatchGetDocumentsRequest{Database: r.c.root}
+		left := make(map[string]bool, len(paths)) // what nobody has answered for
 		for _, path := range paths {
-			request.Documents = append(request.Documents, root+path)
+			left[path] = true
 		}
-		ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, databaseHeader, r.c.root))
-		defer cancel()
-		stream, err := r.c.batch.BatchGetDocuments(ctx, request)
-		for err == nil {
-			var response *firestorepb.BatchGetDocumentsResponse
-			if response, err = stream.Recv(); err != nil {
-				break
-			}
-			if d := response.GetFound(); d != nil {
-				original := Original{
-					Path: strings.TrimPrefix(d.GetName(), root), Fields: d.GetFields(), UpdateTime: d.GetUpdateTime().AsTime(), Bytes: proto.Size(d),
-				}
-				if !yield(original, nil) {
-					return
-				}
-			}
-		}
-		if !errors.Is(err, io.EOF) {
+		more := true
+		err := retry(ctx, func(ctx context.Context) error {
+			return r.answers(ctx, left, func(o Original) bool {
+				more = yield(o, nil)
+				return more
+			})
+		})
+		if err != nil && more {
 			yield(Original{}, err)
+		}
+	}
+}
+
+// answers asks for the documents that are left, calls f with each that there is until it returns false, and strikes off what was
+// answered.
+func (r Reader) answers(ctx context.Context, left map[string]bool, f func(Original) bool) error {
+	root := r.c.root + "/documents/"
+	request := &firestorepb.BatchGetDocumentsRequest{Database: r.c.root}
+	for path := range left {
+		request.Documents = append(request.Documents, root+path)
+	}
+	if len(request.GetDocuments()) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, databaseHeader, r.c.root))
+	defer cancel()
+	stream, err := r.c.batch.BatchGetDocuments(ctx, request)
+	if err != nil {
+		return err
+	}
+	for {
+		response, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		delete(left, strings.TrimPrefix(response.GetMissing(), root))
+		d := response.GetFound()
+		if d == nil {
+			continue
+		}
+		o := Original{Path: strings.TrimPrefix(d.GetName(), root), Fields: d.GetFields(), UpdateTime: d.GetUpdateTime().AsTime(), Bytes: proto.Size(d)}
+		delete(left, o.Path)
+		if !f(o) {
+			return nil
 		}
 	}
 }

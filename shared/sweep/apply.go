@@ -32,6 +32,7 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 		underWay = semaphore.NewWeighted(maxWeight)
 	)
 	unfinished = len(actions)
+	var ahead keptAhead
 	leave := func(i int) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -44,10 +45,11 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 			leave(i)
 			break
 		}
-		first, batch := i, actions[i:i+n]
+		n = ahead.cover(actions, i, n, func(deletions []documents.Deletion) error { return r.keepDocuments(ctx, deletions) })
+		first, batch, keep := i, actions[i:i+n], ahead.keep
 		wg.Go(func() {
 			defer underWay.Release(weight)
-			for k, err := range r.doGuarded(ctx, batch) {
+			for k, err := range r.doGuarded(ctx, batch, keep) {
 				if err != nil && (errors.Is(err, ErrOutOfTime) || ctx.Err() != nil) {
 					leave(first + k) // whatever ctx's end interrupted is judged anew by the next run
 					continue
@@ -117,9 +119,9 @@ func batchLength(actions []Action, deletes int) int {
 }
 
 // doGuarded is do, whose panic is the failure of the whole batch.
-func (r *run) doGuarded(ctx context.Context, batch []Action) (results []error) {
+func (r *run) doGuarded(ctx context.Context, batch []Action, keep func() error) (results []error) {
 	err := guard(func() error {
-		results = r.do(ctx, batch)
+		results = r.do(ctx, batch, keep)
 		return nil
 	})
 	if err != nil {
@@ -128,15 +130,15 @@ func (r *run) doGuarded(ctx context.Context, batch []Action) (results []error) {
 	return results
 }
 
-// do carries out actions that go together and returns an error for each.
-func (r *run) do(ctx context.Context, batch []Action) []error {
+// do carries out actions that go together and returns an error for each. keep writes documents down that are to be deleted.
+func (r *run) do(ctx context.Context, batch []Action, keep func() error) []error {
 	switch effect := batch[0].Effect.(type) {
 	case deleteDocument:
 		deletions := make([]documents.Deletion, len(batch))
 		for i, a := range batch {
 			deletions[i] = documents.Deletion(a.Effect.(deleteDocument))
 		}
-		if err := r.keepDocuments(ctx, deletions); err != nil {
+		if err := keep(); err != nil {
 			return slices.Repeat([]error{err}, len(batch))
 		}
 		return r.documents.Delete(ctx, deletions)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -103,8 +104,38 @@ func (r *run) keepAhead(ctx context.Context, records []undo.Record) error {
 	return nil
 }
 
-// maxAheadBytes is how many bytes of documents are held before they are written down.
-const maxAheadBytes = 4 << 20
+// How many documents that are to be deleted are written down together, before the first of them goes, and how many bytes of them
+// are held for that. Batches of deletions are smaller: an entry for each would come to a write for as few as ten documents.
+const (
+	maxAhead      = 500
+	maxAheadBytes = 4 << 20
+)
+
+// keptAhead is a stretch of actions that delete documents, which are written down together.
+type keptAhead struct {
+	until int          // the index behind it
+	keep  func() error // writes it down, once
+}
+
+// cover sees to it that the n actions from i on, if they delete documents, are in the stretch, and returns how many of them are. The
+// next stretch begins where the last one ends.
+func (k *keptAhead) cover(actions []Action, i, n int, keep func([]documents.Deletion) error) int {
+	if _, ok := actions[i].Effect.(deleteDocument); !ok {
+		return n
+	}
+	if i >= k.until {
+		var deletions []documents.Deletion
+		for _, a := range actions[i:min(i+maxAhead, len(actions))] {
+			d, ok := a.Effect.(deleteDocument)
+			if !ok {
+				break
+			}
+			deletions = append(deletions, documents.Deletion(d))
+		}
+		k.until, k.keep = i+len(deletions), sync.OnceValue(func() error { return keep(deletions) })
+	}
+	return min(n, k.until-i)
+}
 
 // keepDocuments writes down whole documents that are to be deleted. What has changed since it was judged is not deleted, and so
 // left out.
