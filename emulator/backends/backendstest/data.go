@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
@@ -27,6 +28,12 @@ func (p *Project) Put(t testing.TB, name string, metadata map[string]string, bod
 		t.Fatal(err)
 	}
 	return attrs
+}
+
+// SetSoftDelete sets how long the project's bucket keeps what is deleted from now on; 0 keeps nothing. The embedded Storage alone can.
+func (p *Project) SetSoftDelete(t testing.TB, retention time.Duration) {
+	t.Helper()
+	p.backends.Storage().SetSoftDelete(p.Bucket, retention)
 }
 
 // PutMany stores n empty objects: in the embedded Storage without a request for each, elsewhere by several uploads at a time.

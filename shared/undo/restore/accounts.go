@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"firebase.google.com/go/v4/auth"
 
@@ -10,37 +11,93 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// account takes back the deletion of an account. It comes back with its id and what the log knows of it, without a password.
-func (u *undoing) account(ctx context.Context, a undo.Account) error {
-	target := "account " + a.UID
-	if !u.chosen(target) {
+// maxAccounts is how many accounts one call looks up. One that imports takes more, but so few are asked for at a time.
+const maxAccounts = 100
+
+// accounts takes back the deletion of accounts. They come back with their ids and what the log knows of them, without a password.
+func (u *undoing) accounts(ctx context.Context, all []undo.Account) error {
+	all = slices.DeleteFunc(all, func(a undo.Account) bool { return !u.chosen(accountTarget(a.UID)) })
+	for chunk := range slices.Chunk(all, maxAccounts) {
+		if err := u.someAccounts(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *undoing) someAccounts(ctx context.Context, all []undo.Account) error {
+	live, err := u.liveAccounts(ctx, all)
+	if err != nil {
+		return err
+	}
+	var missing []*auth.UserToImport
+	var uids []string
+	for _, a := range all {
+		known, err := accounts.Parse(a.Data)
+		if err != nil {
+			return fmt.Errorf("%s: what the undo log says of it is unusable: %w", accountTarget(a.UID), err)
+		}
+		outcome := Outcome{Target: accountTarget(a.UID), Step: undo.Recreate}
+		now, found := live[a.UID]
+		switch {
+		case u.Accounts == nil:
+			outcome.Step, outcome.Why = undo.Conflict, "no access to Authentication"
+		case found && now == known.Created: // it was never deleted, or is back
+			outcome.Step = undo.Nothing
+		case found:
+			outcome.Step, outcome.Why = undo.Conflict, "somebody has signed up with that id since"
+		case u.Apply:
+			missing, uids = append(missing, known.Import()), append(uids, a.UID)
+			continue
+		}
+		if err := u.tell(outcome); err != nil {
+			return err
+		}
+	}
+	if len(missing) == 0 {
 		return nil
 	}
-	if u.Accounts == nil {
-		return u.each(Outcome{Target: target, Step: undo.Conflict, Why: "no access to Authentication"})
+	if err := u.stillOurs(ctx); err != nil {
+		return err
 	}
-	known, err := accounts.Parse(a.Data)
+	result, err := u.Accounts.ImportUsers(ctx, missing)
 	if err != nil {
-		return fmt.Errorf("%s: what the undo log says of it is unusable: %w", target, err)
+		return fmt.Errorf("restore %s and %d more: %w", accountTarget(uids[0]), len(uids)-1, err)
 	}
-	now, err := u.Accounts.GetUser(ctx, a.UID)
-	switch {
-	case err == nil && now.UserMetadata.CreationTimestamp == known.Created: // it was never deleted, or is back
-		return u.each(Outcome{Target: target, Step: undo.Nothing})
-	case err == nil:
-		return u.each(Outcome{Target: target, Step: undo.Conflict, Why: "somebody has signed up with that id since"})
-	case !auth.IsUserNotFound(err):
-		return fmt.Errorf("look for %s: %w", target, err)
+	refused := map[int]string{}
+	for _, e := range result.Errors {
+		refused[e.Index] = e.Reason
 	}
-	if !u.Apply {
-		return u.each(Outcome{Target: target, Step: undo.Recreate})
+	for i, uid := range uids {
+		outcome := Outcome{Target: accountTarget(uid), Step: undo.Recreate}
+		if why, ok := refused[i]; ok {
+			outcome.Step, outcome.Why = undo.Conflict, why
+		}
+		if err := u.tell(outcome); err != nil {
+			return err
+		}
 	}
-	result, err := u.Accounts.ImportUsers(ctx, []*auth.UserToImport{known.Import()})
-	if err != nil {
-		return fmt.Errorf("restore %s: %w", target, err)
-	}
-	if len(result.Errors) > 0 {
-		return u.each(Outcome{Target: target, Step: undo.Conflict, Why: result.Errors[0].Reason})
-	}
-	return u.each(Outcome{Target: target, Step: undo.Recreate})
+	return nil
 }
+
+// liveAccounts returns when those of some accounts that there are were created.
+func (u *undoing) liveAccounts(ctx context.Context, all []undo.Account) (map[string]int64, error) {
+	created := map[string]int64{}
+	if u.Accounts == nil {
+		return created, nil
+	}
+	identifiers := make([]auth.UserIdentifier, len(all))
+	for i, a := range all {
+		identifiers[i] = auth.UIDIdentifier{UID: a.UID}
+	}
+	found, err := u.Accounts.GetUsers(ctx, identifiers)
+	if err != nil {
+		return nil, fmt.Errorf("look for %s and %d more: %w", accountTarget(all[0].UID), len(all)-1, err)
+	}
+	for _, user := range found.Users {
+		created[user.UID] = user.UserMetadata.CreationTimestamp
+	}
+	return created, nil
+}
+
+func accountTarget(uid string) string { return "account " + uid }

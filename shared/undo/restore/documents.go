@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -17,15 +18,18 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// Limits of one request to Firestore.
+// Limits of one request to Firestore, and how many are under way.
 const (
 	maxDocuments = 100
 	maxBytes     = 4 << 20
 	maxAttempts  = 4 // of documents whose answer was lost
+	atOnce       = 4
 )
 
 // documents takes back changes of documents, each once.
 func (u *undoing) documents(ctx context.Context, changes []undo.Change) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
 	for len(changes) > 0 {
 		n, size := 0, 0
 		for n < len(changes) && n < maxDocuments && (n == 0 || size < maxBytes) {
@@ -34,12 +38,11 @@ func (u *undoing) documents(ctx context.Context, changes []undo.Change) error {
 			}
 			n++
 		}
-		if err := u.someDocuments(ctx, changes[:n]); err != nil {
-			return err
-		}
+		some := changes[:n:n]
+		g.Go(func() error { return u.someDocuments(ctx, some) })
 		changes = changes[n:]
 	}
-	return nil
+	return g.Wait()
 }
 
 // someDocuments looks at documents as they are now and does what is to be done. What somebody else writes meanwhile is looked at
@@ -62,7 +65,7 @@ func (u *undoing) someDocuments(ctx context.Context, changes []undo.Change) erro
 			outcome := Outcome{Target: c.Path, Step: step, Why: why}
 			w := u.writeOf(c, step, d)
 			if w == nil || !u.Apply {
-				if err := u.each(outcome); err != nil {
+				if err := u.tell(outcome); err != nil {
 					return err
 				}
 				continue
@@ -70,7 +73,7 @@ func (u *undoing) someDocuments(ctx context.Context, changes []undo.Change) erro
 			writes, written, outcomes = append(writes, w), append(written, c), append(outcomes, outcome)
 		}
 		again, err := u.write(ctx, writes, outcomes)
-		if err != nil && attempt == maxAttempts {
+		if err != nil && (len(again) == 0 || attempt == maxAttempts) {
 			return err
 		}
 		changes = changes[:0]
@@ -158,6 +161,9 @@ func (u *undoing) write(ctx context.Context, writes []*firestorepb.Write, outcom
 	if len(writes) == 0 {
 		return nil, nil
 	}
+	if err := u.stillOurs(ctx); err != nil {
+		return nil, err
+	}
 	response, err := u.Raw.BatchWrite(u.routed(ctx), &firestorepb.BatchWriteRequest{Database: u.Database, Writes: writes})
 	if err != nil { // perhaps the answer alone was lost
 		for i := range writes {
@@ -168,7 +174,7 @@ func (u *undoing) write(ctx context.Context, writes []*firestorepb.Write, outcom
 	for i, s := range response.GetStatus() {
 		switch err := status.FromProto(s).Err(); status.Code(err) {
 		case codes.OK:
-			if err := u.each(outcomes[i]); err != nil {
+			if err := u.tell(outcomes[i]); err != nil {
 				return nil, err
 			}
 		case codes.FailedPrecondition, codes.AlreadyExists, codes.NotFound, codes.Aborted, codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted:

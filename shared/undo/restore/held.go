@@ -14,8 +14,9 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// leaseLength is for how long an undo holds the job's lease; it is renewed as it goes on.
-const leaseLength = 10 * time.Minute
+// leaseLength is for how long an undo holds the job's lease; it is renewed as it goes on. It is no longer than that of any run, or
+// else a run would take the lease for one that no run can hold, and fail, where it is to be skipped.
+const leaseLength = 2 * time.Minute
 
 func (u *undoing) jobRef() *firestore.DocumentRef { return u.Firestore.Doc("cleanupJobs/" + u.job) }
 
@@ -69,9 +70,20 @@ func (u *undoing) lease(ctx context.Context) (release func() error, err error) {
 	}, nil
 }
 
-// renew takes the lease, or holds it for longer.
+// stillOurs returns an error unless this undo holds the lease and will for another minute. It is asked before whatever is written.
+func (u *undoing) stillOurs(ctx context.Context) error {
+	u.leasing.Lock()
+	defer u.leasing.Unlock()
+	if u.Clock().Sub(u.renewed) < leaseLength/3 {
+		return nil
+	}
+	return u.renew(ctx)
+}
+
+// renew takes the lease, or holds it for longer. One that ended is not taken again: a run may have begun since.
 func (u *undoing) renew(ctx context.Context) error {
-	return u.Firestore.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
+	var at time.Time
+	err := u.Firestore.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
 		d, err := tx.Get(u.jobRef())
 		if err != nil && status.Code(err) != codes.NotFound {
 			return err
@@ -79,11 +91,18 @@ func (u *undoing) renew(ctx context.Context) error {
 		if err := u.busy(d); err != nil {
 			return err
 		}
-		u.renewed = u.Clock()
+		if !u.renewed.IsZero() && u.holder(d) != u.leaseID() {
+			return ErrLeaseLost
+		}
+		at = u.Clock()
 		return tx.Set(u.jobRef(), map[string]any{
-			"lease": map[string]any{"runId": u.leaseID(), "expiresAt": u.renewed.Add(leaseLength)}, undo.HeldField: true,
+			"lease": map[string]any{"runId": u.leaseID(), "expiresAt": at.Add(leaseLength)}, undo.HeldField: true,
 		}, firestore.MergeAll)
 	})
+	if err == nil {
+		u.renewed = at
+	}
+	return err
 }
 
 // begin keeps what the run has left to do from being done: the journal's entries of the run go.
@@ -107,25 +126,38 @@ func (u *undoing) begin(ctx context.Context) error {
 	return nil
 }
 
-// hold makes the job keep items from now on. It is done before they are back, and when it is done again it comes to the same.
-func (u *undoing) hold(ctx context.Context, items []string) error {
+// hold makes the job keep what an entry says it deleted or changed, from now on. It is done before that is back. Of single
+// targets these themselves are held, for an object, say, that comes back without its document may be an item too. An item's place in
+// the log says which document names it, so what is held already stays held when this is done again, or for other targets.
+func (u *undoing) hold(ctx context.Context, records []undo.Record) error {
 	if !u.Apply {
 		return nil
 	}
-	if u.Clock().Sub(u.renewed) > leaseLength/3 {
-		if err := u.renew(ctx); err != nil {
-			return err
+	chunks := map[int][]any{}
+	for _, r := range records {
+		n := u.items / undo.MaxHeld
+		if r.Item != "" {
+			u.items++
+		}
+		switch {
+		case len(u.Only) == 0 && r.Item != "":
+			chunks[n] = append(chunks[n], r.Item)
+		case len(u.Only) > 0:
+			for _, target := range u.Only {
+				if u.names(r, target) {
+					chunks[n] = append(chunks[n], target)
+				}
+			}
 		}
 	}
-	items = slices.DeleteFunc(items, func(item string) bool { return u.holding[item] || !u.chosen(item) })
-	for chunk := range slices.Chunk(items, undo.MaxHeld) {
-		u.holds++
-		ref := u.Firestore.Doc(fmt.Sprintf("%s/%s-%06d", undo.HeldOf(u.job), u.runID, u.holds))
-		if _, err := ref.Set(ctx, map[string]any{undo.TargetsField: chunk, "runId": u.runID, "at": u.Clock()}); err != nil {
-			return fmt.Errorf("hold %s and %d more: %w", chunk[0], len(chunk)-1, err)
+	for n, items := range chunks {
+		if err := u.stillOurs(ctx); err != nil {
+			return err
 		}
-		for _, item := range chunk {
-			u.holding[item] = true
+		ref := u.Firestore.Doc(fmt.Sprintf("%s/%s-%06d", undo.HeldOf(u.job), u.runID, n+1))
+		held := map[string]any{undo.TargetsField: firestore.ArrayUnion(items...), "runId": u.runID, "at": u.Clock()}
+		if _, err := ref.Set(ctx, held, firestore.MergeAll); err != nil {
+			return fmt.Errorf("hold %s and %d more: %w", items[0], len(items)-1, err)
 		}
 	}
 	return nil

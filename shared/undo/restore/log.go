@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/firesweep/firesweep/shared/undo"
 )
@@ -72,59 +73,104 @@ func (u *undoing) read(ctx context.Context, e entry) ([]undo.Record, error) {
 	return records, nil
 }
 
-// takeBack goes through the log. A document that several commits wrote to is taken back when all of them are known.
-func (u *undoing) takeBack(ctx context.Context, entries []entry) error {
-	writes := map[string]int{} // how many the log has of each document
-	for _, e := range entries {
-		records, err := u.read(ctx, e)
-		if err != nil {
-			return err
+// entries calls f with the records of each entry, in order. It reads the next one meanwhile.
+func (u *undoing) entries(ctx context.Context, f func(context.Context, entry, []undo.Record) error) error {
+	type log struct {
+		entry
+		records []undo.Record
+	}
+	ahead := make(chan log)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer close(ahead)
+		for _, e := range u.log {
+			if u.Apply {
+				if err := u.stillOurs(ctx); err != nil {
+					return err
+				}
+			}
+			records, err := u.read(ctx, e)
+			if err != nil {
+				return err
+			}
+			select {
+			case ahead <- log{e, records}:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
+		return nil
+	})
+	g.Go(func() error {
+		for l := range ahead {
+			if err := f(ctx, l.entry, l.records); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// takeBack goes through the log twice: a document that several commits wrote to is taken back when the last of them has been read, so
+// they are counted first.
+func (u *undoing) takeBack(ctx context.Context) error {
+	writes := map[string]int{} // how many the log has of each document
+	err := u.entries(ctx, func(_ context.Context, _ entry, records []undo.Record) error {
 		for _, r := range records {
 			if r.Write != nil {
 				writes[r.Write.Path]++
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	open := map[string][]undo.Write{}
-	for _, e := range entries {
-		records, err := u.read(ctx, e)
-		if err != nil {
-			return err
-		}
-		var items []string
+	return u.entries(ctx, func(ctx context.Context, e entry, records []undo.Record) error {
 		var changes []undo.Change
+		var objects []undo.Object
+		var accounts []undo.Account
 		for _, r := range records {
 			switch {
-			case r.Item != "":
-				items = append(items, r.Item)
 			case r.Write != nil:
 				path := r.Write.Path
 				if open[path] = append(open[path], *r.Write); len(open[path]) == writes[path] {
 					changes = append(changes, undo.Net(open[path])...)
 					delete(open, path)
 				}
+			case r.Object != nil:
+				objects = append(objects, *r.Object)
+			case r.Account != nil:
+				accounts = append(accounts, *r.Account)
 			}
 		}
-		if err := u.hold(ctx, items); err != nil {
+		if err := u.hold(ctx, records); err != nil {
 			return err
 		}
 		if err := u.documents(ctx, changes); err != nil {
 			return err
 		}
-		for _, r := range records {
-			if r.Object != nil {
-				err = u.object(ctx, *r.Object, e.at)
-			}
-			if r.Account != nil {
-				err = u.account(ctx, *r.Account)
-			}
-			if err != nil {
-				return err
-			}
+		if err := u.objects(ctx, objects, e.at); err != nil {
+			return err
 		}
+		return u.accounts(ctx, accounts)
+	})
+}
+
+// names reports whether a record is of a target, as an outcome names it.
+func (u *undoing) names(r undo.Record, target string) bool {
+	switch {
+	case r.Write != nil:
+		return target == r.Write.Path
+	case r.Object != nil && u.Bucket != nil:
+		name := u.objectTarget(r.Object.Name)
+		return target == name || r.Object.Folder && strings.HasPrefix(target, name)
+	case r.Account != nil:
+		return target == accountTarget(r.Account.UID)
 	}
-	return nil
+	return target == r.Item
 }
 
 // chosen reports whether a target is among those to take back.

@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,56 +9,93 @@ import (
 	"time"
 
 	"cloud.google.com/go/storage"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/iterator"
 
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// object takes back the deletion of an object, or of those of a folder. at is when the log says that they were to be deleted: what
-// was live then and has been deleted since comes back from the bucket's soft delete.
-func (u *undoing) object(ctx context.Context, o undo.Object, at time.Time) error {
-	if u.Bucket == nil {
-		return u.each(Outcome{Target: o.Name, Step: undo.Conflict, Why: "no bucket was named to restore it in"})
-	}
-	found := false
-	for it := u.Bucket.Objects(ctx, &storage.Query{Prefix: o.Name, SoftDeleted: true}); ; {
-		attrs, err := it.Next()
-		switch {
-		case errors.Is(err, iterator.Done):
-			if found || o.Folder {
-				return nil
+// objectsAtOnce is how many objects are looked for side by side, and how many are restored.
+const objectsAtOnce = 16
+
+const uploadedAgain = "somebody has uploaded it again since"
+
+// objects takes back the deletion of objects. at is when the log says that they were to be deleted.
+func (u *undoing) objects(ctx context.Context, all []undo.Object, at time.Time) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(objectsAtOnce)
+	for _, o := range all {
+		g.Go(func() error {
+			switch {
+			case u.Bucket == nil:
+				return u.tell(Outcome{Target: o.Name, Step: undo.Conflict, Why: "no bucket was named to restore it in"})
+			case o.Generation != 0:
+				return u.generation(ctx, o, at)
+			default:
+				return u.liveAt(ctx, o, at)
 			}
-			return u.missing(ctx, o)
-		case err != nil:
-			return fmt.Errorf("list deleted objects of %s: %w", o.Name, err)
+		})
+	}
+	return g.Wait()
+}
+
+// generation takes back the deletion of a generation of an object.
+func (u *undoing) generation(ctx context.Context, o undo.Object, at time.Time) error {
+	if !u.chosen(u.objectTarget(o.Name)) {
+		return nil
+	}
+	attrs, err := u.Bucket.Object(o.Name).Generation(o.Generation).SoftDeleted().Attrs(ctx)
+	switch {
+	case errors.Is(err, storage.ErrObjectNotExist):
+		return u.missing(ctx, o, at)
+	case err != nil:
+		return fmt.Errorf("look for deleted object %s: %w", o.Name, err)
+	}
+	return u.restore(ctx, attrs)
+}
+
+// liveAt takes back the deletion of an object, or of those of a folder, whose generation is not known: what was live at that moment
+// and has been deleted since.
+func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error {
+	found := false
+	g, within := errgroup.WithContext(ctx) // of a folder, which may hold many
+	g.SetLimit(objectsAtOnce)
+	for it := u.Bucket.Objects(within, &storage.Query{Prefix: o.Name, SoftDeleted: true}); ; {
+		attrs, err := it.Next()
+		if errors.Is(err, iterator.Done) || err == nil && !o.Folder && attrs.Name != o.Name { // which begins like it, and so comes after it
+			break
+		}
+		if err != nil {
+			return cmp.Or(g.Wait(), fmt.Errorf("list deleted objects of %s: %w", o.Name, err))
 		}
 		owner, owned := attrs.Metadata[o.OwnerKey]
-		switch {
-		case !o.Folder && attrs.Name != o.Name, o.Generation != 0 && attrs.Generation != o.Generation,
-			o.Generation == 0 && (attrs.Created.After(at) || attrs.SoftDeleteTime.Before(at)),
-			o.OwnerKey != "" && owned && owner != o.Owner:
+		if attrs.Created.After(at) || attrs.SoftDeleteTime.Before(at) || o.OwnerKey != "" && owned && owner != o.Owner {
 			continue
 		}
 		found = true
-		if err := u.restore(ctx, attrs); err != nil {
-			return err
-		}
+		g.Go(func() error { return u.restore(within, attrs) })
 	}
+	if err := g.Wait(); err != nil || found || o.Folder {
+		return err
+	}
+	return u.missing(ctx, o, at)
 }
 
 // missing tells of an object that is not among the deleted ones.
-func (u *undoing) missing(ctx context.Context, o undo.Object) error {
+func (u *undoing) missing(ctx context.Context, o undo.Object, at time.Time) error {
 	target := u.objectTarget(o.Name)
 	if !u.chosen(target) {
 		return nil
 	}
-	_, err := u.Bucket.Object(o.Name).Attrs(ctx)
+	live, err := u.Bucket.Object(o.Name).Attrs(ctx)
 	switch {
-	case err == nil: // it was never deleted
-		return u.each(Outcome{Target: target, Step: undo.Nothing})
+	case err == nil && (live.Generation == o.Generation || o.Generation == 0 && !live.Created.After(at)): // it was never deleted
+		return u.tell(Outcome{Target: target, Step: undo.Nothing})
+	case err == nil:
+		return u.tell(Outcome{Target: target, Step: undo.Conflict, Why: uploadedAgain})
 	case errors.Is(err, storage.ErrObjectNotExist):
-		return u.each(Outcome{Target: target, Step: undo.Conflict, Why: "it is not among the bucket's soft-deleted objects: it did not exist, or the bucket's retention is over"})
+		return u.tell(Outcome{Target: target, Step: undo.Conflict, Why: "it is not among the bucket's soft-deleted objects: it did not exist, or the bucket's retention is over"})
 	}
 	return fmt.Errorf("look for object %s: %w", o.Name, err)
 }
@@ -68,27 +106,45 @@ func (u *undoing) restore(ctx context.Context, attrs *storage.ObjectAttrs) error
 	if !u.chosen(target) {
 		return nil
 	}
+	if err := u.restoring.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer u.restoring.Release(1)
+	outcome, err := u.restored(ctx, attrs)
+	var refusal *googleapi.Error
+	if errors.As(err, &refusal) && refusal.Code == http.StatusPreconditionFailed { // there is one of its name meanwhile
+		outcome, err = u.restored(ctx, attrs)
+	}
+	if err != nil {
+		return err
+	}
+	outcome.Target = target
+	return u.tell(outcome)
+}
+
+// restored brings a deleted object back if it is not, and says what came of it.
+func (u *undoing) restored(ctx context.Context, attrs *storage.ObjectAttrs) (Outcome, error) {
 	object := u.Bucket.Object(attrs.Name)
 	live, err := object.Attrs(ctx)
 	switch {
 	case err == nil && live.MD5 != nil && string(live.MD5) == string(attrs.MD5) && live.Created.After(attrs.SoftDeleteTime):
-		return u.each(Outcome{Target: target, Step: undo.Nothing}) // this very content is back
+		return Outcome{Step: undo.Nothing}, nil // this very content is back
 	case err == nil:
-		return u.each(Outcome{Target: target, Step: undo.Conflict, Why: "somebody has uploaded it again since"})
+		return Outcome{Step: undo.Conflict, Why: uploadedAgain}, nil
 	case !errors.Is(err, storage.ErrObjectNotExist):
-		return fmt.Errorf("look for object %s: %w", attrs.Name, err)
+		return Outcome{}, fmt.Errorf("look for object %s: %w", attrs.Name, err)
 	}
-	if u.Apply {
-		_, err := object.Generation(attrs.Generation).If(storage.Conditions{DoesNotExist: true}).Restore(ctx, &storage.RestoreOptions{})
-		var refusal *googleapi.Error
-		if errors.As(err, &refusal) && refusal.Code == http.StatusPreconditionFailed {
-			return u.each(Outcome{Target: target, Step: undo.Conflict, Why: "somebody has uploaded it again since"})
-		}
-		if err != nil {
-			return fmt.Errorf("restore object %s: %w", attrs.Name, err)
-		}
+	if !u.Apply {
+		return Outcome{Step: undo.Recreate}, nil
 	}
-	return u.each(Outcome{Target: target, Step: undo.Recreate})
+	if err := u.stillOurs(ctx); err != nil {
+		return Outcome{}, err
+	}
+	_, err = object.Generation(attrs.Generation).If(storage.Conditions{DoesNotExist: true}).Restore(ctx, &storage.RestoreOptions{})
+	if err != nil {
+		return Outcome{}, fmt.Errorf("restore object %s: %w", attrs.Name, err)
+	}
+	return Outcome{Step: undo.Recreate}, nil
 }
 
 func (u *undoing) objectTarget(name string) string {

@@ -10,12 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"cloud.google.com/go/firestore"
 	apiv1 "cloud.google.com/go/firestore/apiv1"
 	"cloud.google.com/go/storage"
 	"firebase.google.com/go/v4/auth"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/firesweep/firesweep/shared/undo"
 )
@@ -49,10 +51,11 @@ var (
 	ErrDryRun     = errors.New("it was a preview, which writes nothing")
 	ErrUnfinished = errors.New("the run was interrupted and has something left to do: run the job once more first, or take back all of it")
 	ErrUnderWay   = errors.New("the job is under way")
+	ErrLeaseLost  = errors.New("the job's lease ended, for Firestore did not answer in time: nothing more is taken back; do it again")
 	ErrNoLog      = errors.New("nothing is kept of it any more, or nothing was: it is older than UNDO_DAYS, these were 0, or it changed nothing")
 )
 
-// Undo takes back a run, or says what would be. Each outcome is handed to each, in no order; its error ends it. What somebody has
+// Undo takes back a run, or says what would be. Each outcome is handed to each, one at a time in no order; its error ends it. What somebody has
 // changed since is left as it is. It can be repeated: what is as it was before the run stays so.
 func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Outcome) error) error {
 	job, err := p.jobOf(ctx, runID)
@@ -63,12 +66,12 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	if err != nil {
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
-	u := &undoing{Project: p, Options: o, job: job, runID: runID, each: each, holding: map[string]bool{}}
+	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: entries, each: each, restoring: semaphore.NewWeighted(objectsAtOnce)}
 	if !o.Apply {
 		if err := u.free(ctx); err != nil {
 			return fmt.Errorf("undo %s: %w", runID, err)
 		}
-		return u.takeBack(ctx, entries)
+		return u.takeBack(ctx)
 	}
 	release, err := u.lease(ctx)
 	if err != nil {
@@ -76,7 +79,7 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	}
 	err = u.begin(ctx)
 	if err == nil {
-		err = u.takeBack(ctx, entries)
+		err = u.takeBack(ctx)
 	}
 	return errors.Join(err, release())
 }
@@ -86,10 +89,22 @@ type undoing struct {
 	Project
 	Options
 	job, runID string
-	each       func(Outcome) error
-	renewed    time.Time // when the lease last was
-	holding    map[string]bool
-	holds      int // documents that hold items
+	log        []entry
+	items      int                 // how many items of the log have been looked at
+	restoring  *semaphore.Weighted // how many objects may be, besides
+
+	telling sync.Mutex
+	each    func(Outcome) error // called by one at a time, by tell
+
+	leasing sync.Mutex
+	renewed time.Time // when the lease last was; zero before it is taken
+}
+
+// tell hands an outcome to the caller.
+func (u *undoing) tell(o Outcome) error {
+	u.telling.Lock()
+	defer u.telling.Unlock()
+	return u.each(o)
 }
 
 // jobOf returns the job that a run was of.

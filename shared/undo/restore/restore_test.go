@@ -5,13 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"firebase.google.com/go/v4/auth"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -214,6 +221,187 @@ func TestOnly(t *testing.T) {
 	sweeptest.Want(t, "users", []string{"u1"}, slices.Sorted(maps.Keys(w.Documents(t, "users"))))
 	if next := w.run(t); len(next.Actions) != 0 {
 		t.Errorf("%v", next.Actions)
+	}
+}
+
+// TestOnlyInParts: what was taken back before stays held when more of the run is, one thing at a time, all of it, or again.
+func TestOnlyInParts(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	file := "gs://" + w.Bucket + "/users/u2/a.png"
+	for _, only := range [][]string{{"drafts/u0"}, {"drafts/u1"}, {file}} {
+		w.undo(t, report.RunID, restore.Options{Apply: true, Only: only})
+	}
+	wantHeld(t, w, "drafts/u0", "drafts/u1", file)
+	w.undo(t, report.RunID, restore.Options{Apply: true})
+	all := []string{"drafts/u0", "drafts/u1", "drafts/u2", "users/u0", "users/u1", "users/u2", "gs://" + w.Bucket + "/orphan", file}
+	wantHeld(t, w, all...)
+	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"drafts/u2"}})
+	wantHeld(t, w, all...)
+	if next := w.run(t); len(next.Actions) != 0 {
+		t.Errorf("%v", next.Actions)
+	}
+}
+
+// wantHeld checks what the job keeps because it came back.
+func wantHeld(t *testing.T, w world, want ...string) {
+	t.Helper()
+	var got []string
+	for _, d := range w.Documents(t, undo.HeldOf("testJob")) {
+		for _, target := range d[undo.TargetsField].([]any) {
+			got = append(got, target.(string))
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	sweeptest.Want(t, "held", want, slices.Compact(got))
+}
+
+// TestRunMeanwhile: a run that begins while another is being taken back is skipped.
+func TestRunMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	w.Env["TIMEOUT_SECONDS"] = "10" // no run holds the lease for less
+	report := w.run(t)
+	var once sync.Once
+	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
+		once.Do(func() {
+			if got := w.Run(t, ""); got.Status != sweep.Skipped {
+				t.Errorf("%s, want skipped: %v", got.Status, got.Failures)
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLeaseLost: an undo that could not renew its lease in time stops, for a run may have begun. Done again, it goes on.
+func TestLeaseLost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		meanwhile func(t *testing.T, w world)
+		want      error
+	}{
+		"nobody has it":    {func(*testing.T, world) {}, restore.ErrLeaseLost},
+		"a run came by":    {func(t *testing.T, w world) { w.run(t) }, restore.ErrLeaseLost},
+		"a run is at work": {func(t *testing.T, w world) { w.lease(t, "testJob-other", time.Hour) }, restore.ErrUnderWay},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			report := w.run(t)
+			now, late := time.Now(), time.Duration(0)
+			w.Clock = func() time.Time { return now.Add(late) }
+			w.restorer.Clock = w.Clock
+			told := 0
+			err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
+				if told++; told == 1 {
+					late = 3 * time.Minute
+					tt.meanwhile(t, w)
+				}
+				return nil
+			})
+			if !errors.Is(err, tt.want) {
+				t.Fatalf("%v, want %v", err, tt.want)
+			}
+			if told == 0 || len(w.Objects(t)) == 4 {
+				t.Errorf("%d told, %d objects: want a part of it", told, len(w.Objects(t)))
+			}
+			w.lease(t, "", 0)
+			w.undo(t, report.RunID, restore.Options{Apply: true})
+			if things := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t)); things != 10 {
+				t.Errorf("%d things are back, want all 10", things)
+			}
+		})
+	}
+}
+
+// lease gives somebody the job's lease, or nobody.
+func (w world) lease(t *testing.T, holder string, length time.Duration) {
+	t.Helper()
+	var lease map[string]any
+	if holder != "" {
+		lease = map[string]any{"runId": holder, "expiresAt": w.Clock().Add(length)}
+	}
+	if _, err := w.Firestore(t).Doc("cleanupJobs/testJob").Update(t.Context(), update("lease", lease)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRefusedWrite: what Firestore refuses ends the undo, and is not passed over in silence.
+func TestRefusedWrite(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	refuse := func(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
+		err := invoke(ctx, method, request, reply, cc, o...)
+		if written, ok := reply.(*firestorepb.BatchWriteResponse); ok {
+			written.GetStatus()[0].Code = int32(codes.PermissionDenied)
+		}
+		return err
+	}
+	c, err := documents.Open(t.Context(), documents.Database{
+		Project: w.ID, ID: "(default)", EmulatorHost: w.Environment["FIRESTORE_EMULATOR_HOST"]}, grpc.WithChainUnaryInterceptor(refuse))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	p := w.restorer
+	p.Firestore, p.Raw, p.Database = c.Clients()
+	err = p.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+	if status.Code(err) != codes.PermissionDenied {
+		t.Errorf("%v, want that permission was denied", err)
+	}
+}
+
+// TestManyAtOnce: things come back side by side and are told one at a time, each once.
+func TestManyAtOnce(t *testing.T) {
+	const n = 60
+	w := newWorld(t)
+	w.PutMany(t, n, func(i int) (string, map[string]string) { return fmt.Sprintf("users/u1/%02d.png", i), nil })
+	w.SetMany(t, 5*n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("drafts/d%03d", i), map[string]any{"name": "x"}
+	})
+	objects := w.Objects(t)
+	report := w.run(t)
+	var telling atomic.Bool
+	told := map[string]int{}
+	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(o restore.Outcome) error {
+		if !telling.CompareAndSwap(false, true) {
+			return errors.New("two are told at once")
+		}
+		defer telling.Store(false)
+		runtime.Gosched()
+		told[o.Target]++
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, times := range told {
+		if times != 1 {
+			t.Errorf("%s is told %d times", target, times)
+		}
+	}
+	sweeptest.Want(t, "objects", objects, w.Objects(t))
+	sweeptest.Want(t, "drafts", 5*n+3, len(w.Documents(t, "drafts")))
+	sweeptest.Want(t, "told", 4+n+5*n+3+3*4+3, len(told)) // objects, drafts, of each user four documents, accounts
+}
+
+// TestObjectsThatAreNotThere: what the bucket has let go is said, and so is what was uploaded in its place.
+func TestObjectsThatAreNotThere(t *testing.T) {
+	w := newWorld(t)
+	w.SetSoftDelete(t, 0)
+	report := w.run(t)
+	_, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	if orphan := why["gs://bucket/orphan"]; !strings.Contains(orphan, "not among the bucket's soft-deleted objects") {
+		t.Errorf("%q", orphan)
+	}
+	w.Put(t, "orphan", nil, []byte("o"))
+	if _, why := w.undo(t, report.RunID, restore.Options{Apply: true}); !strings.Contains(why["gs://bucket/orphan"], "uploaded it again") {
+		t.Errorf("%q", why)
 	}
 }
 
