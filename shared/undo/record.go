@@ -102,6 +102,9 @@ func Pack(records []Record) ([][]byte, error) {
 		all.Values = append(all.Values, mapValue(r.fields()))
 	}
 	plain, err := proto.Marshal(&all)
+	if err == nil && len(plain) > maxRecords { // nobody could read them again; fewer items a commit have less
+		err = documents.ErrTooMuch
+	}
 	if err != nil {
 		return nil, fmt.Errorf("pack %d records: %w", len(records), err)
 	}

@@ -2,6 +2,7 @@ package undo
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -96,6 +97,23 @@ func TestPackWhatIsLarge(t *testing.T) {
 	}
 	if entries, err := Pack(slices.Repeat([]Record{small}, 400)); err != nil || len(entries) != 1 {
 		t.Errorf("400 small documents take %d entries, %v", len(entries), err)
+	}
+}
+
+// TestPackTooMuch: what could not be read again is not packed, and fewer items have a chance.
+func TestPackTooMuch(t *testing.T) {
+	large := strings.Repeat("x", 1<<20)
+	var records []Record
+	for range maxRecords >> 20 {
+		records = append(records, Record{Write: &Write{Op: documents.Delete, Path: "a/b", Found: true, Before: Fields{"f": text(large)}}})
+	}
+	if _, err := Pack(records); !errors.Is(err, documents.ErrTooMuch) {
+		t.Errorf("%v, want that it is too much", err)
+	}
+	if entries, err := Pack(records[1:]); err != nil {
+		t.Error(err)
+	} else if got, err := Unpack(entries); err != nil || len(got) != len(records)-1 {
+		t.Errorf("%d records, %v", len(got), err)
 	}
 }
 

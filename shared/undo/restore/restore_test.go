@@ -260,7 +260,6 @@ func wantHeld(t *testing.T, w world, want ...string) {
 // TestRunMeanwhile: a run that begins while another is being taken back is skipped.
 func TestRunMeanwhile(t *testing.T) {
 	w := newWorld(t)
-	w.Env["TIMEOUT_SECONDS"] = "10" // no run holds the lease for less
 	report := w.run(t)
 	var once sync.Once
 	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
