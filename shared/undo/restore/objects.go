@@ -62,33 +62,36 @@ func (u *undoing) missing(ctx context.Context, o undo.Object) error {
 	return fmt.Errorf("look for object %s: %w", o.Name, err)
 }
 
-// restore brings a deleted object back, unless there is one of its name.
+// restore brings a deleted object back, unless there is one of its name. That there is one is looked at again: it may be this one, if
+// only the answer was lost.
 func (u *undoing) restore(ctx context.Context, attrs *storage.ObjectAttrs) error {
 	target := u.objectTarget(attrs.Name)
 	if !u.chosen(target) {
 		return nil
 	}
 	object := u.Bucket.Object(attrs.Name)
-	live, err := object.Attrs(ctx)
-	switch {
-	case err == nil && live.MD5 != nil && string(live.MD5) == string(attrs.MD5) && live.Created.After(attrs.SoftDeleteTime):
-		return u.each(Outcome{Target: target, Step: undo.Nothing}) // this very content is back
-	case err == nil:
-		return u.each(Outcome{Target: target, Step: undo.Conflict, Why: "somebody has uploaded it again since"})
-	case !errors.Is(err, storage.ErrObjectNotExist):
-		return fmt.Errorf("look for object %s: %w", attrs.Name, err)
-	}
-	if u.Apply {
-		_, err := object.Generation(attrs.Generation).If(storage.Conditions{DoesNotExist: true}).Restore(ctx, &storage.RestoreOptions{})
-		var refusal *googleapi.Error
-		if errors.As(err, &refusal) && refusal.Code == http.StatusPreconditionFailed {
+	for attempt := 1; ; attempt++ {
+		live, err := object.Attrs(ctx)
+		switch {
+		case err == nil && live.MD5 != nil && string(live.MD5) == string(attrs.MD5) && live.Created.After(attrs.SoftDeleteTime):
+			return u.each(Outcome{Target: target, Step: undo.Nothing}) // this very content is back
+		case err == nil:
 			return u.each(Outcome{Target: target, Step: undo.Conflict, Why: "somebody has uploaded it again since"})
+		case !errors.Is(err, storage.ErrObjectNotExist):
+			return fmt.Errorf("look for object %s: %w", attrs.Name, err)
 		}
-		if err != nil {
+		if !u.Apply {
+			return u.each(Outcome{Target: target, Step: undo.Recreate})
+		}
+		_, err = object.Generation(attrs.Generation).If(storage.Conditions{DoesNotExist: true}).Restore(ctx, &storage.RestoreOptions{})
+		var refusal *googleapi.Error
+		switch {
+		case err == nil:
+			return u.each(Outcome{Target: target, Step: undo.Recreate})
+		case attempt == maxAttempts, !errors.As(err, &refusal), refusal.Code != http.StatusPreconditionFailed:
 			return fmt.Errorf("restore object %s: %w", attrs.Name, err)
 		}
 	}
-	return u.each(Outcome{Target: target, Step: undo.Recreate})
 }
 
 func (u *undoing) objectTarget(name string) string {
