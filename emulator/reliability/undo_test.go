@@ -238,10 +238,15 @@ var undoneFaults = Faults[:3]
 // undoFaults are those that an undo can meet. It is not out of time.
 var undoFaults = slices.DeleteFunc(slices.Clone(Faults), func(f Fault) bool { return f.ends == OutOfTime })
 
+// isTurn divides the jobs among the three short tests of undoing.
+func isTurn(job, test int) bool { return *full || job%3 == test }
+
 // TestUndone has each job's run end at a call, and takes it back.
 func TestUndone(t *testing.T) {
 	tryAll(t, "undone", namesOf(undoneFaults), func(t *testing.T, i int, s subject, try tries) {
-		needsSoftDelete(t, s)
+		if needsSoftDelete(t, s); !isTurn(i, 0) {
+			return
+		}
 		eachFault(i, undoneFaults, undisturbed(t, s), func(fault Fault, at int) {
 			try(fault.Name, at, func(t *testing.T) ([]string, bool) { return tryUndone(t, s, At(at, fault)) })
 		})
@@ -269,6 +274,9 @@ func tryUndone(t *testing.T, s subject, steps *Steps) (lines []string, tried boo
 // TestUndoFaults takes each job's run back with a fault at a call, and then undisturbed.
 func TestUndoFaults(t *testing.T) {
 	tryAll(t, "undo faults", namesOf(undoFaults), func(t *testing.T, i int, s subject, try tries) {
+		if !isTurn(i, 1) {
+			return
+		}
 		eachFault(i, undoFaults, undisturbedUndo(t, s), func(fault Fault, at int) {
 			try(fault.Name, at, func(t *testing.T) ([]string, bool) { return tryUndoFault(t, s, At(at, fault)) })
 		})
