@@ -72,13 +72,16 @@ func (d authentication) DeleteUsers(ctx context.Context, uids []string) (*auth.D
 
 // GetUsers implements [accounts.API].
 func (d authentication) GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error) {
-	var uids []string
+	return answered(d.process, "GetUsers", uidsOf(identifiers), func() (*auth.GetUsersResult, error) { return d.base.GetUsers(ctx, identifiers) })
+}
+
+func uidsOf(identifiers []auth.UserIdentifier) (uids []string) {
 	for _, id := range identifiers {
 		if uid, ok := id.(auth.UIDIdentifier); ok {
 			uids = append(uids, uid.UID)
 		}
 	}
-	return answered(d.process, "GetUsers", uids, func() (*auth.GetUsersResult, error) { return d.base.GetUsers(ctx, identifiers) })
+	return uids
 }
 
 // restoredAccounts makes an undo's calls of Authentication.
@@ -90,6 +93,11 @@ type restoredAccounts struct {
 // GetUser implements [restore.Accounts].
 func (a restoredAccounts) GetUser(ctx context.Context, uid string) (*auth.UserRecord, error) {
 	return answered(a.process, "GetUser", []string{uid}, func() (*auth.UserRecord, error) { return a.base.GetUser(ctx, uid) })
+}
+
+// GetUsers implements [restore.Accounts].
+func (a restoredAccounts) GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error) {
+	return answered(a.process, "GetUsers", uidsOf(identifiers), func() (*auth.GetUsersResult, error) { return a.base.GetUsers(ctx, identifiers) })
 }
 
 // ImportUsers implements [restore.Accounts].

@@ -219,7 +219,7 @@ func tryUndoRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
 // that is made after the undo has looked for it is too late.
 func (e *edit) isLate(calls []Call, at int) bool {
 	uid, isAccount := strings.CutPrefix(e.target, "account ")
-	looked := slices.IndexFunc(calls, func(c Call) bool { return c.Method == "GetUser" && slices.Contains(c.Targets, uid) })
+	looked := slices.IndexFunc(calls, func(c Call) bool { return strings.HasPrefix(c.Method, "GetUser") && slices.Contains(c.Targets, uid) })
 	return isAccount && looked+1 < at
 }
 

@@ -33,6 +33,7 @@ type Project struct {
 // Accounts are the calls of Authentication that are made; [auth.Client] has them.
 type Accounts interface {
 	GetUser(ctx context.Context, uid string) (*auth.UserRecord, error)
+	GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error)
 	ImportUsers(ctx context.Context, users []*auth.UserToImport, options ...auth.UserImportOption) (*auth.UserImportResult, error)
 }
 
