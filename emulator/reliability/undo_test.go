@@ -316,8 +316,7 @@ func tryUndoFault(t *testing.T, s subject, steps *Steps) (lines []string, tried 
 			lines = append(lines, name+" was changed by a run between the undo that was killed and the next one")
 		}
 	}
-	// That of another run of the job would be told to wait for the end of the lease.
-	outcomes, _, err := w.undo(t, Undisturbed(), append(slices.Clone(left), runs...), apply)
+	outcomes, _, err := w.undo(t, Undisturbed(), left, apply) // those before it are back: a worker's, before its job's
 	if err != nil {
 		lines = append(lines, err.Error())
 	}
