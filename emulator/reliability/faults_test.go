@@ -15,41 +15,58 @@ const atOnce = 6
 // TestFaults runs each job with a fault at a call, then undisturbed, and compares what is left with what the sample
 // must end as.
 func TestFaults(t *testing.T) {
+	tryAll(t, "faults", namesOf(Faults), func(t *testing.T, i int, s subject, try tries) {
+		calls := undisturbed(t, s)
+		eachFault(i, Faults, calls, func(fault Fault, at int) {
+			try(fault.Name, at, func(t *testing.T) ([]string, bool) { return tryFault(t, s, At(at, fault)) })
+		})
+	})
+}
+
+// tries has a point of a table's column tried: it returns the differences, and false if the point was not come to.
+type tries func(column string, at int, point func(t *testing.T) (lines []string, tried bool))
+
+// tryAll has the points of each job tried that plan names, several at once, and counts them in one of the page's tables.
+func tryAll(t *testing.T, table string, columns []string, plan func(t *testing.T, i int, s subject, try tries)) {
+	t.Helper()
 	var results figures
-	t.Cleanup(func() { results.print(t, "faults", faultNames()) })
+	t.Cleanup(func() { results.print(t, table, columns) })
 	for i, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			calls := undisturbed(t, s)
 			var points errgroup.Group
 			points.SetLimit(atOnce)
-			for k, fault := range Faults {
-				n := 0
-				for _, c := range calls {
-					if fault.Concerns(c) {
-						n++
-					}
-				}
-				for at := 1; at <= n; at++ {
-					if !*full && !chosen(i, k, at) {
-						continue
-					}
-					points.Go(func() error {
-						t.Run(fmt.Sprintf("%s/%d", fault.Name, at), func(t *testing.T) {
-							lines, tried := tryFault(t, s, At(at, fault))
-							for _, line := range lines {
-								t.Error(line)
-							}
-							if tried {
-								results.add(s.name, fault.Name, t.Failed())
-							}
-						})
-						return nil
+			plan(t, i, s, func(column string, at int, point func(*testing.T) ([]string, bool)) {
+				points.Go(func() error {
+					t.Run(fmt.Sprintf("%s/%d", column, at), func(t *testing.T) {
+						lines, tried := point(t)
+						for _, line := range lines {
+							t.Error(line)
+						}
+						if tried {
+							results.add(s.name, column, t.Failed())
+						}
 					})
-				}
-			}
+					return nil
+				})
+			})
 			_ = points.Wait() // none returns one
 		})
+	}
+}
+
+// eachFault names each kind of fault at each of the calls that it concerns, or, of the short test, some of them.
+func eachFault(job int, faults []Fault, calls []Call, name func(fault Fault, at int)) {
+	for k, fault := range faults {
+		n := 0
+		for _, c := range calls {
+			if !fault.Concerns(c) {
+				continue
+			}
+			if n++; *full || chosen(job, k, n) {
+				name(fault, n)
+			}
+		}
 	}
 }
 
@@ -80,8 +97,8 @@ func undisturbed(t *testing.T, s subject) (calls []Call) {
 	return calls
 }
 
-func faultNames() (names []string) {
-	for _, f := range Faults {
+func namesOf(faults []Fault) (names []string) {
+	for _, f := range faults {
 		names = append(names, f.Name)
 	}
 	return names
@@ -97,11 +114,17 @@ func tryFault(t *testing.T, s subject, steps *Steps) (lines []string, tried bool
 		return nil, false
 	}
 	if lines = w.outcome(t, w.sample); len(lines) > 0 {
-		calls := steps.Calls()
-		t.Logf("the disturbed run made %d calls; the last were:", len(calls))
-		for i := max(0, len(calls)-8); i < len(calls); i++ {
-			t.Logf("%d %s", i+1, calls[i])
-		}
+		steps.tell(t)
 	}
 	return lines, true
+}
+
+// tell logs the last calls.
+func (s *Steps) tell(t *testing.T) {
+	t.Helper()
+	calls := s.Calls()
+	t.Logf("what was disturbed made %d calls; the last were:", len(calls))
+	for i := max(0, len(calls)-8); i < len(calls); i++ {
+		t.Logf("%d %s", i+1, calls[i])
+	}
 }

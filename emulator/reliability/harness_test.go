@@ -1,11 +1,20 @@
 package reliability
 
 import (
+	"cmp"
 	"context"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/firesweep/firesweep/functions/expiredcomped"
 	"github.com/firesweep/firesweep/functions/reports"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/retention"
@@ -62,6 +71,102 @@ func TestFindsWhatARaceBreaks(t *testing.T) {
 		}
 	}
 	t.Error("a user wrote before every call, and no difference was found")
+}
+
+// TestFindsACarelessUndo proves that a log that is written after what it is of, a hold that is set after what it keeps is back, and an
+// undo that does not look whether somebody else has written, are found.
+func TestFindsACarelessUndo(t *testing.T) {
+	t.Parallel()
+	s := sampled(expiredcomped.Job)
+	lateLog, lateHold, blind := s, s, s
+	lateLog.between, lateHold.betweenUndo, blind.betweenUndo = logAfterCommit, holdAfterRestoring(), overwriting
+	for name, tt := range map[string]struct {
+		calls []Call
+		at    func(c Call) bool // where it shows
+		try   func(at int) ([]string, bool)
+	}{
+		"the log is late": {
+			undisturbed(t, lateLog), func(c Call) bool { return strings.Contains(c.String(), "/cleanupUndo/") },
+			func(at int) ([]string, bool) { return tryUndone(t, lateLog, At(at, Faults[0])) },
+		},
+		"the hold is late": {
+			undisturbedUndo(t, lateHold), func(c Call) bool { return strings.Contains(c.String(), "/held/") },
+			func(at int) ([]string, bool) { return tryUndoFault(t, lateHold, At(at, Faults[0])) },
+		},
+		"it overwrites": {
+			undisturbedUndo(t, blind), func(c Call) bool { return c.Method == "BatchWrite" },
+			func(at int) ([]string, bool) { return tryUndoRace(t, blind, at) },
+		},
+	} {
+		found := false
+		for i, c := range tt.calls {
+			if !found && tt.at(c) {
+				lines, tried := tt.try(i + 1)
+				found = tried && len(lines) > 0
+			}
+		}
+		if !found {
+			t.Errorf("%s, and no difference was found", name)
+		}
+	}
+}
+
+// logAfterCommit keeps the undo log out of each commit and writes it afterwards.
+func logAfterCommit(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	commit, isCommit := req.(*firestorepb.CommitRequest)
+	isLog := func(w *firestorepb.Write) bool { return strings.Contains(w.GetUpdate().GetName(), "/cleanupUndo/") }
+	if !isCommit || !slices.ContainsFunc(commit.GetWrites(), isLog) {
+		return invoke(ctx, method, req, reply, cc, opts...)
+	}
+	log := &firestorepb.CommitRequest{Database: commit.GetDatabase()}
+	rest := &firestorepb.CommitRequest{Database: commit.GetDatabase(), Transaction: commit.GetTransaction()}
+	for _, w := range commit.GetWrites() {
+		if isLog(w) {
+			log.Writes = append(log.Writes, w)
+		} else {
+			rest.Writes = append(rest.Writes, w)
+		}
+	}
+	if err := invoke(ctx, method, rest, reply, cc, opts...); err != nil {
+		return err
+	}
+	return invoke(ctx, method, log, new(firestorepb.CommitResponse), cc, opts...)
+}
+
+// holdAfterRestoring keeps what is to be held back until documents are restored.
+func holdAfterRestoring() grpc.UnaryClientInterceptor {
+	var mu sync.Mutex
+	var waiting []*firestorepb.CommitRequest
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		mu.Lock()
+		defer mu.Unlock()
+		commit, isCommit := req.(*firestorepb.CommitRequest)
+		if isCommit && strings.Contains(strings.Join(targetsOf(req), " "), "/held/") {
+			waiting = append(waiting, commit)
+			proto.Merge(reply.(proto.Message), &firestorepb.CommitResponse{
+				WriteResults: []*firestorepb.WriteResult{{UpdateTime: timestamppb.Now()}}, CommitTime: timestamppb.Now()})
+			return nil
+		}
+		err := invoke(ctx, method, req, reply, cc, opts...)
+		if _, isRestored := req.(*firestorepb.BatchWriteRequest); !isRestored || err != nil {
+			return err
+		}
+		for _, held := range waiting {
+			err = cmp.Or(err, invoke(ctx, firestorepb.Firestore_Commit_FullMethodName, held, new(firestorepb.CommitResponse), cc, opts...))
+		}
+		waiting = nil
+		return err
+	}
+}
+
+// overwriting takes the conditions from the writes that restore documents.
+func overwriting(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if batch, isBatch := req.(*firestorepb.BatchWriteRequest); isBatch {
+		for _, w := range batch.GetWrites() {
+			w.CurrentDocument = nil
+		}
+	}
+	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
 // TestEveryJobIsTried keeps a job from being left out of what is tried, or from being tried with nothing.

@@ -16,9 +16,10 @@ import (
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
-// Process is one function's, all of whose calls are counted and disturbed.
+// Process is a function's, or an undo's, all of whose calls are counted and disturbed.
 type Process struct {
 	steps *Steps
 
@@ -27,17 +28,32 @@ type Process struct {
 	open map[string]func() error // rolls the transaction back, by its id
 }
 
+func (s *Steps) newProcess() *Process { return &Process{steps: s, open: map[string]func() error{}} }
+
 // Run makes a function's calls those of a process of its own. It is called before the function is.
 func (s *Steps) Run(f *sweep.Function) *Process {
-	p := &Process{steps: s, open: map[string]func() error{}}
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(p.unary(Firestore)), grpc.WithChainStreamInterceptor(p.stream))
+	p := s.newProcess()
+	f.Hooks.Dial = append(f.Hooks.Dial, p.dial()...)
 	f.Hooks.DialTasks = append(f.Hooks.DialTasks, grpc.WithChainUnaryInterceptor(p.unary(Tasks)))
 	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return transport{p, base} }
 	f.Hooks.Accounts = func(base accounts.API) accounts.API { return authentication{p, base} }
 	return p
 }
 
-// End rolls back the transactions that the process has left open, once its function has returned. Firestore does so by
+// Undo makes an undo's calls those of a process of its own. It is called before the project is opened.
+func (s *Steps) Undo(h *restore.Hooks) *Process {
+	p := s.newProcess()
+	h.Dial = append(h.Dial, p.dial()...)
+	h.Transport = func(base http.RoundTripper) http.RoundTripper { return transport{p, base} }
+	h.Accounts = func(base restore.Accounts) restore.Accounts { return restoredAccounts{p, base} }
+	return p
+}
+
+func (p *Process) dial() []grpc.DialOption {
+	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(p.unary(Firestore)), grpc.WithChainStreamInterceptor(p.stream)}
+}
+
+// End rolls back the transactions that the process has left open, once its function or undo has returned. Firestore does so by
 // itself when it has not heard of one for 60 s; its emulator keeps their locks.
 func (p *Process) End() error {
 	p.mu.Lock()

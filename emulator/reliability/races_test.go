@@ -22,35 +22,22 @@ const raceColumn = "a user's write before the call"
 // TestRaces lets users do what keeps something right before a call of each job, and compares what is left in the end: what
 // they wrote is there, so is what it keeps, and everything else is as the sample says.
 func TestRaces(t *testing.T) {
-	var results figures
-	t.Cleanup(func() { results.print(t, "races", []string{raceColumn}) })
-	for i, s := range subjects() {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			if s.job.Name == orphanedmedia.Job.Name && !backendstest.Start(t).EmbeddedStorage() {
-				t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
-			}
-			var points errgroup.Group
-			points.SetLimit(atOnce)
-			for at := range len(undisturbed(t, s)) {
-				if !*full && at > 0 && (at+7*i)%31 != 0 {
-					continue
-				}
-				points.Go(func() error {
-					t.Run(fmt.Sprint(at+1), func(t *testing.T) {
-						lines, tried := tryRace(t, s, at+1)
-						for _, line := range lines {
-							t.Error(line)
-						}
-						if tried {
-							results.add(s.name, raceColumn, t.Failed())
-						}
-					})
-					return nil
-				})
-			}
-			_ = points.Wait() // none returns one
+	tryAll(t, "races", []string{raceColumn}, func(t *testing.T, i int, s subject, try tries) {
+		if s.job.Name == orphanedmedia.Job.Name && !backendstest.Start(t).EmbeddedStorage() {
+			t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
+		}
+		eachCall(i, undisturbed(t, s), func(at int) {
+			try(raceColumn, at, func(t *testing.T) ([]string, bool) { return tryRace(t, s, at) })
 		})
+	})
+}
+
+// eachCall names each call, or, of the short test, some of them.
+func eachCall(job int, calls []Call, name func(at int)) {
+	for i := range calls {
+		if *full || i == 0 || (i+7*job)%31 == 0 {
+			name(i + 1)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"firebase.google.com/go/v4/auth"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
 // transport is Cloud Storage's.
@@ -45,39 +46,56 @@ func discard(answer *http.Response) {
 	}
 }
 
-// authentication makes the calls of Authentication.
+// answered makes a call of Authentication.
+func answered[T any](p *Process, method string, uids []string, send func() (T, error)) (result T, err error) {
+	err = p.call(Call{Service: Authentication, Method: method, Targets: uids}, func() (err error) {
+		result, err = send()
+		return err
+	}, Fault.grpcError)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return result, nil
+}
+
+// authentication makes a run's calls of Authentication.
 type authentication struct {
 	process *Process
 	base    accounts.API
 }
 
 // DeleteUsers implements [accounts.API].
-func (d authentication) DeleteUsers(ctx context.Context, uids []string) (result *auth.DeleteUsersResult, err error) {
-	c := Call{Service: Authentication, Method: "DeleteUsers", Targets: uids}
-	err = d.process.call(c, func() (err error) {
-		result, err = d.base.DeleteUsers(ctx, uids)
-		return err
-	}, func(f Fault) error { return f.grpcError() })
-	if err != nil {
-		return nil, err
-	}
-	return result, nil
+func (d authentication) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
+	return answered(d.process, "DeleteUsers", uids, func() (*auth.DeleteUsersResult, error) { return d.base.DeleteUsers(ctx, uids) })
 }
 
 // GetUsers implements [accounts.API].
-func (d authentication) GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (result *auth.GetUsersResult, err error) {
-	c := Call{Service: Authentication, Method: "GetUsers"}
+func (d authentication) GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error) {
+	return answered(d.process, "GetUsers", uidsOf(identifiers), func() (*auth.GetUsersResult, error) { return d.base.GetUsers(ctx, identifiers) })
+}
+
+func uidsOf(identifiers []auth.UserIdentifier) (uids []string) {
 	for _, id := range identifiers {
 		if uid, ok := id.(auth.UIDIdentifier); ok {
-			c.Targets = append(c.Targets, uid.UID)
+			uids = append(uids, uid.UID)
 		}
 	}
-	err = d.process.call(c, func() (err error) {
-		result, err = d.base.GetUsers(ctx, identifiers)
-		return err
-	}, func(f Fault) error { return f.grpcError() })
-	if err != nil {
-		return nil, err
-	}
-	return result, nil
+	return uids
+}
+
+// restoredAccounts makes an undo's calls of Authentication.
+type restoredAccounts struct {
+	process *Process
+	base    restore.Accounts
+}
+
+// GetUsers implements [restore.Accounts].
+func (a restoredAccounts) GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error) {
+	return answered(a.process, "GetUsers", uidsOf(identifiers), func() (*auth.GetUsersResult, error) { return a.base.GetUsers(ctx, identifiers) })
+}
+
+// ImportUsers implements [restore.Accounts].
+func (a restoredAccounts) ImportUsers(ctx context.Context, users []*auth.UserToImport, options ...auth.UserImportOption) (*auth.UserImportResult, error) {
+	return answered(a.process, "ImportUsers", nil, func() (*auth.UserImportResult, error) { return a.base.ImportUsers(ctx, users, options...) })
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
@@ -20,6 +22,7 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
 // subject is a job with its worker, if it has one, and the data that it runs on.
@@ -28,6 +31,9 @@ type subject struct {
 	job    sweep.Job
 	worker *sweep.Job
 	data   func(now time.Time, bucket string) sampledata.Sample
+
+	// What is between the job, or the undo, and its calls, to show that a careless one is found; nil: nothing.
+	between, betweenUndo grpc.UnaryClientInterceptor
 }
 
 // subjects are all jobs that are registered, each on its part of the sample data, and those that stand in variants beside them.
@@ -125,10 +131,14 @@ type started struct {
 func (w *world) start(t *testing.T, job sweep.Job, steps *Steps) *started {
 	t.Helper()
 	f := functions.New(job)
+	if w.between != nil {
+		f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(w.between))
+	}
 	s := &started{process: steps.Run(f)}
 	s.ahead.Store(int64(w.clock))
 	f.Clock = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 	s.Function = sweeptest.On(t, f, w.Project)
+	s.Env["UNDO_DAYS"] = "7"
 	if w.address != "" {
 		s.Env["TASKS_TARGET_URL"] = w.address
 	}
@@ -154,8 +164,16 @@ func (s *started) serving(ctx context.Context, t *testing.T, steps *Steps, call 
 	}
 }
 
-// run runs the job once and delivers the tasks that are there, each once. A task that fails is due again.
+// run runs the job once and delivers the tasks that are there.
 func (w *world) run(t *testing.T, steps *Steps) *sweep.Report {
+	t.Helper()
+	report := w.runJob(t, steps)
+	w.deliver(t, steps)
+	return report
+}
+
+// runJob runs the job once.
+func (w *world) runJob(t *testing.T, steps *Steps) *sweep.Report {
 	t.Helper()
 	f := w.start(t, w.job, steps)
 	f.Now = now
@@ -166,15 +184,21 @@ func (w *world) run(t *testing.T, steps *Steps) *sweep.Report {
 			t.Fatalf("answer %d %s: not a report", answer.Code, answer.Body)
 		}
 	})
-	if w.worker != nil {
-		worker := w.start(t, *w.worker, steps)
-		w.serve.Store(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			worker.serving(r.Context(), t, steps, func(ctx context.Context) { worker.ServeHTTP(rw, r.WithContext(ctx)) })
-		}))
-		// What fails is told by what is left.
-		_, _ = w.Tasks().Deliver(t.Context(), now.Add(w.clock+24*time.Hour))
-	}
 	return &report
+}
+
+// deliver delivers the tasks that are there, each once. A task that fails is due again.
+func (w *world) deliver(t *testing.T, steps *Steps) {
+	t.Helper()
+	if w.worker == nil {
+		return
+	}
+	worker := w.start(t, *w.worker, steps)
+	w.serve.Store(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		worker.serving(r.Context(), t, steps, func(ctx context.Context) { worker.ServeHTTP(rw, r.WithContext(ctx)) })
+	}))
+	// What fails is told by what is left.
+	_, _ = w.Tasks().Deliver(t.Context(), now.Add(w.clock+24*time.Hour))
 }
 
 // maxRuns is how many undisturbed runs may follow a disturbed one until nothing is left to do.
@@ -185,7 +209,7 @@ const maxRuns = 4
 func (w *world) recover(t *testing.T) bool {
 	t.Helper()
 	for range maxRuns {
-		w.clock += functions.New(w.job).Timeout + 2*time.Minute
+		w.expireLease()
 		report := w.run(t, Undisturbed())
 		planned := 0
 		for _, c := range report.Actions {
@@ -196,6 +220,12 @@ func (w *world) recover(t *testing.T) bool {
 		}
 	}
 	return false
+}
+
+// expireLease has so much time pass that the lease of a dead run, or undo, of the job has expired.
+func (w *world) expireLease() {
+	const undoLease = 10 * time.Minute
+	w.clock += max(functions.New(w.job).Timeout, undoLease) + 2*time.Minute
 }
 
 // pending returns how many tasks are not done.
@@ -232,6 +262,10 @@ func (w *world) differences(t *testing.T, want sampledata.Sample) []string {
 	}
 	if n := w.pending(); n > 0 {
 		lines = append(lines, fmt.Sprintf("%d tasks are left", n))
+	}
+	// To say what would be taken back reads all of the undo logs.
+	if _, _, err := w.undo(t, Undisturbed(), w.logged(t), restore.Options{}); err != nil {
+		lines = append(lines, err.Error())
 	}
 	return lines
 }

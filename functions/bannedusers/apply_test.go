@@ -9,10 +9,16 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"firebase.google.com/go/v4/auth"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
 const retry = "retry account deletion"
@@ -67,6 +73,52 @@ func TestAuthenticationDown(t *testing.T) {
 	f.beforeCall = nil
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(retry, 3))
 	f.wantLeft(t, left{Accounts: []string{"bystander"}})
+}
+
+// TestTakenBackAfterALostAnswer: a note comes back as it was, and is held, whether the commit that deletes it or that counts an attempt had
+// to be sent again.
+func TestTakenBackAfterALostAnswer(t *testing.T) {
+	for name, fails := range map[string]bool{"account deleted": false, "attempt counted": true} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t)
+			f.Env["UNDO_DAYS"] = "7"
+			note := map[string]any{"addedAt": ago(24 * time.Hour), "attempts": int64(1)}
+			f.Set(t, "authDeletionRetries/old", note)
+			f.SignUp(t, "old")
+			if fails {
+				f.Hooks.Accounts = func(d accounts.API) accounts.API { return unseen{d} }
+			}
+			lost := false
+			f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+				err := send()
+				ends := strings.Contains(fmt.Sprint(commit), "documents/authDeletionRetries/old")
+				if err != nil || lost || !ends {
+					return err
+				}
+				lost = true
+				return status.Error(codes.Unavailable, "the connection broke")
+			})
+			report := f.Run(t, "")
+			if !lost {
+				t.Fatal("no commit writes the note: what would this prove?")
+			}
+			err := f.Restorer(t).Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Run(t, "")
+			f.wantLeft(t, left{Accounts: []string{"old"}, Notes: []string{"old"}})
+			sweeptest.Want(t, "note", note, f.Documents(t, "authDeletionRetries")["old"])
+		})
+	}
+}
+
+// unseen tells nobody of accounts, so that none can be kept for undoing, and none is deleted.
+type unseen struct{ accounts.API }
+
+// GetUsers implements accounts.API.
+func (unseen) GetUsers(context.Context, []auth.UserIdentifier) (*auth.GetUsersResult, error) {
+	return nil, errors.New("quota exceeded")
 }
 
 func TestChangedBetweenPlanAndApply(t *testing.T) {

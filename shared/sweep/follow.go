@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
+	"github.com/firesweep/firesweep/shared/undo"
 )
 
 // maxFollowUps is how many follow-ups of one commit are under way at once.
@@ -103,8 +104,12 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 	r.deleteAccounts(ctx, all, accounts)
 	_ = underWay.Wait() // each error is in its follow-up
 	var writes []documents.Write
+	var items []string // that these writes are of
 	var open, held error
 	for _, f := range all {
+		if item := f.of.Ref.Path(); !isOwnRecord(item) {
+			items = append(items, item)
+		}
 		switch {
 		case isHeld(f.err): // the entry remembers it until Cloud Storage lets the object go
 			held = f.err
@@ -130,9 +135,16 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 	if open = cmp.Or(open, held); open != nil || len(writes) == 0 {
 		return false, open
 	}
-	undoEntry := r.nextUndo()
+	undoEntry, attempt := r.nextUndo(), 0
 	err = r.documents.Transact(ctx, func(ctx context.Context, tx *documents.Transaction) error {
 		all := slices.Clone(writes)
+		if attempt++; attempt > 1 && r.keepsUndo() {
+			// Where the log has this, an earlier attempt of this commit took effect and its answer was lost. The documents are no
+			// longer as they were, so to log them again would lose that.
+			if _, found, err := tx.Get(undo.EntryOf(r.report.RunID, undoEntry, 0).Path()); err != nil || found {
+				return err
+			}
+		}
 		if entry != (documents.Ref{}) { // or else the documents tell of the follow-ups, and to write this again does no harm
 			// Where the entry is gone, an earlier attempt of this commit took effect and its answer was lost.
 			if _, found, err := tx.Get(entry.Path()); err != nil || !found {
@@ -142,7 +154,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 				all = append(all, documents.Write{Op: documents.Delete, Ref: entry})
 			}
 		}
-		kept, err := r.undoOf(ctx, r.transactionSource(tx, 0), undoEntry, writes, nil, nil)
+		kept, err := r.undoOf(ctx, r.transactionSource(tx, 0), undoEntry, writes, nil, items)
 		if err != nil {
 			return err
 		}

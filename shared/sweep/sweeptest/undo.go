@@ -1,6 +1,7 @@
 package sweeptest
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -91,16 +92,25 @@ func (tr *trial) checkUndo() {
 // wantBack compares the project with how it was before a run. What the run sent is still there: it returns how much that is.
 func (tr *trial) wantBack(before, after map[string]any) (sent int) {
 	tr.Helper()
-	now := tr.state()
+	sent, lines := NotBack(before, after, tr.state())
+	for _, line := range lines {
+		tr.Error(line)
+	}
+	return sent
+}
+
+// NotBack compares what a project holds now, after a run was taken back, with what it held before the run. Each line names one
+// difference, but for what the run sent: that is there as it was right after the run, and sent says how much it is.
+func NotBack(before, after, now map[string]any) (sent int, lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(Changes(before, now))) {
 		_, was := before[name]
 		if !was && cmp.Equal(now[name], after[name]) && wasSent(name) {
 			sent++
 			continue
 		}
-		tr.Errorf("%s is not as it was (-before +now):\n%s", name, cmp.Diff(before[name], now[name]))
+		lines = append(lines, fmt.Sprintf("%s is not as it was (-before +now):\n%s", name, cmp.Diff(before[name], now[name])))
 	}
-	return sent
+	return sent, lines
 }
 
 // wasSent reports whether a thing tells somebody something.

@@ -127,7 +127,7 @@ func (u *undoing) restored(ctx context.Context, attrs *storage.ObjectAttrs) (Out
 	object := u.Bucket.Object(attrs.Name)
 	live, err := object.Attrs(ctx)
 	switch {
-	case err == nil && live.MD5 != nil && string(live.MD5) == string(attrs.MD5) && live.Created.After(attrs.SoftDeleteTime):
+	case err == nil && live.Size == attrs.Size && live.CRC32C == attrs.CRC32C && live.Created.After(attrs.SoftDeleteTime): // composed ones have no MD5
 		return Outcome{Step: undo.Nothing}, nil // this very content is back
 	case err == nil:
 		return Outcome{Step: undo.Conflict, Why: uploadedAgain}, nil

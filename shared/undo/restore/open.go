@@ -4,19 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
 	firebase "firebase.google.com/go/v4"
+	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
+// Hooks let tests watch and disturb what is sent. All may be nil.
+type Hooks struct {
+	Dial      []grpc.DialOption                         // for the Firestore connections
+	Transport func(http.RoundTripper) http.RoundTripper // around Storage's
+	Accounts  func(Accounts) Accounts                   // around Authentication's
+}
+
 // Open opens what a function works on, with the caller's credentials or on the emulators that its settings name. The function
 // that is returned closes it.
 func Open(ctx context.Context, c config.Config, uses []config.Backend, clock func() time.Time) (p Project, closeAll func() error, err error) {
+	return Hooks{}.Open(ctx, c, uses, clock)
+}
+
+// Open is [Open] with the hooks.
+func (h Hooks) Open(ctx context.Context, c config.Config, uses []config.Backend, clock func() time.Time) (p Project, closeAll func() error, err error) {
 	var closers []func() error
 	closeAll = func() error {
 		var failed []error
@@ -30,7 +44,7 @@ func Open(ctx context.Context, c config.Config, uses []config.Backend, clock fun
 			err = errors.Join(err, closeAll())
 		}
 	}()
-	db, err := documents.Open(ctx, documents.Database{Project: c.Project, ID: c.Database, EmulatorHost: c.Emulators.Firestore})
+	db, err := documents.Open(ctx, documents.Database{Project: c.Project, ID: c.Database, EmulatorHost: c.Emulators.Firestore}, h.Dial...)
 	if err != nil {
 		return p, closeAll, err
 	}
@@ -38,7 +52,7 @@ func Open(ctx context.Context, c config.Config, uses []config.Backend, clock fun
 	p = Project{Clock: clock}
 	p.Firestore, p.Raw, p.Database = db.Clients()
 	if slices.Contains(uses, config.Storage) {
-		bucket, err := objects.Open(ctx, objects.Bucket{Name: c.Bucket, EmulatorHost: c.Emulators.Storage}, nil)
+		bucket, err := objects.Open(ctx, objects.Bucket{Name: c.Bucket, EmulatorHost: c.Emulators.Storage}, h.Transport)
 		if err != nil {
 			return p, closeAll, err
 		}
@@ -52,6 +66,9 @@ func Open(ctx context.Context, c config.Config, uses []config.Backend, clock fun
 		}
 		if err != nil {
 			return p, closeAll, fmt.Errorf("open Authentication of project %s: %w", c.Project, err)
+		}
+		if h.Accounts != nil {
+			p.Accounts = h.Accounts(p.Accounts)
 		}
 	}
 	return p, closeAll, nil

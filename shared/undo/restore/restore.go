@@ -28,8 +28,14 @@ type Project struct {
 	Raw       *apiv1.Client         // of the same database: documents are written as the log has them
 	Database  string                // projects/{project}/databases/{database}
 	Bucket    *storage.BucketHandle // nil: objects are left
-	Accounts  *auth.Client          // nil: accounts are left
+	Accounts  Accounts              // nil: accounts are left
 	Clock     func() time.Time      // when it is
+}
+
+// Accounts are the calls of Authentication that are made; [auth.Client] has them.
+type Accounts interface {
+	GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error)
+	ImportUsers(ctx context.Context, users []*auth.UserToImport, options ...auth.UserImportOption) (*auth.UserImportResult, error)
 }
 
 // Options say what is taken back.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -183,6 +186,38 @@ func TestConflicts(t *testing.T) {
 	if user, err := w.Auth(t).GetUser(ctx, "u0"); err != nil || user.Email != "new@example.com" {
 		t.Errorf("account u0 is %+v, %v", user, err)
 	}
+}
+
+// TestLostAnswer: that an object is back already, because the answer of the call that restored it was lost, is no conflict.
+func TestLostAnswer(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	bucket, err := objects.Open(t.Context(), objects.Bucket{Name: w.Bucket, EmulatorHost: strings.TrimPrefix(w.Environment[backends.StorageHost], "http://")},
+		func(base http.RoundTripper) http.RoundTripper { return &losing{base: base} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.restorer.Bucket = bucket.Handle()
+	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	if len(steps[undo.Conflict]) > 0 {
+		t.Error(why)
+	}
+	sweeptest.Want(t, "objects", []string{"orphan", "users/u0/a.png", "users/u1/a.png", "users/u2/a.png"}, w.Objects(t))
+}
+
+// losing loses the answer of the first call that restores an object.
+type losing struct {
+	base http.RoundTripper
+	lost atomic.Bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := l.base.RoundTrip(r)
+	if err == nil && strings.HasSuffix(r.URL.Path, "/restore") && l.lost.CompareAndSwap(false, true) {
+		return nil, errors.Join(syscall.ECONNRESET, answer.Body.Close())
+	}
+	return answer, err
 }
 
 // TestHeld: what came back is kept until it is released, item by item.
