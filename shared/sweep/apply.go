@@ -136,7 +136,7 @@ func (r *run) do(ctx context.Context, batch []Action) []error {
 		for i, a := range batch {
 			deletions[i] = documents.Deletion(a.Effect.(deleteDocument))
 		}
-		if err := r.keepDocuments(ctx, deletions); err != nil {
+		if err := r.keepDocuments(ctx, batch); err != nil {
 			return slices.Repeat([]error{err}, len(batch))
 		}
 		return r.documents.Delete(ctx, deletions)
@@ -162,7 +162,7 @@ func (r *run) do(ctx context.Context, batch []Action) []error {
 func (r *run) doItems(ctx context.Context, batch []Action) []error {
 	group := make([]*work, len(batch))
 	for i, a := range batch {
-		group[i] = &work{Item: a.Effect.(ruled).Item, kind: a.Kind}
+		group[i] = &work{Item: a.Effect.(ruled).Item, kind: a.Kind, reason: a.Reason}
 	}
 	r.settleSafely(ctx, group)
 	results := make([]error, len(batch))

@@ -87,7 +87,10 @@ func (u *undoing) takeBack(ctx context.Context, entries []entry) error {
 		}
 	}
 	open := map[string][]undo.Write{}
-	for _, e := range entries {
+	for i, e := range entries {
+		if u.Progress != nil {
+			u.Progress(i, len(entries))
+		}
 		records, err := u.read(ctx, e)
 		if err != nil {
 			return err
