@@ -126,11 +126,11 @@ func (p *printer) did(d *did, runID string) {
 			rows[i].notes = []string{item.Reason}
 		}
 	}
-	p.table([]column{{name: "ACTION", most: p.width / 3}, {name: "TARGET", path: true}}, rows)
+	p.table([]column{{name: "ACTION", most: p.width * 2 / 5}, {name: "TARGET", path: true}}, rows)
 	p.more(d.ItemsTotal-len(d.Items), "item")
 	if len(d.Writes) > 0 {
 		p.line("")
-		p.say(bold, 2, 0, "What that came to, besides these deletions:")
+		p.say(bold, 2, 0, "What it deleted or wrote for that:")
 		rows := make([]row, len(d.Writes))
 		for i, w := range d.Writes {
 			path := w.Path
@@ -145,7 +145,7 @@ func (p *printer) did(d *did, runID string) {
 				rows[i].notes = []string{"fields: " + strings.Join(w.Fields, ", ")}
 			}
 		}
-		p.table([]column{{name: "WRITE", most: p.width / 3}, {name: "TARGET", path: true}}, rows)
+		p.table([]column{{name: "WRITE", most: p.width * 2 / 5}, {name: "TARGET", path: true}}, rows)
 		p.more(d.WriteTotal-len(d.Writes), "write")
 	}
 	p.line("")

@@ -130,5 +130,5 @@ func TestWhatIsListedOfWrites(t *testing.T) {
 	if !slices.ContainsFunc(writes, func(w doneWrite) bool { return w.Op == "delete account" && w.Path == "user-banned-last-month" }) {
 		t.Errorf("the account is missing in %+v", writes)
 	}
-	wantParts(t, o.well(t, "show", users.RunID), "What that came to, besides these deletions:", "delete account")
+	wantParts(t, o.well(t, "show", users.RunID), "What it deleted or wrote for that:", "delete account")
 }

@@ -47,6 +47,9 @@ ended without a report.`,
 		if len(names) != 1 {
 			return wrongUse("say one job")
 		}
+		if e, ok := entryOfRun(names[0] + "-"); ok && e.Trigger == manifest.Tasks {
+			return wrongUse("%s is a worker, of which many may be under way, each for moments. Pause its queue: gcloud tasks queues pause %s --location=REGION", e.Name, e.Name)
+		}
 		jobs, err := jobsNamed(names)
 		if err != nil {
 			return err

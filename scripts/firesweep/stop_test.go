@@ -116,6 +116,7 @@ func TestStopRefuses(t *testing.T) {
 		{[]string{"stop"}, exitWrongUse, "say one job"},
 		{[]string{"stop", "cleanupReports", "cleanExpiredComped"}, exitWrongUse, "say one job"},
 		{[]string{"stop", "noSuchJob"}, exitWrongUse, "no job is called"},
+		{[]string{"stop", "deletePlaceholderUser"}, exitWrongUse, "gcloud tasks queues pause deletePlaceholderUser"},
 		{[]string{"stop", "cleanupReports"}, exitFailed, "no run of cleanupReports is under way: see firesweep runs cleanupReports"},
 		{[]string{"stop", "cleanExpiredComped"}, exitFailed, "the field lease of cleanupJobs/cleanExpiredComped is not one"},
 		{[]string{"stop", "cleanupBannedUsers"}, exitFailed, "interrupt that firesweep undo where it runs"},
