@@ -147,7 +147,7 @@ func TestStoppedInFollowUps(t *testing.T) {
 func TestStoppedWhilePlanning(t *testing.T) {
 	s := newStoppable(t, newFunction(t, thingsJob(2)))
 	seed(t, s.Function, 6)
-	s.Hooks.Dial = append(s.Hooks.Dial, afterEach("RunQuery", func(n int) {
+	s.Hooks.Dial = append(s.Hooks.Dial, afterEachQuery(func(n int) {
 		if n == 2 {
 			s.tell(t)
 		}
@@ -219,7 +219,7 @@ func TestMarksThatStopNothing(t *testing.T) {
 		t.Run(fmt.Sprint(tt.mark), func(t *testing.T) {
 			s := newStoppable(t, newFunction(t, thingsJob(2)))
 			seed(t, s.Function, 6)
-			s.Hooks.Dial = append(s.Hooks.Dial, afterEach("RunQuery", func(int) {
+			s.Hooks.Dial = append(s.Hooks.Dial, afterEachQuery(func(int) {
 				_, err := s.Firestore(t).Doc("cleanupJobs/testJob").Set(t.Context(), map[string]any{"stop": tt.mark}, firestore.MergeAll)
 				if err != nil {
 					t.Error(err)
@@ -276,7 +276,7 @@ func TestMarkThatCannotBeRead(t *testing.T) {
 	seed(t, s.Function, 6)
 	looks := 0
 	s.Hooks.Dial = append(s.Hooks.Dial,
-		afterEach("RunQuery", func(n int) {
+		afterEachQuery(func(n int) {
 			if n == 1 {
 				s.tell(t)
 			}
