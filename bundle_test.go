@@ -129,9 +129,11 @@ func TestTenThousandDueReportsAmongThirtyThousand(t *testing.T) {
 		t.Errorf("kept %v, the database holds %v", report.Kept, left)
 	}
 	// 10,000 documents and their index entries in full pages and an empty one after them, counts of 30, 20, 10 and 10 thousand,
-	// the lease twice.
-	if u := report.Usage; u.FirestoreReads != 10_000+10+1+70+2 || u.FirestoreDeletes != 10_000 || u.FirestoreWrites != 3 {
-		t.Errorf("usage %+v", u)
+	// the lease twice; and a look every five seconds at most whether the run is to stop.
+	const reads = 10_000 + 10 + 1 + 70 + 2
+	looks := report.DurationMs / 5000
+	if u := report.Usage; u.FirestoreReads < reads || u.FirestoreReads > reads+looks || u.FirestoreDeletes != 10_000 || u.FirestoreWrites != 3 {
+		t.Errorf("usage %+v in %d ms", u, report.DurationMs)
 	}
 	if runtime.GOOS == "linux" { // elsewhere there is no such file
 		if _, peak, err := p.Memory(); err != nil || peak > 128<<20 {
