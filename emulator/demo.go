@@ -28,7 +28,7 @@ import (
 const timeTravel = 48 * time.Hour
 
 // runDemo loads the sample data, previews and runs every job as Cloud Scheduler would, compares what is left with what
-// the sample must end as, and shows what comes of an empty database. Any difference is an error.
+// the sample must end as, shows what comes of an empty database, and takes a run back. Any difference is an error.
 func runDemo(ctx context.Context, out io.Writer) (err error) {
 	begun := time.Now()
 	logFile, err := os.CreateTemp("", "firesweep-demo-*.log")
@@ -50,6 +50,7 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 
 	// Emulators of the environment are another's, and so are a configuration's variables.
 	settings := &settings{}
+	settings.set("UNDO_DAYS_"+takenBack, "7")
 	l, err := start(ctx, backends.Start, backends.Options{Log: slog.New(announcer{out})}, 0, settings.get)
 	if err != nil {
 		return err
@@ -75,15 +76,29 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 		os.Getenv("GOOGLE_CLOUD_PROJECT"), len(before.Documents), len(before.Objects), len(before.Accounts), now.Format(time.RFC3339))
 
 	var reports []*sweep.Report
+	var back rewind
 	for _, e := range functions.All() {
 		if e.Trigger != manifest.Schedule {
 			continue // it is shown with the job that hands it tasks
+		}
+		var was sampledata.State
+		if e.Name == takenBack {
+			if was, err = project.Read(ctx); err != nil {
+				return err
+			}
 		}
 		report, err := l.demonstrate(ctx, out, e, now)
 		if err != nil {
 			return err
 		}
 		reports = append(reports, report)
+		if e.Name == takenBack {
+			is, err := project.Read(ctx)
+			if err != nil {
+				return err
+			}
+			back = rewind{job: e, runID: report.RunID, before: was, after: is}
+		}
 	}
 	after, err := project.Read(ctx)
 	if err != nil {
@@ -99,6 +114,9 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 		return errors.New("the demo did not end as the sample data must")
 	}
 	if err := l.showEmptyDatabase(ctx, out, project, settings, now); err != nil {
+		return err
+	}
+	if err := back.show(ctx, out, l, project, settings, now); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "\nEverything is as it should be, after %.1f s.\n", time.Since(begun).Seconds())

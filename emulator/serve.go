@@ -34,6 +34,9 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 		}
 	}
 	environment := l.backends.Environment()
+	for _, name := range []string{"GOOGLE_CLOUD_PROJECT", "STORAGE_BUCKET"} { // without which firesweep finds nothing
+		environment[name] = os.Getenv(name)
+	}
 	for _, name := range slices.Sorted(maps.Keys(environment)) {
 		fmt.Fprintf(out, "export %s=%s\n", name, environment[name])
 	}

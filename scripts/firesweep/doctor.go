@@ -14,7 +14,7 @@ import (
 
 // Levels of a finding, the worst first.
 const (
-	levelProblem = "problem" // makes a job fail, or keeps it from running
+	levelProblem = "problem" // makes a job fail, keeps it from running, or lets others command it
 	levelUnknown = "unknown" // could not be looked at
 	levelWarning = "warning" // makes a mistake final, or wants to be known
 	levelUnseen  = "unseen"  // is not there to be looked at
@@ -45,6 +45,7 @@ type patient struct {
 	jobs     []manifest.Entry
 	configs  map[string]config.Config // by job
 	location string                   // of the deployment; empty: it is not looked at
+	far      steps
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -55,13 +56,15 @@ func (a *app) doctorCommand() *cobra.Command {
 		Long: `Look for what of the project would make a job fail or a mistake final, and say
 what to do about it: the databases' mode, edition and point-in-time recovery,
 the TTL policy on the bundle's own records, composite indexes that are missing
-or still being built, the bucket's soft delete, leases that are stuck, and the
-last success of each job. With --location also whether each job is deployed,
-paused or failing. Nothing is written.
+or still being built, security rules that let clients use the bundle's own
+collections, the bucket's soft delete, leases that are stuck, and the last
+success of each job. With --location also whether each job is deployed, paused
+or failing. Nothing is written.
 
-It takes roles/datastore.viewer, roles/storage.legacyBucketReader on the bucket
-and, with --location, roles/cloudscheduler.viewer. Exit code 1 says that there
-is a problem, or that something could not be looked at.`,
+It takes roles/datastore.viewer, roles/firebaserules.viewer,
+roles/storage.legacyBucketReader on the bucket and, with --location,
+roles/cloudscheduler.viewer. Exit code 1 says that there is a problem, or that
+something could not be looked at.`,
 		Example: `  firesweep doctor --project my-project --location asia-northeast1
   firesweep doctor cleanupReports
   firesweep doctor --json | jq '.findings[] | select(.level == "problem")'`,
@@ -84,7 +87,10 @@ is a problem, or that something could not be looked at.`,
 				return err
 			}
 		}
+		p.far = steps{what: "looking at", total: 3 + len(jobs)}
+		stop := a.progress(c.Context(), p.far.line)
 		found := p.examine(c.Context())
+		stop()
 		if c.Context().Err() != nil {
 			return context.Cause(c.Context())
 		}
@@ -109,8 +115,11 @@ func (p *patient) examine(ctx context.Context) []finding {
 		f.add(levelUnseen, "emulators", "", "Emulators have no mode, edition, point-in-time recovery, TTL or indexes, no soft delete, and no Cloud Scheduler: "+
 			"only the bundle's own records are looked at.")
 	} else {
+		p.far.begin(0, "databases")
 		p.examineDatabases(ctx, &f)
+		p.far.begin(1, "buckets")
 		p.examineBuckets(ctx, &f)
+		p.far.begin(2, "Cloud Scheduler")
 		p.examineScheduler(ctx, &f)
 	}
 	p.examineRecords(ctx, &f)

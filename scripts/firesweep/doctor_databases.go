@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/api/firebaserules/v1"
 	"google.golang.org/api/firestore/v1"
 
 	"github.com/firesweep/firesweep/shared/config"
@@ -16,6 +17,10 @@ import (
 // examineDatabases looks at the databases of the jobs.
 func (p *patient) examineDatabases(ctx context.Context, f *findings) {
 	service, err := firestore.NewService(ctx, p.google("firestore")...)
+	var rules *firebaserules.Service
+	if err == nil {
+		rules, err = firebaserules.NewService(ctx, p.google("firebaserules")...)
+	}
 	if err != nil {
 		f.add(levelUnknown, "Firestore", advise("", err.Error()), "It cannot be opened: %s", err)
 		return
@@ -26,6 +31,7 @@ func (p *patient) examineDatabases(ctx context.Context, f *findings) {
 		d.examine(ctx, f)
 		d.examineRetention(ctx, f)
 		d.examineIndexes(ctx, f, jobs[id])
+		d.examineRules(ctx, rules, p.clock(), f)
 	}
 }
 

@@ -19,7 +19,8 @@ const lookedThrough = 20
 func (p *patient) examineRecords(ctx context.Context, f *findings) {
 	s := newStore(p.getenv)
 	defer s.close()
-	for _, job := range p.jobs {
+	for i, job := range p.jobs {
+		p.far.begin(p.far.total-len(p.jobs)+i, job.Name)
 		if err := p.examineJob(ctx, f, s, job); err != nil {
 			f.add(levelUnknown, job.Name, advise(job.Name, err.Error()), "Its runs cannot be read: %s", err)
 		}

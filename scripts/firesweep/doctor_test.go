@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/shared/config"
 )
@@ -43,6 +46,140 @@ func (g *google) healthy() {
 		}
 	}
 	g.answer("/storage/v1/b/"+g.o.Bucket, map[string]any{"name": g.o.Bucket, "softDeletePolicy": map[string]any{"retentionDurationSeconds": "604800"}})
+	g.rules("cloud.firestore", func(map[string]any) map[string]any { return map[string]any{"state": "SUCCESS"} })
+}
+
+// theRules are released: a sentence that closes all, and a condition.
+const theRules = "match /{document=**} { allow read: if false; }\nmatch /users/{id} { allow read: if isAdmin(); }"
+
+// rules has security rules released, which judge a client's request so.
+func (g *google) rules(release string, judge func(request map[string]any) map[string]any) {
+	project := "/v1/projects/" + g.o.ID
+	g.answer(project+"/releases/"+release, map[string]any{"rulesetName": "projects/" + g.o.ID + "/rulesets/r1"})
+	source := map[string]any{"files": []any{map[string]any{"name": "firestore.rules", "content": theRules}}}
+	g.answer(project+"/rulesets/r1", map[string]any{"source": source})
+	g.extra[project+":test"] = func(url.Values) any {
+		var posted struct {
+			Source    map[string]any
+			TestSuite struct{ TestCases []map[string]any }
+		}
+		if err := json.Unmarshal(g.posted[project+":test"], &posted); err != nil || !cmp.Equal(posted.Source, source) {
+			g.t.Errorf("other rules are tried: %v, %v", posted.Source, err)
+		}
+		var results []any
+		for _, test := range posted.TestSuite.TestCases {
+			request := test["request"].(map[string]any)
+			if test["expectation"] != "DENY" || (test["resource"] != nil) == (request["method"] == "create") {
+				g.t.Errorf("a test is %v", test)
+			}
+			results = append(results, judge(request))
+		}
+		return map[string]any{"testResults": results}
+	}
+}
+
+// TestDoctorOfSecurityRules: what a client is allowed is a problem, a condition wants to be looked at.
+func TestDoctorOfSecurityRules(t *testing.T) {
+	t.Parallel()
+	success := map[string]any{"state": "SUCCESS"}
+	visited := func(text string) map[string]any {
+		at := strings.Index(theRules, text)
+		return map[string]any{"state": "SUCCESS", "visitedExpressions": []any{map[string]any{"value": false, "sourcePosition": map[string]any{
+			"line": strings.Count(theRules[:at], "\n") + 1, "currentOffset": at, "endOffset": at + len(text), "fileName": "firestore.rules",
+		}}}}
+	}
+	of := func(request map[string]any, collection, method string) bool {
+		return request["method"] == method && strings.HasPrefix(request["path"].(string), "/databases/(default)/documents/"+collection+"/")
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(g *google)
+		level  string
+		parts  []string
+	}{
+		{"no rule", func(*google) {}, levelFine, []string{"refuse clients, signed in or not"}},
+		{"closed", func(g *google) {
+			g.rules("cloud.firestore", func(map[string]any) map[string]any { return visited("false") })
+		},
+			levelFine, []string{"refuse clients, signed in or not"}},
+		{"open", func(g *google) {
+			g.rules("cloud.firestore", func(request map[string]any) map[string]any {
+				if of(request, "cleanupRuns", "get") || request["auth"] != nil && of(request, "cleanupRuns", "update") || request["auth"] != nil && of(request, "cleanupJobs", "list") {
+					return map[string]any{"state": "FAILURE"}
+				}
+				return success
+			})
+		}, levelProblem, []string{
+			"let clients use cleanupRuns, cleanupRuns/r/cleanupUndo: anybody may get; anybody signed in may update.",
+			"let clients use cleanupJobs, cleanupJobs/j/held, cleanupJobs/j/journal: anybody signed in may list.",
+		}},
+		{"a condition", func(g *google) {
+			g.rules("cloud.firestore", func(request map[string]any) map[string]any {
+				if of(request, "authDeletionRetries", "list") {
+					return visited("isAdmin()")
+				}
+				return visited("false")
+			})
+		}, levelWarning, []string{"conditions decide that, of authDeletionRetries: line 2."}},
+		{"a condition that cannot be computed", func(g *google) {
+			g.rules("cloud.firestore", func(map[string]any) map[string]any {
+				return map[string]any{"state": "SUCCESS", "errorPosition": map[string]any{"line": 7}}
+			})
+		}, levelWarning, []string{"of authDeletionRetries, cleanupJobs, cleanupJobs/j/held, cleanupJobs/j/journal, cleanupRuns, cleanupRuns/r/cleanupUndo: line 7."}},
+		{"none", func(g *google) { delete(g.extra, "/v1/projects/"+g.o.ID+"/releases/cloud.firestore") }, levelWarning, []string{"No security rules are released"}},
+		{"a new state", func(g *google) {
+			g.rules("cloud.firestore", func(map[string]any) map[string]any { return map[string]any{"state": "PERHAPS"} })
+		}, levelUnknown, []string{`a test ended as "PERHAPS"`}},
+		{"too few tests", func(g *google) { g.answer("/v1/projects/"+g.o.ID+":test", map[string]any{}) }, levelUnknown, []string{"0 of 60 tests were made"}},
+		{"no right", func(g *google) {
+			g.fail = func(r *http.Request) int {
+				if strings.Contains(r.URL.Path, "/releases/") {
+					return http.StatusForbidden
+				}
+				return 0
+			}
+		}, levelUnknown, []string{"cannot be tried: 403"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := newOperator(t)
+			g := onGoogle(t, o)
+			g.healthy()
+			tt.change(g)
+			var found []finding
+			for _, f := range o.examined(t, "", "cleanupReports") {
+				if strings.Contains(strings.ToLower(f.Text), "security rules") {
+					found = append(found, f)
+				}
+			}
+			if len(found) != len(tt.parts) {
+				t.Errorf("%+v", found)
+			}
+			for _, part := range tt.parts {
+				if !slices.ContainsFunc(found, func(f finding) bool { return f.Level == tt.level && strings.Contains(f.Text, part) }) {
+					t.Errorf("no %s that says %q in %+v", tt.level, part, found)
+				}
+			}
+		})
+	}
+}
+
+// TestDoctorOfRulesOfAnotherDatabase: a database with a name has rules of its own.
+func TestDoctorOfRulesOfAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	g := onGoogle(t, o)
+	o.env["FIRESTORE_DATABASE"] = "application"
+	var path any
+	g.rules("cloud.firestore/application", func(request map[string]any) map[string]any {
+		path = request["path"]
+		return map[string]any{"state": "FAILURE"}
+	})
+	found := o.examined(t, "", "cleanupReports")
+	if !slices.ContainsFunc(found, func(f finding) bool { return f.About == "database application" && f.Level == levelProblem }) {
+		t.Errorf("%+v", found)
+	}
+	want(t, "path", any("/databases/application/documents/authDeletionRetries/u"), path)
 }
 
 func (g *google) answer(path string, answer any) {
@@ -76,11 +213,11 @@ func TestDoctorOfAHealthyProject(t *testing.T) {
 	g := onGoogle(t, o)
 	g.healthy()
 	want(t, "findings", map[string][]string{
-		"database (default)": {levelFine, levelFine, levelFine, levelFine, levelFine, levelFine, levelFine}, // mode, recovery, TTL, four indexes
+		"database (default)": {levelFine, levelFine, levelFine, levelFine, levelFine, levelFine, levelFine, levelFine}, // mode, recovery, TTL, four indexes, rules
 		"bucket " + o.Bucket: {levelFine}, "Cloud Scheduler": {levelUnseen},
 	}, levelsOf(o.examined(t, "")))
 	want(t, "findings of two jobs", map[string][]string{
-		"database (default)": {levelFine, levelFine, levelFine, levelFine}, "cleanupReports": {levelFine}, "cleanExpiredComped": {levelFine},
+		"database (default)": {levelFine, levelFine, levelFine, levelFine, levelFine}, "cleanupReports": {levelFine}, "cleanExpiredComped": {levelFine},
 	}, levelsOf(o.examined(t, location, "cleanupReports", "cleanExpiredComped")))
 }
 
@@ -155,7 +292,7 @@ func TestDoctorFinds(t *testing.T) {
 				t.Errorf("no %s that says %q in %+v", tt.level, tt.text, found)
 			}
 			for _, call := range g.calls {
-				if !strings.HasPrefix(call, "GET ") {
+				if !strings.HasPrefix(call, "GET ") && call != "POST projects/"+g.o.ID+":test" {
 					t.Errorf("the doctor wrote: %s", call)
 				}
 			}

@@ -40,12 +40,13 @@ type google struct {
 	fail    func(r *http.Request) int       // a status to answer with; 0: none
 	bodies  []string                        // that functions were called with
 	extra   map[string]func(url.Values) any // further answers, by path
+	posted  map[string][]byte               // to these, the last body by path
 }
 
 // onGoogle has the operator's functions deployed: cleanupReports and cleanExpiredComped.
 func onGoogle(t *testing.T, o *operator) *google {
 	t.Helper()
-	g := &google{t: t, o: o, jobs: map[string]map[string]any{}, unseen: 1, extra: map[string]func(url.Values) any{}}
+	g := &google{t: t, o: o, jobs: map[string]map[string]any{}, unseen: 1, extra: map[string]func(url.Values) any{}, posted: map[string][]byte{}}
 	for _, name := range []string{"cleanupReports", "cleanExpiredComped"} {
 		g.jobs[g.name(name)] = map[string]any{
 			"name": g.name(name), "schedule": "0 0 * * *", "timeZone": "UTC", "state": "ENABLED", "attemptDeadline": "330s",
@@ -97,6 +98,7 @@ func (g *google) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case status != 0:
 		answer = "it was made to fail"
 	case g.extra[r.URL.Path] != nil:
+		g.posted[r.URL.Path] = body.Bytes()
 		status, answer = http.StatusOK, g.extra[r.URL.Path](r.URL.Query())
 	case r.Method == http.MethodPost && r.URL.Path == "/v2/entries:list":
 		status, answer = g.list(body.Bytes())

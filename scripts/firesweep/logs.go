@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,6 +58,7 @@ type cloudLog struct {
 	service *logging.Service
 	project string
 	sleep   func(context.Context, time.Duration) error
+	lines   atomic.Int64 // that were read
 }
 
 // openLog opens the log of the project that the environment names.
@@ -106,6 +108,7 @@ func (l *cloudLog) read(ctx context.Context, filter string, from time.Time, newe
 			if err != nil {
 				return nil, err
 			}
+			l.lines.Add(1)
 			if entries = append(entries, parsed); limit > 0 && len(entries) == limit {
 				return entries, nil
 			}

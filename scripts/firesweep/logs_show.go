@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -26,7 +27,11 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 		return err
 	}
 	var all []loggedJob
-	for _, job := range jobs {
+	far := steps{what: "reading the log", total: len(jobs)}
+	stop := a.progress(ctx, far.line)
+	defer stop()
+	for i, job := range jobs {
+		far.begin(i, job.Name)
 		name := quoted(job.Name)
 		entries, err := l.read(ctx, fmt.Sprintf(`jsonPayload.report.job=%s OR (labels.job=%s AND (jsonPayload.alert:* OR `+
 			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, name, name), f.log.from(a.clock()), true, f.limit)
@@ -43,6 +48,7 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 		}
 		all = append(all, logged)
 	}
+	stop()
 	if f.json {
 		return a.writeJSON(map[string]any{"jobs": all})
 	}
@@ -68,7 +74,9 @@ func (a *app) showLog(ctx context.Context, f showFlags, runID string, getenv fun
 	if err != nil {
 		return err
 	}
+	stop := a.progress(ctx, func(time.Duration) string { return "reading the log: " + plural(int(l.lines.Load()), "line") })
 	entries, err := l.read(ctx, "labels.runId="+quoted(runID), f.log.from(a.clock()), false, 0)
+	stop()
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	for _, command := range []func() *cobra.Command{
-		a.planCommand, a.runsCommand, a.showCommand, a.runCommand, a.undoCommand, a.releaseCommand, a.doctorCommand,
+		a.planCommand, a.runsCommand, a.showCommand, a.runCommand, a.stopCommand, a.undoCommand, a.releaseCommand, a.doctorCommand,
 	} {
 		root.AddCommand(command())
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -131,14 +130,13 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, g
 	failed := false
 	all := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
-		progress := progress{job: job.Name, index: i, jobs: len(jobs), meter: new(usage.Meter)}
-		stop := a.show(ctx, &progress, func(ctx context.Context) int64 {
-			if f.local {
-				return 0
+		far := planning{job: job.Name, index: i, jobs: len(jobs), served: f.local, meter: new(usage.Meter)}
+		stop := a.progress(ctx, far.line, func(ctx context.Context) {
+			if !f.local {
+				far.expected.Store(readsOfLastRun(ctx, job, getenv))
 			}
-			return readsOfLastRun(ctx, job, getenv)
 		})
-		p := plan(ctx, job, progress.meter)
+		p := plan(ctx, job, far.meter)
 		stop()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -191,9 +189,3 @@ func (p *printer) planned(planned planned, writes bool) {
 	}
 	p.line("")
 }
-
-// progressAfter is how long a job plans before its progress is shown, and progressEvery how often.
-const (
-	progressAfter = 2 * time.Second
-	progressEvery = 500 * time.Millisecond
-)

@@ -153,14 +153,26 @@ func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	meter := new(usage.Meter)
-	p := progress{job: "cleanupReports", index: 4, jobs: 9, begun: now, meter: meter}
+	p := planning{job: "cleanupReports", index: 4, jobs: 9, meter: meter}
 	p.expected.Store(400)
-	want(t, "at first", "cleanupReports (5 of 9): 0 documents read, 2.0 s", p.line(now.Add(2*time.Second)))
+	want(t, "at first", "cleanupReports (5 of 9): 0 documents read", p.line(2*time.Second))
 	meter.FirestoreReads(100)
 	meter.StorageClassA()
-	want(t, "later", "cleanupReports (5 of 9): 100 documents read, 1 requests to Storage, 10.0 s, about 25 %, 30.0 s left", p.line(now.Add(10*time.Second)))
+	want(t, "later", "cleanupReports (5 of 9): 100 documents read, 1 request to Storage, about 25 %, 30.0 s left", p.line(10*time.Second))
 	meter.FirestoreReads(300)
-	want(t, "more than the last run", "cleanupReports (5 of 9): 400 documents read, 1 requests to Storage, 1m00s", p.line(now.Add(time.Minute)))
+	want(t, "more than the last run", "cleanupReports (5 of 9): 400 documents read, 1 request to Storage", p.line(time.Minute))
+	p.served = true
+	want(t, "elsewhere", "cleanupReports (5 of 9)", p.line(time.Minute))
+}
+
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	s := steps{what: "reading", total: 4}
+	want(t, "before the first", "reading", s.line(0))
+	s.begin(0, "a")
+	want(t, "the first", "reading: a (1 of 4)", s.line(time.Second))
+	s.begin(1, "b")
+	want(t, "the second", "reading: b (2 of 4), about 25 %, 6.0 s left", s.line(2*time.Second))
 }
 
 // TestProgressIsShownAfterAWhile has a plan take so long that its progress is shown, and then ends it.
@@ -185,10 +197,10 @@ func TestProgressIsShownAfterAWhile(t *testing.T) {
 		}
 		var errs strings.Builder
 		a := &app{errs: &errs, clock: func() time.Time { return now }, sleep: o.sleep, screen: o.screen}
-		stop := a.show(t.Context(), &progress{job: "cleanupReports", jobs: 1, meter: new(usage.Meter)}, func(context.Context) int64 { return 0 })
+		stop := a.progress(t.Context(), func(time.Duration) string { return "on its\nway" })
 		<-shown
 		stop()
-		line := "\r\x1b[Kcleanup" + "Reports (1 of 1): 0 documents read, 0 ms\r\x1b[K"
+		line := "\r\x1b[Kon its way (0 ms so far)\r\x1b[K"
 		if !terminal {
 			line = ""
 		}

@@ -10,43 +10,29 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// progress is how far a plan has got.
-type progress struct {
-	job         string
-	index, jobs int
-	begun       time.Time
-	meter       *usage.Meter
-	expected    atomic.Int64 // reads of the job's last run; 0: not known
-}
+// progressAfter is how long something takes before its progress is shown, and progressEvery how often.
+const (
+	progressAfter = 2 * time.Second
+	progressEvery = 500 * time.Millisecond
+)
 
-// line says it in one line. The estimate compares with the reads of the last run, so it is one.
-func (p *progress) line(now time.Time) string {
-	u, passed := p.meter.Usage(), now.Sub(p.begun)
-	text := fmt.Sprintf("%s (%d of %d): %d documents read", p.job, p.index+1, p.jobs, u.FirestoreReads)
-	if pages := u.StorageClassA + u.StorageClassB; pages > 0 {
-		text += fmt.Sprintf(", %d requests to Storage", pages)
-	}
-	text += ", " + short(passed.Round(time.Second))
-	if expected := p.expected.Load(); u.FirestoreReads > 0 && u.FirestoreReads < expected {
-		left := time.Duration(float64(passed) * float64(expected-u.FirestoreReads) / float64(u.FirestoreReads))
-		text += fmt.Sprintf(", about %d %%, %s left", u.FirestoreReads*100/expected, short(left.Round(time.Second)))
-	}
-	return text
-}
-
-// show shows progress on standard error, where that is a terminal, until the function that it returns is called. lastRun
-// returns how many documents the job's last run read, meanwhile.
-func (a *app) show(ctx context.Context, p *progress, lastRun func(context.Context) int64) (stop func()) {
-	p.begun = a.clock()
+// progress shows on standard error, where that is a terminal, how far something is that takes long, until the function that it
+// returns is called. line says it after so much time; that time is added. meanwhile is done meanwhile, for what line says.
+func (a *app) progress(ctx context.Context, line func(passed time.Duration) string, meanwhile ...func(context.Context)) (stop func()) {
 	if !a.screen.errs {
 		return func() {}
 	}
+	begun := a.clock()
 	ctx, cancel := context.WithCancel(ctx)
 	var shown sync.WaitGroup
-	shown.Go(func() { p.expected.Store(lastRun(ctx)) })
+	for _, f := range meanwhile {
+		shown.Go(func() { f(ctx) })
+	}
 	shown.Go(func() {
 		for wait := progressAfter; a.sleep(ctx, wait) == nil; wait = progressEvery {
-			fmt.Fprintf(a.errs, "\r\x1b[K%s", wrapPath(p.line(a.clock()), a.screen.width-1)[0]) // one line, or it could not be overwritten
+			passed := a.clock().Sub(begun)
+			text := plain(line(passed) + " (" + short(passed.Round(time.Second)) + " so far)")
+			fmt.Fprintf(a.errs, "\r\x1b[K%s", wrapPath(text, a.screen.width-1)[0]) // one line, or it could not be overwritten
 		}
 		fmt.Fprint(a.errs, "\r\x1b[K")
 	})
@@ -54,4 +40,71 @@ func (a *app) show(ctx context.Context, p *progress, lastRun func(context.Contex
 		cancel()
 		shown.Wait()
 	}
+}
+
+// estimate says how much of something is done, and how long the rest may take; "" where nobody can know.
+func estimate(passed time.Duration, done, total int64) string {
+	if done <= 0 || done >= total {
+		return ""
+	}
+	left := time.Duration(float64(passed) * float64(total-done) / float64(done))
+	return fmt.Sprintf(", about %d %%, %s left", done*100/total, short(left.Round(time.Second)))
+}
+
+// share is how much of something is done.
+type share struct{ done, total atomic.Int64 }
+
+func (s *share) set(done, total int) {
+	s.total.Store(int64(total))
+	s.done.Store(int64(done))
+}
+
+func (s *share) estimate(passed time.Duration) string {
+	return estimate(passed, s.done.Load(), s.total.Load())
+}
+
+// steps is how far something is that has a known number of steps.
+type steps struct {
+	what  string // is done
+	total int
+	now   atomic.Pointer[step]
+}
+
+type step struct {
+	n    int
+	name string
+}
+
+// begin says which step begins, from 0.
+func (s *steps) begin(n int, name string) { s.now.Store(&step{n, name}) }
+
+func (s *steps) line(passed time.Duration) string {
+	now := s.now.Load()
+	if now == nil {
+		return s.what
+	}
+	return fmt.Sprintf("%s: %s (%d of %d)%s", s.what, now.name, now.n+1, s.total, estimate(passed, int64(now.n), int64(s.total)))
+}
+
+// planning is how far a plan has got.
+type planning struct {
+	job         string
+	index, jobs int
+	served      bool // elsewhere, so nobody here knows what it reads
+	meter       *usage.Meter
+	expected    atomic.Int64 // reads of the job's last run; 0: not known
+}
+
+// line says it in one line. The estimate compares with the reads of the last run, so it is one.
+func (p *planning) line(passed time.Duration) string {
+	text := fmt.Sprintf("%s (%d of %d)", p.job, p.index+1, p.jobs)
+	if p.served {
+		return text
+	}
+	u := p.meter.Usage()
+	text += ": " + plural(int(u.FirestoreReads), "document") + " read"
+	if pages := u.StorageClassA + u.StorageClassB; pages > 0 {
+		text += ", " + plural(int(pages), "request") + " to Storage"
+	}
+	return text + estimate(passed, u.FirestoreReads, p.expected.Load())
 }

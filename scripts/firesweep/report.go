@@ -28,6 +28,9 @@ func (p *printer) head(r *sweep.Report) {
 	if r.PartialRuns > 1 {
 		status += fmt.Sprintf(" (%d in a row)", r.PartialRuns)
 	}
+	if r.Stopped {
+		status += ", stopped"
+	}
 	if r.DryRun {
 		status += ", plan only"
 	}

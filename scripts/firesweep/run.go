@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -130,7 +131,12 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 	all := make([]ran, 0, len(jobs))
 	for _, job := range jobs {
 		r := ran{Job: job.Name}
+		stop := func() {}
+		if f.local && (!f.force || f.dryRun || f.yes) { // or else a question is asked meanwhile
+			stop = a.progress(ctx, func(time.Duration) string { return job.Name + " is under way" })
+		}
 		report, err := a.runOne(ctx, f, job.Name, c)
+		stop()
 		if ctx.Err() != nil {
 			return cmp.Or(err, context.Cause(ctx))
 		}

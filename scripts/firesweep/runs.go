@@ -11,6 +11,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/undo"
 )
 
 // How a job stands.
@@ -93,13 +94,18 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, gete
 	s := newStore(getenv)
 	defer s.close()
 	all := make([]standing, 0, len(jobs))
-	for _, job := range jobs {
+	far := steps{what: "reading the runs", total: len(jobs)}
+	stop := a.progress(ctx, far.line)
+	defer stop()
+	for i, job := range jobs {
+		far.begin(i, job.Name)
 		standing, err := s.standing(ctx, job, a.clock(), f.limit)
 		if err != nil {
 			return err
 		}
 		all = append(all, standing)
 	}
+	stop()
 	slices.SortStableFunc(all, func(a, b standing) int { return b.last().Compare(a.last()) })
 	if f.json {
 		return a.writeJSON(map[string]any{"jobs": all})
@@ -141,7 +147,7 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 	case record.Err != nil:
 		st.State, st.Detail = stateBroken, "No run can begin: "+record.Err.Error()
 	case record.Holder != "" && now.Before(record.Until):
-		st.State, st.Detail = stateUnderWay, fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC, unless it ends before.", record.Holder, when(record.Until))
+		st.State, st.Detail = stateUnderWay, underWay(job.Name, record)
 	case record.Holder != "":
 		st.State, st.Detail = stateBroken, fmt.Sprintf("Run %s ended without a report: it was killed, or was out of memory or time. "+
 			"The next run goes on from there.", record.Holder)
@@ -152,6 +158,18 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 			when(last), short(now.Sub(last)), short(every))
 	}
 	return st, nil
+}
+
+// underWay says what holds a job's lease.
+func underWay(job string, record sweep.Record) string {
+	switch until := when(record.Until); {
+	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
+		return fmt.Sprintf("Somebody takes a run back (%s), and no run can begin. That ends at %s UTC at the latest, if nobody renews it.", record.Holder, until)
+	case record.Told:
+		return fmt.Sprintf("Run %s is under way, and was told to stop. Its lease ends at %s UTC, unless it ends before.", record.Holder, until)
+	default:
+		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC, unless it ends before. Stop it: firesweep stop %s", record.Holder, until, job)
+	}
 }
 
 // standing prints how a job stands, and its runs.
@@ -197,6 +215,9 @@ func statusWords(r *sweep.Report) string {
 	words := string(r.Status)
 	if r.PartialRuns > 1 {
 		words += fmt.Sprintf(" (%d)", r.PartialRuns)
+	}
+	if r.Stopped {
+		words += ", stopped"
 	}
 	if r.DryRun {
 		words += ", plan"

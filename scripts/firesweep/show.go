@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -21,8 +23,14 @@ var (
 )
 
 type showFlags struct {
-	json bool
-	log  logFlags
+	all, json bool
+	log       logFlags
+}
+
+// shownRun is a run as it is shown; docs/command.md documents it as JSON.
+type shownRun struct {
+	*sweep.Report      // nil: none is saved
+	Did           *did `json:"did,omitempty"` // nil: nothing is kept of it
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -31,17 +39,21 @@ func (a *app) showCommand() *cobra.Command {
 		Use:   "show RUN",
 		Short: "Show one run in full: what it did, what failed, and what to do about it",
 		Long: `Show the report of one run in full: what was planned, done and kept, what failed
-and what to do about it.
+and what to do about it. If the run kept what it deleted or changed (UNDO_DAYS),
+that is listed with the reasons: the first 30 items and writes, with --all all.
 
 RUN is a run's id, or its last part as 'firesweep runs' shows it, or a job's
 name for its last run. With --log every line that the run logged is shown,
 oldest first: the lines with writes name every document, object and account that
-it deleted or changed.`,
+it deleted or changed.
+
+It takes the role roles/datastore.viewer; with --log, roles/logging.viewer.`,
 		Example: `  firesweep show --project my-project 5f3a9c01
-  firesweep show cleanupReports
+  firesweep show --all cleanupReports
   firesweep show --log cleanupReports-20260110T150000Z-5f3a9c01`,
 	}
 	getenv := a.projectFlag(c)
+	c.Flags().BoolVar(&f.all, "all", false, "list all that the run did, and not the first of it only")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	f.log.flags(c)
 	c.ValidArgsFunction = completeJobs
@@ -61,22 +73,58 @@ it deleted or changed.`,
 		if f.log.log && runIDPattern.MatchString(name) { // a preview is nowhere else
 			return a.showLog(c.Context(), f, name, getenv)
 		}
-		s := newStore(getenv)
-		defer s.close()
-		report, err := s.find(c.Context(), name, a.clock())
-		if err != nil {
-			return err
-		}
-		if f.log.log {
-			return a.showLog(c.Context(), f, report.RunID, getenv)
-		}
-		if f.json {
-			return a.writeJSON(report)
-		}
-		a.printer().report(report)
-		return nil
+		return a.showRun(c.Context(), f, name, getenv)
 	}
 	return c
+}
+
+func (a *app) showRun(ctx context.Context, f showFlags, name string, getenv func(string) string) error {
+	s := newStore(getenv)
+	defer s.close()
+	stop := a.progress(ctx, func(time.Duration) string { return "looking for the run" })
+	report, err := s.find(ctx, name, a.clock())
+	stop()
+	var none *noReportError
+	if err != nil && !errors.As(err, &none) {
+		return err
+	}
+	job, _ := entryOfRun(name)
+	run, runID, bucket := shownRun{Report: report}, name, config.For(job.Name, getenv)("STORAGE_BUCKET")
+	if report != nil {
+		runID, bucket = report.RunID, report.Bucket
+		job, _ = entryOfRun(runID)
+	}
+	if f.log.log {
+		return a.showLog(ctx, f, runID, getenv)
+	}
+	if report == nil || didSomething(report.Status) && !report.DryRun {
+		most := listed
+		if f.all {
+			most = 0
+		}
+		var kept error
+		if run.Did, kept = a.whatItDid(ctx, job, runID, bucket, getenv, most); kept != nil {
+			return kept
+		}
+	}
+	if report == nil && run.Did == nil {
+		return err
+	}
+	if f.json {
+		return a.writeJSON(run)
+	}
+	a.printer().run(run, runID)
+	return nil
+}
+
+// didSomething reports whether a run that ended so may have deleted or changed something.
+func didSomething(s sweep.Status) bool { return s != sweep.Skipped && s != sweep.Aborted }
+
+// A noReportError says that a run has saved no report, or that there is none any more.
+type noReportError struct{ runID string }
+
+func (e *noReportError) Error() string {
+	return fmt.Sprintf("there is no report of %s: reports are kept for 90 days, and those of previews are in the log only (--log)", e.runID)
 }
 
 // find returns the report of a run by its id, its short id, or its job.
@@ -92,10 +140,10 @@ func (s *store) find(ctx context.Context, name string, now time.Time) (*sweep.Re
 		}
 		return record.Last, err
 	}
-	if job, ok := jobOf(name); ok {
+	if job, ok := entryOfRun(name); ok {
 		report, found, err := s.run(ctx, job, name)
 		if err == nil && !found {
-			err = fmt.Errorf("there is no report of %s: reports are kept for 90 days, and those of previews are in the log only (--log)", name)
+			err = &noReportError{name}
 		}
 		return report, err
 	}
@@ -169,6 +217,9 @@ func next(r *sweep.Report) string {
 	case sweep.Completed:
 		return "All that was due is done: there is nothing to do."
 	case sweep.Partial:
+		if r.Stopped {
+			return "It was stopped. The next run goes on from there."
+		}
 		return "It was out of time. The next run goes on from there. From the third in a row on: let it run more often (Terraform: schedules) or longer (timeouts)."
 	case sweep.Skipped:
 		return "Another run was under way: see firesweep runs " + r.Job + "."

@@ -8,6 +8,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 
+	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -123,9 +124,9 @@ func (s *store) run(ctx context.Context, job manifest.Entry, runID string) (repo
 	return report, true, err
 }
 
-// jobOf returns the job that a run's id begins with.
-func jobOf(runID string) (manifest.Entry, bool) {
-	for _, e := range scheduled() {
+// entryOfRun returns the job or worker that a run's id begins with.
+func entryOfRun(runID string) (manifest.Entry, bool) {
+	for _, e := range functions.All() {
 		if strings.HasPrefix(runID, e.Name+"-") {
 			return e, true
 		}

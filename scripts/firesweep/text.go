@@ -142,6 +142,11 @@ func (p *printer) say(style string, indent, hang int, format string, args ...any
 	}
 }
 
+// command writes a command on a line of its own, whole, so that it can be copied.
+func (p *printer) command(format string, args ...any) {
+	p.line("    " + plain(fmt.Sprintf(format, args...)))
+}
+
 // when says a time to the minute, or to the second if that matters, in UTC.
 func when(t time.Time) string {
 	t = t.UTC()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,24 +38,46 @@ Objects come back from the bucket's soft delete, accounts without their
 passwords. What somebody has changed since is left as it is and listed as a
 conflict; what was sent stays sent. To do it again changes nothing more.
 
+RUN is a run's id, or its last part as 'firesweep runs' shows it; of a run that
+was killed, or of a worker's, the whole id.
+
 What came back is held: the job keeps it until 'firesweep release'.
 It works with your credentials, which need to write documents, and to restore
 objects and create accounts if the job deletes some.`,
-		Example: `  firesweep undo --project my-project cleanupReports-20260110T150000Z-5f3a9c01
+		Example: `  firesweep undo --project my-project 5f3a9c01
   firesweep undo --apply cleanupReports-20260110T150000Z-5f3a9c01
-  firesweep undo --apply --only reports/abc --only reports/def RUN`,
+  firesweep undo --apply --only reports/abc --only reports/def 5f3a9c01`,
 	}
 	getenv := a.projectFlag(c)
 	c.Flags().BoolVar(&f.apply, "apply", false, "do it; without, it is only shown")
 	c.Flags().StringArrayVar(&f.only, "only", nil, "only this `TARGET`, as it is listed; may be given several times")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) != 1 || !runIDPattern.MatchString(args[0]) {
-			return wrongUse("say one run by its whole id, as firesweep runs --json and firesweep show say it")
+		if len(args) != 1 || !runIDPattern.MatchString(args[0]) && !shortIDPattern.MatchString(args[0]) {
+			return wrongUse("say one run by its id, as firesweep runs and firesweep show say it")
 		}
-		return a.undo(c.Context(), f, args[0], getenv)
+		runID, err := a.wholeID(c.Context(), args[0], getenv)
+		if err != nil {
+			return err
+		}
+		return a.undo(c.Context(), f, runID, getenv)
 	}
 	return c
+}
+
+// wholeID returns the id of a run that is named by it or by its last part.
+func (a *app) wholeID(ctx context.Context, name string, getenv func(string) string) (string, error) {
+	if runIDPattern.MatchString(name) {
+		return name, nil
+	}
+	s := newStore(getenv)
+	defer s.close()
+	defer a.progress(ctx, func(time.Duration) string { return "looking for the run" })()
+	report, err := s.find(ctx, name, a.clock())
+	if err != nil {
+		return "", err
+	}
+	return report.RunID, nil
 }
 
 // open opens what the job or worker of the name works on.
@@ -92,10 +116,18 @@ func (a *app) undo(ctx context.Context, f undoFlags, runID string, getenv func(s
 	}
 	defer func() { _ = closeAll() }() // what was written is written
 	t := taken{Run: runID, Applied: f.apply, Outcomes: []takenBack{}}
-	err = p.Undo(ctx, runID, restore.Options{Apply: f.apply, Only: f.only}, func(o restore.Outcome) error {
+	what := map[bool]string{false: "looking at", true: "taking back"}[f.apply]
+	var far share
+	var things atomic.Int64
+	stop := a.progress(ctx, func(passed time.Duration) string {
+		return what + " " + plural(int(things.Load()), "thing") + far.estimate(passed)
+	})
+	err = p.Undo(ctx, runID, restore.Options{Apply: f.apply, Only: f.only, Progress: far.set}, func(o restore.Outcome) error {
+		things.Add(1)
 		t.Outcomes = append(t.Outcomes, takenBack{Target: o.Target, Step: o.Step, Why: o.Why})
 		return nil
 	})
+	stop()
 	slices.SortStableFunc(t.Outcomes, func(x, y takenBack) int {
 		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Target, y.Target))
 	})
@@ -139,9 +171,11 @@ func (a *app) printTaken(t taken, job string) {
 	case back == 0:
 		p.say("", 2, 2, "There is nothing to bring back.")
 	case t.Applied:
-		p.say("", 2, 2, "%s taken back. The job keeps what came back until: firesweep release %s", plural(back, "thing"), job)
+		p.say("", 2, 2, "%s taken back. The job keeps what came back until you release it:", plural(back, "thing"))
+		p.command("firesweep release --all %s", job)
 	default:
-		p.say("", 2, 2, "%s would be taken back; nothing was changed. Do it: firesweep undo --apply %s", plural(back, "thing"), t.Run)
+		p.say("", 2, 2, "%s would be taken back; nothing was changed. Do it:", plural(back, "thing"))
+		p.command("firesweep undo --apply %s", t.Run)
 	}
 	if conflicts > 0 {
 		p.say(yellow, 2, 2, "%s: left as they are; look at them by hand.", plural(conflicts, "conflict"))
@@ -173,7 +207,9 @@ gs://bucket/name of an object.`,
 			return err
 		}
 		defer func() { _ = closeAll() }() // what was written is written
+		stop := a.progress(c.Context(), func(time.Duration) string { return "releasing" })
 		notHeld, err := p.Release(c.Context(), args[0], args[1:]...)
+		stop()
 		if err != nil {
 			return err
 		}

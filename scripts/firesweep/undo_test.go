@@ -68,7 +68,7 @@ func TestUndoRefuses(t *testing.T) {
 		want string
 	}{
 		{[]string{"undo"}, exitWrongUse, "say one run"},
-		{[]string{"undo", "cleanupReports"}, exitWrongUse, "whole id"},
+		{[]string{"undo", "cleanupReports"}, exitWrongUse, "by its id"},
 		{[]string{"undo", "noSuchJob-20260101T000000Z-0123abcd"}, exitWrongUse, "no job or worker"},
 		{[]string{"undo", "cleanupReports-20260101T000000Z-0123abcd"}, exitFailed, "nothing is kept of it"},
 		{[]string{"release"}, exitWrongUse, "say a job"},

@@ -45,7 +45,7 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 			leave(i)
 			break
 		}
-		n = ahead.cover(actions, i, n, func(deletions []documents.Deletion) error { return r.keepDocuments(ctx, deletions) })
+		n = ahead.cover(actions, i, n, func(stretch []Action) error { return r.keepDocuments(ctx, stretch) })
 		first, batch, keep := i, actions[i:i+n], ahead.keep
 		wg.Go(func() {
 			defer underWay.Release(weight)
@@ -164,7 +164,7 @@ func (r *run) do(ctx context.Context, batch []Action, keep func() error) []error
 func (r *run) doItems(ctx context.Context, batch []Action) []error {
 	group := make([]*work, len(batch))
 	for i, a := range batch {
-		group[i] = &work{Item: a.Effect.(ruled).Item, kind: a.Kind}
+		group[i] = &work{Item: a.Effect.(ruled).Item, kind: a.Kind, reason: a.Reason}
 	}
 	r.settleSafely(ctx, group)
 	results := make([]error, len(batch))

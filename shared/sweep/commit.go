@@ -1,12 +1,14 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/undo"
 )
 
 // maxWrites is how many writes one commit holds, but for an item that alone has more.
@@ -22,6 +24,7 @@ type committed struct {
 
 // outcome is what was decided about one item in a commit.
 type outcome struct {
+	decision  Decision // what it was judged as
 	change    Change
 	written   bool   // its writes are in the commit
 	postponed bool   // there was no room for its writes
@@ -125,11 +128,11 @@ func allThen(changes []Change) (all []FollowUp) {
 	return all
 }
 
-// items returns those that the commit changes.
-func (c committed) items(group []*work) (items []string) {
+// items returns the records of those that the commit changes.
+func (c committed) items(group []*work) (items []undo.Record) {
 	for i, w := range group {
-		if c.outcomes[i].written {
-			items = append(items, w.Ref.Path())
+		if o := c.outcomes[i]; o.written {
+			items = append(items, undo.Record{Item: w.Ref.Path(), Action: o.decision.Kind, Reason: cmp.Or(o.decision.Reason, w.reason)})
 		}
 	}
 	return items
@@ -178,7 +181,6 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 		return nil, asGroup(err)
 	}
 	outcomes := make([]outcome, len(group))
-	decisions := make([]Decision, len(group))
 	var due []int
 	for i, w := range group {
 		d, err := items.judge(i, r.known())
@@ -193,7 +195,7 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 				outcomes[i].invalid = d.Reason
 			}
 		default:
-			decisions[i] = d
+			outcomes[i].decision = d
 			due = append(due, i)
 		}
 	}
@@ -205,7 +207,7 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 		o := &outcomes[i]
 		if group[i].Rule.deletes() {
 			o.change.Writes = []documents.Write{{Op: documents.Delete, Ref: group[i].Ref}}
-		} else if o.change, o.err = items.change(i, decisions[i], r.known()); o.err == nil {
+		} else if o.change, o.err = items.change(i, o.decision, r.known()); o.err == nil {
 			o.err = o.change.problem(group[i].Rule)
 		}
 		switch {

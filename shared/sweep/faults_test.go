@@ -77,9 +77,9 @@ func denyAll(method string) grpc.DialOption {
 	})
 }
 
-// afterEach calls f with every stream of a method that is opened.
-func afterEach(method string, f func(n int)) grpc.DialOption {
-	return streamed(method, func(n int) error {
+// afterEachQuery calls f with every query that is sent.
+func afterEachQuery(f func(n int)) grpc.DialOption {
+	return streamed("RunQuery", func(n int) error {
 		f(n)
 		return nil
 	})

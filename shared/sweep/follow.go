@@ -104,11 +104,11 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 	r.deleteAccounts(ctx, all, accounts)
 	_ = underWay.Wait() // each error is in its follow-up
 	var writes []documents.Write
-	var items []string // that these writes are of
+	var items []undo.Record // that these writes are of
 	var open, held error
 	for _, f := range all {
 		if item := f.of.Ref.Path(); !isOwnRecord(item) {
-			items = append(items, item)
+			items = append(items, undo.Record{Item: item, Action: f.of.kind, Reason: f.of.reason})
 		}
 		switch {
 		case isHeld(f.err): // the entry remembers it until Cloud Storage lets the object go

@@ -27,6 +27,7 @@ const maxIdle = 3
 type work struct {
 	Item
 	kind   string          // what it must be judged as; empty: anything but to be kept
+	reason string          // why, as the plan says
 	begun  bool            // a commit has changed it
 	idle   int             // judgments since the last commit
 	handed map[string]bool // tasks that were handed over before its commit

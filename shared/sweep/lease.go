@@ -33,10 +33,10 @@ func (e *recordError) Error() string {
 	return fmt.Sprintf("%s: delete that field in the Firebase console, or with: %s", e.what, e.wayOut)
 }
 
-// An abortedError says that an earlier attempt of the same schedule time was aborted, and holds its report.
-type abortedError struct{ report *Report }
+// An endedError says that an earlier attempt of the same schedule time was aborted or stopped, and holds its report.
+type endedError struct{ report *Report }
 
-func (e *abortedError) Error() string { return "run " + e.report.RunID + " was aborted" }
+func (e *endedError) Error() string { return "run " + e.report.RunID + " was aborted or stopped" }
 
 // lease is a run's exclusive right to a job, kept in cleanupJobs/{job} together with where the last run got to.
 type lease struct {
@@ -58,7 +58,7 @@ type saved struct {
 }
 
 // take takes the lease and returns what the last run saved. If another run holds it, the error is a [*heldError]. If the
-// run is a retry of an aborted one, which is what retryOf says, the error is an [*abortedError] and nothing is written.
+// run is a retry of one that was aborted or stopped, which is what retryOf says, the error is an [*endedError] and nothing is written.
 func (l lease) take(ctx context.Context, retryOf func(*Report) bool) (s saved, err error) {
 	err = l.writer.Exchange(ctx, l.path(), func(doc documents.Document, _ bool) (map[string]any, error) {
 		now := l.clock()
@@ -77,7 +77,7 @@ func (l lease) take(ctx context.Context, retryOf func(*Report) bool) (s saved, e
 		}
 		last := lastReport(doc)
 		if holder != l.runID && retryOf(last) {
-			return nil, &abortedError{last}
+			return nil, &endedError{last}
 		}
 		if s.checkpoint, err = l.checkpointOf(doc); err != nil {
 			return nil, err
@@ -112,8 +112,11 @@ func (l lease) finish(ctx context.Context, checkpoint string, complete func(writ
 		}
 		report := complete(writes)
 		if held {
-			err := tx.Merge(l.path(), map[string]any{"lease": nil, "position": checkpoint, "lastReport": report})
-			if err != nil {
+			end := map[string]any{"lease": nil, "position": checkpoint, "lastReport": report}
+			if _, marked := doc.Data[stopField]; marked {
+				end[stopField] = documents.DeleteField
+			}
+			if err := tx.Merge(l.path(), end); err != nil {
 				return err
 			}
 		}

@@ -13,6 +13,7 @@ import (
 type Record struct {
 	Holder string    // the run that holds the lease; empty: none
 	Until  time.Time // when that lease expires
+	Told   bool      // that run was told to stop
 	Last   *Report   // of the last run that held the lease; nil if there is none that can be read
 	// Err says which field is not one that this program wrote, and the request that deletes it. No run begins until then.
 	Err error
@@ -26,6 +27,7 @@ func RecordOf(cfg config.Config, job string, doc documents.Document) Record {
 	if r.Holder, r.Until, r.Err = l.of(doc); r.Err == nil {
 		_, r.Err = l.checkpointOf(doc)
 	}
+	r.Told = r.Holder != "" && doc.Data[stopField] == r.Holder
 	return r
 }
 

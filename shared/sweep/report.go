@@ -17,7 +17,7 @@ type Status string
 // The statuses.
 const (
 	Completed Status = "completed" // all that was due is done
-	Partial   Status = "partial"   // out of time; the next run continues
+	Partial   Status = "partial"   // out of time, or told to stop; the next run continues
 	Skipped   Status = "skipped"   // another run holds the lease
 	Aborted   Status = "aborted"   // a safety limit tripped; nothing of the plan was done
 	Failed    Status = "failed"    // at least one item, or the run itself, failed; retry is safe
@@ -69,8 +69,9 @@ type Report struct {
 	Failures   []Failure `json:"failures" firestore:"failures"`
 	Plan       []Planned `json:"plan,omitempty" firestore:"plan,omitempty"`
 	Truncated  bool      `json:"truncated,omitempty" firestore:"truncated,omitempty"`
-	// PartialRuns is how many runs in a row, this one included, ended partial.
+	// PartialRuns is how many runs in a row, this one included, ended partial because they were out of time.
 	PartialRuns int         `json:"partialRuns,omitempty" firestore:"partialRuns,omitempty"`
+	Stopped     bool        `json:"stopped,omitempty" firestore:"stopped,omitempty"` // it was told to stop, and so is partial
 	Usage       usage.Usage `json:"usage" firestore:"usage"`
 }
 

@@ -49,6 +49,7 @@ type run struct {
 	planUntil time.Time // when planning must end, so that there is time to apply
 	stopAt    time.Time // when no more work may be begun
 	canceled  func() bool
+	stop      stop
 
 	mu       sync.Mutex // guards what follows while actions are being applied
 	report   *Report
@@ -126,21 +127,24 @@ func (r *run) preview(ctx context.Context) {
 }
 
 // underLease does the run, unless another one holds the lease. It returns the report of an earlier run if that was
-// aborted for the same schedule time: to plan it anew would cost as much and end the same.
+// aborted for the same schedule time, for to plan it anew would cost as much and end the same, or stopped, for it is to stay so.
 func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	l := r.lease()
 	last, err := l.take(ctx, r.retries)
 	var (
 		held    *heldError
-		aborted *abortedError
+		ended   *endedError
 		foreign *recordError
 	)
 	switch {
-	case errors.As(err, &aborted):
-		r.log.InfoContext(ctx, fmt.Sprintf("%s is not planned again: run %s was aborted for the same schedule time, and this is a retry of it; "+
-			"lift the safety limit with {\"force\":true}, or wait for the next scheduled time", r.job.Name, aborted.report.RunID),
-			slog.String("aborted", aborted.report.RunID))
-		return aborted.report
+	case errors.As(err, &ended):
+		how, wayOut := "aborted", `lift the safety limit with {"force":true}, or wait for the next scheduled time`
+		if ended.report.Stopped {
+			how, wayOut = "stopped", "the next scheduled time goes on, and so does a run by hand"
+		}
+		r.log.InfoContext(ctx, fmt.Sprintf("%s is not planned again: run %s was %s for the same schedule time, and this is a retry of it; %s",
+			r.job.Name, ended.report.RunID, how, wayOut), slog.String(how, ended.report.RunID))
+		return ended.report
 	case errors.As(err, &held):
 		r.report.Status = Skipped
 		r.log.InfoContext(ctx, r.job.Name+" skipped: "+held.Error())
@@ -152,6 +156,7 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 		return nil
 	default:
 		r.checkpoint, r.partialRuns, r.holds = last.checkpoint, last.partialRuns, last.held
+		r.stop.look, r.stop.looked = func() bool { return r.lookForStop(ctx) }, r.begun
 		r.sweep(ctx)
 	}
 	stillHeld, err := l.finish(ctx, r.checkpoint, r.complete)
@@ -165,9 +170,9 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	return nil
 }
 
-// retries reports whether the run is a retry of the one that left this report, which was aborted.
+// retries reports whether the run is a retry of the one that left this report, which was aborted or stopped.
 func (r *run) retries(last *Report) bool {
-	return last != nil && last.Status == Aborted && !last.DryRun && r.scheduled && !r.report.Force && last.Now.Equal(r.report.Now)
+	return last != nil && (last.Status == Aborted || last.Stopped) && !last.DryRun && r.scheduled && !r.report.Force && last.Now.Equal(r.report.Now)
 }
 
 func (r *run) lease() lease {
@@ -300,8 +305,11 @@ func (r *run) reset() {
 // complete sets what can only be known at the end. writes is how many documents are about to be written with the
 // report in them, which its usage includes.
 func (r *run) complete(writes int) *Report {
+	r.report.Stopped = r.stop.told.Load() && r.unfinished
 	switch {
 	case r.report.Status == Skipped, r.report.Status == Aborted:
+	case r.report.Stopped: // also where something failed: Cloud Scheduler would try that again at once
+		r.report.Status = Partial
 	case r.failures > 0:
 		r.report.Status = Failed
 	case r.unfinished && r.job.Task != nil:
@@ -312,7 +320,7 @@ func (r *run) complete(writes int) *Report {
 	default:
 		r.report.Status = Completed
 	}
-	if r.report.PartialRuns = 0; r.report.Status == Partial && !r.report.DryRun {
+	if r.report.PartialRuns = 0; r.report.Status == Partial && !r.report.DryRun && !r.report.Stopped {
 		r.report.PartialRuns = r.partialRuns + 1
 	}
 	r.report.DurationMs = r.clock().Sub(r.begun).Milliseconds()
@@ -321,7 +329,10 @@ func (r *run) complete(writes int) *Report {
 	return r.report
 }
 
-func (r *run) timeIsUp() bool { return r.canceled() || !r.clock().Before(r.stopAt) }
+// timeIsUp reports whether nothing more may be begun.
+func (r *run) timeIsUp() bool {
+	return r.canceled() || !r.clock().Before(r.stopAt) || r.toldToStop()
+}
 
 // checkTime returns [ErrOutOfTime] when no further step should be begun.
 func (r *run) checkTime() error {
@@ -337,7 +348,7 @@ func (r *run) planningTimeIsUp() bool {
 	if r.report.DryRun || r.limits.Lifted {
 		return r.timeIsUp()
 	}
-	return r.canceled() || !r.clock().Before(r.planUntil)
+	return r.canceled() || !r.clock().Before(r.planUntil) || r.toldToStop()
 }
 
 // known is what rules may know of the run.

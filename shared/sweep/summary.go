@@ -16,7 +16,7 @@ const maxPartialRuns = 3
 // it was given to stop after, which is less than its function's.
 func (r *run) logBehind(ctx context.Context) {
 	reached := r.ownStop && !r.clock().Before(r.stopAt)
-	if r.report.Status != Partial || r.report.DryRun || !reached && r.report.PartialRuns < maxPartialRuns {
+	if r.report.Status != Partial || r.report.DryRun || r.report.Stopped || !reached && r.report.PartialRuns < maxPartialRuns {
 		return
 	}
 	r.log.WarnContext(ctx, fmt.Sprintf("%s does not keep up: partial %d times in a row, this time %s, %d planned actions left: "+
@@ -27,6 +27,9 @@ func (r *run) logBehind(ctx context.Context) {
 
 // why says why a run ended partial.
 func (r *run) why() string {
+	if r.report.Stopped {
+		return "stopped, as it was told to, after " + r.duration()
+	}
 	if r.canceled() {
 		return "canceled by its caller or by the platform after " + r.duration()
 	}

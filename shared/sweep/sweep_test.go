@@ -273,7 +273,7 @@ func TestOutOfTimeWhilePlanning(t *testing.T) {
 	seed(t, f, 6)
 	plannedAt := start
 	f.Clock = func() time.Time { return plannedAt }
-	f.Hooks.Dial = append(f.Hooks.Dial, afterEach("RunQuery", func(n int) {
+	f.Hooks.Dial = append(f.Hooks.Dial, afterEachQuery(func(n int) {
 		if n == 2 { // during the second page half of the time has passed
 			plannedAt = start.Add(f.Timeout / 2)
 		}

@@ -42,7 +42,7 @@ func (r *run) undoEntries(n int, records []undo.Record) ([]documents.Write, erro
 
 // undoOf returns the writes that keep, for undoing, the documents that a commit's writes delete or change, and what follows the
 // changes, as entry n. It reads the documents that nobody has read yet. items are what the changes are of.
-func (r *run) undoOf(ctx context.Context, src Source, n int, writes []documents.Write, then []FollowUp, items []string) ([]documents.Write, error) {
+func (r *run) undoOf(ctx context.Context, src Source, n int, writes []documents.Write, then []FollowUp, items []undo.Record) ([]documents.Write, error) {
 	if !r.keepsUndo() {
 		return nil, nil
 	}
@@ -61,10 +61,7 @@ func (r *run) undoOf(ctx context.Context, src Source, n int, writes []documents.
 	if err != nil {
 		return nil, err
 	}
-	var records []undo.Record
-	for _, item := range items {
-		records = append(records, undo.Record{Item: item})
-	}
+	records := items
 	for _, w := range own {
 		d, found := before[w.Ref]
 		record, err := undo.Of(w, d, found)
@@ -119,34 +116,35 @@ type keptAhead struct {
 
 // cover sees to it that the n actions from i on, if they delete documents, are in the stretch, and returns how many of them are. The
 // next stretch begins where the last one ends.
-func (k *keptAhead) cover(actions []Action, i, n int, keep func([]documents.Deletion) error) int {
+func (k *keptAhead) cover(actions []Action, i, n int, keep func([]Action) error) int {
 	if _, ok := actions[i].Effect.(deleteDocument); !ok {
 		return n
 	}
 	if i >= k.until {
-		var deletions []documents.Deletion
-		for _, a := range actions[i:min(i+maxAhead, len(actions))] {
-			d, ok := a.Effect.(deleteDocument)
-			if !ok {
+		k.until = i
+		for k.until < min(i+maxAhead, len(actions)) {
+			if _, ok := actions[k.until].Effect.(deleteDocument); !ok {
 				break
 			}
-			deletions = append(deletions, documents.Deletion(d))
+			k.until++
 		}
-		k.until, k.keep = i+len(deletions), sync.OnceValue(func() error { return keep(deletions) })
+		stretch := actions[i:k.until]
+		k.keep = sync.OnceValue(func() error { return keep(stretch) })
 	}
 	return min(n, k.until-i)
 }
 
 // keepDocuments writes down whole documents that are to be deleted. What has changed since it was judged is not deleted, and so
 // left out.
-func (r *run) keepDocuments(ctx context.Context, deletions []documents.Deletion) error {
+func (r *run) keepDocuments(ctx context.Context, batch []Action) error {
 	if !r.keepsUndo() {
 		return nil
 	}
-	judged := make(map[string]time.Time, len(deletions))
-	paths := make([]string, len(deletions))
-	for i, d := range deletions {
-		judged[d.Path], paths[i] = d.LastUpdateTime, d.Path
+	judged := make(map[string]Action, len(batch))
+	paths := make([]string, len(batch))
+	for i, a := range batch {
+		paths[i] = a.Effect.(deleteDocument).Path
+		judged[paths[i]] = a
 	}
 	var records []undo.Record
 	size := 0
@@ -154,10 +152,11 @@ func (r *run) keepDocuments(ctx context.Context, deletions []documents.Deletion)
 		if err != nil {
 			return fmt.Errorf("read %d documents to keep them for undoing: %w", len(paths), err)
 		}
-		if !d.UpdateTime.Equal(judged[d.Path]) {
+		a := judged[d.Path]
+		if !d.UpdateTime.Equal(a.Effect.(deleteDocument).LastUpdateTime) {
 			continue
 		}
-		records = append(records, undo.Record{Item: d.Path}, undo.Record{Write: &undo.Write{Op: documents.Delete, Path: d.Path, Found: true, Before: d.Fields}})
+		records = append(records, itemOf(a), undo.Record{Write: &undo.Write{Op: documents.Delete, Path: d.Path, Found: true, Before: d.Fields}})
 		if size += d.Bytes; size > maxAheadBytes {
 			if err := r.keepAhead(ctx, records); err != nil {
 				return err
@@ -168,6 +167,11 @@ func (r *run) keepDocuments(ctx context.Context, deletions []documents.Deletion)
 	return r.keepAhead(ctx, records)
 }
 
+// itemOf returns the record of an action's item.
+func itemOf(a Action) undo.Record {
+	return undo.Record{Item: a.Target, Action: a.Kind, Reason: a.Reason}
+}
+
 // keepObjects writes down objects that are to be deleted.
 func (r *run) keepObjects(ctx context.Context, batch []Action) error {
 	if !r.keepsUndo() {
@@ -176,7 +180,7 @@ func (r *run) keepObjects(ctx context.Context, batch []Action) error {
 	var records []undo.Record
 	for _, a := range batch {
 		d := a.Effect.(DeleteObject)
-		records = append(records, undo.Record{Item: a.Target}, undo.Record{Object: &undo.Object{Name: d.Name, Generation: d.Generation}})
+		records = append(records, itemOf(a), undo.Record{Object: &undo.Object{Name: d.Name, Generation: d.Generation}})
 	}
 	return r.keepAhead(ctx, records)
 }
@@ -190,7 +194,7 @@ func (r *run) keepAccounts(ctx context.Context, all []pending, which []int) erro
 	var records []undo.Record
 	for n, i := range which {
 		uids[n] = all[i].Account
-		records = append(records, undo.Record{Item: all[i].of.Ref.Path()})
+		records = append(records, undo.Record{Item: all[i].of.Ref.Path(), Action: all[i].of.kind, Reason: all[i].of.reason})
 	}
 	found, err := r.accounts.Get(ctx, uids)
 	if err != nil {

@@ -12,6 +12,9 @@ func HeldOf(job string) string { return "cleanupJobs/" + job + "/held" }
 // HeldField is the field of cleanupJobs/{job} that says that there may be such items. It is set before the first of them is.
 const HeldField = "held"
 
+// HolderPrefix is what the id of the run that is taken back has before it where an undo holds the job's lease.
+const HolderPrefix = "undo-"
+
 // MaxHeld is how many items one document of that collection names, so that a job learns of many at the price of few reads.
 const MaxHeld = 500
 

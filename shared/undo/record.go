@@ -37,12 +37,13 @@ const maxRecords = 64 << 20
 // Fields are a document's fields as Firestore's API has them.
 type Fields = map[string]*firestorepb.Value
 
-// Record is one thing that a run deleted or wrote, or an item that it judged for that. Exactly one field is set.
+// Record is one thing that a run deleted or wrote, or an item that it judged for that: one of Item, Write, Object and Account.
 type Record struct {
-	Item    string // as the job's plan names its target; if what was done to it is taken back, it is held
-	Write   *Write
-	Object  *Object
-	Account *Account
+	Item           string // as the job's plan names its target; if what was done to it is taken back, it is held
+	Action, Reason string // of the item: what the run did to it, and why; empty in entries of earlier versions
+	Write          *Write
+	Object         *Object
+	Account        *Account
 }
 
 // Write is one write of a commit.
@@ -158,7 +159,8 @@ func Unpack(entries [][]byte) ([]Record, error) {
 const (
 	opKey, pathKey, foundKey, beforeKey, afterKey, removedKey, sentKey = "op", "path", "found", "before", "after", "removed", "sent"
 	objectKey, generationKey, folderKey, ownerKeyKey, ownerKey         = "object", "generation", "folder", "ownerKey", "owner"
-	accountKey, dataKey, itemKey                                       = "account", "data", "item"
+	accountKey, dataKey                                                = "account", "data"
+	itemKey, actionKey, reasonKey                                      = "item", "action", "reason"
 )
 
 func (r Record) fields() Fields {
@@ -183,7 +185,7 @@ func (r Record) fields() Fields {
 	case r.Account != nil:
 		return Fields{accountKey: text(r.Account.UID), dataKey: text(r.Account.Data)}
 	}
-	return Fields{itemKey: text(r.Item)}
+	return Fields{itemKey: text(r.Item), actionKey: text(r.Action), reasonKey: text(r.Reason)}
 }
 
 // recordOf reads what [Record.fields] made.
@@ -210,8 +212,8 @@ func recordOf(f Fields) (Record, bool) {
 		a := Account{UID: f[accountKey].GetStringValue(), Data: f[dataKey].GetStringValue()}
 		return Record{Account: &a}, a.UID != ""
 	}
-	item := f[itemKey].GetStringValue()
-	return Record{Item: item}, item != ""
+	item := Record{Item: f[itemKey].GetStringValue(), Action: f[actionKey].GetStringValue(), Reason: f[reasonKey].GetStringValue()}
+	return item, item.Item != ""
 }
 
 func text(v string) *firestorepb.Value {

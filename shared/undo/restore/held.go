@@ -48,7 +48,7 @@ func (u *undoing) busy(d *firestore.DocumentSnapshot) error {
 }
 
 // leaseID is as whom an undo holds the lease: the same when it is done again.
-func (u *undoing) leaseID() string { return "undo-" + u.runID }
+func (u *undoing) leaseID() string { return undo.HolderPrefix + u.runID }
 
 // lease takes the job's lease, so that no run is under way meanwhile, and returns what gives it back.
 func (u *undoing) lease(ctx context.Context) (release func() error, err error) {

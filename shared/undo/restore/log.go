@@ -128,7 +128,12 @@ func (u *undoing) takeBack(ctx context.Context) error {
 		return err
 	}
 	open := map[string][]undo.Write{}
+	done := 0
 	return u.entries(ctx, func(ctx context.Context, e entry, records []undo.Record) error {
+		if u.Progress != nil {
+			u.Progress(done, len(u.log))
+		}
+		done++
 		var changes []undo.Change
 		var objects []undo.Object
 		var accounts []undo.Account

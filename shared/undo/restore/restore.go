@@ -42,6 +42,8 @@ type Accounts interface {
 type Options struct {
 	Apply bool     // do it; otherwise say what would be done
 	Only  []string // documents, objects (gs://bucket/name) and accounts (account uid) to take back; none: all
+	// Progress, if set, is told how many entries of the log are done, of how many.
+	Progress func(done, total int)
 }
 
 // Outcome is what is, or would be, done to one thing.

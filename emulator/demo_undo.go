@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/undo"
+	"github.com/firesweep/firesweep/shared/undo/restore"
+)
+
+// takenBack is the job whose run the demo takes back: it deletes documents and files, changes fields, and tells people.
+const takenBack = "checkGhostCircles"
+
+// rewind is a run to be taken back, and the project before and after it.
+type rewind struct {
+	job           manifest.Entry
+	runID         string
+	before, after sampledata.State
+}
+
+// show takes the run back, makes sure that all that it deleted or changed is as it was, and runs the job once more.
+func (r rewind) show(ctx context.Context, out io.Writer, l *local, project *sampledata.Project, settings *settings, now time.Time) (err error) {
+	cfg, err := config.Load(config.For(r.job.Name, settings.get), functions.Registered()[r.job.Name].Settings, r.job.Uses()...)
+	if err != nil {
+		return err
+	}
+	p, closeAll, err := restore.Open(ctx, cfg, r.job.Uses(), time.Now)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	steps := map[undo.Step]int{}
+	err = p.Undo(ctx, r.runID, restore.Options{Apply: true}, func(o restore.Outcome) error {
+		steps[o.Step]++
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nAnd taken back, the run of %s, as by the command\n  firesweep undo --apply %s\n", r.job.Name, r.runID)
+	fmt.Fprintf(out, "  %d documents and files are back, %d changes are reverted; %d notifications stay sent\n",
+		steps[undo.Recreate], steps[undo.Revert]+steps[undo.Replace]+steps[undo.Remove], steps[undo.Stays])
+	is, err := project.Read(ctx)
+	if err != nil {
+		return err
+	}
+	missing, compared := r.missing(is)
+	if len(missing) > 0 || compared == 0 || steps[undo.Conflict] > 0 {
+		return fmt.Errorf("of %d things that %s had deleted or changed these are not as they were: %s", compared, r.job.Name, strings.Join(missing, ", "))
+	}
+	fmt.Fprintf(out, "  all %d that it had deleted or changed are as they were before it\n", compared)
+	report, err := l.post(ctx, r.job, now, "")
+	if err != nil {
+		return err
+	}
+	done, _, _ := totals(report)
+	held := 0
+	for reason, n := range report.Kept {
+		if strings.HasPrefix(reason, "held, ") {
+			held += n
+		}
+	}
+	fmt.Fprintf(out, "  run again, %s: %d done, %d kept because they came back\n", report.Status, done, held)
+	if report.Status != sweep.Completed || done > 0 || held == 0 {
+		return fmt.Errorf("%s must keep what came back", r.job.Name)
+	}
+	return nil
+}
+
+// missing names what the run had deleted or changed and is not as it was, and says how much was compared.
+func (r rewind) missing(now sampledata.State) (names []string, compared int) {
+	for path, was := range r.before.Documents {
+		if reflect.DeepEqual(was, r.after.Documents[path]) {
+			continue
+		}
+		if compared++; !reflect.DeepEqual(was, now.Documents[path]) {
+			names = append(names, path)
+		}
+	}
+	for _, name := range r.before.Objects {
+		if slices.Contains(r.after.Objects, name) {
+			continue
+		}
+		if compared++; !slices.Contains(now.Objects, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, compared
+}

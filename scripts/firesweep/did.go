@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/undo"
+	"github.com/firesweep/firesweep/shared/undo/restore"
+)
+
+// listed is how many items and writes of a run are shown unless all are asked for.
+const listed = 30
+
+// did is what a run did by its undo log; docs/command.md documents it as JSON.
+type did struct {
+	Items      []doneItem  `json:"items"`
+	ItemsTotal int         `json:"itemsTotal"`
+	Writes     []doneWrite `json:"writes"` // besides the deletions of the items themselves
+	WriteTotal int         `json:"writesTotal"`
+}
+
+type doneItem struct {
+	Target string `json:"target"`
+	Action string `json:"action,omitempty"` // empty in the log of an earlier version, and so is the reason
+	Reason string `json:"reason,omitempty"`
+}
+
+type doneWrite struct {
+	Op         string   `json:"op"`
+	Path       string   `json:"path"`
+	Fields     []string `json:"fields,omitempty"`     // names, of an update
+	Generation string   `json:"generation,omitempty"` // of an object, where it is known
+	Sent       bool     `json:"sent,omitempty"`       // it told somebody something: undo leaves it
+}
+
+// whatItDid reads a run's undo log; nil if there is none. most is how many items and writes are returned, 0 for all.
+func (a *app) whatItDid(ctx context.Context, job manifest.Entry, runID, bucket string, getenv func(string) string, most int) (*did, error) {
+	cfg, err := settings(job, getenv, config.Firestore)
+	if err != nil {
+		return nil, err
+	}
+	p, closeAll, err := restore.Open(ctx, cfg, []config.Backend{config.Firestore}, a.clock)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = closeAll() }() // all has been read
+	var far share
+	stop := a.progress(ctx, func(passed time.Duration) string { return "reading what it did" + far.estimate(passed) })
+	defer stop()
+	d := &did{Items: []doneItem{}, Writes: []doneWrite{}}
+	seen := map[string]bool{}
+	err = p.Contents(ctx, runID, func(done, total int, records []undo.Record) error {
+		far.set(done, total)
+		d.add(records, seen, bucket, most)
+		return nil
+	})
+	if errors.Is(err, restore.ErrNoLog) {
+		return nil, nil
+	}
+	return d, err
+}
+
+// add adds an entry's records. seen are the items of the entries before: one that takes several commits is in each.
+func (d *did) add(records []undo.Record, seen map[string]bool, bucket string, most int) {
+	for _, r := range records {
+		if r.Item == "" || seen[r.Item] {
+			continue
+		}
+		seen[r.Item] = true
+		if d.ItemsTotal++; most == 0 || len(d.Items) < most {
+			d.Items = append(d.Items, doneItem{Target: r.Item, Action: r.Action, Reason: r.Reason})
+		}
+	}
+	for _, r := range records {
+		w := doneWriteOf(r, bucket)
+		if w.Op == "" || seen[w.Path] && strings.HasPrefix(w.Op, string(documents.Delete)) {
+			continue
+		}
+		if d.WriteTotal++; most == 0 || len(d.Writes) < most {
+			d.Writes = append(d.Writes, w)
+		}
+	}
+}
+
+// doneWriteOf returns what a record says was written, with the names of fields and nothing of what was in them.
+func doneWriteOf(r undo.Record, bucket string) doneWrite {
+	switch {
+	case r.Write != nil:
+		w := doneWrite{Op: string(r.Write.Op), Path: r.Write.Path, Sent: r.Write.Sent}
+		if r.Write.Op == documents.Update {
+			w.Fields = append(slices.Collect(maps.Keys(r.Write.After)), r.Write.Removed...)
+			slices.Sort(w.Fields)
+		}
+		return w
+	case r.Object != nil:
+		w := doneWrite{Op: "delete object", Path: "gs://" + bucket + "/" + r.Object.Name}
+		if r.Object.Folder {
+			w.Op = "delete objects below"
+		}
+		if r.Object.Generation != 0 {
+			w.Generation = strconv.FormatInt(r.Object.Generation, 10)
+		}
+		return w
+	case r.Account != nil:
+		return doneWrite{Op: "delete account", Path: r.Account.UID}
+	}
+	return doneWrite{}
+}
+
+// did prints what a run did.
+func (p *printer) did(d *did, runID string) {
+	p.line("")
+	p.say(bold, 2, 0, "What it did, and why:")
+	rows := make([]row, len(d.Items))
+	for i, item := range d.Items {
+		rows[i] = row{cells: []string{item.Action, item.Target}}
+		if item.Reason != "" {
+			rows[i].notes = []string{item.Reason}
+		}
+	}
+	p.table([]column{{name: "ACTION", most: p.width * 2 / 5}, {name: "TARGET", path: true}}, rows)
+	p.more(d.ItemsTotal-len(d.Items), "item")
+	if len(d.Writes) > 0 {
+		p.line("")
+		p.say(bold, 2, 0, "What it deleted or wrote for that:")
+		rows := make([]row, len(d.Writes))
+		for i, w := range d.Writes {
+			path := w.Path
+			if w.Generation != "" {
+				path += "#" + w.Generation
+			}
+			rows[i] = row{cells: []string{w.Op, path}}
+			switch {
+			case w.Sent:
+				rows[i].notes = []string{"sent: undo leaves it"}
+			case len(w.Fields) > 0:
+				rows[i].notes = []string{"fields: " + strings.Join(w.Fields, ", ")}
+			}
+		}
+		p.table([]column{{name: "WRITE", most: p.width * 2 / 5}, {name: "TARGET", path: true}}, rows)
+		p.more(d.WriteTotal-len(d.Writes), "write")
+	}
+	p.line("")
+	p.say("", 2, 2, "What of this is still gone or changed, and would come back:")
+	p.command("firesweep undo %s", runID)
+}
+
+func (p *printer) more(n int, what string) {
+	if n > 0 {
+		p.say("", 2, 2, "and %s more: say --all", plural(n, what))
+	}
+}
+
+// run prints a run's report and what it did; either may be missing.
+func (p *printer) run(run shownRun, runID string) {
+	if run.Report != nil {
+		p.report(run.Report)
+	} else {
+		p.say(bold, 0, 2, "%s", runID)
+		p.say(yellow, 2, 2, "There is no report of it: it was killed, it is a worker's, or it is older than 90 days.")
+	}
+	switch {
+	case run.Did != nil:
+		p.did(run.Did, runID)
+	case totals(run.Report).Done > 0:
+		p.line("")
+		p.say("", 2, 2, "Of what it deleted or changed nothing is kept (UNDO_DAYS). The log names it:")
+		p.command("firesweep show --log %s", runID)
+	}
+}

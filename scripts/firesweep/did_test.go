@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// TestShowSaysWhatWasDoneAndWhy compares what each job's run did by its undo log with what its preview had planned.
+func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.env["UNDO_DAYS"] = "7"
+	o.now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the files are uploaded now
+	o.sample(t)
+	for _, job := range []string{
+		"cleanupReports", "checkGhostCircles", "cleanupBannedUsers", "cleanupOrphanedMedia", "cleanupResolvedInquiries", "cleanExpiredComped",
+		"removeUnacceptedMemberInvites",
+	} {
+		planned := map[string]doneItem{}
+		for _, p := range o.called(t, job, `{"dryRun":true}`).Plan {
+			planned[p.Target] = doneItem{Target: p.Target, Action: p.Action, Reason: p.Reason}
+		}
+		report := o.called(t, job, "")
+		run := parsed[shownRun](t, o.well(t, "show", "--json", "--all", report.RunID))
+		if run.Did == nil || run.RunID != report.RunID || run.Did.ItemsTotal != len(run.Did.Items) || run.Did.WriteTotal != len(run.Did.Writes) {
+			t.Fatalf("%s: %+v", job, run)
+		}
+		done := 0
+		for _, item := range run.Did.Items {
+			if want, ok := planned[item.Target]; ok { // and not what goes with it
+				done++
+				if item != want {
+					t.Errorf("%s: %+v, planned was %+v", job, item, want)
+				}
+			}
+		}
+		if done == 0 || done < totals(report).Done {
+			t.Errorf("%s: %d of %d done are listed: %+v", job, done, totals(report).Done, run.Did.Items)
+		}
+		wantNarrow(t, o.well(t, "show", report.RunID), defaultWidth)
+	}
+}
+
+// TestShowListsTheFirst of much, and all if that is asked for.
+func TestShowListsTheFirst(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.env["UNDO_DAYS"] = "7"
+	for i := range listed + 2 {
+		o.Set(t, fmt.Sprintf("reports/r%02d", i), map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
+	}
+	report := o.called(t, "cleanupReports", "")
+	text := o.well(t, "show", "cleanupReports")
+	wantParts(t, text, "What it did, and why:", "delete report", "and 2 items more: say --all", "\n    firesweep undo "+report.RunID+"\n")
+	if n := strings.Count(text, "  reports/r"); n != listed || strings.Contains(text, "WRITE") {
+		t.Errorf("%d items listed, and perhaps their own deletions:\n%s", n, text)
+	}
+	if all := o.well(t, "show", "--all", "cleanupReports"); strings.Count(all, "  reports/r") != listed+2 || strings.Contains(all, "more: say") {
+		t.Error(all)
+	}
+	short := parsed[shownRun](t, o.well(t, "show", "--json", "cleanupReports"))
+	if len(short.Did.Items) != listed || short.Did.ItemsTotal != listed+2 || len(short.Did.Writes) != 0 {
+		t.Errorf("%+v", short.Did)
+	}
+	want(t, "last run", string(sweep.Completed), string(short.Status))
+}
+
+// TestShowOfARunWithoutAReport was killed: what it did is known nevertheless.
+func TestShowOfARunWithoutAReport(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.env["UNDO_DAYS"] = "7"
+	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
+	report := o.called(t, "cleanupReports", "")
+	o.Delete(t, "cleanupRuns/"+report.RunID)
+	wantParts(t, o.well(t, "show", report.RunID), report.RunID, "There is no report of it", "reports/a", "firesweep undo "+report.RunID)
+	run := parsed[shownRun](t, o.well(t, "show", "--json", report.RunID))
+	if run.Report != nil && run.RunID != "" || run.Did.ItemsTotal != 1 {
+		t.Errorf("%+v", run)
+	}
+	if _, errs, code := o.run(t, "show", "cleanupReports-20260110T150000Z-01234567"); code != exitFailed || !strings.Contains(errs, "there is no report") {
+		t.Errorf("%d, %s", code, errs)
+	}
+}
+
+// TestShowWithoutUndoLog says where else what was deleted is named.
+func TestShowWithoutUndoLog(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.env["UNDO_DAYS"] = "0"
+	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
+	report := o.called(t, "cleanupReports", "")
+	wantParts(t, o.well(t, "show", "cleanupReports"), "nothing is kept (UNDO_DAYS)", "\n    firesweep show --log "+report.RunID+"\n")
+	o.now = o.now.Add(24 * time.Hour)
+	o.called(t, "cleanupReports", "")
+	if text := o.well(t, "show", "cleanupReports"); strings.Contains(text, "nothing is kept") {
+		t.Errorf("a run that did nothing:\n%s", text)
+	}
+}
+
+// TestWhatIsListedOfWrites names fields and nothing of what was in them.
+func TestWhatIsListedOfWrites(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.env["UNDO_DAYS"] = "7"
+	o.now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
+	o.sample(t)
+	circles := o.called(t, "checkGhostCircles", "")
+	writes := parsed[shownRun](t, o.well(t, "show", "--json", "--all", circles.RunID)).Did.Writes
+	for what, is := range map[string]func(doneWrite) bool{
+		"a notification that was sent": func(w doneWrite) bool { return w.Sent && strings.Contains(w.Path, "/notifications/") },
+		"a field that was written": func(w doneWrite) bool {
+			return w.Op == "update" && strings.HasPrefix(w.Path, "circles/") && len(w.Fields) > 0
+		},
+		"files": func(w doneWrite) bool {
+			return strings.HasPrefix(w.Op, "delete object") && strings.HasPrefix(w.Path, "gs://"+o.Bucket+"/")
+		},
+	} {
+		if !slices.ContainsFunc(writes, is) {
+			t.Errorf("%s is missing in %+v", what, writes)
+		}
+	}
+	users := o.called(t, "cleanupBannedUsers", "")
+	writes = parsed[shownRun](t, o.well(t, "show", "--json", "--all", users.RunID)).Did.Writes
+	if !slices.ContainsFunc(writes, func(w doneWrite) bool { return w.Op == "delete account" && w.Path == "user-banned-last-month" }) {
+		t.Errorf("the account is missing in %+v", writes)
+	}
+	wantParts(t, o.well(t, "show", users.RunID), "What it deleted or wrote for that:", "delete account")
+}

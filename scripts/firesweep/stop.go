@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/undo"
+)
+
+// lookEvery is how often stop looks whether the run has ended.
+const lookEvery = time.Second
+
+func (a *app) stopCommand() *cobra.Command {
+	var json bool
+	c := &cobra.Command{
+		Use:   "stop JOB",
+		Short: "Stop a run that is under way",
+		Long: `Stop the run of a job that is under way. Within some seconds it begins nothing
+more. What it has begun ends, its report is saved, and it is shown with how to
+take back what the run did. What is half done the next run finishes, or undo
+takes it back.
+
+The job itself goes on: Cloud Scheduler calls it at its next time. If it shall
+not, pause it first:
+
+  gcloud scheduler jobs pause JOB --project=PROJECT --location=REGION
+
+To interrupt this command does not withdraw the order. It takes the role
+roles/datastore.user. Exit code 1 says that no run is under way, or that it
+ended without a report.`,
+		Example: `  firesweep stop --project my-project cleanupReports
+  firesweep stop --json cleanupReports | jq .report.status`,
+		ValidArgsFunction: completeJobs,
+	}
+	getenv := a.projectFlag(c)
+	c.Flags().BoolVar(&json, "json", false, "write JSON, as docs/command.md says")
+	c.RunE = func(c *cobra.Command, names []string) error {
+		if len(names) != 1 {
+			return wrongUse("say one job")
+		}
+		if e, ok := entryOfRun(names[0] + "-"); ok && e.Trigger == manifest.Tasks {
+			return wrongUse("%s is a worker, of which many may be under way, each for moments. Pause its queue: gcloud tasks queues pause %s --location=REGION", e.Name, e.Name)
+		}
+		jobs, err := jobsNamed(names)
+		if err != nil {
+			return err
+		}
+		return a.stop(c.Context(), jobs[0], getenv, json)
+	}
+	return c
+}
+
+// stopped is what came of stopping a run; docs/command.md documents it as JSON.
+type stopped struct {
+	Job    string        `json:"job"`
+	RunID  string        `json:"run"`
+	Report *sweep.Report `json:"report,omitempty"`
+	Kept   bool          `json:"kept"` // something is kept of it for undoing
+}
+
+func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) string, json bool) error {
+	s := newStore(getenv)
+	defer s.close()
+	record, err := s.record(ctx, job)
+	switch {
+	case err != nil:
+		return err
+	case record.Err != nil:
+		return record.Err
+	case record.Holder == "":
+		return notUnderWay(job.Name, record.Last)
+	case !a.clock().Before(record.Until):
+		return fmt.Errorf("run %s of %s is dead: its lease ended at %s UTC, and it saved no report. There is nothing to stop; the next run goes on from there",
+			record.Holder, job.Name, when(record.Until))
+	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
+		return fmt.Errorf("no run of %s is under way, but somebody takes one back (%s): interrupt that firesweep undo where it runs", job.Name, record.Holder)
+	}
+	if err := tellToStop(ctx, job, record.Holder, getenv, a.clock()); err != nil {
+		if errors.Is(err, sweep.ErrNotUnderWay) { // it was quicker
+			return notUnderWay(job.Name, nil)
+		}
+		return err
+	}
+	p := a.printer()
+	if json {
+		p.w = a.errs
+	}
+	p.say("", 0, 2, "Run %s is told to stop. It begins nothing more within some seconds.", record.Holder)
+	st := stopped{Job: job.Name, RunID: record.Holder}
+	if st.Report, err = a.awaitEnd(ctx, s, job, record); err != nil {
+		return err
+	}
+	if st.Kept, err = s.keepsUndo(ctx, job, st.RunID); err != nil {
+		return err
+	}
+	if json {
+		err = a.writeJSON(st)
+	} else {
+		a.printer().stopped(st)
+	}
+	if err == nil && st.Report == nil {
+		err = errSaid
+	}
+	return err
+}
+
+// notUnderWay says that a job has no run to stop. last is its last run's report, if it is known.
+func notUnderWay(job string, last *sweep.Report) error {
+	if last == nil {
+		return fmt.Errorf("no run of %s is under way: see firesweep runs %s", job, job)
+	}
+	return fmt.Errorf("no run of %s is under way. The last one, %s, started at %s UTC and ended %s", job, last.RunID, when(last.StartedAt), last.Status)
+}
+
+// tellToStop marks the run, if it still holds the lease.
+func tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv func(string) string, now time.Time) error {
+	cfg, err := settings(job, getenv, config.Firestore)
+	if err != nil {
+		return err
+	}
+	c, err := documents.Open(ctx, documents.Database{Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }() // what was written is written
+	if err := sweep.Stop(ctx, c.Writer(documents.NewRate()), job.Name, runID, now); err != nil {
+		return fmt.Errorf("tell %s to stop: %w", runID, err)
+	}
+	return nil
+}
+
+// awaitEnd waits until a run has given its lease back, and returns its report. There is none if the lease ends before.
+func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record sweep.Record) (*sweep.Report, error) {
+	runID, until := record.Holder, record.Until
+	stop := a.progress(ctx, func(time.Duration) string {
+		return fmt.Sprintf("waiting for the run to end, %s left at most", short(max(0, until.Sub(a.clock())).Round(time.Second)))
+	})
+	defer stop()
+	for {
+		switch record, err := s.record(ctx, job); {
+		case err != nil:
+			return nil, fmt.Errorf("wait for %s, which is told to stop: %w", runID, err)
+		case record.Err != nil:
+			return nil, record.Err
+		case record.Holder != runID:
+			report, found, err := s.run(ctx, job, runID)
+			if err != nil || !found {
+				return nil, err
+			}
+			return report, nil
+		case !a.clock().Before(until):
+			return nil, nil
+		}
+		if err := a.sleep(ctx, lookEvery); err != nil {
+			return nil, fmt.Errorf("%s stops nevertheless: see firesweep show %s: %w", runID, runID, err)
+		}
+	}
+}
+
+// keepsUndo reports whether something is kept of a run to take it back.
+func (s *store) keepsUndo(ctx context.Context, job manifest.Entry, runID string) (bool, error) {
+	_, db, err := s.of(ctx, job)
+	if err != nil {
+		return false, err
+	}
+	empty, err := db.Empty(ctx, undo.Collection(runID))
+	return !empty, err
+}
+
+// stopped prints what came of stopping a run.
+func (p *printer) stopped(st stopped) {
+	if st.Report == nil {
+		p.say(red, 0, 2, "Run %s ended without a report: it was killed. The next run goes on from there.", st.RunID)
+	} else {
+		p.line("")
+		p.report(st.Report)
+	}
+	if st.Kept {
+		p.say("", 2, 2, "What it would mean to take back what it did:")
+		p.command("firesweep undo %s", st.RunID)
+	} else {
+		p.say("", 2, 2, "Nothing is kept of it to take back: it changed nothing, or UNDO_DAYS of the job is 0 (docs/operations.md, Restoring).")
+	}
+	p.say("", 2, 2, "%s runs again at its next time, unless you pause it:", st.Job)
+	p.command("gcloud scheduler jobs pause %s --location=REGION", st.Job)
+}

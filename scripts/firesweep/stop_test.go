@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// underWayRun has a run of cleanupReports hold its lease, and returns its id.
+func (o *operator) underWayRun(t *testing.T) string {
+	t.Helper()
+	runID := "cleanupReports-20260110T145900Z-0123abcd"
+	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{
+		"lease": map[string]any{"runId": runID, "expiresAt": o.now.Add(5 * time.Minute)}, "position": "here",
+	})
+	return runID
+}
+
+// ended saves the report of a run and gives its lease back.
+func (o *operator) ended(t *testing.T, runID, status string) {
+	t.Helper()
+	report := map[string]any{
+		"job": "cleanupReports", "runId": runID, "status": status, "stopped": status == "partial", "startedAt": o.now, "now": o.now,
+		"actions": map[string]any{"delete report": map[string]any{"planned": 3, "done": 1}},
+	}
+	o.Set(t, "cleanupRuns/"+runID, report)
+	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": report})
+}
+
+// TestStop stops a run that sees the mark while it is waited for, and takes back what it had done.
+func TestStop(t *testing.T) {
+	o := newOperator(t)
+	o.env["UNDO_DAYS"] = "7"
+	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
+	before := o.called(t, "cleanupReports", "") // what it did stands for what the stopped run had done
+	runID := o.underWayRun(t)
+	for id, entry := range o.Documents(t, "cleanupRuns/"+before.RunID+"/cleanupUndo") {
+		o.Set(t, "cleanupRuns/"+runID+"/cleanupUndo/"+id, entry)
+	}
+	var marks []any
+	o.sleep = func(context.Context, time.Duration) error {
+		o.now = o.now.Add(time.Second)
+		marks = append(marks, o.Documents(t, "cleanupJobs")["cleanupReports"]["stop"])
+		if len(marks) == 3 {
+			o.ended(t, runID, "partial")
+		}
+		return nil
+	}
+	out := o.well(t, "stop", "cleanupReports")
+	wantParts(t, out, "Run "+runID+" is told to stop.", "cleanupReports: partial, stopped", "It was stopped. The next run goes on from there.",
+		"\n    firesweep undo "+runID+"\n", "\n    gcloud scheduler jobs pause cleanupReports --location=REGION\n")
+	wantNarrow(t, out, defaultWidth)
+	want(t, "marks", []any{runID, runID, runID}, marks)
+
+	text, errs, code := o.run(t, "stop", "cleanupReports")
+	if code != exitFailed || text != "" || !strings.Contains(errs, "no run of cleanupReports is under way. The last one, "+runID+", started at") {
+		t.Errorf("%d, %s, %s", code, text, errs)
+	}
+	wantParts(t, o.well(t, "undo", "--apply", "0123abcd"), "1 thing taken back")
+	if o.Documents(t, "reports")["a"] == nil {
+		t.Error("it did not come back")
+	}
+}
+
+// TestStopAsJSON keeps standard output for programs.
+func TestStopAsJSON(t *testing.T) {
+	o := newOperator(t)
+	runID := o.underWayRun(t)
+	o.sleep = func(context.Context, time.Duration) error {
+		o.ended(t, runID, "completed")
+		return nil
+	}
+	out, errs, code := o.run(t, "stop", "--json", "cleanupReports")
+	got := parsed[stopped](t, out)
+	if code != exitFine || got.Job != "cleanupReports" || got.RunID != runID || got.Report.Status != sweep.Completed || got.Kept {
+		t.Errorf("%d, %+v", code, got)
+	}
+	wantParts(t, errs, "is told to stop")
+}
+
+// TestStopOfARunThatDies: its lease ends, and nobody waits any longer.
+func TestStopOfARunThatDies(t *testing.T) {
+	o := newOperator(t)
+	runID := o.underWayRun(t)
+	o.sleep = func(_ context.Context, d time.Duration) error {
+		o.now = o.now.Add(100 * d)
+		return nil
+	}
+	out, _, code := o.run(t, "stop", "cleanupReports")
+	if code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	wantParts(t, out, "ended without a report", "Nothing is kept of it to take back")
+	_, errs, code := o.run(t, "stop", "cleanupReports")
+	if code != exitFailed || !strings.Contains(errs, "run "+runID+" of cleanupReports is dead") {
+		t.Errorf("%d, %s", code, errs)
+	}
+}
+
+// TestStopRefuses: what is not there to be stopped.
+func TestStopRefuses(t *testing.T) {
+	o := newOperator(t)
+	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"lease": 7})
+	o.Set(t, "cleanupJobs/cleanupBannedUsers", map[string]any{"lease": map[string]any{
+		"runId": "undo-cleanupBannedUsers-20260110T145900Z-0123abcd", "expiresAt": o.now.Add(time.Minute),
+	}})
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"stop"}, exitWrongUse, "say one job"},
+		{[]string{"stop", "cleanupReports", "cleanExpiredComped"}, exitWrongUse, "say one job"},
+		{[]string{"stop", "noSuchJob"}, exitWrongUse, "no job is called"},
+		{[]string{"stop", "deletePlaceholderUser"}, exitWrongUse, "gcloud tasks queues pause deletePlaceholderUser"},
+		{[]string{"stop", "cleanupReports"}, exitFailed, "no run of cleanupReports is under way: see firesweep runs cleanupReports"},
+		{[]string{"stop", "cleanExpiredComped"}, exitFailed, "the field lease of cleanupJobs/cleanExpiredComped is not one"},
+		{[]string{"stop", "cleanupBannedUsers"}, exitFailed, "interrupt that firesweep undo where it runs"},
+	} {
+		out, errs, code := o.run(t, tt.args...)
+		if code != tt.code || out != "" || !strings.Contains(errs, tt.want) {
+			t.Errorf("%v: %d, %s, %s, want %d, %q", tt.args, code, out, errs, tt.code, tt.want)
+		}
+	}
+	for job, record := range o.Documents(t, "cleanupJobs") {
+		if _, marked := record["stop"]; marked {
+			t.Errorf("%s is marked", job)
+		}
+	}
+}
+
+// TestStopIsInterrupted: the run stops nevertheless, and that is said.
+func TestStopIsInterrupted(t *testing.T) {
+	o := newOperator(t)
+	runID := o.underWayRun(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	o.sleep = func(context.Context, time.Duration) error {
+		cancel()
+		return context.Canceled
+	}
+	a, _, errs := o.app()
+	if code := a.run(ctx, []string{"stop", "cleanupReports"}); code != exitInterrupted || !strings.Contains(errs.String(), runID+" stops nevertheless") {
+		t.Errorf("%d, %s", code, errs)
+	}
+	want(t, "mark", any(runID), o.Documents(t, "cleanupJobs")["cleanupReports"]["stop"])
+	wantParts(t, o.well(t, "runs", "cleanupReports"), "under way", "was told to")
+}
+
+// TestStopOfARunThatIsQuicker has ended before it could be told.
+func TestStopOfARunThatIsQuicker(t *testing.T) {
+	o := newOperator(t)
+	runID := o.underWayRun(t)
+	o.ended(t, runID, "completed")
+	job, _ := jobsNamed([]string{"cleanupReports"})
+	err := tellToStop(t.Context(), job[0], runID, func(name string) string { return o.env[name] }, o.now)
+	if !errors.Is(err, sweep.ErrNotUnderWay) {
+		t.Error(err)
+	}
+}
