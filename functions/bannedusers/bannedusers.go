@@ -32,7 +32,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		OrderBy:    []string{dueField},
 		Select:     []string{statusField, dueField},
 	}
-	chosen, err := p.Documents.First(ctx, due, "", maxUsers)
+	chosen, err := p.First(ctx, due, maxUsers)
 	if err != nil {
 		return err
 	}

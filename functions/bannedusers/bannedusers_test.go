@@ -18,6 +18,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/undo"
 )
 
 var now = time.Date(2026, 1, 10, 19, 0, 0, 0, time.UTC)
@@ -188,4 +189,19 @@ func TestIDLongerThanAUID(t *testing.T) {
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete user", 4))
 	f.wantLeft(t, left{Users: []string{strings.Repeat("y", 1500)}, Accounts: []string{strings.Repeat("x", 128)}})
 	sweeptest.Want(t, "calls", [][]string{{"u1"}}, f.calls)
+}
+
+// TestHeldUsers: users who came back by undoing a run do not count among those that a run deletes at most.
+func TestHeldUsers(t *testing.T) {
+	f := newFunction(t)
+	f.Env["MAX_USERS"] = "1"
+	f.user(t, "u1", "permanent", ago(3*time.Hour))
+	f.user(t, "u2", "permanent", ago(2*time.Hour))
+	f.user(t, "u3", "permanent", ago(time.Hour))
+	f.Set(t, "cleanupJobs/cleanupBannedUsers", map[string]any{undo.HeldField: true})
+	f.Set(t, undo.HeldOf("cleanupBannedUsers")+"/1", map[string]any{undo.TargetsField: []string{"users/u1"}})
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 1))
+	sweeptest.Want(t, "kept", map[string]int{sweep.KeptHeld: 1, "due, left for the next run: at most 1 users a run": 1}, got.Kept)
+	f.wantLeft(t, left{Users: []string{"u1", "u3"}})
 }

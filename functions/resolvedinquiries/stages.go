@@ -176,7 +176,7 @@ func (s *state) gatherArchive(ctx context.Context, src sweep.Source) error {
 	if at, ok := old.Time(archivedAt); ok {
 		s.earlier.ID = at.UTC().Format(time.RFC3339Nano)
 	}
-	s.earlier, err = copies.Free(ctx, src, s.earlier) // two may be of the same instant
+	s.earlier, err = copies.Free(ctx, src, s.earlier, messagesField) // two may be of the same instant
 	return err
 }
 

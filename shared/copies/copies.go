@@ -110,12 +110,17 @@ func currentOf(originals, copies []documents.Document) ids {
 	return current
 }
 
-// Free returns a document that is not there yet: the given one or, if that is, one with a number behind its id.
-func Free(ctx context.Context, src sweep.Source, ref documents.Ref) (documents.Ref, error) {
+// Free returns a document that is not there yet, nor anything in its subcollection: the given one or, if that is, one with a number
+// behind its id.
+func Free(ctx context.Context, src sweep.Source, ref documents.Ref, subcollection string) (documents.Ref, error) {
 	free := ref
 	for n := 2; ; n++ {
 		taken, err := src.Get(ctx, []documents.Ref{free})
-		if err != nil || len(taken) == 0 {
+		if err != nil {
+			return free, err
+		}
+		below, err := src.First(ctx, documents.Query{Collection: free.Path() + "/" + subcollection, Select: documents.NameOnly}, "", 1)
+		if err != nil || len(taken)+len(below) == 0 {
 			return free, err
 		}
 		free.ID = fmt.Sprintf("%s-%d", ref.ID, n)

@@ -182,16 +182,17 @@ func TestWrites(t *testing.T) {
 }
 
 func TestFree(t *testing.T) {
-	s := &source{}
-	for _, want := range []string{"a/1", "a/1-2", "a/1-3"} {
-		got, err := Free(t.Context(), s, documents.Ref{Collection: "a", ID: "1"})
+	s := &source{most: 1}
+	s.add("a/1-3/below/x", 0) // there is no a/1-3 itself
+	for _, want := range []string{"a/1", "a/1-2", "a/1-4"} {
+		got, err := Free(t.Context(), s, documents.Ref{Collection: "a", ID: "1"}, "below")
 		if err != nil || got.Path() != want {
 			t.Errorf("Free = %s, %v, want %s", got.Path(), err, want)
 		}
 		s.add(want, 0)
 	}
 	s.err = errors.New("failed")
-	if _, err := Free(t.Context(), s, documents.Ref{Collection: "a", ID: "1"}); !errors.Is(err, s.err) {
+	if _, err := Free(t.Context(), s, documents.Ref{Collection: "a", ID: "1"}, "below"); !errors.Is(err, s.err) {
 		t.Errorf("an error became %v", err)
 	}
 }

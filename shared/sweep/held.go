@@ -11,8 +11,8 @@ import (
 // What came back by undoing a run would be due again. So whoever undoes it writes the items down in cleanupJobs/{job}/held, and
 // the job keeps them until they are released.
 
-// keptHeld is why an item is kept that is held.
-const keptHeld = "held, because it came back by undoing a run, until it is released with firesweep release"
+// KeptHeld is why an item is kept that is held.
+const KeptHeld = "held, because it came back by undoing a run, until it is released with firesweep release"
 
 // readHeld reads what is held of the job's items.
 func (r *run) readHeld(ctx context.Context) error {
@@ -35,11 +35,26 @@ func (r *run) readHeld(ctx context.Context) error {
 	return nil
 }
 
+// First returns the first n documents of a query whose items are not held, and those that are held among them: else what is held
+// would keep a job that takes a few at a time from all that comes after it.
+func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]documents.Document, error) {
+	found, err := p.Documents.First(ctx, q, "", n+len(p.run.held))
+	for i, d := range found {
+		if p.run.held[d.Path] {
+			continue
+		}
+		if n--; n < 0 {
+			return found[:i], err
+		}
+	}
+	return found, err
+}
+
 // keepHeld counts and names an item that is held. It reports whether it is.
 func (p *Planner) keepHeld(ctx context.Context, a Action) bool {
 	if !p.run.held[a.Target] {
 		return false
 	}
-	p.keepNamed(ctx, a.Target, keptHeld)
+	p.keepNamed(ctx, a.Target, KeptHeld)
 	return true
 }
