@@ -266,7 +266,7 @@ func (q Query) After(d Document) (Cursor, error) {
 	values := make([]cursorValue, 0, len(q.OrderBy)+1)
 	for _, field := range q.OrderBy {
 		var cv cursorValue
-		switch v := d.Data[field].(type) {
+		switch v := d.Value(field).(type) {
 		case time.Time:
 			cv.Time = &v
 		case string:

@@ -29,6 +29,11 @@ type KeptCount struct {
 	// Where the job judges only the first of the due ones: how many it judged, and why the others are kept.
 	Judged    int
 	KeptLater string // empty: it judges all
+
+	// MaxDuePercent is a safety limit: at most so many percent of what is counted may be due; 0: it does not hold. Planned returns how
+	// many of the due ones will be acted on, where they are judged by more than the query; nil: all.
+	MaxDuePercent int
+	Planned       func(due int) int
 }
 
 // CountKept counts the documents that a query for the due ones skips, at one read per 1000 of them, and names some of those
@@ -52,6 +57,7 @@ func (p *Planner) CountKept(ctx context.Context, c KeptCount) {
 	p.counts = append(p.counts, func() {
 		n, ok := counted()
 		if !ok {
+			p.shareUnknown(c)
 			return // the figures are made of differences
 		}
 		all, young, due, n := n[0], n[1], n[2], n[3:]
@@ -63,6 +69,7 @@ func (p *Planner) CountKept(ctx context.Context, c KeptCount) {
 			null = n[0]
 		}
 		p.keepCounted(ctx, c, all, eligible, young, null, due)
+		p.share(c, all, due)
 	})
 }
 
@@ -232,7 +239,7 @@ func (p *Planner) nameByIndex(ctx context.Context, u unjudged) (found int, err e
 		}
 		p.named += len(first)
 		for _, d := range first {
-			if u.usable(d.Data[u.field], true) {
+			if u.usable(d.Value(u.field), true) {
 				break // from here on all are, or are behind the end
 			}
 			p.name(ctx, d.Path, u.reason)
@@ -265,7 +272,7 @@ func (p *Planner) nameMissing(ctx context.Context, u unjudged, want int) (found,
 		p.named += len(page.Documents)
 		looked += len(page.Documents)
 		for _, d := range page.Documents {
-			v, there := d.Data[u.field]
+			v, there := d.Lookup(u.field)
 			if u.usable(v, there) || there && indexed {
 				continue
 			}
