@@ -50,7 +50,7 @@ func (c cleanup) indexed() bool {
 // many, cost nothing then.
 func (c cleanup) query(run sweep.Run) documents.Query {
 	q := documents.Query{
-		Collection: c.Source(), Where: append(c.filters(), documents.Filter{Field: c.Age.Field, Op: "<", Value: c.cutoff(run.Now)}),
+		Collection: c.Source(), Group: c.CollectionGroup != "", Where: append(c.filters(), documents.Filter{Field: c.Age.Field, Op: "<", Value: c.cutoff(run.Now)}),
 		Select: c.fields(), PageSize: PageSize,
 	}
 	if text := c.TextField(); text != "" {
@@ -136,17 +136,20 @@ func (c cleanup) kept(p *sweep.Planner, q documents.Query) sweep.KeptCount {
 		Due: q, Eligible: c.filters(), Young: documents.Filter{Field: c.Age.Field, Op: ">=", Value: c.cutoff(p.Now)},
 		KeptYoung: c.keptYoung(), KeptUndated: c.keptUndated(), MaxDuePercent: c.DuePercent(),
 	}
+	text := c.TextField()
+	if k.Only = text != "" && len(k.Eligible) > 1 || c.CollectionGroup != ""; k.Only {
+		return k
+	}
+	if text != "" {
+		k.Among, k.Invalid = []documents.Filter{{Field: text, Op: "!=", Value: nil}}, true
+	}
 	var unmet []string
 	for _, w := range c.Where {
-		if w.Indexed() || w.Field == c.TextField() {
+		if w.Indexed() || w.Field == text {
 			unmet = append(unmet, w.Unmet())
 		}
 	}
 	k.KeptOther = strings.Join(unmet, ", or ")
-	if text := c.TextField(); text != "" {
-		k.Among = append(slices.Clone(k.Eligible[1:]), documents.Filter{Field: text, Op: "!=", Value: nil})
-		k.Invalid = true
-	}
 	return k
 }
 
@@ -162,6 +165,9 @@ func (c cleanup) checkpoint(q documents.Query, found []documents.Document, last 
 	}
 	for _, d := range slices.Backward(found) {
 		if c.judgeFields(d, run).Kind == "" {
+			if c.CollectionGroup != "" {
+				return d.Path, nil
+			}
 			return d.ID(), nil
 		}
 	}
@@ -174,10 +180,14 @@ func (c cleanup) cursorAt(ctx context.Context, p *sweep.Planner, q documents.Que
 	if checkpoint == "" || text == "" {
 		return documents.Cursor(checkpoint), nil
 	}
-	if !documents.ValidID(checkpoint) {
-		return "", fmt.Errorf("%w: %q is not the id of a document of %s", documents.ErrCursor, checkpoint, c.Source())
+	path := c.Collection + "/" + checkpoint
+	if c.CollectionGroup != "" {
+		path = checkpoint
 	}
-	d, found, err := p.Documents.Get(ctx, c.Source()+"/"+checkpoint)
+	if _, err := documents.RefOf(path); err != nil {
+		return "", fmt.Errorf("%w: %w", documents.ErrCursor, err)
+	}
+	d, found, err := p.Documents.Get(ctx, path)
 	if err != nil {
 		return "", err
 	}

@@ -53,8 +53,18 @@ func (e *Entry) derive() {
 	if r.UsesAuth() {
 		e.Roles[config.Auth] = []string{"firesweepAccountDeleter"}
 	}
-	if fields := r.IndexFields(); len(fields) > 1 {
-		index := Index{CollectionGroup: r.Group(), QueryScope: "COLLECTION"}
+	scope := "COLLECTION"
+	if r.CollectionGroup != "" {
+		scope = "COLLECTION_GROUP"
+	}
+	switch fields := r.IndexFields(); {
+	case len(fields) == 1 && r.CollectionGroup != "": // an override replaces the automatic ones, so they stand in it
+		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{CollectionGroup: r.CollectionGroup, FieldPath: fields[0], Indexes: []OverrideIndex{
+			{QueryScope: "COLLECTION", Order: "ASCENDING"}, {QueryScope: "COLLECTION", Order: "DESCENDING"},
+			{QueryScope: "COLLECTION", ArrayConfig: "CONTAINS"}, {QueryScope: scope, Order: "ASCENDING"},
+		}})
+	case len(fields) > 1:
+		index := Index{CollectionGroup: r.Group(), QueryScope: scope}
 		for _, field := range fields {
 			index.Fields = append(index.Fields, IndexField{FieldPath: field, Order: "ASCENDING"})
 		}

@@ -121,8 +121,12 @@ func Parse(files ...File) ([]Entry, error) {
 			Schema    string  `json:"$schema"` // for editors
 			Functions []Entry `json:"functions"`
 		}
-		for _, problem := range strictly(f.Text, withDefaults, &list) {
+		wrong, read := strictly(f.Text, withDefaults, &list)
+		for _, problem := range wrong {
 			problems = append(problems, fmt.Errorf("%s: %s", f.Name, problem))
+		}
+		if !read {
+			continue
 		}
 		for i := range list.Functions {
 			e := &list.Functions[i]
@@ -132,7 +136,10 @@ func Parse(files ...File) ([]Entry, error) {
 		}
 		all = append(all, list.Functions...)
 	}
-	if problems = append(problems, together(all)...); len(problems) > 0 {
+	if len(problems) == 0 {
+		problems = together(all)
+	}
+	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
 	return all, nil

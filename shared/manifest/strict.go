@@ -14,21 +14,21 @@ import (
 )
 
 // strictly reads a JSON object into out, a pointer to a struct with json tags. Keys are known to the letter and stand once. The
-// problems are all there are, each with where it is; those of the text's form come alone.
-func strictly(text []byte, prepare func(object map[string]any), out any) (problems []string) {
+// problems are all there are, each with where it is; read says that out holds all that could be read, as it was meant.
+func strictly(text []byte, prepare func(object map[string]any), out any) (problems []string, read bool) {
 	if key, err := doubled(json.NewDecoder(bytes.NewReader(text))); err != nil {
-		return []string{err.Error()}
+		return []string{err.Error()}, false
 	} else if key != "" {
-		return []string{fmt.Sprintf("%s stands there twice", key)}
+		return []string{fmt.Sprintf("%s stands there twice", key)}, false
 	}
 	var object map[string]any
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&object); err != nil {
-		return []string{err.Error()}
+		return []string{err.Error()}, false
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return []string{"there is something after the JSON object"}
+		return []string{"there is something after the JSON object"}, false
 	}
 	problems = unknown(object, reflect.TypeOf(out), "")
 	prepare(object)
@@ -42,7 +42,7 @@ func strictly(text []byte, prepare func(object map[string]any), out any) (proble
 		_, list, _ := strings.Cut(err.Error(), "\n\n")
 		problems = append(problems, strings.Split(list, "\n")...)
 	}
-	return problems
+	return problems, err == nil
 }
 
 // doubled returns a key that stands twice in an object, with what leads to it.

@@ -20,8 +20,11 @@ const (
 	maxLimit        = 1_000_000
 )
 
-// own are the collections of the bundle itself, which no rule may touch.
-var own = []string{"cleanupJobs", "cleanupRuns", "cleanupUndo", "authDeletionRetries"}
+// own are the collections of the bundle itself, which no rule may touch, and ownGroups those below them, whose names others may have.
+var (
+	own       = []string{"cleanupJobs", "cleanupRuns", "cleanupUndo", "authDeletionRetries"}
+	ownGroups = []string{"journal", "held", "leftovers", "archives", "accounts"}
+)
 
 var (
 	fieldPattern  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
@@ -48,6 +51,8 @@ func (r *Rule) Problems() (problems []string) {
 	}
 	c.collection("collection", r.Collection)
 	c.expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), "collectionGroup", "%q is not a collection's name: it has no slash", r.CollectionGroup)
+	c.foreign("collectionGroup", r.CollectionGroup)
+	c.expect(!slices.Contains(ownGroups, r.CollectionGroup), "collectionGroup", "Firesweep itself has collections of the name %s: name yours one by one by collection", r.CollectionGroup)
 	c.expect(r.Owner == nil, "owner", "only objects have one; documents are kept by unless")
 	c.where()
 	for i, u := range r.Unless {
@@ -223,7 +228,7 @@ func (c *checker) along(key string, a Along) {
 	if a.Field != "" {
 		c.field(key+".field", a.Field)
 	}
-	if a.Object != "" {
+	if a.Object != "" && a.Under != "" {
 		c.expect(objectPattern.MatchString(a.Object), key+".object", "%q is not a field's name: letters, digits and _, with dots into maps and [] for each of a list", a.Object)
 		c.folder(key+".under", a.Under)
 	}
@@ -285,7 +290,10 @@ func (c *checker) set() {
 	if r.Set == nil {
 		return
 	}
-	c.expect(len(r.Set) > 0, "set", `say at least one field, e.g. {"deleted": true}`)
+	if len(r.Set) == 0 {
+		c.add("set", `say at least one field, e.g. {"deleted": true}`)
+		return
+	}
 	ends := false
 	for _, field := range sorted(r.Set) {
 		c.expect(fieldPattern.MatchString(field) && !strings.Contains(field, "."), "set", "%q is not a field's name: letters, digits and _", field)

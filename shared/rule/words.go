@@ -45,10 +45,16 @@ func (r Rule) Words() string {
 	return s.String()
 }
 
+// stateWords are the states and what each is called where a field has it, and where it has not.
+var stateWords = map[string]struct{ met, unmet string }{
+	Text: {"a text", "empty or not a text"}, Null: {"null or missing", "set"}, NotNull: {"set", "not set"},
+	True: {"true", "not true"}, NotTrue: {"not true", "true"}, Missing: {"missing", "not missing"},
+}
+
 // Words returns what the condition says, e.g. "status is reviewed or dismissed".
 func (c Condition) Words() string {
 	if c.Is != "" {
-		return c.Field + " is " + map[string]string{Text: "a text", Null: "null or missing", NotNull: "set"}[c.Is] + map[string]string{True: c.Is, NotTrue: c.Is, Missing: c.Is}[c.Is]
+		return c.Field + " is " + stateWords[c.Is].met
 	}
 	return c.Field + " is " + list(c.values(), "or")
 }
@@ -57,22 +63,14 @@ func (c Condition) Words() string {
 func (c Condition) Unmet() string {
 	values := c.values()
 	switch {
-	case c.Is == Text:
-		return c.Field + " is empty or not a text"
-	case c.Is == Null:
-		return c.Field + " is set"
-	case c.Is == NotNull, c.Is == True:
-		return c.Field + " is not " + map[string]string{NotNull: "set", True: "true"}[c.Is]
-	case c.Is == NotTrue:
-		return c.Field + " is true"
-	case c.Is == Missing:
-		return c.Field + " is not missing"
+	case c.Is != "":
+		return c.Field + " is " + stateWords[c.Is].unmet
+	case len(values) == 1:
+		return c.Field + " is not " + values[0]
 	case len(values) == 2:
 		return fmt.Sprintf("%s is neither %s nor %s", c.Field, values[0], values[1])
-	case len(values) > 2:
-		return fmt.Sprintf("%s is none of %s", c.Field, list(values, "and"))
 	}
-	return c.Field + " is not " + values[0]
+	return fmt.Sprintf("%s is none of %s", c.Field, list(values, "and"))
 }
 
 // Alternatives returns the values of which the field may hold any.

@@ -20,6 +20,10 @@ type KeptCount struct {
 	Eligible []documents.Filter // Due's conditions on anything but age; none: age is the only one
 	Young    documents.Filter   // the opposite of Due's condition on age
 
+	// Only says that nothing is counted but what the index of Due holds: those that are eligible and have a usable age. What else is
+	// kept would take further indexes.
+	Only bool
+
 	KeptOther   string // why those that are not eligible are kept
 	Invalid     bool   // of those: they cannot be judged, and somebody may want to mend them
 	KeptYoung   string // why the eligible ones that are too young are kept
@@ -43,10 +47,23 @@ type KeptCount struct {
 func (p *Planner) CountKept(ctx context.Context, c KeptCount) {
 	allEligible := len(c.Eligible) == 0 && len(c.Among) == 0 || reflect.DeepEqual(c.Eligible, c.Among)
 	query := func(where []documents.Filter, order ...string) documents.Query {
-		return documents.Query{Collection: c.Due.Collection, Where: where, OrderBy: order}
+		return documents.Query{Collection: c.Due.Collection, Group: c.Due.Group, Where: where, OrderBy: order}
 	}
 	// In the order of the query for the due ones, for the order decides which index is needed.
-	queries := []documents.Query{query(c.Among), query(append(slices.Clone(c.Eligible), c.Young), c.Due.OrderBy...), query(c.Due.Where, c.Due.OrderBy...)}
+	queries := []documents.Query{query(append(slices.Clone(c.Eligible), c.Young), c.Due.OrderBy...), query(c.Due.Where, c.Due.OrderBy...)}
+	if c.Only {
+		counted := p.count(ctx, queries)
+		p.counts = append(p.counts, func() {
+			if n, ok := counted(); ok {
+				p.keepCounted(ctx, c, n[0]+n[1], n[0]+n[1], n[0], 0, n[1])
+				p.share(c, n[0]+n[1], n[1])
+			} else {
+				p.shareUnknown(c)
+			}
+		})
+		return
+	}
+	queries = append([]documents.Query{query(c.Among)}, queries...)
 	if !allEligible {
 		queries = append(queries, query(c.Eligible))
 	}
