@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,7 +25,7 @@ var scheduleJSON []byte
 //go:embed rules.json
 var rulesJSON []byte
 
-// Read returns the entries of schedule.json and, where they are, of another rules.json.
+// Read returns the entries of schedule.json and of a rules.json.
 func Read(rules []byte) ([]manifest.Entry, error) {
 	return manifest.Parse(
 		manifest.File{Name: "functions/schedule.json", Text: scheduleJSON}, manifest.File{Name: "functions/rules.json", Text: rules},
@@ -32,7 +33,7 @@ func Read(rules []byte) ([]manifest.Entry, error) {
 }
 
 // All returns the entries of schedule.json and rules.json in their order.
-func All() []manifest.Entry { return all() }
+func All() []manifest.Entry { return slices.Clone(all()) }
 
 var all = sync.OnceValue(func() []manifest.Entry {
 	entries, err := Read(rulesJSON)

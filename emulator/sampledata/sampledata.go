@@ -4,7 +4,11 @@ package sampledata
 
 import (
 	"maps"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/firesweep/firesweep/functions"
 )
 
 // Document is a document before and after all jobs have run.
@@ -52,23 +56,63 @@ var parts = []part{
 	{"cleanupPlaceholderUsers", placeholderUsers},
 }
 
-// Of returns the sample as it is for a run at now on a bucket of that name.
+// all returns the parts, with those of rules that have none here: their data is made from the rule.
+func all() []part {
+	all := slices.Clone(parts)
+	for _, e := range functions.All() {
+		known := slices.ContainsFunc(parts, func(p part) bool { return p.job == e.Name })
+		if e.Rule != nil && !known {
+			all = append(all, part{e.Name, func(now time.Time, _ string) Sample { return Declared(*e.Rule, now) }})
+		}
+	}
+	return all
+}
+
+// Of returns the sample as it is for a run at now on a bucket of that name. Of rules without a part of their own it has those
+// whose collections or folders no other part has.
 func Of(now time.Time, bucket string) Sample {
-	var all Sample
-	for _, p := range parts {
+	var whole Sample
+	taken := map[string]bool{}
+	for _, p := range all() {
 		one := p.of(now, bucket)
-		all.Documents = append(all.Documents, one.Documents...)
-		all.Objects = append(all.Objects, one.Objects...)
-		all.Accounts = append(all.Accounts, one.Accounts...)
+		places := one.places()
+		own := slices.ContainsFunc(parts, func(o part) bool { return o.job == p.job })
+		if !own && slices.ContainsFunc(places, func(place string) bool { return taken[place] }) {
+			continue
+		}
+		for _, place := range places {
+			taken[place] = true
+		}
+		whole.Documents = append(whole.Documents, one.Documents...)
+		whole.Objects = append(whole.Objects, one.Objects...)
+		whole.Accounts = append(whole.Accounts, one.Accounts...)
+	}
+	return whole
+}
+
+// places returns the collections and folders that a sample has something in, and the accounts.
+func (s Sample) places() (all []string) {
+	for _, d := range s.Documents {
+		for i, name := range strings.Split(d.Path, "/") {
+			if i%2 == 0 {
+				all = append(all, name)
+			}
+		}
+	}
+	for _, o := range s.Objects {
+		folder, _, _ := strings.Cut(o.Name, "/")
+		all = append(all, folder+"/")
+	}
+	for _, a := range s.Accounts {
+		all = append(all, "account "+a.UID)
 	}
 	return all
 }
 
 // Jobs returns the names of the jobs that have a part in the sample.
-func Jobs() []string {
-	names := make([]string, len(parts))
-	for i, p := range parts {
-		names[i] = p.job
+func Jobs() (names []string) {
+	for _, p := range all() {
+		names = append(names, p.job)
 	}
 	return names
 }
@@ -76,7 +120,7 @@ func Jobs() []string {
 // Job returns the part of the sample that belongs to one job, as [Of] returns the whole. It is complete: the job, run
 // on it alone, leaves what it says.
 func Job(name string, now time.Time, bucket string) Sample {
-	for _, p := range parts {
+	for _, p := range all() {
 		if p.job == name {
 			return p.of(now, bucket)
 		}

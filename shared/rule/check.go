@@ -158,7 +158,7 @@ func (c *checker) where() {
 		}
 		if w.Is != "" {
 			c.expect(w.Is != Text || !strings.Contains(w.Field, "."), key+".is", "a text within a map cannot be gone through")
-			c.expect(slices.Contains(states, w.Is), key+".is", "%q is none of: %s", w.Is, strings.Join(states, ", "))
+			c.expect(slices.Contains(States(), w.Is), key+".is", "%q is none of: %s", w.Is, strings.Join(States(), ", "))
 			continue
 		}
 		if w.Equals != nil {

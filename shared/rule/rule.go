@@ -45,7 +45,8 @@ const (
 	Missing = "missing"  // not even null
 )
 
-var states = []string{Text, Null, NotNull, True, NotTrue, Missing}
+// States returns what a field can be said to be.
+func States() []string { return []string{Text, Null, NotNull, True, NotTrue, Missing} }
 
 // Age is how long ago something must have been to be deleted: longer than this. Exactly one of Hours, Days and Months is set.
 type Age struct {

@@ -19,3 +19,38 @@ run "rules" {
     error_message = "Terraform derives ${jsonencode(output.functions)}"
   }
 }
+
+run "refuses_what_is_misspelt" {
+  command = plan
+  module {
+    source = "./declared"
+  }
+  variables {
+    functions = [
+      { name = "cleanupThings", schedule = "0 4 * * *", roles = {}, rule = { colection = "things", where = [{ field = "a", equals = 1 }], age = { field = "at" } } },
+    ]
+  }
+  expect_failures = [output.functions]
+}
+
+run "refuses_our_own_records" {
+  command = plan
+  module {
+    source = "./declared"
+  }
+  variables {
+    functions = [{ name = "cleanupThings", schedule = "0 4 * * *", rule = { collection = "cleanupRuns", age = { field = "at", days = 1 } } }]
+  }
+  expect_failures = [output.functions]
+}
+
+run "refuses_a_rule_without_age" {
+  command = plan
+  module {
+    source = "./declared"
+  }
+  variables {
+    functions = [{ name = "cleanupThings", schedule = "0 4 * * *", rule = { collection = "things" } }]
+  }
+  expect_failures = [output.functions]
+}
