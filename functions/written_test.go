@@ -67,7 +67,7 @@ func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
 				t.Errorf("%s says that it changed %s, which is as it was", e.Name, name)
 			}
 		}
-		if len(changed) == 0 {
+		if len(changed) == 0 && slices.Contains(sampledata.Shown(), e.Name) {
 			t.Errorf("%s changed nothing of the sample: what would this prove?", e.Name)
 		}
 	}

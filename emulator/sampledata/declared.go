@@ -116,9 +116,12 @@ func put(data map[string]any, field string, value any) {
 	put(inner, rest, value)
 }
 
+// name returns an id that no other rule's data has.
+func (d *declared) name(id string) string { return d.Group() + "-" + id }
+
 // keep adds a document that another keeps, and that one.
 func (d *declared) keep(id string, u rule.Unless) {
-	data, keeper := d.fields(0), strings.ReplaceAll(u.Document, "{id}", id)
+	data, keeper := d.fields(0), strings.ReplaceAll(u.Document, "{id}", d.name(id))
 	for _, field := range u.Fields() {
 		put(data, field, "somebody")
 		keeper = strings.ReplaceAll(keeper, "{"+field+"}", "somebody")
@@ -132,6 +135,7 @@ func (d *declared) keep(id string, u rule.Unless) {
 
 // add adds a document with all that would go along with it.
 func (d *declared) add(id string, data map[string]any, due bool) {
+	id = d.name(id)
 	at := d.Collection + "/" + id
 	if d.CollectionGroup != "" {
 		at = "somewhere/deep/" + d.CollectionGroup + "/" + id

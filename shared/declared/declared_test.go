@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
@@ -42,3 +43,5 @@ func start(t testing.TB, rule any) *sweeptest.Function {
 	f.Indexes = sweeptest.IndexesOf(e)
 	return f
 }
+
+func judged(e manifest.Entry, d documents.Document) sweep.Decision { return declared.Judge(*e.Rule, d, now) }
