@@ -11,9 +11,7 @@ import (
 	_ "github.com/firesweep/firesweep/functions/expiredcomped"     // cleanExpiredComped
 	_ "github.com/firesweep/firesweep/functions/ghostcircles"      // checkGhostCircles
 	_ "github.com/firesweep/firesweep/functions/inactiveprojects"  // deleteInactiveProjects, sendInactiveProjectWarning
-	_ "github.com/firesweep/firesweep/functions/memberinvites"     // removeUnacceptedMemberInvites
 	_ "github.com/firesweep/firesweep/functions/orphanedmedia"     // cleanupOrphanedMedia
 	_ "github.com/firesweep/firesweep/functions/placeholderusers"  // cleanupPlaceholderUsers, deletePlaceholderUser
-	_ "github.com/firesweep/firesweep/functions/reports"           // cleanupReports
 	_ "github.com/firesweep/firesweep/functions/resolvedinquiries" // cleanupResolvedInquiries
 )

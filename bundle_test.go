@@ -19,7 +19,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/functions/reports"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
@@ -228,7 +227,7 @@ func TestKilledProcessIsFollowedByOneThatFinishes(t *testing.T) {
 	if half["due"] == 0 || half["due"] == 2000 || half["pending"] != 2000 || half["reviewed"] != 2000 {
 		t.Fatalf("after the kill %v, want some of the due ones gone and nothing else", half)
 	}
-	later := sweeptest.On(t, functions.New(reports.Job), project)
+	later := sweeptest.On(t, functions.New(functions.Registered()["cleanupReports"]), project)
 	later.Now = now
 	later.Clock = func() time.Time { return time.Now().Add(later.Timeout + time.Minute) }
 	got := later.Run(t, "")

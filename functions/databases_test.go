@@ -10,7 +10,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/expiredcomped"
-	"github.com/firesweep/firesweep/functions/memberinvites"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -33,7 +32,7 @@ func TestTwoDatabasesSideBySide(t *testing.T) {
 			}
 		}
 	}
-	for name, job := range map[string]sweep.Job{"ghost": expiredcomped.Job, "gitlab": memberinvites.Job} {
+	for name, job := range map[string]sweep.Job{"ghost": expiredcomped.Job, "gitlab": functions.Registered()["removeUnacceptedMemberInvites"]} {
 		f := sweeptest.On(t, functions.New(job), p)
 		f.Now = now
 		f.Env["FIRESTORE_DATABASE_cleanExpiredComped"] = "ghost"

@@ -1,5 +1,5 @@
-// Package functions holds functions/schedule.json, the one list of what is deployed, and registers the jobs of the
-// packages below it under the names that stand there.
+// Package functions holds the lists of what is deployed, schedule.json and your own rules.json, and registers the jobs of the
+// packages below it, and those that rules declare, under the names that stand there.
 package functions
 
 import (
@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
+	"sync"
 	"time"
 
 	framework "github.com/GoogleCloudPlatform/functions-framework-go/functions"
 
+	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/shutdown"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -19,13 +22,33 @@ import (
 //go:embed schedule.json
 var scheduleJSON []byte
 
-// All returns the entries of schedule.json in their order.
-func All() []manifest.Entry {
-	entries, err := manifest.Parse(scheduleJSON)
+//go:embed rules.json
+var rulesJSON []byte
+
+// Read returns the entries of schedule.json and of a rules.json.
+func Read(rules []byte) ([]manifest.Entry, error) {
+	return manifest.Parse(
+		manifest.File{Name: "functions/schedule.json", Text: scheduleJSON}, manifest.File{Name: "functions/rules.json", Text: rules},
+	)
+}
+
+// All returns the entries of schedule.json and rules.json in their order.
+func All() []manifest.Entry { return slices.Clone(all()) }
+
+var all = sync.OnceValue(func() []manifest.Entry {
+	entries, err := Read(rulesJSON)
 	if err != nil {
-		panic("functions/schedule.json: " + err.Error()) // the file is compiled in and tested
+		panic(err.Error()) // nothing runs on a list that is wrong
 	}
 	return entries
+})
+
+func init() {
+	for _, e := range All() {
+		if e.Rule != nil {
+			Register(declared.Job(e.Name, *e.Rule))
+		}
+	}
 }
 
 // New returns the function that serves a job or a worker, with the times and backends that schedule.json gives it.

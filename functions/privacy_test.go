@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,9 +70,14 @@ func TestEveryTextOfTheSampleIsKnown(t *testing.T) {
 			}
 		}
 	}
-	for _, d := range sampledata.Of(time.Now(), "bucket").Documents {
-		look(d.Path, "", d.Before)
-		look(d.Path, "", d.After)
+	for _, e := range upstream(t) {
+		if e.Trigger != manifest.Schedule {
+			continue
+		}
+		for _, d := range sampledata.Job(e.Name, time.Now(), "bucket").Documents {
+			look(d.Path, "", d.Before)
+			look(d.Path, "", d.After)
+		}
 	}
 }
 
@@ -202,7 +208,7 @@ func TestNothingThatUsersWroteIsLogged(t *testing.T) {
 				}
 			}
 		}
-		if done[e.Name] == 0 {
+		if done[e.Name] == 0 && slices.Contains(sampledata.Shown(), e.Name) {
 			t.Errorf("%s did nothing, so nothing is proved of it: emulator/sampledata must have something for it to do", e.Name)
 		}
 	}

@@ -22,6 +22,16 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
+// upstream returns the entries of schedule.json. Whoever declares rules of their own in rules.json need not touch our pages.
+func upstream(t *testing.T) []manifest.Entry {
+	t.Helper()
+	entries, err := functions.Read([]byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
 // when says a job's schedule in the words of the documents.
 func when(e manifest.Entry) string {
 	fields := strings.Fields(e.Schedule)
@@ -47,7 +57,7 @@ func TestReadmeAgreesWithSchedule(t *testing.T) {
 		section(t, page, "## Jobs"), -1) {
 		got = append(got, m[1]+": "+m[2])
 	}
-	for _, e := range functions.All() {
+	for _, e := range upstream(t) {
 		if e.Trigger == manifest.Schedule {
 			want = append(want, e.Name+": "+when(e))
 		}
@@ -68,7 +78,7 @@ func TestJobsPageAgreesWithSchedule(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^## `(\\w+)`$").FindAllStringSubmatch(page, -1) {
 		got = append(got, m[1])
 	}
-	for _, e := range functions.All() {
+	for _, e := range upstream(t) {
 		if e.Trigger != manifest.Schedule {
 			continue
 		}

@@ -67,7 +67,7 @@ func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
 				t.Errorf("%s says that it changed %s, which is as it was", e.Name, name)
 			}
 		}
-		if len(changed) == 0 {
+		if len(changed) == 0 && slices.Contains(sampledata.Shown(), e.Name) {
 			t.Errorf("%s changed nothing of the sample: what would this prove?", e.Name)
 		}
 	}
@@ -80,17 +80,7 @@ func namesIn(t testing.TB, project *sampledata.Project, bucket string) map[strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := map[string]any{}
-	for path, fields := range state.Documents {
-		names[path] = fields
-	}
-	for _, object := range state.Objects {
-		names["gs://"+bucket+"/"+object] = nil
-	}
-	for _, uid := range state.Accounts {
-		names["account "+uid] = nil
-	}
-	return names
+	return state.Names(bucket)
 }
 
 // writtenBy returns what the log of a function says its runs wrote.

@@ -8,6 +8,7 @@ require (
 	cloud.google.com/go/storage v1.67.1
 	firebase.google.com/go/v4 v4.19.0
 	github.com/GoogleCloudPlatform/functions-framework-go v1.9.2
+	github.com/go-viper/mapstructure/v2 v2.5.0
 	github.com/googleapis/gax-go/v2 v2.26.2
 	golang.org/x/sync v0.24.0
 	golang.org/x/time v0.16.0

@@ -1,9 +1,11 @@
-# Which functions there are, and what each is like, stands in functions/schedule.json and nowhere else.
+# Which functions there are, and what each is like, stands in functions/schedule.json and in your own functions/rules.json.
 locals {
   # Defaults and upper bounds of the safety limits are those of shared/config.
   belts = merge({ max_actions = 100000, max_missing_percent = 50, min_lookups = 20, max_users = 20 }, var.belts)
 
-  functions = { for f in jsondecode(file("${path.module}/../functions/schedule.json")).functions : f.name => f }
+  upstream  = jsondecode(file("${path.module}/../functions/schedule.json")).functions
+  own       = jsondecode(file("${path.module}/../functions/rules.json")).functions
+  functions = module.declared.functions
   job_names = [for name, f in local.functions : name if f.trigger == "schedule"]
 
   jobs = {
@@ -52,6 +54,12 @@ locals {
       } : {},
     )
   }
+}
+
+# What follows from declared rules.
+module "declared" {
+  source    = "./declared"
+  functions = concat(local.upstream, local.own)
 }
 
 # Workers come first: a job is told its worker's address.

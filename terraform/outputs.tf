@@ -33,7 +33,7 @@ output "alerts" {
 
 output "dry_run" {
   description = "The jobs that only plan."
-  value       = [for name in keys(local.jobs) : name if var.dry_run[name]]
+  value       = [for name in keys(local.jobs) : name if lookup(var.dry_run, name, true)]
 }
 
 output "dashboard" {

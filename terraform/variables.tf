@@ -45,12 +45,12 @@ variable "enabled" {
 }
 
 variable "dry_run" {
-  description = "For each enabled job: true plans and logs only, false deletes. There is no default: you decide for each job."
+  description = "For each enabled job: true plans and logs only, false deletes. There is no default: you decide for each job. Your own of functions/rules.json only plan until you say false."
   type        = map(bool)
 
   validation {
-    condition     = length(setsubtract(keys(local.jobs), keys(var.dry_run))) == 0
-    error_message = "dry_run says nothing about ${join(", ", setsubtract(keys(local.jobs), keys(var.dry_run)))}. Decide for each enabled job; true is right for the first week."
+    condition     = length(setsubtract(keys(local.jobs), concat(keys(var.dry_run), local.own[*].name))) == 0
+    error_message = "dry_run says nothing about ${join(", ", setsubtract(keys(local.jobs), concat(keys(var.dry_run), local.own[*].name)))}. Decide for each enabled job; true is right for the first week."
   }
   validation {
     condition     = length(setsubtract(keys(var.dry_run), keys(local.jobs))) == 0

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/expiredcomped"
-	"github.com/firesweep/firesweep/functions/reports"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -27,7 +27,7 @@ func careless(change func(report sweep.Subject, d sweep.Decision, run sweep.Run)
 		Name: "careless", Load: sweep.Itself, Change: change,
 		Judge: func(sweep.Subject, sweep.Run) sweep.Decision { return sweep.Do("delete report", "it was found") },
 	}
-	s := sampled(reports.Job)
+	s := sampled(functions.Registered()["cleanupReports"])
 	s.job.Rules = []sweep.AnyRule{rule}
 	s.job.Plan = func(ctx context.Context, p *sweep.Planner) error {
 		due := documents.Query{Collection: "reports", Where: []documents.Filter{

@@ -219,6 +219,22 @@ func equal(want, got any) bool {
 }
 
 // Counts returns how many things of each sort there are: documents by collection (subcollections under the name of their
+// Names returns all of it by the names that the log uses: the fields of a document under its path, and nil under
+// "gs://bucket/name" of an object and "account uid" of an account.
+func (s State) Names(bucket string) map[string]any {
+	names := map[string]any{}
+	for path, fields := range s.Documents {
+		names[path] = fields
+	}
+	for _, object := range s.Objects {
+		names["gs://"+bucket+"/"+object] = nil
+	}
+	for _, uid := range s.Accounts {
+		names["account "+uid] = nil
+	}
+	return names
+}
+
 // parents' collection), objects by folder, accounts.
 func (s State) Counts() map[string]int {
 	counts := map[string]int{}

@@ -4,7 +4,11 @@ package sampledata
 
 import (
 	"maps"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/firesweep/firesweep/functions"
 )
 
 // Document is a document before and after all jobs have run.
@@ -36,36 +40,71 @@ type Sample struct {
 
 // part is what of the sample belongs to one job.
 type part struct {
-	job string
-	of  func(now time.Time, bucket string) Sample
+	job    string
+	of     func(now time.Time, bucket string) Sample
+	source string // of a declared rule without a part of its own: the collection or folder that it goes through
 }
 
 var parts = []part{
-	{"cleanupOrphanedMedia", orphanedMedia},
-	{"cleanupResolvedInquiries", resolvedInquiries},
-	{"checkGhostCircles", ghostCircles},
-	{"cleanupBannedUsers", bannedUsers},
-	{"cleanupReports", reports},
-	{"cleanExpiredComped", expiredComped},
-	{"deleteInactiveProjects", inactiveProjects},
-	{"removeUnacceptedMemberInvites", memberInvites},
-	{"cleanupPlaceholderUsers", placeholderUsers},
+	{job: "cleanupOrphanedMedia", of: orphanedMedia},
+	{job: "cleanupResolvedInquiries", of: resolvedInquiries},
+	{job: "checkGhostCircles", of: ghostCircles},
+	{job: "cleanupBannedUsers", of: bannedUsers},
+	{job: "cleanupReports", of: reports},
+	{job: "cleanExpiredComped", of: expiredComped},
+	{job: "deleteInactiveProjects", of: inactiveProjects},
+	{job: "removeUnacceptedMemberInvites", of: memberInvites},
+	{job: "cleanupPlaceholderUsers", of: placeholderUsers},
 }
 
-// Of returns the sample as it is for a run at now on a bucket of that name.
-func Of(now time.Time, bucket string) Sample {
-	var all Sample
-	for _, p := range parts {
-		one := p.of(now, bucket)
-		all.Documents = append(all.Documents, one.Documents...)
-		all.Objects = append(all.Objects, one.Objects...)
-		all.Accounts = append(all.Accounts, one.Accounts...)
+// all returns the parts, with those of rules that have none here: their data is made from the rule.
+func all() []part {
+	all := slices.Clone(parts)
+	for _, e := range functions.All() {
+		known := slices.ContainsFunc(parts, func(p part) bool { return p.job == e.Name })
+		if e.Rule != nil && !known {
+			source := e.Rule.Group()
+			if e.Rule.Objects != "" {
+				source, _, _ = strings.Cut(e.Rule.Objects, "/")
+				source += "/"
+			}
+			all = append(all, part{e.Name, func(now time.Time, _ string) Sample { return Declared(*e.Rule, now) }, source})
+		}
 	}
 	return all
 }
 
-// Jobs returns the names of the jobs that have a part in the sample.
-func Jobs() []string {
+// Of returns the sample as it is for a run at now on a bucket of that name: the parts of the [Shown] jobs.
+func Of(now time.Time, bucket string) Sample {
+	var whole Sample
+	for _, p := range shown() {
+		one := p.of(now, bucket)
+		whole.Documents = append(whole.Documents, one.Documents...)
+		whole.Objects = append(whole.Objects, one.Objects...)
+		whole.Accounts = append(whole.Accounts, one.Accounts...)
+	}
+	return whole
+}
+
+// Shown returns the names of the jobs whose parts are in the whole sample: all but rules about what another part has something in, for
+// there one would find what the other left.
+func Shown() []string { return names(shown()) }
+
+func shown() (together []part) {
+	taken := map[string]bool{}
+	for _, p := range all() {
+		if p.source != "" && taken[p.source] {
+			continue
+		}
+		for _, place := range p.of(time.Time{}, "bucket").places() {
+			taken[place] = true
+		}
+		together = append(together, p)
+	}
+	return together
+}
+
+func names(parts []part) []string {
 	names := make([]string, len(parts))
 	for i, p := range parts {
 		names[i] = p.job
@@ -73,10 +112,29 @@ func Jobs() []string {
 	return names
 }
 
+// places returns the collections and folders that a sample has something in.
+func (s Sample) places() (all []string) {
+	for _, d := range s.Documents {
+		for i, name := range strings.Split(d.Path, "/") {
+			if i%2 == 0 {
+				all = append(all, name)
+			}
+		}
+	}
+	for _, o := range s.Objects {
+		folder, _, _ := strings.Cut(o.Name, "/")
+		all = append(all, folder+"/")
+	}
+	return all
+}
+
+// Jobs returns the names of the jobs that have a part in the sample.
+func Jobs() []string { return names(all()) }
+
 // Job returns the part of the sample that belongs to one job, as [Of] returns the whole. It is complete: the job, run
 // on it alone, leaves what it says.
 func Job(name string, now time.Time, bucket string) Sample {
-	for _, p := range parts {
+	for _, p := range all() {
 		if p.job == name {
 			return p.of(now, bucket)
 		}

@@ -27,7 +27,8 @@ func TestEveryJobHasSomethingToDo(t *testing.T) {
 			continue
 		}
 		s := sampledata.Job(name, time.Now(), "bucket")
-		changes := slices.ContainsFunc(s.Documents, func(d sampledata.Document) bool { return !reflect.DeepEqual(d.Before, d.After) })
+		gone := slices.ContainsFunc(s.Objects, func(o sampledata.Object) bool { return !o.Kept })
+		changes := gone || slices.ContainsFunc(s.Documents, func(d sampledata.Document) bool { return !reflect.DeepEqual(d.Before, d.After) })
 		keeps := slices.ContainsFunc(s.Documents, func(d sampledata.Document) bool { return d.Before != nil && reflect.DeepEqual(d.Before, d.After) })
 		if !changes || !keeps {
 			t.Errorf("the sample data of %s (emulator/sampledata) has something for it to delete or change: %t, and something to keep: %t; it must have both", name, changes, keeps)

@@ -18,21 +18,41 @@ type Document struct {
 // ID returns the last part of the document's path.
 func (d Document) ID() string { return d.Path[strings.LastIndexByte(d.Path, '/')+1:] }
 
+// Lookup returns a field's value, and whether there is such a field. A dot in its name leads into a map, as in queries.
+func (d Document) Lookup(field string) (value any, there bool) {
+	fields := d.Data
+	for {
+		name, rest, deeper := strings.Cut(field, ".")
+		value, there = fields[name]
+		if !deeper {
+			return value, there
+		}
+		fields, _ = value.(map[string]any) // of no map there is nothing
+		field = rest
+	}
+}
+
+// Value is [Document.Lookup] where a missing field is null.
+func (d Document) Value(field string) any {
+	value, _ := d.Lookup(field)
+	return value
+}
+
 // Time returns a timestamp field; ok is false if it is missing, null or of another type.
 func (d Document) Time(field string) (v time.Time, ok bool) {
-	v, ok = d.Data[field].(time.Time)
+	v, ok = d.Value(field).(time.Time)
 	return v, ok
 }
 
 // Instant is [Document.Time] of a field that may be missing or null: set is false then. ok is false if it is of another type.
 func (d Document) Instant(field string) (v time.Time, set, ok bool) {
 	v, set = d.Time(field)
-	return v, set, set || d.Data[field] == nil
+	return v, set, set || d.Value(field) == nil
 }
 
 // Text returns a string field; ok is false if it is missing, null or of another type.
 func (d Document) Text(field string) (v string, ok bool) {
-	v, ok = d.Data[field].(string)
+	v, ok = d.Value(field).(string)
 	return v, ok
 }
 

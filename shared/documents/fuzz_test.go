@@ -50,7 +50,7 @@ func FuzzCursor(f *testing.F) {
 		if want < 1 || want > 4 {
 			return
 		}
-		values, err := Cursor(saved).values(want)
+		values, err := Cursor(saved).values(want, false)
 		if err != nil {
 			if !errors.Is(err, ErrCursor) {
 				t.Fatalf("cursor %q: %v is no ErrCursor", saved, err)
@@ -73,7 +73,7 @@ func FuzzCursor(f *testing.F) {
 		if err != nil {
 			t.Fatalf("cursor %q: written again: %v", saved, err)
 		}
-		same, err := again.values(want)
+		same, err := again.values(want, false)
 		if diff := cmp.Diff(values, same); err != nil || diff != "" {
 			t.Errorf("cursor %q: again %v (-want +got):\n%s", saved, err, diff)
 		}

@@ -13,7 +13,7 @@ const longestBound = 1500 - 1 - utf8.UTFMax
 // is too long for a query: it is found by how it begins, and so may be others that begin alike.
 func Naming(collection, field, id string) (q Query, names func(Document) bool) {
 	q = Query{Collection: collection, Select: []string{field}}
-	names = func(d Document) bool { return d.Data[field] == id }
+	names = func(d Document) bool { return d.Value(field) == id }
 	if Queryable(id) {
 		q.Where = []Filter{{Field: field, Op: "==", Value: id}}
 		return q, names

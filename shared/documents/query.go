@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -20,6 +21,7 @@ const DefaultPageSize = 500
 // compare with must be [Queryable].
 type Query struct {
 	Collection string     // a collection's path
+	Group      bool       // all collections of that name, which is no path then, wherever they are
 	Where      []Filter   // all must hold
 	Any        [][]Filter // and all of at least one of these groups, 30 at most
 	OrderBy    []string   // fields, ascending
@@ -186,14 +188,23 @@ func (r Reader) GetAll(ctx context.Context, paths []string) (map[string]Document
 }
 
 func (q Query) unordered(c *firestore.Client) (firestore.Query, error) {
-	collection := c.Collection(q.Collection)
-	if collection == nil {
-		return firestore.Query{}, fmt.Errorf("%q is not a collection's path", q.Collection)
+	var fq firestore.Query
+	if q.Group {
+		group := c.CollectionGroup(q.Collection)
+		if group == nil || strings.Contains(q.Collection, "/") {
+			return fq, fmt.Errorf("%q is not a collection's name", q.Collection)
+		}
+		fq = group.Query
+	} else {
+		collection := c.Collection(q.Collection)
+		if collection == nil {
+			return fq, fmt.Errorf("%q is not a collection's path", q.Collection)
+		}
+		fq = collection.Query
 	}
 	if err := q.checkValues(); err != nil {
-		return firestore.Query{}, err
+		return fq, err
 	}
-	fq := collection.Query
 	for _, f := range q.Where {
 		fq = fq.Where(f.Field, f.Op, f.Value)
 	}
@@ -233,9 +244,12 @@ func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, err
 	}
 	fq = q.bounded(fq)
 	if from != "" {
-		values, err := from.values(len(q.OrderBy) + 1)
+		values, err := from.values(len(q.OrderBy)+1, q.Group)
 		if err != nil {
 			return fq, err
+		}
+		if q.Group {
+			values[len(q.OrderBy)] = c.Doc(values[len(q.OrderBy)].(string)) // a path that RefOf has read
 		}
 		fq = fq.StartAfter(values...)
 	}
@@ -266,7 +280,7 @@ func (q Query) After(d Document) (Cursor, error) {
 	values := make([]cursorValue, 0, len(q.OrderBy)+1)
 	for _, field := range q.OrderBy {
 		var cv cursorValue
-		switch v := d.Data[field].(type) {
+		switch v := d.Value(field).(type) {
 		case time.Time:
 			cv.Time = &v
 		case string:
@@ -284,11 +298,14 @@ func (q Query) After(d Document) (Cursor, error) {
 		values = append(values, cv)
 	}
 	id := d.ID()
+	if q.Group {
+		id = d.Path
+	}
 	text, err := json.Marshal(append(values, cursorValue{Text: &id}))
 	return Cursor(text), err
 }
 
-func (c Cursor) values(want int) ([]any, error) {
+func (c Cursor) values(want int, paths bool) ([]any, error) {
 	var values []cursorValue
 	if err := json.Unmarshal([]byte(c), &values); err != nil {
 		return nil, fmt.Errorf("%w: %q: %w", ErrCursor, string(c), err)
@@ -296,8 +313,14 @@ func (c Cursor) values(want int) ([]any, error) {
 	if len(values) != want {
 		return nil, fmt.Errorf("%w: %q has %d values, the query's order needs %d", ErrCursor, string(c), len(values), want)
 	}
-	if id := values[want-1].Text; id == nil || !ValidID(*id) {
+	id := values[want-1].Text
+	if id == nil || !paths && !ValidID(*id) {
 		return nil, fmt.Errorf("%w: %q does not end with a document's id", ErrCursor, string(c))
+	}
+	if paths {
+		if _, err := RefOf(*id); err != nil {
+			return nil, fmt.Errorf("%w: %q does not end with a document's path", ErrCursor, string(c))
+		}
 	}
 	out := make([]any, want)
 	for i, v := range values {

@@ -28,6 +28,15 @@ func RefOf(path string) (Ref, error) {
 	return Ref{Collection: path[:i], ID: path[i+1:]}, nil
 }
 
+// ReferenceOf returns the document that a field's value is a reference to; ok is false if it is none.
+func ReferenceOf(value any) (ref Ref, ok bool) {
+	reference, ok := value.(*firestore.DocumentRef)
+	if !ok || reference == nil {
+		return Ref{}, false
+	}
+	return Document{Path: relative(reference)}.Ref(), true
+}
+
 // Ref returns what names the document.
 func (d Document) Ref() Ref {
 	i := strings.LastIndexByte(d.Path, '/')

@@ -2,18 +2,17 @@
 package manifest
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/rule"
 )
 
 // Triggers: what calls a function.
@@ -46,6 +45,9 @@ type Entry struct {
 
 	// Of a worker:
 	Queue *Queue `json:"queue"`
+
+	// Rule, where there is one, is all that the function does: it has no package, and its roles and indexes follow from the rule.
+	Rule *rule.Rule `json:"rule,omitempty"`
 }
 
 // Queue is how Cloud Tasks calls a worker.
@@ -103,28 +105,48 @@ func (e Entry) Timeout(getenv func(string) string) (time.Duration, error) {
 // Uses returns the backends that the function has roles on, sorted.
 func (e Entry) Uses() []config.Backend { return slices.Sorted(maps.Keys(e.Roles)) }
 
-// Parse reads a list strictly. The error names every problem and the function that has it. That time zones exist
+// File is a list of functions.
+type File struct {
+	Name string // as errors call it
+	Text []byte
+}
+
+// Parse reads lists strictly. The error names every problem and the function that has it. That time zones exist
 // is not checked: where functions run, there may be no list of them.
-func Parse(text []byte) ([]Entry, error) {
-	var file struct {
-		Functions []Entry `json:"functions"`
+func Parse(files ...File) ([]Entry, error) {
+	var all []Entry
+	var problems []error
+	for _, f := range files {
+		var list struct {
+			Schema    string  `json:"$schema"` // for editors
+			Functions []Entry `json:"functions"`
+		}
+		wrong, read := strictly(f.Text, withDefaults, &list)
+		for _, problem := range wrong {
+			problems = append(problems, fmt.Errorf("%s: %s", f.Name, problem))
+		}
+		if !read {
+			continue
+		}
+		for i := range list.Functions {
+			e := &list.Functions[i]
+			for _, problem := range e.problems() {
+				problems = append(problems, fmt.Errorf("%s: functions[%d], %s: %s", f.Name, i, e.Name, problem))
+			}
+		}
+		all = append(all, list.Functions...)
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&file); err != nil {
-		return nil, err
+	if len(problems) == 0 {
+		problems = together(all)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is something after the JSON object")
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
 	}
-	if err := check(file.Functions); err != nil {
-		return nil, err
-	}
-	return file.Functions, nil
+	return all, nil
 }
 
 var (
-	namePattern    = regexp.MustCompile(`^[a-z][A-Za-z0-9]{0,62}$`)
+	namePattern    = regexp.MustCompile(`^[a-z][A-Za-z0-9]{5,29}$`) // it is a service account's as well, in small letters
 	packagePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 	memoryPattern  = regexp.MustCompile(`^[1-9][0-9]{0,4}(Mi|Gi)$`)
 	smallMemory    = regexp.MustCompile(`^([0-9]{1,2}|[1-4][0-9]{2}|50[0-9]|51[01])Mi$`) // less than 512Mi
@@ -138,21 +160,17 @@ const (
 	maxRetries    = 5    // of Cloud Scheduler
 )
 
-// check returns what is wrong with the entries, each by itself and together.
-func check(entries []Entry) error {
+// together returns what is wrong with the entries beside each other.
+func together(entries []Entry) (problems []error) {
 	if len(entries) == 0 {
-		return errors.New("no functions are listed")
+		return []error{errors.New("no functions are listed")}
 	}
-	var problems []error
-	byName := map[string]Entry{}
-	for i, e := range entries {
-		if _, twice := byName[e.Name]; twice {
-			problems = append(problems, fmt.Errorf("function %d, %s: listed twice", i+1, e.Name))
+	byName, accounts := map[string]Entry{}, map[string]bool{}
+	for _, e := range entries {
+		if accounts[strings.ToLower(e.Name)] {
+			problems = append(problems, fmt.Errorf("%s: listed twice, or like another but for capitals", e.Name))
 		}
-		byName[e.Name] = e
-		for _, problem := range e.problems() {
-			problems = append(problems, fmt.Errorf("function %d, %s: %s", i+1, e.Name, problem))
-		}
+		byName[e.Name], accounts[strings.ToLower(e.Name)] = e, true
 	}
 	called := map[string]bool{}
 	for _, e := range entries {
@@ -166,18 +184,30 @@ func check(entries []Entry) error {
 			problems = append(problems, fmt.Errorf("%s: no job hands tasks to it", e.Name))
 		}
 	}
-	return errors.Join(problems...)
+	return problems
 }
 
-// problems returns what is wrong with one entry.
-func (e Entry) problems() (problems []string) {
+// problems returns what is wrong with one entry. One with a rule gets what follows from it.
+func (e *Entry) problems() (problems []string) {
 	expect := func(ok bool, format string, args ...any) {
 		if !ok {
 			problems = append(problems, fmt.Sprintf(format, args...))
 		}
 	}
-	expect(namePattern.MatchString(e.Name), "name %q is not in camelCase", e.Name)
-	expect(packagePattern.MatchString(e.Package), "package %q is none", e.Package)
+	expect(namePattern.MatchString(e.Name), "name %q is not 6 to 30 letters and digits in camelCase", e.Name)
+	if e.Rule == nil {
+		expect(packagePattern.MatchString(e.Package), "package %q is none", e.Package)
+	} else {
+		expect(len(e.notDeclared()) == 0, "it has a rule, from which this follows: leave out %s", strings.Join(e.notDeclared(), ", "))
+		expect(e.Trigger == Schedule, "it has a rule, so its trigger is %s", Schedule)
+		for _, problem := range e.Rule.Problems() {
+			problems = append(problems, "rule."+problem)
+		}
+		if len(problems) > 0 {
+			return problems
+		}
+		e.derive()
+	}
 	expect(e.Description != "", "no description")
 	expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= maxTimeout, "timeoutSeconds is %d", e.TimeoutSeconds)
 	expect(memoryPattern.MatchString(e.Memory), "memory %q is not like 256Mi", e.Memory)

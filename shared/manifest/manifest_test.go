@@ -26,18 +26,18 @@ func TestParse(t *testing.T) {
 	for _, tt := range []struct{ name, old, new, want string }{ // want is part of the error; empty: none
 		{name: "as it is"},
 		{"listed twice", `"name": "cleanupReports"`, `"name": "cleanExpiredComped"`, "cleanExpiredComped: listed twice"},
-		{"name", `"name": "cleanupReports"`, `"name": "Cleanup reports"`, "not in camelCase"},
-		{"package", `"package": "reports"`, `"package": "../reports"`, "package"},
-		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, "unknown field"},
+		{"name", `"name": "cleanupReports"`, `"name": "Cleanup reports"`, "in camelCase"},
+		{"package", `"package": "ghostcircles"`, `"package": "../ghostcircles"`, "package"},
+		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, `there is no "timeoutsSeconds"; there are name,`},
 		{"no timeout", `"timeoutSeconds": 300`, `"timeoutSeconds": 0`, "timeoutSeconds is 0"},
-		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "cannot unmarshal"},
+		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "unconvertible type 'string'"},
 		{"longer than Cloud Scheduler waits", `"timeoutSeconds": 300`, `"timeoutSeconds": 1741`, "longer than Cloud Scheduler waits"},
 		{"memory", `"memory": "256Mi"`, `"memory": "256"`, "memory"},
 		{"half a CPU", `"cpu": "1"`, `"cpu": "0.5"`, "cpu is"},
 		{"a CPU without its memory", `"memory": "512Mi"`, `"memory": "511Mi"`, "a whole CPU needs 512Mi"},
-		{"index of one field", `{ "fieldPath": "status", "order": "ASCENDING" },`, ``, "fewer than two fields"},
+		{"index of one field", `{ "fieldPath": "banStatus", "order": "ASCENDING" },`, ``, "fewer than two fields"},
 		{"index without order", `{ "fieldPath": "status", "order": "ASCENDING" },`, `{ "fieldPath": "status" },`, "neither ordered nor an array"},
-		{"index of no collection", `"collectionGroup": "reports"`, `"collectionGroup": ""`, "no collectionGroup"},
+		{"index of no collection", `"collectionGroup": "users"`, `"collectionGroup": ""`, "no collectionGroup"},
 		{"index without scope", `"queryScope": "COLLECTION"`, `"queryScope": "ALL"`, "queryScope is"},
 		{"override without indexes", `"fieldPath": "then", "indexes": []`, `"fieldPath": "then"`, "a field override lacks"},
 		{"minute", `"schedule": "0 0 * * *"`, `"schedule": "60 0 * * *"`, `"60" is no minute from 0 to 59`},
@@ -54,7 +54,7 @@ func TestParse(t *testing.T) {
 		{"no time zone", `"timeZone": "Asia/Tokyo"`, `"timeZone": ""`, "no timeZone"},
 		{"role", `"firestore"`, `"fire"`, "no role on Firestore"},
 		{"worker misspelt", `"worker": "deletePlaceholderUser"`, `"worker": "deletePlaceholderUsers"`, "deletePlaceholderUser: no job hands tasks to it"},
-		{"queue", `"maxAttempts"`, `"attempts"`, "unknown field"},
+		{"queue", `"maxAttempts"`, `"attempts"`, `there is no "attempts"`},
 		{"stops too late", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 2400`, "stopAfterSeconds is 2400"},
 		{"something after it", "\n  ]\n}\n", "\n  ]\n}\n{}", "something after"},
 	} {
@@ -63,7 +63,7 @@ func TestParse(t *testing.T) {
 			if tt.name != "as it is" && text == list {
 				t.Fatalf("schedule.json has no %s", tt.old)
 			}
-			entries, err := Parse([]byte(text))
+			entries, err := Parse(File{"schedule.json", []byte(text)})
 			if tt.want == "" {
 				if err != nil || len(entries) != strings.Count(text, `"name":`) {
 					t.Fatalf("%d entries of %d names, %v", len(entries), strings.Count(text, `"name":`), err)
@@ -114,7 +114,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		entries, err := Parse(text)
+		entries, err := Parse(File{"list", text})
 		if err != nil {
 			if entries != nil {
 				t.Fatalf("refused, and yet %d entries", len(entries))
@@ -128,11 +128,21 @@ func FuzzParse(f *testing.F) {
 			}
 			names = append(names, e.Name)
 		}
+		for i := range entries {
+			if e := &entries[i]; e.Rule != nil { // derived
+				e.Roles, e.Indexes, e.FieldOverrides = nil, nil, nil
+			}
+		}
 		written, err := json.Marshal(map[string]any{"functions": entries})
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Parse(written)
+		again, err := Parse(File{"again", written})
+		for i := range again {
+			if e := &again[i]; e.Rule != nil {
+				e.Roles, e.Indexes, e.FieldOverrides = nil, nil, nil
+			}
+		}
 		if diff := cmp.Diff(entries, again); err != nil || diff != "" {
 			t.Errorf("again %v (-want +got):\n%s", err, diff)
 		}

@@ -20,6 +20,10 @@ type KeptCount struct {
 	Eligible []documents.Filter // Due's conditions on anything but age; none: age is the only one
 	Young    documents.Filter   // the opposite of Due's condition on age
 
+	// Only says that nothing is counted but what the index of Due holds: those that are eligible and have a usable age. What else is
+	// kept would take further indexes.
+	Only bool
+
 	KeptOther   string // why those that are not eligible are kept
 	Invalid     bool   // of those: they cannot be judged, and somebody may want to mend them
 	KeptYoung   string // why the eligible ones that are too young are kept
@@ -29,6 +33,11 @@ type KeptCount struct {
 	// Where the job judges only the first of the due ones: how many it judged, and why the others are kept.
 	Judged    int
 	KeptLater string // empty: it judges all
+
+	// MaxDuePercent is a safety limit: at most so many percent of what is counted may be due; 0: it does not hold. Planned returns how
+	// many of the due ones will be acted on, where they are judged by more than the query; nil: all.
+	MaxDuePercent int
+	Planned       func(due int) int
 }
 
 // CountKept counts the documents that a query for the due ones skips, at one read per 1000 of them, and names some of those
@@ -38,10 +47,23 @@ type KeptCount struct {
 func (p *Planner) CountKept(ctx context.Context, c KeptCount) {
 	allEligible := len(c.Eligible) == 0 && len(c.Among) == 0 || reflect.DeepEqual(c.Eligible, c.Among)
 	query := func(where []documents.Filter, order ...string) documents.Query {
-		return documents.Query{Collection: c.Due.Collection, Where: where, OrderBy: order}
+		return documents.Query{Collection: c.Due.Collection, Group: c.Due.Group, Where: where, OrderBy: order}
 	}
 	// In the order of the query for the due ones, for the order decides which index is needed.
-	queries := []documents.Query{query(c.Among), query(append(slices.Clone(c.Eligible), c.Young), c.Due.OrderBy...), query(c.Due.Where, c.Due.OrderBy...)}
+	queries := []documents.Query{query(append(slices.Clone(c.Eligible), c.Young), c.Due.OrderBy...), query(c.Due.Where, c.Due.OrderBy...)}
+	if c.Only {
+		counted := p.count(ctx, queries)
+		p.counts = append(p.counts, func() {
+			if n, ok := counted(); ok {
+				p.keepCounted(ctx, c, n[0]+n[1], n[0]+n[1], n[0], 0, n[1])
+				p.share(c, n[0]+n[1], n[1])
+			} else {
+				p.shareUnknown(c)
+			}
+		})
+		return
+	}
+	queries = append([]documents.Query{query(c.Among)}, queries...)
 	if !allEligible {
 		queries = append(queries, query(c.Eligible))
 	}
@@ -52,6 +74,7 @@ func (p *Planner) CountKept(ctx context.Context, c KeptCount) {
 	p.counts = append(p.counts, func() {
 		n, ok := counted()
 		if !ok {
+			p.shareUnknown(c)
 			return // the figures are made of differences
 		}
 		all, young, due, n := n[0], n[1], n[2], n[3:]
@@ -63,6 +86,7 @@ func (p *Planner) CountKept(ctx context.Context, c KeptCount) {
 			null = n[0]
 		}
 		p.keepCounted(ctx, c, all, eligible, young, null, due)
+		p.share(c, all, due)
 	})
 }
 
@@ -232,7 +256,7 @@ func (p *Planner) nameByIndex(ctx context.Context, u unjudged) (found int, err e
 		}
 		p.named += len(first)
 		for _, d := range first {
-			if u.usable(d.Data[u.field], true) {
+			if u.usable(d.Value(u.field), true) {
 				break // from here on all are, or are behind the end
 			}
 			p.name(ctx, d.Path, u.reason)
@@ -265,7 +289,7 @@ func (p *Planner) nameMissing(ctx context.Context, u unjudged, want int) (found,
 		p.named += len(page.Documents)
 		looked += len(page.Documents)
 		for _, d := range page.Documents {
-			v, there := d.Data[u.field]
+			v, there := d.Lookup(u.field)
 			if u.usable(v, there) || there && indexed {
 				continue
 			}

@@ -44,6 +44,7 @@ type Planner struct {
 	replayed    map[documents.Ref]bool // items that a replay of the journal goes on with
 	next        func(undone []documents.Ref) string
 	counts      []func() // what the counts that are under way come to
+	shares      []string // safety limits on what is due of a collection that were tripped
 }
 
 // checkpoint says that everything before text was planned when there were so many actions in the window.
@@ -78,6 +79,12 @@ func (p *Planner) Continue(checkpoint func(undone []documents.Ref) string) { p.n
 
 // MaxUndone is how many items a run remembers to have left undone.
 const MaxUndone = 1000
+
+// Run is what is known of the run.
+func (p *Planner) Run() Run { return p.run.known() }
+
+// Planned returns how many actions have been proposed.
+func (p *Planner) Planned() int { return p.planned }
 
 // Scanned says that n more items were looked at.
 func (p *Planner) Scanned(n int) { p.run.report.Scanned += n }

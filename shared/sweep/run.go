@@ -237,6 +237,9 @@ func (r *run) checkLimits(ctx context.Context, p *Planner) error {
 	if err := r.limits.Check(p.planned, p.lookups); errors.As(err, &limit) {
 		tripped = append(tripped, limit.Tripped...)
 	}
+	if !r.limits.Lifted {
+		tripped = append(tripped, p.shares...)
+	}
 	if len(tripped) > 0 {
 		return &LimitError{Tripped: tripped}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/firesweep/firesweep/shared/documents"
 )
@@ -26,16 +27,23 @@ type Source interface {
 type Children struct {
 	Collection, Field string
 	Select            []string // the fields to read besides Field
+	Whole             bool     // all fields are read
 	// Names returns the values by which the field may name a parent, and NameOf the parent that a value names; nil where
 	// the field holds the parent's id as it is.
 	Names  func(parent string) []any
 	NameOf func(value any) (parent string, ok bool)
+	// Subcollection says that the documents are those of the collection of that name below each parent. The parents are documents'
+	// paths then, and there is no Field.
+	Subcollection bool
 	// From is where to go on with the documents of the only parent that is asked for: [Belonging.Next] of an earlier commit.
 	From documents.Cursor
 }
 
 // Query returns the query for the documents that belong to some parents.
 func (c Children) Query(parents ...string) documents.Query {
+	if c.Subcollection {
+		return documents.Query{Collection: parents[0] + "/" + c.Collection, Select: c.fields(documents.NameOnly)}
+	}
 	var names []any
 	for _, parent := range parents {
 		names = append(names, c.names(parent)...)
@@ -44,7 +52,28 @@ func (c Children) Query(parents ...string) documents.Query {
 	if len(names) == 1 {
 		f = documents.Filter{Field: c.Field, Op: "==", Value: names[0]}
 	}
-	return documents.Query{Collection: c.Collection, Where: []documents.Filter{f}, Select: append([]string{c.Field}, c.Select...)}
+	return documents.Query{Collection: c.Collection, Where: []documents.Filter{f}, Select: c.fields([]string{c.Field})}
+}
+
+// fields returns what to read, besides what is needed anyway.
+func (c Children) fields(needed []string) []string {
+	if c.Whole {
+		return nil
+	}
+	return append(slices.Clone(needed), c.Select...)
+}
+
+// together returns how many of the parents one query asks for, which begins with one that can be asked for.
+func (c Children) together(parents []string) (n int) {
+	if c.Subcollection {
+		return 1
+	}
+	names := 0
+	for n < len(parents) && documents.Queryable(parents[n]) && (n == 0 || names+len(c.names(parents[n])) <= maxNames) {
+		names += len(c.names(parents[n]))
+		n++
+	}
+	return n
 }
 
 func (c Children) names(parent string) []any {
@@ -55,11 +84,14 @@ func (c Children) names(parent string) []any {
 }
 
 func (c Children) parentOf(d documents.Document) string {
+	if c.Subcollection {
+		return strings.TrimSuffix(d.Ref().Collection, "/"+c.Collection)
+	}
 	if c.NameOf == nil {
 		id, _ := d.Text(c.Field)
 		return id
 	}
-	id, _ := c.NameOf(d.Data[c.Field])
+	id, _ := c.NameOf(d.Value(c.Field))
 	return id
 }
 
@@ -224,7 +256,7 @@ var errManyAlike = errors.New("too many documents name ids of 1,500 bytes that b
 // which begins like it.
 func childrenOfLongest(c Children, parent string, left *int, read func(documents.Query, int) ([]documents.Document, error)) (Belonging, error) {
 	q, names := documents.Naming(c.Collection, c.Field, parent)
-	q.Select = append(q.Select, c.Select...)
+	q.Select = c.fields(q.Select)
 	alike, err := read(q, maxAlike)
 	if err != nil {
 		return Belonging{}, err
@@ -244,7 +276,7 @@ func childrenOfLongest(c Children, parent string, left *int, read func(documents
 func childrenOf(c Children, parents []string, left *int, read func(documents.Query, int) ([]documents.Document, error)) (map[string]Belonging, error) {
 	all := make(map[string]Belonging, len(parents))
 	for len(parents) > 0 {
-		if id := parents[0]; !documents.Queryable(id) {
+		if id := parents[0]; !c.Subcollection && !documents.Queryable(id) {
 			var err error
 			if all[id], err = childrenOfLongest(c, id, left, read); err != nil {
 				return nil, err
@@ -252,11 +284,7 @@ func childrenOf(c Children, parents []string, left *int, read func(documents.Que
 			parents = parents[1:]
 			continue
 		}
-		n, names := 0, 0
-		for n < len(parents) && documents.Queryable(parents[n]) && (n == 0 || names+len(c.names(parents[n])) <= maxNames) {
-			names += len(c.names(parents[n]))
-			n++
-		}
+		n := c.together(parents)
 		asked := parents[:n]
 		parents = parents[n:]
 		limit := *left + 1

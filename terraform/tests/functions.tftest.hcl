@@ -8,7 +8,7 @@ mock_provider "time" {}
 variables {
   # Every other job only plans.
   dry_run = {
-    for i, name in [for f in jsondecode(file("../functions/schedule.json")).functions : f.name if f.trigger == "schedule"] : name => i % 2 == 0
+    for i, name in [for f in jsondecode(file("../functions/schedule.json")).functions : f.name if try(f.trigger, "schedule") == "schedule"] : name => i % 2 == 0
   }
 }
 
@@ -81,7 +81,7 @@ run "functions" {
   }
   assert {
     condition = alltrue([
-      for f in ["bundle.go", "go.mod", "go.sum", "functions/schedule.json", "functions/functions.go", "functions/reports/rules.go", "shared/sweep/run.go"] :
+      for f in ["bundle.go", "go.mod", "go.sum", "functions/schedule.json", "functions/functions.go", "functions/rules.json", "functions/bannedusers/rules.go", "shared/sweep/run.go"] :
       contains([for s in data.archive_file.source.source : s.filename], f)
     ])
     error_message = "the archive lacks something"
@@ -102,7 +102,7 @@ run "functions" {
 run "environment" {
   command = apply
   variables {
-    dry_run                = { for f in jsondecode(file("../functions/schedule.json")).functions : f.name => f.name != "deleteInactiveProjects" if f.trigger == "schedule" }
+    dry_run                = { for f in jsondecode(file("../functions/schedule.json")).functions : f.name => f.name != "deleteInactiveProjects" if try(f.trigger, "schedule") == "schedule" }
     databases              = { deleteInactiveProjects = "gitlab" }
     memory                 = { cleanupOrphanedMedia = "1Gi", deletePlaceholderUser = "512Mi" }
     timeouts               = { cleanupOrphanedMedia = 1740 }

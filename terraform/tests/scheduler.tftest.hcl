@@ -8,7 +8,7 @@ mock_provider "time" {}
 variables {
   # Every other job only plans.
   dry_run = {
-    for i, name in [for f in jsondecode(file("../functions/schedule.json")).functions : f.name if f.trigger == "schedule"] : name => i % 2 == 0
+    for i, name in [for f in jsondecode(file("../functions/schedule.json")).functions : f.name if try(f.trigger, "schedule") == "schedule"] : name => i % 2 == 0
   }
 }
 
@@ -17,7 +17,7 @@ run "schedules" {
 
   assert {
     condition = { for name, job in google_cloud_scheduler_job.job : name => "${job.schedule} ${job.time_zone}" if !strcontains(local.functions[name].schedule, "~") } == {
-      for name, f in local.functions : name => "${f.schedule} ${f.timeZone}" if f.trigger == "schedule" && !strcontains(try(f.schedule, ""), "~")
+      for name, f in local.functions : name => "${f.schedule} ${f.timeZone}" if try(f.trigger, "schedule") == "schedule" && !strcontains(try(f.schedule, ""), "~")
     }
     error_message = "a schedule or time zone is not schedule.json's: ${jsonencode({ for name, job in google_cloud_scheduler_job.job : name => "${job.schedule} ${job.time_zone}" })}"
   }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -19,6 +20,7 @@ import (
 type Conformance struct {
 	Function func() *sweep.Function // a new one each time
 	Now      time.Time              // of every run
+	Indexes  []manifest.Index       // that there are beside those of the functions
 	Body     string                 // of every call: a worker's task
 	// Load fills the project of a function, with the same data each time.
 	Load func(t testing.TB, f *Function)
@@ -81,7 +83,7 @@ type trial struct {
 func (c Conformance) begin(t *testing.T, want *expected) *trial {
 	t.Helper()
 	tr := &trial{Conformance: c, T: t, f: New(t, c.Function()), want: want}
-	tr.f.Now = c.Now
+	tr.f.Now, tr.f.Indexes = c.Now, c.Indexes
 	tr.f.Clock = func() time.Time {
 		if tr.late.Load() {
 			return c.Now.Add(tr.f.Timeout)
@@ -291,7 +293,7 @@ func (tr *trial) checkEmpty() {
 func (tr *trial) checkTwoAtOnce() {
 	var other *sweep.Report
 	second := On(tr, tr.Function(), tr.f.Project)
-	second.Now, second.Clock = tr.f.Now, tr.f.Clock
+	second.Now, second.Clock, second.Indexes = tr.f.Now, tr.f.Clock, tr.f.Indexes
 	second.Env["TASKS_TARGET_URL"] = tr.f.Env["TASKS_TARGET_URL"]
 	tr.f.Hooks.BeforeApply = func() {
 		if other == nil {

@@ -1,7 +1,6 @@
 package sweeptest
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,36 +10,49 @@ import (
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+
+	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// index is a composite index of firestore.indexes.json.
-type index struct {
-	CollectionGroup string       `json:"collectionGroup"`
-	QueryScope      string       `json:"queryScope"`
-	Fields          []indexField `json:"fields"`
-}
+type (
+	index      = manifest.Index
+	indexField = manifest.IndexField
+)
 
-type indexField struct {
-	FieldPath   string `json:"fieldPath"`
-	Order       string `json:"order,omitempty"`
-	ArrayConfig string `json:"arrayConfig,omitempty"`
-}
-
-// declaredIndexes reads firestore.indexes.json at the module's root.
-func declaredIndexes(t testing.TB) []index {
+// declaredIndexes returns the indexes of functions/schedule.json and functions/rules.json.
+func declaredIndexes(t testing.TB) (all []index) {
 	t.Helper()
 	_, here, _, _ := runtime.Caller(0)
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "..", "firestore.indexes.json"))
+	var files []manifest.File
+	for _, name := range []string{"schedule.json", "rules.json"} {
+		text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "..", "functions", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, manifest.File{Name: name, Text: text})
+	}
+	entries, err := manifest.Parse(files...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file struct {
-		Indexes []index `json:"indexes"`
+	for _, e := range entries {
+		all = append(all, IndexesOf(e)...)
 	}
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatalf("firestore.indexes.json: %v", err)
+	return all
+}
+
+// IndexesOf returns the indexes that an entry asks for, those of single fields of collection groups among them.
+func IndexesOf(e manifest.Entry) []manifest.Index {
+	all := e.Indexes
+	for _, o := range e.FieldOverrides {
+		for _, i := range o.Indexes {
+			if i.QueryScope == "COLLECTION_GROUP" {
+				field := manifest.IndexField{FieldPath: o.FieldPath, Order: i.Order, ArrayConfig: i.ArrayConfig}
+				all = append(all, manifest.Index{CollectionGroup: o.CollectionGroup, QueryScope: i.QueryScope, Fields: []manifest.IndexField{field}})
+			}
+		}
 	}
-	return file.Indexes
+	return all
 }
 
 // need is the composite index that a query requires: its equality fields in any order, then the others in theirs.
@@ -110,7 +122,7 @@ func requiredIndex(q *firestorepb.StructuredQuery) *need {
 		(last == 0 || n.ordered[last-1].Order == n.ordered[last].Order) {
 		n.ordered = n.ordered[:last]
 	}
-	if len(n.ordered) == 0 || len(n.equal)+len(n.ordered) == 1 {
+	if len(n.ordered) == 0 || n.scope == "COLLECTION" && len(n.equal)+len(n.ordered) == 1 {
 		return nil
 	}
 	return n

@@ -63,9 +63,9 @@ func TestRequiredIndex(t *testing.T) {
 func TestCoveredBy(t *testing.T) {
 	n := need{collection: "things", scope: "COLLECTION", equal: []string{"a", "b"}, ordered: []indexField{{FieldPath: "c", Order: "ASCENDING"}}}
 	of := func(collection, scope string, fields ...indexField) []index {
-		return []index{{collection, scope, fields}}
+		return []index{{CollectionGroup: collection, QueryScope: scope, Fields: fields}}
 	}
-	a, b, c := indexField{"a", "ASCENDING", ""}, indexField{"b", "ASCENDING", ""}, indexField{"c", "ASCENDING", ""}
+	a, b, c := indexField{FieldPath: "a", Order: "ASCENDING"}, indexField{FieldPath: "b", Order: "ASCENDING"}, indexField{FieldPath: "c", Order: "ASCENDING"}
 	for name, tt := range map[string]struct {
 		indexes []index
 		want    bool
@@ -74,8 +74,8 @@ func TestCoveredBy(t *testing.T) {
 		"equalities swapped":     {of("things", "COLLECTION", b, a, c), true},
 		"range not last":         {of("things", "COLLECTION", a, c, b), false},
 		"too short":              {of("things", "COLLECTION", a, c), false},
-		"too long":               {of("things", "COLLECTION", a, b, c, indexField{"d", "ASCENDING", ""}), false},
-		"another direction":      {of("things", "COLLECTION", a, b, indexField{"c", "DESCENDING", ""}), false},
+		"too long":               {of("things", "COLLECTION", a, b, c, indexField{FieldPath: "d", Order: "ASCENDING"}), false},
+		"another direction":      {of("things", "COLLECTION", a, b, indexField{FieldPath: "c", Order: "DESCENDING"}), false},
 		"another collection":     {of("others", "COLLECTION", a, b, c), false},
 		"another scope":          {of("things", "COLLECTION_GROUP", a, b, c), false},
 		"none":                   {nil, false},

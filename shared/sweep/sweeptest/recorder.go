@@ -100,12 +100,12 @@ func (r *Recorder) unroutedRequests() []string {
 	return slices.Clone(r.unrouted)
 }
 
-// uncovered returns the queries sent that no index covers.
-func (r *Recorder) uncovered(t testing.TB) []string {
+// uncovered returns the queries sent that none of the functions' indexes covers, and none of some more.
+func (r *Recorder) uncovered(t testing.TB, more []index) []string {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	indexes := declaredIndexes(t)
+	indexes := append(declaredIndexes(t), more...)
 	var missing []string
 	for _, q := range r.queries {
 		if need := requiredIndex(q); need != nil && !need.coveredBy(indexes) && !slices.Contains(missing, need.String()) {

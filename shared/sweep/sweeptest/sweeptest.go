@@ -1,6 +1,6 @@
 // Package sweeptest runs a function in a test: on a project of its own on the local backends, with the test's clock,
 // recording every request to Firestore and every log line. When the test ends it proves what production needs and the
-// emulator does not enforce: that each query sent is covered by firestore.indexes.json, and that each request names its
+// emulator does not enforce: that each query sent is covered by an index of the functions' list, and that each request names its
 // database in its header.
 package sweeptest
 
@@ -20,6 +20,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -30,6 +31,7 @@ type Function struct {
 	Now     time.Time         // sent as Cloud Scheduler's schedule time; zero: not sent
 	Env     map[string]string // the function's environment
 	Request *Recorder
+	Indexes []manifest.Index // that there are beside those of the functions
 
 	log *lines
 }
@@ -57,8 +59,8 @@ func On(t testing.TB, f *sweep.Function, p *backendstest.Project) *Function {
 		for _, beyond := range tf.Request.tooLarge() {
 			t.Errorf("a query that was sent is beyond Firestore's limits: %s", beyond)
 		}
-		for _, missing := range tf.Request.uncovered(t) {
-			t.Errorf("firestore.indexes.json does not cover a query that was sent: %s", missing)
+		for _, missing := range tf.Request.uncovered(t, tf.Indexes) {
+			t.Errorf("no index of the function's entry covers a query that was sent: %s", missing)
 		}
 		if t.Failed() {
 			tellLog(t, f.Job.Name, tf.log.text())

@@ -3,7 +3,7 @@
 //
 // The data is random and the same in every test, unless rapid's flags say otherwise:
 //
-//	go test ./functions/reports -run Model -rapid.seed=7 -rapid.checks=100
+//	go test ./functions/declared -run Model -rapid.seed=7 -rapid.checks=100
 package modeltest
 
 import (

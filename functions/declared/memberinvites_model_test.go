@@ -1,4 +1,4 @@
-package memberinvites
+package declared_test
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
-// afterRun is the rule of removeUnacceptedMemberInvites. What is no text, or empty, is no invitation.
-func afterRun(w model.World, now time.Time) model.World {
+// invitesAfterRun is the rule of removeUnacceptedMemberInvites. What is no text, or empty, is no invitation.
+func invitesAfterRun(w model.World, now time.Time) model.World {
 	w = w.Clone()
 	for id, member := range w.In("members") {
 		token, _ := member["invite_token"].(string)
@@ -27,9 +27,9 @@ func afterRun(w model.World, now time.Time) model.World {
 	return w
 }
 
-func TestModel(t *testing.T) {
+func TestInvitesModel(t *testing.T) {
 	t.Parallel()
-	f := sweeptest.New(t, functions.New(Job))
+	f := sweeptest.New(t, functions.New(functions.Registered()["removeUnacceptedMemberInvites"]))
 	model.Check(t, func(rt *rapid.T) {
 		f.Now = model.Now(rt)
 		w := model.NewWorld()
@@ -51,7 +51,7 @@ func TestModel(t *testing.T) {
 			if got := f.Run(t, ""); got.Status != sweep.Completed {
 				rt.Fatalf("%s: %s %v", when, got.Status, got.Failures)
 			}
-			w = afterRun(w, f.Now)
+			w = invitesAfterRun(w, f.Now)
 			w.Is(rt, when, model.Read(t, f.Project, "members"))
 		}
 	})

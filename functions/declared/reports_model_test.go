@@ -1,4 +1,4 @@
-package reports
+package declared_test
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
-// afterRun is cleanupReports, by its rules.
-func afterRun(w model.World, now time.Time) model.World {
+// reportsAfterRun is cleanupReports, by its rules.
+func reportsAfterRun(w model.World, now time.Time) model.World {
 	w = w.Clone()
 	for id, report := range w.In("reports") {
 		created, dated := report["createdAt"].(time.Time)
@@ -27,9 +27,9 @@ func afterRun(w model.World, now time.Time) model.World {
 	return w
 }
 
-func TestModel(t *testing.T) {
+func TestReportsModel(t *testing.T) {
 	t.Parallel()
-	f := sweeptest.New(t, functions.New(Job))
+	f := sweeptest.New(t, functions.New(functions.Registered()["cleanupReports"]))
 	model.Check(t, func(rt *rapid.T) {
 		f.Now = model.Now(rt)
 		w := model.NewWorld()
@@ -52,7 +52,7 @@ func TestModel(t *testing.T) {
 			if got := f.Run(t, ""); got.Status != sweep.Completed {
 				rt.Fatalf("%s: %s %v", when, got.Status, got.Failures)
 			}
-			w = afterRun(w, f.Now)
+			w = reportsAfterRun(w, f.Now)
 			w.Is(rt, when, model.Read(t, f.Project, "reports"))
 		}
 	})

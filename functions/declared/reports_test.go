@@ -1,4 +1,4 @@
-package reports
+package declared_test
 
 import (
 	"maps"
@@ -11,15 +11,18 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-var (
-	now      = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
-	monthAgo = time.Date(2025, 12, 10, 15, 0, 0, 0, time.UTC)
+var monthAgo = time.Date(2025, 12, 10, 15, 0, 0, 0, time.UTC)
+
+const (
+	keptUnsettled = "status is neither reviewed nor dismissed"
+	keptUndated   = "createdAt is missing or not a timestamp"
+	keptYoung     = "not older than 1 month"
 )
 
-func newFunction(t *testing.T) *sweeptest.Function {
+func newReports(t *testing.T) *sweeptest.Function {
 	t.Helper()
-	f := sweeptest.New(t, functions.New(Job))
-	f.Now = now
+	f := sweeptest.New(t, functions.New(functions.Registered()["cleanupReports"]))
+	f.Now = monthAgo.AddDate(0, 1, 0)
 	return f
 }
 
@@ -31,15 +34,15 @@ func ids(documents map[string]map[string]any) []string { return slices.Sorted(ma
 
 func TestCleanupReports(t *testing.T) {
 	t.Parallel()
-	f := newFunction(t)
+	f := newReports(t)
 	for id, data := range map[string]map[string]any{
 		"due1":  report("reviewed", monthAgo.Add(-time.Microsecond)),
 		"due12": report("dismissed", monthAgo.AddDate(-3, 0, 0)),
 		"due2":  report("reviewed", monthAgo.AddDate(0, 0, -1)),
 
 		"exactly": report("reviewed", monthAgo),
-		"young":   report("dismissed", now.Add(-time.Hour)),
-		"future":  report("reviewed", now.Add(time.Hour)),
+		"young":   report("dismissed", f.Now.Add(-time.Hour)),
+		"future":  report("reviewed", f.Now.Add(time.Hour)),
 		"pending": report("pending", monthAgo.AddDate(-3, 0, 0)),
 		"odd":     report("REVIEWED", monthAgo.AddDate(-3, 0, 0)),
 		"text":    report("reviewed", "2020-01-01T00:00:00Z"),
@@ -55,7 +58,7 @@ func TestCleanupReports(t *testing.T) {
 
 	got := f.Run(t, "")
 	sweeptest.Want(t, "report", &sweep.Report{
-		Job: "cleanupReports", RunID: got.RunID, Status: sweep.Completed, Now: now, StartedAt: got.StartedAt,
+		Job: "cleanupReports", RunID: got.RunID, Status: sweep.Completed, Now: f.Now, StartedAt: got.StartedAt,
 		DurationMs: got.DurationMs, Database: got.Database, Bucket: got.Bucket, Scanned: 13,
 		Actions: sweeptest.Done("delete report", 3),
 		Kept: map[string]int{
@@ -74,9 +77,9 @@ func TestCleanupReports(t *testing.T) {
 	sweeptest.Want(t, "scanned by a second run", 10, again.Scanned)
 }
 
-func TestEmptyDatabase(t *testing.T) {
+func TestNoReports(t *testing.T) {
 	t.Parallel()
-	f := newFunction(t)
+	f := newReports(t)
 	got := f.Run(t, "")
 	if got.Status != sweep.Completed || got.Scanned != 0 || len(got.Actions) != 0 || len(got.Kept) != 0 {
 		t.Errorf("report %+v", got)
@@ -89,7 +92,7 @@ func TestEmptyDatabase(t *testing.T) {
 
 func TestReportChangedBetweenPlanAndApplySurvives(t *testing.T) {
 	t.Parallel()
-	f := newFunction(t)
+	f := newReports(t)
 	old := monthAgo.AddDate(0, -1, 0)
 	for _, id := range []string{"reopened", "touched", "deleted", "recreated", "left"} {
 		f.Set(t, "reports/"+id, report("reviewed", old))
@@ -102,7 +105,7 @@ func TestReportChangedBetweenPlanAndApplySurvives(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		f.Set(t, "reports/recreated", report("pending", now))
+		f.Set(t, "reports/recreated", report("pending", f.Now))
 	}
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete report": {Planned: 5, Done: 1, Changed: 4}})

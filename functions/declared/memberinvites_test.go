@@ -1,4 +1,4 @@
-package memberinvites
+package declared_test
 
 import (
 	"fmt"
@@ -9,11 +9,19 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-const action = "delete invite"
+const (
+	action        = "delete invite"
+	pageSize      = declared.PageSize
+	keptTokenless = "invite_token is empty or not a text"
+	keptAccepted  = "user_id is set"
+	inviteUndated = "created_at is missing or not a timestamp"
+	inviteYoung   = "not older than 90 days"
+)
 
 var (
 	now   = time.Date(2026, 1, 10, 15, 10, 0, 0, time.UTC)
@@ -21,10 +29,10 @@ var (
 	old   = limit.AddDate(0, 0, -30)
 )
 
-func newFunction(t *testing.T) *sweeptest.Function {
+func newInvites(t *testing.T) *sweeptest.Function {
 	t.Helper()
 	t.Parallel()
-	f := sweeptest.New(t, functions.New(Job))
+	f := sweeptest.New(t, functions.New(functions.Registered()["removeUnacceptedMemberInvites"]))
 	f.Now = now
 	return f
 }
@@ -48,11 +56,9 @@ func without(data fields, field string) fields {
 	return data
 }
 
-func ids(documents map[string]fields) []string { return slices.Sorted(maps.Keys(documents)) }
-
 // TestWhatIsReadAndCounted: members who are no invitations cost nothing, and what cannot be judged is named.
 func TestWhatIsReadAndCounted(t *testing.T) {
-	f := newFunction(t)
+	f := newInvites(t)
 	due := map[string]fields{
 		"by-a-tick": invite("t1", limit.Add(-time.Microsecond)), "no-user-id": without(invite("t2", old), "user_id"), "smallest-text": invite("\x00", old),
 	}
@@ -74,7 +80,7 @@ func TestWhatIsReadAndCounted(t *testing.T) {
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(action, 3))
 	sweeptest.Want(t, "scanned", 14, got.Scanned)
-	sweeptest.Want(t, "kept", map[string]int{keptYoung: 3, keptAccepted: 2, keptTokenless: 3, keptUndated: 3}, got.Kept)
+	sweeptest.Want(t, "kept", map[string]int{inviteYoung: 3, keptAccepted: 2, keptTokenless: 3, inviteUndated: 3}, got.Kept)
 	sweeptest.Want(t, "members left", ids(left), ids(f.Documents(t, "members")))
 	// The 3 that go and the 2 accepted, their page's index entries, four counts, the lease twice. To name what
 	// cannot be judged: three at the beginning of the tokens' index, one behind the texts, and the 11 with a token, for those
@@ -85,7 +91,7 @@ func TestWhatIsReadAndCounted(t *testing.T) {
 }
 
 func TestInviteAcceptedBetweenPlanAndApplySurvives(t *testing.T) {
-	f := newFunction(t)
+	f := newInvites(t)
 	for _, id := range []string{"accepted", "accepted-token-cleared", "resent", "deleted", "invited-anew", "left"} {
 		f.Set(t, "members/"+id, invite("token-"+id, old))
 	}
@@ -107,7 +113,7 @@ func TestInviteAcceptedBetweenPlanAndApplySurvives(t *testing.T) {
 
 // TestOutOfTimeThenFinishedByTheNextRuns has accepted invitations among the due ones, over which the saved checkpoint leads.
 func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
-	f := newFunction(t)
+	f := newInvites(t)
 	const first = pageSize + 100
 	const accepted = first + (4*pageSize-first)/100
 	f.SetMany(t, 4*pageSize, func(i int) (string, fields) {
@@ -145,7 +151,7 @@ func TestCheckpointThatLeadsNowhereBeginsAtTheBeginning(t *testing.T) {
 		"gone": "nobody", "no longer an invitation": "member", "undated": "undated", "no id": "a/b", "another query's": `[{"text":"x"}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFunction(t)
+			f := newInvites(t)
 			f.Set(t, "members/a", invite("a", old))
 			f.Set(t, "members/member", without(invite("", old), "invite_token"))
 			f.Set(t, "members/undated", invite("z", nil))
@@ -160,7 +166,7 @@ func TestCheckpointThatLeadsNowhereBeginsAtTheBeginning(t *testing.T) {
 // TestTokensTooLongForAQuery has pages end with tokens of which an index holds only the beginning, long ones that begin
 // alike and long ones that do not: they are dealt with like the others, and what comes after them is reached.
 func TestTokensTooLongForAQuery(t *testing.T) {
-	f := newFunction(t)
+	f := newInvites(t)
 	long := strings.Repeat("長", 600)
 	f.SetMany(t, 2*pageSize, func(i int) (string, map[string]any) {
 		token := fmt.Sprintf("%05d", i)

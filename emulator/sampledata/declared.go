@@ -1,0 +1,239 @@
+package sampledata
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/retention"
+	"github.com/firesweep/firesweep/shared/rule"
+)
+
+// Declared is data for a declared rule, made from the rule: what is due, with all that goes along, and for each of its conditions
+// what is kept for it.
+func Declared(r rule.Rule, now time.Time) Sample {
+	if r.Objects != "" {
+		return declaredObjects(r)
+	}
+	d := declared{Rule: r, now: now}
+	for i := range 2 {
+		d.add(fmt.Sprintf("due-%d", i+1), d.fields(i), true)
+	}
+	young := d.fields(0)
+	put(young, r.Age.Field, d.cutoff())
+	d.add("exactly-as-old", young, false)
+	undated := d.fields(0)
+	put(undated, r.Age.Field, "2020-01-01")
+	d.add("date-as-text", undated, false)
+	for i, c := range r.Where {
+		other := d.fields(0)
+		put(other, c.Field, unmet(c))
+		d.add(fmt.Sprintf("other-%d", i+1), other, false)
+	}
+	for i, u := range r.Unless {
+		d.keep(fmt.Sprintf("kept-%d", i+1), u)
+	}
+	return d.sample
+}
+
+type declared struct {
+	rule.Rule
+	now    time.Time
+	sample Sample
+}
+
+// cutoff returns the last instant that is too young.
+func (d *declared) cutoff() time.Time {
+	if d.Age.Months > 0 {
+		return retention.MonthsBefore(d.now, d.Age.Months)
+	}
+	return d.now.Add(-time.Duration(d.Age.Days)*retention.Day - time.Duration(d.Age.Hours)*time.Hour)
+}
+
+// fields returns those of a document that is due; n chooses between values that all are.
+func (d *declared) fields(n int) map[string]any {
+	data := map[string]any{}
+	for _, c := range d.Where {
+		if value, there := met(c, n); there {
+			put(data, c.Field, value)
+		}
+	}
+	for _, u := range d.Unless {
+		for _, field := range u.Fields() {
+			put(data, field, "nobody")
+		}
+	}
+	put(data, d.Age.Field, d.cutoff().Add(-time.Duration(n)*retention.Day-time.Microsecond))
+	return data
+}
+
+func met(c rule.Condition, n int) (value any, there bool) {
+	switch alternatives := c.Alternatives(); {
+	case len(alternatives) > 0:
+		return alternatives[n%len(alternatives)], true
+	case c.Is == rule.Text, c.Is == rule.NotNull:
+		return "some text", true
+	case c.Is == rule.True:
+		return true, true
+	case c.Is == rule.NotTrue:
+		return false, n == 0
+	case c.Is == rule.Null:
+		return nil, n == 0
+	}
+	return nil, false
+}
+
+func unmet(c rule.Condition) any {
+	switch c.Is {
+	case rule.Text:
+		return ""
+	case rule.Null, rule.Missing:
+		return "set"
+	case rule.NotNull:
+		return nil
+	case rule.True:
+		return false
+	case rule.NotTrue:
+		return true
+	}
+	return "anything else"
+}
+
+// put sets a field, which may lie in maps.
+func put(data map[string]any, field string, value any) {
+	name, rest, deeper := strings.Cut(field, ".")
+	if !deeper {
+		data[name] = value
+		return
+	}
+	inner, ok := data[name].(map[string]any)
+	if !ok {
+		inner = map[string]any{}
+		data[name] = inner
+	}
+	put(inner, rest, value)
+}
+
+// name returns an id that no other rule's data has.
+func (d *declared) name(id string) string { return d.Group() + "-" + id }
+
+// keep adds a document that another keeps, and that one.
+func (d *declared) keep(id string, u rule.Unless) {
+	data, keeper := d.fields(0), strings.ReplaceAll(u.Document, "{id}", d.name(id))
+	for _, field := range u.Fields() {
+		put(data, field, "somebody")
+		keeper = strings.ReplaceAll(keeper, "{"+field+"}", "somebody")
+	}
+	if keeper == u.Document {
+		return // one document keeps all
+	}
+	d.add(id, data, false)
+	d.sample.Documents = append(d.sample.Documents, kept(keeper, map[string]any{"name": "hana"}))
+}
+
+// add adds a document with all that would go along with it.
+func (d *declared) add(id string, data map[string]any, due bool) {
+	id = d.name(id)
+	at := d.Collection + "/" + id
+	if d.CollectionGroup != "" {
+		at = "somewhere/deep/" + d.CollectionGroup + "/" + id
+	}
+	for _, a := range d.With {
+		d.along(a, at, id, data, due)
+	}
+	switch {
+	case !due:
+		d.sample.Documents = append(d.sample.Documents, kept(at, data))
+	case !d.Deletes():
+		after := maps.Clone(data)
+		for field, value := range d.Set {
+			if after[field] = value; value == rule.Now {
+				after[field] = d.now
+			}
+		}
+		d.sample.Documents = append(d.sample.Documents, Document{Path: at, Before: data, After: after})
+	default:
+		d.delete(at, id, data)
+	}
+}
+
+// delete adds a document that is deleted, and what the archive has of it then: under what the archive calls it.
+func (d *declared) delete(at, archived string, data map[string]any) {
+	d.sample.Documents = append(d.sample.Documents, deleted(at, data))
+	if d.Archive != "" {
+		d.sample.Documents = append(d.sample.Documents, Document{Path: d.Archive + "/" + archived, After: data})
+	}
+}
+
+func (d *declared) along(a rule.Along, at, id string, data map[string]any, due bool) {
+	document := func(path, archived string, data map[string]any) {
+		if due {
+			d.delete(path, archived, data)
+		} else {
+			d.sample.Documents = append(d.sample.Documents, kept(path, data))
+		}
+	}
+	object := func(name string, due bool) {
+		d.sample.Objects = append(d.sample.Objects, Object{Name: name, Kept: !due})
+	}
+	switch {
+	case a.Subcollection != "":
+		document(at+"/"+a.Subcollection+"/first", id+"/"+a.Subcollection+"/first", map[string]any{"text": "hello"})
+	case a.Collection != "":
+		child := map[string]any{"text": "hello"}
+		put(child, a.Field, id)
+		name := path.Base(a.Collection) // its own, should another rule use the same collection
+		document(a.Collection+"/of-"+id, id+"/"+name+"/of-"+id, child)
+	case a.Folder != "":
+		object(strings.ReplaceAll(a.Folder, "{id}", id)+"photo.png", due)
+		object(strings.ReplaceAll(a.Folder, "{id}", id+"x")+"photo.png", false)
+	case a.Object != "":
+		name := strings.ReplaceAll(a.Under, "{id}", id) + id + ".png"
+		object(name, due)
+		putAt(data, strings.Split(a.Object, "."), name)
+	case a.Account:
+		d.sample.Accounts = append(d.sample.Accounts, Account{UID: id, Kept: !due})
+	}
+}
+
+// putAt sets what a path leads to, whose parts may end in [] for a list.
+func putAt(data map[string]any, fields []string, value any) {
+	name, list := strings.CutSuffix(fields[0], "[]")
+	if len(fields) > 1 {
+		inner, _ := data[name].(map[string]any)
+		if inner == nil {
+			inner = map[string]any{}
+		}
+		putAt(inner, fields[1:], value)
+		value = inner
+	}
+	if list {
+		value = []any{value}
+	}
+	data[name] = value
+}
+
+// declaredObjects is data for a rule about objects.
+func declaredObjects(r rule.Rule) (s Sample) {
+	s.Documents = append(s.Documents, kept(r.Owner.Collection+"/somebody", map[string]any{"name": "hana"}))
+	for owner, exists := range map[string]bool{"somebody": true, "somebody-else": false, "some": false} {
+		o := Object{Name: r.Objects + owner + "-photo.png", Kept: exists}
+		if r.Owner.Metadata != "" {
+			o.Metadata = map[string]string{r.Owner.Metadata: owner}
+		} else {
+			o.Name = r.Objects
+			for range r.Owner.Segment - strings.Count(r.Objects, "/") - 1 {
+				o.Name += "part/"
+			}
+			if o.Name += owner; r.Owner.Stem {
+				o.Name += ".png"
+			} else {
+				o.Name += "/photo.png"
+			}
+		}
+		s.Objects = append(s.Objects, o)
+	}
+	return s
+}

@@ -1,0 +1,24 @@
+// Package declared makes jobs of declared rules (shared/rule).
+//
+// documents.go goes through documents, judge.go decides about one, change.go says what is written, named.go which objects a field
+// names, and objects.go is for rules about objects.
+package declared
+
+import (
+	"github.com/firesweep/firesweep/shared/orphans"
+	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// Job returns the job that a rule without problems declares.
+func Job(name string, r rule.Rule) sweep.Job {
+	if r.Objects != "" {
+		return sweep.Job{Name: name, Plan: orphans.Plan(objectsOf(r))}
+	}
+	c := cleanup{Rule: r}
+	job := sweep.Job{Name: name, Plan: c.plan}
+	if !r.Plain() { // what an interrupted run left is in the journal
+		job.Rules = []sweep.AnyRule{c.sweepRule()}
+	}
+	return job
+}

@@ -1,0 +1,47 @@
+package declared_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// entry returns the entry that declares a rule, as rules.json would hold it.
+func entry(t testing.TB, rule any) manifest.Entry {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"functions": []any{map[string]any{"name": "cleanupThings", "schedule": "0 4 * * *", "rule": rule}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries[0]
+}
+
+// newFunction returns the function of an entry.
+func newFunction(t testing.TB, e manifest.Entry) *sweep.Function {
+	t.Helper()
+	timeout, err := e.Timeout(func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sweep.NewFunction(declared.Job(e.Name, *e.Rule), timeout, e.Uses())
+}
+
+// start puts the function of a rule on a project of its own.
+func start(t testing.TB, rule any) *sweeptest.Function {
+	t.Helper()
+	e := entry(t, rule)
+	f := sweeptest.New(t, newFunction(t, e))
+	f.Indexes = sweeptest.IndexesOf(e)
+	return f
+}
+
+func judged(e manifest.Entry, d documents.Document) sweep.Decision { return declared.Judge(*e.Rule, d, now) }

@@ -1,0 +1,130 @@
+package declared
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/retention"
+	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// item is a document with what keeps it and what goes along with it.
+type item struct {
+	sweep.Subject
+	keeper  string // the document of unless that exists
+	unnamed string // the document of unless whose id is none
+
+	children []child
+	whole    bool // there are no more children
+	archive  documents.Ref
+}
+
+// cutoff returns the instant before which a document must have its age from to be deleted.
+func (c cleanup) cutoff(now time.Time) time.Time { return cutoff(*c.Age, now) }
+
+func cutoff(a rule.Age, now time.Time) time.Time {
+	if a.Months > 0 {
+		return retention.MonthsBefore(now, a.Months)
+	}
+	return now.Add(-time.Duration(a.Days)*retention.Day - time.Duration(a.Hours)*time.Hour)
+}
+
+func (c cleanup) keptYoung() string   { return "not older than " + c.Age.Words() }
+func (c cleanup) keptUndated() string { return c.Age.Field + " is missing or not a timestamp" }
+
+// Judge decides about a document by what it holds itself, as a run at now would.
+func Judge(r rule.Rule, d documents.Document, now time.Time) sweep.Decision {
+	return cleanup{r}.judgeFields(d, sweep.Run{Now: now})
+}
+
+// judgeFields decides by what a document holds itself.
+func (c cleanup) judgeFields(d documents.Document, run sweep.Run) sweep.Decision {
+	for _, w := range c.Where {
+		switch answer := w.Holds(d.Lookup(w.Field)); {
+		case answer == rule.Unmet:
+			return sweep.Keep(w.Unmet())
+		case answer == rule.Unclear && w.Is == rule.NotTrue:
+			return sweep.Invalid(w.Field + " is neither true, false nor null")
+		case answer == rule.Unclear:
+			return sweep.Invalid(w.Unmet())
+		}
+	}
+	at, dated := d.Time(c.Age.Field)
+	switch {
+	case !dated:
+		return sweep.Invalid(c.keptUndated())
+	case !at.Before(c.cutoff(run.Now)):
+		return sweep.Keep(c.keptYoung())
+	}
+	return sweep.Do(c.Kind(), c.reason(d, at))
+}
+
+// reason says why a document is due. Of its fields it holds only what the rule itself says, and the time.
+func (c cleanup) reason(d documents.Document, at time.Time) string {
+	var parts []string
+	if c.Because != "" {
+		parts = append(parts, c.Because)
+	}
+	for _, w := range c.Where {
+		switch {
+		case c.Because != "":
+		case w.Is == "":
+			parts = append(parts, fmt.Sprintf("%s %v", w.Field, d.Value(w.Field)))
+		default:
+			parts = append(parts, w.Words())
+		}
+	}
+	return strings.Join(append(parts, fmt.Sprintf("%s %s, older than %s", c.Age.Field, retention.Stamp(at), c.Age.Words())), ", ")
+}
+
+// judge decides by what keeps a document as well.
+func (c cleanup) judge(i item, run sweep.Run) sweep.Decision {
+	d := c.judgeFields(i.Document, run)
+	switch {
+	case d.Kind == "":
+		return d
+	case i.unnamed != "":
+		return sweep.Invalid(i.unnamed + " names no document")
+	case i.keeper != "":
+		return sweep.Keep(i.keeper + " exists")
+	}
+	return d
+}
+
+// load looks for the documents that keep others, for those that are due without them.
+func (c cleanup) load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]item, error) {
+	items := make([]item, len(subjects))
+	var refs []documents.Ref
+	keepers := make([][]documents.Ref, len(subjects))
+	for i, s := range subjects {
+		items[i].Subject = s
+		if c.judgeFields(s.Document, src.Run()).Kind == "" {
+			continue
+		}
+		for _, u := range c.Unless {
+			ref, ok := u.Of(s.Document)
+			if !ok {
+				items[i].unnamed = u.Document
+				continue
+			}
+			keepers[i] = append(keepers[i], ref)
+			refs = append(refs, ref)
+		}
+	}
+	found, err := src.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	for i, of := range keepers {
+		for n, ref := range of {
+			if _, there := found[ref]; there {
+				items[i].keeper = c.Unless[n].Document
+			}
+		}
+	}
+	return items, nil
+}

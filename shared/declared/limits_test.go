@@ -1,0 +1,180 @@
+package declared_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+var old = now.AddDate(0, 0, -100)
+
+func drafts(more fields) fields {
+	rule := fields{"collection": "drafts", "age": fields{"field": "updatedAt", "days": 90}}
+	for key, value := range more {
+		rule[key] = value
+	}
+	return rule
+}
+
+// TestTooMuchIsDue: half of a collection may be due, one more is taken for a mistake. What is judged by more than the index counts
+// by what was found due.
+func TestTooMuchIsDue(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		rule    fields
+		due     int // of 40, all of which are old
+		aborted bool
+	}{
+		{"half", drafts(fields{"where": array{fields{"field": "published", "==": false}}}), 20, false},
+		{"more than half", drafts(fields{"where": array{fields{"field": "published", "==": false}}}), 21, true},
+		{"half of what is judged", drafts(fields{"where": array{fields{"field": "published", "is": "not true"}}}), 20, false},
+		{"more than half of what is judged", drafts(fields{"where": array{fields{"field": "published", "is": "not true"}}}), 21, true},
+		{"more than half, allowed", drafts(fields{"where": array{fields{"field": "published", "==": false}}, "maxDuePercent": 60}), 24, false},
+		{"more than that", drafts(fields{"where": array{fields{"field": "published", "==": false}}, "maxDuePercent": 60}), 25, true},
+		{"with a limit, by what was seen", drafts(fields{"where": array{fields{"field": "published", "is": "not true"}}, "limit": 10}), 40, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := start(t, tt.rule)
+			f.Now = now
+			f.SetMany(t, 40, func(i int) (string, fields) {
+				return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old, "published": i >= tt.due}
+			})
+			got := f.Run(t, "")
+			left := len(f.Documents(t, "drafts"))
+			if tt.aborted {
+				if got.Status != sweep.Aborted || left != 40 || !strings.Contains(fmt.Sprint(got.Failures), "maxDuePercent: ") {
+					t.Errorf("%s, %d left, %v; want that nothing is done", got.Status, left, got.Failures)
+				}
+				if forced := f.Run(t, `{"force":true}`); forced.Status != sweep.Completed {
+					t.Errorf("forced: %s %v", forced.Status, forced.Failures)
+				}
+				return
+			}
+			if got.Status != sweep.Completed || left != 40-tt.due {
+				t.Errorf("%s, %d left, %v", got.Status, left, got.Failures)
+			}
+		})
+	}
+}
+
+// TestFewDocumentsAreNoShare: of 19 documents all may be due.
+func TestFewDocumentsAreNoShare(t *testing.T) {
+	t.Parallel()
+	f := start(t, drafts(nil))
+	f.Now = now
+	f.SetMany(t, 19, func(i int) (string, fields) { return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old} })
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete document", 19))
+}
+
+// TestShareThatCannotBeCounted: a limit that cannot be checked does not hold.
+func TestShareThatCannotBeCounted(t *testing.T) {
+	t.Parallel()
+	for percent, want := range map[int]sweep.Status{50: sweep.Aborted, 100: sweep.Completed} {
+		f := start(t, drafts(fields{"maxDuePercent": percent}))
+		f.Now = now
+		f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
+			func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+				if strings.HasSuffix(method, "/RunAggregationQuery") {
+					return nil, status.Error(codes.DeadlineExceeded, "the count takes too long")
+				}
+				return streamer(ctx, desc, cc, method, opts...)
+			}))
+		f.Set(t, "drafts/d", fields{"updatedAt": old})
+		if got := f.Run(t, ""); got.Status != want {
+			t.Errorf("at most %d %%: %s %v, want %s", percent, got.Status, got.Failures, want)
+		}
+	}
+}
+
+// TestALimitGoesOn: each run does so many, the next goes on behind what it kept.
+func TestALimitGoesOn(t *testing.T) {
+	t.Parallel()
+	f := start(t, drafts(fields{"where": array{fields{"field": "published", "is": "not true"}}, "limit": 10, "maxDuePercent": 100}))
+	f.Now = now
+	f.SetMany(t, 50, func(i int) (string, fields) {
+		return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old.Add(-time.Duration(50-i) * time.Minute), "published": i%2 == 0}
+	})
+	var done []int
+	for range 4 {
+		got := f.Run(t, "")
+		if got.Status != sweep.Completed {
+			t.Fatalf("%s %v", got.Status, got.Failures)
+		}
+		done = append(done, got.Actions["delete document"].Done)
+	}
+	sweeptest.Want(t, "done", []int{10, 10, 5, 0}, done)
+	if left := f.Documents(t, "drafts"); len(left) != 25 {
+		t.Errorf("%d left, want the 25 that are published", len(left))
+	}
+}
+
+// TestArchiveThatIsTaken: an earlier document of the same id stays as it is in the archive.
+func TestArchiveThatIsTaken(t *testing.T) {
+	t.Parallel()
+	f := start(t, drafts(fields{"archive": "oldDrafts", "with": array{fields{"subcollection": "revisions"}}}))
+	f.Now = now
+	f.Set(t, "drafts/d", fields{"updatedAt": old, "text": "second"})
+	f.Set(t, "drafts/d/revisions/r", fields{"text": "its revision"})
+	f.Set(t, "oldDrafts/d", fields{"text": "first"})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete document", 1))
+	second := "d" + now.Format("@20060102T150405Z")
+	sweeptest.Want(t, "archive", map[string]fields{"d": {"text": "first"}, second: {"text": "second", "updatedAt": old}}, f.Documents(t, "oldDrafts"))
+	sweeptest.Want(t, "its revisions", map[string]fields{"r": {"text": "its revision"}}, f.Documents(t, "oldDrafts/"+second+"/revisions"))
+}
+
+// TestManyThatGoAlong: more than a commit holds, in several, the document in the last.
+func TestManyThatGoAlong(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]fields{"deleted": {}, "archived": {"archive": "oldDrafts"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			more["with"] = array{fields{"subcollection": "revisions"}, fields{"collection": "comments", "field": "of.draft"}}
+			f := start(t, drafts(more))
+			f.Now = now
+			f.Set(t, "drafts/d", fields{"updatedAt": old})
+			f.Set(t, "drafts/young", fields{"updatedAt": now})
+			f.Set(t, "drafts/young/revisions/r", fields{"n": int64(1)})
+			const many = 900
+			f.SetMany(t, many, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/revisions/r%03d", i), fields{"n": int64(i)} })
+			reference := f.Firestore(t).Doc("drafts/d")
+			f.SetMany(t, 10, func(i int) (string, fields) {
+				return fmt.Sprintf("comments/c%d", i), fields{"of": fields{"draft": []any{"d", reference, f.Firestore(t).Doc("other/d"), "young", nil}[i%5]}}
+			})
+			sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete document", 1))
+			if n := len(f.Documents(t, "drafts/d/revisions")); n != 0 || len(f.Documents(t, "drafts")) != 1 || len(f.Documents(t, "comments")) != 6 {
+				t.Errorf("%d revisions, %d drafts and %d comments left", n, len(f.Documents(t, "drafts")), len(f.Documents(t, "comments")))
+			}
+			if n := len(f.Documents(t, "oldDrafts/d/revisions")); more["archive"] != nil && (n != many || len(f.Documents(t, "oldDrafts/d/comments")) != 4) {
+				t.Errorf("%d revisions and %d comments in the archive", n, len(f.Documents(t, "oldDrafts/d/comments")))
+			}
+		})
+	}
+}
+
+// TestWhatAReasonHolds: no text of a user's, but what the rule itself says.
+func TestWhatAReasonHolds(t *testing.T) {
+	t.Parallel()
+	e := entry(t, drafts(fields{"where": array{fields{"field": "title", "is": "text"}, fields{"field": "state", "==": "new"}}, "because": "never finished"}))
+	d := documents.Document{Path: "drafts/d", Data: fields{"updatedAt": old, "title": "secret", "state": "new"}}
+	for because, want := range map[string]string{
+		"never finished": "never finished, updatedAt " + old.Format(time.RFC3339) + ", older than 90 days",
+		"":               "title is a text, state new, updatedAt " + old.Format(time.RFC3339) + ", older than 90 days",
+	} {
+		e.Rule.Because = because
+		if got := judged(e, d); got != sweep.Do("delete document", want) {
+			t.Errorf("%+v, want %s", got, want)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package declared_test
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// page returns the rules of docs/rules.md, as somebody would paste them.
+func page(t *testing.T) []manifest.Entry {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []string
+	for _, m := range regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		blocks = append(blocks, m[1])
+	}
+	entries, err := manifest.Parse(manifest.File{Name: "docs/rules.md", Text: []byte(`{"functions":[` + strings.Join(blocks, ",") + `]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 12 {
+		t.Fatalf("docs/rules.md has %d rules, and says that it has twelve", len(entries))
+	}
+	return entries
+}
+
+// now is when the rules run: objects are as old as the test.
+var now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
+
+func open(t testing.TB, p *backendstest.Project) *sampledata.Project {
+	t.Helper()
+	project, err := sampledata.Open(t.Context(), p.ID, p.Bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := project.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return project
+}
+
+// TestRulesOfThePage runs each rule of docs/rules.md on data made from it.
+func TestRulesOfThePage(t *testing.T) {
+	for _, e := range page(t) {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			f := sweeptest.New(t, newFunction(t, e))
+			f.Indexes, f.Now = sweeptest.IndexesOf(e), now
+			project, sample := open(t, f.Project), sampledata.Declared(*e.Rule, now)
+			if err := project.Load(t.Context(), sample); err != nil {
+				t.Fatal(err)
+			}
+			report := f.Run(t, "")
+			if report.Status != sweep.Completed || len(report.Actions) != 1 || report.Actions[e.Rule.Kind()].Done == 0 {
+				t.Errorf("report %+v", report)
+			}
+			left, err := project.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, difference := range sample.Differences(left) {
+				t.Error(difference)
+			}
+			if again := f.Run(t, ""); again.Status != sweep.Completed || len(again.Actions) > 0 {
+				t.Errorf("again %+v", again)
+			}
+		})
+	}
+}
+
+// conforming are rules of every kind: plain, a group, an archive, fields to set, all that can go along, a text, a limit, objects.
+var conforming = []string{
+	"cleanupAbuseReports", "cleanupUnconfirmedUsers", "cleanupNotifications", "archiveClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts",
+	"cleanupInvitations", "cleanupAbandonedCarts", "cleanupOrphanedAvatars",
+}
+
+// TestConform proves of declared rules what the engine promises of every job.
+func TestConform(t *testing.T) {
+	tried := 0
+	for _, e := range page(t) {
+		if !strings.Contains(strings.Join(conforming, " "), e.Name) {
+			continue
+		}
+		tried++
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			sweeptest.Conformance{
+				Function: func() *sweep.Function { return newFunction(t, e) },
+				Indexes:  sweeptest.IndexesOf(e),
+				Now:      now,
+				Load: func(t testing.TB, f *sweeptest.Function) {
+					if err := open(t, f.Project).Load(t.Context(), sampledata.Declared(*e.Rule, now)); err != nil {
+						t.Fatal(err)
+					}
+				},
+				Read: func(t testing.TB, f *sweeptest.Function) map[string]any {
+					state, err := open(t, f.Project).Read(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					return state.Names(f.Bucket)
+				},
+			}.Prove(t)
+		})
+	}
+	if tried != len(conforming) {
+		t.Errorf("docs/rules.md has %d of %d rules", tried, len(conforming))
+	}
+}
+
+// TestTerraformDerivesTheSame compares what shared/manifest derives with what terraform/tests/declared.tftest.hcl expects of Terraform, for
+// the rules of docs/rules.md. After a change of either: WRITE=1 go test ./shared/declared -run TerraformDerives.
+func TestTerraformDerivesTheSame(t *testing.T) {
+	text, err := os.ReadFile("../../docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type derived struct {
+		Name, Trigger, TimeZone, Memory, CPU string
+		TimeoutSeconds, RetryCount           int
+		Roles                                any
+		Indexes                              []manifest.Index
+		FieldOverrides                       []manifest.FieldOverride
+	}
+	var want struct {
+		Functions []json.RawMessage
+		Derived   map[string]derived
+	}
+	want.Derived = map[string]derived{}
+	for _, m := range regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		want.Functions = append(want.Functions, json.RawMessage(m[1]))
+	}
+	for _, e := range page(t) {
+		if e.Indexes == nil {
+			e.Indexes = []manifest.Index{}
+		}
+		want.Derived[e.Name] = derived{e.Name, e.Trigger, e.TimeZone, e.Memory, e.CPU, e.TimeoutSeconds, e.RetryCount, e.Roles, e.Indexes, e.FieldOverrides}
+	}
+	written, err := json.MarshalIndent(want, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "../../terraform/tests/declared.json"
+	if os.Getenv("WRITE") != "" {
+		if err := os.WriteFile(path, append(written, '\n'), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(kept), string(written)+"\n"); diff != "" {
+		t.Errorf("%s (-file +derived):\n%s", path, diff)
+	}
+}

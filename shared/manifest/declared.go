@@ -1,0 +1,81 @@
+package manifest
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/firesweep/firesweep/shared/config"
+)
+
+// Defaults of an entry that has a rule. Terraform has the same (terraform/declared), and a test compares.
+var defaults = map[string]any{
+	"description": "A declared rule", "trigger": Schedule, "timeZone": "UTC", "timeoutSeconds": json.Number("540"),
+	"memory": "512Mi", "cpu": "1", "retryCount": json.Number("3"),
+}
+
+// withDefaults fills in what an entry with a rule leaves out.
+func withDefaults(object map[string]any) {
+	functions, _ := object["functions"].([]any)
+	for _, one := range functions {
+		entry, _ := one.(map[string]any)
+		if entry["rule"] == nil {
+			continue
+		}
+		for key, value := range defaults {
+			if _, said := entry[key]; !said {
+				entry[key] = value
+			}
+		}
+	}
+}
+
+// notDeclared returns the keys that an entry with a rule may not have, because the rule says it all.
+func (e Entry) notDeclared() (keys []string) {
+	for key, said := range map[string]bool{
+		"package": e.Package != "", "roles": e.Roles != nil, "indexes": e.Indexes != nil, "fieldOverrides": e.FieldOverrides != nil,
+		"worker": e.Worker != "", "queue": e.Queue != nil,
+	} {
+		if said {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// derive sets what follows from the rule: roles, the index of its query, and the fields of records that need none.
+func (e *Entry) derive() {
+	r := e.Rule
+	e.Roles = map[config.Backend][]string{config.Firestore: {"roles/datastore.user"}}
+	if r.UsesStorage() {
+		e.Roles[config.Storage] = []string{"firesweepObjectCleaner"}
+	}
+	if r.UsesAuth() {
+		e.Roles[config.Auth] = []string{"firesweepAccountDeleter"}
+	}
+	scope := "COLLECTION"
+	if r.CollectionGroup != "" {
+		scope = "COLLECTION_GROUP"
+	}
+	switch fields := r.IndexFields(); {
+	case len(fields) == 1 && r.CollectionGroup != "": // an override replaces the automatic ones, so they stand in it
+		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{CollectionGroup: r.CollectionGroup, FieldPath: fields[0], Indexes: []OverrideIndex{
+			{QueryScope: "COLLECTION", Order: "ASCENDING"}, {QueryScope: "COLLECTION", Order: "DESCENDING"},
+			{QueryScope: "COLLECTION", ArrayConfig: "CONTAINS"}, {QueryScope: scope, Order: "ASCENDING"},
+		}})
+	case len(fields) > 1:
+		index := Index{CollectionGroup: r.Group(), QueryScope: scope}
+		for _, field := range fields {
+			index.Fields = append(index.Fields, IndexField{FieldPath: field, Order: "ASCENDING"})
+		}
+		e.Indexes = []Index{index}
+	}
+	bare := func(group, field string) {
+		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{CollectionGroup: group, FieldPath: field, Indexes: []OverrideIndex{}})
+	}
+	bare("cleanupUndo", "data")
+	if !r.Plain() {
+		bare("journal", "next")
+		bare("journal", "then")
+	}
+}

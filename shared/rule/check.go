@@ -1,0 +1,313 @@
+package rule
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// Bounds.
+const (
+	maxAlternatives = 30 // of all conditions together: Firestore's disjunctions
+	maxHours        = 24 * 36_500
+	maxLimit        = 1_000_000
+)
+
+// own are the collections of the bundle itself, which no rule may touch, and ownGroups those below them, whose names others may have.
+var (
+	own       = []string{"cleanupJobs", "cleanupRuns", "cleanupUndo", "authDeletionRetries"}
+	ownGroups = []string{"journal", "held", "leftovers", "archives", "accounts"}
+)
+
+var (
+	fieldPattern  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
+	objectPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\[\])?(\.[A-Za-z_][A-Za-z0-9_]*(\[\])?)*$`)
+	actionPattern = regexp.MustCompile(`^[a-z][a-z0-9 ]{2,59}$`)
+	wordsPattern  = regexp.MustCompile(`^[\pL\pN\pP ]{0,100}$`)
+	holePattern   = regexp.MustCompile(`\{([^{}]*)\}`)
+)
+
+// Problems returns what is wrong with the rule, each with the key and what would be right. Values of its conditions are made what
+// Firestore has: whole numbers are int64.
+func (r *Rule) Problems() (problems []string) {
+	c := checker{rule: r}
+	if n := count(r.Collection != "", r.CollectionGroup != "", r.Objects != ""); n != 1 {
+		c.add("", "say exactly one of collection, collectionGroup and objects")
+		return c.problems
+	}
+	c.age()
+	c.expect(r.Action == "" || actionPattern.MatchString(r.Action), "action", "%q is not like %q: small letters, digits and spaces, 60 at most", r.Action, "delete draft")
+	c.expect(wordsPattern.MatchString(r.Because), "because", "letters, digits and punctuation, 100 at most")
+	if r.Objects != "" {
+		c.objects()
+		return c.problems
+	}
+	c.collection("collection", r.Collection)
+	c.expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), "collectionGroup", "%q is not a collection's name: it has no slash", r.CollectionGroup)
+	c.foreign("collectionGroup", r.CollectionGroup)
+	c.expect(!slices.Contains(ownGroups, r.CollectionGroup), "collectionGroup", "Firesweep itself has collections of the name %s: name yours one by one by collection", r.CollectionGroup)
+	c.expect(r.Owner == nil, "owner", "only objects have one; documents are kept by unless")
+	c.where()
+	for i, u := range r.Unless {
+		c.path(fmt.Sprintf("unless[%d].document", i), u.Document)
+	}
+	for i, a := range r.With {
+		c.along(fmt.Sprintf("with[%d]", i), a)
+	}
+	c.archive()
+	c.set()
+	c.expect(r.Limit >= 0 && r.Limit <= maxLimit, "limit", "%d is not from 1 to %d", r.Limit, maxLimit)
+	c.expect(r.MaxDuePercent >= 0 && r.MaxDuePercent <= 100, "maxDuePercent", "%d is not from 1 to 100", r.MaxDuePercent)
+	return c.problems
+}
+
+type checker struct {
+	rule     *Rule
+	problems []string
+}
+
+func (c *checker) add(key, format string, args ...any) {
+	if key != "" {
+		key += ": "
+	}
+	c.problems = append(c.problems, key+fmt.Sprintf(format, args...))
+}
+
+func (c *checker) expect(ok bool, key, format string, args ...any) {
+	if !ok {
+		c.add(key, format, args...)
+	}
+}
+
+// count returns how many are true.
+func count(all ...bool) (n int) {
+	for _, one := range all {
+		if one {
+			n++
+		}
+	}
+	return n
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func (c *checker) age() {
+	a, what := c.rule.Age, `{"field": "createdAt", "days": 90}`
+	if c.rule.Objects != "" {
+		what = `{"hours": 24}`
+	}
+	if a == nil {
+		c.add("age", "say how old it must be, e.g. %s", what)
+		c.rule.Age = &Age{} // for the other checks
+		return
+	}
+	c.expect(count(a.Hours != 0, a.Days != 0, a.Months != 0) == 1, "age", "say one of hours, days and months, e.g. %s", what)
+	c.expect(min(a.Hours, a.Days, a.Months) >= 0, "age", "it cannot be negative")
+	c.expect(max(a.Hours, a.Days*24, a.Months*31*24) <= maxHours, "age", "it is more than 100 years")
+	if c.rule.Objects != "" {
+		c.expect(a.Field == "", "age.field", "an object's age is that of its upload: leave it out")
+		return
+	}
+	c.field("age.field", a.Field)
+}
+
+func (c *checker) field(key, name string) {
+	reserved := slices.ContainsFunc(strings.Split(name, "."), func(part string) bool { return strings.HasPrefix(part, "__") && strings.HasSuffix(part, "__") })
+	c.expect(fieldPattern.MatchString(name) && !reserved, key, "%q is not a field's name: letters, digits and _, with dots into maps", name)
+}
+
+// plainID reports whether a text can name a collection or a document, and holds nothing that stands for something else.
+func plainID(id string) bool { return documents.ValidID(id) && !strings.ContainsAny(id, "{}") }
+
+// collection checks a collection's path, where there is one.
+func (c *checker) collection(key, path string) {
+	if path == "" {
+		return
+	}
+	parts := strings.Split(path, "/")
+	c.expect(len(parts)%2 == 1 && !slices.ContainsFunc(parts, func(p string) bool { return !plainID(p) }), key,
+		"%q is not a collection: it is like drafts or teams/main/drafts", path)
+	c.foreign(key, parts...)
+}
+
+// foreign checks that names are not those of the bundle's own collections.
+func (c *checker) foreign(key string, names ...string) {
+	for _, name := range names {
+		c.expect(!slices.Contains(own, name), key, "%s belongs to Firesweep itself", name)
+	}
+}
+
+func (c *checker) where() {
+	seen := map[string]bool{c.rule.Age.Field: true}
+	alternatives := 1
+	for i := range c.rule.Where {
+		w, key := &c.rule.Where[i], fmt.Sprintf("where[%d]", i)
+		c.field(key+".field", w.Field)
+		c.expect(!seen[w.Field], key+".field", "%s is asked for twice", w.Field)
+		seen[w.Field] = true
+		if count(w.Equals != nil, w.In != nil, w.Is != "") != 1 {
+			c.add(key, `say exactly one of "==", "in" and "is"`)
+			continue
+		}
+		if w.Is != "" {
+			c.expect(w.Is != Text || !strings.Contains(w.Field, "."), key+".is", "a text within a map cannot be gone through")
+			c.expect(slices.Contains(States(), w.Is), key+".is", "%q is none of: %s", w.Is, strings.Join(States(), ", "))
+			continue
+		}
+		if w.Equals != nil {
+			w.Equals = c.scalar(key+`["=="]`, w.Equals)
+			continue
+		}
+		for n := range w.In {
+			w.In[n] = c.scalar(fmt.Sprintf("%s.in[%d]", key, n), w.In[n])
+			c.expect(!slices.Contains(w.In[:n], w.In[n]), key+".in", "%v stands there twice", w.In[n])
+		}
+		c.expect(len(w.In) > 0, key+".in", "say at least one value")
+		alternatives *= max(1, len(w.In))
+	}
+	c.expect(alternatives <= maxAlternatives, "where", "%d combinations of values; Firestore takes %d", alternatives, maxAlternatives)
+}
+
+// scalar returns a value as Firestore has it.
+func (c *checker) scalar(key string, value any) any {
+	switch v := value.(type) {
+	case bool:
+		return v
+	case int64:
+		return v
+	case string:
+		c.expect(documents.Queryable(v), key, "it is too long for a query, which takes 1,499 bytes")
+		return v
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return n
+		}
+		if n, err := v.Float64(); err == nil {
+			return n
+		}
+	}
+	c.add(key, `it must be a text, a number, true or false; for null say {"is": "null"}`)
+	return value
+}
+
+// path checks a document's path with holes.
+func (c *checker) path(key, path string) {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		for _, hole := range holePattern.FindAllStringSubmatch(part, -1) {
+			c.expect(hole[1] == "id" || fieldPattern.MatchString(hole[1]), key, "{%s} is neither {id} nor a field", hole[1])
+			c.expect(i%2 == 1, key, "{%s} stands for a collection; only a document's id can be filled in", hole[1])
+		}
+		c.expect(plainID(holePattern.ReplaceAllString(part, "x")), key, "%q is not a part of a path", part)
+	}
+	c.expect(len(parts)%2 == 0, key, "%q is not a document's path: it is like users/{id}", path)
+}
+
+func (c *checker) along(key string, a Along) {
+	if count(a.Subcollection != "", a.Collection != "", a.Object != "", a.Folder != "", a.Account) != 1 {
+		c.add(key, "say exactly one of subcollection, collection (with field), object (with under), folder and account")
+		return
+	}
+	c.expect((a.Collection != "") == (a.Field != ""), key, "collection and field belong together")
+	c.expect((a.Object != "") == (a.Under != ""), key, "object and under belong together")
+	c.expect(a.Metadata == "" || a.Object != "", key+".metadata", "it is for an object")
+	if a.Subcollection != "" {
+		c.expect(plainID(a.Subcollection), key+".subcollection", "%q is not a collection's name: it has no slash", a.Subcollection)
+		c.foreign(key+".subcollection", a.Subcollection)
+	}
+	c.collection(key+".collection", a.Collection)
+	c.expect(a.Collection == "" || a.Collection != c.rule.Collection, key+".collection", "it is the rule's own: what goes along is not judged")
+	c.expect(a.Collection == "" || c.rule.CollectionGroup == "", key+".collection", "documents of a collection group may have the same id: declare a rule for each collection")
+	if a.Field != "" {
+		c.field(key+".field", a.Field)
+	}
+	if a.Object != "" && a.Under != "" {
+		c.expect(objectPattern.MatchString(a.Object), key+".object", "%q is not a field's name: letters, digits and _, with dots into maps and [] for each of a list", a.Object)
+		c.folder(key+".under", a.Under)
+	}
+	if a.Folder != "" {
+		c.folder(key+".folder", a.Folder)
+		c.expect(strings.Contains("/"+a.Folder, "/{id}/"), key+".folder", "%q is every document's: {id} must be a part of it, as in drafts/{id}/", a.Folder)
+	}
+	c.expect(c.rule.Deletes(), key, "set changes a document, so nothing goes along with it")
+}
+
+// folder checks a folder of the bucket.
+func (c *checker) folder(key, folder string) {
+	filled := strings.ReplaceAll(folder, "{id}", "x")
+	parts := strings.Split(strings.TrimSuffix(filled, "/"), "/")
+	c.expect(strings.HasSuffix(folder, "/") && !slices.ContainsFunc(parts, func(p string) bool { return !plainID(p) }), key,
+		"%q is not a folder: it is like drafts/, with a slash at its end and none at its beginning", folder)
+}
+
+func (c *checker) objects() {
+	r := c.rule
+	c.folder("objects", r.Objects)
+	c.expect(!strings.Contains(r.Objects, "{"), "objects", "%q holds a {: it is one folder", r.Objects)
+	for key, said := range map[string]bool{
+		"where": r.Where != nil, "unless": r.Unless != nil, "with": r.With != nil, "archive": r.Archive != "", "set": r.Set != nil, "limit": r.Limit != 0,
+		"maxDuePercent": r.MaxDuePercent != 0,
+	} {
+		c.expect(!said, key, "it is for documents; objects have owner and age")
+	}
+	slices.Sort(c.problems)
+	o := r.Owner
+	if o == nil {
+		c.add("owner", `say whose they are, e.g. {"collection": "users", "segment": 2}; by age alone the bucket's lifecycle deletes objects`)
+		return
+	}
+	c.expect(o.Collection != "", "owner.collection", "say where the owners are")
+	c.collection("owner.collection", o.Collection)
+	c.expect((o.Segment != 0) != (o.Metadata != ""), "owner", "say either segment or metadata")
+	folder := strings.Count(r.Objects, "/")
+	c.expect(o.Segment == 0 || o.Segment > folder && o.Segment <= folder+20, "owner.segment", "%d lies within %s, which has %d: count from the first part of the name", o.Segment, r.Objects, folder)
+	c.expect(!o.Stem || o.Segment != 0, "owner.stem", "it belongs to segment")
+}
+
+func (c *checker) archive() {
+	r := c.rule
+	if r.Archive == "" {
+		return
+	}
+	c.collection("archive", r.Archive)
+	c.expect(r.Archive != r.Collection, "archive", "it is the collection itself")
+	c.expect(r.CollectionGroup == "", "archive", "documents of a collection group may have the same id: declare a rule for each collection")
+	c.expect(r.Deletes(), "archive", "set changes a document, which is not copied")
+	for i, a := range r.With {
+		c.expect(a.Collection != r.Archive, fmt.Sprintf("with[%d].collection", i), "it is the archive")
+	}
+}
+
+func (c *checker) set() {
+	r := c.rule
+	if r.Set == nil {
+		return
+	}
+	if len(r.Set) == 0 {
+		c.add("set", `say at least one field, e.g. {"deleted": true}`)
+		return
+	}
+	ends := false
+	for _, field := range sorted(r.Set) {
+		c.expect(fieldPattern.MatchString(field) && !strings.Contains(field, "."), "set", "%q is not a field's name: letters, digits and _", field)
+		value := r.Set[field]
+		if value != nil {
+			value = c.scalar("set."+field, value)
+		}
+		r.Set[field] = value
+		if value == Now {
+			value = time.Time{}
+		}
+		for _, w := range r.Where {
+			ends = ends || w.Field == field && w.Holds(value, true) != Met
+		}
+	}
+	c.expect(ends, "set", `every run would find the same documents again: add a condition that set ends, e.g. {"field": "deleted", "is": "not true"}`)
+}

@@ -1,0 +1,157 @@
+package rule_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// parse reads a rule as the lists of functions are read, and returns the problems.
+func parse(rule string) (manifest.Entry, []string) {
+	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: []byte(`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":` + rule + `}]}`)})
+	if err != nil {
+		return manifest.Entry{}, strings.Split(err.Error(), "\n")
+	}
+	return entries[0], nil
+}
+
+const good = `"collection":"drafts","age":{"field":"updatedAt","days":90}`
+
+func TestWhatIsRefused(t *testing.T) {
+	for rule, want := range map[string]string{ // want is a part of the one problem
+		`{}`:                      "exactly one of collection, collectionGroup and objects",
+		`{"collection":"drafts"}`: `rule.age: say how old it must be, e.g. {"field": "createdAt", "days": 90}`,
+		`{"collection":"drafts","age":{"days":90}}`:                                                               `rule.age.field: "" is not a field's name`,
+		`{"collection":"drafts","age":{"field":"at"}}`:                                                            "rule.age: say one of hours, days and months",
+		`{"collection":"drafts","age":{"field":"at","days":0}}`:                                                   "rule.age: say one of hours, days and months",
+		`{"collection":"drafts","age":{"field":"at","days":1,"months":1}}`:                                        "rule.age: say one of hours, days and months",
+		`{"collection":"drafts","age":{"field":"at","days":-1}}`:                                                  "rule.age: it cannot be negative",
+		`{"collection":"drafts","age":{"field":"at","days":36501}}`:                                               "rule.age: it is more than 100 years",
+		`{"collection":"drafts","age":{"field":"at","days":1.5}}`:                                                 "cannot parse",
+		`{"collection":"drafts","age":{"field":"at","days":"90"}}`:                                                "expected type 'int'",
+		`{"collection":"drafts","objects":"drafts/","age":{"hours":1}}`:                                           "exactly one of collection, collectionGroup and objects",
+		`{"collection":"drafts/a","age":{"field":"at","days":1}}`:                                                 `"drafts/a" is not a collection`,
+		`{"collection":"/drafts","age":{"field":"at","days":1}}`:                                                  `"/drafts" is not a collection`,
+		`{"collection":"teams/{id}/drafts","age":{"field":"at","days":1}}`:                                        "is not a collection",
+		`{"collection":"cleanupRuns","age":{"field":"at","days":1}}`:                                              "cleanupRuns belongs to Firesweep itself",
+		`{"collection":"a/b/cleanupJobs","age":{"field":"at","days":1}}`:                                          "cleanupJobs belongs to Firesweep itself",
+		`{` + good + `,"colection":"x"}`:                                                                          `functions[0].rule: there is no "colection"; there are collection,`,
+		`{` + good + `,"Where":[]}`:                                                                               `there is no "Where"`,
+		`{` + good + `,"where":[{"field":"a","equals":1}]}`:                                                       `functions[0].rule.where[0]: there is no "equals"; there are field, ==, in, is`,
+		`{` + good + `,"where":[{"field":"a"}]}`:                                                                  `rule.where[0]: say exactly one of "==", "in" and "is"`,
+		`{` + good + `,"where":[{"field":"a","==":1,"is":"true"}]}`:                                               `rule.where[0]: say exactly one of`,
+		`{` + good + `,"where":[{"field":"a","==":null}]}`:                                                        `rule.where[0]: say exactly one of`,
+		`{` + good + `,"where":[{"field":"a","is":"nul"}]}`:                                                       `"nul" is none of: text, null, not null, true, not true, missing`,
+		`{` + good + `,"where":[{"field":"a","in":[]}]}`:                                                          "say at least one value",
+		`{` + good + `,"where":[{"field":"a","in":["x",null]}]}`:                                                  `rule.where[0].in[1]: it must be a text`,
+		`{` + good + `,"where":[{"field":"a","in":["x","x"]}]}`:                                                   "x stands there twice",
+		`{` + good + `,"where":[{"field":"a","==":[1]}]}`:                                                         `it must be a text, a number, true or false`,
+		`{` + good + `,"where":[{"field":"a-b","==":1}]}`:                                                         `"a-b" is not a field's name`,
+		`{` + good + `,"where":[{"field":"__a__","==":1}]}`:                                                       `"__a__" is not a field's name`,
+		`{` + good + `,"where":[{"field":"a.b","is":"text"}]}`:                                                    "a text within a map",
+		`{` + good + `,"where":[{"field":"updatedAt","is":"null"}]}`:                                              "updatedAt is asked for twice",
+		`{` + good + `,"where":[{"field":"a","in":[1,2,3,4,5,6]},{"field":"b","in":[1,2,3,4,5,6]}]}`:              "36 combinations of values",
+		`{` + good + `,"unless":[{"document":"users"}]}`:                                                          `"users" is not a document's path`,
+		`{` + good + `,"unless":[{"document":"{id}/x"}]}`:                                                         "{id} stands for a collection",
+		`{` + good + `,"unless":[{"document":"users/{a-b}"}]}`:                                                    "{a-b} is neither {id} nor a field",
+		`{` + good + `,"unless":[{"document":"users//x/y"}]}`:                                                     `"" is not a part of a path`,
+		`{` + good + `,"owner":{"collection":"users","segment":2}}`:                                               "rule.owner: only objects have one",
+		`{` + good + `,"with":[{}]}`:                                                                              "rule.with[0]: say exactly one of subcollection,",
+		`{` + good + `,"with":[{"account":false}]}`:                                                               "rule.with[0]: say exactly one of subcollection,",
+		`{` + good + `,"with":[{"subcollection":"a/b"}]}`:                                                         `"a/b" is not a collection's name`,
+		`{` + good + `,"with":[{"subcollection":"cleanupUndo"}]}`:                                                 "belongs to Firesweep itself",
+		`{` + good + `,"with":[{"collection":"comments"}]}`:                                                       "collection and field belong together",
+		`{` + good + `,"with":[{"collection":"drafts","field":"of"}]}`:                                            "it is the rule's own",
+		`{` + good + `,"with":[{"object":"coverUrl"}]}`:                                                           "object and under belong together",
+		`{` + good + `,"with":[{"object":"coverUrl","under":"drafts"}]}`:                                          `"drafts" is not a folder`,
+		`{` + good + `,"with":[{"object":"coverUrl","under":"/"}]}`:                                               `"/" is not a folder`,
+		`{` + good + `,"with":[{"folder":"drafts/"}]}`:                                                            "{id} must be a part of it",
+		`{` + good + `,"with":[{"folder":"drafts/x{id}/"}]}`:                                                      "{id} must be a part of it",
+		`{` + good + `,"archive":"drafts"}`:                                                                       "rule.archive: it is the collection itself",
+		`{` + good + `,"archive":"old","where":[{"field":"a","is":"null"}],"set":{"a":1}}`:                        "rule.archive: set changes a document",
+		`{` + good + `,"set":{}}`:                                                                                 "rule.set: say at least one field",
+		`{` + good + `,"set":{"a":true}}`:                                                                         "every run would find the same documents again",
+		`{` + good + `,"set":{"a":true},"where":[{"field":"a","is":"not null"}]}`:                                 "every run would find the same documents again",
+		`{` + good + `,"set":{"a.b":true,"c":1},"where":[{"field":"c","is":"null"}]}`:                             `"a.b" is not a field's name`,
+		`{` + good + `,"limit":-1}`:                                                                               "rule.limit: -1 is not from 1",
+		`{` + good + `,"maxDuePercent":101}`:                                                                      "rule.maxDuePercent: 101",
+		`{` + good + `,"action":"Delete!"}`:                                                                       "rule.action:",
+		`{` + good + `,"because":"a\nb"}`:                                                                         "rule.because:",
+		`{"objects":"avatars","age":{"hours":24},"owner":{"collection":"users","segment":2}}`:                     `"avatars" is not a folder`,
+		`{"objects":"avatars/","age":{"hours":24}}`:                                                               "rule.owner: say whose they are",
+		`{"objects":"avatars/","age":{"field":"at","hours":24},"owner":{"collection":"users","segment":2}}`:       "rule.age.field: an object's age is that of its upload",
+		`{"objects":"avatars/","age":{"hours":24},"owner":{"collection":"users","segment":1}}`:                    "rule.owner.segment: 1 lies within avatars/",
+		`{"objects":"avatars/","age":{"hours":24},"owner":{"collection":"users","segment":2,"metadata":"owner"}}`: "say either segment or metadata",
+		`{"objects":"avatars/","age":{"hours":24},"owner":{"collection":"users","metadata":"owner"},"limit":5}`:   "rule.limit: it is for documents",
+	} {
+		t.Run(rule, func(t *testing.T) {
+			_, problems := parse(rule)
+			if len(problems) == 0 || !strings.Contains(problems[0], want) || len(problems) > 1 && !strings.Contains(want, "there is no") {
+				t.Errorf("problems %q, want one that says %q", problems, want)
+			}
+		})
+	}
+}
+
+// TestAllProblemsAtOnce: whoever corrects a list does it once.
+func TestAllProblemsAtOnce(t *testing.T) {
+	_, problems := parse(`{"collection":"drafts","wher":[],"where":[{"field":"a b","==":1},{"field":"c","is":"odd"}],"with":[{"folder":"x"}],"limit":-1}`)
+	for _, want := range []string{`no "wher"`, "where[0].field", "where[1].is", "age:", "with[0].folder", "limit"} {
+		if !slices.ContainsFunc(problems, func(p string) bool { return strings.Contains(p, want) }) {
+			t.Errorf("no problem says %q: %q", want, problems)
+		}
+	}
+}
+
+func TestWhatFollowsFromARule(t *testing.T) {
+	for rule, want := range map[string]string{ // roles, index, overrides
+		`{` + good + `}`: "firestore | | cleanupUndo.data",
+		`{` + good + `,"where":[{"field":"a","is":"null"}]}`:                                                                              "firestore | | cleanupUndo.data",
+		`{` + good + `,"where":[{"field":"a","==":1},{"field":"b","is":"text"},{"field":"c","is":"true"},{"field":"d","is":"not true"}]}`: "firestore | drafts a c b updatedAt | cleanupUndo.data",
+		`{` + good + `,"with":[{"object":"photo","under":"p/"},{"account":true}]}`:                                                        "auth firestore storage | | cleanupUndo.data journal.next journal.then",
+		`{"collection":"teams/main/drafts","age":{"field":"at","hours":1},"where":[{"field":"s","in":["x"]}],"archive":"old"}`:            "firestore | drafts s at | cleanupUndo.data journal.next journal.then",
+		`{"objects":"avatars/","age":{"hours":24},"owner":{"collection":"users","segment":2}}`:                                            "firestore storage | | cleanupUndo.data journal.next journal.then",
+	} {
+		e, problems := parse(rule)
+		if problems != nil {
+			t.Fatal(problems)
+		}
+		var backends, index, overrides []string
+		for _, b := range e.Uses() {
+			backends = append(backends, string(b))
+		}
+		for _, i := range e.Indexes {
+			index = append(index, i.CollectionGroup)
+			for _, f := range i.Fields {
+				index = append(index, f.FieldPath)
+			}
+		}
+		for _, o := range e.FieldOverrides {
+			overrides = append(overrides, o.CollectionGroup+"."+o.FieldPath)
+		}
+		got := strings.Join(backends, " ") + " | " + strings.Join(append(index, "| "+strings.Join(overrides, " ")), " ")
+		if got != want {
+			t.Errorf("%s: %s, want %s", rule, got, want)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for rule, want := range map[string]string{
+		`{` + good + `}`: "deletes documents of drafts whose updatedAt is more than 90 days ago",
+		`{"collection":"reports","where":[{"field":"status","in":["reviewed","dismissed"]}],"age":{"field":"createdAt","months":1},"limit":5}`:                                                                            "deletes documents of reports whose status is reviewed or dismissed, and whose createdAt is more than 1 month ago; 5 a run at most",
+		`{` + good + `,"where":[{"field":"published","is":"not true"}],"with":[{"subcollection":"revisions"},{"collection":"comments","field":"draftId"},{"object":"coverUrl","under":"drafts/"}],"archive":"oldDrafts"}`: "deletes documents of drafts whose published is not true, and whose updatedAt is more than 90 days ago; with each go its documents in revisions, the documents of comments whose draftId names it and the objects below drafts/ that coverUrl names; each is copied to oldDrafts first",
+		`{` + good + `,"where":[{"field":"deleted","is":"not true"}],"set":{"deleted":true,"deletedAt":"{now}"},"unless":[{"document":"holds/{id}"}]}`:                                                                    "sets deleted and deletedAt in documents of drafts whose deleted is not true, and whose updatedAt is more than 90 days ago, unless holds/{id} exists",
+		`{"objects":"avatars/","age":{"hours":24},"owner":{"collection":"users","segment":2,"stem":true}}`:                                                                                                                "deletes objects below avatars/ that were uploaded more than 24 hours ago and whose owner in users does not exist (avatars/{id}.…)",
+	} {
+		e, problems := parse(rule)
+		if problems != nil {
+			t.Fatal(problems)
+		}
+		if got := e.Rule.Words(); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", rule, got, want)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+// Package rule is what somebody may declare instead of writing a job: which documents or objects a cleanup deletes, and what
+// goes along with them. Here a rule is read, checked and put into words; shared/declared makes a job of it.
+//
+// rule.go says what there is to declare, check.go what is wrong with it, index.go what it needs of the database, and words.go what it
+// does, in a sentence.
+package rule
+
+import "strings"
+
+// Rule is a declared cleanup. Exactly one of Collection, CollectionGroup and Objects says what is gone through.
+type Rule struct {
+	Collection      string `json:"collection,omitempty" jsonschema:"documents of this collection, e.g. drafts or teams/main/drafts"`
+	CollectionGroup string `json:"collectionGroup,omitempty" jsonschema:"documents of all collections of this name"`
+	Objects         string `json:"objects,omitempty" jsonschema:"objects of the bucket below this folder, which ends with a slash; they need an owner"`
+
+	Where   []Condition    `json:"where,omitempty" jsonschema:"what a document's fields must hold, all of it"`
+	Age     *Age           `json:"age,omitempty" jsonschema:"how old it must be; obligatory"`
+	Unless  []Unless       `json:"unless,omitempty" jsonschema:"what keeps a document"`
+	Owner   *Owner         `json:"owner,omitempty" jsonschema:"the document that an object belongs to: objects whose owner does not exist are deleted"`
+	With    []Along        `json:"with,omitempty" jsonschema:"what is deleted along with a document"`
+	Archive string         `json:"archive,omitempty" jsonschema:"a collection that a document is copied to before it is deleted, with the documents that go along"`
+	Set     map[string]any `json:"set,omitempty" jsonschema:"fields to write in place of a deletion; the text {now} stands for the time of the run"`
+
+	Limit         int    `json:"limit,omitempty" jsonschema:"how many one run deletes at most; the next run goes on"`
+	MaxDuePercent int    `json:"maxDuePercent,omitempty" jsonschema:"safety limit: of 20 documents or more at most so many percent may be due; 50 unless said"`
+	Action        string `json:"action,omitempty" jsonschema:"what the report and the log call it, e.g. delete draft"`
+	Because       string `json:"because,omitempty" jsonschema:"why, in the report and the log, e.g. not published"`
+}
+
+// Condition is what one field must hold. Exactly one of Equals, In and Is is set.
+type Condition struct {
+	Field  string `json:"field" jsonschema:"the field's name, with dots into maps"`
+	Equals any    `json:"==,omitempty" jsonschema:"a text, a number, true or false"`
+	In     []any  `json:"in,omitempty" jsonschema:"any of these texts, numbers, true and false; 30 at most"`
+	Is     string `json:"is,omitempty" jsonschema:"text: not empty. null: null or missing. not null: anything else. missing: not even null. true. not true: false, null or missing"`
+}
+
+// What a field can be said to be.
+const (
+	Text    = "text"     // not an empty one
+	Null    = "null"     // or missing
+	NotNull = "not null" // anything but null and missing
+	True    = "true"
+	NotTrue = "not true" // false, null or missing; anything else cannot be judged
+	Missing = "missing"  // not even null
+)
+
+// States returns what a field can be said to be.
+func States() []string { return []string{Text, Null, NotNull, True, NotTrue, Missing} }
+
+// Age is how long ago something must have been to be deleted: longer than this. Exactly one of Hours, Days and Months is set.
+type Age struct {
+	Field  string `json:"field,omitempty" jsonschema:"of a document: the field with the time, a timestamp; an object's age is that of its upload"`
+	Hours  int    `json:"hours,omitempty"`
+	Days   int    `json:"days,omitempty" jsonschema:"of 24 hours"`
+	Months int    `json:"months,omitempty" jsonschema:"calendar months in UTC"`
+}
+
+// Unless is a document that keeps an item while it exists.
+type Unless struct {
+	Document string `json:"document" jsonschema:"its path: {id} stands for the id of the item, {field} for what a field holds, e.g. users/{authorId}"`
+}
+
+// Owner is the document that an object belongs to. Exactly one of Segment and Metadata says where its id is.
+type Owner struct {
+	Collection string `json:"collection" jsonschema:"where the owner is"`
+	Segment    int    `json:"segment,omitempty" jsonschema:"which part of the object's name is the owner's id: 2 in avatars/{id}/photo.png"`
+	Stem       bool   `json:"stem,omitempty" jsonschema:"without what follows the last dot: avatars/{id}.png"`
+	Metadata   string `json:"metadata,omitempty" jsonschema:"the key of the custom metadata that holds the owner's id; objects without it are kept"`
+}
+
+// Along is something that is deleted with a document. Exactly one of Subcollection, Collection, Object, Folder and Account is set.
+type Along struct {
+	Subcollection string `json:"subcollection,omitempty" jsonschema:"the documents of this collection below the document"`
+	Collection    string `json:"collection,omitempty" jsonschema:"the documents of this collection whose field names the document, by its id or as a reference"`
+	Field         string `json:"field,omitempty" jsonschema:"that field"`
+	Object        string `json:"object,omitempty" jsonschema:"the objects that this field names, by a URL or by their name; [] stands for each element of a list: photos[].url"`
+	Under         string `json:"under,omitempty" jsonschema:"the folder that they must lie below; {id} stands for the document's id"`
+	Metadata      string `json:"metadata,omitempty" jsonschema:"a key of custom metadata: an object is kept if it holds another id than the document's"`
+	Folder        string `json:"folder,omitempty" jsonschema:"all objects below this folder, in which {id} stands for the document's id"`
+	Account       bool   `json:"account,omitempty" jsonschema:"the account of Firebase Authentication with the document's id"`
+}
+
+// Now is the text that stands for the time of the run in [Rule.Set].
+const Now = "{now}"
+
+// DefaultMaxDuePercent is what [Rule.MaxDuePercent] is unless it is said.
+const DefaultMaxDuePercent = 50
+
+// Source returns the collection, the collection group or the folder that is gone through.
+func (r Rule) Source() string { return r.Collection + r.CollectionGroup + r.Objects }
+
+// Group returns the name of the collections whose documents are gone through: the last part of a collection's path.
+func (r Rule) Group() string { return r.Source()[strings.LastIndexByte(r.Source(), '/')+1:] }
+
+// Deletes reports whether the document is deleted, and not only changed.
+func (r Rule) Deletes() bool { return len(r.Set) == 0 }
+
+// Plain reports whether nothing but a document is deleted, by what it holds itself.
+func (r Rule) Plain() bool {
+	return r.Objects == "" && len(r.With) == 0 && len(r.Unless) == 0 && r.Archive == "" && r.Deletes()
+}
+
+// UsesStorage reports whether objects are deleted.
+func (r Rule) UsesStorage() bool {
+	for _, a := range r.With {
+		if a.Object != "" || a.Folder != "" {
+			return true
+		}
+	}
+	return r.Objects != ""
+}
+
+// UsesAuth reports whether accounts are deleted.
+func (r Rule) UsesAuth() bool {
+	for _, a := range r.With {
+		if a.Account {
+			return true
+		}
+	}
+	return false
+}
+
+// DuePercent returns how much of a collection may be due, in percent.
+func (r Rule) DuePercent() int {
+	if r.MaxDuePercent == 0 {
+		return DefaultMaxDuePercent
+	}
+	return r.MaxDuePercent
+}
+
+// Kind returns what the report calls what is done.
+func (r Rule) Kind() string {
+	switch {
+	case r.Action != "":
+		return r.Action
+	case r.Objects != "":
+		return "delete object"
+	case !r.Deletes():
+		return "change document"
+	}
+	return "delete document"
+}

@@ -1,0 +1,36 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// Fields returns the fields that fill the holes of the path.
+func (u Unless) Fields() (fields []string) {
+	for _, hole := range holePattern.FindAllStringSubmatch(u.Document, -1) {
+		if hole[1] != "id" && !slices.Contains(fields, hole[1]) {
+			fields = append(fields, hole[1])
+		}
+	}
+	return fields
+}
+
+// Of returns the document that keeps another. ok is false if a field that fills a hole names none.
+func (u Unless) Of(d documents.Document) (ref documents.Ref, ok bool) {
+	ok = true
+	path := holePattern.ReplaceAllStringFunc(u.Document, func(hole string) string {
+		if hole == "{id}" {
+			return d.ID()
+		}
+		id, named := documents.IDOf(d.Value(strings.Trim(hole, "{}")))
+		ok = ok && named
+		return id
+	})
+	if !ok {
+		return ref, false
+	}
+	ref, err := documents.RefOf(path)
+	return ref, err == nil
+}

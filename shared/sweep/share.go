@@ -1,0 +1,24 @@
+package sweep
+
+import "fmt"
+
+// share holds what is due of a collection against the safety limit on its share.
+func (p *Planner) share(c KeptCount, all, due int) {
+	if c.Planned != nil {
+		due = c.Planned(due)
+	}
+	if c.MaxDuePercent == 0 || all < p.run.limits.MinLookups || due*100 <= c.MaxDuePercent*all {
+		return
+	}
+	p.shares = append(p.shares, fmt.Sprintf("maxDuePercent: %d of %d documents of %s are due (%.1f %%), at most %d %% may be: look at the plan (firesweep plan %s --force), "+
+		"then raise maxDuePercent in the rule or run once with {\"force\":true}", due, all, c.Due.Collection, 100*float64(due)/float64(all), c.MaxDuePercent, p.Job))
+}
+
+// shareUnknown trips the limit where the share cannot be told: a limit that cannot be checked does not hold.
+func (p *Planner) shareUnknown(c KeptCount) {
+	if c.MaxDuePercent == 0 || c.MaxDuePercent == 100 {
+		return
+	}
+	p.shares = append(p.shares, fmt.Sprintf("maxDuePercent: the documents of %s could not be counted, so that nobody knows how many of them are due: run again later, "+
+		"or, if Firestore cannot count so many, set maxDuePercent to 100 in the rule", c.Due.Collection))
+}

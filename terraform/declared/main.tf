@@ -1,0 +1,104 @@
+# What follows from a declared rule: the entry with its defaults, roles, index and overrides, as shared/manifest derives them in
+# the functions. A test compares the two.
+terraform {
+  required_version = ">= 1.9.0"
+}
+
+variable "functions" {
+  description = "Entries of functions/schedule.json or functions/rules.json, some with a rule."
+  type        = any
+}
+
+locals {
+  declared = { for f in var.functions : f.name => f if can(f.rule) }
+
+  # Fields that an index answers, in the order of the query: equality, a text, the age.
+  index_fields = {
+    for name, f in local.declared : name => can(f.rule.objects) ? [] : concat(
+      [for w in try(f.rule.where, []) : w.field if can(w["=="]) || can(w.in) || try(w.is, "") == "true"],
+      slice([for w in try(f.rule.where, []) : w.field if try(w.is, "") == "text"], 0, min(1, length([for w in try(f.rule.where, []) : w if try(w.is, "") == "text"]))),
+      [try(f.rule.age.field, "")],
+    )
+  }
+
+  source = { for name, f in local.declared : name => try(f.rule.collection, f.rule.collectionGroup, f.rule.objects, "") }
+
+  uses_storage = { for name, f in local.declared : name => can(f.rule.objects) || anytrue([for a in try(f.rule.with, []) : can(a.object) || can(a.folder)]) }
+  uses_auth    = { for name, f in local.declared : name => anytrue([for a in try(f.rule.with, []) : try(a.account, false)]) }
+  # What a typing error would look like. The functions read rules more strictly, and do not start with one that is wrong.
+  schema = jsondecode(file("${path.module}/../../rules.schema.json")).properties.functions.items.properties
+  problems = flatten([
+    for name, f in local.declared : [
+      [for key in setsubtract(keys(f), keys(local.schema)) : "${name}: there is no ${key}, which follows from the rule or is misspelt"],
+      [for key in setsubtract(keys(f.rule), keys(local.schema.rule.properties)) : "${name}: rule: there is no ${key}"],
+      [for part in ["age", "owner"] : [
+        for key in setsubtract(keys(try(f.rule[part], {})), keys(local.schema.rule.properties[part].properties)) : "${name}: rule.${part}: there is no ${key}"
+      ]],
+      [for part in ["where", "with", "unless"] : [
+        for item in try(f.rule[part], []) : [
+          for key in setsubtract(keys(item), keys(local.schema.rule.properties[part].items.properties)) : "${name}: rule.${part}: there is no ${key}"
+        ]
+      ]],
+      length([for key in ["hours", "days", "months"] : key if try(f.rule.age[key] > 0, false)]) == 1 ? [] : ["${name}: rule.age: say one of hours, days and months"],
+      length([for key in ["collection", "collectionGroup", "objects"] : key if can(f.rule[key])]) == 1 ? [] : ["${name}: rule: say one of collection, collectionGroup and objects"],
+      can(regex("^(cleanupJobs|cleanupRuns|cleanupUndo|authDeletionRetries)(/|$)", local.source[name])) ? ["${name}: rule: ${local.source[name]} belongs to Firesweep itself"] : [],
+    ]
+  ])
+
+  plain = { for name, f in local.declared : name => !can(f.rule.objects) && length(concat(try(f.rule.with, []), try(f.rule.unless, []))) == 0 && !can(f.rule.archive) && !can(f.rule.set) }
+}
+
+output "functions" {
+  description = "The same entries, complete, by name."
+
+  precondition {
+    condition     = length(local.problems) == 0
+    error_message = "A declared rule is wrong (functions/rules.json, see docs/rules.md): ${join("; ", local.problems)}."
+  }
+
+  value = merge(
+    { for f in var.functions : f.name => f if !can(f.rule) },
+    {
+      for name, f in local.declared : name => merge(
+        {
+          description = "A declared rule", trigger = "schedule", timeZone = "UTC", timeoutSeconds = 540, memory = "512Mi", cpu = "1", retryCount = 3
+        },
+        f,
+        {
+          package = ""
+          roles = merge({ firestore = ["roles/datastore.user"] }, { for b in ["storage"] : b => ["firesweepObjectCleaner"] if local.uses_storage[name] },
+          { for b in ["auth"] : b => ["firesweepAccountDeleter"] if local.uses_auth[name] })
+          indexes = [
+            for fields in [local.index_fields[name]] : {
+              collectionGroup = reverse(split("/", local.source[name]))[0]
+              queryScope      = can(f.rule.collectionGroup) ? "COLLECTION_GROUP" : "COLLECTION"
+              fields          = [for field in fields : { fieldPath = field, order = "ASCENDING" }]
+            } if length(fields) > 1
+          ]
+          fieldOverrides = concat(
+            # An override replaces the automatic indexes, so they stand in it.
+            [
+              for fields in [local.index_fields[name]] : {
+                collectionGroup = f.rule.collectionGroup
+                fieldPath       = fields[0]
+                indexes = [
+                  { queryScope = "COLLECTION", order = "ASCENDING" },
+                  { queryScope = "COLLECTION", order = "DESCENDING" },
+                  { queryScope = "COLLECTION", arrayConfig = "CONTAINS" },
+                  { queryScope = "COLLECTION_GROUP", order = "ASCENDING" },
+                ]
+              } if length(fields) == 1 && can(f.rule.collectionGroup)
+            ],
+            [
+              for path in concat(["cleanupUndo data"], local.plain[name] ? [] : ["journal next", "journal then"]) : {
+                collectionGroup = split(" ", path)[0]
+                fieldPath       = split(" ", path)[1]
+                indexes         = []
+              }
+            ],
+          )
+        },
+      )
+    },
+  )
+}
