@@ -196,7 +196,7 @@ func TestRunsOfTheLog(t *testing.T) {
 	}
 	id := jobs[0].Runs[0].RunID
 	out = o.well(t, "show", "--log", id)
-	wantParts(t, out, "INFO cleanupReports started", "reason: reviewed, created 2025-11-10T15:00:00Z, older than 1 month", "    delete reports/old\n")
+	wantParts(t, out, "INFO cleanupReports started", "reason: status reviewed, createdAt 2025-11-10T15:00:00Z, older than 1 month", "    delete reports/old\n")
 	lines := parsed[struct{ Lines []entry }](t, o.well(t, "show", "--log", "--json", id)).Lines
 	if len(lines) < 4 || lines[len(lines)-1].Report == nil {
 		t.Errorf("%d lines: %+v", len(lines), lines)

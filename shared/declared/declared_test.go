@@ -44,4 +44,6 @@ func start(t testing.TB, rule any) *sweeptest.Function {
 	return f
 }
 
-func judged(e manifest.Entry, d documents.Document) sweep.Decision { return declared.Judge(*e.Rule, d, now) }
+func judged(e manifest.Entry, d documents.Document) sweep.Decision {
+	return declared.Judge(*e.Rule, d, now)
+}

@@ -56,6 +56,7 @@ type Hooks struct {
 	Accounts    func(accounts.API) accounts.API           // around Authentication's
 	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
 	Pace        func() documents.Pace                     // instead of [documents.Rate]
+	DeafToStop  bool                                      // the run does not look whether it is to stop, so that what it reads does not depend on how long it takes
 }
 
 // clients are shared by the runs of one configuration.

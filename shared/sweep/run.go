@@ -156,7 +156,9 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 		return nil
 	default:
 		r.checkpoint, r.partialRuns, r.holds = last.checkpoint, last.partialRuns, last.held
-		r.stop.look, r.stop.looked = func() bool { return r.lookForStop(ctx) }, r.begun
+		if !r.hooks.DeafToStop {
+			r.stop.look, r.stop.looked = func() bool { return r.lookForStop(ctx) }, r.begun
+		}
 		r.sweep(ctx)
 	}
 	stillHeld, err := l.finish(ctx, r.checkpoint, r.complete)

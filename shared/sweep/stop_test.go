@@ -30,6 +30,7 @@ type stoppable struct {
 func newStoppable(t *testing.T, f *sweeptest.Function) *stoppable {
 	t.Helper()
 	s := &stoppable{Function: f}
+	f.Hooks.DeafToStop = false
 	f.Clock = func() time.Time { return start.Add(time.Duration(s.ahead.Load()) * time.Second) }
 	c, err := documents.Open(t.Context(), documents.Database{Project: f.ID, ID: "(default)", EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]})
 	if err != nil {

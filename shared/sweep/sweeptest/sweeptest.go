@@ -49,6 +49,7 @@ func On(t testing.TB, f *sweep.Function, p *backendstest.Project) *Function {
 	f.Getenv = func(name string) string { return tf.Env[name] }
 	f.Log = tf.log
 	f.Hooks.Pace = func() documents.Pace { return unpaced{} }
+	f.Hooks.DeafToStop = true
 	f.Hooks.Dial = append(f.Hooks.Dial,
 		grpc.WithChainUnaryInterceptor(tf.Request.unary), grpc.WithChainStreamInterceptor(tf.Request.stream))
 	t.Cleanup(func() {
