@@ -5,14 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/rule"
 )
 
 // action is what a user does while a job is running, with something that the job would otherwise delete or mark.
@@ -205,6 +210,51 @@ func update(path string, allow func(data map[string]any) bool, fields map[string
 		}
 		return fmt.Errorf("update %s: it changes all the time", path)
 	}
+}
+
+// actionsOf returns what users do while a job is running. Of a declared rule without actions here they take up the first thing that
+// is due: they change the document, or create the owner of the object.
+func actionsOf(job string) []action {
+	own := actions[job]
+	for _, e := range rules() {
+		if e.Name == job && own == nil {
+			return []action{takenUp(*e.Rule)}
+		}
+	}
+	return own
+}
+
+func takenUp(r rule.Rule) action {
+	s := sampledata.Declared(r, now)
+	if r.Objects != "" {
+		object := s.Objects[slices.IndexFunc(s.Objects, func(o sampledata.Object) bool { return !o.Kept })]
+		owner := r.Owner.Collection + "/" + sampledata.Gone
+		return action{
+			name: "the owner is created", do: create(owner, map[string]any{"name": "hana"}), kept: []string{owner}, objects: []string{object.Name},
+			late: late{object: object.Name, asked: r.Owner.Collection},
+		}
+	}
+	due := s.Documents[slices.IndexFunc(s.Documents, func(d sampledata.Document) bool {
+		return path.Base(path.Dir(d.Path)) == r.Group() && d.Before != nil && !cmp.Equal(d.Before, d.After)
+	})]
+	id := due.Path[strings.LastIndexByte(due.Path, '/')+1:]
+	a := action{name: "the document is changed", do: update(due.Path, nil, map[string]any{r.Age.Field: during})}
+	for _, d := range s.Documents {
+		if strings.Contains(d.Path+"/", "/"+id+"/") || strings.HasSuffix(d.Path, "/of-"+id) { // of the archive as well, where they are not then
+			a.kept = append(a.kept, d.Path)
+		}
+	}
+	for _, o := range s.Objects {
+		if !o.Kept && strings.Contains(o.Name, id) {
+			a.objects = append(a.objects, o.Name)
+		}
+	}
+	for _, account := range s.Accounts {
+		if account.UID == id {
+			a.accounts = append(a.accounts, id)
+		}
+	}
+	return a
 }
 
 func create(path string, data map[string]any) func(context.Context, *world) error {

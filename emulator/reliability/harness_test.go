@@ -181,10 +181,10 @@ func TestEveryJobIsTried(t *testing.T) {
 	named := map[string]bool{}
 	for _, s := range subjects() {
 		named[s.name] = true
-		if len(actions[s.name]) == 0 {
+		if len(actionsOf(s.name)) == 0 {
 			t.Errorf("nothing is said of what users do while %s runs, so no race is tried: add it to actions in emulator/reliability/actions_test.go", s.name)
 		}
-		for _, a := range actions[s.name] {
+		for _, a := range actionsOf(s.name) {
 			if a.do == nil || a.then == nil && len(a.kept)+len(a.made)+len(a.objects)+len(a.accounts) == 0 {
 				t.Errorf("%s: %q keeps nothing, so nothing is compared: see emulator/reliability/actions_test.go", s.name, a.name)
 			}

@@ -61,7 +61,7 @@ func tryRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
 			return
 		}
 		done := make(chan struct{})
-		for _, a := range actions[s.name] {
+		for _, a := range actionsOf(s.name) {
 			users.Go(func() error {
 				e, err := w.act(t.Context(), a)
 				mu.Lock()
@@ -104,7 +104,7 @@ func tryRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
 // isLate says that a difference is one that nothing can prevent: a document of Firestore cannot be a condition for deleting an
 // object of Cloud Storage. One that is created after the job has last asked for it is too late.
 func isLate(line string, s subject, calls []Call, at int) bool {
-	for _, a := range actions[s.name] {
+	for _, a := range actionsOf(s.name) {
 		if a.late.object == "" || line != "object "+a.late.object+" should be there and is gone" {
 			continue
 		}

@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 	"github.com/firesweep/firesweep/shared/undo"
@@ -80,9 +79,9 @@ func (w *world) logged(t *testing.T) []string {
 // restorer returns what takes runs back as an operator does who may use all that the job and its worker use.
 func (w *world) restorer(t *testing.T, hooks restore.Hooks) restore.Project {
 	t.Helper()
-	uses := functions.New(w.job).Uses
+	uses := newFunction(w.job).Uses
 	if w.worker != nil {
-		uses = append(slices.Clone(uses), functions.New(*w.worker).Uses...)
+		uses = append(slices.Clone(uses), newFunction(*w.worker).Uses...)
 	}
 	c, err := config.Load(func(name string) string { return w.Environment[name] }, nil, uses...)
 	if err != nil {
@@ -219,7 +218,7 @@ func (w *world) release(t *testing.T) {
 // needsSoftDelete skips a job whose objects the bucket does not keep.
 func needsSoftDelete(t *testing.T, s subject) {
 	t.Helper()
-	if slices.Contains(functions.New(s.job).Uses, config.Storage) && !backendstest.Start(t).EmbeddedStorage() {
+	if slices.Contains(newFunction(s.job).Uses, config.Storage) && !backendstest.Start(t).EmbeddedStorage() {
 		t.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back; the embedded one has")
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/resolvedinquiries"
+	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
@@ -50,7 +53,46 @@ func subjects() (all []subject) {
 		}
 		all = append(append(all, s), variants[e.Name]...)
 	}
+	for _, e := range examples() {
+		all = append(all, subject{name: e.Name, job: declared.Job(e.Name, *e.Rule), data: func(now time.Time, _ string) sampledata.Sample {
+			return sampledata.Declared(*e.Rule, now)
+		}})
+	}
 	return all
+}
+
+// tried are rules of docs/rules.md, one of every kind.
+var tried = []string{
+	"cleanupUnconfirmedUsers", "cleanupNotifications", "archiveClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts", "cleanupOrphanedAvatars",
+}
+
+// examples returns their entries.
+var examples = sync.OnceValue(func() []manifest.Entry {
+	all, err := sampledata.Examples("../../docs/rules.md")
+	if err != nil {
+		panic(err)
+	}
+	all = slices.DeleteFunc(all, func(e manifest.Entry) bool { return !slices.Contains(tried, e.Name) })
+	if len(all) != len(tried) {
+		panic(fmt.Sprintf("docs/rules.md has %d of %v", len(all), tried))
+	}
+	return all
+})
+
+// rules returns the entries of all declared rules.
+func rules() []manifest.Entry {
+	listed := slices.DeleteFunc(functions.All(), func(e manifest.Entry) bool { return e.Rule == nil })
+	return append(listed, examples()...)
+}
+
+// newFunction returns the function that serves a job.
+func newFunction(job sweep.Job) *sweep.Function {
+	for _, e := range examples() {
+		if e.Name == job.Name {
+			return sweep.NewFunction(job, time.Duration(e.TimeoutSeconds)*time.Second, e.Uses())
+		}
+	}
+	return functions.New(job)
 }
 
 // variants are further data that a job is tried on.
@@ -130,7 +172,7 @@ type started struct {
 
 func (w *world) start(t *testing.T, job sweep.Job, steps *Steps) *started {
 	t.Helper()
-	f := functions.New(job)
+	f := newFunction(job)
 	if w.between != nil {
 		f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(w.between))
 	}
@@ -138,6 +180,11 @@ func (w *world) start(t *testing.T, job sweep.Job, steps *Steps) *started {
 	s.ahead.Store(int64(w.clock))
 	f.Clock = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 	s.Function = sweeptest.On(t, f, w.Project)
+	for _, e := range examples() {
+		if e.Name == job.Name {
+			s.Indexes = sweeptest.IndexesOf(e)
+		}
+	}
 	s.Env["UNDO_DAYS"] = "7"
 	if w.address != "" {
 		s.Env["TASKS_TARGET_URL"] = w.address
@@ -225,7 +272,7 @@ func (w *world) recover(t *testing.T) bool {
 // expireLease has so much time pass that the lease of a dead run, or undo, of the job has expired.
 func (w *world) expireLease() {
 	const undoLease = 10 * time.Minute
-	w.clock += max(functions.New(w.job).Timeout, undoLease) + 2*time.Minute
+	w.clock += max(newFunction(w.job).Timeout, undoLease) + 2*time.Minute
 }
 
 // pending returns how many tasks are not done.

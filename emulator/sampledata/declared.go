@@ -215,11 +215,14 @@ func putAt(data map[string]any, fields []string, value any) {
 	data[name] = value
 }
 
+// Gone is the id of an owner that objects of a declared rule's data name, and that does not exist.
+const Gone = "somebody-else"
+
 // declaredObjects is data for a rule about objects.
 func declaredObjects(r rule.Rule) (s Sample) {
 	s.Documents = append(s.Documents, kept(r.Owner.Collection+"/somebody", map[string]any{"name": "hana"}))
-	for owner, exists := range map[string]bool{"somebody": true, "somebody-else": false, "some": false} {
-		o := Object{Name: r.Objects + owner + "-photo.png", Kept: exists}
+	for _, owner := range []string{"somebody", Gone, "some"} {
+		o := Object{Name: r.Objects + owner + "-photo.png", Kept: owner == "somebody"}
 		if r.Owner.Metadata != "" {
 			o.Metadata = map[string]string{r.Owner.Metadata: owner}
 		} else {

@@ -17,18 +17,10 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// page returns the rules of docs/rules.md, as somebody would paste them.
+// page returns the rules of docs/rules.md.
 func page(t *testing.T) []manifest.Entry {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/rules.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var blocks []string
-	for _, m := range regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		blocks = append(blocks, m[1])
-	}
-	entries, err := manifest.Parse(manifest.File{Name: "docs/rules.md", Text: []byte(`{"functions":[` + strings.Join(blocks, ",") + `]}`)})
+	entries, err := sampledata.Examples("../../docs/rules.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,7 @@ type Planner struct {
 	next        func(undone []documents.Ref) string
 	counts      []func() // what the counts that are under way come to
 	shares      []string // safety limits on what is due of a collection that were tripped
+	uncounted   error    // of collections of which that cannot be told
 }
 
 // checkpoint says that everything before text was planned when there were so many actions in the window.

@@ -225,6 +225,9 @@ func (r *run) sweep(ctx context.Context) {
 
 // checkLimits returns a [*LimitError] if the plan must not be applied.
 func (r *run) checkLimits(ctx context.Context, p *Planner) error {
+	if p.uncounted != nil {
+		return p.uncounted
+	}
 	var tripped []string
 	for _, collection := range r.limits.suspicious(p.lookups) {
 		empty, err := p.Documents.Empty(ctx, collection)

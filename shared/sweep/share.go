@@ -1,6 +1,9 @@
 package sweep
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // share holds what is due of a collection against the safety limit on its share.
 func (p *Planner) share(c KeptCount, all, due int) {
@@ -14,11 +17,11 @@ func (p *Planner) share(c KeptCount, all, due int) {
 		"then raise maxDuePercent in the rule or run once with {\"force\":true}", due, all, c.Due.Collection, 100*float64(due)/float64(all), c.MaxDuePercent, p.Job))
 }
 
-// shareUnknown trips the limit where the share cannot be told: a limit that cannot be checked does not hold.
+// shareUnknown fails the run where the share cannot be told, for then nobody knows whether the limit holds.
 func (p *Planner) shareUnknown(c KeptCount) {
-	if c.MaxDuePercent == 0 || c.MaxDuePercent == 100 {
+	if c.MaxDuePercent == 0 || c.MaxDuePercent == 100 || p.run.limits.Lifted {
 		return
 	}
-	p.shares = append(p.shares, fmt.Sprintf("maxDuePercent: the documents of %s could not be counted, so that nobody knows how many of them are due: run again later, "+
-		"or, if Firestore cannot count so many, set maxDuePercent to 100 in the rule", c.Due.Collection))
+	p.uncounted = errors.Join(p.uncounted, fmt.Errorf("the documents of %s could not be counted, so that nobody knows whether more than %d %% of them are due: "+
+		"if Firestore cannot count so many, set maxDuePercent to 100 in the rule", c.Due.Collection, c.MaxDuePercent))
 }

@@ -1,0 +1,25 @@
+package sampledata
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+var example = regexp.MustCompile("(?s)```json\n(.*?)```")
+
+// Examples returns the entries that a page such as docs/rules.md shows, as somebody would paste them.
+func Examples(page string) ([]manifest.Entry, error) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return nil, fmt.Errorf("read the examples: %w", err)
+	}
+	var blocks []string
+	for _, m := range example.FindAllStringSubmatch(string(text), -1) {
+		blocks = append(blocks, m[1])
+	}
+	return manifest.Parse(manifest.File{Name: page, Text: []byte(`{"functions":[` + strings.Join(blocks, ",") + `]}`)})
+}
