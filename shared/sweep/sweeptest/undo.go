@@ -94,7 +94,7 @@ func (tr *trial) wantBack(before, after map[string]any) (sent int) {
 	now := tr.state()
 	for _, name := range slices.Sorted(maps.Keys(Changes(before, now))) {
 		_, was := before[name]
-		if !was && cmp.Equal(now[name], after[name]) && wasSent(name) {
+		if !was && cmp.Equal(now[name], after[name]) && WasSent(name) {
 			sent++
 			continue
 		}
@@ -103,8 +103,8 @@ func (tr *trial) wantBack(before, after map[string]any) (sent int) {
 	return sent
 }
 
-// wasSent reports whether a thing tells somebody something.
-func wasSent(name string) bool {
+// WasSent reports whether a thing tells somebody something.
+func WasSent(name string) bool {
 	return slices.ContainsFunc([]string{"notifications/", "mail/", "audit_events/", "task "}, func(p string) bool {
 		return strings.HasPrefix(name, p) || strings.Contains(name, "/"+p)
 	})
