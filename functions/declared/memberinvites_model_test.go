@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
@@ -30,7 +29,11 @@ func invitesAfterRun(w model.World, now time.Time) model.World {
 func TestInvitesModel(t *testing.T) {
 	t.Parallel()
 	f := sweeptest.New(t, functions.New(functions.Registered()["removeUnacceptedMemberInvites"]))
-	model.Check(t, func(rt *rapid.T) {
+	job := model.Job{
+		Pair: sweeptest.Pair{Function: f}, Groups: []string{"members"},
+		After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World { return invitesAfterRun(w, f.Now) },
+	}
+	job.Check(t, func(rt *rapid.T) model.World {
 		f.Now = model.Now(rt)
 		w := model.NewWorld()
 		member := model.Fields{
@@ -46,13 +49,6 @@ func TestInvitesModel(t *testing.T) {
 		for _, id := range []string{model.TooLong, "a\x00b"} {
 			w.Documents["members/"+id] = member.Draw(rt, "member")
 		}
-		w.Load(t, f.Project)
-		for _, when := range []string{"first run", "second run"} {
-			if got := f.Run(t, ""); got.Status != sweep.Completed {
-				rt.Fatalf("%s: %s %v", when, got.Status, got.Failures)
-			}
-			w = invitesAfterRun(w, f.Now)
-			w.Is(rt, when, model.Read(t, f.Project, "members"))
-		}
+		return w
 	})
 }

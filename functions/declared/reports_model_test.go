@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
@@ -30,7 +29,11 @@ func reportsAfterRun(w model.World, now time.Time) model.World {
 func TestReportsModel(t *testing.T) {
 	t.Parallel()
 	f := sweeptest.New(t, functions.New(functions.Registered()["cleanupReports"]))
-	model.Check(t, func(rt *rapid.T) {
+	job := model.Job{
+		Pair: sweeptest.Pair{Function: f}, Groups: []string{"reports"},
+		After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World { return reportsAfterRun(w, f.Now) },
+	}
+	job.Check(t, func(rt *rapid.T) model.World {
 		f.Now = model.Now(rt)
 		w := model.NewWorld()
 		report := model.Fields{
@@ -47,13 +50,6 @@ func TestReportsModel(t *testing.T) {
 			}
 			w.Documents[path+id] = report.Draw(rt, "report")
 		}
-		w.Load(t, f.Project)
-		for _, when := range []string{"first run", "second run"} {
-			if got := f.Run(t, ""); got.Status != sweep.Completed {
-				rt.Fatalf("%s: %s %v", when, got.Status, got.Failures)
-			}
-			w = reportsAfterRun(w, f.Now)
-			w.Is(rt, when, model.Read(t, f.Project, "reports"))
-		}
+		return w
 	})
 }

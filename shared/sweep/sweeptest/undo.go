@@ -104,7 +104,7 @@ func (tr *trial) wantBack(before, after map[string]any) (sent int) {
 func NotBack(before, after, now map[string]any) (sent int, lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(Changes(before, now))) {
 		_, was := before[name]
-		if !was && cmp.Equal(now[name], after[name]) && wasSent(name) {
+		if !was && cmp.Equal(now[name], after[name]) && WasSent(name) {
 			sent++
 			continue
 		}
@@ -113,8 +113,8 @@ func NotBack(before, after, now map[string]any) (sent int, lines []string) {
 	return sent, lines
 }
 
-// wasSent reports whether a thing tells somebody something.
-func wasSent(name string) bool {
+// WasSent reports whether a thing tells somebody something.
+func WasSent(name string) bool {
 	return slices.ContainsFunc([]string{"notifications/", "mail/", "audit_events/", "task "}, func(p string) bool {
 		return strings.HasPrefix(name, p) || strings.Contains(name, "/"+p)
 	})

@@ -26,12 +26,12 @@ import (
 type World struct {
 	Documents map[string]map[string]any    // fields by path
 	Objects   map[string]map[string]string // metadata by name
-	Accounts  map[string]bool              // by uid
+	Accounts  map[string]string            // names by uid
 }
 
 // NewWorld returns an empty one.
 func NewWorld() World {
-	return World{Documents: map[string]map[string]any{}, Objects: map[string]map[string]string{}, Accounts: map[string]bool{}}
+	return World{Documents: map[string]map[string]any{}, Objects: map[string]map[string]string{}, Accounts: map[string]string{}}
 }
 
 // Clone returns a copy. The values of fields are shared: a model replaces them and does not change them.
@@ -67,7 +67,7 @@ func (w World) Load(t testing.TB, p *backendstest.Project) {
 	for chunk := range slices.Chunk(uids, 1000) {
 		users := make([]*auth.UserToImport, len(chunk))
 		for i, uid := range chunk {
-			users[i] = (&auth.UserToImport{}).UID(uid)
+			users[i] = new(auth.UserToImport).UID(uid).DisplayName(w.Accounts[uid])
 		}
 		if result, err := client.ImportUsers(context.Background(), users); err != nil || result.FailureCount > 0 {
 			t.Fatalf("import accounts: %v %+v", err, result)
@@ -107,10 +107,22 @@ func Read(t testing.TB, p *backendstest.Project, subcollections ...string) World
 		w.Documents[path] = d.Data()
 	}
 	w.readObjects(t, p)
-	for _, uid := range p.Accounts(t) {
-		w.Accounts[uid] = true
-	}
+	w.readAccounts(t, p)
 	return w
+}
+
+func (w World) readAccounts(t testing.TB, p *backendstest.Project) {
+	t.Helper()
+	for all := p.Auth(t).Users(context.Background(), ""); ; {
+		user, err := all.Next()
+		if errors.Is(err, iterator.Done) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Accounts[user.UID] = user.DisplayName
+	}
 }
 
 func (w World) readObjects(t testing.TB, p *backendstest.Project) {

@@ -1,0 +1,194 @@
+package modeltest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/undo"
+	"github.com/firesweep/firesweep/shared/undo/restore"
+)
+
+// Job is a job, perhaps with a worker, and the model that says what it does.
+type Job struct {
+	sweeptest.Pair                 // Worker is nil if it has none
+	Steps          []time.Duration // after which it runs, each counted from the run before; none: once, and once more
+	// After is the model of a run, with its tasks delivered. The job keeps what is held, which for most jobs is all that is due, so
+	// that the model is not asked.
+	After func(t *rapid.T, w World, held map[string]bool) World
+	// HoldsSome says that After is asked also where something is held.
+	HoldsSome bool
+	Groups    []string // subcollections, see [Read]
+	// Name names documents whose ids are derived, see [World.Renamed]; nil if there are none.
+	Name   func(path string, data map[string]any) string
+	Whole  string      // the collection in which it writes documents over others as wholes
+	Loaded func(World) // called when a world is there
+}
+
+// Check proves the job on random worlds, which draw draws.
+//
+// It runs some times, and somebody else changes some of what it did in between. Then all runs are taken back: everything is as it
+// was, but for what was sent and what somebody else changed. The job keeps what came back, until it is released.
+func (j Job) Check(t *testing.T, draw func(t *rapid.T) World) {
+	t.Helper()
+	prove := j.Prover(t)
+	Check(t, func(rt *rapid.T) { prove(rt, draw(rt)) })
+}
+
+// Prover returns what proves the job on one world.
+func (j Job) Prover(t testing.TB) func(rt *rapid.T, w World) {
+	t.Helper()
+	if len(j.Steps) == 0 {
+		j.Steps = []time.Duration{0, 0}
+	}
+	if j.Name == nil {
+		j.Name = func(string, map[string]any) string { return "" }
+	}
+	restorer := j.Restorer(t)
+	if !j.EmbeddedStorage() {
+		t.Log("objects are not taken back: the Firebase Emulator Suite's Storage has no soft delete, from which they come back")
+		restorer.Bucket = nil
+	}
+	return func(rt *rapid.T, w World) {
+		w.Load(t, j.Project)
+		if j.Loaded != nil {
+			j.Loaded(w)
+		}
+		began := j.Clock() // runs of a model are years apart: what they left to be taken back expires in between
+		restorer.Clock = func() time.Time { return began }
+		r := &round{Job: j, tb: t, t: rt, world: w, restorer: restorer, derived: map[string]bool{}, sent: map[string]bool{}}
+		r.percent = rapid.SampledFrom([]int{0, 5, 20}).Draw(rt, "percent that somebody changes")
+		r.runAll()
+		r.undoAll()
+		r.runHeld()
+		r.runReleased()
+	}
+}
+
+// round is a job on one world.
+type round struct {
+	Job
+	t        *rapid.T
+	tb       testing.TB
+	restorer restore.Project
+	world    World // all that there is
+	percent  int   // of what the job did, somebody changes
+	steps    []step
+	derived  map[string]bool // documents that [Job.Name] has named
+	sent     map[string]bool // those that tell somebody something
+}
+
+// step is a run and what its tasks did.
+type step struct{ before, after World }
+
+// run runs the job and its worker.
+func (r *round) run(when string) *sweep.Report {
+	r.t.Helper()
+	if tasks := r.Tasks(); tasks != nil {
+		tasks.Clear() // a task's name can be used again a day later; models know nothing of that
+	}
+	report := r.Run(r.tb, "")
+	if report.Status != sweep.Completed {
+		r.t.Fatalf("%s: %s %v", when, report.Status, report.Failures)
+	}
+	if r.Worker != nil {
+		r.Deliver(r.tb)
+	}
+	return report
+}
+
+// is compares what there is with what a model says, which it is from now on.
+func (r *round) is(when string, want World) {
+	r.t.Helper()
+	got := Read(r.tb, r.Project, r.Groups...)
+	others, sent := got.Clone(), NewWorld()
+	maps.DeleteFunc(others.Documents, func(path string, data map[string]any) bool {
+		if !sweeptest.WasSent(path) {
+			return false
+		}
+		sent.Documents[path] = data
+		return true
+	})
+	named := others.Renamed(r.Name)
+	for path := range named.Documents {
+		r.derived[path] = r.derived[path] || got.Documents[path] == nil
+	}
+	for path, data := range sent.Renamed(r.Name).Documents {
+		named.Documents[path], r.sent[path] = data, true
+	}
+	want.Is(r.t, when, named)
+	r.world = want
+}
+
+// runAll runs the job at each step. Somebody else changes some of what it did.
+func (r *round) runAll() {
+	for n, d := range r.Steps {
+		r.Now = r.Now.Add(d)
+		when := fmt.Sprintf("run %d, at %s", n+1, r.Now)
+		before := r.world
+		r.run(when)
+		r.is(when, r.After(r.t, before, nil))
+		r.steps = append(r.steps, step{before, r.world})
+		r.world = r.somebody(before, r.world)
+	}
+}
+
+// held returns what a function keeps because it came back.
+func (r *round) held(f *sweeptest.Function) map[string]bool {
+	held := map[string]bool{}
+	for _, d := range r.Documents(r.tb, undo.HeldOf(f.Job.Name)) {
+		for _, target := range d[undo.TargetsField].([]any) {
+			held[target.(string)] = true
+		}
+	}
+	return held
+}
+
+// runHeld runs the job when all is back. It keeps that, and says so.
+func (r *round) runHeld() {
+	const when = "with what came back"
+	held := r.held(r.Function)
+	most, least := len(held), 0 // some of it is not due any more
+	want := r.world
+	if r.Worker != nil {
+		maps.Copy(held, r.held(r.Worker))
+	}
+	report := r.run(when)
+	if r.HoldsSome {
+		want = r.After(r.t, want, held)
+	} else {
+		for _, name := range r.changed(step{want, r.After(r.t, want, nil)}) {
+			if held[name] {
+				least++
+			}
+		}
+		if len(report.Actions) > 0 {
+			r.t.Fatalf("%s: %v", when, report.Actions)
+		}
+	}
+	if n := report.Kept[sweep.KeptHeld]; n < least || n > most || most > 0 && n == 0 && r.percent == 0 {
+		r.t.Fatalf("%s: kept %v, of which %d to %d should be because they came back", when, report.Kept, least, most)
+	}
+	r.is(when, want)
+}
+
+// runReleased runs the job when it need not keep what came back any more.
+func (r *round) runReleased() {
+	for _, f := range slices.DeleteFunc([]*sweeptest.Function{r.Function, r.Worker}, func(f *sweeptest.Function) bool { return f == nil }) {
+		if _, err := r.restorer.Release(r.t.Context(), f.Job.Name); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	for _, d := range []time.Duration{0, r.Steps[len(r.Steps)-1]} {
+		r.Now = r.Now.Add(d)
+		when := fmt.Sprintf("released, at %s", r.Now)
+		r.run(when)
+		r.is(when, r.After(r.t, r.world, nil))
+	}
+}

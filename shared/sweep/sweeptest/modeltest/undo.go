@@ -1,0 +1,284 @@
+package modeltest
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"firebase.google.com/go/v4/auth"
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/firesweep/firesweep/shared/undo"
+	"github.com/firesweep/firesweep/shared/undo/restore"
+)
+
+// things are all that a world holds, by the names that taking back has for them.
+func (w World) things(bucket string) map[string]any {
+	all := make(map[string]any, len(w.Documents)+len(w.Objects)+len(w.Accounts))
+	for path, data := range w.Documents {
+		all[path] = data
+	}
+	for name, metadata := range w.Objects {
+		all["gs://"+bucket+"/"+name] = metadata
+	}
+	for uid, name := range w.Accounts {
+		all["account "+uid] = name
+	}
+	return all
+}
+
+// put puts a thing into the world, or, if there is none, takes it out.
+func (w World) put(name, bucket string, value any, there bool) {
+	switch object, isObject := strings.CutPrefix(name, "gs://"+bucket+"/"); {
+	case isObject && there:
+		w.Objects[object] = value.(map[string]string)
+	case isObject:
+		delete(w.Objects, object)
+	case strings.HasPrefix(name, "account ") && there:
+		w.Accounts[strings.TrimPrefix(name, "account ")] = value.(string)
+	case strings.HasPrefix(name, "account "):
+		delete(w.Accounts, strings.TrimPrefix(name, "account "))
+	case there:
+		w.Documents[name] = value.(map[string]any)
+	default:
+		delete(w.Documents, name)
+	}
+}
+
+func same(a, b any) bool {
+	return gocmp.Equal(a, b, sameReference, cmpopts.EquateNaNs(), cmpopts.EquateEmpty())
+}
+
+// changed returns the names of what a step changed, in order, but for what it sent.
+func (r *round) changed(s step) []string {
+	before, after := s.before.things(r.Bucket), s.after.things(r.Bucket)
+	var names []string
+	for _, name := range sortedKeys(merged(before, after)) {
+		was, found := before[name]
+		is, exists := after[name]
+		if !r.sent[name] && (found != exists || !same(was, is)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func merged[V any](a, b map[string]V) map[string]V {
+	all := make(map[string]V, len(a)+len(b))
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return all
+}
+
+// fieldsChanged returns the names of the fields that two documents do not have in common, in order.
+func fieldsChanged(a, b map[string]any) []string {
+	var names []string
+	for _, name := range sortedKeys(merged(a, b)) {
+		if !same(field(a, name), field(b, name)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// somebody changes some of what a step changed, and returns what there is then: what was deleted is there again, but another one,
+// and what was written is written to or deleted.
+func (r *round) somebody(before, after World) World {
+	w, here := after.Clone(), after.things(r.Bucket)
+	var documents []string
+	for _, name := range r.changed(step{before, after}) {
+		if r.derived[name] || rapid.IntRange(0, 99).Draw(r.t, "somebody") >= r.percent {
+			continue
+		}
+		is, exists := here[name]
+		object, isObject := strings.CutPrefix(name, "gs://"+r.Bucket+"/")
+		uid, isAccount := strings.CutPrefix(name, "account ")
+		switch {
+		case isObject:
+			metadata := map[string]string{"by": "somebody"}
+			r.Put(r.tb, object, metadata, []byte("somebody's"))
+			w.put(name, r.Bucket, metadata, true)
+		case isAccount:
+			if _, err := r.Auth(r.tb).CreateUser(r.t.Context(), new(auth.UserToCreate).UID(uid).DisplayName("somebody")); err != nil {
+				r.t.Fatal(err)
+			}
+			w.put(name, r.Bucket, "somebody", true)
+		case !exists:
+			w.Documents[name] = map[string]any{"by": "somebody"}
+			documents = append(documents, name)
+		default:
+			data := maps.Clone(is.(map[string]any))
+			fields := append(fieldsChanged(before.Documents[name], data), "by", "by")
+			switch field := rapid.SampledFrom(append(fields, "")).Draw(r.t, "field"); field {
+			case "":
+				delete(w.Documents, name)
+				r.Project.Delete(r.tb, name)
+			default:
+				data[field] = "somebody"
+				w.Documents[name] = data
+				documents = append(documents, name)
+			}
+		}
+	}
+	r.SetMany(r.tb, len(documents), func(i int) (string, map[string]any) { return documents[i], w.Documents[documents[i]] })
+	return w
+}
+
+// undone returns what taking a step back makes of a world: the targets that chosen chooses are as before, but for those that somebody
+// has changed since, which are added to conflicts.
+func (r *round) undone(s step, now World, chosen func(string) bool, conflicts map[string]bool) World {
+	w := now.Clone()
+	before, after, here := s.before.things(r.Bucket), s.after.things(r.Bucket), now.things(r.Bucket)
+	for _, name := range r.changed(s) {
+		if !chosen(name) || r.restorer.Bucket == nil && strings.HasPrefix(name, "gs://") {
+			continue
+		}
+		was, found := before[name]
+		left, exists := after[name]
+		is, there := here[name]
+		_, isDocument := was.(map[string]any)
+		switch {
+		case there == found && same(is, was):
+		case there == exists && same(is, left):
+			w.put(name, r.Bucket, was, found)
+		case found && exists && there && isDocument && (r.Whole == "" || !strings.HasPrefix(name, r.Whole+"/")):
+			if data, ours := reverted(was.(map[string]any), left.(map[string]any), is.(map[string]any)); ours {
+				w.Documents[name] = data
+			} else {
+				conflicts[name] = true
+			}
+		default:
+			conflicts[name] = true
+		}
+	}
+	return w
+}
+
+// reverted returns a document with the fields that a run changed as they were. ours says that nobody else has changed them since.
+func reverted(before, after, now map[string]any) (data map[string]any, ours bool) {
+	data, ours = maps.Clone(now), true
+	for _, name := range fieldsChanged(before, after) {
+		is := field(now, name)
+		ours = ours && (same(is, field(after, name)) || same(is, field(before, name)))
+		if data[name] = before[name]; field(before, name) == Missing {
+			delete(data, name)
+		}
+	}
+	return data, ours
+}
+
+// field returns a field's value, or [Missing].
+func field(data map[string]any, name string) any {
+	if v, there := data[name]; there {
+		return v
+	}
+	return Missing
+}
+
+// runs returns the ids of all runs that can be taken back, the last first.
+func (r *round) runs() []string {
+	entries, err := r.Firestore(r.tb).CollectionGroup("cleanupUndo").Select().Documents(r.t.Context()).GetAll()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	began := map[string]time.Time{}
+	for _, e := range entries {
+		id := e.Ref.Parent.Parent.ID
+		if at, known := began[id]; !known || e.CreateTime.Before(at) {
+			began[id] = e.CreateTime
+		}
+	}
+	return slices.SortedFunc(maps.Keys(began), func(a, b string) int { return cmp.Or(began[b].Compare(began[a]), cmp.Compare(a, b)) })
+}
+
+// undoAll takes all runs back, the last first, perhaps some of what they did before the rest.
+func (r *round) undoAll() {
+	runs := r.runs()
+	var early []string
+	if rapid.Bool().Draw(r.t, "some first") {
+		for _, s := range r.steps {
+			for _, name := range r.changed(s) {
+				if !r.derived[name] && rapid.IntRange(0, 3).Draw(r.t, "only") == 0 {
+					early = append(early, name)
+				}
+			}
+		}
+	}
+	if len(early) > 0 {
+		r.undo("some of it taken back", runs, early, nil)
+	}
+	r.undo("taken back", runs, nil, early)
+}
+
+// undo takes runs back, of them only what is named, if anything is. What somebody changed is told, and nothing else, but for what was
+// taken back before.
+func (r *round) undo(when string, runs, only, early []string) {
+	r.t.Helper()
+	told, want := map[string]bool{}, map[string]bool{}
+	for _, id := range runs {
+		o := restore.Options{Only: only}
+		twice := rapid.IntRange(0, 3).Draw(r.t, "twice") == 0
+		var foretold map[string]restore.Outcome
+		if twice {
+			foretold = r.undoOne(id, o)
+		}
+		o.Apply = true
+		done := r.undoOne(id, o)
+		if twice && !maps.Equal(foretold, done) {
+			r.t.Fatalf("%s: %s", id, gocmp.Diff(foretold, done))
+		}
+		if twice {
+			for _, outcome := range r.undoOne(id, o) {
+				if !slices.Contains([]undo.Step{undo.Nothing, undo.Conflict, undo.Stays}, outcome.Step) {
+					r.t.Fatalf("%s a second time: %v", id, outcome)
+				}
+			}
+		}
+		for _, outcome := range done {
+			if len(only) > 0 && !slices.Contains(only, outcome.Target) {
+				r.t.Fatalf("%s: %v is not among what was to be taken back", id, outcome)
+			}
+			told[outcome.Target] = told[outcome.Target] || outcome.Step == undo.Conflict
+		}
+	}
+	world := r.world
+	for _, s := range slices.Backward(r.steps) {
+		world = r.undone(s, world, func(name string) bool { return len(only) == 0 || slices.Contains(only, name) }, want)
+	}
+	r.is(when, world)
+	for _, name := range sortedKeys(merged(told, want)) {
+		_, isObject := strings.CutPrefix(name, "gs://")
+		if told[name] != want[name] && !slices.Contains(early, name) && !(isObject && told[name] && r.never(name)) {
+			r.t.Fatalf("%s: %s is told to be changed by somebody: %t, want %t", when, name, told[name], want[name])
+		}
+	}
+}
+
+// never reports whether there was no such thing before some step: that an object did not exist is told as well.
+func (r *round) never(name string) bool {
+	return slices.ContainsFunc(r.steps, func(s step) bool {
+		_, was := s.before.things(r.Bucket)[name]
+		return !was
+	})
+}
+
+// undoOne takes a run back and returns what was done to each target. Several commits may lead to one object: the first
+// of them has deleted it.
+func (r *round) undoOne(runID string, o restore.Options) map[string]restore.Outcome {
+	r.t.Helper()
+	done := map[string]restore.Outcome{}
+	err := r.restorer.Undo(r.t.Context(), runID, o, func(outcome restore.Outcome) error {
+		if was := done[outcome.Target].Step; was != undo.Recreate && (was == undo.Nothing || outcome.Step == undo.Recreate) {
+			done[outcome.Target] = outcome
+		}
+		return nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return done
+}
