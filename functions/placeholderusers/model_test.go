@@ -47,7 +47,7 @@ func afterRun(w model.World, now time.Time, held map[string]bool) (after model.W
 		}
 	}
 	for _, id := range handed {
-		if held["users/"+id] || w.Documents["users/"+id]["user_type"] != "placeholder" || needed(w, id) {
+		if held["worker users/"+id] || w.Documents["users/"+id]["user_type"] != "placeholder" || needed(w, id) {
 			continue
 		}
 		delete(w.Documents, "users/"+id)
