@@ -113,6 +113,12 @@ func (r *round) somebody(before, after World) World {
 		default:
 			data := maps.Clone(is.(map[string]any))
 			fields := append(fieldsChanged(before.Documents[name], data), "by", "by")
+			for _, field := range sortedKeys(data) { // one that the job has not written
+				if !slices.Contains(fields, field) {
+					fields = append(fields, field)
+					break
+				}
+			}
 			switch field := rapid.SampledFrom(append(fields, "")).Draw(r.t, "field"); field {
 			case "":
 				delete(w.Documents, name)
