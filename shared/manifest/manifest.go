@@ -200,12 +200,7 @@ func (e *Entry) problems() (problems []string) {
 	} else {
 		expect(len(e.notDeclared()) == 0, "it has a rule, from which this follows: leave out %s", strings.Join(e.notDeclared(), ", "))
 		expect(e.Trigger == Schedule, "it has a rule, so its trigger is %s", Schedule)
-		for _, problem := range e.Rule.Problems() {
-			problems = append(problems, "rule."+problem)
-		}
-		if len(problems) > 0 {
-			return problems
-		}
+		problems = append(problems, e.Rule.Problems()...)
 		e.derive()
 	}
 	expect(e.Description != "", "no description")

@@ -38,11 +38,11 @@ var (
 // Firestore has: whole numbers are int64.
 func (r *Rule) Problems() (problems []string) {
 	c := checker{rule: r}
+	c.age()
 	if n := count(r.Collection != "", r.CollectionGroup != "", r.Objects != ""); n != 1 {
 		c.add("", "say exactly one of collection, collectionGroup and objects")
 		return c.problems
 	}
-	c.age()
 	c.expect(r.Action == "" || actionPattern.MatchString(r.Action), "action", "%q is not like %q: small letters, digits and spaces, 60 at most", r.Action, "delete draft")
 	c.expect(wordsPattern.MatchString(r.Because), "because", "letters, digits and punctuation, 100 at most")
 	if r.Objects != "" {
@@ -75,9 +75,9 @@ type checker struct {
 
 func (c *checker) add(key, format string, args ...any) {
 	if key != "" {
-		key += ": "
+		key = "." + key
 	}
-	c.problems = append(c.problems, key+fmt.Sprintf(format, args...))
+	c.problems = append(c.problems, "rule"+key+": "+fmt.Sprintf(format, args...))
 }
 
 func (c *checker) expect(ok bool, key, format string, args ...any) {

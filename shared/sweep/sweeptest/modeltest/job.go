@@ -164,10 +164,8 @@ func (r *round) runHeld() {
 	report := r.run(when)
 	if r.HoldsSome {
 		want = r.After(r.t, want, held)
-	} else {
-		if len(report.Actions) > 0 {
-			r.t.Fatalf("%s: %v", when, report.Actions)
-		}
+	} else if len(report.Actions) > 0 {
+		r.t.Fatalf("%s: %v", when, report.Actions)
 	}
 	if n := report.Kept[sweep.KeptHeld]; n > most || most > 0 && n == 0 && r.percent == 0 {
 		r.t.Fatalf("%s: kept %v, of which up to %d should be because they came back", when, report.Kept, most)
