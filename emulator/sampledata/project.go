@@ -218,7 +218,6 @@ func equal(want, got any) bool {
 	}
 }
 
-// Counts returns how many things of each sort there are: documents by collection (subcollections under the name of their
 // Names returns all of it by the names that the log uses: the fields of a document under its path, and nil under
 // "gs://bucket/name" of an object and "account uid" of an account.
 func (s State) Names(bucket string) map[string]any {
@@ -235,6 +234,7 @@ func (s State) Names(bucket string) map[string]any {
 	return names
 }
 
+// Counts returns how many things of each sort there are: documents by collection (subcollections under the name of their
 // parents' collection), objects by folder, accounts.
 func (s State) Counts() map[string]int {
 	counts := map[string]int{}

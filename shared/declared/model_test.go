@@ -112,7 +112,7 @@ func TestModel(t *testing.T) {
 			{"subcollection": "parts"}, {"collection": "notes", "field": "of"}, {"folder": "boxes/{id}/"},
 			{"object": "photos[].url", "under": "photos/"}, {"account": true},
 		} {
-			if draw("along") && !(group && along["field"] != nil) {
+			if draw("along") && (!group || along["field"] == nil) {
 				with = append(with, along)
 			}
 		}
@@ -188,7 +188,7 @@ func afterRun(w model.World, rule fields, now, cutoff time.Time, bucket string) 
 	want := w.Clone()
 	for path, data := range w.Documents {
 		collection, id := path[:strings.LastIndexByte(path, '/')], path[strings.LastIndexByte(path, '/')+1:]
-		if collection != "things" && !(group && strings.HasSuffix(collection, "/things")) {
+		if collection != "things" && (!group || !strings.HasSuffix(collection, "/things")) {
 			continue
 		}
 		at, dated := data["at"].(time.Time)
