@@ -159,8 +159,11 @@ func (p *Process) Run(t testing.TB, body string, now time.Time) *sweep.Report {
 
 // Memory returns how much memory the process has resident, and the most it has had, in bytes. It works on Linux only, and
 // while the process is alive.
-func (p *Process) Memory() (now, peak int, err error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
+func (p *Process) Memory() (now, peak int, err error) { return Memory(p.command.Process.Pid) }
+
+// Memory is [Process.Memory] of any process.
+func Memory(pid int) (now, peak int, err error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -175,7 +178,7 @@ func (p *Process) Memory() (now, peak int, err error) {
 		}
 	}
 	if len(found) != 2 {
-		return 0, 0, fmt.Errorf("process %d has no memory: it has ended", p.command.Process.Pid)
+		return 0, 0, fmt.Errorf("process %d has no memory: it has ended", pid)
 	}
 	return found["VmRSS:"], found["VmHWM:"], nil
 }

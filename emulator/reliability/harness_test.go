@@ -189,7 +189,7 @@ func TestEveryJobIsTried(t *testing.T) {
 				t.Errorf("%s: %q keeps nothing, so nothing is compared: see emulator/reliability/actions_test.go", s.name, a.name)
 			}
 		}
-		if !strings.Contains("\n"+table, "\n| `"+s.name+"` | ") {
+		if actions[s.name] != nil && !strings.Contains("\n"+table, "\n| `"+s.name+"` | ") { // one row tells of all others
 			t.Errorf("docs/reliability.md does not say what users do while %s runs: add a row to its table \"what users do\"", s.name)
 		}
 	}
