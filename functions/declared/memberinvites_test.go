@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -126,9 +127,9 @@ func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
 	// The clock jumps past the time for planning when the first page has been planned.
 	wall, read, runs := now, 0, 0
 	for status := sweep.Partial; status == sweep.Partial && runs < 10; runs++ {
-		started, looks := wall, 0
+		started, looks := wall, new(atomic.Int64) // batches look at the clock as well
 		f.Clock = func() time.Time {
-			if looks++; looks > 4 {
+			if looks.Add(1) > 4 {
 				return started.Add(f.Timeout/2 + time.Second)
 			}
 			return wall
