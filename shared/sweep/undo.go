@@ -34,7 +34,7 @@ func (r *run) undoEntries(n int, records []undo.Record) ([]documents.Write, erro
 	for i, data := range packed {
 		writes[i] = documents.Write{Op: documents.Set, Ref: undo.EntryOf(r.report.RunID, n, i), Data: map[string]any{
 			"data": data, "parts": len(packed), "records": len(records), "at": documents.ServerTimestamp,
-			"expireAt": r.clock().Add(time.Duration(r.config.UndoDays) * 24 * time.Hour),
+			"expireAt": r.begun.Add(time.Duration(r.config.UndoDays) * 24 * time.Hour), // all of it at once
 		}}
 	}
 	return writes, nil
