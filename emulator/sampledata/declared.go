@@ -22,7 +22,7 @@ func Declared(r rule.Rule, now time.Time) Sample {
 		d.add(fmt.Sprintf("due-%d", i+1), d.fields(i), true)
 	}
 	young := d.fields(0)
-	put(young, r.Age.Field, d.cutoff())
+	put(young, r.Age.Field, r.Age.Cutoff(now))
 	d.add("exactly-as-old", young, false)
 	undated := d.fields(0)
 	put(undated, r.Age.Field, "2020-01-01")
@@ -44,14 +44,6 @@ type declared struct {
 	sample Sample
 }
 
-// cutoff returns the last instant that is too young.
-func (d *declared) cutoff() time.Time {
-	if d.Age.Months > 0 {
-		return retention.MonthsBefore(d.now, d.Age.Months)
-	}
-	return d.now.Add(-time.Duration(d.Age.Days)*retention.Day - time.Duration(d.Age.Hours)*time.Hour)
-}
-
 // fields returns those of a document that is due; n chooses between values that all are.
 func (d *declared) fields(n int) map[string]any {
 	data := map[string]any{}
@@ -65,7 +57,7 @@ func (d *declared) fields(n int) map[string]any {
 			put(data, field, "nobody")
 		}
 	}
-	put(data, d.Age.Field, d.cutoff().Add(-time.Duration(n)*retention.Day-time.Microsecond))
+	put(data, d.Age.Field, d.Age.Cutoff(d.now).Add(-time.Duration(n)*retention.Day-time.Microsecond))
 	return data
 }
 
@@ -101,19 +93,22 @@ func unmet(c rule.Condition) any {
 	return "anything else"
 }
 
-// put sets a field, which may lie in maps.
-func put(data map[string]any, field string, value any) {
-	name, rest, deeper := strings.Cut(field, ".")
-	if !deeper {
-		data[name] = value
-		return
+// put sets what a path leads to, whose parts may end in [] for a list.
+func put(data map[string]any, path string, value any) {
+	part, rest, deeper := strings.Cut(path, ".")
+	name, list := strings.CutSuffix(part, "[]")
+	if deeper {
+		inner, _ := data[name].(map[string]any)
+		if inner == nil {
+			inner = map[string]any{}
+		}
+		put(inner, rest, value)
+		value = inner
 	}
-	inner, ok := data[name].(map[string]any)
-	if !ok {
-		inner = map[string]any{}
-		data[name] = inner
+	if list {
+		value = []any{value}
 	}
-	put(inner, rest, value)
+	data[name] = value
 }
 
 // name returns an id that no other rule's data has.
@@ -192,27 +187,10 @@ func (d *declared) along(a rule.Along, at, id string, data map[string]any, due b
 	case a.Object != "":
 		name := strings.ReplaceAll(a.Under, "{id}", id) + id + ".png"
 		object(name, due)
-		putAt(data, strings.Split(a.Object, "."), name)
+		put(data, a.Object, name)
 	case a.Account:
 		d.sample.Accounts = append(d.sample.Accounts, Account{UID: id, Kept: !due})
 	}
-}
-
-// putAt sets what a path leads to, whose parts may end in [] for a list.
-func putAt(data map[string]any, fields []string, value any) {
-	name, list := strings.CutSuffix(fields[0], "[]")
-	if len(fields) > 1 {
-		inner, _ := data[name].(map[string]any)
-		if inner == nil {
-			inner = map[string]any{}
-		}
-		putAt(inner, fields[1:], value)
-		value = inner
-	}
-	if list {
-		value = []any{value}
-	}
-	data[name] = value
 }
 
 // Gone is the id of an owner that objects of a declared rule's data name, and that does not exist.

@@ -50,8 +50,8 @@ func (c cleanup) indexed() bool {
 // many, cost nothing then.
 func (c cleanup) query(run sweep.Run) documents.Query {
 	q := documents.Query{
-		Collection: c.Source(), Group: c.CollectionGroup != "", Where: append(c.filters(), documents.Filter{Field: c.Age.Field, Op: "<", Value: c.cutoff(run.Now)}),
-		Select: c.fields(), PageSize: PageSize,
+		Collection: c.Source(), Group: c.CollectionGroup != "", Where: append(c.filters(), documents.Filter{Field: c.Age.Field, Op: "<", Value: c.Age.Cutoff(run.Now)}),
+		Select: c.fields(),
 	}
 	if text := c.TextField(); text != "" {
 		q.OrderBy = append(q.OrderBy, text)
@@ -74,7 +74,7 @@ func (c cleanup) fields() []string {
 }
 
 func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
-	q := c.query(p.Run())
+	q, r := c.query(p.Run()), c.sweepRule()
 	seen, whole := 0, true
 	count := func() {
 		k := c.kept(p, q)
@@ -102,7 +102,7 @@ func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
 		}
 		seen += len(found)
 		p.Scanned(len(found))
-		if err := p.Consider(ctx, c.sweepRule(), found); err != nil {
+		if err := p.Consider(ctx, r, found); err != nil {
 			return err
 		}
 		if checkpoint, err = c.checkpoint(q, found, checkpoint, p.Run()); err != nil {
@@ -133,7 +133,7 @@ func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
 // kept says what the query skips.
 func (c cleanup) kept(p *sweep.Planner, q documents.Query) sweep.KeptCount {
 	k := sweep.KeptCount{
-		Due: q, Eligible: c.filters(), Young: documents.Filter{Field: c.Age.Field, Op: ">=", Value: c.cutoff(p.Now)},
+		Due: q, Eligible: c.filters(), Young: documents.Filter{Field: c.Age.Field, Op: ">=", Value: c.Age.Cutoff(p.Now)},
 		KeptYoung: c.keptYoung(), KeptUndated: c.keptUndated(), MaxDuePercent: c.DuePercent(),
 	}
 	text := c.TextField()

@@ -23,16 +23,6 @@ type item struct {
 	archive  documents.Ref
 }
 
-// cutoff returns the instant before which a document must have its age from to be deleted.
-func (c cleanup) cutoff(now time.Time) time.Time { return cutoff(*c.Age, now) }
-
-func cutoff(a rule.Age, now time.Time) time.Time {
-	if a.Months > 0 {
-		return retention.MonthsBefore(now, a.Months)
-	}
-	return now.Add(-time.Duration(a.Days)*retention.Day - time.Duration(a.Hours)*time.Hour)
-}
-
 func (c cleanup) keptYoung() string   { return "not older than " + c.Age.Words() }
 func (c cleanup) keptUndated() string { return c.Age.Field + " is missing or not a timestamp" }
 
@@ -57,7 +47,7 @@ func (c cleanup) judgeFields(d documents.Document, run sweep.Run) sweep.Decision
 	switch {
 	case !dated:
 		return sweep.Invalid(c.keptUndated())
-	case !at.Before(c.cutoff(run.Now)):
+	case !at.Before(c.Age.Cutoff(run.Now)):
 		return sweep.Keep(c.keptYoung())
 	}
 	return sweep.Do(c.Kind(), c.reason(d, at))

@@ -25,7 +25,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 			return sweep.Invalid("not at a path that names its owner"), orphans.Nobody
 		case o.Created.IsZero():
 			return sweep.Invalid("the time of its upload is unknown"), orphans.Nobody
-		case !o.Created.Before(cutoff(*r.Age, now)):
+		case !o.Created.Before(r.Age.Cutoff(now)):
 			return sweep.Keep("not older than " + r.Age.Words()), orphans.Nobody
 		}
 		reason := owner.Path() + " does not exist, uploaded " + retention.Stamp(o.Created) + ", older than " + r.Age.Words()

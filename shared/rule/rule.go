@@ -5,7 +5,12 @@
 // does, in a sentence.
 package rule
 
-import "strings"
+import (
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/retention"
+)
 
 // Rule is a declared cleanup. Exactly one of Collection, CollectionGroup and Objects says what is gone through.
 type Rule struct {
@@ -54,6 +59,14 @@ type Age struct {
 	Hours  int    `json:"hours,omitempty"`
 	Days   int    `json:"days,omitempty" jsonschema:"of 24 hours"`
 	Months int    `json:"months,omitempty" jsonschema:"calendar months in UTC"`
+}
+
+// Cutoff returns the instant before which something must have been to be older.
+func (a Age) Cutoff(now time.Time) time.Time {
+	if a.Months > 0 {
+		return retention.MonthsBefore(now, a.Months)
+	}
+	return now.Add(-time.Duration(a.Days)*retention.Day - time.Duration(a.Hours)*time.Hour)
 }
 
 // Unless is a document that keeps an item while it exists.
