@@ -41,34 +41,33 @@ type KeptCount struct {
 }
 
 // CountKept counts the documents that a query for the due ones skips, at one read per 1000 of them, and names some of those
-// that cannot be judged. One that is written meanwhile may be counted on the wrong side. Nothing is decided by these
-// figures, so nothing fails with them: what could not be counted is said not to have been. It returns at once: the counts are
+// that cannot be judged. One that is written meanwhile may be counted on the wrong side. Unless MaxDuePercent asks for it, nothing is
+// decided by these figures, so nothing fails with them: what could not be counted is said not to have been. It returns at once: the counts are
 // made while the job goes on planning, and the run waits for them before it applies anything.
 func (p *Planner) CountKept(ctx context.Context, c KeptCount) {
 	allEligible := len(c.Eligible) == 0 && len(c.Among) == 0 || reflect.DeepEqual(c.Eligible, c.Among)
 	query := func(where []documents.Filter, order ...string) documents.Query {
 		return documents.Query{Collection: c.Due.Collection, Group: c.Due.Group, Where: where, OrderBy: order}
 	}
+	var queries []documents.Query
+	ask := func(q documents.Query) (answer func(n []int) int) {
+		i := len(queries)
+		queries = append(queries, q)
+		return func(n []int) int { return n[i] }
+	}
 	// In the order of the query for the due ones, for the order decides which index is needed.
-	queries := []documents.Query{query(append(slices.Clone(c.Eligible), c.Young), c.Due.OrderBy...), query(c.Due.Where, c.Due.OrderBy...)}
-	if c.Only {
-		counted := p.count(ctx, queries)
-		p.counts = append(p.counts, func() {
-			if n, ok := counted(); ok {
-				p.keepCounted(ctx, c, n[0]+n[1], n[0]+n[1], n[0], 0, n[1])
-				p.share(c, n[0]+n[1], n[1])
-			} else {
-				p.shareUnknown(c)
-			}
-		})
-		return
+	young, due := ask(query(append(slices.Clone(c.Eligible), c.Young), c.Due.OrderBy...)), ask(query(c.Due.Where, c.Due.OrderBy...))
+	all := func(n []int) int { return young(n) + due(n) }
+	if !c.Only {
+		all = ask(query(c.Among))
 	}
-	queries = append([]documents.Query{query(c.Among)}, queries...)
-	if !allEligible {
-		queries = append(queries, query(c.Eligible))
+	eligible := all
+	if !c.Only && !allEligible {
+		eligible = ask(query(c.Eligible))
 	}
+	null := func([]int) int { return 0 }
 	if c.KeptNull != "" {
-		queries = append(queries, query(append(slices.Clone(c.Eligible), documents.Filter{Field: c.Young.Field, Op: "==", Value: nil})))
+		null = ask(query(append(slices.Clone(c.Eligible), documents.Filter{Field: c.Young.Field, Op: "==", Value: nil})))
 	}
 	counted := p.count(ctx, queries)
 	p.counts = append(p.counts, func() {
@@ -77,16 +76,8 @@ func (p *Planner) CountKept(ctx context.Context, c KeptCount) {
 			p.shareUnknown(c)
 			return // the figures are made of differences
 		}
-		all, young, due, n := n[0], n[1], n[2], n[3:]
-		eligible, null := all, 0
-		if !allEligible {
-			eligible, n = n[0], n[1:]
-		}
-		if c.KeptNull != "" {
-			null = n[0]
-		}
-		p.keepCounted(ctx, c, all, eligible, young, null, due)
-		p.share(c, all, due)
+		p.keepCounted(ctx, c, all(n), eligible(n), young(n), null(n), due(n))
+		p.share(c, all(n), due(n))
 	})
 }
 
