@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -96,8 +94,7 @@ func doneWriteOf(r undo.Record, bucket string) doneWrite {
 	case r.Write != nil:
 		w := doneWrite{Op: string(r.Write.Op), Path: r.Write.Path, Sent: r.Write.Sent}
 		if r.Write.Op == documents.Update {
-			w.Fields = append(slices.Collect(maps.Keys(r.Write.After)), r.Write.Removed...)
-			slices.Sort(w.Fields)
+			w.Fields = r.Write.Wrote()
 		}
 		return w
 	case r.Object != nil:

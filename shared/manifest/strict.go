@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -97,7 +98,7 @@ func unknown(value any, of reflect.Type, path string) (problems []string) {
 			fields[name] = of.Field(i).Type
 			names = append(names, name)
 		}
-		for _, key := range sortedKeys(v) {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			if field, known := fields[key]; known {
 				problems = append(problems, unknown(v[key], field, strings.TrimPrefix(path+"."+key, "."))...)
 			} else {
@@ -113,13 +114,4 @@ func unknown(value any, of reflect.Type, path string) (problems []string) {
 		}
 	}
 	return problems
-}
-
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

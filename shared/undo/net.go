@@ -113,8 +113,13 @@ func (c Change) Decide(now Fields, found bool) (step Step, why string) {
 }
 
 // Wrote returns the fields of a document that the run only updated, sorted.
-func (c Change) Wrote() []string {
-	fields := append(slices.Collect(maps.Keys(c.After)), c.Removed...)
+func (c Change) Wrote() []string { return written(c.After, c.Removed) }
+
+// Wrote returns the fields that an update wrote or removed, sorted.
+func (w Write) Wrote() []string { return written(w.After, w.Removed) }
+
+func written(after Fields, removed []string) []string {
+	fields := append(slices.Collect(maps.Keys(after)), removed...)
 	slices.Sort(fields)
 	return slices.Compact(fields)
 }

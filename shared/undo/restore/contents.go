@@ -13,9 +13,8 @@ func (p Project) Contents(ctx context.Context, runID string, each func(done, tot
 	if err != nil {
 		return err
 	}
-	u := &undoing{Project: p}
 	for i, e := range entries {
-		records, err := u.read(ctx, e)
+		records, err := p.read(ctx, e)
 		if err != nil {
 			return err
 		}

@@ -52,9 +52,9 @@ func (p Project) entriesOf(ctx context.Context, runID string) ([]entry, error) {
 }
 
 // read returns an entry's records.
-func (u *undoing) read(ctx context.Context, e entry) ([]undo.Record, error) {
+func (p Project) read(ctx context.Context, e entry) ([]undo.Record, error) {
 	slices.SortFunc(e.parts, func(a, b *firestore.DocumentRef) int { return strings.Compare(a.ID, b.ID) })
-	found, err := u.Firestore.GetAll(ctx, e.parts)
+	found, err := p.Firestore.GetAll(ctx, e.parts)
 	if err != nil {
 		return nil, fmt.Errorf("read the undo log: %w", err)
 	}
