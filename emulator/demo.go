@@ -50,7 +50,6 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 
 	// Emulators of the environment are another's, and so are a configuration's variables.
 	settings := &settings{}
-	settings.set("UNDO_DAYS_"+takenBack, "7")
 	l, err := start(ctx, backends.Start, backends.Options{Log: slog.New(announcer{out})}, 0, settings.get)
 	if err != nil {
 		return err

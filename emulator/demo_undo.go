@@ -65,12 +65,7 @@ func (r rewind) show(ctx context.Context, out io.Writer, l *local, project *samp
 		return err
 	}
 	done, _, _ := totals(report)
-	held := 0
-	for reason, n := range report.Kept {
-		if strings.HasPrefix(reason, "held, ") {
-			held += n
-		}
-	}
+	held := report.Kept[sweep.KeptHeld]
 	fmt.Fprintf(out, "  run again, %s: %d done, %d kept because they came back\n", report.Status, done, held)
 	if report.Status != sweep.Completed || done > 0 || held == 0 {
 		return fmt.Errorf("%s must keep what came back", r.job.Name)
