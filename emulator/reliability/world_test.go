@@ -85,12 +85,19 @@ func rules() []manifest.Entry {
 	return append(listed, examples()...)
 }
 
+// exampleOf returns the example that a job is of.
+func exampleOf(job sweep.Job) (manifest.Entry, bool) {
+	i := slices.IndexFunc(examples(), func(e manifest.Entry) bool { return e.Name == job.Name })
+	if i < 0 {
+		return manifest.Entry{}, false
+	}
+	return examples()[i], true
+}
+
 // newFunction returns the function that serves a job.
 func newFunction(job sweep.Job) *sweep.Function {
-	for _, e := range examples() {
-		if e.Name == job.Name {
-			return sweep.NewFunction(job, time.Duration(e.TimeoutSeconds)*time.Second, e.Uses())
-		}
+	if e, ok := exampleOf(job); ok {
+		return sweep.NewFunction(job, time.Duration(e.TimeoutSeconds)*time.Second, e.Uses())
 	}
 	return functions.New(job)
 }
@@ -180,12 +187,9 @@ func (w *world) start(t *testing.T, job sweep.Job, steps *Steps) *started {
 	s.ahead.Store(int64(w.clock))
 	f.Clock = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 	s.Function = sweeptest.On(t, f, w.Project)
-	for _, e := range examples() {
-		if e.Name == job.Name {
-			s.Indexes = sweeptest.IndexesOf(e)
-		}
+	if e, ok := exampleOf(job); ok {
+		s.Indexes = sweeptest.IndexesOf(e)
 	}
-	s.Env["UNDO_DAYS"] = "7"
 	if w.address != "" {
 		s.Env["TASKS_TARGET_URL"] = w.address
 	}
@@ -269,11 +273,8 @@ func (w *world) recover(t *testing.T) bool {
 	return false
 }
 
-// expireLease has so much time pass that the lease of a dead run, or undo, of the job has expired.
-func (w *world) expireLease() {
-	const undoLease = 10 * time.Minute
-	w.clock += max(newFunction(w.job).Timeout, undoLease) + 2*time.Minute
-}
+// expireLease has so much time pass that the lease of a dead run of the job has expired, and that of an undo, which is shorter.
+func (w *world) expireLease() { w.clock += newFunction(w.job).Timeout + 2*time.Minute }
 
 // pending returns how many tasks are not done.
 func (w *world) pending() int {
