@@ -4,11 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // TestConform proves of every job and worker of the bundle, on its part of the sample, what the engine promises of all.
@@ -31,33 +30,11 @@ func TestConform(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sweeptest.Conformance{
-				Function: func() *sweep.Function { return functions.New(job) },
-				Now:      now, Body: tasks[name],
-				Load: func(t testing.TB, f *sweeptest.Function) {
-					if err := open(t, f.Project).Load(t.Context(), sampledata.Job(sample, now, f.Bucket)); err != nil {
-						t.Fatal(err)
-					}
-				},
-				Read: func(t testing.TB, f *sweeptest.Function) map[string]any {
-					return namesIn(t, open(t, f.Project), f.Bucket)
-				},
-			}.Prove(t)
+			c := sampletest.Conformance(func() *sweep.Function { return functions.New(job) }, now, func(bucket string) sampledata.Sample {
+				return sampledata.Job(sample, now, bucket)
+			})
+			c.Body = tasks[name]
+			c.Prove(t)
 		})
 	}
-}
-
-// open opens a project for the sample until the test ends.
-func open(t testing.TB, p *backendstest.Project) *sampledata.Project {
-	t.Helper()
-	project, err := sampledata.Open(t.Context(), p.ID, p.Bucket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := project.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return project
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/inactiveprojects"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -157,7 +158,7 @@ func TestNothingThatUsersWroteIsLogged(t *testing.T) {
 		t.Skip("only the embedded Cloud Tasks can be told to deliver")
 	}
 	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
-	project := open(t, p)
+	project := sampletest.Open(t, p)
 	if err := project.Load(t.Context(), secretSample(now, p.Bucket)); err != nil {
 		t.Fatal(err)
 	}

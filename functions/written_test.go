@@ -1,7 +1,6 @@
 package functions_test
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
@@ -26,7 +26,7 @@ func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
 		t.Skip("only the embedded Cloud Tasks can be told to deliver")
 	}
 	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
-	project := open(t, p)
+	project := sampletest.Open(t, p)
 	if err := project.Load(t.Context(), sampledata.Of(now, p.Bucket)); err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
 		if e.Trigger != manifest.Schedule {
 			continue // its job hands it tasks
 		}
-		before := namesIn(t, project, p.Bucket)
+		before := sampletest.Names(t, project, p.Bucket)
 		f := sweeptest.On(t, functions.New(registered[e.Name]), p)
 		f.Now = now
 		all := []*sweeptest.Function{f}
@@ -50,7 +50,7 @@ func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		after := namesIn(t, project, p.Bucket)
+		after := sampletest.Names(t, project, p.Bucket)
 		changed := sweeptest.Changes(before, after)
 		found := map[string]bool{}
 		for _, f := range all {
@@ -71,16 +71,6 @@ func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
 			t.Errorf("%s changed nothing of the sample: what would this prove?", e.Name)
 		}
 	}
-}
-
-// namesIn returns all that a project holds, by the names under which the log tells of it.
-func namesIn(t testing.TB, project *sampledata.Project, bucket string) map[string]any {
-	t.Helper()
-	state, err := project.Read(context.WithoutCancel(t.Context()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return state.Names(bucket)
 }
 
 // writtenBy returns what the log of a function says its runs wrote.

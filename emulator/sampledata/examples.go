@@ -13,13 +13,21 @@ var example = regexp.MustCompile("(?s)```json\n(.*?)```")
 
 // Examples returns the entries that a page such as docs/rules.md shows, as somebody would paste them.
 func Examples(page string) ([]manifest.Entry, error) {
+	blocks, err := ExampleTexts(page)
+	if err != nil {
+		return nil, err
+	}
+	return manifest.Parse(manifest.File{Name: page, Text: []byte(`{"functions":[` + strings.Join(blocks, ",") + `]}`)})
+}
+
+// ExampleTexts returns what stands in the page of each.
+func ExampleTexts(page string) (blocks []string, err error) {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		return nil, fmt.Errorf("read the examples: %w", err)
 	}
-	var blocks []string
 	for _, m := range example.FindAllStringSubmatch(string(text), -1) {
 		blocks = append(blocks, m[1])
 	}
-	return manifest.Parse(manifest.File{Name: page, Text: []byte(`{"functions":[` + strings.Join(blocks, ",") + `]}`)})
+	return blocks, nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -125,29 +126,15 @@ func answer(t *testing.T, body string) (http.ResponseWriter, *http.Request) {
 // sample loads the sample data of all jobs.
 func (o *operator) sample(t *testing.T) {
 	t.Helper()
-	if err := o.opened(t).Load(t.Context(), sampledata.Of(o.now, o.Bucket)); err != nil {
+	if err := sampletest.Open(t, o.Project).Load(t.Context(), sampledata.Of(o.now, o.Bucket)); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func (o *operator) opened(t *testing.T) *sampledata.Project {
-	t.Helper()
-	project, err := sampledata.Open(t.Context(), o.ID, o.Bucket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := project.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return project
 }
 
 // everything returns all that the project holds, the bundle's own records and the tasks included.
 func (o *operator) everything(t *testing.T) map[string]any {
 	t.Helper()
-	state, err := o.opened(t).Read(t.Context())
+	state, err := sampletest.Open(t, o.Project).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

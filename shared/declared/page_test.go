@@ -3,24 +3,26 @@ package declared_test
 import (
 	"encoding/json"
 	"os"
-	"regexp"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
+// rules is the page that they are taken from.
+const rules = "../../docs/rules.md"
+
 // page returns the rules of docs/rules.md.
 func page(t *testing.T) []manifest.Entry {
 	t.Helper()
-	entries, err := sampledata.Examples("../../docs/rules.md")
+	entries, err := sampledata.Examples(rules)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,20 +35,6 @@ func page(t *testing.T) []manifest.Entry {
 // now is when the rules run: objects are as old as the test.
 var now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
 
-func open(t testing.TB, p *backendstest.Project) *sampledata.Project {
-	t.Helper()
-	project, err := sampledata.Open(t.Context(), p.ID, p.Bucket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := project.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return project
-}
-
 // TestRulesOfThePage runs each rule of docs/rules.md on data made from it.
 func TestRulesOfThePage(t *testing.T) {
 	for _, e := range page(t) {
@@ -54,7 +42,7 @@ func TestRulesOfThePage(t *testing.T) {
 			t.Parallel()
 			f := sweeptest.New(t, newFunction(t, e))
 			f.Indexes, f.Now = sweeptest.IndexesOf(e), now
-			project, sample := open(t, f.Project), sampledata.Declared(*e.Rule, now)
+			project, sample := sampletest.Open(t, f.Project), sampledata.Declared(*e.Rule, now)
 			if err := project.Load(t.Context(), sample); err != nil {
 				t.Fatal(err)
 			}
@@ -86,29 +74,17 @@ var conforming = []string{
 func TestConform(t *testing.T) {
 	tried := 0
 	for _, e := range page(t) {
-		if !strings.Contains(strings.Join(conforming, " "), e.Name) {
+		if !slices.Contains(conforming, e.Name) {
 			continue
 		}
 		tried++
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			sweeptest.Conformance{
-				Function: func() *sweep.Function { return newFunction(t, e) },
-				Indexes:  sweeptest.IndexesOf(e),
-				Now:      now,
-				Load: func(t testing.TB, f *sweeptest.Function) {
-					if err := open(t, f.Project).Load(t.Context(), sampledata.Declared(*e.Rule, now)); err != nil {
-						t.Fatal(err)
-					}
-				},
-				Read: func(t testing.TB, f *sweeptest.Function) map[string]any {
-					state, err := open(t, f.Project).Read(t.Context())
-					if err != nil {
-						t.Fatal(err)
-					}
-					return state.Names(f.Bucket)
-				},
-			}.Prove(t)
+			c := sampletest.Conformance(func() *sweep.Function { return newFunction(t, e) }, now, func(string) sampledata.Sample {
+				return sampledata.Declared(*e.Rule, now)
+			})
+			c.Indexes = sweeptest.IndexesOf(e)
+			c.Prove(t)
 		})
 	}
 	if tried != len(conforming) {
@@ -119,7 +95,7 @@ func TestConform(t *testing.T) {
 // TestTerraformDerivesTheSame compares what shared/manifest derives with what terraform/tests/declared.tftest.hcl expects of Terraform, for
 // the rules of docs/rules.md. After a change of either: WRITE=1 go test ./shared/declared -run TerraformDerives.
 func TestTerraformDerivesTheSame(t *testing.T) {
-	text, err := os.ReadFile("../../docs/rules.md")
+	blocks, err := sampledata.ExampleTexts(rules)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +111,8 @@ func TestTerraformDerivesTheSame(t *testing.T) {
 		Derived   map[string]derived
 	}
 	want.Derived = map[string]derived{}
-	for _, m := range regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		want.Functions = append(want.Functions, json.RawMessage(m[1]))
+	for _, block := range blocks {
+		want.Functions = append(want.Functions, json.RawMessage(block))
 	}
 	for _, e := range page(t) {
 		if e.Indexes == nil {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -19,31 +20,36 @@ type (
 	indexField = manifest.IndexField
 )
 
-// declaredIndexes returns the indexes of functions/schedule.json and functions/rules.json.
-func declaredIndexes(t testing.TB) (all []index) {
+// declaredIndexes returns the indexes of functions/schedule.json and functions/rules.json, which are read once.
+func declaredIndexes(t testing.TB) []index {
 	t.Helper()
+	all, err := readIndexes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var readIndexes = sync.OnceValues(func() (all []index, err error) {
 	_, here, _, _ := runtime.Caller(0)
 	var files []manifest.File
 	for _, name := range []string{"schedule.json", "rules.json"} {
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "..", "functions", name))
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		files = append(files, manifest.File{Name: name, Text: text})
 	}
 	entries, err := manifest.Parse(files...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, e := range entries {
 		all = append(all, IndexesOf(e)...)
 	}
-	return all
-}
+	return all, err
+})
 
 // IndexesOf returns the indexes that an entry asks for, those of single fields of collection groups among them.
 func IndexesOf(e manifest.Entry) []manifest.Index {
-	all := e.Indexes
+	all := slices.Clone(e.Indexes)
 	for _, o := range e.FieldOverrides {
 		for _, i := range o.Indexes {
 			if i.QueryScope == "COLLECTION_GROUP" {

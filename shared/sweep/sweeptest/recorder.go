@@ -105,7 +105,7 @@ func (r *Recorder) uncovered(t testing.TB, more []index) []string {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	indexes := append(declaredIndexes(t), more...)
+	indexes := slices.Concat(declaredIndexes(t), more)
 	var missing []string
 	for _, q := range r.queries {
 		if need := requiredIndex(q); need != nil && !need.coveredBy(indexes) && !slices.Contains(missing, need.String()) {

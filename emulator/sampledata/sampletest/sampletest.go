@@ -1,0 +1,53 @@
+// Package sampletest puts the sample data into tests' projects.
+package sampletest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// Open opens a project for the sample until the test ends.
+func Open(t testing.TB, p *backendstest.Project) *sampledata.Project {
+	t.Helper()
+	project, err := sampledata.Open(t.Context(), p.ID, p.Bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := project.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return project
+}
+
+// Names returns all that a project holds, by the names under which the log tells of it.
+func Names(t testing.TB, project *sampledata.Project, bucket string) map[string]any {
+	t.Helper()
+	state, err := project.Read(context.WithoutCancel(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state.Names(bucket)
+}
+
+// Conformance is a function with a sample for runs at now.
+func Conformance(function func() *sweep.Function, now time.Time, sample func(bucket string) sampledata.Sample) sweeptest.Conformance {
+	return sweeptest.Conformance{
+		Function: function, Now: now,
+		Load: func(t testing.TB, f *sweeptest.Function) {
+			if err := Open(t, f.Project).Load(t.Context(), sample(f.Bucket)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Read: func(t testing.TB, f *sweeptest.Function) map[string]any {
+			return Names(t, Open(t, f.Project), f.Bucket)
+		},
+	}
+}
