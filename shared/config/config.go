@@ -3,6 +3,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Backend is something of the project that a function works on, by the names functions/schedule.json uses.
@@ -35,6 +37,9 @@ const (
 	DefaultUndoDays = 7
 	MaxUndoDays     = 90
 )
+
+// MaxContinueFor is how long a job may go on by itself: the next day has its own run.
+const MaxContinueFor = 24 * time.Hour
 
 // A plan is held whole until its safety limits are checked. Its actions take some 400 bytes each, and twice that until the garbage
 // collector has been through; so many bytes of the process's memory limit allow one action more.
@@ -62,6 +67,9 @@ type Config struct {
 	MinLookups        int // MIN_LOOKUPS: lookups from which on MaxMissingPercent counts
 
 	UndoDays int // UNDO_DAYS: how long what a run deletes or changes is kept for undoing; 0: not at all
+
+	ContinueFor   time.Duration // CONTINUE_FOR: how long a job goes on by itself with what it had no time for; 0: not at all
+	ContinueQueue string        // CONTINUE_QUEUE: the id of the queue by which it does
 
 	Own any // what the function alone is told, as its own part of [Load] returned it; nil where it has none
 
@@ -120,6 +128,8 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 	for _, b := range uses {
 		used[b] = true
 	}
+	continueFor := Parsed(&l, "CONTINUE_FOR", "0s", "a duration from 0s to 24h, e.g. 6h", continueFor)
+	goesOn := continueFor > 0
 	c := Config{
 		Project: l.text("GOOGLE_CLOUD_PROJECT", "", projectPattern, "the Firebase project's id", true),
 		Bucket: l.text("STORAGE_BUCKET", "", bucketPattern,
@@ -134,10 +144,13 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 
 		UndoDays: l.Integer("UNDO_DAYS", DefaultUndoDays, 0, MaxUndoDays),
 
-		TasksLocation: l.text("TASKS_LOCATION", "", namePattern, "a region, e.g. asia-northeast1", used[Tasks]),
+		ContinueFor:   continueFor,
+		ContinueQueue: l.text("CONTINUE_QUEUE", "", namePattern, "the id of the Cloud Tasks queue for CONTINUE_FOR", goesOn),
+
+		TasksLocation: l.text("TASKS_LOCATION", "", namePattern, "a region, e.g. asia-northeast1", used[Tasks] || goesOn),
 		TasksQueue:    l.text("TASKS_QUEUE", "", namePattern, "a Cloud Tasks queue's id", used[Tasks]),
 		TasksServiceAccount: l.text("TASKS_SERVICE_ACCOUNT", "", regexp.MustCompile(`^[^@\s]+@[^@\s]+$`),
-			"a service account's e-mail address", used[Tasks]),
+			"a service account's e-mail address", used[Tasks] || goesOn),
 		TasksTargetURL: l.httpURL("TASKS_TARGET_URL", used[Tasks]),
 	}
 	c.Emulators = Emulators{
@@ -146,6 +159,7 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 		Auth:      l.host("FIREBASE_AUTH_EMULATOR_HOST"),
 		Tasks:     l.host("CLOUD_TASKS_EMULATOR_HOST"),
 	}
+	used[Tasks] = used[Tasks] || goesOn
 	l.mixedBackends(c.Emulators, used)
 	if own != nil {
 		c.Own = own(&l)
@@ -154,6 +168,15 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 		return Config{}, &Error{Problems: l.problems}
 	}
 	return c, nil
+}
+
+// continueFor reads CONTINUE_FOR.
+func continueFor(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err == nil && (d < 0 || d > MaxContinueFor) {
+		err = errors.New("it is out of range")
+	}
+	return d, err
 }
 
 // Loader reads single variables, and collects what is wrong with them.

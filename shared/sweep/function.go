@@ -68,6 +68,7 @@ type clients struct {
 	objects   *objects.Client  // nil if the function does not use Storage
 	accounts  *accounts.Client // nil if the function does not use Authentication
 	tasks     *tasks.Client    // nil if the function does not use Cloud Tasks
+	next      *tasks.Client    // for what a run has no time for; nil if nobody goes on with it
 }
 
 // close closes the connections, which no run uses any more. That one cannot be closed concerns nobody.
@@ -76,8 +77,10 @@ func (c *clients) close() {
 	if c.objects != nil {
 		_ = c.objects.Close()
 	}
-	if c.tasks != nil {
-		_ = c.tasks.Close()
+	for _, queue := range []*tasks.Client{c.tasks, c.next} {
+		if queue != nil {
+			_ = queue.Close()
+		}
 	}
 }
 
@@ -121,7 +124,12 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	wall := f.Clock()
-	now, scheduled, err := runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
+	goesOnWith, err := continues(r.Header, f.Job.Name)
+	if err != nil {
+		wrong(http.StatusBadRequest, "invalid_request", err.Error())
+		return
+	}
+	now, scheduled, err := runTime(r.Header, f.Job.Task != nil || goesOnWith != "", wall, cfg.Emulators.Any())
 	if err != nil {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
@@ -132,13 +140,23 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer f.release(c)
-	if req.dryRun == nil {
+	saidDryRun := req.dryRun != nil
+	if !saidDryRun {
 		req.dryRun = &cfg.DryRun
 	}
 	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
-	run.scheduled = scheduled
+	run.scheduled, run.saidDryRun, run.continues, run.url = scheduled, saidDryRun, goesOnWith, addressOf(r, cfg)
 	report := run.execute(r.Context())
 	respond(w, report.Status.HTTPStatus(), report)
+}
+
+// addressOf returns the URL that the function was called at. Cloud Run's is https, which its proxy ends.
+func addressOf(r *http.Request, cfg config.Config) string {
+	scheme := "https"
+	if cfg.Emulators.Any() {
+		scheme = "http"
+	}
+	return scheme + "://" + r.Host + r.URL.Path
 }
 
 // newRun returns a run that begins at wall. What bounds it is reckoned from wall as the clock gave it, with its monotonic
@@ -192,6 +210,9 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	if c.tasks != nil {
 		r.tasks = c.tasks.Writer()
 	}
+	if c.next != nil {
+		r.next = c.next.Writer()
+	}
 	if c.objects != nil {
 		r.objects = c.objects.Writer(rate.NewLimiter(storageWritesPerSecond, storageBurst))
 		r.objects.Written = r.deletedObject
@@ -234,6 +255,16 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 		c.tasks, err = tasks.Open(ctx, tasks.Queue{
 			Project: cfg.Project, Location: cfg.TasksLocation, ID: cfg.TasksQueue, TargetURL: cfg.TasksTargetURL,
 			ServiceAccount: cfg.TasksServiceAccount, EmulatorHost: cfg.Emulators.Tasks,
+		}, func() time.Time { return f.Clock() }, f.Hooks.DialTasks...)
+		if err != nil {
+			c.close()
+			return nil, err
+		}
+	}
+	if cfg.ContinueFor > 0 {
+		c.next, err = tasks.Open(ctx, tasks.Queue{
+			Project: cfg.Project, Location: cfg.TasksLocation, ID: cfg.ContinueQueue, ServiceAccount: cfg.TasksServiceAccount,
+			EmulatorHost: cfg.Emulators.Tasks,
 		}, func() time.Time { return f.Clock() }, f.Hooks.DialTasks...)
 		if err != nil {
 			c.close()

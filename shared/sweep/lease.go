@@ -57,9 +57,9 @@ type saved struct {
 	held        bool // items are held
 }
 
-// take takes the lease and returns what the last run saved. If another run holds it, the error is a [*heldError]. If the
-// run is a retry of one that was aborted or stopped, which is what retryOf says, the error is an [*endedError] and nothing is written.
-func (l lease) take(ctx context.Context, retryOf func(*Report) bool) (s saved, err error) {
+// take takes the lease and returns what the last run saved. If another run holds it, the error is a [*heldError]. admit looks at the
+// last run's report, nil if there is none; its error is returned, and nothing is written.
+func (l lease) take(ctx context.Context, admit func(*Report) error) (s saved, err error) {
 	err = l.writer.Exchange(ctx, l.path(), func(doc documents.Document, _ bool) (map[string]any, error) {
 		now := l.clock()
 		holder, until, err := l.of(doc)
@@ -76,8 +76,10 @@ func (l lease) take(ctx context.Context, retryOf func(*Report) bool) (s saved, e
 			return nil, &heldError{runID: holder, until: until}
 		}
 		last := lastReport(doc)
-		if holder != l.runID && retryOf(last) {
-			return nil, &endedError{last}
+		if holder != l.runID {
+			if err := admit(last); err != nil {
+				return nil, err
+			}
 		}
 		if s.checkpoint, err = l.checkpointOf(doc); err != nil {
 			return nil, err
@@ -111,6 +113,7 @@ func (l lease) finish(ctx context.Context, checkpoint string, complete func(writ
 			writes = 2
 		}
 		report := complete(writes)
+		report.Continued = report.Continued && held
 		if held {
 			end := map[string]any{"lease": nil, "position": checkpoint, "lastReport": report}
 			if _, marked := doc.Data[stopField]; marked {

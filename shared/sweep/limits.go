@@ -9,7 +9,8 @@ import (
 // Limits are the safety limits: they hold a run back from doing what is more likely a mistake than a cleanup: a wrong or empty
 // database must never empty a bucket. A plan that trips one is not begun.
 type Limits struct {
-	MaxActions        int  // planned actions a run may have
+	MaxActions        int  // planned actions a run may have, with what those that it goes on with did
+	Done              int  // by the runs that it goes on with
 	MaxMissingPercent int  // of the ids looked up, per kind
 	MinLookups        int  // lookups of a kind from which on MaxMissingPercent counts
 	Lifted            bool // force: true
@@ -52,11 +53,15 @@ func (b Limits) Check(actions int, lookups map[string]Lookups) error {
 		return nil
 	}
 	var tripped []string
-	if actions > b.MaxActions {
+	if actions+b.Done > b.MaxActions {
+		before := ""
+		if b.Done > 0 {
+			before = fmt.Sprintf(", with %d that the runs before it did", b.Done)
+		}
 		tripped = append(tripped, fmt.Sprintf(
-			"MAX_ACTIONS: the plan has more than %d actions: see all of it with {\"dryRun\":true,\"force\":true} (firesweep plan --force), "+
+			"MAX_ACTIONS: the plan has more than %d actions%s: see all of it with {\"dryRun\":true,\"force\":true} (firesweep plan --force), "+
 				"then raise MAX_ACTIONS (Terraform: belts.max_actions) or run once with {\"force\":true}",
-			b.MaxActions))
+			b.MaxActions, before))
 	}
 	for _, kind := range sortedKeys(lookups) {
 		l := lookups[kind]

@@ -152,7 +152,7 @@ func (p *Planner) Propose(ctx context.Context, a Action) error {
 	if p.run.report.DryRun {
 		p.run.list(a)
 	}
-	if !p.run.limits.Lifted && p.planned > p.run.limits.MaxActions {
+	if !p.run.limits.Lifted && p.planned+p.run.limits.Done > p.run.limits.MaxActions {
 		// There is no point in reading on.
 		p.tripped = p.run.limits.Check(p.planned, p.lookups)
 		return p.tripped

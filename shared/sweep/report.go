@@ -69,6 +69,10 @@ type Report struct {
 	Failures   []Failure `json:"failures" firestore:"failures"`
 	Plan       []Planned `json:"plan,omitempty" firestore:"plan,omitempty"`
 	Truncated  bool      `json:"truncated,omitempty" firestore:"truncated,omitempty"`
+	// Continues says which runs this one goes on with, by Cloud Tasks; nil if it goes on with none that way. Continued says that
+	// what it left itself goes on at once.
+	Continues *Continuation `json:"continues,omitempty" firestore:"continues,omitempty"`
+	Continued bool          `json:"continued,omitempty" firestore:"continued,omitempty"`
 	// PartialRuns is how many runs in a row, this one included, ended partial because they were out of time.
 	PartialRuns int         `json:"partialRuns,omitempty" firestore:"partialRuns,omitempty"`
 	Stopped     bool        `json:"stopped,omitempty" firestore:"stopped,omitempty"` // it was told to stop, and so is partial
@@ -182,6 +186,9 @@ func (r *Report) summary(why string) string {
 	}
 	if r.Status == Partial {
 		say("%s, %d planned actions left", why, r.left())
+	}
+	if r.Continued {
+		b.WriteString(", which goes on at once")
 	}
 	for _, kind := range sortedKeys(r.Actions) {
 		c := r.Actions[kind]

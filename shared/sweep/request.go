@@ -174,13 +174,13 @@ func dryRunParameter(rawQuery string) (*bool, error) {
 	return &b, nil
 }
 
-// runTime returns the run's now: the schedule time where the header is there, else the wall clock. A worker's is that of
-// the run that handed the task over; a task made by an earlier version has it in Cloud Scheduler's header. A time in the
+// runTime returns the run's now: the schedule time where the header is there, else the wall clock. That of a task is the now of
+// the run that handed it over; one made by an earlier version has it in Cloud Scheduler's header. A time in the
 // future is believed only on emulators, where it lets time be travelled.
-func runTime(h http.Header, worker bool, wall time.Time, emulated bool) (now time.Time, scheduled bool, err error) {
+func runTime(h http.Header, handedOver bool, wall time.Time, emulated bool) (now time.Time, scheduled bool, err error) {
 	now = wall
 	name := scheduleTimeHeader
-	if worker && h.Get(nowHeader) != "" {
+	if handedOver && h.Get(nowHeader) != "" {
 		name = nowHeader
 	}
 	if v := h.Get(name); v != "" {

@@ -34,6 +34,7 @@ type run struct {
 	objects   objects.Writer   // of no use in a function that does not use Storage
 	accounts  accounts.Writer  // of no use in a function that does not use Authentication
 	tasks     tasks.Writer     // of no use in a function that does not use Cloud Tasks
+	next      tasks.Writer     // of no use in one that does not go on by itself
 	gathered  gathered
 	journal   journal
 	undo      atomic.Int64    // entries of the undo log
@@ -41,15 +42,18 @@ type run struct {
 	held      map[string]bool // targets that came back by undoing a run
 	meter     *usage.Meter
 
-	scheduled bool // Cloud Scheduler said which time the run is for
-	timeout   time.Duration
-	whole     bool      // a preview lists its plan whole
-	ownStop   bool      // the function has a time of its own to stop after, earlier than the timeout demands
-	begun     time.Time // by the clock, with its monotonic reading
-	planUntil time.Time // when planning must end, so that there is time to apply
-	stopAt    time.Time // when no more work may be begun
-	canceled  func() bool
-	stop      stop
+	scheduled  bool   // Cloud Scheduler said which time the run is for
+	saidDryRun bool   // the request said whether this is a dry run
+	continues  string // the id of the run that this one goes on with; empty: none
+	url        string // that the function was called at
+	timeout    time.Duration
+	whole      bool      // a preview lists its plan whole
+	ownStop    bool      // the function has a time of its own to stop after, earlier than the timeout demands
+	begun      time.Time // by the clock, with its monotonic reading
+	planUntil  time.Time // when planning must end, so that there is time to apply
+	stopAt     time.Time // when no more work may be begun
+	canceled   func() bool
+	stop       stop
 
 	mu       sync.Mutex // guards what follows while actions are being applied
 	report   *Report
@@ -58,8 +62,10 @@ type run struct {
 	sizes    map[string]*groupSize // by rule
 	undone   []documents.Ref       // items that something became of, but not what was planned
 
+	beganAt     string // the checkpoint that the run began at
 	checkpoint  string // to save for the next run
 	unfinished  bool   // something was left for lack of time
+	stays       string // why what was left is not gone on with at once, if that is anybody's business
 	partialRuns int    // how many runs in a row before this one ended partial
 
 	closing func(Ending) string // the line that the job announced for the run's end, nil if none
@@ -130,11 +136,12 @@ func (r *run) preview(ctx context.Context) {
 // aborted for the same schedule time, for to plan it anew would cost as much and end the same, or stopped, for it is to stay so.
 func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	l := r.lease()
-	last, err := l.take(ctx, r.retries)
+	last, err := l.take(ctx, r.admit)
 	var (
-		held    *heldError
-		ended   *endedError
-		foreign *recordError
+		held      *heldError
+		ended     *endedError
+		overtaken *overtakenError
+		foreign   *recordError
 	)
 	switch {
 	case errors.As(err, &ended):
@@ -148,6 +155,9 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	case errors.As(err, &held):
 		r.report.Status = Skipped
 		r.log.InfoContext(ctx, r.job.Name+" skipped: "+held.Error())
+	case errors.As(err, &overtaken):
+		r.report.Status = Skipped
+		r.log.InfoContext(ctx, r.job.Name+" skipped: "+overtaken.Error())
 	case errors.As(err, &foreign):
 		r.failed(ctx, l.path(), "take lease", err)
 	case err != nil:
@@ -156,6 +166,10 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 		return nil
 	default:
 		r.checkpoint, r.partialRuns, r.holds = last.checkpoint, last.partialRuns, last.held
+		r.beganAt = last.checkpoint
+		if c := r.report.Continues; c != nil {
+			r.limits.Done = c.Done
+		}
 		if !r.hooks.DeafToStop {
 			r.stop.look, r.stop.looked = func() bool { return r.lookForStop(ctx) }, r.begun
 		}
@@ -166,9 +180,28 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	case err != nil:
 		r.failed(ctx, l.path(), "save report and release lease", err)
 		r.complete(0)
+	case stillHeld && r.report.Continued:
+		if err := r.goOn(ctx); err != nil {
+			r.failed(ctx, r.job.Name, "hand over what is left", err)
+			r.complete(0)
+			r.report.Continued = false
+		}
 	case !stillHeld && r.report.Status != Skipped && foreign == nil:
 		r.log.WarnContext(ctx, r.job.Name+" lost its lease to another run; what it did stands, its checkpoint is not saved")
 	}
+	return nil
+}
+
+// admit looks at what the last run left before the run begins. The error is an [*endedError] or an [*overtakenError] if it is not to.
+func (r *run) admit(last *Report) error {
+	c, err := r.continuation(last)
+	if err != nil {
+		return err
+	}
+	if r.retries(last) {
+		return &endedError{last}
+	}
+	r.report.Continues = c
 	return nil
 }
 
@@ -263,6 +296,7 @@ func (r *run) applyWindow(ctx context.Context, p *Planner) error {
 		return ErrOutOfTime
 	}
 	p.checkpoint, p.actions, p.checkpoints = r.checkpoint, p.actions[:0], p.checkpoints[:0]
+	r.planUntil = r.clock().Add(r.stopAt.Sub(r.clock()) / 2) // for the next window
 	return nil
 }
 
@@ -328,12 +362,18 @@ func (r *run) complete(writes int) *Report {
 	default:
 		r.report.Status = Completed
 	}
+	if r.report.Status == Partial || r.report.Status == Failed {
+		r.report.Continued, r.stays = r.goesOn()
+	}
 	if r.report.PartialRuns = 0; r.report.Status == Partial && !r.report.DryRun && !r.report.Stopped {
 		r.report.PartialRuns = r.partialRuns + 1
 	}
 	r.report.DurationMs = r.clock().Sub(r.begun).Milliseconds()
 	r.report.Usage = r.meter.Usage()
 	r.report.Usage.FirestoreWrites += int64(writes)
+	if r.report.Continued {
+		r.report.Usage.Tasks++ // that is handed over when the report is saved
+	}
 	return r.report
 }
 
@@ -350,10 +390,10 @@ func (r *run) checkTime() error {
 	return nil
 }
 
-// planningTimeIsUp is earlier than [run.timeIsUp] for a plan that is made whole before any of it is applied: planning
-// that took all the time would leave none to apply, run after run.
+// planningTimeIsUp is earlier than [run.timeIsUp], for planning that took all the time would leave none to apply what was planned,
+// run after run.
 func (r *run) planningTimeIsUp() bool {
-	if r.report.DryRun || r.limits.Lifted {
+	if r.report.DryRun {
 		return r.timeIsUp()
 	}
 	return r.canceled() || !r.clock().Before(r.planUntil) || r.toldToStop()

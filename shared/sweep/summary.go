@@ -16,7 +16,16 @@ const maxPartialRuns = 3
 // it was given to stop after, which is less than its function's.
 func (r *run) logBehind(ctx context.Context) {
 	reached := r.ownStop && !r.clock().Before(r.stopAt)
-	if r.report.Status != Partial || r.report.DryRun || r.report.Stopped || !reached && r.report.PartialRuns < maxPartialRuns {
+	if r.report.Status != Partial || r.report.DryRun || r.report.Stopped || r.report.Continued {
+		return
+	}
+	if r.stays != "" {
+		r.log.WarnContext(ctx, fmt.Sprintf("%s does not keep up, and does not go on by itself: %s; %d planned actions left: "+
+			"run it more often (Terraform: schedules), give it more time (timeouts) or let it go on for longer (continue_for)", r.job.Name, r.stays, r.report.left()),
+			logging.Alert(logging.AlertBehind), slog.Int("partialRuns", r.report.PartialRuns), slog.Int("left", r.report.left()))
+		return
+	}
+	if !reached && r.report.PartialRuns < maxPartialRuns {
 		return
 	}
 	r.log.WarnContext(ctx, fmt.Sprintf("%s does not keep up: partial %d times in a row, this time %s, %d planned actions left: "+

@@ -269,6 +269,11 @@ func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {
 }
 
 func TestOutOfTimeWhilePlanning(t *testing.T) {
+	t.Run("a plan", func(t *testing.T) { testOutOfTimeWhilePlanning(t, "") })
+	t.Run("a window of a forced run", func(t *testing.T) { testOutOfTimeWhilePlanning(t, `{"force":true}`) })
+}
+
+func testOutOfTimeWhilePlanning(t *testing.T, body string) {
 	f := newFunction(t, thingsJob(2))
 	seed(t, f, 6)
 	plannedAt := start
@@ -278,7 +283,7 @@ func TestOutOfTimeWhilePlanning(t *testing.T) {
 			plannedAt = start.Add(f.Timeout / 2)
 		}
 	}))
-	got := f.Run(t, "")
+	got := f.Run(t, body)
 	if got.Status != sweep.Partial || got.Actions["delete thing"].Planned != 4 || got.Actions["delete thing"].Done != 4 {
 		t.Errorf("report %+v, want the first two pages done", got)
 	}

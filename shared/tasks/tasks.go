@@ -2,6 +2,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,14 +16,18 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// MaxDelay is how far ahead Cloud Tasks accepts a schedule time.
-const MaxDelay = 30 * 24 * time.Hour
+// MaxDelay is how far ahead Cloud Tasks accepts a schedule time, and MaxDeadline how long it waits for an answer at most.
+const (
+	MaxDelay    = 30 * 24 * time.Hour
+	MaxDeadline = 30 * time.Minute
+)
 
 // createTimeout bounds how long one task is tried to be created, attempts and pauses together.
 const createTimeout = 20 * time.Second
@@ -32,7 +37,7 @@ type Queue struct {
 	Project        string
 	Location       string // e.g. "asia-northeast1"
 	ID             string
-	TargetURL      string // of the worker, which is also the audience of the token its tasks carry
+	TargetURL      string // of the worker, which is also the audience of the token its tasks carry; empty: each task says
 	ServiceAccount string // whose OIDC token they carry
 	EmulatorHost   string // host:port of an emulator; empty for Google's service
 }
@@ -45,6 +50,8 @@ type Task struct {
 	Body      any               // sent as JSON
 	NotBefore time.Time         // at most [MaxDelay] ahead; zero is at once
 	Headers   map[string]string // further ones
+	TargetURL string            // instead of the queue's; empty: the queue's
+	Deadline  time.Duration     // how long an attempt may take, 15 seconds to [MaxDeadline]; 0: Cloud Tasks' own ten minutes
 }
 
 // Client is an open queue. It is safe for concurrent use by any number of runs.
@@ -120,13 +127,14 @@ func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
 	for name, value := range t.Headers {
 		headers[name] = value
 	}
+	target := cmp.Or(t.TargetURL, c.queue.TargetURL)
 	task := &cloudtaskspb.Task{
 		// A digest, because Cloud Tasks is slow on ids that begin alike and takes few characters.
 		Name: c.parent() + "/tasks/" + digest.Of(t.Key...),
 		MessageType: &cloudtaskspb.Task_HttpRequest{HttpRequest: &cloudtaskspb.HttpRequest{
-			Url: c.queue.TargetURL, HttpMethod: cloudtaskspb.HttpMethod_POST, Headers: headers, Body: body,
+			Url: target, HttpMethod: cloudtaskspb.HttpMethod_POST, Headers: headers, Body: body,
 			AuthorizationHeader: &cloudtaskspb.HttpRequest_OidcToken{OidcToken: &cloudtaskspb.OidcToken{
-				ServiceAccountEmail: c.queue.ServiceAccount, Audience: c.queue.TargetURL,
+				ServiceAccountEmail: c.queue.ServiceAccount, Audience: target,
 			}},
 		}},
 	}
@@ -136,6 +144,9 @@ func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
 				t.NotBefore.Format(time.RFC3339), latest.Format(time.RFC3339))
 		}
 		task.ScheduleTime = timestamppb.New(t.NotBefore)
+	}
+	if t.Deadline > 0 {
+		task.DispatchDeadline = durationpb.New(min(t.Deadline, MaxDeadline))
 	}
 	return &cloudtaskspb.CreateTaskRequest{Parent: c.parent(), Task: task}, nil
 }

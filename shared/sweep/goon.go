@@ -1,0 +1,118 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/tasks"
+)
+
+// A run that is out of time hands what is left to its own function by Cloud Tasks (CONTINUE_FOR), so that one pass over any size
+// is whole the same night. The task names the run that it goes on with. Whoever comes between, such as the next scheduled run,
+// goes on from the same checkpoint, and the task ends there: so there is one chain, however often a task is delivered.
+
+// continuesHeader names the run that a task goes on with.
+const continuesHeader = "Firesweep-Continues"
+
+// Continuation is what a run knows of those that it goes on with.
+type Continuation struct {
+	RunID string    `json:"runId" firestore:"runId"` // the last of them
+	Began time.Time `json:"began" firestore:"began"` // when the first of them started
+	Runs  int       `json:"runs" firestore:"runs"`   // how many they are
+	Done  int       `json:"done" firestore:"done"`   // actions that they did, which count against MAX_ACTIONS
+}
+
+// continues returns the id of the run that a request goes on with; empty if it goes on with none.
+func continues(h http.Header, job string) (runID string, err error) {
+	runID = h.Get(continuesHeader)
+	switch {
+	case runID == "":
+	case !strings.HasPrefix(runID, job+"-") || len(runID) > maxQuoted:
+		return "", fmt.Errorf("header %s is %q, which is no run of %s", continuesHeader, clip(runID, maxQuoted), job)
+	case h.Get(nowHeader) == "":
+		return "", fmt.Errorf("header %s goes with %s, which is missing", continuesHeader, nowHeader)
+	}
+	return runID, nil
+}
+
+// An overtakenError says that the run that a task goes on with is not the last one any more, or left nothing.
+type overtakenError struct{ continues, last string }
+
+func (e *overtakenError) Error() string {
+	return fmt.Sprintf("it was to go on with run %s, which left nothing or which run %s has gone on with", e.continues, e.last)
+}
+
+// continuation returns what the run knows of those that it goes on with, nil if it goes on with none. The error is an
+// [*overtakenError] where there is nothing to go on with.
+func (r *run) continuation(last *Report) (*Continuation, error) {
+	if r.continues == "" {
+		return nil, nil
+	}
+	gone := &overtakenError{continues: r.continues}
+	if last == nil {
+		return nil, gone
+	}
+	gone.last = last.RunID
+	c := last.Continues
+	tried := c != nil && c.RunID == r.continues // by another delivery of the task
+	if last.RunID != r.continues && !tried || last.Stopped || last.Status != Partial && last.Status != Failed {
+		return nil, gone
+	}
+	next := Continuation{RunID: last.RunID, Began: last.StartedAt, Runs: 1, Done: last.done()}
+	if c != nil {
+		next.Began, next.Runs, next.Done = c.Began, c.Runs+1, c.Done+next.Done
+	}
+	if tried {
+		next.RunID = r.continues
+	}
+	return &next, nil
+}
+
+// done returns how many actions the run did.
+func (r *Report) done() (n int) {
+	for _, c := range r.Actions {
+		n += c.Done
+	}
+	return n
+}
+
+// goesOn reports whether what is left is to be handed over, now that the run has ended, and else why it is not, if that is
+// anybody's business.
+func (r *run) goesOn() (ok bool, why string) {
+	if r.config.ContinueFor == 0 || !r.unfinished || r.report.Stopped || r.report.DryRun || r.ownStop || r.job.Task != nil {
+		return false, ""
+	}
+	began := r.report.StartedAt
+	if c := r.report.Continues; c != nil {
+		began = c.Began
+	}
+	switch {
+	case r.checkpoint == r.beganAt && r.report.done() == 0:
+		return false, "it got nowhere: it did nothing, and its checkpoint is where it began"
+	case !r.clock().Before(began.Add(r.config.ContinueFor)):
+		return false, fmt.Sprintf("it has gone on since %s, which is as long as CONTINUE_FOR says", began.Format(time.RFC3339))
+	}
+	return true, ""
+}
+
+// goOn hands what is left to Cloud Tasks. It comes after the end of the lease, which the task's run needs; where it fails, or the
+// process ends before it, Cloud Scheduler calls again, or Cloud Tasks does.
+func (r *run) goOn(ctx context.Context) error {
+	body := map[string]bool{}
+	if r.saidDryRun { // else the deployment says, which may have changed
+		body["dryRun"] = false
+	}
+	if r.report.Force {
+		body["force"] = true
+	}
+	return r.next.Enqueue(ctx, tasks.Task{
+		Key: []string{"continue", r.report.RunID}, Body: body, TargetURL: r.url, Deadline: r.timeout + taskMargin,
+		Headers: map[string]string{nowHeader: r.report.Now.Format(time.RFC3339Nano), continuesHeader: r.report.RunID},
+	})
+}
+
+// taskMargin is how much longer than the function's timeout Cloud Tasks waits for it.
+const taskMargin = 30 * time.Second
