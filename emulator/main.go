@@ -221,16 +221,19 @@ func setEnvironment(backends map[string]string) error {
 	return nil
 }
 
-// setTasks tells each job that hands over tasks, in variables of its own, which worker they are for.
+// setTasks tells each job, in variables of its own, which worker its tasks are for, and that it goes on by itself as Terraform has it.
 func setTasks(address string) error {
 	for _, e := range functions.All() {
-		if e.Worker == "" {
-			continue
+		variables := map[string]string{
+			"TASKS_LOCATION": defaultLocation, "TASKS_SERVICE_ACCOUNT": "tasks@" + defaultProject + ".iam.gserviceaccount.com",
 		}
-		for name, value := range map[string]string{
-			"TASKS_LOCATION": defaultLocation, "TASKS_QUEUE": e.Worker, "TASKS_TARGET_URL": "http://" + address + "/" + e.Worker,
-			"TASKS_SERVICE_ACCOUNT": "tasks@" + defaultProject + ".iam.gserviceaccount.com",
-		} {
+		if e.Worker != "" {
+			variables["TASKS_QUEUE"], variables["TASKS_TARGET_URL"] = e.Worker, "http://"+address+"/"+e.Worker
+		}
+		if e.Trigger == manifest.Schedule && e.StopAfterSeconds == 0 && os.Getenv("CONTINUE_FOR") == "" {
+			variables["CONTINUE_FOR"], variables["CONTINUE_QUEUE"] = "6h", "firesweep-continue"
+		}
+		for name, value := range variables {
 			if err := os.Setenv(name+"_"+e.Name, value); err != nil {
 				return fmt.Errorf("set %s for %s: %w", name, e.Name, err)
 			}

@@ -18,6 +18,12 @@ locals {
 
   deployed = merge(local.jobs, local.workers)
 
+  # Jobs that stop before their timeout on purpose go on with their next scheduled run.
+  own_stop     = [for name, f in local.functions : name if can(f.stopAfterSeconds)]
+  continue_for = { for name in keys(local.jobs) : name => lookup(var.continue_for, name, "6h") if !contains(local.own_stop, name) }
+  # The jobs that go on by themselves.
+  continuing = { for name, duration in local.continue_for : name => duration if try(tonumber(regex("^[0-9]+", duration)) > 0, true) }
+
   memory  = { for name, f in local.deployed : name => lookup(var.memory, name, f.memory) }
   timeout = { for name, f in local.deployed : name => lookup(var.timeouts, name, f.timeoutSeconds) }
   mebibytes = {
@@ -89,11 +95,15 @@ module "job" {
   region          = var.region
   labels          = var.labels
   service_account = google_service_account.function[each.key].email
-  environment = merge(local.environment[each.key], can(each.value.worker) ? {
+  environment = merge(local.environment[each.key], can(each.value.worker) || can(local.continuing[each.key]) ? {
     TASKS_LOCATION        = var.region
-    TASKS_QUEUE           = google_cloud_tasks_queue.worker[each.value.worker].name
     TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker[0].email
-    TASKS_TARGET_URL      = module.worker[each.value.worker].function.service_config[0].uri
+    } : {}, can(each.value.worker) ? {
+    TASKS_QUEUE      = google_cloud_tasks_queue.worker[each.value.worker].name
+    TASKS_TARGET_URL = module.worker[each.value.worker].function.service_config[0].uri
+    } : {}, can(local.continuing[each.key]) ? {
+    CONTINUE_FOR   = local.continuing[each.key]
+    CONTINUE_QUEUE = google_cloud_tasks_queue.continue[0].name
   } : {})
   max_instances = 1 # one run at a time; the lease in Firestore is what guarantees it
   build         = local.build

@@ -104,6 +104,17 @@ resource "google_cloud_tasks_queue_iam_member" "tasks" {
   member   = google_service_account.function[each.value.function].member
 }
 
+# And on the queue by which jobs go on by themselves.
+resource "google_cloud_tasks_queue_iam_member" "continue" {
+  for_each = local.continuing
+
+  project  = var.project
+  location = var.region
+  name     = google_cloud_tasks_queue.continue[0].name
+  role     = "roles/cloudtasks.enqueuer"
+  member   = google_service_account.function[each.key].member
+}
+
 # Who calls: one account for Cloud Scheduler, one for Cloud Tasks, neither with a role on anything but what it calls.
 resource "google_service_account" "scheduler_invoker" {
   project      = var.project
@@ -114,18 +125,18 @@ resource "google_service_account" "scheduler_invoker" {
 }
 
 resource "google_service_account" "tasks_invoker" {
-  count = length(local.workers) > 0 ? 1 : 0
+  count = length(local.workers) + length(local.continuing) > 0 ? 1 : 0
 
   project      = var.project
   account_id   = "firesweep-tasks"
-  display_name = "Firesweep: Cloud Tasks calls the workers as this account"
+  display_name = "Firesweep: Cloud Tasks calls workers, and jobs that go on, as this account"
 
   depends_on = [google_project_service.api]
 }
 
 # A task that carries an account's token can only be created by who may act as that account.
 resource "google_service_account_iam_member" "acts_as_tasks_invoker" {
-  for_each = toset(values(local.job_of))
+  for_each = setunion(values(local.job_of), keys(local.continuing))
 
   service_account_id = google_service_account.tasks_invoker[0].name
   role               = "roles/iam.serviceAccountUser"
@@ -149,6 +160,16 @@ resource "google_cloud_run_v2_service_iam_member" "tasks" {
   project  = var.project
   location = var.region
   name     = basename(module.worker[each.key].function.service_config[0].service)
+  role     = "roles/run.invoker"
+  member   = google_service_account.tasks_invoker[0].member
+}
+
+resource "google_cloud_run_v2_service_iam_member" "continue" {
+  for_each = local.continuing
+
+  project  = var.project
+  location = var.region
+  name     = basename(module.job[each.key].function.service_config[0].service)
   role     = "roles/run.invoker"
   member   = google_service_account.tasks_invoker[0].member
 }

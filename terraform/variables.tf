@@ -128,6 +128,26 @@ variable "undo_days" {
   }
 }
 
+variable "continue_for" {
+  description = "For how long a job goes on by itself, through Cloud Tasks, with what a run had no time for; \"6h\" unless said, \"24h\" at most, \"0s\" not at all: the next scheduled run does, e.g. { cleanupReports = \"0s\" }."
+  type        = map(string)
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = length(setsubtract(keys(var.continue_for), local.job_names)) == 0
+    error_message = "continue_for names what is no job: ${join(", ", setsubtract(keys(var.continue_for), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+  }
+  validation {
+    condition     = length(setintersection(keys(var.continue_for), local.own_stop)) == 0
+    error_message = "continue_for names ${join(", ", setintersection(keys(var.continue_for), local.own_stop))}, which stops before its timeout on purpose (stopAfterSeconds) and goes on with its next scheduled run."
+  }
+  validation {
+    condition     = alltrue([for d in values(var.continue_for) : try(can(regex("^(0|[1-9][0-9]{0,4})(h|m|s)$", d)) && tonumber(regex("^[0-9]+", d)) * { h = 3600, m = 60, s = 1 }[regex("[hms]$", d)] <= 86400, false)])
+    error_message = "continue_for must be durations from \"0s\" to \"24h\", such as \"6h\" or \"90m\"."
+  }
+}
+
 variable "memory" {
   description = "Another amount of memory for a function, e.g. { cleanupOrphanedMedia = \"1Gi\" }."
   type        = map(string)

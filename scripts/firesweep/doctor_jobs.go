@@ -77,7 +77,7 @@ func (p *patient) success(f *findings, job manifest.Entry, r *sweep.Report, now 
 	switch {
 	case ago > lateAfter(job, every):
 		f.add(levelProblem, job.Name, "Look at: firesweep show "+job.Name, "The last success was %s UTC, %s ago; it runs every %s.", when(r.StartedAt), short(ago), short(every))
-	case r.PartialRuns >= 3:
+	case r.PartialRuns >= 3 && !r.Continued:
 		f.add(levelWarning, job.Name, "Let it run more often (Terraform: schedules) or longer (timeouts).", "It does not keep up: partial %d times in a row.", r.PartialRuns)
 	default:
 		f.add(levelFine, job.Name, "", "The last success was %s UTC", when(r.StartedAt))

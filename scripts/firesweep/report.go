@@ -31,6 +31,9 @@ func (p *printer) head(r *sweep.Report) {
 	if r.Stopped {
 		status += ", stopped"
 	}
+	if r.Continued {
+		status += ", goes on at once"
+	}
 	if r.DryRun {
 		status += ", plan only"
 	}

@@ -219,6 +219,9 @@ func statusWords(r *sweep.Report) string {
 	if r.Stopped {
 		words += ", stopped"
 	}
+	if r.Continued {
+		words += ", goes on"
+	}
 	if r.DryRun {
 		words += ", plan"
 	}

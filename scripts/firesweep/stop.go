@@ -70,7 +70,7 @@ type stopped struct {
 func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) string, json bool) error {
 	s := newStore(getenv)
 	defer s.close()
-	record, err := s.record(ctx, job)
+	record, err := a.awaitNext(ctx, s, job)
 	switch {
 	case err != nil:
 		return err
@@ -111,6 +111,23 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 		err = errSaid
 	}
 	return err
+}
+
+// nextLooks is how often it is looked for the run that goes on with another, which Cloud Tasks calls within a second or two.
+const nextLooks = 10
+
+// awaitNext returns the job's record. Where a run has just ended that goes on at once, it waits for the next one, for a moment.
+func (a *app) awaitNext(ctx context.Context, s *store, job manifest.Entry) (record sweep.Record, err error) {
+	for look := 1; ; look++ {
+		record, err = s.record(ctx, job)
+		between := err == nil && record.Err == nil && record.Holder == "" && record.Last != nil && record.Last.Continued
+		if !between || look == nextLooks {
+			return record, err
+		}
+		if err := a.sleep(ctx, lookEvery); err != nil {
+			return record, fmt.Errorf("wait for the run that goes on with %s: %w", record.Last.RunID, err)
+		}
+	}
 }
 
 // notUnderWay says that a job has no run to stop. last is its last run's report, if it is known.

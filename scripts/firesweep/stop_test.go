@@ -66,6 +66,34 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// TestStopBetweenRuns comes when a run has ended and Cloud Tasks has yet to call the one that goes on with it.
+func TestStopBetweenRuns(t *testing.T) {
+	o := newOperator(t)
+	first := "cleanupReports-20260110T145000Z-0123abcd"
+	goesOn := map[string]any{"runId": first, "job": "cleanupReports", "status": "partial", "continued": true, "startedAt": o.now, "now": o.now}
+	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": goesOn})
+	var second string
+	looks := 0
+	o.sleep = func(context.Context, time.Duration) error {
+		switch looks++; looks {
+		case 2:
+			second = o.underWayRun(t)
+		case 4:
+			o.ended(t, second, "partial")
+		}
+		return nil
+	}
+	wantParts(t, o.well(t, "stop", "cleanupReports"), "is told to stop.", "cleanupReports: partial, stopped")
+	want(t, "looks", 4, looks)
+
+	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": goesOn})
+	looks = 10 // nothing comes any more
+	_, errs, code := o.run(t, "stop", "cleanupReports")
+	if code != exitFailed || looks != 19 || !strings.Contains(errs, "no run of cleanupReports is under way. The last one, "+first) {
+		t.Errorf("%d after %d looks, %s", code, looks-10, errs)
+	}
+}
+
 // TestStopAsJSON keeps standard output for programs.
 func TestStopAsJSON(t *testing.T) {
 	o := newOperator(t)

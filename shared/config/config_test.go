@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -55,7 +56,7 @@ func TestLoadEverything(t *testing.T) {
 	got, err := Load(env(
 		"GOOGLE_CLOUD_PROJECT", "my-project", "STORAGE_BUCKET", "my-project.firebasestorage.app",
 		"FIRESTORE_DATABASE", "ghost", "DRY_RUN", "true", "NOTIFICATION_LOCALE", "en",
-		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MIN_LOOKUPS", "1", "UNDO_DAYS", "0", "OWN_NUMBER", "7", "OWN_TEXT", " a ",
+		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MIN_LOOKUPS", "1", "UNDO_DAYS", "0", "CONTINUE_FOR", "90m", "CONTINUE_QUEUE", "next", "OWN_NUMBER", "7", "OWN_TEXT", " a ",
 		"TASKS_LOCATION", "asia-northeast1", "TASKS_QUEUE", "warnings",
 		"TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "TASKS_TARGET_URL", "https://worker.example/f",
 		"FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080", "FIREBASE_STORAGE_EMULATOR_HOST", "127.0.0.1:9199",
@@ -66,7 +67,7 @@ func TestLoadEverything(t *testing.T) {
 	}
 	want := Config{
 		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "en",
-		MaxActions: 5, MaxMissingPercent: 0, MinLookups: 1, Own: own{7, "a"},
+		MaxActions: 5, MaxMissingPercent: 0, MinLookups: 1, ContinueFor: 90 * time.Minute, ContinueQueue: "next", Own: own{7, "a"},
 		TasksLocation: "asia-northeast1", TasksQueue: "warnings",
 		TasksServiceAccount: "tasks@my-project.iam.gserviceaccount.com", TasksTargetURL: "https://worker.example/f",
 		Emulators: Emulators{Firestore: "127.0.0.1:8080", Storage: "127.0.0.1:9199", Auth: "127.0.0.1:9099", Tasks: "127.0.0.1:9499"},
@@ -103,6 +104,27 @@ func TestLoadAsksOnlyForWhatIsUsed(t *testing.T) {
 	}
 	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project"), nil, Firestore, Storage); err == nil {
 		t.Error("a function that uses Storage was configured without STORAGE_BUCKET")
+	}
+}
+
+// TestLoadOfAJobThatGoesOn: it needs a queue, and no worker's.
+func TestLoadOfAJobThatGoesOn(t *testing.T) {
+	base := []string{"GOOGLE_CLOUD_PROJECT", "my-project"}
+	queue := []string{"TASKS_LOCATION", "asia-northeast1", "TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "CONTINUE_QUEUE", "next"}
+	for text, ok := range map[string]bool{"0s": true, "24h": true, "1s": true, "24h1s": false, "-1s": false, "6": false, "six hours": false} {
+		_, err := Load(env(append(slices.Concat(base, queue), "CONTINUE_FOR", text)...), nil, Firestore)
+		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "CONTINUE_FOR is") {
+			t.Errorf("CONTINUE_FOR=%s: %v", text, err)
+		}
+	}
+	_, err := Load(env(append(base, "CONTINUE_FOR", "6h")...), nil, Firestore)
+	for _, name := range []string{"TASKS_LOCATION", "TASKS_SERVICE_ACCOUNT", "CONTINUE_QUEUE"} {
+		if err == nil || !strings.Contains(err.Error(), name+" is not set") {
+			t.Errorf("%v, want it to name %s", err, name)
+		}
+	}
+	if _, err := Load(env(append(slices.Concat(base, queue), "CONTINUE_FOR", "6h", "FIRESTORE_EMULATOR_HOST", "127.0.0.1:1")...), nil, Firestore); err == nil {
+		t.Error("Google's Cloud Tasks would be used beside an emulator")
 	}
 }
 

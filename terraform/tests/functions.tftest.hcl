@@ -109,24 +109,29 @@ run "environment" {
     inquiry_folders        = ["inquiries/", "support/images/"]
     belts                  = { max_actions = 500, max_users = 3 }
     undo_days              = { cleanupOrphanedMedia = 30 }
+    continue_for           = { cleanupOrphanedMedia = "90m", cleanupReports = "0s" }
     notification_locale    = "en"
     placeholder_references = ["posts.userId", "projects.owner_ids"]
   }
 
   assert {
     condition = module.job["cleanupOrphanedMedia"].function.service_config[0].environment_variables == tomap({
-      GOOGLE_CLOUD_PROJECT = "my-app-1a2b3"
-      STORAGE_BUCKET       = "my-app-1a2b3.firebasestorage.app"
-      FIRESTORE_DATABASE   = "(default)"
-      DRY_RUN              = "true"
-      MAX_ACTIONS          = "500"
-      MAX_MISSING_PERCENT  = "50"
-      MIN_LOOKUPS          = "20"
-      MAX_USERS            = "3"
-      UNDO_DAYS            = "30"
-      NOTIFICATION_LOCALE  = "en"
-      GOMEMLIMIT           = "870MiB"
-      TIMEOUT_SECONDS      = "1740"
+      GOOGLE_CLOUD_PROJECT  = "my-app-1a2b3"
+      STORAGE_BUCKET        = "my-app-1a2b3.firebasestorage.app"
+      FIRESTORE_DATABASE    = "(default)"
+      DRY_RUN               = "true"
+      MAX_ACTIONS           = "500"
+      MAX_MISSING_PERCENT   = "50"
+      MIN_LOOKUPS           = "20"
+      MAX_USERS             = "3"
+      UNDO_DAYS             = "30"
+      NOTIFICATION_LOCALE   = "en"
+      GOMEMLIMIT            = "870MiB"
+      TIMEOUT_SECONDS       = "1740"
+      CONTINUE_FOR          = "90m"
+      CONTINUE_QUEUE        = "firesweep-continue"
+      TASKS_LOCATION        = "asia-northeast1"
+      TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker[0].email
     })
     error_message = "cleanupOrphanedMedia: ${jsonencode(module.job["cleanupOrphanedMedia"].function.service_config[0].environment_variables)}"
   }
@@ -148,6 +153,21 @@ run "environment" {
       TASKS_TARGET_URL      = module.worker["sendInactiveProjectWarning"].function.service_config[0].uri
     })
     error_message = "deleteInactiveProjects: ${jsonencode(module.job["deleteInactiveProjects"].function.service_config[0].environment_variables)}"
+  }
+  assert {
+    condition = { for name, job in module.job : name => lookup(job.function.service_config[0].environment_variables, "CONTINUE_FOR", "not at all") } == merge(
+      { for name in local.job_names : name => "6h" },
+      { cleanupOrphanedMedia = "90m", cleanupReports = "not at all", deleteInactiveProjects = "not at all" },
+    ) && !contains(keys(module.job["cleanupReports"].function.service_config[0].environment_variables), "TASKS_LOCATION")
+    error_message = "a job goes on for six hours unless told otherwise; one that stops early on purpose does not"
+  }
+  assert {
+    # The longest of those that go on may hold its lease for 1740 s and a minute.
+    condition = (
+      google_cloud_tasks_queue.continue[0].retry_config[0].min_backoff == "1860s" && google_cloud_tasks_queue.continue[0].retry_config[0].max_attempts == 4
+      && google_cloud_tasks_queue.continue[0].rate_limits[0].max_concurrent_dispatches == length(local.job_names) - 2
+    )
+    error_message = "a task that failed comes again while the lease of a run that crashed holds, and is lost: ${jsonencode(google_cloud_tasks_queue.continue[0])}"
   }
   assert {
     condition = (

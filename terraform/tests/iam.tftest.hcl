@@ -47,11 +47,21 @@ run "least_privilege" {
     error_message = "Cloud Tasks: a job with a worker, on that worker's queue"
   }
   assert {
-    condition = toset(keys(google_service_account_iam_member.acts_as_tasks_invoker)) == toset([for name, f in local.jobs : name if can(f.worker)]) && alltrue([
+    condition = toset(keys(google_service_account_iam_member.acts_as_tasks_invoker)) == toset(local.job_names) && alltrue([
       for name, b in google_service_account_iam_member.acts_as_tasks_invoker :
       b.role == "roles/iam.serviceAccountUser" && b.service_account_id == google_service_account.tasks_invoker[0].name && b.member == google_service_account.function[name].member
     ])
     error_message = "only who enqueues may act as the account of Cloud Tasks, and as no other"
+  }
+  assert {
+    condition = toset(keys(google_cloud_tasks_queue_iam_member.continue)) == setsubtract(local.job_names, ["deleteInactiveProjects"]) && alltrue([
+      for name, b in google_cloud_tasks_queue_iam_member.continue :
+      b.role == "roles/cloudtasks.enqueuer" && b.name == "firesweep-continue" && b.member == google_service_account.function[name].member
+      ]) && alltrue([
+      for name, b in google_cloud_run_v2_service_iam_member.continue :
+      b.role == "roles/run.invoker" && b.name == basename(module.job[name].function.service_config[0].service) && b.member == google_service_account.tasks_invoker[0].member
+    ]) && keys(google_cloud_run_v2_service_iam_member.continue) == keys(google_cloud_tasks_queue_iam_member.continue)
+    error_message = "a job that goes on hands itself over to the queue for that, and Cloud Tasks' account calls it"
   }
   assert {
     condition = alltrue(concat(
@@ -108,6 +118,7 @@ run "least_privilege" {
         values(google_storage_bucket_iam_member.storage), [google_storage_bucket_iam_member.build_source],
         values(google_cloud_tasks_queue_iam_member.tasks), values(google_service_account_iam_member.acts_as_tasks_invoker),
         values(google_cloud_run_v2_service_iam_member.scheduler), values(google_cloud_run_v2_service_iam_member.tasks),
+        values(google_cloud_tasks_queue_iam_member.continue), values(google_cloud_run_v2_service_iam_member.continue),
         [google_artifact_registry_repository_iam_member.build],
       ) : !contains(["allUsers", "allAuthenticatedUsers"], b.member)
     ])

@@ -18,6 +18,8 @@ run "disabled_jobs_leave_nothing" {
     enabled = ["cleanupReports"]
     dry_run = { cleanupReports = true }
     bucket  = null
+
+    continue_for = { cleanupReports = "0s" }
   }
 
   assert {
@@ -34,7 +36,8 @@ run "disabled_jobs_leave_nothing" {
     condition = length(concat(
       keys(module.worker), keys(google_cloud_tasks_queue.worker), keys(google_cloud_run_v2_service_iam_member.tasks), google_service_account.tasks_invoker[*].email,
       keys(google_storage_bucket_iam_member.storage), keys(google_project_iam_member.auth), keys(google_project_iam_custom_role.custom),
-      keys(google_cloud_tasks_queue_iam_member.tasks), keys(google_service_account_iam_member.acts_as_tasks_invoker), keys(google_monitoring_alert_policy.worker), keys(google_monitoring_alert_policy.task_dropped),
+      keys(google_cloud_tasks_queue_iam_member.tasks), keys(google_service_account_iam_member.acts_as_tasks_invoker),
+      google_cloud_tasks_queue.continue[*].name, keys(google_cloud_tasks_queue_iam_member.continue), keys(google_cloud_run_v2_service_iam_member.continue), keys(google_monitoring_alert_policy.worker), keys(google_monitoring_alert_policy.task_dropped),
       [for key in keys(google_firestore_field.override) : key if key != "(default) cleanupUndo data"],
     )) == 0
     error_message = "what only other jobs need is there"
@@ -295,6 +298,30 @@ run "refuses_undo_days_that_are_none" {
     undo_days = { cleanupReports = 91 }
   }
   expect_failures = [var.undo_days]
+}
+
+run "refuses_to_go_on_for_too_long" {
+  command = plan
+  variables {
+    continue_for = { cleanupReports = "25h", noSuchJob = "6h", deleteInactiveProjects = "1h" }
+  }
+  expect_failures = [var.continue_for]
+}
+
+run "refuses_to_go_on_for_an_odd_time" {
+  command = plan
+  variables {
+    continue_for = { cleanupReports = "6" }
+  }
+  expect_failures = [var.continue_for]
+}
+
+run "refuses_to_go_on_where_a_job_stops_on_purpose" {
+  command = plan
+  variables {
+    continue_for = { deleteInactiveProjects = "1h" }
+  }
+  expect_failures = [var.continue_for]
 }
 
 run "looks_at_accounts_that_are_kept" {
