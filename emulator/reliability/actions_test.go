@@ -53,6 +53,11 @@ func (a action) keeps(w *world) []string {
 // during is when the users act: during the run, and so after its now.
 var during = now.Add(time.Minute)
 
+var reopened = []action{{
+	name: "the report is reopened", do: update("reports/reviewed-last-winter", nil, map[string]any{"status": "pending"}),
+	kept: []string{"reports/reviewed-last-winter"},
+}}
+
 var actions = map[string][]action{
 	"cleanupOrphanedMedia": {
 		{
@@ -120,12 +125,7 @@ var actions = map[string][]action{
 			kept: []string{"users/user-banned-last-month"}, accounts: []string{"user-banned-last-month"},
 		},
 	},
-	"cleanupReports": {
-		{
-			name: "the report is reopened", do: update("reports/reviewed-last-winter", nil, map[string]any{"status": "pending"}),
-			kept: []string{"reports/reviewed-last-winter"},
-		},
-	},
+	"cleanupReports": reopened, "cleanupReportsInLinks": reopened,
 	"cleanExpiredComped": {
 		{
 			name: "the member pays", do: update("members/member-comped", nil, map[string]any{"status": "paid"}),

@@ -210,7 +210,7 @@ func (w *world) release(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if w.deliver(t, Undisturbed()); w.worker != nil && w.pending() == 0 {
+	if w.deliver(t, Undisturbed()); w.handsOver() && w.pending() == 0 {
 		w.Tasks().Clear()
 	}
 }

@@ -1,6 +1,7 @@
 package reliability
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/resolvedinquiries"
 	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
@@ -33,6 +35,7 @@ type subject struct {
 	name   string // as in docs/reliability.md
 	job    sweep.Job
 	worker *sweep.Job
+	links  func(tick func()) sweep.Job // the job, which calls tick when half of its time has gone by; nil if it has time for all
 	data   func(now time.Time, bucket string) sampledata.Sample
 
 	// What is between the job, or the undo, and its calls, to show that a careless one is found; nil: nothing.
@@ -105,7 +108,11 @@ func newFunction(job sweep.Job) *sweep.Function {
 // variants are further data that a job is tried on.
 var variants = map[string][]subject{
 	resolvedinquiries.Job.Name: {{name: resolvedinquiries.Job.Name + "InParts", job: resolvedinquiries.Job, data: longInquiries}},
+	"cleanupReports":           {inLinks()},
 }
+
+// handsOver reports whether the job makes tasks.
+func (s subject) handsOver() bool { return s.worker != nil || s.links != nil }
 
 // sampled is a job on its part of the sample data.
 func sampled(job sweep.Job) subject {
@@ -134,6 +141,42 @@ func longInquiries(now time.Time, _ string) (s sampledata.Sample) {
 	return s
 }
 
+// inLinks is cleanupReports as a job that has time for one report a run, and goes on by itself.
+func inLinks() subject {
+	i := slices.IndexFunc(functions.All(), func(e manifest.Entry) bool { return e.Name == "cleanupReports" })
+	r := *functions.All()[i].Rule
+	s := sampled(functions.Registered()["cleanupReports"])
+	s.name += "InLinks"
+	s.links = func(tick func()) sweep.Job {
+		rule := sweep.Rule[sweep.Subject]{Name: "document", Load: sweep.Itself, Judge: func(report sweep.Subject, run sweep.Run) sweep.Decision {
+			return declared.Judge(r, report.Document, run.Now)
+		}}
+		return sweep.Job{Name: s.job.Name, Plan: func(ctx context.Context, p *sweep.Planner) error {
+			q := documents.Query{Collection: "reports", PageSize: 1, OrderBy: []string{"createdAt"}, Where: []documents.Filter{
+				{Field: "status", Op: "in", Value: []any{"reviewed", "dismissed"}}, {Field: "createdAt", Op: "<", Value: r.Age.Cutoff(p.Now)},
+			}}
+			for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Checkpoint())) {
+				if err != nil {
+					return err
+				}
+				if err := p.Consider(ctx, rule, page.Documents); err != nil {
+					return err
+				}
+				tick()
+				after, err := q.After(page.Documents[0])
+				if err == nil {
+					err = p.SaveCheckpoint(string(after))
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+	}
+	return s
+}
+
 // now is every run's: after the objects that a test uploads have become old enough, on a day with nothing special.
 var now = time.Now().UTC().Add(48 * time.Hour).Truncate(time.Second)
 
@@ -145,14 +188,15 @@ type world struct {
 	sample  sampledata.Sample
 
 	serve   atomic.Value  // the http.HandlerFunc of the worker's process
-	address string        // of the worker
+	address string        // of the worker, or of the job that goes on by itself
+	last    *sweep.Report // of the run that went on last; nil if none did
 	clock   time.Duration // how far the clock is ahead of the machine's
 }
 
 func newWorld(t *testing.T, s subject) *world {
 	t.Helper()
 	p := backendstest.Start(t)
-	if s.worker != nil && p.Tasks() == nil {
+	if s.handsOver() && p.Tasks() == nil {
 		t.Skip("only the embedded Cloud Tasks can be told to deliver")
 	}
 	w := &world{
@@ -162,7 +206,7 @@ func newWorld(t *testing.T, s subject) *world {
 	if err := w.content.Load(t.Context(), w.sample); err != nil {
 		t.Fatal(err)
 	}
-	if s.worker != nil {
+	if s.handsOver() {
 		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.serve.Load().(http.HandlerFunc)(rw, r) }))
 		t.Cleanup(server.Close)
 		w.address = server.URL
@@ -179,19 +223,27 @@ type started struct {
 
 func (w *world) start(t *testing.T, job sweep.Job, steps *Steps) *started {
 	t.Helper()
+	s := &started{}
+	if w.links != nil {
+		job = w.links(func() { s.ahead.Add(int64(s.Timeout / 2)) })
+	}
 	f := newFunction(job)
 	if w.between != nil {
 		f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(w.between))
 	}
-	s := &started{process: steps.Run(f)}
+	s.process = steps.Run(f)
 	s.ahead.Store(int64(w.clock))
 	f.Clock = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 	s.Function = sweeptest.On(t, f, w.Project)
 	if e, ok := exampleOf(job); ok {
 		s.Indexes = sweeptest.IndexesOf(e)
 	}
-	if w.address != "" {
+	if w.worker != nil {
 		s.Env["TASKS_TARGET_URL"] = w.address
+	}
+	if w.links != nil {
+		s.Env["CONTINUE_FOR"], s.Env["CONTINUE_QUEUE"] = "6h", "continue"
+		s.Host = strings.TrimPrefix(w.address, "http://")
 	}
 	return s
 }
@@ -215,12 +267,13 @@ func (s *started) serving(ctx context.Context, t *testing.T, steps *Steps, call 
 	}
 }
 
-// run runs the job once and delivers the tasks that are there.
+// run runs the job once and delivers the tasks that are there. It returns the report of the last run of the job.
 func (w *world) run(t *testing.T, steps *Steps) *sweep.Report {
 	t.Helper()
 	report := w.runJob(t, steps)
+	w.last = nil
 	w.deliver(t, steps)
-	return report
+	return cmp.Or(w.last, report)
 }
 
 // runJob runs the job once.
@@ -241,15 +294,31 @@ func (w *world) runJob(t *testing.T, steps *Steps) *sweep.Report {
 // deliver delivers the tasks that are there, each once. A task that fails is due again.
 func (w *world) deliver(t *testing.T, steps *Steps) {
 	t.Helper()
-	if w.worker == nil {
+	switch {
+	case !w.handsOver():
 		return
+	case w.links != nil:
+		w.serve.Store(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.goOn(t, steps, rw, r) }))
+	default:
+		worker := w.start(t, *w.worker, steps)
+		w.serve.Store(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			worker.serving(r.Context(), t, steps, func(ctx context.Context) { worker.ServeHTTP(rw, r.WithContext(ctx)) })
+		}))
 	}
-	worker := w.start(t, *w.worker, steps)
-	w.serve.Store(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		worker.serving(r.Context(), t, steps, func(ctx context.Context) { worker.ServeHTTP(rw, r.WithContext(ctx)) })
-	}))
 	// What fails is told by what is left.
 	_, _ = w.Tasks().Deliver(t.Context(), now.Add(w.clock+24*time.Hour))
+}
+
+// goOn serves the job to a task by which it goes on, in a process of its own.
+func (w *world) goOn(t *testing.T, steps *Steps, rw http.ResponseWriter, r *http.Request) {
+	t.Helper()
+	f, answer := w.start(t, w.job, steps), httptest.NewRecorder()
+	f.serving(r.Context(), t, steps, func(ctx context.Context) { f.ServeHTTP(answer, r.WithContext(ctx)) })
+	w.last = new(sweep.Report)
+	if err := json.Unmarshal(answer.Body.Bytes(), w.last); err != nil || w.last.RunID == "" {
+		t.Errorf("answer %d %s: not a report", answer.Code, answer.Body)
+	}
+	rw.WriteHeader(answer.Code)
 }
 
 // maxRuns is how many undisturbed runs may follow a disturbed one until nothing is left to do.
@@ -278,7 +347,7 @@ func (w *world) expireLease() { w.clock += newFunction(w.job).Timeout + 2*time.M
 
 // pending returns how many tasks are not done.
 func (w *world) pending() int {
-	if w.worker == nil {
+	if !w.handsOver() {
 		return 0
 	}
 	return len(w.Tasks().Pending(""))

@@ -6,6 +6,7 @@ package sweeptest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -29,6 +30,7 @@ type Function struct {
 	*sweep.Function
 	*backendstest.Project
 	Now     time.Time         // sent as Cloud Scheduler's schedule time; zero: not sent
+	Host    string            // that the function is called at; empty: example.com
 	Env     map[string]string // the function's environment
 	Request *Recorder
 	Indexes []manifest.Index // that there are beside those of the functions
@@ -108,6 +110,7 @@ func (f *Function) post(ctx context.Context, t testing.TB, query, body string) *
 	if !f.Now.IsZero() {
 		r.Header.Set("X-CloudScheduler-ScheduleTime", f.Now.Format(time.RFC3339Nano))
 	}
+	r.Host = cmp.Or(f.Host, r.Host)
 	w := httptest.NewRecorder()
 	f.ServeHTTP(w, r)
 	if got := w.Header().Get("Content-Type"); got != "application/json" {
