@@ -163,6 +163,32 @@ func TestManyThatGoAlong(t *testing.T) {
 	}
 }
 
+// TestFieldsOfAnotherForm: only what lies where the rule says names an object.
+func TestFieldsOfAnotherForm(t *testing.T) {
+	t.Parallel()
+	f := start(t, drafts(fields{"with": array{
+		fields{"object": "photos[].url", "under": "images/"}, fields{"object": "cover.url", "under": "images/"}, fields{"object": "more[]", "under": "images/"},
+	}}))
+	f.Now = now
+	const name, theirs = "images/a.png", "images/b.png"
+	for _, object := range []string{name, theirs} {
+		f.Put(t, object, nil, nil)
+	}
+	for id, odd := range map[string]fields{
+		"text": {"photos": theirs, "cover": theirs, "more": theirs}, "texts": {"photos": array{theirs, nil, fields{}}, "cover": array{theirs}},
+		"maps": {"photos": fields{"url": theirs}, "cover": fields{"url": fields{"url": theirs}}, "more": fields{"url": theirs}},
+		"none": {"photos": nil, "cover": nil, "more": array{}}, "nulls": {"cover": fields{"url": nil}}, "empty": {"photos": array{}, "cover": fields{"url": ""}},
+		"good": {"photos": array{fields{"url": name}}, "cover": fields{"url": name}, "more": array{name}},
+	} {
+		odd["updatedAt"] = old
+		f.Set(t, "drafts/"+id, odd)
+	}
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", 7))
+	sweeptest.Want(t, "objects", []string{theirs}, f.Objects(t))
+	sweeptest.Want(t, "kept", map[string]int{"photos[].url holds no text": 5, "cover.url holds no text": 3, "more[] holds no text": 2}, got.Kept)
+}
+
 // TestWhatAReasonHolds: no text of a user's, but what the rule itself says.
 func TestWhatAReasonHolds(t *testing.T) {
 	t.Parallel()

@@ -11,16 +11,17 @@ import (
 )
 
 // objectsNamed returns the objects of the bucket that a document's field names below the rule's folder, and why others are kept: what
-// a field holds is user input. A name counts as one if it begins with the folder; anything else is read as a URL.
+// a field holds is user input. A name counts as one if it begins with the folder; anything else is read as a URL. A field that is
+// missing, null or empty names nothing; of a list, each element is to name something.
 func objectsNamed(d documents.Document, a rule.Along, c config.Config) (names, kept []string) {
-	under := strings.ReplaceAll(a.Under, "{id}", d.ID())
+	under, listed := strings.ReplaceAll(a.Under, "{id}", d.ID()), strings.Contains(a.Object, "[]")
 	for _, value := range valuesAt(d.Data, strings.Split(a.Object, ".")) {
-		text, isText := value.(string)
-		if value == nil || isText && text == "" {
+		if !listed && (value == nil || value == "") {
 			continue
 		}
+		text, isText := value.(string)
 		if !isText {
-			kept = append(kept, a.Object+" is not a text")
+			kept = append(kept, a.Object+" holds no text")
 			continue
 		}
 		if strings.HasPrefix(text, under) {
@@ -39,28 +40,29 @@ func objectsNamed(d documents.Document, a rule.Along, c config.Config) (names, k
 	return slices.Compact(names), kept
 }
 
-// valuesAt returns what lies at a path of fields, each of whose parts may end in [] for every element of a list. What is missing is
-// nothing; something of another type is returned as it is.
-func valuesAt(value any, path []string) []any {
-	if len(path) == 0 {
-		return []any{value}
+// odd stands for what lies at a path that leads through something else than maps and lists, as it says.
+type odd struct{}
+
+// valuesAt returns what lies at a path of fields, each of which may end in [] for every element of a list: null where a field is
+// missing, and nothing where a list is.
+func valuesAt(value any, path []string) (all []any) {
+	for i, part := range path {
+		fields, isMap := value.(map[string]any)
+		if value != nil && !isMap {
+			return []any{odd{}}
+		}
+		name, each := strings.CutSuffix(part, "[]")
+		if value = fields[name]; !each {
+			continue
+		}
+		list, isList := value.([]any)
+		if value != nil && !isList {
+			return []any{odd{}}
+		}
+		for _, element := range list {
+			all = append(all, valuesAt(element, path[i+1:])...)
+		}
+		return all
 	}
-	fields, ok := value.(map[string]any)
-	if value == nil {
-		return nil
-	}
-	if !ok {
-		return []any{value}
-	}
-	name, each := strings.CutSuffix(path[0], "[]")
-	value = fields[name]
-	list, ok := value.([]any)
-	if !each || !ok {
-		return valuesAt(value, path[1:])
-	}
-	var all []any
-	for _, element := range list {
-		all = append(all, valuesAt(element, path[1:])...)
-	}
-	return all
+	return []any{value}
 }
