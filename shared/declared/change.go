@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -83,8 +84,8 @@ func (c cleanup) belonging(a rule.Along, src sweep.Source) sweep.Children {
 	}
 }
 
-// findPlaces gives each document a place in the archive: its own id or, where an earlier one of that id lies there, one with the
-// time of the run.
+// findPlaces gives each document a place in the archive: its own id or, where an earlier one of that id lies there, one with the time
+// at which it was created. That is the same in each commit of the document, whichever run makes it.
 func (c cleanup) findPlaces(ctx context.Context, src sweep.Source, due []*item) error {
 	refs := make([]documents.Ref, len(due))
 	for n, i := range due {
@@ -97,7 +98,7 @@ func (c cleanup) findPlaces(ctx context.Context, src sweep.Source, due []*item) 
 	for n, i := range due {
 		i.archive = refs[n]
 		if _, there := taken[refs[n]]; there {
-			i.archive.ID += src.Run().Now.Format("@20060102T150405Z")
+			i.archive.ID += i.CreateTime.UTC().Format("@" + time.RFC3339Nano)
 		}
 	}
 	return nil

@@ -208,23 +208,19 @@ func afterRun(w model.World, rule fields, now, cutoff time.Time, bucket string) 
 			want.Documents[path] = changed
 			continue
 		}
-		archived := id
-		if w.Documents["archive/"+id] != nil {
-			archived += now.Format("@20060102T150405Z")
-		}
 		move := func(path, to string) {
 			if rule["archive"] != nil {
 				want.Documents["archive/"+to] = w.Documents[path]
 			}
 			delete(want.Documents, path)
 		}
-		move(path, archived)
+		move(path, id)
 		for other := range w.Documents {
 			if part, ok := strings.CutPrefix(other, path+"/parts/"); ok && chosen("subcollection", "parts") {
-				move(other, archived+"/parts/"+part)
+				move(other, id+"/parts/"+part)
 			}
 			if note, ok := strings.CutPrefix(other, "notes/"); ok && chosen("collection", "notes") && w.Documents[other]["of"] == id {
-				move(other, archived+"/notes/"+note)
+				move(other, id+"/notes/"+note)
 			}
 		}
 		if chosen("account", true) {
