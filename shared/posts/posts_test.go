@@ -135,10 +135,10 @@ func TestDelete(t *testing.T) {
 		t.Error("a look-alike collection was touched")
 	}
 	kept := map[string]int{
-		"a file that belongs to another post":                           2,
-		"a media item with a file outside posts/":                       2,
-		"a media item with a URL of another bucket":                     1,
-		"a media item with a URL that names no object of Cloud Storage": 2,
+		"a file that belongs to another post":                                2,
+		"mediaItems[].url names an object outside posts/":                    2,
+		"mediaItems[].url holds a URL of another bucket":                     1,
+		"mediaItems[].url holds a URL that names no object of Cloud Storage": 2,
 	}
 	if diff := cmp.Diff(kept, got.Kept); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
