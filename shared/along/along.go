@@ -20,7 +20,7 @@ import (
 type With struct {
 	Collection string
 	What       []rule.Along
-	Archive    string // the collection that they and what lies in documents is copied to; empty: none
+	Archive    string // a collection that they are copied to, the documents that go along below them; empty: none
 	// Strict says that the application writes ids as texts and objects as URLs: numbers, references and objects' names name nothing.
 	Strict bool
 }
