@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 	"github.com/firesweep/firesweep/shared/undo"
 	"github.com/firesweep/firesweep/shared/undo/restore"
@@ -54,28 +53,6 @@ func (w *world) state(t *testing.T) map[string]any {
 	return all
 }
 
-// logged returns the runs that have an undo log, the last first. A run that was killed has no other record.
-func (w *world) logged(t *testing.T) []string {
-	t.Helper()
-	runs, err := w.content.Firestore.Collection("cleanupRuns").DocumentRefs(t.Context()).GetAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	last := map[string]time.Time{}
-	for _, run := range runs {
-		entries, err := w.content.Firestore.Collection(undo.Collection(run.ID)).Select().Documents(t.Context()).GetAll()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
-			if e.UpdateTime.After(last[run.ID]) {
-				last[run.ID] = e.UpdateTime
-			}
-		}
-	}
-	return slices.SortedFunc(maps.Keys(last), func(a, b string) int { return last[b].Compare(last[a]) })
-}
-
 // restorer returns what takes runs back as an operator does who may use all that the job and its worker use.
 func (w *world) restorer(t *testing.T, hooks restore.Hooks) restore.Project {
 	t.Helper()
@@ -83,21 +60,9 @@ func (w *world) restorer(t *testing.T, hooks restore.Hooks) restore.Project {
 	if w.worker != nil {
 		uses = append(slices.Clone(uses), newFunction(*w.worker).Uses...)
 	}
-	c, err := config.Load(func(name string) string { return w.Environment[name] }, nil, uses...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	ahead := w.clock
-	p, closeAll, err := hooks.Open(t.Context(), c, uses, func() time.Time { return time.Now().Add(ahead) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := closeAll(); err != nil {
-			t.Error(err)
-		}
-	})
-	return p
+	clock := func() time.Time { return time.Now().Add(ahead) }
+	return sweeptest.OpenRestorer(t, hooks, func(name string) string { return w.Environment[name] }, clock, uses...)
 }
 
 // undo takes runs back, each by a process of its own, until one fails. It returns what became of each thing, and the runs that are
@@ -167,7 +132,7 @@ func (w *world) takenBack(t *testing.T, before map[string]any, steps *Steps) (li
 	t.Helper()
 	after := w.state(t)
 	w.expireLease()
-	runs := w.logged(t)
+	runs := sweeptest.LoggedRuns(t, w.content.Firestore)
 	outcomes, _, err := w.undo(t, steps, runs, apply)
 	if err != nil {
 		lines = append(lines, err.Error())
@@ -218,9 +183,7 @@ func (w *world) release(t *testing.T) {
 // needsSoftDelete skips a job whose objects the bucket does not keep.
 func needsSoftDelete(t *testing.T, s subject) {
 	t.Helper()
-	if slices.Contains(newFunction(s.job).Uses, config.Storage) && !backendstest.Start(t).EmbeddedStorage() {
-		t.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back; the embedded one has")
-	}
+	sweeptest.NeedsSoftDelete(t, backendstest.Start(t), newFunction(s.job).Uses...)
 }
 
 // undisturbedUndo takes an undisturbed run back and returns the calls that this takes.
@@ -300,7 +263,7 @@ func tryUndoFault(t *testing.T, s subject, steps *Steps) (lines []string, tried 
 	w := newWorld(t, s)
 	before := w.state(t)
 	w.run(t, Undisturbed())
-	after, runs := w.state(t), w.logged(t)
+	after, runs := w.state(t), sweeptest.LoggedRuns(t, w.content.Firestore)
 	outcomes, left, _ := w.undo(t, steps, runs, apply) // what fails is told by what is left
 	if !steps.Struck() {
 		t.Log("the undo made fewer calls than the undisturbed one: the fault did not happen")

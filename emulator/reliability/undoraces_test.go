@@ -176,7 +176,7 @@ func tryUndoRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
 	w := newWorld(t, s)
 	before := w.state(t)
 	w.run(t, Undisturbed())
-	after, runs := w.state(t), w.logged(t)
+	after, runs := w.state(t), sweeptest.LoggedRuns(t, w.content.Firestore)
 	foretold, _, err := w.undo(t, Undisturbed(), runs, restore.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -381,7 +381,7 @@ func (w *world) differences(t *testing.T, want sampledata.Sample) []string {
 		lines = append(lines, fmt.Sprintf("%d tasks are left", n))
 	}
 	// To say what would be taken back reads all of the undo logs.
-	if _, _, err := w.undo(t, Undisturbed(), w.logged(t), restore.Options{}); err != nil {
+	if _, _, err := w.undo(t, Undisturbed(), sweeptest.LoggedRuns(t, w.content.Firestore), restore.Options{}); err != nil {
 		lines = append(lines, err.Error())
 	}
 	return lines

@@ -14,6 +14,8 @@ import (
 	firebase "firebase.google.com/go/v4"
 	"firebase.google.com/go/v4/auth"
 	"google.golang.org/api/iterator"
+
+	"github.com/firesweep/firesweep/shared/own"
 )
 
 // Project is the local project that the sample is loaded into.
@@ -127,7 +129,7 @@ func readCollections(ctx context.Context, collections *firestore.CollectionItera
 		if err != nil {
 			return fmt.Errorf("list collections: %w", err)
 		}
-		if collection.ID == "cleanupJobs" || collection.ID == "cleanupRuns" {
+		if own.IsRecord(collection.ID) {
 			continue
 		}
 		for refs := collection.DocumentRefs(ctx); ; { // among them those without fields but with subcollections

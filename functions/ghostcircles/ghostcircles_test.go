@@ -160,7 +160,7 @@ func TestFilesOfACircle(t *testing.T) {
 	before.Without("circles/c1", "posts/p1", "comments/p1", "reactions/p1").
 		Is(t, f, append(theirs, "posts/of-p12.png", "posts/p1.png.bak")...)
 	want := map[string]int{keptInUse: 2, "a file that belongs to another post": 1,
-		"a media item with a file outside posts/": 1, "a media item with a URL of another bucket": 2}
+		"mediaItems[].url names an object outside posts/": 1, "mediaItems[].url holds a URL of another bucket": 2}
 	sweeptest.Want(t, "kept", want, got.Kept)
 }
 

@@ -12,12 +12,9 @@ import (
 
 	"google.golang.org/api/firebaserules/v1"
 	"google.golang.org/api/googleapi"
-)
 
-// own are documents of the bundle's collections, which must be closed to clients.
-var own = []string{
-	"cleanupJobs/j", "cleanupJobs/j/journal/e", "cleanupJobs/j/held/h", "cleanupRuns/r", "cleanupRuns/r/cleanupUndo/e", "authDeletionRetries/u",
-}
+	"github.com/firesweep/firesweep/shared/own"
+)
 
 // anybody is a client that is not signed in.
 const anybody = "anybody"
@@ -77,7 +74,7 @@ type attempt struct {
 // attempts returns all that clients try, signed in or not.
 func (d database) attempts(now time.Time) (all []attempt) {
 	for _, who := range []string{anybody, "anybody signed in"} {
-		for _, path := range own {
+		for _, path := range own.Documents() {
 			for _, method := range methods {
 				request := map[string]any{
 					"path": "/databases/" + d.id + "/documents/" + path, "method": method, "time": now.UTC().Format(time.RFC3339),

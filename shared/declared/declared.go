@@ -1,7 +1,7 @@
 // Package declared makes jobs of declared rules (shared/rule).
 //
-// documents.go goes through documents, judge.go decides about one, change.go says what is written, named.go which objects a field
-// names, and objects.go is for rules about objects.
+// documents.go goes through documents, judge.go decides about one, change.go says what becomes of it, and objects.go is for rules about
+// objects.
 package declared
 
 import (

@@ -12,15 +12,11 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// item is a document with what keeps it and what goes along with it.
+// item is a document with what keeps it.
 type item struct {
 	sweep.Subject
 	keeper  string // the document of unless that exists
 	unnamed string // the document of unless whose id is none
-
-	children []child
-	whole    bool // there are no more children
-	archive  documents.Ref
 }
 
 func (c cleanup) keptYoung() string   { return "not older than " + c.Age.Words() }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -120,18 +123,42 @@ func TestALimitGoesOn(t *testing.T) {
 	}
 }
 
-// TestArchiveThatIsTaken: an earlier document of the same id stays as it is in the archive.
+// TestArchiveThatIsTaken: an earlier document of the same id stays as it is in the archive. The later one gets a place of its own,
+// and the documents that go along the same, although the run that began with them was interrupted and another went on.
 func TestArchiveThatIsTaken(t *testing.T) {
 	t.Parallel()
 	f := start(t, drafts(fields{"archive": "oldDrafts", "with": array{fields{"subcollection": "revisions"}}}))
-	f.Now = now
 	f.Set(t, "drafts/d", fields{"updatedAt": old, "text": "second"})
-	f.Set(t, "drafts/d/revisions/r", fields{"text": "its revision"})
+	const many = sweep.MaxRoom + 50
+	f.SetMany(t, many, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/revisions/r%03d", i), fields{"n": int64(i)} })
 	f.Set(t, "oldDrafts/d", fields{"text": "first"})
+	var commits atomic.Int32
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			commit, _ := req.(*firestorepb.CommitRequest)
+			if len(commit.GetWrites()) > 10 && commits.Add(1) == 2 {
+				return status.Error(codes.PermissionDenied, "not now")
+			}
+			return invoke(ctx, method, req, reply, cc, opts...)
+		}))
+	f.Now = now
+	if got := f.Run(t, ""); got.Status != sweep.Failed || len(f.Documents(t, "drafts/d/revisions")) != 50 {
+		t.Fatalf("%s, %d revisions left; want a run that was interrupted after the first commit", got.Status, len(f.Documents(t, "drafts/d/revisions")))
+	}
+	f.Now = now.Add(24 * time.Hour)
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete document", 1))
-	second := "d" + now.Format("@20060102T150405Z")
-	sweeptest.Want(t, "archive", map[string]fields{"d": {"text": "first"}, second: {"text": "second", "updatedAt": old}}, f.Documents(t, "oldDrafts"))
-	sweeptest.Want(t, "its revisions", map[string]fields{"r": {"text": "its revision"}}, f.Documents(t, "oldDrafts/"+second+"/revisions"))
+	archive := f.Documents(t, "oldDrafts")
+	sweeptest.Want(t, "the first", fields{"text": "first"}, archive["d"])
+	delete(archive, "d")
+	for second, data := range archive {
+		sweeptest.Want(t, "the second", fields{"text": "second", "updatedAt": old}, data)
+		if n := len(f.Documents(t, "oldDrafts/"+second+"/revisions")); n != many {
+			t.Errorf("%d revisions below %s, want %d", n, second, many)
+		}
+	}
+	if len(archive) != 1 {
+		t.Errorf("%d others in the archive, want one", len(archive))
+	}
 }
 
 // TestManyThatGoAlong: more than a commit holds, in several, the document in the last.
@@ -161,6 +188,32 @@ func TestManyThatGoAlong(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFieldsOfAnotherForm: only what lies where the rule says names an object.
+func TestFieldsOfAnotherForm(t *testing.T) {
+	t.Parallel()
+	f := start(t, drafts(fields{"with": array{
+		fields{"object": "photos[].url", "under": "images/"}, fields{"object": "cover.url", "under": "images/"}, fields{"object": "more[]", "under": "images/"},
+	}}))
+	f.Now = now
+	const name, theirs = "images/a.png", "images/b.png"
+	for _, object := range []string{name, theirs} {
+		f.Put(t, object, nil, nil)
+	}
+	for id, odd := range map[string]fields{
+		"text": {"photos": theirs, "cover": theirs, "more": theirs}, "texts": {"photos": array{theirs, nil, fields{}}, "cover": array{theirs}},
+		"maps": {"photos": fields{"url": theirs}, "cover": fields{"url": fields{"url": theirs}}, "more": fields{"url": theirs}},
+		"none": {"photos": nil, "cover": nil, "more": array{}}, "nulls": {"cover": fields{"url": nil}}, "empty": {"photos": array{}, "cover": fields{"url": ""}},
+		"good": {"photos": array{fields{"url": name}}, "cover": fields{"url": name}, "more": array{name}},
+	} {
+		odd["updatedAt"] = old
+		f.Set(t, "drafts/"+id, odd)
+	}
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", 7))
+	sweeptest.Want(t, "objects", []string{theirs}, f.Objects(t))
+	sweeptest.Want(t, "kept", map[string]int{"photos[].url holds no text": 5, "cover.url holds no text": 3, "more[] holds no text": 2}, got.Kept)
 }
 
 // TestWhatAReasonHolds: no text of a user's, but what the rule itself says.

@@ -157,7 +157,7 @@ func TestModel(t *testing.T) {
 			}
 			name := fmt.Sprintf("photos/%d.png", n)
 			link := rapid.SampledFrom([]any{name, "gs://" + p.Bucket + "/" + name, "gs://elsewhere/" + name, "other/" + name, int64(5), nil}).Draw(rt, "photo")
-			data["photos"] = array{fields{"url": link}, nil, "x"}
+			data["photos"] = rapid.SampledFrom([]any{array{fields{"url": link}, nil, "x"}, array{name, fields{"url": fields{"url": link}}}, fields{"url": link}, name}).Draw(rt, "photos")
 			w.Documents[path+id] = data
 			w.Objects[name], w.Objects["boxes/"+id+"/x"], w.Objects["boxes/"+id+"x/x"], w.Objects["other/"+name] = nil, nil, nil, nil
 			w.Accounts[fmt.Sprintf("u%d", n)] = ""
@@ -208,23 +208,19 @@ func afterRun(w model.World, rule fields, now, cutoff time.Time, bucket string) 
 			want.Documents[path] = changed
 			continue
 		}
-		archived := id
-		if w.Documents["archive/"+id] != nil {
-			archived += now.Format("@20060102T150405Z")
-		}
 		move := func(path, to string) {
 			if rule["archive"] != nil {
 				want.Documents["archive/"+to] = w.Documents[path]
 			}
 			delete(want.Documents, path)
 		}
-		move(path, archived)
+		move(path, id)
 		for other := range w.Documents {
 			if part, ok := strings.CutPrefix(other, path+"/parts/"); ok && chosen("subcollection", "parts") {
-				move(other, archived+"/parts/"+part)
+				move(other, id+"/parts/"+part)
 			}
 			if note, ok := strings.CutPrefix(other, "notes/"); ok && chosen("collection", "notes") && w.Documents[other]["of"] == id {
-				move(other, archived+"/notes/"+note)
+				move(other, id+"/notes/"+note)
 			}
 		}
 		if chosen("account", true) {
@@ -235,7 +231,11 @@ func afterRun(w model.World, rule fields, now, cutoff time.Time, bucket string) 
 				delete(want.Objects, name)
 			}
 		}
-		link, _ := data["photos"].(array)[0].(fields)["url"].(string)
+		link := ""
+		if photos, isList := data["photos"].(array); isList { // nothing else holds what the rule says
+			photo, _ := photos[0].(fields)
+			link, _ = photo["url"].(string)
+		}
 		if name := strings.TrimPrefix(link, "gs://"+bucket+"/"); strings.HasPrefix(name, "photos/") && chosen("under", "photos/") {
 			delete(want.Objects, name)
 		}

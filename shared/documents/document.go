@@ -13,6 +13,7 @@ type Document struct {
 	Path       string         // relative to the database, e.g. "reports/abc"
 	Data       map[string]any // the fields asked for
 	UpdateTime time.Time      // what a precondition compares with
+	CreateTime time.Time      // tells it from an earlier document of the same path
 }
 
 // ID returns the last part of the document's path.
@@ -72,5 +73,5 @@ func relative(ref *firestore.DocumentRef) string {
 }
 
 func documentOf(s *firestore.DocumentSnapshot) Document {
-	return Document{Path: relative(s.Ref), Data: s.Data(), UpdateTime: s.UpdateTime}
+	return Document{Path: relative(s.Ref), Data: s.Data(), UpdateTime: s.UpdateTime, CreateTime: s.CreateTime}
 }

@@ -112,7 +112,7 @@ func TestDelete(t *testing.T) {
 	f.Set(t, "posts/bare", map[string]any{"due": true})
 	f.Set(t, "posts_archive/p1", dueData())
 	for _, collection := range []string{"comments", "reactions"} {
-		for id, postID := range map[string]any{"a": "p1", "b": "p1", "c": "p12", "d": "P1", "e": "", "f": nil, "g": []any{"p1"}} {
+		for id, postID := range map[string]any{"a": "p1", "b": "p1", "c": "p12", "d": "P1", "e": "", "f": nil, "g": []any{"p1"}, "h": f.Firestore(t).Doc("posts/p1")} {
 			f.Set(t, collection+"/"+id, map[string]any{"postId": postID, "text": "!"})
 		}
 		f.Set(t, collection+"/none", map[string]any{"text": "!"})
@@ -126,7 +126,7 @@ func TestDelete(t *testing.T) {
 	}
 	got := f.Run(t, "")
 	counts(t, got, sweep.Completed, sweep.Counts{Planned: 2, Done: 2})
-	others := []string{"c", "d", "e", "f", "g", "none"}
+	others := []string{"c", "d", "e", "f", "g", "h", "none"}
 	want(t, f, map[string][]string{
 		"posts": {"p12"}, "comments": others, "reactions": others,
 		"files": {"circles/c1/icon.png", "posts.png", "posts/of-p12.png", "posts/own.png.bak", "posts/pending.png", "posts/plain.png"},
@@ -135,10 +135,10 @@ func TestDelete(t *testing.T) {
 		t.Error("a look-alike collection was touched")
 	}
 	kept := map[string]int{
-		"a file that belongs to another post":                           2,
-		"a media item with a file outside posts/":                       2,
-		"a media item with a URL of another bucket":                     1,
-		"a media item with a URL that names no object of Cloud Storage": 2,
+		"a file that belongs to another post":                                2,
+		"mediaItems[].url names an object outside posts/":                    2,
+		"mediaItems[].url holds a URL of another bucket":                     1,
+		"mediaItems[].url holds a URL that names no object of Cloud Storage": 2,
 	}
 	if diff := cmp.Diff(kept, got.Kept); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
@@ -176,8 +176,8 @@ func TestManyChildren(t *testing.T) {
 		f.Set(t, "comments/of-"+id, map[string]any{"postId": id})
 	}
 	put(t, f, "posts/a.png", "p1")
-	for _, collection := range []string{"comments", "reactions"} {
-		f.SetMany(t, 250, func(i int) (string, map[string]any) {
+	for collection, many := range map[string]int{"comments": sweep.MaxRoom + 50, "reactions": 250} {
+		f.SetMany(t, many, func(i int) (string, map[string]any) {
 			return fmt.Sprintf("%s/%03d", collection, i), map[string]any{"postId": "p1"}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/own"
 )
 
 // Bounds.
@@ -18,12 +19,6 @@ const (
 	maxAlternatives = 30 // of all conditions together: Firestore's disjunctions
 	maxHours        = 24 * 36_500
 	maxLimit        = 1_000_000
-)
-
-// own are the collections of the bundle itself, which no rule may touch, and ownGroups those below them, whose names others may have.
-var (
-	own       = []string{"cleanupJobs", "cleanupRuns", "cleanupUndo", "authDeletionRetries"}
-	ownGroups = []string{"journal", "held", "leftovers", "archives", "accounts"}
 )
 
 var (
@@ -52,7 +47,7 @@ func (r *Rule) Problems() (problems []string) {
 	c.collection("collection", r.Collection)
 	c.expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), "collectionGroup", "%q is not a collection's name: it has no slash", r.CollectionGroup)
 	c.foreign("collectionGroup", r.CollectionGroup)
-	c.expect(!slices.Contains(ownGroups, r.CollectionGroup), "collectionGroup", "Firesweep itself has collections of the name %s: name yours one by one by collection", r.CollectionGroup)
+	c.expect(!slices.Contains(slices.Concat(own.Below(), own.Earlier()), r.CollectionGroup), "collectionGroup", "Firesweep itself has collections of the name %s: name yours one by one by collection", r.CollectionGroup)
 	c.expect(r.Owner == nil, "owner", "only objects have one; documents are kept by unless")
 	c.where()
 	for i, u := range r.Unless {
@@ -140,7 +135,7 @@ func (c *checker) collection(key, path string) {
 // foreign checks that names are not those of the bundle's own collections.
 func (c *checker) foreign(key string, names ...string) {
 	for _, name := range names {
-		c.expect(!slices.Contains(own, name), key, "%s belongs to Firesweep itself", name)
+		c.expect(!slices.Contains(own.Names(), name), key, "%s belongs to Firesweep itself", name)
 	}
 }
 

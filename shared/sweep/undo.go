@@ -3,11 +3,11 @@ package sweep
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/own"
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
@@ -47,12 +47,12 @@ func (r *run) undoOf(ctx context.Context, src Source, n int, writes []documents.
 		return nil, nil
 	}
 	var refs []documents.Ref
-	var own []documents.Write // the application's
+	var theirs []documents.Write // the application's
 	for _, w := range writes {
-		if isOwnRecord(w.Ref.Collection + "/") {
+		if own.IsRecord(w.Ref.Collection) {
 			continue
 		}
-		own = append(own, w)
+		theirs = append(theirs, w)
 		if w.Op != documents.Create && !w.Sent {
 			refs = append(refs, w.Ref)
 		}
@@ -62,7 +62,7 @@ func (r *run) undoOf(ctx context.Context, src Source, n int, writes []documents.
 		return nil, err
 	}
 	records := items
-	for _, w := range own {
+	for _, w := range theirs {
 		d, found := before[w.Ref]
 		record, err := undo.Of(w, d, found)
 		if err != nil {
@@ -78,11 +78,6 @@ func (r *run) undoOf(ctx context.Context, src Source, n int, writes []documents.
 		}
 	}
 	return r.undoEntries(n, records)
-}
-
-// isOwnRecord reports whether a path is of the bundle's own records.
-func isOwnRecord(path string) bool {
-	return strings.HasPrefix(path, ownRecords[0]) || strings.HasPrefix(path, ownRecords[1])
 }
 
 // keepAhead writes records down before what they say is done.

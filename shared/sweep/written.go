@@ -11,6 +11,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/own"
 )
 
 // Bounds of a log line that says what was written. Cloud Logging takes 256 KiB a line.
@@ -30,13 +31,10 @@ type written struct {
 	Unsure bool `json:"unsure,omitempty"`
 }
 
-// ownRecords are the collections of the bundle's own records. What is written there is left out of the log.
-var ownRecords = []string{"cleanupJobs/", "cleanupRuns/"}
-
 func (r *run) wroteDocuments(ctx context.Context, writes []documents.Written) {
 	w := r.collect(ctx)
 	for _, d := range writes {
-		if !isOwnRecord(d.Path) {
+		if !own.IsRecord(d.Path) {
 			w.add(written{Op: d.Op, Path: d.Path, Unsure: d.Unsure})
 		}
 	}

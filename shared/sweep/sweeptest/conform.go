@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/own"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -99,9 +100,7 @@ func (c Conformance) begin(t *testing.T, want *expected) *trial {
 func (tr *trial) state() map[string]any {
 	tr.Helper()
 	all := tr.Read(tr, tr.f)
-	maps.DeleteFunc(all, func(name string, _ any) bool {
-		return strings.HasPrefix(name, "cleanupJobs/") || strings.HasPrefix(name, "cleanupRuns/")
-	})
+	maps.DeleteFunc(all, func(name string, _ any) bool { return own.IsRecord(name) })
 	if tasks := tr.f.Tasks(); tasks != nil {
 		for _, task := range tasks.Pending("") {
 			all["task "+task.GetName()[strings.LastIndexByte(task.GetName(), '/')+1:]] = string(task.GetHttpRequest().GetBody())

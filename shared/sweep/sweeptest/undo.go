@@ -8,9 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/own"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/undo"
 	"github.com/firesweep/firesweep/shared/undo/restore"
@@ -19,11 +22,17 @@ import (
 // Restorer returns what takes runs on the function's project back.
 func (f *Function) Restorer(t testing.TB) restore.Project {
 	t.Helper()
-	c, err := config.Load(f.Getenv, nil, config.Firestore, config.Storage)
+	return OpenRestorer(t, restore.Hooks{}, f.Getenv, time.Now, config.Firestore, config.Storage, config.Auth)
+}
+
+// OpenRestorer returns what takes runs back as an operator does who may use these backends.
+func OpenRestorer(t testing.TB, hooks restore.Hooks, getenv func(string) string, clock func() time.Time, uses ...config.Backend) restore.Project {
+	t.Helper()
+	c, err := config.Load(getenv, nil, uses...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, closeAll, err := restore.Open(t.Context(), c, []config.Backend{config.Firestore, config.Storage}, time.Now)
+	p, closeAll, err := hooks.Open(t.Context(), c, uses, clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,15 +41,43 @@ func (f *Function) Restorer(t testing.TB) restore.Project {
 			t.Error(err)
 		}
 	})
-	p.Accounts = f.Auth(t)
 	return p
+}
+
+// NeedsSoftDelete skips a test that takes runs of a job back, which uses these backends, where no bucket keeps what it deletes.
+func NeedsSoftDelete(t testing.TB, p *backendstest.Project, uses ...config.Backend) {
+	t.Helper()
+	if slices.Contains(uses, config.Storage) && !p.EmbeddedStorage() {
+		t.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back; the embedded one has")
+	}
+}
+
+// LoggedRuns returns the ids of all runs that can be taken back, the one that began last first: a worker's before its job's. A run that
+// was killed has no other record.
+func LoggedRuns(t testing.TB, db *firestore.Client) []string {
+	t.Helper()
+	entries, err := db.CollectionGroup(own.Undo).Select().Documents(t.Context()).GetAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := map[string]time.Time{}
+	for _, e := range entries {
+		id := e.Ref.Parent.Parent.ID
+		if at, known := began[id]; !known || e.CreateTime.Before(at) {
+			began[id] = e.CreateTime
+		}
+	}
+	return slices.SortedFunc(maps.Keys(began), func(a, b string) int {
+		if order := began[b].Compare(began[a]); order != 0 {
+			return order
+		}
+		return strings.Compare(a, b)
+	})
 }
 
 // checkUndo takes a run back: all is as before but for what was sent, and stays so when the job runs again, until it is released.
 func (tr *trial) checkUndo() {
-	if slices.Contains(tr.f.Uses, config.Storage) && !tr.f.EmbeddedStorage() {
-		tr.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back; the embedded one has")
-	}
+	NeedsSoftDelete(tr, tr.f.Project, tr.f.Uses...)
 	tr.f.Env["UNDO_DAYS"] = "7"
 	before := tr.state()
 	report := tr.f.Run(tr, tr.Body)

@@ -1,17 +1,16 @@
 package modeltest
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"firebase.google.com/go/v4/auth"
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 	"github.com/firesweep/firesweep/shared/undo"
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
@@ -185,25 +184,9 @@ func field(data map[string]any, name string) any {
 	return Missing
 }
 
-// runs returns the ids of all runs that can be taken back, the last first.
-func (r *round) runs() []string {
-	entries, err := r.Firestore(r.tb).CollectionGroup("cleanupUndo").Select().Documents(r.t.Context()).GetAll()
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	began := map[string]time.Time{}
-	for _, e := range entries {
-		id := e.Ref.Parent.Parent.ID
-		if at, known := began[id]; !known || e.CreateTime.Before(at) {
-			began[id] = e.CreateTime
-		}
-	}
-	return slices.SortedFunc(maps.Keys(began), func(a, b string) int { return cmp.Or(began[b].Compare(began[a]), cmp.Compare(a, b)) })
-}
-
 // undoAll takes all runs back, the last first, perhaps some of what they did before the rest.
 func (r *round) undoAll() {
-	runs := r.runs()
+	runs := sweeptest.LoggedRuns(r.tb, r.Firestore(r.tb))
 	var early []string
 	if rapid.Bool().Draw(r.t, "some first") {
 		for _, s := range r.steps {

@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/own"
 )
 
 // World is all that a project holds.
@@ -80,13 +81,13 @@ func (w World) Load(t testing.TB, p *backendstest.Project) {
 func Read(t testing.TB, p *backendstest.Project, subcollections ...string) World {
 	t.Helper()
 	w := NewWorld()
-	groups := append([]string{"journal", "leftovers", "archives", "accounts"}, subcollections...)
+	groups := slices.Concat([]string{"journal"}, own.Earlier(), subcollections)
 	roots, err := p.Firestore(t).Collections(context.Background()).GetAll()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, root := range roots {
-		if root.ID != "cleanupJobs" && root.ID != "cleanupRuns" {
+		if !own.IsRecord(root.ID) {
 			groups = append(groups, root.ID)
 		}
 	}

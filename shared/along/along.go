@@ -1,0 +1,178 @@
+// Package along deletes documents with what goes along with them, be they of a declared rule (shared/declared) or posts of the
+// Firebase application (shared/posts).
+//
+// along.go says what a commit does, objects.go which objects a field names.
+package along
+
+import (
+	"context"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// With is what goes along with the documents of a collection.
+type With struct {
+	Collection string
+	What       []rule.Along
+	Archive    string // a collection that they are copied to, the documents that go along below them; empty: none
+	// Strict says that the application writes ids as texts and objects as URLs: numbers, references and objects' names name nothing.
+	Strict bool
+}
+
+// Rule returns a rule that deletes documents with what goes along, if another rule, which has no Change, says so. A document goes in
+// one commit with the documents that go along, so that nobody sees half of it; objects and its account follow. Of one with more of
+// them than a commit takes, some go first, and each commit judges it once more.
+func Rule[S any](judging sweep.Rule[S], with With) sweep.AnyRule {
+	return sweep.Rule[state[S]]{
+		Name: judging.Name,
+		Load: func(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]state[S], error) {
+			judged, err := judging.Load(ctx, src, subjects)
+			states := make([]state[S], len(judged))
+			for i := range judged {
+				states[i] = state[S]{judged[i], item{Subject: subjects[i], whole: true}}
+			}
+			return states, err
+		},
+		Judge: func(s state[S], run sweep.Run) sweep.Decision { return judging.Judge(s.judged, run) },
+		Gather: func(ctx context.Context, src sweep.Source, due []*state[S]) error {
+			items := make([]*item, len(due))
+			for i, s := range due {
+				items[i] = &s.item
+			}
+			return with.gather(ctx, src, items)
+		},
+		Change: func(s state[S], d sweep.Decision, run sweep.Run) sweep.Change { return with.change(s.item, d, run) },
+	}
+}
+
+// state is a document by what it is judged, and with what goes along.
+type state[S any] struct {
+	judged S
+	item
+}
+
+// item is a document with the documents that go along.
+type item struct {
+	sweep.Subject
+	children []documents.Document
+	whole    bool          // there are no more
+	place    documents.Ref // its own in the archive
+}
+
+// gather reads the documents that go along, and looks for places in the archive.
+func (w With) gather(ctx context.Context, src sweep.Source, due []*item) error {
+	for _, a := range w.What {
+		if a.Subcollection == "" && a.Collection == "" {
+			continue
+		}
+		parents := make([]string, len(due))
+		for n, i := range due {
+			if parents[n] = i.ID(); a.Subcollection != "" {
+				parents[n] = i.Path
+			}
+		}
+		found, err := src.Children(ctx, w.belonging(a, src), parents)
+		if err != nil {
+			return err
+		}
+		for n, i := range due {
+			of := found[parents[n]]
+			i.children = append(i.children, of.Documents...)
+			i.whole = i.whole && of.Whole
+		}
+	}
+	if w.Archive != "" {
+		return w.findPlaces(ctx, src, due)
+	}
+	return nil
+}
+
+// belonging says which documents go along: those below a document, or those that name it.
+func (w With) belonging(a rule.Along, src sweep.Source) sweep.Children {
+	c := sweep.Children{Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != "", Whole: w.Archive != ""}
+	if c.Subcollection || w.Strict {
+		return c
+	}
+	c.Names = func(id string) []any {
+		names := documents.NamesOf(id)
+		if reference := src.Reference(documents.Ref{Collection: w.Collection, ID: id}); documents.Queryable(reference) {
+			names = append(names, reference)
+		}
+		return names
+	}
+	c.NameOf = func(value any) (string, bool) {
+		if ref, ok := documents.ReferenceOf(value); ok {
+			return ref.ID, ref.Collection == w.Collection
+		}
+		return documents.IDOf(value)
+	}
+	return c
+}
+
+// findPlaces gives each document a place in the archive: its own id or, where an earlier one of that id lies there, one with the time
+// at which it was created. That is the same in each commit of the document, whichever run makes it.
+func (w With) findPlaces(ctx context.Context, src sweep.Source, due []*item) error {
+	refs := make([]documents.Ref, len(due))
+	for n, i := range due {
+		refs[n] = documents.Ref{Collection: w.Archive, ID: i.ID()}
+	}
+	taken, err := src.Get(ctx, refs)
+	if err != nil {
+		return err
+	}
+	for n, i := range due {
+		i.place = refs[n]
+		if _, there := taken[refs[n]]; there {
+			i.place.ID += i.CreateTime.UTC().Format("@" + time.RFC3339Nano)
+		}
+	}
+	return nil
+}
+
+func (w With) change(i item, d sweep.Decision, run sweep.Run) (change sweep.Change) {
+	if !i.whole && !i.Alone {
+		return sweep.Change{Again: d.Kind, Apart: true}
+	}
+	for _, child := range i.children {
+		if w.Archive != "" {
+			to := documents.Ref{Collection: i.place.Path() + "/" + path.Base(child.Ref().Collection), ID: child.ID()}
+			change.Writes = append(change.Writes, documents.Write{Op: documents.Set, Ref: to, Data: child.Data})
+		}
+		change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: child.Ref()})
+	}
+	if !i.whole {
+		change.Again = d.Kind
+		return change
+	}
+	if w.Archive != "" {
+		change.Writes = append(change.Writes, documents.Write{Op: documents.Create, Ref: i.place, Data: i.Data})
+	}
+	change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: i.Ref()})
+	for _, a := range w.What {
+		w.follow(&change, a, i, run)
+	}
+	return change
+}
+
+// follow adds what follows the commit: objects and the account.
+func (w With) follow(change *sweep.Change, a rule.Along, i item, run sweep.Run) {
+	filled := strings.NewReplacer("{id}", i.ID())
+	switch {
+	case a.Account:
+		change.Then = append(change.Then, sweep.FollowUp{Account: i.ID(), Absent: i.Ref()})
+	case a.Folder != "":
+		folder := sweep.ObjectDeletion{Name: filled.Replace(a.Folder), Folder: true}
+		change.Then = append(change.Then, sweep.FollowUp{Object: folder, Absent: i.Ref()})
+	case a.Object != "":
+		Objects{
+			Field: a.Object, ByName: !w.Strict, OwnerKey: a.Metadata,
+			Under: objects.Folders{filled.Replace(a.Under)}, Outside: a.Object + " names an object outside " + a.Under,
+		}.Follow(change, run.Config, i.Ref(), i.Document)
+	}
+}

@@ -1,0 +1,107 @@
+package along_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/shared/along"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+type (
+	fields = map[string]any
+	array  = []any
+)
+
+// TestObjects: what a field names, of what a user may write.
+func TestObjects(t *testing.T) {
+	t.Parallel()
+	const (
+		bucket    = "demo.firebasestorage.app"
+		noText    = "mediaItems[].url holds no text"
+		noObject  = "mediaItems[].url holds a URL that names no object of Cloud Storage"
+		elsewhere = "mediaItems[].url holds a URL of another bucket"
+		outside   = "mediaItems[].url names an object outside posts/"
+	)
+	url := func(v any) any { return array{fields{"url": v}} }
+	for name, tt := range map[string]struct {
+		items any
+		names []string
+		kept  []string
+	}{
+		"nothing":            {nil, nil, nil},
+		"empty":              {array{}, nil, nil},
+		"one":                {url("gs://" + bucket + "/posts/a.png"), []string{"posts/a.png"}, nil},
+		"the emulator's":     {url("http://127.0.0.1:9199/v0/b/" + bucket + "/o/posts%2Fa.png"), []string{"posts/a.png"}, nil},
+		"twice":              {array{fields{"url": "gs://" + bucket + "/posts/b.png"}, fields{"url": "gs://" + bucket + "/posts/a.png"}, fields{"url": "gs://" + bucket + "/posts/b.png"}}, []string{"posts/a.png", "posts/b.png"}, nil},
+		"dots":               {url("gs://" + bucket + "/posts/../circles/c1/a.png"), nil, []string{noObject}},
+		"text":               {"gs://" + bucket + "/posts/a.png", nil, []string{noText}},
+		"a map":              {fields{"url": "gs://" + bucket + "/posts/a.png"}, nil, []string{noText}},
+		"list of texts":      {array{"gs://" + bucket + "/posts/a.png"}, nil, []string{noText}},
+		"no url":             {array{fields{"path": "posts/a.png"}, nil}, nil, []string{noText, noText}},
+		"an empty url":       {url(""), nil, []string{noObject}},
+		"url of a number":    {url(7), nil, []string{noText}},
+		"url of a map":       {url(fields{"url": "gs://" + bucket + "/posts/a.png"}), nil, []string{noText}},
+		"a name":             {url("posts/a.png"), nil, []string{noObject}},
+		"outside posts":      {url("gs://" + bucket + "/circles/c1/icon.png"), nil, []string{outside}},
+		"a look-alike":       {url("gs://" + bucket + "/posts2/a.png"), nil, []string{outside}},
+		"the folder":         {url("gs://" + bucket + "/posts/"), nil, []string{outside}},
+		"another bucket":     {url("gs://demo.firebasestorage.app2/posts/a.png"), nil, []string{elsewhere}},
+		"another site":       {url("https://example.com/posts/a.png"), nil, []string{noObject}},
+		"some good, some no": {array{7, fields{"url": "gs://" + bucket + "/posts/a.png"}}, []string{"posts/a.png"}, []string{noText}},
+	} {
+		media := along.Objects{Field: "mediaItems[].url", Under: objects.Folders{"posts/"}, Outside: outside, OwnerKey: "postId"}
+		check(t, name, media, fields{"mediaItems": tt.items}, tt.names, tt.kept)
+	}
+	cover := along.Objects{Field: "cover.url", Under: objects.Folders{"a/", "drafts/d/"}, Outside: "outside", ByName: true}
+	for name, tt := range map[string]struct {
+		cover any
+		names []string
+		kept  []string
+	}{
+		"a URL":             {fields{"url": "gs://" + bucket + "/a/x"}, []string{"a/x"}, nil},
+		"a name":            {fields{"url": "a/x"}, []string{"a/x"}, nil},
+		"in another folder": {fields{"url": "drafts/d/x"}, []string{"drafts/d/x"}, nil},
+		"another's":         {fields{"url": "drafts/e/x"}, nil, []string{"cover.url holds a URL that names no object of Cloud Storage"}},
+		"a URL of that":     {fields{"url": "gs://" + bucket + "/drafts/e/x"}, nil, []string{"outside"}},
+		"a name with dots":  {fields{"url": "a/../b"}, nil, []string{"cover.url holds a URL that names no object of Cloud Storage"}},
+		"none":              {nil, nil, nil},
+		"null":              {fields{"url": nil}, nil, nil},
+		"empty":             {fields{"url": ""}, nil, nil},
+		"a text":            {"a/x", nil, []string{"cover.url holds no text"}},
+		"a list":            {fields{"url": array{"a/x"}}, nil, []string{"cover.url holds no text"}},
+	} {
+		check(t, name, cover, fields{"cover": tt.cover}, tt.names, tt.kept)
+	}
+	check(t, "no data at all", cover, nil, nil, nil)
+}
+
+// check compares what follows from a document of the id d.
+func check(t *testing.T, name string, o along.Objects, data fields, names, kept []string) {
+	t.Helper()
+	d := documents.Document{Path: "drafts/d", Data: data}
+	c := config.Config{Bucket: "demo.firebasestorage.app"}
+	c.Emulators.Storage = "127.0.0.1:9199"
+	var want, got sweep.Change
+	for _, object := range names {
+		deletion := sweep.ObjectDeletion{Name: object}
+		if o.OwnerKey != "" {
+			deletion.OwnerKey, deletion.Owner = o.OwnerKey, "d"
+		}
+		want.Then = append(want.Then, sweep.FollowUp{Object: deletion, Absent: d.Ref()})
+	}
+	for _, reason := range kept {
+		want.Kept = append(want.Kept, reason)
+		want.Notices = append(want.Notices, sweep.Notice{
+			Message: "drafts/d: deleted, but not its object: " + reason, Fields: fields{"document": "drafts/d", "reason": reason},
+		})
+	}
+	o.Follow(&got, c, d.Ref(), d)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
