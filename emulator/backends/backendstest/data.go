@@ -153,6 +153,28 @@ func (p *Project) SignUp(t testing.TB, uids ...string) {
 	}
 }
 
+// Import makes accounts as they are: with the times that an account made by [Project.SignUp] cannot have.
+func (p *Project) Import(t testing.TB, users ...*auth.UserToImport) {
+	t.Helper()
+	for chunk := range slices.Chunk(users, 1000) {
+		result, err := p.Auth(t).ImportUsers(context.Background(), chunk)
+		if err != nil || result.FailureCount > 0 {
+			t.Fatalf("import accounts: %v %+v", err, result)
+		}
+	}
+}
+
+// SetAccount changes fields of an account's record as only Google itself does. The embedded Authentication alone can.
+func (p *Project) SetAccount(t testing.TB, uid string, fields map[string]any) {
+	t.Helper()
+	if !p.EmbeddedAuth() {
+		t.Skip("the Firebase Emulator Suite cannot be told what Google notes of an account")
+	}
+	if !p.backends.Auth().Set(p.ID, uid, fields) {
+		t.Fatalf("there is no account %s", uid)
+	}
+}
+
 // Accounts returns the uids of the accounts in order.
 func (p *Project) Accounts(t testing.TB) []string {
 	t.Helper()
