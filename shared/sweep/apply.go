@@ -107,6 +107,13 @@ func batchLength(actions []Action, deletes int) int {
 			absent[next.Absent] = true
 			n++
 		}
+	case deleteAccount:
+		for n < len(actions) && n < maxAccounts {
+			if next, ok := actions[n].Effect.(deleteAccount); !ok || next.rule != first.rule {
+				break
+			}
+			n++
+		}
 	case ruled:
 		for n < len(actions) && n < first.Rule.group() {
 			if next, ok := actions[n].Effect.(ruled); !ok || next.Rule.name() != first.Rule.name() {
@@ -151,6 +158,8 @@ func (r *run) do(ctx context.Context, batch []Action, keep func() error) []error
 			return slices.Repeat([]error{err}, len(batch))
 		}
 		return r.deleteObjects(ctx, deletions)
+	case deleteAccount:
+		return r.deleteDueAccounts(ctx, batch)
 	case ruled:
 		return r.doItems(ctx, batch)
 	case replayed:
