@@ -1,14 +1,17 @@
 package accounts
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"time"
 
 	"firebase.google.com/go/v4/auth"
+	"firebase.google.com/go/v4/auth/hash"
 )
 
-// Account is what Authentication tells of an account and takes back again: all but the password and second factors.
+// Account is what Authentication tells of an account and takes back again: all but the password and second factors. That somebody
+// signed in by a custom token it tells, but does not take back.
 type Account struct {
 	UID           string         `json:"uid"`
 	Email         string         `json:"email,omitempty"`
@@ -22,8 +25,8 @@ type Account struct {
 	LastLogin     int64          `json:"lastLogin,omitempty"`   // likewise; 0 if nobody has signed in yet
 	LastRefresh   int64          `json:"lastRefresh,omitempty"` // likewise, when somebody who was signed in last got a token; 0 if never
 	Providers     []Provider     `json:"providers,omitempty"`
-	Password      bool           `json:"-"` // one can sign in by a password or a link that is sent to the address
-	CustomAuth    bool           `json:"-"` // somebody has signed in by a custom token
+	Password      bool           `json:"password,omitempty"` // one can sign in by a password or a link that is sent to the address
+	CustomAuth    bool           `json:"-"`                  // somebody has signed in by a custom token
 }
 
 // Unreadable stands for a time that cannot be read.
@@ -100,7 +103,8 @@ func (a Account) Unverified() bool {
 }
 
 // Import returns the account as Authentication takes it. It takes no time of a token, so that of a later one counts as the last
-// sign-in: else an account would come back older than it was.
+// sign-in: else an account would come back older than it was. One that had a password has one that nobody knows. To import it takes
+// [Passwords].
 func (a Account) Import() *auth.UserToImport {
 	user := new(auth.UserToImport).UID(a.UID).EmailVerified(a.EmailVerified).Disabled(a.Disabled).
 		Metadata(&auth.UserMetadata{CreationTimestamp: a.Created, LastLogInTimestamp: max(a.LastLogin, a.LastRefresh)})
@@ -122,7 +126,19 @@ func (a Account) Import() *auth.UserToImport {
 	if len(providers) > 0 {
 		user.ProviderData(providers)
 	}
+	if a.Password {
+		user.PasswordHash(secret())
+	}
 	return user
+}
+
+// Passwords is the option without which accounts that had a password are not imported. No text is known that has the hash of one.
+func Passwords() auth.UserImportOption { return auth.WithHash(hash.HMACSHA256{Key: secret()}) }
+
+func secret() []byte {
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // documented never to fail
+	return random
 }
 
 // JSON returns the account as text.

@@ -245,14 +245,17 @@ func TestImportedAsLastActive(t *testing.T) {
 	p.Import(t,
 		Account{UID: "refreshed", Created: 1000, LastLogin: 2000, LastRefresh: 9000}.Import(),
 		Account{UID: "signed-in", Created: 1000, LastLogin: 2000, LastRefresh: 1500}.Import(),
+		Account{UID: "password", Created: 1000, LastLogin: 2000, Email: "a@example.com", Password: true}.Import(),
 	)
 	all := listed(t, opened(t, p).Reader, "")
 	if all["refreshed"].LastLogin != 9000 || all["signed-in"].LastLogin != 2000 || all["refreshed"].Created != 1000 {
 		t.Errorf("%+v", all)
 	}
-	kept, err := Parse(all["refreshed"].JSON())
-	if diff := cmp.Diff(all["refreshed"], kept); diff != "" || err != nil {
-		t.Errorf("%v, (-account +kept):\n%s", err, diff)
+	for uid, a := range all {
+		kept, err := Parse(a.JSON())
+		if diff := cmp.Diff(a, kept); diff != "" || err != nil || a.Unverified() != (uid == "password") {
+			t.Errorf("%s: %v, unverified %v, (-account +kept):\n%s", uid, err, a.Unverified(), diff)
+		}
 	}
 }
 

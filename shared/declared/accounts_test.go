@@ -143,7 +143,7 @@ func TestCustomTokensAndLateTokens(t *testing.T) {
 	f.Now = now
 	f.Import(t, signedIn("custom", old), signedIn("guest", old), signedIn("odd", old), signedIn("refreshed", old))
 	f.SetAccount(t, "custom", fields{"customAuth": true})
-	f.SetAccount(t, "odd", fields{"lastRefreshAt": "once"})
+	f.SetAccount(t, "odd", fields{"createdAt": nil})
 	f.SetAccount(t, "refreshed", fields{"lastRefreshAt": now.AddDate(0, 0, -30).Format("2006-01-02T15:04:05.000Z")})
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete account", 1))
 	sweeptest.Want(t, "accounts", []string{"custom", "odd", "refreshed"}, f.Accounts(t))
@@ -352,13 +352,12 @@ func TestDeletionsThatFail(t *testing.T) {
 	t.Parallel()
 	f := start(t, guests(nil))
 	f.Now = now
-	uids := someGuests(t, f, 3)
+	uids, a := someGuests(t, f, 3), watch(f)
 	f.FailDelete(t, uids[1], "INTERNAL_ERROR")
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"delete account": {Planned: 3, Done: 2, Failed: 1}})
 	sweeptest.Want(t, "accounts", uids[1:2], f.Accounts(t))
 	f.FailDelete(t, uids[1], "")
-	a := watch(f)
 	for _, method := range []string{"ListUsers", "GetUsers"} {
 		a.before = func(m string, _ []string) error {
 			if m == method {

@@ -14,6 +14,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
 	"firebase.google.com/go/v4/auth"
+	"firebase.google.com/go/v4/auth/hash"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/api/iterator"
 
@@ -157,7 +158,7 @@ func (p *Project) SignUp(t testing.TB, uids ...string) {
 func (p *Project) Import(t testing.TB, users ...*auth.UserToImport) {
 	t.Helper()
 	for chunk := range slices.Chunk(users, 1000) {
-		result, err := p.Auth(t).ImportUsers(context.Background(), chunk)
+		result, err := p.Auth(t).ImportUsers(context.Background(), chunk, auth.WithHash(hash.HMACSHA256{Key: []byte("key")}))
 		if err != nil || result.FailureCount > 0 {
 			t.Fatalf("import accounts: %v %+v", err, result)
 		}
