@@ -457,3 +457,19 @@ func TestAListingThatIsInterrupted(t *testing.T) {
 		})
 	}
 }
+
+// TestPlanOfAccounts: before anything is deployed a plan lists accounts, with a connection that deletes none.
+func TestPlanOfAccounts(t *testing.T) {
+	t.Parallel()
+	f := start(t, guests(nil))
+	uids := someGuests(t, f, 3)
+	a := watch(f)
+	report, err := f.Plan(t.Context(), sweep.PlanOptions{Now: now})
+	if err != nil || report.Status != sweep.Completed || len(report.Plan) != 3 || report.Plan[2].Target != "account "+uids[2] || report.Usage.AuthCalls != 1 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if a.API == nil {
+		t.Error("the connection was not the one that is watched")
+	}
+	sweeptest.Want(t, "accounts", uids, f.Accounts(t))
+}
