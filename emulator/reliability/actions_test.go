@@ -252,8 +252,11 @@ func comeBack(r rule.Rule) (all []action) {
 			back := first
 			back.Created, back.LastLogin = during.UnixMilli(), during.UnixMilli() // by which a rule counts, whichever it is
 			result, err := w.content.Auth.ImportUsers(ctx, []*auth.UserToImport{back.Import()}, accounts.Passwords())
-			if err == nil && result.FailureCount > 0 {
-				err = errors.New(result.Errors[0].Reason)
+			if err == nil && result.FailureCount > 0 { // the Firebase Emulator Suite imports over none; Google does
+				err = w.content.Auth.DeleteUser(ctx, first.UID)
+				if err == nil || auth.IsUserNotFound(err) {
+					_, err = w.content.Auth.ImportUsers(ctx, []*auth.UserToImport{back.Import()}, accounts.Passwords())
+				}
 			}
 			return err
 		},

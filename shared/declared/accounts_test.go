@@ -280,7 +280,8 @@ func TestAccountsThatChangeInTime(t *testing.T) {
 			f.Set(t, "users/somebody", fields{"x": true})
 			uids := someGuests(t, f, 5)
 			f.Hooks.BeforeApply = func() {
-				f.Import(t, signedIn(uids[0], now.Add(-time.Hour)), signedIn(uids[1], old).Email("hana@example.com"))
+				f.Replace(t, uids[0], signedIn(uids[0], now.Add(-time.Hour)))
+				f.Replace(t, uids[1], signedIn(uids[1], old).Email("hana@example.com"))
 				f.Set(t, "users/"+uids[2], fields{"name": "hana"})
 				if err := f.Auth(t).DeleteUser(t.Context(), uids[3]); err != nil {
 					t.Error(err)
@@ -310,7 +311,7 @@ func TestAnAccountThatComesBackBetweenTheLooks(t *testing.T) {
 	a.before = func(method string, _ []string) error {
 		if method == "GetUsers" {
 			if looks++; looks == 2 {
-				f.Import(t, signedIn(uids[0], now.Add(-time.Hour)))
+				f.Replace(t, uids[0], signedIn(uids[0], now.Add(-time.Hour)))
 			}
 		}
 		return nil

@@ -165,6 +165,17 @@ func (p *Project) Import(t testing.TB, users ...*auth.UserToImport) {
 	}
 }
 
+// Replace makes another account of the uid of one that there is.
+func (p *Project) Replace(t testing.TB, uid string, user *auth.UserToImport) {
+	t.Helper()
+	if !p.EmbeddedAuth() { // the Firebase Emulator Suite imports over none; Google does
+		if err := p.Auth(t).DeleteUser(context.Background(), uid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Import(t, user.UID(uid))
+}
+
 // SetAccount changes fields of an account's record as only Google itself does. The embedded Authentication alone can.
 func (p *Project) SetAccount(t testing.TB, uid string, fields map[string]any) {
 	t.Helper()
