@@ -36,6 +36,11 @@ locals {
       # All that accounts:batchDelete asks for, and accounts:lookup, by which an account is kept for undo_days.
       permissions = concat(["firebaseauth.users.delete"], local.keeps_accounts ? ["firebaseauth.users.get"] : [])
     }
+    firesweepAccountReader = {
+      title = "Firesweep: lists accounts of Firebase Authentication and looks at them"
+      # All that accounts:batchGet and accounts:lookup ask for. It does not show password hashes.
+      permissions = ["firebaseauth.users.get"]
+    }
     firesweepObjectCleaner = {
       title       = "Firesweep: lists, looks at and deletes objects of Cloud Storage, and writes none"
       permissions = ["storage.objects.delete", "storage.objects.get", "storage.objects.list"]

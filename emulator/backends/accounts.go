@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -147,9 +146,11 @@ func (p *accounts) create(uid string, given account) (any, *apiError) {
 		return nil, invalid("EMAIL_EXISTS")
 	}
 	user := maps.Clone(given)
+	hasPassword := user["password"] != nil
 	delete(user, "password")
 	user["localId"] = uid
 	user["createdAt"] = strconv.FormatInt(time.Now().UnixMilli(), 10)
+	user["providerUserInfo"] = providersOf(user, hasPassword)
 	p.byID[uid] = user
 	return account{"localId": uid}, nil
 }
@@ -244,7 +245,6 @@ func (p *accounts) delete(uid string) (any, *apiError) {
 const (
 	largestBatchDelete = 1000
 	largestBatchCreate = 1000
-	largestBatchGet    = 1000
 )
 
 func (p *accounts) batchDelete(request accountRequest) (any, *apiError) {
@@ -283,6 +283,11 @@ func (p *accounts) batchCreate(users []account) (any, *apiError) {
 			errors = append(errors, account{"index": i, "message": "email exists in other account in database"})
 		default:
 			user := maps.Clone(given)
+			hasPassword := user["passwordHash"] != nil
+			for _, secret := range []string{"passwordHash", "salt"} {
+				delete(user, secret) // it is told to nobody without a right of its own
+			}
+			user["providerUserInfo"] = providersOf(user, hasPassword)
 			for _, field := range []string{"createdAt", "lastLoginAt"} { // sent as a number, told as a text
 				if n, isNumber := user[field].(float64); isNumber {
 					user[field] = strconv.FormatInt(int64(n), 10)
@@ -295,33 +300,4 @@ func (p *accounts) batchCreate(users []account) (any, *apiError) {
 		}
 	}
 	return account{"error": errors}, nil
-}
-
-// list returns a page of users by id. The page's token is the id that it begins after.
-func (p *accounts) list(query url.Values) (any, *apiError) {
-	limit := largestBatchGet
-	if text := query.Get("maxResults"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return nil, invalid("INVALID_PAGE_SELECTION")
-		}
-		limit = min(n, limit)
-	}
-	ids := slices.Sorted(maps.Keys(p.byID))
-	if after := query.Get("nextPageToken"); after != "" {
-		ids = ids[sort.SearchStrings(ids, after+"\x00"):]
-	}
-	answer := account{"kind": "identitytoolkit#DownloadAccountResponse"}
-	if len(ids) > limit {
-		ids = ids[:limit]
-		answer["nextPageToken"] = ids[limit-1]
-	}
-	users := make([]account, len(ids))
-	for i, id := range ids {
-		users[i] = p.byID[id]
-	}
-	if len(users) > 0 {
-		answer["users"] = users
-	}
-	return answer, nil
 }

@@ -2,9 +2,11 @@ package backends
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"testing"
 
@@ -162,6 +164,91 @@ func TestImportListAndDeleteMany(t *testing.T) {
 	}
 	if got := uids(t, client, 1000); len(got) != 0 {
 		t.Errorf("users left: %v", got)
+	}
+}
+
+// get asks for a page of users, as any client may.
+func get(t *testing.T, b *Backends, query string) (status int, answer struct {
+	Users         []map[string]any
+	NextPageToken string
+},
+) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		"http://"+b.Environment()[AuthHost]+"/identitytoolkit.googleapis.com/v1/projects/demo-a/accounts:batchGet?"+query, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(json.NewDecoder(response.Body).Decode(&answer), response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, answer
+}
+
+// TestPagesOfUsers: 20 a page unless said, from 1 to 1000, each once, and no token but one that a page came with.
+func TestPagesOfUsers(t *testing.T) {
+	b := withoutFirestore(t, Options{})
+	client := authClient(t, "demo-a")
+	for i := range 41 {
+		createUser(t, client, new(auth.UserToCreate).UID(fmt.Sprintf("u%02d", i)))
+	}
+	status, first := get(t, b, "")
+	if status != http.StatusOK || len(first.Users) != 20 || first.Users[0]["localId"] != "u00" {
+		t.Fatalf("%d, %+v", status, first)
+	}
+	_, second := get(t, b, "maxResults=21&nextPageToken="+url.QueryEscape(first.NextPageToken))
+	if len(second.Users) != 21 || second.Users[0]["localId"] != "u20" || second.NextPageToken != "" {
+		t.Errorf("second page: %+v", second)
+	}
+	for _, query := range []string{
+		"maxResults=0", "maxResults=1001", "maxResults=x", "maxResults=-1", "nextPageToken=u10", "nextPageToken=page:", "pageToken=u10",
+		"nextPageToken=" + url.QueryEscape(first.NextPageToken+"A"),
+	} {
+		if status, _ := get(t, b, query); status != http.StatusBadRequest {
+			t.Errorf("%s: %d", query, status)
+		}
+	}
+}
+
+// TestWhatIsToldOfAUser: providers, times and what only Google sets, through Firebase's SDK.
+func TestWhatIsToldOfAUser(t *testing.T) {
+	b := withoutFirestore(t, Options{})
+	client := authClient(t, "demo-a")
+	createUser(t, client, new(auth.UserToCreate).UID("u1").Email("a@example.com").Password("secret7").PhoneNumber("+819012345678"))
+	createUser(t, client, new(auth.UserToCreate).UID("u2").Email("b@example.com"))
+	result, err := client.ImportUsers(t.Context(), []*auth.UserToImport{
+		new(auth.UserToImport).UID("u3").Metadata(&auth.UserMetadata{CreationTimestamp: 5000, LastLogInTimestamp: 6000}),
+	})
+	if err != nil || result.FailureCount > 0 {
+		t.Fatal(result, err)
+	}
+	if !b.Auth().Set("demo-a", "u3", map[string]any{"lastRefreshAt": "1970-01-01T00:00:07.5Z"}) || b.Auth().Set("demo-a", "nobody", nil) {
+		t.Error("Set does not tell who there is")
+	}
+	got := map[string]auth.UserMetadata{}
+	providers := map[string][]string{}
+	for _, uid := range uids(t, client, 2) {
+		user, err := client.GetUser(t.Context(), uid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[uid] = *user.UserMetadata
+		for _, p := range user.ProviderUserInfo {
+			providers[uid] = append(providers[uid], p.ProviderID)
+		}
+	}
+	if diff := cmp.Diff(map[string][]string{"u1": {"password", "phone"}}, providers); diff != "" {
+		t.Errorf("providers (-want +got):\n%s", diff)
+	}
+	if want := (auth.UserMetadata{CreationTimestamp: 5000, LastLogInTimestamp: 6000, LastRefreshTimestamp: 7000}); got["u3"] != want {
+		t.Errorf("times of u3: %+v, want %+v", got["u3"], want)
+	}
+	if made := got["u2"]; made.CreationTimestamp == 0 || made.LastLogInTimestamp != 0 || made.LastRefreshTimestamp != 0 {
+		t.Errorf("times of one that an administrator has made: %+v", made)
 	}
 }
 

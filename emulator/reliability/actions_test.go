@@ -12,11 +12,13 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
+	"firebase.google.com/go/v4/auth"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
@@ -34,8 +36,17 @@ type action struct {
 	late     late
 }
 
-// late is an object that may be gone if the document that keeps it was created after the job last asked for one.
-type late struct{ object, asked string }
+// late is an object or account that may be gone if what keeps it was there only after the job last asked for that.
+type late struct {
+	gone   string // as the sample's differences name it
+	method string // of the call that asks
+	asked  string // what it asks for
+}
+
+// lateObject is an object that a document keeps.
+func lateObject(name, collection string) late {
+	return late{gone: "object " + name, method: "RunAggregationQuery", asked: collection}
+}
 
 // keeps returns the paths of all documents that the action keeps.
 func (a action) keeps(w *world) []string {
@@ -72,7 +83,7 @@ var actions = map[string][]action{
 		{
 			name: "the task is created", do: create("tasks/task-thrown-away", map[string]any{"title": "essay"}),
 			kept: []string{"tasks/task-thrown-away"}, objects: []string{"task_attachments/user-hana/task-thrown-away/draft.pdf"},
-			late: late{object: "task_attachments/user-hana/task-thrown-away/draft.pdf", asked: "tasks"},
+			late: lateObject("task_attachments/user-hana/task-thrown-away/draft.pdf", "tasks"),
 		},
 	},
 	"cleanupResolvedInquiries": {
@@ -213,15 +224,51 @@ func update(path string, allow func(data map[string]any) bool, fields map[string
 }
 
 // actionsOf returns what users do while a job is running. Of a declared rule without actions here they take up the first thing that
-// is due: they change the document, or create the owner of the object.
+// is due: they change the document, create the owner of the object, or sign in.
 func actionsOf(job string) []action {
 	own := actions[job]
 	for _, e := range rules() {
-		if e.Name == job && own == nil {
+		switch {
+		case e.Name != job || own != nil:
+		case e.Rule.Accounts != "":
+			return comeBack(*e.Rule)
+		default:
 			return []action{takenUp(*e.Rule)}
 		}
 	}
 	return own
+}
+
+// comeBack are what the users of accounts do that are due: one signs in, and where documents keep accounts another gets one.
+func comeBack(r rule.Rule) (all []action) {
+	s := sampledata.Declared(r, now)
+	first, second := *s.Accounts[0].As, s.Accounts[1].UID
+	all = append(all, action{
+		name: "the user signs in", accounts: []string{first.UID}, late: late{"account " + first.UID, "GetUsers", first.UID},
+		do: func(ctx context.Context, w *world) error {
+			if _, err := w.content.Auth.GetUser(ctx, first.UID); auth.IsUserNotFound(err) {
+				return fmt.Errorf("sign in: %w", errRefused)
+			}
+			back := first
+			back.Created, back.LastLogin = during.UnixMilli(), during.UnixMilli() // by which a rule counts, whichever it is
+			result, err := w.content.Auth.ImportUsers(ctx, []*auth.UserToImport{back.Import()}, accounts.Passwords())
+			if err == nil && result.FailureCount > 0 { // the Firebase Emulator Suite imports over none; Google does
+				err = w.content.Auth.DeleteUser(ctx, first.UID)
+				if err == nil || auth.IsUserNotFound(err) {
+					_, err = w.content.Auth.ImportUsers(ctx, []*auth.UserToImport{back.Import()}, accounts.Passwords())
+				}
+			}
+			return err
+		},
+	})
+	for _, u := range r.Unless[:min(1, len(r.Unless))] {
+		keeper, _ := u.OfAccount(second)
+		all = append(all, action{
+			name: "the user gets a document", do: create(keeper.Path(), map[string]any{"name": "hana"}),
+			kept: []string{keeper.Path()}, accounts: []string{second}, late: late{"account " + second, "RunAggregationQuery", keeper.Collection},
+		})
+	}
+	return all
 }
 
 func takenUp(r rule.Rule) action {
@@ -231,7 +278,7 @@ func takenUp(r rule.Rule) action {
 		owner := r.Owner.Collection + "/" + sampledata.Gone
 		return action{
 			name: "the owner is created", do: create(owner, map[string]any{"name": "hana"}), kept: []string{owner}, objects: []string{object.Name},
-			late: late{object: object.Name, asked: r.Owner.Collection},
+			late: lateObject(object.Name, r.Owner.Collection),
 		}
 	}
 	due := s.Documents[slices.IndexFunc(s.Documents, func(d sampledata.Document) bool {

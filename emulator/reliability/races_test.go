@@ -102,15 +102,15 @@ func tryRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
 }
 
 // isLate says that a difference is one that nothing can prevent: a document of Firestore cannot be a condition for deleting an
-// object of Cloud Storage. One that is created after the job has last asked for it is too late.
+// object of Cloud Storage or an account, and neither can a sign-in. What comes after the job has last asked for it is too late.
 func isLate(line string, s subject, calls []Call, at int) bool {
 	for _, a := range actionsOf(s.name) {
-		if a.late.object == "" || line != "object "+a.late.object+" should be there and is gone" {
+		if a.late.gone == "" || line != a.late.gone+" should be there and is gone" {
 			continue
 		}
 		last := 0
 		for i, c := range calls {
-			if c.Method == "RunAggregationQuery" && slices.Contains(c.Targets, a.late.asked) {
+			if c.Method == a.late.method && slices.Contains(c.Targets, a.late.asked) {
 				last = i + 1
 			}
 		}

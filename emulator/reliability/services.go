@@ -71,8 +71,17 @@ func (d authentication) DeleteUsers(ctx context.Context, uids []string) (*auth.D
 }
 
 // GetUsers implements [accounts.API].
-func (d authentication) GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error) {
-	return answered(d.process, "GetUsers", uidsOf(identifiers), func() (*auth.GetUsersResult, error) { return d.base.GetUsers(ctx, identifiers) })
+func (d authentication) GetUsers(ctx context.Context, uids []string) ([]*accounts.User, error) {
+	return answered(d.process, "GetUsers", uids, func() ([]*accounts.User, error) { return d.base.GetUsers(ctx, uids) })
+}
+
+// ListUsers implements [accounts.API].
+func (d authentication) ListUsers(ctx context.Context, token string) (users []*accounts.User, next string, err error) {
+	users, err = answered(d.process, "ListUsers", nil, func() (page []*accounts.User, err error) {
+		page, next, err = d.base.ListUsers(ctx, token)
+		return page, err
+	})
+	return users, next, err
 }
 
 func uidsOf(identifiers []auth.UserIdentifier) (uids []string) {

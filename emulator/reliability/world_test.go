@@ -67,6 +67,7 @@ func subjects() (all []subject) {
 // tried are rules of docs/rules.md, one of every kind.
 var tried = []string{
 	"cleanupUnconfirmedUsers", "cleanupNotifications", "archiveClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts", "cleanupOrphanedAvatars",
+	"cleanupAnonymousAccounts",
 }
 
 // examples returns their entries.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -16,6 +17,9 @@ import (
 func Declared(r rule.Rule, now time.Time) Sample {
 	if r.Objects != "" {
 		return declaredObjects(r)
+	}
+	if r.Accounts != "" {
+		return declaredAccounts(r, now)
 	}
 	d := declared{Rule: r, now: now}
 	for i := range 2 {
@@ -215,6 +219,40 @@ func declaredObjects(r rule.Rule) (s Sample) {
 			}
 		}
 		s.Objects = append(s.Objects, o)
+	}
+	return s
+}
+
+// declaredAccounts is data for a rule about accounts.
+func declaredAccounts(r rule.Rule, now time.Time) (s Sample) {
+	add := func(id string, at time.Time, kept bool, change func(*accounts.Account)) string {
+		a := accounts.Account{UID: r.Accounts + "-" + id, Created: at.UnixMilli(), LastLogin: at.UnixMilli()}
+		switch r.Accounts {
+		case rule.Unverified:
+			a.Email, a.Password = a.UID+"@example.com", true
+		case rule.Disabled:
+			a.Email, a.EmailVerified, a.Disabled = a.UID+"@example.com", true, true
+		}
+		if change != nil {
+			change(&a)
+		}
+		s.Accounts = append(s.Accounts, Account{UID: a.UID, Kept: kept, As: &a})
+		return a.UID
+	}
+	cutoff := r.Age.Cutoff(now)
+	old := cutoff.Add(-time.Millisecond)
+	add("due-1", old, false, nil)
+	add("due-2", old.Add(-retention.Day), false, nil)
+	add("exactly-as-old", cutoff, true, nil)
+	if r.Accounts != rule.All {
+		add("other", old, true, func(a *accounts.Account) {
+			a.Email, a.EmailVerified, a.Disabled = a.UID+"@example.com", true, false
+		})
+	}
+	for i, u := range r.Unless {
+		uid := add(fmt.Sprintf("kept-%d", i+1), old, true, nil)
+		keeper, _ := u.OfAccount(uid)
+		s.Documents = append(s.Documents, kept(keeper.Path(), map[string]any{"name": "hana"}))
 	}
 	return s
 }

@@ -15,6 +15,7 @@ import (
 	"firebase.google.com/go/v4/auth"
 	"google.golang.org/api/iterator"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/own"
 )
 
@@ -78,6 +79,13 @@ func (p *Project) Load(ctx context.Context, s Sample) error {
 		}
 	}
 	for _, a := range s.Accounts {
+		if a.As != nil {
+			result, err := p.Auth.ImportUsers(ctx, []*auth.UserToImport{a.As.Import()}, accounts.Passwords())
+			if err != nil || result.FailureCount > 0 {
+				return fmt.Errorf("load account %s: %+v %w", a.UID, result, err)
+			}
+			continue
+		}
 		if _, err := p.Auth.CreateUser(ctx, (&auth.UserToCreate{}).UID(a.UID)); err != nil {
 			return fmt.Errorf("load account %s: %w", a.UID, err)
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/rule"
 )
 
 // Document is a document before and after all jobs have run.
@@ -28,7 +30,8 @@ type Object struct {
 // Account is an account of Authentication, all of which are there before.
 type Account struct {
 	UID  string
-	Kept bool // it must still be there when all jobs have run
+	Kept bool              // it must still be there when all jobs have run
+	As   *accounts.Account // what it is, with its times; nil: just made, without anything
 }
 
 // Sample is the whole of it.
@@ -42,7 +45,7 @@ type Sample struct {
 type part struct {
 	job    string
 	of     func(now time.Time, bucket string) Sample
-	source string // of a declared rule without a part of its own: the collection or folder that it goes through
+	source string // of a declared rule without a part of its own: the collection, folder or accounts that it goes through
 }
 
 var parts = []part{
@@ -64,9 +67,12 @@ func all() []part {
 		known := slices.ContainsFunc(parts, func(p part) bool { return p.job == e.Name })
 		if e.Rule != nil && !known {
 			source := e.Rule.Group()
-			if e.Rule.Objects != "" {
+			switch {
+			case e.Rule.Objects != "":
 				source, _, _ = strings.Cut(e.Rule.Objects, "/")
 				source += "/"
+			case e.Rule.Accounts != "":
+				source = accountsOf(e.Rule.Accounts)
 			}
 			all = append(all, part{e.Name, func(now time.Time, _ string) Sample { return Declared(*e.Rule, now) }, source})
 		}
@@ -112,7 +118,7 @@ func names(parts []part) []string {
 	return names
 }
 
-// places returns the collections and folders that a sample has something in.
+// places returns the collections, folders and kinds of accounts that a sample has something in.
 func (s Sample) places() (all []string) {
 	for _, d := range s.Documents {
 		for i, name := range strings.Split(d.Path, "/") {
@@ -125,8 +131,21 @@ func (s Sample) places() (all []string) {
 		folder, _, _ := strings.Cut(o.Name, "/")
 		all = append(all, folder+"/")
 	}
+	for _, a := range s.Accounts {
+		all = append(all, accountsOf(rule.All))
+		for kind, is := range map[string]bool{
+			rule.Anonymous: a.As != nil && a.As.Anonymous(), rule.Unverified: a.As != nil && a.As.Unverified(), rule.Disabled: a.As != nil && a.As.Disabled,
+		} {
+			if is {
+				all = append(all, accountsOf(kind))
+			}
+		}
+	}
 	return all
 }
+
+// accountsOf names the accounts of a kind as a place.
+func accountsOf(kind string) string { return "accounts " + kind }
 
 // Jobs returns the names of the jobs that have a part in the sample.
 func Jobs() []string { return names(all()) }

@@ -43,8 +43,9 @@ func (a *app) planCommand() *cobra.Command {
 works before anything is deployed.
 
 The jobs plan in this process with your own credentials, which need no more than
-to read Firestore documents (roles/datastore.viewer) and to list files
-(roles/storage.objectViewer). Nothing can be written: no lease is taken, no
+to read Firestore documents (roles/datastore.viewer), to list files
+(roles/storage.objectViewer) and, for rules about accounts, to list these
+(roles/firebaseauth.viewer). Nothing can be written: no lease is taken, no
 report is saved, and the connections refuse every request that writes. Reading
 is billed as in a run.
 
@@ -104,6 +105,9 @@ func readOf(job manifest.Entry) []config.Backend {
 	read := []config.Backend{config.Firestore}
 	if len(job.Roles[config.Storage]) > 0 {
 		read = append(read, config.Storage)
+	}
+	if job.Rule != nil && job.Rule.Accounts != "" {
+		read = append(read, config.Auth)
 	}
 	return read
 }

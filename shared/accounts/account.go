@@ -1,17 +1,17 @@
 package accounts
 
 import (
-	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"time"
 
 	"firebase.google.com/go/v4/auth"
-
-	"github.com/firesweep/firesweep/shared/usage"
+	"firebase.google.com/go/v4/auth/hash"
 )
 
-// Account is what Authentication tells of an account and takes back again: all but the password and second factors.
+// Account is what Authentication tells of an account and takes back again: all but the password and second factors. That somebody
+// signed in by a custom token it tells, but does not take back.
 type Account struct {
 	UID           string         `json:"uid"`
 	Email         string         `json:"email,omitempty"`
@@ -21,10 +21,22 @@ type Account struct {
 	PhotoURL      string         `json:"photoUrl,omitempty"`
 	Disabled      bool           `json:"disabled,omitempty"`
 	Claims        map[string]any `json:"claims,omitempty"`
-	Created       int64          `json:"created,omitempty"`   // in milliseconds since 1970
-	LastLogin     int64          `json:"lastLogin,omitempty"` // likewise
+	Created       int64          `json:"created,omitempty"`     // in milliseconds since 1970
+	LastLogin     int64          `json:"lastLogin,omitempty"`   // likewise; 0 if nobody has signed in yet
+	LastRefresh   int64          `json:"lastRefresh,omitempty"` // likewise, when somebody who was signed in last got a token; 0 if never
 	Providers     []Provider     `json:"providers,omitempty"`
+	Password      bool           `json:"password,omitempty"` // one can sign in by a password or a link that is sent to the address
+	CustomAuth    bool           `json:"-"`                  // somebody has signed in by a custom token
 }
+
+// Unreadable stands for a time that cannot be read.
+const Unreadable = -1
+
+// Providers that an account's address and number stand for.
+const (
+	passwordProvider = "password"
+	phoneProvider    = "phone"
+)
 
 // Provider is an identity of an account at somebody who signs users in.
 type Provider struct {
@@ -35,56 +47,67 @@ type Provider struct {
 	PhotoURL    string `json:"photoUrl,omitempty"`
 }
 
-// maxLookup is how many accounts one call asks for.
-const maxLookup = 100
-
-// GetUsers implements [API].
-func (s sdk) GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error) {
-	return s.client.GetUsers(ctx, identifiers)
-}
-
-// Get returns those of some accounts that there are, in no order, in one call for up to 100 of them.
-func (w Writer) Get(ctx context.Context, uids []string) ([]Account, error) {
-	var found []Account
-	uids = slices.DeleteFunc(slices.Clone(uids), func(uid string) bool { return !ValidUID(uid) || len(uid) > maxUID })
-	for chunk := range slices.Chunk(uids, maxLookup) {
-		identifiers := make([]auth.UserIdentifier, len(chunk))
-		for i, uid := range chunk {
-			identifiers[i] = auth.UIDIdentifier{UID: uid}
-		}
-		usage.FromContext(ctx).AuthCalls()
-		result, err := w.c.api.GetUsers(ctx, identifiers)
-		if err != nil {
-			return nil, fmt.Errorf("look up %d accounts: %w", len(chunk), readable(err))
-		}
-		for _, user := range result.Users {
-			found = append(found, accountOf(user))
-		}
-	}
-	return found, nil
-}
-
-func accountOf(user *auth.UserRecord) Account {
+// accountOf returns what is known of an account. A time that cannot be read is [Unreadable].
+func accountOf(user *User) Account {
 	a := Account{
-		UID: user.UID, Email: user.Email, EmailVerified: user.EmailVerified, PhoneNumber: user.PhoneNumber, DisplayName: user.DisplayName,
-		PhotoURL: user.PhotoURL, Disabled: user.Disabled, Claims: user.CustomClaims,
+		UID: user.LocalId, Email: user.Email, EmailVerified: user.EmailVerified, PhoneNumber: user.PhoneNumber, DisplayName: user.DisplayName,
+		PhotoURL: user.PhotoUrl, Disabled: user.Disabled, Created: user.CreatedAt, LastLogin: user.LastLoginAt, CustomAuth: user.CustomAuth,
 	}
-	if m := user.UserMetadata; m != nil {
-		a.Created, a.LastLogin = m.CreationTimestamp, m.LastLogInTimestamp
+	if user.LastRefreshAt != "" {
+		at, err := time.Parse(time.RFC3339, user.LastRefreshAt)
+		if a.LastRefresh = ceilMilli(at); err != nil {
+			a.LastRefresh = Unreadable
+		}
+	}
+	if user.CustomAttributes != "" {
+		_ = json.Unmarshal([]byte(user.CustomAttributes), &a.Claims) // Authentication takes nothing but JSON
 	}
 	for _, p := range user.ProviderUserInfo {
-		if p.ProviderID == "password" || p.ProviderID == "phone" { // they come back with the address and the number
+		if a.Password = a.Password || p.ProviderId == passwordProvider; p.ProviderId == passwordProvider || p.ProviderId == phoneProvider {
 			continue
 		}
-		a.Providers = append(a.Providers, Provider{ID: p.ProviderID, UID: p.UID, Email: p.Email, DisplayName: p.DisplayName, PhotoURL: p.PhotoURL})
+		a.Providers = append(a.Providers, Provider{ID: p.ProviderId, UID: p.RawId, Email: p.Email, DisplayName: p.DisplayName, PhotoURL: p.PhotoUrl})
 	}
 	return a
 }
 
-// Import returns the account as Authentication takes it.
+// ceilMilli returns an instant in milliseconds since 1970, the next where it lies between two.
+func ceilMilli(at time.Time) int64 { return at.Add(time.Millisecond - time.Nanosecond).UnixMilli() }
+
+// LastActive returns when somebody last signed in, got a token or signed up: the latest of the three. ok is false if that cannot be
+// told.
+func (a Account) LastActive() (at time.Time, ok bool) {
+	created, ok := a.CreatedAt()
+	if a.LastLogin < 0 || a.LastRefresh < 0 {
+		return at, false
+	}
+	return time.UnixMilli(max(created.UnixMilli(), a.LastLogin, a.LastRefresh)).UTC(), ok
+}
+
+// CreatedAt returns when the account was made; ok is false if that cannot be told.
+func (a Account) CreatedAt() (at time.Time, ok bool) {
+	return time.UnixMilli(a.Created).UTC(), a.Created > 0
+}
+
+// Anonymous reports whether the account comes from an anonymous sign-in and was never anything else: it has no address, no number
+// and no provider, and nobody has signed in to it by a custom token. An account that nobody has signed in to was made by an
+// administrator.
+func (a Account) Anonymous() bool {
+	return a.Email == "" && a.PhoneNumber == "" && len(a.Providers) == 0 && !a.Password && !a.CustomAuth && a.LastLogin != 0
+}
+
+// Unverified reports whether nothing proves whose the account is: its address is not verified, and a password is all that one can
+// sign in with.
+func (a Account) Unverified() bool {
+	return a.Email != "" && !a.EmailVerified && a.Password && a.PhoneNumber == "" && len(a.Providers) == 0 && !a.CustomAuth
+}
+
+// Import returns the account as Authentication takes it. It takes no time of a token, so that of a later one counts as the last
+// sign-in: else an account would come back older than it was. One that had a password has one that nobody knows. To import it takes
+// [Passwords].
 func (a Account) Import() *auth.UserToImport {
 	user := new(auth.UserToImport).UID(a.UID).EmailVerified(a.EmailVerified).Disabled(a.Disabled).
-		Metadata(&auth.UserMetadata{CreationTimestamp: a.Created, LastLogInTimestamp: a.LastLogin})
+		Metadata(&auth.UserMetadata{CreationTimestamp: a.Created, LastLogInTimestamp: max(a.LastLogin, a.LastRefresh)})
 	for _, f := range []struct {
 		set   func(string) *auth.UserToImport
 		value string
@@ -103,7 +126,19 @@ func (a Account) Import() *auth.UserToImport {
 	if len(providers) > 0 {
 		user.ProviderData(providers)
 	}
+	if a.Password {
+		user.PasswordHash(secret())
+	}
 	return user
+}
+
+// Passwords is the option without which accounts that had a password are not imported. No text is known that has the hash of one.
+func Passwords() auth.UserImportOption { return auth.WithHash(hash.HMACSHA256{Key: secret()}) }
+
+func secret() []byte {
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // documented never to fail
+	return random
 }
 
 // JSON returns the account as text.

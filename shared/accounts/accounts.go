@@ -1,6 +1,8 @@
-// Package accounts is what the bundle knows of Firebase Authentication: deleting accounts, one or many at a time. It deletes
-// those of the project; accounts of the tenants of Identity Platform's multi-tenancy it does not know, so that none of
-// them counts as anything but missing.
+// Package accounts is what the bundle knows of Firebase Authentication: listing accounts, looking at them, and deleting them, one or
+// many at a time. It knows those of the project; accounts of the tenants of Identity Platform's multi-tenancy it does not know, so that
+// none of them counts as anything but missing.
+//
+// account.go says what an account is, read.go how accounts are read, and this file how they are deleted.
 package accounts
 
 import (
@@ -18,6 +20,7 @@ import (
 	"firebase.google.com/go/v4/errorutils"
 	"github.com/googleapis/gax-go/v2"
 	"golang.org/x/time/rate"
+	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -36,6 +39,9 @@ const (
 // ValidUID reports whether an account can have the uid: 1 to 128 characters.
 func ValidUID(uid string) bool { return uid != "" && utf8.RuneCountInString(uid) <= maxUID }
 
+// Deletable reports whether the SDK takes the uid of an account. It counts bytes, where Authentication counts characters.
+func Deletable(uid string) bool { return ValidUID(uid) && len(uid) <= maxUID }
+
 // errLongUID is why an account whose uid has at most 128 characters but more than 128 bytes is not deleted: Firebase's
 // SDK counts bytes and refuses the whole call.
 var errLongUID = errors.New("a uid of more than 128 bytes is refused by the SDK: delete the account in the Firebase console")
@@ -45,11 +51,16 @@ type API interface {
 	// DeleteUsers deletes accounts in one call. One that does not exist counts as deleted.
 	DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error)
 	// GetUsers returns those of some accounts that there are, in one call.
-	GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error)
+	GetUsers(ctx context.Context, uids []string) ([]*User, error)
+	// ListUsers returns a page of the project's accounts, and the token of the next page, which is empty if there is none.
+	ListUsers(ctx context.Context, token string) (users []*User, next string, err error)
 }
 
-// sdk is Firebase's SDK. A single account goes by the call for one, of which a project has ten times as many.
-type sdk struct{ client *auth.Client }
+// sdk deletes by Firebase's SDK. A single account goes by the call for one, of which a project has ten times as many.
+type sdk struct {
+	client *auth.Client
+	toolkit
+}
 
 // DeleteUsers implements [API].
 func (s sdk) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
@@ -86,7 +97,11 @@ func Open(ctx context.Context, project string, wrap func(API) API) (*Client, err
 	if err != nil {
 		return nil, fmt.Errorf("open Authentication of project %s: %w", project, err)
 	}
-	c := newClient(sdk{client})
+	reading, err := openToolkit(ctx, project)
+	if err != nil {
+		return nil, fmt.Errorf("open Authentication of project %s: %w", project, err)
+	}
+	c := newClient(sdk{client, reading})
 	if wrap != nil {
 		c.api = wrap(c.api)
 	}
@@ -95,14 +110,14 @@ func Open(ctx context.Context, project string, wrap func(API) API) (*Client, err
 
 // Writer deletes accounts. Only the engine holds one.
 type Writer struct {
-	c *Client
+	Reader
 	// Written, where set, is called with the uids whose accounts a call deleted, or found gone already: its answer does not
 	// tell the two apart.
 	Written func(ctx context.Context, uids []string)
 }
 
 // Writer returns what deletes the project's accounts.
-func (c *Client) Writer() Writer { return Writer{c: c} }
+func (c *Client) Writer() Writer { return Writer{Reader: Reader{c}} }
 
 // Delete deletes the accounts of the uids, in one call for up to 1000 of them, within what Authentication allows a project. The errors are one per uid, nil for an
 // account that is gone, never was, or cannot be (see [ValidUID]).
@@ -200,8 +215,12 @@ func isQuota(text string) bool {
 	})
 }
 
-// readable returns the API's own words where the SDK's error is the whole answer.
+// readable returns the API's own words where the error is the whole answer.
 func readable(err error) error {
+	var refused *googleapi.Error
+	if errors.As(err, &refused) && refused.Message != "" {
+		return refusal{refused.Message, err}
+	}
 	var answer struct {
 		Error struct {
 			Message string `json:"message"`

@@ -37,11 +37,15 @@ func texts(errs []error) []string {
 type fake struct {
 	calls  [][]string
 	answer func(call int, uids []string) (*auth.DeleteUsersResult, error) // nil: all are deleted
+	list   func(token string) ([]*User, string, error)
 }
 
 // GetUsers implements [API].
-func (f *fake) GetUsers(context.Context, []auth.UserIdentifier) (*auth.GetUsersResult, error) {
-	return &auth.GetUsersResult{}, nil
+func (f *fake) GetUsers(context.Context, []string) ([]*User, error) { return nil, nil }
+
+// ListUsers implements [API].
+func (f *fake) ListUsers(_ context.Context, token string) ([]*User, string, error) {
+	return f.list(token)
 }
 
 // DeleteUsers implements [API].
@@ -126,7 +130,7 @@ func TestDeleteOne(t *testing.T) {
 		t.Skip("the Firebase Emulator Suite cannot be made to fail")
 	}
 	pauses := 0
-	w := writer(sdk{client}, &pauses)
+	w := writer(sdk{client: client}, &pauses)
 	w.c.sleep = func(context.Context, time.Duration) error {
 		if pauses++; pauses == 2 {
 			p.FailDelete(t, "u3", "")

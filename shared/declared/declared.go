@@ -1,7 +1,7 @@
 // Package declared makes jobs of declared rules (shared/rule).
 //
-// documents.go goes through documents, judge.go decides about one, change.go says what becomes of it, and objects.go is for rules about
-// objects.
+// documents.go goes through documents, judge.go decides about one, change.go says what becomes of it, objects.go is for rules about
+// objects, and accounts.go for those about accounts.
 package declared
 
 import (
@@ -14,6 +14,9 @@ import (
 func Job(name string, r rule.Rule) sweep.Job {
 	if r.Objects != "" {
 		return sweep.Job{Name: name, Plan: orphans.Plan(objectsOf(r))}
+	}
+	if r.Accounts != "" {
+		return sweep.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true}
 	}
 	c := cleanup{Rule: r}
 	job := sweep.Job{Name: name, Plan: c.plan}

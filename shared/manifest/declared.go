@@ -53,6 +53,9 @@ func (e *Entry) derive() {
 	if r.UsesAuth() {
 		e.Roles[config.Auth] = []string{"firesweepAccountDeleter"}
 	}
+	if r.Accounts != "" { // they are listed, and looked at again
+		e.Roles[config.Auth] = append(e.Roles[config.Auth], "firesweepAccountReader")
+	}
 	scope := "COLLECTION"
 	if r.CollectionGroup != "" {
 		scope = "COLLECTION_GROUP"

@@ -30,6 +30,9 @@ func schema(t *testing.T) *jsonschema.Schema {
 	is := entry.Properties["rule"]
 	is.Types, is.Type = nil, "object"
 	is.Required = []string{"age"}
+	for _, kind := range rule.AccountKinds() {
+		is.Properties["accounts"].Enum = append(is.Properties["accounts"].Enum, kind)
+	}
 	condition := is.Properties["where"].Items
 	for _, state := range rule.States() {
 		condition.Properties["is"].Enum = append(condition.Properties["is"].Enum, state)

@@ -34,14 +34,20 @@ var (
 func (r *Rule) Problems() (problems []string) {
 	c := checker{rule: r}
 	c.age()
-	if n := count(r.Collection != "", r.CollectionGroup != "", r.Objects != ""); n != 1 {
-		c.add("", "say exactly one of collection, collectionGroup and objects")
+	if n := count(r.Collection != "", r.CollectionGroup != "", r.Objects != "", r.Accounts != ""); n != 1 {
+		c.add("", "say exactly one of collection, collectionGroup, objects and accounts")
 		return c.problems
 	}
 	c.expect(r.Action == "" || actionPattern.MatchString(r.Action), "action", "%q is not like %q: small letters, digits and spaces, 60 at most", r.Action, "delete draft")
 	c.expect(wordsPattern.MatchString(r.Because), "because", "letters, digits and punctuation, 100 at most")
 	if r.Objects != "" {
 		c.objects()
+		return c.problems
+	}
+	c.expect(r.Limit >= 0 && r.Limit <= maxLimit, "limit", "%d is not from 1 to %d", r.Limit, maxLimit)
+	c.expect(r.MaxDuePercent >= 0 && r.MaxDuePercent <= 100, "maxDuePercent", "%d is not from 1 to 100", r.MaxDuePercent)
+	if r.Accounts != "" {
+		c.accounts()
 		return c.problems
 	}
 	c.collection("collection", r.Collection)
@@ -58,8 +64,6 @@ func (r *Rule) Problems() (problems []string) {
 	}
 	c.archive()
 	c.set()
-	c.expect(r.Limit >= 0 && r.Limit <= maxLimit, "limit", "%d is not from 1 to %d", r.Limit, maxLimit)
-	c.expect(r.MaxDuePercent >= 0 && r.MaxDuePercent <= 100, "maxDuePercent", "%d is not from 1 to 100", r.MaxDuePercent)
 	return c.problems
 }
 
@@ -98,6 +102,9 @@ func (c *checker) age() {
 	if c.rule.Objects != "" {
 		what = `{"hours": 24}`
 	}
+	if c.rule.Accounts != "" {
+		what = `{"field": "lastSignIn", "days": 30}`
+	}
 	if a == nil {
 		c.add("age", "say how old it must be, e.g. %s", what)
 		c.rule.Age = &Age{} // for the other checks
@@ -108,6 +115,10 @@ func (c *checker) age() {
 	c.expect(max(a.Hours, a.Days*24, a.Months*31*24) <= maxHours, "age", "it is more than 100 years")
 	if c.rule.Objects != "" {
 		c.expect(a.Field == "", "age.field", "an object's age is that of its upload: leave it out")
+		return
+	}
+	if c.rule.Accounts != "" {
+		c.expect(a.Field == LastSignIn || a.Field == Created, "age.field", "%q is neither %s nor %s", a.Field, LastSignIn, Created)
 		return
 	}
 	c.field("age.field", a.Field)
@@ -264,6 +275,28 @@ func (c *checker) objects() {
 	folder := strings.Count(r.Objects, "/")
 	c.expect(o.Segment == 0 || o.Segment > folder && o.Segment <= folder+20, "owner.segment", "%d lies within %s, which has %d: count from the first part of the name", o.Segment, r.Objects, folder)
 	c.expect(!o.Stem || o.Segment != 0, "owner.stem", "it belongs to segment")
+}
+
+// accounts checks what a rule about accounts says besides.
+func (c *checker) accounts() {
+	r := c.rule
+	c.expect(slices.Contains(AccountKinds(), r.Accounts), "accounts", "%q is none of: %s", r.Accounts, strings.Join(AccountKinds(), ", "))
+	c.expect(r.Owner == nil, "owner", "only objects have one; accounts are kept by unless")
+	for _, wrong := range []struct {
+		key  string
+		said bool
+	}{{"where", r.Where != nil}, {"with", r.With != nil}, {"archive", r.Archive != ""}, {"set", r.Set != nil}} {
+		c.expect(!wrong.said, wrong.key, `it is for documents; declare a rule about the documents that accounts belong to, such as users, with {"account": true}`)
+	}
+	for i, u := range r.Unless {
+		key := fmt.Sprintf("unless[%d].document", i)
+		collection, id, _ := cutLast(u.Document)
+		if strings.Count(u.Document, "/")%2 == 0 || !accountHole.MatchString(id) || holePattern.MatchString(collection) || strings.ContainsAny(accountHole.ReplaceAllString(id, ""), "{}") {
+			c.add(key, "%q: for an account it is a collection and {uid}, like users/{uid}", u.Document)
+			continue
+		}
+		c.path(key, accountHole.ReplaceAllString(u.Document, "x"))
+	}
 }
 
 func (c *checker) archive() {

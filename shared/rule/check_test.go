@@ -19,9 +19,11 @@ func parse(rule string) (manifest.Entry, []string) {
 
 const good = `"collection":"drafts","age":{"field":"updatedAt","days":90}`
 
+const guests = `"accounts":"anonymous","age":{"field":"lastSignIn","days":30}`
+
 func TestWhatIsRefused(t *testing.T) {
 	for rule, want := range map[string]string{ // want is a part of the one problem
-		`{}`:                      "exactly one of collection, collectionGroup and objects",
+		`{}`:                      "exactly one of collection, collectionGroup, objects and accounts",
 		`{"collection":"drafts"}`: `rule.age: say how old it must be, e.g. {"field": "createdAt", "days": 90}`,
 		`{"collection":"drafts","age":{"days":90}}`:                                                               `rule.age.field: "" is not a field's name`,
 		`{"collection":"drafts","age":{"field":"at"}}`:                                                            "rule.age: say one of hours, days and months",
@@ -31,7 +33,7 @@ func TestWhatIsRefused(t *testing.T) {
 		`{"collection":"drafts","age":{"field":"at","days":36501}}`:                                               "rule.age: it is more than 100 years",
 		`{"collection":"drafts","age":{"field":"at","days":1.5}}`:                                                 "cannot parse",
 		`{"collection":"drafts","age":{"field":"at","days":"90"}}`:                                                "expected type 'int'",
-		`{"collection":"drafts","objects":"drafts/","age":{"hours":1}}`:                                           "exactly one of collection, collectionGroup and objects",
+		`{"collection":"drafts","objects":"drafts/","age":{"hours":1}}`:                                           "exactly one of collection, collectionGroup, objects and accounts",
 		`{"collection":"drafts/a","age":{"field":"at","days":1}}`:                                                 `"drafts/a" is not a collection`,
 		`{"collection":"/drafts","age":{"field":"at","days":1}}`:                                                  `"/drafts" is not a collection`,
 		`{"collection":"teams/{id}/drafts","age":{"field":"at","days":1}}`:                                        "is not a collection",
@@ -79,6 +81,28 @@ func TestWhatIsRefused(t *testing.T) {
 		`{` + good + `,"maxDuePercent":101}`:                                                                      "rule.maxDuePercent: 101",
 		`{` + good + `,"action":"Delete!"}`:                                                                       "rule.action:",
 		`{` + good + `,"because":"a\nb"}`:                                                                         "rule.because:",
+		`{"collection":"drafts","accounts":"all","age":{"field":"created","days":1}}`:                             "exactly one of collection, collectionGroup, objects and accounts",
+		`{"accounts":"anonymous"}`:                                                                                `rule.age: say how old it must be, e.g. {"field": "lastSignIn", "days": 30}`,
+		`{"accounts":"guests","age":{"field":"created","days":1}}`:                                                `rule.accounts: "guests" is none of: anonymous, unverified, disabled, all`,
+		`{"accounts":"Anonymous","age":{"field":"created","days":1}}`:                                             `is none of: anonymous`,
+		`{"accounts":"all","age":{"days":1}}`:                                                                     `rule.age.field: "" is neither lastSignIn nor created`,
+		`{"accounts":"all","age":{"field":"createdAt","days":1}}`:                                                 `rule.age.field: "createdAt" is neither lastSignIn nor created`,
+		`{"accounts":"all","age":{"field":"lastSignIn"}}`:                                                         "rule.age: say one of hours, days and months",
+		`{` + guests + `,"where":[{"field":"a","is":"null"}]}`:                                                    `rule.where: it is for documents; declare a rule about the documents that accounts belong to, such as users, with {"account": true}`,
+		`{` + guests + `,"with":[{"account":true}]}`:                                                              "rule.with: it is for documents; declare a rule about the documents",
+		`{` + guests + `,"archive":"old"}`:                                                                        "rule.archive: it is for documents; declare a rule about the documents",
+		`{` + guests + `,"set":{"a":1}}`:                                                                          "rule.set: it is for documents; declare a rule about the documents",
+		`{` + guests + `,"owner":{"collection":"users","segment":2}}`:                                             "rule.owner: only objects have one; accounts are kept by unless",
+		`{` + guests + `,"limit":-1}`:                                                                             "rule.limit: -1 is not from 1",
+		`{` + guests + `,"maxDuePercent":101}`:                                                                    "rule.maxDuePercent: 101",
+		`{` + guests + `,"action":"Delete!"}`:                                                                     "rule.action:",
+		`{` + guests + `,"unless":[{"document":"users/{authorId}"}]}`:                                             `rule.unless[0].document: "users/{authorId}": for an account it is a collection and {uid}`,
+		`{` + guests + `,"unless":[{"document":"users/{uid}{x}"}]}`:                                               `for an account it is a collection and {uid}`,
+		`{` + guests + `,"unless":[{"document":"users/{uid}/a/b"}]}`:                                              `for an account it is a collection and {uid}`,
+		`{` + guests + `,"unless":[{"document":"{uid}"}]}`:                                                        `"{uid}": for an account it is a collection and {uid}`,
+		`{` + guests + `,"unless":[{"document":"a/b/{uid}"}]}`:                                                    `for an account it is a collection and {uid}`,
+		`{` + guests + `,"unless":[{"document":"users//a/{uid}"}]}`:                                               `"" is not a part of a path`,
+		`{` + guests + `,"unless":[{"document":"users/all"}]}`:                                                    `for an account it is a collection and {uid}`,
 		`{"objects":"avatars","age":{"hours":24},"owner":{"collection":"users","segment":2}}`:                     `"avatars" is not a folder`,
 		`{"objects":"avatars/","age":{"hours":24}}`:                                                               "rule.owner: say whose they are",
 		`{"objects":"avatars/","age":{"field":"at","hours":24},"owner":{"collection":"users","segment":2}}`:       "rule.age.field: an object's age is that of its upload",
@@ -112,6 +136,7 @@ func TestWhatFollowsFromARule(t *testing.T) {
 		`{` + good + `,"where":[{"field":"a","==":1},{"field":"b","is":"text"},{"field":"c","is":"true"},{"field":"d","is":"not true"}]}`: "firestore | drafts a c b updatedAt | cleanupUndo.data",
 		`{` + good + `,"with":[{"object":"photo","under":"p/"},{"account":true}]}`:                                                        "auth firestore storage | | cleanupUndo.data journal.next journal.then",
 		`{"collection":"teams/main/drafts","age":{"field":"at","hours":1},"where":[{"field":"s","in":["x"]}],"archive":"old"}`:            "firestore | drafts s at | cleanupUndo.data journal.next journal.then",
+		`{` + guests + `,"unless":[{"document":"users/{uid}"}]}`:                                                                          "auth firestore | | cleanupUndo.data journal.next journal.then",
 		`{"objects":"avatars/","age":{"hours":24},"owner":{"collection":"users","segment":2}}`:                                            "firestore storage | | cleanupUndo.data journal.next journal.then",
 	} {
 		e, problems := parse(rule)
@@ -144,6 +169,8 @@ func TestWords(t *testing.T) {
 		`{"collection":"reports","where":[{"field":"status","in":["reviewed","dismissed"]}],"age":{"field":"createdAt","months":1},"limit":5}`:                                                                            "deletes documents of reports whose status is reviewed or dismissed, and whose createdAt is more than 1 month ago; 5 a run at most",
 		`{` + good + `,"where":[{"field":"published","is":"not true"}],"with":[{"subcollection":"revisions"},{"collection":"comments","field":"draftId"},{"object":"coverUrl","under":"drafts/"}],"archive":"oldDrafts"}`: "deletes documents of drafts whose published is not true, and whose updatedAt is more than 90 days ago; with each go its documents in revisions, the documents of comments whose draftId names it and the objects below drafts/ that coverUrl names; each is copied to oldDrafts first",
 		`{` + good + `,"where":[{"field":"deleted","is":"not true"}],"set":{"deleted":true,"deletedAt":"{now}"},"unless":[{"document":"holds/{id}"}]}`:                                                                    "sets deleted and deletedAt in documents of drafts whose deleted is not true, and whose updatedAt is more than 90 days ago, unless holds/{id} exists",
+		`{` + guests + `,"unless":[{"document":"users/{uid}"},{"document":"teams/main/holds/h-{id}"}],"limit":5}`:                                                                                                         "deletes anonymous accounts whose last sign-in, last token and creation are all more than 30 days ago, unless users/{uid} exists, unless teams/main/holds/h-{id} exists; 5 a run at most",
+		`{"accounts":"unverified","age":{"field":"created","months":1}}`:                                                                                                                                                  "deletes accounts with an unverified e-mail address and no other way to sign in than a password that were created more than 1 month ago",
 		`{"objects":"avatars/","age":{"hours":24},"owner":{"collection":"users","segment":2,"stem":true}}`:                                                                                                                "deletes objects below avatars/ that were uploaded more than 24 hours ago and whose owner in users does not exist (avatars/{id}.…)",
 	} {
 		e, problems := parse(rule)

@@ -18,7 +18,7 @@ func (r Rule) TextField() string {
 // IndexFields returns the fields of the index that the rule's query needs, in their order. One field alone needs none but the
 // automatic one, except in a collection group.
 func (r Rule) IndexFields() []string {
-	if r.Objects != "" {
+	if r.Objects != "" || r.Accounts != "" {
 		return nil
 	}
 	var fields []string

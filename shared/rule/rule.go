@@ -1,4 +1,4 @@
-// Package rule is what somebody may declare instead of writing a job: which documents or objects a cleanup deletes, and what
+// Package rule is what somebody may declare instead of writing a job: which documents, objects or accounts a cleanup deletes, and what
 // goes along with them. Here a rule is read, checked and put into words; shared/declared makes a job of it.
 //
 // rule.go says what there is to declare, check.go what is wrong with it, index.go what it needs of the database, and words.go what it
@@ -12,22 +12,23 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-// Rule is a declared cleanup. Exactly one of Collection, CollectionGroup and Objects says what is gone through.
+// Rule is a declared cleanup. Exactly one of Collection, CollectionGroup, Objects and Accounts says what is gone through.
 type Rule struct {
 	Collection      string `json:"collection,omitempty" jsonschema:"documents of this collection, e.g. drafts or teams/main/drafts"`
 	CollectionGroup string `json:"collectionGroup,omitempty" jsonschema:"documents of all collections of this name"`
 	Objects         string `json:"objects,omitempty" jsonschema:"objects of the bucket below this folder, which ends with a slash; they need an owner"`
+	Accounts        string `json:"accounts,omitempty" jsonschema:"accounts of Firebase Authentication. anonymous: from an anonymous sign-in and nothing else. unverified: the e-mail address is not verified and a password the only way to sign in. disabled. all"`
 
 	Where   []Condition    `json:"where,omitempty" jsonschema:"what a document's fields must hold, all of it"`
 	Age     *Age           `json:"age,omitempty" jsonschema:"how old it must be; obligatory"`
-	Unless  []Unless       `json:"unless,omitempty" jsonschema:"what keeps a document"`
+	Unless  []Unless       `json:"unless,omitempty" jsonschema:"what keeps a document or an account"`
 	Owner   *Owner         `json:"owner,omitempty" jsonschema:"the document that an object belongs to: objects whose owner does not exist are deleted"`
 	With    []Along        `json:"with,omitempty" jsonschema:"what is deleted along with a document"`
 	Archive string         `json:"archive,omitempty" jsonschema:"a collection that a document is copied to before it is deleted, with the documents that go along"`
 	Set     map[string]any `json:"set,omitempty" jsonschema:"fields to write in place of a deletion; the text {now} stands for the time of the run"`
 
 	Limit         int    `json:"limit,omitempty" jsonschema:"how many one run deletes at most; the next run goes on"`
-	MaxDuePercent int    `json:"maxDuePercent,omitempty" jsonschema:"safety limit: of 20 documents or more at most so many percent may be due; 50 unless said"`
+	MaxDuePercent int    `json:"maxDuePercent,omitempty" jsonschema:"safety limit: of 20 documents or accounts or more at most so many percent may be due; 50 unless said"`
 	Action        string `json:"action,omitempty" jsonschema:"what the report and the log call it, e.g. delete draft"`
 	Because       string `json:"because,omitempty" jsonschema:"why, in the report and the log, e.g. not published"`
 }
@@ -53,9 +54,26 @@ const (
 // States returns what a field can be said to be.
 func States() []string { return []string{Text, Null, NotNull, True, NotTrue, Missing} }
 
+// The accounts that a rule may be about.
+const (
+	Anonymous  = "anonymous"
+	Unverified = "unverified"
+	Disabled   = "disabled"
+	All        = "all"
+)
+
+// AccountKinds returns them.
+func AccountKinds() []string { return []string{Anonymous, Unverified, Disabled, All} }
+
+// What the age of an account may count from.
+const (
+	LastSignIn = "lastSignIn" // the latest of its last sign-in, its last token and its creation
+	Created    = "created"
+)
+
 // Age is how long ago something must have been to be deleted: longer than this. Exactly one of Hours, Days and Months is set.
 type Age struct {
-	Field  string `json:"field,omitempty" jsonschema:"of a document: the field with the time, a timestamp; an object's age is that of its upload"`
+	Field  string `json:"field,omitempty" jsonschema:"of a document: the field with the time, a timestamp; an object's age is that of its upload. Of an account: lastSignIn, which is the latest of its last sign-in, its last token and its creation, or created"`
 	Hours  int    `json:"hours,omitempty"`
 	Days   int    `json:"days,omitempty" jsonschema:"of 24 hours"`
 	Months int    `json:"months,omitempty" jsonschema:"calendar months in UTC"`
@@ -71,7 +89,7 @@ func (a Age) Cutoff(now time.Time) time.Time {
 
 // Unless is a document that keeps an item while it exists.
 type Unless struct {
-	Document string `json:"document" jsonschema:"its path: {id} stands for the id of the item, {field} for what a field holds, e.g. users/{authorId}"`
+	Document string `json:"document" jsonschema:"its path: {id} stands for the id of the item, {uid} for that of an account, {field} for what a field holds, e.g. users/{authorId}"`
 }
 
 // Owner is the document that an object belongs to. Exactly one of Segment and Metadata says where its id is.
@@ -111,7 +129,7 @@ func (r Rule) Deletes() bool { return len(r.Set) == 0 }
 
 // Plain reports whether nothing but a document is deleted, by what it holds itself.
 func (r Rule) Plain() bool {
-	return r.Objects == "" && len(r.With) == 0 && len(r.Unless) == 0 && r.Archive == "" && r.Deletes()
+	return r.Objects == "" && r.Accounts == "" && len(r.With) == 0 && len(r.Unless) == 0 && r.Archive == "" && r.Deletes()
 }
 
 // UsesStorage reports whether objects are deleted.
@@ -131,10 +149,10 @@ func (r Rule) UsesAuth() bool {
 			return true
 		}
 	}
-	return false
+	return r.Accounts != ""
 }
 
-// DuePercent returns how much of a collection may be due, in percent.
+// DuePercent returns how much of a collection, or of all accounts, may be due, in percent.
 func (r Rule) DuePercent() int {
 	if r.MaxDuePercent == 0 {
 		return DefaultMaxDuePercent
@@ -149,6 +167,8 @@ func (r Rule) Kind() string {
 		return r.Action
 	case r.Objects != "":
 		return "delete object"
+	case r.Accounts != "":
+		return "delete account"
 	case !r.Deletes():
 		return "change document"
 	}

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,4 +34,23 @@ func (u Unless) Of(d documents.Document) (ref documents.Ref, ok bool) {
 	}
 	ref, err := documents.RefOf(path)
 	return ref, err == nil
+}
+
+// accountHole stands for an account's uid.
+var accountHole = regexp.MustCompile(`\{u?id\}`)
+
+// OfAccount returns the document that keeps an account. ok is false if the uid names none.
+func (u Unless) OfAccount(uid string) (ref documents.Ref, ok bool) {
+	collection, id, _ := cutLast(u.Document)
+	ref = documents.Ref{Collection: collection, ID: accountHole.ReplaceAllLiteralString(id, uid)}
+	return ref, documents.ValidID(ref.ID)
+}
+
+// cutLast returns what stands before the last slash, and after it.
+func cutLast(path string) (before, after string, found bool) {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return "", path, false
+	}
+	return path[:i], path[i+1:], true
 }

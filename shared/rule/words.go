@@ -13,6 +13,9 @@ func (r Rule) Words() string {
 			r.Objects, r.Age.Words(), r.Owner.Collection, r.Owner.words(r.Objects))
 		return s.String()
 	}
+	if r.Accounts != "" {
+		return r.accountWords()
+	}
 	if r.Deletes() {
 		s.WriteString("deletes documents of ")
 	} else {
@@ -38,6 +41,28 @@ func (r Rule) Words() string {
 	}
 	if r.Archive != "" {
 		fmt.Fprintf(&s, "; each is copied to %s first", r.Archive)
+	}
+	if r.Limit > 0 {
+		fmt.Fprintf(&s, "; %d a run at most", r.Limit)
+	}
+	return s.String()
+}
+
+// kindWords are the kinds of accounts and what each is called.
+var kindWords = map[string]string{
+	Anonymous: "anonymous accounts", Disabled: "disabled accounts", All: "all accounts",
+	Unverified: "accounts with an unverified e-mail address and no other way to sign in than a password",
+}
+
+func (r Rule) accountWords() string {
+	var s strings.Builder
+	what := "that were created"
+	if r.Age.Field == LastSignIn {
+		what = "whose last sign-in, last token and creation are all"
+	}
+	fmt.Fprintf(&s, "deletes %s %s more than %s ago", kindWords[r.Accounts], what, r.Age.Words())
+	for _, u := range r.Unless {
+		fmt.Fprintf(&s, ", unless %s exists", u.Document)
 	}
 	if r.Limit > 0 {
 		fmt.Fprintf(&s, "; %d a run at most", r.Limit)

@@ -107,6 +107,13 @@ func batchLength(actions []Action, deletes int) int {
 			absent[next.Absent] = true
 			n++
 		}
+	case deleteAccount:
+		for n < len(actions) && n < maxAccounts {
+			if next, ok := actions[n].Effect.(deleteAccount); !ok || next.rule != first.rule {
+				break
+			}
+			n++
+		}
 	case ruled:
 		for n < len(actions) && n < first.Rule.group() {
 			if next, ok := actions[n].Effect.(ruled); !ok || next.Rule.name() != first.Rule.name() {
@@ -151,6 +158,8 @@ func (r *run) do(ctx context.Context, batch []Action, keep func() error) []error
 			return slices.Repeat([]error{err}, len(batch))
 		}
 		return r.deleteObjects(ctx, deletions)
+	case deleteAccount:
+		return r.deleteDueAccounts(ctx, batch)
 	case ruled:
 		return r.doItems(ctx, batch)
 	case replayed:
@@ -240,19 +249,19 @@ func (r *run) record(ctx context.Context, a Action, err error) {
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Done++ })
 		r.mu.Unlock()
-		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": done", attributes...)
+		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": done", attributes...)
 	case errors.Is(err, ErrChanged):
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Changed++ })
 		r.mu.Unlock()
-		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": left alone, it changed since it was judged", attributes...)
+		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": left alone, it changed since it was judged", attributes...)
 	case errors.As(err, &held):
 		r.mu.Lock()
 		r.report.Kept[held.Reason]++
 		r.mu.Unlock()
-		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": kept, "+held.Reason, attributes...)
+		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": kept, "+held.Reason, attributes...)
 	case errors.Is(err, errLater):
-		r.log.InfoContext(ctx, a.Kind+" "+a.Target+": not done yet, a later run goes on", attributes...)
+		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": not done yet, a later run goes on", attributes...)
 	default:
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Failed++ })
@@ -267,7 +276,7 @@ func (r *run) failed(ctx context.Context, target, action string, err error) {
 	r.failures++
 	r.report.fail(target, action, err)
 	r.mu.Unlock()
-	r.log.ErrorContext(ctx, action+" "+target+": failed"+r.whoTriesAgain(err)+": "+err.Error(),
+	r.log.ErrorContext(ctx, phrase(action, target)+": failed"+r.whoTriesAgain(err)+": "+err.Error(),
 		slog.String("target", target), slog.String("action", action))
 }
 

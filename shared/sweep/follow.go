@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/own"
@@ -188,7 +189,7 @@ func (f FollowUp) name() string {
 	case f.Task != nil:
 		return "task " + taskKey(*f.Task)
 	case f.Account != "":
-		return "account " + f.Account
+		return accountTarget(f.Account)
 	default:
 		return "object " + f.Object.Name
 	}
@@ -225,14 +226,21 @@ func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
 	if len(which) == 0 {
 		return
 	}
-	uids := make([]string, len(which))
+	uids, items := make([]string, len(which)), make([]undo.Record, len(which))
 	for n, i := range which {
 		uids[n] = all[i].Account
+		items[n] = undo.Record{Item: all[i].of.Ref.Path(), Action: all[i].of.kind, Reason: all[i].of.reason}
 	}
 	var results []error
 	err := r.checkTime()
-	if err == nil {
-		err = r.keepAccounts(ctx, all, which)
+	if err == nil && r.keepsUndo() {
+		var found []accounts.Account
+		if found, err = r.accounts.Get(ctx, uids); err == nil {
+			err = r.keepAccounts(ctx, items, found)
+		}
+		if err != nil {
+			err = fmt.Errorf("keep accounts for undoing: %w", err)
+		}
 	}
 	if err == nil {
 		func() {

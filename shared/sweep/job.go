@@ -8,6 +8,7 @@
 //   - pass.go (what runs remember), unset.go and referred.go (a field is missing, something refers to a document);
 //   - apply.go, group.go (items that share a commit), commit.go, journal.go, follow.go with accounts.go (what follows a commit) and
 //     replay.go (what an interrupted run left), written.go (what the log says of it);
+//   - accountrule.go (accounts that are items themselves);
 //   - foresee.go (what a preview says would be written);
 //   - lease.go, report.go, summary.go, announce.go, and function.go with request.go (the HTTP side).
 package sweep
@@ -34,6 +35,8 @@ type Job struct {
 	Rules []AnyRule
 	// Earlier are records of unfinished work that earlier versions of the program may have left.
 	Earlier []Earlier
+	// Accounts says that Plan looks at accounts, so that to plan takes the right to.
+	Accounts bool
 	// Task makes it a worker, which Cloud Tasks calls with one thing to do; nil for what Cloud Scheduler calls.
 	Task *Task
 }
@@ -69,8 +72,8 @@ type Action struct {
 	More   bool     // that is not all
 }
 
-// Effect is how an action is done. Those of rules are proposed by [Planner.Consider]; [DeleteObject] is the one that others
-// make, such as shared/orphans.
+// Effect is how an action is done. Those of rules are proposed by [Planner.Consider] and [Planner.ConsiderAccounts]; [DeleteObject] is
+// the one that others make, such as shared/orphans.
 type Effect interface{ effect() }
 
 // deleteDocument deletes a document if it is still as it was when it was read.
@@ -89,6 +92,7 @@ type ruled struct{ Item }
 
 func (deleteDocument) effect() {}
 func (DeleteObject) effect()   {}
+func (deleteAccount) effect()  {}
 func (ruled) effect()          {}
 func (replayed) effect()       {}
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/logging"
@@ -25,11 +26,13 @@ type PlanOptions struct {
 }
 
 // Plan plans a job in the caller's process, with the caller's credentials, and returns the whole plan in the report. It only
-// reads: it takes no lease and saves no report, nothing of Authentication or Cloud Tasks is opened, and the connections to Firestore and Cloud
-// Storage refuse whatever writes. So it needs no more than the right to read, and the settings of what it reads. The error is
+// reads: it takes no lease and saves no report, nothing of Cloud Tasks is opened, nor of Authentication unless the job looks at accounts, and
+// the connections refuse whatever writes. So it needs no more than the right to read, and the settings of what it reads. The error is
 // a [*config.Error] or says why a client cannot be opened; whatever goes wrong later is in the report.
 func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
-	uses := slices.DeleteFunc(slices.Clone(f.Uses), func(b config.Backend) bool { return b != config.Firestore && b != config.Storage })
+	uses := slices.DeleteFunc(slices.Clone(f.Uses), func(b config.Backend) bool {
+		return b != config.Firestore && b != config.Storage && (b != config.Auth || !f.Job.Accounts)
+	})
 	cfg, err := config.Load(config.For(f.Job.Name, f.Getenv), f.Job.Settings, uses...)
 	if err != nil {
 		return nil, err
@@ -41,6 +44,12 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
 			base = f.Hooks.Transport(base)
 		}
 		return objects.ReadOnly(base)
+	}
+	reading.Hooks.Accounts = func(base accounts.API) accounts.API {
+		if f.Hooks.Accounts != nil {
+			base = f.Hooks.Accounts(base)
+		}
+		return accounts.ReadOnly(base)
 	}
 	c, err := reading.open(ctx, cfg)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -26,6 +27,7 @@ type Planner struct {
 	Config    config.Config
 	Documents documents.Reader
 	Objects   objects.Reader    // of no use in a function that does not use Storage
+	Accounts  accounts.Reader   // of no use in a function that does not use Authentication
 	Task      map[string]string // a worker's: what to do
 	Log       *slog.Logger
 
@@ -145,6 +147,8 @@ func (p *Planner) Propose(ctx context.Context, a Action) error {
 			a.Writes = []string{"delete " + effect.Path}
 		case DeleteObject:
 			a.Writes = []string{"delete gs://" + p.Config.Bucket + "/" + effect.Name}
+		case deleteAccount:
+			a.Writes = []string{"delete " + accountTarget(effect.uid)}
 		}
 	}
 	p.planned++

@@ -153,7 +153,7 @@ func (r *Report) problem() string {
 	if r.Status == Aborted {
 		return f.Error
 	}
-	return f.Action + " " + f.Target + ": " + f.Error
+	return phrase(f.Action, f.Target) + ": " + f.Error
 }
 
 // left returns how many planned actions the run did not get to.
@@ -236,4 +236,9 @@ func clip(s string, n int) string {
 		s = s[:len(s)-1]
 	}
 	return s + mark
+}
+
+// phrase says what is done to what. An action on accounts says by itself what its target is.
+func phrase(action, target string) string {
+	return action + " " + strings.TrimPrefix(target, accountTarget(""))
 }

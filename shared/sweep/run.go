@@ -307,6 +307,7 @@ func (r *run) planner(checkpoint string) *Planner {
 		Config:     r.config,
 		Documents:  r.documents.Reader,
 		Objects:    r.objects.Reader,
+		Accounts:   r.accounts.Reader,
 		Task:       r.task,
 		Log:        r.log,
 		run:        r,

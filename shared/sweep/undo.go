@@ -3,9 +3,11 @@ package sweep
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/own"
 	"github.com/firesweep/firesweep/shared/undo"
@@ -180,21 +182,9 @@ func (r *run) keepObjects(ctx context.Context, batch []Action) error {
 	return r.keepAhead(ctx, records)
 }
 
-// keepAccounts writes down what there is to know of accounts that are to be deleted.
-func (r *run) keepAccounts(ctx context.Context, all []pending, which []int) error {
-	if !r.keepsUndo() {
-		return nil
-	}
-	uids := make([]string, len(which))
-	var records []undo.Record
-	for n, i := range which {
-		uids[n] = all[i].Account
-		records = append(records, undo.Record{Item: all[i].of.Ref.Path(), Action: all[i].of.kind, Reason: all[i].of.reason})
-	}
-	found, err := r.accounts.Get(ctx, uids)
-	if err != nil {
-		return fmt.Errorf("keep accounts for undoing: %w", err)
-	}
+// keepAccounts writes down what there is to know of accounts that are to be deleted. items are what they are deleted for.
+func (r *run) keepAccounts(ctx context.Context, items []undo.Record, found []accounts.Account) error {
+	records := slices.Clone(items)
 	for _, a := range found {
 		records = append(records, undo.Record{Account: &undo.Account{UID: a.UID, Data: a.JSON()}})
 	}

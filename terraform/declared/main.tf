@@ -14,17 +14,17 @@ locals {
 
   # Fields that an index answers, in the order of the query: equality, a text, the age.
   index_fields = {
-    for name, f in local.declared : name => can(f.rule.objects) ? [] : concat(
+    for name, f in local.declared : name => can(f.rule.objects) || can(f.rule.accounts) ? [] : concat(
       [for w in try(f.rule.where, []) : w.field if can(w["=="]) || can(w.in) || try(w.is, "") == "true"],
       slice([for w in try(f.rule.where, []) : w.field if try(w.is, "") == "text"], 0, min(1, length([for w in try(f.rule.where, []) : w if try(w.is, "") == "text"]))),
       [try(f.rule.age.field, "")],
     )
   }
 
-  source = { for name, f in local.declared : name => try(f.rule.collection, f.rule.collectionGroup, f.rule.objects, "") }
+  source = { for name, f in local.declared : name => try(f.rule.collection, f.rule.collectionGroup, f.rule.objects, f.rule.accounts, "") }
 
   uses_storage = { for name, f in local.declared : name => can(f.rule.objects) || anytrue([for a in try(f.rule.with, []) : can(a.object) || can(a.folder)]) }
-  uses_auth    = { for name, f in local.declared : name => anytrue([for a in try(f.rule.with, []) : try(a.account, false)]) }
+  uses_auth    = { for name, f in local.declared : name => can(f.rule.accounts) || anytrue([for a in try(f.rule.with, []) : try(a.account, false)]) }
   # What a typing error would look like. The functions read rules more strictly, and do not start with one that is wrong.
   schema = jsondecode(file("${path.module}/../../rules.schema.json")).properties.functions.items.properties
   problems = flatten([
@@ -40,12 +40,12 @@ locals {
         ]
       ]],
       length([for key in ["hours", "days", "months"] : key if try(f.rule.age[key] > 0, false)]) == 1 ? [] : ["${name}: rule.age: say one of hours, days and months"],
-      length([for key in ["collection", "collectionGroup", "objects"] : key if can(f.rule[key])]) == 1 ? [] : ["${name}: rule: say one of collection, collectionGroup and objects"],
+      length([for key in ["collection", "collectionGroup", "objects", "accounts"] : key if can(f.rule[key])]) == 1 ? [] : ["${name}: rule: say one of collection, collectionGroup, objects and accounts"],
       can(regex("^(cleanupJobs|cleanupRuns|cleanupUndo|authDeletionRetries)(/|$)", local.source[name])) ? ["${name}: rule: ${local.source[name]} belongs to Firesweep itself"] : [],
     ]
   ])
 
-  plain = { for name, f in local.declared : name => !can(f.rule.objects) && length(concat(try(f.rule.with, []), try(f.rule.unless, []))) == 0 && !can(f.rule.archive) && !can(f.rule.set) }
+  plain = { for name, f in local.declared : name => !can(f.rule.objects) && !can(f.rule.accounts) && length(concat(try(f.rule.with, []), try(f.rule.unless, []))) == 0 && !can(f.rule.archive) && !can(f.rule.set) }
 }
 
 output "functions" {
@@ -67,7 +67,7 @@ output "functions" {
         {
           package = ""
           roles = merge({ firestore = ["roles/datastore.user"] }, { for b in ["storage"] : b => ["firesweepObjectCleaner"] if local.uses_storage[name] },
-          { for b in ["auth"] : b => ["firesweepAccountDeleter"] if local.uses_auth[name] })
+          { for b in ["auth"] : b => concat(["firesweepAccountDeleter"], can(f.rule.accounts) ? ["firesweepAccountReader"] : []) if local.uses_auth[name] })
           indexes = [
             for fields in [local.index_fields[name]] : {
               collectionGroup = reverse(split("/", local.source[name]))[0]

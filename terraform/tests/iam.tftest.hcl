@@ -41,6 +41,10 @@ run "least_privilege" {
     error_message = "our own roles may do what the code does and nothing else"
   }
   assert {
+    condition     = toset(local.custom_roles.firesweepAccountReader.permissions) == toset(["firebaseauth.users.get"])
+    error_message = "a rule about accounts lists them and looks at them, and nothing else; it deletes by another role"
+  }
+  assert {
     condition = { for key, b in google_cloud_tasks_queue_iam_member.tasks : key => b.name } == {
       for name, f in local.jobs : "${name} roles/cloudtasks.enqueuer" => f.worker if can(f.worker)
     }

@@ -14,6 +14,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
 	"firebase.google.com/go/v4/auth"
+	"firebase.google.com/go/v4/auth/hash"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/api/iterator"
 
@@ -150,6 +151,39 @@ func (p *Project) SignUp(t testing.TB, uids ...string) {
 		if _, err := p.Auth(t).CreateUser(context.Background(), new(auth.UserToCreate).UID(uid).Email(uid+"@example.com")); err != nil {
 			t.Fatalf("create the account %s: %v", uid, err)
 		}
+	}
+}
+
+// Import makes accounts as they are: with the times that an account made by [Project.SignUp] cannot have.
+func (p *Project) Import(t testing.TB, users ...*auth.UserToImport) {
+	t.Helper()
+	for chunk := range slices.Chunk(users, 1000) {
+		result, err := p.Auth(t).ImportUsers(context.Background(), chunk, auth.WithHash(hash.HMACSHA256{Key: []byte("key")}))
+		if err != nil || result.FailureCount > 0 {
+			t.Fatalf("import accounts: %v %+v", err, result)
+		}
+	}
+}
+
+// Replace makes another account of the uid of one that there is.
+func (p *Project) Replace(t testing.TB, uid string, user *auth.UserToImport) {
+	t.Helper()
+	if !p.EmbeddedAuth() { // the Firebase Emulator Suite imports over none; Google does
+		if err := p.Auth(t).DeleteUser(context.Background(), uid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Import(t, user.UID(uid))
+}
+
+// SetAccount changes fields of an account's record as only Google itself does. The embedded Authentication alone can.
+func (p *Project) SetAccount(t testing.TB, uid string, fields map[string]any) {
+	t.Helper()
+	if !p.EmbeddedAuth() {
+		t.Skip("the Firebase Emulator Suite cannot be told what Google notes of an account")
+	}
+	if !p.backends.Auth().Set(p.ID, uid, fields) {
+		t.Fatalf("there is no account %s", uid)
 	}
 }
 

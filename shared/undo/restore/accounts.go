@@ -14,7 +14,7 @@ import (
 // maxAccounts is how many accounts one call looks up. One that imports takes more, but so few are asked for at a time.
 const maxAccounts = 100
 
-// accounts takes back the deletion of accounts. They come back with their ids and what the log knows of them, without a password.
+// accounts takes back the deletion of accounts. They come back with their ids and what the log knows of them; nobody knows their password.
 func (u *undoing) accounts(ctx context.Context, all []undo.Account) error {
 	all = slices.DeleteFunc(all, func(a undo.Account) bool { return !u.chosen(accountTarget(a.UID)) })
 	for chunk := range slices.Chunk(all, maxAccounts) {
@@ -60,7 +60,7 @@ func (u *undoing) someAccounts(ctx context.Context, all []undo.Account) error {
 	if err := u.stillOurs(ctx); err != nil {
 		return err
 	}
-	result, err := u.Accounts.ImportUsers(ctx, missing)
+	result, err := u.Accounts.ImportUsers(ctx, missing, accounts.Passwords())
 	if err != nil {
 		return fmt.Errorf("restore %s and %d more: %w", accountTarget(uids[0]), len(uids)-1, err)
 	}

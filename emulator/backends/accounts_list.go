@@ -1,0 +1,100 @@
+package backends
+
+import (
+	"encoding/base64"
+	"maps"
+	"net/url"
+	"slices"
+	"sort"
+	"strconv"
+)
+
+// How many users a page of a listing has.
+const (
+	usualBatchGet   = 20
+	largestBatchGet = 1000
+)
+
+// list returns a page of users by id. Google's pages come in that order too, though nothing promises it, and neither says anything what a
+// page's token is: here it is one that nobody can make of an id by chance.
+func (p *accounts) list(query url.Values) (any, *apiError) {
+	for name := range query {
+		if !slices.Contains([]string{"maxResults", "nextPageToken", "alt", "prettyPrint"}, name) {
+			return nil, invalid("Invalid JSON payload received. Unknown name \"" + name + "\": Cannot bind query parameter.")
+		}
+	}
+	limit := usualBatchGet
+	if text := query.Get("maxResults"); text != "" {
+		var err error
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > largestBatchGet {
+			return nil, invalid("INVALID_PAGE_SELECTION : maxResults is from 1 to 1000.")
+		}
+	}
+	after, ok := idOf(query.Get("nextPageToken"))
+	if !ok {
+		return nil, invalid("INVALID_PAGE_SELECTION")
+	}
+	ids := slices.Sorted(maps.Keys(p.byID))
+	if after != "" {
+		ids = ids[sort.SearchStrings(ids, after+"\x00"):]
+	}
+	answer := account{"kind": "identitytoolkit#DownloadAccountResponse"}
+	if len(ids) > limit {
+		ids = ids[:limit]
+		answer["nextPageToken"] = tokenOf(ids[limit-1])
+	}
+	users := make([]account, len(ids))
+	for i, id := range ids {
+		users[i] = p.byID[id]
+	}
+	if len(users) > 0 {
+		answer["users"] = users
+	}
+	return answer, nil
+}
+
+// tokenOf returns the token of the page that begins after an id, and idOf that id.
+func tokenOf(id string) string { return "page:" + base64.StdEncoding.EncodeToString([]byte(id)) }
+
+func idOf(token string) (id string, ok bool) {
+	if token == "" {
+		return "", true
+	}
+	decoded, err := base64.StdEncoding.DecodeString(token[min(len(token), len("page:")):])
+	return string(decoded), err == nil && token == tokenOf(string(decoded)) && len(decoded) > 0
+}
+
+// providersOf returns the providers of a user that is made or imported: those that are given, and the address and the number.
+func providersOf(user account, hasPassword bool) []any {
+	given, _ := user["providerUserInfo"].([]any)
+	providers := []any{}
+	for _, one := range given {
+		if p, _ := one.(account); p["providerId"] != "password" && p["providerId"] != "phone" {
+			providers = append(providers, one)
+		}
+	}
+	if email, _ := user["email"].(string); email != "" && hasPassword {
+		providers = append(providers, account{"providerId": "password", "email": email, "rawId": email, "federatedId": email})
+	}
+	if phone, _ := user["phoneNumber"].(string); phone != "" {
+		providers = append(providers, account{"providerId": "phone", "phoneNumber": phone, "rawId": phone})
+	}
+	return providers
+}
+
+// Set changes fields of a user's record as only Google itself does, such as lastRefreshAt and customAuth; nil takes one away. It
+// reports whether there is such a user.
+func (s *AuthServer) Set(project, uid string, fields map[string]any) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	user := s.project(project).byID[uid]
+	if user == nil {
+		return false
+	}
+	for name, value := range fields {
+		if user[name] = value; value == nil {
+			delete(user, name)
+		}
+	}
+	return true
+}

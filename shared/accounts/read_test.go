@@ -1,0 +1,268 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"firebase.google.com/go/v4/auth"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/googleapi"
+	"google.golang.org/api/identitytoolkit/v1"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// opened returns a writer on the project's Authentication.
+func opened(t *testing.T, p *backendstest.Project) Writer {
+	t.Helper()
+	c, err := Open(t.Context(), p.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Writer()
+}
+
+// listed returns all accounts by uid.
+func listed(t *testing.T, r Reader, token string) map[string]Account {
+	t.Helper()
+	all := map[string]Account{}
+	for page, err := range r.Pages(t.Context(), token) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range page.Accounts {
+			all[a.UID] = a
+		}
+	}
+	return all
+}
+
+// TestListedAndLookedUpAlike goes through Google's client to a server.
+func TestListedAndLookedUpAlike(t *testing.T) {
+	p := backendstest.Start(t)
+	p.Import(t,
+		new(auth.UserToImport).UID("anonymous").Metadata(&auth.UserMetadata{CreationTimestamp: 1000, LastLogInTimestamp: 2000}),
+		new(auth.UserToImport).UID("google").Email("a@example.com").EmailVerified(true).Disabled(true).CustomClaims(map[string]any{"admin": true}).
+			ProviderData([]*auth.UserProvider{{ProviderID: "google.com", UID: "g1"}}),
+	)
+	if _, err := p.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("password").Email("b@example.com").Password("secret7")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("phone").PhoneNumber("+819012345678")); err != nil {
+		t.Fatal(err)
+	}
+	r := opened(t, p)
+	all := listed(t, r.Reader, "")
+	found, err := r.Get(t.Context(), []string{"google", "nobody", "password", "phone", "anonymous", ""})
+	if err != nil || len(found) != 4 || len(all) != 4 {
+		t.Fatalf("%v, looked up %+v, listed %+v", err, found, all)
+	}
+	for _, a := range found {
+		if diff := cmp.Diff(a, all[a.UID]); diff != "" {
+			t.Errorf("%s is not told alike (-looked up +listed):\n%s", a.UID, diff)
+		}
+		if a.Anonymous() != (a.UID == "anonymous") || a.Unverified() != (a.UID == "password") || a.Disabled != (a.UID == "google") {
+			t.Errorf("%+v: anonymous %v, unverified %v", a, a.Anonymous(), a.Unverified())
+		}
+	}
+	if a := all["anonymous"]; a.Created != 1000 || a.LastLogin != 2000 || a.LastRefresh != 0 {
+		t.Errorf("times %+v", a)
+	}
+	if a := all["google"]; len(a.Providers) != 1 || a.Providers[0].UID != "g1" || a.Claims["admin"] != true {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestWhichAccountIsWhich: what is no anonymous account though it looks like one.
+func TestWhichAccountIsWhich(t *testing.T) {
+	provider := func(id string) []*identitytoolkit.GoogleCloudIdentitytoolkitV1ProviderUserInfo {
+		return []*identitytoolkit.GoogleCloudIdentitytoolkitV1ProviderUserInfo{{ProviderId: id}}
+	}
+	for name, tt := range map[string]struct {
+		user                  User
+		anonymous, unverified bool
+	}{
+		"anonymous":              {User{LastLoginAt: 1}, true, false},
+		"anonymous, disabled":    {User{LastLoginAt: 1, Disabled: true}, true, false},
+		"made by administrator":  {User{}, false, false},
+		"custom token":           {User{LastLoginAt: 1, CustomAuth: true}, false, false},
+		"phone":                  {User{LastLoginAt: 1, PhoneNumber: "+1", ProviderUserInfo: provider("phone")}, false, false},
+		"address alone":          {User{LastLoginAt: 1, Email: "a@b.c"}, false, false},
+		"password":               {User{Email: "a@b.c", ProviderUserInfo: provider("password")}, false, true},
+		"password without":       {User{LastLoginAt: 1, ProviderUserInfo: provider("password")}, false, false},
+		"password, verified":     {User{Email: "a@b.c", EmailVerified: true, ProviderUserInfo: provider("password")}, false, false},
+		"password, phone":        {User{Email: "a@b.c", PhoneNumber: "+1", ProviderUserInfo: provider("password")}, false, false},
+		"password, custom token": {User{Email: "a@b.c", CustomAuth: true, ProviderUserInfo: provider("password")}, false, false},
+		"password and another":   {User{Email: "a@b.c", ProviderUserInfo: append(provider("password"), provider("google.com")...)}, false, false},
+		"another provider":       {User{LastLoginAt: 1, ProviderUserInfo: provider("apple.com")}, false, false},
+	} {
+		if a := accountOf(&tt.user); a.Anonymous() != tt.anonymous || a.Unverified() != tt.unverified {
+			t.Errorf("%s: anonymous %v, unverified %v", name, a.Anonymous(), a.Unverified())
+		}
+	}
+}
+
+// TestLastActive: the latest of the three times, to the millisecond and never earlier than it was.
+func TestLastActive(t *testing.T) {
+	for name, tt := range map[string]struct {
+		user User
+		want int64 // 0: it cannot be told
+	}{
+		"created":               {User{CreatedAt: 5}, 5},
+		"signed in":             {User{CreatedAt: 5, LastLoginAt: 7}, 7},
+		"signed in, odd":        {User{CreatedAt: 9, LastLoginAt: 7}, 9},
+		"refreshed":             {User{CreatedAt: 5, LastLoginAt: 7, LastRefreshAt: "1970-01-01T00:00:01.234Z"}, 1234},
+		"refreshed, finer":      {User{CreatedAt: 5, LastRefreshAt: "1970-01-01T00:00:01.234000001Z"}, 1235},
+		"refreshed before":      {User{CreatedAt: 5000, LastLoginAt: 7000, LastRefreshAt: "1970-01-01T00:00:01Z"}, 7000},
+		"no creation":           {User{LastLoginAt: 7}, 0},
+		"negative creation":     {User{CreatedAt: -5, LastLoginAt: 7}, 0},
+		"negative sign-in":      {User{CreatedAt: 5, LastLoginAt: -7}, 0},
+		"unreadable refresh":    {User{CreatedAt: 5, LastLoginAt: 7, LastRefreshAt: "yesterday"}, 0},
+		"nothing":               {User{}, 0},
+		"refreshed, other zone": {User{CreatedAt: 5, LastRefreshAt: "1970-01-01T01:00:01+01:00"}, 1000},
+	} {
+		at, ok := accountOf(&tt.user).LastActive()
+		if ok != (tt.want != 0) || ok && !at.Equal(time.UnixMilli(tt.want)) {
+			t.Errorf("%s: %s, %v", name, at, ok)
+		}
+	}
+}
+
+// TestCustomTokensAreTold: the one thing that Firebase's SDK leaves out.
+func TestCustomTokensAreTold(t *testing.T) {
+	p := backendstest.Start(t)
+	p.Import(t, new(auth.UserToImport).UID("u1").Metadata(&auth.UserMetadata{CreationTimestamp: 1000, LastLogInTimestamp: 2000}))
+	p.SetAccount(t, "u1", map[string]any{"customAuth": true, "lastRefreshAt": "1970-01-01T00:00:03.5Z"})
+	r := opened(t, p)
+	found, err := r.Get(t.Context(), []string{"u1"})
+	if err != nil || len(found) != 1 || !found[0].CustomAuth || found[0].LastRefresh != 3500 || !listed(t, r.Reader, "")["u1"].CustomAuth {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestPages: each account once, over several pages, from any of them on.
+func TestPages(t *testing.T) {
+	p := backendstest.Start(t)
+	var users []*auth.UserToImport
+	for i := range 2500 {
+		users = append(users, new(auth.UserToImport).UID(fmt.Sprintf("u%04d", i)))
+	}
+	p.Import(t, users...)
+	r := opened(t, p)
+	var tokens []string
+	var meter usage.Meter
+	seen := 0
+	for page, err := range r.Pages(usage.NewContext(t.Context(), &meter), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen += len(page.Accounts)
+		tokens = append(tokens, page.Next)
+	}
+	if seen != 2500 || meter.Usage().AuthCalls != 3 {
+		t.Errorf("%d accounts in %d calls", seen, meter.Usage().AuthCalls)
+	}
+	if rest := listed(t, r.Reader, tokens[1]); len(rest) != 500 {
+		t.Errorf("%d accounts behind the second page", len(rest))
+	}
+	for range r.Pages(t.Context(), "") {
+		break // whoever has enough may stop
+	}
+	if !p.EmbeddedAuth() {
+		t.Skip("the Firebase Emulator Suite takes any text for a token")
+	}
+	for _, err := range r.Pages(t.Context(), "of another time") {
+		if !errors.Is(err, ErrToken) {
+			t.Errorf("a token that is none: %v", err)
+		}
+	}
+}
+
+// TestListingsThatCannotGoOn end with an error, and not never.
+func TestListingsThatCannotGoOn(t *testing.T) {
+	for name, list := range map[string]func(token string) ([]*User, string, error){
+		"the same page again": func(string) ([]*User, string, error) { return nil, "same", nil },
+		"an error":            func(string) ([]*User, string, error) { return nil, "", errors.New("denied") },
+		"an odd answer to no token": func(string) ([]*User, string, error) {
+			return nil, "", &googleapi.Error{Code: http.StatusBadRequest, Message: "INVALID_PROJECT_ID"}
+		},
+	} {
+		f := &fake{list: list}
+		var last error
+		for _, last = range newClient(f).Writer().Pages(t.Context(), "") {
+		}
+		if last == nil || errors.Is(last, ErrToken) {
+			t.Errorf("%s: %v", name, last)
+		}
+	}
+}
+
+// TestReadsAreMadeAgain: what passes is waited for, what does not is told at once, by the API's own words.
+func TestReadsAreMadeAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answers []int
+		calls   int
+		want    string
+	}{
+		"passes":   {[]int{503, 429, 200}, 3, ""},
+		"refused":  {[]int{403, 200}, 1, "look up 1 accounts: it says why"},
+		"not made": {[]int{400, 200}, 1, "look up 1 accounts: it says why"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Authorization") != "Bearer owner" {
+					t.Error("not asked as an administrator")
+				}
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(tt.answers[calls])
+				fmt.Fprint(w, `{"error":{"code":0,"message":"it says why"}}`)
+				calls++
+			}))
+			defer server.Close()
+			t.Setenv(emulatorHost, server.Listener.Addr().String())
+			c, err := Open(t.Context(), "demo-a", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Writer().Get(t.Context(), []string{"u1"})
+			if calls != tt.calls || fmt.Sprint(err) != map[bool]string{true: "<nil>", false: tt.want}[tt.want == ""] {
+				t.Errorf("%d calls, %v", calls, err)
+			}
+		})
+	}
+}
+
+// TestImportedAsLastActive: Authentication takes no time of a token.
+func TestImportedAsLastActive(t *testing.T) {
+	p := backendstest.Start(t)
+	p.Import(t,
+		Account{UID: "refreshed", Created: 1000, LastLogin: 2000, LastRefresh: 9000}.Import(),
+		Account{UID: "signed-in", Created: 1000, LastLogin: 2000, LastRefresh: 1500}.Import(),
+		Account{UID: "password", Created: 1000, LastLogin: 2000, Email: "a@example.com", Password: true}.Import(),
+	)
+	all := listed(t, opened(t, p).Reader, "")
+	if all["refreshed"].LastLogin != 9000 || all["signed-in"].LastLogin != 2000 || all["refreshed"].Created != 1000 {
+		t.Errorf("%+v", all)
+	}
+	for uid, a := range all {
+		kept, err := Parse(a.JSON())
+		if diff := cmp.Diff(a, kept); diff != "" || err != nil || a.Unverified() != (uid == "password") {
+			t.Errorf("%s: %v, unverified %v, (-account +kept):\n%s", uid, err, a.Unverified(), diff)
+		}
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	f := &fake{}
+	result, err := ReadOnly(f).DeleteUsers(context.Background(), []string{"u1"})
+	if result != nil || err == nil || len(f.calls) != 0 {
+		t.Errorf("%v, %v, calls %v", result, err, f.calls)
+	}
+}

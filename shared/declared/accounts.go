@@ -1,0 +1,148 @@
+package declared
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/retention"
+	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// accountsOf is a rule about accounts.
+type accountsOf struct{ rule.Rule }
+
+// plan goes through all accounts, page by page. Its checkpoint is the token of a page. How long Authentication takes one is documented
+// nowhere: where it does not any more, the run begins at the beginning.
+func (c accountsOf) plan(ctx context.Context, p *sweep.Planner) error {
+	all, due := 0, 0
+	lookups := map[string]sweep.Lookups{}
+	err := c.pages(ctx, p, func(page int, found sweep.Considered) {
+		all, due = all+page, due+found.Due
+		for collection, l := range found.Lookups {
+			lookups[collection] = sweep.Lookups{Asked: lookups[collection].Asked + l.Asked, Missing: lookups[collection].Missing + l.Missing}
+		}
+	})
+	if err != nil && !errors.Is(err, sweep.ErrOutOfTime) {
+		return err
+	}
+	p.Share("accounts", all, due, c.DuePercent()) // of those that were listed
+	if failed := reportAbsence(ctx, p, lookups); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// pages considers the accounts of each page, and says of each how many it has and what became of them.
+func (c accountsOf) pages(ctx context.Context, p *sweep.Planner, seen func(page int, found sweep.Considered)) error {
+	r, token := c.accountRule(), p.Checkpoint()
+	for page, err := range p.Accounts.Pages(ctx, token) {
+		if errors.Is(err, accounts.ErrToken) {
+			return fmt.Errorf("%w: %w", documents.ErrCursor, err)
+		}
+		if err != nil {
+			return err
+		}
+		found, err := p.ConsiderAccounts(ctx, r, page.Accounts)
+		if err != nil {
+			return err
+		}
+		seen(len(page.Accounts), found)
+		if found.Left { // the next run begins with this page: what is deleted is not listed again
+			p.Continue(func([]documents.Ref) string { return token })
+			return nil
+		}
+		token = page.Next
+		if err := p.SaveCheckpoint(token); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportAbsence tells the safety limits where no document that keeps accounts was found, and all of their collections are empty: then
+// the database is rather the wrong one. That most are missing is nothing odd, other than for owners of objects: unless names exceptions.
+func reportAbsence(ctx context.Context, p *sweep.Planner, lookups map[string]sweep.Lookups) error {
+	for collection, l := range lookups {
+		if l.Asked > l.Missing || l.Asked == 0 {
+			return nil
+		}
+		if empty, err := p.Documents.Empty(ctx, collection); err != nil || !empty {
+			return err
+		}
+	}
+	for collection, l := range lookups {
+		p.LookedUp(collection, l.Asked, l.Missing)
+	}
+	return nil
+}
+
+func (c accountsOf) accountRule() *sweep.AccountRule {
+	r := &sweep.AccountRule{Limit: c.Limit, Judge: func(a accounts.Account, run sweep.Run) sweep.Decision { return c.judge(a, run.Now) }}
+	for _, u := range c.Unless {
+		of, _ := u.OfAccount("x")
+		r.Keepers = append(r.Keepers, sweep.Keeper{Collection: of.Collection, Reason: u.Document + " exists", ID: func(uid string) string {
+			ref, _ := u.OfAccount(uid)
+			return ref.ID
+		}})
+	}
+	return r
+}
+
+// JudgeAccount decides about an account by what Authentication tells of it, as a run at now would.
+func JudgeAccount(r rule.Rule, a accounts.Account, now time.Time) sweep.Decision {
+	return accountsOf{r}.judge(a, now)
+}
+
+func (c accountsOf) judge(a accounts.Account, now time.Time) sweep.Decision {
+	at, known := a.CreatedAt()
+	if c.Age.Field == rule.LastSignIn {
+		at, known = a.LastActive()
+	}
+	switch {
+	case !c.concerns(a):
+		return sweep.Keep("not " + c.Accounts)
+	case !known:
+		return sweep.Invalid("its times are missing or cannot be read")
+	case !at.Before(c.Age.Cutoff(now)):
+		return sweep.Keep("not older than " + c.Age.Words())
+	case !accounts.Deletable(a.UID):
+		return sweep.Invalid("its uid is longer than 128 bytes, which only the Firebase console deletes")
+	}
+	for _, u := range c.Unless {
+		if _, ok := u.OfAccount(a.UID); !ok {
+			return sweep.Invalid("its uid makes " + u.Document + " no document")
+		}
+	}
+	reason := "created "
+	if c.Age.Field == rule.LastSignIn {
+		reason = "last active "
+	}
+	because := c.Because
+	if because == "" && c.Accounts != rule.All {
+		because = c.Accounts
+	}
+	if because != "" {
+		because += ", "
+	}
+	return sweep.Do(c.Kind(), because+reason+retention.Stamp(at)+", older than "+c.Age.Words())
+}
+
+// concerns reports whether the rule is about an account.
+func (c accountsOf) concerns(a accounts.Account) bool {
+	switch c.Accounts {
+	case rule.Anonymous:
+		return a.Anonymous()
+	case rule.Unverified:
+		return a.Unverified()
+	case rule.Disabled:
+		return a.Disabled
+	case rule.All:
+		return true
+	}
+	return false
+}

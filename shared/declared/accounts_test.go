@@ -1,0 +1,476 @@
+package declared_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"firebase.google.com/go/v4/auth"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// guests is a rule about anonymous accounts.
+func guests(more fields) fields {
+	rule := fields{"accounts": "anonymous", "age": fields{"field": "lastSignIn", "days": 30}, "maxDuePercent": 100}
+	for key, value := range more {
+		rule[key] = value
+	}
+	return rule
+}
+
+var keptByUser = fields{"unless": array{fields{"document": "users/{uid}"}}}
+
+// signedIn is an anonymous account of somebody who signed in then, and never since.
+func signedIn(uid string, at time.Time) *auth.UserToImport {
+	return new(auth.UserToImport).UID(uid).Metadata(&auth.UserMetadata{CreationTimestamp: at.UnixMilli(), LastLogInTimestamp: at.UnixMilli()})
+}
+
+// someGuests puts so many of them into a project, all of which are old.
+func someGuests(t *testing.T, f *sweeptest.Function, n int) (uids []string) {
+	t.Helper()
+	var users []*auth.UserToImport
+	for i := range n {
+		uids = append(uids, fmt.Sprintf("guest-%04d", i))
+		users = append(users, signedIn(uids[i], old))
+	}
+	f.Import(t, users...)
+	return uids
+}
+
+// TestWhichAccountsAreDue: each boundary one millisecond either side, and look-alikes.
+func TestWhichAccountsAreDue(t *testing.T) {
+	const day = 24 * time.Hour
+	cutoff := now.Add(-30 * day)
+	at := func(t time.Time) int64 { return t.UnixMilli() }
+	const tick = time.Millisecond
+	due, young, invalid := "do", "not older than 30 days", "its times are missing or cannot be read"
+	for name, tt := range map[string]struct {
+		rule    fields
+		account accounts.Account
+		want    string // "do", or why it is kept
+	}{
+		"just old enough": {nil, accounts.Account{UID: "u", Created: 1, LastLogin: at(cutoff.Add(-tick))}, due},
+		"exactly as old":  {nil, accounts.Account{UID: "u", Created: 1, LastLogin: at(cutoff)}, young},
+		"signed in, then refreshed": {nil, accounts.Account{
+			UID: "u", Created: 1, LastLogin: 1, LastRefresh: at(cutoff),
+		}, young},
+		"refreshed a tick earlier": {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, LastRefresh: at(cutoff.Add(-tick))}, due},
+		"made since":               {nil, accounts.Account{UID: "u", Created: at(cutoff), LastLogin: 1}, young},
+		"in the future":            {nil, accounts.Account{UID: "u", Created: 1, LastLogin: at(now.Add(day))}, young},
+		"created in the future":    {nil, accounts.Account{UID: "u", Created: at(now.Add(day)), LastLogin: 1}, young},
+		"no creation":              {nil, accounts.Account{UID: "u", LastLogin: 1}, invalid},
+		"unreadable refresh":       {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, LastRefresh: accounts.Unreadable}, invalid},
+		"by creation, old": {fields{"age": fields{"field": "created", "days": 30}}, accounts.Account{
+			UID: "u", Created: at(cutoff.Add(-tick)), LastLogin: at(now), LastRefresh: accounts.Unreadable,
+		}, due},
+		"by creation, as old":     {fields{"age": fields{"field": "created", "days": 30}}, accounts.Account{UID: "u", Created: at(cutoff), LastLogin: 1}, young},
+		"by creation, none":       {fields{"age": fields{"field": "created", "days": 30}}, accounts.Account{UID: "u", LastLogin: 1}, invalid},
+		"never signed in":         {nil, accounts.Account{UID: "u", Created: 1}, "not anonymous"},
+		"custom token":            {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, CustomAuth: true}, "not anonymous"},
+		"with an address":         {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, Email: "a@b.c"}, "not anonymous"},
+		"all, never signed in":    {fields{"accounts": "all"}, accounts.Account{UID: "u", Created: 1}, due},
+		"all, with an address":    {fields{"accounts": "all"}, accounts.Account{UID: "u", Created: 1, LastLogin: 1, Email: "a@b.c"}, due},
+		"disabled":                {fields{"accounts": "disabled"}, accounts.Account{UID: "u", Created: 1, Disabled: true}, due},
+		"not disabled":            {fields{"accounts": "disabled"}, accounts.Account{UID: "u", Created: 1}, "not disabled"},
+		"unverified":              {fields{"accounts": "unverified"}, accounts.Account{UID: "u", Created: 1, Email: "a@b.c", Password: true}, due},
+		"verified":                {fields{"accounts": "unverified"}, accounts.Account{UID: "u", Created: 1, Email: "a@b.c", Password: true, EmailVerified: true}, "not unverified"},
+		"a uid that is too long":  {nil, accounts.Account{UID: strings.Repeat("花", 43), Created: 1, LastLogin: 1}, "its uid is longer than 128 bytes, which only the Firebase console deletes"},
+		"a uid of 128 bytes":      {nil, accounts.Account{UID: strings.Repeat("u", 128), Created: 1, LastLogin: 1}, due},
+		"a uid that is no id":     {keptByUser, accounts.Account{UID: "a/b/c", Created: 1, LastLogin: 1}, "its uid makes users/{uid} no document"},
+		"a uid that is none":      {keptByUser, accounts.Account{UID: "..", Created: 1, LastLogin: 1}, "its uid makes users/{uid} no document"},
+		"the same, nothing keeps": {nil, accounts.Account{UID: "a/b/c", Created: 1, LastLogin: 1}, due},
+	} {
+		d := declared.JudgeAccount(*entry(t, guests(tt.rule)).Rule, tt.account, now)
+		if got := d.Reason; tt.want == due && d.Kind != "delete account" || tt.want != due && (got != tt.want || d.Kind != "") ||
+			d.Invalid != (strings.HasPrefix(tt.want, "its ")) {
+			t.Errorf("%s: %+v, want %s", name, d, tt.want)
+		}
+	}
+}
+
+// TestWhyAnAccountGoes: what the rule says, and the time.
+func TestWhyAnAccountGoes(t *testing.T) {
+	a := accounts.Account{UID: "u", Created: old.UnixMilli(), LastLogin: old.UnixMilli()}
+	for want, more := range map[string]fields{
+		"anonymous, last active " + old.Format(time.RFC3339) + ", older than 30 days":       nil,
+		"never came back, last active " + old.Format(time.RFC3339) + ", older than 30 days": {"because": "never came back"},
+		"created " + old.Format(time.RFC3339) + ", older than 30 days":                      {"accounts": "all", "age": fields{"field": "created", "days": 30}},
+	} {
+		if d := declared.JudgeAccount(*entry(t, guests(more)).Rule, a, now); d != sweep.Do("delete account", want) {
+			t.Errorf("%+v, want %s", d, want)
+		}
+	}
+}
+
+// TestOldGuestsGo, and neighbours stay: who came back, who has a document, who signs in otherwise.
+func TestOldGuestsGo(t *testing.T) {
+	t.Parallel()
+	f := start(t, guests(keptByUser))
+	f.Now = now
+	f.Import(t,
+		signedIn("guest-1", old), signedIn("guest-10", old), signedIn("guest-2", now.Add(-time.Hour)), signedIn("guest-3", old), signedIn("a/b", old),
+		new(auth.UserToImport).UID("made").Metadata(&auth.UserMetadata{CreationTimestamp: old.UnixMilli()}),
+		signedIn("hana", old).Email("hana@example.com"), signedIn("ken", old).PhoneNumber("+819012345678"),
+	)
+	f.Set(t, "users/guest-3", fields{"name": "hana"})
+	f.Set(t, "users/guest-1x", fields{"name": "ken"})
+	preview := f.RunQuery(t, "?dryRun=true", "")
+	if len(preview.Plan) != 2 || preview.Plan[0].Target != "account guest-1" || !slices.Equal(preview.Plan[0].Writes, []string{"delete account guest-1"}) {
+		t.Errorf("plan %+v", preview.Plan)
+	}
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete account", 2))
+	sweeptest.Want(t, "kept", map[string]int{
+		"not anonymous": 3, "not older than 30 days": 1, "users/{uid} exists": 1, "its uid makes users/{uid} no document": 1,
+	}, got.Kept)
+	sweeptest.Want(t, "scanned", 8, got.Scanned)
+	sweeptest.Want(t, "accounts", []string{"a/b", "guest-2", "guest-3", "hana", "ken", "made"}, f.Accounts(t))
+}
+
+// TestCustomTokensAndLateTokens: what only the embedded Authentication can be told.
+func TestCustomTokensAndLateTokens(t *testing.T) {
+	t.Parallel()
+	f := start(t, guests(nil))
+	f.Now = now
+	f.Import(t, signedIn("custom", old), signedIn("guest", old), signedIn("odd", old), signedIn("refreshed", old))
+	f.SetAccount(t, "custom", fields{"customAuth": true})
+	f.SetAccount(t, "odd", fields{"createdAt": nil})
+	f.SetAccount(t, "refreshed", fields{"lastRefreshAt": now.AddDate(0, 0, -30).Format("2006-01-02T15:04:05.000Z")})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete account", 1))
+	sweeptest.Want(t, "accounts", []string{"custom", "odd", "refreshed"}, f.Accounts(t))
+}
+
+// TestTooManyAccountsAreDue: half of all accounts may be due, one more is taken for a mistake.
+func TestTooManyAccountsAreDue(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		due, young, percent int
+		aborted             bool
+	}{{20, 20, 0, false}, {21, 19, 0, true}, {19, 0, 0, false}, {20, 0, 0, true}, {24, 16, 60, false}, {25, 15, 60, true}, {30, 0, 100, false}} {
+		t.Run(fmt.Sprint(tt), func(t *testing.T) {
+			t.Parallel()
+			rule := guests(nil)
+			if delete(rule, "maxDuePercent"); tt.percent != 0 {
+				rule["maxDuePercent"] = tt.percent
+			}
+			f := start(t, rule)
+			f.Now = now
+			someGuests(t, f, tt.due)
+			f.SignUp(t, backendsNames(tt.young)...)
+			got := f.Run(t, "")
+			if left := len(f.Accounts(t)); tt.aborted != (got.Status == sweep.Aborted) || left != tt.young+map[bool]int{true: tt.due}[tt.aborted] {
+				t.Errorf("%s, %d left, %v", got.Status, left, got.Failures)
+			}
+			if tt.aborted && !strings.Contains(fmt.Sprint(got.Failures), fmt.Sprintf("maxDuePercent: %d of %d accounts are due", tt.due, tt.due+tt.young)) {
+				t.Errorf("%v", got.Failures)
+			}
+		})
+	}
+}
+
+func backendsNames(n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprintf("user-%d", i))
+	}
+	return names
+}
+
+// TestAnEmptyDatabaseDeletesNoAccount: nothing tells a document that nobody wrote from one that another database has. That one of the
+// collections holds something shows that the database is the right one.
+func TestAnEmptyDatabaseDeletesNoAccount(t *testing.T) {
+	t.Parallel()
+	two := fields{"unless": array{fields{"document": "users/{uid}"}, fields{"document": "holds/{uid}"}}}
+	for name, tt := range map[string]struct {
+		rule     fields
+		document string
+		aborted  bool
+	}{
+		"empty":                 {keptByUser, "", true},
+		"another collection":    {keptByUser, "things/guest-0000", true},
+		"others have one":       {keptByUser, "users/somebody", false},
+		"two, empty":            {two, "", true},
+		"two, one is not empty": {two, "holds/somebody", false},
+		"nothing to look for":   {nil, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := start(t, guests(tt.rule))
+			f.Now = now
+			uids := someGuests(t, f, 3)
+			if tt.document != "" {
+				f.Set(t, tt.document, fields{"x": true})
+			}
+			got := f.Run(t, "")
+			if !tt.aborted {
+				sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete account", 3))
+				return
+			}
+			if got.Status != sweep.Aborted || !strings.Contains(fmt.Sprint(got.Failures), "empty collection: ") {
+				t.Errorf("%s %v", got.Status, got.Failures)
+			}
+			sweeptest.Want(t, "accounts", uids, f.Accounts(t))
+			sweeptest.WantReport(t, f.Run(t, `{"force":true}`), sweep.Completed, sweeptest.Done("delete account", 3))
+		})
+	}
+}
+
+// api stands between a run and Authentication.
+type api struct {
+	accounts.API
+	mu     sync.Mutex
+	before func(method string, uids []string) error // called before each call; an error is its answer
+	after  func(method string, uids []string) error
+}
+
+func (a *api) call(method string, uids []string, send func() error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.before != nil {
+		if err := a.before(method, uids); err != nil {
+			return err
+		}
+	}
+	err := send()
+	if a.after != nil {
+		err = errors.Join(err, a.after(method, uids))
+	}
+	return err
+}
+
+func (a *api) DeleteUsers(ctx context.Context, uids []string) (result *auth.DeleteUsersResult, err error) {
+	err = a.call("DeleteUsers", uids, func() (err error) { result, err = a.API.DeleteUsers(ctx, uids); return err })
+	return result, err
+}
+
+func (a *api) GetUsers(ctx context.Context, uids []string) (users []*accounts.User, err error) {
+	err = a.call("GetUsers", uids, func() (err error) { users, err = a.API.GetUsers(ctx, uids); return err })
+	return users, err
+}
+
+func (a *api) ListUsers(ctx context.Context, token string) (users []*accounts.User, next string, err error) {
+	err = a.call("ListUsers", []string{token}, func() (err error) { users, next, err = a.API.ListUsers(ctx, token); return err })
+	return users, next, err
+}
+
+// watch puts something between a function and Authentication.
+func watch(f *sweeptest.Function) *api {
+	a := &api{}
+	f.Hooks.Accounts = func(base accounts.API) accounts.API { a.API = base; return a }
+	return a
+}
+
+// TestAccountsThatChangeInTime: right before the deletion each is looked at again, and so is what keeps it.
+func TestAccountsThatChangeInTime(t *testing.T) {
+	t.Parallel()
+	for _, undo := range []string{"7", "0"} {
+		t.Run("undo days "+undo, func(t *testing.T) {
+			t.Parallel()
+			f := start(t, guests(keptByUser))
+			f.Now = now
+			f.Env["UNDO_DAYS"] = undo
+			f.Set(t, "users/somebody", fields{"x": true})
+			uids := someGuests(t, f, 5)
+			f.Hooks.BeforeApply = func() {
+				f.Replace(t, uids[0], signedIn(uids[0], now.Add(-time.Hour)))
+				f.Replace(t, uids[1], signedIn(uids[1], old).Email("hana@example.com"))
+				f.Set(t, "users/"+uids[2], fields{"name": "hana"})
+				if err := f.Auth(t).DeleteUser(t.Context(), uids[3]); err != nil {
+					t.Error(err)
+				}
+			}
+			a, looks := watch(f), 0
+			a.before = func(method string, _ []string) error {
+				if method == "GetUsers" {
+					looks++
+				}
+				return nil
+			}
+			sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"delete account": {Planned: 5, Done: 1, Changed: 4}})
+			sweeptest.Want(t, "accounts", uids[:3], f.Accounts(t))
+			sweeptest.Want(t, "looks", map[string]int{"7": 2, "0": 1}[undo], looks)
+		})
+	}
+}
+
+// TestAnAccountThatComesBackBetweenTheLooks: the last look decides, not that for the undo log.
+func TestAnAccountThatComesBackBetweenTheLooks(t *testing.T) {
+	t.Parallel()
+	f := start(t, guests(nil))
+	f.Now = now
+	uids := someGuests(t, f, 2)
+	a, looks := watch(f), 0
+	a.before = func(method string, _ []string) error {
+		if method == "GetUsers" {
+			if looks++; looks == 2 {
+				f.Replace(t, uids[0], signedIn(uids[0], now.Add(-time.Hour)))
+			}
+		}
+		return nil
+	}
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"delete account": {Planned: 2, Done: 1, Changed: 1}})
+	sweeptest.Want(t, "accounts", uids[:1], f.Accounts(t))
+}
+
+// TestDeletionsWhoseAnswerIsLost count as done, and the log says that nobody can be sure.
+func TestDeletionsWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	f := start(t, guests(nil))
+	f.Now = now
+	someGuests(t, f, 3)
+	a := watch(f)
+	a.after = func(method string, _ []string) error {
+		if method == "DeleteUsers" {
+			return errors.New("the connection broke")
+		}
+		return nil
+	}
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete account", 3))
+	sweeptest.Want(t, "accounts", []string{}, f.Accounts(t))
+	var wrote []any
+	for _, line := range f.LogLines(t) {
+		writes, _ := line["writes"].([]any)
+		wrote = append(wrote, writes...)
+	}
+	want := array{}
+	for _, uid := range []string{"guest-0000", "guest-0001", "guest-0002"} {
+		want = append(want, fields{"op": "delete account", "path": uid, "unsure": true})
+	}
+	sweeptest.Want(t, "logged writes", want, wrote)
+}
+
+// TestDeletionsThatFail: one that Authentication refuses fails alone; calls that fail are the failure of all of theirs.
+func TestDeletionsThatFail(t *testing.T) {
+	t.Parallel()
+	f := start(t, guests(nil))
+	f.Now = now
+	uids, a := someGuests(t, f, 3), watch(f)
+	f.FailDelete(t, uids[1], "INTERNAL_ERROR")
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"delete account": {Planned: 3, Done: 2, Failed: 1}})
+	sweeptest.Want(t, "accounts", uids[1:2], f.Accounts(t))
+	f.FailDelete(t, uids[1], "")
+	for _, method := range []string{"ListUsers", "GetUsers"} {
+		a.before = func(m string, _ []string) error {
+			if m == method {
+				return errors.New("denied")
+			}
+			return nil
+		}
+		if got := f.Run(t, ""); got.Status != sweep.Failed || len(f.Accounts(t)) != 1 {
+			t.Errorf("%s: %s %v", method, got.Status, got.Actions)
+		}
+	}
+	a.before = nil
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete account", 1))
+}
+
+// TestALimitOnAccounts: each run deletes so many and says so, the next goes on; what is held does not count.
+func TestALimitOnAccounts(t *testing.T) {
+	t.Parallel()
+	f := start(t, guests(fields{"limit": 10}))
+	f.Now = now
+	someGuests(t, f, 25)
+	f.SignUp(t, "hana")
+	var done []int
+	for range 4 {
+		got := f.Run(t, "")
+		if got.Status != sweep.Completed {
+			t.Fatalf("%s %v", got.Status, got.Failures)
+		}
+		done = append(done, got.Actions["delete account"].Done)
+	}
+	sweeptest.Want(t, "done", []int{10, 10, 5, 0}, done)
+	sweeptest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
+}
+
+// TestManyAccounts: several pages, deletions of 100 looks each gathered into few calls, and a run that is told where to go on.
+func TestManyAccounts(t *testing.T) {
+	t.Parallel()
+	f := start(t, guests(nil))
+	f.Now = now
+	someGuests(t, f, 2300)
+	f.SignUp(t, "hana")
+	a := watch(f)
+	calls := map[string]int{}
+	most := 0
+	a.before = func(method string, uids []string) error {
+		calls[method]++
+		most = max(most, len(uids))
+		return nil
+	}
+	f.Env["UNDO_DAYS"] = "0"
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete account", 2300))
+	sweeptest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
+	if calls["ListUsers"] != 3 || calls["GetUsers"] != 23 || calls["DeleteUsers"] > 23 || most > 1000 {
+		t.Errorf("calls %v, of %d at most", calls, most)
+	}
+}
+
+// TestAListingThatIsInterrupted goes on with the page that it came to; with a token that is not taken any more, at the beginning.
+func TestAListingThatIsInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, taken := range []bool{true, false} {
+		t.Run(fmt.Sprint("token taken: ", taken), func(t *testing.T) {
+			t.Parallel()
+			f := start(t, guests(fields{"age": fields{"field": "lastSignIn", "days": 200}}))
+			f.Now = now
+			someGuests(t, f, 2500) // none of whom is due
+			late := false
+			f.Clock = func() time.Time {
+				if late {
+					return now.Add(f.Timeout)
+				}
+				return now
+			}
+			a := watch(f)
+			var pages []string
+			a.before = func(method string, tokens []string) error {
+				if method == "ListUsers" {
+					pages = append(pages, tokens[0])
+					late = len(pages) == 1
+				}
+				return nil
+			}
+			if got := f.Run(t, ""); got.Status != sweep.Partial || got.Scanned != 1000 {
+				t.Fatalf("%s, scanned %d", got.Status, got.Scanned)
+			}
+			if !taken {
+				if !f.EmbeddedAuth() {
+					t.Skip("the Firebase Emulator Suite takes any text for a token")
+				}
+				f.Set(t, "cleanupJobs/cleanupThings", fields{"position": "of another time"})
+			}
+			late = false
+			got := f.Run(t, "")
+			if got.Status != sweep.Completed || got.Scanned != map[bool]int{true: 1500, false: 2500}[taken] {
+				t.Errorf("%s, scanned %d, pages %q, %v", got.Status, got.Scanned, pages, got.Failures)
+			}
+		})
+	}
+}
+
+// TestPlanOfAccounts: before anything is deployed a plan lists accounts, with a connection that deletes none.
+func TestPlanOfAccounts(t *testing.T) {
+	t.Parallel()
+	f := start(t, guests(nil))
+	uids := someGuests(t, f, 3)
+	a := watch(f)
+	report, err := f.Plan(t.Context(), sweep.PlanOptions{Now: now})
+	if err != nil || report.Status != sweep.Completed || len(report.Plan) != 3 || report.Plan[2].Target != "account "+uids[2] || report.Usage.AuthCalls != 1 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if a.API == nil {
+		t.Error("the connection was not the one that is watched")
+	}
+	sweeptest.Want(t, "accounts", uids, f.Accounts(t))
+}
