@@ -135,7 +135,7 @@ func longInquiries(now time.Time, _ string) (s sampledata.Sample) {
 }
 
 // now is every run's: after the objects that a test uploads have become old enough, on a day with nothing special.
-var now = time.Now().UTC().Add(48 * time.Hour).Truncate(time.Second)
+var now = time.Now().UTC().Add(sampledata.Ahead(functions.All()...)).Truncate(time.Second)
 
 // world is a project with a job's part of the sample data, and the functions that work on it.
 type world struct {
@@ -188,7 +188,7 @@ func (w *world) start(t *testing.T, job sweep.Job, steps *Steps) *started {
 	f.Clock = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 	s.Function = sweeptest.On(t, f, w.Project)
 	if e, ok := exampleOf(job); ok {
-		s.Indexes = sweeptest.IndexesOf(e)
+		s.Indexes = e.AllIndexes()
 	}
 	if w.address != "" {
 		s.Env["TASKS_TARGET_URL"] = w.address

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -191,6 +192,19 @@ func (d *declared) along(a rule.Along, at, id string, data map[string]any, due b
 	case a.Account:
 		d.sample.Accounts = append(d.sample.Accounts, Account{UID: id, Kept: !due})
 	}
+}
+
+// Ahead returns how long after it was loaded the sample of some functions must be worked on: two days, or as long as rules about objects
+// ask for. When an object was uploaded cannot be chosen.
+func Ahead(entries ...manifest.Entry) time.Duration {
+	ahead := 2 * retention.Day
+	for _, e := range entries {
+		if r := e.Rule; r != nil && r.Objects != "" {
+			age := time.Duration(r.Age.Hours)*time.Hour + time.Duration(r.Age.Days+31*r.Age.Months)*retention.Day
+			ahead = max(ahead, age+retention.Day)
+		}
+	}
+	return ahead
 }
 
 // Gone is the id of an owner that objects of a declared rule's data name, and that does not exist.
