@@ -194,17 +194,17 @@ func (d *declared) along(a rule.Along, at, id string, data map[string]any, due b
 	}
 }
 
-// Ahead returns how long after it was loaded the sample of some functions must be worked on: two days, or as long as rules about objects
-// ask for. When an object was uploaded cannot be chosen.
-func Ahead(entries ...manifest.Entry) time.Duration {
-	ahead := 2 * retention.Day
-	for _, e := range entries {
-		if r := e.Rule; r != nil && r.Objects != "" {
-			age := time.Duration(r.Age.Hours)*time.Hour + time.Duration(r.Age.Days+31*r.Age.Months)*retention.Day
-			ahead = max(ahead, age+retention.Day)
-		}
+// wholeAhead is how long after it was loaded the whole sample is worked on.
+const wholeAhead = 2 * retention.Day
+
+// Ahead returns how long after it was loaded a job's part of the sample must be worked on: two days, or as long as a rule about objects
+// asks for. When an object was uploaded cannot be chosen.
+func Ahead(e manifest.Entry) time.Duration {
+	if e.Rule == nil || e.Rule.Objects == "" {
+		return wholeAhead
 	}
-	return ahead
+	age := *e.Rule.Age
+	return max(wholeAhead, time.Duration(age.Hours)*time.Hour+time.Duration(age.Days+31*age.Months)*retention.Day+time.Hour)
 }
 
 // Gone is the id of an owner that objects of a declared rule's data name, and that does not exist.
