@@ -94,6 +94,9 @@ func TestDemoEndsAsTheSampleMust(t *testing.T) {
 		if e.Trigger == manifest.Tasks {
 			want = 1 // shown with its job
 		}
+		if e.Trigger == manifest.Schedule && !slices.Contains(sampledata.Shown(), e.Name) != strings.Contains(out.String(), "\n"+e.Name+" is left out") {
+			t.Errorf("the demo leaves %s out, or shows it beside another's data", e.Name)
+		}
 		if n := strings.Count(out.String(), e.Name); n < want {
 			t.Errorf("the demo names %s %d times, want %d", e.Name, n, want)
 		}
