@@ -13,7 +13,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -26,6 +25,7 @@ import (
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // Names used unless the environment says otherwise.
@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.SetOutput(io.Discard) // what is wrong is said once, by main
 	demo := flags.Bool("demo", false, "load the sample data, run every job once, show what it did and exit")
 	sample := flags.Bool("sample", false, "load the sample data before serving")
-	o := backends.Options{Log: slog.New(announcer{out})}
+	o := backends.Options{Log: backends.Announce(out)}
 	flags.IntVar(&o.FirestorePort, portFlags["Firestore"], 8080, "port of Firestore")
 	flags.IntVar(&o.AuthPort, portFlags["Authentication"], 9099, "port of Authentication")
 	flags.IntVar(&o.StoragePort, portFlags["Storage"], 9199, "port of Storage")
@@ -95,24 +95,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	return runDemo(ctx, out)
 }
-
-// announcer is a log that prints what a user waits for, such as a download.
-type announcer struct{ out io.Writer }
-
-// Enabled implements slog.Handler.
-func (announcer) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
-
-// Handle implements slog.Handler.
-func (a announcer) Handle(_ context.Context, r slog.Record) error {
-	_, err := fmt.Fprintln(a.out, r.Message)
-	return err
-}
-
-// WithAttrs implements slog.Handler.
-func (a announcer) WithAttrs([]slog.Attr) slog.Handler { return a }
-
-// WithGroup implements slog.Handler.
-func (a announcer) WithGroup(string) slog.Handler { return a }
 
 // local is everything running: the backends and the functions on them.
 type local struct {

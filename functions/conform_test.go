@@ -18,10 +18,13 @@ func TestConform(t *testing.T) {
 		"sendInactiveProjectWarning": `{"project_id":"project-dormant","deletion_date":"` + now.AddDate(0, 3, 0).Format(time.DateOnly) + `"}`,
 	}
 	for name, job := range functions.Registered() {
-		sample := name
+		sample, now := name, now
 		for _, e := range functions.All() {
 			if e.Worker == name {
 				sample = e.Name
+			}
+			if e.Name == name {
+				now = time.Now().Add(sampledata.Ahead(e)).UTC().Truncate(time.Second)
 			}
 		}
 		if sample != name && tasks[name] == "" {

@@ -25,18 +25,16 @@ var scheduleJSON []byte
 //go:embed rules.json
 var rulesJSON []byte
 
-// Read returns the entries of schedule.json and of a rules.json.
-func Read(rules []byte) ([]manifest.Entry, error) {
-	return manifest.Parse(
-		manifest.File{Name: "functions/schedule.json", Text: scheduleJSON}, manifest.File{Name: "functions/rules.json", Text: rules},
-	)
+// Read returns the entries of schedule.json and of another list in place of rules.json.
+func Read(rules manifest.File) ([]manifest.Entry, error) {
+	return manifest.Parse(manifest.File{Name: "functions/schedule.json", Text: scheduleJSON}, rules)
 }
 
 // All returns the entries of schedule.json and rules.json in their order.
 func All() []manifest.Entry { return slices.Clone(all()) }
 
 var all = sync.OnceValue(func() []manifest.Entry {
-	entries, err := Read(rulesJSON)
+	entries, err := Read(manifest.File{Name: "functions/rules.json", Text: rulesJSON})
 	if err != nil { // nothing runs on a list that is wrong, and whoever wrote it reads why, without a stack
 		fmt.Fprintf(os.Stderr, "Nothing starts, because a list of functions is wrong:\n%v\nSee docs/rules.md.\n", err)
 		os.Exit(2)

@@ -3,7 +3,6 @@ package functions_test
 import (
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -25,29 +24,12 @@ func read(t *testing.T, path string) string {
 // upstream returns the entries of schedule.json. Whoever declares rules of their own in rules.json need not touch our pages.
 func upstream(t *testing.T) []manifest.Entry {
 	t.Helper()
-	entries, err := functions.Read([]byte("{}"))
+	entries, err := functions.Read(manifest.File{Name: "none", Text: []byte("{}")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return entries
 }
-
-// when says a job's schedule in the words of the documents.
-func when(e manifest.Entry) string {
-	fields := strings.Fields(e.Schedule)
-	switch daily := slices.Equal(fields[2:], []string{"*", "*", "*"}); {
-	case fields[0] == "*/10" && fields[1] == "*" && daily:
-		return "every 10 minutes " + e.TimeZone
-	case e.Schedule == "0~59 0~5 * * *":
-		return "daily, some time from 00:00 to 05:59 " + e.TimeZone
-	case len(fields[0]) <= 2 && len(fields[1]) <= 2 && daily:
-		return "daily " + pad(fields[1]) + ":" + pad(fields[0]) + " " + e.TimeZone
-	default:
-		return "a schedule for which functions/tables_test.go, when, has no words: " + e.Schedule
-	}
-}
-
-func pad(number string) string { return strings.Repeat("0", 2-len(number)) + number }
 
 // TestReadmeAgreesWithSchedule compares README's table of jobs, row by row. Every function, worker or job, is named.
 func TestReadmeAgreesWithSchedule(t *testing.T) {
@@ -59,7 +41,7 @@ func TestReadmeAgreesWithSchedule(t *testing.T) {
 	}
 	for _, e := range upstream(t) {
 		if e.Trigger == manifest.Schedule {
-			want = append(want, e.Name+": "+when(e))
+			want = append(want, e.Name+": "+e.When())
 		}
 		if !strings.Contains(page, "`"+e.Name+"`") {
 			t.Errorf("README.md does not name %s", e.Name)
@@ -84,7 +66,7 @@ func TestJobsPageAgreesWithSchedule(t *testing.T) {
 		}
 		want = append(want, e.Name)
 		text := section(t, page, "## `"+e.Name+"`")
-		begins := strings.NewReplacer("daily ", "Daily at ", "daily, some", "Daily, some", "every", "Every", "minutes UTC", "minutes (UTC)").Replace(when(e))
+		begins := strings.NewReplacer("daily ", "Daily at ", "daily, some", "Daily, some", "every", "Every", "minutes UTC", "minutes (UTC)").Replace(e.When())
 		if !strings.HasPrefix(text, begins) {
 			t.Errorf("docs/jobs.md: the section of %s begins with %.60q, want %q", e.Name, text, begins)
 		}

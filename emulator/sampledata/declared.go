@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -51,18 +53,27 @@ type declared struct {
 // fields returns those of a document that is due; n chooses between values that all are.
 func (d *declared) fields(n int) map[string]any {
 	data := map[string]any{}
-	for _, c := range d.Where {
-		if value, there := met(c, n); there {
-			put(data, c.Field, value)
+	for _, within := range []bool{false, true} { // what is only to be there may be a map that holds others
+		for _, c := range d.Where {
+			if value, there := met(c, n); there && (c.Is != rule.NotNull) == within {
+				put(data, c.Field, value)
+			}
 		}
 	}
 	for _, u := range d.Unless {
 		for _, field := range u.Fields() {
-			put(data, field, "nobody")
+			if !d.said(field) {
+				put(data, field, "nobody")
+			}
 		}
 	}
 	put(data, d.Age.Field, d.Age.Cutoff(d.now).Add(-time.Duration(n)*retention.Day-time.Microsecond))
 	return data
+}
+
+// said reports whether the rule says which values a field holds.
+func (d *declared) said(field string) bool {
+	return slices.ContainsFunc(d.Where, func(c rule.Condition) bool { return c.Field == field && len(c.Alternatives()) > 0 })
 }
 
 func met(c rule.Condition, n int) (value any, there bool) {
@@ -102,7 +113,11 @@ func put(data map[string]any, path string, value any) {
 	part, rest, deeper := strings.Cut(path, ".")
 	name, list := strings.CutSuffix(part, "[]")
 	if deeper {
-		inner, _ := data[name].(map[string]any)
+		before := data[name]
+		if elements, ok := before.([]any); ok && list {
+			before = elements[0]
+		}
+		inner, _ := before.(map[string]any)
 		if inner == nil {
 			inner = map[string]any{}
 		}
@@ -122,6 +137,9 @@ func (d *declared) name(id string) string { return d.Group() + "-" + id }
 func (d *declared) keep(id string, u rule.Unless) {
 	data, keeper := d.fields(0), strings.ReplaceAll(u.Document, "{id}", d.name(id))
 	for _, field := range u.Fields() {
+		if d.said(field) {
+			return // the documents that are due have the same keeper
+		}
 		put(data, field, "somebody")
 		keeper = strings.ReplaceAll(keeper, "{"+field+"}", "somebody")
 	}
@@ -195,6 +213,19 @@ func (d *declared) along(a rule.Along, at, id string, data map[string]any, due b
 	case a.Account:
 		d.sample.Accounts = append(d.sample.Accounts, Account{UID: id, Kept: !due})
 	}
+}
+
+// wholeAhead is how long after it was loaded the whole sample is worked on.
+const wholeAhead = 2 * retention.Day
+
+// Ahead returns how long after it was loaded a job's part of the sample must be worked on: two days, or as long as a rule about objects
+// asks for. When an object was uploaded cannot be chosen.
+func Ahead(e manifest.Entry) time.Duration {
+	if e.Rule == nil || e.Rule.Objects == "" {
+		return wholeAhead
+	}
+	age := *e.Rule.Age
+	return max(wholeAhead, time.Duration(age.Hours)*time.Hour+time.Duration(age.Days+31*age.Months)*retention.Day+time.Hour)
 }
 
 // Gone is the id of an owner that objects of a declared rule's data name, and that does not exist.

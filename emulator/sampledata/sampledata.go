@@ -46,6 +46,7 @@ type part struct {
 	job    string
 	of     func(now time.Time, bucket string) Sample
 	source string // of a declared rule without a part of its own: the collection, folder or accounts that it goes through
+	young  bool   // its objects are not yet old enough in two days
 }
 
 var parts = []part{
@@ -74,7 +75,7 @@ func all() []part {
 			case e.Rule.Accounts != "":
 				source = accountsOf(e.Rule.Accounts)
 			}
-			all = append(all, part{e.Name, func(now time.Time, _ string) Sample { return Declared(*e.Rule, now) }, source})
+			all = append(all, part{e.Name, func(now time.Time, _ string) Sample { return Declared(*e.Rule, now) }, source, Ahead(e) > wholeAhead})
 		}
 	}
 	return all
@@ -92,14 +93,14 @@ func Of(now time.Time, bucket string) Sample {
 	return whole
 }
 
-// Shown returns the names of the jobs whose parts are in the whole sample: all but rules about what another part has something in, for
-// there one would find what the other left.
+// Shown returns the names of the jobs whose parts are in the whole sample, which is for a run two days after it is loaded: all but rules
+// about objects that must be older, and about what another part has something in, for there one would find what the other left.
 func Shown() []string { return names(shown()) }
 
 func shown() (together []part) {
 	taken := map[string]bool{}
 	for _, p := range all() {
-		if p.source != "" && taken[p.source] {
+		if p.young || p.source != "" && taken[p.source] {
 			continue
 		}
 		for _, place := range p.of(time.Time{}, "bucket").places() {

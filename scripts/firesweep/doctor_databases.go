@@ -87,24 +87,27 @@ func (d database) examineRetention(ctx context.Context, f *findings) {
 	}
 }
 
-// examineIndexes compares the composite indexes with those that the jobs need.
+// examineIndexes compares the indexes with those that the jobs need.
 func (d database) examineIndexes(ctx context.Context, f *findings, jobs []manifest.Entry) {
-	there := map[string]map[string]string{} // state by fields, by collection
+	there := map[string]map[string]string{} // state by fields, by what was asked
 	for _, job := range jobs {
-		for _, index := range job.Indexes {
-			group := index.CollectionGroup
-			if there[group] == nil {
-				states, err := d.indexes(ctx, group)
+		for _, index := range job.AllIndexes() {
+			group, of, get := index.CollectionGroup, index.CollectionGroup, d.indexes
+			if len(index.Fields) == 1 {
+				of, get = group+"/fields/"+index.Fields[0].FieldPath, d.fieldIndexes
+			}
+			if there[of] == nil {
+				states, err := get(ctx, of)
 				if err != nil {
 					d.unknown(f, "The indexes of "+group, err)
 				}
-				there[group] = states
+				there[of] = states
 			}
-			if there[group] == nil {
+			if there[of] == nil {
 				continue
 			}
 			wanted := words(index)
-			switch state := there[group][wanted]; state {
+			switch state := there[of][wanted]; state {
 			case "READY":
 				f.add(levelFine, d.about(), "", "The index %s of %s is there", wanted, group)
 			case "":
@@ -123,21 +126,39 @@ func (d database) indexes(ctx context.Context, group string) (map[string]string,
 	states := map[string]string{}
 	err := d.service.Projects.Databases.CollectionGroups.Indexes.List(d.name+"/collectionGroups/"+group).
 		Pages(ctx, func(page *firestore.GoogleFirestoreAdminV1ListIndexesResponse) error {
-			for _, index := range page.Indexes {
-				i := manifest.Index{CollectionGroup: group, QueryScope: index.QueryScope}
-				for _, field := range index.Fields {
-					if field.FieldPath != "__name__" { // Firestore adds it by itself
-						i.Fields = append(i.Fields, manifest.IndexField{FieldPath: field.FieldPath, Order: field.Order, ArrayConfig: field.ArrayConfig})
-					}
-				}
-				states[words(i)] = index.State
-			}
+			addStates(states, group, page.Indexes)
 			return nil
 		})
 	if err != nil {
 		return nil, err
 	}
 	return states, nil
+}
+
+// fieldIndexes returns the states of the indexes of a single field, given as collection/fields/field, by their words.
+func (d database) fieldIndexes(ctx context.Context, of string) (map[string]string, error) {
+	field, err := d.service.Projects.Databases.CollectionGroups.Fields.Get(d.name + "/collectionGroups/" + of).Context(ctx).Do()
+	if err != nil {
+		return nil, err
+	}
+	states := map[string]string{}
+	if field.IndexConfig != nil {
+		group, _, _ := strings.Cut(of, "/")
+		addStates(states, group, field.IndexConfig.Indexes)
+	}
+	return states, nil
+}
+
+func addStates(states map[string]string, group string, indexes []*firestore.GoogleFirestoreAdminV1Index) {
+	for _, index := range indexes {
+		i := manifest.Index{CollectionGroup: group, QueryScope: index.QueryScope}
+		for _, field := range index.Fields {
+			if field.FieldPath != "__name__" { // Firestore adds it by itself
+				i.Fields = append(i.Fields, manifest.IndexField{FieldPath: field.FieldPath, Order: field.Order, ArrayConfig: field.ArrayConfig})
+			}
+		}
+		states[words(i)] = index.State
+	}
 }
 
 // words says an index without its collection, e.g. "status ASCENDING, createdAt ASCENDING (COLLECTION)".

@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/firestore/v1"
 
+	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // levelsOf returns the levels of findings by what they are about, in order.
@@ -33,20 +36,35 @@ func (g *google) healthy() {
 	database := "/v1/projects/" + g.o.ID + "/databases/(default)"
 	g.answer(database, map[string]any{"type": "FIRESTORE_NATIVE", "databaseEdition": "STANDARD", "pointInTimeRecoveryEnablement": "POINT_IN_TIME_RECOVERY_ENABLED"})
 	g.answer(database+"/collectionGroups/cleanupRuns/fields/expireAt", map[string]any{"ttlConfig": map[string]any{"state": "ACTIVE"}})
-	for _, e := range scheduled() {
-		for _, i := range e.Indexes {
+	for at, indexes := range g.indexes(scheduled()) {
+		if strings.Contains(at, "/fields/") {
+			g.answer(at, map[string]any{"indexConfig": map[string]any{"indexes": indexes}})
+		} else {
+			g.answer(at, map[string]any{"indexes": indexes})
+		}
+	}
+	g.answer("/storage/v1/b/"+g.o.Bucket, map[string]any{"name": g.o.Bucket, "softDeletePolicy": map[string]any{"retentionDurationSeconds": "604800"}})
+	g.rules("cloud.firestore", func(map[string]any) map[string]any { return map[string]any{"state": "SUCCESS"} })
+}
+
+// indexes returns the indexes that functions need, as Google tells them, by where it is asked for them.
+func (g *google) indexes(entries []manifest.Entry) map[string][]any {
+	at := map[string][]any{}
+	for _, e := range entries {
+		for _, i := range e.AllIndexes() {
+			path := "/v1/projects/" + g.o.ID + "/databases/(default)/collectionGroups/" + i.CollectionGroup + "/indexes"
+			if len(i.Fields) == 1 {
+				path = strings.TrimSuffix(path, "indexes") + "fields/" + i.Fields[0].FieldPath
+			}
 			fields := []any{}
 			for _, field := range i.Fields {
 				fields = append(fields, map[string]any{"fieldPath": field.FieldPath, "order": field.Order})
 			}
 			fields = append(fields, map[string]any{"fieldPath": "__name__", "order": "ASCENDING"})
-			g.answer(database+"/collectionGroups/"+i.CollectionGroup+"/indexes", map[string]any{
-				"indexes": []any{map[string]any{"queryScope": i.QueryScope, "state": "READY", "fields": fields}},
-			})
+			at[path] = append(at[path], map[string]any{"queryScope": i.QueryScope, "state": "READY", "fields": fields})
 		}
 	}
-	g.answer("/storage/v1/b/"+g.o.Bucket, map[string]any{"name": g.o.Bucket, "softDeletePolicy": map[string]any{"retentionDurationSeconds": "604800"}})
-	g.rules("cloud.firestore", func(map[string]any) map[string]any { return map[string]any{"state": "SUCCESS"} })
+	return at
 }
 
 // theRules are released: a sentence that closes all, and a condition.
@@ -212,8 +230,17 @@ func TestDoctorOfAHealthyProject(t *testing.T) {
 	o := newOperator(t)
 	g := onGoogle(t, o)
 	g.healthy()
+	well := []string{levelFine, levelFine, levelFine, levelFine} // mode, recovery, TTL, rules
+	for _, e := range scheduled() {
+		for range e.AllIndexes() {
+			well = append(well, levelFine)
+		}
+	}
+	if len(well) < 8 {
+		t.Errorf("%d findings: the four indexes of schedule.json are not among them", len(well))
+	}
 	want(t, "findings", map[string][]string{
-		"database (default)": {levelFine, levelFine, levelFine, levelFine, levelFine, levelFine, levelFine, levelFine}, // mode, recovery, TTL, four indexes, rules
+		"database (default)": well,
 		"bucket " + o.Bucket: {levelFine}, "Cloud Scheduler": {levelUnseen},
 	}, levelsOf(o.examined(t, "")))
 	want(t, "findings of two jobs", map[string][]string{
@@ -297,6 +324,39 @@ func TestDoctorFinds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDoctorOfACollectionGroup: one field alone needs an index that Firestore does not make by itself.
+func TestDoctorOfACollectionGroup(t *testing.T) {
+	t.Parallel()
+	entries, err := functions.Read(manifest.File{Name: "rules.json", Text: []byte(`{"functions":[{"name":"cleanupActivity","schedule":"0 4 * * *","rule":
+		{"collectionGroup":"activity","age":{"field":"meta.at","days":30}}}]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := entries[len(entries)-1]
+	for state, text := range map[string]string{
+		"READY": "The index meta.at ASCENDING (COLLECTION_GROUP) of activity is there", "CREATING": "which is still being built", "": "which is not there",
+	} {
+		o := newOperator(t)
+		g := onGoogle(t, o)
+		for at, indexes := range g.indexes([]manifest.Entry{job}) {
+			indexes[0].(map[string]any)["state"] = state
+			if state == "" { // the automatic one
+				indexes[0].(map[string]any)["state"], indexes[0].(map[string]any)["queryScope"] = "READY", "COLLECTION"
+			}
+			g.answer(at, map[string]any{"indexConfig": map[string]any{"indexes": indexes}})
+		}
+		service, err := firestore.NewService(t.Context(), o.google("firestore")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f findings
+		database{service: service, id: "(default)", project: o.ID, name: "projects/" + o.ID + "/databases/(default)"}.examineIndexes(t.Context(), &f, []manifest.Entry{job})
+		if len(f.all) != 1 || !strings.Contains(f.all[0].Text, text) || (f.all[0].Level == levelFine) != (state == "READY") {
+			t.Errorf("%q: %+v", state, f.all)
+		}
 	}
 }
 

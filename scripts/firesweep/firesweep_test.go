@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +37,8 @@ type operator struct {
 	google func(service string) []option.ClientOption
 	sleep  func(context.Context, time.Duration) error
 	log    bytes.Buffer // of the functions
+
+	noBackends error // why no more can be started
 }
 
 func newOperator(t *testing.T) *operator {
@@ -65,6 +68,12 @@ func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 	return &app{
 		in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
 		clock: func() time.Time { return o.now }, sleep: o.sleep, screen: o.screen, google: o.google,
+		local: func(context.Context, io.Writer) (*local, error) {
+			if o.noBackends != nil {
+				return nil, o.noBackends
+			}
+			return &local{environment: o.Environment, project: o.ID, close: func() error { return nil }}, nil
+		},
 	}, out, errs
 }
 
@@ -219,6 +228,9 @@ func TestWrongUse(t *testing.T) {
 		{"runs --log", "emulators have no Cloud Logging"},
 		{"doctor cleanupReport", "no job is called"},
 		{"doctor --location a/b", "it must be a region"},
+		{"check cleanupReport", "no job is called"},
+		{"check deletePlaceholderUser", "no job is called"},
+		{"check --rules /none/rules.json", "--rules: open /none/rules.json: no such file"},
 		{"show", "say one run"},
 		{"show a b", "say one run"},
 		{"show x", `"x" is no run's id as firesweep runs shows it, and no job's name`},

@@ -13,18 +13,25 @@ import (
 )
 
 // scheduled returns the jobs that Cloud Scheduler calls, in the order of functions/schedule.json.
-func scheduled() []manifest.Entry {
-	return slices.DeleteFunc(functions.All(), func(e manifest.Entry) bool { return e.Trigger != manifest.Schedule })
+func scheduled() []manifest.Entry { return jobsOf(functions.All()) }
+
+// jobsOf returns the jobs of some functions, without their workers.
+func jobsOf(all []manifest.Entry) []manifest.Entry {
+	return slices.DeleteFunc(slices.Clone(all), func(e manifest.Entry) bool { return e.Trigger != manifest.Schedule })
 }
 
 // jobsNamed returns the entries of the names, all where there are none. The error names one that is no job.
 func jobsNamed(names []string) ([]manifest.Entry, error) {
-	all := scheduled()
 	if len(names) == 0 {
-		return all, nil
+		return scheduled(), nil
 	}
+	return named(scheduled(), names)
+}
+
+// named returns those of some jobs that have the names. The error names one that is none of them.
+func named(jobs []manifest.Entry, names []string) ([]manifest.Entry, error) {
 	var known []string
-	for _, e := range all {
+	for _, e := range jobs {
 		known = append(known, e.Name)
 	}
 	var chosen []manifest.Entry
@@ -36,7 +43,7 @@ func jobsNamed(names []string) ([]manifest.Entry, error) {
 		if slices.ContainsFunc(chosen, func(e manifest.Entry) bool { return e.Name == name }) {
 			return nil, wrongUse("%s is named twice", name)
 		}
-		chosen = append(chosen, all[i])
+		chosen = append(chosen, jobs[i])
 	}
 	return chosen, nil
 }

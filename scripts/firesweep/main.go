@@ -43,6 +43,9 @@ type app struct {
 	// google returns more options for a client of one of Google's services, such as another address.
 	google func(service string) []option.ClientOption
 
+	// local starts backends on this machine; what takes long is announced.
+	local func(ctx context.Context, announce io.Writer) (*local, error)
+
 	begun bool // the arguments are right, and a command has begun
 }
 
@@ -58,6 +61,7 @@ func main() {
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
 		screen: screenOf(os.Stdin, os.Stdout, os.Stderr, os.Getenv), google: func(string) []option.ClientOption { return nil },
+		local: startLocal,
 	}
 	code := a.run(ctx, os.Args[1:])
 	stop()
@@ -109,6 +113,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitInterrupted
 	case errors.Is(err, errSaid):
 		return exitFailed
+	case errors.Is(err, errWrongList):
+		return exitWrongUse
 	case errors.As(err, &usage) || !a.begun:
 		fmt.Fprintf(a.errs, "firesweep: %s; see --help\n", plain(err.Error()))
 		return exitWrongUse
@@ -145,6 +151,7 @@ Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use,
 	}
 	for _, command := range []func() *cobra.Command{
 		a.planCommand, a.runsCommand, a.showCommand, a.runCommand, a.stopCommand, a.undoCommand, a.releaseCommand, a.doctorCommand,
+		a.checkCommand, a.indexesCommand,
 	} {
 		root.AddCommand(command())
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -212,20 +213,17 @@ func TestRunsOfTheLog(t *testing.T) {
 func TestPeriods(t *testing.T) {
 	t.Parallel()
 	for _, e := range scheduled() {
-		got, err := period(e)
-		if err != nil {
-			t.Error(err)
+		if every, err := period(e); err != nil || every <= 0 {
+			t.Errorf("%s, %s: every %s, %v", e.Name, e.Schedule, every, err)
 		}
-		if every := map[string]time.Duration{"deleteInactiveProjects": 10 * time.Minute}[e.Name]; got != every && (every != 0 || got != 24*time.Hour) {
-			t.Errorf("%s, %s: every %s", e.Name, e.Schedule, got)
-		}
-		e.Schedule, e.TimeZone = "0 3 * * *", "Europe/Berlin"
-		if got, err := period(e); err != nil || got != 25*time.Hour {
-			t.Errorf("a day of 25 hours: every %s, %v", got, err)
-		}
-		e.Schedule = "0 25 * * *"
-		if got, err := period(e); err == nil {
-			t.Errorf("%s: every %s", e.Schedule, got)
+	}
+	for schedule, want := range map[string]time.Duration{
+		"*/10 * * * * UTC": 10 * time.Minute, "0 3 * * * Asia/Tokyo": 24 * time.Hour, "0~59 0~5 * * * UTC": 24 * time.Hour,
+		"0 3 * * * Europe/Berlin": 25 * time.Hour, "30 2 * * 1-5 UTC": 72 * time.Hour, "0 3 1 * * UTC": 31 * 24 * time.Hour, "0 25 * * * UTC": 0,
+	} {
+		at := strings.LastIndexByte(schedule, ' ')
+		if got, err := period(manifest.Entry{Schedule: schedule[:at], TimeZone: schedule[at+1:]}); got != want || (err != nil) != (want == 0) {
+			t.Errorf("%s: every %s, %v, want %s", schedule, got, err, want)
 		}
 	}
 }

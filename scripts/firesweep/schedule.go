@@ -17,11 +17,20 @@ var chosenOnce = regexp.MustCompile(`(\d+)~\d+`)
 // is among them.
 const maxOccurrences = 400
 
-// period returns the longest time between two runs that a job's schedule in functions/schedule.json has.
-func period(e manifest.Entry) (time.Duration, error) {
+// scheduleOf reads a job's schedule.
+func scheduleOf(e manifest.Entry) (cron.Schedule, error) {
 	schedule, err := cron.ParseStandard("CRON_TZ=" + e.TimeZone + " " + chosenOnce.ReplaceAllString(e.Schedule, "$1"))
 	if err != nil {
-		return 0, fmt.Errorf("read the schedule of %s: %w", e.Name, err)
+		return nil, fmt.Errorf("read the schedule of %s: %w", e.Name, err)
+	}
+	return schedule, nil
+}
+
+// period returns the longest time between two runs that a job's schedule in functions/schedule.json has.
+func period(e manifest.Entry) (time.Duration, error) {
+	schedule, err := scheduleOf(e)
+	if err != nil {
+		return 0, err
 	}
 	var longest time.Duration
 	last := schedule.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
@@ -33,6 +42,24 @@ func period(e manifest.Entry) (time.Duration, error) {
 		longest, last = max(longest, next.Sub(last)), next
 	}
 	return longest, nil
+}
+
+// nextRuns returns when a job is called next, n times; none where Terraform chooses the time. The error says that it never is.
+func nextRuns(e manifest.Entry, now time.Time, n int) (times []time.Time, err error) {
+	schedule, err := scheduleOf(e)
+	if err != nil || chosenOnce.MatchString(e.Schedule) {
+		return nil, err
+	}
+	for range n {
+		if now = schedule.Next(now); now.IsZero() {
+			break
+		}
+		times = append(times, now.UTC())
+	}
+	if len(times) == 0 {
+		return nil, fmt.Errorf("%s: its schedule %q never comes: correct the day and the month", e.Name, e.Schedule)
+	}
+	return times, nil
 }
 
 // lateAfter returns how long after the start of a job's last run the next one counts as missing: two periods, but at most an

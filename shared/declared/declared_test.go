@@ -40,7 +40,7 @@ func start(t testing.TB, rule any) *sweeptest.Function {
 	t.Helper()
 	e := entry(t, rule)
 	f := sweeptest.New(t, newFunction(t, e))
-	f.Indexes = sweeptest.IndexesOf(e)
+	f.Indexes = e.AllIndexes()
 	return f
 }
 

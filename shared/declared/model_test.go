@@ -135,7 +135,7 @@ func TestModel(t *testing.T) {
 
 		e := entry(t, rule)
 		f := sweeptest.On(t, newFunction(t, e), p)
-		f.Indexes = sweeptest.IndexesOf(e)
+		f.Indexes = e.AllIndexes()
 		f.Now = now
 		f.Clock = func() time.Time { return now }
 

@@ -41,7 +41,7 @@ func TestRulesOfThePage(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			f := sweeptest.New(t, newFunction(t, e))
-			f.Indexes, f.Now = sweeptest.IndexesOf(e), now
+			f.Indexes, f.Now = e.AllIndexes(), now
 			project, sample := sampletest.Open(t, f.Project), sampledata.Declared(*e.Rule, now)
 			if err := project.Load(t.Context(), sample); err != nil {
 				t.Fatal(err)
@@ -84,7 +84,7 @@ func TestConform(t *testing.T) {
 			c := sampletest.Conformance(func() *sweep.Function { return newFunction(t, e) }, now, func(string) sampledata.Sample {
 				return sampledata.Declared(*e.Rule, now)
 			})
-			c.Indexes = sweeptest.IndexesOf(e)
+			c.Indexes = e.AllIndexes()
 			c.Prove(t)
 		})
 	}

@@ -52,3 +52,49 @@ func cronNumber(text string, otherwise int) int {
 	}
 	return n
 }
+
+// When says when Cloud Scheduler calls a job, e.g. "daily 03:00 Asia/Tokyo"; where there are no words for it, as unix-cron does.
+func (e Entry) When() string { return scheduleWords(e.Schedule) + " " + e.TimeZone }
+
+var (
+	weekdays = []string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
+
+	oneTime    = regexp.MustCompile(`^([0-9]{1,2}) ([0-9]{1,2}) (\*|[0-9]{1,2}) \* (\*|[0-7]|[0-7]-[0-7])$`)
+	someTime   = regexp.MustCompile(`^0~59 (?:([0-9]{1,2})~)?([0-9]{1,2}) \* \* \*$`)
+	eachMinute = regexp.MustCompile(`^\*/([2-9]|[1-5][0-9]) \* \* \* \*$`)
+	eachHour   = regexp.MustCompile(`^([0-9]{1,2}) \* \* \* \*$`)
+)
+
+func scheduleWords(schedule string) string {
+	if m := oneTime.FindStringSubmatch(schedule); m != nil {
+		at := twoDigits(m[2]) + ":" + twoDigits(m[1])
+		first, last, ranged := strings.Cut(m[4], "-")
+		switch day, weekday := m[3] != "*", m[4] != "*"; {
+		case day && weekday: // either of them: nobody means that
+			return schedule
+		case day:
+			return "day " + m[3] + " of each month " + at
+		case ranged:
+			return weekdays[cronNumber(first, 0)] + " to " + weekdays[cronNumber(last, 0)] + " " + at
+		case weekday:
+			return "every " + weekdays[cronNumber(first, 0)] + " " + at
+		}
+		return "daily " + at
+	}
+	if m := someTime.FindStringSubmatch(schedule); m != nil {
+		first := m[1]
+		if first == "" {
+			first = m[2]
+		}
+		return "daily, some time from " + twoDigits(first) + ":00 to " + twoDigits(m[2]) + ":59"
+	}
+	if m := eachMinute.FindStringSubmatch(schedule); m != nil && 60%cronNumber(m[1], 60) == 0 {
+		return "every " + m[1] + " minutes"
+	}
+	if m := eachHour.FindStringSubmatch(schedule); m != nil {
+		return "hourly at minute " + m[1]
+	}
+	return schedule
+}
+
+func twoDigits(number string) string { return strings.Repeat("0", max(0, 2-len(number))) + number }

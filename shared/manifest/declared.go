@@ -43,6 +43,28 @@ func (e Entry) notDeclared() (keys []string) {
 	return keys
 }
 
+// AutomaticIndexes returns the indexes that Firestore makes of a field unless it is told otherwise.
+func AutomaticIndexes() []OverrideIndex {
+	return []OverrideIndex{
+		{QueryScope: "COLLECTION", Order: "ASCENDING"}, {QueryScope: "COLLECTION", Order: "DESCENDING"}, {QueryScope: "COLLECTION", ArrayConfig: "CONTAINS"},
+	}
+}
+
+// AllIndexes returns the indexes that the entry's queries need: the composite ones, and those of single fields that Firestore does not
+// make by itself.
+func (e Entry) AllIndexes() []Index {
+	all := slices.Clone(e.Indexes)
+	for _, o := range e.FieldOverrides {
+		for _, i := range o.Indexes {
+			if i.QueryScope == "COLLECTION_GROUP" {
+				field := IndexField{FieldPath: o.FieldPath, Order: i.Order, ArrayConfig: i.ArrayConfig}
+				all = append(all, Index{CollectionGroup: o.CollectionGroup, QueryScope: i.QueryScope, Fields: []IndexField{field}})
+			}
+		}
+	}
+	return all
+}
+
 // derive sets what follows from the rule: roles, the index of its query, and the fields of records that need none.
 func (e *Entry) derive() {
 	r := e.Rule
@@ -62,10 +84,9 @@ func (e *Entry) derive() {
 	}
 	switch fields := r.IndexFields(); {
 	case len(fields) == 1 && r.CollectionGroup != "": // an override replaces the automatic ones, so they stand in it
-		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{CollectionGroup: r.CollectionGroup, FieldPath: fields[0], Indexes: []OverrideIndex{
-			{QueryScope: "COLLECTION", Order: "ASCENDING"}, {QueryScope: "COLLECTION", Order: "DESCENDING"},
-			{QueryScope: "COLLECTION", ArrayConfig: "CONTAINS"}, {QueryScope: scope, Order: "ASCENDING"},
-		}})
+		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{
+			CollectionGroup: r.CollectionGroup, FieldPath: fields[0], Indexes: append(AutomaticIndexes(), OverrideIndex{QueryScope: scope, Order: "ASCENDING"}),
+		})
 	case len(fields) > 1:
 		index := Index{CollectionGroup: r.Group(), QueryScope: scope}
 		for _, field := range fields {

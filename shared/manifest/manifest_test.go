@@ -56,7 +56,9 @@ func TestParse(t *testing.T) {
 		{"worker misspelt", `"worker": "deletePlaceholderUser"`, `"worker": "deletePlaceholderUsers"`, "deletePlaceholderUser: no job hands tasks to it"},
 		{"queue", `"maxAttempts"`, `"attempts"`, `there is no "attempts"`},
 		{"stops too late", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 2400`, "stopAfterSeconds is 2400"},
-		{"something after it", "\n  ]\n}\n", "\n  ]\n}\n{}", "something after"},
+		{"something after it", "\n  ]\n}\n", "\n  ]\n}\n{}", "invalid character '{' after top-level value"},
+		{"a comma too many", "\n    }\n  ]\n}\n", "\n    },\n  ]\n}\n", "line 246, column 3: it is no JSON: invalid character ']'"},
+		{"cut off", "\n  ]\n}\n", "\n  ]", "line 246, column 3: it is no JSON: unexpected end"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := strings.Replace(list, tt.old, tt.new, 1)
@@ -81,6 +83,23 @@ func TestEveryFormOfScheduleIsAccepted(t *testing.T) {
 	for _, schedule := range []string{"59 23 31 12 7", "0-59/15 0,12 1-15 * 0", "0~59 22~23 * * 1-5", "*/59 * * * *", "1,2,3-5,*/30 * * * *"} {
 		if problem := cronProblem(schedule); problem != "" {
 			t.Error(problem)
+		}
+	}
+}
+
+func TestWhen(t *testing.T) {
+	for schedule, want := range map[string]string{
+		"0 3 * * *": "daily 03:00 UTC", "5 13 * * *": "daily 13:05 UTC", "0 3 * * 0": "every Sunday 03:00 UTC", "0 3 * * 7": "every Sunday 03:00 UTC",
+		"30 2 * * 1-5": "Monday to Friday 02:30 UTC", "0 3 1 * *": "day 1 of each month 03:00 UTC", "0~59 0~5 * * *": "daily, some time from 00:00 to 05:59 UTC",
+		"0~59 2 * * *": "daily, some time from 02:00 to 02:59 UTC", "*/10 * * * *": "every 10 minutes UTC", "5 * * * *": "hourly at minute 5 UTC",
+		// Without words: what they would say would not be so.
+		"*/7 * * * *": "*/7 * * * * UTC", "0 3 13 * 5": "0 3 13 * 5 UTC", "0 3 1 1 *": "0 3 1 1 * UTC", "0 3,15 * * *": "0 3,15 * * * UTC", "0~29 3 * * *": "0~29 3 * * * UTC",
+	} {
+		if problem := cronProblem(schedule); problem != "" {
+			t.Error(problem)
+		}
+		if got := (Entry{Schedule: schedule, TimeZone: "UTC"}).When(); got != want {
+			t.Errorf("%s is %q, want %q", schedule, got, want)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -17,6 +16,9 @@ import (
 // strictly reads a JSON object into out, a pointer to a struct with json tags. Keys are known to the letter and stand once. The
 // problems are all there are, each with where it is; read says that out holds all that could be read, as it was meant.
 func strictly(text []byte, prepare func(object map[string]any), out any) (problems []string, read bool) {
+	if err := syntax(text); err != nil {
+		return []string{err.Error()}, false
+	}
 	if key, err := doubled(json.NewDecoder(bytes.NewReader(text))); err != nil {
 		return []string{err.Error()}, false
 	} else if key != "" {
@@ -27,9 +29,6 @@ func strictly(text []byte, prepare func(object map[string]any), out any) (proble
 	d.UseNumber()
 	if err := d.Decode(&object); err != nil {
 		return []string{err.Error()}, false
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return []string{"there is something after the JSON object"}, false
 	}
 	problems = unknown(object, reflect.TypeOf(out), "")
 	prepare(object)
@@ -44,6 +43,20 @@ func strictly(text []byte, prepare func(object map[string]any), out any) (proble
 		problems = append(problems, strings.Split(list, "\n")...)
 	}
 	return problems, err == nil
+}
+
+// syntax returns an error that says where a text stops being one JSON value.
+func syntax(text []byte) error {
+	var value any
+	err := json.Unmarshal(text, &value)
+	var wrong *json.SyntaxError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	before := text[:wrong.Offset]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := len(before) - bytes.LastIndexByte(before, '\n') - 1
+	return fmt.Errorf("line %d, column %d: it is no JSON: %w", line, max(1, column), err)
 }
 
 // doubled returns a key that stands twice in an object, with what leads to it.

@@ -64,6 +64,9 @@ func (r *Rule) Problems() (problems []string) {
 	}
 	c.archive()
 	c.set()
+	if len(c.problems) == 0 {
+		c.uses()
+	}
 	return c.problems
 }
 
@@ -338,4 +341,52 @@ func (c *checker) set() {
 		}
 	}
 	c.expect(ends, "set", `every run would find the same documents again: add a condition that set ends, e.g. {"field": "deleted", "is": "not true"}`)
+}
+
+// use is one of the ways in which a rule uses a field.
+type use struct {
+	key, path string
+	holds     string     // what the field holds then
+	of        *Condition // of where; else nil
+}
+
+// uses refuses fields that are used in two ways that contradict each other, so that the rule would never find anything.
+func (c *checker) uses() {
+	r := c.rule
+	all := []use{{key: "age.field", path: r.Age.Field, holds: "a timestamp"}}
+	for i := range r.Where {
+		all = append(all, use{fmt.Sprintf("where[%d].field", i), r.Where[i].Field, "what where says", &r.Where[i]})
+	}
+	for i, u := range r.Unless {
+		for _, field := range u.Fields() {
+			all = append(all, use{key: fmt.Sprintf("unless[%d].document", i), path: field, holds: "a document's id"})
+		}
+	}
+	for i, a := range r.With {
+		if a.Object != "" {
+			all = append(all, use{key: fmt.Sprintf("with[%d].object", i), path: strings.ReplaceAll(a.Object, "[]", ""), holds: "an object's name"})
+		}
+	}
+	for i, outer := range all {
+		for n, inner := range all {
+			mapped := outer.of != nil && outer.of.Is == NotNull
+			c.expect(!strings.HasPrefix(inner.path, outer.path+".") || mapped, inner.key, "%s lies within %s, which is %s and no map", inner.path, outer.path, outer.holds)
+			if n <= i || inner.path != outer.path || inner.holds == outer.holds {
+				continue
+			}
+			ok := outer.of != nil && outer.of.names(inner.holds == "an object's name")
+			c.expect(ok, inner.key, "%s is %s, and cannot be %s as well", inner.path, outer.holds, inner.holds)
+		}
+	}
+}
+
+// names reports whether a field that meets the condition can name something: an object by a text, a document by a number as well.
+func (c Condition) names(object bool) bool {
+	if c.Is != "" {
+		return c.Is == Text || c.Is == NotNull
+	}
+	return !object && !slices.ContainsFunc(c.Alternatives(), func(value any) bool {
+		_, named := documents.IDOf(value)
+		return !named
+	})
 }

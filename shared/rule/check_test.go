@@ -59,6 +59,12 @@ func TestWhatIsRefused(t *testing.T) {
 		`{` + good + `,"unless":[{"document":"{id}/x"}]}`:                                                         "{id} stands for a collection",
 		`{` + good + `,"unless":[{"document":"users/{a-b}"}]}`:                                                    "{a-b} is neither {id} nor a field",
 		`{` + good + `,"unless":[{"document":"users//x/y"}]}`:                                                     `"" is not a part of a path`,
+		`{` + good + `,"where":[{"field":"updatedAt.by","is":"null"}]}`:                                           "updatedAt.by lies within updatedAt, which is a timestamp and no map",
+		`{` + good + `,"where":[{"field":"a","==":1},{"field":"a.b","==":1}]}`:                                    "a.b lies within a, which is what where says and no map",
+		`{` + good + `,"with":[{"object":"updatedAt","under":"p/"}]}`:                                             "updatedAt is a timestamp, and cannot be an object's name as well",
+		`{` + good + `,"where":[{"field":"a","==":"x"}],"with":[{"object":"a","under":"p/"}]}`:                    "a is what where says, and cannot be an object's name as well",
+		`{` + good + `,"where":[{"field":"a","is":"true"}],"unless":[{"document":"b/{a}"}]}`:                      "a is what where says, and cannot be a document's id as well",
+		`{` + good + `,"unless":[{"document":"b/{a}"}],"with":[{"object":"a[].url","under":"p/"}]}`:               "a.url lies within a, which is a document's id and no map",
 		`{` + good + `,"owner":{"collection":"users","segment":2}}`:                                               "rule.owner: only objects have one",
 		`{` + good + `,"with":[{}]}`:                                                                              "rule.with[0]: say exactly one of subcollection,",
 		`{` + good + `,"with":[{"account":false}]}`:                                                               "rule.with[0]: say exactly one of subcollection,",
@@ -116,6 +122,18 @@ func TestWhatIsRefused(t *testing.T) {
 				t.Errorf("problems %q, want one that says %q", problems, want)
 			}
 		})
+	}
+}
+
+// TestWhatIsTaken: a field may be used twice where that makes sense.
+func TestWhatIsTaken(t *testing.T) {
+	for _, rule := range []string{
+		`{` + good + `,"where":[{"field":"a","is":"not null"},{"field":"a.b","==":1}],"with":[{"object":"a.url","under":"p/"},{"object":"c[].url","under":"p/"},{"object":"c[].small","under":"p/"}]}`,
+		`{` + good + `,"where":[{"field":"kind","in":["a",1]},{"field":"cover","is":"text"}],"unless":[{"document":"kinds/{kind}"},{"document":"x/{kind}-{id}"}],"with":[{"object":"cover","under":"p/"}]}`,
+	} {
+		if _, problems := parse(rule); problems != nil {
+			t.Errorf("%s: %q", rule, problems)
+		}
 	}
 }
 

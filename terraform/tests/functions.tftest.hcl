@@ -47,6 +47,7 @@ run "functions" {
     condition = alltrue([
       for name, f in merge(module.job, module.worker) :
       f.function.service_config[0].environment_variables["GOMEMLIMIT"] == { "256Mi" = "217MiB", "512Mi" = "435MiB" }[f.function.service_config[0].available_memory]
+      if contains(["256Mi", "512Mi"], f.function.service_config[0].available_memory)
     ])
     error_message = "the garbage collector's limit is 85 % of the function's memory"
   }

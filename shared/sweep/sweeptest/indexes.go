@@ -42,24 +42,10 @@ var readIndexes = sync.OnceValues(func() (all []index, err error) {
 	}
 	entries, err := manifest.Parse(files...)
 	for _, e := range entries {
-		all = append(all, IndexesOf(e)...)
+		all = append(all, e.AllIndexes()...)
 	}
 	return all, err
 })
-
-// IndexesOf returns the indexes that an entry asks for, those of single fields of collection groups among them.
-func IndexesOf(e manifest.Entry) []manifest.Index {
-	all := slices.Clone(e.Indexes)
-	for _, o := range e.FieldOverrides {
-		for _, i := range o.Indexes {
-			if i.QueryScope == "COLLECTION_GROUP" {
-				field := manifest.IndexField{FieldPath: o.FieldPath, Order: i.Order, ArrayConfig: i.ArrayConfig}
-				all = append(all, manifest.Index{CollectionGroup: o.CollectionGroup, QueryScope: i.QueryScope, Fields: []manifest.IndexField{field}})
-			}
-		}
-	}
-	return all
-}
 
 // need is the composite index that a query requires: its equality fields in any order, then the others in theirs.
 type need struct {

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule"
+)
+
+type checkFlags struct {
+	lists
+	noPlan, json bool
+}
+
+// checked is what there is to know of a job before it is deployed; docs/command.md documents it as JSON.
+type checked struct {
+	Job      string                      `json:"job"`
+	Declared bool                        `json:"declared"` // by a rule; else it is written in Go
+	Does     string                      `json:"does"`     // in a sentence
+	Schedule string                      `json:"schedule"`
+	TimeZone string                      `json:"timeZone"`
+	When     string                      `json:"when"`             // the same in words
+	Next     []time.Time                 `json:"next,omitempty"`   // the next runs; left out where Terraform chooses the time
+	DryRun   *bool                       `json:"dryRun,omitempty"` // nil: Terraform knows
+	Limits   []string                    `json:"limits,omitempty"`
+	Reads    string                      `json:"reads,omitempty"` // what each run reads besides what is due
+	Note     string                      `json:"note,omitempty"`
+	Roles    map[config.Backend][]string `json:"roles"`
+	Indexes  []manifest.Index            `json:"indexes"`        // beside the automatic ones
+	Plan     *planned                    `json:"plan,omitempty"` // on the local backends; nil: there is none
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var f checkFlags
+	c := &cobra.Command{
+		Use:   "check [JOB...]",
+		Short: "Say what your rules would do, and try them on this machine",
+		Long: `Read functions/schedule.json and functions/rules.json strictly, and say of each
+declared rule what it would do, when, what holds it, and which roles and indexes
+it needs. Then make data from the rule, put it into local backends as
+'go run ./emulator' starts them, and show what a plan finds there: what is due,
+and what is kept and why. Nothing of Google is asked, and no project is needed.
+
+Of jobs that are named, those written in Go are shown as well. --rules reads a
+list that is not in its place yet. All that is wrong with a list is said at
+once, with exit code 2. --no-plan leaves out what needs Java.`,
+		Example: `  firesweep check
+  firesweep check cleanupStaleDrafts
+  firesweep check --rules /tmp/rules.json
+  firesweep check --no-plan --json | jq '.checks[].does'`,
+		ValidArgsFunction: completeJobs,
+	}
+	f.lists.flags(c)
+	c.Flags().BoolVar(&f.noPlan, "no-plan", false, "do not try the rules on local backends")
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	c.RunE = func(c *cobra.Command, names []string) error { return a.check(c.Context(), f, names) }
+	return c
+}
+
+func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
+	all, own, err := a.read(f.lists)
+	if err != nil {
+		return err
+	}
+	jobs := own
+	if f.rules == "" {
+		jobs = slices.DeleteFunc(jobsOf(all), func(e manifest.Entry) bool { return e.Rule == nil })
+	}
+	if len(names) > 0 {
+		if jobs, err = named(jobsOf(all), names); err != nil {
+			return err
+		}
+	}
+	try := func(context.Context, manifest.Entry) *planned { return nil }
+	far := steps{what: "checking", total: len(jobs) + 1}
+	if !f.noPlan {
+		stop := a.progress(ctx, func(time.Duration) string { return "starting the local backends" })
+		l, err := a.local(ctx, a.errs)
+		stop()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("%w. Or leave the plan out: --no-plan", err)
+		}
+		defer func() { _ = l.close() }() // nothing of it is wanted any more
+		try = func(ctx context.Context, e manifest.Entry) *planned {
+			p := a.planOnSample(ctx, e, l)
+			return &p
+		}
+	}
+	failed := false
+	checks := make([]checked, 0, len(jobs))
+	for i, job := range jobs {
+		far.begin(i, job.Name)
+		stop := a.progress(ctx, far.line)
+		c, err := a.checked(job)
+		if err == nil {
+			c.Plan = try(ctx, job)
+		}
+		stop()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		failed = failed || c.Plan != nil && !c.Plan.well()
+		if checks = append(checks, c); !f.json {
+			a.printer().checked(c)
+		}
+	}
+	switch {
+	case f.json:
+		err = a.writeJSON(map[string]any{"checks": checks})
+	case len(names) == 0 && f.rules == "":
+		a.printer().say(faint, 0, 0, "The other jobs are written in Go; each can be named. What a job would do to your project: firesweep plan JOB")
+	}
+	if err == nil && failed {
+		err = errSaid
+	}
+	return err
+}
+
+// runsSaid is how many of the next runs are said.
+const runsSaid = 2
+
+// checked says what there is to know of a job without running it.
+func (a *app) checked(e manifest.Entry) (checked, error) {
+	c := checked{
+		Job: e.Name, Declared: e.Rule != nil, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone, When: e.When(),
+		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
+	}
+	var err error
+	if c.Next, err = nextRuns(e, a.clock(), runsSaid); err != nil {
+		return c, err
+	}
+	if text := config.For(e.Name, a.getenv)("DRY_RUN"); text != "" {
+		dryRun, err := strconv.ParseBool(text)
+		if err != nil {
+			return c, wrongUse("DRY_RUN is %q: it must be true or false", text)
+		}
+		c.DryRun = &dryRun
+	}
+	if e.Rule != nil {
+		c.Does, c.Limits, c.Reads = e.Rule.Words(), limitsOf(*e.Rule), readsOf(*e.Rule)
+		if e.Rule.Plain() && len(e.Rule.Where) == 0 {
+			c.Note = "It goes by age alone: a TTL policy of Firestore does as much, without a function (docs/rules.md)"
+		}
+	}
+	return c, nil
+}
+
+// limitsOf says what keeps a rule that is mistaken from doing anything. The figures are the defaults.
+func limitsOf(r rule.Rule) (limits []string) {
+	switch {
+	case r.Owner != nil:
+		limits = append(limits, fmt.Sprintf("more than %d %% of the owners looked up in %s do not exist (of %d or more), or none of them does and %s is empty",
+			config.DefaultMaxMissingPercent, r.Owner.Collection, config.DefaultMinLookups, r.Owner.Collection))
+	case r.DuePercent() < 100:
+		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due (of %d or more)", r.DuePercent(), r.Source(), config.DefaultMinLookups))
+	}
+	return append(limits, fmt.Sprintf("more than %d are due (MAX_ACTIONS)", config.DefaultMaxActions))
+}
+
+// readsOf says what each run of a rule reads although it is not due; "" if that is nothing.
+func readsOf(r rule.Rule) string {
+	var judged []string
+	for _, c := range r.Where {
+		if !c.Indexed() && c.Field != r.TextField() {
+			judged = append(judged, c.Words())
+		}
+	}
+	for _, u := range r.Unless {
+		judged = append(judged, u.Document+" exists")
+	}
+	if len(judged) == 0 {
+		return ""
+	}
+	which := "each document that is old enough"
+	if len(r.IndexFields()) > 1 {
+		which += " and is in the index"
+	}
+	return which + ", in every run: no index knows whether " + strings.Join(judged, ", or whether ")
+}
+
+// checked prints what was found out about a job.
+func (p *printer) checked(c checked) {
+	p.say(bold, 0, 0, "%s", c.Job)
+	p.say("", 2, 0, "%s.", capital(c.Does))
+	p.line("")
+	runs := c.When
+	if len(c.Next) > 0 {
+		runs += ", next " + times(c)
+	}
+	p.fact("runs", runs)
+	dryRun := "as dry_run of Terraform says; your own only plan until it says " + c.Job + " = false"
+	if c.DryRun != nil {
+		dryRun = fmt.Sprintf("%t, by DRY_RUN", *c.DryRun)
+	}
+	p.fact("dry run", dryRun)
+	if len(c.Limits) > 0 {
+		p.fact("limits", "does nothing if "+strings.Join(c.Limits, "; if "))
+	}
+	if c.Reads != "" {
+		p.fact("reads", c.Reads)
+	}
+	var roles []string
+	for _, backend := range slices.Sorted(maps.Keys(c.Roles)) {
+		roles = append(roles, c.Roles[backend]...)
+	}
+	p.fact("roles", strings.Join(roles, ", "))
+	var indexes []string
+	for _, index := range c.Indexes {
+		indexes = append(indexes, index.CollectionGroup+": "+words(index))
+	}
+	p.fact("indexes", cmp.Or(strings.Join(indexes, "; "), "none but those that Firestore makes by itself"))
+	if c.Note != "" {
+		p.fact("note", c.Note)
+	}
+	p.line("")
+	if c.Plan == nil {
+		return
+	}
+	what := "On data made from the rule"
+	if !c.Declared {
+		what = "On its part of the sample data"
+	}
+	if c.Plan.Report == nil {
+		p.say(red, 2, 0, "%s: no plan: %s", what, c.Plan.Error)
+		p.line("")
+		return
+	}
+	r := c.Plan.Report
+	p.say(statusStyle(r.Status), 2, 0, "%s, %s: a plan for %s UTC", what, r.Status, when(r.Now))
+	p.plan(r, false)
+	p.kept(r)
+	p.failures(r)
+	p.line("")
+}
+
+// fact says one thing of a job.
+func (p *printer) fact(name, text string) { p.say("", 2, 10, "%-9s %s", name, text) }
+
+// times says the next runs of a job in its own time zone.
+func times(c checked) string {
+	zone, err := time.LoadLocation(c.TimeZone)
+	if err != nil { // and yet it was loaded before
+		zone = time.UTC
+	}
+	var texts []string
+	for _, at := range c.Next {
+		texts = append(texts, at.In(zone).Format("Mon 2006-01-02 15:04"))
+	}
+	return strings.Join(texts, ", ")
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"strings"
+
+	"github.com/firesweep/firesweep/emulator/backends"
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// local are local backends for plans on sample data.
+type local struct {
+	environment map[string]string // of the functions, but for the project
+	project     string            // the beginning of the projects' names
+	close       func() error
+}
+
+// startLocal starts backends of our own, on free ports: what the environment names may hold somebody's data. The process's
+// environment leads Google's client libraries to them.
+func startLocal(ctx context.Context, announce io.Writer) (*local, error) {
+	b, err := backends.Start(ctx, backends.Options{Log: backends.Announce(announce)})
+	if err != nil {
+		return nil, err
+	}
+	environment := b.Environment()
+	for name, value := range environment {
+		if err := os.Setenv(name, value); err != nil {
+			return nil, errors.Join(fmt.Errorf("set %s: %w", name, err), b.Close())
+		}
+	}
+	return &local{environment: environment, project: "demo-check", close: b.Close}, nil
+}
+
+// planOnSample plans a job on data made for it, in a project of its own. Settings are the defaults, whatever the environment says.
+func (a *app) planOnSample(ctx context.Context, e manifest.Entry, l *local) planned {
+	environment := maps.Clone(l.environment)
+	project := l.project + "-" + strings.ToLower(e.Name)
+	bucket := project + ".firebasestorage.app"
+	environment["GOOGLE_CLOUD_PROJECT"], environment["STORAGE_BUCKET"] = project, bucket
+	now := a.clock().UTC().Add(sampledata.Ahead(e))
+
+	sample := func() sampledata.Sample { return sampledata.Job(e.Name, now, bucket) }
+	job := functions.Registered()[e.Name]
+	if e.Rule != nil { // it may be another than the one of that name that is built in
+		sample = func() sampledata.Sample { return sampledata.Declared(*e.Rule, now) }
+		job = declared.Job(e.Name, *e.Rule)
+	}
+	if err := load(ctx, project, bucket, sample()); err != nil {
+		return planned{Job: e.Name, Error: err.Error()}
+	}
+	timeout, err := e.Timeout(func(string) string { return "" })
+	if err != nil {
+		return planned{Job: e.Name, Error: err.Error()}
+	}
+	var log warnings
+	f := sweep.NewFunction(job, timeout, e.Uses())
+	f.Getenv, f.Clock, f.Log = func(name string) string { return environment[name] }, a.clock, &log
+	report, err := f.Plan(ctx, sweep.PlanOptions{Now: now})
+	return plannedOf(e, report, err, log.lines())
+}
+
+// load puts sample data into a local project.
+func load(ctx context.Context, project, bucket string, s sampledata.Sample) (err error) {
+	p, err := sampledata.Open(ctx, project, bucket)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	return p.Load(ctx, s)
+}

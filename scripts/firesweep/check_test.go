@@ -1,0 +1,213 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+type checks struct{ Checks []checked }
+
+// rulesFile writes a list of rules and returns where it is.
+func rulesFile(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "rules.json")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestCheckTheRulesOfThePage: each does on its data what it says, and all can be read on any screen.
+func TestCheckTheRulesOfThePage(t *testing.T) {
+	t.Parallel()
+	blocks, err := sampledata.ExampleTexts("../../docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOperator(t)
+	o.now = time.Now().UTC().Truncate(time.Second) // the objects' age cannot be chosen
+	rules := rulesFile(t, `{"functions":[`+strings.Join(blocks, ",")+`]}`)
+	got := parsed[checks](t, o.well(t, "check", "--rules", rules, "--json")).Checks
+	if len(got) != len(blocks) {
+		t.Fatalf("%d checks of %d rules", len(got), len(blocks))
+	}
+	for _, c := range got {
+		switch r := c.Plan.Report; {
+		case r == nil || r.Status != sweep.Completed || len(r.Plan) != 2 || len(r.Kept) == 0:
+			t.Errorf("%s: %+v", c.Job, c.Plan)
+		case !c.Declared || c.Does == "" || len(c.Limits) == 0 || len(c.Roles) == 0 || len(c.Next) != runsSaid || c.When == "" || c.DryRun != nil:
+			t.Errorf("%+v", c)
+		}
+		if (c.Note != "") != (c.Job == "cleanupActivity") {
+			t.Errorf("%s: %s", c.Job, c.Note)
+		}
+	}
+	for _, width := range []int{leastWidth, defaultWidth, 200} {
+		o.screen.width = width
+		text := o.well(t, "check", "--rules", rules, "--no-plan")
+		wantNarrow(t, text, width)
+		for _, c := range got {
+			wantParts(t, text, c.Job+"\n")
+		}
+	}
+}
+
+func TestCheckForPeople(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.now = time.Now().UTC().Truncate(time.Second)
+	rules := rulesFile(t, `{"functions":[
+		{"name":"cleanupStaleDrafts","schedule":"0~59 4 * * *","timeZone":"Europe/Berlin","rule":{"collection":"drafts",
+			"where":[{"field":"state","==":"open"},{"field":"published","is":"not true"}],"unless":[{"document":"holds/{id}"}],
+			"age":{"field":"updatedAt","days":90},"with":[{"object":"coverUrl","under":"drafts/"}],"action":"delete draft"}},
+		{"name":"cleanupExports","schedule":"0 3 1 * *","rule":{"objects":"exports/","owner":{"collection":"users","segment":2},"age":{"months":2}}}]}`)
+	text := o.well(t, "check", "--rules", rules, "cleanupStaleDrafts")
+	head, plan, _ := strings.Cut(text, "  On data made from the rule")
+	want(t, "what is said", `cleanupStaleDrafts
+  Deletes documents of drafts whose state is open, and whose published is not
+  true, and whose updatedAt is more than 90 days ago, unless holds/{id} exists;
+  with each go the objects below drafts/ that coverUrl names.
+
+  runs      daily, some time from 04:00 to 04:59 Europe/Berlin
+  dry run   as dry_run of Terraform says; your own only plan until it
+            says cleanupStaleDrafts = false
+  limits    does nothing if more than 50 % of drafts are due (of 20 or
+            more); if more than 100000 are due (MAX_ACTIONS)
+  reads     each document that is old enough and is in the index, in
+            every run: no index knows whether published is not true, or whether
+            holds/{id} exists
+  roles     roles/datastore.user, firesweepObjectCleaner
+  indexes   drafts: state ASCENDING, updatedAt ASCENDING (COLLECTION)
+
+`, head)
+	wantParts(t, plan, ", completed: a plan for ", "delete draft  drafts/drafts-due-1       2\n", "planned: 2 delete draft", "kept 1: holds/{id} exists", "kept 1: published is true")
+	wantNarrow(t, text, defaultWidth)
+	if strings.Contains(text, "cleanupExports") || strings.Contains(text, "The other jobs") {
+		t.Errorf("more is said than was asked:\n%s", text)
+	}
+
+	// Objects have only just been uploaded: the plan is for when they are old enough.
+	c := parsed[checks](t, o.well(t, "check", "--rules", rules, "cleanupExports", "--json")).Checks[0]
+	if c.Plan.Report.Now.Before(o.now.AddDate(0, 2, 0)) || len(c.Plan.Report.Plan) != 2 {
+		t.Errorf("%+v", c.Plan.Report)
+	}
+	want(t, "limits", []string{
+		"more than 50 % of the owners looked up in users do not exist (of 20 or more), or none of them does and users is empty", "more than 100000 are due (MAX_ACTIONS)",
+	}, c.Limits)
+	if got := c.Next[0].Format(time.RFC3339); !strings.HasSuffix(got, "-01T03:00:00Z") {
+		t.Errorf("next is %s", got)
+	}
+	want(t, "when", "day 1 of each month 03:00 UTC", c.When)
+}
+
+// TestCheckOfWhatIsBuiltIn: the declared rules; others are named.
+func TestCheckOfWhatIsBuiltIn(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.now = time.Now().UTC().Truncate(time.Second)
+	var declared []string
+	for _, e := range scheduled() {
+		if e.Rule != nil {
+			declared = append(declared, e.Name)
+		}
+	}
+	o.env["DRY_RUN_cleanupReports"] = "true"
+	text := o.well(t, "check", "--no-plan")
+	wantParts(t, text, append(declared, "The other jobs are written in Go", "true, by DRY_RUN")...)
+	if strings.Contains(text, "On data made from") || strings.Contains(text, "checkGhostCircles") {
+		t.Errorf("more is said than was asked:\n%s", text)
+	}
+	// Settings are the defaults, and the user's own project is not touched, wherever the environment leads.
+	o.env["MAX_ACTIONS"], o.env["FIRESTORE_DATABASE"] = "1", "elsewhere"
+	before := o.everything(t)
+	got := parsed[checks](t, o.well(t, "check", "--json", "checkGhostCircles", "cleanupReports")).Checks
+	want(t, "the project", before, o.everything(t))
+	if len(got) != 2 || got[0].Declared || got[0].Limits != nil || len(got[0].Plan.Report.Plan) == 0 || !got[1].Declared || !*got[1].DryRun {
+		t.Errorf("%+v", got)
+	}
+	o.env["DRY_RUN_cleanupReports"] = "maybe"
+	if out, errs, code := o.run(t, "check", "--no-plan", "cleanupReports"); code != exitWrongUse || out != "" || !strings.Contains(errs, "DRY_RUN") {
+		t.Errorf("%d, %s%s", code, out, errs)
+	}
+}
+
+// TestCheckOfAWrongList: all of it is said, and nothing else.
+func TestCheckOfAWrongList(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	for _, tt := range []struct {
+		text string
+		want []string // a line each
+	}{
+		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","rule":{"colection":"things","age":{"field":"a b","days":"9"}}},{"name":"x"}]}`, []string{
+			`functions[0]: there is no "timezone"`, `functions[0].rule: there is no "colection"`, "expected type 'int'",
+		}},
+		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","rule":{"collection":"things","age":{"field":"a b","days":9}}},{"name":"cleanupReports","schedule":"0 4 * * *","rule":{}}]}`, []string{
+			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is no unix-cron`, "functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: say exactly one",
+		}},
+		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 31 2 *","rule":{"collection":"things","age":{"field":"at","days":9}}},{"name":"cleanupOthers","schedule":"0 4 * * *","timeZone":"Europe/Berln","rule":{"collection":"others","age":{"field":"at","days":9}}}]}`, []string{
+			`cleanupThings: its schedule "0 4 31 2 *" never comes`, `cleanupOthers: timeZone "Europe/Berln" is unknown`,
+		}},
+		{`{"functions":[{"name":"cleanupReports","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":9}}}]}`, []string{"cleanupReports: listed twice"}},
+		{"{\n  \"functions\": [\n  ],\n}", []string{"rules.json: line 4, column 1: it is no JSON: invalid character '}'"}},
+	} {
+		rules := rulesFile(t, tt.text)
+		for _, command := range []string{"check", "indexes"} {
+			out, errs, code := o.run(t, command, "--rules", rules)
+			if code != exitWrongUse || out != "" {
+				t.Errorf("%s: %d, %s", tt.text, code, out)
+			}
+			wantParts(t, errs, append(tt.want, plural(len(tt.want), "problem")+"; see docs/rules.md")...)
+			for _, line := range tt.want {
+				if n := strings.Count(errs, "\n"); n != len(tt.want)+1 || !slices.ContainsFunc(strings.Split(errs, "\n"), func(l string) bool { return strings.HasPrefix(l, "firesweep: ") && strings.Contains(l, line) }) {
+					t.Errorf("%d lines of %d:\n%s", n, len(tt.want)+1, errs)
+				}
+			}
+		}
+	}
+	if _, errs, code := o.run(t, "check", "--rules", rulesFile(t, `{"functions":[]}`)); code != exitWrongUse || !strings.Contains(errs, "declares nothing") {
+		t.Errorf("%d, %s", code, errs)
+	}
+}
+
+// TestCheckWithoutBackends: what is missing is said, with the way around it.
+func TestCheckWithoutBackends(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.noBackends = errors.New("the Firestore emulator needs Java, and none was found: install Java")
+	out, errs, code := o.run(t, "check")
+	if code != exitFailed || out != "" || !strings.Contains(errs, "needs Java, and none was found: install Java. Or leave the plan out: --no-plan") {
+		t.Errorf("%d, %s%s", code, out, errs)
+	}
+	o.well(t, "check", "--no-plan")
+}
+
+// TestCheckThatFails: a plan that cannot be made is shown, the others are too, and the exit code tells.
+func TestCheckThatFails(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.now = time.Now().UTC().Truncate(time.Second)
+	environment := o.Environment
+	o.Environment = map[string]string{}
+	for name, value := range environment {
+		if o.Environment[name] = value; strings.Contains(name, "STORAGE") {
+			o.Environment[name] = ""
+		}
+	}
+	rules := rulesFile(t, `{"functions":[
+		{"name":"cleanupExports","schedule":"0 3 * * *","rule":{"objects":"exports/","owner":{"collection":"users","segment":2},"age":{"days":2}}},
+		{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":9}}}]}`)
+	out, _, code := o.run(t, "check", "--rules", rules)
+	if code != exitFailed {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	wantParts(t, out, "On data made from the rule: no plan: wrong configuration:\n  STORAGE_EMULATOR_HOST is not set", "planned: 2 delete document")
+}

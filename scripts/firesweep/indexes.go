@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+type indexesFlags struct {
+	lists
+	write, check string // files
+}
+
+func (a *app) indexesCommand() *cobra.Command {
+	var f indexesFlags
+	c := &cobra.Command{
+		Use:   "indexes [JOB...]",
+		Short: "Write the indexes that jobs need as the Firebase CLI deploys them",
+		Long: `Write firestore.indexes.json for the Firebase CLI: the composite indexes, the
+fields with other than the automatic indexes, and the TTL policies that all jobs
+need, or those that are named, with their workers.
+
+Without flags it is written to standard output. --write adds what FILE lacks,
+and makes FILE if there is none. What stands there stays as it is, with its
+comments, and what contradicts it is an error: nothing is written then. --check
+only says what FILE lacks, with exit code 1.
+
+Terraform makes the same for the jobs that it deploys. You need the file where
+you deploy indexes with the Firebase CLI as well, or it offers to delete them.`,
+		Example: `  firesweep indexes cleanupStaleDrafts
+  firesweep indexes --write ../my-app/firestore.indexes.json
+  firesweep indexes --check ../my-app/firestore.indexes.json`,
+		ValidArgsFunction: completeJobs,
+	}
+	f.lists.flags(c)
+	c.Flags().StringVar(&f.write, "write", "", "add to `FILE` what it lacks")
+	c.Flags().StringVar(&f.check, "check", "", "say what `FILE` lacks, and write nothing")
+	c.RunE = func(_ *cobra.Command, names []string) error { return a.indexes(f, names) }
+	return c
+}
+
+func (a *app) indexes(f indexesFlags, names []string) error {
+	if f.write != "" && f.check != "" {
+		return wrongUse("--write and --check contradict each other")
+	}
+	all, _, err := a.read(f.lists)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		jobs, err := named(jobsOf(all), names)
+		if err != nil {
+			return err
+		}
+		for _, job := range jobs {
+			if i := slices.IndexFunc(all, func(e manifest.Entry) bool { return e.Name == job.Worker }); i >= 0 {
+				jobs = append(jobs, all[i])
+			}
+		}
+		all = jobs
+	}
+	ours, err := needed(all)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.write != "":
+		return a.addIndexes(f.write, ours)
+	case f.check != "":
+		return a.checkIndexes(f.check, ours)
+	}
+	return a.writeJSON(ours)
+}
+
+// noIndexes is the text of a file that has none.
+const noIndexes = "{\n  \"indexes\": [],\n  \"fieldOverrides\": []\n}\n"
+
+func (a *app) addIndexes(name string, ours indexFile) error {
+	mode := fs.FileMode(0o644)
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = []byte(noIndexes), nil
+	} else if info, statErr := os.Stat(name); statErr == nil {
+		mode = info.Mode().Perm()
+	}
+	if err != nil {
+		return wrongUse("--write: %w", err)
+	}
+	merged, added, err := merge(name, text, ours)
+	if err != nil {
+		return contradicts(name, err)
+	}
+	p := a.printer()
+	if len(added) == 0 {
+		p.say("", 0, 2, "%s has all that is needed: nothing was written.", name)
+		return nil
+	}
+	if err := os.WriteFile(name, merged, mode); err != nil {
+		return err
+	}
+	for _, line := range added {
+		p.say("", 0, 2, "added: %s", line)
+	}
+	p.line("")
+	p.say("", 0, 0, "%s was written. Deploy it:", name)
+	p.command("firebase deploy --only firestore:indexes")
+	return nil
+}
+
+func (a *app) checkIndexes(name string, ours indexFile) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return wrongUse("--check: %w", err)
+	}
+	_, lacks, err := merge(name, text, ours)
+	if err != nil {
+		return contradicts(name, err)
+	}
+	p := a.printer()
+	if len(lacks) == 0 {
+		p.say("", 0, 2, "%s has all that is needed.", name)
+		return nil
+	}
+	for _, line := range lacks {
+		p.say(red, 0, 2, "lacks: %s", line)
+	}
+	p.line("")
+	p.say("", 0, 0, "Add it:")
+	p.command("firesweep indexes --write %s", name)
+	return errSaid
+}
+
+// contradicts says what of a file and of what is needed cannot both be had.
+func contradicts(name string, err error) error {
+	var usage usageError
+	if errors.As(err, &usage) {
+		return err
+	}
+	return &contradictionError{name, err}
+}
+
+// A contradictionError is about a file that wants something else than the functions need.
+type contradictionError struct {
+	file string
+	err  error
+}
+
+func (e *contradictionError) Error() string {
+	return e.file + " contradicts what is needed, and nothing was written: " + strings.ReplaceAll(e.err.Error(), "\n", "; ") + ". Change that entry in the file, or have the job on another database"
+}
+
+func (e *contradictionError) Unwrap() error { return e.err }

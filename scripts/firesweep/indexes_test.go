@@ -1,0 +1,315 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// upstream returns the functions of schedule.json alone.
+func upstream(t testing.TB) []manifest.Entry { return withRules(t, `{}`) }
+
+// withRules returns the functions with a list of one's own.
+func withRules(t testing.TB, rules string) []manifest.Entry {
+	t.Helper()
+	entries, err := functions.Read(manifest.File{Name: "rules.json", Text: []byte(rules)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+// TestIndexesOfThisRepository: firestore.indexes.json is what the command writes, with one's own rules or without.
+func TestIndexesOfThisRepository(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../firestore.indexes.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOperator(t)
+	all := o.well(t, "indexes")
+	if string(text) == all {
+		return
+	}
+	ours, err := needed(upstream(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, out, _ := o.app()
+	if err := a.writeJSON(ours); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "firestore.indexes.json; write it: go run ./scripts/firesweep indexes > firestore.indexes.json", out.String(), string(text))
+}
+
+// reportsNeed is what cleanupReports needs, as it is said.
+var reportsNeed = []string{
+	"index of reports: status ASCENDING, createdAt ASCENDING (COLLECTION)",
+	"field cleanupRuns.expireAt: ASCENDING (COLLECTION), DESCENDING (COLLECTION), CONTAINS (COLLECTION), TTL",
+	"field cleanupUndo.data: not indexed",
+	"field cleanupUndo.expireAt: ASCENDING (COLLECTION), DESCENDING (COLLECTION), CONTAINS (COLLECTION), TTL",
+}
+
+const activityRule = `{"functions":[{"name":"cleanupActivity","schedule":"0 4 * * *","rule":{"collectionGroup":"activity","age":{"field":"at","days":30}}}]}`
+
+// needs returns what one job needs.
+func needs(t testing.TB, rules, job string) indexFile {
+	t.Helper()
+	jobs, err := named(withRules(t, rules), []string{job})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := needed(jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ours
+}
+
+// TestMergeAddsWhatIsLacking: of what is there nothing is changed, not even a comment.
+func TestMergeAddsWhatIsLacking(t *testing.T) {
+	t.Parallel()
+	const index = `{"collectionGroup":"reports","queryScope":"COLLECTION","fields":[{"fieldPath":"status","order":"ASCENDING"},{"fieldPath":"createdAt","order":"ASCENDING"}]}`
+	for _, tt := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"nothing", `{}`, reportsNeed},
+		{"empty", noIndexes, reportsNeed},
+		{"as firebase init makes it", "{\n  // Example:\n  //\n  // \"indexes\": [],\n  \"indexes\": [],\n  \"fieldOverrides\": [] // none\n}", reportsNeed},
+		{"no overrides", `{"indexes":[]}`, reportsNeed},
+		{"another index", "{\n\t\"indexes\": [\n\t\t{ \"collectionGroup\": \"a\", \"queryScope\": \"COLLECTION\", \"fields\": [ {\"fieldPath\":\"b\",\"order\":\"ASCENDING\"}] } /* ours */\n\t]\n}\n", reportsNeed},
+		{"the index", `{"indexes":[` + index + `]}`, reportsNeed[1:]},
+		{"the index as it is exported", `{"indexes":[{"collectionGroup":"reports","queryScope":"COLLECTION","density":"SPARSE_ALL","apiScope":"ANY_API","fields":[{"fieldPath":"status","order":"ASCENDING"},{"fieldPath":"createdAt","order":"ASCENDING"},{"fieldPath":"__name__","order":"ASCENDING"}]}]}`, reportsNeed[1:]},
+		{"the index by mode", `{"indexes":[{"collectionGroup":"reports","fields":[{"fieldPath":"status","mode":"ASCENDING"},{"fieldPath":"createdAt","mode":"ASCENDING"}]}]}`, reportsNeed[1:]},
+		{"the index of a group", `{"indexes":[` + strings.Replace(index, "COLLECTION", "COLLECTION_GROUP", 1) + `]}`, reportsNeed},
+		{"the index the other way", `{"indexes":[` + strings.Replace(index, "ASCENDING", "DESCENDING", 1) + `]}`, reportsNeed},
+		{"the index with the name the other way", `{"indexes":[` + strings.Replace(index, `}]}`, `},{"fieldPath":"__name__","order":"DESCENDING"}]}`, 1) + `]}`, reportsNeed},
+		{"the index of another edition", `{"indexes":[` + strings.Replace(index, `"queryScope"`, `"density":"DENSE","queryScope"`, 1) + `]}`, reportsNeed},
+		{"a vector", `{"indexes":[{"collectionGroup":"reports","queryScope":"COLLECTION","fields":[{"fieldPath":"status","order":"ASCENDING"},{"fieldPath":"createdAt","vectorConfig":{"dimension":3,"flat":{}}}]}]}`, reportsNeed},
+		{"a TTL policy without the indexes", `{"fieldOverrides":[{"collectionGroup":"cleanupRuns","fieldPath":"expireAt","ttl":true,"indexes":[]}]}`, []string{reportsNeed[0], reportsNeed[2], reportsNeed[3]}},
+		{"a field without the TTL policy", `{"fieldOverrides":[{"collectionGroup":"cleanupRuns","fieldPath":"expireAt","indexes":[]}]}`, []string{reportsNeed[0], "field cleanupRuns.expireAt: TTL", reportsNeed[2], reportsNeed[3]}},
+	} {
+		ours := needs(t, `{}`, "cleanupReports")
+		merged, added, err := merge("f", []byte(tt.text), ours)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		want(t, tt.name, tt.want, added)
+		again, lacks, err := merge("f", merged, ours)
+		if err != nil || len(lacks) > 0 || string(again) != string(merged) {
+			t.Errorf("%s: again it lacks %q, %v:\n%s", tt.name, lacks, err, merged)
+		}
+		var was, is indexFile
+		for text, file := range map[string]*indexFile{tt.text: &was, string(merged): &is} {
+			if *file, _, err = parseIndexFile([]byte(text)); err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+		}
+		want(t, tt.name+", their indexes", slices.Concat(was.Indexes), slices.Concat(is.Indexes[:len(was.Indexes)]))
+		for _, comment := range regexp.MustCompile(`//.*|/\*.*\*/`).FindAllString(tt.text, -1) {
+			wantParts(t, string(merged), comment)
+		}
+	}
+}
+
+func TestMergeCombinesOverrides(t *testing.T) {
+	t.Parallel()
+	merged, added, err := merge("f", []byte(`{
+  "indexes": [],
+  "fieldOverrides": [
+    {
+      "collectionGroup": "activity",
+      "fieldPath": "at",
+      "ttl": false,
+      "indexes": [
+        { "queryScope": "COLLECTION_GROUP", "order": "DESCENDING" }, // the feed
+        { "order": "ASCENDING" }
+      ]
+    }
+  ]
+}
+`), needs(t, activityRule, "cleanupActivity"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "added", []string{
+		"field activity.at: DESCENDING (COLLECTION)", "field activity.at: CONTAINS (COLLECTION)", "field activity.at: ASCENDING (COLLECTION_GROUP)",
+	}, added[:3])
+	want(t, "merged", `{
+  "indexes": [],
+  "fieldOverrides": [
+    {
+      "collectionGroup": "activity",
+      "fieldPath": "at",
+      "ttl": false,
+      "indexes": [
+        { "queryScope": "COLLECTION_GROUP", "order": "DESCENDING" }, // the feed
+        { "order": "ASCENDING" },
+        {
+          "queryScope": "COLLECTION",
+          "order": "DESCENDING"
+        },
+        {
+          "queryScope": "COLLECTION",
+          "arrayConfig": "CONTAINS"
+        },
+        {
+          "queryScope": "COLLECTION_GROUP",
+          "order": "ASCENDING"
+        }
+      ]
+    },
+    {
+      "collectionGroup": "cleanupRuns",
+`, string(merged)[:len(string(merged))-len(after(t, string(merged), `"cleanupRuns",`+"\n"))])
+}
+
+func after(t *testing.T, text, part string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(text, part)
+	if !found {
+		t.Fatalf("no %q in\n%s", part, text)
+	}
+	return rest
+}
+
+func TestMergeRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text  string
+		usage bool
+		want  []string
+	}{
+		{`{"fieldOverrides":[{"collectionGroup":"activity","fieldPath":"at","indexes":[]}]}`, false, []string{"activity.at: one wants it not indexed at all, the other wants it indexed"}},
+		{`{"fieldOverrides":[{"collectionGroup":"cleanupUndo","fieldPath":"data","indexes":[{"order":"ASCENDING"}]}]}`, false, []string{"cleanupUndo.data: one wants it not indexed"}},
+		{`{"fieldOverrides":[{"collectionGroup":"cleanupRuns","fieldPath":"expireAt","ttl":false,"indexes":[]},{"collectionGroup":"cleanupUndo","fieldPath":"at","ttl":true,"indexes":[]}]}`, false,
+			[]string{"cleanupRuns.expireAt: one wants a TTL policy on it, the other wants none", "cleanupUndo.at and cleanupUndo.expireAt: a collection has one TTL policy"}},
+		{``, true, []string{"f: "}}, {`[]`, true, []string{"it is no JSON object"}}, {`{"indexes":{}}`, true, []string{"f: "}}, {`{"indexes":null}`, true, []string{"indexes is no list"}},
+		{`{"indexes":[{"collectionId":"a","fields":[]}]}`, true, []string{"firebase firestore:indexes"}},
+		{`{"indexes":[],"fieldOverrides":[{"collectionGroup":"a","fieldPath":"b"}]}`, true, []string{"fieldOverrides[0] has no"}},
+	} {
+		merged, added, err := merge("f", []byte(tt.text), needs(t, activityRule, "cleanupActivity"))
+		if err == nil || merged != nil || added != nil {
+			t.Errorf("%s: %q, %v", tt.text, added, err)
+			continue
+		}
+		var usage usageError
+		if errors.As(err, &usage) != tt.usage {
+			t.Errorf("%s: %v", tt.text, err)
+		}
+		wantParts(t, err.Error(), tt.want...)
+	}
+}
+
+// TestNeededContradictions: rules of one's own may want what a job cannot have.
+func TestNeededContradictions(t *testing.T) {
+	t.Parallel()
+	entries := withRules(t, `{"functions":[{"name":"cleanupArchive","schedule":"0 4 * * *","rule":{"collectionGroup":"archivedInquiries","age":{"field":"messages","days":1}}}]}`)
+	if _, err := needed(entries); err == nil || !strings.Contains(err.Error(), "archivedInquiries.messages: one wants it not indexed at all") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestIndexesCommand(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.screen.width = 200 // the folder's name is long
+	folder := t.TempDir()
+	rules, file := filepath.Join(folder, "rules.json"), filepath.Join(folder, "firestore.indexes.json")
+	if err := os.WriteFile(rules, []byte(activityRule), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// A job comes with its worker, of which cleanupPlaceholderUsers has one.
+	got := parsed[indexFile](t, o.well(t, "indexes", "--rules", rules, "cleanupActivity", "cleanupPlaceholderUsers"))
+	if len(got.Indexes) != 0 || len(got.FieldOverrides) != 6 {
+		t.Errorf("%+v", got)
+	}
+	if _, errs, code := o.run(t, "indexes", "--check", file); code != exitWrongUse || !strings.Contains(errs, "no such file") {
+		t.Errorf("%d, %s", code, errs)
+	}
+	wantParts(t, o.well(t, "indexes", "--write", file, "cleanupReports"), "added: "+reportsNeed[0], "firebase deploy --only firestore:indexes")
+	wantParts(t, o.well(t, "indexes", "--write", file, "cleanupReports"), "nothing was written")
+	wantParts(t, o.well(t, "indexes", "--check", file, "cleanupReports"), "has all that is needed")
+	written, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "the new file", o.well(t, "indexes", "cleanupReports"), string(written))
+
+	out, _, code := o.run(t, "indexes", "--check", file, "--rules", rules)
+	if code != exitFailed {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	wantParts(t, out, "lacks: index of users:", "lacks: field activity.at:", "firesweep indexes --write "+file)
+	closed := []byte(`{"fieldOverrides":[{"collectionGroup":"activity","fieldPath":"at","indexes":[]}]}`)
+	if err := os.WriteFile(file, closed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := o.run(t, "indexes", "--write", file, "--rules", rules); code != exitFailed || !strings.Contains(errs, "activity.at") || !strings.Contains(errs, "nothing was written") {
+		t.Errorf("%d, %s", code, errs)
+	}
+	kept, err := os.ReadFile(file)
+	want(t, "the file after a contradiction", string(closed), string(kept))
+	if err != nil {
+		t.Error(err)
+	}
+	for args, part := range map[string]string{
+		"--write a --check b": "contradict each other", "cleanupReport": "no job is called", "deletePlaceholderUser": "no job is called", "--rules " + folder + "/none": "no such file",
+	} {
+		if out, errs, code := o.run(t, append([]string{"indexes"}, strings.Fields(args)...)...); code != exitWrongUse || out != "" || !strings.Contains(errs, part) {
+			t.Errorf("%s: %d, %s%s", args, code, out, errs)
+		}
+	}
+}
+
+// FuzzMerge: of whatever file, either nothing is said of it but what is wrong, or it has all that is needed afterwards, and what it had.
+func FuzzMerge(f *testing.F) {
+	ours := needs(f, activityRule, "cleanupActivity")
+	for _, seed := range []string{``, `{}`, noIndexes, "{\"indexes\":[],}", "{//\n\"fieldOverrides\":[/**/]}", `{"indexes":[{"collectionGroup":"a","fields":[{"fieldPath":"b"}]}],"x":1}`,
+		`{"fieldOverrides":[{"collectionGroup":"activity","fieldPath":"at","indexes":[{"order":"ASCENDING"}]}]}`, `{"indexes":[],"indexes":[]}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		theirs, _, wrong := parseIndexFile(text)
+		merged, added, err := merge("f", text, ours)
+		if err != nil {
+			if merged != nil || added != nil {
+				t.Errorf("refused with %v, and yet %q", err, merged)
+			}
+			return
+		}
+		if wrong != nil {
+			t.Errorf("%v, and yet %q", wrong, merged)
+		}
+		if len(added) == 0 && string(merged) != string(text) {
+			t.Errorf("nothing was added to %q, and it is %q", text, merged)
+		}
+		file, _, err := parseIndexFile(merged)
+		if err != nil {
+			t.Fatalf("%v in %q", err, merged)
+		}
+		for i, index := range theirs.Indexes {
+			if !file.Indexes[i].same(index) {
+				t.Errorf("%s is %s", index.words(), file.Indexes[i].words())
+			}
+		}
+		for i, o := range theirs.FieldOverrides {
+			if got := file.FieldOverrides[i]; !got.same(o) || len(got.Indexes) < len(o.Indexes) {
+				t.Errorf("%s is %s", o.words(), got.words())
+			}
+		}
+		again, lacks, err := merge("f", merged, ours)
+		if err != nil || len(lacks) > 0 || string(again) != string(merged) {
+			t.Errorf("again it lacks %q, %v", lacks, err)
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// errWrongList says that a list of functions is wrong, and that all that is wrong with it was said.
+var errWrongList = errors.New("a list of functions is wrong")
+
+// lists are the lists of functions that a command reads.
+type lists struct {
+	rules string // a file to be read in place of functions/rules.json; empty: that one
+}
+
+func (l *lists) flags(c *cobra.Command) {
+	c.Flags().StringVar(&l.rules, "rules", "", "read `FILE` in place of functions/rules.json")
+}
+
+// read returns the functions of the lists, and those of them that only the file of --rules has. What is wrong is said, all of it.
+func (a *app) read(l lists) (all, own []manifest.Entry, err error) {
+	all = functions.All()
+	if l.rules != "" {
+		text, err := os.ReadFile(l.rules)
+		if err != nil {
+			return nil, nil, wrongUse("--rules: %w", err)
+		}
+		if all, err = functions.Read(manifest.File{Name: l.rules, Text: text}); err != nil {
+			return nil, nil, a.wrongList(err)
+		}
+		upstream, err := functions.Read(manifest.File{Name: "none", Text: []byte("{}")})
+		if err != nil {
+			return nil, nil, a.wrongList(err)
+		}
+		if own = all[len(upstream):]; len(own) == 0 {
+			return nil, nil, wrongUse("%s declares nothing: its list functions is empty", l.rules)
+		}
+	}
+	var problems []error
+	for _, e := range jobsOf(all) {
+		// Functions take no time zone from where they run, so the lists are not read with one.
+		if _, err := time.LoadLocation(e.TimeZone); err != nil || e.TimeZone == "Local" {
+			problems = append(problems, fmt.Errorf("%s: timeZone %q is unknown: it is like Europe/Berlin", e.Name, e.TimeZone))
+		} else if _, err := nextRuns(e, a.clock(), 1); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, nil, a.wrongList(errors.Join(problems...))
+	}
+	return all, own, nil
+}
+
+// wrongList says what is wrong, a line each.
+func (a *app) wrongList(err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	for _, line := range lines {
+		fmt.Fprintf(a.errs, "firesweep: %s\n", plain(line))
+	}
+	fmt.Fprintf(a.errs, "%s; see docs/rules.md\n", plural(len(lines), "problem"))
+	return errWrongList
+}

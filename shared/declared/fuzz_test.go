@@ -1,0 +1,168 @@
+package declared_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule"
+)
+
+// FuzzRule: whatever is read as a rule makes a job, words, and data of which all that should go is due and nothing else; and it comes back
+// as it was. What is wrong with a rule makes none.
+func FuzzRule(f *testing.F) {
+	blocks, err := sampledata.ExampleTexts(rules)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, block := range blocks {
+		var e struct{ Rule json.RawMessage }
+		if err := json.Unmarshal([]byte(block), &e); err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(e.Rule))
+	}
+	for _, seed := range []string{
+		``, `null`, `{}`, `[]`, `{"age":null}`, `{"age":{"field":"a","days":1}}`, `{"collection":"a","age":{"field":"a.b","hours":1},"where":[{"field":"a.c","is":"true"}]}`,
+		`{"collection":"a/b/c","age":{"field":"at","months":1200},"where":[{"field":"n","in":[1,1.0,1e3,"x",true]}]}`,
+		`{"collection":"a","age":{"field":"a","hours":1},"unless":[{"document":"b/{id}-{c.d}/e/f"}],"with":[{"object":"a[].b","under":"a/{id}/"},{"folder":"{id}/"}]}`,
+		`{"collection":"a","age":{"field":"a","hours":1},"where":[{"field":"b","is":"not true"},{"field":"c","==":1.5}],"set":{"b":true,"c":null,"d":"{now}"}}`,
+		`{"objects":"a/b/","age":{"months":3},"owner":{"collection":"c/d/e","metadata":"k"}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if !json.Valid(text) { // else it could be more than a rule
+			if _, err := manifest.Parse(manifest.File{Name: "rules.json", Text: text}); err == nil {
+				t.Errorf("%q is a list", text)
+			}
+			return
+		}
+		e, err := entryOf(text)
+		if err != nil {
+			if e.Rule != nil {
+				t.Errorf("refused, and yet a rule: %+v", e.Rule)
+			}
+			for line := range strings.Lines(err.Error()) {
+				if !strings.Contains(line, "rules.json: ") {
+					t.Errorf("the problem %q does not say where", line)
+				}
+			}
+			return
+		}
+		r := *e.Rule
+		if job := declared.Job(e.Name, r); job.Plan == nil || job.Name != e.Name {
+			t.Errorf("no job of %s", text)
+		}
+		if words := r.Words(); strings.Contains(words, "%!") || strings.Contains(words, "  ") && !strings.Contains(string(text), " ") || !strings.Contains(words, " ago") {
+			t.Errorf("%s is %q", text, words)
+		}
+		wantFittingIndexes(t, e)
+		wantFittingData(t, r)
+
+		written, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := entryOf(written)
+		if err != nil {
+			t.Fatalf("%s became %s: %v", text, written, err)
+		}
+		if diff := cmp.Diff(e, again); diff != "" {
+			t.Errorf("%s became %s (-want +got):\n%s", text, written, diff)
+		}
+	})
+}
+
+// entryOf reads an entry with a rule as the functions do.
+func entryOf(rule []byte) (manifest.Entry, error) {
+	text := []byte(`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":` + string(rule) + "\n}]}")
+	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: text})
+	if err != nil {
+		return manifest.Entry{}, err
+	}
+	if entries[0].Rule == nil { // null
+		return manifest.Entry{}, errors.New("rules.json: no rule")
+	}
+	return entries[0], nil
+}
+
+// wantFittingIndexes: what the query needs is derived, and nothing of the bundle's own is touched.
+func wantFittingIndexes(t *testing.T, e manifest.Entry) {
+	fields := e.Rule.IndexFields()
+	for _, index := range e.AllIndexes() {
+		if len(index.Fields) != len(fields) || index.CollectionGroup != e.Rule.Group() {
+			t.Errorf("index %+v for %v", index, fields)
+		}
+		seen := map[string]bool{}
+		for _, field := range index.Fields {
+			if field.FieldPath == "" || seen[field.FieldPath] {
+				t.Errorf("index %+v", index)
+			}
+			seen[field.FieldPath] = true
+		}
+	}
+	if needs := len(fields) > 1 || len(fields) == 1 && e.Rule.CollectionGroup != ""; needs != (len(e.AllIndexes()) == 1) {
+		t.Errorf("%d indexes for %v", len(e.AllIndexes()), fields)
+	}
+}
+
+// wantFittingData: of the data made from a rule is due what should go. Objects are judged by their owners, and so is what a document keeps.
+func wantFittingData(t *testing.T, r rule.Rule) {
+	now := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
+	s := sampledata.Declared(r, now)
+	if len(s.Documents) == 0 || r.Objects != "" {
+		return
+	}
+	due, kept := 0, 0
+	for _, d := range s.Documents {
+		ref, err := documents.RefOf(d.Path)
+		if err != nil {
+			t.Errorf("data at %q: %v", d.Path, err)
+			continue
+		}
+		in := ref.Collection == r.Collection || r.CollectionGroup != "" && strings.HasSuffix(ref.Collection, "/"+r.CollectionGroup)
+		if !in || d.Before == nil || !strings.HasPrefix(ref.ID, r.Group()+"-") {
+			continue // what goes along, an archive, or what keeps others
+		}
+		judged := declared.Judge(r, documents.Document{Path: d.Path, Data: asRead(d.Before)}, now)
+		goes := !cmp.Equal(d.Before, d.After)
+		switch {
+		case goes && judged.Kind == "":
+			t.Errorf("%s should go, and is kept: %+v", d.Path, judged)
+		case goes:
+			due++
+		case judged.Kind != "" && !strings.Contains(ref.ID, "-kept-"):
+			t.Errorf("%s should stay, and goes: %+v", d.Path, judged)
+		default:
+			kept++
+		}
+	}
+	if due == 0 || kept == 0 {
+		t.Errorf("data with %d that go and %d that stay", due, kept)
+	}
+}
+
+// asRead returns a document's fields as Firestore returns them.
+func asRead(fields map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, value := range fields {
+		switch v := value.(type) {
+		case map[string]any:
+			out[name] = asRead(v)
+		case time.Time:
+			out[name] = v.Truncate(time.Microsecond)
+		default:
+			out[name] = v
+		}
+	}
+	return out
+}
