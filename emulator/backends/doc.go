@@ -7,7 +7,8 @@
 //   - Cloud Storage is imitated in this process and in memory: objects with generations, metagenerations, metadata and
 //     preconditions, holds, soft deletion, lists with everything that narrows or pages them. Every bucket exists. There are
 //     no access control, versions, retention policies, copies or compositions; what is asked of these is answered with 501.
-//   - Firebase Authentication is imitated for the calls that manage users. Nobody can sign in.
+//   - Firebase Authentication is imitated for the calls that manage users. Nobody can sign in; what Google notes of that is set by
+//     [AuthServer.Set]. Users are listed by id, which Google promises nowhere; a page's token is one that a page came with.
 //   - Cloud Tasks is imitated: names, schedule times, deliveries with their headers, and retries. Every queue exists and
 //     none has limits of its own; identity tokens are not signed.
 //

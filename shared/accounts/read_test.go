@@ -171,7 +171,10 @@ func TestPages(t *testing.T) {
 	if rest := listed(t, r.Reader, tokens[1]); len(rest) != 500 {
 		t.Errorf("%d accounts behind the second page", len(rest))
 	}
-	for range r.Pages(t.Context(), "") {
+	for _, err := range r.Pages(t.Context(), "") {
+		if err != nil {
+			t.Error(err)
+		}
 		break // whoever has enough may stop
 	}
 	if !p.EmbeddedAuth() {

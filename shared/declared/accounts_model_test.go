@@ -145,8 +145,8 @@ func afterAccounts(w model.World, somebody, kind, field string, cutoff time.Time
 			concerned = concerned || k == kind
 		}
 		if keeps {
-			names := !strings.Contains(uid, "/") && !(strings.HasPrefix(uid, "__") && strings.HasSuffix(uid, "__"))
-			due = due && names && w.Documents["users/"+uid] == nil && w.Documents["teams/main/holds/of-"+uid] == nil
+			nameless := strings.Contains(uid, "/") || strings.HasPrefix(uid, "__") && strings.HasSuffix(uid, "__")
+			due = due && !nameless && w.Documents["users/"+uid] == nil && w.Documents["teams/main/holds/of-"+uid] == nil
 		}
 		if due && concerned {
 			delete(want.Accounts, uid)

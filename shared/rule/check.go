@@ -293,7 +293,7 @@ func (c *checker) accounts() {
 	}
 	for i, u := range r.Unless {
 		key := fmt.Sprintf("unless[%d].document", i)
-		collection, id, _ := cutLast(u.Document)
+		collection, id := cutLast(u.Document)
 		if strings.Count(u.Document, "/")%2 == 0 || !accountHole.MatchString(id) || holePattern.MatchString(collection) || strings.ContainsAny(accountHole.ReplaceAllString(id, ""), "{}") {
 			c.add(key, "%q: for an account it is a collection and {uid}, like users/{uid}", u.Document)
 			continue

@@ -41,16 +41,13 @@ var accountHole = regexp.MustCompile(`\{u?id\}`)
 
 // OfAccount returns the document that keeps an account. ok is false if the uid names none.
 func (u Unless) OfAccount(uid string) (ref documents.Ref, ok bool) {
-	collection, id, _ := cutLast(u.Document)
+	collection, id := cutLast(u.Document)
 	ref = documents.Ref{Collection: collection, ID: accountHole.ReplaceAllLiteralString(id, uid)}
 	return ref, documents.ValidID(ref.ID)
 }
 
 // cutLast returns what stands before the last slash, and after it.
-func cutLast(path string) (before, after string, found bool) {
+func cutLast(path string) (before, after string) {
 	i := strings.LastIndexByte(path, '/')
-	if i < 0 {
-		return "", path, false
-	}
-	return path[:i], path[i+1:], true
+	return path[:max(i, 0)], path[i+1:]
 }
