@@ -1,0 +1,96 @@
+package objects
+
+import (
+	"math/big"
+	"slices"
+)
+
+// span is a stretch of names and how many objects lie in it.
+type span struct {
+	from, to string
+	n        int
+}
+
+// What is known of the letters that names are made of.
+const (
+	learnedLength = 64 // of names, behind the listing's prefix
+	learnEach     = 8  // one name of so many is looked at: neighbours are alike
+)
+
+// letters are those that occur at each place of the names, so that a name can be read as a number whose digits they are: then the name that lies
+// as far behind another as a third behind a fourth can be reckoned. Only ASCII counts: names that differ elsewhere are as good as equal.
+type letters [learnedLength][]byte
+
+func (l *letters) learn(name string) {
+	for i := range min(len(name), learnedLength) {
+		c := name[i]
+		if c < ' ' || c > '~' {
+			return
+		}
+		if at, known := slices.BinarySearch(l[i], c); !known {
+			l[i] = slices.Insert(l[i], at, c)
+		}
+	}
+}
+
+// number reads a name as a number. A place behind the name's end is the lowest digit, a letter that was never seen there the next higher one that was.
+func (l *letters) number(name string) *big.Int {
+	n, digit := new(big.Int), new(big.Int)
+	beyond := false // a letter was higher than all that were seen: so are all names that have another one there
+	for i := range learnedLength {
+		base := int64(len(l[i]) + 1)
+		d := int64(0)
+		switch {
+		case beyond:
+			d = base - 1
+		case i < len(name):
+			at, known := slices.BinarySearch(l[i], name[i])
+			d = int64(at + 1)
+			if !known && at == len(l[i]) {
+				d, beyond = base-1, true
+			}
+		}
+		n.Mul(n, digit.SetInt64(base))
+		n.Add(n, digit.SetInt64(d))
+	}
+	return n
+}
+
+// name is the opposite of number; "" if there is no name with so high a number.
+func (l *letters) name(n *big.Int) string {
+	var digits [learnedLength]int64
+	rest, base := new(big.Int).Set(n), new(big.Int)
+	digit := new(big.Int)
+	for i := learnedLength - 1; i >= 0; i-- {
+		rest.QuoRem(rest, base.SetInt64(int64(len(l[i])+1)), digit)
+		digits[i] = digit.Int64()
+	}
+	if rest.Sign() > 0 {
+		return ""
+	}
+	var name []byte
+	for i, d := range digits {
+		if d == 0 {
+			break
+		}
+		name = append(name, l[i][d-1])
+	}
+	return string(name)
+}
+
+// behind returns the name so far behind another that [rangeTarget] objects lie between them, if they are as close together as in a span; "" if
+// there is none. Names are without the listing's prefix, which is of so many bytes; those of the span are with it.
+func (l *letters) behind(name string, known span, prefix int) string {
+	distance := new(big.Int).Sub(l.number(known.to[prefix:]), l.number(known.from[prefix:]))
+	if distance.Sign() <= 0 {
+		return ""
+	}
+	switch n := int64(known.n); {
+	case 4*n < rangeTarget: // too few to tell more than that they are few
+		distance.Mul(distance, big.NewInt(4))
+	default:
+		distance.Mul(distance, big.NewInt(rangeTarget))
+		distance.Quo(distance, big.NewInt(n))
+	}
+	return l.name(distance.Add(distance, l.number(name)))
+}
