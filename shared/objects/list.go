@@ -17,7 +17,8 @@ const pageSize = 1000
 
 // A long listing is read as ranges of names side by side.
 const (
-	maxRanges   = 16  // under way, or read and waiting for those before them: twice that many pages are held at most
+	maxRanges   = 16 // under way, or read and waiting for those before them: twice that many pages are held at most
+	maxAnswers  = 2*maxRanges + 1
 	rangeTarget = 800 // objects a range is to hold: fewer than a page, for where a range ends is a guess
 )
 
@@ -28,7 +29,7 @@ func (r Reader) Pages(ctx context.Context, prefix, after string) iter.Seq2[[]Obj
 	return func(yield func([]Object, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		l := listing{
-			list: r.list, ctx: ctx, prefix: prefix, answers: make(chan *part, 2*maxRanges+1), parts: []*part{{from: after, behind: after != ""}},
+			list: r.list, ctx: ctx, prefix: prefix, answers: make(chan *part, maxAnswers), parts: []*part{{from: after, behind: after != ""}},
 		}
 		defer l.underWay.Wait()
 		defer cancel()

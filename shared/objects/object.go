@@ -60,6 +60,22 @@ type Writer struct {
 // Writer returns the writing side of the bucket; its writes keep to the pace.
 func (c *Client) Writer(pace Pace) Writer { return Writer{Reader: c.Reader(), pace: pace} }
 
+// Ahead waits until n deletions may be sent, and returns a writer that sends them without waiting: so that nothing comes between what is looked at
+// right before and the deletions that rest on it.
+func (w Writer) Ahead(ctx context.Context, n int) (Writer, error) {
+	if err := w.pace.WaitN(ctx, n); err != nil {
+		return Writer{}, fmt.Errorf("wait to delete %d objects: %w", n, err)
+	}
+	w.pace = waited{}
+	return w, nil
+}
+
+// waited is the pace of what has been waited for.
+type waited struct{}
+
+// WaitN implements [Pace].
+func (waited) WaitN(context.Context, int) error { return nil }
+
 // Deletion is an object to delete if its content and its metadata are still as they were when it was listed.
 type Deletion struct {
 	Name                       string
