@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,7 +25,9 @@ const childArgument = "run-one-job"
 
 // order is what the measured process is told.
 type order struct {
+	Case   string
 	Job    string
+	Seed   bool // the seed's algorithm and not the job
 	Google standin.Address
 }
 
@@ -58,6 +61,9 @@ func runOne(in io.Reader, out io.Writer) error {
 	if err := os.Setenv("GOOGLE_APPLICATION_CREDENTIALS", credentials); err != nil {
 		return err
 	}
+	if o.Seed {
+		return runSeedOnce(o, out)
+	}
 	f := functions.New(job)
 	defer f.Close()
 	f.Log = io.Discard
@@ -73,6 +79,21 @@ func runOne(in io.Reader, out io.Writer) error {
 		return fmt.Errorf("%s answered %d: %s", o.Job, answer.Code, answer.Body)
 	}
 	return json.NewEncoder(out).Encode(result)
+}
+
+func runSeedOnce(o order, out io.Writer) error {
+	for _, m := range cases {
+		if m.name != o.Case {
+			continue
+		}
+		before, began := cpu(), time.Now()
+		report, err := runSeed(context.Background(), o, m.seed)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(out).Encode(outcome{Report: report, Elapsed: time.Since(began), CPU: cpu() - before, Memory: peak()})
+	}
+	return fmt.Errorf("there is no case %q", o.Case)
 }
 
 // cpu returns the time that the process has computed.

@@ -19,6 +19,7 @@ import (
 type run struct {
 	Case    string
 	Items   int
+	Seed    bool // the seed's algorithm
 	Link    standin.Link
 	Traffic standin.Traffic
 	outcome
@@ -34,7 +35,7 @@ func linkOf(firestore time.Duration, o options) standin.Link {
 }
 
 // measure runs a job over a link in a process of its own, with the memory and one CPU that it is deployed with.
-func measure(ctx context.Context, m measured, n int, link standin.Link) (r run, err error) {
+func measure(ctx context.Context, m measured, n int, link standin.Link, seed bool) (r run, err error) {
 	google, err := standin.Start(project, bucket, m.world(n), link)
 	if err != nil {
 		return run{}, err
@@ -48,7 +49,7 @@ func measure(ctx context.Context, m measured, n int, link standin.Link) (r run, 
 	if err != nil {
 		return run{}, fmt.Errorf("find this program: %w", err)
 	}
-	in, err := json.Marshal(order{Job: m.job, Google: google.Address})
+	in, err := json.Marshal(order{Case: m.name, Job: m.job, Seed: seed, Google: google.Address})
 	if err != nil {
 		return run{}, err
 	}
@@ -59,7 +60,7 @@ func measure(ctx context.Context, m measured, n int, link standin.Link) (r run, 
 	if err := child.Run(); err != nil {
 		return run{}, fmt.Errorf("measure %s of %d: %w\n%s", m.name, n, err, said.String())
 	}
-	r = run{Case: m.name, Items: n, Link: link, Traffic: google.Traffic()}
+	r = run{Case: m.name, Items: n, Seed: seed, Link: link, Traffic: google.Traffic()}
 	if err := json.Unmarshal(out.Bytes(), &r.outcome); err != nil {
 		return run{}, fmt.Errorf("measure %s of %d: %w", m.name, n, err)
 	}

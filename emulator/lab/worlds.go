@@ -15,7 +15,10 @@ type measured struct {
 	about string // one sentence
 	items string // what is counted
 	world func(n int) standin.World
-	seed  func(n int) chain // the seed's own algorithm, as requests one after the other
+	seed  seed
+	due   func(n int) int // how many of n are deleted
+	quota float64         // of deletions a second
+	usual int             // items that are always measured
 }
 
 // written is when everything was made.
@@ -25,17 +28,19 @@ var cases = []measured{
 	{
 		name: "live", job: "cleanupOrphanedMedia", items: "objects",
 		about: "Two objects of each post, all of which exist: nothing is to be done.",
-		world: func(n int) standin.World { return media(n, 0) }, seed: seedMedia(0),
+		world: func(n int) standin.World { return media(n, 0) }, seed: seedMedia,
+		due: func(int) int { return 0 }, usual: 200_000,
 	},
 	{
 		name: "missing", job: "cleanupOrphanedMedia", items: "objects",
 		about: "The same, but every eleventh post does not exist, so its objects are deleted.",
-		world: func(n int) standin.World { return media(n, 11) }, seed: seedMedia(11),
+		world: func(n int) standin.World { return media(n, 11) }, seed: seedMedia,
+		due: func(n int) int { return objectsAPost * (n / objectsAPost / 11) }, quota: 1000, usual: 50_000,
 	},
 	{
 		name: "reports", job: "cleanupReports", items: "documents",
 		about: "Reports that were all reviewed, a tenth of them more than a month ago: that tenth is deleted.",
-		world: reports, seed: seedReports,
+		world: reports, seed: seedReports, due: func(n int) int { return n / 10 }, quota: 500, usual: 20_000,
 	},
 }
 
