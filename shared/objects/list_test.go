@@ -71,10 +71,10 @@ func (b *fakeBucket) listAll(t *testing.T, prefix, after string) ([]string, erro
 
 // named are sets of names that are hard to guess ranges of, besides those that are easy.
 func named(random *rand.Rand, n int) map[string][]string {
-	make := func(name func(i int) string) []string {
-		names := make([]string, n)
-		for i := range names {
-			names[i] = name(i)
+	sorted := func(name func(i int) string) []string {
+		var names []string
+		for i := range n {
+			names = append(names, name(i))
 		}
 		slices.Sort(names)
 		return slices.Compact(names)
@@ -87,21 +87,21 @@ func named(random *rand.Rand, n int) map[string][]string {
 		}
 		return b.String()
 	}
-	users := make(func(int) string { return text(28) })
+	users := sorted(func(int) string { return text(28) })
 	return map[string][]string{
-		"random":       make(func(int) string { return "f/" + text(20) }),
-		"of users":     make(func(i int) string { return "f/" + users[i%max(1, n/40)] + "/" + text(20) + ".jpg" }),
-		"of few users": make(func(i int) string { return "f/" + users[i%min(n, 3)] + "/" + text(20) + ".jpg" }),
-		"numbered":     make(func(i int) string { return fmt.Sprintf("f/%d", i) }),
-		"padded":       make(func(i int) string { return fmt.Sprintf("f/u/%09d-0.png", i) }),
-		"in time":      make(func(i int) string { return fmt.Sprintf("f/u/%d-%s", 1_700_000_000_000+int64(i)*7919, text(4)) }),
-		"in Japanese":  make(func(i int) string { return fmt.Sprintf("f/写真%c%c", '一'+rune(i%5000), '一'+rune(i/5000)) }),
-		"all alike":    make(func(i int) string { return "f/" + strings.Repeat("x", 100) + fmt.Sprint(i) }),
-		"most of one": make(func(i int) string {
+		"random":       sorted(func(int) string { return "f/" + text(20) }),
+		"of users":     sorted(func(i int) string { return "f/" + users[i%max(1, n/40)] + "/" + text(20) + ".jpg" }),
+		"of few users": sorted(func(i int) string { return "f/" + users[i%min(n, 3)] + "/" + text(20) + ".jpg" }),
+		"numbered":     sorted(func(i int) string { return fmt.Sprintf("f/%d", i) }),
+		"padded":       sorted(func(i int) string { return fmt.Sprintf("f/u/%09d-0.png", i) }),
+		"in time":      sorted(func(i int) string { return fmt.Sprintf("f/u/%d-%s", 1_700_000_000_000+int64(i)*7919, text(4)) }),
+		"in Japanese":  sorted(func(i int) string { return fmt.Sprintf("f/写真%c%c", '一'+rune(i%5000), '一'+rune(i/5000)) }),
+		"all alike":    sorted(func(i int) string { return "f/" + strings.Repeat("x", 100) + fmt.Sprint(i) }),
+		"most of one": sorted(func(i int) string {
 			return "f/" + map[bool]string{true: "heavy", false: text(5)}[i%10 > 0] + "/" + text(8)
 		}),
-		"sparse, dense": make(func(i int) string { return "f/" + strings.Repeat(text(1), 1+i%9) + text(3) }),
-		"folders":       make(func(i int) string { return map[bool]string{true: "f/", false: "g/"}[i%2 == 0] + text(9) }),
+		"sparse, dense": sorted(func(i int) string { return "f/" + strings.Repeat(text(1), 1+i%9) + text(3) }),
+		"folders":       sorted(func(i int) string { return map[bool]string{true: "f/", false: "g/"}[i%2 == 0] + text(9) }),
 	}
 }
 

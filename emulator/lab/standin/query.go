@@ -88,25 +88,25 @@ func normal(f *pb.StructuredQuery_Filter) ([][]condition, error) {
 		}
 		return [][]condition{{{f.UnaryFilter.GetField().GetFieldPath(), pb.StructuredQuery_FieldFilter_EQUAL, Null()}}}, nil
 	case *pb.StructuredQuery_Filter_CompositeFilter:
-		var any [][]condition
+		var all [][]condition
 		for i, part := range f.CompositeFilter.GetFilters() {
 			of, err := normal(part)
 			if err != nil {
 				return nil, err
 			}
 			if f.CompositeFilter.GetOp() == pb.StructuredQuery_CompositeFilter_OR || i == 0 {
-				any = append(any, of...)
+				all = append(all, of...)
 				continue
 			}
 			var both [][]condition
-			for _, a := range any {
+			for _, a := range all {
 				for _, b := range of {
 					both = append(both, slices.Concat(a, b))
 				}
 			}
-			any = both
+			all = both
 		}
-		return any, nil
+		return all, nil
 	}
 	return nil, status.Errorf(codes.Unimplemented, "the filter %v", f)
 }
@@ -121,7 +121,7 @@ func normalField(f *pb.StructuredQuery_FieldFilter) ([][]condition, error) {
 			return nil, wrong("'IN' takes 1 to %d values, not %d", maxDisjunctions, len(values))
 		}
 	}
-	var any [][]condition
+	var all [][]condition
 	for _, v := range values {
 		if len(v.GetStringValue()) >= maxValue || len(v.GetBytesValue()) >= maxValue {
 			return nil, wrong("the value of %s is longer than %d bytes", field, maxValue)
@@ -129,9 +129,9 @@ func normalField(f *pb.StructuredQuery_FieldFilter) ([][]condition, error) {
 		if field == nameField && v.GetReferenceValue() == "" {
 			return nil, wrong("__name__ is compared with %v, which is no document's name", v)
 		}
-		any = append(any, []condition{{field, op, v}})
+		all = append(all, []condition{{field, op, v}})
 	}
-	return any, nil
+	return all, nil
 }
 
 // addOrders adds the orders that a query has without saying so: by what it bounds, and by the name.
@@ -299,11 +299,11 @@ type span struct{ from, to int }
 func (q *query) spans() []span {
 	n := q.c.Len
 	whole := span{0, n}
-	first := func(from int, f func(*doc) bool) int {
-		return sort.Search(n, func(i int) bool { return i >= from && f(q.c.numbered(q.s, i)) })
+	first := func(f func(*doc) bool) int {
+		return sort.Search(n, func(i int) bool { return f(q.c.numbered(q.s, i)) })
 	}
 	if q.sorted && q.start != nil {
-		whole.from = first(0, func(d *doc) bool { return q.compareTo(d, q.start.GetValues()) >= 0 })
+		whole.from = first(func(d *doc) bool { return q.compareTo(d, q.start.GetValues()) >= 0 })
 	}
 	var all []span
 	for _, conditions := range q.any {
@@ -330,13 +330,13 @@ func (q *query) spans() []span {
 			}
 			switch c.op {
 			case pb.StructuredQuery_FieldFilter_GREATER_THAN, pb.StructuredQuery_FieldFilter_GREATER_THAN_OR_EQUAL:
-				in.from = max(in.from, first(0, at(0)))
+				in.from = max(in.from, first(at(0)))
 			case pb.StructuredQuery_FieldFilter_LESS_THAN:
-				in.to = min(in.to, first(0, at(0)))
+				in.to = min(in.to, first(at(0)))
 			case pb.StructuredQuery_FieldFilter_LESS_THAN_OR_EQUAL:
-				in.to = min(in.to, first(0, at(1)))
+				in.to = min(in.to, first(at(1)))
 			case pb.StructuredQuery_FieldFilter_EQUAL:
-				in.from, in.to = max(in.from, first(0, at(0))), min(in.to, first(0, at(1)))
+				in.from, in.to = max(in.from, first(at(0))), min(in.to, first(at(1)))
 			default:
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Text, Time, Int, Bool and Null make values of Firestore.
+// Text makes a value of a text.
 func Text(s string) *pb.Value { return &pb.Value{ValueType: &pb.Value_StringValue{StringValue: s}} }
 
 // Time makes a value of a time.
