@@ -64,8 +64,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestCost bounds what DESIGN counts: reads, and how many requests wait for each other. Before anything ran side by side it were 8 round trips for each page of live
-// objects, and some 40 where posts are missing.
+// TestCost bounds what DESIGN counts: reads, and how many requests wait for each other. Before anything ran side by side it
+// were 8 round trips for each page of live objects, and some 40 where posts are missing.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -4,8 +4,8 @@
 //	go run ./emulator/lab -full  from 1,000 to 1,000,000 items
 //	go run ./emulator/lab -case missing -items 50000 -latency 0,40ms -page ""
 //
-// What is measured is the deployed function's own HTTP handler, in a process of its own with the memory limit and the one CPU that it is deployed
-// with; [standin] says what it talks to.
+// What is measured is the deployed function's own HTTP handler, in a process of its own with the memory limit and the one CPU
+// that it is deployed with; [standin] says what it talks to.
 package main
 
 import (

@@ -24,7 +24,8 @@ type line struct {
 	points [][2]float64 // items and seconds
 }
 
-// plot draws the time by the number of items, both by their logarithms: a straight line at 45 degrees is time that grows as the items do.
+// plot draws the time by the number of items, both by their logarithms: a straight line at 45 degrees is time that grows as
+// the items do.
 func (m measured) plot(runs []run) string {
 	var lines []line
 	add := func(name string, dashed bool, items, took float64) {

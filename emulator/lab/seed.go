@@ -18,8 +18,8 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// seed is the algorithm of the document that a job comes from, as that document's code has it, with Google's plain clients: one item after the
-// other, nothing kept to take it back, no look before a deletion, no report.
+// seed is the algorithm of the document that a job comes from, as that document's code has it, with Google's plain clients:
+// one item after the other, nothing kept to take it back, no look before a deletion, no report.
 type seed func(ctx context.Context, db *gofirestore.Client, bucket *storage.BucketHandle) (looked, deleted int, err error)
 
 // runSeed runs a seed's algorithm in place of the job.

@@ -46,7 +46,8 @@ var cases = []measured{
 
 const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// id returns an id of 20 characters, as Firestore makes them. It ascends with i, as numbers of equal distance with some chance in it.
+// id returns an id of 20 characters, as Firestore makes them. It ascends with i, as numbers of equal distance with some
+// chance in it.
 func id(what uint64, i, n int) string {
 	step := ^uint64(0)/uint64(n) + 1
 	if n == 1 {

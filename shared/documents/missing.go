@@ -20,10 +20,11 @@ const maxLookups = 40
 // groupSize is how many ids are counted together to see among which the missing ones are.
 const groupSize = 5
 
-// Missing returns those of the ids that name no document of the collection, in order. The ids must be valid (see
-// [ValidID]) and distinct. While all exist, or none does, it costs one read per 30 ids, and one round trip; where some are missing,
-// it takes two more at most. What is said to be missing is what an answer of Firestore says of itself: it was counted among ids none of
-// which exists, or it was asked for and not found. It is never reckoned from two counts, between which somebody may write.
+// Missing returns those of the ids that name no document of the collection, in order. The ids must be valid (see [ValidID])
+// and distinct. While all exist, or none does, it costs one read per 30 ids, and one round trip; where some are missing, it
+// takes two more at most. What is said to be missing is what an answer of Firestore says of itself: it was counted among ids
+// none of which exists, or it was asked for and not found. It is never reckoned from two counts, between which somebody may
+// write.
 //
 // With 30 ids, the reads are at most
 //
@@ -75,8 +76,9 @@ func (r Reader) missingOf(ctx context.Context, collection string, ids []string) 
 // halves returns how many halves of n ids tell each of them from all others.
 func halves(n int) int { return bits.Len(uint(n - 1)) }
 
-// missingOne finds the one that is missing. The ids are halved in as many ways as their numbers have binary digits, and all halves are counted
-// at once: those with one too few have the missing one in them, which tells its number. As that is reckoned, it is then asked for by itself.
+// missingOne finds the one that is missing. The ids are halved in as many ways as their numbers have binary digits, and all
+// halves are counted at once: those with one too few have the missing one in them, which tells its number. As that is
+// reckoned, it is then asked for by itself.
 func (r Reader) missingOne(ctx context.Context, collection string, refs []*firestore.DocumentRef) ([]string, error) {
 	asked := make([][]*firestore.DocumentRef, halves(len(refs)))
 	for i, ref := range refs {
@@ -106,8 +108,8 @@ func (r Reader) missingOne(ctx context.Context, collection string, refs []*fires
 	return r.missingByName(ctx, collection, refs) // somebody wrote between the counts
 }
 
-// missingByGroup finds a few that are missing: groups of the ids are counted at once, and those that exist are read where some do not.
-// The last group is not counted, for the others tell how many of it are missing.
+// missingByGroup finds a few that are missing: groups of the ids are counted at once, and those that exist are read where
+// some do not. The last group is not counted, for the others tell how many of it are missing.
 func (r Reader) missingByGroup(ctx context.Context, collection string, refs []*firestore.DocumentRef, missing int) ([]string, error) {
 	groups := slices.Collect(slices.Chunk(refs, groupSize))
 	last := len(groups) - 1

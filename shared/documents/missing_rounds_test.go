@@ -128,7 +128,8 @@ func TestMissingTakesThreeRoundTrips(t *testing.T) {
 	})
 }
 
-// TestMissingWhileSomebodyWrites changes which documents exist between any two answers: what is said to be missing must have been so in one of them.
+// TestMissingWhileSomebodyWrites changes which documents exist between any two answers: what is said to be missing must have
+// been so in one of them.
 func TestMissingWhileSomebodyWrites(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 14))

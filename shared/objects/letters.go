@@ -17,8 +17,9 @@ const (
 	learnEach     = 8  // one name of so many is looked at: neighbours are alike
 )
 
-// letters are those that occur at each place of the names, so that a name can be read as a number whose digits they are: then the name that lies
-// as far behind another as a third behind a fourth can be reckoned. Only ASCII counts: names that differ elsewhere are as good as equal.
+// letters are those that occur at each place of the names, so that a name can be read as a number whose digits they are: then
+// the name that lies as far behind another as a third behind a fourth can be reckoned. Only ASCII counts: names that differ
+// elsewhere are as good as equal.
 type letters struct {
 	at  [learnedLength][]byte // by place, in order
 	any []byte                // at any place, in order
@@ -42,7 +43,8 @@ func with(letters []byte, c byte) []byte {
 	return letters
 }
 
-// number reads a name as a number. A place behind the name's end is the lowest digit, a letter that was never seen there the next higher one that was.
+// number reads a name as a number. A place behind the name's end is the lowest digit, a letter that was never seen there the
+// next higher one that was.
 func (l *letters) number(name string) *big.Int {
 	n, digit := new(big.Int), new(big.Int)
 	beyond := false // a letter was higher than all that were seen: so are all names that have another one there
@@ -87,14 +89,16 @@ func (l *letters) name(n *big.Int) string {
 	return string(name)
 }
 
-// behind returns the name so far behind another that [rangeTarget] objects lie between them, if they are as close together as in a span; "" if
-// there is none. Names are without the listing's prefix, which is of so many bytes; those of the span are with it.
+// behind returns the name so far behind another that [rangeTarget] objects lie between them, if they are as close together as
+// in a span; "" if there is none. Names are without the listing's prefix, which is of so many bytes; those of the span are
+// with it.
 func (l *letters) behind(name string, known span, prefix int) string {
 	from, to := known.from[prefix:], known.to[prefix:]
 	if end := l.reckon(name, from, to, known.n); end != "" {
 		return end
 	}
-	// Perhaps the next letter was not seen yet at the place where the span's names begin to differ: it is one that was seen at another.
+	// Perhaps the next letter was not seen yet at the place where the span's names begin to differ: it is one that was seen
+	// at another.
 	place := 0
 	for place < min(len(from), len(to)) && from[place] == to[place] {
 		place++

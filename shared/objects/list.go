@@ -61,7 +61,8 @@ func (r Reader) Pages(ctx context.Context, prefix, after string) iter.Seq2[[]Obj
 	}
 }
 
-// errNoOffsets says that a bucket answers with objects of other names than it was asked for: the Firebase Emulator Suite knows no offsets.
+// errNoOffsets says that a bucket answers with objects of other names than it was asked for: the Firebase Emulator Suite
+// knows no offsets.
 var errNoOffsets = errors.New("the bucket knows no offsets")
 
 func query(prefix string) *storage.Query {
@@ -114,9 +115,9 @@ func (r Reader) oneByOne(ctx context.Context, prefix, after string, give func([]
 	}
 }
 
-// listing reads ranges of names side by side and gives their objects in order. Where a range ends is guessed from how close together
-// the names before it are; a range that holds more than a page is divided again, one that holds nothing costs a request. So each object is
-// listed once, whatever the names are, and where guessing fails it is as slow as page after page.
+// listing reads ranges of names side by side and gives their objects in order. Where a range ends is guessed from how close
+// together the names before it are; a range that holds more than a page is divided again, one that holds nothing costs a
+// request. So each object is listed once, whatever the names are, and where guessing fails it is as slow as page after page.
 type listing struct {
 	list     func(ctx context.Context, prefix string, p *part) ([]Object, bool, error)
 	ctx      context.Context // of the one call of [Reader.Pages]
@@ -170,8 +171,9 @@ func (l *listing) read(give func([]Object) bool) error {
 	return nil
 }
 
-// ask sends requests for the first parts that were not asked for, as many as may be under way: no more than pages have been received, so that
-// a short listing costs few in vain. Where a range turns out to be long, what lies behind it waits, and counts as well.
+// ask sends requests for the first parts that were not asked for, as many as may be under way: no more than pages have been
+// received, so that a short listing costs few in vain. Where a range turns out to be long, what lies behind it waits, and
+// counts as well.
 func (l *listing) ask() {
 	most := min(maxRanges, 1+l.received/pageSize)
 	held := 0
@@ -234,8 +236,8 @@ func (l *listing) receive(p *part) {
 	}
 }
 
-// guess returns where a range might end that begins with the i-th part: so far behind it as holds [rangeTarget] objects where names are as
-// close together as in the nearest part before it that is known. It returns "" if nothing can be said.
+// guess returns where a range might end that begins with the i-th part: so far behind it as holds [rangeTarget] objects where
+// names are as close together as in the nearest part before it that is known. It returns "" if nothing can be said.
 func (l *listing) guess(i int) string {
 	known := l.before
 	for _, p := range l.parts[:i] {

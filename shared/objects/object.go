@@ -60,8 +60,8 @@ type Writer struct {
 // Writer returns the writing side of the bucket; its writes keep to the pace.
 func (c *Client) Writer(pace Pace) Writer { return Writer{Reader: c.Reader(), pace: pace} }
 
-// Ahead waits until n deletions may be sent, and returns a writer that sends them without waiting: so that nothing comes between what is looked at
-// right before and the deletions that rest on it.
+// Ahead waits until n deletions may be sent, and returns a writer that sends them without waiting: so that nothing comes
+// between what is looked at right before and the deletions that rest on it.
 func (w Writer) Ahead(ctx context.Context, n int) (Writer, error) {
 	if err := w.pace.WaitN(ctx, n); err != nil {
 		return Writer{}, fmt.Errorf("wait to delete %d objects: %w", n, err)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestListingSideBySide has each page take a tenth of a second, of a clock that goes on only while all wait for it. Page after page, 50 pages
-// take five seconds.
+// TestListingSideBySide has each page take a tenth of a second, of a clock that goes on only while all wait for it. Page
+// after page, 50 pages take five seconds.
 func TestListingSideBySide(t *testing.T) {
 	t.Parallel()
 	names := named(rand.New(rand.NewPCG(1, 2)), 50_000)

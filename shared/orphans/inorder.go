@@ -7,9 +7,10 @@ import (
 	"sync"
 )
 
-// inOrder has n items under way at most. begin, which runs beside all else, asks for what an item needs; end is called with what came of
-// it, one item after the other in their order, by the caller's goroutine, which the items come from as well. So what end does is the same as if
-// nothing ran beside anything. The first error ends it, and nothing is under way any more when it returns.
+// inOrder has n items under way at most. begin, which runs beside all else, asks for what an item needs; end is called with
+// what came of it, one item after the other in their order, by the caller's goroutine, which the items come from as well. So
+// what end does is the same as if nothing ran beside anything. The first error ends it, and nothing is under way any more
+// when it returns.
 func inOrder[T, R any](ctx context.Context, n int, items iter.Seq2[T, error], begin func(context.Context, T) (R, error), end func(T, R) error) error {
 	type answer struct {
 		item T

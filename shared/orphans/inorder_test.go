@@ -27,7 +27,8 @@ func upTo(n int, err error) iter.Seq2[int, error] {
 	}
 }
 
-// TestInOrder has later items be ready earlier: they end in their order all the same, as many at once as are allowed, and nothing is under way in the end.
+// TestInOrder has later items be ready earlier: they end in their order all the same, as many at once as are allowed, and
+// nothing is under way in the end.
 func TestInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

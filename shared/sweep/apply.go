@@ -86,8 +86,8 @@ const (
 	maxAbsent  = 30
 )
 
-// maxDeletes is how many deletes of a batch of objects are under way at once: with an answer after a twentieth of a second, and four or more batches, they
-// come to the bucket's rate.
+// maxDeletes is how many deletes of a batch of objects are under way at once: with an answer after a twentieth of a second,
+// and four or more batches, they come to the bucket's rate.
 const maxDeletes = 25
 
 // batchLength returns how many of the first actions are done together, of document deletes at most so many.

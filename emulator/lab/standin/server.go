@@ -31,8 +31,8 @@ type Google struct {
 	http    []*http.Server
 }
 
-// Address is where a program finds the services, and what it needs to trust them. It is what [Address.Dial] and [Address.Transport]
-// connect with; the program itself believes that it talks to Google.
+// Address is where a program finds the services, and what it needs to trust them. It is what [Address.Dial] and
+// [Address.Transport] connect with; the program itself believes that it talks to Google.
 type Address struct {
 	Project, Bucket    string
 	Firestore, Storage string // host:port

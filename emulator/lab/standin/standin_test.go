@@ -74,7 +74,8 @@ func clientOf(t *testing.T, w World) *gofirestore.Client {
 	return c
 }
 
-// TestAnswersAsTheEmulator asks the stand-in and Google's emulator the same, on the same documents, some of which were written since.
+// TestAnswersAsTheEmulator asks the stand-in and Google's emulator the same, on the same documents, some of which were
+// written since.
 func TestAnswersAsTheEmulator(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)
