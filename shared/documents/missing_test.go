@@ -34,11 +34,16 @@ func TestMissing(t *testing.T) {
 	}{
 		{"none", func(int) bool { return false }, 3},
 		{"all", func(int) bool { return true }, 3},
-		// Thirty are halved twice, for four reads; of the last seven or eight those that exist are read.
-		{"the first", func(i int) bool { return i == 0 }, 3 + 4 + 6},
-		{"the last", func(i int) bool { return i == n-1 }, 3 + 4 + 7},
-		{"one of each thirty", func(i int) bool { return i%30 == 17 }, 3 + 3*(4+7)},
-		{"three next to each other", func(i int) bool { return i >= 40 && i < 43 }, 3 + 2*(4+7)},
+		// Five halves of thirty are counted, and the one by itself.
+		{"the first", func(i int) bool { return i == 0 }, 3 + 6},
+		{"the last", func(i int) bool { return i == n-1 }, 3 + 6},
+		{"one of each thirty", func(i int) bool { return i%30 == 17 }, 3 + 3*6},
+		// Five groups of five are counted, and those that exist of a group are read.
+		{"three of a group", func(i int) bool { return i >= 40 && i < 43 }, 3 + 5 + 2},
+		{"three of two groups", func(i int) bool { return i >= 53 && i < 56 }, 3 + 5 + 3 + 4},
+		{"a group", func(i int) bool { return i >= 40 && i < 45 }, 3 + 5},
+		{"five of five groups", func(i int) bool { return i < 30 && i%6 == 3 }, 3 + 5 + 5*4},
+		{"six", func(i int) bool { return i < 6 }, 3 + 24},
 		{"a third", func(i int) bool { return i < 30 }, 3},
 		{"every other", func(i int) bool { return i%2 == 0 }, 3 + 45},
 		{"all but one", func(i int) bool { return i != 50 }, 3 + 1},

@@ -4,19 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"time"
 
 	"cloud.google.com/go/storage"
 	"google.golang.org/api/googleapi"
-	"google.golang.org/api/iterator"
 
 	"github.com/firesweep/firesweep/shared/judged"
 )
-
-// pageSize is how many objects a page of a listing holds: the most that one class A operation gives.
-const pageSize = 1000
 
 // ErrChanged says that an object is no longer what was judged, so nothing was done to it.
 var ErrChanged = judged.ErrChanged
@@ -48,40 +43,6 @@ type Object struct {
 // Reader reads. It has nothing that writes, so that a planner cannot.
 type Reader struct{ c *Client }
 
-// Pages lists the objects whose names begin with prefix, in the order of their names, from the name after on (""
-// for the beginning), and ends after the last page or the first error. Nothing is left open between two pages.
-func (r Reader) Pages(ctx context.Context, prefix, after string) iter.Seq2[[]Object, error] {
-	return func(yield func([]Object, error) bool) {
-		// An offset is inclusive. The first name behind another cannot be sent: it would end in a zero byte, and the longest
-		// names are as long as an offset can be.
-		q := &storage.Query{Prefix: prefix, StartOffset: after, Projection: storage.ProjectionNoACL}
-		err := q.SetAttrSelection([]string{"Name", "Metadata", "Created", "Generation", "Metageneration"})
-		if err != nil {
-			yield(nil, fmt.Errorf("list %s of bucket %s: %w", prefix, r.c.name, err))
-			return
-		}
-		pager := iterator.NewPager(r.c.bucket.Objects(ctx, q), pageSize, "")
-		for {
-			var attrs []*storage.ObjectAttrs
-			next, err := pager.NextPage(&attrs)
-			if err != nil {
-				yield(nil, fmt.Errorf("list %s of bucket %s: %w", prefix, r.c.name, err))
-				return
-			}
-			page := make([]Object, 0, len(attrs))
-			for _, a := range attrs {
-				if a.Name <= after && after != "" {
-					continue // the name itself, or, as the Firebase Emulator Suite knows no offsets, all before it
-				}
-				page = append(page, objectOf(a))
-			}
-			if len(page) > 0 && !yield(page, nil) || next == "" {
-				return
-			}
-		}
-	}
-}
-
 // Pace says when writes may be sent.
 type Pace interface {
 	WaitN(ctx context.Context, n int) error
@@ -98,6 +59,22 @@ type Writer struct {
 
 // Writer returns the writing side of the bucket; its writes keep to the pace.
 func (c *Client) Writer(pace Pace) Writer { return Writer{Reader: c.Reader(), pace: pace} }
+
+// Ahead waits until n deletions may be sent, and returns a writer that sends them without waiting: so that nothing comes
+// between what is looked at right before and the deletions that rest on it.
+func (w Writer) Ahead(ctx context.Context, n int) (Writer, error) {
+	if err := w.pace.WaitN(ctx, n); err != nil {
+		return Writer{}, fmt.Errorf("wait to delete %d objects: %w", n, err)
+	}
+	w.pace = waited{}
+	return w, nil
+}
+
+// waited is the pace of what has been waited for.
+type waited struct{}
+
+// WaitN implements [Pace].
+func (waited) WaitN(context.Context, int) error { return nil }
 
 // Deletion is an object to delete if its content and its metadata are still as they were when it was listed.
 type Deletion struct {

@@ -3,6 +3,7 @@ package orphans
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"slices"
 
@@ -55,8 +56,24 @@ func (c Documents) plan(ctx context.Context, p *sweep.Planner, after string, sav
 // lookedUp is how the safety limit calls the owners, which may be looked up for objects as well.
 func (c Documents) lookedUp() string { return c.Owners + " of " + c.Collection }
 
+// gapsAhead is how many queries for gaps are under way at once: as many as a page of owners makes.
+const gapsAhead = 20
+
+// gaps are some gaps between owners that one query asks for.
+type gaps struct {
+	filters [][]documents.Filter
+	owners  int    // that were read for them
+	last    string // the owner behind which they end; "" for the last gap
+}
+
+// firstOf is the first page of what lies in some gaps.
+type firstOf struct {
+	found   []documents.Document
+	missing []string // owners
+}
+
 func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, after string, save func(after string) error) error {
-	owners := documents.Query{Collection: c.Owners, Select: documents.NameOnly, PageSize: 20 * maxGaps}
+	owners := documents.Query{Collection: c.Owners, Select: documents.NameOnly, PageSize: gapsAhead * maxGaps}
 	var from documents.Cursor
 	if after != "" {
 		var err error
@@ -64,26 +81,49 @@ func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, after stri
 			return err
 		}
 	}
-	for page, err := range p.Documents.Pages(ctx, owners, from) {
-		if err != nil {
-			return err
-		}
-		p.LookedUp(c.lookedUp(), len(page.Documents), 0)
-		for chunk := range slices.Chunk(slices.DeleteFunc(page.Documents, noBound), maxGaps) {
-			gaps := make([][]documents.Filter, len(chunk))
-			for i, owner := range chunk {
-				gaps[i] = c.gap(after, owner.ID())
-				after = owner.ID()
+	counted := "" // the last owner that the safety limit knows of
+	return inOrder(ctx, gapsAhead, c.allGaps(p.Documents.Pages(ctx, owners, from), after),
+		func(ctx context.Context, g gaps) (firstOf, error) {
+			found, err := p.Documents.First(ctx, c.query(g), "", gapPageSize)
+			if err != nil || len(found) == 0 {
+				return firstOf{}, err
 			}
-			if err := c.planGaps(ctx, p, gaps...); err != nil {
+			missing, err := c.missing(ctx, p.Documents, found)
+			return firstOf{found, missing}, err
+		},
+		func(g gaps, first firstOf) error {
+			p.LookedUp(c.lookedUp(), g.owners, 0)
+			if err := c.planGaps(ctx, p, c.query(g), first, &counted); err != nil || g.last == "" {
 				return err
 			}
-			if err := save(after); err != nil {
-				return err
+			return save(g.last)
+		})
+}
+
+// allGaps returns the gaps between the owners of some pages, and those before the first and behind the last.
+func (c Documents) allGaps(pages iter.Seq2[documents.Page, error], after string) iter.Seq2[gaps, error] {
+	return func(yield func(gaps, error) bool) {
+		read := 0
+		for page, err := range pages {
+			if err != nil {
+				yield(gaps{}, err)
+				return
+			}
+			read += len(page.Documents)
+			for chunk := range slices.Chunk(slices.DeleteFunc(page.Documents, noBound), maxGaps) {
+				g := gaps{owners: read}
+				read = 0
+				for _, owner := range chunk {
+					g.filters = append(g.filters, c.gap(after, owner.ID()))
+					after = owner.ID()
+				}
+				if g.last = after; !yield(g, nil) {
+					return
+				}
 			}
 		}
+		yield(gaps{filters: [][]documents.Filter{c.gap(after, "")}, owners: read}, nil)
 	}
-	return c.planGaps(ctx, p, c.gap(after, ""))
 }
 
 // noBound reports whether a gap cannot end at an owner: a query cannot ask for an id of 1,500 bytes, and one of the form
@@ -103,46 +143,66 @@ func (c Documents) gap(below, above string) []documents.Filter {
 	return filters
 }
 
-// planGaps proposes what is to become of the documents that lie in some gaps.
-func (c Documents) planGaps(ctx context.Context, p *sweep.Planner, gaps ...[]documents.Filter) error {
-	q := documents.Query{
-		Collection: c.Collection, Any: gaps, OrderBy: []string{c.Field}, Select: []string{c.Field}, PageSize: gapPageSize,
+func (c Documents) query(g gaps) documents.Query {
+	return documents.Query{
+		Collection: c.Collection, Any: g.filters, OrderBy: []string{c.Field}, Select: []string{c.Field}, PageSize: gapPageSize,
 	}
-	counted := "" // the last owner that the safety limit knows of
-	for page, err := range p.Documents.Pages(ctx, q, "") {
+}
+
+// missing returns the owners of some documents that do not exist.
+func (c Documents) missing(ctx context.Context, r documents.Reader, found []documents.Document) ([]string, error) {
+	var ids []string
+	for _, d := range found {
+		if id, _ := d.Text(c.Field); documents.ValidID(id) {
+			ids = append(ids, id)
+		}
+	}
+	return r.Missing(ctx, c.Owners, slices.Compact(ids)) // they come in the order of the field
+}
+
+// planGaps proposes what is to become of the documents that lie in some gaps, of which the first page has been read.
+func (c Documents) planGaps(ctx context.Context, p *sweep.Planner, q documents.Query, first firstOf, counted *string) error {
+	if err := c.planPage(ctx, p, first.found, first.missing, counted); err != nil || len(first.found) < gapPageSize {
+		return err
+	}
+	from, err := q.After(first.found[gapPageSize-1])
+	if err != nil {
+		return err
+	}
+	for page, err := range p.Documents.Pages(ctx, q, from) {
 		if err != nil {
 			return err
 		}
-		p.Scanned(len(page.Documents))
-		owners := make([]string, len(page.Documents))
-		for i, d := range page.Documents {
-			owners[i], _ = d.Text(c.Field)
-		}
-		ids := slices.Compact(slices.DeleteFunc(slices.Clone(owners), func(id string) bool { return !documents.ValidID(id) }))
-		missing, err := p.Documents.Missing(ctx, c.Owners, ids) // they come in the order of the field
+		missing, err := c.missing(ctx, p.Documents, page.Documents)
 		if err != nil {
 			return err
 		}
-		var due []sweep.Proposal
-		for i, found := range page.Documents {
-			switch d := c.Judge(found, !slices.Contains(missing, owners[i])); {
-			case d.Invalid:
-				p.KeepInvalid(ctx, found.Path, d.Reason, 1)
-			case d.Kind == "":
-				p.Keep(d.Reason, 1)
-			default:
-				due = append(due, sweep.Proposal{Document: found, Decision: d})
-				if owners[i] != counted {
-					counted = owners[i]
-					p.LookedUp(c.lookedUp(), 1, 1)
-				}
-			}
-		}
-		if err := p.ProposeItems(ctx, c.Rule, due); err != nil {
+		if err := c.planPage(ctx, p, page.Documents, missing, counted); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (c Documents) planPage(ctx context.Context, p *sweep.Planner, found []documents.Document, missing []string, counted *string) error {
+	p.Scanned(len(found))
+	var due []sweep.Proposal
+	for _, d := range found {
+		owner, _ := d.Text(c.Field)
+		switch decision := c.Judge(d, !slices.Contains(missing, owner)); {
+		case decision.Invalid:
+			p.KeepInvalid(ctx, d.Path, decision.Reason, 1)
+		case decision.Kind == "":
+			p.Keep(decision.Reason, 1)
+		default:
+			due = append(due, sweep.Proposal{Document: d, Decision: decision})
+			if owner != *counted {
+				*counted = owner
+				p.LookedUp(c.lookedUp(), 1, 1)
+			}
+		}
+	}
+	return p.ProposeItems(ctx, c.Rule, due)
 }
 
 // keepOdd counts and names the documents whose field is neither a text nor null: no gap finds them, because in the index they

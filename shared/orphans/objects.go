@@ -2,6 +2,7 @@ package orphans
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -23,8 +24,11 @@ var Nobody documents.Ref
 // KeptInvalidOwner is why an object is kept whose owner's id is invalid (docs/spec.md, Ids).
 const KeptInvalidOwner = "the id in its metadata or path names no document"
 
-// maxRemembered bounds how many owners a run remembers the existence of; beyond, some may be looked up twice.
+// maxRemembered bounds how many owners a run remembers to have looked up; beyond, some may be looked up twice.
 const maxRemembered = 200_000
+
+// pagesAhead is how many pages of objects are looked up at once. So many are held, besides those that are listed meanwhile.
+const pagesAhead = 6
 
 // object is an object with what is decided about it.
 type object struct {
@@ -33,34 +37,67 @@ type object struct {
 	owner documents.Ref
 }
 
-// plan goes through the folder's objects in the order of their names.
+// page is some objects in the order of their names.
+type page struct {
+	judged []object
+	asked  map[string][]string // by collection, the ids of owners that no page before has asked for
+	forget bool                // what was known of owners before
+}
+
+// plan goes through the folder's objects in the order of their names. While the owners of some are looked up, those behind
+// them are listed and judged.
 func (f Objects) plan(ctx context.Context, p *sweep.Planner, after string, save func(after string) error) error {
-	exists := map[documents.Ref]bool{} // what has been looked up
-	for page, err := range p.Objects.Pages(ctx, f.Folder, after) {
-		if err != nil {
-			return err
-		}
-		p.Scanned(len(page))
-		judged := make([]object, len(page))
-		for i, o := range page {
-			judged[i] = f.judge(o, p.Now)
-		}
-		if len(exists) > maxRemembered {
-			clear(exists)
-		}
-		if err := lookUp(ctx, p, judged, exists); err != nil {
-			return err
-		}
-		for _, o := range judged {
-			if err := propose(ctx, p, o, exists[o.owner]); err != nil {
-				return err
+	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
+	return inOrder(ctx, pagesAhead, f.pages(ctx, p, after),
+		func(ctx context.Context, page page) (map[string][]string, error) {
+			return lookUp(ctx, p.Documents, page.asked)
+		},
+		func(page page, missing map[string][]string) error {
+			p.Scanned(len(page.judged))
+			if page.forget {
+				clear(absent)
+			}
+			for collection, ids := range page.asked {
+				p.LookedUp(collection, len(ids), len(missing[collection]))
+				for _, id := range missing[collection] {
+					absent[documents.Ref{Collection: collection, ID: id}] = true
+				}
+			}
+			for _, o := range page.judged {
+				if err := propose(ctx, p, o, o.owner != Nobody && !absent[o.owner]); err != nil {
+					return err
+				}
+			}
+			return save(page.judged[len(page.judged)-1].Name)
+		})
+}
+
+// pages returns the folder's objects, judged by themselves, and which of their owners are to be looked up: each once.
+func (f Objects) pages(ctx context.Context, p *sweep.Planner, after string) iter.Seq2[page, error] {
+	return func(yield func(page, error) bool) {
+		known := map[documents.Ref]bool{}
+		for found, err := range p.Objects.Pages(ctx, f.Folder, after) {
+			if err != nil {
+				yield(page{}, err)
+				return
+			}
+			next := page{judged: make([]object, len(found)), asked: map[string][]string{}, forget: len(known) > maxRemembered}
+			if next.forget {
+				clear(known)
+			}
+			for i, o := range found {
+				o := f.judge(o, p.Now)
+				next.judged[i] = o
+				if o.Kind != "" && o.owner != Nobody && !known[o.owner] {
+					known[o.owner] = true
+					next.asked[o.owner.Collection] = append(next.asked[o.owner.Collection], o.owner.ID)
+				}
+			}
+			if !yield(next, nil) {
+				return
 			}
 		}
-		if err := save(page[len(page)-1].Name); err != nil {
-			return err
-		}
 	}
-	return nil
 }
 
 func (f Objects) judge(o objects.Object, now time.Time) object {
@@ -71,26 +108,15 @@ func (f Objects) judge(o objects.Object, now time.Time) object {
 	return object{o, d, owner}
 }
 
-// lookUp asks for the existence of those owners that have not been looked up yet.
-func lookUp(ctx context.Context, p *sweep.Planner, judged []object, exists map[documents.Ref]bool) error {
-	ids := map[string][]string{} // by collection
-	for _, o := range judged {
-		if _, known := exists[o.owner]; o.Kind != "" && o.owner != Nobody && !known {
-			exists[o.owner] = true
-			ids[o.owner.Collection] = append(ids[o.owner.Collection], o.owner.ID)
+// lookUp returns those of the ids, by collection, that name no document.
+func lookUp(ctx context.Context, r documents.Reader, asked map[string][]string) (missing map[string][]string, err error) {
+	missing = make(map[string][]string, len(asked))
+	for collection, ids := range asked {
+		if missing[collection], err = r.Missing(ctx, collection, ids); err != nil {
+			return nil, err
 		}
 	}
-	for collection, ids := range ids {
-		missing, err := p.Documents.Missing(ctx, collection, ids)
-		if err != nil {
-			return err
-		}
-		for _, id := range missing {
-			exists[documents.Ref{Collection: collection, ID: id}] = false
-		}
-		p.LookedUp(collection, len(ids), len(missing))
-	}
-	return nil
+	return missing, nil
 }
 
 func propose(ctx context.Context, p *sweep.Planner, o object, ownerExists bool) error {

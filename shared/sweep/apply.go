@@ -19,7 +19,7 @@ import (
 const (
 	maxWeight    = 32
 	batchWeight  = 8
-	deleteWeight = 4 // of a batch of document deletes
+	deleteWeight = 4 // of a batch of deletes of documents or objects
 	largeWeight  = 2 // of an item that is large, which its rule says
 )
 
@@ -66,7 +66,7 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 // weightOf returns what a batch of n actions weighs.
 func weightOf(first Effect, n int) int64 {
 	switch effect := first.(type) {
-	case deleteDocument:
+	case deleteDocument, DeleteObject:
 		return deleteWeight
 	case ruled:
 		if effect.Rule.group() == 1 {
@@ -82,9 +82,13 @@ func weightOf(first Effect, n int) int64 {
 // How many deletes of objects go together, and on how many documents' absence they may rest, which is what one read can
 // tell.
 const (
-	maxObjects = 100
+	maxObjects = storageBurst
 	maxAbsent  = 30
 )
+
+// maxDeletes is how many deletes of a batch of objects are under way at once: with an answer after a twentieth of a second,
+// and four or more batches, they come to the bucket's rate.
+const maxDeletes = 25
 
 // batchLength returns how many of the first actions are done together, of document deletes at most so many.
 func batchLength(actions []Action, deletes int) int {
@@ -196,6 +200,10 @@ func (r *run) leaveUndone(item documents.Ref) {
 
 // deleteObjects asks once more for the documents whose absence is the reason, and deletes the objects for which it holds.
 func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []error {
+	objects, err := r.objects.Ahead(ctx, len(deletions))
+	if err != nil {
+		return slices.Repeat([]error{err}, len(deletions))
+	}
 	results := make([]error, len(deletions))
 	absent := map[string][]string{} // ids by collection
 	for _, d := range deletions {
@@ -214,11 +222,11 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 			missing[documents.Ref{Collection: collection, ID: id}] = true
 		}
 	}
-	objects, told := r.objects, r.collect(ctx)
+	told := r.collect(ctx)
 	objects.Written = told.object
 	defer told.log() // in one line
 	var wg sync.WaitGroup
-	underWay := semaphore.NewWeighted(batchWeight)
+	underWay := semaphore.NewWeighted(maxDeletes)
 	for i, d := range deletions {
 		switch {
 		case failed[d.Absent.Collection] != nil:

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/emulator/lab/standin"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// TestMain is the measured process as well, as the command is.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == childArgument {
+		if err := runOne(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+func caseOf(t *testing.T, name string) measured {
+	t.Helper()
+	i := slices.IndexFunc(cases, func(m measured) bool { return m.name == name })
+	if i < 0 {
+		t.Fatalf("there is no case %q", name)
+	}
+	return cases[i]
+}
+
+// TestCases runs every case, job and seed, over a short link: all must be deleted that is due, by both, and nothing else.
+func TestCases(t *testing.T) {
+	t.Parallel()
+	const n = 2200
+	for _, m := range cases {
+		for _, seed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, seed %t", m.name, seed), func(t *testing.T) {
+				t.Parallel()
+				r, err := measure(t.Context(), m, n, standin.Link{Firestore: time.Millisecond, Listing: time.Millisecond, Spread: 0.5}, seed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if seed && m.due(n) > 0 && r.Traffic.Chain < 2 || r.Memory == 0 || r.Elapsed == 0 || r.Traffic.Requests == 0 {
+					t.Errorf("measured %+v", r)
+				}
+				done := 0
+				for _, c := range r.Report.Actions {
+					done += c.Done
+				}
+				if r.Report.Status != sweep.Completed || done != m.due(n) {
+					t.Errorf("%s, %d deleted, want %d: %v", r.Report.Status, done, m.due(n), r.Report.Failures)
+				}
+			})
+		}
+	}
+}
+
+// TestCost bounds what DESIGN counts: reads, and how many requests wait for each other. Before anything ran side by side it
+// were 8 round trips for each page of live objects, and some 40 where posts are missing.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name        string
+		n           int
+		reads       int64 // at most: what it cost when one question came after the other, in proportion
+		trips, more int64 // at most
+	}{
+		{"live", 20_000, 358, 60, 3},
+		{"missing", 11_000, 3_713, 150, 3},
+	} {
+		r, err := measure(t.Context(), caseOf(t, tt.name), tt.n, standin.Link{Firestore: 20 * time.Millisecond, Listing: 20 * time.Millisecond, Storage: 20 * time.Millisecond}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u := r.Report.Usage; u.FirestoreReads > tt.reads || r.Traffic.Chain > tt.trips || u.StorageClassA > tt.more*int64(tt.n)/1000 {
+			t.Errorf("%s: %d reads, want at most %d; %d round trips, want at most %d; %d pages listed", tt.name, u.FirestoreReads, tt.reads, r.Traffic.Chain, tt.trips, u.StorageClassA)
+		}
+	}
+}
+
+// TestLinkThatFails loses one request of twenty and refuses as many: the run comes to the same.
+func TestLinkThatFails(t *testing.T) {
+	t.Parallel()
+	m := caseOf(t, "missing")
+	r, err := measure(t.Context(), m, 1100, standin.Link{Errors: 0.05, Quota: 0.05, Seed: 3}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Report.Actions["delete post media"]; r.Report.Status != sweep.Completed || c.Done+c.Changed != m.due(1100) || r.Traffic.Refused == 0 {
+		t.Errorf("%s %+v %v; traffic %+v", r.Report.Status, r.Report.Actions, r.Report.Failures, r.Traffic)
+	}
+}
+
+// TestWorlds checks that what is made ascends, as the stand-in demands.
+func TestWorlds(t *testing.T) {
+	t.Parallel()
+	for _, m := range cases {
+		for _, n := range []int{1, 11, 1000} {
+			w := m.world(n)
+			for i := 1; i < w.Objects.Len; i++ {
+				if a, b := w.Objects.Name(i-1), w.Objects.Name(i); a >= b {
+					t.Fatalf("%s of %d: object %d is %s, and then comes %s", m.name, n, i-1, a, b)
+				}
+			}
+			for _, c := range w.Collections {
+				for i := 1; i < c.Len; i++ {
+					if a, b := c.ID(i-1), c.ID(i); a >= b {
+						t.Fatalf("%s of %d: %s %d is %s, and then comes %s", m.name, n, c.Path, i-1, a, b)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestPage writes the page of some runs, and refuses wrong use.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "performance.md")
+	var runs []run
+	for _, ms := range []int{0, 40} {
+		for _, n := range []int{1000, 50_000} {
+			r := run{Case: "missing", Items: n, Link: linkOf(time.Duration(ms)*time.Millisecond, options{})}
+			r.Report, r.Elapsed = &sweep.Report{Job: "cleanupOrphanedMedia", Status: sweep.Completed}, time.Duration(ms+1)*time.Second
+			runs = append(runs, r)
+		}
+	}
+	if err := writePage(path, runs, []string{"-full"}); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plot, err := os.ReadFile(filepath.Join(filepath.Dir(path), "performance", "missing.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"lab -full", "50,000 objects, answers after 40ms make it 41.00 times", "commit 8d7683e", "16,876"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page does not say %q:\n%s", want, page)
+		}
+	}
+	if !bytes.Contains(plot, []byte("job, 40ms")) {
+		t.Errorf("the plot lacks a line:\n%s", plot)
+	}
+	for _, args := range [][]string{{"x"}, {"-case", "x"}, {"-items", "0"}, {"-latency", "1"}, {"-errors", "1"}} {
+		if _, err := parse(args, &bytes.Buffer{}); err == nil {
+			t.Errorf("%v was taken", args)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+// Command lab measures jobs on a stand-in for Google's services, over links of several lengths, and writes docs/performance.md.
+//
+//	go run ./emulator/lab        takes some minutes
+//	go run ./emulator/lab -full  from 1,000 to 1,000,000 items
+//	go run ./emulator/lab -case missing -items 50000 -latency 0,40ms -page ""
+//
+// What is measured is the deployed function's own HTTP handler, in a process of its own with the memory limit and the one CPU
+// that it is deployed with; [standin] says what it talks to.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options are what the command is told.
+type options struct {
+	spread, errors, quota float64
+	seed                  uint64
+	full                  bool
+	only                  string // a case
+	items                 []int
+	latencies             []time.Duration
+	page                  string
+}
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == childArgument {
+		if err := runOne(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command(ctx, os.Args[1:], os.Stdout)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "lab: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func parse(args []string, out io.Writer) (o options, err error) {
+	flags := flag.NewFlagSet("lab", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.BoolVar(&o.full, "full", false, "measure from 1,000 to 1,000,000 items")
+	flags.StringVar(&o.only, "case", "", "measure one `CASE` only: "+strings.Join(caseNames(), ", "))
+	items := flags.String("items", "", "measure these `NUMBERS` of items")
+	latencies := flags.String("latency", "0,10ms,40ms", "measure with answers of Firestore after these `TIMES`; a page of a listing takes three times as long")
+	flags.StringVar(&o.page, "page", "docs/performance.md", "write what was measured to this `FILE`; empty: only print it")
+	flags.Float64Var(&o.spread, "spread", 0.25, "by which `PART` of it an answer comes earlier or later at most")
+	flags.Float64Var(&o.errors, "errors", 0, "`PART` of the requests that are answered Unavailable or 503")
+	flags.Float64Var(&o.quota, "quota", 0, "`PART` of the requests that are answered ResourceExhausted or 429")
+	flags.Uint64Var(&o.seed, "seed", 14, "`NUMBER` that what happens by chance depends on")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q; see -help", flags.Arg(0))
+	}
+	if o.only != "" && !slices.Contains(caseNames(), o.only) {
+		return o, fmt.Errorf("-case %s is none of %s", o.only, strings.Join(caseNames(), ", "))
+	}
+	for name, part := range map[string]float64{"spread": o.spread, "errors": o.errors, "quota": o.quota} {
+		if part < 0 || part >= 1 {
+			return o, fmt.Errorf("-%s %v must be at least 0 and less than 1", name, part)
+		}
+	}
+	for text := range strings.SplitSeq(*items, ",") {
+		n, err := strconv.Atoi(text)
+		if *items != "" && (err != nil || n < 1) {
+			return o, fmt.Errorf("-items: %q is no number of items", text)
+		}
+		if *items != "" {
+			o.items = append(o.items, n)
+		}
+	}
+	for text := range strings.SplitSeq(*latencies, ",") {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			return o, fmt.Errorf("-latency: %q is no time such as 40ms", text)
+		}
+		o.latencies = append(o.latencies, d)
+	}
+	return o, nil
+}
+
+func caseNames() (names []string) {
+	for _, m := range cases {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+// seedItems is how many items the seeds' algorithms are measured with: beyond, they take as much longer as there are more.
+const seedItems = 1000
+
+func command(ctx context.Context, args []string, out io.Writer) error {
+	o, err := parse(args, out)
+	if err != nil {
+		return err
+	}
+	var runs []run
+	for _, m := range cases {
+		if o.only != "" && m.name != o.only {
+			continue
+		}
+		for _, n := range o.sizes(m) {
+			for _, latency := range o.latencies {
+				r, err := measure(ctx, m, n, linkOf(latency, o), false)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(out, r.line())
+				runs = append(runs, r)
+			}
+		}
+		if len(o.items) > 0 {
+			continue
+		}
+		for _, latency := range o.latencies {
+			r, err := measure(ctx, m, seedItems, linkOf(latency, o), true)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(out, r.line())
+			runs = append(runs, r)
+		}
+	}
+	if o.page == "" {
+		return nil
+	}
+	return writePage(o.page, runs, args)
+}
+
+// sizes returns with how many items a case is measured.
+func (o options) sizes(m measured) []int {
+	switch {
+	case len(o.items) > 0:
+		return o.items
+	case o.full:
+		return slices.Compact(slices.Sorted(slices.Values([]int{1000, 10_000, 100_000, 1_000_000, m.usual})))
+	default:
+		return []int{1000, 10_000, m.usual}
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	gofirestore "cloud.google.com/go/firestore"
+	"cloud.google.com/go/storage"
+	"google.golang.org/api/iterator"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// seed is the algorithm of the document that a job comes from, as that document's code has it, with Google's plain clients:
+// one item after the other, nothing kept to take it back, no look before a deletion, no report.
+type seed func(ctx context.Context, db *gofirestore.Client, bucket *storage.BucketHandle) (looked, deleted int, err error)
+
+// runSeed runs a seed's algorithm in place of the job.
+func runSeed(ctx context.Context, o order, run seed) (*sweep.Report, error) {
+	d, err := documents.Open(ctx, documents.Database{Project: o.Google.Project, ID: gofirestore.DefaultDatabaseID}, o.Google.Dial()...)
+	if err != nil {
+		return nil, err
+	}
+	b, err := objects.Open(ctx, objects.Bucket{Name: o.Google.Bucket}, o.Google.Transport)
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	meter := new(usage.Meter)
+	db, _, _ := d.Clients()
+	looked, deleted, err := run(usage.NewContext(ctx, meter), db, b.Handle())
+	report := &sweep.Report{
+		Job: o.Job, RunID: "seed", Status: sweep.Completed, Scanned: looked, Usage: meter.Usage(),
+		Actions: map[string]sweep.Counts{"delete": {Planned: deleted, Done: deleted}},
+	}
+	return report, errors.Join(err, d.Close(), b.Close())
+}
+
+// seedMedia asks for the post of each object, and deletes the object if there is none.
+func seedMedia(ctx context.Context, db *gofirestore.Client, bucket *storage.BucketHandle) (looked, deleted int, err error) {
+	files := bucket.Objects(ctx, &storage.Query{Prefix: "posts/"})
+	for {
+		file, err := files.Next()
+		if errors.Is(err, iterator.Done) {
+			return looked, deleted, nil
+		}
+		if err != nil {
+			return looked, deleted, fmt.Errorf("list: %w", err)
+		}
+		looked++
+		_, err = db.Collection("posts").Doc(file.Metadata["postId"]).Get(ctx)
+		switch {
+		case status.Code(err) == codes.NotFound:
+			if err := bucket.Object(file.Name).Delete(ctx); err != nil {
+				return looked, deleted, fmt.Errorf("delete: %w", err)
+			}
+			deleted++
+		case err != nil:
+			return looked, deleted, fmt.Errorf("read a post: %w", err)
+		}
+	}
+}
+
+// seedReports reads what is due whole, one status after the other, and deletes it in one commit.
+func seedReports(ctx context.Context, db *gofirestore.Client, _ *storage.BucketHandle) (looked, deleted int, err error) {
+	before := time.Now().AddDate(0, -1, 0)
+	var due []*gofirestore.DocumentSnapshot
+	for _, is := range []string{"reviewed", "dismissed"} {
+		found, err := db.Collection("reports").Where("status", "==", is).Where("createdAt", "<", before).Documents(ctx).GetAll()
+		if err != nil {
+			return 0, 0, fmt.Errorf("query: %w", err)
+		}
+		due = append(due, found...)
+	}
+	if len(due) == 0 {
+		return 0, 0, nil
+	}
+	err = db.RunTransaction(ctx, func(_ context.Context, tx *gofirestore.Transaction) error {
+		for _, d := range due {
+			if err := tx.Delete(d.Ref); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return len(due), len(due), err
+}

@@ -1,0 +1,57 @@
+package standin
+
+import (
+	"sort"
+	"strings"
+	"time"
+
+	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
+)
+
+// World is the data that there is at first.
+type World struct {
+	Collections []Collection
+	Objects     Objects
+	Written     time.Time // when all of it was
+}
+
+// Collection are documents that are made by their number.
+type Collection struct {
+	Path string // e.g. posts
+	Len  int
+	ID   func(i int) string // ascends with i
+	// Field returns a field of a document, nil if it has none of that name; Names are those that it may have.
+	Field func(i int, name string) *pb.Value
+	Names []string
+	// Ascending are fields that all documents have and that never descend as the number ascends.
+	Ascending []string
+}
+
+// find returns the number of a document.
+func (c *Collection) find(id string) (i int, found bool) {
+	return sort.Find(c.Len, func(i int) int { return strings.Compare(id, c.ID(i)) })
+}
+
+// Objects are objects of a bucket that are made by their number.
+type Objects struct {
+	Len      int
+	Name     func(i int) string                        // ascends with i
+	Metadata func(i int, add func(name, value string)) // calls add for each
+}
+
+// bits is a set of numbers.
+type bits []uint64
+
+func (b bits) has(i int) bool { return b != nil && b[i/64]>>(i%64)&1 != 0 }
+
+// add adds a number below n, and reports whether it is new.
+func (b *bits) add(i, n int) bool {
+	if *b == nil {
+		*b = make(bits, (n+63)/64)
+	}
+	if b.has(i) {
+		return false
+	}
+	(*b)[i/64] |= 1 << (i % 64)
+	return true
+}

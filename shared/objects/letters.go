@@ -1,0 +1,131 @@
+package objects
+
+import (
+	"math/big"
+	"slices"
+)
+
+// span is a stretch of names and how many objects lie in it.
+type span struct {
+	from, to string
+	n        int
+}
+
+// What is known of the letters that names are made of.
+const (
+	learnedLength = 64 // of names, behind the listing's prefix
+	learnEach     = 8  // one name of so many is looked at: neighbours are alike
+)
+
+// letters are those that occur at each place of the names, so that a name can be read as a number whose digits they are: then
+// the name that lies as far behind another as a third behind a fourth can be reckoned. Only ASCII counts: names that differ
+// elsewhere are as good as equal.
+type letters struct {
+	at  [learnedLength][]byte // by place, in order
+	any []byte                // at any place, in order
+}
+
+func (l *letters) learn(name string) {
+	for i := range min(len(name), learnedLength) {
+		c := name[i]
+		if c < ' ' || c > '~' {
+			return
+		}
+		l.at[i], l.any = with(l.at[i], c), with(l.any, c)
+	}
+}
+
+// with returns letters in order with one more.
+func with(letters []byte, c byte) []byte {
+	if at, known := slices.BinarySearch(letters, c); !known {
+		return slices.Insert(letters, at, c)
+	}
+	return letters
+}
+
+// number reads a name as a number. A place behind the name's end is the lowest digit, a letter that was never seen there the
+// next higher one that was.
+func (l *letters) number(name string) *big.Int {
+	n, digit := new(big.Int), new(big.Int)
+	beyond := false // a letter was higher than all that were seen: so are all names that have another one there
+	for i := range learnedLength {
+		base := int64(len(l.at[i]) + 1)
+		d := int64(0)
+		switch {
+		case beyond:
+			d = base - 1
+		case i < len(name):
+			at, known := slices.BinarySearch(l.at[i], name[i])
+			d = int64(at + 1)
+			if !known && at == len(l.at[i]) {
+				d, beyond = base-1, true
+			}
+		}
+		n.Mul(n, digit.SetInt64(base))
+		n.Add(n, digit.SetInt64(d))
+	}
+	return n
+}
+
+// name is the opposite of number; "" if there is no name with so high a number.
+func (l *letters) name(n *big.Int) string {
+	var digits [learnedLength]int64
+	rest, base := new(big.Int).Set(n), new(big.Int)
+	digit := new(big.Int)
+	for i := learnedLength - 1; i >= 0; i-- {
+		rest.QuoRem(rest, base.SetInt64(int64(len(l.at[i])+1)), digit)
+		digits[i] = digit.Int64()
+	}
+	if rest.Sign() > 0 {
+		return ""
+	}
+	var name []byte
+	for i, d := range digits {
+		if d == 0 {
+			break
+		}
+		name = append(name, l.at[i][d-1])
+	}
+	return string(name)
+}
+
+// behind returns the name so far behind another that [rangeTarget] objects lie between them, if they are as close together as
+// in a span; "" if there is none. Names are without the listing's prefix, which is of so many bytes; those of the span are
+// with it.
+func (l *letters) behind(name string, known span, prefix int) string {
+	from, to := known.from[prefix:], known.to[prefix:]
+	if end := l.reckon(name, from, to, known.n); end != "" {
+		return end
+	}
+	// Perhaps the next letter was not seen yet at the place where the span's names begin to differ: it is one that was seen
+	// at another.
+	place := 0
+	for place < min(len(from), len(to)) && from[place] == to[place] {
+		place++
+	}
+	if place >= learnedLength || len(l.at[place]) == 0 {
+		return ""
+	}
+	more, seen := *l, l.at[place]
+	more.at[place] = slices.Clone(seen)
+	for _, c := range l.any {
+		if c > seen[len(seen)-1] {
+			more.at[place] = append(more.at[place], c)
+		}
+	}
+	return more.reckon(name, from, to, known.n)
+}
+
+func (l *letters) reckon(name, from, to string, n int) string {
+	distance := new(big.Int).Sub(l.number(to), l.number(from))
+	switch {
+	case distance.Sign() <= 0:
+		return ""
+	case 16*n < rangeTarget: // too few to tell more than that they are few
+		distance.Mul(distance, big.NewInt(16))
+	default:
+		distance.Mul(distance, big.NewInt(rangeTarget))
+		distance.Quo(distance, big.NewInt(int64(n)))
+	}
+	return l.name(distance.Add(distance, l.number(name)))
+}

@@ -1,0 +1,163 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// fakeBucket answers a listing from names in order, as Cloud Storage does, a page of pageSize at most.
+type fakeBucket struct {
+	names    []string
+	requests atomic.Int64
+
+	fail int64
+}
+
+var errFake = errors.New("it was made to fail")
+
+func (b *fakeBucket) list(ctx context.Context, prefix string, p *part) (page []Object, more bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	if b.requests.Add(1) == b.fail {
+		return nil, false, errFake
+	}
+	i, _ := slices.BinarySearch(b.names, max(prefix, p.from))
+	n := 0
+	for ; i < len(b.names) && strings.HasPrefix(b.names[i], prefix) && (p.end == "" || b.names[i] < p.end); i++ {
+		if n++; n > pageSize {
+			return page, true, nil
+		}
+		if !p.behind || b.names[i] != p.from {
+			page = append(page, Object{Name: b.names[i]})
+		}
+	}
+	return page, false, nil
+}
+
+// listAll returns what a listing gives.
+func (b *fakeBucket) listAll(t *testing.T, prefix, after string) ([]string, error) {
+	t.Helper()
+	l := listing{
+		list: b.list, ctx: t.Context(), prefix: prefix, answers: make(chan *part, maxAnswers), parts: []*part{{from: after, behind: after != ""}},
+	}
+	var got []string
+	most := 0
+	err := l.read(func(objects []Object) bool {
+		for _, o := range objects {
+			got = append(got, o.Name)
+		}
+		held := 0
+		for _, p := range l.parts {
+			if p.asked {
+				held++
+			}
+		}
+		most = max(most, held)
+		return true
+	})
+	l.underWay.Wait()
+	if most > 2*maxRanges {
+		t.Errorf("%d pages were held", most)
+	}
+	return got, err
+}
+
+// named are sets of names that are hard to guess ranges of, besides those that are easy.
+func named(random *rand.Rand, n int) map[string][]string {
+	sorted := func(name func(i int) string) []string {
+		var names []string
+		for i := range n {
+			names = append(names, name(i))
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	text := func(n int) string {
+		var b strings.Builder
+		for range n {
+			b.WriteByte(letters[random.IntN(len(letters))])
+		}
+		return b.String()
+	}
+	users := sorted(func(int) string { return text(28) })
+	return map[string][]string{
+		"random":       sorted(func(int) string { return "f/" + text(20) }),
+		"of users":     sorted(func(i int) string { return "f/" + users[i%max(1, n/40)] + "/" + text(20) + ".jpg" }),
+		"of few users": sorted(func(i int) string { return "f/" + users[i%min(n, 3)] + "/" + text(20) + ".jpg" }),
+		"numbered":     sorted(func(i int) string { return fmt.Sprintf("f/%d", i) }),
+		"padded":       sorted(func(i int) string { return fmt.Sprintf("f/u/%09d-0.png", i) }),
+		"in time":      sorted(func(i int) string { return fmt.Sprintf("f/u/%d-%s", 1_700_000_000_000+int64(i)*7919, text(4)) }),
+		"in Japanese":  sorted(func(i int) string { return fmt.Sprintf("f/写真%c%c", '一'+rune(i%5000), '一'+rune(i/5000)) }),
+		"all alike":    sorted(func(i int) string { return "f/" + strings.Repeat("x", 100) + fmt.Sprint(i) }),
+		"most of one": sorted(func(i int) string {
+			return "f/" + map[bool]string{true: "heavy", false: text(5)}[i%10 > 0] + "/" + text(8)
+		}),
+		"sparse, dense": sorted(func(i int) string { return "f/" + strings.Repeat(text(1), 1+i%9) + text(3) }),
+		"folders":       sorted(func(i int) string { return map[bool]string{true: "f/", false: "g/"}[i%2 == 0] + text(9) }),
+	}
+}
+
+// TestListing compares what ranges side by side give with all there is: each name once, in order, whatever the names are.
+func TestListing(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(13, 14))
+	for _, n := range []int{0, 1, pageSize - 1, pageSize, pageSize + 1, 12_000} {
+		for what, names := range named(random, n) {
+			within := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, "f/") })
+			for _, from := range []int{-1, 0, len(within) / 3, len(within) - 1} {
+				after, want := "", within
+				if from >= 0 && from < len(within) {
+					after, want = within[from], within[from+1:]
+				}
+				b := &fakeBucket{names: names}
+				got, err := b.listAll(t, "f/", after)
+				if err != nil || !slices.Equal(got, want) {
+					t.Fatalf("%d %s from %q: %d names and %v, want %d", n, what, after, len(got), err, len(want))
+				}
+				if most := int64(5 + 3*len(want)/pageSize); b.requests.Load() > most {
+					t.Errorf("%d %s from %q: %d requests, want at most %d", n, what, after, b.requests.Load(), most)
+				}
+			}
+		}
+	}
+}
+
+// TestListingFailsAsAWhole has one request fail: the names before it were given, and nothing behind it.
+func TestListingFailsAsAWhole(t *testing.T) {
+	t.Parallel()
+	names := named(rand.New(rand.NewPCG(1, 2)), 25_000)["random"]
+	for fail := int64(1); fail < 20; fail += 6 {
+		b := &fakeBucket{names: names, fail: fail}
+		got, err := b.listAll(t, "f/", "")
+		if !errors.Is(err, errFake) || !slices.Equal(got, names[:len(got)]) {
+			t.Errorf("request %d fails: %d names and %v", fail, len(got), err)
+		}
+	}
+}
+
+func FuzzListing(f *testing.F) {
+	f.Add("a b c", "", uint16(3))
+	f.Add("a/1 a/2 b/1 \x7f é 写", "a/1", uint16(1))
+	f.Fuzz(func(t *testing.T, text, after string, times uint16) {
+		var names []string
+		for _, word := range strings.Fields(text) {
+			for i := range int(times) % 400 {
+				names = append(names, fmt.Sprintf("%s%d", word, i*i))
+			}
+		}
+		slices.Sort(names)
+		names = slices.Compact(names)
+		want := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name <= after && after != "" })
+		if got, err := (&fakeBucket{names: names}).listAll(t, "", after); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d names behind %q: %d and %v", len(want), after, len(got), err)
+		}
+	})
+}

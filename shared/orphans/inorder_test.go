@@ -1,0 +1,95 @@
+package orphans
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var errItem = errors.New("it was made to fail")
+
+// upTo returns the numbers from 0 up to n, and then an error if there is one.
+func upTo(n int, err error) iter.Seq2[int, error] {
+	return func(yield func(int, error) bool) {
+		for i := range n {
+			if !yield(i, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(0, err)
+		}
+	}
+}
+
+// TestInOrder has later items be ready earlier: they end in their order all the same, as many at once as are allowed, and
+// nothing is under way in the end.
+func TestInOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var ended []int
+		err := inOrder(t.Context(), 4, upTo(8, nil),
+			func(_ context.Context, i int) (int, error) {
+				time.Sleep(time.Duration(8-i) * time.Second)
+				return 10 * i, nil
+			},
+			func(i, got int) error {
+				if got != 10*i {
+					t.Errorf("%d came of %d", got, i)
+				}
+				ended = append(ended, i)
+				return nil
+			})
+		if err != nil || !slices.Equal(ended, []int{0, 1, 2, 3, 4, 5, 6, 7}) {
+			t.Errorf("ended %v, %v", ended, err)
+		}
+		if took := time.Since(began); took != 12*time.Second { // the first takes 8 and the fifth, which begins then, 4
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+// TestInOrderFails ends with the first error, in the order of the items, and waits for what is under way.
+func TestInOrderFails(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		items iter.Seq2[int, error]
+		begin func(i int) error
+		end   func(i int) error
+		ended int
+		want  string
+	}{
+		"an item":            {upTo(9, nil), func(i int) error { return map[int]error{3: errItem, 4: errors.New("later")}[i] }, nil, 3, errItem.Error()},
+		"a panic":            {upTo(9, nil), func(i int) error { return map[bool]error{i < 5: nil}[[]bool{true}[i/5]] }, nil, 5, "panic: "},
+		"the end of an item": {upTo(9, nil), nil, func(i int) error { return map[int]error{6: errItem}[i] }, 6, errItem.Error()},
+		"the items":          {upTo(5, errItem), nil, nil, 5, errItem.Error()},
+		"what comes before":  {upTo(5, errItem), func(i int) error { return map[int]error{4: errors.New("sooner")}[i] }, nil, 4, "sooner"},
+	} {
+		ended := 0
+		err := inOrder(t.Context(), 4, tt.items,
+			func(_ context.Context, i int) (int, error) {
+				if tt.begin == nil {
+					return 0, nil
+				}
+				return 0, tt.begin(i)
+			},
+			func(i, _ int) error {
+				if tt.end != nil {
+					if err := tt.end(i); err != nil {
+						return err
+					}
+				}
+				ended++
+				return nil
+			})
+		if err == nil || !strings.Contains(err.Error(), tt.want) || ended != tt.ended {
+			t.Errorf("%s: %v after %d, want %s after %d", name, err, ended, tt.want, tt.ended)
+		}
+	}
+}
