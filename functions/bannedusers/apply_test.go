@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"firebase.google.com/go/v4/auth"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -117,7 +116,7 @@ func TestTakenBackAfterALostAnswer(t *testing.T) {
 type unseen struct{ accounts.API }
 
 // GetUsers implements accounts.API.
-func (unseen) GetUsers(context.Context, []auth.UserIdentifier) (*auth.GetUsersResult, error) {
+func (unseen) GetUsers(context.Context, []string) ([]*accounts.User, error) {
 	return nil, errors.New("quota exceeded")
 }
 
