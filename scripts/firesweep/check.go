@@ -60,7 +60,7 @@ once, with exit code 2. --no-plan leaves out what needs Java.`,
   firesweep check --no-plan --json | jq '.checks[].does'`,
 		ValidArgsFunction: completeJobs,
 	}
-	f.lists.flags(c)
+	f.flags(c)
 	c.Flags().BoolVar(&f.noPlan, "no-plan", false, "do not try the rules on local backends")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.check(c.Context(), f, names) }

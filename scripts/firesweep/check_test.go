@@ -148,7 +148,7 @@ func TestCheckOfAWrongList(t *testing.T) {
 		want []string // a line each
 	}{
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","rule":{"colection":"things","age":{"field":"a b","days":"9"}}},{"name":"x"}]}`, []string{
-			`functions[0]: there is no "timezone"`, `functions[0].rule: there is no "colection"`, "expected type 'int'",
+			`functions[0]: there is no "timezone"`, `functions[0].rule: there is no "colection"`, "functions[0].rule.age.days: it must be a whole number, not a text",
 		}},
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","rule":{"collection":"things","age":{"field":"a b","days":9}}},{"name":"cleanupReports","schedule":"0 4 * * *","rule":{}}]}`, []string{
 			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is no unix-cron`, "functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: say exactly one",

@@ -38,7 +38,7 @@ you deploy indexes with the Firebase CLI as well, or it offers to delete them.`,
   firesweep indexes --check ../my-app/firestore.indexes.json`,
 		ValidArgsFunction: completeJobs,
 	}
-	f.lists.flags(c)
+	f.flags(c)
 	c.Flags().StringVar(&f.write, "write", "", "add to `FILE` what it lacks")
 	c.Flags().StringVar(&f.check, "check", "", "say what `FILE` lacks, and write nothing")
 	c.RunE = func(_ *cobra.Command, names []string) error { return a.indexes(f, names) }

@@ -194,6 +194,8 @@ func TestMergeRefuses(t *testing.T) {
 		{`{"fieldOverrides":[{"collectionGroup":"cleanupRuns","fieldPath":"expireAt","ttl":false,"indexes":[]},{"collectionGroup":"cleanupUndo","fieldPath":"at","ttl":true,"indexes":[]}]}`, false,
 			[]string{"cleanupRuns.expireAt: one wants a TTL policy on it, the other wants none", "cleanupUndo.at and cleanupUndo.expireAt: a collection has one TTL policy"}},
 		{``, true, []string{"f: "}}, {`[]`, true, []string{"it is no JSON object"}}, {`{"indexes":{}}`, true, []string{"f: "}}, {`{"indexes":null}`, true, []string{"indexes is no list"}},
+		{`{"indexes":[{"collectionGroup":"a","fields":[{"fieldPath":"b"}]}],"indexes":[]}`, true, []string{`"indexes" stands there twice`}},
+		{`{"Indexes":[]}`, true, []string{`"Indexes" must be "indexes"`}},
 		{`{"indexes":[{"collectionId":"a","fields":[]}]}`, true, []string{"firebase firestore:indexes"}},
 		{`{"indexes":[],"fieldOverrides":[{"collectionGroup":"a","fieldPath":"b"}]}`, true, []string{"fieldOverrides[0] has no"}},
 	} {

@@ -257,7 +257,7 @@ func names(root *hujson.Value) error {
 		}
 		seen := map[string]bool{}
 		for _, m := range object.Members {
-			name := m.Name.Value.(hujson.Literal).String() //nolint:errcheck // names are texts
+			name := m.Name.Value.(hujson.Literal).String()
 			if seen[name] {
 				return fmt.Errorf("%q stands there twice", name)
 			}
@@ -288,7 +288,7 @@ func appendTo(root *hujson.Value, list string, value any) error {
 	if err != nil {
 		return err
 	}
-	array := root.Find(list).Value.(*hujson.Array) //nolint:errcheck // it was looked at before
+	array := root.Find(list).Value.(*hujson.Array)
 	element.BeforeExtra = ownLine(array.AfterExtra, depth)
 	array.Elements, array.AfterExtra = append(array.Elements, element), ownLine(nil, depth-1)
 	return nil
@@ -297,7 +297,7 @@ func appendTo(root *hujson.Value, list string, value any) error {
 // addMember adds a member to an object of a document, as its last, on a line of its own.
 func addMember(root *hujson.Value, object, name string, value hujson.ValueTrimmed) {
 	depth := strings.Count(object, "/") + 1
-	o := root.Find(object).Value.(*hujson.Object) //nolint:errcheck // it was looked at before
+	o := root.Find(object).Value.(*hujson.Object)
 	member := hujson.ObjectMember{
 		Name: hujson.Value{BeforeExtra: ownLine(o.AfterExtra, depth), Value: hujson.String(name)}, Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: value},
 	}

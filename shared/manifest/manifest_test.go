@@ -30,7 +30,7 @@ func TestParse(t *testing.T) {
 		{"package", `"package": "ghostcircles"`, `"package": "../ghostcircles"`, "package"},
 		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, `there is no "timeoutsSeconds"; there are name,`},
 		{"no timeout", `"timeoutSeconds": 300`, `"timeoutSeconds": 0`, "timeoutSeconds is 0"},
-		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "unconvertible type 'string'"},
+		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "functions[4].timeoutSeconds: it must be a whole number, not a text"},
 		{"longer than Cloud Scheduler waits", `"timeoutSeconds": 300`, `"timeoutSeconds": 1741`, "longer than Cloud Scheduler waits"},
 		{"memory", `"memory": "256Mi"`, `"memory": "256"`, "memory"},
 		{"half a CPU", `"cpu": "1"`, `"cpu": "0.5"`, "cpu is"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,16 +34,57 @@ func strictly(text []byte, prepare func(object map[string]any), out any) (proble
 	problems = unknown(object, reflect.TypeOf(out), "")
 	prepare(object)
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
-		Result: out, TagName: "json", MatchName: func(key, field string) bool { return key == field },
+		Result: out, TagName: "json", MatchName: func(key, field string) bool { return key == field }, DecodeHook: noNumbersAsTexts,
 	})
 	if err == nil {
 		err = decoder.Decode(object)
 	}
 	if err != nil {
 		_, list, _ := strings.Cut(err.Error(), "\n\n")
-		problems = append(problems, strings.Split(list, "\n")...)
+		for problem := range strings.SplitSeq(list, "\n") {
+			problems = append(problems, typeProblem(problem))
+		}
 	}
 	return problems, err == nil
+}
+
+var (
+	wrongType = regexp.MustCompile(`^'(.+)' expected (?:type '|a )([^',]+)'?, got (?:unconvertible type )?['"]?([^'",]+)['"]?.*$`)
+	wrongList = regexp.MustCompile(`^'(.+)':? source data must be an array or slice, got (\S+)$`)
+	noNumber  = regexp.MustCompile(`^(?:cannot parse )?'(.+?)'.*strconv\.ParseInt.*$`)
+)
+
+// typeProblem says in the words of JSON that a value has the wrong type. The library says it in Go's.
+func typeProblem(problem string) string {
+	if m := noNumber.FindStringSubmatch(problem); m != nil {
+		return m[1] + ": it must be a whole number"
+	}
+	if m := wrongList.FindStringSubmatch(problem); m != nil {
+		return m[1] + ": it must be a list, not " + jsonType(m[2])
+	}
+	if m := wrongType.FindStringSubmatch(problem); m != nil {
+		if strings.HasPrefix(m[2], "map") { // a number and a text are told alike
+			return m[1] + ": it must be an object"
+		}
+		return m[1] + ": it must be " + jsonType(m[2]) + ", not " + jsonType(m[3])
+	}
+	return problem
+}
+
+func jsonType(of string) string {
+	switch {
+	case of == "string":
+		return "a text"
+	case of == "bool":
+		return "true or false"
+	case strings.HasPrefix(of, "int"):
+		return "a whole number"
+	case strings.HasPrefix(of, "float") || strings.HasSuffix(of, "Number"):
+		return "a number"
+	case strings.HasPrefix(of, "[]") || of == "slice":
+		return "a list"
+	}
+	return "an object"
 }
 
 // syntax returns an error that says where a text stops being one JSON value.
@@ -57,6 +99,14 @@ func syntax(text []byte) error {
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := len(before) - bytes.LastIndexByte(before, '\n') - 1
 	return fmt.Errorf("line %d, column %d: it is no JSON: %w", line, max(1, column), err)
+}
+
+// noNumbersAsTexts refuses what the library takes, because Go has a JSON number as a kind of text.
+func noNumbersAsTexts(from, to reflect.Type, value any) (any, error) {
+	if from == reflect.TypeFor[json.Number]() && to.Kind() == reflect.String && to != from {
+		return nil, errors.New("expected type 'string', got unconvertible type 'json.Number'")
+	}
+	return value, nil
 }
 
 // doubled returns a key that stands twice in an object, with what leads to it.

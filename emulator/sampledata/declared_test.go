@@ -1,0 +1,44 @@
+package sampledata_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule"
+)
+
+// TestDeclaredFields: where a rule uses a field, or the maps of a list, more than once, one value serves all.
+func TestDeclaredFields(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
+	s := sampledata.Declared(rule.Rule{
+		Collection: "drafts", Age: &rule.Age{Field: "meta.at", Hours: 1},
+		Where:  []rule.Condition{{Field: "meta.kind", Equals: "a"}, {Field: "meta", Is: rule.NotNull}},
+		Unless: []rule.Unless{{Document: "kinds/{meta.kind}"}},
+		With:   []rule.Along{{Object: "photos[].url", Under: "p/"}, {Object: "photos[].small", Under: "q/"}},
+	}, now)
+	want := map[string]any{
+		"meta":   map[string]any{"kind": "a", "at": now.Add(-time.Hour - time.Microsecond)},
+		"photos": []any{map[string]any{"url": "p/drafts-due-1.png", "small": "q/drafts-due-1.png"}},
+	}
+	if diff := cmp.Diff(want, s.Documents[0].Before); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", s.Documents[0].Path, diff)
+	}
+}
+
+func TestAhead(t *testing.T) {
+	t.Parallel()
+	for days, want := range map[int]time.Duration{0: 48 * time.Hour, 1: 48 * time.Hour, 30: 30*24*time.Hour + time.Hour} {
+		e := manifest.Entry{Rule: &rule.Rule{Objects: "exports/", Age: &rule.Age{Days: days}}}
+		if got := sampledata.Ahead(e); got != want {
+			t.Errorf("%d days: %s, want %s", days, got, want)
+		}
+	}
+	if got := sampledata.Ahead(manifest.Entry{Rule: &rule.Rule{Collection: "a", Age: &rule.Age{Field: "at", Months: 9}}}); got != 48*time.Hour {
+		t.Errorf("documents: %s", got)
+	}
+}
