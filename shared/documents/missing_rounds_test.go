@@ -93,7 +93,7 @@ func (s *answered) RecvMsg(m any) error {
 
 // TestMissingTakesThreeRoundTrips tries, for each number of ids and of missing ones, many arrangements.
 func TestMissingTakesThreeRoundTrips(t *testing.T) {
-	t.Setenv("FIRESTORE_EMULATOR_HOST", "") // other tests set it, and Google's client would connect to it
+	t.Setenv("FIRESTORE_EMULATOR_HOST", "")                              // other tests set it, and Google's client would connect to it
 	most := map[int]int64{0: 1, 1: 7, 2: 14, 3: 18, 4: 22, 5: 26, 30: 1} // reads for thirty, as the comment of Missing says
 	for k := 6; k < 30; k++ {
 		most[k] = 31 - int64(k)

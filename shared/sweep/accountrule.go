@@ -118,6 +118,7 @@ func (r *run) deleteDueAccounts(ctx context.Context, batch []Action) []error {
 		uids[i] = a.Effect.(deleteAccount).uid
 		byUID[uids[i]] = i
 	}
+	kept := map[string]bool{} // written down
 	if r.keepsUndo() {
 		found, err := r.accounts.Get(ctx, uids)
 		if err != nil {
@@ -127,6 +128,7 @@ func (r *run) deleteDueAccounts(ctx context.Context, batch []Action) []error {
 		items := make([]undo.Record, len(found))
 		for n, a := range found {
 			items[n] = itemOf(batch[byUID[a.UID]])
+			kept[a.UID] = true
 		}
 		if err := r.keepAccounts(ctx, items, found); err != nil {
 			return all(err)
@@ -145,7 +147,7 @@ func (r *run) deleteDueAccounts(ctx context.Context, batch []Action) []error {
 	}
 	var due []string
 	for i, d := range decisions {
-		if d.Kind != "" {
+		if d.Kind != "" && (kept[found[i].UID] || !r.keepsUndo()) { // one that became due since is the next run's
 			due = append(due, found[i].UID)
 		}
 	}
