@@ -125,13 +125,15 @@ func Parse(files ...File) ([]Entry, error) {
 		for _, problem := range wrong {
 			problems = append(problems, fmt.Errorf("%s: %s", f.Name, problem))
 		}
-		if !read {
-			continue
-		}
 		for i := range list.Functions {
+			// What is of a wrong type is missing in the entry, so that the rest of it would be called wrong as well.
+			here := fmt.Sprintf("functions[%d]", i)
+			if !read && slices.ContainsFunc(wrong, func(problem string) bool { return strings.HasPrefix(problem, here) }) {
+				continue
+			}
 			e := &list.Functions[i]
 			for _, problem := range e.problems() {
-				problems = append(problems, fmt.Errorf("%s: functions[%d], %s: %s", f.Name, i, e.Name, problem))
+				problems = append(problems, fmt.Errorf("%s: %s, %s: %s", f.Name, here, e.Name, problem))
 			}
 		}
 		all = append(all, list.Functions...)

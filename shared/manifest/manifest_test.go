@@ -167,3 +167,28 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestWrongTypeHidesNothingElse: of an entry with a value of a wrong type only that is told, for the value is missing; of the others all is.
+func TestWrongTypeHidesNothingElse(t *testing.T) {
+	_, err := Parse(File{"rules.json", []byte(`{"functions":[
+		{"name":"cleanupDrafts","schedule":"0 4 * * *","rule":{"collection":"drafts","age":{"field":"at","days":"90"}}},
+		{"name":"cleanupThings","schedule":"0 4 * *","rule":{"collection":"things/","age":{"field":"at"}}}
+	]}`)})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	problems := strings.Split(err.Error(), "\n")
+	for i, want := range []string{
+		"rules.json: functions[0].rule.age.days: it must be a whole number, not a text",
+		"rules.json: functions[1], cleanupThings: rule.age: say one of hours, days and months",
+		"rules.json: functions[1], cleanupThings: rule.collection: ",
+		"rules.json: functions[1], cleanupThings: ",
+	} {
+		if i >= len(problems) || !strings.HasPrefix(problems[i], want) {
+			t.Errorf("problem %d of %q: want %q", i, problems, want)
+		}
+	}
+	if len(problems) != 4 || !strings.Contains(problems[3], "no unix-cron") {
+		t.Errorf("%d problems: %q", len(problems), problems)
+	}
+}

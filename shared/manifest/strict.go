@@ -15,7 +15,7 @@ import (
 )
 
 // strictly reads a JSON object into out, a pointer to a struct with json tags. Keys are known to the letter and stand once. The
-// problems are all there are, each with where it is; read says that out holds all that could be read, as it was meant.
+// problems are all there are, each with where it is; read says that no value had a wrong type, or else out lacks it.
 func strictly(text []byte, prepare func(object map[string]any), out any) (problems []string, read bool) {
 	if err := syntax(text); err != nil {
 		return []string{err.Error()}, false
