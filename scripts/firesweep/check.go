@@ -167,6 +167,8 @@ func limitsOf(r rule.Rule) (limits []string) {
 	case r.Owner != nil:
 		limits = append(limits, fmt.Sprintf("more than %d %% of the owners looked up in %s do not exist (of %d or more), or none of them does and %s is empty",
 			config.DefaultMaxMissingPercent, r.Owner.Collection, config.DefaultMinLookups, r.Owner.Collection))
+	case r.Accounts != "" && r.DuePercent() < 100:
+		limits = append(limits, fmt.Sprintf("more than %d %% of all accounts listed are due (of %d or more)", r.DuePercent(), config.DefaultMinLookups))
 	case r.DuePercent() < 100:
 		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due (of %d or more)", r.DuePercent(), r.Source(), config.DefaultMinLookups))
 	}
@@ -184,7 +186,12 @@ func readsOf(r rule.Rule) string {
 	for _, u := range r.Unless {
 		judged = append(judged, u.Document+" exists")
 	}
-	if len(judged) == 0 {
+	switch {
+	case r.Accounts != "" && len(judged) > 0:
+		return "all accounts, a thousand a call, which is free; for those that are due, a read for 30 tells whether " + strings.Join(judged, ", or whether ")
+	case r.Accounts != "":
+		return "all accounts, a thousand a call, which is free"
+	case len(judged) == 0:
 		return ""
 	}
 	which := "each document that is old enough"

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
@@ -46,7 +47,7 @@ func (a *app) planOnSample(ctx context.Context, e manifest.Entry, l *local) plan
 	project := l.project + "-" + strings.ToLower(e.Name)
 	bucket := project + ".firebasestorage.app"
 	environment["GOOGLE_CLOUD_PROJECT"], environment["STORAGE_BUCKET"] = project, bucket
-	now := a.clock().UTC().Add(sampledata.Ahead(e))
+	now := a.clock().UTC().Truncate(time.Second).Add(sampledata.Ahead(e)) // Authentication keeps milliseconds, and some data is exactly as old
 
 	sample := func() sampledata.Sample { return sampledata.Job(e.Name, now, bucket) }
 	job := functions.Registered()[e.Name]

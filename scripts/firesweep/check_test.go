@@ -94,8 +94,17 @@ func TestCheckForPeople(t *testing.T) {
 		t.Errorf("more is said than was asked:\n%s", text)
 	}
 
+	o.now = o.now.Add(123456 * time.Microsecond) // finer than Authentication's times
+	c := parsed[checks](t, o.well(t, "check", "--rules", rulesFile(t, `{"functions":[{"name":"cleanupGuests","schedule":"0 5 * * *",
+		"rule":{"accounts":"anonymous","age":{"field":"lastSignIn","days":30},"unless":[{"document":"users/{uid}"}]}}]}`), "--json")).Checks[0]
+	if len(c.Plan.Report.Plan) != 2 || c.Plan.Report.Kept["not older than 30 days"] != 1 {
+		t.Errorf("%+v", c.Plan.Report)
+	}
+	want(t, "limits", []string{"more than 50 % of all accounts listed are due (of 20 or more)", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
+	want(t, "reads", "all accounts, a thousand a call, which is free; for those that are due, a read for 30 tells whether users/{uid} exists", c.Reads)
+
 	// Objects have only just been uploaded: the plan is for when they are old enough.
-	c := parsed[checks](t, o.well(t, "check", "--rules", rules, "cleanupExports", "--json")).Checks[0]
+	c = parsed[checks](t, o.well(t, "check", "--rules", rules, "cleanupExports", "--json")).Checks[0]
 	if c.Plan.Report.Now.Before(o.now.AddDate(0, 2, 0)) || len(c.Plan.Report.Plan) != 2 {
 		t.Errorf("%+v", c.Plan.Report)
 	}
@@ -147,8 +156,9 @@ func TestCheckOfAWrongList(t *testing.T) {
 		text string
 		want []string // a line each
 	}{
-		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","rule":{"colection":"things","age":{"field":"a b","days":"9"}}},{"name":"x"}]}`, []string{
+		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","rule":{"colection":"things","age":{"field":"a b","days":"9"}}},{"name":"cleanupMore","schedule":"0 4 * * *","rule":{"collection":"more"}}]}`, []string{
 			`functions[0]: there is no "timezone"`, `functions[0].rule: there is no "colection"`, "functions[0].rule.age.days: it must be a whole number, not a text",
+			"functions[1], cleanupMore: rule.age: say how old it must be",
 		}},
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","rule":{"collection":"things","age":{"field":"a b","days":9}}},{"name":"cleanupReports","schedule":"0 4 * * *","rule":{}}]}`, []string{
 			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is no unix-cron`, "functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: say exactly one",
