@@ -78,7 +78,11 @@ func TestPages(t *testing.T) {
 			t.Errorf("after %s (-want +got):\n%s", after, diff)
 		}
 	}
-	if u := m.Usage(); u.StorageClassA != int64(1+len(oddNames)) || u.StorageClassB != 0 {
+	listings := int64(1 + len(oddNames))
+	if !p.EmbeddedStorage() { // it knows no offsets: a listing that begins behind a name is begun again without one
+		listings += int64(len(oddNames))
+	}
+	if u := m.Usage(); u.StorageClassA > listings || u.StorageClassA < int64(1+len(oddNames)) || u.StorageClassB != 0 {
 		t.Errorf("usage %+v, want one class A operation a listing", u)
 	}
 	if got := list(ctx, t, c.Reader(), "nothing/", ""); len(got) != 0 {
@@ -123,7 +127,11 @@ func TestListingAsItIsSent(t *testing.T) {
 			t.Errorf("projection %q", got)
 		}
 	}
-	if diff := cmp.Diff([]string{"posts/a", longest, ""}, offsets); diff != "" {
+	want := []string{"posts/a", longest, ""}
+	if !p.EmbeddedStorage() { // see TestPages: it answers with a name before the longest
+		want = []string{"posts/a", longest, "", ""}
+	}
+	if diff := cmp.Diff(want, offsets); diff != "" {
 		t.Errorf("offsets (-want +got):\n%s", diff)
 	}
 }
@@ -232,7 +240,11 @@ func TestPagesOfAThousand(t *testing.T) {
 		}
 		sizes = append(sizes, len(page))
 	}
-	if diff := cmp.Diff([]int{1000, 1}, sizes); diff != "" || m.Usage().StorageClassA != 2 {
+	operations := int64(2)
+	if !p.EmbeddedStorage() { // see TestPages: its second page, and two without an offset
+		operations = 4
+	}
+	if diff := cmp.Diff([]int{1000, 1}, sizes); diff != "" || m.Usage().StorageClassA != operations {
 		t.Errorf("%d class A operations, page sizes (-want +got):\n%s", m.Usage().StorageClassA, diff)
 	}
 }
