@@ -108,7 +108,11 @@ func (c Condition) Alternatives() []any {
 
 func (c Condition) values() (texts []string) {
 	for _, v := range c.Alternatives() {
-		texts = append(texts, fmt.Sprint(v))
+		text := fmt.Sprint(v)
+		if strings.Join(strings.Fields(text), " ") != text || text == "" { // else nobody sees what it is
+			text = fmt.Sprintf("%q", text)
+		}
+		texts = append(texts, text)
 	}
 	return texts
 }
