@@ -167,10 +167,9 @@ func limitsOf(r rule.Rule) (limits []string) {
 	case r.Owner != nil:
 		limits = append(limits, fmt.Sprintf("more than %d %% of the owners looked up in %s do not exist (of %d or more), or none of them does and %s is empty",
 			config.DefaultMaxMissingPercent, r.Owner.Collection, config.DefaultMinLookups, r.Owner.Collection))
-	case r.Accounts != "" && r.DuePercent() < 100:
-		limits = append(limits, fmt.Sprintf("more than %d %% of all accounts listed are due (of %d or more)", r.DuePercent(), config.DefaultMinLookups))
 	case r.DuePercent() < 100:
-		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due (of %d or more)", r.DuePercent(), r.Source(), config.DefaultMinLookups))
+		of := cmp.Or(r.Source(), "all accounts listed")
+		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due (of %d or more)", r.DuePercent(), of, config.DefaultMinLookups))
 	}
 	return append(limits, fmt.Sprintf("more than %d are due (MAX_ACTIONS)", config.DefaultMaxActions))
 }

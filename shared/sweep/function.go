@@ -252,21 +252,13 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 		}
 	}
 	if slices.Contains(f.Uses, config.Tasks) {
-		c.tasks, err = tasks.Open(ctx, tasks.Queue{
-			Project: cfg.Project, Location: cfg.TasksLocation, ID: cfg.TasksQueue, TargetURL: cfg.TasksTargetURL,
-			ServiceAccount: cfg.TasksServiceAccount, EmulatorHost: cfg.Emulators.Tasks,
-		}, func() time.Time { return f.Clock() }, f.Hooks.DialTasks...)
-		if err != nil {
+		if c.tasks, err = f.openQueue(ctx, cfg, cfg.TasksQueue, cfg.TasksTargetURL); err != nil {
 			c.close()
 			return nil, err
 		}
 	}
 	if cfg.ContinueFor > 0 {
-		c.next, err = tasks.Open(ctx, tasks.Queue{
-			Project: cfg.Project, Location: cfg.TasksLocation, ID: cfg.ContinueQueue, ServiceAccount: cfg.TasksServiceAccount,
-			EmulatorHost: cfg.Emulators.Tasks,
-		}, func() time.Time { return f.Clock() }, f.Hooks.DialTasks...)
-		if err != nil {
+		if c.next, err = f.openQueue(ctx, cfg, cfg.ContinueQueue, ""); err != nil { // each task says whom it calls
 			c.close()
 			return nil, err
 		}
@@ -275,6 +267,14 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 	c.runs = 1
 	f.clients, f.opened = c, cfg
 	return c, nil
+}
+
+// openQueue connects to a queue of Cloud Tasks, whose tasks call the target.
+func (f *Function) openQueue(ctx context.Context, cfg config.Config, id, target string) (*tasks.Client, error) {
+	return tasks.Open(ctx, tasks.Queue{
+		Project: cfg.Project, Location: cfg.TasksLocation, ID: id, TargetURL: target,
+		ServiceAccount: cfg.TasksServiceAccount, EmulatorHost: cfg.Emulators.Tasks,
+	}, func() time.Time { return f.Clock() }, f.Hooks.DialTasks...)
 }
 
 // replace closes the clients once no run uses them any more. The lock is held.

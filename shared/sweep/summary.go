@@ -13,25 +13,25 @@ import (
 const maxPartialRuns = 3
 
 // logBehind has somebody told of a job that does not keep up: it ended partial again and again, or it reached the time that
-// it was given to stop after, which is less than its function's.
+// it was given to stop after, which is less than its function's, or it does not go on by itself any longer.
 func (r *run) logBehind(ctx context.Context) {
 	reached := r.ownStop && !r.clock().Before(r.stopAt)
 	if r.report.Status != Partial || r.report.DryRun || r.report.Stopped || r.report.Continued {
 		return
 	}
-	if r.stays != "" {
-		r.log.WarnContext(ctx, fmt.Sprintf("%s does not keep up, and does not go on by itself: %s; %d planned actions left: "+
-			"run it more often (Terraform: schedules), give it more time (timeouts) or let it go on for longer (continue_for)", r.job.Name, r.stays, r.report.left()),
-			logging.Alert(logging.AlertBehind), slog.Int("partialRuns", r.report.PartialRuns), slog.Int("left", r.report.left()))
+	var message string
+	switch left := r.report.left(); {
+	case r.stays != "":
+		message = fmt.Sprintf("%s does not keep up, and does not go on by itself: %s; %d planned actions left: "+
+			"run it more often (Terraform: schedules), give it more time (timeouts) or let it go on for longer (continue_for)", r.job.Name, r.stays, left)
+	case reached, r.report.PartialRuns >= maxPartialRuns:
+		message = fmt.Sprintf("%s does not keep up: partial %d times in a row, this time %s, %d planned actions left: "+
+			"let it run more often (Terraform: schedules) or give it more time (timeoutSeconds in functions/schedule.json)",
+			r.job.Name, r.report.PartialRuns, r.why(), left)
+	default:
 		return
 	}
-	if !reached && r.report.PartialRuns < maxPartialRuns {
-		return
-	}
-	r.log.WarnContext(ctx, fmt.Sprintf("%s does not keep up: partial %d times in a row, this time %s, %d planned actions left: "+
-		"let it run more often (Terraform: schedules) or give it more time (timeoutSeconds in functions/schedule.json)",
-		r.job.Name, r.report.PartialRuns, r.why(), r.report.left()),
-		logging.Alert(logging.AlertBehind), slog.Int("partialRuns", r.report.PartialRuns), slog.Int("left", r.report.left()))
+	r.log.WarnContext(ctx, message, logging.Alert(logging.AlertBehind), slog.Int("partialRuns", r.report.PartialRuns), slog.Int("left", r.report.left()))
 }
 
 // why says why a run ended partial.
