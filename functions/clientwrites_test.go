@@ -86,12 +86,17 @@ func whatJobsJudge(t *testing.T) judged {
 			}
 		}
 	}
+	for field := range shared {
+		if !all.has(field) {
+			t.Errorf("a package that jobs share reads the field %s, which no document of the sample has", field)
+		}
+	}
 	for _, path := range own.Documents() {
 		all.add(collectionOf(path))
 	}
 	for collection := range collections {
 		if all[collection] == nil {
-			t.Errorf("a job reads or writes %s, of which the sample has nothing: emulator/sampledata must have a document of it", collection)
+			t.Errorf("a job reads or writes %s: emulator/sampledata must have a document of it", collection)
 		}
 	}
 	return all

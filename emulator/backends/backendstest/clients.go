@@ -20,9 +20,9 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends"
 )
 
-// SetSecurityRules has the Firestore emulator judge what clients ask of the project's database (default) by these rules, until it is
-// told others. Other projects, named databases and the clients of [Project.Firestore], which is an administrator's, are not concerned.
-// The error says what is wrong with the rules.
+// SetSecurityRules has the Firestore emulator judge what clients ask of the project's database (default) by these rules, until
+// it is told others. Other projects, named databases and the clients of [Project.Firestore], who are administrators, are not
+// concerned. The error says what is wrong with the rules.
 func (p *Project) SetSecurityRules(ctx context.Context, text string) error {
 	file := map[string]any{"name": "firestore.rules", "content": text}
 	body, err := json.Marshal(map[string]any{"rules": map[string]any{"files": []any{file}}})
@@ -50,8 +50,8 @@ func (p *Project) SetSecurityRules(ctx context.Context, text string) error {
 // RawFirestore returns a client that is nobody's: each call says by its context whose it is, see [Project.As].
 func (p *Project) RawFirestore(t testing.TB) *apiv1.Client {
 	t.Helper()
-	client, err := apiv1.NewClient(context.Background(), option.WithEndpoint(p.Environment[backends.FirestoreHost]), option.WithoutAuthentication(),
-		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())))
+	client, err := apiv1.NewClient(context.Background(), option.WithEndpoint(p.Environment[backends.FirestoreHost]),
+		option.WithoutAuthentication(), option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,8 +68,8 @@ func AsOwner(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer owner")
 }
 
-// As returns the context of calls of a signed-in user, or, where uid is empty, of somebody who is not signed in. The emulator takes a
-// token that nobody signed; Google takes none such.
+// As returns the context of calls of a signed-in user, or, where uid is empty, of somebody who is not signed in. The emulator
+// takes a token that nobody signed; Google takes none such.
 func (p *Project) As(ctx context.Context, uid string) context.Context {
 	if uid == "" {
 		return ctx

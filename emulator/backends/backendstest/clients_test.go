@@ -15,7 +15,8 @@ import (
 // TestSecurityRulesAreOfOneProject: rules that a test sets judge the clients of its own project, and nobody else.
 func TestSecurityRulesAreOfOneProject(t *testing.T) {
 	t.Parallel()
-	const rules = "rules_version = '2'; service cloud.firestore { match /databases/{d}/documents { match /users/{u} { allow write: if request.auth.uid == u; } } }"
+	const rules = `rules_version = '2';
+service cloud.firestore { match /databases/{d}/documents { match /users/{u} { allow write: if request.auth.uid == u; } } }`
 	mine, other := backendstest.Start(t), backendstest.Start(t)
 	raw := mine.RawFirestore(t)
 	write := func(ctx context.Context, p *backendstest.Project, path string) codes.Code {
