@@ -17,7 +17,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/own"
 )
 
@@ -359,6 +361,27 @@ func TestSecurityRulesCloseWhatJobsJudge(t *testing.T) {
 	for _, name := range own.Names() {
 		if usedByClients[name].path != "" {
 			t.Errorf("clients may use %s", name)
+		}
+	}
+}
+
+// TestStorageRulesNameTheFolders has Google's compiler read docs/storage.rules, which must have rules for each folder that jobs delete
+// from. Whom they let nobody tries: no emulator at hand can.
+func TestStorageRulesNameTheFolders(t *testing.T) {
+	t.Parallel()
+	text := read(t, "../docs/storage.rules")
+	if err := backendstest.Start(t).SetSecurityRules(t.Context(), text); err != nil {
+		t.Error(err)
+	}
+	for _, e := range upstream(t) {
+		if e.Trigger != manifest.Schedule {
+			continue
+		}
+		for _, o := range sampledata.Job(e.Name, time.Now(), "bucket").Objects {
+			folder, _, _ := strings.Cut(o.Name, "/")
+			if !o.Kept && !strings.Contains(text, "match /"+folder+"/{") {
+				t.Errorf("%s deletes objects of %s/, of which docs/storage.rules says nothing", e.Name, folder)
+			}
 		}
 	}
 }
