@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,7 +16,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/own"
-	"github.com/firesweep/firesweep/shared/rule"
 )
 
 // judged are the fields that jobs read, by collection; "inquiries/messages" is the subcollection of every inquiry. A collection
@@ -51,8 +49,9 @@ func whatJobsJudge(t *testing.T) judged {
 	}
 	for _, e := range upstream(t) {
 		if e.Rule != nil {
-			fields[e.Name] = fieldsOf(*e.Rule)
-			all.add(e.Rule.Group(), slices.Collect(maps.Keys(fields[e.Name]))...)
+			for collection, fields := range e.Rule.Judged() {
+				all.add(collection, fields...)
+			}
 		}
 		if e.Package != "" && fields[e.Package] == nil {
 			fields[e.Package] = map[string]bool{}
@@ -120,28 +119,6 @@ func collectionOf(path string) string {
 		}
 	}
 	return strings.Join(names, "/")
-}
-
-// fieldsOf returns the fields of its documents that a declared rule reads.
-func fieldsOf(r rule.Rule) map[string]bool {
-	fields := map[string]bool{}
-	for _, c := range r.Where {
-		fields[c.Field] = true
-	}
-	if r.Age != nil {
-		fields[r.Age.Field] = true
-	}
-	for _, u := range r.Unless {
-		for _, f := range u.Fields() {
-			fields[f] = true
-		}
-	}
-	for _, a := range r.With {
-		if a.Object != "" {
-			fields[a.Object] = true
-		}
-	}
-	return fields
 }
 
 // readers are the methods by which a document's field is read.
