@@ -192,6 +192,10 @@ func attempts(judged judged) (all []attempt) {
 		attempt{what: "edit the text of a notification", collection: "users/notifications", as: me, path: notice.path,
 			before: notice.fields, after: with(notice.fields, map[string]any{"title": "?"})},
 		attempt{what: "ask without an image", collection: "inquiries/messages", as: me, path: message.path, after: text, allowed: true},
+		attempt{what: "ask with an image as Apple's SDK names it", collection: "inquiries/messages", as: me, path: message.path, allowed: true,
+			after: with(text, map[string]any{"imageUrl": strings.Replace(imagesOfMine, ".com/", ".com:443/", 1) + "screen.png"})},
+		attempt{what: "ask with another's image by gs://", collection: "inquiries/messages", as: me, path: message.path,
+			after: with(text, map[string]any{"imageUrl": "gs://my-app.appspot.com/inquiries/hana/screen.png"})},
 		attempt{what: "ask in another's inquiry", collection: "inquiries/messages", as: stranger, path: message.path, after: text},
 		attempt{what: "post outside of circles", collection: "posts", as: me, path: "posts/p", after: map[string]any{"userId": me},
 			allowed: true},
@@ -365,8 +369,8 @@ func TestSecurityRulesCloseWhatJobsJudge(t *testing.T) {
 	}
 }
 
-// TestStorageRulesNameTheFolders has Google's compiler read docs/storage.rules, which must have rules for each folder that jobs delete
-// from. Whom they let nobody tries: no emulator at hand can.
+// TestStorageRulesNameTheFolders has Google's compiler read docs/storage.rules, which must have rules for each folder that jobs
+// delete from. Nothing tries what they allow: no emulator that is at hand can.
 func TestStorageRulesNameTheFolders(t *testing.T) {
 	t.Parallel()
 	text := read(t, "../docs/storage.rules")
