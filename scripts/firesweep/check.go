@@ -33,7 +33,8 @@ type checked struct {
 	Next     []time.Time                 `json:"next,omitempty"`   // the next runs; left out where Terraform chooses the time
 	DryRun   *bool                       `json:"dryRun,omitempty"` // nil: Terraform knows
 	Limits   []string                    `json:"limits,omitempty"`
-	Reads    string                      `json:"reads,omitempty"` // what each run reads besides what is due
+	Reads    string                      `json:"reads,omitempty"`    // what each run reads besides what is due
+	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
 	Note     string                      `json:"note,omitempty"`
 	Roles    map[config.Backend][]string `json:"roles"`
 	Indexes  []manifest.Index            `json:"indexes"`        // beside the automatic ones
@@ -153,7 +154,7 @@ func (a *app) checked(e manifest.Entry) (checked, error) {
 		c.DryRun = &dryRun
 	}
 	if e.Rule != nil {
-		c.Does, c.Limits, c.Reads = e.Rule.Words(), limitsOf(*e.Rule), readsOf(*e.Rule)
+		c.Does, c.Limits, c.Reads, c.Judged = e.Rule.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Rule.Judged()
 		if e.Rule.Plain() && len(e.Rule.Where) == 0 {
 			c.Note = "It goes by age alone: a TTL policy of Firestore does as much, without a function (docs/rules.md)"
 		}
@@ -221,6 +222,9 @@ func (p *printer) checked(c checked) {
 	if c.Reads != "" {
 		p.fact("reads", c.Reads)
 	}
+	if len(c.Judged) > 0 {
+		p.fact("clients", "decide what goes if your security rules let them write "+judgedWords(c.Judged))
+	}
 	var roles []string
 	for _, backend := range slices.Sorted(maps.Keys(c.Roles)) {
 		roles = append(roles, c.Roles[backend]...)
@@ -257,6 +261,15 @@ func (p *printer) checked(c checked) {
 
 // fact says one thing of a job.
 func (p *printer) fact(name, text string) { p.say("", 2, 10, "%-9s %s", name, text) }
+
+// judgedWords names fields by their collections.
+func judgedWords(judged map[string][]string) string {
+	var texts []string
+	for _, collection := range slices.Sorted(maps.Keys(judged)) {
+		texts = append(texts, strings.Join(judged[collection], ", ")+" of "+collection)
+	}
+	return strings.Join(texts, "; ")
+}
 
 // times says the next runs of a job in its own time zone.
 func times(c checked) string {

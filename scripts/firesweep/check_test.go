@@ -84,6 +84,8 @@ func TestCheckForPeople(t *testing.T) {
   reads     each document that is old enough and is in the index, in
             every run: no index knows whether published is not true, or whether
             holds/{id} exists
+  clients   decide what goes if your security rules let them write
+            state, published, updatedAt, coverUrl of drafts
   roles     roles/datastore.user, firesweepObjectCleaner
   indexes   drafts: state ASCENDING, updatedAt ASCENDING (COLLECTION)
 
@@ -101,6 +103,7 @@ func TestCheckForPeople(t *testing.T) {
 		t.Errorf("%+v", c.Plan.Report)
 	}
 	want(t, "limits", []string{"more than 50 % of all accounts listed are due (of 20 or more)", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
+	want(t, "judged by", map[string][]string(nil), c.Judged)
 	want(t, "reads", "all accounts, a thousand a call, which is free; for those that are due, a read for 30 tells whether users/{uid} exists", c.Reads)
 
 	// Objects have only just been uploaded: the plan is for when they are old enough.

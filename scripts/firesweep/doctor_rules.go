@@ -22,7 +22,7 @@ const anybody = "anybody"
 // methods are what clients may ask for.
 var methods = []string{"get", "list", "create", "update", "delete"}
 
-const closeThem = "Close them (docs/operations.md, First rollout): no rule may allow them, and one for all documents, {document=**}, must leave them out."
+const closeThem = "Close them (docs/firestore.rules): no rule may allow them, and one for all documents, {document=**}, must leave them out."
 
 // examineRules has Google try whether clients may read or write the bundle's own collections. Nobody guesses here what a rule means:
 // the rules are tried as they are released, by the method that is there for testing rules.

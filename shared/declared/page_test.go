@@ -35,9 +35,13 @@ func page(t *testing.T) []manifest.Entry {
 // now is when the rules run: objects are as old as the test.
 var now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
 
-// TestRulesOfThePage runs each rule of docs/rules.md on data made from it.
-func TestRulesOfThePage(t *testing.T) {
-	for _, e := range page(t) {
+// TestRulesOfThePages runs each rule of docs/rules.md and docs/privacy.md on data made from it.
+func TestRulesOfThePages(t *testing.T) {
+	erasing, err := sampledata.Examples("../../docs/privacy.md")
+	if err != nil || len(erasing) == 0 {
+		t.Fatalf("docs/privacy.md has %d rules: %v", len(erasing), err)
+	}
+	for _, e := range append(page(t), erasing...) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			f := sweeptest.New(t, newFunction(t, e))

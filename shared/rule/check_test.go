@@ -1,6 +1,7 @@
 package rule_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -184,6 +185,27 @@ func TestWhatFollowsFromARule(t *testing.T) {
 		got := strings.Join(backends, " ") + " | " + strings.Join(append(index, "| "+strings.Join(overrides, " ")), " ")
 		if got != want {
 			t.Errorf("%s: %s, want %s", rule, got, want)
+		}
+	}
+}
+
+func TestJudged(t *testing.T) {
+	for rule, want := range map[string]map[string][]string{
+		`{` + good + `}`: {"drafts": {"updatedAt"}},
+		`{` + good + `,"where":[{"field":"author","is":"not null"},{"field":"meta.done","is":"true"}],"unless":[{"document":"users/{author}/holds/{id}"}],
+			"with":[{"subcollection":"revisions"},{"collection":"comments","field":"draftId"},{"object":"photos[].url","under":"p/"},{"account":true}]}`: {
+			"drafts": {"author", "meta.done", "updatedAt", "photos[].url"}, "comments": {"draftId"},
+		},
+		`{"collectionGroup":"activity","age":{"field":"at","months":13}}`:                                  {"activity": {"at"}},
+		`{` + guests + `,"unless":[{"document":"users/{uid}"}]}`:                                           {},
+		`{"objects":"avatars/","age":{"hours":24},"owner":{"collection":"users","segment":2,"stem":true}}`: {},
+	} {
+		e, problems := parse(rule)
+		if problems != nil {
+			t.Fatal(problems)
+		}
+		if got := e.Rule.Judged(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", rule, got, want)
 		}
 	}
 }

@@ -5,17 +5,11 @@ import (
 	"testing"
 	"time"
 
-	apiv1 "cloud.google.com/go/firestore/apiv1"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/api/option"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 )
 
@@ -24,17 +18,8 @@ func TestFirestorePreconditions(t *testing.T) {
 	ctx := context.Background()
 	p := backendstest.Start(t)
 	documents := p.Firestore(t).Collection("c")
-	raw, err := apiv1.NewClient(ctx, option.WithEndpoint(p.Environment[backends.FirestoreHost]), option.WithoutAuthentication(),
-		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := raw.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer owner") // else security rules are asked
+	raw := p.RawFirestore(t)
+	ctx = backendstest.AsOwner(ctx) // else security rules are asked
 	database := "projects/" + p.ID + "/databases/(default)"
 
 	set := func(id string, n int) time.Time {

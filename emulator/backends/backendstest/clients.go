@@ -1,0 +1,89 @@
+package backendstest
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	apiv1 "cloud.google.com/go/firestore/apiv1"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/firesweep/firesweep/emulator/backends"
+)
+
+// SetSecurityRules has the Firestore emulator judge what clients ask of the project's database (default) by these rules, until
+// it is told others. Other projects, named databases and the clients of [Project.Firestore], who are administrators, are not
+// concerned. The error says what is wrong with the rules.
+func (p *Project) SetSecurityRules(ctx context.Context, text string) error {
+	file := map[string]any{"name": "firestore.rules", "content": text}
+	body, err := json.Marshal(map[string]any{"rules": map[string]any{"files": []any{file}}})
+	if err != nil {
+		return err
+	}
+	url := "http://" + p.Environment[backends.FirestoreHost] + "/emulator/v1/projects/" + p.ID + ":securityRules"
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // it was only read
+	answer, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", response.Status, answer)
+	}
+	return err
+}
+
+// RawFirestore returns a client that is nobody's: each call says by its context whose it is, see [Project.As].
+func (p *Project) RawFirestore(t testing.TB) *apiv1.Client {
+	t.Helper()
+	client, err := apiv1.NewClient(context.Background(), option.WithEndpoint(p.Environment[backends.FirestoreHost]),
+		option.WithoutAuthentication(), option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+// AsOwner returns the context of an administrator's calls, of whom security rules are not asked.
+func AsOwner(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer owner")
+}
+
+// As returns the context of calls of a signed-in user, or, where uid is empty, of somebody who is not signed in. The emulator
+// takes a token that nobody signed; Google takes none such.
+func (p *Project) As(ctx context.Context, uid string) context.Context {
+	if uid == "" {
+		return ctx
+	}
+	now := time.Now()
+	token := unsigned(map[string]any{"alg": "none", "typ": "JWT"}) + "." + unsigned(map[string]any{
+		"iss": "https://securetoken.google.com/" + p.ID, "aud": p.ID, "sub": uid, "user_id": uid,
+		"auth_time": now.Unix(), "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+		"firebase": map[string]any{"sign_in_provider": "password", "identities": map[string]any{}},
+	}) + "."
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+}
+
+func unsigned(part map[string]any) string {
+	text, _ := json.Marshal(part) // texts and numbers
+	return base64.RawURLEncoding.EncodeToString(text)
+}
