@@ -132,7 +132,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 			continue
 		}
 		for _, latency := range o.latencies {
-			r, err := measure(ctx, m, seedItems, linkOf(latency, o), true)
+			r, err := measure(ctx, m, min(seedItems, m.most), linkOf(latency, o), true)
 			if err != nil {
 				return err
 			}
@@ -152,8 +152,16 @@ func (o options) sizes(m measured) []int {
 	case len(o.items) > 0:
 		return o.items
 	case o.full:
-		return slices.Compact(slices.Sorted(slices.Values([]int{1000, 10_000, 100_000, 1_000_000, m.usual})))
+		return m.upTo(1000, 10_000, 100_000, 1_000_000, m.usual)
 	default:
-		return []int{1000, 10_000, m.usual}
+		return m.upTo(1000, 10_000, m.usual)
 	}
+}
+
+// upTo returns those of some numbers of items, each once, that the case is measured with.
+func (m measured) upTo(numbers ...int) []int {
+	for i, n := range numbers {
+		numbers[i] = min(n, m.most)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(numbers)))
 }

@@ -49,7 +49,7 @@ func measure(ctx context.Context, m measured, n int, link standin.Link, seed boo
 	if err != nil {
 		return run{}, fmt.Errorf("find this program: %w", err)
 	}
-	in, err := json.Marshal(order{Case: m.name, Job: m.job, Seed: seed, Google: google.Address})
+	in, err := json.Marshal(order{Case: m.name, Job: m.job, Items: n, Seed: seed, Google: google.Address})
 	if err != nil {
 		return run{}, err
 	}

@@ -120,8 +120,8 @@ func (m measured) table(b *strings.Builder, runs []run) {
 func (r run) row(b *strings.Builder, m measured) {
 	u := r.Report.Usage
 	least, trips := "", "–"
-	if due := m.due(r.Items); due > 0 {
-		least = seconds(time.Duration(float64(due) / m.quota * float64(time.Second)))
+	if m.least != nil {
+		least = seconds(m.least(r.Items))
 	}
 	if r.Link.Firestore > 0 {
 		trips = thousands(int(r.Traffic.Chain))

@@ -50,9 +50,9 @@ func (m measured) plot(runs []run) string {
 			add(name, true, float64(most), r.Elapsed.Seconds()*float64(most)/float64(r.Items))
 		}
 	}
-	if m.quota > 0 {
-		for _, n := range []int{1000, most} {
-			add("quota", true, float64(n), float64(m.due(n))/m.quota)
+	if m.least != nil {
+		for _, n := range []int{min(1000, most), most} {
+			add("quota", true, float64(n), m.least(n).Seconds())
 		}
 	}
 	x, y := axis(lines, 0), axis(lines, 1)
