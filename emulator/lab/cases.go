@@ -13,7 +13,7 @@ type measured struct {
 	job   string
 	about string // what there is and what of it is due
 	items string // what is counted
-	world func(n int) standin.World
+	world func(n int, now time.Time) standin.World
 	seed  seed
 	due   func(n int) int           // how many actions n items lead to
 	least func(n int) time.Duration // what Google's quotas leave for n items; nil: they do not matter
@@ -45,13 +45,13 @@ var cases = []measured{
 	{
 		name: "live", job: "cleanupOrphanedMedia", items: "objects",
 		about: "Two objects of each post, all of which exist: nothing is to be done.",
-		world: func(n int) standin.World { return media(n, 0) }, seed: seedMedia,
+		world: func(n int, _ time.Time) standin.World { return media(n, 0) }, seed: seedMedia,
 		due: none, usual: 200_000, most: 1_000_000,
 	},
 	{
 		name: "missing", job: "cleanupOrphanedMedia", items: "objects",
 		about: "The same, but every eleventh post does not exist, so its objects are deleted.",
-		world: func(n int) standin.World { return media(n, 11) }, seed: seedMedia,
+		world: func(n int, _ time.Time) standin.World { return media(n, 11) }, seed: seedMedia,
 		due: func(n int) int { return objectsAPost * (n / objectsAPost / 11) }, least: atRate(1./11, 1000), quota: objectsQuota,
 		usual: 50_000, most: 1_000_000,
 	},
@@ -105,7 +105,7 @@ var cases = []measured{
 	{
 		name: "warning", job: "sendInactiveProjectWarning", items: "tasks",
 		about: "The worker: each task warns the people of one project.",
-		world: func(n int) standin.World { return projects(projectsATask * n) }, seed: seedWarning, due: func(n int) int { return n }, least: atRate(1, 5), quota: "the queue's five tasks a second",
+		world: func(n int, now time.Time) standin.World { return projects(projectsATask*n, now) }, seed: seedWarning, due: func(n int) int { return n }, least: atRate(1, 5), quota: "the queue's five tasks a second",
 		usual: 100, most: 100, why: "Each task is a run of its own.",
 		task: func(i, n int) string {
 			return fmt.Sprintf(`{"project_id":%q,"deletion_date":"2099-01-01"}`, warnedProject(i, n))
@@ -120,13 +120,13 @@ var cases = []measured{
 	{
 		name: "placeholders", job: "cleanupPlaceholderUsers", items: "details",
 		about: "Placeholder users of imports, of whom a tenth is in no namespace: each of those gets a task.",
-		world: func(n int) standin.World { return placeholders(n, n/10) }, seed: seedPlaceholders, due: func(n int) int { return n / 10 }, least: atRate(0.1, 500), quota: writesQuota,
+		world: func(n int, _ time.Time) standin.World { return placeholders(n, n/10) }, seed: seedPlaceholders, due: func(n int) int { return n / 10 }, least: atRate(0.1, 500), quota: writesQuota,
 		usual: 10_000, most: 100_000, why: "An import makes one placeholder for each author that it does not find.",
 	},
 	{
 		name: "placeholder", job: "deletePlaceholderUser", items: "tasks",
 		about: "The worker: each task deletes one placeholder user with the account and the details, if nothing refers to it.",
-		world: func(n int) standin.World { return placeholders(n, n) }, seed: seedPlaceholder, due: func(n int) int { return n }, least: atRate(1, 0.9), quota: "the queue's 0.9 tasks a second",
+		world: func(n int, _ time.Time) standin.World { return placeholders(n, n) }, seed: seedPlaceholder, due: func(n int) int { return n }, least: atRate(1, 0.9), quota: "the queue's 0.9 tasks a second",
 		usual: 100, most: 100, why: "Each task is a run of its own.",
 		task: func(i, n int) string { return fmt.Sprintf(`{"placeholder_user_id":%q}`, id(placeholderID, i, n)) }, atOne: 1,
 	},

@@ -34,6 +34,7 @@ type order struct {
 	Case      string
 	Job       string
 	Items     int
+	Now       time.Time
 	Seed      bool // the seed's algorithm and not the job
 	Google    standin.Address
 	Emulators map[string]string // by variable: local backends instead of the stand-in
@@ -104,7 +105,7 @@ func runOne(in io.Reader, out io.Writer) error {
 	default:
 		f := o.function(job, m)
 		defer f.Close()
-		result.Report, err = m.call(f, o.Items)
+		result.Report, err = m.call(f, o.Items, o.Now)
 	}
 	if err != nil {
 		return err
@@ -130,9 +131,9 @@ func (o order) function(job sweep.Job, m measured) *sweep.Function {
 
 // call calls a function once, or a worker once for each task, as many at a time as its queue would. The answer for all tasks is
 // what they came to together.
-func (m measured) call(f *sweep.Function, n int) (*sweep.Report, error) {
+func (m measured) call(f *sweep.Function, n int, now time.Time) (*sweep.Report, error) {
 	if m.task == nil {
-		return post(f, "{}")
+		return post(f, "{}", now)
 	}
 	var mu sync.Mutex
 	var all *sweep.Report
@@ -140,7 +141,7 @@ func (m measured) call(f *sweep.Function, n int) (*sweep.Report, error) {
 	tasks.SetLimit(m.atOne)
 	for i := range n {
 		tasks.Go(func() error {
-			report, err := post(f, m.task(i, n))
+			report, err := post(f, m.task(i, n), time.Time{})
 			if err != nil {
 				return err
 			}
@@ -157,9 +158,13 @@ func (m measured) call(f *sweep.Function, n int) (*sweep.Report, error) {
 	return all, tasks.Wait()
 }
 
-func post(f *sweep.Function, body string) (*sweep.Report, error) {
-	answer := httptest.NewRecorder()
-	f.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+// post calls a function, as Cloud Scheduler does for a time.
+func post(f *sweep.Function, body string, now time.Time) (*sweep.Report, error) {
+	answer, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+	if !now.IsZero() {
+		request.Header.Set("X-CloudScheduler-ScheduleTime", now.Format(time.RFC3339Nano))
+	}
+	f.ServeHTTP(answer, request)
 	var report *sweep.Report
 	if err := json.Unmarshal(answer.Body.Bytes(), &report); err != nil || report.RunID == "" {
 		return nil, fmt.Errorf("%s answered %d: %s", f.Job.Name, answer.Code, answer.Body)

@@ -48,7 +48,7 @@ func TestCases(t *testing.T) {
 		for _, seed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, seed %t", m.name, seed), func(t *testing.T) {
 				t.Parallel()
-				r, err := measure(t.Context(), m, n, standin.Link{Firestore: time.Millisecond, Listing: time.Millisecond, Spread: 0.5}, seed)
+				r, err := measure(t.Context(), m, n, standin.Link{Firestore: time.Millisecond, Listing: time.Millisecond, Spread: 0.5}, seed, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -67,6 +67,31 @@ func TestCases(t *testing.T) {
 	}
 }
 
+// TestLocalBackends runs jobs that between them use all services on the local backends: they do there what they do on the stand-in, however
+// late the answers come.
+func TestLocalBackends(t *testing.T) {
+	t.Parallel()
+	on, err := startLocal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = on.Close() })
+	for name, n := range map[string]int{"circles": 40, "inquiries": 20, "projects": 40, "placeholder": 1, "missing": 44} {
+		m, link := caseOf(t, name), standin.Link{Firestore: 5 * time.Millisecond, Listing: 5 * time.Millisecond, Storage: 5 * time.Millisecond}
+		r, err := measure(t.Context(), m, n, link, false, &on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := 0
+		for _, c := range r.Report.Actions {
+			done += c.Done
+		}
+		if r.Report.Status != sweep.Completed || done != m.due(n) || r.Traffic.Chain < 10 || r.Elapsed < time.Duration(r.Traffic.Chain)*link.Storage {
+			t.Errorf("%s: %s, %d done, want %d, in %s with %d round trips: %v", name, r.Report.Status, done, m.due(n), r.Elapsed, r.Traffic.Chain, r.Report.Failures)
+		}
+	}
+}
+
 // TestCost bounds what DESIGN counts: reads, and how many requests wait for each other. Before anything ran side by side it
 // were 8 round trips for each page of live objects, and some 40 where posts are missing.
 func TestCost(t *testing.T) {
@@ -80,7 +105,7 @@ func TestCost(t *testing.T) {
 		{"live", 20_000, 358, 60, 3},
 		{"missing", 11_000, 3_713, 150, 3},
 	} {
-		r, err := measure(t.Context(), caseOf(t, tt.name), tt.n, standin.Link{Firestore: 20 * time.Millisecond, Listing: 20 * time.Millisecond, Storage: 20 * time.Millisecond}, false)
+		r, err := measure(t.Context(), caseOf(t, tt.name), tt.n, standin.Link{Firestore: 20 * time.Millisecond, Listing: 20 * time.Millisecond, Storage: 20 * time.Millisecond}, false, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +119,7 @@ func TestCost(t *testing.T) {
 func TestLinkThatFails(t *testing.T) {
 	t.Parallel()
 	m := caseOf(t, "missing")
-	r, err := measure(t.Context(), m, 1100, standin.Link{Errors: 0.05, Quota: 0.05, Seed: 3}, false)
+	r, err := measure(t.Context(), m, 1100, standin.Link{Errors: 0.05, Quota: 0.05, Seed: 3}, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +133,7 @@ func TestWorlds(t *testing.T) {
 	t.Parallel()
 	for _, m := range cases {
 		for _, n := range []int{1, 11, 1000} {
-			w := m.world(n)
+			w := m.world(n, time.Now())
 			for i := 1; i < w.Objects.Len; i++ {
 				if a, b := w.Objects.Name(i-1), w.Objects.Name(i); a >= b {
 					t.Fatalf("%s of %d: object %d is %s, and then comes %s", m.name, n, i-1, a, b)

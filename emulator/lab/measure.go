@@ -34,14 +34,31 @@ func linkOf(firestore time.Duration, o options) standin.Link {
 	}
 }
 
-// measure runs a job over a link in a process of its own, with the memory and one CPU that it is deployed with.
-func measure(ctx context.Context, m measured, n int, link standin.Link, seed bool) (r run, err error) {
-	google, err := standin.Start(project, bucket, m.world(n), link)
+// measure runs a job over a link in a process of its own, with the memory and one CPU that it is deployed with: on the stand-in, or on the local
+// backends if there are some.
+func measure(ctx context.Context, m measured, n int, link standin.Link, seed bool, on *local) (r run, err error) {
+	o := order{Case: m.name, Job: m.job, Items: n, Now: time.Now().UTC(), Seed: seed}
+	var services interface {
+		Traffic() standin.Traffic
+		Close() error
+	}
+	if on != nil {
+		if m.task == nil {
+			o.Now = o.Now.Add(2 * day) // or no object would be old enough
+		}
+		o.Google.Project, o.Google.Bucket = project, bucket
+		services, o.Emulators, err = on.behind(ctx, m.world(n, o.Now), link)
+	} else {
+		var google *standin.Google
+		if google, err = standin.Start(project, bucket, m.world(n, o.Now), link); err == nil {
+			services, o.Google = google, google.Address
+		}
+	}
 	if err != nil {
 		return run{}, err
 	}
 	defer func() {
-		if closed := google.Close(); err == nil {
+		if closed := services.Close(); err == nil {
 			err = closed
 		}
 	}()
@@ -49,7 +66,7 @@ func measure(ctx context.Context, m measured, n int, link standin.Link, seed boo
 	if err != nil {
 		return run{}, fmt.Errorf("find this program: %w", err)
 	}
-	in, err := json.Marshal(order{Case: m.name, Job: m.job, Items: n, Seed: seed, Google: google.Address})
+	in, err := json.Marshal(o)
 	if err != nil {
 		return run{}, err
 	}
@@ -60,7 +77,7 @@ func measure(ctx context.Context, m measured, n int, link standin.Link, seed boo
 	if err := child.Run(); err != nil {
 		return run{}, fmt.Errorf("measure %s of %d: %w\n%s", m.name, n, err, said.String())
 	}
-	r = run{Case: m.name, Items: n, Seed: seed, Link: link, Traffic: google.Traffic()}
+	r = run{Case: m.name, Items: n, Seed: seed, Link: link, Traffic: services.Traffic()}
 	if err := json.Unmarshal(out.Bytes(), &r.outcome); err != nil {
 		return run{}, fmt.Errorf("measure %s of %d: %w", m.name, n, err)
 	}

@@ -33,6 +33,7 @@ type plain struct {
 	bucket *storage.BucketHandle
 	auth   *auth.Client
 	tasks  tasks.Writer
+	now    time.Time
 }
 
 // runSeed runs a seed's algorithm in place of the job.
@@ -63,7 +64,7 @@ func runSeed(ctx context.Context, o order, run seed) (*sweep.Report, error) {
 	}
 	meter := new(usage.Meter)
 	db, _, _ := d.Clients()
-	looked, done, err := run(usage.NewContext(ctx, meter), plain{db, b.Handle(), users, t.Writer()}, o.Items)
+	looked, done, err := run(usage.NewContext(ctx, meter), plain{db, b.Handle(), users, t.Writer(), o.Now}, o.Items)
 	report := &sweep.Report{
 		Job: o.Job, RunID: "seed", Status: sweep.Completed, Scanned: looked, Usage: meter.Usage(),
 		Actions: map[string]sweep.Counts{"all": {Planned: done, Done: done}},
@@ -98,7 +99,7 @@ func seedMedia(ctx context.Context, g plain, _ int) (looked, deleted int, err er
 
 // seedReports reads what is due whole, one status after the other, and deletes it in one commit.
 func seedReports(ctx context.Context, g plain, _ int) (looked, deleted int, err error) {
-	before := time.Now().AddDate(0, -1, 0)
+	before := g.now.AddDate(0, -1, 0)
 	var due []*gofirestore.DocumentSnapshot
 	for _, is := range []string{"reviewed", "dismissed"} {
 		found, err := g.db.Collection("reports").Where("status", "==", is).Where("createdAt", "<", before).Documents(ctx).GetAll()

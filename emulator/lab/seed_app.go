@@ -88,7 +88,7 @@ func seedCirclePosts(ctx context.Context, g plain, _ int) (looked, done int, err
 
 // seedInquiries reads all resolved inquiries, and archives or announces one after the other, messages one after the other.
 func seedInquiries(ctx context.Context, g plain, _ int) (looked, done int, err error) {
-	now := time.Now()
+	now := g.now
 	resolved, err := g.db.Collection("inquiries").Where("status", "==", "resolved").Documents(ctx).GetAll()
 	if err != nil {
 		return 0, 0, fmt.Errorf("query: %w", err)
@@ -142,7 +142,7 @@ func (g plain) archive(ctx context.Context, inquiry *gofirestore.DocumentSnapsho
 // seedCircles reads all circles and warns or deletes one after the other. Its query for circles that are not deleted needs none of the fields
 // that it looks at.
 func seedCircles(ctx context.Context, g plain, _ int) (looked, done int, err error) {
-	now := time.Now()
+	now := g.now
 	all, err := g.db.Collection("circles").Where("isDeleted", "==", false).Documents(ctx).GetAll()
 	if err != nil {
 		return 0, 0, fmt.Errorf("query: %w", err)
@@ -206,7 +206,7 @@ func (g plain) deleteCircle(ctx context.Context, circle *gofirestore.DocumentSna
 // that could not be deleted it leaves for ever.
 func seedBanned(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	for {
-		due, err := g.db.Collection("users").Where("banStatus", "==", "permanent").Where("permanentBanScheduledDeletionAt", "<=", time.Now()).
+		due, err := g.db.Collection("users").Where("banStatus", "==", "permanent").Where("permanentBanScheduledDeletionAt", "<=", g.now).
 			Limit(20).Documents(ctx).GetAll()
 		if err != nil {
 			return looked, done, fmt.Errorf("query: %w", err)

@@ -16,7 +16,7 @@ import (
 
 // seedComped reads the rows that have expired and deletes them; then it reads their members, and makes those free who are comped.
 func seedComped(ctx context.Context, g plain, _ int) (looked, done int, err error) {
-	now := time.Now().UTC()
+	now := g.now.UTC()
 	expired, err := g.db.Collection("members_products").Where("expiry_at", "<", now.Truncate(day)).Documents(ctx).GetAll()
 	if err != nil {
 		return 0, 0, fmt.Errorf("query: %w", err)
@@ -49,7 +49,7 @@ func seedComped(ctx context.Context, g plain, _ int) (looked, done int, err erro
 
 // seedProjects reads the dormant projects by hundreds, and asks for the warning of each.
 func seedProjects(ctx context.Context, g plain, _ int) (looked, done int, err error) {
-	now := time.Now()
+	now := g.now
 	if _, err := g.db.Doc("application_settings/current").Get(ctx); err != nil {
 		return 0, 0, err
 	}
@@ -130,7 +130,7 @@ func seedWarning(ctx context.Context, g plain, n int) (looked, done int, err err
 
 // seedInvites asks for ten thousand old invitations at a time and deletes them, by hundreds, until there are none.
 func seedInvites(ctx context.Context, g plain, _ int) (looked, done int, err error) {
-	q := g.db.Collection("members").Where("invite_token", ">", "").Where("created_at", "<", time.Now().Add(-90*day)).Where("user_id", "==", nil).Limit(10_000)
+	q := g.db.Collection("members").Where("invite_token", ">", "").Where("created_at", "<", g.now.Add(-90*day)).Where("user_id", "==", nil).Limit(10_000)
 	for {
 		due, err := q.Documents(ctx).GetAll()
 		if err != nil || len(due) == 0 {

@@ -103,8 +103,7 @@ func media(n, missing int) standin.World {
 }
 
 // reports are n reports; a tenth is due.
-func reports(n int) standin.World {
-	now := time.Now()
+func reports(n int, now time.Time) standin.World {
 	return standin.World{Written: written, Collections: []standin.Collection{table("reports", n, ids(6, n), fields{
 		"status":   always(standin.Text("reviewed")),
 		"reporter": always(standin.Text("userXXXXXXXXXXXXXXXXXXXX")),

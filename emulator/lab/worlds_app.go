@@ -26,7 +26,7 @@ const (
 const postsACircle = 10
 
 // circlePosts are n posts, ten of each circle. Of every eleven circles one has no document.
-func circlePosts(n int) standin.World {
+func circlePosts(n int, _ time.Time) standin.World {
 	all := max(1, n/postsACircle)
 	circle := ids(circleID, all)
 	post := ids(postID, n)
@@ -47,8 +47,8 @@ const messagesAnInquiry = 5
 
 // inquiries are n inquiries. The first half is open; then come a tenth that is to be archived, a tenth whose users are to be told,
 // and those that were resolved yesterday. The first message of each has an image.
-func inquiries(n int) standin.World {
-	now, due, users := time.Now(), n/10, max(1, n/4)
+func inquiries(n int, now time.Time) standin.World {
+	due, users := n/10, max(1, n/4)
 	inquiry := ids(inquiryID, n)
 	image := func(i int) string { return "inquiries/" + inquiry(i) + ".jpg" }
 	open := func(i int) bool { return i < n/2 }
@@ -104,8 +104,8 @@ func inquiries(n int) standin.World {
 const postsAGhost = 3
 
 // circles are n circles: the numbers that 20 divides are ghosts whose owners are to be warned, those behind them are due.
-func circles(n int) standin.World {
-	now, posts, owners := time.Now(), postsAGhost*n, max(1, n/10)
+func circles(n int, now time.Time) standin.World {
+	posts, owners := postsAGhost*n, max(1, n/10)
 	circle, post := ids(circleID, n), ids(postID, posts)
 	image := func(k int) string { return "posts/" + post(k) + ".jpg" }
 	idle := func(i int) bool { return i%20 < 2 }
@@ -156,8 +156,8 @@ func circles(n int) standin.World {
 }
 
 // banned are n users, of whom the last are banned for good, and of those the first half is due.
-func banned(n int) standin.World {
-	now, all := time.Now(), n/250
+func banned(n int, now time.Time) standin.World {
+	all := n / 250
 	first := n - all
 	return standin.World{
 		Written: written,

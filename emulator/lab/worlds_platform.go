@@ -20,7 +20,7 @@ const (
 )
 
 // comped are n rows of members, one each; the first of twenty have expired.
-func comped(n int) standin.World {
+func comped(n int, now time.Time) standin.World {
 	now, member := time.Now(), ids(memberID, n)
 	return standin.World{Written: written, Collections: []standin.Collection{
 		table("members_products", n, ids(rowID, n), fields{
@@ -46,8 +46,8 @@ func warnedProject(i, n int) string { return id(projectID, projectsATask/2*n+i, 
 
 // projects are n projects, of which the first fifth is dormant. Every fourth of those was never warned about, the next one was warned
 // about long ago, and the other two a month ago.
-func projects(n int) standin.World {
-	now, dormant := time.Now(), n/5
+func projects(n int, now time.Time) standin.World {
+	dormant := n / 5
 	project := ids(projectID, n)
 	of := func(entry int) int { return entry/3*4 + entry%3 + 1 } // the project of an entry
 	given := func(entry int) time.Time {
@@ -81,8 +81,8 @@ func projects(n int) standin.World {
 }
 
 // invites are n members, of whom the last tenth are invitations, and of those the first half is due.
-func invites(n int) standin.World {
-	now, first := time.Now(), n-n/10
+func invites(n int, now time.Time) standin.World {
+	first := n - n/10
 	return standin.World{Written: written, Collections: []standin.Collection{table("members", n, ids(inviteID, n), fields{
 		"invite_token": func(i int) *pb.Value {
 			if i < first {
