@@ -22,6 +22,7 @@ type measured struct {
 	usual int                       // items that are always measured
 	most  int                       // items that are measured at most
 	why   string                    // no more: what a real system has of them
+	huge  int                       // items that -full measures besides, over the slowest link; 0: no more
 	task  func(i, n int) string     // of a worker: the body of its i-th task
 	atOne int                       // of a worker: tasks under way at once, as its queue has it
 }
@@ -46,7 +47,7 @@ var cases = []measured{
 		name: "live", job: "cleanupOrphanedMedia", items: "objects",
 		about: "Two objects of each post, all of which exist: nothing is to be done.",
 		world: func(n int, _ time.Time) standin.World { return media(n, 0) }, seed: seedMedia,
-		due: none, usual: 200_000, most: 1_000_000,
+		due: none, usual: 200_000, most: 1_000_000, huge: 10_000_000,
 	},
 	{
 		name: "missing", job: "cleanupOrphanedMedia", items: "objects",

@@ -55,12 +55,8 @@ func TestCases(t *testing.T) {
 				if seed && m.due(n) > 0 && r.Traffic.Chain < 2 || r.Memory == 0 || r.Elapsed == 0 || r.Traffic.Requests == 0 {
 					t.Errorf("measured %+v", r)
 				}
-				done := 0
-				for _, c := range r.Report.Actions {
-					done += c.Done
-				}
-				if r.Report.Status != sweep.Completed || done != m.due(n) {
-					t.Errorf("%s, %d deleted, want %d: %v", r.Report.Status, done, m.due(n), r.Report.Failures)
+				if r.Status != sweep.Completed || r.Done != m.due(n) || r.Runs != 1 {
+					t.Errorf("%s, %d done, want %d: %v", r.Status, r.Done, m.due(n), r.failures)
 				}
 			})
 		}
@@ -82,12 +78,8 @@ func TestLocalBackends(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		done := 0
-		for _, c := range r.Report.Actions {
-			done += c.Done
-		}
-		if r.Report.Status != sweep.Completed || done != m.due(n) || r.Traffic.Chain < 10 || r.Elapsed < time.Duration(r.Traffic.Chain)*link.Storage {
-			t.Errorf("%s: %s, %d done, want %d, in %s with %d round trips: %v", name, r.Report.Status, done, m.due(n), r.Elapsed, r.Traffic.Chain, r.Report.Failures)
+		if r.Status != sweep.Completed || r.Done != m.due(n) || r.Traffic.Chain < 10 || r.Elapsed < time.Duration(r.Traffic.Chain)*link.Storage {
+			t.Errorf("%s: %s, %d done, want %d, in %s with %d round trips: %v", name, r.Status, r.Done, m.due(n), r.Elapsed, r.Traffic.Chain, r.failures)
 		}
 	}
 }
@@ -109,7 +101,7 @@ func TestCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if u := r.Report.Usage; u.FirestoreReads > tt.reads || r.Traffic.Chain > tt.trips || u.StorageClassA > tt.more*int64(tt.n)/1000 {
+		if u := r.Usage; u.FirestoreReads > tt.reads || r.Traffic.Chain > tt.trips || u.StorageClassA > tt.more*int64(tt.n)/1000 {
 			t.Errorf("%s: %d reads, want at most %d; %d round trips, want at most %d; %d pages listed", tt.name, u.FirestoreReads, tt.reads, r.Traffic.Chain, tt.trips, u.StorageClassA)
 		}
 	}
@@ -123,8 +115,8 @@ func TestLinkThatFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := r.Report.Actions["delete post media"]; r.Report.Status != sweep.Completed || c.Done+c.Changed != m.due(1100) || r.Traffic.Refused == 0 {
-		t.Errorf("%s %+v %v; traffic %+v", r.Report.Status, r.Report.Actions, r.Report.Failures, r.Traffic)
+	if r.Status != sweep.Completed || r.Done+r.Changed != m.due(1100) || r.Traffic.Refused == 0 {
+		t.Errorf("%+v", r)
 	}
 }
 
@@ -157,12 +149,12 @@ func TestPage(t *testing.T) {
 	var runs []run
 	for _, ms := range []int{0, 40} {
 		for _, n := range []int{1000, 50_000} {
-			r := run{Case: "missing", Items: n, Link: linkOf(time.Duration(ms)*time.Millisecond, options{})}
-			r.Report, r.Elapsed = &sweep.Report{Job: "cleanupOrphanedMedia", Status: sweep.Completed}, time.Duration(ms+1)*time.Second
+			r := run{Case: "missing", Items: n, Link: linkOf(time.Duration(ms)*time.Millisecond, options{}), Job: "cleanupOrphanedMedia", Status: sweep.Completed, Runs: 1, Memory: 50 << 20}
+			r.Elapsed = time.Duration(ms+1) * time.Second
 			runs = append(runs, r)
 		}
 	}
-	if err := writePage(path, runs, []string{"-full"}); err != nil {
+	if err := writePage(path, options{}, []string{"-full"}, runs); err != nil {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(path)

@@ -58,7 +58,7 @@ func main() {
 func parse(args []string, out io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("lab", flag.ContinueOnError)
 	flags.SetOutput(out)
-	flags.BoolVar(&o.full, "full", false, "measure from 1,000 to 1,000,000 items")
+	flags.BoolVar(&o.full, "full", false, "measure from 1,000 to 1,000,000 items, and ten million where that is what a job is for")
 	flags.StringVar(&o.only, "case", "", "measure one `CASE` only: "+strings.Join(caseNames(), ", "))
 	backend := flags.String("backend", "standin", "measure on the `BACKEND` standin, or on emulator: the local backends, Google's emulator of Firestore among them, which takes its own time; no page is written then")
 	items := flags.String("items", "", "measure these `NUMBERS` of items")
@@ -135,21 +135,8 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		if o.only != "" && m.name != o.only {
 			continue
 		}
-		for _, n := range o.sizes(m) {
-			for _, latency := range o.latencies {
-				r, err := measure(ctx, m, n, linkOf(latency, o), false, on)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintln(out, r.line())
-				runs = append(runs, r)
-			}
-		}
-		if len(o.items) > 0 {
-			continue
-		}
-		for _, latency := range o.latencies {
-			r, err := measure(ctx, m, min(seedItems, m.most), linkOf(latency, o), true, on)
+		for _, p := range o.points(m) {
+			r, err := measure(ctx, m, p.items, linkOf(p.latency, o), p.seed, on)
 			if err != nil {
 				return err
 			}
@@ -160,14 +147,44 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if o.page == "" {
 		return nil
 	}
-	return writePage(o.page, runs, args)
+	return writePage(o.page, o, args, runs)
+}
+
+// point is what one run measures.
+type point struct {
+	items   int
+	latency time.Duration
+	seed    bool
+}
+
+// points returns what is measured of a case.
+func (o options) points(m measured) (all []point) {
+	slowest := slices.Max(o.latencies)
+	if len(o.items) == 0 && m.task == nil && !o.local && slices.IndexFunc(cases, func(of measured) bool { return of.job == m.job }) == caseNumber(m.name) {
+		all = append(all, point{0, slowest, false}) // once for each job
+	}
+	for _, n := range o.sizes(m) {
+		for _, latency := range o.latencies {
+			all = append(all, point{n, latency, false})
+		}
+	}
+	if len(o.items) > 0 {
+		return all
+	}
+	if o.full && m.huge > 0 {
+		all = append(all, point{m.huge, slowest, false})
+	}
+	for _, latency := range o.latencies {
+		all = append(all, point{min(seedItems, m.most), latency, true})
+	}
+	return all
 }
 
 // sizes returns with how many items a case is measured.
 func (o options) sizes(m measured) []int {
 	switch {
 	case len(o.items) > 0:
-		return m.upTo(o.items...)
+		return o.items
 	case o.full:
 		return m.upTo(1000, 10_000, 100_000, 1_000_000, m.usual)
 	case o.local:

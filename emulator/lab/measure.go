@@ -13,16 +13,28 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // run is one measurement.
 type run struct {
 	Case    string
-	Items   int
-	Seed    bool // the seed's algorithm
+	Items   int  // 0: there is no data at all
+	Seed    bool `json:",omitempty"` // the seed's algorithm
 	Link    standin.Link
 	Traffic standin.Traffic
-	outcome
+	Job     string
+	Status  sweep.Status
+	Usage   usage.Usage
+	Done    int // actions
+	Changed int `json:",omitempty"` // actions on what was no longer what was judged
+	Runs    int // it took, each going on with what the one before had no time for
+	Elapsed time.Duration
+	CPU     time.Duration
+	Memory  int64
+
+	failures []sweep.Failure
 }
 
 const project, bucket = "lab-project", "lab-project.firebasestorage.app"
@@ -42,15 +54,19 @@ func measure(ctx context.Context, m measured, n int, link standin.Link, seed boo
 		Traffic() standin.Traffic
 		Close() error
 	}
+	if on != nil && m.task == nil {
+		o.Now = o.Now.Add(2 * day) // or no object would be old enough
+	}
+	world := standin.World{Written: written}
+	if n > 0 {
+		world = m.world(n, o.Now)
+	}
 	if on != nil {
-		if m.task == nil {
-			o.Now = o.Now.Add(2 * day) // or no object would be old enough
-		}
 		o.Google.Project, o.Google.Bucket = project, bucket
-		services, o.Emulators, err = on.behind(ctx, m.world(n, o.Now), link)
+		services, o.Emulators, err = on.behind(ctx, world, link)
 	} else {
 		var google *standin.Google
-		if google, err = standin.Start(project, bucket, m.world(n, o.Now), link); err == nil {
+		if google, err = standin.Start(project, bucket, world, link); err == nil {
 			services, o.Google = google, google.Address
 		}
 	}
@@ -77,9 +93,16 @@ func measure(ctx context.Context, m measured, n int, link standin.Link, seed boo
 	if err := child.Run(); err != nil {
 		return run{}, fmt.Errorf("measure %s of %d: %w\n%s", m.name, n, err, said.String())
 	}
-	r = run{Case: m.name, Items: n, Seed: seed, Link: link, Traffic: services.Traffic()}
-	if err := json.Unmarshal(out.Bytes(), &r.outcome); err != nil {
+	var came outcome
+	if err := json.Unmarshal(out.Bytes(), &came); err != nil {
 		return run{}, fmt.Errorf("measure %s of %d: %w", m.name, n, err)
+	}
+	r = run{
+		Case: m.name, Items: n, Seed: seed, Link: link, Traffic: services.Traffic(), Job: m.job, Status: came.Report.Status, Usage: came.Report.Usage,
+		Runs: came.Runs, Elapsed: came.Elapsed, CPU: came.CPU, Memory: came.Memory, failures: came.Report.Failures,
+	}
+	for _, c := range came.Report.Actions {
+		r.Done, r.Changed = r.Done+c.Done, r.Changed+c.Changed
 	}
 	return r, nil
 }

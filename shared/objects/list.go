@@ -19,7 +19,7 @@ const pageSize = 1000
 const (
 	maxRanges   = 16 // under way, or read and waiting for those before them: twice that many pages are held at most
 	maxAnswers  = 2*maxRanges + 1
-	rangeTarget = 900 // objects a range is to hold: fewer than a page, for where a range ends is a guess
+	rangeTarget = 850 // objects a range is to hold: fewer than a page, for where a range ends is a guess
 	guessAfter  = 2   // pages that are read one after the other first: most folders hold no more, and those cost no request in vain
 )
 
