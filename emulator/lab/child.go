@@ -5,14 +5,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/emulator/lab/standin"
@@ -25,16 +31,34 @@ const childArgument = "run-one-job"
 
 // order is what the measured process is told.
 type order struct {
-	Case   string
-	Job    string
-	Seed   bool // the seed's algorithm and not the job
-	Google standin.Address
+	Case      string
+	Job       string
+	Items     int
+	Now       time.Time
+	Seed      bool // the seed's algorithm and not the job
+	Google    standin.Address
+	Emulators map[string]string // by variable: local backends instead of the stand-in
+}
+
+func (o order) dial() []grpc.DialOption {
+	if o.Emulators != nil {
+		return nil
+	}
+	return o.Google.Dial()
+}
+
+func (o order) transport() func(http.RoundTripper) http.RoundTripper {
+	if o.Emulators != nil {
+		return nil
+	}
+	return o.Google.Transport
 }
 
 // outcome is what it answers.
 type outcome struct {
-	Report  *sweep.Report
-	Elapsed time.Duration // of the request
+	Report  *sweep.Report // of all runs together
+	Runs    int
+	Elapsed time.Duration // of the requests
 	CPU     time.Duration // of the process, from the request to its answer
 	Memory  int64         // bytes, the most that the process held; 0 where the system does not tell
 }
@@ -49,51 +73,144 @@ func runOne(in io.Reader, out io.Writer) error {
 	if !known {
 		return fmt.Errorf("there is no job %q", o.Job)
 	}
-	folder, err := os.MkdirTemp("", "lab-")
-	if err != nil {
-		return err
+	i := slices.IndexFunc(cases, func(m measured) bool { return m.name == o.Case })
+	if i < 0 {
+		return fmt.Errorf("there is no case %q", o.Case)
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // what is left is in the system's folder for such things
-	credentials := filepath.Join(folder, "credentials.json")
-	if err := os.WriteFile(credentials, o.Google.Credentials, 0o600); err != nil {
-		return err
-	}
-	if err := os.Setenv("GOOGLE_APPLICATION_CREDENTIALS", credentials); err != nil {
-		return err
-	}
-	if o.Seed {
-		return runSeedOnce(o, out)
-	}
-	f := functions.New(job)
-	defer f.Close()
-	f.Log = io.Discard
-	f.Getenv = func(name string) string {
-		return map[string]string{"GOOGLE_CLOUD_PROJECT": o.Google.Project, "STORAGE_BUCKET": o.Google.Bucket}[name]
-	}
-	f.Hooks.Dial, f.Hooks.Transport = o.Google.Dial(), o.Google.Transport
-	answer := httptest.NewRecorder()
-	before, began := cpu(), time.Now()
-	f.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
-	result := outcome{Elapsed: time.Since(began), CPU: cpu() - before, Memory: peak()}
-	if err := json.Unmarshal(answer.Body.Bytes(), &result.Report); err != nil || result.Report.RunID == "" {
-		return fmt.Errorf("%s answered %d: %s", o.Job, answer.Code, answer.Body)
-	}
-	return json.NewEncoder(out).Encode(result)
-}
-
-func runSeedOnce(o order, out io.Writer) error {
-	for _, m := range cases {
-		if m.name != o.Case {
-			continue
+	for name, host := range o.Emulators {
+		if err := os.Setenv(name, host); err != nil {
+			return err
 		}
-		before, began := cpu(), time.Now()
-		report, err := runSeed(context.Background(), o, m.seed)
+	}
+	if o.Emulators == nil {
+		folder, err := os.MkdirTemp("", "lab-")
 		if err != nil {
 			return err
 		}
-		return json.NewEncoder(out).Encode(outcome{Report: report, Elapsed: time.Since(began), CPU: cpu() - before, Memory: peak()})
+		defer func() { _ = os.RemoveAll(folder) }() // what is left is in the system's folder for such things
+		credentials := filepath.Join(folder, "credentials.json")
+		if err := os.WriteFile(credentials, o.Google.Credentials, 0o600); err != nil {
+			return err
+		}
+		if err := os.Setenv("GOOGLE_APPLICATION_CREDENTIALS", credentials); err != nil {
+			return err
+		}
+		o.Google.Everywhere()
 	}
-	return fmt.Errorf("there is no case %q", o.Case)
+	result := outcome{Runs: 1}
+	before, began := cpu(), time.Now()
+	var err error
+	switch m := cases[i]; {
+	case o.Seed:
+		result.Report, err = runSeed(context.Background(), o, m.seed)
+	default:
+		f := o.function(job, m)
+		defer f.Close()
+		result.Report, result.Runs, err = m.call(f, o.Items, o.Now)
+	}
+	if err != nil {
+		return err
+	}
+	result.Elapsed, result.CPU, result.Memory = time.Since(began), cpu()-before, peak()
+	return json.NewEncoder(out).Encode(result)
+}
+
+// function returns a job's function, told what Terraform would tell it.
+func (o order) function(job sweep.Job, m measured) *sweep.Function {
+	f := functions.New(job)
+	f.Log = io.Discard
+	environment := map[string]string{
+		"GOOGLE_CLOUD_PROJECT": o.Google.Project, "STORAGE_BUCKET": o.Google.Bucket, "TASKS_LOCATION": "asia-northeast1", "TASKS_QUEUE": "lab",
+		"TASKS_SERVICE_ACCOUNT": "lab@example.com", "TASKS_TARGET_URL": "https://worker.example.com/",
+	}
+	maps.Copy(environment, o.Emulators)
+	maps.Copy(environment, m.env)
+	f.Getenv = func(name string) string { return environment[name] }
+	f.Hooks.Dial, f.Hooks.DialTasks, f.Hooks.Transport = o.dial(), o.dial(), o.transport()
+	return f
+}
+
+// maxRuns is how many runs go on with each other, at most.
+const maxRuns = 100
+
+// call calls a function, and again as long as it had no time for all and got anywhere; or a worker once for each task, as many at a time as its queue
+// would. The report is what all came to together.
+func (m measured) call(f *sweep.Function, n int, now time.Time) (all *sweep.Report, runs int, err error) {
+	if m.task != nil {
+		all, err = m.callEach(f, n)
+		return all, 1, err
+	}
+	for runs = 1; ; runs++ {
+		report, err := post(f, "{}", now)
+		if err != nil {
+			return nil, runs, err
+		}
+		scanned := report.Scanned
+		if all != nil {
+			together(all, report)
+		} else {
+			all = report
+		}
+		all.Status = report.Status
+		if report.Status != sweep.Partial || scanned == 0 || runs == maxRuns {
+			return all, runs, nil
+		}
+	}
+}
+
+// callEach calls a worker with each of its tasks.
+func (m measured) callEach(f *sweep.Function, n int) (*sweep.Report, error) {
+	var mu sync.Mutex
+	all := &sweep.Report{Status: sweep.Completed, Actions: map[string]sweep.Counts{}}
+	var tasks errgroup.Group
+	tasks.SetLimit(m.atOne)
+	for i := range n {
+		tasks.Go(func() error {
+			report, err := post(f, m.task(i, n), time.Time{})
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			together(all, report)
+			return nil
+		})
+	}
+	return all, tasks.Wait()
+}
+
+// post calls a function, as Cloud Scheduler does for a time.
+func post(f *sweep.Function, body string, now time.Time) (*sweep.Report, error) {
+	answer, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+	if !now.IsZero() {
+		request.Header.Set("X-CloudScheduler-ScheduleTime", now.Format(time.RFC3339Nano))
+	}
+	f.ServeHTTP(answer, request)
+	var report *sweep.Report
+	if err := json.Unmarshal(answer.Body.Bytes(), &report); err != nil || report.RunID == "" {
+		return nil, fmt.Errorf("%s answered %d: %s", f.Job.Name, answer.Code, answer.Body)
+	}
+	return report, nil
+}
+
+// together adds to a report what another run came to.
+func together(all, more *sweep.Report) {
+	for kind, c := range more.Actions {
+		sum := all.Actions[kind]
+		sum.Planned, sum.Done, sum.Changed, sum.Failed = sum.Planned+c.Planned, sum.Done+c.Done, sum.Changed+c.Changed, sum.Failed+c.Failed
+		all.Actions[kind] = sum
+	}
+	u, v := &all.Usage, more.Usage
+	for of, n := range map[*int64]int64{
+		&u.FirestoreReads: v.FirestoreReads, &u.FirestoreWrites: v.FirestoreWrites, &u.FirestoreDeletes: v.FirestoreDeletes, &u.StorageClassA: v.StorageClassA,
+		&u.StorageClassB: v.StorageClassB, &u.StorageDeletes: v.StorageDeletes, &u.AuthCalls: v.AuthCalls, &u.Tasks: v.Tasks,
+	} {
+		*of += n
+	}
+	if more.Status != sweep.Completed {
+		all.Status = more.Status
+	}
+	all.Failures = append(all.Failures, more.Failures...)
 }
 
 // cpu returns the time that the process has computed.

@@ -3,6 +3,7 @@
 //	go run ./emulator/lab        takes some minutes
 //	go run ./emulator/lab -full  from 1,000 to 1,000,000 items
 //	go run ./emulator/lab -case missing -items 50000 -latency 0,40ms -page ""
+//	go run ./emulator/lab -backend emulator   on Google's emulator of Firestore and the other local backends
 //
 // What is measured is the deployed function's own HTTP handler, in a process of its own with the memory limit and the one CPU
 // that it is deployed with; [standin] says what it talks to.
@@ -29,6 +30,7 @@ type options struct {
 	seed                  uint64
 	full                  bool
 	only                  string // a case
+	local                 bool   // on the local backends
 	items                 []int
 	latencies             []time.Duration
 	page                  string
@@ -56,8 +58,9 @@ func main() {
 func parse(args []string, out io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("lab", flag.ContinueOnError)
 	flags.SetOutput(out)
-	flags.BoolVar(&o.full, "full", false, "measure from 1,000 to 1,000,000 items")
+	flags.BoolVar(&o.full, "full", false, "measure from 1,000 to 1,000,000 items, and ten million where that is what a job is for")
 	flags.StringVar(&o.only, "case", "", "measure one `CASE` only: "+strings.Join(caseNames(), ", "))
+	backend := flags.String("backend", "standin", "measure on the `BACKEND` standin, or on emulator: the local backends, Google's emulator of Firestore among them, which takes its own time; no page is written then")
 	items := flags.String("items", "", "measure these `NUMBERS` of items")
 	latencies := flags.String("latency", "0,10ms,40ms", "measure with answers of Firestore after these `TIMES`; a page of a listing takes three times as long")
 	flags.StringVar(&o.page, "page", "docs/performance.md", "write what was measured to this `FILE`; empty: only print it")
@@ -73,6 +76,11 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	}
 	if o.only != "" && !slices.Contains(caseNames(), o.only) {
 		return o, fmt.Errorf("-case %s is none of %s", o.only, strings.Join(caseNames(), ", "))
+	}
+	if o.local = *backend == "emulator"; o.local {
+		o.page = ""
+	} else if *backend != "standin" {
+		return o, fmt.Errorf("-backend %s is neither standin nor emulator", *backend)
 	}
 	for name, part := range map[string]float64{"spread": o.spread, "errors": o.errors, "quota": o.quota} {
 		if part < 0 || part >= 1 {
@@ -113,26 +121,22 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	var on *local
+	if o.local {
+		started, err := startLocal(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = started.Close() }() // nothing is kept in them
+		on = &started
+	}
 	var runs []run
 	for _, m := range cases {
 		if o.only != "" && m.name != o.only {
 			continue
 		}
-		for _, n := range o.sizes(m) {
-			for _, latency := range o.latencies {
-				r, err := measure(ctx, m, n, linkOf(latency, o), false)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintln(out, r.line())
-				runs = append(runs, r)
-			}
-		}
-		if len(o.items) > 0 {
-			continue
-		}
-		for _, latency := range o.latencies {
-			r, err := measure(ctx, m, seedItems, linkOf(latency, o), true)
+		for _, p := range o.points(m) {
+			r, err := measure(ctx, m, p.items, linkOf(p.latency, o), p.seed, on)
 			if err != nil {
 				return err
 			}
@@ -143,7 +147,37 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if o.page == "" {
 		return nil
 	}
-	return writePage(o.page, runs, args)
+	return writePage(o.page, o, args, runs)
+}
+
+// point is what one run measures.
+type point struct {
+	items   int
+	latency time.Duration
+	seed    bool
+}
+
+// points returns what is measured of a case.
+func (o options) points(m measured) (all []point) {
+	slowest := slices.Max(o.latencies)
+	if len(o.items) == 0 && m.task == nil && !o.local && slices.IndexFunc(cases, func(of measured) bool { return of.job == m.job }) == caseNumber(m.name) {
+		all = append(all, point{0, slowest, false}) // once for each job
+	}
+	for _, n := range o.sizes(m) {
+		for _, latency := range o.latencies {
+			all = append(all, point{n, latency, false})
+		}
+	}
+	if len(o.items) > 0 {
+		return all
+	}
+	if o.full && m.huge > 0 {
+		all = append(all, point{m.huge, slowest, false})
+	}
+	for _, latency := range o.latencies {
+		all = append(all, point{min(seedItems, m.most), latency, true})
+	}
+	return all
 }
 
 // sizes returns with how many items a case is measured.
@@ -152,8 +186,20 @@ func (o options) sizes(m measured) []int {
 	case len(o.items) > 0:
 		return o.items
 	case o.full:
-		return slices.Compact(slices.Sorted(slices.Values([]int{1000, 10_000, 100_000, 1_000_000, m.usual})))
+		return m.upTo(1000, 10_000, 100_000, 1_000_000, m.usual)
+	case o.local:
+		return m.upTo(seedItems)
 	default:
-		return []int{1000, 10_000, m.usual}
+		return m.upTo(1000, 10_000, m.usual)
 	}
+}
+
+// upTo returns those of some numbers of items, each once, that the case is measured with.
+func (m measured) upTo(numbers ...int) []int {
+	var all []int
+	for _, n := range numbers {
+		all = append(all, min(n, m.most))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

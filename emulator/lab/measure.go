@@ -13,16 +13,28 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // run is one measurement.
 type run struct {
 	Case    string
-	Items   int
-	Seed    bool // the seed's algorithm
+	Items   int  // 0: there is no data at all
+	Seed    bool `json:",omitempty"` // the seed's algorithm
 	Link    standin.Link
 	Traffic standin.Traffic
-	outcome
+	Job     string
+	Status  sweep.Status
+	Usage   usage.Usage
+	Done    int // actions
+	Changed int `json:",omitempty"` // actions on what was no longer what was judged
+	Runs    int // it took, each going on with what the one before had no time for
+	Elapsed time.Duration
+	CPU     time.Duration
+	Memory  int64
+
+	failures []sweep.Failure
 }
 
 const project, bucket = "lab-project", "lab-project.firebasestorage.app"
@@ -34,14 +46,35 @@ func linkOf(firestore time.Duration, o options) standin.Link {
 	}
 }
 
-// measure runs a job over a link in a process of its own, with the memory and one CPU that it is deployed with.
-func measure(ctx context.Context, m measured, n int, link standin.Link, seed bool) (r run, err error) {
-	google, err := standin.Start(project, bucket, m.world(n), link)
+// measure runs a job over a link in a process of its own, with the memory and one CPU that it is deployed with: on the stand-in, or on the local
+// backends if there are some.
+func measure(ctx context.Context, m measured, n int, link standin.Link, seed bool, on *local) (r run, err error) {
+	o := order{Case: m.name, Job: m.job, Items: n, Now: time.Now().UTC(), Seed: seed}
+	var services interface {
+		Traffic() standin.Traffic
+		Close() error
+	}
+	if on != nil && m.task == nil {
+		o.Now = o.Now.Add(2 * day) // or no object would be old enough
+	}
+	world := standin.World{Written: written}
+	if n > 0 {
+		world = m.world(n, o.Now)
+	}
+	if on != nil {
+		o.Google.Project, o.Google.Bucket = project, bucket
+		services, o.Emulators, err = on.behind(ctx, world, link)
+	} else {
+		var google *standin.Google
+		if google, err = standin.Start(project, bucket, world, link); err == nil {
+			services, o.Google = google, google.Address
+		}
+	}
 	if err != nil {
 		return run{}, err
 	}
 	defer func() {
-		if closed := google.Close(); err == nil {
+		if closed := services.Close(); err == nil {
 			err = closed
 		}
 	}()
@@ -49,7 +82,7 @@ func measure(ctx context.Context, m measured, n int, link standin.Link, seed boo
 	if err != nil {
 		return run{}, fmt.Errorf("find this program: %w", err)
 	}
-	in, err := json.Marshal(order{Case: m.name, Job: m.job, Seed: seed, Google: google.Address})
+	in, err := json.Marshal(o)
 	if err != nil {
 		return run{}, err
 	}
@@ -60,9 +93,16 @@ func measure(ctx context.Context, m measured, n int, link standin.Link, seed boo
 	if err := child.Run(); err != nil {
 		return run{}, fmt.Errorf("measure %s of %d: %w\n%s", m.name, n, err, said.String())
 	}
-	r = run{Case: m.name, Items: n, Seed: seed, Link: link, Traffic: google.Traffic()}
-	if err := json.Unmarshal(out.Bytes(), &r.outcome); err != nil {
+	var came outcome
+	if err := json.Unmarshal(out.Bytes(), &came); err != nil {
 		return run{}, fmt.Errorf("measure %s of %d: %w", m.name, n, err)
+	}
+	r = run{
+		Case: m.name, Items: n, Seed: seed, Link: link, Traffic: services.Traffic(), Job: m.job, Status: came.Report.Status, Usage: came.Report.Usage,
+		Runs: came.Runs, Elapsed: came.Elapsed, CPU: came.CPU, Memory: came.Memory, failures: came.Report.Failures,
+	}
+	for _, c := range came.Report.Actions {
+		r.Done, r.Changed = r.Done+c.Done, r.Changed+c.Changed
 	}
 	return r, nil
 }

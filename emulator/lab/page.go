@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -24,18 +25,30 @@ func (r run) who() string {
 	if r.Seed {
 		return "the seed's algorithm"
 	}
-	return r.Report.Job
+	return r.Job
 }
 
 // line says a run in one line.
 func (r run) line() string {
-	u := r.Report.Usage
-	return fmt.Sprintf("%-8s %-20s %9s items, answers after %5s: %8s, %7s a second, %5d round trips of %6d requests, %d reads, %d writes, %d pages listed, %d MiB, CPU %s, %s",
+	u := r.Usage
+	return fmt.Sprintf("%-12s %-20s %9s items, answers after %5s: %8s, %7s a second, %5d round trips of %6d requests, %d reads, %d writes, %d pages listed, %d MiB, CPU %s, %s",
 		r.Case, r.who(), thousands(r.Items), r.Link.Firestore, seconds(r.Elapsed), thousands(int(r.perSecond())), r.Traffic.Chain, r.Traffic.Requests,
-		u.FirestoreReads, u.FirestoreWrites, u.StorageClassA, r.Memory>>20, seconds(r.CPU), r.Report.Status)
+		u.FirestoreReads, u.FirestoreWrites, u.StorageClassA, r.Memory>>20, seconds(r.CPU), r.Status)
 }
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s" }
+
+// lasting writes a time that may be long.
+func lasting(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return seconds(d)
+	case d < 2*time.Hour:
+		return strconv.FormatFloat(d.Minutes(), 'f', 0, 64) + " min"
+	default:
+		return strconv.FormatFloat(d.Hours(), 'f', 1, 64) + " h"
+	}
+}
 
 // thousands writes a number with commas.
 func thousands(n int) string {
@@ -46,124 +59,158 @@ func thousands(n int) string {
 	return text
 }
 
-const pageHead = `# Performance
+// results are what the page is made of, as they are kept beside it: whoever measures one case again replaces that and nothing else.
+type results struct {
+	Command string
+	Machine string
+	Runs    []run
+}
 
-What a run takes, and what it costs, as it is measured by
-
-` + "```" + `
-go run ./emulator/lab%s
-` + "```" + `
-
-which writes this page. A job runs by its function's own HTTP handler, in a process of its own with the memory limit and the one CPU that it is
-deployed with, on a stand-in for Google's services (` + "`emulator/lab/standin`" + `, whose package documentation says what it assumes) that costs next to nothing
-itself and answers after a time that is chosen, a quarter earlier or later by chance: Firestore and deletes of Cloud Storage after the time in the table, a page of a
-listing after three times that.
-
-- **Round trips** is the length of the longest chain of requests, each of which was sent after the answer to the one before had come. Whether it needed that
-  answer nobody can see, so it is the most there can have been. Without a link it says nothing: then one answer comes after the other.
-- **Reads** to **pages listed** are what Google bills, from the run's own report.
-- **Memory** is the most that the process held, **CPU** what it computed. Times depend on the machine, which other programs may share: what compares is within one table.
-- **At least** is what Google's quotas leave: 1,000 deletions of objects a second in a bucket, 500 of documents.
-- **The seed's algorithm** is what the document that a job comes from does, with Google's plain clients: for each item one question after the other. It keeps nothing to take back, looks
-  at nothing twice and has no safety limits. It is measured with %s items; beyond, it is reckoned.
-`
-
-// writePage writes the page and its plots beside it.
-func writePage(path string, runs []run, args []string) error {
-	var before []run
-	if err := json.Unmarshal(baseline, &before); err != nil {
-		return fmt.Errorf("read baseline.json: %w", err)
-	}
-	command := ""
-	if len(args) > 0 {
-		command = " " + strings.Join(args, " ")
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, pageHead, command, thousands(seedItems))
+// writePage writes the page of some runs, and a plot for each case beside it.
+func writePage(path string, o options, args []string, runs []run) error {
 	folder := strings.TrimSuffix(path, filepath.Ext(path))
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
+	file := filepath.Join(folder, "measured.json")
+	all := results{Command: strings.Join(append([]string{"go run ./emulator/lab"}, args...), " ")}
+	if o.only != "" { // the others stay as they were measured
+		text, err := os.ReadFile(file)
+		if err == nil {
+			err = json.Unmarshal(text, &all)
+		}
+		if err != nil && !os.IsNotExist(err) {
+			return fmt.Errorf("read what was measured before: %w", err)
+		}
+	}
+	all.Machine = machine(time.Now())
+	all.Runs = append(slices.DeleteFunc(all.Runs, func(had run) bool { return slices.ContainsFunc(runs, had.same) }), runs...)
+	slices.SortStableFunc(all.Runs, run.compare)
+	if err := all.save(file); err != nil {
+		return err
+	}
+	var before []run
+	if err := json.Unmarshal(baseline, &before); err != nil {
+		return fmt.Errorf("read what was measured before: %w", err)
+	}
+	var sections []section
 	for _, m := range cases {
-		own := slices.DeleteFunc(slices.Clone(runs), func(r run) bool { return r.Case != m.name })
-		if len(own) == 0 {
+		s := section{measured: m, before: of(m, before)}
+		if s.runs = slices.DeleteFunc(of(m, all.Runs), run.idle); len(s.runs) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## `%s`: %s\n\n%s\n\n![time by items](%s/%s.svg)\n\n", m.job, m.name, m.about, filepath.Base(folder), m.name)
-		m.table(&b, own)
-		m.ratios(&b, own)
-		m.then(&b, before)
-		if err := os.WriteFile(filepath.Join(folder, m.name+".svg"), []byte(m.plot(own)), 0o644); err != nil {
+		sections = append(sections, s)
+		if err := os.WriteFile(filepath.Join(folder, m.name+".svg"), []byte(m.plot(s.runs)), 0o644); err != nil {
 			return err
 		}
 	}
+	var b strings.Builder
+	fmt.Fprintf(&b, pageHead, all.Command)
+	inShort(&b, sections)
+	nothingToDo(&b, slices.DeleteFunc(slices.Clone(all.Runs), func(r run) bool { return !r.idle() }))
+	fmt.Fprintf(&b, howMeasured, thousands(seedItems))
+	for _, s := range sections {
+		s.write(&b, filepath.Base(folder))
+	}
+	tenMillion(&b, sections)
+	manyMachines(&b)
+	fmt.Fprintf(&b, "\n## Where and when\n\n%s\n", all.Machine)
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }
 
-const tableHead = `| | %s | answers after | time | a second | at least | round trips | requests | reads | writes | deletes | pages listed | memory | CPU |
-|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
-`
-
-func (m measured) table(b *strings.Builder, runs []run) {
-	fmt.Fprintf(b, tableHead, m.items)
-	for _, r := range runs {
-		r.row(b, m)
-		if r.Seed && r.Link.Firestore > 0 && m.usual > r.Items {
-			times := m.usual / r.Items
-			took := time.Duration(times) * r.Elapsed
-			fmt.Fprintf(b, "| reckoned | %s | %s | %s | %s | | %s | | %s | | | | | |\n", thousands(m.usual), r.Link.Firestore, seconds(took), thousands(int(r.perSecond())),
-				thousands(times*int(r.Traffic.Chain)), thousands(times*int(r.Report.Usage.FirestoreReads)))
-		}
-	}
+func of(m measured, runs []run) []run {
+	return slices.DeleteFunc(slices.Clone(runs), func(r run) bool { return r.Case != m.name })
 }
 
-func (r run) row(b *strings.Builder, m measured) {
-	u := r.Report.Usage
-	least, trips := "", "–"
-	if due := m.due(r.Items); due > 0 {
-		least = seconds(time.Duration(float64(due) / m.quota * float64(time.Second)))
+// idle reports whether there were no data at all.
+func (r run) idle() bool { return r.Items == 0 }
+
+// save writes one run a line.
+func (all results) save(path string) error {
+	var b bytes.Buffer
+	head, err := json.Marshal(struct{ Command, Machine string }{all.Command, all.Machine})
+	if err != nil {
+		return err
 	}
-	if r.Link.Firestore > 0 {
-		trips = thousands(int(r.Traffic.Chain))
+	b.Write(head[:len(head)-1])
+	b.WriteString(`,"Runs":[`)
+	for i, r := range all.Runs {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+		b.Write(line)
 	}
-	status := ""
-	if r.Report.Status != "completed" {
-		status = " (" + string(r.Report.Status) + ")"
-	}
-	fmt.Fprintf(b, "| %s%s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %d MiB | %s |\n", r.who(), status, thousands(r.Items), r.Link.Firestore, seconds(r.Elapsed),
-		thousands(int(r.perSecond())), least, trips, thousands(int(r.Traffic.Requests)), thousands(int(u.FirestoreReads)), thousands(int(u.FirestoreWrites)),
-		thousands(int(u.FirestoreDeletes+u.StorageDeletes)), thousands(int(u.StorageClassA)), r.Memory>>20, seconds(r.CPU))
+	b.WriteString("\n]}\n")
+	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
-// ratios says how much longer the runs with most items took over a link than without.
-func (m measured) ratios(b *strings.Builder, runs []run) {
-	var none run
-	most := 0
-	for _, r := range runs {
-		if !r.Seed {
-			most = max(most, r.Items)
+// same reports whether two runs measured the same.
+func (r run) same(s run) bool { return r.Case == s.Case && r.compare(s) == 0 }
+
+// compare puts runs of a case in the order of the tables.
+func (r run) compare(s run) int {
+	place := func(r run) []int64 {
+		seed := int64(0)
+		if r.Seed {
+			seed = 1
 		}
+		return []int64{int64(caseNumber(r.Case)), seed, int64(r.Items), int64(r.Link.Firestore)}
 	}
-	for _, r := range runs {
-		switch {
-		case r.Seed || r.Items != most:
-		case r.Link.Firestore == 0:
-			none = r
-		case none.Items > 0:
-			fmt.Fprintf(b, "\nWith %s %s, answers after %s make it %.2f times as long as none.\n", thousands(most), m.items, r.Link.Firestore, r.Elapsed.Seconds()/none.Elapsed.Seconds())
-		}
-	}
+	return slices.Compare(place(r), place(s))
 }
 
-// then says what was measured before.
-func (m measured) then(b *strings.Builder, before []run) {
-	before = slices.DeleteFunc(slices.Clone(before), func(r run) bool { return r.Case != m.name })
-	if len(before) == 0 {
-		return
+func caseNumber(name string) int {
+	return slices.IndexFunc(cases, func(m measured) bool { return m.name == name })
+}
+
+// section is what the page says of one case.
+type section struct {
+	measured
+	runs, before []run
+}
+
+// times reckons what a run of the seed's algorithm takes with more items: one after the other, so as much longer as there are more.
+func (r run) times(items int) run {
+	by := float64(items) / float64(r.Items)
+	u := &r.Usage
+	for _, n := range []*int64{
+		&u.FirestoreReads, &u.FirestoreWrites, &u.FirestoreDeletes, &u.StorageClassA, &u.StorageDeletes, &u.AuthCalls, &u.Tasks, &r.Traffic.Requests, &r.Traffic.Chain,
+	} {
+		*n = int64(float64(*n) * by)
 	}
-	b.WriteString("\nBefore anything ran side by side (commit 8d7683e), on the same stand-in:\n\n")
-	fmt.Fprintf(b, tableHead, m.items)
-	for _, r := range before {
-		r.row(b, m)
+	r.Items, r.Elapsed, r.Memory, r.CPU = items, time.Duration(float64(r.Elapsed)*by), 0, 0
+	return r
+}
+
+// largest returns the job's run with most items over a link; the zero value if there is none.
+func (s section) largest(link time.Duration) (most run) {
+	for _, r := range s.runs {
+		if !r.Seed && r.Link.Firestore == link && r.Items > most.Items {
+			most = r
+		}
 	}
+	return most
+}
+
+// slowest returns the longest time that answers took.
+func (s section) slowest() (link time.Duration) {
+	for _, r := range s.runs {
+		link = max(link, r.Link.Firestore)
+	}
+	return link
+}
+
+// ratio returns how much longer a run took than one of as many items without a link; ok is false if there is none.
+func (s section) ratio(r run) (times float64, ok bool) {
+	for _, without := range s.runs {
+		if !without.Seed && without.Link.Firestore == 0 && without.Items == r.Items {
+			return r.Elapsed.Seconds() / without.Elapsed.Seconds(), r.Link.Firestore > 0
+		}
+	}
+	return 0, false
 }

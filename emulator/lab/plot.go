@@ -50,9 +50,9 @@ func (m measured) plot(runs []run) string {
 			add(name, true, float64(most), r.Elapsed.Seconds()*float64(most)/float64(r.Items))
 		}
 	}
-	if m.quota > 0 {
-		for _, n := range []int{1000, most} {
-			add("quota", true, float64(n), float64(m.due(n))/m.quota)
+	if m.least != nil {
+		for _, n := range []int{min(1000, most), most} {
+			add("quota", true, float64(n), m.least(n).Seconds())
 		}
 	}
 	x, y := axis(lines, 0), axis(lines, 1)
@@ -67,7 +67,7 @@ func (m measured) plot(runs []run) string {
 	}
 	for e := y.low; e <= y.high; e++ {
 		v := math.Pow10(e)
-		fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", left, py(v), plotWidth-right, left-8, py(v)+4, time.Duration(v*float64(time.Second)))
+		fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", left, py(v), plotWidth-right, left-8, py(v)+4, lasting(time.Duration(v*float64(time.Second))))
 	}
 	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", (left+plotWidth-right)/2, plotHeight-10, m.items)
 	for i, l := range lines {

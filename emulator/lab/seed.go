@@ -8,43 +8,73 @@ import (
 
 	gofirestore "cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
+	firebase "firebase.google.com/go/v4"
+	"firebase.google.com/go/v4/auth"
 	"google.golang.org/api/iterator"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // seed is the algorithm of the document that a job comes from, as that document's code has it, with Google's plain clients:
-// one item after the other, nothing kept to take it back, no look before a deletion, no report.
-type seed func(ctx context.Context, db *gofirestore.Client, bucket *storage.BucketHandle) (looked, deleted int, err error)
+// one item after the other, nothing kept to take it back, no look before a deletion, no report. Where a document is about a SQL
+// database, a statement about many rows is a query and a write for each, for Firestore has no other.
+type seed func(ctx context.Context, g plain, n int) (looked, done int, err error)
+
+// plain are Google's clients.
+type plain struct {
+	db     *gofirestore.Client
+	bucket *storage.BucketHandle
+	auth   *auth.Client
+	tasks  tasks.Writer
+	now    time.Time
+}
 
 // runSeed runs a seed's algorithm in place of the job.
 func runSeed(ctx context.Context, o order, run seed) (*sweep.Report, error) {
-	d, err := documents.Open(ctx, documents.Database{Project: o.Google.Project, ID: gofirestore.DefaultDatabaseID}, o.Google.Dial()...)
+	d, err := documents.Open(ctx, documents.Database{Project: o.Google.Project, ID: gofirestore.DefaultDatabaseID, EmulatorHost: o.Emulators[backends.FirestoreHost]}, o.dial()...)
 	if err != nil {
 		return nil, err
 	}
-	b, err := objects.Open(ctx, objects.Bucket{Name: o.Google.Bucket}, o.Google.Transport)
+	b, err := objects.Open(ctx, objects.Bucket{Name: o.Google.Bucket, EmulatorHost: o.Emulators[backends.FirebaseStorageHost]}, o.transport())
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
+	queue := tasks.Queue{
+		Project: o.Google.Project, Location: "asia-northeast1", ID: "lab", TargetURL: "https://worker.example.com/", ServiceAccount: "lab@example.com",
+		EmulatorHost: o.Emulators[backends.TasksHost],
+	}
+	t, err := tasks.Open(ctx, queue, time.Now, o.dial()...)
+	if err != nil {
+		return nil, errors.Join(err, d.Close(), b.Close())
+	}
+	app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: o.Google.Project})
+	if err != nil {
+		return nil, err
+	}
+	users, err := app.Auth(ctx)
+	if err != nil {
+		return nil, err
+	}
 	meter := new(usage.Meter)
 	db, _, _ := d.Clients()
-	looked, deleted, err := run(usage.NewContext(ctx, meter), db, b.Handle())
+	looked, done, err := run(usage.NewContext(ctx, meter), plain{db, b.Handle(), users, t.Writer(), o.Now}, o.Items)
 	report := &sweep.Report{
 		Job: o.Job, RunID: "seed", Status: sweep.Completed, Scanned: looked, Usage: meter.Usage(),
-		Actions: map[string]sweep.Counts{"delete": {Planned: deleted, Done: deleted}},
+		Actions: map[string]sweep.Counts{"all": {Planned: done, Done: done}},
 	}
-	return report, errors.Join(err, d.Close(), b.Close())
+	return report, errors.Join(err, d.Close(), b.Close(), t.Close())
 }
 
 // seedMedia asks for the post of each object, and deletes the object if there is none.
-func seedMedia(ctx context.Context, db *gofirestore.Client, bucket *storage.BucketHandle) (looked, deleted int, err error) {
-	files := bucket.Objects(ctx, &storage.Query{Prefix: "posts/"})
+func seedMedia(ctx context.Context, g plain, _ int) (looked, deleted int, err error) {
+	files := g.bucket.Objects(ctx, &storage.Query{Prefix: "posts/"})
 	for {
 		file, err := files.Next()
 		if errors.Is(err, iterator.Done) {
@@ -54,10 +84,10 @@ func seedMedia(ctx context.Context, db *gofirestore.Client, bucket *storage.Buck
 			return looked, deleted, fmt.Errorf("list: %w", err)
 		}
 		looked++
-		_, err = db.Collection("posts").Doc(file.Metadata["postId"]).Get(ctx)
+		_, err = g.db.Collection("posts").Doc(file.Metadata["postId"]).Get(ctx)
 		switch {
 		case status.Code(err) == codes.NotFound:
-			if err := bucket.Object(file.Name).Delete(ctx); err != nil {
+			if err := g.bucket.Object(file.Name).Delete(ctx); err != nil {
 				return looked, deleted, fmt.Errorf("delete: %w", err)
 			}
 			deleted++
@@ -68,11 +98,11 @@ func seedMedia(ctx context.Context, db *gofirestore.Client, bucket *storage.Buck
 }
 
 // seedReports reads what is due whole, one status after the other, and deletes it in one commit.
-func seedReports(ctx context.Context, db *gofirestore.Client, _ *storage.BucketHandle) (looked, deleted int, err error) {
-	before := time.Now().AddDate(0, -1, 0)
+func seedReports(ctx context.Context, g plain, _ int) (looked, deleted int, err error) {
+	before := g.now.AddDate(0, -1, 0)
 	var due []*gofirestore.DocumentSnapshot
 	for _, is := range []string{"reviewed", "dismissed"} {
-		found, err := db.Collection("reports").Where("status", "==", is).Where("createdAt", "<", before).Documents(ctx).GetAll()
+		found, err := g.db.Collection("reports").Where("status", "==", is).Where("createdAt", "<", before).Documents(ctx).GetAll()
 		if err != nil {
 			return 0, 0, fmt.Errorf("query: %w", err)
 		}
@@ -81,7 +111,7 @@ func seedReports(ctx context.Context, db *gofirestore.Client, _ *storage.BucketH
 	if len(due) == 0 {
 		return 0, 0, nil
 	}
-	err = db.RunTransaction(ctx, func(_ context.Context, tx *gofirestore.Transaction) error {
+	err = g.db.RunTransaction(ctx, func(_ context.Context, tx *gofirestore.Transaction) error {
 		for _, d := range due {
 			if err := tx.Delete(d.Ref); err != nil {
 				return err

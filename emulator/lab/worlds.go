@@ -1,6 +1,8 @@
 package main
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -8,40 +10,41 @@ import (
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 )
 
-// A measured is something to measure: a job, and the world that it runs in.
-type measured struct {
-	name  string // of the case
-	job   string
-	about string // one sentence
-	items string // what is counted
-	world func(n int) standin.World
-	seed  seed
-	due   func(n int) int // how many of n are deleted
-	quota float64         // of deletions a second
-	usual int             // items that are always measured
-}
-
 // written is when everything was made.
 var written = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
 
-var cases = []measured{
-	{
-		name: "live", job: "cleanupOrphanedMedia", items: "objects",
-		about: "Two objects of each post, all of which exist: nothing is to be done.",
-		world: func(n int) standin.World { return media(n, 0) }, seed: seedMedia,
-		due: func(int) int { return 0 }, usual: 200_000,
-	},
-	{
-		name: "missing", job: "cleanupOrphanedMedia", items: "objects",
-		about: "The same, but every eleventh post does not exist, so its objects are deleted.",
-		world: func(n int) standin.World { return media(n, 11) }, seed: seedMedia,
-		due: func(n int) int { return objectsAPost * (n / objectsAPost / 11) }, quota: 1000, usual: 50_000,
-	},
-	{
-		name: "reports", job: "cleanupReports", items: "documents",
-		about: "Reports that were all reviewed, a tenth of them more than a month ago: that tenth is deleted.",
-		world: reports, seed: seedReports, due: func(n int) int { return n / 10 }, quota: 500, usual: 20_000,
-	},
+const day = 24 * time.Hour
+
+// fields are the fields of documents that are made by their number.
+type fields map[string]func(i int) *pb.Value
+
+// table returns a collection of n documents. Those of the fields ascend with the number that are said to.
+func table(path string, n int, id func(i int) string, of fields, ascending ...string) standin.Collection {
+	return standin.Collection{
+		Path: path, Len: n, ID: id, Names: slices.Sorted(maps.Keys(of)), Ascending: ascending,
+		Field: func(i int, name string) *pb.Value {
+			if f := of[name]; f != nil {
+				return f(i)
+			}
+			return nil
+		},
+	}
+}
+
+// always is the field of documents that all have the same.
+func always(v *pb.Value) func(int) *pb.Value { return func(int) *pb.Value { return v } }
+
+// ids returns the ids of n documents of a kind, by their number.
+func ids(kind uint64, n int) func(i int) string { return func(i int) string { return id(kind, i, n) } }
+
+// texts returns a field that holds texts.
+func texts(of func(i int) string) func(int) *pb.Value {
+	return func(i int) *pb.Value { return standin.Text(of(i)) }
+}
+
+// apart returns a time so far from another that no two numbers have the same.
+func apart(from time.Time, i int) *pb.Value {
+	return standin.Time(from.Add(time.Duration(i) * time.Millisecond))
 }
 
 const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -100,31 +103,16 @@ func media(n, missing int) standin.World {
 }
 
 // reports are n reports; a tenth is due.
-func reports(n int) standin.World {
-	reviewed, reporter, text := standin.Text("reviewed"), standin.Text("userXXXXXXXXXXXXXXXXXXXX"), standin.Text("This is not what this place is for, please look at it.")
-	now := time.Now()
-	return standin.World{
-		Written: written,
-		Collections: []standin.Collection{{
-			Path: "reports", Len: n, ID: func(i int) string { return id(6, i, n) },
-			Names: []string{"status", "createdAt", "reporter", "text"}, Ascending: []string{"status", "createdAt"},
-			Field: func(i int, name string) *pb.Value {
-				switch name {
-				case "status":
-					return reviewed
-				case "createdAt":
-					at := now.Add(-24 * time.Hour) // too young
-					if i < n/10 {
-						at = now.Add(-100 * 24 * time.Hour)
-					}
-					return standin.Time(at.Add(time.Duration(i) * time.Millisecond))
-				case "reporter":
-					return reporter
-				case "text":
-					return text
-				}
-				return nil
-			},
-		}},
-	}
+func reports(n int, now time.Time) standin.World {
+	return standin.World{Written: written, Collections: []standin.Collection{table("reports", n, ids(6, n), fields{
+		"status":   always(standin.Text("reviewed")),
+		"reporter": always(standin.Text("userXXXXXXXXXXXXXXXXXXXX")),
+		"text":     always(standin.Text("This is not what this place is for, please look at it.")),
+		"createdAt": func(i int) *pb.Value {
+			if i < n/10 {
+				return apart(now.Add(-100*day), i)
+			}
+			return apart(now.Add(-day), i)
+		},
+	}, "status", "createdAt")}}
 }

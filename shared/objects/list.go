@@ -19,7 +19,8 @@ const pageSize = 1000
 const (
 	maxRanges   = 16 // under way, or read and waiting for those before them: twice that many pages are held at most
 	maxAnswers  = 2*maxRanges + 1
-	rangeTarget = 800 // objects a range is to hold: fewer than a page, for where a range ends is a guess
+	rangeTarget = 850 // objects a range is to hold: fewer than a page, for where a range ends is a guess
+	guessAfter  = 2   // pages that are read one after the other first: most folders hold no more, and those cost no request in vain
 )
 
 // Pages lists the objects whose names begin with prefix, in the order of their names, from the name after on (""
@@ -126,6 +127,7 @@ type listing struct {
 	answers  chan *part
 	underWay sync.WaitGroup
 	received int // objects
+	answered int // requests
 	letters  letters
 	before   *part // the last that was given
 }
@@ -212,7 +214,7 @@ func (l *listing) receive(p *part) {
 	if p.err != nil {
 		return
 	}
-	l.received += len(p.objects)
+	l.received, l.answered = l.received+len(p.objects), l.answered+1
 	p.span = span{from: p.from, to: p.end, n: len(p.objects)}
 	if n := len(p.objects); n > 0 {
 		if p.more || p.end == "" {
@@ -237,8 +239,12 @@ func (l *listing) receive(p *part) {
 }
 
 // guess returns where a range might end that begins with the i-th part: so far behind it as holds [rangeTarget] objects where
-// names are as close together as in the nearest part before it that is known. It returns "" if nothing can be said.
+// names are as close together as in the nearest part before it that is known. It returns "" if nothing can be said, or if guessing costs
+// too much: where names cannot be guessed, no more than twice as many requests are made as page after page would take.
 func (l *listing) guess(i int) string {
+	if pages := l.received / pageSize; pages < guessAfter || l.answered > 2*pages+guessAfter {
+		return ""
+	}
 	known := l.before
 	for _, p := range l.parts[:i] {
 		if p.done && p.err == nil {

@@ -109,7 +109,7 @@ func named(random *rand.Rand, n int) map[string][]string {
 func TestListing(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(13, 14))
-	for _, n := range []int{0, 1, pageSize - 1, pageSize, pageSize + 1, 12_000} {
+	for _, n := range []int{0, 1, pageSize - 1, pageSize, pageSize + 1, 2*pageSize - 2, 12_000} {
 		for what, names := range named(random, n) {
 			within := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, "f/") })
 			for _, from := range []int{-1, 0, len(within) / 3, len(within) - 1} {
@@ -122,7 +122,11 @@ func TestListing(t *testing.T) {
 				if err != nil || !slices.Equal(got, want) {
 					t.Fatalf("%d %s from %q: %d names and %v, want %d", n, what, after, len(got), err, len(want))
 				}
-				if most := int64(5 + 3*len(want)/pageSize); b.requests.Load() > most {
+				most := int64(5 + 3*len(want)/pageSize)
+				if len(want) < guessAfter*(pageSize-1) { // a small folder costs no request more than its pages; one name of a page may be left out
+					most = int64(1 + len(want)/(pageSize-1))
+				}
+				if b.requests.Load() > most {
 					t.Errorf("%d %s from %q: %d requests, want at most %d", n, what, after, b.requests.Load(), most)
 				}
 			}

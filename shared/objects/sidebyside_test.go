@@ -33,3 +33,28 @@ func TestListingSideBySide(t *testing.T) {
 		})
 	}
 }
+
+// TestNamesThatCannotBeGuessed lists names that are dense here and sparse there: no more than twice as many requests are made as page after page
+// would take, and those that are under way meanwhile.
+func TestNamesThatCannotBeGuessed(t *testing.T) {
+	t.Parallel()
+	const n = 100_000
+	names := named(rand.New(rand.NewPCG(1, 2)), n)["sparse, dense"]
+	synctest.Test(t, func(t *testing.T) {
+		b := &fakeBucket{names: names}
+		l := listing{
+			list: func(ctx context.Context, prefix string, p *part) ([]Object, bool, error) {
+				time.Sleep(100 * time.Millisecond)
+				return b.list(ctx, prefix, p)
+			},
+			ctx: t.Context(), prefix: "f/", answers: make(chan *part, maxAnswers), parts: []*part{{}},
+		}
+		got := 0
+		if err := l.read(func(objects []Object) bool { got += len(objects); return true }); err != nil || got != len(names) {
+			t.Fatalf("%d names and %v, want %d", got, err, len(names))
+		}
+		if most := int64(2*len(names)/pageSize + guessAfter + 2*maxRanges); b.requests.Load() > most {
+			t.Errorf("%d requests for %d names, want at most %d", b.requests.Load(), len(names), most)
+		}
+	})
+}

@@ -1,5 +1,5 @@
-// Package standin stands in for Google's Firestore and Cloud Storage where a program is measured and not tested: it answers at
-// next to no cost of its own, after as long as a [Link] says, about documents and objects that are made by their number and
+// Package standin stands in for Google's Firestore, Cloud Storage, Authentication and Cloud Tasks where a program is measured and not tested: it answers at
+// next to no cost of its own, after as long as a [Link] says, about documents, objects and accounts that are made by their number and
 // never held, so that a million of them cost no memory.
 //
 // What it assumes, and how strict it is:
@@ -12,6 +12,8 @@
 //     or more in a condition; a BatchWrite of more than 500 writes or of one document twice; a request of more than 10 MiB; a page of a listing of more than
 //     1000 objects is cut to that; startOffset is inclusive and endOffset exclusive; a name that is no name; a delete whose generation or
 //     metageneration is another is answered 412, one of nothing 404.
+//   - Authentication takes one deletion of many accounts a second and ten of one, of a second more at once, and answers 429 to more. Cloud Tasks
+//     takes tasks under names that are new, and delivers none.
 //   - Indexes are not asked for: the tests do that on the emulator. Contention, hot spots and how long writes take are not imitated,
 //     but for what the link says.
 package standin

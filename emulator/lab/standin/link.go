@@ -16,9 +16,9 @@ import (
 // Link is what lies between a program and a service: how long each answer takes, and how often there is none. The n-th
 // request waits as long, and fails as it does, in every run with the same seed.
 type Link struct {
-	Firestore time.Duration // until an answer of Firestore
+	Firestore time.Duration // until an answer of Firestore or Cloud Tasks
 	Listing   time.Duration // until a page of a listing of Cloud Storage
-	Storage   time.Duration // until any other answer of Cloud Storage
+	Storage   time.Duration // until any other answer of Cloud Storage, or one of Authentication
 	Spread    float64       // by which part of it an answer comes earlier or later, at most; 0.5: from a half to one and a half
 	Errors    float64       // part of the requests that are answered Unavailable or 503, and not carried out
 	Quota     float64       // part of the requests that are answered ResourceExhausted or 429, and not carried out

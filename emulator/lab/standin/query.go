@@ -83,10 +83,14 @@ func normal(f *pb.StructuredQuery_Filter) ([][]condition, error) {
 	case *pb.StructuredQuery_Filter_FieldFilter:
 		return normalField(f.FieldFilter)
 	case *pb.StructuredQuery_Filter_UnaryFilter:
-		if f.UnaryFilter.GetOp() != pb.StructuredQuery_UnaryFilter_IS_NULL {
+		op, known := map[pb.StructuredQuery_UnaryFilter_Operator]pb.StructuredQuery_FieldFilter_Operator{
+			pb.StructuredQuery_UnaryFilter_IS_NULL:     pb.StructuredQuery_FieldFilter_EQUAL,
+			pb.StructuredQuery_UnaryFilter_IS_NOT_NULL: pb.StructuredQuery_FieldFilter_NOT_EQUAL,
+		}[f.UnaryFilter.GetOp()]
+		if !known {
 			return nil, status.Errorf(codes.Unimplemented, "the filter %v", f.UnaryFilter.GetOp())
 		}
-		return [][]condition{{{f.UnaryFilter.GetField().GetFieldPath(), pb.StructuredQuery_FieldFilter_EQUAL, Null()}}}, nil
+		return [][]condition{{{f.UnaryFilter.GetField().GetFieldPath(), op, Null()}}}, nil
 	case *pb.StructuredQuery_Filter_CompositeFilter:
 		var all [][]condition
 		for i, part := range f.CompositeFilter.GetFilters() {
@@ -170,7 +174,8 @@ func (q *query) orderedBy(field string) bool {
 func (c condition) ranges() bool {
 	switch c.op {
 	case pb.StructuredQuery_FieldFilter_LESS_THAN, pb.StructuredQuery_FieldFilter_LESS_THAN_OR_EQUAL,
-		pb.StructuredQuery_FieldFilter_GREATER_THAN, pb.StructuredQuery_FieldFilter_GREATER_THAN_OR_EQUAL:
+		pb.StructuredQuery_FieldFilter_GREATER_THAN, pb.StructuredQuery_FieldFilter_GREATER_THAN_OR_EQUAL,
+		pb.StructuredQuery_FieldFilter_NOT_EQUAL:
 		return true
 	default:
 		return false
@@ -230,6 +235,9 @@ func (c condition) holds(v *pb.Value) bool {
 		return slices.ContainsFunc(v.GetArrayValue().GetValues(), func(e *pb.Value) bool { return compare(e, c.value) == 0 })
 	}
 	order := compare(v, c.value)
+	if c.op == pb.StructuredQuery_FieldFilter_NOT_EQUAL {
+		return order != 0 && kind(v) != kind(Null())
+	}
 	if kind(v) != kind(c.value) {
 		return false
 	}
@@ -295,9 +303,11 @@ func (q *query) less(a, b *doc) int {
 // span is numbers from one up to another.
 type span struct{ from, to int }
 
-// spans returns where documents that are made and match may lie, in order and apart from each other.
-func (q *query) spans() []span {
+// spans returns where documents that are made and match may lie, in order and apart from each other, and whether all that lie there
+// match.
+func (q *query) spans() (apart []span, all bool) {
 	n := q.c.Len
+	exact := q.start == nil && q.end == nil
 	whole := span{0, n}
 	first := func(f func(*doc) bool) int {
 		return sort.Search(n, func(i int) bool { return f(q.c.numbered(q.s, i)) })
@@ -305,7 +315,7 @@ func (q *query) spans() []span {
 	if q.sorted && q.start != nil {
 		whole.from = first(func(d *doc) bool { return q.compareTo(d, q.start.GetValues()) >= 0 })
 	}
-	var all []span
+	var found []span
 	for _, conditions := range q.any {
 		in := whole
 		for _, c := range conditions {
@@ -323,42 +333,63 @@ func (q *query) spans() []span {
 				if q.c.absent(c.field) {
 					in.to = in.from
 				}
+				exact = false
 				continue
 			}
-			at := func(least int) func(*doc) bool {
-				return func(d *doc) bool { return compare(q.value(d, c.field), c.value) >= least }
-			}
-			switch c.op {
-			case pb.StructuredQuery_FieldFilter_GREATER_THAN, pb.StructuredQuery_FieldFilter_GREATER_THAN_OR_EQUAL:
-				in.from = max(in.from, first(at(0)))
-			case pb.StructuredQuery_FieldFilter_LESS_THAN:
-				in.to = min(in.to, first(at(0)))
-			case pb.StructuredQuery_FieldFilter_LESS_THAN_OR_EQUAL:
-				in.to = min(in.to, first(at(1)))
-			case pb.StructuredQuery_FieldFilter_EQUAL:
-				in.from, in.to = max(in.from, first(at(0))), min(in.to, first(at(1)))
-			default:
-			}
+			bounds, known := q.spanOf(c, first)
+			in.from, in.to = max(in.from, bounds.from), min(in.to, bounds.to)
+			exact = exact && known
 		}
 		if in.from < in.to {
-			all = append(all, in)
+			found = append(found, in)
 		}
 	}
 	for _, o := range q.order {
-		if f := o.GetField().GetFieldPath(); f != nameField && q.c.absent(f) {
-			return nil
+		f := o.GetField().GetFieldPath()
+		if f != nameField && q.c.absent(f) {
+			return nil, true
 		}
+		exact = exact && (f == nameField || slices.Contains(q.c.Ascending, f))
 	}
-	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	var apart []span
-	for _, s := range all {
+	slices.SortFunc(found, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	for _, s := range found {
 		if last := len(apart) - 1; last >= 0 && s.from <= apart[last].to {
 			apart[last].to = max(apart[last].to, s.to)
 			continue
 		}
 		apart = append(apart, s)
 	}
-	return apart
+	return apart, exact
+}
+
+// spanOf returns between which numbers the documents lie that a condition holds for, of a field that ascends; all is false if some of
+// the documents there may not match. first finds the first document of which something is true.
+func (q *query) spanOf(c condition, first func(func(*doc) bool) int) (in span, all bool) {
+	at := func(least int) int {
+		return first(func(d *doc) bool { return compare(q.value(d, c.field), c.value) >= least })
+	}
+	ofKind := func(least int) int {
+		return first(func(d *doc) bool { return cmp.Compare(kind(q.value(d, c.field)), kind(c.value)) >= least })
+	}
+	switch c.op {
+	case pb.StructuredQuery_FieldFilter_GREATER_THAN:
+		return span{at(1), ofKind(1)}, true
+	case pb.StructuredQuery_FieldFilter_GREATER_THAN_OR_EQUAL:
+		return span{at(0), ofKind(1)}, true
+	case pb.StructuredQuery_FieldFilter_LESS_THAN:
+		return span{ofKind(0), at(0)}, true
+	case pb.StructuredQuery_FieldFilter_LESS_THAN_OR_EQUAL:
+		return span{ofKind(0), at(1)}, true
+	case pb.StructuredQuery_FieldFilter_EQUAL:
+		return span{at(0), at(1)}, true
+	case pb.StructuredQuery_FieldFilter_NOT_EQUAL:
+		if kind(c.value) == kind(Null()) {
+			return span{at(1), q.c.Len}, true
+		}
+		return span{0, q.c.Len}, false
+	default:
+		return span{0, q.c.Len}, false
+	}
 }
 
 // each calls f with the documents of the answer in their order until it returns false.
@@ -370,7 +401,8 @@ func (q *query) each(f func(*doc) bool) error {
 		}
 	}
 	if !q.sorted {
-		for _, s := range q.spans() {
+		spans, _ := q.spans()
+		for _, s := range spans {
 			for i := s.from; i < s.to; i++ {
 				if d := q.c.numbered(q.s, i); !q.c.gone.has(i) && q.matches(d) && q.within(d) {
 					written = append(written, d)
@@ -386,7 +418,8 @@ func (q *query) each(f func(*doc) bool) error {
 	}
 	var last *doc
 	if q.sorted {
-		for _, s := range q.spans() {
+		spans, _ := q.spans()
+		for _, s := range spans {
 			for i := s.from; i < s.to; i++ {
 				d := q.c.numbered(q.s, i)
 				if q.c.gone.has(i) || !q.matches(d) {
@@ -422,18 +455,28 @@ func (q *query) each(f func(*doc) bool) error {
 	return nil
 }
 
-// count counts what the query finds. The same count is made once until something is written.
+// count counts what the query finds, by the numbers of documents where they tell. The same count is made once until something is written.
 func (q *query) count(asked *pb.StructuredQuery) (n int64, err error) {
+	if spans, all := q.spans(); all && q.limit == 0 {
+		for _, s := range spans {
+			n += int64(s.to - s.from - q.c.gone.within(s))
+		}
+		for _, d := range q.c.sorted() {
+			if q.matches(d) {
+				n++
+			}
+		}
+		return n, nil
+	}
 	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(asked)
 	if err != nil {
 		return 0, err
 	}
-	names := len(q.any) > 1 && q.any[0][0].field == nameField // quicker counted than remembered
 	if n, ok := q.c.kept[string(key)]; ok {
 		return n, nil
 	}
 	err = q.each(func(*doc) bool { n++; return true })
-	if err == nil && !names {
+	if err == nil {
 		if q.c.kept == nil {
 			q.c.kept = map[string]int64{}
 		}

@@ -16,8 +16,10 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -31,13 +33,14 @@ type Google struct {
 	http    []*http.Server
 }
 
-// Address is where a program finds the services, and what it needs to trust them. It is what [Address.Dial] and
-// [Address.Transport] connect with; the program itself believes that it talks to Google.
+// Address is where a program finds the services, and what it needs to trust them. It is what [Address.Dial], [Address.Transport]
+// and [Address.Everywhere] connect with; the program itself believes that it talks to Google.
 type Address struct {
-	Project, Bucket    string
-	Firestore, Storage string // host:port
-	Certificate        []byte // PEM
-	Credentials        []byte // of a service account, as a file holds them
+	Project, Bucket   string
+	Firestore         string // host:port, of Cloud Tasks as well
+	Storage, Accounts string // host:port
+	Certificate       []byte // PEM
+	Credentials       []byte // of a service account, as a file holds them
 }
 
 // Start starts the services for a world.
@@ -50,6 +53,7 @@ func Start(project, bucketName string, w World, link Link) (*Google, error) {
 	g.grpc = grpc.NewServer(grpc.Creds(credentials.NewServerTLSFromCert(&certificate)), grpc.MaxRecvMsgSize(maxRequest),
 		grpc.UnaryInterceptor(g.path.unary), grpc.StreamInterceptor(g.path.stream), grpc.MaxConcurrentStreams(100))
 	pb.RegisterFirestoreServer(g.grpc, &server{s: newStore(project, w)})
+	cloudtaskspb.RegisterCloudTasksServer(g.grpc, &queues{taken: map[string]bool{}})
 	documents, err := listen(&g.Firestore)
 	if err != nil {
 		return nil, err
@@ -61,7 +65,14 @@ func Start(project, bucketName string, w World, link Link) (*Google, error) {
 	if err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
-	g.serve(files, b, &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2", "http/1.1"}})
+	overTLS := &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2", "http/1.1"}}
+	g.serve(files, b, overTLS)
+
+	users, err := listen(&g.Accounts)
+	if err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	g.serve(users, newAuthentication(project, w, g.path.carry), overTLS.Clone())
 
 	var tokens string
 	tokenListener, err := listen(&tokens)
@@ -116,7 +127,7 @@ func (g *Google) Close() error {
 	return errors.Join(errs...)
 }
 
-// Dial are options for Firestore's connections that lead to the stand-in.
+// Dial are options for the connections of Firestore and Cloud Tasks that lead to the stand-in.
 func (a Address) Dial() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(credentials.NewTLS(a.trust())),
@@ -128,12 +139,26 @@ func (a Address) Dial() []grpc.DialOption {
 
 // Transport makes Cloud Storage's transport, which must be an [http.Transport], lead to the stand-in.
 func (a Address) Transport(base http.RoundTripper) http.RoundTripper {
-	t := base.(*http.Transport).Clone()
+	return a.to(a.Storage, base.(*http.Transport))
+}
+
+func (a Address) to(address string, base *http.Transport) *http.Transport {
+	t := base.Clone()
 	t.TLSClientConfig, t.ForceAttemptHTTP2 = a.trust(), true
-	t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "tcp", a.Storage)
+	dial := t.DialContext
+	t.DialContext = func(ctx context.Context, network, wanted string) (net.Conn, error) {
+		if strings.HasSuffix(wanted, ".googleapis.com:443") {
+			wanted = address
+		}
+		return dial(ctx, network, wanted)
 	}
 	return t
+}
+
+// Everywhere makes Authentication's clients, which take no transport, lead to the stand-in, by the transport that a process has for
+// whatever has none of its own.
+func (a Address) Everywhere() {
+	http.DefaultTransport = a.to(a.Accounts, http.DefaultTransport.(*http.Transport))
 }
 
 func (a Address) trust() *tls.Config {

@@ -2,7 +2,9 @@ package standin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	gofirestore "cloud.google.com/go/firestore"
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
@@ -119,6 +122,12 @@ func TestAnswersAsTheEmulator(t *testing.T) {
 			return c.Where("group", "in", []string{"a", "c"}).Where("n", "<", 9).OrderBy("n", gofirestore.Asc)
 		},
 		"null":     func(c *gofirestore.CollectionRef) gofirestore.Query { return c.Where("tag", "==", nil) },
+		"not null": func(c *gofirestore.CollectionRef) gofirestore.Query { return c.Where("tag", "!=", nil) },
+		"numbered": func(c *gofirestore.CollectionRef) gofirestore.Query {
+			return c.Where("n", "!=", nil).OrderBy("n", gofirestore.Asc)
+		},
+		"below":    func(c *gofirestore.CollectionRef) gofirestore.Query { return c.Where("n", ">=", 9).Where("n", "<", 40) },
+		"equal":    func(c *gofirestore.CollectionRef) gofirestore.Query { return c.Where("n", "in", []int{10, 11, 70}) },
 		"contains": func(c *gofirestore.CollectionRef) gofirestore.Query { return c.Where("tag", "array-contains", "y") },
 		"after": func(c *gofirestore.CollectionRef) gofirestore.Query {
 			return c.OrderBy("n", gofirestore.Asc).OrderBy(gofirestore.DocumentID, gofirestore.Asc).StartAfter(10, "t0105").Limit(5)
@@ -266,5 +275,109 @@ func TestLink(t *testing.T) {
 	}
 	if first := outcomes(1); !slices.Equal(first, outcomes(1)) || slices.Equal(first, outcomes(2)) || !slices.Contains(first, unavailable) || !slices.Contains(first, exhausted) {
 		t.Errorf("what became of requests: %v", first)
+	}
+}
+
+// TestBelow has a collection below each document of another, which is made when somebody asks for it.
+func TestBelow(t *testing.T) {
+	t.Parallel()
+	w := world()
+	w.Below = func(path string) Collection {
+		if !strings.HasPrefix(path, "things/t") || !strings.HasSuffix(path, "/parts") {
+			return Collection{}
+		}
+		return Collection{Len: 3, ID: func(i int) string { return fmt.Sprint("p", i) }, Field: func(int, string) *pb.Value { return nil }}
+	}
+	c := clientOf(t, w)
+	parts := c.Collection("things").Doc("t001").Collection("parts")
+	if _, err := parts.Doc("p1").Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for of, want := range map[*gofirestore.CollectionRef]int{parts: 2, c.Collection("things").Doc("t002").Collection("parts"): 3, c.Collection("others"): 0} {
+		if found, err := of.Documents(t.Context()).GetAll(); err != nil || len(found) != want {
+			t.Errorf("%s holds %d documents and %v, want %d", of.Path, len(found), err, want)
+		}
+	}
+}
+
+// TestAuthentication deletes accounts within Google's limits: one call for many a second, ten for one.
+func TestAuthentication(t *testing.T) {
+	t.Parallel()
+	p := &path{link: Link{}}
+	a := newAuthentication("p", World{Accounts: Accounts{Len: 50, UID: func(i int) string { return fmt.Sprintf("u%02d", i) }}, Written: written}, p.carry)
+	call := func(method, body string) (int, string) {
+		w := httptest.NewRecorder()
+		a.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/projects/p/accounts:"+method, strings.NewReader(body)))
+		return w.Code, w.Body.String()
+	}
+	for _, tt := range []struct {
+		method, body string
+		status       int
+		want         string
+	}{
+		{"lookup", `{"localId":["u03","none","u04"]}`, 200, `"localId":"u04"`},
+		{"lookup", `{"localId":"u03"}`, 400, "INVALID_ARGUMENT"},
+		{"batchDelete", `{"localIds":["u03","none"]}`, 400, "INVALID_ARGUMENT"},
+		{"batchDelete", `{"localIds":["u03","none"],"force":true}`, 200, `{}`},
+		{"lookup", `{"localId":["u03"]}`, 200, `{"kind":"identitytoolkit#GetAccountInfoResponse"}`},
+		{"batchDelete", `{"localIds":["u05"],"force":true}`, 200, `{}`},
+		{"batchDelete", `{"localIds":["u06"],"force":true}`, 429, "QUOTA_EXCEEDED"},
+		{"delete", `{"localId":"u06"}`, 200, `{`},
+		{"delete", `{"localId":"u06"}`, 400, "USER_NOT_FOUND"},
+		{"update", `{}`, 404, `"error"`},
+	} {
+		if status, text := call(tt.method, tt.body); status != tt.status || !strings.Contains(text, tt.want) {
+			t.Errorf("%s %s: %d %s, want %d and %s", tt.method, tt.body, status, text, tt.status, tt.want)
+		}
+	}
+	refused := 0
+	for i := 10; i < 40; i++ {
+		if status, _ := call("delete", fmt.Sprintf(`{"localId":"u%d"}`, i)); status == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if refused == 0 || p.traffic.Requests != 40 {
+		t.Errorf("%d of 30 deletions at once were refused, of %d calls", refused, p.traffic.Requests)
+	}
+}
+
+func TestTasks(t *testing.T) {
+	t.Parallel()
+	q := &queues{taken: map[string]bool{}}
+	for _, tt := range []struct {
+		name, url string
+		want      codes.Code
+	}{
+		{"q/tasks/a", "https://x", codes.OK}, {"q/tasks/a", "https://x", codes.AlreadyExists}, {"q/tasks/b", "", codes.InvalidArgument}, {"r/tasks/b", "https://x", codes.InvalidArgument},
+	} {
+		task := &cloudtaskspb.Task{Name: tt.name, MessageType: &cloudtaskspb.Task_HttpRequest{HttpRequest: &cloudtaskspb.HttpRequest{Url: tt.url}}}
+		if _, err := q.CreateTask(t.Context(), &cloudtaskspb.CreateTaskRequest{Parent: "q", Task: task}); status.Code(err) != tt.want {
+			t.Errorf("%s to %q: %v, want %s", tt.name, tt.url, err, tt.want)
+		}
+	}
+}
+
+// TestFront loses every request, and so passes none on to what is behind it.
+func TestFront(t *testing.T) {
+	t.Parallel()
+	behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(w, r.URL.Path) }))
+	defer behind.Close()
+	for lost, want := range map[float64]string{0: "200 /x/o", 1: "503 "} {
+		f := NewFront(Link{Errors: lost})
+		address, err := f.HTTP(strings.TrimPrefix(behind.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.Get("http://" + address + "/x/o")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		if got := fmt.Sprint(answer.StatusCode, " ", string(body)); err != nil || !strings.HasPrefix(got, want) || f.Traffic().Requests != 1 || f.Traffic().Listings != 1 {
+			t.Errorf("losing %v: %s and %v, want %s; %+v", lost, got, err, want, f.Traffic())
+		}
+		if err := errors.Join(answer.Body.Close(), f.Close()); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 type store struct {
 	root    string // projects/P/databases/D/documents
 	written time.Time
+	below   func(path string) Collection
 
 	mu          sync.Mutex
 	last        time.Time // of a commit
@@ -79,7 +80,7 @@ func (d *doc) all() map[string]*pb.Value {
 
 func newStore(project string, w World) *store {
 	s := &store{
-		root: "projects/" + project + "/databases/(default)/documents", written: w.Written,
+		root: "projects/" + project + "/databases/(default)/documents", written: w.Written, below: w.Below,
 		collections: map[string]*collection{}, transacting: map[string]map[string]time.Time{},
 	}
 	for _, c := range w.Collections {
@@ -93,6 +94,10 @@ func (s *store) collection(path string) *collection {
 	c := s.collections[path]
 	if c == nil {
 		c = &collection{Collection: Collection{Path: path}, own: map[string]*doc{}}
+		if s.below != nil {
+			c.Collection = s.below(path)
+			c.Path = path
+		}
 		s.collections[path] = c
 	}
 	return c

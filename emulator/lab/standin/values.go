@@ -30,6 +30,16 @@ func Null() *pb.Value {
 	return &pb.Value{ValueType: &pb.Value_NullValue{NullValue: structpb.NullValue_NULL_VALUE}}
 }
 
+// List makes a list.
+func List(values ...*pb.Value) *pb.Value {
+	return &pb.Value{ValueType: &pb.Value_ArrayValue{ArrayValue: &pb.ArrayValue{Values: values}}}
+}
+
+// Map makes a map.
+func Map(of map[string]*pb.Value) *pb.Value {
+	return &pb.Value{ValueType: &pb.Value_MapValue{MapValue: &pb.MapValue{Fields: of}}}
+}
+
 func reference(name string) *pb.Value {
 	return &pb.Value{ValueType: &pb.Value_ReferenceValue{ReferenceValue: name}}
 }

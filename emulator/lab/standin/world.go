@@ -1,6 +1,7 @@
 package standin
 
 import (
+	mathbits "math/bits"
 	"sort"
 	"strings"
 	"time"
@@ -11,8 +12,12 @@ import (
 // World is the data that there is at first.
 type World struct {
 	Collections []Collection
-	Objects     Objects
-	Written     time.Time // when all of it was
+	// Below returns the collection at a path that is not among Collections, such as inquiries/X/messages; the zero value if there is
+	// none. nil: there never is.
+	Below    func(path string) Collection
+	Objects  Objects
+	Accounts Accounts
+	Written  time.Time // when all of it was
 }
 
 // Collection are documents that are made by their number.
@@ -25,6 +30,8 @@ type Collection struct {
 	Names []string
 	// Ascending are fields that all documents have and that never descend as the number ascends.
 	Ascending []string
+	// Sub are the names of the collections below each document, for whoever writes all of the world elsewhere.
+	Sub []string
 }
 
 // find returns the number of a document.
@@ -39,10 +46,40 @@ type Objects struct {
 	Metadata func(i int, add func(name, value string)) // calls add for each
 }
 
+// Accounts are accounts of Authentication that are made by their number.
+type Accounts struct {
+	Len int
+	UID func(i int) string // ascends with i
+}
+
+// find returns the number of an account.
+func (a Accounts) find(uid string) (i int, found bool) {
+	return sort.Find(a.Len, func(i int) int { return strings.Compare(uid, a.UID(i)) })
+}
+
 // bits is a set of numbers.
 type bits []uint64
 
 func (b bits) has(i int) bool { return b != nil && b[i/64]>>(i%64)&1 != 0 }
+
+// within returns how many numbers of a span there are.
+func (b bits) within(s span) (n int) {
+	if b == nil {
+		return 0
+	}
+	for i := s.from; i < s.to; {
+		if i%64 == 0 && i+64 <= s.to {
+			n += mathbits.OnesCount64(b[i/64])
+			i += 64
+			continue
+		}
+		if b.has(i) {
+			n++
+		}
+		i++
+	}
+	return n
+}
 
 // add adds a number below n, and reports whether it is new.
 func (b *bits) add(i, n int) bool {

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+const pageHead = `# Performance
+
+What a run takes, and what it costs, as it is measured by
+
+` + "```" + `
+%s
+` + "```" + `
+
+which writes this page. With ` + "`-case missing`" + ` it measures that case again and leaves the others as they are; ` + "`-help`" + ` tells the rest.
+`
+
+const howMeasured = `
+## How it is measured
+
+A job runs by its function's own HTTP handler, in a process of its own with the memory limit and the one CPU that it is deployed with, on a stand-in for Google's
+services (` + "`emulator/lab/standin`" + `, whose package documentation says what it assumes). The stand-in costs next to nothing itself: its documents and objects are
+reckoned from their number, and not held. It answers after a time that is chosen, a quarter earlier or later by chance: Firestore, Authentication, Cloud
+Tasks and deletes of Cloud Storage after the time in the table, a page of a listing after three times that.
+
+- **Round trips** is the length of the longest chain of requests, each of which was sent after the answer to the one before had come. Whether it needed that
+  answer nobody can see, so it is the most there can have been. Without a link it says nothing: then one answer comes after the other.
+- **Reads** to **calls** are what Google bills, from the run's own report: documents read, written and deleted (objects among these), pages of listings, and calls of Authentication and
+  tasks together.
+- **Memory** is the most that the process held, **CPU** what it computed. Times depend on the machine, which other programs may share: what compares is within one table.
+- **At least** is what the quota leaves that the section names. What a run writes for undoing and for its journal is not in it.
+- **The seed's algorithm** is what the document that a job comes from does, with Google's plain clients: for each item one question after the other. It keeps nothing to take back, looks
+  at nothing twice and has no safety limits. It is measured with %s items at most; *reckoned* are rows for more, by as much longer as there are more items.
+
+The stand-in knows neither hot spots nor contention, and how long Firestore takes for a query or a commit it does not know either. ` + "`go run ./emulator/lab -backend emulator`" + ` runs the
+same cases on Google's emulator of Firestore and the other local backends, with the same link before them: that is real semantics, and the emulator's own time.
+`
+
+// inShort says of each case the run with most items over the slowest link.
+func inShort(b *strings.Builder, sections []section) {
+	b.WriteString(`
+## In short
+
+Each case with the most items that it was measured with, over the slowest link.
+
+| job | case | items | answers after | time | a second | times the time without a link | at least, by the quota | the seed's algorithm | memory |
+|---|---|--:|--:|--:|--:|--:|--:|--:|--:|
+`)
+	for _, s := range sections {
+		link := s.slowest()
+		r := s.largest(link)
+		if r.Items == 0 {
+			continue
+		}
+		times, least, seed := "", "", ""
+		if by, ok := s.ratio(r); ok {
+			times = fmt.Sprintf("%.2f", by)
+		}
+		if s.least != nil {
+			least = lasting(s.least(r.Items))
+		}
+		for _, of := range s.runs {
+			if of.Seed && of.Link.Firestore == link {
+				seed = lasting(of.times(max(r.Items, of.Items)).Elapsed)
+			}
+		}
+		fmt.Fprintf(b, "| `%s` | [%s](#%s) | %s %s | %s | %s | %s | %s | %s | %s | %d MiB |\n", s.job, s.name, s.anchor(), thousands(r.Items), s.items, link, lasting(r.Elapsed),
+			thousands(int(r.perSecond())), times, least, seed, r.Memory>>20)
+	}
+}
+
+// title is the section's headline, and anchor what a link to it names.
+func (s section) title() string { return "`" + s.job + "`: " + s.name }
+
+func (s section) anchor() string {
+	return strings.ToLower(strings.NewReplacer("`", "", ":", "", " ", "-").Replace(s.title()))
+}
+
+// nothingToDo says what each job costs where there are no data.
+func nothingToDo(b *strings.Builder, idle []run) {
+	if len(idle) == 0 {
+		return
+	}
+	b.WriteString(`
+## Nothing to do
+
+A run on a project without any data: what each run costs at least.
+
+| job | answers after | time | round trips | requests | reads | writes | pages listed |
+|---|--:|--:|--:|--:|--:|--:|--:|
+`)
+	for _, r := range idle {
+		u := r.Usage
+		fmt.Fprintf(b, "| `%s` | %s | %s | %d | %d | %d | %d | %d |\n", r.Job, r.Link.Firestore, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests, u.FirestoreReads, u.FirestoreWrites, u.StorageClassA)
+	}
+}
+
+const tableHead = `| | %s | answers after | time | a second | at least | round trips | requests | reads | writes | deletes | pages listed | calls | memory | CPU |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+`
+
+func (s section) write(b *strings.Builder, folder string) {
+	fmt.Fprintf(b, "\n## %s\n\n%s", s.title(), s.about)
+	if s.quota != "" {
+		fmt.Fprintf(b, " The quota that bounds it: %s.", s.quota)
+	}
+	if s.why != "" {
+		fmt.Fprintf(b, " It is measured with up to %s %s. %s", thousands(s.most), s.items, s.why)
+	}
+	fmt.Fprintf(b, "\n\n![time by items](%s/%s.svg)\n\n", folder, s.name)
+	s.table(b, s.runs)
+	for _, r := range s.runs {
+		if by, ok := s.ratio(r); ok && !r.Seed && r.Items == s.largest(0).Items {
+			fmt.Fprintf(b, "\nWith %s %s, answers after %s make it %.2f times as long as none.\n", thousands(r.Items), s.items, r.Link.Firestore, by)
+		}
+	}
+	if len(s.before) > 0 {
+		b.WriteString("\nBefore anything ran side by side (commit 8d7683e), on the same stand-in:\n\n")
+		s.table(b, s.before)
+	}
+}
+
+func (s section) table(b *strings.Builder, runs []run) {
+	fmt.Fprintf(b, tableHead, s.items)
+	for _, r := range runs {
+		s.row(b, r)
+		if most := s.largest(r.Link.Firestore).Items; r.Seed && r.Link.Firestore > 0 && most > r.Items {
+			s.row(b, r.times(most))
+		}
+	}
+}
+
+// row writes a line of a table. A run without a figure of its memory is reckoned.
+func (s section) row(b *strings.Builder, r run) {
+	u := r.Usage
+	number := func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return thousands(int(n))
+	}
+	who, memory, computed := r.who(), fmt.Sprintf("%d MiB", r.Memory>>20), seconds(r.CPU)
+	if r.Memory == 0 {
+		who, memory, computed = "*reckoned*", "", ""
+	}
+	if r.Runs > 1 {
+		who += fmt.Sprintf(", %d runs", r.Runs)
+	}
+	if r.Status != sweep.Completed {
+		who += " (" + string(r.Status) + ")"
+	}
+	least, trips := "", "–"
+	if s.least != nil {
+		least = lasting(s.least(r.Items))
+	}
+	if r.Link.Firestore > 0 {
+		trips = thousands(int(r.Traffic.Chain))
+	}
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", who, thousands(r.Items), r.Link.Firestore, lasting(r.Elapsed),
+		thousands(int(math.Round(r.perSecond()))), least, trips, number(r.Traffic.Requests), number(u.FirestoreReads), number(u.FirestoreWrites),
+		number(u.FirestoreDeletes+u.StorageDeletes), number(u.StorageClassA), number(u.AuthCalls+u.Tasks), memory, computed)
+}
+
+// What the functions and Terraform allow a run of cleanupOrphanedMedia.
+const (
+	planTime    = 285 * time.Second // half of what is left of ten minutes after the last tenth or thirty seconds
+	continueFor = 6 * time.Hour
+)
+
+// tenMillion says whether ten million objects are done in one night, by the rates that were measured.
+func tenMillion(b *strings.Builder, sections []section) {
+	const objects = 10_000_000
+	for _, s := range sections {
+		r := s.largest(s.slowest())
+		if s.name != "live" && s.name != "missing" || r.Link.Firestore == 0 {
+			continue
+		}
+		if s.name == "live" {
+			fmt.Fprintf(b, `
+## Ten million objects in one night
+
+One instance, answers after %s, pages of a listing after %s. A run of cleanupOrphanedMedia plans for at most %s and hands the rest to itself at once; a night is the six hours of CONTINUE_FOR.
+
+`, r.Link.Firestore, r.Link.Listing, lasting(planTime))
+		}
+		rate := r.perSecond()
+		took := time.Duration(objects / rate * float64(time.Second))
+		if s.name == "live" {
+			fmt.Fprintf(b, "- **All live**: %s objects took %s in %s, so %s a second. ", thousands(r.Items), lasting(r.Elapsed), runsOf(r.Runs), thousands(int(rate)))
+			if r.Items >= objects {
+				b.WriteString("That is measured. ")
+			} else {
+				fmt.Fprintf(b, "10,000,000 / %s = %s, in %s of %s. ", thousands(int(rate)), lasting(took), runsOf(int(math.Ceil(took.Seconds()/planTime.Seconds()))), lasting(planTime))
+			}
+			fmt.Fprintf(b, "In six hours it would be %s million.\n", thousands(int(rate*continueFor.Seconds()/1e6)))
+			continue
+		}
+		deletions := s.due(objects)
+		fmt.Fprintf(b, "- **One post of eleven missing**: %s objects took %s, so %s a second, deletions included. 10,000,000 / %s = %s; Cloud Storage's 1,000 deletions a second leave %s at least for the %s. "+
+			"So many are more than MAX_ACTIONS (100,000 unless set), which holds for all runs of the night: such a run is aborted until somebody has looked. "+
+			"Then `{\"force\":true}` does it in windows of 10,000 actions, in no more memory than before.\n",
+			thousands(r.Items), lasting(r.Elapsed), thousands(int(rate)), thousands(int(rate)), lasting(took), lasting(s.least(objects)), thousands(deletions))
+	}
+}
+
+func runsOf(n int) string {
+	if n == 1 {
+		return "one run"
+	}
+	return strconv.Itoa(n) + " runs"
+}
+
+// manyMachines is the place for what several instances do at once.
+func manyMachines(*strings.Builder) {}
+
+// machine says where and when something was measured.
+func machine(at time.Time) string {
+	processor := "an unknown processor"
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		if _, rest, found := strings.Cut(string(text), "model name\t: "); found {
+			processor, _, _ = strings.Cut(rest, "\n")
+		}
+	}
+	memory := ""
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		_, rest, _ := strings.Cut(string(text), "MemTotal:")
+		if kib, err := strconv.Atoi(strings.Fields(rest + " 0")[0]); err == nil {
+			memory = fmt.Sprintf(", %d GiB of memory", (kib+1<<19)>>20)
+		}
+	}
+	return fmt.Sprintf("Measured on %d cores of %s%s, with %s on %s/%s; the last run ended at %s.",
+		runtime.NumCPU(), processor, memory, strings.Replace(runtime.Version(), "go", "Go ", 1), runtime.GOOS, runtime.GOARCH, at.UTC().Format("2006-01-02 15:04 MST"))
+}

@@ -1,0 +1,36 @@
+package standin
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// queues is the service of Cloud Tasks: it takes tasks, and delivers none.
+type queues struct {
+	cloudtaskspb.UnimplementedCloudTasksServer
+	mu    sync.Mutex
+	taken map[string]bool // by name
+}
+
+// CreateTask implements the service.
+func (q *queues) CreateTask(_ context.Context, r *cloudtaskspb.CreateTaskRequest) (*cloudtaskspb.Task, error) {
+	name := r.GetTask().GetName()
+	switch {
+	case name == "" || !strings.HasPrefix(name, r.GetParent()+"/tasks/"):
+		return nil, status.Errorf(codes.InvalidArgument, "Task name must be formatted: %q", name)
+	case r.GetTask().GetHttpRequest().GetUrl() == "":
+		return nil, status.Error(codes.InvalidArgument, "HttpRequest.url is required")
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.taken[name] {
+		return nil, status.Error(codes.AlreadyExists, "Requested entity already exists")
+	}
+	q.taken[name] = true
+	return r.GetTask(), nil
+}
