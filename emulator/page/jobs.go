@@ -37,8 +37,9 @@ type overview struct {
 type job struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
-	Rule        string   `json:"rule,omitempty"` // of a declared rule, in words
-	When        string   `json:"when,omitempty"` // in words, with the time zone
+	Rule        string   `json:"rule,omitempty"`  // of a declared rule, in words
+	Yours       bool     `json:"yours,omitempty"` // it stands in functions/rules.json
+	When        string   `json:"when,omitempty"`  // in words, with the time zone
 	Schedule    string   `json:"schedule,omitempty"`
 	Worker      string   `json:"worker,omitempty"`
 	CalledBy    []string `json:"calledBy,omitempty"` // of a worker, the jobs that hand it tasks
@@ -70,8 +71,12 @@ func reportedOf(r *sweep.Report) *reported {
 func (s *server) jobs(ctx context.Context, _ struct{}) (overview, error) {
 	o := overview{Project: s.Getenv("GOOGLE_CLOUD_PROJECT"), Ahead: int(s.Ahead / time.Second), SoftDelete: s.Backends.Storage() != nil}
 	all := functions.All()
-	for _, e := range all {
-		j := job{Name: e.Name, Description: e.Description, Schedule: e.Schedule, Worker: e.Worker, Uses: []string{}, entry: e}
+	bundled, err := functions.Read(manifest.File{Name: "no rules", Text: []byte(`{"functions":[]}`)})
+	if err != nil {
+		return o, err
+	}
+	for i, e := range all {
+		j := job{Yours: i >= len(bundled), Name: e.Name, Description: e.Description, Schedule: e.Schedule, Worker: e.Worker, Uses: []string{}, entry: e}
 		if e.Rule != nil {
 			j.Rule = e.Rule.Words()
 		}

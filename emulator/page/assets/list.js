@@ -28,8 +28,8 @@ const entry = (job, chosen) => h("li", {}, h("a", { href: "#" + job.name, "aria-
 
 export function list(jobs, chosen) {
   const groups = [
-    ["Jobs", jobs.filter((j) => j.when && !j.rule)],
-    ["Your rules", jobs.filter((j) => j.rule)],
+    ["Jobs", jobs.filter((j) => j.when && !j.yours)],
+    ["Your rules", jobs.filter((j) => j.yours)],
     ["Workers", jobs.filter((j) => j.calledBy)],
   ];
   const focused = document.activeElement?.closest?.("nav a")?.getAttribute("href");

@@ -10,39 +10,59 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var pictures = flag.String("pictures", "", "write pictures of the page to this `FOLDER`")
+var (
+	pictures = flag.String("pictures", "", "write README's pictures of the page to this `FOLDER`")
+	looks    = flag.String("looks", "", "write a picture of each state that TestLooks looks at to this `FOLDER`")
+)
 
-// TestPictures writes docs/page-light.png and docs/page-dark.png, for README: go test ./emulator/page/browsertest -run Pictures -pictures
-// ../../../docs
+// TestPictures writes README's pictures, page-light.png and page-dark.png:
+//
+//	go test ./emulator/page/browsertest -run Pictures -pictures ../../../docs
 func TestPictures(t *testing.T) {
 	if *pictures == "" {
-		t.Skip("without -pictures")
+		t.Skip("it writes pictures: say -pictures FOLDER")
 	}
-	w := open(t, 1180, 860)
+	w := open(t, 1200, 900)
+	w.choose("cleanupReports")
+	w.tabTo(labelled("Preview"))
+	w.run()
+	value[bool](w, `document.querySelectorAll("main .group details")[0].open = true`)
+	w.until(`document.querySelector("main .fields")`)
+	value[bool](w, `document.activeElement.blur() ?? scrollTo(0, 0) ?? true`)
 	for _, scheme := range []string{"light", "dark"} {
 		w.scheme(scheme)
-		w.do(chromedp.Navigate(w.address + "?" + scheme + "#checkGhostCircles"))
-		w.until(`document.querySelector("main article button")`)
-		w.press("Preview")
-		w.until(`document.querySelector("main details")`)
-		value[bool](w, `document.querySelectorAll("main details")[1].open = true`)
-		w.until(`document.querySelector("main .fields")`)
-		picture, err := chromedp.Run(w.ctx, chromedp.CaptureScreenshot())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(*pictures, "page-"+scheme+".png"), picture, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		w.save(filepath.Join(*pictures, "page-"+scheme+".png"))
+	}
+}
+
+// picture keeps a picture for who wants to look.
+func (w *window) picture(name string) {
+	w.Helper()
+	if *looks != "" {
+		w.save(filepath.Join(*looks, name+".png"))
+	}
+}
+
+func (w *window) save(file string) {
+	w.Helper()
+	picture, err := chromedp.Run(w.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.WriteFile(file, picture, 0o644)
+	}
+	if err != nil {
+		w.Fatal(err)
 	}
 }
 
 // scheme makes the browser prefer light or dark.
 func (w *window) scheme(name string) {
 	w.Helper()
-	call(w, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
-	})
+	w.media("prefers-color-scheme", name)
+}
+
+func (w *window) media(feature, is string) {
+	w.Helper()
+	call(w, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: feature, Value: is}}})
 }
 
 // press clicks the visible button of that text.
