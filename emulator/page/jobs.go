@@ -48,9 +48,10 @@ type job struct {
 	Database string         `json:"database,omitempty"`
 	Problem  string         `json:"problem,omitempty"` // why nothing is known of its runs
 	UnderWay string         `json:"underWay,omitempty"`
-	Last     *reported      `json:"last,omitempty"` // its last run
-	Held     bool           `json:"held,omitempty"` // it keeps what came back by undoing a run
-	Waiting  *int           `json:"waiting,omitempty"`
+	Last     *reported      `json:"last,omitempty"`    // its last run
+	Held     bool           `json:"held,omitempty"`    // it keeps what came back by undoing a run
+	UndoDays int            `json:"undoDays"`          // for how long a run can be taken back
+	Waiting  *int           `json:"waiting,omitempty"` // tasks that a worker has yet to do; nil: not known
 	entry    manifest.Entry `json:"-"`
 }
 
@@ -120,7 +121,7 @@ func (s *server) record(ctx context.Context, j *job) {
 		j.Problem = err.Error()
 		return
 	}
-	j.Database = cfg.Database
+	j.Database, j.UndoDays = cfg.Database, cfg.UndoDays
 	err = s.on(ctx, j.entry, []config.Backend{config.Firestore}, func(p restore.Project) error {
 		d, err := p.Firestore.Doc(own.Jobs + "/" + j.Name).Get(ctx)
 		if status.Code(err) == codes.NotFound {

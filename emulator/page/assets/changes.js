@@ -28,21 +28,23 @@ export function collections(plan) {
 // deletes reports whether a plan deletes something, or may: what nobody has worked out counts.
 export const deletes = (plan) => plan.some((a) => !a.writes || a.more || a.writes.some((w) => w.startsWith("delete ")));
 
-const value = (text, none) => (text === null ? h("td", { class: "gone" }, none) : h("td", {}, text));
+const value = (text) => (text === null ? h("td", { class: "gone" }, "not there") : h("td", {}, text));
 
-function table(fields, compare) {
-  const heads = compare ? ["Field", "Before", "After"] : ["Field", "Now"];
-  return h("table", { class: "fields" }, h("thead", {}, h("tr", {}, heads.map((t) => h("th", { scope: "col" }, t)))),
-    h("tbody", {}, fields.map((f) => h("tr", { class: compare && f.changed ? "changed" : null },
-      h("th", { scope: "row" }, f.name), value(f.before, "not there"), compare ? value(f.after, "not there") : null))));
+// table shows a document's fields. columns are the names of those of their values that are shown, and how they are headed.
+function table(fields, columns) {
+  return h("table", { class: "fields" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Field"), Object.values(columns).map((t) => h("th", { scope: "col" }, t)))),
+    h("tbody", {}, fields.map((f) => h("tr", { class: columns.before && columns.after && f.changed ? "changed" : null },
+      h("th", { scope: "row" }, f.name), Object.keys(columns).map((c) => value(f[c]))))));
 }
+
+const compared = { deleted: { before: "Before" }, created: { after: "After" }, changed: { before: "Before", after: "After" } };
 
 // One write: what it does to what, and of a document its fields. change is what a run did, document what is there now.
 export function write({ op, target, change, document }) {
   const parts = [h("p", {}, h("span", { class: "op " + (change?.what ?? op).split(" ")[0] }, change?.what ?? op), h("span", { class: "mono" }, target))];
   if (change?.sent) parts.push(h("p", { class: "quiet" }, "It told somebody something: undoing leaves it."));
-  if (change?.fields?.length > 0) parts.push(table(change.fields, true));
-  if (!change && document?.exists) parts.push(table(document.fields, false));
+  if (change?.fields?.length > 0) parts.push(table(change.fields, compared[change.what]));
+  if (!change && document?.exists) parts.push(table(document.fields, { before: "Now" }));
   if (!change && document && !document.exists) parts.push(h("p", { class: "quiet" }, "There is no such document now."));
   return h("div", { class: "write" }, parts);
 }

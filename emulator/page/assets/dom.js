@@ -18,6 +18,9 @@ export function announce(text) {
 
 export const plural = (n, one, many = one + "s") => `${n} ${n === 1 ? one : many}`;
 
+// clock says a moment of today as a time of day, and others with the date.
+export const clock = (time) => (new Date(time).toDateString() === new Date().toDateString() ? new Date(time).toLocaleTimeString("en-GB", { timeStyle: "short" }) : moment(time));
+
 export const moment = (time) => new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
 // button returns a button that does one thing at a time. It keeps the focus while it works.

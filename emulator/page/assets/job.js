@@ -2,7 +2,7 @@
 
 import { advise, ask, call } from "./api.js";
 import { collections, deletes } from "./changes.js";
-import { announce, button, h, moment, plural, problem } from "./dom.js";
+import { announce, button, clock, h, moment, plural, problem } from "./dom.js";
 import { badge, done } from "./list.js";
 import { plan as showPlan, total } from "./plan.js";
 import { counts, outcome, summary, things, undoing } from "./ran.js";
@@ -18,16 +18,20 @@ function facts(job) {
     fact("Works on", job.uses.map((u) => where[u]).join(", ") + (job.database && job.database !== "(default)" ? ` (${job.database})` : "")),
     job.worker ? fact("Hands over to", h("a", { href: "#" + job.worker }, job.worker)) : null,
     job.calledBy ? fact("Called by", job.calledBy.map((name) => h("a", { href: "#" + name }, name))) : null,
-    job.last ? fact("Last run", badge(job.last), ` ${moment(job.last.startedAt)}: ${done(job.last)}`) : null);
+    job.last ? fact("Last run", badge(job.last), ` ${clock(job.last.startedAt)}: ${done(job.last)}`) : null);
 }
 
 // page returns the page of a job. about has all that is known; reload reads it again.
 export function page(job, about, reload) {
   const section = () => h("section", { hidden: true });
-  const [head, notes, planned, asked, ran, undone, earlier] = [h("div"), h("div"), section(), h("div"), section(), section(), section()];
+  const [head, notes, planned, asked, ran, undone, earlier] = [h("div"), h("div"), section(), h("div", { class: "asked" }), section(), section(), section()];
   const fill = (place, ...content) => {
     place.hidden = false;
     place.replaceChildren(...content.flat(2).filter((c) => c !== null && c !== undefined && c !== false));
+  };
+  const empty = (place) => {
+    place.hidden = true;
+    place.replaceChildren();
   };
   const failed = async (place, title, err) => {
     const steps = await advise(job.name, null, [err.message]).then((a) => a.failures, () => []);
@@ -37,8 +41,7 @@ export function page(job, about, reload) {
 
   async function preview(force = false) {
     asked.replaceChildren();
-    undone.replaceChildren();
-    ran.hidden = true;
+    empty(ran);
     planned.setAttribute("aria-busy", "true");
     try {
       const report = await call(job.name, force ? { dryRun: true, force: true } : { dryRun: true }, time.at());
@@ -66,10 +69,11 @@ export function page(job, about, reload) {
       announce("Nothing was run.");
     });
     const go = button("Run it now", "danger", () => begin(report));
+    const undo = job.undoDays > 0 ? `It can be undone for ${plural(job.undoDays, "day")}.` : "It cannot be undone: UNDO_DAYS is 0.";
     const lost = !about.softDelete && plan.some((a) => (a.writes ?? []).some((w) => w.includes("gs://")));
     asked.replaceChildren(h("div", { class: "ask", role: "group", tabindex: "-1", "aria-label": "This run deletes. Run it?" },
       h("div", {}, h("strong", {}, `This run deletes. ${plural(total(report), "action")} as planned above.`),
-        h("p", { class: "hint" }, lost ? "Files would be gone for good: the Storage of the Firebase Emulator Suite keeps nothing of what is deleted." : "It can be undone.")),
+        h("p", { class: "hint" }, lost ? "Files would be gone for good: the Storage of the Firebase Emulator Suite keeps nothing of what is deleted." : undo)),
       go, cancel));
     asked.firstChild.focus();
     announce("This run deletes. Run it now, or cancel.");
@@ -85,7 +89,7 @@ export function page(job, about, reload) {
       const before = await count();
       const report = await call(job.name, {}, previewed.now);
       const columns = [["Before", before], ["After", await count()]];
-      planned.hidden = true;
+      empty(planned);
       await show(report, previewed.plan, columns, count);
       await reload();
       await handedOver(report, columns, count);
@@ -106,16 +110,16 @@ export function page(job, about, reload) {
       await reload();
     }) : null;
     undone.replaceChildren();
-    undone.hidden = false;
+    undone.hidden = false; // it is filled when somebody asks
     fill(ran, h("h3", { tabindex: "-1" }, report.status ? ["Run ", badge(report)] : "Run"),
       h("p", { class: "hint" }, [report.runId, report.status ? summary(report) : "a worker saves no report"].join(" · ")),
       report.status ? await outcome(report) : null,
       report.dryRun ? h("div", { class: "box warn" }, h("p", {}, "It only planned: DRY_RUN says so in the functions' environment.")) : null,
+      undo ? h("p", { class: "actions" }, undo) : null, undone,
       columns ? h("h4", { class: "title" }, "Before and after") : null, table,
       did.items.length + did.changes.length > 0 ? h("h4", { class: "title" }, "What it did") : null,
       things(did, plan),
-      !did.kept && !report.dryRun && report.status && done(report) !== "nothing was due" ? h("p", { class: "hint" }, "Nothing was kept of it to take back.") : null,
-      undo ? h("p", { class: "actions" }, undo) : null);
+      !did.kept && !report.dryRun && report.status && done(report) !== "nothing was due" ? h("p", { class: "hint" }, "Nothing was kept of it to take back.") : null);
     ran.querySelector("h3").focus();
     announce(`Run of ${job.name}: ${report.status ?? "shown"}.`);
   }
@@ -143,10 +147,10 @@ export function page(job, about, reload) {
     earlier.hidden = runs.length === 0;
     fill(earlier, h("h3", {}, "Runs"), h("ul", { class: "card runs" }, runs.map(({ runId, report }) => h("li", {},
       report ? badge(report) : h("span", { class: "badge" }, "run"),
-      h("span", {}, report ? `${moment(report.startedAt)}, as of ${moment(report.now)}` : runId),
+      h("span", {}, report ? `${clock(report.startedAt)}, as of ${moment(report.now)}` : runId),
       h("span", { class: "quiet" }, report ? done(report) : ""),
       button("Look", "", () => {
-        planned.hidden = true;
+        empty(planned);
         return show(report ?? { runId }, null, null, null).catch((err) => failed(ran, "It cannot be shown.", err));
       })))));
     earlier.hidden = runs.length === 0;
@@ -172,6 +176,6 @@ export function page(job, about, reload) {
     await history();
   }
 
-  const element = h("article", {}, head, notes, start, planned, asked, ran, undone, earlier);
+  const element = h("article", {}, head, notes, start, planned, asked, ran, earlier);
   return { element, refresh, preview };
 }

@@ -1,10 +1,10 @@
 // The list of jobs and workers.
 
-import { h, moment } from "./dom.js";
+import { clock, h } from "./dom.js";
 
 const mood = { completed: "good", partial: "warn", skipped: "warn", aborted: "bad", failed: "bad" };
 
-export const badge = (report) => h("span", { class: "badge " + mood[report.status] }, report.status + (report.dryRun ? ", plan only" : ""));
+export const badge = (report) => h("span", { class: "badge " + mood[report.status] }, report.status);
 
 // done says in words what a run did.
 export function done(report) {
@@ -18,7 +18,7 @@ function last(job) {
   if (job.calledBy) return [job.waiting > 0 ? h("span", { class: "dot warn" }) : null, job.waiting > 0 ? `${job.waiting} waiting` : "nothing is waiting"];
   if (!job.last) return [h("span", { class: "dot" }), "no run yet"];
   const total = Object.values(job.last.actions).reduce((n, c) => n + c.done, 0);
-  return [h("span", { class: "dot " + mood[job.last.status] }), `${job.last.status}, ${total} done · ${moment(job.last.startedAt)}`];
+  return [h("span", { class: "dot " + mood[job.last.status] }), `${job.last.status}, ${total} done · ${clock(job.last.startedAt)}`];
 }
 
 const entry = (job, chosen) => h("li", {}, h("a", { href: "#" + job.name, "aria-current": job.name === chosen ? "page" : null },

@@ -26,17 +26,14 @@ async function show(moved) {
   list(about.jobs, job?.name);
   document.body.classList.toggle("chosen", Boolean(job));
   document.title = job ? job.name + " · Firesweep" : "Firesweep";
-  if (!job) {
-    main.replaceChildren(first ??= start(about));
-  } else {
-    if (!pages.has(job.name)) pages.set(job.name, page(job, about, reload));
-    main.replaceChildren(pages.get(job.name).element);
-    await pages.get(job.name).refresh(job);
-  }
-  if (moved) {
+  if (job && !pages.has(job.name)) pages.set(job.name, page(job, about, reload));
+  main.replaceChildren(job ? pages.get(job.name).element : (first ??= start(about)));
+  const refreshed = job ? pages.get(job.name).refresh(job) : null;
+  if (moved) { // at once: nobody's focus is taken away later
     main.focus({ preventScroll: true });
     scrollTo(0, 0);
   }
+  await refreshed;
 }
 
 const guarded = (work) => work().catch((err) => main.replaceChildren(problem("The page cannot go on.", [err.message])));

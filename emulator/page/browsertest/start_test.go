@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,7 +46,6 @@ var serving = sync.OnceValues(func() (*served, error) {
 		return s, fmt.Errorf("build the emulator: %w\n%s", err, out)
 	}
 	s.process = exec.Command(program, "--sample", "--firestore-port=0", "--auth-port=0", "--storage-port=0", "--tasks-port=0", "--functions-port=0")
-	s.process.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.Contains(v, "_EMULATOR_HOST=") })
 	stderr, err := os.Create(filepath.Join(s.folder, "log"))
 	if err != nil {
 		return s, err
@@ -80,7 +78,11 @@ var serving = sync.OnceValues(func() (*served, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if s, _ := serving(); browserPath() != "" && s != nil {
+	if browserPath() == "" {
+		os.Exit(code)
+	}
+	_ = chromedp.Cancel(browser()) // it ends with this process anyhow
+	if s, _ := serving(); s != nil {
 		if s.process != nil && s.process.Process != nil {
 			_ = s.process.Process.Signal(os.Interrupt)
 			_ = s.process.Wait() // it says that it was interrupted
@@ -100,6 +102,18 @@ func browserPath() string {
 	return ""
 }
 
+// browser returns the browser, which is the same for all tests.
+var browser = sync.OnceValue(func() context.Context {
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browserPath()))
+	if os.Geteuid() == 0 { // whom Chromium gives no sandbox
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, _ := chromedp.NewExecAllocator(context.Background(), options...) //nolint:govet // TestMain closes the browser
+	ctx, _ = chromedp.NewContext(ctx)                                     //nolint:govet // so it does
+	_ = chromedp.Do(ctx)                                                  // whoever opens a tab meets the error again
+	return ctx
+})
+
 // window is a window of the browser on the page.
 type window struct {
 	*testing.T
@@ -111,7 +125,7 @@ type window struct {
 	problems []string // exceptions and what the content policy refused
 }
 
-// open opens the page in a browser of its own.
+// open opens the page.
 func open(t *testing.T, width, height int64) *window {
 	t.Helper()
 	path := browserPath()
@@ -126,18 +140,14 @@ func open(t *testing.T, width, height int64) *window {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(int(width), int(height)))
-	if os.Geteuid() == 0 { // whom Chromium gives no sandbox
-		options = append(options, chromedp.NoSandbox)
+	ctx, cancel := chromedp.NewContext(browser()) // a tab of its own
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("open Chromium: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
+	ctx, cancel = context.WithTimeout(ctx, patience)
 	t.Cleanup(cancel)
 	w := &window{T: t, ctx: ctx, address: s.address}
-	w.do() // it opens the browser
 	if err := chromedp.Listen(ctx, w.note); err != nil {
 		t.Fatal(err)
 	}
