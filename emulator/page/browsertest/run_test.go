@@ -3,6 +3,7 @@ package browsertest
 import (
 	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,11 +13,15 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 )
 
 // hostile is a document's id that would be a script, were it taken for HTML.
 const hostile = `<img src=x onerror="document.title='harmed'">`
+
+// suite says whether the Firebase Emulator Suite's Storage is used, as the environment says.
+var suite = os.Getenv(backends.FirebaseStorageHost) != ""
 
 // choose goes to a job by the keyboard.
 func (w *window) choose(job string) {
@@ -32,6 +37,9 @@ func (w *window) run() {
 	w.tabTo(labelled("Run…"))
 	w.enter()
 	w.until(`document.activeElement.matches(".ask")`)
+	if lost := value[bool](w, `document.querySelector(".ask").textContent.includes("gone for good")`); lost != (suite && value[bool](w, `document.querySelector("main").textContent.includes("gs://")`)) {
+		w.Errorf("the question says that files are gone for good: %t", lost)
+	}
 	w.tabTo(labelled("Run it now"))
 	w.enter()
 	w.heading("Run completed")
@@ -151,6 +159,12 @@ func TestDocumentsFilesAndFieldsComeBack(t *testing.T) {
 	maps.DeleteFunc(now.Documents, func(path string, _ map[string]any) bool { // they were sent
 		return strings.Contains(path, "/notifications/") && before.Documents[path] == nil
 	})
+	if suite { // its Storage keeps nothing
+		if w.until(`document.querySelector("main").textContent.includes("Files do not come back here.")`); len(now.Objects) != len(after.Objects) {
+			t.Errorf("there are %d files, want the %d that were left", len(now.Objects), len(after.Objects))
+		}
+		now.Objects = before.Objects
+	}
 	if !reflect.DeepEqual(before, now) {
 		t.Errorf("not all is back: %v", differences(before, now))
 	}
