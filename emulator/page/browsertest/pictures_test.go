@@ -25,7 +25,7 @@ func TestPictures(t *testing.T) {
 	w := open(t, 1200, 1000)
 	w.choose("cleanupReports")
 	w.tabTo(labelled("Preview"))
-	w.run()
+	w.run(false)
 	value[bool](w, `document.querySelectorAll("main .group details")[0].open = true`)
 	w.until(`document.querySelector("main .fields")`)
 	value[bool](w, `(document.activeElement.blur(), scrollTo(0, 0), true)`)
