@@ -91,9 +91,10 @@ func TestLooks(t *testing.T) {
 	w.press("Bring it back")
 	w.heading("Undone")
 	look("undone")
+	w.release()
 }
 
-// TestMotionAndOtherPages looks at what the styles promise to who wants no motion, and at what a frame of another page could do.
+// TestNoMotion looks at the page as who wants no motion sees it.
 func TestNoMotion(t *testing.T) {
 	w := open(t, 1200, 900)
 	w.media("prefers-reduced-motion", "reduce")

@@ -59,6 +59,13 @@ func (w *window) undo() {
 	w.until(`[...document.querySelectorAll("main button")].some((b) => b.textContent === "Let it have them again")`)
 }
 
+// release lets the job delete again what came back, so that other tests find it as it was.
+func (w *window) release() {
+	w.Helper()
+	w.press("Let it have them again")
+	w.until(`![...document.querySelectorAll("main button")].some((b) => b.textContent === "Let it have them again")`)
+}
+
 // numbers returns the numbers of a row of the table of counts, as "5 1 −4".
 func (w *window) numbers(row string) string {
 	w.Helper()
@@ -119,6 +126,10 @@ func TestRunIsShownAndTakenBack(t *testing.T) {
 		t.Errorf("of the reports the page says %q, want 10, 5 and 10", got)
 	}
 	w.harmless()
+	w.release()
+	if _, err := p.Firestore.Collection("reports").Doc(hostile).Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // harmless makes sure that the hostile id is shown, as a text.
@@ -170,6 +181,28 @@ func TestDocumentsFilesAndFieldsComeBack(t *testing.T) {
 	}
 	if !value[bool](w, `[...document.querySelectorAll("main h4")].some((e) => e.textContent.startsWith("stays: it was sent"))`) {
 		t.Error("the page does not say that what was sent stays")
+	}
+	w.release()
+	w.putBack(p, before)
+}
+
+// putBack makes the documents what they were.
+func (w *window) putBack(p *sampledata.Project, before sampledata.State) {
+	w.Helper()
+	now := w.state(p)
+	for path, fields := range before.Documents {
+		if !reflect.DeepEqual(fields, now.Documents[path]) {
+			if _, err := p.Firestore.Doc(path).Set(w.Context(), fields); err != nil {
+				w.Fatal(err)
+			}
+		}
+	}
+	for path := range now.Documents {
+		if before.Documents[path] == nil {
+			if _, err := p.Firestore.Doc(path).Delete(w.Context()); err != nil {
+				w.Fatal(err)
+			}
+		}
 	}
 }
 
