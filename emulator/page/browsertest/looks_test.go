@@ -10,8 +10,14 @@ import (
 // contrasts returns each visible text whose contrast with what is behind it is less than WCAG's AA asks for: 4.5, and 3 for large
 // texts.
 const contrasts = `(() => {
+	const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+	const parsed = new Map();
 	const parse = (color) => {
-		const canvas = new OffscreenCanvas(1, 1).getContext("2d");
+		if (!parsed.has(color)) parsed.set(color, paint(color));
+		return parsed.get(color);
+	};
+	const paint = (color) => {
+		canvas.clearRect(0, 0, 1, 1);
 		canvas.fillStyle = color;
 		canvas.fillRect(0, 0, 1, 1);
 		const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
