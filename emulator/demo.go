@@ -49,7 +49,7 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 
 	// Emulators of the environment are another's, and so are a configuration's variables.
 	settings := &settings{}
-	l, err := start(ctx, backends.Start, backends.Options{Log: backends.Announce(out)}, 0, settings.get)
+	l, err := start(ctx, backends.Start, backends.Options{Log: backends.Announce(out)}, 0, settings.get, timeTravel)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
 // Command emulator runs the whole bundle on this machine: Firestore, Storage, Authentication and Cloud Tasks, and all
-// functions at http://127.0.0.1:8081/<entryPoint>.
+// functions at http://127.0.0.1:8081/<entryPoint>, with a page to look at them at http://127.0.0.1:8081/.
 //
 //	go run ./emulator           serves until it is stopped
 //	go run ./emulator --sample  the same, with the sample data loaded
@@ -24,6 +24,7 @@ import (
 
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/emulator/backends"
+	"github.com/firesweep/firesweep/emulator/page"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -107,9 +108,11 @@ type local struct {
 // starter starts backends: backends.Start, or backends.StartMissing.
 type starter func(context.Context, backends.Options) (*backends.Backends, error)
 
-// start starts the backends, points the environment at them and serves the functions. A functions port of 0 means any. getenv
-// is the functions' environment.
-func start(ctx context.Context, startBackends starter, o backends.Options, functionsPort int, getenv func(string) string) (*local, error) {
+// start starts the backends, points the environment at them and serves the functions, with a page that looks so far ahead. A
+// functions port of 0 means any. getenv is the functions' environment.
+func start(
+	ctx context.Context, startBackends starter, o backends.Options, functionsPort int, getenv func(string) string, ahead time.Duration,
+) (*local, error) {
 	var taken backends.PortsInUseError
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(functionsPort)))
 	switch {
@@ -144,7 +147,8 @@ func start(ctx context.Context, startBackends starter, o backends.Options, funct
 		return nil, err
 	}
 	l.address = listener.Addr().String()
-	l.server = &http.Server{Handler: handler(getenv), ReadHeaderTimeout: time.Minute}
+	shown := page.Handler(page.Options{Getenv: getenv, Backends: b, Ahead: ahead}, handler(getenv))
+	l.server = &http.Server{Handler: shown, ReadHeaderTimeout: time.Minute}
 	failed := make(chan error, 1)
 	l.failed = failed
 	go func() { failed <- l.server.Serve(listener) }()

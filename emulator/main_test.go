@@ -218,6 +218,14 @@ func TestServesUntilStopped(t *testing.T) {
 			t.Errorf("%s on the sample data: %s %s", url, resp.Status, body.String())
 		}
 	}
+	shown, err := http.Get(regexp.MustCompile(`Look at it: (http://127\.0\.0\.1:\d+/)\n`).FindStringSubmatch(out.String())[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = shown.Body.Close() // a browser reads it, in browsertest
+	if shown.StatusCode != http.StatusOK || !strings.HasPrefix(shown.Header.Get("Content-Type"), "text/html") {
+		t.Errorf("where one is to look: %s %s", shown.Status, shown.Header.Get("Content-Type"))
+	}
 	resp, err := http.Post(strings.TrimSuffix(urls[0], path.Base(urls[0]))+"cleanupreports", "application/json", nil)
 	if err != nil {
 		t.Fatal(err)

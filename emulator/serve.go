@@ -23,7 +23,11 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 	if err := useOthers(ctx, out); err != nil {
 		return err
 	}
-	l, err := start(ctx, backends.StartMissing, o, functionsPort, os.Getenv)
+	ahead := time.Duration(0)
+	if sample {
+		ahead = timeTravel // when each job of the sample has something to do
+	}
+	l, err := start(ctx, backends.StartMissing, o, functionsPort, os.Getenv, ahead)
 	if err != nil {
 		return err
 	}
@@ -46,6 +50,7 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 		}
 		fmt.Fprintf(out, "curl -X POST '%s?dryRun=true'\n", l.url(e.Name))
 	}
+	fmt.Fprintf(out, "Look at it: %s\n", l.url(""))
 	fmt.Fprintln(out, "ready")
 	select {
 	case <-ctx.Done():

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/api/storage/v1"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -29,7 +30,7 @@ func (p *patient) examineBuckets(ctx context.Context, f *findings) {
 	}
 	service, err := storage.NewService(ctx, p.google("storage")...)
 	if err != nil {
-		f.add(levelUnknown, "Storage", advise("", err.Error()), "It cannot be opened: %s", err)
+		f.add(levelUnknown, "Storage", advice.On("", err.Error()), "It cannot be opened: %s", err)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {

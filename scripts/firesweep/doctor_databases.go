@@ -10,6 +10,7 @@ import (
 	"google.golang.org/api/firebaserules/v1"
 	"google.golang.org/api/firestore/v1"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -22,7 +23,7 @@ func (p *patient) examineDatabases(ctx context.Context, f *findings) {
 		rules, err = firebaserules.NewService(ctx, p.google("firebaserules")...)
 	}
 	if err != nil {
-		f.add(levelUnknown, "Firestore", advise("", err.Error()), "It cannot be opened: %s", err)
+		f.add(levelUnknown, "Firestore", advice.On("", err.Error()), "It cannot be opened: %s", err)
 		return
 	}
 	jobs := p.jobsBy(func(_ manifest.Entry, cfg config.Config) string { return cfg.Database })

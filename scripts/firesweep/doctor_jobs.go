@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/api/cloudscheduler/v1"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -22,7 +23,7 @@ func (p *patient) examineRecords(ctx context.Context, f *findings) {
 	for i, job := range p.jobs {
 		p.far.begin(p.far.total-len(p.jobs)+i, job.Name)
 		if err := p.examineJob(ctx, f, s, job); err != nil {
-			f.add(levelUnknown, job.Name, advise(job.Name, err.Error()), "Its runs cannot be read: %s", err)
+			f.add(levelUnknown, job.Name, advice.On(job.Name, err.Error()), "Its runs cannot be read: %s", err)
 		}
 	}
 }
@@ -97,7 +98,7 @@ func (p *patient) examineScheduler(ctx context.Context, f *findings) {
 		there, err = d.jobs(ctx)
 	}
 	if err != nil {
-		do := cmp.Or(advise("", err.Error()), "It takes roles/cloudscheduler.viewer. Make sure that the location is right.")
+		do := cmp.Or(advice.On("", err.Error()), "It takes roles/cloudscheduler.viewer. Make sure that the location is right.")
 		f.add(levelUnknown, "Cloud Scheduler", do, "It cannot be read: %s", err)
 		return
 	}

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/api/option"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 )
 
 // Exit codes.
@@ -120,8 +121,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitWrongUse
 	default:
 		fmt.Fprintf(a.errs, "firesweep: %s\n", plain(err.Error()))
-		if advice := advise("JOB", err.Error()); advice != "" {
-			fmt.Fprintf(a.errs, "  -> %s\n", advice)
+		if do := advice.On("JOB", err.Error()); do != "" {
+			fmt.Fprintf(a.errs, "  -> %s\n", do)
 		}
 		return exitFailed
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -176,8 +177,8 @@ func (p *printer) planned(planned planned, writes bool) {
 	if planned.Report == nil {
 		p.line(p.style(bold, planned.Job) + ": " + p.style(red, "no report"))
 		p.say(red, 2, 0, "%s", planned.Error)
-		if advice := advise(planned.Job, planned.Error); advice != "" {
-			p.say("", 4, 2, "-> %s", advice)
+		if do := advice.On(planned.Job, planned.Error); do != "" {
+			p.say("", 4, 2, "-> %s", do)
 		}
 		p.line("")
 		return

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -125,8 +126,8 @@ func (p *printer) kept(r *sweep.Report) {
 func (p *printer) failures(r *sweep.Report) {
 	for _, f := range r.Failures {
 		p.say(red, 2, 2, "%s %s: %s", f.Action, f.Target, f.Error)
-		if advice := advise(r.Job, f.Error); advice != "" {
-			p.say("", 4, 2, "-> %s", advice)
+		if do := advice.On(r.Job, f.Error); do != "" {
+			p.say("", 4, 2, "-> %s", do)
 		}
 	}
 }

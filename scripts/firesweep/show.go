@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -208,24 +209,5 @@ func (p *printer) report(r *sweep.Report) {
 	p.say(faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
 		u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes, u.StorageClassA, u.StorageClassB, u.StorageDeletes, u.AuthCalls, u.Tasks)
 	p.line("")
-	p.say("", 2, 2, "%s", next(r))
-}
-
-// next says what comes of a run's end, and what to do.
-func next(r *sweep.Report) string {
-	switch r.Status {
-	case sweep.Completed:
-		return "All that was due is done: there is nothing to do."
-	case sweep.Partial:
-		if r.Stopped {
-			return "It was stopped. The next run goes on from there."
-		}
-		return "It was out of time. The next run goes on from there. From the third in a row on: let it run more often (Terraform: schedules) or longer (timeouts)."
-	case sweep.Skipped:
-		return "Another run was under way: see firesweep runs " + r.Job + "."
-	case sweep.Aborted:
-		return "A safety limit tripped: nothing was deleted or changed. Look at the plan before you force it: firesweep plan --force " + r.Job + "."
-	default:
-		return "What failed is tried again by the next run; what is not listed is done. A retry is safe: firesweep run " + r.Job + "."
-	}
+	p.say("", 2, 2, "%s", advice.Next(r))
 }

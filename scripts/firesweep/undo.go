@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/undo"
 	"github.com/firesweep/firesweep/shared/undo/restore"
@@ -142,19 +143,13 @@ func (a *app) undo(ctx context.Context, f undoFlags, runID string, getenv func(s
 	return err
 }
 
-// saidAs is how steps are said to people.
-var saidAs = map[undo.Step]string{
-	undo.Nothing: "is as it was", undo.Recreate: "bring back", undo.Revert: "set fields back", undo.Replace: "set back", undo.Remove: "remove",
-	undo.Conflict: "left: changed since", undo.Stays: "stays: it was sent",
-}
-
 func (a *app) printTaken(t taken, job string) {
 	p := a.printer()
 	p.say(bold, 0, 2, "%s", t.Run)
 	var rows []row
 	back, conflicts := 0, 0
 	for _, o := range t.Outcomes {
-		r := row{cells: []string{saidAs[o.Step], o.Target}}
+		r := row{cells: []string{advice.Undone(o.Step), o.Target}}
 		switch o.Step {
 		case undo.Conflict:
 			conflicts++

@@ -1,0 +1,25 @@
+// What the page asks of this machine, and of nobody else.
+
+export class Refusal extends Error {}
+
+async function post(path, body, headers = {}) {
+  let response;
+  try {
+    response = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) });
+  } catch {
+    throw new Refusal("The emulator does not answer. Is it still running? Start it again with: go run ./emulator --sample");
+  }
+  const answer = await response.json();
+  if (answer?.error) throw new Refusal(answer.error.message);
+  return answer;
+}
+
+export const ask = (name, question = {}) => post("/-/api/" + name, question);
+
+// call calls a function as Cloud Scheduler does, at a time that may lie ahead.
+export const call = (job, order, at) => post("/" + job, order, { "X-CloudScheduler-ScheduleTime": at });
+
+// advise returns what to do about a report, or about an error.
+export function advise(job, report, errors) {
+  return ask("advice", { job, status: report?.status ?? "", stopped: report?.stopped ?? false, failures: errors ?? (report?.failures ?? []).map((f) => f.error) });
+}

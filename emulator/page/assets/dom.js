@@ -1,0 +1,46 @@
+// Everything is put into the page as text: whatever data holds, it is never taken for HTML.
+
+export function h(tag, properties, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((c) => c !== undefined && c !== null && c !== false));
+  return element;
+}
+
+// announce tells people who cannot see the page what has happened.
+export function announce(text) {
+  document.getElementById("live").textContent = text;
+}
+
+export const plural = (n, one, many = one + "s") => `${n} ${n === 1 ? one : many}`;
+
+// clock says a moment of today as a time of day, and others with the date.
+export const clock = (time) => (new Date(time).toDateString() === new Date().toDateString() ? new Date(time).toLocaleTimeString("en-GB", { timeStyle: "short" }) : moment(time));
+
+export const moment = (time) => new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
+// button returns a button that does one thing at a time. It keeps the focus while it works.
+export function button(text, kind, work) {
+  const b = h("button", { type: "button", class: kind });
+  b.textContent = text;
+  b.addEventListener("click", async () => {
+    if (b.getAttribute("aria-disabled")) return;
+    b.setAttribute("aria-disabled", "true");
+    try {
+      await work();
+    } finally {
+      b.removeAttribute("aria-disabled");
+    }
+  });
+  return b;
+}
+
+// problem returns a box with an error as it was said, the cause first, and what to do.
+export function problem(title, texts, steps = []) {
+  const parts = texts.flatMap((text, i) => [h("p", {}, text), steps[i] && h("p", {}, "→ " + steps[i])]);
+  return h("div", { class: "box bad", role: "alert" }, h("strong", {}, title), parts);
+}

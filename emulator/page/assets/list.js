@@ -1,0 +1,40 @@
+// The list of jobs and workers.
+
+import { clock, h } from "./dom.js";
+
+const mood = { completed: "good", partial: "warn", skipped: "warn", aborted: "bad", failed: "bad" };
+
+export const badge = (report) => h("span", { class: "badge " + mood[report.status] }, report.status);
+
+// done says in words what a run did.
+export function done(report) {
+  const parts = Object.entries(report.actions).filter(([, c]) => c.planned > 0).map(([kind, c]) => `${c.done} × ${kind}`);
+  return parts.length > 0 ? parts.join(", ") : "nothing was due";
+}
+
+function last(job) {
+  if (job.problem) return [h("span", { class: "dot bad" }), "cannot run: look here"];
+  if (job.underWay) return [h("span", { class: "dot warn" }), "under way"];
+  if (job.calledBy) return [job.waiting > 0 ? h("span", { class: "dot warn" }) : null, job.waiting > 0 ? `${job.waiting} waiting` : "nothing is waiting"];
+  if (!job.last) return [h("span", { class: "dot" }), "no run yet"];
+  const total = Object.values(job.last.actions).reduce((n, c) => n + c.done, 0);
+  return [h("span", { class: "dot " + mood[job.last.status] }), `${job.last.status}, ${total} done · ${clock(job.last.startedAt)}`];
+}
+
+const entry = (job, chosen) => h("li", {}, h("a", { href: "#" + job.name, "aria-current": job.name === chosen ? "page" : null },
+  h("span", { class: "name" }, job.name),
+  job.when ? h("span", { class: "when" }, job.when) : null,
+  h("span", { class: "last" }, last(job))));
+
+export function list(jobs, chosen) {
+  const groups = [
+    ["Jobs", jobs.filter((j) => j.when && !j.yours)],
+    ["Your rules", jobs.filter((j) => j.yours)],
+    ["Workers", jobs.filter((j) => j.calledBy)],
+  ];
+  const focused = document.activeElement?.closest?.("nav a")?.getAttribute("href");
+  const nav = document.getElementById("jobs");
+  nav.replaceChildren(...groups.filter(([, some]) => some.length > 0).flatMap(([title, some]) =>
+    [h("h2", {}, title), h("ul", {}, some.map((j) => entry(j, chosen)))]));
+  if (focused) nav.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+}

@@ -1,0 +1,76 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/undo"
+	"github.com/firesweep/firesweep/shared/undo/restore"
+)
+
+// taken is what came of taking a run back, or would.
+type taken struct {
+	Applied  bool      `json:"applied"`
+	Back     int       `json:"back"`              // how many things come back
+	Outcomes []outcome `json:"outcomes"`          // what happens first
+	Problem  string    `json:"problem,omitempty"` // it ended early
+}
+
+type outcome struct {
+	Target string `json:"target"`
+	Step   string `json:"step"`
+	Says   string `json:"says"` // the step in words
+	Why    string `json:"why,omitempty"`
+}
+
+// order is in which order outcomes are shown: what comes back, what does not, and what needs nothing.
+var order = []undo.Step{undo.Recreate, undo.Replace, undo.Revert, undo.Remove, undo.Conflict, undo.Stays, undo.Nothing}
+
+// undo takes a run back, or says what would come back.
+func (s *server) undo(ctx context.Context, q struct {
+	Run   string
+	Apply bool
+}) (taken, error) {
+	t := taken{Applied: q.Apply, Outcomes: []outcome{}}
+	name, _, _ := strings.Cut(q.Run, "-")
+	e, err := entry(name)
+	if err != nil {
+		return t, err
+	}
+	err = s.on(ctx, e, e.Uses(), func(p restore.Project) error {
+		return p.Undo(ctx, q.Run, restore.Options{Apply: q.Apply}, func(o restore.Outcome) error {
+			switch o.Step {
+			case undo.Recreate, undo.Revert, undo.Replace, undo.Remove:
+				t.Back++
+			case undo.Conflict, undo.Stays, undo.Nothing:
+			}
+			t.Outcomes = append(t.Outcomes, outcome{Target: o.Target, Step: string(o.Step), Says: advice.Undone(o.Step), Why: o.Why})
+			return nil
+		})
+	})
+	slices.SortFunc(t.Outcomes, func(a, b outcome) int {
+		x, y := slices.Index(order, undo.Step(a.Step)), slices.Index(order, undo.Step(b.Step))
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a.Target, b.Target))
+	})
+	if err != nil && len(t.Outcomes) > 0 { // what is done is said as well
+		t.Problem = err.Error()
+		return t, nil
+	}
+	return t, err
+}
+
+// release lets a job delete again what came back.
+func (s *server) release(ctx context.Context, q struct{ Job string }) (struct{}, error) {
+	e, err := entry(q.Job)
+	if err != nil {
+		return struct{}{}, err
+	}
+	return struct{}{}, s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
+		_, err := p.Release(ctx, e.Name)
+		return err
+	})
+}

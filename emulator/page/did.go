@@ -1,0 +1,129 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/undo"
+	"github.com/firesweep/firesweep/shared/undo/restore"
+)
+
+// Limits of what is told of a run.
+const (
+	maxItems   = 500
+	maxChanges = 1000
+)
+
+// did is what a run did, by its undo log.
+type did struct {
+	Kept    bool     `json:"kept"` // there is a log; or else it did nothing, or UNDO_DAYS is 0
+	Items   []item   `json:"items"`
+	Changes []change `json:"changes"`
+	More    bool     `json:"more,omitempty"` // than are listed
+}
+
+type item struct {
+	Target string `json:"target"`
+	Action string `json:"action"`
+	Reason string `json:"reason"`
+}
+
+// change is what a run did to a document, an object or an account.
+type change struct {
+	Target string  `json:"target"` // a path, gs://bucket/name, or "account uid"
+	What   string  `json:"what"`   // "deleted", "changed" or "created"
+	Sent   bool    `json:"sent,omitempty"`
+	Fields []field `json:"fields,omitempty"` // of a document
+}
+
+// did answers with what a run did.
+func (s *server) did(ctx context.Context, q struct{ Run string }) (did, error) {
+	d := did{Items: []item{}, Changes: []change{}}
+	name, _, _ := strings.Cut(q.Run, "-")
+	e, err := entry(name)
+	if err != nil {
+		return d, err
+	}
+	var writes []undo.Write
+	bucket := config.For(e.Name, s.Getenv)("STORAGE_BUCKET")
+	seen := map[string]bool{} // an item that takes several commits is in each
+	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
+		return p.Contents(ctx, q.Run, func(_, _ int, records []undo.Record) error {
+			d.Kept = true
+			for _, r := range records {
+				switch {
+				case len(d.Items) == maxItems || len(d.Changes)+len(writes) == maxChanges:
+					d.More = true
+				case r.Write != nil:
+					writes = append(writes, *r.Write)
+				case r.Object != nil:
+					d.Changes = append(d.Changes, change{Target: "gs://" + bucket + "/" + r.Object.Name, What: "deleted"})
+				case r.Account != nil:
+					d.Changes = append(d.Changes, change{Target: "account " + r.Account.UID, What: "deleted"})
+				case !seen[r.Item]:
+					seen[r.Item] = true
+					d.Items = append(d.Items, item{Target: r.Item, Action: r.Action, Reason: r.Reason})
+				}
+			}
+			return nil
+		})
+	})
+	if errors.Is(err, restore.ErrNoLog) {
+		return d, nil
+	}
+	for _, c := range undo.Net(writes) {
+		d.Changes = append(d.Changes, changeOf(c))
+	}
+	return d, err
+}
+
+// changeOf says what became of a document.
+func changeOf(c undo.Change) change {
+	after := c.After
+	if !c.Whole { // it names only what was written
+		after = maps.Clone(c.Before)
+		if after == nil {
+			after = undo.Fields{}
+		}
+		maps.Copy(after, c.After)
+		for _, name := range c.Removed {
+			delete(after, name)
+		}
+	}
+	what := "changed"
+	switch {
+	case c.Found && !c.Exists:
+		what = "deleted"
+	case !c.Found:
+		what = "created"
+	}
+	return change{Target: c.Path, What: what, Sent: c.Sent, Fields: compared(c.Before, after)}
+}
+
+// advised says what to do about a report.
+type advised struct {
+	Next     string   `json:"next"`
+	Failures []string `json:"failures"` // for each failure; empty where its own text says all there is
+}
+
+// advice answers with what to do about a function's report, or about an error that it answered instead of one.
+func (s *server) advice(_ context.Context, q struct {
+	Job      string
+	Status   sweep.Status
+	Stopped  bool
+	Failures []string
+}) (advised, error) {
+	a := advised{Failures: []string{}}
+	if q.Status != "" {
+		a.Next = advice.Local(advice.Next(&sweep.Report{Job: q.Job, Status: q.Status, Stopped: q.Stopped}))
+	}
+	for _, text := range q.Failures {
+		a.Failures = append(a.Failures, advice.Local(advice.On(q.Job, text)))
+	}
+	return a, nil
+}

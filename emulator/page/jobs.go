@@ -1,0 +1,236 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"google.golang.org/api/iterator"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/own"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/undo"
+	"github.com/firesweep/firesweep/shared/undo/restore"
+)
+
+// overview is what the page begins with.
+type overview struct {
+	Project string `json:"project"`
+	Ahead   int    `json:"ahead"` // seconds that the page looks ahead unless it is told otherwise
+	// SoftDelete says whether Storage keeps what is deleted. That of the Firebase Emulator Suite does not.
+	SoftDelete bool  `json:"softDelete"`
+	Jobs       []job `json:"jobs"`
+}
+
+// job is a job or a worker.
+type job struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Rule        string   `json:"rule,omitempty"`  // of a declared rule, in words
+	Yours       bool     `json:"yours,omitempty"` // it stands in functions/rules.json
+	When        string   `json:"when,omitempty"`  // in words, with the time zone
+	Schedule    string   `json:"schedule,omitempty"`
+	Worker      string   `json:"worker,omitempty"`
+	CalledBy    []string `json:"calledBy,omitempty"` // of a worker, the jobs that hand it tasks
+	Uses        []string `json:"uses"`
+
+	Database string         `json:"database,omitempty"`
+	Problem  string         `json:"problem,omitempty"` // why nothing is known of its runs
+	UnderWay string         `json:"underWay,omitempty"`
+	Last     *reported      `json:"last,omitempty"`    // its last run
+	Held     bool           `json:"held,omitempty"`    // it keeps what came back by undoing a run
+	UndoDays int            `json:"undoDays"`          // for how long a run can be taken back
+	Waiting  *int           `json:"waiting,omitempty"` // tasks that a worker has yet to do; nil: not known
+	entry    manifest.Entry `json:"-"`
+}
+
+// reported is a run's report, with what to do next.
+type reported struct {
+	*sweep.Report
+	Next string `json:"next,omitempty"`
+}
+
+func reportedOf(r *sweep.Report) *reported {
+	if r == nil {
+		return nil
+	}
+	return &reported{r, advice.Local(advice.Next(r))}
+}
+
+// jobs answers with all jobs and workers.
+func (s *server) jobs(ctx context.Context, _ struct{}) (overview, error) {
+	o := overview{Project: s.Getenv("GOOGLE_CLOUD_PROJECT"), Ahead: int(s.Ahead / time.Second), SoftDelete: s.Backends.Storage() != nil}
+	all := functions.All()
+	bundled, err := functions.Read(manifest.File{Name: "no rules", Text: []byte(`{"functions":[]}`)})
+	if err != nil {
+		return o, err
+	}
+	for i, e := range all {
+		j := job{Yours: i >= len(bundled), Name: e.Name, Description: e.Description, Schedule: e.Schedule, Worker: e.Worker, Uses: []string{}, entry: e}
+		if e.Rule != nil {
+			j.Rule = e.Rule.Words()
+		}
+		for _, backend := range e.Uses() {
+			j.Uses = append(j.Uses, string(backend))
+		}
+		if e.Trigger == manifest.Schedule {
+			j.When = e.When()
+		} else {
+			for _, caller := range all {
+				if caller.Worker == e.Name {
+					j.CalledBy = append(j.CalledBy, caller.Name)
+				}
+			}
+			j.Waiting = s.waiting(e.Name)
+		}
+		s.record(ctx, &j)
+		o.Jobs = append(o.Jobs, j)
+	}
+	return o, nil
+}
+
+// waiting returns how many tasks a worker has to do, nil where Cloud Tasks is another's.
+func (s *server) waiting(worker string) *int {
+	if s.Backends.Tasks() == nil {
+		return nil
+	}
+	n := 0
+	for _, task := range s.Backends.Tasks().Pending("") {
+		if strings.HasSuffix(task.GetHttpRequest().GetUrl(), "/"+worker) {
+			n++
+		}
+	}
+	return &n
+}
+
+// record adds what cleanupJobs/{job} says.
+func (s *server) record(ctx context.Context, j *job) {
+	cfg, err := s.settings(j.entry, config.Firestore)
+	if err != nil {
+		j.Problem = err.Error()
+		return
+	}
+	j.Database, j.UndoDays = cfg.Database, cfg.UndoDays
+	err = s.on(ctx, j.entry, []config.Backend{config.Firestore}, func(p restore.Project) error {
+		d, err := p.Firestore.Doc(own.Jobs + "/" + j.Name).Get(ctx)
+		if status.Code(err) == codes.NotFound {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the record of %s: %w", j.Name, err)
+		}
+		r := sweep.RecordOf(cfg, j.Name, documents.Document{Data: d.Data(), UpdateTime: d.UpdateTime})
+		j.Last = reportedOf(r.Last)
+		if r.Holder != "" && time.Now().Before(r.Until) {
+			j.UnderWay = r.Holder
+		}
+		if r.Err != nil {
+			j.Problem = r.Err.Error()
+		}
+		held, err := p.Firestore.Collection(undo.HeldOf(j.Name)).Limit(1).Documents(ctx).GetAll()
+		j.Held = len(held) > 0
+		return err
+	})
+	if err != nil {
+		j.Problem = err.Error()
+	}
+}
+
+// Limits of the list of runs.
+const (
+	maxRuns   = 20
+	maxRunIDs = 5000 // that are looked through
+)
+
+// run is a run of a job or worker. A worker's saves no report.
+type run struct {
+	RunID  string    `json:"runId"`
+	Report *reported `json:"report,omitempty"`
+}
+
+// runs answers with the last runs of a job or worker, newest first. Previews save nothing.
+func (s *server) runs(ctx context.Context, q struct{ Job string }) ([]run, error) {
+	e, err := entry(q.Job)
+	if err != nil {
+		return nil, err
+	}
+	found := []run{}
+	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
+		var refs []*firestore.DocumentRef
+		all := p.Firestore.Collection(own.Runs).DocumentRefs(ctx) // also of runs that left nothing but their undo log
+		for range maxRunIDs {
+			ref, err := all.Next()
+			if errors.Is(err, iterator.Done) {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("list the runs of %s: %w", e.Name, err)
+			}
+			if strings.HasPrefix(ref.ID, e.Name+"-") {
+				refs = append(refs, ref)
+			}
+		}
+		slices.SortFunc(refs, func(a, b *firestore.DocumentRef) int { return strings.Compare(b.ID, a.ID) }) // after the name comes the time
+		refs = refs[:min(len(refs), maxRuns)]
+		docs, err := p.Firestore.GetAll(ctx, refs)
+		if err != nil {
+			return fmt.Errorf("read the runs of %s: %w", e.Name, err)
+		}
+		for _, d := range docs {
+			one := run{RunID: d.Ref.ID}
+			if d.Exists() {
+				report, err := sweep.ReportOf(documents.Document{Path: own.Runs + "/" + d.Ref.ID, Data: d.Data()})
+				if err != nil {
+					return err
+				}
+				one.Report = reportedOf(report)
+			}
+			found = append(found, one)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// entry returns the job or worker of a name.
+func entry(name string) (manifest.Entry, error) {
+	all := functions.All()
+	i := slices.IndexFunc(all, func(e manifest.Entry) bool { return e.Name == name })
+	if i < 0 {
+		return manifest.Entry{}, fmt.Errorf("there is no function %q", name)
+	}
+	return all[i], nil
+}
+
+// settings reads the settings of a function that uses the given backends.
+func (s *server) settings(e manifest.Entry, uses ...config.Backend) (config.Config, error) {
+	cfg, err := config.Load(config.For(e.Name, s.Getenv), functions.Registered()[e.Name].Settings, uses...)
+	if err != nil {
+		return config.Config{}, fmt.Errorf("%s: %w", e.Name, err)
+	}
+	return cfg, nil
+}
+
+// on opens what a function works on, as far as it is named, and closes it after f.
+func (s *server) on(ctx context.Context, e manifest.Entry, uses []config.Backend, f func(restore.Project) error) error {
+	cfg, err := s.settings(e, uses...)
+	if err != nil {
+		return err
+	}
+	p, closeAll, err := restore.Open(ctx, cfg, uses, time.Now)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(p), closeAll())
+}

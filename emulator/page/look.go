@@ -1,0 +1,180 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"firebase.google.com/go/v4/auth"
+	"google.golang.org/api/iterator"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/own"
+	"github.com/firesweep/firesweep/shared/undo/restore"
+)
+
+// maxCounted is how many objects and accounts are counted: they are listed for that.
+const maxCounted = 20_000
+
+// count says how many there are of something.
+type count struct {
+	Sort  string `json:"sort"` // "documents", "files" or "accounts"
+	Name  string `json:"name"` // of the collection or folder
+	Count int    `json:"count"`
+	More  bool   `json:"more,omitempty"` // than that
+}
+
+// counts answers with how much there is of what a job can touch: documents of the collections at the root and of those named,
+// wherever these lie, objects and accounts.
+func (s *server) counts(ctx context.Context, q struct {
+	Job         string
+	Collections []string
+}) ([]count, error) {
+	e, err := entry(q.Job)
+	if err != nil {
+		return nil, err
+	}
+	all := []count{}
+	err = s.on(ctx, e, e.Uses(), func(p restore.Project) error {
+		roots, err := p.Firestore.Collections(ctx).GetAll()
+		if err != nil {
+			return fmt.Errorf("list the collections: %w", err)
+		}
+		names := q.Collections
+		for _, root := range roots {
+			names = append(names, root.ID)
+		}
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			if slices.Contains(own.Names(), name) || !documents.ValidID(name) {
+				continue
+			}
+			answer, err := p.Firestore.CollectionGroup(name).NewAggregationQuery().WithCount("n").Get(ctx)
+			if err != nil {
+				return fmt.Errorf("count %s: %w", name, err)
+			}
+			n, _ := answer["n"].(*firestorepb.Value)
+			all = append(all, count{Sort: "documents", Name: name, Count: int(n.GetIntegerValue())})
+		}
+		if p.Bucket != nil {
+			files, err := folders(ctx, p)
+			if err != nil {
+				return err
+			}
+			all = append(all, files...)
+		}
+		if users, ok := p.Accounts.(lister); ok {
+			accounts, err := accountsOf(ctx, users)
+			if err != nil {
+				return err
+			}
+			all = append(all, accounts)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// folders counts the objects of the bucket by the first part of their names.
+func folders(ctx context.Context, p restore.Project) ([]count, error) {
+	byFolder := map[string]int{}
+	more := false
+	objects := p.Bucket.Objects(ctx, nil)
+	for n := 0; ; n++ {
+		o, err := objects.Next()
+		if errors.Is(err, iterator.Done) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list the bucket: %w", err)
+		}
+		if more = n == maxCounted; more {
+			break
+		}
+		folder, _, found := strings.Cut(o.Name, "/")
+		if found {
+			folder += "/"
+		}
+		byFolder[folder]++
+	}
+	var all []count
+	for _, folder := range slices.Sorted(maps.Keys(byFolder)) {
+		all = append(all, count{Sort: "files", Name: folder, Count: byFolder[folder], More: more})
+	}
+	return all, nil
+}
+
+type lister interface {
+	Users(ctx context.Context, nextPageToken string) *auth.UserIterator
+}
+
+func accountsOf(ctx context.Context, users lister) (count, error) {
+	c := count{Sort: "accounts", Name: "accounts"}
+	for all := users.Users(ctx, ""); ; c.Count++ {
+		_, err := all.Next()
+		if errors.Is(err, iterator.Done) {
+			return c, nil
+		}
+		if err != nil {
+			return c, fmt.Errorf("list the accounts: %w", err)
+		}
+		if c.More = c.Count == maxCounted; c.More {
+			return c, nil
+		}
+	}
+}
+
+// maxLooked is how many documents are read for one answer.
+const maxLooked = 100
+
+// looked is a document as it is.
+type looked struct {
+	Path   string  `json:"path"`
+	Exists bool    `json:"exists"`
+	Fields []field `json:"fields"`
+}
+
+// documents answers with documents of a job's database as they are now.
+func (s *server) documents(ctx context.Context, q struct {
+	Job   string
+	Paths []string
+}) ([]looked, error) {
+	e, err := entry(q.Job)
+	if err != nil {
+		return nil, err
+	}
+	if len(q.Paths) > maxLooked {
+		return nil, fmt.Errorf("%d documents are asked for: %d at most", len(q.Paths), maxLooked)
+	}
+	for _, path := range q.Paths {
+		if _, err := documents.RefOf(path); err != nil {
+			return nil, err
+		}
+	}
+	all := []looked{}
+	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
+		refs := make([]*firestore.DocumentRef, len(q.Paths))
+		for i, path := range q.Paths {
+			refs[i] = p.Firestore.Doc(path)
+		}
+		found, err := p.Firestore.GetAll(ctx, refs)
+		if err != nil {
+			return fmt.Errorf("read %d documents: %w", len(refs), err)
+		}
+		for i, d := range found {
+			now, err := documents.Encode(d.Data())
+			if err != nil {
+				return fmt.Errorf("read %s: %w", q.Paths[i], err)
+			}
+			all = append(all, looked{Path: q.Paths[i], Exists: d.Exists(), Fields: compared(now, now)})
+		}
+		return nil
+	})
+	return all, err
+}

@@ -1,0 +1,340 @@
+package page_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/firesweep/firesweep" // registers all functions
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/bundletest"
+	"github.com/firesweep/firesweep/emulator/page"
+	"github.com/firesweep/firesweep/functions"
+)
+
+// fixture is a page on a project of its own, and cleanupReports behind it.
+type fixture struct {
+	*backendstest.Project
+	handler  http.Handler
+	settings map[string]string
+	called   int // how often a function was
+}
+
+func start(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{Project: backendstest.Start(t)}
+	f.settings = f.Environment
+	getenv := func(name string) string { return f.settings[name] }
+	job := functions.New(functions.Registered()["cleanupReports"])
+	job.Getenv, job.Log = getenv, io.Discard
+	t.Cleanup(job.Close)
+	f.handler = page.Handler(page.Options{Getenv: getenv, Backends: f.Backends(), Ahead: time.Hour},
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			f.called++
+			job.ServeHTTP(w, r)
+		}))
+	return f
+}
+
+// request returns a request as the page sends it.
+func request(method, path, body string) *http.Request {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Host = "127.0.0.1:8081"
+	r.Header.Set("Content-Type", "application/json")
+	return r
+}
+
+func (f *fixture) send(r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	f.handler.ServeHTTP(w, r)
+	return w
+}
+
+// ask asks the page's API and returns the answer.
+func ask[A any](t *testing.T, f *fixture, name, question string) (a A) {
+	t.Helper()
+	w := f.send(request(http.MethodPost, page.Prefix+"api/"+name, question))
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != http.StatusOK {
+		t.Fatalf("%s %s: %d %s", name, question, w.Code, w.Body)
+	}
+	return a
+}
+
+// TestOtherOriginsAreRefused sends what a web page from elsewhere could: to the functions as well, which delete.
+func TestOtherOriginsAreRefused(t *testing.T) {
+	f := start(t)
+	f.Set(t, "reports/due", map[string]any{"status": "reviewed", "createdAt": time.Now().AddDate(-1, 0, 0)})
+	header := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
+	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
+	for what, change := range map[string]func(*http.Request){
+		"another origin":                header("Origin", "https://evil.example"),
+		"an opaque origin":              header("Origin", "null"),
+		"another port of this machine":  header("Origin", "http://127.0.0.1:3000"),
+		"a browser says cross-site":     header("Sec-Fetch-Site", "cross-site"),
+		"a browser says same-site":      header("Sec-Fetch-Site", "same-site"),
+		"a name that leads here":        host("evil.example:8081"),
+		"one that only looks like here": host("127.0.0.1.evil.example"),
+		"one that begins like here":     host("localhost.evil.example:8081"),
+		"an address of the network":     host("192.168.1.7:8081"),
+		"no name":                       host(""),
+		"a name that leads here, with its own origin": func(r *http.Request) {
+			r.Host = "evil.example:8081"
+			r.Header.Set("Origin", "http://evil.example:8081")
+		},
+	} {
+		for _, path := range []string{"/cleanupReports", page.Prefix + "api/undo", page.Prefix + "api/jobs", page.Prefix + "api/release"} {
+			r := request(http.MethodPost, path, "{}")
+			change(r)
+			if w := f.send(r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), `"error"`) {
+				t.Errorf("%s, %s: %d %s, want 403", what, path, w.Code, w.Body)
+			}
+		}
+	}
+	if f.called > 0 {
+		t.Errorf("%d of these requests reached a function", f.called)
+	}
+	for what, change := range map[string]func(*http.Request){
+		"a program": func(*http.Request) {},
+		"the page": func(r *http.Request) {
+			r.Header.Set("Origin", "http://127.0.0.1:8081")
+			r.Header.Set("Sec-Fetch-Site", "same-origin")
+		},
+		"localhost": host("localhost:8081"), "IPv6": host("[::1]:8081"), "an address typed by hand": header("Sec-Fetch-Site", "none"),
+	} {
+		r := request(http.MethodPost, "/cleanupReports", `{"dryRun":true}`)
+		change(r)
+		if w := f.send(r); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s, want 200", what, w.Code, w.Body)
+		}
+	}
+}
+
+// TestWhatTheAPIRefuses sends what no page sends.
+func TestWhatTheAPIRefuses(t *testing.T) {
+	f := start(t)
+	for _, c := range []struct {
+		method, kind, name, body string
+		want                     int
+		says                     string
+	}{
+		{http.MethodGet, "application/json", "jobs", "{}", http.StatusMethodNotAllowed, "POST"},
+		{http.MethodPost, "text/plain", "undo", `{"run":"x","apply":true}`, http.StatusUnsupportedMediaType, "application/json"},
+		{http.MethodPost, "", "undo", `{"run":"x","apply":true}`, http.StatusUnsupportedMediaType, "application/json"},
+		{http.MethodPost, "application/x-www-form-urlencoded", "release", "job=cleanupReports", http.StatusUnsupportedMediaType, "application/json"},
+		{http.MethodPost, "application/json", "undo", `{"run":"x","aply":true}`, http.StatusBadRequest, "aply"},
+		{http.MethodPost, "application/json", "undo", `{`, http.StatusBadRequest, "cannot be read"},
+		{http.MethodPost, "application/json", "undo", `{"run":"none-1-2"}`, http.StatusUnprocessableEntity, `no function "none"`},
+		{http.MethodPost, "application/json", "undo", `{"run":"cleanupReports"}`, http.StatusUnprocessableEntity, "a run's id is like"},
+		{http.MethodPost, "application/json", "undo", `{"run":"cleanupReports-20260101T000000Z-0123abcd"}`, http.StatusUnprocessableEntity, "nothing is kept of it"},
+		{http.MethodPost, "application/json", "runs", `{"job":"none"}`, http.StatusUnprocessableEntity, `no function "none"`},
+		{http.MethodPost, "application/json", "counts", `{"job":""}`, http.StatusUnprocessableEntity, "no function"},
+		{http.MethodPost, "application/json", "documents", `{"job":"cleanupReports","paths":["reports"]}`, http.StatusUnprocessableEntity, "reports"},
+		{http.MethodPost, "application/json", "documents", `{"job":"cleanupReports","paths":[` + strings.Repeat(`"a/b",`, 100) + `"a/b"]}`, http.StatusUnprocessableEntity, "100 at most"},
+		{http.MethodPost, "application/json", "documents", `{"job":"` + strings.Repeat("x", 1<<20) + `"}`, http.StatusBadRequest, "too large"},
+	} {
+		r := request(c.method, page.Prefix+"api/"+c.name, c.body)
+		r.Header.Set("Content-Type", c.kind)
+		if w := f.send(r); w.Code != c.want || !strings.Contains(w.Body.String(), strings.ReplaceAll(c.says, `"`, `\"`)) {
+			t.Errorf("%s %s %s %.60s: %d %s, want %d that says %q", c.method, c.kind, c.name, c.body, w.Code, w.Body, c.want, c.says)
+		}
+	}
+}
+
+// TestFiles looks at what is served besides the functions, and that the browser is told to load nothing else.
+func TestFiles(t *testing.T) {
+	f := start(t)
+	for path, want := range map[string]string{
+		"/": "text/html; charset=utf-8", page.Prefix + "main.js": "text/javascript; charset=utf-8", page.Prefix + "style.css": "text/css; charset=utf-8",
+	} {
+		w := f.send(request(http.MethodGet, path, ""))
+		policy := w.Header().Get("Content-Security-Policy")
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != want || w.Header().Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("GET %s: %d %v", path, w.Code, w.Header())
+		}
+		for _, part := range []string{"default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
+			if !strings.Contains(policy, part) || strings.Contains(policy, "unsafe") {
+				t.Errorf("GET %s: the content policy is %q, want %s and nothing unsafe", path, policy, part)
+			}
+		}
+	}
+	if f.called > 0 {
+		t.Error("a function was called for a file")
+	}
+	for _, c := range []struct{ method, path string }{{http.MethodPost, "/"}, {http.MethodGet, "/cleanupReports"}, {http.MethodGet, "/index.html"}} {
+		before := f.called
+		if f.send(request(c.method, c.path, "")); f.called != before+1 {
+			t.Errorf("%s %s is not left to the functions", c.method, c.path)
+		}
+	}
+}
+
+// TestNeverDeployed looks at the names in the archive that Terraform deploys.
+func TestNeverDeployed(t *testing.T) {
+	files, err := bundletest.ArchivedFiles("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files["bundle.go"] == "" {
+		t.Fatal("this is not what is deployed")
+	}
+	for name := range files {
+		if strings.HasPrefix(name, "emulator/") || strings.HasPrefix(name, "scripts/") || !slices.ContainsFunc([]string{".go", ".json", "go.mod", "go.sum"}, func(end string) bool { return strings.HasSuffix(name, end) }) {
+			t.Errorf("%s is deployed", name)
+		}
+	}
+}
+
+type job struct {
+	Name, When, Schedule, Problem, UnderWay, Rule string
+	CalledBy, Uses                                []string
+	Held                                          bool
+	UndoDays                                      int
+	Last                                          *struct{ RunID, Status, Next string }
+}
+
+func (f *fixture) job(t *testing.T, name string) job {
+	t.Helper()
+	all := ask[struct{ Jobs []job }](t, f, "jobs", "{}").Jobs
+	return all[slices.IndexFunc(all, func(j job) bool { return j.Name == name })]
+}
+
+type change struct {
+	Target, What string
+	Fields       []struct {
+		Name          string
+		Before, After *string
+		Changed       bool
+	}
+}
+
+type did struct {
+	Kept    bool
+	Items   []struct{ Target, Action, Reason string }
+	Changes []change
+}
+
+type taken struct {
+	Applied  bool
+	Back     int
+	Outcomes []struct{ Target, Step, Says, Why string }
+	Problem  string
+}
+
+// TestARun goes through what the page does with one.
+func TestARun(t *testing.T) {
+	f := start(t)
+	due := map[string]any{"status": "reviewed", "createdAt": time.Now().AddDate(-1, 0, 0), "<b>": []any{1, "<i>", nil, map[string]any{"a": 1.5}}}
+	f.Set(t, "reports/due", due)
+	f.Set(t, "reports/changed-since", due)
+	f.Set(t, "reports/young", map[string]any{"status": "reviewed", "createdAt": time.Now()})
+	f.Set(t, "reports/young/notes/n", map[string]any{"text": "hello"})
+
+	if j := f.job(t, "cleanupReports"); j.Last != nil || j.When != "daily 00:00 Asia/Tokyo" || j.Schedule != "0 0 * * *" || j.UndoDays != 7 || !strings.HasPrefix(j.Rule, "deletes documents of reports") {
+		t.Errorf("before the first run: %+v", j)
+	}
+	if j := f.job(t, "deletePlaceholderUser"); j.When != "" || !slices.Equal(j.CalledBy, []string{"cleanupPlaceholderUsers"}) {
+		t.Errorf("a worker: %+v", j)
+	}
+	counts := func() string {
+		var all []string
+		for _, c := range ask[[]struct {
+			Sort, Name string
+			Count      int
+		}](t, f, "counts", `{"job":"cleanupReports","collections":["notes","cleanupUndo","a/b"]}`) {
+			all = append(all, fmt.Sprint(c.Sort, " ", c.Name, " ", c.Count))
+		}
+		return strings.Join(all, ", ")
+	}
+	if got := counts(); got != "documents notes 1, documents reports 3" {
+		t.Errorf("before: %s", got)
+	}
+	var report struct{ RunID, Status string }
+	if w := f.send(request(http.MethodPost, "/cleanupReports", "{}")); json.Unmarshal(w.Body.Bytes(), &report) != nil || report.Status != "completed" {
+		t.Fatalf("the run: %s", w.Body)
+	}
+	if got := counts(); got != "documents notes 1, documents reports 1" {
+		t.Errorf("after: %s", got)
+	}
+	if j := f.job(t, "cleanupReports"); j.Last == nil || j.Last.RunID != report.RunID || j.Last.Next != "All that was due is done: there is nothing to do." {
+		t.Errorf("after the run: %+v", j.Last)
+	}
+	if runs := ask[[]struct{ RunID string }](t, f, "runs", `{"job":"cleanupReports"}`); len(runs) != 1 || runs[0].RunID != report.RunID {
+		t.Errorf("runs %+v, want %s", runs, report.RunID)
+	}
+
+	d := ask[did](t, f, "did", fmt.Sprintf(`{"run":%q}`, report.RunID))
+	if !d.Kept || len(d.Items) != 2 || len(d.Changes) != 2 || !strings.HasPrefix(d.Items[0].Reason, "status reviewed") {
+		t.Fatalf("it did %+v", d)
+	}
+	for _, c := range d.Changes {
+		if c.What != "deleted" || len(c.Fields) != 3 || c.Fields[0].Name != "<b>" || *c.Fields[0].Before != `[1, "<i>", null, {"a": 1.5}]` || c.Fields[0].After != nil || !c.Fields[0].Changed {
+			t.Errorf("change %+v", c)
+		}
+	}
+
+	f.Set(t, "reports/changed-since", map[string]any{"status": "pending"})
+	question := fmt.Sprintf(`{"run":%q,"apply":%%t}`, report.RunID)
+	for _, apply := range []bool{false, true} {
+		back := ask[taken](t, f, "undo", fmt.Sprintf(question, apply))
+		if back.Applied != apply || back.Back != 1 || len(back.Outcomes) != 2 || back.Outcomes[0].Target != "reports/due" || back.Outcomes[0].Says != "bring back" ||
+			back.Outcomes[1].Step != "conflict" || back.Outcomes[1].Why != "somebody has created it since" {
+			t.Errorf("undo, apply %t: %+v", apply, back)
+		}
+		looked := ask[[]struct {
+			Path   string
+			Exists bool
+		}](t, f, "documents", `{"job":"cleanupReports","paths":["reports/due"]}`)
+		if looked[0].Exists != apply {
+			t.Errorf("undo, apply %t: %+v", apply, looked)
+		}
+	}
+	if !f.job(t, "cleanupReports").Held {
+		t.Error("the page does not say that the job keeps what came back")
+	}
+	ask[struct{}](t, f, "release", `{"job":"cleanupReports"}`)
+	if f.job(t, "cleanupReports").Held {
+		t.Error("what was released is held still")
+	}
+}
+
+// TestNothingIsKept runs a job that keeps nothing of what it deletes.
+func TestNothingIsKept(t *testing.T) {
+	f := start(t)
+	f.settings["UNDO_DAYS"] = "0"
+	f.Set(t, "reports/due", map[string]any{"status": "reviewed", "createdAt": time.Now().AddDate(-1, 0, 0)})
+	var report struct{ RunID string }
+	if w := f.send(request(http.MethodPost, "/cleanupReports", "{}")); json.Unmarshal(w.Body.Bytes(), &report) != nil || report.RunID == "" {
+		t.Fatalf("the run: %s", w.Body)
+	}
+	if d := ask[did](t, f, "did", fmt.Sprintf(`{"run":%q}`, report.RunID)); d.Kept || len(d.Items) > 0 {
+		t.Errorf("it did %+v, want that nothing is kept", d)
+	}
+	if j := f.job(t, "cleanupReports"); j.UndoDays != 0 {
+		t.Errorf("it can be undone for %d days", j.UndoDays)
+	}
+}
+
+// TestAdvice says what to do, with the commands as they are typed here. A wrong setting is named with its job.
+func TestAdvice(t *testing.T) {
+	f := start(t)
+	got := ask[struct {
+		Next     string
+		Failures []string
+	}](t, f, "advice", `{"job":"cleanupReports","status":"aborted","stopped":false,"failures":["MAX_ACTIONS: too many","something else"]}`)
+	if !strings.Contains(got.Next, "go run ./scripts/firesweep plan --local --force cleanupReports") || len(got.Failures) != 2 ||
+		!strings.Contains(got.Failures[0], "go run ./scripts/firesweep run --local cleanupReports --force") || got.Failures[1] != "" {
+		t.Errorf("advice %+v", got)
+	}
+	f.settings["MAX_ACTIONS"] = "many"
+	if j := f.job(t, "cleanupReports"); !strings.Contains(j.Problem, "MAX_ACTIONS") {
+		t.Errorf("with a wrong setting: %+v", j)
+	}
+}

@@ -1,0 +1,104 @@
+package page
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/firesweep/firesweep/shared/clip"
+	"github.com/firesweep/firesweep/shared/undo"
+)
+
+// maxValue is how many characters of a value are shown.
+const maxValue = 600
+
+// field is a document's field before and after a run. A value that is not there is nil.
+type field struct {
+	Name    string  `json:"name"`
+	Before  *string `json:"before"`
+	After   *string `json:"after"`
+	Changed bool    `json:"changed,omitempty"`
+}
+
+// compared returns the fields of a document before and after, those that differ first.
+func compared(before, after undo.Fields) []field {
+	names := maps.Clone(before)
+	if names == nil {
+		names = undo.Fields{}
+	}
+	maps.Copy(names, after)
+	fields := []field{}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		b, a := before[name], after[name]
+		fields = append(fields, field{Name: name, Before: shown(b), After: shown(a), Changed: (b == nil) != (a == nil) || !proto.Equal(b, a)})
+	}
+	slices.SortStableFunc(fields, func(x, y field) int {
+		switch {
+		case x.Changed == y.Changed:
+			return 0
+		case x.Changed:
+			return -1
+		}
+		return 1
+	})
+	return fields
+}
+
+// shown returns a value as people read it; nil for none.
+func shown(v *firestorepb.Value) *string {
+	if v == nil {
+		return nil
+	}
+	text := clip.Text(valueText(v), maxValue)
+	return &text
+}
+
+// valueText says a value in the way of JSON, with Firestore's own types in words.
+func valueText(v *firestorepb.Value) string {
+	switch v := v.GetValueType().(type) {
+	case *firestorepb.Value_BooleanValue:
+		return fmt.Sprint(v.BooleanValue)
+	case *firestorepb.Value_IntegerValue:
+		return fmt.Sprint(v.IntegerValue)
+	case *firestorepb.Value_DoubleValue:
+		return fmt.Sprint(v.DoubleValue)
+	case *firestorepb.Value_TimestampValue:
+		return v.TimestampValue.AsTime().Format(time.RFC3339Nano)
+	case *firestorepb.Value_StringValue:
+		return quoted(v.StringValue)
+	case *firestorepb.Value_BytesValue:
+		return fmt.Sprintf("%d bytes", len(v.BytesValue))
+	case *firestorepb.Value_ReferenceValue:
+		_, path, _ := strings.Cut(v.ReferenceValue, "/documents/")
+		return "document " + path
+	case *firestorepb.Value_GeoPointValue:
+		return fmt.Sprintf("%v° N, %v° E", v.GeoPointValue.GetLatitude(), v.GeoPointValue.GetLongitude())
+	case *firestorepb.Value_ArrayValue:
+		var parts []string
+		for _, one := range v.ArrayValue.GetValues() {
+			parts = append(parts, valueText(one))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case *firestorepb.Value_MapValue:
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(v.MapValue.GetFields())) {
+			parts = append(parts, quoted(name)+": "+valueText(v.MapValue.GetFields()[name]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return "null"
+}
+
+func quoted(text string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // the page shows it as text
+	_ = e.Encode(text)     // a text can be
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,74 @@
+// Package advice says to people what came of a run, and what to do next. The command and the emulator's page say it alike.
+package advice
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/undo"
+)
+
+// advices say what to do about a failure, by what its text holds; docs/operations.md says more.
+var advices = []struct{ holds, do string }{
+	{"MAX_ACTIONS:", "Look at the whole plan: firesweep plan --force JOB. If it is right: firesweep run JOB --force."},
+	{"MAX_MISSING_PERCENT:", "Make sure that the database is the right one and was not emptied. Only if so much is really gone: firesweep run JOB --force."},
+	{"empty collection:", "Look into the database that the message names. Only if the collection is rightly empty: firesweep run JOB --force."},
+	{"holds the lease until", "Run the request in the message: nothing will change by itself."},
+	{"is not one that this program wrote", "Run the request in the message: nothing will change by itself."},
+	{"PermissionDenied", "A role is missing: terraform plan shows which. Of your own credentials: see firesweep plan --help."},
+	{"requires an index", "Wait until it is built, or make it with terraform apply. firesweep doctor shows which are missing."},
+	{"wrong configuration", "Mend the variables that the message names, then terraform apply."},
+	{"could not find default credentials", "Log in: gcloud auth application-default login."},
+	{"quota project", "Say who is billed: gcloud auth application-default set-quota-project PROJECT."},
+	{"out of time", "The next run goes on from there."},
+}
+
+// On returns what to do about a failure of a job, "" if its own text says all there is.
+func On(job, text string) string {
+	for _, a := range advices {
+		if strings.Contains(text, a.holds) {
+			return strings.ReplaceAll(a.do, "JOB", job)
+		}
+	}
+	return ""
+}
+
+// Next says what comes of a run's end, and what to do.
+func Next(r *sweep.Report) string {
+	switch r.Status {
+	case sweep.Completed:
+		return "All that was due is done: there is nothing to do."
+	case sweep.Partial:
+		if r.Stopped {
+			return "It was stopped. The next run goes on from there."
+		}
+		return "It was out of time. The next run goes on from there. From the third in a row on: let it run more often (Terraform: schedules) or longer (timeouts)."
+	case sweep.Skipped:
+		return "Another run was under way: see firesweep runs " + r.Job + "."
+	case sweep.Aborted:
+		return "A safety limit tripped: nothing was deleted or changed. Look at the plan before you force it: firesweep plan --force " + r.Job + "."
+	default:
+		return "What failed is tried again by the next run; what is not listed is done. A retry is safe: firesweep run " + r.Job + "."
+	}
+}
+
+// undone is how the steps of an undo are said.
+var undone = map[undo.Step]string{
+	undo.Nothing: "is as it was", undo.Recreate: "bring back", undo.Revert: "set fields back", undo.Replace: "set back", undo.Remove: "remove",
+	undo.Conflict: "left: changed since", undo.Stays: "stays: it was sent",
+}
+
+// Undone returns what an undo does to one thing.
+func Undone(step undo.Step) string { return undone[step] }
+
+var (
+	local   = regexp.MustCompile(`\bfiresweep (plan|run) `)
+	command = regexp.MustCompile(`\bfiresweep [a-z]+ `)
+)
+
+// Local returns advice with its commands as they are typed where the functions are served by the emulator.
+func Local(text string) string {
+	text = local.ReplaceAllString(text, "firesweep $1 --local ")
+	return command.ReplaceAllString(text, "go run ./scripts/$0")
+}

@@ -1,0 +1,35 @@
+package advice_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+func TestLocal(t *testing.T) {
+	for text, want := range map[string]string{
+		advice.On("cleanupReports", "MAX_ACTIONS: 12 are planned"): "Look at the whole plan: go run ./scripts/firesweep plan --local --force cleanupReports. " +
+			"If it is right: go run ./scripts/firesweep run --local cleanupReports --force.",
+		"see firesweep runs JOB.":         "see go run ./scripts/firesweep runs JOB.",
+		"Firesweep runs it. firesweep: x": "Firesweep runs it. firesweep: x",
+	} {
+		if got := advice.Local(text); got != want {
+			t.Errorf("%q\nis said as %q\nwant       %q", text, got, want)
+		}
+	}
+}
+
+func TestNextSaysSomethingOfEveryStatus(t *testing.T) {
+	said := map[string]bool{}
+	for _, status := range []sweep.Status{sweep.Completed, sweep.Partial, sweep.Skipped, sweep.Aborted, sweep.Failed} {
+		said[advice.Next(&sweep.Report{Job: "cleanupReports", Status: status})] = true
+	}
+	if len(said) != 5 || said[""] {
+		t.Errorf("for five statuses: %v", said)
+	}
+	if stopped := advice.Next(&sweep.Report{Status: sweep.Partial, Stopped: true}); !strings.Contains(stopped, "stopped") {
+		t.Errorf("of a run that was stopped: %q", stopped)
+	}
+}
