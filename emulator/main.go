@@ -4,6 +4,8 @@
 //	go run ./emulator           serves until it is stopped
 //	go run ./emulator --sample  the same, with the sample data loaded
 //	go run ./emulator --demo    loads the sample data, runs every job as Cloud Scheduler would, and shows what it did
+//
+// The functions log short lines to a terminal, and the JSON that Cloud Logging reads to anything else, or with --json.
 package main
 
 import (
@@ -25,6 +27,7 @@ import (
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -65,6 +68,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.SetOutput(io.Discard) // what is wrong is said once, by main
 	demo := flags.Bool("demo", false, "load the sample data, run every job once, show what it did and exit")
 	sample := flags.Bool("sample", false, "load the sample data before serving")
+	asJSON := flags.Bool("json", false, "log JSON on a terminal, too")
 	o := backends.Options{Log: backends.Announce(out)}
 	flags.IntVar(&o.FirestorePort, portFlags["Firestore"], 8080, "port of Firestore")
 	flags.IntVar(&o.AuthPort, portFlags["Authentication"], 9099, "port of Authentication")
@@ -82,7 +86,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
 	}
 	if !*demo {
-		return serve(ctx, out, o, *functionsPort, *sample)
+		return serve(ctx, out, o, *functionsPort, *sample, functionsLog(*asJSON))
 	}
 	var others []string
 	flags.Visit(func(f *flag.Flag) {
@@ -93,7 +97,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(others) > 0 {
 		return fmt.Errorf("--demo takes free ports and data of its own: leave out %s; see --help", strings.Join(others, ", "))
 	}
-	return runDemo(ctx, out)
+	p := screen.Printer{W: out, Width: screen.DefaultWidth}
+	if f, ok := out.(*os.File); ok {
+		p = screen.On(f, os.Getenv)
+	}
+	return runDemo(ctx, &p)
 }
 
 // local is everything running: the backends and the functions on them.
@@ -108,8 +116,8 @@ type local struct {
 type starter func(context.Context, backends.Options) (*backends.Backends, error)
 
 // start starts the backends, points the environment at them and serves the functions. A functions port of 0 means any. getenv
-// is the functions' environment.
-func start(ctx context.Context, startBackends starter, o backends.Options, functionsPort int, getenv func(string) string) (*local, error) {
+// is the functions' environment, and log where they log to.
+func start(ctx context.Context, startBackends starter, o backends.Options, functionsPort int, getenv func(string) string, log io.Writer) (*local, error) {
 	var taken backends.PortsInUseError
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(functionsPort)))
 	switch {
@@ -144,7 +152,7 @@ func start(ctx context.Context, startBackends starter, o backends.Options, funct
 		return nil, err
 	}
 	l.address = listener.Addr().String()
-	l.server = &http.Server{Handler: handler(getenv), ReadHeaderTimeout: time.Minute}
+	l.server = &http.Server{Handler: handler(getenv, log), ReadHeaderTimeout: time.Minute}
 	failed := make(chan error, 1)
 	l.failed = failed
 	go func() { failed <- l.server.Serve(listener) }()
@@ -166,12 +174,12 @@ func (l *local) close() error {
 }
 
 // handler serves every function at its name, as the Functions Framework does, and says to others which there are.
-func handler(getenv func(string) string) http.Handler {
+func handler(getenv func(string) string, log io.Writer) http.Handler {
 	mux := http.NewServeMux()
 	var names []string
 	for _, e := range functions.All() {
 		f := functions.New(functions.Registered()[e.Name])
-		f.Getenv = getenv
+		f.Getenv, f.Log = getenv, log
 		mux.Handle("/"+e.Name, f)
 		names = append(names, e.Name)
 	}

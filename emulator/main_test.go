@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -21,6 +22,8 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -105,6 +108,11 @@ func TestDemoEndsAsTheSampleMust(t *testing.T) {
 		"And taken back, the run of checkGhostCircles", "that it had deleted or changed are as they were before it", "kept because they came back"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the demo does not say %q; it printed:\n%s", want, out.String())
+		}
+	}
+	for line := range strings.Lines(out.String()) {
+		if n := screen.Columns(strings.TrimSuffix(line, "\n")); n > screen.DefaultWidth && !strings.HasPrefix(line, "    ") { // a command is whole
+			t.Errorf("%d columns: %s", n, line)
 		}
 	}
 	files := regexp.MustCompile(`cleanupOrphanedMedia, aborted: of ([1-9]\d*) files of the bucket (\d+) are left`).FindStringSubmatch(out.String())
@@ -212,9 +220,10 @@ func TestServesUntilStopped(t *testing.T) {
 		if err := resp.Body.Close(); err != nil {
 			t.Error(err)
 		}
-		// The objects of a rule about objects have only just been uploaded, and not every rule of one's own has a part in the sample.
-		due := slices.Contains(sampledata.Shown(), jobs[i].Name) && (jobs[i].Rule == nil || jobs[i].Rule.Objects == "")
-		if resp.StatusCode != http.StatusOK || due != strings.Contains(body.String(), `"plan":[{`) {
+		// Every job has something to do at once, objects too; but not every rule of one's own has a part in the sample.
+		due := slices.Contains(sampledata.Shown(), jobs[i].Name)
+		objects := jobs[i].Name != "cleanupOrphanedMedia" || strings.Contains(body.String(), "delete post media")
+		if resp.StatusCode != http.StatusOK || due != strings.Contains(body.String(), `"plan":[{`) || !objects {
 			t.Errorf("%s on the sample data: %s %s", url, resp.Status, body.String())
 		}
 	}
@@ -231,8 +240,28 @@ func TestServesUntilStopped(t *testing.T) {
 		t.Errorf("an unknown function: %s %s, want 404 and the names of those that there are", resp.Status, body.String())
 	}
 	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("stopped: %v", err)
+	if err := <-ended; err != nil || !strings.Contains(out.String(), "\nstopped: ") {
+		t.Errorf("stopped: %v\n%s", err, out.String())
+	}
+}
+
+// TestShortLog: what JSON says in a line, in the words that matter, and nothing of what users wrote as a command to the terminal.
+func TestShortLog(t *testing.T) {
+	var out bytes.Buffer
+	log := logging.New(&shortLog{p: screen.Printer{W: &out, Width: 50, Colour: true}})
+	log.Info("testJob started", "now", "2026-01-01", logging.Labels(slog.String("job", "testJob")))
+	log.Warn("reports: kept 2, createdAt is missing or not a timestamp")
+	log.Error("a\x1b[2Jb")
+	got := regexp.MustCompile(`\d\d:\d\d:\d\d`).ReplaceAllString(out.String(), "TIME")
+	want := "TIME testJob started\n" +
+		"\x1b[33mTIME WARNING reports: kept 2, createdAt is\x1b[0m\n  \x1b[33mmissing or not a timestamp\x1b[0m\n" +
+		"\x1b[31mTIME ERROR a [2Jb\x1b[0m\n"
+	if got != want {
+		t.Errorf("got\n%q, want\n%q", got, want)
+	}
+	out.Reset()
+	if _, err := (&shortLog{p: screen.Printer{W: &out}}).Write([]byte("no JSON\n")); err != nil || out.String() != "no JSON\n" {
+		t.Errorf("another's line: %q, %v", out.String(), err)
 	}
 }
 

@@ -19,17 +19,21 @@ import (
 )
 
 // serve runs everything until ctx ends.
-func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort int, sample bool) (err error) {
+func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort int, sample bool, log io.Writer) (err error) {
 	if err := useOthers(ctx, out); err != nil {
 		return err
 	}
-	l, err := start(ctx, backends.StartMissing, o, functionsPort, os.Getenv)
+	l, err := start(ctx, backends.StartMissing, o, functionsPort, os.Getenv, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.close()) }()
+	defer func() {
+		if err = errors.Join(err, l.close()); err == nil {
+			fmt.Fprintln(out, "\nstopped: the functions and what was started for them, with all its data")
+		}
+	}()
 	if sample {
-		if err := loadSample(ctx, time.Now()); err != nil {
+		if err := l.loadSample(ctx, out); err != nil {
 			return err
 		}
 	}
@@ -86,14 +90,24 @@ func useOthers(ctx context.Context, out io.Writer) error {
 	return errors.Join(gone...)
 }
 
-// loadSample loads the sample data into the local project.
-func loadSample(ctx context.Context, now time.Time) (err error) {
+// loadSample loads the sample data into the local project, with objects old enough for the jobs to find. The age of those in another
+// Storage cannot be chosen.
+func (l *local) loadSample(ctx context.Context, out io.Writer) (err error) {
 	project, err := openProject(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, project.Close()) }()
-	return project.Load(ctx, sampledata.Of(now, os.Getenv("STORAGE_BUCKET")))
+	bucket := os.Getenv("STORAGE_BUCKET")
+	if err := project.Load(ctx, sampledata.Of(time.Now(), bucket)); err != nil {
+		return err
+	}
+	if storage := l.backends.Storage(); storage != nil {
+		storage.Age(bucket, sampledata.WholeAhead)
+	} else {
+		fmt.Fprintln(out, "the sample's files have only just been uploaded: firesweep plan --local --now +48h shows what is due when they are old enough")
+	}
+	return nil
 }
 
 func openProject(ctx context.Context) (*sampledata.Project, error) {

@@ -75,7 +75,7 @@ func all() []part {
 			case e.Rule.Accounts != "":
 				source = accountsOf(e.Rule.Accounts)
 			}
-			all = append(all, part{e.Name, func(now time.Time, _ string) Sample { return Declared(*e.Rule, now) }, source, Ahead(e) > wholeAhead})
+			all = append(all, part{e.Name, func(now time.Time, _ string) Sample { return Declared(*e.Rule, now) }, source, Ahead(e) > WholeAhead})
 		}
 	}
 	return all
@@ -93,7 +93,7 @@ func Of(now time.Time, bucket string) Sample {
 	return whole
 }
 
-// Shown returns the names of the jobs whose parts are in the whole sample, which is for a run two days after it is loaded: all but rules
+// Shown returns the names of the jobs whose parts are in the whole sample, which is for a run two days after its objects were uploaded: all but rules
 // about objects that must be older, and about what another part has something in, for there one would find what the other left.
 func Shown() []string { return names(shown()) }
 

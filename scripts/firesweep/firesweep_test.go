@@ -21,6 +21,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -32,7 +33,7 @@ type operator struct {
 	env    map[string]string
 	other  map[string]string // the environment of the functions, where it is another
 	now    time.Time
-	screen screen
+	screen streams
 	in     string
 	google func(service string) []option.ClientOption
 	sleep  func(context.Context, time.Duration) error
@@ -45,7 +46,7 @@ func newOperator(t *testing.T) *operator {
 	t.Helper()
 	p := backendstest.Start(t)
 	return &operator{
-		Project: p, env: maps.Clone(p.Environment), now: now, screen: screen{width: defaultWidth},
+		Project: p, env: maps.Clone(p.Environment), now: now, screen: streams{width: screen.DefaultWidth},
 		google: func(service string) []option.ClientOption {
 			t.Errorf("%s of Google was opened", service)
 			return []option.ClientOption{option.WithEndpoint("http://127.0.0.1:9/"), option.WithoutAuthentication()}
@@ -185,7 +186,7 @@ func want(t *testing.T, what string, want, got any) {
 func wantNarrow(t *testing.T, text string, width int) {
 	t.Helper()
 	for line := range strings.Lines(text) {
-		if n := columns(strings.TrimSuffix(line, "\n")); n > width {
+		if n := screen.Columns(strings.TrimSuffix(line, "\n")); n > width {
 			t.Errorf("%d columns, of %d: %s", n, width, line)
 		}
 	}
@@ -254,7 +255,7 @@ func TestHelp(t *testing.T) {
 		}
 		text := o.well(t, command.Name(), "--help")
 		wantParts(t, text, command.Long, "Examples:", "firesweep "+command.Name())
-		wantNarrow(t, command.Long+"\n"+command.Example, defaultWidth)
+		wantNarrow(t, text, screen.DefaultWidth)
 	}
 }
 
