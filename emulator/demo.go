@@ -64,7 +64,7 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 	}
 	defer func() { err = errors.Join(err, project.Close()) }()
 	now := time.Now().Add(timeTravel).UTC().Truncate(time.Second)
-	sample := sampledata.Of(now, os.Getenv("STORAGE_BUCKET"))
+	sample := sampledata.Of(now, os.Getenv(bucketVariable))
 	if err := project.Load(ctx, sample); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 	if err != nil {
 		return err
 	}
-	out.Say("", 0, 0, "Sample project %s: %d documents, %d objects, %d accounts.", os.Getenv("GOOGLE_CLOUD_PROJECT"),
+	out.Say("", 0, 0, "Sample project %s: %d documents, %d objects, %d accounts.", os.Getenv(projectVariable),
 		len(before.Documents), len(before.Objects), len(before.Accounts))
 	out.Say("", 0, 0, "The time is taken to be %s, two days ahead: the files have only just been uploaded.", now.Format(time.RFC3339))
 
@@ -152,7 +152,7 @@ func (s *settings) get(name string) string {
 	if value, ok := s.more[name]; ok {
 		return value
 	}
-	for _, ours := range []string{"GOOGLE_CLOUD_PROJECT", "STORAGE_BUCKET", "TASKS_", "_EMULATOR_HOST"} {
+	for _, ours := range []string{projectVariable, bucketVariable, "TASKS_", "_EMULATOR_HOST"} {
 		if strings.Contains(name, ours) {
 			return os.Getenv(name)
 		}
@@ -203,7 +203,7 @@ func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest
 	shown := *preview
 	shown.Plan = slices.Clone(preview.Plan)
 	for i, p := range shown.Plan {
-		shown.Plan[i].Target = strings.Replace(p.Target, "gs://"+os.Getenv("STORAGE_BUCKET"), "gs://…", 1) // it is the same for all
+		shown.Plan[i].Target = strings.Replace(p.Target, "gs://"+os.Getenv(bucketVariable), "gs://…", 1) // it is the same for all
 	}
 	out.Plan(&shown, false)
 	out.Kept(&shown)

@@ -9,6 +9,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,9 +35,15 @@ import (
 // Names used unless the environment says otherwise.
 const (
 	defaultProject  = "demo-firesweep"
-	defaultBucket   = "demo-firesweep.firebasestorage.app"
+	bucketSuffix    = ".firebasestorage.app" // after the project's id, of the default bucket of a new project
 	defaultLocation = "asia-northeast1"
 	host            = "127.0.0.1"
+)
+
+// Environment variables of the functions.
+const (
+	projectVariable = "GOOGLE_CLOUD_PROJECT"
+	bucketVariable  = "STORAGE_BUCKET"
 )
 
 func main() {
@@ -200,10 +207,8 @@ func setEnvironment(backends map[string]string) error {
 			return fmt.Errorf("set %s: %w", name, err)
 		}
 	}
-	for name, value := range map[string]string{"GOOGLE_CLOUD_PROJECT": defaultProject, "STORAGE_BUCKET": defaultBucket} {
-		if os.Getenv(name) != "" {
-			continue
-		}
+	project := cmp.Or(os.Getenv(projectVariable), defaultProject)
+	for name, value := range map[string]string{projectVariable: project, bucketVariable: cmp.Or(os.Getenv(bucketVariable), project+bucketSuffix)} {
 		if err := os.Setenv(name, value); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)
 		}

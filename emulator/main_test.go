@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -60,7 +61,7 @@ func isolate(t *testing.T) {
 		_ = log.Close() // it is of no use any more
 	})
 	for _, name := range []string{backends.FirestoreHost, backends.StorageHost, backends.FirebaseStorageHost,
-		backends.AuthHost, backends.TasksHost, "GOOGLE_CLOUD_PROJECT", "STORAGE_BUCKET"} {
+		backends.AuthHost, backends.TasksHost, projectVariable, bucketVariable, "GCLOUD_PROJECT", "FIREBASE_CONFIG"} {
 		t.Setenv(name, "")
 	}
 }
@@ -159,6 +160,21 @@ func TestEmulatorsOfTheEnvironmentThatAreGone(t *testing.T) {
 	for _, want := range []string{backends.FirestoreHost + " is 127.0.0.1:1", backends.StorageHost + " is http://127.0.0.1:1/", "unset it"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+// TestNamesOfTheSuite: within `firebase emulators:exec` the functions work on the CLI's own project, which is the one it imports and exports.
+func TestNamesOfTheSuite(t *testing.T) {
+	suite := map[string]string{"GCLOUD_PROJECT": "my-app", "FIREBASE_CONFIG": `{"projectId":"my-app","storageBucket":"my-app.appspot.com"}`}
+	for _, tt := range []struct{ environment, want map[string]string }{
+		{suite, map[string]string{projectVariable: "my-app", bucketVariable: "my-app.appspot.com"}},
+		{map[string]string{"GCLOUD_PROJECT": "my-app", "FIREBASE_CONFIG": "/a/file", bucketVariable: "b"}, map[string]string{projectVariable: "my-app"}},
+		{map[string]string{"GCLOUD_PROJECT": "my-app", projectVariable: "mine"}, map[string]string{}},
+		{nil, map[string]string{}},
+	} {
+		if got := namesOfSuite(func(name string) string { return tt.environment[name] }); !maps.Equal(got, tt.want) {
+			t.Errorf("%v: got %v, want %v", tt.environment, got, tt.want)
 		}
 	}
 }
