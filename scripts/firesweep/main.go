@@ -126,7 +126,7 @@ func (a *app) root() *cobra.Command {
 		Long: `See what Firesweep's cleanups would do, what they did, and run one.
 
 The project and its settings come from the environment variables that the
-functions have (README.md, Configuration), such as GOOGLE_CLOUD_PROJECT and
+functions have (docs/functions.md), such as GOOGLE_CLOUD_PROJECT and
 STORAGE_BUCKET. Credentials are the application default ones:
 gcloud auth application-default login. Where emulator variables are set, such as
 FIRESTORE_EMULATOR_HOST, the emulators are used.
