@@ -23,6 +23,7 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 var now = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
@@ -243,6 +244,25 @@ func TestWrongUse(t *testing.T) {
 		}
 	}
 	want(t, "the project", before, o.everything(t))
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	o := &operator{env: map[string]string{}, now: now, screen: streams{width: screen.DefaultWidth}}
+	want(t, "--version", "firesweep version "+version.String()+"\n", o.well(t, "--version"))
+	var out strings.Builder
+	p := printer{screen.Printer{W: &out, Width: screen.DefaultWidth}}
+	for text, r := range map[string]sweep.Report{
+		"  version 1.2.3, revision r-7\n": {Version: "1.2.3", Revision: "r-7"}, "  version 1.2.3\n": {Version: "1.2.3"}, "  revision r-7\n": {Revision: "r-7"},
+	} {
+		out.Reset()
+		p.report(&r)
+		wantParts(t, out.String(), text)
+	}
+	out.Reset()
+	if p.report(&sweep.Report{}); strings.Contains(out.String(), "version") { // an earlier one's
+		t.Error(out.String())
+	}
 }
 
 func TestHelp(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 // Exit codes.
@@ -121,8 +122,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "firesweep",
-		Short: "See what Firesweep's cleanups would do, what they did, and run one",
+		Use:     "firesweep",
+		Version: version.String(),
+		Short:   "See what Firesweep's cleanups would do, what they did, and run one",
 		Long: `See what Firesweep's cleanups would do, what they did, and run one.
 
 The project and its settings come from the environment variables that the

@@ -179,8 +179,15 @@ func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short stri
 func (p *printer) report(r *sweep.Report) {
 	p.head(r)
 	p.Say("", 2, 0, "run %s, started %s UTC", r.RunID, when(r.StartedAt))
+	var built []string
+	if r.Version != "" { // earlier ones do not say it
+		built = append(built, "version "+r.Version)
+	}
 	if r.Revision != "" {
-		p.Say("", 2, 0, "revision %s", r.Revision)
+		built = append(built, "revision "+r.Revision)
+	}
+	if len(built) > 0 {
+		p.Say("", 2, 0, "%s", strings.Join(built, ", "))
 	}
 	p.Line("")
 	if len(r.Actions) == 0 {
