@@ -265,7 +265,7 @@ func TestServesUntilStopped(t *testing.T) {
 func TestShortLog(t *testing.T) {
 	var out bytes.Buffer
 	log := logging.New(&shortLog{p: screen.Printer{W: &out, Width: 50, Colour: true}})
-	log.Info("testJob started", "now", "2026-01-01", logging.Labels(slog.String("job", "testJob")))
+	log.Info("testJob started", slog.Bool("dryRun", true), logging.Labels(slog.String("job", "testJob")))
 	log.Warn("reports: kept 2, createdAt is missing or not a timestamp")
 	log.Error("a\x1b[2Jb")
 	got := regexp.MustCompile(`\d\d:\d\d:\d\d`).ReplaceAllString(out.String(), "TIME")
