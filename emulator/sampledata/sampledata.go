@@ -49,24 +49,22 @@ type part struct {
 	young  bool   // its objects are not yet old enough in two days
 }
 
-var parts = []part{
-	{job: "cleanupOrphanedMedia", of: orphanedMedia},
-	{job: "cleanupResolvedInquiries", of: resolvedInquiries},
-	{job: "checkGhostCircles", of: ghostCircles},
-	{job: "cleanupBannedUsers", of: bannedUsers},
-	{job: "cleanupReports", of: reports},
-	{job: "cleanExpiredComped", of: expiredComped},
-	{job: "deleteInactiveProjects", of: inactiveProjects},
-	{job: "removeUnacceptedMemberInvites", of: memberInvites},
-	{job: "cleanupPlaceholderUsers", of: placeholderUsers},
+// parts are what the files of this package have added.
+var parts []part
+
+// add makes a job's part one of the sample; the file of the part calls it in init.
+func add(job string, of func(now time.Time, bucket string) Sample) {
+	parts = append(parts, part{job: job, of: of})
 }
 
-// all returns the parts, with those of rules that have none here: their data is made from the rule.
-func all() []part {
-	all := slices.Clone(parts)
+// all returns the parts in the order of the functions' lists, with those of rules that have none here: their data is made from the rule.
+func all() (all []part) {
 	for _, e := range functions.All() {
-		known := slices.ContainsFunc(parts, func(p part) bool { return p.job == e.Name })
-		if e.Rule != nil && !known {
+		i := slices.IndexFunc(parts, func(p part) bool { return p.job == e.Name })
+		switch {
+		case i >= 0:
+			all = append(all, parts[i])
+		case e.Rule != nil:
 			source := e.Rule.Group()
 			switch {
 			case e.Rule.Objects != "":
@@ -159,7 +157,7 @@ func Job(name string, now time.Time, bucket string) Sample {
 			return p.of(now, bucket)
 		}
 	}
-	panic("emulator/sampledata has no part for " + name + ": add one to parts in sampledata.go, in a file of its own")
+	panic("emulator/sampledata has no part for " + name + ": add one in a file of its own, as the others are")
 }
 
 func kept(path string, data map[string]any) Document {
