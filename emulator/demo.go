@@ -11,14 +11,16 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -28,7 +30,7 @@ const timeTravel = 48 * time.Hour
 
 // runDemo loads the sample data, previews and runs every job as Cloud Scheduler would, compares what is left with what
 // the sample must end as, shows what comes of an empty database, and takes a run back. Any difference is an error.
-func runDemo(ctx context.Context, out io.Writer) (err error) {
+func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 	begun := time.Now()
 	logFile, err := os.CreateTemp("", "firesweep-demo-*.log")
 	if err != nil {
@@ -49,12 +51,12 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 
 	// Emulators of the environment are another's, and so are a configuration's variables.
 	settings := &settings{}
-	l, err := start(ctx, backends.Start, backends.Options{Log: backends.Announce(out)}, 0, settings.get, timeTravel)
+	l, err := start(ctx, backends.Start, backends.Options{Log: backends.Announce(out.W)}, 0, settings.get, logging.Stderr{}, timeTravel)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	fmt.Fprintf(out, "Firesweep on local emulators, started in %.1f s.\n", time.Since(begun).Seconds())
+	out.Say("", 0, 0, "Firesweep on local emulators, started in %.1f s.", time.Since(begun).Seconds())
 
 	project, err := openProject(ctx)
 	if err != nil {
@@ -62,7 +64,7 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, project.Close()) }()
 	now := time.Now().Add(timeTravel).UTC().Truncate(time.Second)
-	sample := sampledata.Of(now, os.Getenv("STORAGE_BUCKET"))
+	sample := sampledata.Of(now, os.Getenv(bucketVariable))
 	if err := project.Load(ctx, sample); err != nil {
 		return err
 	}
@@ -70,8 +72,9 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Sample project %s: %d documents, %d objects, %d accounts.\nThe time is taken to be %s, two days ahead: the files have only just been uploaded.\n",
-		os.Getenv("GOOGLE_CLOUD_PROJECT"), len(before.Documents), len(before.Objects), len(before.Accounts), now.Format(time.RFC3339))
+	out.Say("", 0, 0, "Sample project %s: %d documents, %d objects, %d accounts.", os.Getenv(projectVariable),
+		len(before.Documents), len(before.Objects), len(before.Accounts))
+	out.Say("", 0, 0, "The time is taken to be %s, two days ahead: the files have only just been uploaded.", now.Format(time.RFC3339))
 
 	var reports []*sweep.Report
 	var back rewind
@@ -80,8 +83,9 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 			continue // it is shown with the job that hands it tasks
 		}
 		if !slices.Contains(sampledata.Shown(), e.Name) { // it would find what is another's, or nothing
-			fmt.Fprintf(out, "\n%s is left out: another job's part of the sample is where it looks, or files must be older than two days.\n"+
-				"  go run ./scripts/firesweep check %s shows it alone\n", e.Name, e.Name)
+			out.Line("")
+			out.Say("", 0, 2, "%s is left out: another job's part of the sample is where it looks, or files must be older than two days. This shows it alone:", e.Name)
+			out.Command("go run ./scripts/firesweep check %s", e.Name)
 			continue
 		}
 		var was sampledata.State
@@ -110,9 +114,9 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 	printSummary(out, reports)
 	printLeft(out, before, after)
 	if differences := sample.Differences(after); len(differences) > 0 {
-		fmt.Fprintln(out, "\nNOT as it should be:")
+		out.Line("\nNOT as it should be:")
 		for _, line := range differences {
-			fmt.Fprintln(out, "  "+line)
+			out.Say(screen.Red, 2, 2, "%s", line)
 		}
 		return errors.New("the demo did not end as the sample data must")
 	}
@@ -122,7 +126,8 @@ func runDemo(ctx context.Context, out io.Writer) (err error) {
 	if err := back.show(ctx, out, l, project, settings, now); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nEverything is as it should be, after %.1f s.\n", time.Since(begun).Seconds())
+	out.Line("")
+	out.Say(screen.Bold, 0, 0, "Everything is as it should be, after %.1f s.", time.Since(begun).Seconds())
 	return nil
 }
 
@@ -147,7 +152,7 @@ func (s *settings) get(name string) string {
 	if value, ok := s.more[name]; ok {
 		return value
 	}
-	for _, ours := range []string{"GOOGLE_CLOUD_PROJECT", "STORAGE_BUCKET", "TASKS_", "_EMULATOR_HOST"} {
+	for _, ours := range []string{projectVariable, bucketVariable, "TASKS_", "_EMULATOR_HOST"} {
 		if strings.Contains(name, ours) {
 			return os.Getenv(name)
 		}
@@ -157,7 +162,7 @@ func (s *settings) get(name string) string {
 
 // showEmptyDatabase runs the job that deletes files on a database that holds nothing, as a mistake in a configuration would, and
 // makes sure that every file is still there.
-func (l *local) showEmptyDatabase(ctx context.Context, out io.Writer, project *sampledata.Project, settings *settings, now time.Time) error {
+func (l *local) showEmptyDatabase(ctx context.Context, out *screen.Printer, project *sampledata.Project, settings *settings, now time.Time) error {
 	const job = "cleanupOrphanedMedia"
 	before, err := project.Read(ctx)
 	if err != nil {
@@ -172,11 +177,12 @@ func (l *local) showEmptyDatabase(ctx context.Context, out io.Writer, project *s
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nAnd by mistake, with an empty database (FIRESTORE_DATABASE=empty):\n  %s, %s: of %d files of the bucket %d are left\n",
-		job, report.Status, len(before.Objects), len(after.Objects))
+	out.Line("")
+	out.Say(screen.Bold, 0, 2, "And by mistake, with an empty database (FIRESTORE_DATABASE=empty):")
+	out.Say("", 2, 2, "%s, %s: of %d files of the bucket %d are left", job, report.Status, len(before.Objects), len(after.Objects))
 	for _, f := range report.Failures {
 		cause, _, _ := strings.Cut(f.Error, ": make sure") // what follows is what to do about it
-		fmt.Fprintf(out, "  %s\n", cause)
+		out.Say("", 2, 2, "%s", cause)
 	}
 	if report.Status != sweep.Aborted || len(before.Objects) == 0 || !slices.Equal(before.Objects, after.Objects) {
 		return fmt.Errorf("%s on an empty database must end as aborted and leave every file", job)
@@ -185,29 +191,27 @@ func (l *local) showEmptyDatabase(ctx context.Context, out io.Writer, project *s
 }
 
 // demonstrate previews a job, runs it, and runs it again to show that nothing is left to do.
-func (l *local) demonstrate(ctx context.Context, out io.Writer, e manifest.Entry, now time.Time) (*sweep.Report, error) {
-	fmt.Fprintf(out, "\n%s (%s %s): %s\n", e.Name, e.Schedule, e.TimeZone, e.Description)
+func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest.Entry, now time.Time) (*sweep.Report, error) {
+	out.Line("")
+	out.Line(out.Style(screen.Bold, e.Name) + " (" + e.Schedule + " " + e.TimeZone + ")")
+	out.Say("", 0, 0, "%s", e.Description)
 	preview, err := l.post(ctx, e, now, `{"dryRun":true}`)
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(out, "  preview, %s:\n", preview.Status)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, p := range preview.Plan {
-		target := strings.Replace(p.Target, "gs://"+os.Getenv("STORAGE_BUCKET"), "gs://…", 1) // it is the same for all
-		fmt.Fprintf(table, "    %s\t%s\t%s\n", p.Action, target, p.Reason)
+	out.Say(screen.Bold, 2, 0, "preview, %s:", preview.Status)
+	shown := *preview
+	shown.Plan = slices.Clone(preview.Plan)
+	for i, p := range shown.Plan {
+		shown.Plan[i].Target = strings.Replace(p.Target, "gs://"+os.Getenv(bucketVariable), "gs://…", 1) // it is the same for all
 	}
-	for _, reason := range slices.Sorted(maps.Keys(preview.Kept)) {
-		fmt.Fprintf(table, "    keep\t%d\t%s\n", preview.Kept[reason], reason)
-	}
-	if err := table.Flush(); err != nil {
-		return nil, fmt.Errorf("print the preview: %w", err)
-	}
+	out.Plan(&shown, false)
+	out.Kept(&shown)
 	report, err := l.post(ctx, e, now, "")
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(out, "  run, %s: %s, in %d ms\n", report.Status, whatWasDone(e, preview, report), report.DurationMs)
+	out.Line("  " + out.Style(screen.Bold, "run, "+string(report.Status)) + ": " + whatWasDone(e, preview, report) + fmt.Sprintf(", in %d ms", report.DurationMs))
 	if e.Worker != "" {
 		if err := l.awaitTasks(ctx, out, e.Worker, int(report.Usage.Tasks)); err != nil {
 			return nil, err
@@ -218,7 +222,7 @@ func (l *local) demonstrate(ctx context.Context, out io.Writer, e manifest.Entry
 		return nil, err
 	}
 	done, changed, failed := totals(again)
-	fmt.Fprintf(out, "  run again, %s: %d done\n", again.Status, done)
+	out.Line("  " + out.Style(screen.Bold, "run again, "+string(again.Status)) + fmt.Sprintf(": %d done", done))
 	if preview.Status != sweep.Completed || report.Status != sweep.Completed || again.Status != sweep.Completed || done+changed+failed > 0 {
 		return nil, fmt.Errorf("%s: the preview and both runs must complete, and the second run find nothing to do", e.Name)
 	}
@@ -281,28 +285,37 @@ func totals(r *sweep.Report) (done, changed, failed int) {
 	return done, changed, failed
 }
 
-func printSummary(out io.Writer, reports []*sweep.Report) {
-	fmt.Fprintln(out)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "JOB\tSTATUS\tSCANNED\tDONE\tHANDED OVER\tCHANGED\tFAILED\tKEPT\tREADS\tWRITES\tDELETES\tOBJECTS DELETED")
-	for _, r := range reports {
-		done, changed, failed := totals(r)
-		handed := int(r.Usage.Tasks)
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", r.Job, r.Status, r.Scanned, done-handed, handed, changed, failed, keptOf(r),
-			r.Usage.FirestoreReads, r.Usage.FirestoreWrites, r.Usage.FirestoreDeletes, r.Usage.StorageDeletes)
+// numbers returns the columns of a table of which all but the first hold numbers.
+func numbers(name string, others ...string) []screen.Column {
+	columns := []screen.Column{{Name: name}}
+	for _, other := range others {
+		columns = append(columns, screen.Column{Name: other, Right: true})
 	}
-	_ = table.Flush() // out is standard output: there is nobody to tell
+	return columns
 }
 
-func printLeft(out io.Writer, before, after sampledata.State) {
-	fmt.Fprintln(out)
+func printSummary(out *screen.Printer, reports []*sweep.Report) {
+	var rows []screen.Row
+	for _, r := range reports {
+		done, _, _ := totals(r)
+		row := screen.Row{Cells: []string{r.Job}}
+		for _, n := range []int64{int64(done) - r.Usage.Tasks, r.Usage.Tasks, r.Usage.FirestoreReads, r.Usage.FirestoreWrites, r.Usage.FirestoreDeletes, r.Usage.StorageDeletes} {
+			row.Cells = append(row.Cells, strconv.FormatInt(n, 10))
+		}
+		rows = append(rows, row)
+	}
+	out.Line("")
+	out.Table(numbers("JOB", "DONE", "TASKS", "READS", "WRITES", "DELETES", "FILES"), rows)
+}
+
+func printLeft(out *screen.Printer, before, after sampledata.State) {
 	was, is := before.Counts(), after.Counts()
 	names := maps.Clone(was)
 	maps.Copy(names, is)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "WHAT\tBEFORE\tLEFT")
+	var rows []screen.Row
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		fmt.Fprintf(table, "%s\t%d\t%d\n", name, was[name], is[name])
+		rows = append(rows, screen.Row{Cells: []string{name, strconv.Itoa(was[name]), strconv.Itoa(is[name])}})
 	}
-	_ = table.Flush() // out is standard output: there is nobody to tell
+	out.Line("")
+	out.Table(numbers("WHAT", "BEFORE", "LEFT"), rows)
 }

@@ -6,19 +6,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/firesweep/firesweep/scripts/screen"
 )
 
 // longestWait is how long the demo waits for tasks: the sample's last is due after a few seconds.
 const longestWait = 5 * time.Minute
 
 // awaitTasks waits until Cloud Tasks has delivered what a job handed over, and shows what the worker made of it.
-func (l *local) awaitTasks(ctx context.Context, out io.Writer, worker string, n int) error {
+func (l *local) awaitTasks(ctx context.Context, out *screen.Printer, worker string, n int) error {
 	server := l.backends.Tasks()
-	fmt.Fprintf(out, "  %s, called %d times:\n", worker, n)
+	out.Say(screen.Bold, 2, 0, "%s, called %d times:", worker, n)
 	ctx, cancel := context.WithTimeout(ctx, longestWait)
 	defer cancel()
 	for len(server.Pending("")) > 0 {
@@ -33,7 +34,7 @@ func (l *local) awaitTasks(ctx context.Context, out io.Writer, worker string, n 
 		return err
 	}
 	for _, line := range lines {
-		fmt.Fprintln(out, "    "+line)
+		out.Say("", 4, 2, "%s", line)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -30,7 +30,7 @@ type rewind struct {
 }
 
 // show takes the run back, makes sure that all that it deleted or changed is as it was, and runs the job once more.
-func (r rewind) show(ctx context.Context, out io.Writer, l *local, project *sampledata.Project, settings *settings, now time.Time) (err error) {
+func (r rewind) show(ctx context.Context, out *screen.Printer, l *local, project *sampledata.Project, settings *settings, now time.Time) (err error) {
 	cfg, err := config.Load(config.For(r.job.Name, settings.get), functions.Registered()[r.job.Name].Settings, r.job.Uses()...)
 	if err != nil {
 		return err
@@ -48,8 +48,10 @@ func (r rewind) show(ctx context.Context, out io.Writer, l *local, project *samp
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nAnd taken back, the run of %s, as by the command\n  firesweep undo --apply %s\n", r.job.Name, r.runID)
-	fmt.Fprintf(out, "  %d documents and files are back, %d changes are reverted; %d notifications stay sent\n",
+	out.Line("")
+	out.Say(screen.Bold, 0, 2, "And taken back, the run of %s, as by the command", r.job.Name)
+	out.Command("firesweep undo --apply %s", r.runID)
+	out.Say("", 2, 2, "%d documents and files are back, %d changes are reverted; %d notifications stay sent",
 		steps[undo.Recreate], steps[undo.Revert]+steps[undo.Replace]+steps[undo.Remove], steps[undo.Stays])
 	is, err := project.Read(ctx)
 	if err != nil {
@@ -59,14 +61,14 @@ func (r rewind) show(ctx context.Context, out io.Writer, l *local, project *samp
 	if len(missing) > 0 || compared == 0 || steps[undo.Conflict] > 0 {
 		return fmt.Errorf("of %d things that %s had deleted or changed these are not as they were: %s", compared, r.job.Name, strings.Join(missing, ", "))
 	}
-	fmt.Fprintf(out, "  all %d that it had deleted or changed are as they were before it\n", compared)
+	out.Say("", 2, 2, "all %d that it had deleted or changed are as they were before it", compared)
 	report, err := l.post(ctx, r.job, now, "")
 	if err != nil {
 		return err
 	}
 	done, _, _ := totals(report)
 	held := report.Kept[sweep.KeptHeld]
-	fmt.Fprintf(out, "  run again, %s: %d done, %d kept because they came back\n", report.Status, done, held)
+	out.Say("", 2, 2, "run again, %s: %d done, %d kept because they came back", report.Status, done, held)
 	if report.Status != sweep.Completed || done > 0 || held == 0 {
 		return fmt.Errorf("%s must keep what came back", r.job.Name)
 	}

@@ -4,9 +4,12 @@
 //	go run ./emulator           serves until it is stopped
 //	go run ./emulator --sample  the same, with the sample data loaded
 //	go run ./emulator --demo    loads the sample data, runs every job as Cloud Scheduler would, and shows what it did
+//
+// The functions log short lines to a terminal, and the JSON that Cloud Logging reads to anything else, or with --json.
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,15 +29,22 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/page"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // Names used unless the environment says otherwise.
 const (
 	defaultProject  = "demo-firesweep"
-	defaultBucket   = "demo-firesweep.firebasestorage.app"
+	bucketSuffix    = ".firebasestorage.app" // after the project's id, of the default bucket of a new project
 	defaultLocation = "asia-northeast1"
 	host            = "127.0.0.1"
+)
+
+// Environment variables of the functions.
+const (
+	projectVariable = "GOOGLE_CLOUD_PROJECT"
+	bucketVariable  = "STORAGE_BUCKET"
 )
 
 func main() {
@@ -66,6 +76,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.SetOutput(io.Discard) // what is wrong is said once, by main
 	demo := flags.Bool("demo", false, "load the sample data, run every job once, show what it did and exit")
 	sample := flags.Bool("sample", false, "load the sample data before serving")
+	asJSON := flags.Bool("json", false, "log JSON on a terminal, too")
 	o := backends.Options{Log: backends.Announce(out)}
 	flags.IntVar(&o.FirestorePort, portFlags["Firestore"], 8080, "port of Firestore")
 	flags.IntVar(&o.AuthPort, portFlags["Authentication"], 9099, "port of Authentication")
@@ -83,7 +94,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
 	}
 	if !*demo {
-		return serve(ctx, out, o, *functionsPort, *sample)
+		return serve(ctx, out, o, *functionsPort, *sample, functionsLog(*asJSON))
 	}
 	var others []string
 	flags.Visit(func(f *flag.Flag) {
@@ -94,7 +105,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(others) > 0 {
 		return fmt.Errorf("--demo takes free ports and data of its own: leave out %s; see --help", strings.Join(others, ", "))
 	}
-	return runDemo(ctx, out)
+	p := screen.Printer{W: out, Width: screen.DefaultWidth}
+	if f, ok := out.(*os.File); ok {
+		p = screen.On(f, os.Getenv)
+	}
+	return runDemo(ctx, &p)
 }
 
 // local is everything running: the backends and the functions on them.
@@ -109,9 +124,9 @@ type local struct {
 type starter func(context.Context, backends.Options) (*backends.Backends, error)
 
 // start starts the backends, points the environment at them and serves the functions, with a page that looks so far ahead. A
-// functions port of 0 means any. getenv is the functions' environment.
+// functions port of 0 means any. getenv is the functions' environment, and log where they log to.
 func start(
-	ctx context.Context, startBackends starter, o backends.Options, functionsPort int, getenv func(string) string, ahead time.Duration,
+	ctx context.Context, startBackends starter, o backends.Options, functionsPort int, getenv func(string) string, log io.Writer, ahead time.Duration,
 ) (*local, error) {
 	var taken backends.PortsInUseError
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(functionsPort)))
@@ -147,7 +162,7 @@ func start(
 		return nil, err
 	}
 	l.address = listener.Addr().String()
-	shown := page.Handler(page.Options{Getenv: getenv, Backends: b, Ahead: ahead}, handler(getenv))
+	shown := page.Handler(page.Options{Getenv: getenv, Backends: b, Ahead: ahead}, handler(getenv, log))
 	l.server = &http.Server{Handler: shown, ReadHeaderTimeout: time.Minute}
 	failed := make(chan error, 1)
 	l.failed = failed
@@ -170,12 +185,12 @@ func (l *local) close() error {
 }
 
 // handler serves every function at its name, as the Functions Framework does, and says to others which there are.
-func handler(getenv func(string) string) http.Handler {
+func handler(getenv func(string) string, log io.Writer) http.Handler {
 	mux := http.NewServeMux()
 	var names []string
 	for _, e := range functions.All() {
 		f := functions.New(functions.Registered()[e.Name])
-		f.Getenv = getenv
+		f.Getenv, f.Log = getenv, log
 		mux.Handle("/"+e.Name, f)
 		names = append(names, e.Name)
 	}
@@ -196,10 +211,8 @@ func setEnvironment(backends map[string]string) error {
 			return fmt.Errorf("set %s: %w", name, err)
 		}
 	}
-	for name, value := range map[string]string{"GOOGLE_CLOUD_PROJECT": defaultProject, "STORAGE_BUCKET": defaultBucket} {
-		if os.Getenv(name) != "" {
-			continue
-		}
+	project := cmp.Or(os.Getenv(projectVariable), defaultProject)
+	for name, value := range map[string]string{projectVariable: project, bucketVariable: cmp.Or(os.Getenv(bucketVariable), project+bucketSuffix)} {
 		if err := os.Setenv(name, value); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)
 		}

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -21,6 +23,8 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -57,7 +61,7 @@ func isolate(t *testing.T) {
 		_ = log.Close() // it is of no use any more
 	})
 	for _, name := range []string{backends.FirestoreHost, backends.StorageHost, backends.FirebaseStorageHost,
-		backends.AuthHost, backends.TasksHost, "GOOGLE_CLOUD_PROJECT", "STORAGE_BUCKET"} {
+		backends.AuthHost, backends.TasksHost, projectVariable, bucketVariable, "GCLOUD_PROJECT", "FIREBASE_CONFIG"} {
 		t.Setenv(name, "")
 	}
 }
@@ -107,6 +111,11 @@ func TestDemoEndsAsTheSampleMust(t *testing.T) {
 			t.Errorf("the demo does not say %q; it printed:\n%s", want, out.String())
 		}
 	}
+	for line := range strings.Lines(out.String()) {
+		if n := screen.Columns(strings.TrimSuffix(line, "\n")); n > screen.DefaultWidth && !strings.HasPrefix(line, "    ") { // a command is whole
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
 	files := regexp.MustCompile(`cleanupOrphanedMedia, aborted: of ([1-9]\d*) files of the bucket (\d+) are left`).FindStringSubmatch(out.String())
 	if files == nil || files[1] != files[2] {
 		t.Errorf("the demo does not show that an empty database leaves every file: %q", files)
@@ -151,6 +160,21 @@ func TestEmulatorsOfTheEnvironmentThatAreGone(t *testing.T) {
 	for _, want := range []string{backends.FirestoreHost + " is 127.0.0.1:1", backends.StorageHost + " is http://127.0.0.1:1/", "unset it"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+// TestNamesOfTheSuite: within `firebase emulators:exec` the functions work on the CLI's own project, which is the one it imports and exports.
+func TestNamesOfTheSuite(t *testing.T) {
+	suite := map[string]string{"GCLOUD_PROJECT": "my-app", "FIREBASE_CONFIG": `{"projectId":"my-app","storageBucket":"my-app.appspot.com"}`}
+	for _, tt := range []struct{ environment, want map[string]string }{
+		{suite, map[string]string{projectVariable: "my-app", bucketVariable: "my-app.appspot.com"}},
+		{map[string]string{"GCLOUD_PROJECT": "my-app", "FIREBASE_CONFIG": "/a/file", bucketVariable: "b"}, map[string]string{projectVariable: "my-app"}},
+		{map[string]string{"GCLOUD_PROJECT": "my-app", projectVariable: "mine"}, map[string]string{}},
+		{nil, map[string]string{}},
+	} {
+		if got := namesOfSuite(func(name string) string { return tt.environment[name] }); !maps.Equal(got, tt.want) {
+			t.Errorf("%v: got %v, want %v", tt.environment, got, tt.want)
 		}
 	}
 }
@@ -212,9 +236,10 @@ func TestServesUntilStopped(t *testing.T) {
 		if err := resp.Body.Close(); err != nil {
 			t.Error(err)
 		}
-		// The objects of a rule about objects have only just been uploaded, and not every rule of one's own has a part in the sample.
-		due := slices.Contains(sampledata.Shown(), jobs[i].Name) && (jobs[i].Rule == nil || jobs[i].Rule.Objects == "")
-		if resp.StatusCode != http.StatusOK || due != strings.Contains(body.String(), `"plan":[{`) {
+		// Every job has something to do at once, objects too; but not every rule of one's own has a part in the sample.
+		due := slices.Contains(sampledata.Shown(), jobs[i].Name)
+		objects := jobs[i].Name != "cleanupOrphanedMedia" || strings.Contains(body.String(), "delete post media")
+		if resp.StatusCode != http.StatusOK || due != strings.Contains(body.String(), `"plan":[{`) || !objects {
 			t.Errorf("%s on the sample data: %s %s", url, resp.Status, body.String())
 		}
 	}
@@ -239,8 +264,28 @@ func TestServesUntilStopped(t *testing.T) {
 		t.Errorf("an unknown function: %s %s, want 404 and the names of those that there are", resp.Status, body.String())
 	}
 	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("stopped: %v", err)
+	if err := <-ended; err != nil || !strings.Contains(out.String(), "\nstopped: ") {
+		t.Errorf("stopped: %v\n%s", err, out.String())
+	}
+}
+
+// TestShortLog: what JSON says in a line, in the words that matter, and nothing of what users wrote as a command to the terminal.
+func TestShortLog(t *testing.T) {
+	var out bytes.Buffer
+	log := logging.New(&shortLog{p: screen.Printer{W: &out, Width: 50, Colour: true}})
+	log.Info("testJob started", slog.Bool("dryRun", true), logging.Labels(slog.String("job", "testJob")))
+	log.Warn("reports: kept 2, createdAt is missing or not a timestamp")
+	log.Error("a\x1b[2Jb")
+	got := regexp.MustCompile(`\d\d:\d\d:\d\d`).ReplaceAllString(out.String(), "TIME")
+	want := "TIME testJob started\n" +
+		"\x1b[33mTIME WARNING reports: kept 2, createdAt is\x1b[0m\n  \x1b[33mmissing or not a timestamp\x1b[0m\n" +
+		"\x1b[31mTIME ERROR a [2Jb\x1b[0m\n"
+	if got != want {
+		t.Errorf("got\n%q, want\n%q", got, want)
+	}
+	out.Reset()
+	if _, err := (&shortLog{p: screen.Printer{W: &out}}).Write([]byte("no JSON\n")); err != nil || out.String() != "no JSON\n" {
+		t.Errorf("another's line: %q, %v", out.String(), err)
 	}
 }
 

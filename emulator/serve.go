@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,26 +20,39 @@ import (
 )
 
 // serve runs everything until ctx ends.
-func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort int, sample bool) (err error) {
-	if err := useOthers(ctx, out); err != nil {
-		return err
-	}
-	ahead := time.Duration(0)
-	if sample {
-		ahead = timeTravel // when each job of the sample has something to do
-	}
-	l, err := start(ctx, backends.StartMissing, o, functionsPort, os.Getenv, ahead)
+func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort int, sample bool, log io.Writer) (err error) {
+	others, err := useOthers(ctx, out)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.close()) }()
+	if others {
+		for name, value := range namesOfSuite(os.Getenv) {
+			if err := os.Setenv(name, value); err != nil {
+				return fmt.Errorf("set %s: %w", name, err)
+			}
+			fmt.Fprintf(out, "using %s=%s, as the Firebase CLI has it\n", name, value)
+		}
+	}
+	ahead := time.Duration(0)
+	if sample && others { // another's Storage takes the sample's objects for as young as they are
+		ahead = timeTravel
+	}
+	l, err := start(ctx, backends.StartMissing, o, functionsPort, os.Getenv, log, ahead)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, l.close()); err == nil {
+			fmt.Fprintln(out, "\nstopped: the functions and what was started for them, with all its data")
+		}
+	}()
 	if sample {
-		if err := loadSample(ctx, time.Now()); err != nil {
+		if err := l.loadSample(ctx, out); err != nil {
 			return err
 		}
 	}
 	environment := l.backends.Environment()
-	for _, name := range []string{"GOOGLE_CLOUD_PROJECT", "STORAGE_BUCKET"} { // without which firesweep finds nothing
+	for _, name := range []string{projectVariable, bucketVariable} { // without which firesweep finds nothing
 		environment[name] = os.Getenv(name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(environment)) {
@@ -65,9 +79,23 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 // probeTimeout is how long an emulator that the environment names may take to be there.
 const probeTimeout = 2 * time.Second
 
-// useOthers says which emulators of the environment are used instead of own ones, and makes sure that they are there: such
+// namesOfSuite returns the project and the bucket that the Firebase CLI works on where it runs this program, as the functions' variables;
+// none that is set already. What it says of them is in variables of its own.
+func namesOfSuite(getenv func(string) string) map[string]string {
+	names := map[string]string{}
+	if project := getenv("GCLOUD_PROJECT"); project != "" && getenv(projectVariable) == "" {
+		names[projectVariable] = project
+	}
+	var config struct{ StorageBucket string }
+	if json.Unmarshal([]byte(getenv("FIREBASE_CONFIG")), &config) == nil && config.StorageBucket != "" && getenv(bucketVariable) == "" {
+		names[bucketVariable] = config.StorageBucket
+	}
+	return names
+}
+
+// useOthers says which emulators of the environment are used instead of own ones, if any, and makes sure that they are there: such
 // a variable may be left over from another day.
-func useOthers(ctx context.Context, out io.Writer) error {
+func useOthers(ctx context.Context, out io.Writer) (used bool, err error) {
 	var gone []error
 	for _, name := range []string{backends.FirestoreHost, backends.StorageHost, backends.FirebaseStorageHost, backends.AuthHost, backends.TasksHost} {
 		value := os.Getenv(name)
@@ -87,20 +115,31 @@ func useOthers(ctx context.Context, out io.Writer) error {
 		}
 		_ = connection.Close() // that it opened is all that matters
 		fmt.Fprintf(out, "using %s=%s of the environment\n", name, value)
+		used = true
 	}
-	return errors.Join(gone...)
+	return used, errors.Join(gone...)
 }
 
-// loadSample loads the sample data into the local project.
-func loadSample(ctx context.Context, now time.Time) (err error) {
+// loadSample loads the sample data into the local project, with objects old enough for the jobs to find. The age of those in another
+// Storage cannot be chosen.
+func (l *local) loadSample(ctx context.Context, out io.Writer) (err error) {
 	project, err := openProject(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, project.Close()) }()
-	return project.Load(ctx, sampledata.Of(now, os.Getenv("STORAGE_BUCKET")))
+	bucket := os.Getenv(bucketVariable)
+	if err := project.Load(ctx, sampledata.Of(time.Now(), bucket)); err != nil {
+		return err
+	}
+	if storage := l.backends.Storage(); storage != nil {
+		storage.Age(bucket, sampledata.WholeAhead)
+	} else {
+		fmt.Fprintln(out, "the sample's files have only just been uploaded: firesweep plan --local --now +48h shows what is due when they are old enough")
+	}
+	return nil
 }
 
 func openProject(ctx context.Context) (*sampledata.Project, error) {
-	return sampledata.Open(ctx, os.Getenv("GOOGLE_CLOUD_PROJECT"), os.Getenv("STORAGE_BUCKET"))
+	return sampledata.Open(ctx, os.Getenv(projectVariable), os.Getenv(bucketVariable))
 }

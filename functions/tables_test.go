@@ -31,12 +31,12 @@ func upstream(t *testing.T) []manifest.Entry {
 	return entries
 }
 
-// TestReadmeAgreesWithSchedule compares README's table of jobs, row by row. Every function, worker or job, is named.
-func TestReadmeAgreesWithSchedule(t *testing.T) {
-	page := read(t, "../README.md")
+// TestTableOfJobsAgreesWithSchedule compares the table of docs/jobs.md, row by row. Every function, worker or job, is named.
+func TestTableOfJobsAgreesWithSchedule(t *testing.T) {
+	page := read(t, "../docs/jobs.md")
 	var got, want []string
 	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| ([^|]+) \\| [^|]+ \\|$").FindAllStringSubmatch(
-		section(t, page, "## Jobs"), -1) {
+		section(t, page, "## All jobs"), -1) {
 		got = append(got, m[1]+": "+m[2])
 	}
 	for _, e := range upstream(t) {
@@ -44,11 +44,11 @@ func TestReadmeAgreesWithSchedule(t *testing.T) {
 			want = append(want, e.Name+": "+e.When())
 		}
 		if !strings.Contains(page, "`"+e.Name+"`") {
-			t.Errorf("README.md does not name %s", e.Name)
+			t.Errorf("docs/jobs.md does not name %s", e.Name)
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("README.md (-schedule.json +README):\n%s", diff)
+		t.Errorf("docs/jobs.md, All jobs (-schedule.json +page):\n%s", diff)
 	}
 }
 

@@ -56,6 +56,9 @@ func (s *StorageServer) Put(bucket, name string, metadata map[string]string) err
 	return nil
 }
 
+// Age makes the live objects of a bucket older by so much, which no client of Cloud Storage can: for sample data.
+func (s *StorageServer) Age(bucket string, by time.Duration) { s.store.age(bucket, by) }
+
 // ServeHTTP implements http.Handler. Paths are taken apart as they were sent: an object's name may hold what http.ServeMux
 // would clean away.
 func (s *StorageServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {

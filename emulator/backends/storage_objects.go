@@ -112,6 +112,18 @@ func (s *objectStore) putLocked(bucket, name string, c conditions, attributes re
 	return o, nil
 }
 
+// age makes the live objects of a bucket older.
+func (s *objectStore) age(bucket string, by time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	objects := s.bucket(bucket).objects
+	for name, o := range objects {
+		older := *o
+		older.created, older.updated = o.created.Add(-by), o.updated.Add(-by)
+		objects[name] = &older
+	}
+}
+
 // patch replaces an object's attributes with what change makes of them: the same generation, the next metageneration.
 func (s *objectStore) patch(bucket, name string, c conditions, change func(resource) resource) (*object, *apiError) {
 	s.mu.Lock()

@@ -742,3 +742,17 @@ func TestPut(t *testing.T) {
 		}
 	}
 }
+
+func TestAge(t *testing.T) {
+	bucket, server := storageBucket(t)
+	was := put(t, bucket.Object("old"), "1")
+	server.Age("demo-x.firebasestorage.app", 48*time.Hour)
+	young := put(t, bucket.Object("young"), "2")
+	is := attributes(t, bucket.Object("old"))
+	if !is.Created.Equal(was.Created.Add(-48*time.Hour)) || !is.Updated.Equal(was.Updated.Add(-48*time.Hour)) || is.Generation != was.Generation {
+		t.Errorf("is %+v, was %+v", is, was)
+	}
+	if got := attributes(t, bucket.Object("young")); !got.Created.Equal(young.Created) {
+		t.Errorf("uploaded after it: %v, want %v", got.Created, young.Created)
+	}
+}

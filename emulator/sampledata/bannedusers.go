@@ -2,6 +2,8 @@ package sampledata
 
 import "time"
 
+func init() { add("cleanupBannedUsers", bannedUsers) }
+
 // bannedUsers is the part of cleanupBannedUsers: one of each outcome, both sides of the scheduled deletion, what a deleted
 // user wrote, and an account that an earlier run could not delete.
 func bannedUsers(now time.Time, _ string) Sample {

@@ -215,17 +215,17 @@ func (d *declared) along(a rule.Along, at, id string, data map[string]any, due b
 	}
 }
 
-// wholeAhead is how long after it was loaded the whole sample is worked on.
-const wholeAhead = 2 * retention.Day
+// WholeAhead is how long after its objects were uploaded the whole sample is worked on.
+const WholeAhead = 2 * retention.Day
 
 // Ahead returns how long after it was loaded a job's part of the sample must be worked on: two days, or as long as a rule about objects
 // asks for. When an object was uploaded cannot be chosen.
 func Ahead(e manifest.Entry) time.Duration {
 	if e.Rule == nil || e.Rule.Objects == "" {
-		return wholeAhead
+		return WholeAhead
 	}
 	age := *e.Rule.Age
-	return max(wholeAhead, time.Duration(age.Hours)*time.Hour+time.Duration(age.Days+31*age.Months)*retention.Day+time.Hour)
+	return max(WholeAhead, time.Duration(age.Hours)*time.Hour+time.Duration(age.Days+31*age.Months)*retention.Day+time.Hour)
 }
 
 // Gone is the id of an owner that objects of a declared rule's data name, and that does not exist.

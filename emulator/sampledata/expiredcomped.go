@@ -8,6 +8,8 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
+func init() { add("cleanExpiredComped", expiredComped) }
+
 // expiredComped is the part of cleanExpiredComped: both sides of the start of the day in UTC, members of every status, one
 // who still holds a subscription, and one who has a number.
 func expiredComped(now time.Time, _ string) Sample {

@@ -8,6 +8,8 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
+func init() { add("checkGhostCircles", ghostCircles) }
+
 // ghostCircles is the part of checkGhostCircles: a circle of each outcome, with posts where it matters that they go or
 // stay.
 func ghostCircles(now time.Time, bucket string) Sample {

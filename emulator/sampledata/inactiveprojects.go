@@ -10,6 +10,8 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
+func init() { add("deleteInactiveProjects", inactiveProjects) }
+
 // inactiveProjects is the part of deleteInactiveProjects: a project to warn about, one to mark, one whose warning is void,
 // and one of each that is left alone. One of their people has a number. Projects are dormant after 9 months and deleted after 12.
 func inactiveProjects(now time.Time, _ string) Sample {

@@ -6,6 +6,8 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
+func init() { add("removeUnacceptedMemberInvites", memberInvites) }
+
 // memberInvites is the part of removeUnacceptedMemberInvites: one of each outcome, and both sides of the 90 days.
 func memberInvites(now time.Time, _ string) Sample {
 	limit := retention.DaysBefore(now, 90)

@@ -5,6 +5,8 @@ import (
 	"time"
 )
 
+func init() { add("cleanupOrphanedMedia", orphanedMedia) }
+
 // orphanedMedia is the part of cleanupOrphanedMedia: files whose owners are there, gone or were never finished, and
 // posts of a circle that is gone. All objects are older than a day by the time of the demo, except by their uploadedAt.
 func orphanedMedia(now time.Time, bucket string) Sample {

@@ -2,6 +2,8 @@ package sampledata
 
 import "time"
 
+func init() { add("cleanupPlaceholderUsers", placeholderUsers) }
+
 // placeholderUsers is the part of cleanupPlaceholderUsers: placeholders that nothing refers to, one that a post and one that
 // a project refers to, one that a comment refers to by its number, and those whose turn it is not.
 func placeholderUsers(now time.Time, _ string) Sample {

@@ -6,6 +6,8 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
+func init() { add("cleanupReports", reports) }
+
 // reports is the part of cleanupReports: one of each outcome, and both sides of the month.
 func reports(now time.Time, _ string) Sample {
 	monthAgo := retention.MonthsBefore(now, 1)

@@ -8,6 +8,8 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
+func init() { add("cleanupResolvedInquiries", resolvedInquiries) }
+
 // resolvedInquiries is the part of cleanupResolvedInquiries: an inquiry of each outcome, with its messages, both sides of
 // the sixth and of the seventh day.
 func resolvedInquiries(now time.Time, bucket string) Sample {

@@ -49,24 +49,32 @@ type part struct {
 	young  bool   // its objects are not yet old enough in two days
 }
 
-var parts = []part{
-	{job: "cleanupOrphanedMedia", of: orphanedMedia},
-	{job: "cleanupResolvedInquiries", of: resolvedInquiries},
-	{job: "checkGhostCircles", of: ghostCircles},
-	{job: "cleanupBannedUsers", of: bannedUsers},
-	{job: "cleanupReports", of: reports},
-	{job: "cleanExpiredComped", of: expiredComped},
-	{job: "deleteInactiveProjects", of: inactiveProjects},
-	{job: "removeUnacceptedMemberInvites", of: memberInvites},
-	{job: "cleanupPlaceholderUsers", of: placeholderUsers},
+// parts are what the files of this package have added.
+var parts []part
+
+// unwritten are the fields named to add.
+var unwritten = map[string]bool{}
+
+// add makes a job's part one of the sample; the file of the part calls it in init, with the names of fields that hold texts and that no
+// user writes, such as ids and states.
+func add(job string, of func(now time.Time, bucket string) Sample, fields ...string) {
+	parts = append(parts, part{job: job, of: of})
+	for _, field := range fields {
+		unwritten[field] = true
+	}
 }
 
-// all returns the parts, with those of rules that have none here: their data is made from the rule.
-func all() []part {
-	all := slices.Clone(parts)
+// Unwritten reports whether a part of the sample says that no user writes the texts of a field. Others may be secrets.
+func Unwritten(field string) bool { return unwritten[field] }
+
+// all returns the parts in the order of the functions' lists, with those of rules that have none here: their data is made from the rule.
+func all() (all []part) {
 	for _, e := range functions.All() {
-		known := slices.ContainsFunc(parts, func(p part) bool { return p.job == e.Name })
-		if e.Rule != nil && !known {
+		i := slices.IndexFunc(parts, func(p part) bool { return p.job == e.Name })
+		switch {
+		case i >= 0:
+			all = append(all, parts[i])
+		case e.Rule != nil:
 			source := e.Rule.Group()
 			switch {
 			case e.Rule.Objects != "":
@@ -75,7 +83,7 @@ func all() []part {
 			case e.Rule.Accounts != "":
 				source = accountsOf(e.Rule.Accounts)
 			}
-			all = append(all, part{e.Name, func(now time.Time, _ string) Sample { return Declared(*e.Rule, now) }, source, Ahead(e) > wholeAhead})
+			all = append(all, part{e.Name, func(now time.Time, _ string) Sample { return Declared(*e.Rule, now) }, source, Ahead(e) > WholeAhead})
 		}
 	}
 	return all
@@ -93,7 +101,7 @@ func Of(now time.Time, bucket string) Sample {
 	return whole
 }
 
-// Shown returns the names of the jobs whose parts are in the whole sample, which is for a run two days after it is loaded: all but rules
+// Shown returns the names of the jobs whose parts are in the whole sample, which is for a run two days after its objects were uploaded: all but rules
 // about objects that must be older, and about what another part has something in, for there one would find what the other left.
 func Shown() []string { return names(shown()) }
 
@@ -159,7 +167,7 @@ func Job(name string, now time.Time, bucket string) Sample {
 			return p.of(now, bucket)
 		}
 	}
-	panic("emulator/sampledata has no part for " + name + ": add one to parts in sampledata.go, in a file of its own")
+	panic("emulator/sampledata has no part for " + name + ": add one in a file of its own, as the others are")
 }
 
 func kept(path string, data map[string]any) Document {

@@ -23,7 +23,7 @@ func TestEveryJobHasSomethingToDo(t *testing.T) {
 			continue // it is called by a job
 		}
 		if !slices.Contains(jobs, name) {
-			t.Errorf("%s has no sample data: add a part for it to parts in emulator/sampledata/sampledata.go", name)
+			t.Errorf("%s has no sample data: add a part for it in a file of emulator/sampledata", name)
 			continue
 		}
 		s := sampledata.Job(name, time.Now(), "bucket")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -125,7 +126,7 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	case f.json:
 		err = a.writeJSON(map[string]any{"checks": checks})
 	case len(names) == 0 && f.rules == "":
-		a.printer().say(faint, 0, 0, "The other jobs are written in Go; each can be named. What a job would do to your project: firesweep plan JOB")
+		a.printer().Say(screen.Faint, 0, 0, "The other jobs are written in Go; each can be named. What a job would do to your project: firesweep plan JOB")
 	}
 	if err == nil && failed {
 		err = errSaid
@@ -203,9 +204,9 @@ func readsOf(r rule.Rule) string {
 
 // checked prints what was found out about a job.
 func (p *printer) checked(c checked) {
-	p.say(bold, 0, 0, "%s", c.Job)
-	p.say("", 2, 0, "%s.", capital(c.Does))
-	p.line("")
+	p.Say(screen.Bold, 0, 0, "%s", c.Job)
+	p.Say("", 2, 0, "%s.", capital(c.Does))
+	p.Line("")
 	runs := c.When
 	if len(c.Next) > 0 {
 		runs += ", next " + times(c)
@@ -238,7 +239,7 @@ func (p *printer) checked(c checked) {
 	if c.Note != "" {
 		p.fact("note", c.Note)
 	}
-	p.line("")
+	p.Line("")
 	if c.Plan == nil {
 		return
 	}
@@ -247,20 +248,20 @@ func (p *printer) checked(c checked) {
 		what = "On its part of the sample data"
 	}
 	if c.Plan.Report == nil {
-		p.say(red, 2, 0, "%s: no plan: %s", what, c.Plan.Error)
-		p.line("")
+		p.Say(screen.Red, 2, 0, "%s: no plan: %s", what, c.Plan.Error)
+		p.Line("")
 		return
 	}
 	r := c.Plan.Report
-	p.say(statusStyle(r.Status), 2, 0, "%s, %s: a plan for %s UTC", what, r.Status, when(r.Now))
-	p.plan(r, false)
-	p.kept(r)
+	p.Say(statusStyle(r.Status), 2, 0, "%s, %s: a plan for %s UTC", what, r.Status, when(r.Now))
+	p.Plan(r, false)
+	p.Kept(r)
 	p.failures(r)
-	p.line("")
+	p.Line("")
 }
 
 // fact says one thing of a job.
-func (p *printer) fact(name, text string) { p.say("", 2, 10, "%-9s %s", name, text) }
+func (p *printer) fact(name, text string) { p.Say("", 2, 10, "%-9s %s", name, text) }
 
 // judgedWords names fields by their collections.
 func judgedWords(judged map[string][]string) string {

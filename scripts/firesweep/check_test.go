@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -50,7 +51,7 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 			t.Errorf("%s: %s", c.Job, c.Note)
 		}
 	}
-	for _, width := range []int{leastWidth, defaultWidth, 200} {
+	for _, width := range []int{screen.LeastWidth, screen.DefaultWidth, 200} {
 		o.screen.width = width
 		text := o.well(t, "check", "--rules", rules, "--no-plan")
 		wantNarrow(t, text, width)
@@ -91,7 +92,7 @@ func TestCheckForPeople(t *testing.T) {
 
 `, head)
 	wantParts(t, plan, ", completed: a plan for ", "delete draft  drafts/drafts-due-1       2\n", "planned: 2 delete draft", "kept 1: holds/{id} exists", "kept 1: published is true")
-	wantNarrow(t, text, defaultWidth)
+	wantNarrow(t, text, screen.DefaultWidth)
 	if strings.Contains(text, "cleanupExports") || strings.Contains(text, "The other jobs") {
 		t.Errorf("more is said than was asked:\n%s", text)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -114,45 +115,45 @@ func doneWriteOf(r undo.Record, bucket string) doneWrite {
 
 // did prints what a run did.
 func (p *printer) did(d *did, runID string) {
-	p.line("")
-	p.say(bold, 2, 0, "What it did, and why:")
-	rows := make([]row, len(d.Items))
+	p.Line("")
+	p.Say(screen.Bold, 2, 0, "What it did, and why:")
+	rows := make([]screen.Row, len(d.Items))
 	for i, item := range d.Items {
-		rows[i] = row{cells: []string{item.Action, item.Target}}
+		rows[i] = screen.Row{Cells: []string{item.Action, item.Target}}
 		if item.Reason != "" {
-			rows[i].notes = []string{item.Reason}
+			rows[i].Notes = []string{item.Reason}
 		}
 	}
-	p.table([]column{{name: "ACTION", most: p.width * 2 / 5}, {name: "TARGET", path: true}}, rows)
+	p.Table([]screen.Column{{Name: "ACTION", Most: p.Width * 2 / 5}, {Name: "TARGET", Path: true}}, rows)
 	p.more(d.ItemsTotal-len(d.Items), "item")
 	if len(d.Writes) > 0 {
-		p.line("")
-		p.say(bold, 2, 0, "What it deleted or wrote for that:")
-		rows := make([]row, len(d.Writes))
+		p.Line("")
+		p.Say(screen.Bold, 2, 0, "What it deleted or wrote for that:")
+		rows := make([]screen.Row, len(d.Writes))
 		for i, w := range d.Writes {
 			path := w.Path
 			if w.Generation != "" {
 				path += "#" + w.Generation
 			}
-			rows[i] = row{cells: []string{w.Op, path}}
+			rows[i] = screen.Row{Cells: []string{w.Op, path}}
 			switch {
 			case w.Sent:
-				rows[i].notes = []string{"sent: undo leaves it"}
+				rows[i].Notes = []string{"sent: undo leaves it"}
 			case len(w.Fields) > 0:
-				rows[i].notes = []string{"fields: " + strings.Join(w.Fields, ", ")}
+				rows[i].Notes = []string{"fields: " + strings.Join(w.Fields, ", ")}
 			}
 		}
-		p.table([]column{{name: "WRITE", most: p.width * 2 / 5}, {name: "TARGET", path: true}}, rows)
+		p.Table([]screen.Column{{Name: "WRITE", Most: p.Width * 2 / 5}, {Name: "TARGET", Path: true}}, rows)
 		p.more(d.WriteTotal-len(d.Writes), "write")
 	}
-	p.line("")
-	p.say("", 2, 2, "What of this is still gone or changed, and would come back:")
-	p.command("firesweep undo %s", runID)
+	p.Line("")
+	p.Say("", 2, 2, "What of this is still gone or changed, and would come back:")
+	p.Command("firesweep undo %s", runID)
 }
 
 func (p *printer) more(n int, what string) {
 	if n > 0 {
-		p.say("", 2, 2, "and %s more: say --all", plural(n, what))
+		p.Say("", 2, 2, "and %s more: say --all", plural(n, what))
 	}
 }
 
@@ -161,15 +162,15 @@ func (p *printer) run(run shownRun, runID string) {
 	if run.Report != nil {
 		p.report(run.Report)
 	} else {
-		p.say(bold, 0, 2, "%s", runID)
-		p.say(yellow, 2, 2, "There is no report of it: it was killed, it is a worker's, or it is older than 90 days.")
+		p.Say(screen.Bold, 0, 2, "%s", runID)
+		p.Say(screen.Yellow, 2, 2, "There is no report of it: it was killed, it is a worker's, or it is older than 90 days.")
 	}
 	switch {
 	case run.Did != nil:
 		p.did(run.Did, runID)
 	case totals(run.Report).Done > 0:
-		p.line("")
-		p.say("", 2, 2, "Of what it deleted or changed nothing is kept (UNDO_DAYS). The log names it:")
-		p.command("firesweep show --log %s", runID)
+		p.Line("")
+		p.Say("", 2, 2, "Of what it deleted or changed nothing is kept (UNDO_DAYS). The log names it:")
+		p.Command("firesweep show --log %s", runID)
 	}
 }

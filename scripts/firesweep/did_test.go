@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -42,7 +43,7 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 		if done == 0 || done < totals(report).Done {
 			t.Errorf("%s: %d of %d done are listed: %+v", job, done, totals(report).Done, run.Did.Items)
 		}
-		wantNarrow(t, o.well(t, "show", report.RunID), defaultWidth)
+		wantNarrow(t, o.well(t, "show", report.RunID), screen.DefaultWidth)
 	}
 }
 

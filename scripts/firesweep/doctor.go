@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -142,13 +143,13 @@ func (p *patient) project() string { return p.configs[p.jobs[0].Name].Project }
 
 // findings prints findings for people.
 func (p *printer) findings(all []finding) {
-	styles := map[string]string{levelProblem: red, levelUnknown: red, levelWarning: yellow, levelUnseen: faint}
+	styles := map[string]string{levelProblem: screen.Red, levelUnknown: screen.Red, levelWarning: screen.Yellow, levelUnseen: screen.Faint}
 	counts := map[string]int{}
 	for _, f := range all {
 		counts[f.Level]++
-		p.say(styles[f.Level], 0, 2, "%s: %s: %s", f.Level, f.About, f.Text)
+		p.Say(styles[f.Level], 0, 2, "%s: %s: %s", f.Level, f.About, f.Text)
 		if f.Do != "" {
-			p.say("", 2, 3, "-> %s", f.Do)
+			p.Say("", 2, 3, "-> %s", f.Do)
 		}
 	}
 	var words []string
@@ -157,6 +158,6 @@ func (p *printer) findings(all []finding) {
 			words = append(words, fmt.Sprintf("%d %s", counts[level], level))
 		}
 	}
-	p.line("")
-	p.say(bold, 0, 0, "%s", strings.Join(words, ", "))
+	p.Line("")
+	p.Say(screen.Bold, 0, 0, "%s", strings.Join(words, ", "))
 }

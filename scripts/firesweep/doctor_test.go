@@ -15,6 +15,7 @@ import (
 	"google.golang.org/api/firestore/v1"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -412,7 +413,7 @@ func TestDoctorOfRecords(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
-	wantNarrow(t, out, defaultWidth)
+	wantNarrow(t, out, screen.DefaultWidth)
 	wantParts(t, out, "problem: cleanupReports: The last success was 2026-01-10 15:00 UTC, 26h05m\n  ago; ", "-> Look at: firesweep show cleanupReports", "1 problem, 1 unseen")
 
 	o.Set(t, "cleanupRuns/"+success.RunID, map[string]any{"job": "cleanupReports", "runId": success.RunID, "status": "aborted", "startedAt": now})

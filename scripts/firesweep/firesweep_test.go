@@ -21,7 +21,9 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 var now = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
@@ -32,7 +34,7 @@ type operator struct {
 	env    map[string]string
 	other  map[string]string // the environment of the functions, where it is another
 	now    time.Time
-	screen screen
+	screen streams
 	in     string
 	google func(service string) []option.ClientOption
 	sleep  func(context.Context, time.Duration) error
@@ -45,7 +47,7 @@ func newOperator(t *testing.T) *operator {
 	t.Helper()
 	p := backendstest.Start(t)
 	return &operator{
-		Project: p, env: maps.Clone(p.Environment), now: now, screen: screen{width: defaultWidth},
+		Project: p, env: maps.Clone(p.Environment), now: now, screen: streams{width: screen.DefaultWidth},
 		google: func(service string) []option.ClientOption {
 			t.Errorf("%s of Google was opened", service)
 			return []option.ClientOption{option.WithEndpoint("http://127.0.0.1:9/"), option.WithoutAuthentication()}
@@ -185,7 +187,7 @@ func want(t *testing.T, what string, want, got any) {
 func wantNarrow(t *testing.T, text string, width int) {
 	t.Helper()
 	for line := range strings.Lines(text) {
-		if n := columns(strings.TrimSuffix(line, "\n")); n > width {
+		if n := screen.Columns(strings.TrimSuffix(line, "\n")); n > width {
 			t.Errorf("%d columns, of %d: %s", n, width, line)
 		}
 	}
@@ -244,6 +246,25 @@ func TestWrongUse(t *testing.T) {
 	want(t, "the project", before, o.everything(t))
 }
 
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	o := &operator{env: map[string]string{}, now: now, screen: streams{width: screen.DefaultWidth}}
+	want(t, "--version", "firesweep version "+version.String()+"\n", o.well(t, "--version"))
+	var out strings.Builder
+	p := printer{screen.Printer{W: &out, Width: screen.DefaultWidth}}
+	for text, r := range map[string]sweep.Report{
+		"  version 1.2.3, revision r-7\n": {Version: "1.2.3", Revision: "r-7"}, "  version 1.2.3\n": {Version: "1.2.3"}, "  revision r-7\n": {Revision: "r-7"},
+	} {
+		out.Reset()
+		p.report(&r)
+		wantParts(t, out.String(), text)
+	}
+	out.Reset()
+	if p.report(&sweep.Report{}); strings.Contains(out.String(), "version") { // an earlier one's
+		t.Error(out.String())
+	}
+}
+
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -254,7 +275,7 @@ func TestHelp(t *testing.T) {
 		}
 		text := o.well(t, command.Name(), "--help")
 		wantParts(t, text, command.Long, "Examples:", "firesweep "+command.Name())
-		wantNarrow(t, command.Long+"\n"+command.Example, defaultWidth)
+		wantNarrow(t, text, screen.DefaultWidth)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -98,18 +99,18 @@ func (a *app) addIndexes(name string, ours indexFile) error {
 	}
 	p := a.printer()
 	if len(added) == 0 {
-		p.say("", 0, 2, "%s has all that is needed: nothing was written.", name)
+		p.Say("", 0, 2, "%s has all that is needed: nothing was written.", name)
 		return nil
 	}
 	if err := os.WriteFile(name, merged, mode); err != nil {
 		return err
 	}
 	for _, line := range added {
-		p.say("", 0, 2, "added: %s", line)
+		p.Say("", 0, 2, "added: %s", line)
 	}
-	p.line("")
-	p.say("", 0, 0, "%s was written. Deploy it:", name)
-	p.command("firebase deploy --only firestore:indexes")
+	p.Line("")
+	p.Say("", 0, 0, "%s was written. Deploy it:", name)
+	p.Command("firebase deploy --only firestore:indexes")
 	return nil
 }
 
@@ -124,15 +125,15 @@ func (a *app) checkIndexes(name string, ours indexFile) error {
 	}
 	p := a.printer()
 	if len(lacks) == 0 {
-		p.say("", 0, 2, "%s has all that is needed.", name)
+		p.Say("", 0, 2, "%s has all that is needed.", name)
 		return nil
 	}
 	for _, line := range lacks {
-		p.say(red, 0, 2, "lacks: %s", line)
+		p.Say(screen.Red, 0, 2, "lacks: %s", line)
 	}
-	p.line("")
-	p.say("", 0, 0, "Add it:")
-	p.command("firesweep indexes --write %s", name)
+	p.Line("")
+	p.Say("", 0, 0, "Add it:")
+	p.Command("firesweep indexes --write %s", name)
 	return errSaid
 }
 

@@ -62,7 +62,7 @@ func completeJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.S
 // projectFlag adds --project to a command and returns the environment that it makes: its value goes before
 // GOOGLE_CLOUD_PROJECT.
 func (a *app) projectFlag(c *cobra.Command) func(string) string {
-	project := c.Flags().String("project", "", "the Firebase project's `ID` (default: GOOGLE_CLOUD_PROJECT)")
+	project := c.Flags().String("project", "", "the project's `ID` (default: GOOGLE_CLOUD_PROJECT)")
 	return func(name string) string {
 		if name == "GOOGLE_CLOUD_PROJECT" && *project != "" {
 			return *project

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -63,7 +64,7 @@ func (a *app) read(l lists) (all, own []manifest.Entry, err error) {
 func (a *app) wrongList(err error) error {
 	lines := strings.Split(err.Error(), "\n")
 	for _, line := range lines {
-		fmt.Fprintf(a.errs, "firesweep: %s\n", plain(line))
+		fmt.Fprintf(a.errs, "firesweep: %s\n", screen.Plain(line))
 	}
 	fmt.Fprintf(a.errs, "%s; see docs/rules.md\n", plural(len(lines), "problem"))
 	return errWrongList

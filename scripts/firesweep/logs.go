@@ -25,7 +25,7 @@ type logFlags struct {
 
 func (f *logFlags) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.log, "log", false, "read Cloud Logging instead of the database")
-	c.Flags().StringVar(&f.since, "since", "30d", "how far back to read the log, such as 12h or 30d: `AGE`")
+	c.Flags().StringVar(&f.since, "since", "30d", "read the log back to this `AGE`, such as 12h")
 }
 
 func (f *logFlags) check(c *cobra.Command) error {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -54,16 +55,16 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 	}
 	p := a.printer()
 	for _, logged := range all {
-		p.line(p.style(bold, logged.Job))
+		p.Line(p.Style(screen.Bold, logged.Job))
 		if len(logged.Runs) == 0 {
-			p.line("  no run")
+			p.Line("  no run")
 		} else {
 			p.runs(logged.Runs)
 		}
 		for _, e := range logged.Other {
-			p.say(yellow, 2, 2, "%s UTC %s: %s", when(e.Time), e.Severity, e.Message)
+			p.Say(screen.Yellow, 2, 2, "%s UTC %s: %s", when(e.Time), e.Severity, e.Message)
 		}
-		p.line("")
+		p.Line("")
 	}
 	return nil
 }
@@ -90,9 +91,9 @@ func (a *app) showLog(ctx context.Context, f showFlags, runID string, getenv fun
 	for _, e := range entries {
 		style := ""
 		if e.Severity != "INFO" {
-			style = yellow
+			style = screen.Yellow
 		}
-		p.say(style, 0, 4, "%s %s %s", e.Time.UTC().Format("15:04:05.000"), e.Severity, e.Message)
+		p.Say(style, 0, 4, "%s %s %s", e.Time.UTC().Format("15:04:05.000"), e.Severity, e.Message)
 		for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
 			p.field(name, e.Fields[name])
 		}
@@ -112,7 +113,7 @@ func (p *printer) field(name string, value any) {
 			b, _ := json.Marshal(value) // it was read from JSON
 			text = string(b)
 		}
-		p.say(faint, 4, 2, "%s: %s", name, text)
+		p.Say(screen.Faint, 4, 2, "%s: %s", name, text)
 		return
 	}
 	for _, w := range writes {
@@ -124,6 +125,6 @@ func (p *printer) field(name string, value any) {
 		if fields["unsure"] == true {
 			text += " (unsure: the answer was lost)"
 		}
-		p.say("", 4, 2, "%s", text)
+		p.Say("", 4, 2, "%s", text)
 	}
 }

@@ -18,11 +18,12 @@ import (
 
 	"github.com/googleapis/gax-go/v2"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 	"google.golang.org/api/option"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 // Exit codes.
@@ -40,7 +41,7 @@ type app struct {
 	getenv    func(string) string
 	clock     func() time.Time
 	sleep     func(context.Context, time.Duration) error // ends early with the context's error
-	screen    screen
+	screen    streams
 	// google returns more options for a client of one of Google's services, such as another address.
 	google func(service string) []option.ClientOption
 
@@ -50,8 +51,8 @@ type app struct {
 	begun bool // the arguments are right, and a command has begun
 }
 
-// screen says what of the program's streams is a terminal.
-type screen struct {
+// streams say what of the program's streams is a terminal.
+type streams struct {
 	in, errs bool
 	colour   bool // of standard output
 	width    int  // of standard output, in columns
@@ -61,7 +62,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
-		screen: screenOf(os.Stdin, os.Stdout, os.Stderr, os.Getenv), google: func(string) []option.ClientOption { return nil },
+		screen: streamsOf(os.Stdin, os.Stdout, os.Stderr, os.Getenv), google: func(string) []option.ClientOption { return nil },
 		local: startLocal,
 	}
 	code := a.run(ctx, os.Args[1:])
@@ -69,19 +70,11 @@ func main() {
 	os.Exit(code)
 }
 
-// screenOf looks at the streams. Colours are left out where NO_COLOR is set (https://no-color.org).
-func screenOf(in, out, errs *os.File, getenv func(string) string) screen {
-	s := screen{in: isTerminal(in), errs: isTerminal(errs), width: defaultWidth}
-	if isTerminal(out) {
-		s.colour = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
-		if width, _, err := term.GetSize(int(out.Fd())); err == nil { //nolint:gosec // a descriptor fits
-			s.width = max(width, leastWidth)
-		}
-	}
-	return s
+// streamsOf looks at the streams.
+func streamsOf(in, out, errs *os.File, getenv func(string) string) streams {
+	p := screen.On(out, getenv)
+	return streams{in: screen.IsTerminal(in), errs: screen.IsTerminal(errs), colour: p.Colour, width: p.Width}
 }
-
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) } //nolint:gosec // a descriptor fits
 
 // A usageError is wrong use: nothing was begun.
 type usageError struct{ error }
@@ -108,7 +101,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case ctx.Err() != nil:
 		said := "firesweep: interrupted"
 		if err != context.Cause(ctx) { //nolint:errorlint // what says more than that it was interrupted is said
-			said += ": " + plain(err.Error())
+			said += ": " + screen.Plain(err.Error())
 		}
 		fmt.Fprintln(a.errs, said)
 		return exitInterrupted
@@ -117,10 +110,10 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case errors.Is(err, errWrongList):
 		return exitWrongUse
 	case errors.As(err, &usage) || !a.begun:
-		fmt.Fprintf(a.errs, "firesweep: %s; see --help\n", plain(err.Error()))
+		fmt.Fprintf(a.errs, "firesweep: %s; see --help\n", screen.Plain(err.Error()))
 		return exitWrongUse
 	default:
-		fmt.Fprintf(a.errs, "firesweep: %s\n", plain(err.Error()))
+		fmt.Fprintf(a.errs, "firesweep: %s\n", screen.Plain(err.Error()))
 		if do := advice.On("JOB", err.Error()); do != "" {
 			fmt.Fprintf(a.errs, "  -> %s\n", do)
 		}
@@ -130,12 +123,13 @@ func (a *app) run(ctx context.Context, args []string) int {
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "firesweep",
-		Short: "See what Firesweep's cleanups would do, what they did, and run one",
+		Use:     "firesweep",
+		Version: version.String(),
+		Short:   "See what Firesweep's cleanups would do, what they did, and run one",
 		Long: `See what Firesweep's cleanups would do, what they did, and run one.
 
 The project and its settings come from the environment variables that the
-functions have (README.md, Configuration), such as GOOGLE_CLOUD_PROJECT and
+functions have (docs/functions.md), such as GOOGLE_CLOUD_PROJECT and
 STORAGE_BUCKET. Credentials are the application default ones:
 gcloud auth application-default login. Where emulator variables are set, such as
 FIRESTORE_EMULATOR_HOST, the emulators are used.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -63,7 +64,7 @@ whole; still nothing is written. With --local the functions that
 	getenv := a.projectFlag(c)
 	f.flags(c)
 	c.Flags().BoolVar(&f.force, "force", false, "show the whole plan, also beyond a safety limit")
-	c.Flags().StringVar(&f.at, "now", "", "plan for another `TIME`, such as 2026-01-31T15:00:00Z, +48h or -7d")
+	c.Flags().StringVar(&f.at, "now", "", "plan for `TIME`: 2026-01-31T15:00:00Z, +48h or -7d")
 	c.Flags().BoolVar(&f.writes, "writes", false, "list what each action would write")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.plan(c, f, getenv, names) }
@@ -175,22 +176,22 @@ func (a *app) writeJSON(v any) error {
 // planned prints a plan for people.
 func (p *printer) planned(planned planned, writes bool) {
 	if planned.Report == nil {
-		p.line(p.style(bold, planned.Job) + ": " + p.style(red, "no report"))
-		p.say(red, 2, 0, "%s", planned.Error)
+		p.Line(p.Style(screen.Bold, planned.Job) + ": " + p.Style(screen.Red, "no report"))
+		p.Say(screen.Red, 2, 0, "%s", planned.Error)
 		if do := advice.On(planned.Job, planned.Error); do != "" {
-			p.say("", 4, 2, "-> %s", do)
+			p.Say("", 4, 2, "-> %s", do)
 		}
-		p.line("")
+		p.Line("")
 		return
 	}
 	r := planned.Report
 	p.head(r)
-	p.line("")
-	p.plan(r, writes)
-	p.kept(r)
+	p.Line("")
+	p.Plan(r, writes)
+	p.Kept(r)
 	p.failures(r)
 	for _, warning := range planned.Warnings {
-		p.say(yellow, 2, 2, "%s", warning)
+		p.Say(screen.Yellow, 2, 2, "%s", warning)
 	}
-	p.line("")
+	p.Line("")
 }

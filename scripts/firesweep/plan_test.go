@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -37,7 +37,7 @@ func TestPlanChangesNothing(t *testing.T) {
 		want(t, here[i].Job+", what is kept", here[i].Report.Kept, there[i].Report.Kept)
 	}
 
-	for _, width := range []int{leastWidth, defaultWidth, 200} {
+	for _, width := range []int{screen.LeastWidth, screen.DefaultWidth, 200} {
 		o.screen.width = width
 		text := o.well(t, "plan", "--now", "+48h", "--writes")
 		wantNarrow(t, text, width)
@@ -233,13 +233,4 @@ func namesInOrder() []string {
 		names = append(names, e.Name)
 	}
 	return names
-}
-
-func TestWrites(t *testing.T) {
-	t.Parallel()
-	for text, p := range map[string]sweep.Planned{
-		"?": {}, "1": {Writes: []string{"delete a/b"}}, "2+": {Writes: []string{"a", "b"}, More: true}, "0+": {More: true}, "0": {Writes: []string{}},
-	} {
-		want(t, "writes", text, writesOf(p))
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -31,8 +32,8 @@ func (a *app) progress(ctx context.Context, line func(passed time.Duration) stri
 	shown.Go(func() {
 		for wait := progressAfter; a.sleep(ctx, wait) == nil; wait = progressEvery {
 			passed := a.clock().Sub(begun)
-			text := plain(line(passed) + " (" + short(passed.Round(time.Second)) + " so far)")
-			fmt.Fprintf(a.errs, "\r\x1b[K%s", wrapPath(text, a.screen.width-1)[0]) // one line, or it could not be overwritten
+			text := screen.Plain(line(passed) + " (" + short(passed.Round(time.Second)) + " so far)")
+			fmt.Fprintf(a.errs, "\r\x1b[K%s", screen.WrapPath(text, a.screen.width-1)[0]) // one line, or it could not be overwritten
 		}
 		fmt.Fprint(a.errs, "\r\x1b[K")
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -79,7 +80,7 @@ With --local the functions that 'go run ./emulator' serves are called.`,
 }
 
 // checkRun returns the jobs to run, or says what of the arguments is wrong.
-func (f *runFlags) checkRun(c *cobra.Command, s screen, names []string) ([]manifest.Entry, error) {
+func (f *runFlags) checkRun(c *cobra.Command, s streams, names []string) ([]manifest.Entry, error) {
 	if err := f.check(c); err != nil {
 		return nil, err
 	}
@@ -170,7 +171,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*sw
 	}
 	p := a.printer()
 	if f.json {
-		p.w = a.errs // standard output is for programs
+		p.W = a.errs // standard output is for programs
 	}
 	p.planned(planned{Job: job, Report: plan}, false)
 	if plan.Status != sweep.Completed && plan.Status != sweep.Partial {
@@ -197,9 +198,9 @@ func (a *app) printRan(r ran) {
 		p.planned(planned{Job: r.Job, Report: r.Report, Error: r.Error}, false)
 	default:
 		p.report(r.Report)
-		p.line("")
+		p.Line("")
 	}
 	if r.Report != nil && r.Error != "" {
-		p.say(red, 2, 2, "%s", r.Error)
+		p.Say(screen.Red, 2, 2, "%s", r.Error)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/undo"
@@ -120,7 +121,7 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, gete
 		p.standing(s)
 	}
 	if len(never) > 0 {
-		p.say("", 0, 2, "No run is saved of: %s", strings.Join(never, ", "))
+		p.Say("", 0, 2, "No run is saved of: %s", strings.Join(never, ", "))
 	}
 	return nil
 }
@@ -174,26 +175,26 @@ func underWay(job string, record sweep.Record) string {
 
 // standing prints how a job stands, and its runs.
 func (p *printer) standing(s standing) {
-	p.line(p.style(bold, s.Job) + " (" + s.Schedule + " " + s.TimeZone + ")")
+	p.Line(p.Style(screen.Bold, s.Job) + " (" + s.Schedule + " " + s.TimeZone + ")")
 	if s.State != stateFine {
-		style := yellow
+		style := screen.Yellow
 		if s.State == stateUnderWay {
 			style = ""
 		}
-		p.say(style, 2, 2, "%s: %s", s.State, s.Detail)
+		p.Say(style, 2, 2, "%s: %s", s.State, s.Detail)
 	}
 	if len(s.Runs) > 0 {
 		p.runs(s.Runs)
 	}
-	p.line("")
+	p.Line("")
 }
 
 // runs prints a table of reports.
 func (p *printer) runs(reports []*sweep.Report) {
-	rows := make([]row, len(reports))
+	rows := make([]screen.Row, len(reports))
 	for i, r := range reports {
 		t := totals(r)
-		rows[i] = row{style: statusStyle(r.Status), cells: []string{
+		rows[i] = screen.Row{Style: statusStyle(r.Status), Cells: []string{
 			r.StartedAt.UTC().Format("2006-01-02 15:04"), statusWords(r), fmt.Sprint(t.Planned), fmt.Sprint(t.Done), fmt.Sprint(t.Failed),
 			short(time.Duration(r.DurationMs) * time.Millisecond), shortID(r.RunID),
 		}}
@@ -203,11 +204,11 @@ func (p *printer) runs(reports []*sweep.Report) {
 			if more := len(r.Failures) - 1; more > 0 {
 				note += fmt.Sprintf(" (and %d more)", more)
 			}
-			rows[i].notes = []string{note}
+			rows[i].Notes = []string{note}
 		}
 	}
-	p.table([]column{{name: "STARTED (UTC)"}, {name: "STATUS", most: 17}, {name: "PLANNED", right: true}, {name: "DONE", right: true},
-		{name: "FAILED", right: true}, {name: "TIME", right: true}, {name: "RUN"}}, rows)
+	p.Table([]screen.Column{{Name: "STARTED (UTC)"}, {Name: "STATUS", Most: 17}, {Name: "PLANNED", Right: true}, {Name: "DONE", Right: true},
+		{Name: "FAILED", Right: true}, {Name: "TIME", Right: true}, {Name: "RUN"}}, rows)
 }
 
 // statusWords says how a run ended and what was special about it.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -43,7 +44,7 @@ func TestRuns(t *testing.T) {
 	o.now = o.now.Add(time.Hour)
 
 	text := o.well(t, "runs", "--limit", "3")
-	wantNarrow(t, text, defaultWidth)
+	wantNarrow(t, text, screen.DefaultWidth)
 	wantParts(t, text, "cleanupReports (0 0 * * * Asia/Tokyo)\n",
 		"2026-01-11 15:01  completed, forced        2     2       0  0 ms  "+shortID(third.RunID),
 		"2026-01-11 15:00  aborted                  2     0       0  0 ms  "+shortID(second.RunID), "check safety limits cleanupReports: MAX_ACTIONS",
@@ -144,7 +145,7 @@ func TestShow(t *testing.T) {
 	report := o.called(t, "cleanupReports", "")
 	for _, name := range []string{report.RunID, shortID(report.RunID), "cleanupReports"} {
 		text := o.well(t, "show", name)
-		wantNarrow(t, text, defaultWidth)
+		wantNarrow(t, text, screen.DefaultWidth)
 		wantParts(t, text, "cleanupReports: completed\n", "run "+report.RunID+", started 2026-01-10 15:00 UTC", "ACTION         PLANNED  DONE  CHANGED  FAILED",
 			"delete report        2     2        0       0", "kept 1: not older than 1 month", "billed at least: Firestore ", "there is nothing to do")
 		if got := parsed[shownRun](t, o.well(t, "show", "--json", name)); got.RunID != report.RunID || got.Actions["delete report"].Done != 2 {
@@ -188,7 +189,7 @@ func TestRunsOfTheLog(t *testing.T) {
 	g.takeLog()
 
 	out := o.well(t, "runs", "--log", "--since", "1d", "cleanupReports", "cleanExpiredComped")
-	wantNarrow(t, out, defaultWidth)
+	wantNarrow(t, out, screen.DefaultWidth)
 	wantParts(t, out, "completed, forced        2     2 ", "completed, plan          2     0 ",
 		"ERROR: cleanupReports did not run: wrong configuration", `WARNING: cleanupReports refused a`, "cleanExpiredComped\n  no run\n")
 	jobs := parsed[struct{ Jobs []loggedJob }](t, o.well(t, "runs", "--log", "--json", "--limit", "3", "cleanupReports")).Jobs

@@ -28,7 +28,7 @@ type served struct {
 
 func (s *served) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&s.local, "local", false, "ask the functions that 'go run ./emulator' serves")
-	c.Flags().StringVar(&s.url, "url", defaultURL, "`URL` where they are served")
+	c.Flags().StringVar(&s.url, "url", defaultURL, "their `URL`")
 }
 
 // check refuses flags that contradict each other.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -38,7 +39,7 @@ func (a *app) showCommand() *cobra.Command {
 	var f showFlags
 	c := &cobra.Command{
 		Use:   "show RUN",
-		Short: "Show one run in full: what it did, what failed, and what to do about it",
+		Short: "Show one run in full, what failed, and what to do about it",
 		Long: `Show the report of one run in full: what was planned, done and kept, what failed
 and what to do about it. If the run kept what it deleted or changed (UNDO_DAYS),
 that is listed with the reasons: the first 30 items and writes, with --all all.
@@ -178,36 +179,43 @@ func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short stri
 // report prints a report in full.
 func (p *printer) report(r *sweep.Report) {
 	p.head(r)
-	p.say("", 2, 0, "run %s, started %s UTC", r.RunID, when(r.StartedAt))
-	if r.Revision != "" {
-		p.say("", 2, 0, "revision %s", r.Revision)
+	p.Say("", 2, 0, "run %s, started %s UTC", r.RunID, when(r.StartedAt))
+	var built []string
+	if r.Version != "" { // earlier ones do not say it
+		built = append(built, "version "+r.Version)
 	}
-	p.line("")
+	if r.Revision != "" {
+		built = append(built, "revision "+r.Revision)
+	}
+	if len(built) > 0 {
+		p.Say("", 2, 0, "%s", strings.Join(built, ", "))
+	}
+	p.Line("")
 	if len(r.Actions) == 0 {
-		p.line("  nothing was due")
+		p.Line("  nothing was due")
 	} else {
-		var rows []row
+		var rows []screen.Row
 		left := 0
 		for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
 			c := r.Actions[kind]
 			left += max(0, c.Planned-c.Done-c.Changed-c.Failed)
-			rows = append(rows, row{cells: []string{kind, fmt.Sprint(c.Planned), fmt.Sprint(c.Done), fmt.Sprint(c.Changed), fmt.Sprint(c.Failed)}})
+			rows = append(rows, screen.Row{Cells: []string{kind, fmt.Sprint(c.Planned), fmt.Sprint(c.Done), fmt.Sprint(c.Changed), fmt.Sprint(c.Failed)}})
 		}
-		p.table([]column{{name: "ACTION", path: true}, {name: "PLANNED", right: true}, {name: "DONE", right: true},
-			{name: "CHANGED", right: true}, {name: "FAILED", right: true}}, rows)
+		p.Table([]screen.Column{{Name: "ACTION", Path: true}, {Name: "PLANNED", Right: true}, {Name: "DONE", Right: true},
+			{Name: "CHANGED", Right: true}, {Name: "FAILED", Right: true}}, rows)
 		if left > 0 && !r.DryRun {
-			p.say("", 2, 2, "%d planned were left: for the next run, or because they turned out to be kept", left)
+			p.Say("", 2, 2, "%d planned were left: for the next run, or because they turned out to be kept", left)
 		}
 	}
-	p.line("")
-	p.kept(r)
+	p.Line("")
+	p.Kept(r)
 	p.failures(r)
 	if r.Truncated && !r.DryRun {
-		p.say("", 2, 2, "there are more failures than are listed: see --log")
+		p.Say("", 2, 2, "there are more failures than are listed: see --log")
 	}
 	u := r.Usage
-	p.say(faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
+	p.Say(screen.Faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
 		u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes, u.StorageClassA, u.StorageClassB, u.StorageDeletes, u.AuthCalls, u.Tasks)
-	p.line("")
-	p.say("", 2, 2, "%s", advice.Next(r))
+	p.Line("")
+	p.Say("", 2, 2, "%s", advice.Next(r))
 }

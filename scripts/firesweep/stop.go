@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -92,9 +93,9 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 	}
 	p := a.printer()
 	if json {
-		p.w = a.errs
+		p.W = a.errs
 	}
-	p.say("", 0, 2, "Run %s is told to stop. It begins nothing more within some seconds.", record.Holder)
+	p.Say("", 0, 2, "Run %s is told to stop. It begins nothing more within some seconds.", record.Holder)
 	st := stopped{Job: job.Name, RunID: record.Holder}
 	if st.Report, err = a.awaitEnd(ctx, s, job, record); err != nil {
 		return err
@@ -196,17 +197,17 @@ func (s *store) keepsUndo(ctx context.Context, job manifest.Entry, runID string)
 // stopped prints what came of stopping a run.
 func (p *printer) stopped(st stopped) {
 	if st.Report == nil {
-		p.say(red, 0, 2, "Run %s ended without a report: it was killed. The next run goes on from there.", st.RunID)
+		p.Say(screen.Red, 0, 2, "Run %s ended without a report: it was killed. The next run goes on from there.", st.RunID)
 	} else {
-		p.line("")
+		p.Line("")
 		p.report(st.Report)
 	}
 	if st.Kept {
-		p.say("", 2, 2, "What it would mean to take back what it did:")
-		p.command("firesweep undo %s", st.RunID)
+		p.Say("", 2, 2, "What it would mean to take back what it did:")
+		p.Command("firesweep undo %s", st.RunID)
 	} else {
-		p.say("", 2, 2, "Nothing is kept of it to take back: it changed nothing, or UNDO_DAYS of the job is 0 (docs/operations.md, Restoring).")
+		p.Say("", 2, 2, "Nothing is kept of it to take back: it changed nothing, or UNDO_DAYS of the job is 0 (docs/operations.md, Restoring).")
 	}
-	p.say("", 2, 2, "%s runs again at its next time, unless you pause it:", st.Job)
-	p.command("gcloud scheduler jobs pause %s --location=REGION", st.Job)
+	p.Say("", 2, 2, "%s runs again at its next time, unless you pause it:", st.Job)
+	p.Command("gcloud scheduler jobs pause %s --location=REGION", st.Job)
 }

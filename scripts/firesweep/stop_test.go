@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -53,7 +54,7 @@ func TestStop(t *testing.T) {
 	out := o.well(t, "stop", "cleanupReports")
 	wantParts(t, out, "Run "+runID+" is told to stop.", "cleanupReports: partial, stopped", "It was stopped. The next run goes on from there.",
 		"\n    firesweep undo "+runID+"\n", "\n    gcloud scheduler jobs pause cleanupReports --location=REGION\n")
-	wantNarrow(t, out, defaultWidth)
+	wantNarrow(t, out, screen.DefaultWidth)
 	want(t, "marks", []any{runID, runID, runID}, marks)
 
 	text, errs, code := o.run(t, "stop", "cleanupReports")

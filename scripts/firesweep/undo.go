@@ -13,6 +13,7 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/undo"
 	"github.com/firesweep/firesweep/shared/undo/restore"
@@ -51,7 +52,7 @@ objects and create accounts if the job deletes some.`,
 	}
 	getenv := a.projectFlag(c)
 	c.Flags().BoolVar(&f.apply, "apply", false, "do it; without, it is only shown")
-	c.Flags().StringArrayVar(&f.only, "only", nil, "only this `TARGET`, as it is listed; may be given several times")
+	c.Flags().StringArrayVar(&f.only, "only", nil, "only this `TARGET`, as it is listed; may be repeated")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) != 1 || !runIDPattern.MatchString(args[0]) && !shortIDPattern.MatchString(args[0]) {
@@ -145,35 +146,35 @@ func (a *app) undo(ctx context.Context, f undoFlags, runID string, getenv func(s
 
 func (a *app) printTaken(t taken, job string) {
 	p := a.printer()
-	p.say(bold, 0, 2, "%s", t.Run)
-	var rows []row
+	p.Say(screen.Bold, 0, 2, "%s", t.Run)
+	var rows []screen.Row
 	back, conflicts := 0, 0
 	for _, o := range t.Outcomes {
-		r := row{cells: []string{advice.Undone(o.Step), o.Target}}
+		r := screen.Row{Cells: []string{advice.Undone(o.Step), o.Target}}
 		switch o.Step {
 		case undo.Conflict:
 			conflicts++
-			r.style, r.notes = yellow, []string{o.Why}
+			r.Style, r.Notes = screen.Yellow, []string{o.Why}
 		case undo.Recreate, undo.Revert, undo.Replace, undo.Remove:
 			back++
 		case undo.Nothing, undo.Stays:
 		}
 		rows = append(rows, r)
 	}
-	p.table([]column{{name: "WHAT"}, {name: "TARGET", path: true}}, rows)
-	p.line("")
+	p.Table([]screen.Column{{Name: "WHAT"}, {Name: "TARGET", Path: true}}, rows)
+	p.Line("")
 	switch {
 	case back == 0:
-		p.say("", 2, 2, "There is nothing to bring back.")
+		p.Say("", 2, 2, "There is nothing to bring back.")
 	case t.Applied:
-		p.say("", 2, 2, "%s taken back. The job keeps what came back until you release it:", plural(back, "thing"))
-		p.command("firesweep release --all %s", job)
+		p.Say("", 2, 2, "%s taken back. The job keeps what came back until you release it:", plural(back, "thing"))
+		p.Command("firesweep release --all %s", job)
 	default:
-		p.say("", 2, 2, "%s would be taken back; nothing was changed. Do it:", plural(back, "thing"))
-		p.command("firesweep undo --apply %s", t.Run)
+		p.Say("", 2, 2, "%s would be taken back; nothing was changed. Do it:", plural(back, "thing"))
+		p.Command("firesweep undo --apply %s", t.Run)
 	}
 	if conflicts > 0 {
-		p.say(yellow, 2, 2, "%s: left as they are; look at them by hand.", plural(conflicts, "conflict"))
+		p.Say(screen.Yellow, 2, 2, "%s: left as they are; look at them by hand.", plural(conflicts, "conflict"))
 	}
 }
 
@@ -209,12 +210,12 @@ gs://bucket/name of an object.`,
 			return err
 		}
 		for _, item := range notHeld {
-			fmt.Fprintf(a.errs, "firesweep: %s is not held by %s: look at the targets of firesweep undo\n", plain(item), args[0])
+			fmt.Fprintf(a.errs, "firesweep: %s is not held by %s: look at the targets of firesweep undo\n", screen.Plain(item), args[0])
 		}
 		if len(notHeld) > 0 {
 			return errSaid
 		}
-		a.printer().say("", 0, 2, "Released: %s judges it again from its next run on.", args[0])
+		a.printer().Say("", 0, 2, "Released: %s judges it again from its next run on.", args[0])
 		return nil
 	}
 	return c

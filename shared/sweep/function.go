@@ -23,6 +23,7 @@ import (
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 // Cloud Storage's own advice for a bucket's first writes a second, and how many may go out together.
@@ -197,7 +198,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		sizes:     map[string]*groupSize{},
 		report: &Report{
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Now: now, StartedAt: started,
-			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"),
+			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(),
 			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{},
 		},
 	}

@@ -90,7 +90,7 @@ func (r *run) execute(ctx context.Context) *Report {
 
 	r.log.InfoContext(ctx, r.job.Name+" started", slog.Bool("dryRun", r.report.DryRun), slog.Bool("force", r.report.Force),
 		slog.Time("now", r.report.Now), slog.String("database", r.report.Database), slog.String("bucket", r.report.Bucket),
-		slog.String("revision", r.report.Revision))
+		slog.String("revision", r.report.Revision), slog.String("version", r.report.Version))
 	if late := r.begun.Sub(r.report.Now); late > maxLate {
 		r.log.WarnContext(ctx, fmt.Sprintf("%s runs for %s, which is %.1f days back: it judges by that time, so less may be due than now; "+
 			"what it promises to people counts from now", r.job.Name, r.report.Now.Format(time.RFC3339), late.Hours()/24))

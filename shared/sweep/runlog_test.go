@@ -18,6 +18,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 // linesWith returns the log lines whose message holds a text.
@@ -89,12 +90,12 @@ func TestWhatRanAndOnWhat(t *testing.T) {
 	f.Clock = func() time.Time { return start }
 	f.Env["K_REVISION"] = "testjob-00007-abc"
 	got := f.Run(t, `{"force":true}`)
-	if !got.Force || got.Database != "(default)" || got.Bucket != f.Bucket || got.Revision != "testjob-00007-abc" || got.PartialRuns != 0 {
+	if !got.Force || got.Database != "(default)" || got.Bucket != f.Bucket || got.Revision != "testjob-00007-abc" || got.Version != version.String() || got.PartialRuns != 0 {
 		t.Errorf("report %+v", got)
 	}
 	begun := oneLine(t, f, "testJob started")
 	for name, want := range map[string]any{
-		"force": true, "dryRun": false, "database": "(default)", "bucket": f.Bucket, "revision": "testjob-00007-abc",
+		"force": true, "dryRun": false, "database": "(default)", "bucket": f.Bucket, "revision": "testjob-00007-abc", "version": version.String(),
 	} {
 		if begun[name] != want {
 			t.Errorf("the first line says %s %v, want %v", name, begun[name], want)

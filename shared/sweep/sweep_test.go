@@ -24,6 +24,7 @@ import (
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 var start = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
@@ -112,7 +113,7 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 	got := f.Run(t, "")
 	want := map[string]any{
 		"job": "testJob", "runId": got.RunID, "status": "completed", "dryRun": false, "force": false,
-		"database": "(default)", "revision": "testjob-00007-abc",
+		"database": "(default)", "revision": "testjob-00007-abc", "version": version.String(),
 		"now": start, "startedAt": start, "durationMs": int64(0), "scanned": int64(3),
 		"actions":  map[string]any{"delete thing": map[string]any{"planned": int64(3), "done": int64(3), "changed": int64(0), "failed": int64(0)}},
 		"kept":     map[string]any{},

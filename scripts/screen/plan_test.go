@@ -1,0 +1,16 @@
+package screen
+
+import (
+	"testing"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+func TestWrites(t *testing.T) {
+	t.Parallel()
+	for text, p := range map[string]sweep.Planned{
+		"?": {}, "1": {Writes: []string{"delete a/b"}}, "2+": {Writes: []string{"a", "b"}, More: true}, "0+": {More: true}, "0": {Writes: []string{}},
+	} {
+		want(t, "writes", text, writesOf(p))
+	}
+}

@@ -1,0 +1,43 @@
+package screen
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"", 5, ""}, {"one", 5, "one"}, {"one two", 7, "one two"}, {"one two", 6, "one|two"}, {"one  two", 4, "one|two"},
+		{"abcdefgh", 3, "abc|def|gh"}, {"ab cdefgh", 4, "ab|cdef|gh"}, {"山山山", 4, "山山|山"}, {"山", 1, "山"}, {"e\u0301e\u0301", 2, "e\u0301e\u0301"},
+	} {
+		want(t, tt.text, tt.want, strings.Join(Wrap(tt.text, tt.most), "|"))
+	}
+}
+
+func TestWrapPath(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"", 5, ""}, {"a/b", 3, "a/b"}, {"posts/user/file.png", 12, "posts/user/|file.png"}, {"p/of a user", 6, "p/of a| user"}, {"posts/of a user", 10, "posts/|of a user"},
+		{"a/bcdefgh", 6, "a/bcde|fgh"}, {"gs://b/山山山", 9, "gs://b/|山山山"},
+	} {
+		got := WrapPath(tt.text, tt.most)
+		want(t, tt.text, tt.want, strings.Join(got, "|"))
+		want(t, "all of it", tt.text, strings.Join(got, ""))
+	}
+}
+
+func want(t *testing.T, what, want, got string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}

@@ -1,0 +1,36 @@
+package rule_test
+
+import (
+	"fmt"
+
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule"
+)
+
+// A rule is read from an entry of functions/rules.json, and says in words what it does.
+func ExampleRule_Words() {
+	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: []byte(`{"functions": [
+		{"name": "cleanupStaleDrafts", "schedule": "0 4 * * *", "rule": {
+			"collection": "drafts",
+			"where": [{"field": "published", "is": "not true"}],
+			"age": {"field": "updatedAt", "days": 90}}}]}`)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(entries[0].Rule.Words())
+	// Output:
+	// deletes documents of drafts whose published is not true, and whose updatedAt is more than 90 days ago
+}
+
+// What is wrong with a rule is said at once. Reading a list of functions does so for all rules of it.
+func ExampleRule_Problems() {
+	r := rule.Rule{Collection: "cleanupRuns", Age: &rule.Age{Field: "updatedAt"}, With: []rule.Along{{Object: "coverUrl", Under: "drafts"}}}
+	for _, problem := range r.Problems() {
+		fmt.Println(problem)
+	}
+	// Output:
+	// rule.age: say one of hours, days and months, e.g. {"field": "createdAt", "days": 90}
+	// rule.collection: cleanupRuns belongs to Firesweep itself
+	// rule.with[0].under: "drafts" is not a folder: it is like drafts/, with a slash at its end and none at its beginning
+}

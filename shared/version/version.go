@@ -1,0 +1,40 @@
+// Package version says which Firesweep this is.
+package version
+
+import (
+	"runtime/debug"
+	"sync"
+)
+
+// Release is the version in CHANGELOG.md that the source is of, or with -dev the one that it is on the way to. It stands in the source,
+// because Google builds the functions from an archive that knows no git.
+const Release = "0.1.0-dev"
+
+// String returns the version, with the commit where the program was built from a repository: 0.1.0-dev+1a2b3c4d5e6f, and .dirty after
+// it where something was not committed.
+func String() string { return built() }
+
+var built = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return Release
+	}
+	return of(info.Settings)
+})
+
+// of returns the version of a program that was built with these settings.
+func of(settings []debug.BuildSetting) string {
+	values := map[string]string{}
+	for _, s := range settings {
+		values[s.Key] = s.Value
+	}
+	commit := values["vcs.revision"]
+	if commit == "" {
+		return Release
+	}
+	dirty := ""
+	if values["vcs.modified"] == "true" {
+		dirty = ".dirty"
+	}
+	return Release + "+" + commit[:min(len(commit), 12)] + dirty
+}
