@@ -37,7 +37,7 @@ func open(t *testing.T, p *backendstest.Project, wrap func(http.RoundTripper) ht
 func list(ctx context.Context, t *testing.T, r objects.Reader, prefix, after string) []objects.Object {
 	t.Helper()
 	var all []objects.Object
-	for page, err := range r.Pages(ctx, prefix, after) {
+	for page, err := range r.Pages(ctx, prefix, objects.Names{From: after, After: after != ""}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestPagesOfAThousand(t *testing.T) {
 	p.PutMany(t, 1001, func(i int) (string, map[string]string) { return fmt.Sprintf("posts/%04d", i), nil })
 	ctx, c, m := open(t, p, nil)
 	var sizes []int
-	for page, err := range c.Reader().Pages(ctx, "posts/", "") {
+	for page, err := range c.Reader().Pages(ctx, "posts/", objects.Names{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
