@@ -431,7 +431,7 @@ func (r *run) complete(writes int) *Report {
 	r.report.Usage = r.meter.Usage()
 	r.report.Usage.FirestoreWrites += int64(writes)
 	if r.report.Continued {
-		r.report.Usage.Tasks++ // that is handed over when the report is saved
+		r.report.Usage.Tasks += int64(max(1, len(r.stretches))) // which are handed over when the report is saved
 	}
 	return r.report
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/undo"
 )
 
 // A job that looks through very much may be split (SHARDS). Its scheduled run cuts what there is into stretches and hands each to its own
@@ -21,7 +22,7 @@ type Stretch struct {
 }
 
 // splitField is the field of cleanupJobs/{job} that holds a [split].
-const splitField = "split"
+const splitField = undo.SplitField
 
 // split is a run that was split.
 type split struct {

@@ -131,11 +131,11 @@ func (l shardLease) finish(ctx context.Context, checkpoint string, through bool,
 
 // end takes over what a run of the shard did.
 func (sh *shard) end(r *Report, checkpoint string, through bool) {
-	sh.Runs++
-	sh.Last = brief(*r)
-	if sh.Through { // it was tried again, for something had failed
+	if sh.Last.Status == Failed && !sh.Last.Continued { // what had failed was tried again
 		sh.Sum.Failures = nil
 	}
+	sh.Runs++
+	sh.Last = brief(*r)
 	sum := sh.Sum
 	if sum.Actions == nil {
 		sum.Actions = map[string]Counts{}
