@@ -1,9 +1,12 @@
 package orphans
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -29,7 +32,7 @@ const leastShard = 1000
 type weight struct {
 	n     int    // things, or a guess
 	many  bool   // it is a guess: there are more than anybody has looked at
-	alike string // what those that were looked at all begin with
+	alike string // what those that were looked at all begin with; of all, where it is no guess, or empty
 }
 
 // weigh says how much lies between two names. An empty one is no bound.
@@ -39,17 +42,16 @@ type weigh func(ctx context.Context, from, before string) (weight, error)
 type piece struct {
 	from, before string
 	weight
-	base string // its names begin with it, but for some at its end
-	odd  bool   // they do not: they lie before all letters
+	whole bool // it cannot be divided
 }
 
 // divide returns pieces, in order and without gaps, none of which holds more than a small part of a shard, where that can be found.
 func divide(ctx context.Context, prefix string, shards int, weigh weigh) ([]piece, error) {
-	whole, err := weigh(ctx, "", "")
+	all, err := weigh(ctx, "", "")
 	if err != nil {
 		return nil, err
 	}
-	pieces := []piece{{weight: whole, base: prefix}}
+	pieces := []piece{{weight: all, whole: !all.many && all.n < 2*leastShard}}
 	for range maxDivisions {
 		total := 0
 		for _, p := range pieces {
@@ -57,14 +59,14 @@ func divide(ctx context.Context, prefix string, shards int, weigh weigh) ([]piec
 		}
 		heaviest := -1
 		for i, p := range pieces {
-			if p.n > max(leastShard/2, total/(4*shards)) && !p.odd && (heaviest < 0 || p.n > pieces[heaviest].n) {
+			if p.n > max(leastShard/2, total/(4*shards)) && !p.whole && (heaviest < 0 || p.n > pieces[heaviest].n) {
 				heaviest = i
 			}
 		}
 		if heaviest < 0 {
 			break
 		}
-		parts, err := pieces[heaviest].divide(ctx, weigh)
+		parts, err := pieces[heaviest].divide(ctx, prefix, weigh)
 		if err != nil {
 			return nil, err
 		}
@@ -74,31 +76,24 @@ func divide(ctx context.Context, prefix string, shards int, weigh weigh) ([]piec
 }
 
 // divide divides a piece by the first letter in which its names differ.
-func (p piece) divide(ctx context.Context, weigh weigh) ([]piece, error) {
-	if p.many && len(p.alike) > len(p.base) {
-		// Those that were looked at begin alike. Perhaps all do.
-		last := len(p.alike) - 1
-		if behind := p.alike[:last] + string(rune(p.alike[last]+1)); p.alike[last] < '~' && (p.before == "" || behind < p.before) {
-			rest, err := weigh(ctx, behind, p.before)
-			if err != nil {
-				return nil, err
-			}
-			if rest.n == 0 {
-				p.base = p.alike
-			}
-		}
+func (p piece) divide(ctx context.Context, prefix string, weigh weigh) ([]piece, error) {
+	base, err := p.base(ctx, prefix, weigh)
+	if err != nil {
+		return nil, err
 	}
-	parts := make([]piece, 0, len(letters)+1)
+	var parts []piece
 	from := p.from
 	for _, letter := range strings.Split(letters, "") {
-		next := p.base + letter
-		if from >= next {
-			continue
+		if next := base + letter; from < next && (p.before == "" || next < p.before) {
+			parts = append(parts, piece{from: from, before: next})
+			from = next
 		}
-		parts = append(parts, piece{from: from, before: next, base: from, odd: from == p.from})
-		from = next
 	}
-	parts = append(parts, piece{from: from, before: p.before, base: from})
+	if len(parts) == 0 {
+		p.whole = true
+		return []piece{p}, nil
+	}
+	parts = append(parts, piece{from: from, before: p.before})
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(weighedAtOnce)
 	for i := range parts {
@@ -111,20 +106,80 @@ func (p piece) divide(ctx context.Context, weigh weigh) ([]piece, error) {
 	return parts, g.Wait()
 }
 
-// reach says which share of the names that begin with base lies before name, as if all letters were as frequent.
-func reach(base, name string) float64 {
+// base returns what all names of the piece begin with. Those that were looked at tell what it is at most; how much of that holds for
+// the others is found by halving.
+func (p piece) base(ctx context.Context, prefix string, weigh weigh) (string, error) {
+	if !p.many {
+		return cmp.Or(p.alike, p.from, prefix), nil
+	}
+	ends := []int{len(prefix)}
+	for i := range p.alike {
+		if i > len(prefix) {
+			ends = append(ends, i)
+		}
+	}
+	if len(p.alike) > len(prefix) {
+		ends = append(ends, len(p.alike))
+	}
+	var failed error
+	n := sort.Search(len(ends)-1, func(i int) bool { // the first end with which not all begin
+		behind := successor(p.alike[:ends[i+1]])
+		if failed != nil || behind == "" || p.before != "" && behind >= p.before {
+			return false
+		}
+		rest, err := weigh(ctx, behind, p.before)
+		failed = err
+		return rest.n > 0
+	})
+	return p.alike[:ends[n]], failed
+}
+
+// successor returns the first name behind all that begin so; "" if there is none.
+func successor(name string) string {
+	last, size := utf8.DecodeLastRuneInString(name)
+	switch {
+	case last == utf8.MaxRune:
+		return ""
+	case last == '\uD7FF': // behind it come halves of others, which are no characters
+		last = '\uE000' - 1
+	}
+	return name[:len(name)-size] + string(last+1)
+}
+
+// common returns what two names begin with.
+func common(a, b string) string {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	for i > 0 && i < len(a) && !utf8.RuneStart(a[i]) {
+		i--
+	}
+	return a[:i]
+}
+
+// weightOfPage is the weight of a piece whose names begin with base, of which the first n reach from one name to another and are not
+// all. The others are taken to be as close together, and some of a page more there must be.
+func weightOfPage(base, first, last string, n int) weight {
+	begin, end := share(base, first), share(base, last)
+	guess := float64(n) * (1 - begin) / max(end-begin, leastShare)
+	return weight{n: max(n+n/2, int(guess)), many: true, alike: common(first, last)}
+}
+
+// leastShare bounds how much a page can say: names are often close together at first, and further on they are not.
+const leastShare = 1.0 / 4096
+
+// share says which share of the names that begin with base lies before a name, as if all letters were as frequent.
+func share(base, name string) float64 {
 	share, width := 0.0, 1.0
 	rest := strings.TrimPrefix(name, base)
 	for i := range min(len(rest), 3) {
 		width /= float64(len(letters) + 1)
-		at := strings.IndexByte(letters, rest[i])
-		if at < 0 { // between two of them
-			at = strings.IndexFunc(letters, func(r rune) bool { return byte(r) > rest[i] })
-		}
+		at := strings.IndexFunc(letters, func(r rune) bool { return byte(r) > rest[i] }) // those before it, and itself
 		if at < 0 {
 			at = len(letters)
 		}
 		share += width * float64(at)
 	}
-	return share + width
+	return share
 }

@@ -8,8 +8,6 @@ package orphans
 
 import (
 	"context"
-	"encoding/json"
-
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -52,10 +50,11 @@ func Plan(passes ...Pass) func(ctx context.Context, p *sweep.Planner) error {
 // bounds returns where a run begins, and where it ends if it is a shard's.
 func bounds(p *sweep.Planner, passes []Pass) (begin, end place) {
 	// A checkpoint that cannot be read is one of another version: the whole is looked through again.
-	if json.Unmarshal([]byte(p.Checkpoint()), &begin) != nil || begin.Pass < 0 || begin.Pass >= len(passes) {
+	begin, ok := placeOf(p.Checkpoint())
+	if !ok || begin.Pass < 0 || begin.Pass >= len(passes) {
 		begin = place{}
 	}
-	if end = (place{Pass: len(passes)}); p.End() != "" && json.Unmarshal([]byte(p.End()), &end) != nil {
+	if end, ok = placeOf(p.End()); !ok {
 		end = place{Pass: len(passes)}
 	}
 	return begin, end

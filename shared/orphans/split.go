@@ -72,27 +72,15 @@ func stretches(cuts []cut, total, n int) (all []sweep.Stretch, err error) {
 func (f Objects) pieces(ctx context.Context, p *sweep.Planner, shards int) ([]piece, error) {
 	pieces, err := divide(ctx, f.Folder, shards, func(ctx context.Context, from, before string) (weight, error) {
 		page, more, err := p.Objects.First(ctx, f.Folder, objects.Names{From: from, Before: before})
-		w := weight{n: len(page), many: more}
-		if err == nil && more && len(page) > 0 {
-			last := page[len(page)-1].Name
-			w.alike = common(page[0].Name, last)
-			w.n = int(float64(len(page)) / reach(max(from, f.Folder), last))
+		if err != nil || !more || len(page) == 0 {
+			return weight{n: len(page)}, err
 		}
-		return w, err
+		return weightOfPage(max(from, f.Folder), page[0].Name, page[len(page)-1].Name, len(page)), nil
 	})
 	if errors.Is(err, objects.ErrNoOffsets) {
 		return []piece{{}}, nil
 	}
 	return pieces, err
-}
-
-// common returns what two names begin with, in ASCII.
-func common(a, b string) string {
-	i := 0
-	for i < min(len(a), len(b)) && a[i] == b[i] && a[i] >= ' ' && a[i] <= '~' {
-		i++
-	}
-	return a[:i]
 }
 
 // pieces divides the owners' ids: documents are looked for between two of them.
@@ -119,6 +107,12 @@ type place struct {
 	Pass     int    `json:"target"`       // index of the passes
 	Name     string `json:"after"`        // an object's name or an owner's id
 	Included bool   `json:"at,omitempty"` // Name itself is yet to be looked at
+}
+
+// placeOf reads what [place.text] wrote.
+func placeOf(text string) (at place, ok bool) {
+	err := json.Unmarshal([]byte(text), &at)
+	return at, err == nil
 }
 
 func (a place) text() (string, error) {

@@ -32,6 +32,19 @@ const (
 	storageBurst           = 100
 )
 
+// storagePace spaces the writes of a run to Cloud Storage.
+type storagePace struct{ limiter *rate.Limiter }
+
+// WaitN implements [objects.Pace]. More than a burst is more than one.
+func (p storagePace) WaitN(ctx context.Context, n int) error {
+	for burst := p.limiter.Burst(); n > 0; n -= burst {
+		if err := p.limiter.WaitN(ctx, min(n, burst)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Function serves one job over HTTP: POST runs it.
 type Function struct {
 	Job       Job
@@ -228,7 +241,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		r.next = c.next.Writer()
 	}
 	if c.objects != nil {
-		r.objects = c.objects.Writer(rate.NewLimiter(rate.Limit(storageWritesPerSecond)/rate.Limit(shards), max(1, storageBurst/shards)))
+		r.objects = c.objects.Writer(storagePace{rate.NewLimiter(rate.Limit(storageWritesPerSecond)/rate.Limit(shards), storageBurst/shards)})
 		r.objects.Written = r.deletedObject
 	}
 	return r
