@@ -54,6 +54,46 @@ func names(all []objects.Object) []string {
 	return out
 }
 
+// TestStretchesOfNames: wherever a listing begins and ends, it has what lies between, also where the bucket knows no offsets.
+func TestStretchesOfNames(t *testing.T) {
+	p := backendstest.Start(t)
+	for _, name := range []string{"posts/a", "posts/b", "posts/b/1", "posts/c", "posts/写", "postsx/b", "other/b"} {
+		p.Put(t, name, nil, []byte("x"))
+	}
+	ctx, c, _ := open(t, p, nil)
+	all := names(list(ctx, t, c.Reader(), "posts/", ""))
+	if len(all) != 5 {
+		t.Fatalf("listed %v", all)
+	}
+	ends := append([]string{"", "posts/", "posts/b+", "posts/z", "posts/\U0010FFFF"}, all...)
+	for _, from := range ends {
+		for _, before := range ends {
+			for _, after := range []bool{false, true} {
+				want := []string{}
+				for _, name := range all {
+					if (name > from || name == from && !after) && (before == "" || name < before) {
+						want = append(want, name)
+					}
+				}
+				got := []string{}
+				for page, err := range c.Reader().Pages(ctx, "posts/", objects.Names{From: from, After: after && from != "", Before: before}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					got = append(got, names(page)...)
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("from %q (after %v) before %q: %v, want %v", from, after, before, got, want)
+				}
+				first, more, err := c.Reader().First(ctx, "posts/", objects.Names{From: from, After: after && from != "", Before: before})
+				if p.EmbeddedStorage() && (err != nil || more || !slices.Equal(names(first), want)) {
+					t.Errorf("the first from %q (after %v) before %q: %v, %v, %v, want %v", from, after, before, names(first), more, err, want)
+				}
+			}
+		}
+	}
+}
+
 var oddNames = []string{
 	"posts/#hash", "posts/%41.png", "posts/+plus", "posts/?query=1&x", "posts/a b.png", "posts/a/b/c.png", "posts/日本語 写真.png", "posts/😀.png",
 }
