@@ -199,6 +199,7 @@ func (p *printer) report(r *sweep.Report) {
 		}
 	}
 	p.line("")
+	p.shards(r)
 	p.kept(r)
 	p.failures(r)
 	if r.Truncated && !r.DryRun {
@@ -211,6 +212,29 @@ func (p *printer) report(r *sweep.Report) {
 	p.say("", 2, 2, "%s", next(r))
 }
 
+// shards prints how the parts of a split run stand.
+func (p *printer) shards(r *sweep.Report) {
+	if len(r.Shards) == 0 {
+		return
+	}
+	rows := make([]row, len(r.Shards))
+	for i, s := range r.Shards {
+		status := string(s.Status)
+		switch {
+		case s.Runs == 0:
+			status = "not ended yet"
+		case s.Left:
+			status += ", some is left"
+		case !s.Through:
+			status += ", goes on"
+		}
+		rows[i] = row{cells: []string{fmt.Sprint(i), status, fmt.Sprint(s.Runs), fmt.Sprint(s.Scanned), fmt.Sprint(s.Done)}}
+	}
+	p.table([]column{{name: "SHARD", right: true}, {name: "STATUS"}, {name: "RUNS", right: true}, {name: "SCANNED", right: true},
+		{name: "DONE", right: true}}, rows)
+	p.line("")
+}
+
 // next says what comes of a run's end, and what to do.
 func next(r *sweep.Report) string {
 	switch r.Status {
@@ -219,6 +243,12 @@ func next(r *sweep.Report) string {
 	case sweep.Partial:
 		if r.Stopped {
 			return "It was stopped. The next run goes on from there."
+		}
+		if r.Continued && len(r.Shards) > 0 {
+			return "Its shards are under way, or will be at once. Look again: firesweep show " + r.Job + "."
+		}
+		if r.Continued {
+			return "It was out of time and goes on at once: see firesweep runs " + r.Job + "."
 		}
 		return "It was out of time. The next run goes on from there. From the third in a row on: let it run more often (Terraform: schedules) or longer (timeouts)."
 	case sweep.Skipped:
