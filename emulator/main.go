@@ -231,6 +231,9 @@ func setTasks(address string) error {
 		}
 		if e.Trigger == manifest.Schedule && e.StopAfterSeconds == 0 && os.Getenv("CONTINUE_FOR") == "" {
 			variables["CONTINUE_FOR"], variables["CONTINUE_QUEUE"] = "6h", "firesweep-continue"
+			if e.Shards > 1 && os.Getenv("SHARDS") == "" {
+				variables["SHARDS"] = strconv.Itoa(e.Shards)
+			}
 		}
 		for name, value := range variables {
 			if err := os.Setenv(name+"_"+e.Name, value); err != nil {

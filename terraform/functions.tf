@@ -24,6 +24,10 @@ locals {
   # The jobs that go on by themselves.
   continuing = { for name, duration in local.continue_for : name => duration if try(tonumber(regex("^[0-9]+", duration)) > 0, true) }
 
+  # In how many parts at once a job looks through what there is; only jobs that can be split have a number.
+  splittable = { for name, f in local.functions : name => try(f.shards, 1) if can(f.shards) || can(f.rule.objects) }
+  shards     = { for name, n in local.splittable : name => lookup(var.shards, name, n) }
+
   memory  = { for name, f in local.deployed : name => lookup(var.memory, name, f.memory) }
   timeout = { for name, f in local.deployed : name => lookup(var.timeouts, name, f.timeoutSeconds) }
   mebibytes = {
@@ -54,6 +58,7 @@ locals {
       f.package == "resolvedinquiries" && length(var.inquiry_folders) > 0 ? {
         INQUIRY_FOLDERS = join(",", var.inquiry_folders)
       } : {},
+      lookup(local.shards, name, 1) > 1 ? { SHARDS = tostring(local.shards[name]) } : {},
       can(f.roles.storage) ? { STORAGE_BUCKET = var.bucket } : {},
       f.package == "placeholderusers" && length(var.placeholder_references) > 0 ? {
         PLACEHOLDER_REFERENCES = join(",", var.placeholder_references)
@@ -105,7 +110,8 @@ module "job" {
     CONTINUE_FOR   = local.continuing[each.key]
     CONTINUE_QUEUE = google_cloud_tasks_queue.continue[0].name
   } : {})
-  max_instances = 1 # one run at a time; the lease in Firestore is what guarantees it
+  # One run at a time, or one a shard, while the run that split may still be answering; the leases in Firestore are what guarantees it.
+  max_instances = lookup(local.shards, each.key, 1) > 1 ? local.shards[each.key] + 1 : 1
   build         = local.build
 
   depends_on = [time_sleep.settled]

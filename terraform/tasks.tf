@@ -35,7 +35,7 @@ resource "google_cloud_tasks_queue" "continue" {
 
   rate_limits {
     max_dispatches_per_second = 1
-    max_concurrent_dispatches = length(local.continuing)
+    max_concurrent_dispatches = sum([for name in keys(local.continuing) : lookup(local.shards, name, 1)])
   }
 
   # As Cloud Scheduler's: a task that comes again while the lease of a run that crashed still holds would be skipped, which is a

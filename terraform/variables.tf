@@ -168,6 +168,26 @@ variable "memory" {
   }
 }
 
+variable "shards" {
+  description = "In how many parts at once, each on an instance of its own, a job looks through what there is, 16 at most, for a bucket that one instance takes too long for, e.g. { cleanupOrphanedMedia = 8 }."
+  type        = map(number)
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = length(setsubtract(keys(var.shards), keys(local.splittable))) == 0
+    error_message = "shards names what cannot be split: ${join(", ", setsubtract(keys(var.shards), keys(local.splittable)))}. Jobs that can are ${join(", ", keys(local.splittable))}."
+  }
+  validation {
+    condition     = alltrue([for n in values(var.shards) : try(n >= 1 && n <= 16 && floor(n) == n, false)])
+    error_message = "shards must be whole numbers from 1 to 16."
+  }
+  validation {
+    condition     = alltrue([for name, n in local.splittable : lookup(var.shards, name, n) == 1 || contains(keys(local.continuing), name) || !contains(keys(local.jobs), name)])
+    error_message = "Shards are handed over by the queue that continues runs, so a job in shards needs a continue_for that is not 0: ${join(", ", [for name, n in local.splittable : name if lookup(var.shards, name, n) > 1 && !contains(keys(local.continuing), name)])}."
+  }
+}
+
 variable "timeouts" {
   description = "Another timeout for a function, in seconds, e.g. { cleanupOrphanedMedia = 1740 }."
   type        = map(number)

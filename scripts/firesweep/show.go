@@ -208,6 +208,7 @@ func (p *printer) report(r *sweep.Report) {
 		}
 	}
 	p.Line("")
+	p.shards(r)
 	p.Kept(r)
 	p.failures(r)
 	if r.Truncated && !r.DryRun {
@@ -218,4 +219,27 @@ func (p *printer) report(r *sweep.Report) {
 		u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes, u.StorageClassA, u.StorageClassB, u.StorageDeletes, u.AuthCalls, u.Tasks)
 	p.Line("")
 	p.Say("", 2, 2, "%s", advice.Next(r))
+}
+
+// shards prints how the parts of a split run stand.
+func (p *printer) shards(r *sweep.Report) {
+	if len(r.Shards) == 0 {
+		return
+	}
+	rows := make([]screen.Row, len(r.Shards))
+	for i, s := range r.Shards {
+		status := string(s.Status)
+		switch {
+		case s.Runs == 0:
+			status = "not ended yet"
+		case s.Left:
+			status += ", some is left"
+		case !s.Through:
+			status += ", goes on"
+		}
+		rows[i] = screen.Row{Cells: []string{fmt.Sprint(i), status, fmt.Sprint(s.Runs), fmt.Sprint(s.Scanned), fmt.Sprint(s.Done)}}
+	}
+	p.Table([]screen.Column{{Name: "SHARD", Right: true}, {Name: "STATUS"}, {Name: "RUNS", Right: true}, {Name: "SCANNED", Right: true},
+		{Name: "DONE", Right: true}}, rows)
+	p.Line("")
 }

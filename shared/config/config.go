@@ -41,6 +41,9 @@ const (
 // MaxContinueFor is how long a job may go on by itself: the next day has its own run.
 const MaxContinueFor = 24 * time.Hour
 
+// MaxShards is how many parts a job may be split into. What is known of each is in one document.
+const MaxShards = 16
+
 // A plan is held whole until its safety limits are checked. Its actions take some 400 bytes each, and twice that until the garbage
 // collector has been through; so many bytes of the process's memory limit allow one action more.
 const (
@@ -70,6 +73,8 @@ type Config struct {
 
 	ContinueFor   time.Duration // CONTINUE_FOR: how long a job goes on by itself with what it had no time for; 0: not at all
 	ContinueQueue string        // CONTINUE_QUEUE: the id of the queue by which it does
+
+	Shards int // SHARDS: in how many parts at once a job that can be split looks through what there is
 
 	Own any // what the function alone is told, as its own part of [Load] returned it; nil where it has none
 
@@ -147,6 +152,8 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 		ContinueFor:   continueFor,
 		ContinueQueue: l.text("CONTINUE_QUEUE", "", namePattern, "the id of the Cloud Tasks queue for CONTINUE_FOR", goesOn),
 
+		Shards: l.Integer("SHARDS", 1, 1, MaxShards),
+
 		TasksLocation: l.text("TASKS_LOCATION", "", namePattern, "a region, e.g. asia-northeast1", used[Tasks] || goesOn),
 		TasksQueue:    l.text("TASKS_QUEUE", "", namePattern, "a Cloud Tasks queue's id", used[Tasks]),
 		TasksServiceAccount: l.text("TASKS_SERVICE_ACCOUNT", "", regexp.MustCompile(`^[^@\s]+@[^@\s]+$`),
@@ -160,6 +167,9 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 		Tasks:     l.host("CLOUD_TASKS_EMULATOR_HOST"),
 	}
 	used[Tasks] = used[Tasks] || goesOn
+	if c.Shards > 1 && !goesOn {
+		l.problem("SHARDS is %d, and CONTINUE_FOR is 0: shards are handed over by the queue that continues runs, so it must be longer than that", c.Shards)
+	}
 	l.mixedBackends(c.Emulators, used)
 	if own != nil {
 		c.Own = own(&l)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +105,25 @@ func TestLoadAsksOnlyForWhatIsUsed(t *testing.T) {
 	}
 	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project"), nil, Firestore, Storage); err == nil {
 		t.Error("a function that uses Storage was configured without STORAGE_BUCKET")
+	}
+}
+
+func TestLoadOfShards(t *testing.T) {
+	base := []string{
+		"GOOGLE_CLOUD_PROJECT", "my-project", "TASKS_LOCATION", "asia-northeast1", "TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com",
+		"CONTINUE_QUEUE", "next",
+	}
+	for text, ok := range map[string]bool{"1": true, "16": true, "0": false, "17": false, "-1": false, "many": false} {
+		c, err := Load(env(append(slices.Clone(base), "SHARDS", text, "CONTINUE_FOR", "6h")...), nil, Firestore)
+		if (err == nil) != ok || err == nil && strconv.Itoa(c.Shards) != text || err != nil && !strings.Contains(err.Error(), "SHARDS is") {
+			t.Errorf("SHARDS=%s: %d, %v", text, c.Shards, err)
+		}
+	}
+	if c, err := Load(env(base...), nil, Firestore); err != nil || c.Shards != 1 {
+		t.Errorf("unset: %d, %v", c.Shards, err)
+	}
+	if _, err := Load(env(append(base, "SHARDS", "2")...), nil, Firestore); err == nil || !strings.Contains(err.Error(), "SHARDS is 2, and CONTINUE_FOR is 0") {
+		t.Errorf("nobody hands shards over: %v", err)
 	}
 }
 

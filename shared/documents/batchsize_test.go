@@ -76,7 +76,7 @@ func TestDeleteInBatchesByTheTimeTheyTake(t *testing.T) {
 		}
 	}()
 	c.clock = clock.Now
-	w := c.Writer(newRate(clock.Now, func(context.Context, time.Duration) error { return nil }))
+	w := c.Writer(newRate(1, clock.Now, func(context.Context, time.Duration) error { return nil }))
 	deleteSome := func(n int, want ...int) {
 		t.Helper()
 		sizes = nil

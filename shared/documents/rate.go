@@ -27,17 +27,23 @@ type Rate struct {
 }
 
 // NewRate returns what spaces the writes of a run.
-func NewRate() *Rate { return newRate(time.Now, gax.Sleep) }
+func NewRate() *Rate { return NewShareOfRate(1) }
 
-func newRate(now func() time.Time, sleep func(context.Context, time.Duration) error) *Rate {
-	return &Rate{now: now, sleep: sleep, limiter: rate.NewLimiter(writesPerSecond, writesPerSecond)}
+// NewShareOfRate returns what spaces the writes of one of so many runs that write at once, all of which keep to the rate together.
+func NewShareOfRate(runs int) *Rate { return newRate(runs, time.Now, gax.Sleep) }
+
+func newRate(runs int, now func() time.Time, sleep func(context.Context, time.Duration) error) *Rate {
+	return &Rate{now: now, sleep: sleep, limiter: rate.NewLimiter(rate.Limit(writesPerSecond)/rate.Limit(runs), max(1, writesPerSecond/runs))}
 }
 
 // Wait blocks until n writes may be sent, n being at most [MaxBatch].
 func (r *Rate) Wait(ctx context.Context, n int) error {
 	r.mu.Lock()
 	now := r.now()
-	delay := r.limiter.ReserveN(now, n).DelayFrom(now)
+	var delay time.Duration
+	for burst := r.limiter.Burst(); n > 0; n -= burst { // more than a burst is more than one
+		delay = r.limiter.ReserveN(now, min(n, burst)).DelayFrom(now)
+	}
 	r.mu.Unlock()
 	return r.sleep(ctx, delay)
 }

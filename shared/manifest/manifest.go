@@ -42,6 +42,9 @@ type Entry struct {
 	RetryCount       int    `json:"retryCount"`       // Cloud Scheduler's attempts after the first
 	StopAfterSeconds int    `json:"stopAfterSeconds"` // when it begins no more work, if earlier than its timeout demands
 	Worker           string `json:"worker"`           // the function that its tasks call
+	// Shards is in how many parts at once it looks through what there is (SHARDS), 1 for a job that could and is not; left out for one
+	// that cannot be split.
+	Shards int `json:"shards,omitempty"`
 
 	// Of a worker:
 	Queue *Queue `json:"queue"`
@@ -226,11 +229,14 @@ func (e *Entry) problems() (problems []string) {
 		expect(e.StopAfterSeconds >= 0 && e.StopAfterSeconds <= e.TimeoutSeconds/10*9, "stopAfterSeconds is %d", e.StopAfterSeconds)
 		expect(e.RetryCount >= 0 && e.RetryCount <= maxRetries, "retryCount is %d", e.RetryCount)
 		expect(e.Queue == nil, "it is no worker and has a queue")
+		expect(e.Shards >= 0 && e.Shards <= config.MaxShards, "shards is %d: it must be a whole number from 1 to %d", e.Shards, config.MaxShards)
+		expect(e.Shards < 2 || e.StopAfterSeconds == 0, "it stops before its timeout on purpose (stopAfterSeconds), so it is not handed over in shards")
+		expect(e.Shards == 0 || e.Rule == nil || e.Rule.Objects != "", "only rules about objects can be split: leave out shards")
 	case Tasks:
 		q := e.Queue
 		expect(q != nil && q.MaxDispatchesPerSecond > 0 && q.MaxConcurrentDispatches >= 1 && q.MaxAttempts >= 1 &&
 			q.MinBackoffSeconds >= 1 && q.MaxBackoffSeconds >= q.MinBackoffSeconds, "queue is missing or invalid")
-		expect(e.Schedule == "" && e.TimeZone == "" && e.RetryCount == 0 && e.StopAfterSeconds == 0 && e.Worker == "", "it is a worker and has what a job has")
+		expect(e.Schedule == "" && e.TimeZone == "" && e.RetryCount == 0 && e.StopAfterSeconds == 0 && e.Worker == "" && e.Shards == 0, "it is a worker and has what a job has")
 	default:
 		expect(false, "trigger %q is neither %s nor %s", e.Trigger, Schedule, Tasks)
 	}

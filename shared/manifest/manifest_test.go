@@ -56,9 +56,11 @@ func TestParse(t *testing.T) {
 		{"worker misspelt", `"worker": "deletePlaceholderUser"`, `"worker": "deletePlaceholderUsers"`, "deletePlaceholderUser: no job hands tasks to it"},
 		{"queue", `"maxAttempts"`, `"attempts"`, `there is no "attempts"`},
 		{"stops too late", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 2400`, "stopAfterSeconds is 2400"},
+		{"too many shards", `"shards": 1`, `"shards": 17`, "shards is 17: it must be a whole number from 1 to 16"},
+		{"shards of a job that stops early", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 240, "shards": 2`, "so it is not handed over in shards"},
 		{"something after it", "\n  ]\n}\n", "\n  ]\n}\n{}", "invalid character '{' after top-level value"},
-		{"a comma too many", "\n    }\n  ]\n}\n", "\n    },\n  ]\n}\n", "line 246, column 3: it is no JSON: invalid character ']'"},
-		{"cut off", "\n  ]\n}\n", "\n  ]", "line 246, column 3: it is no JSON: unexpected end"},
+		{"a comma too many", "\n    }\n  ]\n}\n", "\n    },\n  ]\n}\n", "line 247, column 3: it is no JSON: invalid character ']'"},
+		{"cut off", "\n  ]\n}\n", "\n  ]", "line 247, column 3: it is no JSON: unexpected end"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := strings.Replace(list, tt.old, tt.new, 1)

@@ -23,34 +23,43 @@ const (
 	guessAfter  = 2   // pages that are read one after the other first: most folders hold no more, and those cost no request in vain
 )
 
-// Pages lists the objects whose names begin with prefix, in the order of their names, from the name after on (""
-// for the beginning), and ends after the last page or the first error. While the caller is busy with a page, the next ones are
-// read; when it stops, that ends before Pages does.
-func (r Reader) Pages(ctx context.Context, prefix, after string) iter.Seq2[[]Object, error] {
+// Names is a stretch of names, in their order. The zero value holds all.
+type Names struct {
+	From   string // the first, or where the first would be; empty: the beginning
+	After  bool   // without From itself
+	Before string // the first name behind it; empty: the end
+}
+
+// Pages lists the objects whose names begin with prefix and lie in a stretch, in the order of their names, and ends after the
+// last page or the first error. While the caller is busy with a page, the next ones are read; when it stops, that ends before
+// Pages does.
+func (r Reader) Pages(ctx context.Context, prefix string, names Names) iter.Seq2[[]Object, error] {
 	return func(yield func([]Object, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		l := listing{
-			list: r.list, ctx: ctx, prefix: prefix, answers: make(chan *part, maxAnswers), parts: []*part{{from: after, behind: after != ""}},
+			list: r.list, ctx: ctx, prefix: prefix, answers: make(chan *part, maxAnswers),
+			parts: []*part{{from: names.From, behind: names.After, end: names.Before}},
 		}
 		defer l.underWay.Wait()
 		defer cancel()
-		last, goes := after, true
+		goes := true
 		page := make([]Object, 0, pageSize)
 		give := func(objects []Object) bool {
 			for len(objects) > 0 && goes {
 				n := min(len(objects), pageSize-len(page))
 				page, objects = append(page, objects[:n]...), objects[n:]
 				if len(page) == pageSize {
-					last, goes = page[pageSize-1].Name, yield(page, nil)
+					names.From, names.After = page[pageSize-1].Name, true
+					goes = yield(page, nil)
 					page = make([]Object, 0, pageSize)
 				}
 			}
 			return goes
 		}
 		err := l.read(give)
-		if errors.Is(err, errNoOffsets) {
+		if errors.Is(err, ErrNoOffsets) {
 			page = page[:0]
-			err = r.oneByOne(ctx, prefix, last, give)
+			err = r.oneByOne(ctx, prefix, names, give)
 		}
 		switch {
 		case !goes:
@@ -62,9 +71,19 @@ func (r Reader) Pages(ctx context.Context, prefix, after string) iter.Seq2[[]Obj
 	}
 }
 
-// errNoOffsets says that a bucket answers with objects of other names than it was asked for: the Firebase Emulator Suite
+// First lists the first objects that [Reader.Pages] would, in one request, up to a thousand. more says that there are others. The
+// error is an [ErrNoOffsets] where the stretch cannot be asked for.
+func (r Reader) First(ctx context.Context, prefix string, names Names) (page []Object, more bool, err error) {
+	page, more, err = r.list(ctx, prefix, &part{from: names.From, behind: names.After, end: names.Before})
+	if err != nil {
+		return nil, false, fmt.Errorf("list the first of %s of bucket %s: %w", prefix, r.c.name, err)
+	}
+	return page, more, nil
+}
+
+// ErrNoOffsets says that a bucket answers with objects of other names than it was asked for: the Firebase Emulator Suite
 // knows no offsets.
-var errNoOffsets = errors.New("the bucket knows no offsets")
+var ErrNoOffsets = errors.New("the bucket knows no offsets")
 
 func query(prefix string) *storage.Query {
 	q := &storage.Query{Prefix: prefix, Projection: storage.ProjectionNoACL}
@@ -86,7 +105,7 @@ func (r Reader) list(ctx context.Context, prefix string, p *part) (page []Object
 	page = make([]Object, 0, len(attrs))
 	for _, a := range attrs {
 		if a.Name < p.from || p.end != "" && a.Name >= p.end {
-			return nil, false, errNoOffsets
+			return nil, false, ErrNoOffsets
 		}
 		if !p.behind || a.Name != p.from {
 			page = append(page, objectOf(a))
@@ -96,7 +115,7 @@ func (r Reader) list(ctx context.Context, prefix string, p *part) (page []Object
 }
 
 // oneByOne reads page by page, each from where the one before it says.
-func (r Reader) oneByOne(ctx context.Context, prefix, after string, give func([]Object) bool) error {
+func (r Reader) oneByOne(ctx context.Context, prefix string, names Names, give func([]Object) bool) error {
 	pager := iterator.NewPager(r.c.bucket.Objects(ctx, query(prefix)), pageSize, "")
 	for {
 		var attrs []*storage.ObjectAttrs
@@ -106,11 +125,13 @@ func (r Reader) oneByOne(ctx context.Context, prefix, after string, give func([]
 		}
 		page := make([]Object, 0, len(attrs))
 		for _, a := range attrs {
-			if a.Name > after || after == "" {
+			if a.Name > names.From || a.Name == names.From && !names.After {
 				page = append(page, objectOf(a))
 			}
 		}
-		if !give(page) || next == "" {
+		behind := func(o Object) bool { return names.Before != "" && o.Name >= names.Before }
+		last := slices.ContainsFunc(page, behind)
+		if !give(slices.DeleteFunc(page, behind)) || next == "" || last {
 			return nil
 		}
 	}

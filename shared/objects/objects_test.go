@@ -37,7 +37,7 @@ func open(t *testing.T, p *backendstest.Project, wrap func(http.RoundTripper) ht
 func list(ctx context.Context, t *testing.T, r objects.Reader, prefix, after string) []objects.Object {
 	t.Helper()
 	var all []objects.Object
-	for page, err := range r.Pages(ctx, prefix, after) {
+	for page, err := range r.Pages(ctx, prefix, objects.Names{From: after, After: after != ""}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,6 +52,46 @@ func names(all []objects.Object) []string {
 		out = append(out, o.Name)
 	}
 	return out
+}
+
+// TestStretchesOfNames: wherever a listing begins and ends, it has what lies between, also where the bucket knows no offsets.
+func TestStretchesOfNames(t *testing.T) {
+	p := backendstest.Start(t)
+	for _, name := range []string{"posts/a", "posts/b", "posts/b/1", "posts/c", "posts/写", "postsx/b", "other/b"} {
+		p.Put(t, name, nil, []byte("x"))
+	}
+	ctx, c, _ := open(t, p, nil)
+	all := names(list(ctx, t, c.Reader(), "posts/", ""))
+	if len(all) != 5 {
+		t.Fatalf("listed %v", all)
+	}
+	ends := append([]string{"", "posts/", "posts/b+", "posts/z", "posts/\U0010FFFF"}, all...)
+	for _, from := range ends {
+		for _, before := range ends {
+			for _, after := range []bool{false, true} {
+				want := []string{}
+				for _, name := range all {
+					if (name > from || name == from && !after) && (before == "" || name < before) {
+						want = append(want, name)
+					}
+				}
+				got := []string{}
+				for page, err := range c.Reader().Pages(ctx, "posts/", objects.Names{From: from, After: after && from != "", Before: before}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					got = append(got, names(page)...)
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("from %q (after %v) before %q: %v, want %v", from, after, before, got, want)
+				}
+				first, more, err := c.Reader().First(ctx, "posts/", objects.Names{From: from, After: after && from != "", Before: before})
+				if p.EmbeddedStorage() && (err != nil || more || !slices.Equal(names(first), want)) {
+					t.Errorf("the first from %q (after %v) before %q: %v, %v, %v, want %v", from, after, before, names(first), more, err, want)
+				}
+			}
+		}
+	}
 }
 
 var oddNames = []string{
@@ -234,7 +274,7 @@ func TestPagesOfAThousand(t *testing.T) {
 	p.PutMany(t, 1001, func(i int) (string, map[string]string) { return fmt.Sprintf("posts/%04d", i), nil })
 	ctx, c, m := open(t, p, nil)
 	var sizes []int
-	for page, err := range c.Reader().Pages(ctx, "posts/", "") {
+	for page, err := range c.Reader().Pages(ctx, "posts/", objects.Names{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -35,10 +36,12 @@ const maxNamed = 20
 // plan finds the orphans without reading a document whose owner exists: with the ids of all owners in order, whatever lies
 // between two of them in the field's index has none. A failure is that of this pass: the others rest on other lookups, and what
 // they planned is done all the same.
-func (c Documents) plan(ctx context.Context, p *sweep.Planner, after string, save func(after string) error) error {
-	err := c.planAllGaps(ctx, p, after, save)
+func (c Documents) plan(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) error {
+	err := c.planAllGaps(ctx, p, in, save)
 	var limit *sweep.LimitError
 	switch {
+	case err == nil && in.Before != "": // the last shard counts what is odd
+		return nil
 	case err == nil:
 		if err := c.keepOdd(ctx, p); err != nil {
 			message := ": those whose " + c.Field + " is not a text are not counted, the cleanup itself goes on: "
@@ -72,17 +75,20 @@ type firstOf struct {
 	missing []string // owners
 }
 
-func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, after string, save func(after string) error) error {
+func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) error {
 	owners := documents.Query{Collection: c.Owners, Select: documents.NameOnly, PageSize: gapsAhead * maxGaps}
 	var from documents.Cursor
-	if after != "" {
+	if in.After {
 		var err error
-		if from, err = owners.After(documents.Document{Path: c.Owners + "/" + after}); err != nil {
+		if from, err = owners.After(documents.Document{Path: c.Owners + "/" + in.From}); err != nil {
 			return err
 		}
+		owners.Where = c.named(p, "", in.Before)
+	} else {
+		owners.Where = c.named(p, in.From, in.Before)
 	}
 	counted := "" // the last owner that the safety limit knows of
-	return inOrder(ctx, gapsAhead, c.allGaps(p.Documents.Pages(ctx, owners, from), after),
+	return inOrder(ctx, gapsAhead, c.allGaps(p.Documents.Pages(ctx, owners, from), in),
 		func(ctx context.Context, g gaps) (firstOf, error) {
 			found, err := p.Documents.First(ctx, c.query(g), "", gapPageSize)
 			if err != nil || len(found) == 0 {
@@ -100,9 +106,15 @@ func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, after stri
 		})
 }
 
-// allGaps returns the gaps between the owners of some pages, and those before the first and behind the last.
-func (c Documents) allGaps(pages iter.Seq2[documents.Page, error], after string) iter.Seq2[gaps, error] {
+// allGaps returns the gaps between the owners of some pages, which lie in a stretch of names, and those before the first and behind
+// the last.
+func (c Documents) allGaps(pages iter.Seq2[documents.Page, error], in objects.Names) iter.Seq2[gaps, error] {
 	return func(yield func(gaps, error) bool) {
+		below := in.From
+		op := ">"
+		if in.From != "" && !in.After {
+			op = ">=" // what has exactly that for its owner lies in this stretch
+		}
 		read := 0
 		for page, err := range pages {
 			if err != nil {
@@ -114,15 +126,15 @@ func (c Documents) allGaps(pages iter.Seq2[documents.Page, error], after string)
 				g := gaps{owners: read}
 				read = 0
 				for _, owner := range chunk {
-					g.filters = append(g.filters, c.gap(after, owner.ID()))
-					after = owner.ID()
+					g.filters = append(g.filters, c.gap(op, below, owner.ID()))
+					op, below = ">", owner.ID()
 				}
-				if g.last = after; !yield(g, nil) {
+				if g.last = below; !yield(g, nil) {
 					return
 				}
 			}
 		}
-		yield(gaps{filters: [][]documents.Filter{c.gap(after, "")}, owners: read}, nil)
+		yield(gaps{filters: [][]documents.Filter{c.gap(op, below, in.Before)}, owners: read}, nil)
 	}
 }
 
@@ -133,10 +145,10 @@ func noBound(owner documents.Document) bool {
 	return !documents.Queryable(owner.ID()) || !documents.ValidID(owner.ID())
 }
 
-// gap is the condition that the field lies between two owners' ids; below is "" before the first and above "" behind the
-// last. It excludes the empty text, and whatever is no text.
-func (c Documents) gap(below, above string) []documents.Filter {
-	filters := []documents.Filter{{Field: c.Field, Op: ">", Value: below}}
+// gap is the condition that the field lies between two owners' ids, behind the first of them or, with the operator ">=", at it;
+// below is "" before the first and above "" behind the last. It excludes the empty text, and whatever is no text.
+func (c Documents) gap(op, below, above string) []documents.Filter {
+	filters := []documents.Filter{{Field: c.Field, Op: op, Value: below}}
 	if above != "" {
 		filters = append(filters, documents.Filter{Field: c.Field, Op: "<", Value: above})
 	}

@@ -44,11 +44,11 @@ type page struct {
 	forget bool                // what was known of owners before
 }
 
-// plan goes through the folder's objects in the order of their names. While the owners of some are looked up, those behind
+// plan goes through the folder's objects, in the order of their names. While the owners of some are looked up, those behind
 // them are listed and judged.
-func (f Objects) plan(ctx context.Context, p *sweep.Planner, after string, save func(after string) error) error {
+func (f Objects) plan(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) error {
 	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
-	return inOrder(ctx, pagesAhead, f.pages(ctx, p, after),
+	return inOrder(ctx, pagesAhead, f.pages(ctx, p, in),
 		func(ctx context.Context, page page) (map[string][]string, error) {
 			return lookUp(ctx, p.Documents, page.asked)
 		},
@@ -73,10 +73,10 @@ func (f Objects) plan(ctx context.Context, p *sweep.Planner, after string, save 
 }
 
 // pages returns the folder's objects, judged by themselves, and which of their owners are to be looked up: each once.
-func (f Objects) pages(ctx context.Context, p *sweep.Planner, after string) iter.Seq2[page, error] {
+func (f Objects) pages(ctx context.Context, p *sweep.Planner, in objects.Names) iter.Seq2[page, error] {
 	return func(yield func(page, error) bool) {
 		known := map[documents.Ref]bool{}
-		for found, err := range p.Objects.Pages(ctx, f.Folder, after) {
+		for found, err := range p.Objects.Pages(ctx, f.Folder, in) {
 			if err != nil {
 				yield(page{}, err)
 				return

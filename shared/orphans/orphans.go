@@ -8,45 +8,54 @@ package orphans
 
 import (
 	"context"
-	"encoding/json"
-
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // Pass is one kind of thing to go through: [Objects] or [Documents].
 type Pass interface {
-	// plan goes through the things behind one of them, and says after each page which the last was.
-	plan(ctx context.Context, p *sweep.Planner, after string, save func(after string) error) error
-}
-
-// checkpoint is where a run that was out of time got to.
-type checkpoint struct {
-	Pass  int    `json:"target"` // index of the passes
-	After string `json:"after"`  // the last object's name or owner's id looked at
+	// plan goes through the things in a stretch of names, and says after each page which the last was.
+	plan(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) error
+	// pieces divides all of them, in order, into pieces that are small beside one of so many shards.
+	pieces(ctx context.Context, p *sweep.Planner, shards int) ([]piece, error)
 }
 
 // Plan returns the plan of a job that makes these passes, one after the other.
 func Plan(passes ...Pass) func(ctx context.Context, p *sweep.Planner) error {
 	return func(ctx context.Context, p *sweep.Planner) error {
-		var at checkpoint
-		if text := p.Checkpoint(); text != "" {
-			// A checkpoint that cannot be read is one of another version: the whole is looked through again.
-			if err := json.Unmarshal([]byte(text), &at); err != nil || at.Pass < 0 || at.Pass >= len(passes) {
-				at = checkpoint{}
+		begin, end := bounds(p, passes)
+		for i := begin.Pass; i < len(passes) && i <= end.Pass; i++ {
+			in := objects.Names{From: begin.Name, After: begin.Name != "" && !begin.Included}
+			if i == end.Pass {
+				if in.Before = end.Name; in.Before == "" { // it ends before this pass
+					break
+				}
 			}
-		}
-		for ; at.Pass < len(passes); at = (checkpoint{Pass: at.Pass + 1}) {
-			err := passes[at.Pass].plan(ctx, p, at.After, func(after string) error {
-				text, err := json.Marshal(checkpoint{Pass: at.Pass, After: after})
+			err := passes[i].plan(ctx, p, in, func(after string) error {
+				text, err := place{Pass: i, Name: after}.text()
 				if err != nil {
 					return err
 				}
-				return p.SaveCheckpoint(string(text))
+				return p.SaveCheckpoint(text)
 			})
 			if err != nil {
 				return err
 			}
+			begin = place{}
 		}
 		return nil
 	}
+}
+
+// bounds returns where a run begins, and where it ends if it is a shard's.
+func bounds(p *sweep.Planner, passes []Pass) (begin, end place) {
+	// A checkpoint that cannot be read is one of another version: the whole is looked through again.
+	begin, ok := placeOf(p.Checkpoint())
+	if !ok || begin.Pass < 0 || begin.Pass >= len(passes) {
+		begin = place{}
+	}
+	if end, ok = placeOf(p.End()); !ok {
+		end = place{Pass: len(passes)}
+	}
+	return begin, end
 }

@@ -90,7 +90,7 @@ var noteRule = sweep.Rule[note]{
 func newFunction(t *testing.T, passes ...orphans.Pass) *sweeptest.Function {
 	t.Helper()
 	t.Parallel()
-	job := sweep.Job{Name: "testJob", Plan: orphans.Plan(passes...), Rules: []sweep.AnyRule{noteRule}}
+	job := sweep.Job{Name: "testJob", Plan: orphans.Plan(passes...), Split: orphans.Split(passes...), Rules: []sweep.AnyRule{noteRule}}
 	f := sweeptest.New(t, sweep.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
 	f.Now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
 	f.Env["MAX_MISSING_PERCENT"] = "100"

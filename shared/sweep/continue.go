@@ -30,12 +30,16 @@ func continues(h http.Header, job string) (runID string, err error) {
 	runID = h.Get(continuesHeader)
 	switch {
 	case runID == "":
-	case !strings.HasPrefix(runID, job+"-") || len(runID) > maxQuoted:
+	case !isRunOf(runID, job):
 		return "", fmt.Errorf("header %s is %q, which is no run of %s", continuesHeader, clip(runID, maxQuoted), job)
 	case h.Get(nowHeader) == "":
 		return "", fmt.Errorf("header %s goes with %s, which is missing", continuesHeader, nowHeader)
 	}
 	return runID, nil
+}
+
+func isRunOf(runID, job string) bool {
+	return strings.HasPrefix(runID, job+"-") && len(runID) <= maxQuoted
 }
 
 // An overtakenError says that the run that a task goes on with is not the last one any more, or left nothing.
@@ -85,6 +89,9 @@ func (r *run) goesOn() (ok bool, why string) {
 	if r.config.ContinueFor == 0 || !r.unfinished || r.report.Stopped || r.report.DryRun || r.ownStop || r.job.Task != nil {
 		return false, ""
 	}
+	if len(r.stretches) > 0 {
+		return true, ""
+	}
 	began := r.report.StartedAt
 	if c := r.report.Continues; c != nil {
 		began = c.Began
@@ -101,17 +108,29 @@ func (r *run) goesOn() (ok bool, why string) {
 // goOn hands what is left to Cloud Tasks. It comes after the end of the lease, which the task's run needs; where it fails, or the
 // process ends before it, Cloud Scheduler calls again, or Cloud Tasks does.
 func (r *run) goOn(ctx context.Context) error {
-	body := map[string]bool{}
-	if r.saidDryRun { // else the deployment says, which may have changed
-		body["dryRun"] = false
+	body := bodyOf(r.report, r.saidDryRun)
+	if n := len(r.stretches); n > 0 {
+		return r.handOut(ctx, r.report.RunID, r.report.Now, n, body, func(int) bool { return false })
 	}
-	if r.report.Force {
-		body["force"] = true
+	headers := map[string]string{nowHeader: r.report.Now.Format(time.RFC3339Nano), continuesHeader: r.report.RunID}
+	if r.part != nil {
+		headers[shardHeader] = r.part.header()
 	}
 	return r.next.Enqueue(ctx, tasks.Task{
-		Key: []string{"continue", r.report.RunID}, Body: body, TargetURL: r.url, Deadline: r.timeout + taskMargin,
-		Headers: map[string]string{nowHeader: r.report.Now.Format(time.RFC3339Nano), continuesHeader: r.report.RunID},
+		Key: []string{"continue", r.report.RunID}, Body: body, TargetURL: r.url, Deadline: r.timeout + taskMargin, Headers: headers,
 	})
+}
+
+// bodyOf returns the body of a task that goes on with a run.
+func bodyOf(r *Report, saidDryRun bool) map[string]bool {
+	body := map[string]bool{}
+	if saidDryRun { // else the deployment says, which may have changed
+		body["dryRun"] = false
+	}
+	if r.Force {
+		body["force"] = true
+	}
+	return body
 }
 
 // taskMargin is how much longer than the function's timeout Cloud Tasks waits for it.

@@ -143,7 +143,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 		if attempt++; attempt > 1 && r.keepsUndo() {
 			// Where the log has this, an earlier attempt of this commit took effect and its answer was lost. The documents are no
 			// longer as they were, so to log them again would lose that.
-			if _, found, err := tx.Get(undo.EntryOf(r.report.RunID, undoEntry, 0).Path()); err != nil || found {
+			if _, found, err := tx.Get(r.undoEntry(undoEntry, 0).Path()); err != nil || found {
 				return err
 			}
 		}
@@ -300,7 +300,7 @@ func (r *run) deleteObject(ctx context.Context, o ObjectDeletion, at time.Time) 
 		return r.deleteFound(ctx, object, o, at)
 	}
 	var failed error
-	for page, err := range r.objects.Pages(ctx, o.Name, "") {
+	for page, err := range r.objects.Pages(ctx, o.Name, objects.Names{}) {
 		if err != nil {
 			return err
 		}

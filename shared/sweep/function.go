@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -31,6 +32,19 @@ const (
 	storageWritesPerSecond = 1000
 	storageBurst           = 100
 )
+
+// storagePace spaces the writes of a run to Cloud Storage.
+type storagePace struct{ limiter *rate.Limiter }
+
+// WaitN implements [objects.Pace]. More than a burst is more than one.
+func (p storagePace) WaitN(ctx context.Context, n int) error {
+	for burst := p.limiter.Burst(); n > 0; n -= burst {
+		if err := p.limiter.WaitN(ctx, min(n, burst)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Function serves one job over HTTP: POST runs it.
 type Function struct {
@@ -124,9 +138,17 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		cannot("misconfigured", err)
 		return
 	}
+	if cfg.Shards > 1 && f.Job.Split == nil {
+		cannot("misconfigured", fmt.Errorf("wrong configuration: SHARDS is %d, and %s cannot be split: unset it (Terraform: shards)", cfg.Shards, f.Job.Name))
+		return
+	}
 	wall := f.Clock()
 	goesOnWith, err := continues(r.Header, f.Job.Name)
 	if err != nil {
+		wrong(http.StatusBadRequest, "invalid_request", err.Error())
+		return
+	}
+	if req.part, err = partOf(r.Header, f.Job.Name, goesOnWith); err != nil {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
 	}
@@ -165,7 +187,11 @@ func addressOf(r *http.Request, cfg config.Config) string {
 func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall, now time.Time, req request) *run {
 	started := wall.UTC().Truncate(time.Millisecond)
 	id := newRunID(f.Job.Name, started)
-	var pace documents.Pace = documents.NewRate()
+	shards := 1 // that share what Google's services take
+	if req.part != nil {
+		shards = req.part.Shards
+	}
+	var pace documents.Pace = documents.NewShareOfRate(shards)
 	if f.Hooks.Pace != nil {
 		pace = f.Hooks.Pace()
 	}
@@ -180,8 +206,8 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	r := &run{
 		job:    f.Job,
 		task:   req.task,
+		part:   req.part,
 		config: cfg,
-		log:    log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id))),
 		clock:  f.Clock,
 		hooks:  f.Hooks,
 		limits: Limits{
@@ -199,9 +225,10 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		report: &Report{
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Now: now, StartedAt: started,
 			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(),
-			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{},
+			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{}, Part: req.part,
 		},
 	}
+	r.log = log.With(logging.Labels(r.labels()...))
 	r.records = r.documents // before it tells what it writes: the log is about what is the user's
 	r.documents.Written = r.wroteDocuments
 	if c.accounts != nil {
@@ -215,10 +242,19 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		r.next = c.next.Writer()
 	}
 	if c.objects != nil {
-		r.objects = c.objects.Writer(rate.NewLimiter(storageWritesPerSecond, storageBurst))
+		r.objects = c.objects.Writer(storagePace{rate.NewLimiter(rate.Limit(storageWritesPerSecond)/rate.Limit(shards), storageBurst/shards)})
 		r.objects.Written = r.deletedObject
 	}
 	return r
+}
+
+// labels are by what the log's lines are found. Those of a shard's runs are among those of the run that was split.
+func (r *run) labels() []slog.Attr {
+	labels := []slog.Attr{slog.String("job", r.job.Name), slog.String("runId", r.id())}
+	if r.part != nil {
+		labels = append(labels, slog.String("shard", strconv.Itoa(r.part.Number)), slog.String("shardRunId", r.report.RunID))
+	}
+	return labels
 }
 
 // open returns clients for the configuration, those of an earlier request where they fit, to be given back with

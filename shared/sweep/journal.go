@@ -63,6 +63,14 @@ func (r *run) taskID() string {
 	return digest.Of(parts...)
 }
 
+// shard returns the number of the run's shard; 0 where it is of none.
+func (r *run) shard() int {
+	if r.part == nil {
+		return 0
+	}
+	return r.part.Number
+}
+
 // entryOf returns what is written of a commit's changes.
 func (r *run) entryOf(attempt int64, changes []Change) map[string]any {
 	var then, next []any
@@ -73,7 +81,7 @@ func (r *run) entryOf(attempt int64, changes []Change) map[string]any {
 		}
 	}
 	return map[string]any{
-		"runId": r.report.RunID, "attempt": attempt, "task": r.taskID(), "now": r.report.Now, "at": documents.ServerTimestamp,
+		"runId": r.id(), "shard": r.shard(), "attempt": attempt, "task": r.taskID(), "now": r.report.Now, "at": documents.ServerTimestamp,
 		"open": len(then)+len(next) > 0, "then": then, "next": next,
 	}
 }

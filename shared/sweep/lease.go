@@ -19,9 +19,13 @@ const leaseMargin = time.Minute
 type heldError struct {
 	runID string
 	until time.Time
+	split *split // that run, if it was split
 }
 
 func (e *heldError) Error() string {
+	if e.split != nil {
+		return fmt.Sprintf("run %s is under way in shards, the last of which hold until %s", e.runID, e.until.Format(time.RFC3339))
+	}
 	return fmt.Sprintf("run %s holds the lease until %s", e.runID, e.until.Format(time.RFC3339))
 }
 
@@ -53,8 +57,14 @@ func (l lease) path() string { return "cleanupJobs/" + l.job }
 // saved is what the last run left for the next.
 type saved struct {
 	checkpoint  string
-	partialRuns int  // how many runs in a row ended partial
-	held        bool // items are held
+	partialRuns int    // how many runs in a row ended partial
+	held        bool   // items are held
+	split       *split // the last run, if it was split
+
+	// For a shard's run:
+	stretch Stretch // what it goes through
+	told    bool    // to stop
+	claimed int     // actions that the whole did or may do
 }
 
 // take takes the lease and returns what the last run saved. If another run holds it, the error is a [*heldError]. admit looks at the
@@ -75,6 +85,14 @@ func (l lease) take(ctx context.Context, admit func(*Report) error) (s saved, er
 			}
 			return nil, &heldError{runID: holder, until: until}
 		}
+		if s.split, err = l.splitOf(doc); err != nil {
+			return nil, err
+		}
+		if s.split != nil && holder != l.runID {
+			if until := s.split.held(); now.Before(until) {
+				return nil, &heldError{runID: s.split.RunID, until: until, split: s.split}
+			}
+		}
 		last := lastReport(doc)
 		if holder != l.runID {
 			if err := admit(last); err != nil {
@@ -94,9 +112,9 @@ func (l lease) take(ctx context.Context, admit func(*Report) error) (s saved, er
 }
 
 // finish saves the run's report and checkpoint and gives the lease back, all in one commit. complete is called with
-// every attempt and returns the report to save, so that its usage can include this commit's. A run that lost its lease
-// to another saves its report only, and finish returns false.
-func (l lease) finish(ctx context.Context, checkpoint string, complete func(writes int) *Report) (held bool, err error) {
+// every attempt and returns the report to save, so that its usage can include this commit's. stretches are those that the run was
+// split into, if it was. A run that lost its lease to another saves its report only, and finish returns false.
+func (l lease) finish(ctx context.Context, checkpoint string, stretches []Stretch, complete func(writes int) *Report) (held bool, err error) {
 	err = l.writer.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 		doc, _, err := tx.Get(l.path())
 		if err != nil {
@@ -116,6 +134,13 @@ func (l lease) finish(ctx context.Context, checkpoint string, complete func(writ
 		report.Continued = report.Continued && held
 		if held {
 			end := map[string]any{"lease": nil, "position": checkpoint, "lastReport": report}
+			if len(stretches) > 0 {
+				s := newSplit(*report, stretches)
+				report = s.report(l.clock())
+				end["lastReport"], end[splitField] = report, s
+			} else if _, set := doc.Data[splitField]; set {
+				end[splitField] = documents.DeleteField
+			}
 			if _, marked := doc.Data[stopField]; marked {
 				end[stopField] = documents.DeleteField
 			}
@@ -150,6 +175,28 @@ func (l lease) of(doc documents.Document) (holder string, until time.Time, err e
 		return "", time.Time{}, l.foreign("lease", "the field lease of "+doc.Path+" is not one that this program wrote")
 	}
 	return holder, until, nil
+}
+
+// splitOf reads what is known of a run that was split; nil if the last one was not.
+func (l lease) splitOf(doc documents.Document) (*split, error) {
+	s, err := splitOf(doc)
+	if err != nil {
+		return nil, l.foreign(splitField, err.Error())
+	}
+	return s, nil
+}
+
+// holder returns which run holds the job, itself or in shards, and until when at the latest; empty if none does.
+func (l lease) holder(doc documents.Document) (runID string, until time.Time, err error) {
+	runID, until, err = l.of(doc)
+	if err != nil || runID != "" {
+		return runID, until, err
+	}
+	s, err := l.splitOf(doc)
+	if err != nil || s == nil || s.held().IsZero() {
+		return "", time.Time{}, err
+	}
+	return s.RunID, s.held(), nil
 }
 
 func (l lease) checkpointOf(doc documents.Document) (string, error) {

@@ -62,7 +62,7 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
 		o.Now = wall
 	}
 	r := reading.newRun(c, cfg, logging.New(f.Log), wall, o.Now.UTC().Truncate(time.Microsecond), request{dryRun: &dryRun, force: o.Force})
-	r.whole = true
+	r.listsAll = true
 	if o.Meter != nil {
 		r.meter = o.Meter
 	}
@@ -77,7 +77,7 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
 
 // list adds an action to the plan that a preview shows: the whole plan, or as much as an answer holds.
 func (r *run) list(a Action) {
-	if !r.whole {
+	if !r.listsAll {
 		r.report.plan(a)
 		return
 	}

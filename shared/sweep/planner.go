@@ -60,6 +60,9 @@ type checkpoint struct {
 // at the beginning.
 func (p *Planner) Checkpoint() string { return p.checkpoint }
 
+// End returns the checkpoint at which planning ends, where the run is one of a shard ([Job.Split]); empty means the end.
+func (p *Planner) End() string { return p.run.stretch.End }
+
 // SaveCheckpoint says that everything before this checkpoint has been planned, so that a run that is out of time can save it for
 // the next one. It returns [ErrOutOfTime] when planning must end here.
 func (p *Planner) SaveCheckpoint(text string) error {

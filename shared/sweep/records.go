@@ -11,8 +11,8 @@ import (
 
 // Record is what cleanupJobs/{job} says of a job's runs.
 type Record struct {
-	Holder string    // the run that holds the lease; empty: none
-	Until  time.Time // when that lease expires
+	Holder string    // the run that holds the lease, itself or in shards; empty: none
+	Until  time.Time // when that lease expires, or the last of the shards'
 	Told   bool      // that run was told to stop
 	Last   *Report   // of the last run that held the lease; nil if there is none that can be read
 	// Err says which field is not one that this program wrote, and the request that deletes it. No run begins until then.
@@ -24,7 +24,7 @@ func RecordOf(cfg config.Config, job string, doc documents.Document) Record {
 	doc.Path = "cleanupJobs/" + job
 	l := lease{config: cfg, job: job}
 	r := Record{Last: lastReport(doc)}
-	if r.Holder, r.Until, r.Err = l.of(doc); r.Err == nil {
+	if r.Holder, r.Until, r.Err = l.holder(doc); r.Err == nil {
 		_, r.Err = l.checkpointOf(doc)
 	}
 	r.Told = r.Holder != "" && doc.Data[stopField] == r.Holder

@@ -70,13 +70,16 @@ func (r *run) proposeReplay(ctx context.Context, p *Planner, d documents.Documen
 // for others of its kind may be running.
 func (r *run) planReplay(ctx context.Context, p *Planner) error {
 	entries := documents.Query{
-		Collection: journalOf(r.job.Name), Where: []documents.Filter{{Field: "task", Op: "==", Value: r.taskID()}}, Select: []string{"open", "next"},
+		Collection: journalOf(r.job.Name), Where: []documents.Filter{{Field: "task", Op: "==", Value: r.taskID()}}, Select: []string{"open", "next", "shard"},
 	}
 	for page, err := range p.Documents.Pages(ctx, entries, "") {
 		if err != nil {
 			return err
 		}
 		for _, d := range page.Documents {
+			if !r.concerns(d) {
+				continue
+			}
 			if d.Data["open"] == false {
 				r.journal.finished(d.Ref())
 				continue
@@ -87,12 +90,25 @@ func (r *run) planReplay(ctx context.Context, p *Planner) error {
 			}
 		}
 	}
+	if r.shard() > 0 {
+		return nil
+	}
 	for _, earlier := range r.job.Earlier {
 		if err := r.planEarlier(ctx, p, earlier); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// concerns reports whether an entry is the run's to replay. Those of other shards may be of runs that are under way. Where the job was
+// in more shards once, each takes those of some.
+func (r *run) concerns(entry documents.Document) bool {
+	if r.part == nil {
+		return true
+	}
+	shard, _ := entry.Data["shard"].(int64)
+	return int(shard)%r.part.Shards == r.part.Number
 }
 
 // replayed does what an earlier run has left to do.

@@ -74,6 +74,10 @@ type Report struct {
 	// what it left itself goes on at once.
 	Continues *Continuation `json:"continues,omitempty" firestore:"continues,omitempty"`
 	Continued bool          `json:"continued,omitempty" firestore:"continued,omitempty"`
+	// Shards are the parts of a run that was split, whose figures are the sums of theirs. Part is what the run of one is a part of:
+	// what it did is in the report of the whole, and nowhere else.
+	Shards []Shard `json:"shards,omitempty" firestore:"shards,omitempty"`
+	Part   *Part   `json:"part,omitempty" firestore:"part,omitempty"`
 	// PartialRuns is how many runs in a row, this one included, ended partial because they were out of time.
 	PartialRuns int         `json:"partialRuns,omitempty" firestore:"partialRuns,omitempty"`
 	Stopped     bool        `json:"stopped,omitempty" firestore:"stopped,omitempty"` // it was told to stop, and so is partial

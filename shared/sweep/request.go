@@ -37,6 +37,7 @@ type request struct {
 	dryRun *bool // nil: not said
 	force  bool
 	task   map[string]string // what a worker is to do
+	part   *Part             // of a split run; nil: of none
 }
 
 // parseRequest reads a request strictly, because a misspelt dryRun would be a real run: field names are compared to

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -45,9 +46,10 @@ type run struct {
 	scheduled  bool   // Cloud Scheduler said which time the run is for
 	saidDryRun bool   // the request said whether this is a dry run
 	continues  string // the id of the run that this one goes on with; empty: none
+	part       *Part  // of a split run; nil: of none
 	url        string // that the function was called at
 	timeout    time.Duration
-	whole      bool      // a preview lists its plan whole
+	listsAll   bool      // a preview lists its plan whole
 	ownStop    bool      // the function has a time of its own to stop after, earlier than the timeout demands
 	begun      time.Time // by the clock, with its monotonic reading
 	planUntil  time.Time // when planning must end, so that there is time to apply
@@ -62,11 +64,19 @@ type run struct {
 	sizes    map[string]*groupSize // by rule
 	undone   []documents.Ref       // items that something became of, but not what was planned
 
-	beganAt     string // the checkpoint that the run began at
-	checkpoint  string // to save for the next run
-	unfinished  bool   // something was left for lack of time
-	stays       string // why what was left is not gone on with at once, if that is anybody's business
-	partialRuns int    // how many runs in a row before this one ended partial
+	beganAt    string // the checkpoint that the run began at
+	checkpoint string // to save for the next run
+	unfinished bool   // something was left for lack of time
+	through    bool   // all that there was to plan was planned and applied
+
+	locked      bool      // it holds its lease, or did
+	stretch     Stretch   // a shard's
+	stretches   []Stretch // that the run is split into; none: it does all itself
+	stays       string    // why what was left is not gone on with at once, if that is anybody's business
+	partialRuns int       // how many runs in a row before this one ended partial
+
+	whole      *Report // of a split run, all shards of which are at their end; nil: some are not
+	wholeStays string  // why what it left is not gone on with
 
 	closing func(Ending) string // the line that the job announced for the run's end, nil if none
 }
@@ -108,8 +118,7 @@ func (r *run) execute(ctx context.Context) *Report {
 		}
 	}
 	r.close(ctx)
-	r.logBehind(ctx)
-	r.logSummary(ctx)
+	r.logEnd(ctx)
 	return r.report
 }
 
@@ -132,11 +141,19 @@ func (r *run) preview(ctx context.Context) {
 	r.complete(0)
 }
 
+// lock takes the right to the job, or to the one shard.
+func (r *run) lock(ctx context.Context) (saved, error) {
+	if r.part != nil {
+		return r.shardLease().take(ctx, r.admit)
+	}
+	return r.lease().take(ctx, r.admit)
+}
+
 // underLease does the run, unless another one holds the lease. It returns the report of an earlier run if that was
 // aborted for the same schedule time, for to plan it anew would cost as much and end the same, or stopped, for it is to stay so.
 func (r *run) underLease(ctx context.Context) (earlier *Report) {
-	l := r.lease()
-	last, err := l.take(ctx, r.admit)
+	path := r.lease().path()
+	last, err := r.lock(ctx)
 	var (
 		held      *heldError
 		ended     *endedError
@@ -155,30 +172,43 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	case errors.As(err, &held):
 		r.report.Status = Skipped
 		r.log.InfoContext(ctx, r.job.Name+" skipped: "+held.Error())
+		r.handOutAgain(ctx, held.split)
 	case errors.As(err, &overtaken):
 		r.report.Status = Skipped
 		r.log.InfoContext(ctx, r.job.Name+" skipped: "+overtaken.Error())
 	case errors.As(err, &foreign):
-		r.failed(ctx, l.path(), "take lease", err)
+		r.failed(ctx, path, "take lease", err)
 	case err != nil:
-		r.failed(ctx, l.path(), "take lease", err)
+		r.failed(ctx, path, "take lease", err)
 		r.complete(0)
 		return nil
 	default:
+		r.locked = true
 		r.checkpoint, r.partialRuns, r.holds = last.checkpoint, last.partialRuns, last.held
 		r.beganAt = last.checkpoint
-		if c := r.report.Continues; c != nil {
+		r.stretch = last.stretch
+		switch c := r.report.Continues; {
+		case r.part != nil:
+			r.limits.Done = last.claimed
+		case c != nil:
 			r.limits.Done = c.Done
 		}
 		if !r.hooks.DeafToStop {
 			r.stop.look, r.stop.looked = func() bool { return r.lookForStop(ctx) }, r.begun
+			r.stop.told.Store(last.told)
 		}
-		r.sweep(ctx)
+		r.stretches = r.splits(ctx, last)
+		switch {
+		case len(r.stretches) > 0, last.told:
+			r.unfinished = true
+		case r.failures == 0:
+			r.sweep(ctx)
+		}
 	}
-	stillHeld, err := l.finish(ctx, r.checkpoint, r.complete)
+	stillHeld, err := r.unlock(ctx)
 	switch {
 	case err != nil:
-		r.failed(ctx, l.path(), "save report and release lease", err)
+		r.failed(ctx, path, "save report and release lease", err)
 		r.complete(0)
 	case stillHeld && r.report.Continued:
 		if err := r.goOn(ctx); err != nil {
@@ -190,6 +220,26 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 		r.log.WarnContext(ctx, r.job.Name+" lost its lease to another run; what it did stands, its checkpoint is not saved")
 	}
 	return nil
+}
+
+// unlock saves the run's report and gives back what [run.lock] took. It returns false if that was lost meanwhile.
+func (r *run) unlock(ctx context.Context) (stillHeld bool, err error) {
+	switch {
+	case r.part == nil:
+		return r.lease().finish(ctx, r.checkpoint, r.stretches, r.complete)
+	case !r.locked: // another run may go on with the shard, and what this one came to is in its answer and in the log
+		r.complete(0)
+		return false, nil
+	}
+	var ended *split
+	stillHeld, ended, err = r.shardLease().finish(ctx, r.checkpoint, r.through, r.complete, func() string { return r.stays })
+	if err == nil && ended != nil {
+		r.whole = ended.report(r.clock())
+		for _, sh := range ended.Shards {
+			r.wholeStays = cmp.Or(r.wholeStays, sh.Stays)
+		}
+	}
+	return stillHeld, err
 }
 
 // admit looks at what the last run left before the run begins. The error is an [*endedError] or an [*overtakenError] if it is not to.
@@ -221,7 +271,7 @@ func (r *run) sweep(ctx context.Context) {
 	if errors.Is(err, documents.ErrCursor) && r.checkpoint != "" {
 		r.log.WarnContext(ctx, r.job.Name+" cannot use the saved checkpoint and begins at the beginning: "+err.Error())
 		r.reset()
-		p = r.planner("")
+		p = r.planner(r.stretch.Begin)
 		err = r.plan(ctx, p)
 	}
 	outOfTime := errors.Is(err, ErrOutOfTime)
@@ -249,6 +299,7 @@ func (r *run) sweep(ctx context.Context) {
 	}
 	r.unfinished = outOfTime
 	if !outOfTime {
+		r.through = true
 		r.checkpoint = ""
 		if p.next != nil {
 			r.checkpoint = p.next(r.undone)
@@ -257,9 +308,16 @@ func (r *run) sweep(ctx context.Context) {
 }
 
 // checkLimits returns a [*LimitError] if the plan must not be applied.
-func (r *run) checkLimits(ctx context.Context, p *Planner) error {
+func (r *run) checkLimits(ctx context.Context, p *Planner) (err error) {
 	if p.uncounted != nil {
 		return p.uncounted
+	}
+	if r.part != nil && !r.report.DryRun && !r.limits.Lifted && p.planned > 0 {
+		defer func() {
+			if err == nil {
+				err = r.shardLease().claim(ctx, p.planned, r.limits.MaxActions)
+			}
+		}()
 	}
 	var tripped []string
 	for _, collection := range r.limits.suspicious(p.lookups) {
@@ -373,7 +431,7 @@ func (r *run) complete(writes int) *Report {
 	r.report.Usage = r.meter.Usage()
 	r.report.Usage.FirestoreWrites += int64(writes)
 	if r.report.Continued {
-		r.report.Usage.Tasks++ // that is handed over when the report is saved
+		r.report.Usage.Tasks += int64(max(1, len(r.stretches))) // which are handed over when the report is saved
 	}
 	return r.report
 }

@@ -57,13 +57,13 @@ func (r *run) lookForStop(ctx context.Context) bool {
 	named, _ := mark.(string)
 	switch {
 	case !set || mark == nil:
-	case named == r.report.RunID:
+	case named == r.id():
 		r.log.InfoContext(ctx, r.job.Name+" was told to stop, and begins nothing more")
 		return true
 	case !strings.HasPrefix(named, r.job.Name+"-") && !r.stop.warned:
 		r.stop.warned = true
 		r.log.ErrorContext(ctx, fmt.Sprintf("%s goes on: the field %s of %s does not name a run: to stop this one, it must be the text %s",
-			r.job.Name, stopField, d.Path, r.report.RunID))
+			r.job.Name, stopField, d.Path, r.id()))
 	}
 	return false
 }
@@ -75,7 +75,7 @@ var ErrNotUnderWay = errors.New("the run is not under way any more")
 // [ErrNotUnderWay] where the run has ended.
 func Stop(ctx context.Context, w documents.Writer, job, runID string, now time.Time) error {
 	return w.Exchange(ctx, "cleanupJobs/"+job, func(d documents.Document, _ bool) (map[string]any, error) {
-		holder, until, err := lease{job: job}.of(d)
+		holder, until, err := lease{job: job}.holder(d)
 		if err != nil {
 			return nil, err
 		}

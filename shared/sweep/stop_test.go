@@ -32,13 +32,19 @@ func newStoppable(t *testing.T, f *sweeptest.Function) *stoppable {
 	s := &stoppable{Function: f}
 	f.Hooks.DeafToStop = false
 	f.Clock = func() time.Time { return start.Add(time.Duration(s.ahead.Load()) * time.Second) }
+	s.writer = writerOf(t, f)
+	return s
+}
+
+// writerOf returns what writes to the function's database, as an operator does.
+func writerOf(t *testing.T, f *sweeptest.Function) documents.Writer {
+	t.Helper()
 	c, err := documents.Open(t.Context(), documents.Database{Project: f.ID, ID: "(default)", EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	s.writer = c.Writer(documents.NewRate())
-	return s
+	return c.Writer(documents.NewRate())
 }
 
 // holder returns the run that holds the lease.

@@ -702,7 +702,7 @@ func TestWorksOnceTheBackendIsThere(t *testing.T) {
 // TestObjectUnderAHoldIsKept: nothing is wrong with a run that Cloud Storage does not let delete an object.
 func TestObjectUnderAHoldIsKept(t *testing.T) {
 	job := sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
-		for page, err := range p.Objects.Pages(ctx, "files/", "") {
+		for page, err := range p.Objects.Pages(ctx, "files/", objects.Names{}) {
 			if err != nil {
 				return err
 			}

@@ -23,6 +23,14 @@ func (r *run) keepsUndo() bool { return r.config.UndoDays > 0 && !r.report.DryRu
 // nextUndo returns the number of the next entry. All attempts of one commit have the same.
 func (r *run) nextUndo() int { return int(r.undo.Add(1)) }
 
+// undoEntry returns the name of part i of the run's entry n.
+func (r *run) undoEntry(n, i int) documents.Ref {
+	if r.part == nil {
+		return undo.EntryOf(r.report.RunID, n, i)
+	}
+	return undo.ShardEntryOf(r.part.Of, r.report.RunID, n, i)
+}
+
 // undoEntries returns the writes that keep records as entry n, none for none.
 func (r *run) undoEntries(n int, records []undo.Record) ([]documents.Write, error) {
 	if len(records) == 0 {
@@ -34,7 +42,7 @@ func (r *run) undoEntries(n int, records []undo.Record) ([]documents.Write, erro
 	}
 	writes := make([]documents.Write, len(packed))
 	for i, data := range packed {
-		writes[i] = documents.Write{Op: documents.Set, Ref: undo.EntryOf(r.report.RunID, n, i), Data: map[string]any{
+		writes[i] = documents.Write{Op: documents.Set, Ref: r.undoEntry(n, i), Data: map[string]any{
 			"data": data, "parts": len(packed), "records": len(records), "at": documents.ServerTimestamp,
 			"expireAt": r.begun.Add(time.Duration(r.config.UndoDays) * 24 * time.Hour), // all of it at once
 		}}

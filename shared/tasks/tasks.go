@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"time"
 
 	cloudtasks "cloud.google.com/go/cloudtasks/apiv2"
@@ -37,7 +38,7 @@ type Queue struct {
 	Project        string
 	Location       string // e.g. "asia-northeast1"
 	ID             string
-	TargetURL      string // of the worker, which is also the audience of the token its tasks carry; empty: each task says
+	TargetURL      string // of the worker, whose origin is the audience of the token its tasks carry; empty: each task says
 	ServiceAccount string // whose OIDC token they carry
 	EmulatorHost   string // host:port of an emulator; empty for Google's service
 }
@@ -128,13 +129,17 @@ func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
 		headers[name] = value
 	}
 	target := cmp.Or(t.TargetURL, c.queue.TargetURL)
+	audience, err := originOf(target)
+	if err != nil {
+		return nil, err
+	}
 	task := &cloudtaskspb.Task{
 		// A digest, because Cloud Tasks is slow on ids that begin alike and takes few characters.
 		Name: c.parent() + "/tasks/" + digest.Of(t.Key...),
 		MessageType: &cloudtaskspb.Task_HttpRequest{HttpRequest: &cloudtaskspb.HttpRequest{
 			Url: target, HttpMethod: cloudtaskspb.HttpMethod_POST, Headers: headers, Body: body,
 			AuthorizationHeader: &cloudtaskspb.HttpRequest_OidcToken{OidcToken: &cloudtaskspb.OidcToken{
-				ServiceAccountEmail: c.queue.ServiceAccount, Audience: target,
+				ServiceAccountEmail: c.queue.ServiceAccount, Audience: audience,
 			}},
 		}},
 	}
@@ -149,6 +154,15 @@ func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
 		task.DispatchDeadline = durationpb.New(min(t.Deadline, MaxDeadline))
 	}
 	return &cloudtaskspb.CreateTaskRequest{Parent: c.parent(), Task: task}, nil
+}
+
+// originOf returns a URL without its path: Cloud Run knows itself by its service's URL.
+func originOf(target string) (string, error) {
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" {
+		return "", fmt.Errorf("the URL to call, %q, is none", target)
+	}
+	return u.Scheme + "://" + u.Host, nil
 }
 
 // meter counts the tasks that were created.

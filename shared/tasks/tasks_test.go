@@ -73,7 +73,7 @@ func TestEnqueue(t *testing.T) {
 		r.GetHeaders()["Content-Type"] != "application/json" || r.GetHeaders()["X-Now"] != "then" {
 		t.Errorf("request %v", r)
 	}
-	if token := r.GetOidcToken(); token.GetServiceAccountEmail() != "tasks@example.iam.gserviceaccount.com" || token.GetAudience() != "https://worker.example/f" {
+	if token := r.GetOidcToken(); token.GetServiceAccountEmail() != "tasks@example.iam.gserviceaccount.com" || token.GetAudience() != "https://worker.example" {
 		t.Errorf("token %v", token)
 	}
 }
@@ -93,7 +93,7 @@ func TestEnqueueElsewhere(t *testing.T) {
 			if got := task.GetDispatchDeadline().AsDuration(); got != want {
 				t.Errorf("%s: an attempt may take %s, want %s", deadline, got, want)
 			}
-			if r := task.GetHttpRequest(); r.GetUrl() != "https://job.example/f" || r.GetOidcToken().GetAudience() != "https://job.example/f" {
+			if r := task.GetHttpRequest(); r.GetUrl() != "https://job.example/f" || r.GetOidcToken().GetAudience() != "https://job.example" {
 				t.Errorf("request %v", r)
 			}
 			want = 0 // it was there

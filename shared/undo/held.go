@@ -12,6 +12,9 @@ func HeldOf(job string) string { return "cleanupJobs/" + job + "/held" }
 // HeldField is the field of cleanupJobs/{job} that says that there may be such items. It is set before the first of them is.
 const HeldField = "held"
 
+// SplitField is the field of cleanupJobs/{job} that says who does what of a run that was split into shards.
+const SplitField = "split"
+
 // HolderPrefix is what the id of the run that is taken back has before it where an undo holds the job's lease.
 const HolderPrefix = "undo-"
 

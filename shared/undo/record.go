@@ -15,6 +15,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
@@ -29,6 +30,11 @@ func Collection(runID string) string { return "cleanupRuns/" + runID + "/cleanup
 // EntryOf returns the name of part i of a run's entry n.
 func EntryOf(runID string, n, i int) documents.Ref {
 	return documents.Ref{Collection: Collection(runID), ID: fmt.Sprintf("%06d-%02d", n, i)}
+}
+
+// ShardEntryOf is [EntryOf] for one of the runs that work on the parts of another, whose log they share.
+func ShardEntryOf(runID, shardRun string, n, i int) documents.Ref {
+	return documents.Ref{Collection: Collection(runID), ID: fmt.Sprintf("%s.%06d-%02d", digest.Of(shardRun)[:16], n, i)}
 }
 
 // maxRecords bounds what the records of one commit take when they are read, in bytes: a broken entry must not fill the memory.

@@ -22,6 +22,20 @@ type Usage struct {
 	Tasks            int64 `json:"tasks" firestore:"tasks"`
 }
 
+// Plus returns the sum of two.
+func (u Usage) Plus(other Usage) Usage {
+	return Usage{
+		FirestoreReads:   u.FirestoreReads + other.FirestoreReads,
+		FirestoreWrites:  u.FirestoreWrites + other.FirestoreWrites,
+		FirestoreDeletes: u.FirestoreDeletes + other.FirestoreDeletes,
+		StorageClassA:    u.StorageClassA + other.StorageClassA,
+		StorageClassB:    u.StorageClassB + other.StorageClassB,
+		StorageDeletes:   u.StorageDeletes + other.StorageDeletes,
+		AuthCalls:        u.AuthCalls + other.AuthCalls,
+		Tasks:            u.Tasks + other.Tasks,
+	}
+}
+
 // Meter adds up the usage of one run. Its zero value is ready; it is safe for concurrent use.
 type Meter struct {
 	firestoreReads, firestoreWrites, firestoreDeletes atomic.Int64

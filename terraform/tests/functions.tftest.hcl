@@ -111,6 +111,7 @@ run "environment" {
     belts                  = { max_actions = 500, max_users = 3 }
     undo_days              = { cleanupOrphanedMedia = 30 }
     continue_for           = { cleanupOrphanedMedia = "90m", cleanupReports = "0s" }
+    shards                 = { cleanupOrphanedMedia = 8 }
     notification_locale    = "en"
     placeholder_references = ["posts.userId", "projects.owner_ids"]
   }
@@ -131,6 +132,7 @@ run "environment" {
       TIMEOUT_SECONDS       = "1740"
       CONTINUE_FOR          = "90m"
       CONTINUE_QUEUE        = "firesweep-continue"
+      SHARDS                = "8"
       TASKS_LOCATION        = "asia-northeast1"
       TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker[0].email
     })
@@ -163,10 +165,16 @@ run "environment" {
     error_message = "a job goes on for six hours unless told otherwise; one that stops early on purpose does not"
   }
   assert {
+    condition = { for name, job in module.job : name => job.function.service_config[0].max_instance_count if job.function.service_config[0].max_instance_count != 1 } == {
+      cleanupOrphanedMedia = 9
+    } && [for name, job in module.job : name if can(job.function.service_config[0].environment_variables["SHARDS"])] == ["cleanupOrphanedMedia"]
+    error_message = "each shard has an instance, and so has the run that splits; other jobs run alone"
+  }
+  assert {
     # The longest of those that go on may hold its lease for 1740 s and a minute.
     condition = (
       google_cloud_tasks_queue.continue[0].retry_config[0].min_backoff == "1860s" && google_cloud_tasks_queue.continue[0].retry_config[0].max_attempts == 4
-      && google_cloud_tasks_queue.continue[0].rate_limits[0].max_concurrent_dispatches == length(local.job_names) - 2
+      && google_cloud_tasks_queue.continue[0].rate_limits[0].max_concurrent_dispatches == length(local.job_names) - 2 + 7
     )
     error_message = "a task that failed comes again while the lease of a run that crashed holds, and is lost: ${jsonencode(google_cloud_tasks_queue.continue[0])}"
   }

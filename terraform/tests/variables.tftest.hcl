@@ -324,6 +324,31 @@ run "refuses_to_go_on_where_a_job_stops_on_purpose" {
   expect_failures = [var.continue_for]
 }
 
+run "refuses_shards_of_what_cannot_be_split" {
+  command = plan
+  variables {
+    shards = { cleanupReports = 2 }
+  }
+  expect_failures = [var.shards]
+}
+
+run "refuses_too_many_shards" {
+  command = plan
+  variables {
+    shards = { cleanupOrphanedMedia = 17 }
+  }
+  expect_failures = [var.shards]
+}
+
+run "refuses_shards_that_nobody_hands_over" {
+  command = plan
+  variables {
+    shards       = { cleanupOrphanedMedia = 2 }
+    continue_for = { cleanupOrphanedMedia = "0s" }
+  }
+  expect_failures = [var.shards]
+}
+
 run "looks_at_accounts_that_are_kept" {
   command = apply
   variables {

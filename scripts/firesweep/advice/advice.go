@@ -43,6 +43,12 @@ func Next(r *sweep.Report) string {
 		if r.Stopped {
 			return "It was stopped. The next run goes on from there."
 		}
+		if r.Continued && len(r.Shards) > 0 {
+			return "Its shards are under way, or will be at once. Look again: firesweep show " + r.Job + "."
+		}
+		if r.Continued {
+			return "It was out of time and goes on at once: see firesweep runs " + r.Job + "."
+		}
 		return "It was out of time. The next run goes on from there. From the third in a row on: let it run more often (Terraform: schedules) or longer (timeouts)."
 	case sweep.Skipped:
 		return "Another run was under way: see firesweep runs " + r.Job + "."

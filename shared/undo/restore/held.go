@@ -24,10 +24,46 @@ func (u *undoing) jobRef() *firestore.DocumentRef { return u.Firestore.Doc("clea
 func (u *undoing) holder(d *firestore.DocumentSnapshot) string {
 	lease, _ := d.Data()["lease"].(map[string]any)
 	runID, _ := lease["runId"].(string)
-	if until, _ := lease["expiresAt"].(time.Time); !u.Clock().Before(until) {
-		return ""
+	if until, _ := lease["expiresAt"].(time.Time); u.Clock().Before(until) {
+		return runID
 	}
-	return runID
+	return holderOfShards(d, u.Clock())
+}
+
+// holderOfShards returns the run that is under way in shards, "" if none is.
+func holderOfShards(d *firestore.DocumentSnapshot, now time.Time) string {
+	split, _ := d.Data()[undo.SplitField].(map[string]any)
+	shards, _ := split["shards"].([]any)
+	for _, s := range shards {
+		shard, _ := s.(map[string]any)
+		holder, _ := shard["holder"].(string)
+		if until, _ := shard["until"].(time.Time); holder != "" && now.Before(until) {
+			runID, _ := split["runId"].(string)
+			return runID
+		}
+	}
+	return ""
+}
+
+// fromTheBeginning lets the job's next run begin at the beginning: what came back, or is held no longer, may lie before the place from
+// which it would go on. A run that is under way in shards goes on where it is.
+func (p Project) fromTheBeginning(ctx context.Context, job string) error {
+	ref := p.Firestore.Doc("cleanupJobs/" + job)
+	err := p.Firestore.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
+		d, err := tx.Get(ref)
+		if err != nil && status.Code(err) != codes.NotFound {
+			return err
+		}
+		begin := map[string]any{"position": ""}
+		if _, set := d.Data()[undo.SplitField]; set && holderOfShards(d, p.Clock()) == "" {
+			begin[undo.SplitField] = firestore.Delete
+		}
+		return tx.Set(ref, begin, firestore.MergeAll)
+	})
+	if err != nil {
+		return fmt.Errorf("reset the checkpoint: %w", err)
+	}
+	return nil
 }
 
 // free returns [ErrUnderWay] if a run of the job is under way.
@@ -114,9 +150,8 @@ func (u *undoing) begin(ctx context.Context) error {
 	if len(open) > 0 && len(u.Only) > 0 {
 		return ErrUnfinished
 	}
-	// What comes back may lie before the place from which the next run would go on.
-	if _, err := u.jobRef().Set(ctx, map[string]any{"position": ""}, firestore.MergeAll); err != nil {
-		return fmt.Errorf("reset the checkpoint: %w", err)
+	if err := u.fromTheBeginning(ctx, u.job); err != nil {
+		return err
 	}
 	for _, d := range open {
 		if _, err := d.Ref.Delete(ctx); err != nil {
@@ -201,9 +236,5 @@ func (p Project) Release(ctx context.Context, job string, items ...string) (notH
 	if len(docs) == 0 {
 		return notHeld, nil
 	}
-	// The job's checkpoint may be behind them.
-	if _, err := p.Firestore.Doc("cleanupJobs/"+job).Set(ctx, map[string]any{"position": ""}, firestore.MergeAll); err != nil {
-		return nil, fmt.Errorf("reset the checkpoint: %w", err)
-	}
-	return notHeld, nil
+	return notHeld, p.fromTheBeginning(ctx, job)
 }

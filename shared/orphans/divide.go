@@ -1,0 +1,185 @@
+package orphans
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// A run that is split into shards has to know where to cut before anything is listed. Nobody can tell how many names lie between two
+// others, but a page of them says whether they are many. So what is heavy is divided by its next letter, again and again, until the
+// heaviest piece is small beside a shard.
+
+// letters are those by which names are divided. Names with others between them are not lost: a piece ends where the next begins. None
+// of them makes an id of a document that is none, such as "." or "__x__".
+const letters = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// Bounds of what dividing may cost: a request for each letter, so many at once and so many times.
+const (
+	weighedAtOnce = 16
+	maxDivisions  = 16
+)
+
+// leastShard is what is not worth a shard of its own, in things to look through: one page.
+const leastShard = 1000
+
+// weight is how much a piece holds.
+type weight struct {
+	n     int    // things, or a guess
+	many  bool   // it is a guess: there are more than anybody has looked at
+	alike string // what those that were looked at all begin with; of all, where it is no guess, or empty
+}
+
+// weigh says how much lies between two names. An empty one is no bound.
+type weigh func(ctx context.Context, from, before string) (weight, error)
+
+// piece is a stretch of names.
+type piece struct {
+	from, before string
+	weight
+	whole bool // it cannot be divided
+}
+
+// divide returns pieces, in order and without gaps, none of which holds more than a small part of a shard, where that can be found.
+func divide(ctx context.Context, prefix string, shards int, weigh weigh) ([]piece, error) {
+	all, err := weigh(ctx, "", "")
+	if err != nil {
+		return nil, err
+	}
+	pieces := []piece{{weight: all, whole: !all.many && all.n < 2*leastShard}}
+	for range maxDivisions {
+		total := 0
+		for _, p := range pieces {
+			total += p.n
+		}
+		heaviest := -1
+		for i, p := range pieces {
+			if p.n > max(leastShard/2, total/(4*shards)) && !p.whole && (heaviest < 0 || p.n > pieces[heaviest].n) {
+				heaviest = i
+			}
+		}
+		if heaviest < 0 {
+			break
+		}
+		parts, err := pieces[heaviest].divide(ctx, prefix, weigh)
+		if err != nil {
+			return nil, err
+		}
+		pieces = slices.Replace(pieces, heaviest, heaviest+1, parts...)
+	}
+	return pieces, nil
+}
+
+// divide divides a piece by the first letter in which its names differ.
+func (p piece) divide(ctx context.Context, prefix string, weigh weigh) ([]piece, error) {
+	base, err := p.base(ctx, prefix, weigh)
+	if err != nil {
+		return nil, err
+	}
+	var parts []piece
+	from := p.from
+	for _, letter := range strings.Split(letters, "") {
+		if next := base + letter; from < next && (p.before == "" || next < p.before) {
+			parts = append(parts, piece{from: from, before: next})
+			from = next
+		}
+	}
+	if len(parts) == 0 {
+		p.whole = true
+		return []piece{p}, nil
+	}
+	parts = append(parts, piece{from: from, before: p.before})
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(weighedAtOnce)
+	for i := range parts {
+		part := &parts[i]
+		g.Go(func() (err error) {
+			part.weight, err = weigh(ctx, part.from, part.before)
+			return err
+		})
+	}
+	return parts, g.Wait()
+}
+
+// base returns what all names of the piece begin with. Those that were looked at tell what it is at most; how much of that holds for
+// the others is found by halving.
+func (p piece) base(ctx context.Context, prefix string, weigh weigh) (string, error) {
+	if !p.many {
+		return cmp.Or(p.alike, p.from, prefix), nil
+	}
+	ends := []int{len(prefix)}
+	for i := range p.alike {
+		if i > len(prefix) {
+			ends = append(ends, i)
+		}
+	}
+	if len(p.alike) > len(prefix) {
+		ends = append(ends, len(p.alike))
+	}
+	var failed error
+	n := sort.Search(len(ends)-1, func(i int) bool { // the first end with which not all begin
+		behind := successor(p.alike[:ends[i+1]])
+		if failed != nil || behind == "" || p.before != "" && behind >= p.before {
+			return false
+		}
+		rest, err := weigh(ctx, behind, p.before)
+		failed = err
+		return rest.n > 0
+	})
+	return p.alike[:ends[n]], failed
+}
+
+// successor returns the first name behind all that begin so; "" if there is none.
+func successor(name string) string {
+	last, size := utf8.DecodeLastRuneInString(name)
+	switch {
+	case last == utf8.MaxRune:
+		return ""
+	case last == '\uD7FF': // behind it come halves of others, which are no characters
+		last = '\uE000' - 1
+	}
+	return name[:len(name)-size] + string(last+1)
+}
+
+// common returns what two names begin with.
+func common(a, b string) string {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	for i > 0 && i < len(a) && !utf8.RuneStart(a[i]) {
+		i--
+	}
+	return a[:i]
+}
+
+// weightOfPage is the weight of a piece whose names begin with base, of which the first n reach from one name to another and are not
+// all. The others are taken to be as close together, and some of a page more there must be.
+func weightOfPage(base, first, last string, n int) weight {
+	begin, end := share(base, first), share(base, last)
+	guess := float64(n) * (1 - begin) / max(end-begin, leastShare)
+	return weight{n: max(n+n/2, int(guess)), many: true, alike: common(first, last)}
+}
+
+// leastShare bounds how much a page can say: names are often close together at first, and further on they are not.
+const leastShare = 1.0 / 4096
+
+// share says which share of the names that begin with base lies before a name, as if all letters were as frequent.
+func share(base, name string) float64 {
+	share, width := 0.0, 1.0
+	rest := strings.TrimPrefix(name, base)
+	for i := range min(len(rest), 3) {
+		width /= float64(len(letters) + 1)
+		at := strings.IndexFunc(letters, func(r rune) bool { return byte(r) > rest[i] }) // those before it, and itself
+		if at < 0 {
+			at = len(letters)
+		}
+		share += width * float64(at)
+	}
+	return share
+}

@@ -1,0 +1,132 @@
+package orphans
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"cloud.google.com/go/firestore"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/sweep"
+)
+
+// Split returns the function that splits what [Plan] goes through into about equal stretches.
+func Split(passes ...Pass) func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Stretch, error) {
+	return func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Stretch, error) {
+		begin, _ := bounds(p, passes)
+		var cuts []cut
+		total := 0
+		for i, pass := range passes[min(begin.Pass, len(passes)):] {
+			pieces, err := pass.pieces(ctx, p, n)
+			if err != nil {
+				return nil, err
+			}
+			for _, piece := range pieces {
+				c := cut{place{Pass: begin.Pass + i, Name: piece.from, Included: piece.from != ""}, piece.n}
+				switch {
+				case i == 0 && piece.before != "" && piece.before <= begin.Name: // an earlier run has looked through it
+					continue
+				case c.at.before(begin): // or through some of it
+					c.at = begin
+				}
+				cuts = append(cuts, c)
+				total += piece.n
+			}
+		}
+		return stretches(cuts, total, min(n, total/leastShard))
+	}
+}
+
+// cut is where a stretch may begin, and how much lies between it and the next.
+type cut struct {
+	at place
+	n  int
+}
+
+// stretches puts pieces together to n stretches of about the same size.
+func stretches(cuts []cut, total, n int) (all []sweep.Stretch, err error) {
+	if n < 2 {
+		return nil, nil
+	}
+	before := 0
+	for _, c := range cuts {
+		// A stretch begins at the first piece that reaches into its part of the whole.
+		if due := total * len(all) / n; before >= due && len(all) < n {
+			text, err := c.at.text()
+			if err != nil {
+				return nil, err
+			}
+			if last := len(all) - 1; last >= 0 {
+				all[last].End = text
+			}
+			all = append(all, sweep.Stretch{Begin: text})
+		}
+		before += c.n
+	}
+	return all, nil
+}
+
+// pieces divides the folder. A bucket that knows no offsets is one piece.
+func (f Objects) pieces(ctx context.Context, p *sweep.Planner, shards int) ([]piece, error) {
+	pieces, err := divide(ctx, f.Folder, shards, func(ctx context.Context, from, before string) (weight, error) {
+		page, more, err := p.Objects.First(ctx, f.Folder, objects.Names{From: from, Before: before})
+		if err != nil || !more || len(page) == 0 {
+			return weight{n: len(page)}, err
+		}
+		return weightOfPage(max(from, f.Folder), page[0].Name, page[len(page)-1].Name, len(page)), nil
+	})
+	if errors.Is(err, objects.ErrNoOffsets) {
+		return []piece{{}}, nil
+	}
+	return pieces, err
+}
+
+// pieces divides the owners' ids: documents are looked for between two of them.
+func (c Documents) pieces(ctx context.Context, p *sweep.Planner, shards int) ([]piece, error) {
+	return divide(ctx, "", shards, func(ctx context.Context, from, before string) (weight, error) {
+		n, err := p.Documents.Count(ctx, documents.Query{Collection: c.Owners, Where: c.named(p, from, before)})
+		return weight{n: n}, err
+	})
+}
+
+// named are the conditions for owners whose ids lie between two.
+func (c Documents) named(p *sweep.Planner, from, before string) (all []documents.Filter) {
+	if from != "" {
+		all = append(all, documents.Filter{Field: firestore.DocumentID, Op: ">=", Value: p.Documents.Ref(c.Owners + "/" + from)})
+	}
+	if before != "" {
+		all = append(all, documents.Filter{Field: firestore.DocumentID, Op: "<", Value: p.Documents.Ref(c.Owners + "/" + before)})
+	}
+	return all
+}
+
+// place is where a run that was out of time got to, or where a stretch begins or ends.
+type place struct {
+	Pass     int    `json:"target"`       // index of the passes
+	Name     string `json:"after"`        // an object's name or an owner's id
+	Included bool   `json:"at,omitempty"` // Name itself is yet to be looked at
+}
+
+// placeOf reads what [place.text] wrote.
+func placeOf(text string) (at place, ok bool) {
+	err := json.Unmarshal([]byte(text), &at)
+	return at, err == nil
+}
+
+func (a place) text() (string, error) {
+	text, err := json.Marshal(a)
+	return string(text), err
+}
+
+// before reports whether a place comes before another.
+func (a place) before(b place) bool {
+	switch {
+	case a.Pass != b.Pass:
+		return a.Pass < b.Pass
+	case a.Name != b.Name:
+		return a.Name < b.Name
+	}
+	return a.Included && !b.Included
+}

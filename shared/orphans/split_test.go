@@ -1,0 +1,197 @@
+package orphans_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/orphans"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// inShards is a function that is called over HTTP, so that its shards come to it.
+func inShards(t *testing.T, shards int, passes ...orphans.Pass) *sweeptest.Function {
+	t.Helper()
+	f := newFunction(t, passes...)
+	if f.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be told to deliver")
+	}
+	f.Env["SHARDS"], f.Env["CONTINUE_FOR"], f.Env["CONTINUE_QUEUE"] = fmt.Sprint(shards), "1h", "continue"
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	f.Host = server.Listener.Addr().String()
+	return f
+}
+
+// run runs the function and all of its shards, and returns the report of the whole.
+func run(t *testing.T, f *sweeptest.Function) *sweep.Report {
+	t.Helper()
+	split := f.Run(t, "")
+	if _, err := f.Tasks().Deliver(t.Context(), time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	return savedReport(t, f, split.RunID)
+}
+
+func savedReport(t *testing.T, f *sweeptest.Function, id string) *sweep.Report {
+	t.Helper()
+	text, err := json.Marshal(f.Documents(t, "cleanupRuns")[id])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report sweep.Report
+	if err := json.Unmarshal(text, &report); err != nil {
+		t.Fatal(err)
+	}
+	return &report
+}
+
+// TestWhereverItIsCut: shards come to the same as one run, whatever names they are cut at: those of things and of their owners, before
+// and behind them, between two passes.
+func TestWhereverItIsCut(t *testing.T) {
+	const shards = 6
+	f := inShards(t, shards, files, notes)
+	random := rand.New(rand.NewPCG(3, 3)) //nolint:gosec // it makes test data
+	ids := []string{"-", "0", "A", "Z", "a", "b", "b1", "c", "z", "zz", "丸", "😀"}
+	objects := map[string]string{}
+	set := map[string]map[string]any{}
+	for i, id := range ids {
+		if i%2 == 0 {
+			set["books/"+id] = map[string]any{"name": "x"}
+			set["users/"+id] = map[string]any{"name": "x"}
+		}
+		for n := range 3 {
+			objects[fmt.Sprintf("files/%s/%d", id, n)] = ""
+			set[fmt.Sprintf("notes/of-%d-%d", i, n)] = map[string]any{"bookId": id}
+		}
+	}
+	set["notes/odd"], set["notes/none"] = map[string]any{"bookId": 7}, map[string]any{"bookId": ""}
+	write := func() {
+		for name, is := range objects {
+			put(t, f, is, name)
+		}
+		for path, data := range set {
+			f.Set(t, path, data)
+		}
+	}
+	write()
+	delete(f.Env, "SHARDS")
+	whole := f.Run(t, "")
+	wantFiles, wantNotes := f.Objects(t), notesLeft(t, f)
+	if whole.Status != sweep.Completed || len(wantFiles) == len(objects) || len(wantFiles) == 0 {
+		t.Fatalf("in one run: %+v", whole)
+	}
+	places := []string{`{"target":1,"after":""}`}
+	for _, id := range ids {
+		for _, name := range []string{id, id + "-", id + "/1"} {
+			places = append(places, place(t, 0, "files/"+name))
+		}
+		places = append(places, place(t, 1, id))
+	}
+	var mu sync.Mutex
+	var cuts []string
+	f.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Stretch, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		var all []sweep.Stretch
+		begin := ""
+		for _, cut := range append(slices.Clone(cuts), "") {
+			all = append(all, sweep.Stretch{Begin: begin, End: cut})
+			begin = cut
+		}
+		return all, nil
+	}
+	f.Env["SHARDS"] = fmt.Sprint(shards)
+	for range 8 {
+		picked := map[int]bool{}
+		for len(picked) < shards-1 {
+			picked[random.IntN(len(places))] = true
+		}
+		var chosen []string
+		for _, i := range slices.Sorted(maps.Keys(picked)) {
+			chosen = append(chosen, places[i])
+		}
+		slices.SortFunc(chosen, comparePlaces)
+		mu.Lock()
+		cuts = chosen
+		mu.Unlock()
+		write()
+		got := run(t, f)
+		if got.Status != sweep.Completed || len(got.Shards) != shards {
+			t.Fatalf("cut at %v: %+v", chosen, got)
+		}
+		sweeptest.Want(t, fmt.Sprint("actions, cut at ", chosen), whole.Actions, got.Actions)
+		sweeptest.Want(t, fmt.Sprint("kept, cut at ", chosen), whole.Kept, got.Kept)
+		sweeptest.Want(t, fmt.Sprint("files left, cut at ", chosen), wantFiles, f.Objects(t))
+		sweeptest.Want(t, fmt.Sprint("notes left, cut at ", chosen), wantNotes, notesLeft(t, f))
+	}
+}
+
+func place(t *testing.T, pass int, name string) string {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"target": pass, "after": name, "at": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func comparePlaces(a, b string) int {
+	var x, y struct {
+		Target int
+		After  string
+	}
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
+		panic("a place cannot be read")
+	}
+	switch {
+	case x.Target != y.Target:
+		return x.Target - y.Target
+	case x.After < y.After:
+		return -1
+	}
+	return 1
+}
+
+// TestSplitsWhatThereIs: a run cuts objects and the owners of documents by itself.
+func TestSplitsWhatThereIs(t *testing.T) {
+	f := inShards(t, 3, files, notes)
+	f.PutMany(t, 3300, func(i int) (string, map[string]string) {
+		return fmt.Sprintf("files/u%d/%04d.png", i%7, i), map[string]string{"is": []string{"nobody's", "kept"}[min(i%50, 1)]}
+	})
+	f.SetMany(t, 1200, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("books/%c%03d", 'a'+rune(i%26), i), map[string]any{"name": "x"}
+	})
+	setNotes(t, f, map[string]any{"notes/1": "0", "notes/2": "b", "notes/3": "m", "notes/4": "zz", "notes/5": "a000"})
+	got := run(t, f)
+	want := map[string]sweep.Counts{deleteFile: {Planned: 66, Done: 66}, deleteNote: {Planned: 4, Done: 4}}
+	sweeptest.WantReport(t, got, sweep.Completed, want)
+	if len(got.Shards) != 3 || got.Kept[keptByWish] != 3300-66 {
+		t.Errorf("%d shards, kept %v", len(got.Shards), got.Kept)
+	}
+	for i, shard := range got.Shards[:2] { // the third has the books, which are not looked at themselves
+		if shard.Scanned < 500 || shard.Scanned > 2000 {
+			t.Errorf("shard %d looked at %d things", i, shard.Scanned)
+		}
+	}
+	if len(f.Objects(t)) != 3300-66 || len(notesLeft(t, f)) != 1 {
+		t.Errorf("%d objects, notes %v left", len(f.Objects(t)), notesLeft(t, f))
+	}
+}
+
+func TestLittleIsNotSplit(t *testing.T) {
+	f := inShards(t, 16, files, notes)
+	put(t, f, "nobody's", "files/a/1", "files/b/2")
+	got := run(t, f)
+	if got.Status != sweep.Completed || got.Shards != nil || len(f.Objects(t)) != 0 {
+		t.Errorf("%+v", got)
+	}
+}

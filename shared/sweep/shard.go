@@ -1,0 +1,200 @@
+package sweep
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/undo"
+)
+
+// A job that looks through very much may be split (SHARDS). Its scheduled run cuts what there is into stretches and hands each to its own
+// function by Cloud Tasks. Such a shard is a chain of runs, as in continue.go, which begins with the run that was split. What is known
+// of all of them is in one field of cleanupJobs/{job}, so that each change of one sees the others: who holds which shard, how far each
+// got, what each did. So the whole has one report, the one of the run that was split, and one undo log, its own.
+
+// Stretch is a part of what a job looks through. Both ends are checkpoints, as [Planner.SaveCheckpoint] is given them.
+type Stretch struct {
+	Begin string `json:"begin" firestore:"begin"` // empty: the beginning
+	End   string `json:"end" firestore:"end"`     // the next one's begin; empty: the end
+}
+
+// splitField is the field of cleanupJobs/{job} that holds a [split].
+const splitField = undo.SplitField
+
+// split is a run that was split.
+type split struct {
+	RunID  string  `json:"runId" firestore:"runId"`
+	Seed   Report  `json:"seed" firestore:"seed"` // of the run that was split, which itself did nothing but split
+	Shards []shard `json:"shards" firestore:"shards"`
+}
+
+// shard is what is known of one part of a split run.
+type shard struct {
+	Stretch
+	Position string    `json:"position" firestore:"position"` // where its next run begins
+	Through  bool      `json:"through" firestore:"through"`   // its stretch was gone through to the end
+	Holder   string    `json:"holder" firestore:"holder"`     // the run that is under way; empty: none
+	Until    time.Time `json:"until" firestore:"until"`       // when that is dead
+	Claimed  int       `json:"claimed" firestore:"claimed"`   // actions that it may do
+	Done     int       `json:"done" firestore:"done"`         // actions that those before it did, or may have
+	Runs     int       `json:"runs" firestore:"runs"`         // that ended
+	Last     Report    `json:"last" firestore:"last"`         // of the last of them, without what only people read; or the seed
+	Sum      Report    `json:"sum" firestore:"sum"`           // of all of them
+	Stays    string    `json:"stays" firestore:"stays"`       // why it is not gone on with, if that is anybody's business
+}
+
+// Shard says in a report how one part of a split run stands.
+type Shard struct {
+	RunID   string `json:"runId,omitempty" firestore:"runId,omitempty"`   // its last run, for the log; none yet if empty
+	Status  Status `json:"status,omitempty" firestore:"status,omitempty"` // of that run
+	Runs    int    `json:"runs" firestore:"runs"`
+	Scanned int    `json:"scanned" firestore:"scanned"`
+	Done    int    `json:"done" firestore:"done"`           // actions
+	Through bool   `json:"through" firestore:"through"`     // its stretch was gone through to the end
+	Left    bool   `json:"left" firestore:"left,omitempty"` // nobody goes on with it but the next scheduled run
+}
+
+// Part says in the report of a shard's run what it is a part of.
+type Part struct {
+	Of     string `json:"of" firestore:"of"`         // the run that was split
+	Number int    `json:"number" firestore:"number"` // from 0 on
+	Shards int    `json:"shards" firestore:"shards"` // how many there are
+}
+
+// splitOf reads the field; nil if there is none. An error says that it is not one that this program wrote.
+func splitOf(doc documents.Document) (*split, error) {
+	value, set := doc.Data[splitField]
+	if !set || value == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("read its field %s: %w", splitField, err)
+	}
+	var s split
+	if err := json.Unmarshal(text, &s); err != nil || s.RunID == "" || len(s.Shards) == 0 {
+		return nil, fmt.Errorf("the field %s of %s is not one that this program wrote", splitField, doc.Path)
+	}
+	return &s, nil
+}
+
+// newSplit returns the shards of a run that is split.
+func newSplit(seed Report, stretches []Stretch) *split {
+	s := &split{RunID: seed.RunID, Seed: brief(seed)}
+	for _, stretch := range stretches {
+		s.Shards = append(s.Shards, shard{Stretch: stretch, Position: stretch.Begin, Last: brief(seed)})
+	}
+	return s
+}
+
+// brief returns a report without what only people read, for up to so many of them are in one document.
+func brief(r Report) Report {
+	r.Failures, r.Plan, r.Shards, r.Kept, r.NotCounted = nil, nil, nil, nil, nil
+	return r
+}
+
+// held returns until when some run holds a shard at the latest; zero if none does.
+func (s *split) held() (until time.Time) {
+	for _, sh := range s.Shards {
+		if sh.Holder != "" && sh.Until.After(until) {
+			until = sh.Until
+		}
+	}
+	return until
+}
+
+// remaining returns the stretches that nobody has gone through to the end.
+func (s *split) remaining() (stretches []Stretch) {
+	if s == nil {
+		return nil
+	}
+	for _, sh := range s.Shards {
+		if !sh.Through {
+			stretches = append(stretches, Stretch{Begin: sh.Position, End: sh.End})
+		}
+	}
+	return stretches
+}
+
+// claimed returns how many actions all shards did or may do, but for what the run under way in one of them may.
+func (s *split) claimed(but int) (n int) {
+	for i, sh := range s.Shards {
+		if n += sh.Done; i != but {
+			n += sh.Claimed
+		}
+	}
+	return n
+}
+
+// settled reports whether every shard has ended, and none is gone on with at once.
+func (s *split) settled() bool {
+	for _, sh := range s.Shards {
+		if sh.Runs == 0 || sh.Holder != "" || sh.Last.Continued {
+			return false
+		}
+	}
+	return true
+}
+
+// report returns the report of the whole as it stands.
+func (s *split) report(now time.Time) *Report {
+	r := s.Seed
+	r.Actions, r.Kept, r.Failures = map[string]Counts{}, map[string]int{}, []Failure{}
+	r.DurationMs = now.Sub(r.StartedAt).Milliseconds()
+	statuses := map[Status]bool{}
+	for _, sh := range s.Shards {
+		r.add(&sh.Sum)
+		sum := Shard{Runs: sh.Runs, Scanned: sh.Sum.Scanned, Done: sh.Sum.done(), Through: sh.Through}
+		if sh.Runs > 0 {
+			sum.RunID, sum.Status, sum.Left = sh.Last.RunID, sh.Last.Status, !sh.Last.Continued && !sh.Through
+			statuses[sh.Last.Status] = true
+			r.Stopped = r.Stopped || sh.Last.Stopped
+		}
+		r.Shards = append(r.Shards, sum)
+	}
+	if !s.settled() {
+		return &r // partial, and gone on with, as the seed says
+	}
+	r.Continued = false
+	switch {
+	case statuses[Aborted] && r.done() == 0:
+		r.Status = Aborted
+	case statuses[Failed], statuses[Aborted], len(r.Failures) > 0:
+		r.Status = Failed
+	case statuses[Partial]:
+		r.Status = Partial
+	default:
+		r.Status = Completed
+	}
+	if r.Status == Partial && !r.Stopped {
+		r.PartialRuns = s.Seed.PartialRuns
+	} else {
+		r.PartialRuns = 0
+	}
+	return &r
+}
+
+// add adds what another run did to a report. Failures are those of both, up to as many as a report holds.
+func (r *Report) add(other *Report) {
+	r.Scanned += other.Scanned
+	for kind, c := range other.Actions {
+		r.count(kind, func(sum *Counts) {
+			sum.Planned, sum.Done, sum.Changed, sum.Failed = sum.Planned+c.Planned, sum.Done+c.Done, sum.Changed+c.Changed, sum.Failed+c.Failed
+		})
+	}
+	for reason, n := range other.Kept {
+		r.Kept[reason] += n
+	}
+	for _, collection := range other.NotCounted {
+		if !slices.Contains(r.NotCounted, collection) {
+			r.NotCounted = append(r.NotCounted, collection)
+		}
+	}
+	room := maxFailures - len(r.Failures)
+	r.Truncated = r.Truncated || other.Truncated || len(other.Failures) > room
+	r.Failures = append(r.Failures, other.Failures[:min(room, len(other.Failures))]...)
+	r.Usage = r.Usage.Plus(other.Usage)
+}

@@ -1,0 +1,152 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// shardLease is a run's exclusive right to one shard.
+type shardLease struct {
+	lease
+	part Part
+}
+
+// of returns the split run and this shard of it. The error is an [*overtakenError] if another run has come since, and a [*heldError] if
+// one is under way that is not a shard's.
+func (l shardLease) of(doc documents.Document) (*split, *shard, error) {
+	s, err := l.splitOf(doc)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s == nil || s.RunID != l.part.Of || l.part.Number >= len(s.Shards) {
+		return nil, nil, &overtakenError{continues: l.part.Of, last: lastID(doc)}
+	}
+	holder, until, err := l.lease.of(doc)
+	if err != nil {
+		return nil, nil, err
+	}
+	if holder != "" && l.clock().Before(until) {
+		return nil, nil, &heldError{runID: holder, until: until}
+	}
+	return s, &s.Shards[l.part.Number], nil
+}
+
+func lastID(doc documents.Document) string {
+	if last := lastReport(doc); last != nil {
+		return last.RunID
+	}
+	return "unknown"
+}
+
+// take takes the shard and returns where it begins.
+func (l shardLease) take(ctx context.Context, admit func(*Report) error) (saved saved, err error) {
+	err = l.writer.Exchange(ctx, l.path(), func(doc documents.Document, _ bool) (map[string]any, error) {
+		s, sh, err := l.of(doc)
+		if err != nil {
+			return nil, err
+		}
+		now := l.clock()
+		// A shard that this very run holds was taken by an attempt whose answer was lost.
+		if sh.Holder != l.runID {
+			if sh.Holder != "" && now.Before(sh.Until) {
+				return nil, &heldError{runID: sh.Holder, until: sh.Until}
+			}
+			if err := admit(&sh.Last); err != nil {
+				return nil, err
+			}
+			sh.Done, sh.Claimed = sh.Done+sh.Claimed, 0 // of a run that was killed, which may have done all of it
+		}
+		sh.Holder, sh.Until = l.runID, now.Add(l.length)
+		saved.checkpoint, saved.stretch, saved.held = sh.Position, sh.Stretch, holds(doc)
+		saved.told = doc.Data[stopField] == l.part.Of
+		saved.claimed = s.claimed(l.part.Number)
+		return map[string]any{splitField: s}, nil
+	})
+	return saved, err
+}
+
+// claim says that the run may do n actions, if that is no more than most with all that the other shards did or may do.
+func (l shardLease) claim(ctx context.Context, n, most int) error {
+	return l.writer.Exchange(ctx, l.path(), func(doc documents.Document, _ bool) (map[string]any, error) {
+		s, sh, err := l.of(doc)
+		if err != nil {
+			return nil, err
+		}
+		if sh.Holder != l.runID {
+			return nil, fmt.Errorf("another run holds shard %d: %w", l.part.Number, ErrChanged)
+		}
+		limits := Limits{MaxActions: most, Done: s.claimed(l.part.Number)}
+		if err := limits.Check(n, nil); err != nil {
+			return nil, err
+		}
+		sh.Claimed = n
+		return map[string]any{splitField: s}, nil
+	})
+}
+
+// finish saves what the shard's run did in the report of the whole, and gives the shard back, all in one commit. ended is the whole where
+// all shards are at their end, else nil.
+func (l shardLease) finish(ctx context.Context, checkpoint string, through bool,
+	complete func(writes int) *Report, stays func() string,
+) (held bool, ended *split, err error) {
+	err = l.writer.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+		held, ended = false, nil
+		doc, _, err := tx.Get(l.path())
+		if err != nil {
+			return err
+		}
+		s, sh, err := l.of(doc)
+		if err != nil {
+			return err
+		}
+		switch {
+		case sh.Holder == "" && sh.Last.RunID == l.runID: // an earlier try of this transaction took effect and its answer was lost
+			held = true
+		case sh.Holder != l.runID:
+			complete(0)
+			return nil
+		default:
+			held = true
+			report := complete(2)
+			sh.end(report, checkpoint, through)
+			sh.Stays = stays()
+		}
+		report := s.report(l.clock())
+		end := map[string]any{splitField: s, "lastReport": report}
+		if s.settled() {
+			ended = s
+			if _, marked := doc.Data[stopField]; marked {
+				end[stopField] = documents.DeleteField
+			}
+		}
+		if err := tx.Merge(l.path(), end); err != nil {
+			return err
+		}
+		return tx.Set("cleanupRuns/"+s.RunID, storedRun{Report: *report, ExpireAt: report.StartedAt.Add(RunRetention)})
+	})
+	return held, ended, err
+}
+
+// end takes over what a run of the shard did.
+func (sh *shard) end(r *Report, checkpoint string, through bool) {
+	if sh.Last.Status == Failed && !sh.Last.Continued { // what had failed was tried again
+		sh.Sum.Failures = nil
+	}
+	sh.Runs++
+	sh.Last = brief(*r)
+	sum := sh.Sum
+	if sum.Actions == nil {
+		sum.Actions = map[string]Counts{}
+	}
+	if sum.Kept == nil {
+		sum.Kept = map[string]int{}
+	}
+	sum.add(r)
+	sh.Sum = sum
+	sh.Done, sh.Claimed, sh.Holder = sh.Done+r.done(), 0, ""
+	if sh.Position, sh.Through = checkpoint, through; through {
+		sh.Position = sh.Begin // from where it is tried again if something failed
+	}
+}
