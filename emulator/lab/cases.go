@@ -51,7 +51,7 @@ var cases = []measured{
 	},
 	{
 		name: "missing", job: "cleanupOrphanedMedia", items: "objects",
-		about: "The same, but every eleventh post does not exist, so its objects are deleted.",
+		about: "Two objects of each post; every eleventh post does not exist, so its objects are deleted.",
 		world: func(n int, _ time.Time) standin.World { return media(n, 11) }, seed: seedMedia,
 		due: func(n int) int { return objectsAPost * (n / objectsAPost / 11) }, least: atRate(1./11, 1000), quota: objectsQuota,
 		usual: 50_000, most: 1_000_000,
@@ -68,7 +68,7 @@ var cases = []measured{
 		about: "Inquiries with five messages and an image each. Half are resolved; a tenth is to be archived and deleted, and the users of another tenth are to be told.",
 		world: inquiries, seed: seedInquiries,
 		due: func(n int) int { return 2 * (n / 10) }, least: atRate(0.1*7+0.1*2, 500), quota: writesQuota,
-		usual: 2000, most: 100_000, why: "A resolved inquiry stays a week, so there are no more than people can answer in that time and have open.",
+		usual: 2000, most: 10_000, why: "A resolved inquiry stays a week, so there are no more than people can answer in that time and have open.",
 	},
 	{
 		name: "circles", job: "checkGhostCircles", items: "circles",
@@ -107,7 +107,7 @@ var cases = []measured{
 		name: "warning", job: "sendInactiveProjectWarning", items: "tasks",
 		about: "The worker: each task warns the people of one project.",
 		world: func(n int, now time.Time) standin.World { return projects(projectsATask*n, now) }, seed: seedWarning, due: func(n int) int { return n }, least: atRate(1, 5), quota: "the queue's five tasks a second",
-		usual: 100, most: 100, why: "Each task is a run of its own.",
+		usual: 20, most: 100, why: "Each task is a run of its own.",
 		task: func(i, n int) string {
 			return fmt.Sprintf(`{"project_id":%q,"deletion_date":"2099-01-01"}`, warnedProject(i, n))
 		}, atOne: 5,
@@ -128,7 +128,7 @@ var cases = []measured{
 		name: "placeholder", job: "deletePlaceholderUser", items: "tasks",
 		about: "The worker: each task deletes one placeholder user with the account and the details, if nothing refers to it.",
 		world: func(n int, _ time.Time) standin.World { return placeholders(n, n) }, seed: seedPlaceholder, due: func(n int) int { return n }, least: atRate(1, 0.9), quota: "the queue's 0.9 tasks a second",
-		usual: 100, most: 100, why: "Each task is a run of its own.",
+		usual: 20, most: 100, why: "Each task is a run of its own.",
 		task: func(i, n int) string { return fmt.Sprintf(`{"placeholder_user_id":%q}`, id(placeholderID, i, n)) }, atOne: 1,
 	},
 }

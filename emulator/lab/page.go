@@ -108,7 +108,7 @@ func writePage(path string, o options, args []string, runs []run) error {
 	fmt.Fprintf(&b, pageHead, all.Command)
 	inShort(&b, sections)
 	nothingToDo(&b, slices.DeleteFunc(slices.Clone(all.Runs), func(r run) bool { return !r.idle() }))
-	fmt.Fprintf(&b, howMeasured, thousands(seedItems))
+	b.WriteString(howMeasured)
 	for _, s := range sections {
 		s.write(&b, filepath.Base(folder))
 	}

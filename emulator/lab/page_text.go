@@ -38,7 +38,7 @@ Tasks and deletes of Cloud Storage after the time in the table, a page of a list
 - **Memory** is the most that the process held, **CPU** what it computed. Times depend on the machine, which other programs may share: what compares is within one table.
 - **At least** is what the quota leaves that the section names. What a run writes for undoing and for its journal is not in it.
 - **The seed's algorithm** is what the document that a job comes from does, with Google's plain clients: for each item one question after the other. It keeps nothing to take back, looks
-  at nothing twice and has no safety limits. It is measured with %s items at most; *reckoned* are rows for more, by as much longer as there are more items.
+  at nothing twice and has no safety limits. It is measured with few items; *reckoned* are rows for more, by as much longer as there are more items.
 
 The stand-in knows neither hot spots nor contention, and how long Firestore takes for a query or a commit it does not know either. ` + "`go run ./emulator/lab -backend emulator`" + ` runs the
 same cases on Google's emulator of Firestore and the other local backends, with the same link before them: that is real semantics, and the emulator's own time.
