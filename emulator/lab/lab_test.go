@@ -212,7 +212,7 @@ func TestPage(t *testing.T) {
 	again := runs[len(runs)-1]
 	again.Elapsed = 3 * time.Second
 	idle := run{Case: "live", Job: "cleanupOrphanedMedia", Status: sweep.Completed, Link: again.Link}
-	if err := writePage(path, options{only: "missing"}, []string{"-case", "missing"}, []run{again, idle}); err != nil {
+	if err := writePage(path, options{only: "missing", items: []int{50_000}}, []string{"-case", "missing"}, []run{again, idle}); err != nil {
 		t.Fatal(err)
 	}
 	if page, err = os.ReadFile(path); err != nil {

@@ -178,7 +178,10 @@ func (o options) points(m measured) (all []point) {
 		all = append(all, point{m.huge, slowest, false})
 	}
 	n := seedItems / 5
-	if o.full {
+	switch {
+	case m.bulk && !o.local:
+		n = m.usual
+	case o.full:
 		n = seedItems
 	}
 	for _, latency := range o.latencies {
