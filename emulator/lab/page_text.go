@@ -34,7 +34,7 @@ Tasks and deletes of Cloud Storage after the time in the table, a page of a list
 - **Round trips** is the length of the longest chain of requests, each of which was sent after the answer to the one before had come. Whether it needed that
   answer nobody can see, so it is the most there can have been. Without a link it says nothing: then one answer comes after the other.
 - **Reads** to **calls** are what Google bills, from the run's own report: documents read, written and deleted (objects among these), pages of listings, and calls of Authentication and
-  tasks together.
+  tasks together. That a run looks every five seconds whether it is to stop, which is a read, is left out.
 - **Memory** is the most that the process held, **CPU** what it computed. Times depend on the machine, which other programs may share: what compares is within one table.
 - **At least** is what the quota leaves that the section names. What a run writes for undoing and for its journal is not in it.
 - **The seed's algorithm** is what the document that a job comes from does, with Google's plain clients: for each item one question after the other. It keeps nothing to take back, looks
@@ -227,7 +227,7 @@ func runsOf(n int) string {
 	return strconv.Itoa(n) + " runs"
 }
 
-// manyMachines is the place for what several instances do at once.
+// manyMachines is the place for what several instances do at once: so far, a job has one.
 func manyMachines(*strings.Builder) {}
 
 // machine says where and when something was measured.
