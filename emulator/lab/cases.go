@@ -22,6 +22,7 @@ type measured struct {
 	usual int                       // items that are always measured
 	most  int                       // items that are measured at most
 	why   string                    // no more: what a real system has of them
+	bulk  bool                      // the seed's algorithm takes many items at once, so it is measured with as many as are usual
 	huge  int                       // items that -full measures besides, over the slowest link; 0: no more
 	task  func(i, n int) string     // of a worker: the body of its i-th task
 	atOne int                       // of a worker: tasks under way at once, as its queue has it
@@ -51,7 +52,7 @@ var cases = []measured{
 	},
 	{
 		name: "missing", job: "cleanupOrphanedMedia", items: "objects",
-		about: "The same, but every eleventh post does not exist, so its objects are deleted.",
+		about: "Two objects of each post; every eleventh post does not exist, so its objects are deleted.",
 		world: func(n int, _ time.Time) standin.World { return media(n, 11) }, seed: seedMedia,
 		due: func(n int) int { return objectsAPost * (n / objectsAPost / 11) }, least: atRate(1./11, 1000), quota: objectsQuota,
 		usual: 50_000, most: 1_000_000,
@@ -68,7 +69,7 @@ var cases = []measured{
 		about: "Inquiries with five messages and an image each. Half are resolved; a tenth is to be archived and deleted, and the users of another tenth are to be told.",
 		world: inquiries, seed: seedInquiries,
 		due: func(n int) int { return 2 * (n / 10) }, least: atRate(0.1*7+0.1*2, 500), quota: writesQuota,
-		usual: 2000, most: 100_000, why: "A resolved inquiry stays a week, so there are no more than people can answer in that time and have open.",
+		usual: 2000, most: 10_000, why: "A resolved inquiry stays a week, so there are no more than people can answer in that time and have open.",
 	},
 	{
 		name: "circles", job: "checkGhostCircles", items: "circles",
@@ -88,7 +89,7 @@ var cases = []measured{
 	{
 		name: "reports", job: "cleanupReports", items: "documents",
 		about: "Reports that were all reviewed, a tenth of them more than a month ago: that tenth is deleted.",
-		world: reports, seed: seedReports, due: func(n int) int { return n / 10 }, least: atRate(0.1, 500), quota: writesQuota,
+		world: reports, seed: seedReports, bulk: true, due: func(n int) int { return n / 10 }, least: atRate(0.1, 500), quota: writesQuota,
 		usual: 20_000, most: 1_000_000,
 	},
 	{
@@ -107,7 +108,7 @@ var cases = []measured{
 		name: "warning", job: "sendInactiveProjectWarning", items: "tasks",
 		about: "The worker: each task warns the people of one project.",
 		world: func(n int, now time.Time) standin.World { return projects(projectsATask*n, now) }, seed: seedWarning, due: func(n int) int { return n }, least: atRate(1, 5), quota: "the queue's five tasks a second",
-		usual: 100, most: 100, why: "Each task is a run of its own.",
+		usual: 20, most: 100, why: "Each task is a run of its own.",
 		task: func(i, n int) string {
 			return fmt.Sprintf(`{"project_id":%q,"deletion_date":"2099-01-01"}`, warnedProject(i, n))
 		}, atOne: 5,
@@ -115,7 +116,7 @@ var cases = []measured{
 	{
 		name: "invites", job: "removeUnacceptedMemberInvites", items: "members",
 		about: "Members, of whom a tenth are invitations; half of those were not accepted within 90 days and are deleted.",
-		world: invites, seed: seedInvites, due: func(n int) int { return n/10 - n/20 }, least: atRate(0.05, 500), quota: writesQuota,
+		world: invites, seed: seedInvites, bulk: true, due: func(n int) int { return n/10 - n/20 }, least: atRate(0.05, 500), quota: writesQuota,
 		usual: 20_000, most: 1_000_000,
 	},
 	{
@@ -128,7 +129,7 @@ var cases = []measured{
 		name: "placeholder", job: "deletePlaceholderUser", items: "tasks",
 		about: "The worker: each task deletes one placeholder user with the account and the details, if nothing refers to it.",
 		world: func(n int, _ time.Time) standin.World { return placeholders(n, n) }, seed: seedPlaceholder, due: func(n int) int { return n }, least: atRate(1, 0.9), quota: "the queue's 0.9 tasks a second",
-		usual: 100, most: 100, why: "Each task is a run of its own.",
+		usual: 20, most: 100, why: "Each task is a run of its own.",
 		task: func(i, n int) string { return fmt.Sprintf(`{"placeholder_user_id":%q}`, id(placeholderID, i, n)) }, atOne: 1,
 	},
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -10,6 +11,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +40,7 @@ type order struct {
 	Now       time.Time
 	Seed      bool // the seed's algorithm and not the job
 	Google    standin.Address
+	Heap      string            // the file to write a profile of the heap to, between planning and applying; empty: none
 	Emulators map[string]string // by variable: local backends instead of the stand-in
 }
 
@@ -126,12 +130,28 @@ func (o order) function(job sweep.Job, m measured) *sweep.Function {
 	maps.Copy(environment, o.Emulators)
 	maps.Copy(environment, m.env)
 	f.Getenv = func(name string) string { return environment[name] }
+	f.Hooks.DeafToStop = true // or a slow machine would count more reads: one in five seconds
+	if o.Heap != "" {
+		f.Hooks.BeforeApply = o.profile
+	}
 	f.Hooks.Dial, f.Hooks.DialTasks, f.Hooks.Transport = o.dial(), o.dial(), o.transport()
 	return f
 }
 
 // maxRuns is how many runs go on with each other, at most.
 const maxRuns = 100
+
+// profile writes what the plan holds.
+func (o order) profile() {
+	runtime.GC()
+	file, err := os.Create(o.Heap)
+	if err == nil {
+		err = errors.Join(pprof.WriteHeapProfile(file), file.Close())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lab: profile the heap: "+err.Error())
+	}
+}
 
 // call calls a function, and again as long as it had no time for all and got anywhere; or a worker once for each task, as many at a time as its queue
 // would. The report is what all came to together.
@@ -195,6 +215,7 @@ func post(f *sweep.Function, body string, now time.Time) (*sweep.Report, error) 
 
 // together adds to a report what another run came to.
 func together(all, more *sweep.Report) {
+	all.Scanned += more.Scanned
 	for kind, c := range more.Actions {
 		sum := all.Actions[kind]
 		sum.Planned, sum.Done, sum.Changed, sum.Failed = sum.Planned+c.Planned, sum.Done+c.Done, sum.Changed+c.Changed, sum.Failed+c.Failed

@@ -49,12 +49,12 @@ func (l local) behind(ctx context.Context, w standin.World, link standin.Link) (
 
 func (l local) fill(ctx context.Context, w standin.World) error {
 	at := l.Environment()
-	clear, err := http.NewRequestWithContext(ctx, http.MethodDelete,
+	empty, err := http.NewRequestWithContext(ctx, http.MethodDelete,
 		"http://"+at[backends.FirestoreHost]+"/emulator/v1/projects/"+project+"/databases/(default)/documents", http.NoBody)
 	if err != nil {
 		return err
 	}
-	if err := send(clear); err != nil {
+	if err := send(empty); err != nil {
 		return err
 	}
 	l.Storage().Clear(bucket)

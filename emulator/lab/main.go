@@ -1,7 +1,7 @@
 // Command lab measures jobs on a stand-in for Google's services, over links of several lengths, and writes docs/performance.md.
 //
-//	go run ./emulator/lab        takes some minutes
-//	go run ./emulator/lab -full  from 1,000 to 1,000,000 items
+//	go run ./emulator/lab        takes some ten minutes
+//	go run ./emulator/lab -full  from 1,000 to 10,000,000 items; takes some two hours
 //	go run ./emulator/lab -case missing -items 50000 -latency 0,40ms -page ""
 //	go run ./emulator/lab -backend emulator   on Google's emulator of Firestore and the other local backends
 //
@@ -34,6 +34,7 @@ type options struct {
 	items                 []int
 	latencies             []time.Duration
 	page                  string
+	heap                  string // the file for a profile
 }
 
 func main() {
@@ -64,6 +65,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	items := flags.String("items", "", "measure these `NUMBERS` of items")
 	latencies := flags.String("latency", "0,10ms,40ms", "measure with answers of Firestore after these `TIMES`; a page of a listing takes three times as long")
 	flags.StringVar(&o.page, "page", "docs/performance.md", "write what was measured to this `FILE`; empty: only print it")
+	flags.StringVar(&o.heap, "heap", "", "write a profile of the heap, as the last run's plan fills it, to this `FILE`")
 	flags.Float64Var(&o.spread, "spread", 0.25, "by which `PART` of it an answer comes earlier or later at most")
 	flags.Float64Var(&o.errors, "errors", 0, "`PART` of the requests that are answered Unavailable or 503")
 	flags.Float64Var(&o.quota, "quota", 0, "`PART` of the requests that are answered ResourceExhausted or 429")
@@ -113,7 +115,8 @@ func caseNames() (names []string) {
 	return names
 }
 
-// seedItems is how many items the seeds' algorithms are measured with: beyond, they take as much longer as there are more.
+// seedItems is how many items the seeds' algorithms are measured with by -full, and a fifth of them otherwise: beyond, they take as much
+// longer as there are more.
 const seedItems = 1000
 
 func command(ctx context.Context, args []string, out io.Writer) error {
@@ -136,7 +139,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 			continue
 		}
 		for _, p := range o.points(m) {
-			r, err := measure(ctx, m, p.items, linkOf(p.latency, o), p.seed, on)
+			r, err := measure(ctx, m, p.items, linkOf(p.latency, o), p.seed, on, o.heap)
 			if err != nil {
 				return err
 			}
@@ -174,8 +177,15 @@ func (o options) points(m measured) (all []point) {
 	if o.full && m.huge > 0 {
 		all = append(all, point{m.huge, slowest, false})
 	}
+	n := seedItems / 5
+	switch {
+	case m.bulk && !o.local:
+		n = m.usual
+	case o.full:
+		n = seedItems
+	}
 	for _, latency := range o.latencies {
-		all = append(all, point{min(seedItems, m.most), latency, true})
+		all = append(all, point{min(n, m.usual), latency, true})
 	}
 	return all
 }
@@ -188,9 +198,9 @@ func (o options) sizes(m measured) []int {
 	case o.full:
 		return m.upTo(1000, 10_000, 100_000, 1_000_000, m.usual)
 	case o.local:
-		return m.upTo(seedItems)
+		return m.upTo(min(seedItems/5, m.usual))
 	default:
-		return m.upTo(1000, 10_000, m.usual)
+		return m.upTo(min(1000, m.usual), min(10_000, m.usual), m.usual)
 	}
 }
 

@@ -84,7 +84,9 @@ func writePage(path string, o options, args []string, runs []run) error {
 		}
 	}
 	all.Machine = machine(time.Now())
-	all.Runs = append(slices.DeleteFunc(all.Runs, func(had run) bool { return slices.ContainsFunc(runs, had.same) }), runs...)
+	all.Runs = append(slices.DeleteFunc(all.Runs, func(had run) bool {
+		return had.Case == o.only && len(o.items) == 0 || slices.ContainsFunc(runs, had.same)
+	}), runs...)
 	slices.SortStableFunc(all.Runs, run.compare)
 	if err := all.save(file); err != nil {
 		return err
@@ -108,7 +110,7 @@ func writePage(path string, o options, args []string, runs []run) error {
 	fmt.Fprintf(&b, pageHead, all.Command)
 	inShort(&b, sections)
 	nothingToDo(&b, slices.DeleteFunc(slices.Clone(all.Runs), func(r run) bool { return !r.idle() }))
-	fmt.Fprintf(&b, howMeasured, thousands(seedItems))
+	b.WriteString(howMeasured)
 	for _, s := range sections {
 		s.write(&b, filepath.Base(folder))
 	}

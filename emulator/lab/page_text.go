@@ -34,11 +34,11 @@ Tasks and deletes of Cloud Storage after the time in the table, a page of a list
 - **Round trips** is the length of the longest chain of requests, each of which was sent after the answer to the one before had come. Whether it needed that
   answer nobody can see, so it is the most there can have been. Without a link it says nothing: then one answer comes after the other.
 - **Reads** to **calls** are what Google bills, from the run's own report: documents read, written and deleted (objects among these), pages of listings, and calls of Authentication and
-  tasks together.
+  tasks together. That a run looks every five seconds whether it is to stop, which is a read, is left out.
 - **Memory** is the most that the process held, **CPU** what it computed. Times depend on the machine, which other programs may share: what compares is within one table.
 - **At least** is what the quota leaves that the section names. What a run writes for undoing and for its journal is not in it.
 - **The seed's algorithm** is what the document that a job comes from does, with Google's plain clients: for each item one question after the other. It keeps nothing to take back, looks
-  at nothing twice and has no safety limits. It is measured with %s items at most; *reckoned* are rows for more, by as much longer as there are more items.
+  at nothing twice and has no safety limits. It is measured with few items; *reckoned* are rows for more, by as much longer as there are more items.
 
 The stand-in knows neither hot spots nor contention, and how long Firestore takes for a query or a commit it does not know either. ` + "`go run ./emulator/lab -backend emulator`" + ` runs the
 same cases on Google's emulator of Firestore and the other local backends, with the same link before them: that is real semantics, and the emulator's own time.
@@ -49,7 +49,8 @@ func inShort(b *strings.Builder, sections []section) {
 	b.WriteString(`
 ## In short
 
-Each case with the most items that it was measured with, over the slowest link.
+Each case with the most items that it was measured with, over the slowest link. Every run waits for some answers before it knows what there is, so over a link the smallest take many times as long; what counts there is the
+time.
 
 | job | case | items | answers after | time | a second | times the time without a link | at least, by the quota | the seed's algorithm | memory |
 |---|---|--:|--:|--:|--:|--:|--:|--:|--:|
@@ -73,7 +74,7 @@ Each case with the most items that it was measured with, over the slowest link.
 			}
 		}
 		fmt.Fprintf(b, "| `%s` | [%s](#%s) | %s %s | %s | %s | %s | %s | %s | %s | %d MiB |\n", s.job, s.name, s.anchor(), thousands(r.Items), s.items, link, lasting(r.Elapsed),
-			thousands(int(r.perSecond())), times, least, seed, r.Memory>>20)
+			rate(r.perSecond()), times, least, seed, r.Memory>>20)
 	}
 }
 
@@ -101,6 +102,14 @@ A run on a project without any data: what each run costs at least.
 		u := r.Usage
 		fmt.Fprintf(b, "| `%s` | %s | %s | %d | %d | %d | %d | %d |\n", r.Job, r.Link.Firestore, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests, u.FirestoreReads, u.FirestoreWrites, u.StorageClassA)
 	}
+}
+
+// rate writes how many items there are a second.
+func rate(perSecond float64) string {
+	if perSecond < 10 {
+		return strconv.FormatFloat(perSecond, 'f', 1, 64)
+	}
+	return thousands(int(math.Round(perSecond)))
 }
 
 const tableHead = `| | %s | answers after | time | a second | at least | round trips | requests | reads | writes | deletes | pages listed | calls | memory | CPU |
@@ -165,7 +174,7 @@ func (s section) row(b *strings.Builder, r run) {
 		trips = thousands(int(r.Traffic.Chain))
 	}
 	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", who, thousands(r.Items), r.Link.Firestore, lasting(r.Elapsed),
-		thousands(int(math.Round(r.perSecond()))), least, trips, number(r.Traffic.Requests), number(u.FirestoreReads), number(u.FirestoreWrites),
+		rate(r.perSecond()), least, trips, number(r.Traffic.Requests), number(u.FirestoreReads), number(u.FirestoreWrites),
 		number(u.FirestoreDeletes+u.StorageDeletes), number(u.StorageClassA), number(u.AuthCalls+u.Tasks), memory, computed)
 }
 
@@ -189,25 +198,25 @@ func tenMillion(b *strings.Builder, sections []section) {
 
 One instance, answers after %s, pages of a listing after %s. A run of cleanupOrphanedMedia plans for at most %s and hands the rest to itself at once; a night is the six hours of CONTINUE_FOR.
 
-`, r.Link.Firestore, r.Link.Listing, lasting(planTime))
+`, r.Link.Firestore, r.Link.Listing, seconds(planTime))
 		}
-		rate := r.perSecond()
-		took := time.Duration(objects / rate * float64(time.Second))
+		each := math.Floor(r.perSecond())
+		took := time.Duration(objects / each * float64(time.Second))
 		if s.name == "live" {
-			fmt.Fprintf(b, "- **All live**: %s objects took %s in %s, so %s a second. ", thousands(r.Items), lasting(r.Elapsed), runsOf(r.Runs), thousands(int(rate)))
+			fmt.Fprintf(b, "- **All live**: %s objects took %s in %s, so %s a second. ", thousands(r.Items), lasting(r.Elapsed), runsOf(r.Runs), thousands(int(each)))
 			if r.Items >= objects {
 				b.WriteString("That is measured. ")
 			} else {
-				fmt.Fprintf(b, "10,000,000 / %s = %s, in %s of %s. ", thousands(int(rate)), lasting(took), runsOf(int(math.Ceil(took.Seconds()/planTime.Seconds()))), lasting(planTime))
+				fmt.Fprintf(b, "10,000,000 / %s = %s, in %s of %s. ", thousands(int(each)), lasting(took), runsOf(int(math.Ceil(took.Seconds()/planTime.Seconds()))), seconds(planTime))
 			}
-			fmt.Fprintf(b, "In six hours it would be %s million.\n", thousands(int(rate*continueFor.Seconds()/1e6)))
+			fmt.Fprintf(b, "In six hours it would be %s million.\n", thousands(int(each*continueFor.Seconds()/1e6)))
 			continue
 		}
 		deletions := s.due(objects)
 		fmt.Fprintf(b, "- **One post of eleven missing**: %s objects took %s, so %s a second, deletions included. 10,000,000 / %s = %s; Cloud Storage's 1,000 deletions a second leave %s at least for the %s. "+
 			"So many are more than MAX_ACTIONS (100,000 unless set), which holds for all runs of the night: such a run is aborted until somebody has looked. "+
 			"Then `{\"force\":true}` does it in windows of 10,000 actions, in no more memory than before.\n",
-			thousands(r.Items), lasting(r.Elapsed), thousands(int(rate)), thousands(int(rate)), lasting(took), lasting(s.least(objects)), thousands(deletions))
+			thousands(r.Items), lasting(r.Elapsed), thousands(int(each)), thousands(int(each)), lasting(took), lasting(s.least(objects)), thousands(deletions))
 	}
 }
 
@@ -218,7 +227,7 @@ func runsOf(n int) string {
 	return strconv.Itoa(n) + " runs"
 }
 
-// manyMachines is the place for what several instances do at once.
+// manyMachines is the place for what several instances do at once: so far, a job has one.
 func manyMachines(*strings.Builder) {}
 
 // machine says where and when something was measured.

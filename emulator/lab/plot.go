@@ -67,7 +67,7 @@ func (m measured) plot(runs []run) string {
 	}
 	for e := y.low; e <= y.high; e++ {
 		v := math.Pow10(e)
-		fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", left, py(v), plotWidth-right, left-8, py(v)+4, lasting(time.Duration(v*float64(time.Second))))
+		fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", left, py(v), plotWidth-right, left-8, py(v)+4, tick(v))
 	}
 	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", (left+plotWidth-right)/2, plotHeight-10, m.items)
 	for i, l := range lines {
@@ -111,4 +111,12 @@ func (s scale) at(v float64) float64 {
 		return 0
 	}
 	return (math.Log10(v) - float64(s.low)) / float64(s.high-s.low)
+}
+
+// tick writes a power of ten of seconds.
+func tick(v float64) string {
+	if v < 0.1 {
+		return fmt.Sprintf("%g s", v)
+	}
+	return lasting(time.Duration(v * float64(time.Second)))
 }

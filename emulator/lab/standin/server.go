@@ -66,7 +66,7 @@ func Start(project, bucketName string, w World, link Link) (*Google, error) {
 		return nil, errors.Join(err, g.Close())
 	}
 	overTLS := &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2", "http/1.1"}}
-	g.serve(files, b, overTLS)
+	g.serve(files, b, overTLS.Clone()) // the server changes it
 
 	users, err := listen(&g.Accounts)
 	if err != nil {

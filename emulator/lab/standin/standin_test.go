@@ -26,7 +26,7 @@ import (
 
 var written = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
 
-// world has 100 things that are made: n ascends, group alternates, half have a tag.
+// world has 100 things that are made: n ascends, from numbers to texts, group alternates, half have a tag.
 func world() World {
 	return World{
 		Written: written,
@@ -34,6 +34,8 @@ func world() World {
 			Path: "things", Len: 100, ID: func(i int) string { return fmt.Sprintf("t%03d", i) }, Names: []string{"n", "group", "tag"}, Ascending: []string{"n"},
 			Field: func(i int, name string) *pb.Value {
 				switch {
+				case name == "n" && i >= 98:
+					return Text("behind all numbers")
 				case name == "n":
 					return Int(int64(i / 2))
 				case name == "group":
@@ -88,6 +90,9 @@ func TestAnswersAsTheEmulator(t *testing.T) {
 		if i%2 == 0 {
 			fields["tag"] = nil
 		}
+		if i >= 98 {
+			fields["n"] = "behind all numbers"
+		}
 		p.Set(t, fmt.Sprintf("things/t%03d", i), fields)
 	}
 	clients := []*gofirestore.Client{clientOf(t, w), p.Firestore(t)}
@@ -127,6 +132,7 @@ func TestAnswersAsTheEmulator(t *testing.T) {
 			return c.Where("n", "!=", nil).OrderBy("n", gofirestore.Asc)
 		},
 		"below":    func(c *gofirestore.CollectionRef) gofirestore.Query { return c.Where("n", ">=", 9).Where("n", "<", 40) },
+		"above":    func(c *gofirestore.CollectionRef) gofirestore.Query { return c.Where("n", ">=", 40) },
 		"equal":    func(c *gofirestore.CollectionRef) gofirestore.Query { return c.Where("n", "in", []int{10, 11, 70}) },
 		"contains": func(c *gofirestore.CollectionRef) gofirestore.Query { return c.Where("tag", "array-contains", "y") },
 		"after": func(c *gofirestore.CollectionRef) gofirestore.Query {
