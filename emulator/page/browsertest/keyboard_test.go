@@ -54,7 +54,7 @@ func (w *window) heading(begins string) {
 // TestEachJobIsPreviewedByKeyboard chooses each job and previews it, and looks at what the first action would write. Each
 // has something to do.
 func TestEachJobIsPreviewedByKeyboard(t *testing.T) {
-	w := open(t, 1200, 900)
+	w := open(t)
 	for _, e := range functions.All() {
 		if e.Trigger != manifest.Schedule {
 			continue
@@ -79,7 +79,7 @@ func TestEachJobIsPreviewedByKeyboard(t *testing.T) {
 
 // TestWorkersSayWhyTheyCannotBeRun looks at each worker.
 func TestWorkersSayWhyTheyCannotBeRun(t *testing.T) {
-	w := open(t, 1200, 900)
+	w := open(t)
 	for _, e := range functions.All() {
 		if e.Trigger == manifest.Schedule {
 			continue

@@ -59,7 +59,7 @@ const wide = `document.documentElement.scrollWidth <= document.documentElement.c
 // TestLooks looks at the page where nothing is chosen, at a plan, at the question before a run, at a run, and at an undo: light and dark, and
 // as narrow as a telephone.
 func TestLooks(t *testing.T) {
-	w := open(t, 1200, 900)
+	w := open(t)
 	look := func(what string) {
 		t.Helper()
 		for _, width := range []int64{1200, 360} {
@@ -102,7 +102,7 @@ func TestLooks(t *testing.T) {
 
 // TestNoMotion looks at the page as who wants no motion sees it.
 func TestNoMotion(t *testing.T) {
-	w := open(t, 1200, 900)
+	w := open(t)
 	w.media("prefers-reduced-motion", "reduce")
 	if moving := value[int](w, `[...document.querySelectorAll("body *")].filter((e) => {
 		const s = getComputedStyle(e);
