@@ -65,6 +65,9 @@ func TestEachJobIsPreviewedByKeyboard(t *testing.T) {
 		w.tabTo(labelled("Preview"))
 		w.enter()
 		w.heading("Plan: ")
+		if !value[bool](w, `((e) => `+labelled("Preview")+`)(document.activeElement)`) {
+			t.Errorf("%s: the button that was pressed has lost the focus", e.Name)
+		}
 		if !value[bool](w, `document.querySelectorAll("main details .why").length > 0 && document.querySelector("main .kept") !== null`) {
 			t.Errorf("%s: the plan has no action with a reason, or says of nothing that it is kept", e.Name)
 		}
