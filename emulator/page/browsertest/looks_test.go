@@ -53,9 +53,11 @@ const contrasts = `(() => {
 	return looked < 20 ? ["only " + looked + " texts were looked at"] : [...new Set(poor)];
 })()`
 
-// wide returns each element that sticks out of the window, also where something hides that, and whether the page can be scrolled sideways.
+// wide returns each element that sticks out of the window or whose content sticks out of it, also where something hides that, and
+// whether the page can be scrolled sideways.
 const wide = `[...document.querySelectorAll("body *:not(.skip, .unseen)")]
-	.filter((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && e.checkVisibility())
+	.filter((e) => e.checkVisibility() && (e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 ||
+		e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1 && !e.matches("select")))
 	.map((e) => e.tagName + " " + e.className + ": " + e.textContent.slice(0, 40))
 	.concat(document.documentElement.scrollWidth > document.documentElement.clientWidth ? ["the whole page"] : [])`
 
