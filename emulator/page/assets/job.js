@@ -165,14 +165,14 @@ export function page(job, about, reload) {
   async function refresh(newer) {
     job = newer;
     fill(head, h("a", { class: "back", href: "#" }, "← All jobs"), h("h2", {}, job.name), h("p", { class: "lead" }, job.description), job.rule ? h("p", { class: "lead quiet" }, `It ${job.rule}.`) : null, facts(job));
-    const release = button("Let it have them again", "", async () => {
+    const release = button("Release", "", async () => {
       await ask("release", { job: job.name });
-      announce("The job judges them again.");
+      announce("Released: the job judges it again.");
       await reload();
     });
     fill(notes, job.problem ? problem("No run can begin.", [job.problem]) : null,
       job.underWay ? h("div", { class: "box warn" }, h("p", {}, `Under way: ${job.underWay}`)) : null,
-      job.held ? h("div", { class: "box note" }, h("p", {}, "It keeps what came back by an undo, until you say otherwise."), release) : null);
+      job.held ? h("div", { class: "box note" }, h("p", {}, "It keeps what came back when a run was undone. Release it, and the job judges it again."), release) : null);
     await history();
   }
 

@@ -54,7 +54,7 @@ func (w *window) heading(begins string) {
 // TestEachJobIsPreviewedByKeyboard chooses each job and previews it, and looks at what the first action would write. Each
 // has something to do.
 func TestEachJobIsPreviewedByKeyboard(t *testing.T) {
-	w := open(t, 1200, 900)
+	w := open(t)
 	for _, e := range functions.All() {
 		if e.Trigger != manifest.Schedule {
 			continue
@@ -65,6 +65,9 @@ func TestEachJobIsPreviewedByKeyboard(t *testing.T) {
 		w.tabTo(labelled("Preview"))
 		w.enter()
 		w.heading("Plan: ")
+		if !value[bool](w, `((e) => `+labelled("Preview")+`)(document.activeElement)`) {
+			t.Errorf("%s: the button that was pressed has lost the focus", e.Name)
+		}
 		if !value[bool](w, `document.querySelectorAll("main details .why").length > 0 && document.querySelector("main .kept") !== null`) {
 			t.Errorf("%s: the plan has no action with a reason, or says of nothing that it is kept", e.Name)
 		}
@@ -79,7 +82,7 @@ func TestEachJobIsPreviewedByKeyboard(t *testing.T) {
 
 // TestWorkersSayWhyTheyCannotBeRun looks at each worker.
 func TestWorkersSayWhyTheyCannotBeRun(t *testing.T) {
-	w := open(t, 1200, 900)
+	w := open(t)
 	for _, e := range functions.All() {
 		if e.Trigger == manifest.Schedule {
 			continue

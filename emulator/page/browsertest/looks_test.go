@@ -2,7 +2,9 @@ package browsertest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -51,15 +53,22 @@ const contrasts = `(() => {
 	return looked < 20 ? ["only " + looked + " texts were looked at"] : [...new Set(poor)];
 })()`
 
-// wide returns each element that sticks out of the window, if the page can be scrolled sideways.
-const wide = `document.documentElement.scrollWidth <= document.documentElement.clientWidth ? [] : [...document.querySelectorAll("body *")]
-	.filter((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && e.checkVisibility()).map((e) => e.tagName + " " + e.className)
-	.concat("the page is " + document.documentElement.scrollWidth + " wide in " + document.documentElement.clientWidth)`
+// wide returns each element that sticks out of the window or whose content sticks out of it, also where something hides that, and
+// whether the page can be scrolled sideways.
+const wide = `[...document.querySelectorAll("body *:not(.skip, .unseen)")]
+	.filter((e) => e.checkVisibility() && (e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 ||
+		e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1 && !e.matches("select")))
+	.map((e) => e.tagName + " " + e.className + ": " + e.textContent.slice(0, 40))
+	.concat(document.documentElement.scrollWidth > document.documentElement.clientWidth ? ["the whole page"] : [])`
 
-// TestLooks looks at the page where nothing is chosen, at a plan, at the question before a run, at a run, and at an undo: light and dark, and
-// as narrow as a telephone.
+// TestLooks looks at the page where nothing is chosen, at a plan and the question before a run, at a run, and at an undo: light and dark,
+// and as narrow as a telephone. One of the ids is long.
 func TestLooks(t *testing.T) {
-	w := open(t, 1200, 900)
+	w := open(t)
+	long := w.project().Firestore.Doc("users/" + strings.Repeat("x", 120))
+	if _, err := long.Set(t.Context(), map[string]any{"banStatus": "permanent", "permanentBanScheduledDeletionAt": time.Now()}); err != nil {
+		t.Fatal(err)
+	}
 	look := func(what string) {
 		t.Helper()
 		for _, width := range []int64{1200, 360} {
@@ -98,11 +107,14 @@ func TestLooks(t *testing.T) {
 	w.heading("Undone")
 	look("undone")
 	w.release()
+	if _, err := long.Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestNoMotion looks at the page as who wants no motion sees it.
 func TestNoMotion(t *testing.T) {
-	w := open(t, 1200, 900)
+	w := open(t)
 	w.media("prefers-reduced-motion", "reduce")
 	if moving := value[int](w, `[...document.querySelectorAll("body *")].filter((e) => {
 		const s = getComputedStyle(e);

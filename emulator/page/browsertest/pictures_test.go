@@ -22,15 +22,18 @@ func TestPictures(t *testing.T) {
 	if *pictures == "" {
 		t.Skip("it writes pictures: say -pictures FOLDER")
 	}
-	w := open(t, 1200, 1000)
+	w := open(t)
+	w.do(chromedp.EmulateViewport(1200, 1000))
 	w.choose("cleanupReports")
 	w.tabTo(labelled("Preview"))
 	w.run(false)
+	w.until(`document.querySelector("#jobs [aria-current] .last").textContent.includes("4 done")`)
 	value[bool](w, `document.querySelectorAll("main .group details")[0].open = true`)
 	w.until(`document.querySelector("main .fields")`)
 	value[bool](w, `(document.activeElement.blur(), scrollTo(0, 0), true)`)
 	for _, scheme := range []string{"light", "dark"} {
 		w.scheme(scheme)
+		w.until(`document.getAnimations().length === 0`)
 		w.save(filepath.Join(*pictures, "page-"+scheme+".png"))
 	}
 }

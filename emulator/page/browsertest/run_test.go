@@ -56,14 +56,14 @@ func (w *window) undo() {
 	w.enter()
 	w.heading("Undone: ")
 	w.until(`[...document.querySelectorAll("main .counts th")].some((e) => e.textContent === "After undo")`)
-	w.until(`[...document.querySelectorAll("main button")].some((b) => b.textContent === "Let it have them again")`)
+	w.until(`[...document.querySelectorAll("main button")].some((b) => b.textContent === "Release")`)
 }
 
 // release lets the job delete again what came back, so that other tests find it as it was.
 func (w *window) release() {
 	w.Helper()
-	w.press("Let it have them again")
-	w.until(`![...document.querySelectorAll("main button")].some((b) => b.textContent === "Let it have them again")`)
+	w.press("Release")
+	w.until(`![...document.querySelectorAll("main button")].some((b) => b.textContent === "Release")`)
 }
 
 // numbers returns the numbers of a row of the table of counts, as "5 1 −4".
@@ -73,7 +73,7 @@ func (w *window) numbers(row string) string {
 }
 
 func TestRunIsShownAndTakenBack(t *testing.T) {
-	w := open(t, 1200, 900)
+	w := open(t)
 	p := w.project()
 	hostileReport := map[string]any{"status": "reviewed", "createdAt": time.Now().AddDate(-1, 0, 0), "reason": hostile, hostile: hostile}
 	if _, err := p.Firestore.Collection("reports").Doc(hostile).Set(t.Context(), hostileReport); err != nil {
@@ -152,7 +152,7 @@ func (w *window) openEach() {
 
 // TestDocumentsFilesAndFieldsComeBack takes back a run that deletes documents and files, changes fields, and tells people.
 func TestDocumentsFilesAndFieldsComeBack(t *testing.T) {
-	w := open(t, 1200, 900)
+	w := open(t)
 	p := w.project()
 	before := w.state(p)
 	w.choose("checkGhostCircles")

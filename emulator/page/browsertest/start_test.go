@@ -30,23 +30,29 @@ const patience = 5 * time.Minute
 // served is what `go run ./emulator --sample` serves.
 type served struct {
 	address string // of the page
-	folder  string
 	process *exec.Cmd
 }
 
 // serving starts the command once for all tests.
 var serving = sync.OnceValues(func() (*served, error) {
 	s := &served{}
-	var err error
-	if s.folder, err = os.MkdirTemp("", "firesweep-page-"); err != nil {
+	folder, err := os.MkdirTemp("", "firesweep-page-")
+	if err != nil {
 		return nil, err
 	}
-	program := filepath.Join(s.folder, "emulator")
+	closers = append(closers, func() {
+		if s.process != nil && s.process.Process != nil {
+			_ = s.process.Process.Signal(os.Interrupt)
+			_ = s.process.Wait() // it says that it was interrupted
+		}
+		_ = os.RemoveAll(folder) // at worst a file stays in the temporary folder
+	})
+	program := filepath.Join(folder, "emulator")
 	if out, err := exec.Command("go", "build", "-o", program, "../..").CombinedOutput(); err != nil {
 		return s, fmt.Errorf("build the emulator: %w\n%s", err, out)
 	}
 	s.process = exec.Command(program, "--sample", "--firestore-port=0", "--auth-port=0", "--storage-port=0", "--tasks-port=0", "--functions-port=0")
-	stderr, err := os.Create(filepath.Join(s.folder, "log"))
+	stderr, err := os.Create(filepath.Join(folder, "log"))
 	if err != nil {
 		return s, err
 	}
@@ -78,19 +84,14 @@ var serving = sync.OnceValues(func() (*served, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if browserPath() == "" {
-		os.Exit(code)
-	}
-	_ = chromedp.Cancel(browser()) // it ends with this process anyhow
-	if s, _ := serving(); s != nil {
-		if s.process != nil && s.process.Process != nil {
-			_ = s.process.Process.Signal(os.Interrupt)
-			_ = s.process.Wait() // it says that it was interrupted
-		}
-		_ = os.RemoveAll(s.folder) // at worst a file stays in the temporary folder
+	for _, closer := range closers {
+		closer()
 	}
 	os.Exit(code)
 }
+
+// closers end what the tests have started.
+var closers []func()
 
 // browserPath returns where the browser is, "" if there is none.
 func browserPath() string {
@@ -108,9 +109,10 @@ var browser = sync.OnceValue(func() context.Context {
 	if os.Geteuid() == 0 { // whom Chromium gives no sandbox
 		options = append(options, chromedp.NoSandbox)
 	}
-	ctx, _ := chromedp.NewExecAllocator(context.Background(), options...) //nolint:govet // TestMain closes the browser
-	ctx, _ = chromedp.NewContext(ctx)                                     //nolint:govet // so it does
-	_ = chromedp.Do(ctx)                                                  // whoever opens a tab meets the error again
+	allocator, _ := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, _ := chromedp.NewContext(allocator)
+	_ = chromedp.Do(ctx) // whoever opens a tab meets the error again
+	closers = append(closers, func() { _ = chromedp.Cancel(ctx) })
 	return ctx
 })
 
@@ -126,7 +128,7 @@ type window struct {
 }
 
 // open opens the page.
-func open(t *testing.T, width, height int64) *window {
+func open(t *testing.T) *window {
 	t.Helper()
 	path := browserPath()
 	if path == "" {
@@ -154,7 +156,7 @@ func open(t *testing.T, width, height int64) *window {
 	t.Cleanup(w.check)
 	call(w, network.Enable, network.EnableParams{})
 	call(w, log.Enable, cdp.Empty{})
-	w.do(chromedp.EmulateViewport(width, height), chromedp.Navigate(s.address))
+	w.do(chromedp.EmulateViewport(1200, 900), chromedp.Navigate(s.address))
 	w.until(`document.querySelectorAll("nav a").length > 0`)
 	return w
 }

@@ -8,7 +8,7 @@ import (
 
 // TestASafetyLimit previews the job that deletes files where the collections that say which to keep are empty.
 func TestASafetyLimit(t *testing.T) {
-	w := open(t, 1200, 900)
+	w := open(t)
 	p := w.project()
 	before := w.state(p)
 	defer w.putBack(p, before)
@@ -49,7 +49,7 @@ func TestASafetyLimit(t *testing.T) {
 
 // TestWhatIsWrongIsSaidWhole looks at a job of which no run can begin, because its record is somebody else's.
 func TestWhatIsWrongIsSaidWhole(t *testing.T) {
-	w := open(t, 1200, 900)
+	w := open(t)
 	record := w.project().Firestore.Doc("cleanupJobs/removeUnacceptedMemberInvites")
 	if _, err := record.Set(t.Context(), map[string]any{"lease": hostile}); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestWhatIsWrongIsSaidWhole(t *testing.T) {
 
 // TestHandedOver runs a job that deletes nothing itself, so nobody is asked, and looks at what its worker did.
 func TestHandedOver(t *testing.T) {
-	w := open(t, 1200, 900)
+	w := open(t)
 	p := w.project()
 	before := w.state(p)
 	w.choose("cleanupPlaceholderUsers")
