@@ -41,13 +41,13 @@ var written = map[string]bool{
 // unwritten are the fields of the sample that hold texts of other sorts: ids, states, dates, addresses of files
 // (whose tokens [marked] marks). A part of the sample may name more ([sampledata.Unwritten]).
 var unwritten = map[string]bool{
-	"admin_bot_user_id": true, "author_id": true, "banStatus": true, "circleId": true, "contentId": true,
-	"contentType": true, "createdAt": true, "created_at": true, "deleteReason": true, "deletedBy": true,
+	"admin_bot_user_id": true, "author_id": true, "banStatus": true, "circleId": true,
+	"createdAt": true, "created_at": true, "deleteReason": true, "deletedBy": true,
 	"deleting_user": true, "deletion_date": true, "expiry_at": true, "from_status": true, "imageUrl": true,
 	"inquiryId": true, "kind": true, "lastHumanPostAt": true, "last_activity_at": true, "maintainer_ids": true,
 	"member_id": true, "namespace_id": true, "organization_id": true, "ownerId": true, "owner_ids": true,
 	"permanentBanScheduledDeletionAt": true, "placeholder_user_id": true, "postId": true, "product_id": true,
-	"project_id": true, "reporterId": true, "resolvedAt": true, "senderType": true, "source_id": true, "status": true,
+	"project_id": true, "resolvedAt": true, "senderType": true, "source_id": true, "status": true,
 	"to_status": true, "type": true, "url": true, "userId": true, "user_id": true, "user_type": true,
 }
 

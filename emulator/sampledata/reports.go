@@ -6,7 +6,7 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-func init() { add("cleanupReports", reports) }
+func init() { add("cleanupReports", reports, "reporterId", "contentType", "contentId") }
 
 // reports is the part of cleanupReports: one of each outcome, and both sides of the month.
 func reports(now time.Time, _ string) Sample {

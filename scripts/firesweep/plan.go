@@ -58,7 +58,7 @@ whole; still nothing is written. With --local the functions that
   STORAGE_BUCKET=my-project.firebasestorage.app firesweep plan
   firesweep plan --now +7d cleanupReports    # what will be due in a week
   firesweep plan --json | jq '.plans[].report.plan[].target'
-  firesweep plan --local --now +48h          # of go run ./emulator --sample`,
+  firesweep plan --local                     # of go run ./emulator --sample`,
 		ValidArgsFunction: completeJobs,
 	}
 	getenv := a.projectFlag(c)

@@ -1,4 +1,4 @@
-# All nine jobs on three databases, some of which delete already, with most settings in use.
+# All jobs of functions/schedule.json on three databases, some of which delete already, with most settings in use.
 terraform {
   required_version = ">= 1.9.0"
 
@@ -40,17 +40,16 @@ module "firesweep" {
   region  = "asia-northeast1"
   bucket  = "${var.project}.firebasestorage.app"
 
-  dry_run = {
-    cleanupOrphanedMedia          = false
-    cleanupResolvedInquiries      = false
-    checkGhostCircles             = false
-    cleanupBannedUsers            = true
-    cleanupReports                = false
-    cleanExpiredComped            = true
-    deleteInactiveProjects        = true
-    removeUnacceptedMemberInvites = true
-    cleanupPlaceholderUsers       = true
-  }
+  # Those that are named delete; all others only plan.
+  dry_run = merge(
+    { for f in jsondecode(file("${path.module}/../../../functions/schedule.json")).functions : f.name => true if try(f.trigger, "schedule") == "schedule" },
+    {
+      cleanupOrphanedMedia     = false
+      cleanupResolvedInquiries = false
+      checkGhostCircles        = false
+      cleanupReports           = false
+    },
+  )
 
   databases = {
     cleanExpiredComped            = "ghost"
