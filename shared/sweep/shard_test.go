@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -279,17 +281,7 @@ func TestShardThatIsKilled(t *testing.T) {
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
 	id := s.whole(t).RunID
-	ref := s.Firestore(t).Doc("cleanupJobs/testJob")
-	d, err := ref.Get(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := d.Data()["split"].(map[string]any)["shards"].([]any)
-	dead := all[2].(map[string]any)
-	dead["holder"], dead["until"], dead["claimed"] = "testJob-dead", start.Add(6*time.Minute), 7
-	if _, err := ref.Update(t.Context(), []firestore.Update{{Path: "split.shards", Value: all}}); err != nil {
-		t.Fatal(err)
-	}
+	s.hold(t, 2, "testJob-dead", start.Add(6*time.Minute))
 	task := s.shardTask(id, 2)
 	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 40 {
 		t.Errorf("%d, %d left: another run holds the shard", code, len(left(t, s.Function)))
@@ -575,5 +567,86 @@ func TestShardsBecomeOne(t *testing.T) {
 	}
 	if s.deliver(t); len(s.messages(t, "begins at the beginning")) != 1 {
 		t.Error("the log does not say so")
+	}
+}
+
+// TestSplitGoesOnFromACheckpoint: of a run without shards. What lies before it is for the run after.
+func TestSplitGoesOnFromACheckpoint(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Set(t, "cleanupJobs/testJob", map[string]any{"position": "t005"})
+	s.call(t, "")
+	if s.deliver(t); len(left(t, s.Function)) != 5 {
+		t.Fatalf("%v left, want those before the checkpoint", left(t, s.Function))
+	}
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	if s.deliver(t); len(left(t, s.Function)) != 0 {
+		t.Errorf("%v left: the run after it does not begin at the beginning", left(t, s.Function))
+	}
+}
+
+// TestFiguresOfAShardThatIsTriedAgain: what failed, or was left, is planned and looked at once more, and counts once.
+func TestFiguresOfAShardThatIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Hooks.Dial = append(s.Hooks.Dial, unary("BatchWrite", func(n int, send func() error) error {
+		if n == 1 {
+			return status.Error(codes.PermissionDenied, "no")
+		}
+		return send()
+	}))
+	s.call(t, "")
+	if n, err := s.deliverOnce(t); n != shards-1 || err == nil {
+		t.Fatalf("%d tasks, %v", n, err)
+	}
+	if got := s.whole(t); got.Status != sweep.Failed || got.Actions["delete thing"] != (sweep.Counts{Planned: 40, Done: 30, Failed: 10}) {
+		t.Errorf("with a shard whose items failed: %s %+v", got.Status, got.Actions)
+	}
+	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
+		t.Fatalf("%d tasks, %v", n, err)
+	}
+	got := s.whole(t)
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete thing": {Planned: 40, Done: 40}})
+	if got.Scanned != 40 || len(got.Failures) != 0 {
+		t.Errorf("%d scanned, failures %v", got.Scanned, got.Failures)
+	}
+}
+
+// TestShardHeldForTooLong: a clock was wrong. It is not waited for, but said, with the way out.
+func TestShardHeldForTooLong(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	id := s.whole(t).RunID
+	s.hold(t, 2, "testJob-ahead", start.Add(24*time.Hour))
+	for what, headers := range map[string][]string{"a scheduled run": nil, "the shard's task": s.shardTask(id, 2)} {
+		before := len(s.messages(t, "longer than any run may"))
+		if code := s.call(t, "", headers...); code != http.StatusInternalServerError || len(left(t, s.Function)) != 40 {
+			t.Errorf("%s: %d, %d left", what, code, len(left(t, s.Function)))
+		}
+		if m := s.messages(t, "longer than any run may"); len(m) == before || !strings.Contains(m[len(m)-1], "updateMask.fieldPaths=split") {
+			t.Errorf("%s: the log does not say how to go on: %v", what, m)
+		}
+	}
+	cfg := config.Config{Project: s.ID, Database: "(default)"}
+	record := sweep.RecordOf(cfg, "testJob", documents.Document{Data: job(t, s.Function)})
+	if err := record.TooLong(cfg, "testJob", s.Timeout, start); err == nil || !strings.Contains(err.Error(), "updateMask.fieldPaths=split") {
+		t.Errorf("the job's record says %v", err)
+	}
+}
+
+// hold has a run hold a shard, as one that was killed does.
+func (s *sharded) hold(t *testing.T, number int, run string, until time.Time) {
+	t.Helper()
+	ref := s.Firestore(t).Doc("cleanupJobs/testJob")
+	d, err := ref.Get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := d.Data()["split"].(map[string]any)["shards"].([]any)
+	dead := all[number].(map[string]any)
+	dead["holder"], dead["until"], dead["claimed"] = run, until, 7
+	if _, err := ref.Update(t.Context(), []firestore.Update{{Path: "split.shards", Value: all}}); err != nil {
+		t.Fatal(err)
 	}
 }
