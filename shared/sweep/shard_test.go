@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -648,5 +649,132 @@ func (s *sharded) hold(t *testing.T, number int, run string, until time.Time) {
 	dead["holder"], dead["until"], dead["claimed"] = run, until, 7
 	if _, err := ref.Update(t.Context(), []firestore.Update{{Path: "split.shards", Value: all}}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestShardTaskThatComesTwice: at once, and once more when the shard is done.
+func TestShardTaskThatComesTwice(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	task := s.shardTask(s.whole(t).RunID, 1)
+	plans := 0
+	s.began = func(string) error {
+		if plans++; plans == 1 {
+			if code := s.call(t, "", task...); code != http.StatusOK {
+				t.Errorf("%d: at once", code)
+			}
+		}
+		return nil
+	}
+	for range 2 {
+		if code := s.call(t, "", task...); code != http.StatusOK || plans != 1 || len(left(t, s.Function)) != 30 {
+			t.Errorf("%d, %d plans, %d left", code, plans, len(left(t, s.Function)))
+		}
+	}
+	if got := s.whole(t); got.Shards[1] != (sweep.Shard{RunID: got.Shards[1].RunID, Status: sweep.Completed, Runs: 1, Scanned: 10, Done: 10, Through: true}) {
+		t.Errorf("%+v", got.Shards[1])
+	}
+}
+
+// TestShardThatOutlivesItsLease: another run has done the shard meanwhile. The first applies nothing, and says nothing of the whole.
+func TestShardThatOutlivesItsLease(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	task := s.shardTask(s.whole(t).RunID, 1)
+	plans := 0
+	s.began = func(string) error {
+		if plans++; plans == 1 { // the process is frozen, and time goes by
+			s.seconds.Add(int64((s.Timeout + 2*time.Minute).Seconds()))
+			if code := s.call(t, "", task...); code != http.StatusOK {
+				t.Errorf("%d: the run that comes after it", code)
+			}
+			s.Set(t, "things/t015", map[string]any{}) // somebody makes it anew, and it is nobody's to delete any more
+			s.seconds.Store(0)                        // and the frozen process does not know
+		}
+		return nil
+	}
+	if code := s.call(t, "", task...); code != http.StatusInternalServerError {
+		t.Errorf("%d: it has lost its shard", code)
+	}
+	if n := len(left(t, s.Function)); plans != 2 || n != 31 {
+		t.Errorf("%d plans, %d left", plans, n)
+	}
+	if got := s.whole(t); got.Actions["delete thing"].Done != 10 || got.Shards[1].Runs != 1 || got.Shards[1].Status != sweep.Completed {
+		t.Errorf("the whole: %+v", got)
+	}
+}
+
+// TestShardTaskThatComesADayLate: it judges by the now of the run that was split, and goes on no further.
+func TestShardTaskThatComesADayLate(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	s.seconds.Add(int64((25 * time.Hour).Seconds()))
+	s.began = func(begin string) error {
+		if begin == "t020" { // out of time
+			s.seconds.Add(slowRun)
+		}
+		return nil
+	}
+	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 5 {
+		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
+	}
+	got := s.whole(t)
+	if got.Status != sweep.Partial || got.Continued || !got.Now.Equal(start.Add(-time.Minute)) || len(s.messages(t, "days back")) == 0 {
+		t.Errorf("%+v", got)
+	}
+	s.began = nil
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Add(24*time.Hour).Format(time.RFC3339Nano))
+	if n := s.deliver(t); n != 1 || len(left(t, s.Function)) != 0 {
+		t.Errorf("%d tasks, %d left: the next run does what is left", n, len(left(t, s.Function)))
+	}
+}
+
+// TestUndoBetweenShards: nobody is at work. What was done comes back, and the tasks that come later do nothing.
+func TestUndoBetweenShards(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	id := s.whole(t).RunID
+	s.call(t, "", s.shardTask(id, 2)...)
+	p := s.Restorer(t)
+	p.Clock = s.Clock
+	if err := p.Undo(t.Context(), id, restore.Options{Apply: true}, func(restore.Outcome) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 40 {
+		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
+	}
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	if s.deliver(t); len(left(t, s.Function)) != 10 {
+		t.Errorf("%d left, want the ten that came back", len(left(t, s.Function)))
+	}
+}
+
+// TestAsManyShardsAtOnceAsThereMayBe: they all write to one document, as they begin, before they apply, and as they end.
+func TestAsManyShardsAtOnceAsThereMayBe(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t)
+	s.Env["SHARDS"] = strconv.Itoa(config.MaxShards)
+	seed(t, s.Function, 10*config.MaxShards)
+	s.call(t, "")
+	if n := len(s.Tasks().Pending("")); n != config.MaxShards {
+		t.Fatalf("%d tasks", n)
+	}
+	var places errgroup.Group
+	for range config.MaxShards {
+		places.Go(func() error {
+			_, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Minute))
+			return err
+		})
+	}
+	if err := places.Wait(); err != nil {
+		t.Error(err)
+	}
+	sweeptest.WantReport(t, s.whole(t), sweep.Completed, sweeptest.Done("delete thing", 10*config.MaxShards))
+	if n := len(s.Summaries(t)); n != 2 {
+		t.Errorf("%d summaries, want that of the run that split and that of the whole", n)
 	}
 }
