@@ -112,6 +112,9 @@ func (p *Process) listens(t testing.TB) bool {
 	}
 }
 
+// URL is where the process listens.
+func (p *Process) URL() string { return p.url }
+
 // Signal sends the process a signal.
 func (p *Process) Signal(signal os.Signal) error { return p.command.Process.Signal(signal) }
 
@@ -119,6 +122,16 @@ func (p *Process) Signal(signal os.Signal) error { return p.command.Process.Sign
 func (p *Process) Wait() error {
 	<-p.ended
 	return p.err
+}
+
+// Lives reports whether the process has not ended.
+func (p *Process) Lives() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
 }
 
 // Kill ends the process with SIGKILL and waits for its end. It may be called more than once.

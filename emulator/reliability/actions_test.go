@@ -69,23 +69,25 @@ var reopened = []action{{
 	kept: []string{"reports/reviewed-last-winter"},
 }}
 
-var actions = map[string][]action{
-	"cleanupOrphanedMedia": {
-		{
-			name: "the post is published", do: publish("posts/user-hana/never posted.png", "post-published"),
-			kept: []string{"posts/post-published"}, objects: []string{"posts/user-hana/never posted.png"},
-		},
-		{
-			name: "the circle is restored, with its post and a new icon", do: restoreCircle,
-			kept:    []string{"circles/circle-closed", "posts/post-in-closed-circle", "comments/on-closed-1", "comments/on-closed-2", "reactions/on-closed"},
-			objects: []string{"posts/user-ken/山 🗻.png", "circles/circle-closed/icon/icon.png"},
-		},
-		{
-			name: "the task is created", do: create("tasks/task-thrown-away", map[string]any{"title": "essay"}),
-			kept: []string{"tasks/task-thrown-away"}, objects: []string{"task_attachments/user-hana/task-thrown-away/draft.pdf"},
-			late: lateObject("task_attachments/user-hana/task-thrown-away/draft.pdf", "tasks"),
-		},
+var mediaUsed = []action{
+	{
+		name: "the post is published", do: publish("posts/user-hana/never posted.png", "post-published"),
+		kept: []string{"posts/post-published"}, objects: []string{"posts/user-hana/never posted.png"},
 	},
+	{
+		name: "the circle is restored, with its post and a new icon", do: restoreCircle,
+		kept:    []string{"circles/circle-closed", "posts/post-in-closed-circle", "comments/on-closed-1", "comments/on-closed-2", "reactions/on-closed"},
+		objects: []string{"posts/user-ken/山 🗻.png", "circles/circle-closed/icon/icon.png"},
+	},
+	{
+		name: "the task is created", do: create("tasks/task-thrown-away", map[string]any{"title": "essay"}),
+		kept: []string{"tasks/task-thrown-away"}, objects: []string{"task_attachments/user-hana/task-thrown-away/draft.pdf"},
+		late: lateObject("task_attachments/user-hana/task-thrown-away/draft.pdf", "tasks"),
+	},
+}
+
+var actions = map[string][]action{
+	"cleanupOrphanedMedia": mediaUsed, "cleanupOrphanedMediaInShards": mediaUsed,
 	"cleanupResolvedInquiries": {
 		{
 			name: "a message is added", then: archived,

@@ -108,6 +108,7 @@ func namesOf(faults []Fault) (names []string) {
 func tryFault(t *testing.T, s subject, steps *Steps) (lines []string, tried bool) {
 	t.Helper()
 	w := newWorld(t, s)
+	w.tasksFirst = steps.at%2 == 0
 	w.run(t, steps)
 	if !steps.Struck() {
 		t.Log("the run made fewer calls than the undisturbed one: the fault did not happen")

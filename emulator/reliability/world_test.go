@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +23,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/functions/orphanedmedia"
 	"github.com/firesweep/firesweep/functions/resolvedinquiries"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -37,6 +40,7 @@ type subject struct {
 	job    sweep.Job
 	worker *sweep.Job
 	links  func(tick func()) sweep.Job // the job, which calls tick when half of its time has gone by; nil if it has time for all
+	shards int                         // into which the job is split; 0: it is not
 	data   func(now time.Time, bucket string) sampledata.Sample
 
 	// What is between the job, or the undo, and its calls, to show that a careless one is found; nil: nothing.
@@ -120,11 +124,15 @@ func newFunction(job sweep.Job) *sweep.Function {
 // variants are further data that a job is tried on.
 var variants = map[string][]subject{
 	resolvedinquiries.Job.Name: {{name: resolvedinquiries.Job.Name + "InParts", job: resolvedinquiries.Job, data: longInquiries}},
+	orphanedmedia.Job.Name:     {inShards()},
 	"cleanupReports":           {inLinks()},
 }
 
+// goesOn reports whether the job makes tasks for itself.
+func (s subject) goesOn() bool { return s.links != nil || s.shards > 0 }
+
 // handsOver reports whether the job makes tasks.
-func (s subject) handsOver() bool { return s.worker != nil || s.links != nil }
+func (s subject) handsOver() bool { return s.worker != nil || s.goesOn() }
 
 // sampled is a job on its part of the sample data.
 func sampled(job sweep.Job) subject {
@@ -189,6 +197,23 @@ func inLinks() subject {
 	return s
 }
 
+// inShards is cleanupOrphanedMedia split into shards, each of which has something to delete. It asks how much there is to split, which
+// is too little, and splits it all the same.
+func inShards() subject {
+	s := sampled(functions.Registered()[orphanedmedia.Job.Name])
+	s.name += "InShards"
+	s.shards = 3
+	split := s.job.Split
+	s.job.Split = func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Stretch, error) {
+		if worth, err := split(ctx, p, n); err != nil || worth != nil {
+			return worth, cmp.Or(err, errors.New("the sample has become large enough to be split by itself"))
+		}
+		const second, third = `{"target":0,"after":"posts/user-hana/of","at":true}`, `{"target":2,"after":""}`
+		return []sweep.Stretch{{End: second}, {Begin: second, End: third}, {Begin: third}}, nil
+	}
+	return s
+}
+
 // now is every run's: after the objects that a test uploads have become old enough, on a day with nothing special.
 var now = time.Now().UTC().Add(ahead).Truncate(time.Second)
 
@@ -204,7 +229,9 @@ type world struct {
 	serve   atomic.Value  // the http.HandlerFunc of the worker's process
 	address string        // of the worker, or of the job that goes on by itself
 	last    *sweep.Report // of the run that went on last; nil if none did
-	clock   time.Duration // how far the clock is ahead of the machine's
+	// tasksFirst says that tasks which fail come again before the next scheduled run does.
+	tasksFirst bool
+	clock      time.Duration // how far the clock is ahead of the machine's
 }
 
 func newWorld(t *testing.T, s subject) *world {
@@ -255,9 +282,12 @@ func (w *world) start(t *testing.T, job sweep.Job, steps *Steps) *started {
 	if w.worker != nil {
 		s.Env["TASKS_TARGET_URL"] = w.address
 	}
-	if w.links != nil {
+	if w.goesOn() {
 		s.Env["CONTINUE_FOR"], s.Env["CONTINUE_QUEUE"] = "6h", "continue"
 		s.Host = strings.TrimPrefix(w.address, "http://")
+	}
+	if w.shards > 0 {
+		s.Env["SHARDS"] = strconv.Itoa(w.shards)
 	}
 	return s
 }
@@ -281,13 +311,23 @@ func (s *started) serving(ctx context.Context, t *testing.T, steps *Steps, call 
 	}
 }
 
-// run runs the job once and delivers the tasks that are there. It returns the report of the last run of the job.
+// run runs the job once and delivers the tasks that are there. It returns the report of the last run of the job, or of all its shards.
 func (w *world) run(t *testing.T, steps *Steps) *sweep.Report {
 	t.Helper()
 	report := w.runJob(t, steps)
 	w.last = nil
 	w.deliver(t, steps)
-	return cmp.Or(w.last, report)
+	if w.shards == 0 {
+		return cmp.Or(w.last, report)
+	}
+	if data, saved := w.Documents(t, "cleanupRuns")[report.RunID]; saved {
+		whole, err := sweep.ReportOf(documents.Document{Path: "cleanupRuns/" + report.RunID, Data: data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return whole
+	}
+	return report
 }
 
 // runJob runs the job once.
@@ -311,7 +351,7 @@ func (w *world) deliver(t *testing.T, steps *Steps) {
 	switch {
 	case !w.handsOver():
 		return
-	case w.links != nil:
+	case w.goesOn():
 		w.serve.Store(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.goOn(t, steps, rw, r) }))
 	default:
 		worker := w.start(t, *w.worker, steps)
@@ -344,6 +384,9 @@ func (w *world) recover(t *testing.T) bool {
 	t.Helper()
 	for range maxRuns {
 		w.expireLease()
+		if w.shards > 0 && w.tasksFirst { // that fail are tried again before the next scheduled run, which else does what they leave
+			w.deliver(t, Undisturbed())
+		}
 		report := w.run(t, Undisturbed())
 		planned := 0
 		for _, c := range report.Actions {

@@ -25,12 +25,15 @@ type Client struct {
 	storage *storage.Client
 	bucket  *storage.BucketHandle
 	name    string
+
+	connections *http.Transport
 }
 
 // Open connects to a bucket. wrap, where not nil, is put around the transport that sends the requests. It fails where
 // no credentials are found; nothing of a failed attempt is kept, so that a later one can succeed.
 func Open(ctx context.Context, b Bucket, wrap func(http.RoundTripper) http.RoundTripper) (*Client, error) {
-	base := http.RoundTripper(http.DefaultTransport.(*http.Transport).Clone())
+	connections := http.DefaultTransport.(*http.Transport).Clone()
+	base := http.RoundTripper(connections)
 	if wrap != nil {
 		base = wrap(base)
 	}
@@ -52,11 +55,15 @@ func Open(ctx context.Context, b Bucket, wrap func(http.RoundTripper) http.Round
 	// A delete is repeated only on the condition that the generation still matches, so always may be: [Writer.Delete]
 	// sends that condition with every request. The number of attempts is bounded because a run's time is.
 	client.SetRetry(storage.WithPolicy(storage.RetryIdempotent), storage.WithMaxAttempts(8))
-	return &Client{storage: client, bucket: client.Bucket(b.Name), name: b.Name}, nil
+	return &Client{storage: client, bucket: client.Bucket(b.Name), name: b.Name, connections: connections}, nil
 }
 
 // Close closes the connections.
-func (c *Client) Close() error { return c.storage.Close() }
+func (c *Client) Close() error {
+	err := c.storage.Close()
+	c.connections.CloseIdleConnections() // which the library leaves open
+	return err
+}
 
 // Handle returns the client library's handle of the bucket, for restoring what a run deleted.
 func (c *Client) Handle() *storage.BucketHandle { return c.bucket }

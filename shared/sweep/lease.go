@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -78,19 +79,15 @@ func (l lease) take(ctx context.Context, admit func(*Report) error) (s saved, er
 		}
 		// A lease of this very run was taken by an attempt whose answer was lost.
 		if holder != l.runID && now.Before(until) {
-			// The minute more is for clocks that differ.
-			if until.After(now.Add(l.length + leaseMargin)) {
-				return nil, l.foreign("lease", fmt.Sprintf("run %s holds the lease until %s, longer than any run may: "+
-					"a clock was wrong, or an older deployment is still under way", clip(holder, maxQuoted), until.Format(time.RFC3339)))
-			}
-			return nil, &heldError{runID: holder, until: until}
+			return nil, cmp.Or(l.tooLong("lease", holder, now, until), error(&heldError{runID: holder, until: until}))
 		}
 		if s.split, err = l.splitOf(doc); err != nil {
 			return nil, err
 		}
 		if s.split != nil && holder != l.runID {
 			if until := s.split.held(); now.Before(until) {
-				return nil, &heldError{runID: s.split.RunID, until: until, split: s.split}
+				held := &heldError{runID: s.split.RunID, until: until, split: s.split}
+				return nil, cmp.Or(l.tooLong(splitField, held.runID, now, until), error(held))
 			}
 		}
 		last := lastReport(doc)
@@ -109,6 +106,15 @@ func (l lease) take(ctx context.Context, admit func(*Report) error) (s saved, er
 		return map[string]any{"lease": map[string]any{"runId": l.runID, "expiresAt": now.Add(l.length)}}, nil
 	})
 	return s, err
+}
+
+// tooLong returns an error if a run holds a lease for longer than any may, nil if not. A minute more is for clocks that differ.
+func (l lease) tooLong(field, holder string, now, until time.Time) error {
+	if !until.After(now.Add(l.length + leaseMargin)) {
+		return nil
+	}
+	return l.foreign(field, fmt.Sprintf("run %s holds the lease until %s, longer than any run may: "+
+		"a clock was wrong, or an older deployment is still under way", clip(holder, maxQuoted), until.Format(time.RFC3339)))
 }
 
 // finish saves the run's report and checkpoint and gives the lease back, all in one commit. complete is called with
@@ -137,7 +143,7 @@ func (l lease) finish(ctx context.Context, checkpoint string, stretches []Stretc
 			if len(stretches) > 0 {
 				s := newSplit(*report, stretches)
 				report = s.report(l.clock())
-				end["lastReport"], end[splitField] = report, s
+				end["lastReport"], end[splitField], end["position"] = report, s, "" // which the stretches have in them
 			} else if _, set := doc.Data[splitField]; set {
 				end[splitField] = documents.DeleteField
 			}

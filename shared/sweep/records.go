@@ -15,6 +15,7 @@ type Record struct {
 	Until  time.Time // when that lease expires, or the last of the shards'
 	Told   bool      // that run was told to stop
 	Last   *Report   // of the last run that held the lease; nil if there is none that can be read
+	field  string    // in which that is
 	// Err says which field is not one that this program wrote, and the request that deletes it. No run begins until then.
 	Err error
 }
@@ -24,6 +25,10 @@ func RecordOf(cfg config.Config, job string, doc documents.Document) Record {
 	doc.Path = "cleanupJobs/" + job
 	l := lease{config: cfg, job: job}
 	r := Record{Last: lastReport(doc)}
+	r.field = "lease"
+	if itself, _, _ := l.of(doc); itself == "" {
+		r.field = splitField
+	}
 	if r.Holder, r.Until, r.Err = l.holder(doc); r.Err == nil {
 		_, r.Err = l.checkpointOf(doc)
 	}
@@ -34,11 +39,10 @@ func RecordOf(cfg config.Config, job string, doc documents.Document) Record {
 // TooLong returns an error with the request that deletes the lease if it lies further ahead than any run with this timeout
 // may hold it, or else nil.
 func (r Record) TooLong(cfg config.Config, job string, timeout time.Duration, now time.Time) error {
-	if r.Holder == "" || !r.Until.After(now.Add(timeout+2*leaseMargin)) {
+	if r.Holder == "" {
 		return nil
 	}
-	return lease{config: cfg, job: job}.foreign("lease",
-		fmt.Sprintf("run %s holds the lease until %s, longer than any run may", clip(r.Holder, maxQuoted), r.Until.Format(time.RFC3339)))
+	return lease{config: cfg, job: job, length: timeout + leaseMargin}.tooLong(r.field, r.Holder, now, r.Until)
 }
 
 // ReportOf reads the report that cleanupRuns/{runId} holds.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -255,9 +256,13 @@ func (r *run) admit(last *Report) error {
 	return nil
 }
 
-// retries reports whether the run is a retry of the one that left this report, which was aborted or stopped.
+// retries reports whether the run is a retry of the one that left this report, which, or a shard of which, was aborted, or which was stopped.
 func (r *run) retries(last *Report) bool {
-	return last != nil && (last.Status == Aborted || last.Stopped) && !last.DryRun && r.scheduled && !r.report.Force && last.Now.Equal(r.report.Now)
+	if last == nil || last.DryRun || !r.scheduled || r.report.Force || !last.Now.Equal(r.report.Now) {
+		return false
+	}
+	aborted := func(s Shard) bool { return s.Status == Aborted }
+	return last.Stopped || last.Status == Aborted || slices.ContainsFunc(last.Shards, aborted)
 }
 
 func (r *run) lease() lease {

@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -279,17 +282,7 @@ func TestShardThatIsKilled(t *testing.T) {
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
 	id := s.whole(t).RunID
-	ref := s.Firestore(t).Doc("cleanupJobs/testJob")
-	d, err := ref.Get(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := d.Data()["split"].(map[string]any)["shards"].([]any)
-	dead := all[2].(map[string]any)
-	dead["holder"], dead["until"], dead["claimed"] = "testJob-dead", start.Add(6*time.Minute), 7
-	if _, err := ref.Update(t.Context(), []firestore.Update{{Path: "split.shards", Value: all}}); err != nil {
-		t.Fatal(err)
-	}
+	s.hold(t, 2, "testJob-dead", start.Add(6*time.Minute))
 	task := s.shardTask(id, 2)
 	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 40 {
 		t.Errorf("%d, %d left: another run holds the shard", code, len(left(t, s.Function)))
@@ -348,6 +341,13 @@ func TestLimitHoldsForAllShards(t *testing.T) {
 			}
 			if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); err != nil || len(left(t, s.Function)) != 40-done {
 				t.Errorf("tried again: %d tasks, %v, %d left", n, err, len(left(t, s.Function)))
+			}
+			if done < 40 { // a retry of the same schedule time, because the answer was lost, has no limit for itself
+				code := s.call(t, "")
+				_, err := s.Tasks().Deliver(t.Context(), time.Now().Add(2*time.Hour))
+				if code == http.StatusOK || err != nil || len(left(t, s.Function)) != 40-done {
+					t.Errorf("a retry of the same time: %d, %v, %d left", code, err, len(left(t, s.Function)))
+				}
 			}
 			s.call(t, `{"force":true}`, "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
 			if _, err := s.Tasks().Deliver(t.Context(), time.Now().Add(3*time.Hour)); err != nil || len(left(t, s.Function)) != 0 {
@@ -575,5 +575,213 @@ func TestShardsBecomeOne(t *testing.T) {
 	}
 	if s.deliver(t); len(s.messages(t, "begins at the beginning")) != 1 {
 		t.Error("the log does not say so")
+	}
+}
+
+// TestSplitGoesOnFromACheckpoint: of a run without shards. What lies before it is for the run after.
+func TestSplitGoesOnFromACheckpoint(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Set(t, "cleanupJobs/testJob", map[string]any{"position": "t005"})
+	s.call(t, "")
+	if s.deliver(t); len(left(t, s.Function)) != 5 {
+		t.Fatalf("%v left, want those before the checkpoint", left(t, s.Function))
+	}
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	if s.deliver(t); len(left(t, s.Function)) != 0 {
+		t.Errorf("%v left: the run after it does not begin at the beginning", left(t, s.Function))
+	}
+}
+
+// TestFiguresOfAShardThatIsTriedAgain: what failed, or was left, is planned and looked at once more, and counts once.
+func TestFiguresOfAShardThatIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Hooks.Dial = append(s.Hooks.Dial, unary("BatchWrite", func(n int, send func() error) error {
+		if n == 1 {
+			return status.Error(codes.PermissionDenied, "no")
+		}
+		return send()
+	}))
+	s.call(t, "")
+	if n, err := s.deliverOnce(t); n != shards-1 || err == nil {
+		t.Fatalf("%d tasks, %v", n, err)
+	}
+	if got := s.whole(t); got.Status != sweep.Failed || got.Actions["delete thing"] != (sweep.Counts{Planned: 40, Done: 30, Failed: 10}) {
+		t.Errorf("with a shard whose items failed: %s %+v", got.Status, got.Actions)
+	}
+	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
+		t.Fatalf("%d tasks, %v", n, err)
+	}
+	got := s.whole(t)
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete thing": {Planned: 40, Done: 40}})
+	if got.Scanned != 40 || len(got.Failures) != 0 {
+		t.Errorf("%d scanned, failures %v", got.Scanned, got.Failures)
+	}
+}
+
+// TestShardHeldForTooLong: a clock was wrong. It is not waited for, but said, with the way out.
+func TestShardHeldForTooLong(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	id := s.whole(t).RunID
+	s.hold(t, 2, "testJob-ahead", start.Add(24*time.Hour))
+	for what, headers := range map[string][]string{"a scheduled run": nil, "the shard's task": s.shardTask(id, 2)} {
+		before := len(s.messages(t, "longer than any run may"))
+		if code := s.call(t, "", headers...); code != http.StatusInternalServerError || len(left(t, s.Function)) != 40 {
+			t.Errorf("%s: %d, %d left", what, code, len(left(t, s.Function)))
+		}
+		if m := s.messages(t, "longer than any run may"); len(m) == before || !strings.Contains(m[len(m)-1], "updateMask.fieldPaths=split") {
+			t.Errorf("%s: the log does not say how to go on: %v", what, m)
+		}
+	}
+	cfg := config.Config{Project: s.ID, Database: "(default)"}
+	record := sweep.RecordOf(cfg, "testJob", documents.Document{Data: job(t, s.Function)})
+	if err := record.TooLong(cfg, "testJob", s.Timeout, start); err == nil || !strings.Contains(err.Error(), "updateMask.fieldPaths=split") {
+		t.Errorf("the job's record says %v", err)
+	}
+}
+
+// hold has a run hold a shard, as one that was killed does.
+func (s *sharded) hold(t *testing.T, number int, run string, until time.Time) {
+	t.Helper()
+	ref := s.Firestore(t).Doc("cleanupJobs/testJob")
+	d, err := ref.Get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := d.Data()["split"].(map[string]any)["shards"].([]any)
+	dead := all[number].(map[string]any)
+	dead["holder"], dead["until"], dead["claimed"] = run, until, 7
+	if _, err := ref.Update(t.Context(), []firestore.Update{{Path: "split.shards", Value: all}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestShardTaskThatComesTwice: at once, and once more when the shard is done.
+func TestShardTaskThatComesTwice(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	task := s.shardTask(s.whole(t).RunID, 1)
+	plans := 0
+	s.began = func(string) error {
+		if plans++; plans == 1 {
+			if code := s.call(t, "", task...); code != http.StatusOK {
+				t.Errorf("%d: at once", code)
+			}
+		}
+		return nil
+	}
+	for range 2 {
+		if code := s.call(t, "", task...); code != http.StatusOK || plans != 1 || len(left(t, s.Function)) != 30 {
+			t.Errorf("%d, %d plans, %d left", code, plans, len(left(t, s.Function)))
+		}
+	}
+	if got := s.whole(t); got.Shards[1] != (sweep.Shard{RunID: got.Shards[1].RunID, Status: sweep.Completed, Runs: 1, Scanned: 10, Done: 10, Through: true}) {
+		t.Errorf("%+v", got.Shards[1])
+	}
+}
+
+// TestShardThatOutlivesItsLease: another run has done the shard meanwhile. The first applies nothing, and says nothing of the whole.
+func TestShardThatOutlivesItsLease(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	task := s.shardTask(s.whole(t).RunID, 1)
+	plans := 0
+	s.began = func(string) error {
+		if plans++; plans == 1 { // the process is frozen, and time goes by
+			s.seconds.Add(int64((s.Timeout + 2*time.Minute).Seconds()))
+			if code := s.call(t, "", task...); code != http.StatusOK {
+				t.Errorf("%d: the run that comes after it", code)
+			}
+			s.Set(t, "things/t015", map[string]any{}) // somebody makes it anew, and it is nobody's to delete any more
+			s.seconds.Store(0)                        // and the frozen process does not know
+		}
+		return nil
+	}
+	if code := s.call(t, "", task...); code != http.StatusInternalServerError {
+		t.Errorf("%d: it has lost its shard", code)
+	}
+	if n := len(left(t, s.Function)); plans != 2 || n != 31 {
+		t.Errorf("%d plans, %d left", plans, n)
+	}
+	if got := s.whole(t); got.Actions["delete thing"].Done != 10 || got.Shards[1].Runs != 1 || got.Shards[1].Status != sweep.Completed {
+		t.Errorf("the whole: %+v", got)
+	}
+}
+
+// TestShardTaskThatComesADayLate: it judges by the now of the run that was split, and goes on no further.
+func TestShardTaskThatComesADayLate(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	s.seconds.Add(int64((25 * time.Hour).Seconds()))
+	s.began = func(begin string) error {
+		if begin == "t020" { // out of time
+			s.seconds.Add(slowRun)
+		}
+		return nil
+	}
+	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 5 {
+		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
+	}
+	got := s.whole(t)
+	if got.Status != sweep.Partial || got.Continued || !got.Now.Equal(start.Add(-time.Minute)) || len(s.messages(t, "days back")) == 0 {
+		t.Errorf("%+v", got)
+	}
+	s.began = nil
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Add(24*time.Hour).Format(time.RFC3339Nano))
+	if n := s.deliver(t); n != 1 || len(left(t, s.Function)) != 0 {
+		t.Errorf("%d tasks, %d left: the next run does what is left", n, len(left(t, s.Function)))
+	}
+}
+
+// TestUndoBetweenShards: nobody is at work. What was done comes back, and the tasks that come later do nothing.
+func TestUndoBetweenShards(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	id := s.whole(t).RunID
+	s.call(t, "", s.shardTask(id, 2)...)
+	p := s.Restorer(t)
+	p.Clock = s.Clock
+	if err := p.Undo(t.Context(), id, restore.Options{Apply: true}, func(restore.Outcome) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 40 {
+		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
+	}
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	if s.deliver(t); len(left(t, s.Function)) != 10 {
+		t.Errorf("%d left, want the ten that came back", len(left(t, s.Function)))
+	}
+}
+
+// TestAsManyShardsAtOnceAsThereMayBe: they all write to one document, as they begin, before they apply, and as they end.
+func TestAsManyShardsAtOnceAsThereMayBe(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t)
+	s.Env["SHARDS"] = strconv.Itoa(config.MaxShards)
+	seed(t, s.Function, 10*config.MaxShards)
+	s.call(t, "")
+	if n := len(s.Tasks().Pending("")); n != config.MaxShards {
+		t.Fatalf("%d tasks", n)
+	}
+	var places errgroup.Group
+	for range config.MaxShards {
+		places.Go(func() error {
+			_, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Minute))
+			return err
+		})
+	}
+	if err := places.Wait(); err != nil {
+		t.Error(err)
+	}
+	sweeptest.WantReport(t, s.whole(t), sweep.Completed, sweeptest.Done("delete thing", 10*config.MaxShards))
+	if n := len(s.Summaries(t)); n != 2 {
+		t.Errorf("%d summaries, want that of the run that split and that of the whole", n)
 	}
 }

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -51,7 +52,7 @@ func (l shardLease) take(ctx context.Context, admit func(*Report) error) (saved 
 		// A shard that this very run holds was taken by an attempt whose answer was lost.
 		if sh.Holder != l.runID {
 			if sh.Holder != "" && now.Before(sh.Until) {
-				return nil, &heldError{runID: sh.Holder, until: sh.Until}
+				return nil, cmp.Or(l.tooLong(splitField, sh.Holder, now, sh.Until), error(&heldError{runID: sh.Holder, until: sh.Until}))
 			}
 			if err := admit(&sh.Last); err != nil {
 				return nil, err
@@ -131,12 +132,23 @@ func (l shardLease) finish(ctx context.Context, checkpoint string, through bool,
 
 // end takes over what a run of the shard did.
 func (sh *shard) end(r *Report, checkpoint string, through bool) {
-	if sh.Last.Status == Failed && !sh.Last.Continued { // what had failed was tried again
-		sh.Sum.Failures = nil
+	sum := sh.Sum
+	again := sh.Last.Status == Failed && !sh.Last.Continued // what had failed was tried once more
+	if again {
+		sum.Failures = nil
+	}
+	if again && sh.Position == sh.Begin { // and all of it was looked at
+		sum.Scanned, sum.Kept = 0, nil
+	}
+	for kind, c := range sum.Actions { // what was left was planned anew
+		if again {
+			c.Failed = 0
+		}
+		c.Planned = c.Done + c.Changed + c.Failed
+		sum.Actions[kind] = c
 	}
 	sh.Runs++
 	sh.Last = brief(*r)
-	sum := sh.Sum
 	if sum.Actions == nil {
 		sum.Actions = map[string]Counts{}
 	}
