@@ -4,13 +4,13 @@
 //
 // The order to read it in:
 //   - job.go (what a job is), rule.go (what a rule is) and source.go (what it reads from);
-//   - run.go (what a run does), planner.go, consider.go (rules judge), kept.go (what is kept is counted) and limits.go;
+//   - run.go (what a run does) with underlease.go, planner.go, consider.go (rules judge), kept.go (what is kept is counted) and limits.go;
 //   - pass.go (what runs remember), unset.go and referred.go (a field is missing, something refers to a document);
 //   - apply.go, group.go (items that share a commit), commit.go, journal.go, follow.go with accounts.go (what follows a commit) and
 //     replay.go (what an interrupted run left), written.go (what the log says of it);
 //   - accountrule.go (accounts that are items themselves);
 //   - foresee.go (what a preview says would be written);
-//   - lease.go, report.go, summary.go, announce.go, and function.go with request.go (the HTTP side).
+//   - lease.go, continue.go (a run goes on), shard.go with split.go and shardlease.go (one is split), report.go, summary.go, announce.go, and function.go with request.go (the HTTP side).
 package sweep
 
 import (

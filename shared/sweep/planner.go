@@ -144,20 +144,10 @@ func (p *Planner) Propose(ctx context.Context, a Action) error {
 	if p.keepHeld(ctx, a) {
 		return nil
 	}
-	if a.Writes == nil {
-		switch effect := a.Effect.(type) {
-		case deleteDocument:
-			a.Writes = []string{"delete " + effect.Path}
-		case DeleteObject:
-			a.Writes = []string{"delete gs://" + p.Config.Bucket + "/" + effect.Name}
-		case deleteAccount:
-			a.Writes = []string{"delete " + accountTarget(effect.uid)}
-		}
-	}
 	p.planned++
 	p.run.report.count(a.Kind, func(c *Counts) { c.Planned++ })
 	if p.run.report.DryRun {
-		p.run.list(a)
+		p.run.list(p.withWrites(a))
 	}
 	if !p.run.limits.Lifted && p.planned+p.run.limits.Done > p.run.limits.MaxActions {
 		// There is no point in reading on.
@@ -173,6 +163,22 @@ func (p *Planner) Propose(ctx context.Context, a Action) error {
 		return p.run.applyWindow(ctx, p)
 	}
 	return nil
+}
+
+// withWrites returns an action with what it would write, where that follows from its effect.
+func (p *Planner) withWrites(a Action) Action {
+	if a.Writes != nil {
+		return a
+	}
+	switch effect := a.Effect.(type) {
+	case deleteDocument:
+		a.Writes = []string{"delete " + effect.Path}
+	case DeleteObject:
+		a.Writes = []string{"delete gs://" + p.Config.Bucket + "/" + effect.Name}
+	case deleteAccount:
+		a.Writes = []string{"delete " + accountTarget(effect.uid)}
+	}
+	return a
 }
 
 // checkpointBefore returns the last checkpoint that was saved before the window's action n was proposed.

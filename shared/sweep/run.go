@@ -1,14 +1,12 @@
 package sweep
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -140,133 +138,6 @@ func (r *run) preview(ctx context.Context) {
 		r.sweep(ctx)
 	}
 	r.complete(0)
-}
-
-// lock takes the right to the job, or to the one shard.
-func (r *run) lock(ctx context.Context) (saved, error) {
-	if r.part != nil {
-		return r.shardLease().take(ctx, r.admit)
-	}
-	return r.lease().take(ctx, r.admit)
-}
-
-// underLease does the run, unless another one holds the lease. It returns the report of an earlier run if that was
-// aborted for the same schedule time, for to plan it anew would cost as much and end the same, or stopped, for it is to stay so.
-func (r *run) underLease(ctx context.Context) (earlier *Report) {
-	path := r.lease().path()
-	last, err := r.lock(ctx)
-	var (
-		held      *heldError
-		ended     *endedError
-		overtaken *overtakenError
-		foreign   *recordError
-	)
-	switch {
-	case errors.As(err, &ended):
-		how, wayOut := "aborted", `lift the safety limit with {"force":true}, or wait for the next scheduled time`
-		if ended.report.Stopped {
-			how, wayOut = "stopped", "the next scheduled time goes on, and so does a run by hand"
-		}
-		r.log.InfoContext(ctx, fmt.Sprintf("%s is not planned again: run %s was %s for the same schedule time, and this is a retry of it; %s",
-			r.job.Name, ended.report.RunID, how, wayOut), slog.String(how, ended.report.RunID))
-		return ended.report
-	case errors.As(err, &held):
-		r.report.Status = Skipped
-		r.log.InfoContext(ctx, r.job.Name+" skipped: "+held.Error())
-		r.handOutAgain(ctx, held.split)
-	case errors.As(err, &overtaken):
-		r.report.Status = Skipped
-		r.log.InfoContext(ctx, r.job.Name+" skipped: "+overtaken.Error())
-	case errors.As(err, &foreign):
-		r.failed(ctx, path, "take lease", err)
-	case err != nil:
-		r.failed(ctx, path, "take lease", err)
-		r.complete(0)
-		return nil
-	default:
-		r.locked = true
-		r.checkpoint, r.partialRuns, r.holds = last.checkpoint, last.partialRuns, last.held
-		r.beganAt = last.checkpoint
-		r.stretch = last.stretch
-		switch c := r.report.Continues; {
-		case r.part != nil:
-			r.limits.Done = last.claimed
-		case c != nil:
-			r.limits.Done = c.Done
-		}
-		if !r.hooks.DeafToStop {
-			r.stop.look, r.stop.looked = func() bool { return r.lookForStop(ctx) }, r.begun
-			r.stop.told.Store(last.told)
-		}
-		r.stretches = r.splits(ctx, last)
-		switch {
-		case len(r.stretches) > 0, last.told:
-			r.unfinished = true
-		case r.failures == 0:
-			r.sweep(ctx)
-		}
-	}
-	stillHeld, err := r.unlock(ctx)
-	switch {
-	case err != nil:
-		r.failed(ctx, path, "save report and release lease", err)
-		r.complete(0)
-	case stillHeld && r.report.Continued:
-		if err := r.goOn(ctx); err != nil {
-			r.failed(ctx, r.job.Name, "hand over what is left", err)
-			r.complete(0)
-			r.report.Continued = false
-		}
-	case !stillHeld && r.report.Status != Skipped && foreign == nil:
-		r.log.WarnContext(ctx, r.job.Name+" lost its lease to another run; what it did stands, its checkpoint is not saved")
-	}
-	return nil
-}
-
-// unlock saves the run's report and gives back what [run.lock] took. It returns false if that was lost meanwhile.
-func (r *run) unlock(ctx context.Context) (stillHeld bool, err error) {
-	switch {
-	case r.part == nil:
-		return r.lease().finish(ctx, r.checkpoint, r.stretches, r.complete)
-	case !r.locked: // another run may go on with the shard, and what this one came to is in its answer and in the log
-		r.complete(0)
-		return false, nil
-	}
-	var ended *split
-	stillHeld, ended, err = r.shardLease().finish(ctx, r.checkpoint, r.through, r.complete, func() string { return r.stays })
-	if err == nil && ended != nil {
-		r.whole = ended.report(r.clock())
-		for _, sh := range ended.Shards {
-			r.wholeStays = cmp.Or(r.wholeStays, sh.Stays)
-		}
-	}
-	return stillHeld, err
-}
-
-// admit looks at what the last run left before the run begins. The error is an [*endedError] or an [*overtakenError] if it is not to.
-func (r *run) admit(last *Report) error {
-	c, err := r.continuation(last)
-	if err != nil {
-		return err
-	}
-	if r.retries(last) {
-		return &endedError{last}
-	}
-	r.report.Continues = c
-	return nil
-}
-
-// retries reports whether the run is a retry of the one that left this report, which, or a shard of which, was aborted, or which was stopped.
-func (r *run) retries(last *Report) bool {
-	if last == nil || last.DryRun || !r.scheduled || r.report.Force || !last.Now.Equal(r.report.Now) {
-		return false
-	}
-	aborted := func(s Shard) bool { return s.Status == Aborted }
-	return last.Stopped || last.Status == Aborted || slices.ContainsFunc(last.Shards, aborted)
-}
-
-func (r *run) lease() lease {
-	return lease{writer: r.records, config: r.config, job: r.job.Name, runID: r.report.RunID, clock: r.clock, length: r.timeout + leaseMargin}
 }
 
 // sweep plans and, unless this is a preview, applies.
