@@ -12,12 +12,14 @@ import (
 func guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, http.StatusForbidden, "other_origin", fmt.Sprintf("a web page of another origin may not call this: open http://%s/ instead", r.Host))
+		refuse(w, http.StatusForbidden, "other_origin",
+			fmt.Sprintf("a web page of another origin may not call this: open http://%s/ instead", r.Host))
 	}))
 	guarded := origins.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !loopback(r.Host) {
-			refuse(w, http.StatusForbidden, "other_host", "this is for this machine only: call it as 127.0.0.1 or localhost, with its port")
+			refuse(w, http.StatusForbidden, "other_host",
+				"this is for this machine only: call it as 127.0.0.1 or localhost, with its port")
 			return
 		}
 		guarded.ServeHTTP(w, r)
@@ -34,8 +36,8 @@ func loopback(hostport string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
-// contentPolicy lets the page load and call what this server has, and nothing else; nobody may show it in a frame, where clicks could
-// be stolen.
+// contentPolicy lets the page load and call what this server has, and nothing else; nobody may show it in a frame, where
+// clicks could be stolen.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 

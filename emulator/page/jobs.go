@@ -70,14 +70,19 @@ func reportedOf(r *sweep.Report) *reported {
 
 // jobs answers with all jobs and workers.
 func (s *server) jobs(ctx context.Context, _ struct{}) (overview, error) {
-	o := overview{Project: s.Getenv("GOOGLE_CLOUD_PROJECT"), Ahead: int(s.Ahead / time.Second), SoftDelete: s.Backends.Storage() != nil}
+	o := overview{
+		Project: s.Getenv("GOOGLE_CLOUD_PROJECT"), Ahead: int(s.Ahead / time.Second), SoftDelete: s.Backends.Storage() != nil,
+	}
 	all := functions.All()
 	bundled, err := functions.Read(manifest.File{Name: "no rules", Text: []byte(`{"functions":[]}`)})
 	if err != nil {
 		return o, err
 	}
 	for i, e := range all {
-		j := job{Yours: i >= len(bundled), Name: e.Name, Description: e.Description, Schedule: e.Schedule, Worker: e.Worker, Uses: []string{}, entry: e}
+		j := job{
+			Name: e.Name, Description: e.Description, Schedule: e.Schedule, Worker: e.Worker, Uses: []string{},
+			Yours: i >= len(bundled), entry: e,
+		}
 		if e.Rule != nil {
 			j.Rule = e.Rule.Words()
 		}

@@ -1,8 +1,8 @@
 // Package page serves the page at the functions' address: the jobs, what each would do, what it did, and how to take that back.
 //
-// The page calls the functions as Cloud Scheduler does, and shows their reports. What these do not hold, such as the documents before
-// and after a run, it asks of an API below [Prefix], where no function can be. Both are for this machine alone: see guard.go. Nothing of
-// this is deployed.
+// The page calls the functions as Cloud Scheduler does, and shows their reports. What these do not hold, such as the
+// documents before and after a run, it asks of an API below [Prefix], where no function can be. Both are for this machine
+// alone: see guard.go. Nothing of this is deployed.
 package page
 
 import (
@@ -27,8 +27,8 @@ type Options struct {
 //go:embed assets
 var assets embed.FS
 
-// Handler serves the page at /, what belongs to it below [Prefix], and everything else by the functions. It refuses what comes from
-// other machines, and what web pages of other origins send.
+// Handler serves the page at /, what belongs to it below [Prefix], and everything else by the functions. It refuses requests
+// that name another host than this machine, and what web pages of other origins send.
 func Handler(o Options, functions http.Handler) http.Handler {
 	files, err := fs.Sub(assets, "assets")
 	if err != nil {
