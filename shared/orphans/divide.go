@@ -137,10 +137,10 @@ func (p piece) base(ctx context.Context, prefix string, weigh weigh) (string, er
 // successor returns the first name behind all that begin so; "" if there is none.
 func successor(name string) string {
 	last, size := utf8.DecodeLastRuneInString(name)
-	switch {
-	case last == utf8.MaxRune:
+	switch last {
+	case utf8.MaxRune:
 		return ""
-	case last == '\uD7FF': // behind it come halves of others, which are no characters
+	case '\uD7FF': // behind it come halves of others, which are no characters
 		last = '\uE000' - 1
 	}
 	return name[:len(name)-size] + string(last+1)

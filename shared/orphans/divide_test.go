@@ -61,7 +61,7 @@ func TestDivide(t *testing.T) {
 		"by user":              {name: func(i int) string { return fmt.Sprintf("posts/%s/%d.png", users[i%len(users)], i) }, worst: 1.5},
 		"by time":              {name: func(i int) string { return fmt.Sprintf("posts/%d", 1_700_000_000_000+i*37_000) }, worst: 2},
 		"by day":               {name: func(i int) string { return fmt.Sprintf("posts/2026-%02d-%02d/%d.png", i%12+1, i%28+1, i) }, worst: 2.1},
-		"under one long name":  {name: func(i int) string { return "posts/uploads/of/the/application/" + id(random, 8) }, worst: 1.5},
+		"under one long name":  {name: func(int) string { return "posts/uploads/of/the/application/" + id(random, 8) }, worst: 1.5},
 		"one user has most":    {name: func(i int) string { return fmt.Sprintf("posts/%s/%s", users[min(i%20, 1)], id(random, 8)) }, worst: 2},
 		"letters nobody knows": {name: func(i int) string { return fmt.Sprintf("posts/写真%d/%d", i%50, i) }, worst: 4},
 		"few":                  {name: func(i int) string { return fmt.Sprintf("posts/%d", i%900) }},

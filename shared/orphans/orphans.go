@@ -8,6 +8,7 @@ package orphans
 
 import (
 	"context"
+
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 )

@@ -188,10 +188,10 @@ func (r *run) checkLimits(ctx context.Context, p *Planner) (err error) {
 	if p.uncounted != nil {
 		return p.uncounted
 	}
-	if r.part != nil && !r.report.DryRun && !r.limits.Lifted && p.planned > 0 {
+	if r.part != nil && !r.report.DryRun && !r.limits.Lifted && p.planned+len(p.lookups) > 0 {
 		defer func() {
 			if err == nil {
-				err = r.shardLease().claim(ctx, p.planned, r.limits.MaxActions)
+				err = r.shardLease().claim(ctx, p.planned, r.limits, p.lookups)
 			}
 		}()
 	}

@@ -40,10 +40,13 @@ type shard struct {
 	Until    time.Time `json:"until" firestore:"until"`       // when that is dead
 	Claimed  int       `json:"claimed" firestore:"claimed"`   // actions that it may do
 	Done     int       `json:"done" firestore:"done"`         // actions that those before it did, or may have
-	Runs     int       `json:"runs" firestore:"runs"`         // that ended
-	Last     Report    `json:"last" firestore:"last"`         // of the last of them, without what only people read; or the seed
-	Sum      Report    `json:"sum" firestore:"sum"`           // of all of them
-	Stays    string    `json:"stays" firestore:"stays"`       // why it is not gone on with, if that is anybody's business
+	// Looking are the ids that the run under way has looked up, by kind, and Looked those of the runs before it.
+	Looking map[string]Lookups `json:"looking" firestore:"looking"`
+	Looked  map[string]Lookups `json:"looked" firestore:"looked"`
+	Runs    int                `json:"runs" firestore:"runs"`   // that ended
+	Last    Report             `json:"last" firestore:"last"`   // of the last of them, without what only people read; or the seed
+	Sum     Report             `json:"sum" firestore:"sum"`     // of all of them
+	Stays   string             `json:"stays" firestore:"stays"` // why it is not gone on with, if that is anybody's business
 }
 
 // Shard says in a report how one part of a split run stands.
@@ -127,6 +130,22 @@ func (s *split) claimed(but int) (n int) {
 		}
 	}
 	return n
+}
+
+// lookups returns the ids that all shards have looked up, by kind.
+func (s *split) lookups() map[string]Lookups {
+	sum := map[string]Lookups{}
+	for _, sh := range s.Shards {
+		addLookups(sum, sh.Looked)
+		addLookups(sum, sh.Looking)
+	}
+	return sum
+}
+
+func addLookups(sum, more map[string]Lookups) {
+	for kind, l := range more {
+		sum[kind] = Lookups{Asked: sum[kind].Asked + l.Asked, Missing: sum[kind].Missing + l.Missing}
+	}
 }
 
 // settled reports whether every shard has ended, and none is gone on with at once.

@@ -357,6 +357,31 @@ func TestLimitHoldsForAllShards(t *testing.T) {
 	}
 }
 
+// TestMissingIDsCountForAllShards: each looks up fewer than would be judged, all of which are missing.
+func TestMissingIDsCountForAllShards(t *testing.T) {
+	t.Parallel()
+	for least, done := range map[int]int{10: 0, 11: 10, 20: 10, 21: 20, 40: 30, 41: 40} {
+		t.Run(strconv.Itoa(least), func(t *testing.T) {
+			s := newSharded(t).seeded(t)
+			s.Set(t, "owners/one", map[string]any{"name": "x"})
+			s.Env["MIN_LOOKUPS"] = strconv.Itoa(least)
+			plan := s.Job.Plan
+			s.Job.Plan = func(ctx context.Context, p *sweep.Planner) error {
+				p.LookedUp("owners", 10, 10)
+				return plan(ctx, p)
+			}
+			s.call(t, "")
+			_, err := s.deliverOnce(t)
+			if (err != nil) != (done < 40) || len(left(t, s.Function)) != 40-done {
+				t.Errorf("%v, %d left, want %d", err, len(left(t, s.Function)), 40-done)
+			}
+			if got := s.whole(t); done < 40 && !strings.Contains(got.Failures[0].Error, "MAX_MISSING_PERCENT: ") {
+				t.Errorf("%+v", got.Failures)
+			}
+		})
+	}
+}
+
 // TestLimitCountsShardsThatRunAtOnce: two plan at the same time what only one may do.
 func TestLimitCountsShardsThatRunAtOnce(t *testing.T) {
 	t.Parallel()

@@ -58,6 +58,7 @@ func (l shardLease) take(ctx context.Context, admit func(*Report) error) (saved 
 				return nil, err
 			}
 			sh.Done, sh.Claimed = sh.Done+sh.Claimed, 0 // of a run that was killed, which may have done all of it
+			sh.lookedUp()
 		}
 		sh.Holder, sh.Until = l.runID, now.Add(l.length)
 		saved.checkpoint, saved.stretch, saved.held = sh.Position, sh.Stretch, holds(doc)
@@ -68,8 +69,9 @@ func (l shardLease) take(ctx context.Context, admit func(*Report) error) (saved 
 	return saved, err
 }
 
-// claim says that the run may do n actions, if that is no more than most with all that the other shards did or may do.
-func (l shardLease) claim(ctx context.Context, n, most int) error {
+// claim says that the run may do n actions after these lookups, if with all that the other shards did, may do and looked up the limits
+// hold for the whole. The limits on missing ids must hold for the shard alone as well: that was checked before.
+func (l shardLease) claim(ctx context.Context, n int, limits Limits, lookups map[string]Lookups) error {
 	return l.writer.Exchange(ctx, l.path(), func(doc documents.Document, _ bool) (map[string]any, error) {
 		s, sh, err := l.of(doc)
 		if err != nil {
@@ -78,8 +80,9 @@ func (l shardLease) claim(ctx context.Context, n, most int) error {
 		if sh.Holder != l.runID {
 			return nil, fmt.Errorf("another run holds shard %d: %w", l.part.Number, ErrChanged)
 		}
-		limits := Limits{MaxActions: most, Done: s.claimed(l.part.Number)}
-		if err := limits.Check(n, nil); err != nil {
+		sh.Looking = lookups
+		limits.Done = s.claimed(l.part.Number)
+		if err := limits.Check(n, s.lookups()); err != nil {
 			return nil, err
 		}
 		sh.Claimed = n
@@ -130,6 +133,15 @@ func (l shardLease) finish(ctx context.Context, checkpoint string, through bool,
 	return held, ended, err
 }
 
+// lookedUp counts what a run has looked up that has ended.
+func (sh *shard) lookedUp() {
+	if sh.Looked == nil {
+		sh.Looked = map[string]Lookups{}
+	}
+	addLookups(sh.Looked, sh.Looking)
+	sh.Looking = nil
+}
+
 // end takes over what a run of the shard did.
 func (sh *shard) end(r *Report, checkpoint string, through bool) {
 	sum := sh.Sum
@@ -158,6 +170,7 @@ func (sh *shard) end(r *Report, checkpoint string, through bool) {
 	sum.add(r)
 	sh.Sum = sum
 	sh.Done, sh.Claimed, sh.Holder = sh.Done+r.done(), 0, ""
+	sh.lookedUp()
 	if sh.Position, sh.Through = checkpoint, through; through {
 		sh.Position = sh.Begin // from where it is tried again if something failed
 	}
