@@ -59,7 +59,7 @@ func TestCleanupReports(t *testing.T) {
 	got := f.Run(t, "")
 	sweeptest.Want(t, "report", &sweep.Report{
 		Job: "cleanupReports", RunID: got.RunID, Status: sweep.Completed, Now: f.Now, StartedAt: got.StartedAt,
-		DurationMs: got.DurationMs, Database: got.Database, Bucket: got.Bucket, Scanned: 13,
+		DurationMs: got.DurationMs, Version: version.String(), Database: got.Database, Bucket: got.Bucket, Scanned: 13,
 		Actions: sweeptest.Done("delete report", 3),
 		Kept: map[string]int{
 			"not older than 1 month": 3, "status is neither reviewed nor dismissed": 3, "createdAt is missing or not a timestamp": 4,
