@@ -9,6 +9,7 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
 var monthAgo = time.Date(2025, 12, 10, 15, 0, 0, 0, time.UTC)
