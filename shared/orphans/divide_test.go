@@ -134,9 +134,9 @@ func nameOf(t *testing.T, text string) string {
 func TestDivideFails(t *testing.T) {
 	no := errors.New("no")
 	for nth := range 3 {
-		asked := 0
+		var asked atomic.Int64
 		_, err := divide(t.Context(), "posts/", 4, func(context.Context, string, string) (weight, error) {
-			if asked++; asked > nth*30 {
+			if asked.Add(1) > int64(nth*30) {
 				return weight{}, no
 			}
 			return weight{n: 100_000, many: true, alike: "posts/"}, nil
