@@ -174,10 +174,14 @@ func TestSplitsWhatThereIs(t *testing.T) {
 	got := run(t, f)
 	want := map[string]sweep.Counts{deleteFile: {Planned: 66, Done: 66}, deleteNote: {Planned: 4, Done: 4}}
 	sweeptest.WantReport(t, got, sweep.Completed, want)
-	if len(got.Shards) != 3 || got.Kept[keptByWish] != 3300-66 {
+	shards := 3
+	if !f.EmbeddedStorage() { // the Firebase Emulator Suite's knows no offsets, so nobody can tell where to cut
+		shards = 0
+	}
+	if len(got.Shards) != shards || got.Kept[keptByWish] != 3300-66 {
 		t.Errorf("%d shards, kept %v", len(got.Shards), got.Kept)
 	}
-	for i, shard := range got.Shards[:2] { // the third has the books, which are not looked at themselves
+	for i, shard := range got.Shards[:max(0, shards-1)] { // the third has the books, which are not looked at themselves
 		if shard.Scanned < 500 || shard.Scanned > 2000 {
 			t.Errorf("shard %d looked at %d things", i, shard.Scanned)
 		}
