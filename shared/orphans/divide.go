@@ -32,7 +32,7 @@ const leastShard = 1000
 type weight struct {
 	n     int    // things, or a guess
 	many  bool   // it is a guess: there are more than anybody has looked at
-	alike string // what those that were looked at all begin with; of all, where it is no guess, or empty
+	alike string // of a guess, what those that were looked at all begin with
 }
 
 // weigh says how much lies between two names. An empty one is no bound.
@@ -110,7 +110,7 @@ func (p piece) divide(ctx context.Context, prefix string, weigh weigh) ([]piece,
 // the others is found by halving.
 func (p piece) base(ctx context.Context, prefix string, weigh weigh) (string, error) {
 	if !p.many {
-		return cmp.Or(p.alike, p.from, prefix), nil
+		return cmp.Or(p.from, prefix), nil
 	}
 	ends := []int{len(prefix)}
 	for i := range p.alike {

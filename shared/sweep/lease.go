@@ -194,15 +194,16 @@ func (l lease) splitOf(doc documents.Document) (*split, error) {
 
 // holder returns which run holds the job, itself or in shards, and until when at the latest; empty if none does.
 func (l lease) holder(doc documents.Document) (runID string, until time.Time, err error) {
-	runID, until, err = l.of(doc)
-	if err != nil || runID != "" {
-		return runID, until, err
-	}
-	s, err := l.splitOf(doc)
-	if err != nil || s == nil || s.held().IsZero() {
+	if runID, until, err = l.of(doc); err != nil {
 		return "", time.Time{}, err
 	}
-	return s.RunID, s.held(), nil
+	if of, last := HeldInShards(doc); last.After(until) { // the lease may be that of a run that was killed
+		return of, last, nil
+	}
+	if runID == "" {
+		_, err = l.splitOf(doc)
+	}
+	return runID, until, err
 }
 
 func (l lease) checkpointOf(doc documents.Document) (string, error) {

@@ -25,15 +25,24 @@ func RecordOf(cfg config.Config, job string, doc documents.Document) Record {
 	doc.Path = "cleanupJobs/" + job
 	l := lease{config: cfg, job: job}
 	r := Record{Last: lastReport(doc)}
-	r.field = "lease"
-	if itself, _, _ := l.of(doc); itself == "" {
-		r.field = splitField
-	}
 	if r.Holder, r.Until, r.Err = l.holder(doc); r.Err == nil {
 		_, r.Err = l.checkpointOf(doc)
 	}
+	r.field = "lease"
+	if itself, _, _ := l.of(doc); itself != r.Holder {
+		r.field = splitField
+	}
 	r.Told = r.Holder != "" && doc.Data[stopField] == r.Holder
 	return r
+}
+
+// HeldInShards returns which run is under way in shards by a job's record, and until when the last of them holds it; empty if none is.
+func HeldInShards(doc documents.Document) (runID string, until time.Time) {
+	s, err := splitOf(doc)
+	if err != nil || s == nil || s.held().IsZero() { // that a record is foreign is said by who takes the lease
+		return "", time.Time{}
+	}
+	return s.RunID, s.held()
 }
 
 // TooLong returns an error with the request that deletes the lease if it lies further ahead than any run with this timeout

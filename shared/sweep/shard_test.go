@@ -668,6 +668,26 @@ func TestShardHeldForTooLong(t *testing.T) {
 	}
 }
 
+// TestShardBesideTheLeaseOfADeadRun: who asks what is under way is told of the shard.
+func TestShardBesideTheLeaseOfADeadRun(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	id := s.whole(t).RunID
+	s.hold(t, 2, "testJob-shard", start.Add(6*time.Minute))
+	dead := map[string]any{"runId": "testJob-dead", "expiresAt": start.Add(-time.Minute)}
+	if _, err := s.Firestore(t).Doc("cleanupJobs/testJob").Update(t.Context(), []firestore.Update{{Path: "lease", Value: dead}}); err != nil {
+		t.Fatal(err)
+	}
+	record := sweep.RecordOf(config.Config{Project: s.ID, Database: "(default)"}, "testJob", documents.Document{Data: job(t, s.Function)})
+	if record.Holder != id || !record.Until.Equal(start.Add(6*time.Minute)) || record.Err != nil {
+		t.Errorf("the record says %+v", record)
+	}
+	if err := sweep.Stop(t.Context(), writerOf(t, s.Function), "testJob", id, s.Clock()); err != nil {
+		t.Error(err)
+	}
+}
+
 // hold has a run hold a shard, as one that was killed does.
 func (s *sharded) hold(t *testing.T, number int, run string, until time.Time) {
 	t.Helper()

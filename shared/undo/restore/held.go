@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
@@ -32,15 +34,8 @@ func (u *undoing) holder(d *firestore.DocumentSnapshot) string {
 
 // holderOfShards returns the run that is under way in shards, "" if none is.
 func holderOfShards(d *firestore.DocumentSnapshot, now time.Time) string {
-	split, _ := d.Data()[undo.SplitField].(map[string]any)
-	shards, _ := split["shards"].([]any)
-	for _, s := range shards {
-		shard, _ := s.(map[string]any)
-		holder, _ := shard["holder"].(string)
-		if until, _ := shard["until"].(time.Time); holder != "" && now.Before(until) {
-			runID, _ := split["runId"].(string)
-			return runID
-		}
+	if runID, until := sweep.HeldInShards(documents.Document{Data: d.Data()}); now.Before(until) {
+		return runID
 	}
 	return ""
 }
