@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"cloud.google.com/go/firestore"
+	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/grpc/codes"
 )
 
@@ -18,28 +20,41 @@ func (w Writer) Exchange(ctx context.Context, path string, f func(d Document, fo
 	if ref == nil {
 		return fmt.Errorf("%q is not a document's path", path)
 	}
-	var outrun bool // somebody else wrote to the document meanwhile
-	again := func(err error) bool { return outrun || transient(err) }
-	return retryIf(ctx, again, func(ctx context.Context) error {
-		outrun = false
-		d, found, err := w.Get(ctx, path)
-		if err != nil {
-			return err
-		}
-		fields, err := f(d, found)
-		if err != nil {
-			return err
-		}
-		if found {
-			updates := make([]firestore.Update, 0, len(fields))
-			for field, value := range fields {
-				updates = append(updates, firestore.Update{FieldPath: firestore.FieldPath{field}, Value: value})
+	// Whoever is outrun is so by somebody who got through: that is no failure, however many there are.
+	return retry(ctx, func(ctx context.Context) error {
+		backoff := gax.Backoff{Initial: 50 * time.Millisecond, Max: time.Second, Multiplier: 1.5}
+		for attempt := 1; ; attempt++ {
+			outrun, err := w.exchange(ctx, path, ref, f)
+			if !outrun || attempt == maxOutrun || gax.Sleep(ctx, backoff.Pause()) != nil {
+				return err
 			}
-			_, err = ref.Update(ctx, updates, firestore.LastUpdateTime(d.UpdateTime))
-		} else {
-			_, err = ref.Create(ctx, fields)
 		}
-		outrun = slices.Contains([]codes.Code{codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists}, codeOf(err))
-		return err
 	})
+}
+
+// maxOutrun bounds how often somebody else may write to the document first, one after the other.
+const maxOutrun = 64
+
+// exchange is one attempt. outrun says that somebody else wrote to the document meanwhile.
+func (w Writer) exchange(
+	ctx context.Context, path string, ref *firestore.DocumentRef, f func(d Document, found bool) (map[string]any, error),
+) (outrun bool, err error) {
+	d, found, err := w.Get(ctx, path)
+	if err != nil {
+		return false, err
+	}
+	fields, err := f(d, found)
+	if err != nil {
+		return false, err
+	}
+	if found {
+		updates := make([]firestore.Update, 0, len(fields))
+		for field, value := range fields {
+			updates = append(updates, firestore.Update{FieldPath: firestore.FieldPath{field}, Value: value})
+		}
+		_, err = ref.Update(ctx, updates, firestore.LastUpdateTime(d.UpdateTime))
+	} else {
+		_, err = ref.Create(ctx, fields)
+	}
+	return slices.Contains([]codes.Code{codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists}, codeOf(err)), err
 }
