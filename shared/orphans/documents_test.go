@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -157,8 +158,9 @@ func TestOwnerMadeDuringTheRun(t *testing.T) {
 	sweeptest.Want(t, "notes left", []string{"first"}, notesLeft(t, f))
 }
 
-// onQuery lets a test see and refuse the queries for a collection's documents, and for their count.
+// onQuery lets a test see and refuse the queries for a collection's documents, and for their count, one after the other.
 func onQuery(f *sweeptest.Function, collection string, handle func(counts bool) error) {
+	var mu sync.Mutex
 	send := func(m any) error {
 		var q *firestorepb.StructuredQuery
 		count, counts := m.(*firestorepb.RunAggregationQueryRequest)
@@ -167,6 +169,8 @@ func onQuery(f *sweeptest.Function, collection string, handle func(counts bool) 
 			q = query.GetStructuredQuery()
 		}
 		if from := q.GetFrom(); len(from) == 1 && from[0].GetCollectionId() == collection {
+			mu.Lock()
+			defer mu.Unlock()
 			return handle(counts)
 		}
 		return nil
