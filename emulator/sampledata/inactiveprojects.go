@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/digest"
-	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/retention"
 )
 

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/notifications"
+	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
