@@ -84,7 +84,7 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 		}
 		if !slices.Contains(sampledata.Shown(), e.Name) { // it would find what is another's, or nothing
 			out.Line("")
-			out.Say("", 0, 2, "%s is left out: another job's part of the sample is where it looks, or files must be older than two days. This shows it alone:", e.Name)
+			out.Say("", 0, 2, "%s is left out: it looks where another job's part of the sample is, or its files must be older than two days. This shows it alone:", e.Name)
 			out.Command("go run ./scripts/firesweep check %s", e.Name)
 			continue
 		}

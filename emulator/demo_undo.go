@@ -49,7 +49,7 @@ func (r rewind) show(ctx context.Context, out *screen.Printer, l *local, project
 		return err
 	}
 	out.Line("")
-	out.Say(screen.Bold, 0, 2, "And taken back, the run of %s, as by the command", r.job.Name)
+	out.Say(screen.Bold, 0, 2, "And the run of %s taken back, as with the command", r.job.Name)
 	out.Command("firesweep undo --apply %s", r.runID)
 	out.Say("", 2, 2, "%d documents and files are back, %d changes are reverted; %d notifications stay sent",
 		steps[undo.Recreate], steps[undo.Revert]+steps[undo.Replace]+steps[undo.Remove], steps[undo.Stays])
@@ -59,7 +59,7 @@ func (r rewind) show(ctx context.Context, out *screen.Printer, l *local, project
 	}
 	missing, compared := r.missing(is)
 	if len(missing) > 0 || compared == 0 || steps[undo.Conflict] > 0 {
-		return fmt.Errorf("of %d things that %s had deleted or changed these are not as they were: %s", compared, r.job.Name, strings.Join(missing, ", "))
+		return fmt.Errorf("of the %d things that %s had deleted or changed, these are not as they were: %s", compared, r.job.Name, strings.Join(missing, ", "))
 	}
 	out.Say("", 2, 2, "all %d that it had deleted or changed are as they were before it", compared)
 	report, err := l.post(ctx, r.job, now, "")

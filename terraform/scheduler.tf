@@ -35,7 +35,7 @@ locals {
     for name, cron in local.cron : name => flatten([
       for i, field in split(" ", cron) : [
         for part in split(",", field) :
-        "\"${part}\" is no ${local.cron_fields[i].name}, which is a value from ${local.cron_fields[i].least} to ${local.cron_fields[i].most}, or *, a range a-b or a~b with a not greater than b, or one of * and a-b with a step such as /5"
+        "\"${part}\" is not a valid ${local.cron_fields[i].name}, which is a value from ${local.cron_fields[i].least} to ${local.cron_fields[i].most}, or *, a range a-b or a~b with a not greater than b, or one of * and a-b with a step such as /5"
         if !try(
           (can(regex("^((\\*|[0-9]+-[0-9]+)(/[1-9][0-9]?)?|[0-9]+)$", part)) || can(regex("^[0-9]+~[0-9]+$", field)))
           && alltrue([for n in regexall("[0-9]+", split("/", part)[0]) : tonumber(n) >= local.cron_fields[i].least && tonumber(n) <= local.cron_fields[i].most])

@@ -22,7 +22,7 @@ const jarVariable = "FIRESTORE_EMULATOR_BINARY_PATH"
 func findFirestoreJar(ctx context.Context, log *slog.Logger) (string, error) {
 	if path := os.Getenv(jarVariable); path != "" {
 		if !isFile(path) {
-			return "", fmt.Errorf("%s=%s is no file", jarVariable, path)
+			return "", fmt.Errorf("%s=%s is not a file", jarVariable, path)
 		}
 		return path, nil
 	}

@@ -77,7 +77,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 		return o, fmt.Errorf("unexpected argument %q; see -help", flags.Arg(0))
 	}
 	if o.only != "" && !slices.Contains(caseNames(), o.only) {
-		return o, fmt.Errorf("-case %s is none of %s", o.only, strings.Join(caseNames(), ", "))
+		return o, fmt.Errorf("-case %s is not one of %s", o.only, strings.Join(caseNames(), ", "))
 	}
 	if o.local = *backend == "emulator"; o.local {
 		o.page = ""
@@ -92,7 +92,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	for text := range strings.SplitSeq(*items, ",") {
 		n, err := strconv.Atoi(text)
 		if *items != "" && (err != nil || n < 1) {
-			return o, fmt.Errorf("-items: %q is no number of items", text)
+			return o, fmt.Errorf("-items: %q is not a number of items", text)
 		}
 		if *items != "" {
 			o.items = append(o.items, n)
@@ -101,7 +101,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	for text := range strings.SplitSeq(*latencies, ",") {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 {
-			return o, fmt.Errorf("-latency: %q is no time such as 40ms", text)
+			return o, fmt.Errorf("-latency: %q is not a time such as 40ms", text)
 		}
 		o.latencies = append(o.latencies, d)
 	}

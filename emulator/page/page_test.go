@@ -133,7 +133,7 @@ func TestWhatTheAPIRefuses(t *testing.T) {
 		{http.MethodPost, "application/json", "undo", `{`, http.StatusBadRequest, "cannot be read"},
 		{http.MethodPost, "application/json", "undo", `{"run":"none-1-2"}`, http.StatusUnprocessableEntity, `no function "none"`},
 		{http.MethodPost, "application/json", "undo", `{"run":"cleanupReports"}`, http.StatusUnprocessableEntity, "a run's id is like"},
-		{http.MethodPost, "application/json", "undo", `{"run":"cleanupReports-20260101T000000Z-0123abcd"}`, http.StatusUnprocessableEntity, "nothing is kept of it"},
+		{http.MethodPost, "application/json", "undo", `{"run":"cleanupReports-20260101T000000Z-0123abcd"}`, http.StatusUnprocessableEntity, "the undo log has nothing of it"},
 		{http.MethodPost, "application/json", "runs", `{"job":"none"}`, http.StatusUnprocessableEntity, `no function "none"`},
 		{http.MethodPost, "application/json", "counts", `{"job":""}`, http.StatusUnprocessableEntity, "no function"},
 		{http.MethodPost, "application/json", "documents", `{"job":"cleanupReports","paths":["reports"]}`, http.StatusUnprocessableEntity, "reports"},
@@ -263,7 +263,7 @@ func TestARun(t *testing.T) {
 	if got := counts(); got != "documents notes 1, documents reports 1" {
 		t.Errorf("after: %s", got)
 	}
-	if j := f.job(t, "cleanupReports"); j.Last == nil || j.Last.RunID != report.RunID || j.Last.Next != "All that was due is done: there is nothing to do." {
+	if j := f.job(t, "cleanupReports"); j.Last == nil || j.Last.RunID != report.RunID || j.Last.Next != "Everything due is done: there is nothing to do." {
 		t.Errorf("after the run: %+v", j.Last)
 	}
 	if runs := ask[[]struct{ RunID string }](t, f, "runs", `{"job":"cleanupReports"}`); len(runs) != 1 || runs[0].RunID != report.RunID {

@@ -61,7 +61,7 @@ const (
 	keptGone      = "somebody else deleted the document since it was judged, so its account was kept: " +
 		"delete the account in the Firebase console if it is still there and should not be"
 	keptAccount  = "account deletion failed, tried again by the next run"
-	keptWithUser = "an account that goes with its user document, which is there again and due"
+	keptWithUser = "an account whose user document is there again and due: it goes with that"
 	keptBack     = "there is a document users/{uid} again, which is not due: if it was restored on purpose, " +
 		"delete authDeletionRetries/{uid}, otherwise ban the user again"
 	keptByLimit = "due, left for the next run: at most %d users a run"
@@ -85,7 +85,7 @@ func warning(note documents.Document, err error) sweep.Notice {
 	problem := clip.Text(err.Error(), maxError)
 	text := fmt.Sprintf("Auth delete failed for %s: %s (%s): every run tries again", note.ID(), problem, reasonFor(note))
 	if attemptsOf(note) >= alertAttempts {
-		text += "; look up the error, then delete the account in the Firebase console, or mend the service account's role"
+		text += "; look up the error, then delete the account in the Firebase console, or fix the service account's role"
 		n.Fields["alert"] = logging.AlertAccount
 	}
 	n.Message = clip.Line(text, len(text))

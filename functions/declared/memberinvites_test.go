@@ -18,7 +18,7 @@ import (
 const (
 	action        = "delete invite"
 	pageSize      = declared.PageSize
-	keptTokenless = "invite_token is empty or not a text"
+	keptTokenless = "invite_token is empty or not a string"
 	keptAccepted  = "user_id is set"
 	inviteUndated = "created_at is missing or not a timestamp"
 	inviteYoung   = "not older than 90 days"

@@ -21,14 +21,14 @@ const (
 	keptSmall    = "not larger than inactive_projects_min_size_mb"
 	keptMarked   = "marked for deletion already"
 	keptPending  = "pending_delete is true"
-	keptInGrace  = "warned, its time has not come"
+	keptInGrace  = "warned, and its deletion date has not come"
 	keptUndated  = "last_activity_at is missing or not a timestamp"
 	keptUnsized  = "storage_size is missing or not a number"
 	keptUnclear  = "pending_delete is neither true nor false"
-	keptNoOrg    = "organization_id is missing or no id"
-	keptBadID    = "its own id is none that a task can name"
-	keptNoPeople = "owner_ids and maintainer_ids hold something, but no id"
-	keptNoBot    = "its organization has no admin_bot_user_id in whose name to act"
+	keptNoOrg    = "organization_id is missing or not a valid id"
+	keptBadID    = "its own id cannot be named in a task"
+	keptNoPeople = "owner_ids and maintainer_ids hold values, but no valid id"
+	keptNoBot    = "its organization has no admin_bot_user_id to act as"
 	keptBadEntry = "its warning has no usable warned_on or deletion_date"
 )
 
@@ -84,7 +84,7 @@ func judge(p project, run sweep.Run) sweep.Decision {
 	}
 	reason := "no activity since " + last.UTC().Format(time.RFC3339)
 	day := given.from.UTC().Format(time.DateOnly)
-	inName := fmt.Sprintf("; in the name of user %v", p.bot)
+	inName := fmt.Sprintf("; acting as user %v", p.bot)
 	if p.warned && !void {
 		reason += fmt.Sprintf(", warned %s with the promise not to delete it before %s", day, given.promised.Format(time.DateOnly))
 		return sweep.Do(mark, reason+inName)

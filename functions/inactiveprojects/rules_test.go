@@ -45,7 +45,7 @@ func TestSettings(t *testing.T) {
 		"the longest":       {doc(warnAfter, int64(1199), deleteAfter, int64(1200)), settings{1199, 1200, 0}, ""},
 		"on with a size":    {doc(size, 0.5), settings{3, 4, 0.5}, ""},
 		"size null":         {doc(size, nil), usual, ""},
-		"switch as text":    {doc(on, "true"), settings{}, on + " is a text: it must be true or false"},
+		"switch as text":    {doc(on, "true"), settings{}, on + " is a string: it must be true or false"},
 		"no warning months": {doc(warnAfter, sweeptest.Missing), settings{}, warnAfter + " is missing: it must be a whole number from 1 to 1199"},
 		"0 months":          {doc(warnAfter, int64(0)), settings{}, warnAfter + " is 0: it must be a whole number from 1 to 1199"},
 		"equal":             {doc(deleteAfter, int64(3)), settings{}, deleteAfter + " is 3: it must be a whole number from 4 to 1200"},
@@ -96,7 +96,7 @@ func TestWhichProjectsAreDormant(t *testing.T) {
 		p.settings.minSize = tt.minSize
 		want := sweep.Decision{Reason: tt.kept + tt.invalid, Invalid: tt.invalid != ""}
 		if want.Reason == "" {
-			want = sweep.Do(warn, "no activity since 2026-01-10T11:59:59Z; to be deleted on 2026-05-10; in the name of user bot")
+			want = sweep.Do(warn, "no activity since 2026-01-10T11:59:59Z; to be deleted on 2026-05-10; acting as user bot")
 		}
 		sweeptest.Want(t, name, want, judge(p, sweep.Run{Now: now, Promise: now}))
 		p.settings = settings{}
@@ -138,7 +138,7 @@ func TestWhatBecomesOfDormantProjects(t *testing.T) {
 			}
 			p.bot = bot
 			got := judge(p, sweep.Run{Now: now, Promise: now})
-			if got.Kind != "" && !strings.HasSuffix(got.Reason, "; in the name of user bot") {
+			if got.Kind != "" && !strings.HasSuffix(got.Reason, "; acting as user bot") {
 				t.Errorf("%s: the reason %q does not say in whose name", name, got.Reason)
 			}
 			if got.Kind != want && (got.Kind != "" || got.Reason != want) || got.Invalid != (want == keptBadEntry || want == keptNoBot) {

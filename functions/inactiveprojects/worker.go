@@ -31,7 +31,7 @@ func checkTask(task map[string]string) error {
 const (
 	keptGone        = "the project does not exist"
 	keptWarned      = "warned already"
-	keptActiveSince = "somebody has worked on it since it was decided to warn"
+	keptActiveSince = "somebody has worked on it since the decision to warn"
 )
 
 // announcement is a project whose people are to be warned.
@@ -52,7 +52,7 @@ var warningRule = sweep.Rule[announcement]{
 		date := run.Task["deletion_date"]
 		switch {
 		case len(a.mail.ToUserIDs) == 0:
-			c.Notices = []sweep.Notice{{Message: a.Path + ": it has neither owner_ids nor maintainer_ids, so nobody was told that it will be deleted on " + date}}
+			c.Notices = []sweep.Notice{{Message: a.Path + ": it has neither owner_ids nor maintainer_ids, so nobody was notified that it will be deleted on " + date}}
 		case !a.written: // written again, it would be sent again
 			c.Writes = []documents.Write{{Op: documents.Create, Ref: a.mail.Ref(), Data: a.mail.Data(), Sent: true}}
 		}
@@ -70,7 +70,7 @@ func judgeWarning(a announcement, run sweep.Run) sweep.Decision {
 	switch _, canBeWarned := recipients(a.Document); {
 	case !a.Found:
 		d := sweep.Keep(keptGone)
-		d.Notice = &sweep.Notice{Message: a.Path + ": nobody is warned, the project does not exist", Error: true}
+		d.Notice = &sweep.Notice{Message: a.Path + ": nobody is warned, because the project does not exist", Error: true}
 		return d
 	case dated && last.After(run.Now):
 		return sweep.Keep(keptActiveSince)

@@ -96,7 +96,7 @@ func judgeAge(kind, reason string, uploaded, now time.Time) sweep.Decision {
 // Reasons to keep an object.
 const (
 	keptYoung       = "uploaded less than 24 h ago"
-	keptUndated     = "the time of its upload is unknown"
+	keptUndated     = "its upload time is unknown"
 	keptNoPost      = "no postId in its metadata"
 	keptUnknownPath = "not at a path that names its owner"
 )
@@ -118,5 +118,5 @@ func judgePost(post documents.Document, circleExists bool) sweep.Decision {
 const (
 	keptOfCircle      = "a post of a circle that exists"
 	keptInvalidCircle = "its circleId names no document"
-	keptOddCircle     = "its circleId is not a text"
+	keptOddCircle     = "its circleId is not a string"
 )

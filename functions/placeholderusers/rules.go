@@ -29,8 +29,8 @@ const (
 	keptRecent      = "the last attempt was not more than 2 days ago"
 	keptBadAttempts = "deletion_attempts is not a whole number"
 	keptBadTime     = "last_deletion_attempt_at is not a timestamp"
-	keptNoUser      = "placeholder_user_id is missing or no id"
-	keptLongUser    = "placeholder_user_id is too long to ask what refers to it"
+	keptNoUser      = "placeholder_user_id is missing or not a valid id"
+	keptLongUser    = "placeholder_user_id is too long to query what refers to it"
 )
 
 // judge decides about one document of import_placeholder_user_details: whether another attempt is due.
@@ -71,9 +71,9 @@ func attemptsOf(detail sweep.Subject) (n int64, ok bool) {
 const (
 	keptGone       = "the user does not exist"
 	keptNot        = "user_type is not placeholder"
-	keptLong       = "its id is too long to ask what refers to it"
+	keptLong       = "its id is too long to query what refers to it"
 	keptReferenced = "still referenced"
-	keptCrowded    = "more details name it than can be looked at"
+	keptCrowded    = "too many details name it"
 	keptClaimed    = "its detail has a namespace_id again"
 )
 

@@ -150,7 +150,7 @@ func TestImages(t *testing.T) {
 	sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
 	sweeptest.Want(t, "kept", map[string]int{
 		keptElsewhere: 4, "imageUrl holds a URL of another bucket": 2, "imageUrl holds a URL that names no object of Cloud Storage": 3,
-		"imageUrl holds no text": 4, keptYoung: 1,
+		"imageUrl holds no string": 4, keptYoung: 1,
 	}, got.Kept)
 	sweeptest.Want(t, "objects", kept, f.Objects(t))
 	sweeptest.Want(t, "messages in the archive", len(urls), len(f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any)))

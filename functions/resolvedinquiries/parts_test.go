@@ -136,7 +136,7 @@ func TestInquiryThatFitsIntoNoArchive(t *testing.T) {
 	f.Set(t, "inquiries/i1/messages/a", message(1))
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Failed: 1}})
-	if !strings.Contains(got.Failures[0].Error, "inquiries/i1 fits into no archive") {
+	if !strings.Contains(got.Failures[0].Error, "inquiries/i1 is too large for an archive") {
 		t.Errorf("failures %+v", got.Failures)
 	}
 	wantKept(t, f, data, map[string]map[string]any{"a": message(1)})

@@ -87,7 +87,7 @@ func TestWhatIsKeptAndCounted(t *testing.T) {
 	sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
 	sweeptest.Want(t, "scanned", 9, got.Scanned)
 	sweeptest.Want(t, "kept", map[string]int{
-		keptYoung: 1, keptTold: 1, keptUnresolved: 3, keptUndated: 2, keptUntold: 1, "imageUrl holds no text": 1,
+		keptYoung: 1, keptTold: 1, keptUnresolved: 3, keptUndated: 2, keptUntold: 1, "imageUrl holds no string": 1,
 	}, got.Kept)
 	wantIDs(t, f, "inquiries", ids(kept)...)
 	for id := range kept {

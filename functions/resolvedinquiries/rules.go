@@ -69,7 +69,7 @@ const (
 	keptUnresolved = "status is not resolved"
 	keptUndated    = "resolvedAt is missing or not a timestamp"
 	keptYoung      = "resolved less than 6 days ago"
-	keptTold       = "resolved less than 7 days ago, its user has been told"
-	keptPromised   = "resolved 7 days ago or more, its user was told less than a day ago that it goes tomorrow"
-	keptUntold     = "resolved less than 7 days ago, and no valid userId to tell"
+	keptTold       = "resolved less than 7 days ago, its user has been notified"
+	keptPromised   = "resolved 7 days ago or more, but its user was notified less than a day ago"
+	keptUntold     = "resolved less than 7 days ago, and no valid userId to notify"
 )

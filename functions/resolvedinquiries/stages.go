@@ -214,7 +214,7 @@ func (s state) change(run sweep.Run) sweep.Change {
 	case stage != move && s.at.Moved != "": // no copies are left: what was moved is moved back
 		next.Stage = move
 	case s.at.Refused:
-		return sweep.Change{Fail: fmt.Errorf("%s fits into no archive that Firestore takes: archive it by hand", s.Path)}
+		return sweep.Change{Fail: fmt.Errorf("%s is too large for an archive in Firestore: archive it by hand", s.Path)}
 	default:
 		return sweep.Change{Fail: sweep.ErrChanged}
 	}

@@ -46,7 +46,7 @@ var warnings = sweep.Rule[toWarn]{
 		c := sweep.Update(s.Ref(), map[string]any{notifiedAt: run.Promise})
 		n := warning(s.Document, notifications.Locale(run.Config.Locale))
 		if _, hasUser := s.found[userOf(n)]; !hasUser {
-			c.Notices = []sweep.Notice{{Message: s.Path + ": nobody was told that it will be deleted, its user has no document"}}
+			c.Notices = []sweep.Notice{{Message: s.Path + ": nobody was notified of its deletion, because its user has no document"}}
 		} else if _, sent := s.found[n.Ref()]; !sent {
 			c.Writes = append(c.Writes, documents.Write{Op: documents.Create, Ref: n.Ref(), Data: n.Data(run.Promise), Sent: true})
 		}

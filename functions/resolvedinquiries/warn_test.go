@@ -92,7 +92,7 @@ func TestUserWithoutDocument(t *testing.T) {
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("warn user", 1))
 	wantIDs(t, f, "users/u1/notifications")
 	sweeptest.Want(t, "mark", any(now), f.Documents(t, "inquiries")["i1"][notifiedAt])
-	if !strings.Contains(fmt.Sprint(f.Warnings(t)["inquiries/i1"]), "inquiries/i1: nobody was told") {
+	if !strings.Contains(fmt.Sprint(f.Warnings(t)["inquiries/i1"]), "inquiries/i1: nobody was notified") {
 		t.Error("the log says nothing")
 	}
 }

@@ -47,15 +47,15 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [JOB...]",
 		Short: "Say what your rules would do, and try them on this machine",
-		Long: `Read functions/schedule.json and functions/rules.json strictly, and say of each
-declared rule what it would do, when, what holds it, and which roles and indexes
-it needs. Then make data from the rule, put it into local backends as
-'go run ./emulator' starts them, and show what a plan finds there: what is due,
-and what is kept and why. Nothing of Google is asked, and no project is needed.
+		Long: `Check functions/schedule.json and functions/rules.json strictly, and show for
+each declared rule what it would do, when, what limits it, and which roles and
+indexes it needs. Then make data from the rule, load it into local backends like
+those of 'go run ./emulator', and show what a plan finds there: what is due, and
+what is kept and why. Nothing is sent to Google, and no project is needed.
 
-Of jobs that are named, those written in Go are shown as well. --rules reads a
-list that is not in its place yet. All that is wrong with a list is said at
-once, with exit code 2. --no-plan leaves out what needs Java.`,
+Jobs written in Go are shown only if you name them. --rules reads a list that is
+not in its place yet. All problems of a list are reported at once, with exit
+code 2. --no-plan leaves out what needs Java.`,
 		Example: `  firesweep check
   firesweep check cleanupStaleDrafts
   firesweep check --rules /tmp/rules.json
@@ -189,7 +189,7 @@ func readsOf(r rule.Rule) string {
 	}
 	switch {
 	case r.Accounts != "" && len(judged) > 0:
-		return "all accounts, a thousand a call, which is free; for those that are due, a read for 30 tells whether " + strings.Join(judged, ", or whether ")
+		return "all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether " + strings.Join(judged, ", or whether ")
 	case r.Accounts != "":
 		return "all accounts, a thousand a call, which is free"
 	case len(judged) == 0:
@@ -212,7 +212,7 @@ func (p *printer) checked(c checked) {
 		runs += ", next " + times(c)
 	}
 	p.fact("runs", runs)
-	dryRun := "as dry_run of Terraform says; your own only plan until it says " + c.Job + " = false"
+	dryRun := "as Terraform's dry_run says; your own jobs only plan until it says " + c.Job + " = false"
 	if c.DryRun != nil {
 		dryRun = fmt.Sprintf("%t, by DRY_RUN", *c.DryRun)
 	}
@@ -235,7 +235,7 @@ func (p *printer) checked(c checked) {
 	for _, index := range c.Indexes {
 		indexes = append(indexes, index.CollectionGroup+": "+words(index))
 	}
-	p.fact("indexes", cmp.Or(strings.Join(indexes, "; "), "none but those that Firestore makes by itself"))
+	p.fact("indexes", cmp.Or(strings.Join(indexes, "; "), "none beyond those that Firestore makes by itself"))
 	if c.Note != "" {
 		p.fact("note", c.Note)
 	}

@@ -75,11 +75,11 @@ func TestCheckForPeople(t *testing.T) {
 	want(t, "what is said", `cleanupStaleDrafts
   Deletes documents of drafts whose state is open, and whose published is not
   true, and whose updatedAt is more than 90 days ago, unless holds/{id} exists;
-  with each go the objects below drafts/ that coverUrl names.
+  each takes along the objects below drafts/ that coverUrl names.
 
   runs      daily, some time from 04:00 to 04:59 Europe/Berlin
-  dry run   as dry_run of Terraform says; your own only plan until it
-            says cleanupStaleDrafts = false
+  dry run   as Terraform's dry_run says; your own jobs only plan until
+            it says cleanupStaleDrafts = false
   limits    does nothing if more than 50 % of drafts are due (of 20 or
             more); if more than 100000 are due (MAX_ACTIONS)
   reads     each document that is old enough and is in the index, in
@@ -105,7 +105,7 @@ func TestCheckForPeople(t *testing.T) {
 	}
 	want(t, "limits", []string{"more than 50 % of all accounts listed are due (of 20 or more)", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
 	want(t, "judged by", map[string][]string(nil), c.Judged)
-	want(t, "reads", "all accounts, a thousand a call, which is free; for those that are due, a read for 30 tells whether users/{uid} exists", c.Reads)
+	want(t, "reads", "all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether users/{uid} exists", c.Reads)
 
 	// Objects have only just been uploaded: the plan is for when they are old enough.
 	c = parsed[checks](t, o.well(t, "check", "--rules", rules, "cleanupExports", "--json")).Checks[0]
@@ -161,17 +161,17 @@ func TestCheckOfAWrongList(t *testing.T) {
 		want []string // a line each
 	}{
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","rule":{"colection":"things","age":{"field":"a b","days":"9"}}},{"name":"cleanupMore","schedule":"0 4 * * *","rule":{"collection":"more"}}]}`, []string{
-			`functions[0]: there is no "timezone"`, `functions[0].rule: there is no "colection"`, "functions[0].rule.age.days: it must be a whole number, not a text",
+			`functions[0]: there is no key "timezone"`, `functions[0].rule: there is no key "colection"`, "functions[0].rule.age.days: it must be a whole number, not a string",
 			"functions[1], cleanupMore: rule.age: say how old it must be",
 		}},
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","rule":{"collection":"things","age":{"field":"a b","days":9}}},{"name":"cleanupReports","schedule":"0 4 * * *","rule":{}}]}`, []string{
-			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is no unix-cron`, "functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: say exactly one",
+			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is not unix-cron`, "functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: give exactly one",
 		}},
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 31 2 *","rule":{"collection":"things","age":{"field":"at","days":9}}},{"name":"cleanupOthers","schedule":"0 4 * * *","timeZone":"Europe/Berln","rule":{"collection":"others","age":{"field":"at","days":9}}}]}`, []string{
 			`cleanupThings: its schedule "0 4 31 2 *" never comes`, `cleanupOthers: timeZone "Europe/Berln" is unknown`,
 		}},
 		{`{"functions":[{"name":"cleanupReports","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":9}}}]}`, []string{"cleanupReports: listed twice"}},
-		{"{\n  \"functions\": [\n  ],\n}", []string{"rules.json: line 4, column 1: it is no JSON: invalid character '}'"}},
+		{"{\n  \"functions\": [\n  ],\n}", []string{"rules.json: line 4, column 1: it is not JSON: invalid character '}'"}},
 	} {
 		rules := rulesFile(t, tt.text)
 		for _, command := range []string{"check", "indexes"} {

@@ -147,13 +147,13 @@ func (p *printer) did(d *did, runID string) {
 		p.more(d.WriteTotal-len(d.Writes), "write")
 	}
 	p.Line("")
-	p.Say("", 2, 2, "What of this is still gone or changed, and would come back:")
+	p.Say("", 2, 2, "See what is still gone or changed, and would come back:")
 	p.Command("firesweep undo %s", runID)
 }
 
 func (p *printer) more(n int, what string) {
 	if n > 0 {
-		p.Say("", 2, 2, "and %s more: say --all", plural(n, what))
+		p.Say("", 2, 2, "and %s more: use --all", plural(n, what))
 	}
 }
 
@@ -170,7 +170,7 @@ func (p *printer) run(run shownRun, runID string) {
 		p.did(run.Did, runID)
 	case totals(run.Report).Done > 0:
 		p.Line("")
-		p.Say("", 2, 2, "Of what it deleted or changed nothing is kept (UNDO_DAYS). The log names it:")
+		p.Say("", 2, 2, "The undo log has nothing of this run (UNDO_DAYS). The log names what it deleted or changed:")
 		p.Command("firesweep show --log %s", runID)
 	}
 }

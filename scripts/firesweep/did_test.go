@@ -57,7 +57,7 @@ func TestShowListsTheFirst(t *testing.T) {
 	}
 	report := o.called(t, "cleanupReports", "")
 	text := o.well(t, "show", "cleanupReports")
-	wantParts(t, text, "What it did, and why:", "delete report", "and 2 items more: say --all", "\n    firesweep undo "+report.RunID+"\n")
+	wantParts(t, text, "What it did, and why:", "delete report", "and 2 items more: use --all", "\n    firesweep undo "+report.RunID+"\n")
 	if n := strings.Count(text, "  reports/r"); n != listed || strings.Contains(text, "WRITE") {
 		t.Errorf("%d items listed, and perhaps their own deletions:\n%s", n, text)
 	}
@@ -96,7 +96,7 @@ func TestShowWithoutUndoLog(t *testing.T) {
 	o.env["UNDO_DAYS"] = "0"
 	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	report := o.called(t, "cleanupReports", "")
-	wantParts(t, o.well(t, "show", "cleanupReports"), "nothing is kept (UNDO_DAYS)", "\n    firesweep show --log "+report.RunID+"\n")
+	wantParts(t, o.well(t, "show", "cleanupReports"), "The undo log has nothing of this run (UNDO_DAYS)", "\n    firesweep show --log "+report.RunID+"\n")
 	o.now = o.now.Add(24 * time.Hour)
 	o.called(t, "cleanupReports", "")
 	if text := o.well(t, "show", "cleanupReports"); strings.Contains(text, "nothing is kept") {

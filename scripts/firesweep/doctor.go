@@ -54,18 +54,18 @@ func (a *app) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor [JOB...]",
 		Short: "Look for what would make a job fail or a mistake final",
-		Long: `Look for what of the project would make a job fail or a mistake final, and say
-what to do about it: the databases' mode, edition and point-in-time recovery,
-the TTL policy on the bundle's own records, composite indexes that are missing
-or still being built, security rules that let clients use the bundle's own
-collections, the bucket's soft delete, leases that are stuck, and the last
-success of each job. With --location also whether each job is deployed, paused
-or failing. Nothing is written.
+		Long: `Check the project for what would make a job fail or a mistake final, and say
+what to do about it. It checks the databases' mode, edition and point-in-time
+recovery, the TTL policy on the bundle's own records, composite indexes that are
+missing or still being built, security rules that let clients use the bundle's
+own collections, the bucket's soft delete, leases that are stuck, and the last
+success of each job. With --location it also checks whether each job is
+deployed, paused or failing. Nothing is written.
 
-It takes roles/datastore.viewer, roles/firebaserules.viewer,
+It needs roles/datastore.viewer, roles/firebaserules.viewer,
 roles/storage.legacyBucketReader on the bucket and, with --location,
-roles/cloudscheduler.viewer. Exit code 1 says that there is a problem, or that
-something could not be looked at.`,
+roles/cloudscheduler.viewer. Exit code 1 means that there is a problem, or
+that something could not be checked.`,
 		Example: `  firesweep doctor --project my-project --location asia-northeast1
   firesweep doctor cleanupReports
   firesweep doctor --json | jq '.findings[] | select(.level == "problem")'`,
@@ -114,7 +114,7 @@ func (p *patient) examine(ctx context.Context) []finding {
 	emulated := p.configs[p.jobs[0].Name].Emulators.Any()
 	if emulated {
 		f.add(levelUnseen, "emulators", "", "Emulators have no mode, edition, point-in-time recovery, TTL or indexes, no soft delete, and no Cloud Scheduler: "+
-			"only the bundle's own records are looked at.")
+			"only the bundle's own records are checked.")
 	} else {
 		p.far.begin(0, "databases")
 		p.examineDatabases(ctx, &f)

@@ -36,7 +36,7 @@ func (p *patient) examineBuckets(ctx context.Context, f *findings) {
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {
 		bucket, err := service.Buckets.Get(name).Context(ctx).Do()
 		if err != nil {
-			f.add(levelUnknown, "bucket "+name, "It takes roles/storage.legacyBucketReader on the bucket. Make sure that STORAGE_BUCKET is right.",
+			f.add(levelUnknown, "bucket "+name, "It needs roles/storage.legacyBucketReader on the bucket. Make sure that STORAGE_BUCKET is right.",
 				"It cannot be read: %s", apiError(err))
 			continue
 		}
@@ -65,7 +65,7 @@ func examineBucket(b *storage.Bucket, f *findings) {
 		f.add(levelFine, about, "", "Soft delete keeps a deleted file for %d days", int(kept.Hours()/24))
 	}
 	if b.RetentionPolicy != nil && b.RetentionPolicy.RetentionPeriod > 0 {
-		f.add(levelWarning, about, "", "A retention policy of %s is on: younger files are kept and counted, and tried again by every run.",
+		f.add(levelWarning, about, "", "A retention policy of %s is on: younger files are kept, counted, and tried again by every run.",
 			short(time.Duration(b.RetentionPolicy.RetentionPeriod)*time.Second))
 	}
 }

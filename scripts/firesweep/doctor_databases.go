@@ -46,7 +46,7 @@ func (d database) about() string { return "database " + d.id }
 
 // unknown says that a request failed.
 func (d database) unknown(f *findings, what string, err error) {
-	f.add(levelUnknown, d.about(), "It takes roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right.", "%s cannot be read: %s", what, apiError(err))
+	f.add(levelUnknown, d.about(), "It needs roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right.", "%s cannot be read: %s", what, apiError(err))
 }
 
 // examine looks at the database itself.
@@ -67,9 +67,9 @@ func (d database) examine(ctx context.Context, f *findings) {
 	}
 	if db.PointInTimeRecoveryEnablement != "POINT_IN_TIME_RECOVERY_ENABLED" {
 		f.add(levelWarning, d.about(), fmt.Sprintf("gcloud firestore databases update --project=%s --database='%s' --enable-pitr", d.project, d.id),
-			"Point-in-time recovery is off: a deleted document can be got back for an hour only.")
+			"Point-in-time recovery is off: a deleted document can be restored for an hour only.")
 	} else {
-		f.add(levelFine, d.about(), "", "Point-in-time recovery is on: a deleted document can be got back for seven days")
+		f.add(levelFine, d.about(), "", "Point-in-time recovery is on: a deleted document can be restored for seven days")
 	}
 }
 
@@ -84,7 +84,7 @@ func (d database) examineRetention(ctx context.Context, f *findings) {
 	case field.TtlConfig.State != "ACTIVE":
 		f.add(levelWarning, d.about(), "Wait. If it stays so: terraform apply", "The TTL policy of cleanupRuns is %s: reports of runs are not deleted yet.", field.TtlConfig.State)
 	default:
-		f.add(levelFine, d.about(), "", "Reports of runs go after 90 days")
+		f.add(levelFine, d.about(), "", "Reports of runs are deleted after 90 days")
 	}
 }
 

@@ -79,7 +79,7 @@ func (p *patient) success(f *findings, job manifest.Entry, r *sweep.Report, now 
 	case ago > lateAfter(job, every):
 		f.add(levelProblem, job.Name, "Look at: firesweep show "+job.Name, "The last success was %s UTC, %s ago; it runs every %s.", when(r.StartedAt), short(ago), short(every))
 	case r.PartialRuns >= 3 && !r.Continued:
-		f.add(levelWarning, job.Name, "Let it run more often (Terraform: schedules) or longer (timeouts).", "It does not keep up: partial %d times in a row.", r.PartialRuns)
+		f.add(levelWarning, job.Name, "Run it more often (Terraform: schedules) or longer (timeouts).", "It does not keep up: partial %d times in a row.", r.PartialRuns)
 	default:
 		f.add(levelFine, job.Name, "", "The last success was %s UTC", when(r.StartedAt))
 	}
@@ -88,7 +88,7 @@ func (p *patient) success(f *findings, job manifest.Entry, r *sweep.Report, now 
 // examineScheduler looks at what Cloud Scheduler calls.
 func (p *patient) examineScheduler(ctx context.Context, f *findings) {
 	if p.location == "" {
-		f.add(levelUnseen, "Cloud Scheduler", "Say --location REGION.", "Whether jobs are deployed or paused was not looked at.")
+		f.add(levelUnseen, "Cloud Scheduler", "Add --location REGION.", "Whether jobs are deployed or paused was not checked.")
 		return
 	}
 	scheduler, err := cloudscheduler.NewService(ctx, p.google("cloudscheduler")...)
@@ -98,7 +98,7 @@ func (p *patient) examineScheduler(ctx context.Context, f *findings) {
 		there, err = d.jobs(ctx)
 	}
 	if err != nil {
-		do := cmp.Or(advice.On("", err.Error()), "It takes roles/cloudscheduler.viewer. Make sure that the location is right.")
+		do := cmp.Or(advice.On("", err.Error()), "It needs roles/cloudscheduler.viewer. Make sure that the location is right.")
 		f.add(levelUnknown, "Cloud Scheduler", do, "It cannot be read: %s", err)
 		return
 	}
@@ -106,9 +106,9 @@ func (p *patient) examineScheduler(ctx context.Context, f *findings) {
 		own := there[job.Name]
 		switch {
 		case own == nil:
-			f.add(levelWarning, job.Name, "If it should be: enable it in your tfvars, terraform apply.", "Cloud Scheduler does not know it in %s: it is not deployed there.", p.location)
+			f.add(levelWarning, job.Name, "If it should be, enable it in your tfvars, then terraform apply.", "Cloud Scheduler does not know it in %s: it is not deployed there.", p.location)
 		case own.State != "ENABLED":
-			f.add(levelWarning, job.Name, "To go on: terraform apply, with paused as it should be.", "Cloud Scheduler does not call it: it is %s.", own.State)
+			f.add(levelWarning, job.Name, "To resume it: correct paused in your tfvars, then terraform apply.", "Cloud Scheduler does not call it: it is %s.", own.State)
 		case own.Status != nil && own.Status.Code != 0:
 			f.add(levelProblem, job.Name, "Look at: firesweep runs --log "+job.Name, "Cloud Scheduler's last call, %s, failed with code %d. %s",
 				own.LastAttemptTime, own.Status.Code, own.Status.Message)

@@ -22,7 +22,7 @@ const anybody = "anybody"
 // methods are what clients may ask for.
 var methods = []string{"get", "list", "create", "update", "delete"}
 
-const closeThem = "Close them (docs/firestore.rules): no rule may allow them, and one for all documents, {document=**}, must leave them out."
+const closeThem = "Close them (docs/firestore.rules): no rule may allow them, and a rule for all documents, {document=**}, must leave them out."
 
 // examineRules has Google try whether clients may read or write the bundle's own collections. Nobody guesses here what a rule means:
 // the rules are tried as they are released, by the method that is there for testing rules.
@@ -32,13 +32,13 @@ func (d database) examineRules(ctx context.Context, service *firebaserules.Servi
 		release += "/" + d.id
 	}
 	unknown := func(err error) {
-		f.add(levelUnknown, d.about(), "It takes roles/firebaserules.viewer, and the API firebaserules.googleapis.com.", "Its security rules cannot be tried: %s", apiError(err))
+		f.add(levelUnknown, d.about(), "It needs roles/firebaserules.viewer, and the API firebaserules.googleapis.com.", "Its security rules cannot be tested: %s", apiError(err))
 	}
 	released, err := service.Projects.Releases.Get("projects/" + d.project + "/releases/" + release).Context(ctx).Do()
 	var api *googleapi.Error
 	switch {
 	case errors.As(err, &api) && api.Code == http.StatusNotFound:
-		f.add(levelWarning, d.about(), closeThem, "No security rules are released for it as %s: look in the Firebase console whether clients may use it.", release)
+		f.add(levelWarning, d.about(), closeThem, "No security rules are released for it as %s: check in the Firebase console whether clients may use it.", release)
 		return
 	case err != nil:
 		unknown(err)
@@ -106,7 +106,7 @@ func judgeRules(about string, tried []attempt, results []*firebaserules.TestResu
 		t := tried[i]
 		if r.State != "SUCCESS" {
 			if r.State != "FAILURE" {
-				f.add(levelUnknown, about, "", "Its security rules cannot be tried: a test ended as %q", r.State)
+				f.add(levelUnknown, about, "", "Its security rules cannot be tested: a test ended as %q", r.State)
 				return
 			}
 			by := allowed[t.collection]

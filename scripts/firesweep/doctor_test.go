@@ -157,7 +157,7 @@ func TestDoctorOfSecurityRules(t *testing.T) {
 				}
 				return 0
 			}
-		}, levelUnknown, []string{"cannot be tried: 403"}},
+		}, levelUnknown, []string{"cannot be tested: 403"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -25,15 +25,16 @@ func (a *app) indexesCommand() *cobra.Command {
 		Short: "Write the indexes that jobs need as the Firebase CLI deploys them",
 		Long: `Write firestore.indexes.json for the Firebase CLI: the composite indexes, the
 fields with other than the automatic indexes, and the TTL policies that all jobs
-need, or those that are named, with their workers.
+need, or only the jobs that are named, with their workers.
 
-Without flags it is written to standard output. --write adds what FILE lacks,
-and makes FILE if there is none. What stands there stays as it is, with its
-comments, and what contradicts it is an error: nothing is written then. --check
-only says what FILE lacks, with exit code 1.
+Without flags, it goes to standard output. --write adds what FILE lacks, and
+creates FILE if there is none. Existing entries stay as they are, comments
+included; if one contradicts what is needed, that is an error and nothing is
+written. --check only says what FILE lacks, with exit code 1.
 
-Terraform makes the same for the jobs that it deploys. You need the file where
-you deploy indexes with the Firebase CLI as well, or it offers to delete them.`,
+Terraform makes the same indexes for the jobs that it deploys. You need the file
+where you deploy indexes with the Firebase CLI as well, or it offers to delete
+them.`,
 		Example: `  firesweep indexes cleanupStaleDrafts
   firesweep indexes --write ../my-app/firestore.indexes.json
   firesweep indexes --check ../my-app/firestore.indexes.json`,

@@ -217,7 +217,7 @@ func parseIndexFile(text []byte) (file indexFile, root *hujson.Value, err error)
 		return file, nil, errors.New(strings.TrimPrefix(err.Error(), "hujson: "))
 	}
 	if parsed.Value.Kind() != '{' {
-		return file, nil, errors.New("it is no JSON object")
+		return file, nil, errors.New("it is not a JSON object")
 	}
 	if err := names(&parsed); err != nil {
 		return file, nil, err
@@ -241,7 +241,7 @@ func parseIndexFile(text []byte) (file indexFile, root *hujson.Value, err error)
 		if found := parsed.Find("/" + list); found != nil && found.Value.Kind() == '[' {
 			continue
 		} else if found != nil {
-			return file, nil, fmt.Errorf("%s is no list", list)
+			return file, nil, fmt.Errorf("%s is not a list", list)
 		}
 		addMember(&parsed, "", list, &hujson.Array{})
 	}
@@ -259,7 +259,7 @@ func names(root *hujson.Value) error {
 		for _, m := range object.Members {
 			name := m.Name.Value.(hujson.Literal).String()
 			if seen[name] {
-				return fmt.Errorf("%q stands there twice", name)
+				return fmt.Errorf("%q is given twice", name)
 			}
 			seen[name] = true
 			for _, key := range keys {

@@ -38,7 +38,7 @@ func named(jobs []manifest.Entry, names []string) ([]manifest.Entry, error) {
 	for _, name := range names {
 		i := slices.Index(known, name)
 		if i < 0 {
-			return nil, wrongUse("no job is called %q; there are %s", name, strings.Join(known, ", "))
+			return nil, wrongUse("no job is called %q; the jobs are %s", name, strings.Join(known, ", "))
 		}
 		if slices.ContainsFunc(chosen, func(e manifest.Entry) bool { return e.Name == name }) {
 			return nil, wrongUse("%s is named twice", name)
@@ -74,7 +74,7 @@ func (a *app) projectFlag(c *cobra.Command) func(string) string {
 // settings reads the settings of a job that uses the given backends, from the variables that the function has.
 func settings(e manifest.Entry, getenv func(string) string, uses ...config.Backend) (config.Config, error) {
 	if getenv("GOOGLE_CLOUD_PROJECT") == "" {
-		return config.Config{}, wrongUse("no project: say --project, or set GOOGLE_CLOUD_PROJECT")
+		return config.Config{}, wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT")
 	}
 	cfg, err := config.Load(config.For(e.Name, getenv), functions.Registered()[e.Name].Settings, uses...)
 	if err != nil {
@@ -116,7 +116,7 @@ func age(text string) (time.Duration, error) {
 		d *= 24
 	}
 	if err == nil && (d < 0 || d > 100*365*24*time.Hour || strings.ContainsAny(text, "+-")) {
-		err = wrongUse("%q is no age", text)
+		err = wrongUse("%q is not an age", text)
 	}
 	return d, err
 }

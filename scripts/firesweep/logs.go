@@ -30,7 +30,7 @@ func (f *logFlags) flags(c *cobra.Command) {
 
 func (f *logFlags) check(c *cobra.Command) error {
 	if c.Flags().Changed("since") && !f.log {
-		return wrongUse("--since is for --log: say both")
+		return wrongUse("--since needs --log")
 	}
 	if d, err := age(f.since); err != nil || d == 0 {
 		return wrongUse("--since is %q: it must be like 12h or 30d", f.since)
@@ -65,7 +65,7 @@ type cloudLog struct {
 func (a *app) openLog(ctx context.Context, getenv func(string) string) (*cloudLog, error) {
 	project := getenv("GOOGLE_CLOUD_PROJECT")
 	if project == "" {
-		return nil, wrongUse("no project: say --project, or set GOOGLE_CLOUD_PROJECT")
+		return nil, wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT")
 	}
 	if getenv("FIRESTORE_EMULATOR_HOST") != "" {
 		return nil, wrongUse("FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Logging: the functions' log is what go run ./emulator prints")
@@ -101,7 +101,7 @@ func (l *cloudLog) read(ctx context.Context, filter string, from time.Time, newe
 	for {
 		page, err := l.page(ctx, request)
 		if err != nil {
-			return nil, fmt.Errorf("read the log of %s (it takes roles/logging.viewer): %w", l.project, apiError(err))
+			return nil, fmt.Errorf("read the log of %s (it needs roles/logging.viewer): %w", l.project, apiError(err))
 		}
 		for _, e := range page.Entries {
 			parsed, err := entryOf(e)

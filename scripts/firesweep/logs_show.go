@@ -82,7 +82,7 @@ func (a *app) showLog(ctx context.Context, f showFlags, runID string, getenv fun
 		return err
 	}
 	if len(entries) == 0 {
-		return fmt.Errorf("the log has no line of run %s in the last %s: see --since", runID, f.log.since)
+		return fmt.Errorf("the log has no line of run %s in the last %s: --since looks farther back", runID, f.log.since)
 	}
 	if f.json {
 		return a.writeJSON(map[string]any{"lines": entries})

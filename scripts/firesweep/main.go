@@ -128,10 +128,10 @@ func (a *app) root() *cobra.Command {
 		Short:   "See what Firesweep's cleanups would do, what they did, and run one",
 		Long: `See what Firesweep's cleanups would do, what they did, and run one.
 
-The project and its settings come from the environment variables that the
-functions have (docs/functions.md), such as GOOGLE_CLOUD_PROJECT and
+The project and its settings come from the same environment variables as those
+of the functions (docs/functions.md), such as GOOGLE_CLOUD_PROJECT and
 STORAGE_BUCKET. Credentials are the application default ones:
-gcloud auth application-default login. Where emulator variables are set, such as
+gcloud auth application-default login. If emulator variables are set, such as
 FIRESTORE_EMULATOR_HOST, the emulators are used.
 
 Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use,

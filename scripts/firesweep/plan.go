@@ -41,19 +41,19 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan [JOB...]",
 		Short: "Show what jobs would do now, and why; writes nothing",
-		Long: `Show what jobs would do now, and why: all jobs, or those that are named. It
+		Long: `Show what jobs would do now, and why: all jobs, or only those that are named. It
 works before anything is deployed.
 
-The jobs plan in this process with your own credentials, which need no more than
-to read Firestore documents (roles/datastore.viewer), to list files
-(roles/storage.objectViewer) and, for rules about accounts, to list these
+The jobs plan in this process with your own credentials. These need only the
+right to read Firestore documents (roles/datastore.viewer), to list files
+(roles/storage.objectViewer) and, for rules about accounts, to list accounts
 (roles/firebaseauth.viewer). Nothing can be written: no lease is taken, no
-report is saved, and the connections refuse every request that writes. Reading
-is billed as in a run.
+report is saved, and the connections refuse every request that writes. Reads are
+billed as in a run.
 
-A plan that would trip a safety limit ends aborted. With --force it is shown
-whole; still nothing is written. With --local the functions that
-'go run ./emulator' serves are asked with {"dryRun":true}.`,
+A plan that would trip a safety limit ends aborted. With --force the whole plan
+is shown, and still nothing is written. With --local the functions that
+'go run ./emulator' serves are called with {"dryRun":true}.`,
 		Example: `  firesweep plan --project my-project cleanupReports
   STORAGE_BUCKET=my-project.firebasestorage.app firesweep plan
   firesweep plan --now +7d cleanupReports    # what will be due in a week
@@ -63,7 +63,7 @@ whole; still nothing is written. With --local the functions that
 	}
 	getenv := a.projectFlag(c)
 	f.flags(c)
-	c.Flags().BoolVar(&f.force, "force", false, "show the whole plan, also beyond a safety limit")
+	c.Flags().BoolVar(&f.force, "force", false, "show the whole plan even if it trips a safety limit")
 	c.Flags().StringVar(&f.at, "now", "", "plan for `TIME`: 2026-01-31T15:00:00Z, +48h or -7d")
 	c.Flags().BoolVar(&f.writes, "writes", false, "list what each action would write")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")

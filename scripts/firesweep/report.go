@@ -32,13 +32,13 @@ func (p *printer) head(r *sweep.Report) {
 		status += ", stopped"
 	}
 	if r.Continued {
-		status += ", goes on at once"
+		status += ", continues at once"
 	}
 	if r.DryRun {
 		status += ", plan only"
 	}
 	if r.Force {
-		status += ", forced: no safety limit holds it"
+		status += ", forced: without safety limits"
 	}
 	if screen.Columns(r.Job+": "+status) > p.Width {
 		p.Line(p.Style(screen.Bold, screen.Plain(r.Job)) + ":")

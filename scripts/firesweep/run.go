@@ -32,17 +32,17 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run JOB...",
 		Short: "Run jobs now, or preview the deployed ones",
-		Long: `Have the deployed function of a job called now, and show its report.
+		Long: `Call the deployed function of a job now, and show its report.
 
-The functions take calls from inside Google only. So a job of Cloud Scheduler is
-made that calls the function once, as its own one does; the report is read from
-Cloud Logging, and that job is deleted again. It takes the rights to create and
-delete such jobs, to act as the account firesweep-scheduler, and to read logs.
-An owner has them.
+The functions accept calls from inside Google only. So this command makes a
+Cloud Scheduler job that calls the function once, as the function's own job
+does. It reads the report from Cloud Logging and deletes that job again. It
+needs the rights to create and delete such jobs, to act as the account
+firesweep-scheduler, and to read logs. An owner has them.
 
 A job that is deployed with dry_run only plans. With --dry-run any job only
 plans; without names, all deployed jobs do. --force lifts the safety limits for
-this run: the whole plan is shown first, and you are asked.
+this run: it shows the whole plan first, and asks you.
 With --local the functions that 'go run ./emulator' serves are called.`,
 		Example: `  firesweep run --project my-project --location asia-northeast1 cleanupReports
   firesweep run --location asia-northeast1 --dry-run
@@ -92,11 +92,11 @@ func (f *runFlags) checkRun(c *cobra.Command, s streams, names []string) ([]mani
 	case strings.Contains(*f.location, "/"):
 		return nil, wrongUse("--location is %q: it must be a region, such as asia-northeast1", *f.location)
 	case len(names) == 0 && !f.dryRun:
-		return nil, wrongUse("say which job to run; without names only --dry-run goes over all")
+		return nil, wrongUse("name the jobs to run; only --dry-run works without names")
 	case f.force && !f.dryRun && len(names) > 1:
 		return nil, wrongUse("force one job at a time")
 	case f.force && !f.dryRun && !f.yes && !s.in:
-		return nil, wrongUse("a forced run asks first, and standard input is no terminal: say --yes")
+		return nil, wrongUse("a forced run asks first, and standard input is not a terminal: use --yes")
 	}
 	return jobsNamed(names)
 }
@@ -167,7 +167,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*sw
 	}
 	plan, err := c.call(ctx, job, order{DryRun: true, Force: true})
 	if err != nil {
-		return nil, fmt.Errorf("nothing was run, for the plan could not be shown: %w", err)
+		return nil, fmt.Errorf("nothing was run, because the plan could not be shown: %w", err)
 	}
 	p := a.printer()
 	if f.json {
@@ -175,7 +175,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*sw
 	}
 	p.planned(planned{Job: job, Report: plan}, false)
 	if plan.Status != sweep.Completed && plan.Status != sweep.Partial {
-		return nil, fmt.Errorf("nothing was run, for the plan is %s", plan.Status)
+		return nil, fmt.Errorf("nothing was run, because the plan is %s", plan.Status)
 	}
 	if !f.yes {
 		fmt.Fprintf(a.errs, "Run it like this, without its safety limits? %s. Type yes: ", plural(totals(plan).Planned, "action"))

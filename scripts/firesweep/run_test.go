@@ -131,7 +131,7 @@ func TestRunThatCannotBeMade(t *testing.T) {
 		{"not to be read", func(r *http.Request) bool { return r.Method == http.MethodGet }, 403, "read the job cleanupReports of Cloud Scheduler: 403: it was made to fail", 2},
 		{"not to be made", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/jobs") }, 403, "act as " + schedulerEmail + "): 403", 2},
 		{"not to be run", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":run") }, 403, "run the job cleanupReports-once-", 2},
-		{"log not to be read", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":list") }, 403, "it takes roles/logging.viewer", 2},
+		{"log not to be read", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":list") }, 403, "it needs roles/logging.viewer", 2},
 		{"not to be deleted", func(r *http.Request) bool { return r.Method == http.MethodDelete }, 403, "delete it by hand: gcloud scheduler jobs delete projects/", 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestRunThatIsInterrupted(t *testing.T) {
 	if code := a.run(ctx, deployedRun("cleanupReports")); code != exitInterrupted || out.Len() > 0 {
 		t.Errorf("exit code %d, %s", code, out)
 	}
-	wantParts(t, errs.String(), "interrupted: wait for cleanupReports, which goes on: see firesweep runs cleanupReports")
+	wantParts(t, errs.String(), "interrupted: wait for cleanupReports, which keeps running: see firesweep runs cleanupReports")
 	if len(g.jobs) != 2 {
 		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
 	}

@@ -53,14 +53,14 @@ func (a *app) runsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "runs [JOB...]",
 		Short: "Show what ran, what is under way, and what did not run in time",
-		Long: `Show the last runs of jobs, newest first, and how each job stands: whether a run
-is under way, ended without a report, or is missing, because the last one is
-older than the schedule in functions/schedule.json allows.
+		Long: `Show the last runs of jobs, newest first, and the state of each job: whether a
+run is under way, ended without a report, or did not start, because the last one
+is older than the schedule in functions/schedule.json allows.
 
 The runs are read from Firestore (cleanupRuns, kept for 90 days), in the
 databases that FIRESTORE_DATABASE names. Previews are not saved there. With
---log the runs are read from Cloud Logging: previews are among them, and so are
-the calls that began no run and the lines that raise an alert.`,
+--log the runs are read from Cloud Logging, which also has previews, calls that
+started no run, and lines that raise an alert.`,
 		Example: `  firesweep runs --project my-project
   firesweep runs --limit 50 cleanupReports
   firesweep runs --log --since 2d
@@ -68,7 +68,7 @@ the calls that began no run and the lines that raise an alert.`,
 		ValidArgsFunction: completeJobs,
 	}
 	getenv := a.projectFlag(c)
-	c.Flags().IntVar(&f.limit, "limit", 5, "show so many runs of each job, `N`")
+	c.Flags().IntVar(&f.limit, "limit", 5, "show the last `N` runs of each job")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	f.log.flags(c)
 	c.RunE = func(c *cobra.Command, names []string) error {
@@ -121,7 +121,7 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, gete
 		p.standing(s)
 	}
 	if len(never) > 0 {
-		p.Say("", 0, 2, "No run is saved of: %s", strings.Join(never, ", "))
+		p.Say("", 0, 2, "No run is saved for: %s", strings.Join(never, ", "))
 	}
 	return nil
 }
@@ -151,11 +151,11 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 		st.State, st.Detail = stateUnderWay, underWay(job.Name, record)
 	case record.Holder != "":
 		st.State, st.Detail = stateBroken, fmt.Sprintf("Run %s ended without a report: it was killed, or was out of memory or time. "+
-			"The next run goes on from there.", record.Holder)
+			"The next run continues from there.", record.Holder)
 	case last.IsZero():
 		st.State, st.Detail = stateNever, "It is not deployed, is paused, only plans, or its first time has not come."
 	case now.After(late):
-		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; it runs every %s. Look whether it is paused or only plans.",
+		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; it runs every %s. Check whether it is paused or only plans.",
 			when(last), short(now.Sub(last)), short(every))
 	}
 	return st, nil
@@ -165,11 +165,11 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 func underWay(job string, record sweep.Record) string {
 	switch until := when(record.Until); {
 	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
-		return fmt.Sprintf("Somebody takes a run back (%s), and no run can begin. That ends at %s UTC at the latest, if nobody renews it.", record.Holder, until)
+		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. That ends at %s UTC at the latest, unless it is renewed.", record.Holder, until)
 	case record.Told:
-		return fmt.Sprintf("Run %s is under way, and was told to stop. Its lease ends at %s UTC, unless it ends before.", record.Holder, until)
+		return fmt.Sprintf("Run %s is under way, and was told to stop. Its lease ends at %s UTC at the latest.", record.Holder, until)
 	default:
-		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC, unless it ends before. Stop it: firesweep stop %s", record.Holder, until, job)
+		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: firesweep stop %s", record.Holder, until, job)
 	}
 }
 
@@ -221,7 +221,7 @@ func statusWords(r *sweep.Report) string {
 		words += ", stopped"
 	}
 	if r.Continued {
-		words += ", goes on"
+		words += ", continues"
 	}
 	if r.DryRun {
 		words += ", plan"

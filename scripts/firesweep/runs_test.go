@@ -30,7 +30,7 @@ func TestRuns(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.reports(t)
-	wantParts(t, o.well(t, "runs"), "No run is saved of: cleanupOrphanedMedia, ")
+	wantParts(t, o.well(t, "runs"), "No run is saved for: cleanupOrphanedMedia, ")
 	first := o.called(t, "cleanupReports", "")
 	o.called(t, "cleanupReports", `{"dryRun":true}`) // is saved nowhere
 	o.now = o.now.Add(24 * time.Hour)
@@ -48,7 +48,7 @@ func TestRuns(t *testing.T) {
 	wantParts(t, text, "cleanupReports (0 0 * * * Asia/Tokyo)\n",
 		"2026-01-11 15:01  completed, forced        2     2       0  0 ms  "+shortID(third.RunID),
 		"2026-01-11 15:00  aborted                  2     0       0  0 ms  "+shortID(second.RunID), "check safety limits cleanupReports: MAX_ACTIONS",
-		"2026-01-10 15:00  completed                2     2       0  0 ms  "+shortID(first.RunID), "No run is saved of: cleanupOrphanedMedia, ")
+		"2026-01-10 15:00  completed                2     2       0  0 ms  "+shortID(first.RunID), "No run is saved for: cleanupOrphanedMedia, ")
 	s := o.standingOf(t, "cleanupReports")
 	if s.State != stateFine || len(s.Runs) != 3 || s.Runs[0].RunID != third.RunID || s.Runs[2].RunID != first.RunID {
 		t.Errorf("%+v", s)
@@ -163,7 +163,7 @@ func TestWhatToDo(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	for status, says := range map[sweep.Status]string{
-		sweep.Completed: "there is nothing to do", sweep.Partial: "The next run goes on from there", sweep.Skipped: "firesweep runs cleanupReports",
+		sweep.Completed: "there is nothing to do", sweep.Partial: "The next run continues from there", sweep.Skipped: "firesweep runs cleanupReports",
 		sweep.Aborted: "firesweep plan --force cleanupReports", sweep.Failed: "firesweep run cleanupReports",
 	} {
 		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": map[string]any{

@@ -78,7 +78,7 @@ func (d *deployed) call(ctx context.Context, job string, o order) (report *sweep
 		return nil, fmt.Errorf("read the job %s of Cloud Scheduler: %w", job, apiError(err))
 	}
 	if own.HttpTarget == nil || own.HttpTarget.OidcToken == nil {
-		return nil, fmt.Errorf("the job %s of Cloud Scheduler in %s calls no function of Firesweep: terraform apply makes it anew", job, d.parent)
+		return nil, fmt.Errorf("the job %s of Cloud Scheduler in %s does not call a function of Firesweep: terraform apply creates it again", job, d.parent)
 	}
 	wait := defaultWait
 	if own.AttemptDeadline != "" {
@@ -94,7 +94,7 @@ func (d *deployed) call(ctx context.Context, job string, o order) (report *sweep
 	defer func() { err = errors.Join(err, d.remove(ctx, once.Name)) }()
 	made, err := d.scheduler.Projects.Locations.Jobs.Create(d.parent, once).Context(ctx).Do()
 	if err != nil {
-		return nil, fmt.Errorf("make a job of Cloud Scheduler for one call (it takes roles/cloudscheduler.admin and the right to act as %s): %w",
+		return nil, fmt.Errorf("make a job of Cloud Scheduler for one call (it needs roles/cloudscheduler.admin and the right to act as %s): %w",
 			own.HttpTarget.OidcToken.ServiceAccountEmail, apiError(err))
 	}
 	// By Google's clock, which is the log's: this machine's may be ahead of it.
@@ -159,7 +159,7 @@ func (d *deployed) await(ctx context.Context, job string, o order, since time.Ti
 	})()
 	for d.clock().Before(until) {
 		if err := d.sleep(ctx, pollEvery); err != nil {
-			return nil, fmt.Errorf("wait for %s, which goes on: see firesweep runs %s: %w", job, job, err)
+			return nil, fmt.Errorf("wait for %s, which keeps running: see firesweep runs %s: %w", job, job, err)
 		}
 		entries, err := d.log.read(ctx, filter, since, false, 1)
 		switch {

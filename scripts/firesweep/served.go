@@ -34,10 +34,10 @@ func (s *served) flags(c *cobra.Command) {
 // check refuses flags that contradict each other.
 func (s *served) check(c *cobra.Command) error {
 	if c.Flags().Changed("url") && !s.local {
-		return wrongUse("--url is for --local: say both")
+		return wrongUse("--url needs --local")
 	}
 	if s.local && c.Flags().Changed("project") {
-		return wrongUse("--local asks the functions of this machine, whose project is theirs: leave out --project")
+		return wrongUse("--local asks the functions on this machine, which have their own project: leave out --project")
 	}
 	u, err := url.Parse(s.url)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {

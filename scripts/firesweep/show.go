@@ -41,27 +41,28 @@ func (a *app) showCommand() *cobra.Command {
 		Use:   "show RUN",
 		Short: "Show one run in full, what failed, and what to do about it",
 		Long: `Show the report of one run in full: what was planned, done and kept, what failed
-and what to do about it. If the run kept what it deleted or changed (UNDO_DAYS),
-that is listed with the reasons: the first 30 items and writes, with --all all.
+and what to do about it. If the run has an undo log (UNDO_DAYS), what it deleted
+or changed is listed with the reasons: the first 30 items and writes, or all of
+them with --all.
 
-RUN is a run's id, or its last part as 'firesweep runs' shows it, or a job's
-name for its last run. With --log every line that the run logged is shown,
+RUN is a run's id, the last part of that as 'firesweep runs' shows it, or a
+job's name for its last run. With --log every line that the run logged is shown,
 oldest first: the lines with writes name every document, object and account that
 it deleted or changed.
 
-It takes the role roles/datastore.viewer; with --log, roles/logging.viewer.`,
+It needs the role roles/datastore.viewer; with --log, roles/logging.viewer.`,
 		Example: `  firesweep show --project my-project 5f3a9c01
   firesweep show --all cleanupReports
   firesweep show --log cleanupReports-20260110T150000Z-5f3a9c01`,
 	}
 	getenv := a.projectFlag(c)
-	c.Flags().BoolVar(&f.all, "all", false, "list all that the run did, and not the first of it only")
+	c.Flags().BoolVar(&f.all, "all", false, "list everything that the run did, not only the first items")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	f.log.flags(c)
 	c.ValidArgsFunction = completeJobs
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return wrongUse("say one run: its id, its last part, or a job's name")
+			return wrongUse("name one run: its id, the last part of that, or a job's name")
 		}
 		if err := f.log.check(c); err != nil {
 			return err
@@ -69,7 +70,7 @@ It takes the role roles/datastore.viewer; with --log, roles/logging.viewer.`,
 		name := args[0]
 		if !runIDPattern.MatchString(name) && !shortIDPattern.MatchString(name) {
 			if _, err := jobsNamed(args); err != nil {
-				return wrongUse("%q is no run's id as firesweep runs shows it, and no job's name", name)
+				return wrongUse("%q is neither a run's id as firesweep runs shows it nor a job's name", name)
 			}
 		}
 		if f.log.log && runIDPattern.MatchString(name) { // a preview is nowhere else
@@ -152,7 +153,7 @@ func (s *store) find(ctx context.Context, name string, now time.Time) (*sweep.Re
 	if shortIDPattern.MatchString(name) {
 		return s.findShort(ctx, jobs, name, now)
 	}
-	return nil, wrongUse("%s is no run of a job: see firesweep runs", name)
+	return nil, wrongUse("%s is not a run of a job: see firesweep runs", name)
 }
 
 // findShort looks for a run by the last part of its id, in the newest runs first.
@@ -204,7 +205,7 @@ func (p *printer) report(r *sweep.Report) {
 		p.Table([]screen.Column{{Name: "ACTION", Path: true}, {Name: "PLANNED", Right: true}, {Name: "DONE", Right: true},
 			{Name: "CHANGED", Right: true}, {Name: "FAILED", Right: true}}, rows)
 		if left > 0 && !r.DryRun {
-			p.Say("", 2, 2, "%d planned were left: for the next run, or because they turned out to be kept", left)
+			p.Say("", 2, 2, "%d planned actions were left to the next run, or turned out to be kept", left)
 		}
 	}
 	p.Line("")
@@ -235,7 +236,7 @@ func (p *printer) shards(r *sweep.Report) {
 		case s.Left:
 			status += ", some is left"
 		case !s.Through:
-			status += ", goes on"
+			status += ", continues"
 		}
 		rows[i] = screen.Row{Cells: []string{fmt.Sprint(i), status, fmt.Sprint(s.Runs), fmt.Sprint(s.Scanned), fmt.Sprint(s.Done)}}
 	}

@@ -25,18 +25,18 @@ func (a *app) stopCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stop JOB",
 		Short: "Stop a run that is under way",
-		Long: `Stop the run of a job that is under way. Within some seconds it begins nothing
-more. What it has begun ends, its report is saved, and it is shown with how to
-take back what the run did. What is half done the next run finishes, or undo
-takes it back.
+		Long: `Stop the run of a job that is under way. Within seconds the run starts nothing
+more. It finishes what it has begun and saves its report, which is shown
+together with how to take back what the run did. The next run finishes what is
+half done, or undo takes it back.
 
-The job itself goes on: Cloud Scheduler calls it at its next time. If it shall
-not, pause it first:
+The job itself is not paused: Cloud Scheduler calls it at its next time. To
+prevent that, pause it first:
 
   gcloud scheduler jobs pause JOB --project=PROJECT --location=REGION
 
-To interrupt this command does not withdraw the order. It takes the role
-roles/datastore.user. Exit code 1 says that no run is under way, or that it
+Interrupting this command does not withdraw the order. It needs the role
+roles/datastore.user. Exit code 1 means that no run is under way, or that it
 ended without a report.`,
 		Example: `  firesweep stop --project my-project cleanupReports
   firesweep stop --json cleanupReports | jq .report.status`,
@@ -46,7 +46,7 @@ ended without a report.`,
 	c.Flags().BoolVar(&json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error {
 		if len(names) != 1 {
-			return wrongUse("say one job")
+			return wrongUse("name one job")
 		}
 		if e, ok := entryOfRun(names[0] + "-"); ok && e.Trigger == manifest.Tasks {
 			return wrongUse("%s is a worker, of which many may be under way, each for moments. Pause its queue: gcloud tasks queues pause %s --location=REGION", e.Name, e.Name)
@@ -80,10 +80,10 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 	case record.Holder == "":
 		return notUnderWay(job.Name, record.Last)
 	case !a.clock().Before(record.Until):
-		return fmt.Errorf("run %s of %s is dead: its lease ended at %s UTC, and it saved no report. There is nothing to stop; the next run goes on from there",
+		return fmt.Errorf("run %s of %s is dead: its lease ended at %s UTC, and it saved no report. There is nothing to stop; the next run continues from there",
 			record.Holder, job.Name, when(record.Until))
 	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
-		return fmt.Errorf("no run of %s is under way, but somebody takes one back (%s): interrupt that firesweep undo where it runs", job.Name, record.Holder)
+		return fmt.Errorf("no run of %s is under way, but somebody is taking one back (%s): interrupt that firesweep undo where it runs", job.Name, record.Holder)
 	}
 	if err := tellToStop(ctx, job, record.Holder, getenv, a.clock()); err != nil {
 		if errors.Is(err, sweep.ErrNotUnderWay) { // it was quicker
@@ -95,7 +95,7 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 	if json {
 		p.W = a.errs
 	}
-	p.Say("", 0, 2, "Run %s is told to stop. It begins nothing more within some seconds.", record.Holder)
+	p.Say("", 0, 2, "Run %s has been told to stop. Within seconds it starts nothing more.", record.Holder)
 	st := stopped{Job: job.Name, RunID: record.Holder}
 	if st.Report, err = a.awaitEnd(ctx, s, job, record); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 // nextLooks is how often it is looked for the run that goes on with another, which Cloud Tasks calls within a second or two.
 const nextLooks = 10
 
-// awaitNext returns the job's record. Where a run has just ended that goes on at once, it waits for the next one, for a moment.
+// awaitNext returns the job's record. Where a run has just ended that continues at once, it waits for the next one, for a moment.
 func (a *app) awaitNext(ctx context.Context, s *store, job manifest.Entry) (record sweep.Record, err error) {
 	for look := 1; ; look++ {
 		record, err = s.record(ctx, job)
@@ -197,16 +197,16 @@ func (s *store) keepsUndo(ctx context.Context, job manifest.Entry, runID string)
 // stopped prints what came of stopping a run.
 func (p *printer) stopped(st stopped) {
 	if st.Report == nil {
-		p.Say(screen.Red, 0, 2, "Run %s ended without a report: it was killed. The next run goes on from there.", st.RunID)
+		p.Say(screen.Red, 0, 2, "Run %s ended without a report: it was killed. The next run continues from there.", st.RunID)
 	} else {
 		p.Line("")
 		p.report(st.Report)
 	}
 	if st.Kept {
-		p.Say("", 2, 2, "What it would mean to take back what it did:")
+		p.Say("", 2, 2, "See what taking it back would do:")
 		p.Command("firesweep undo %s", st.RunID)
 	} else {
-		p.Say("", 2, 2, "Nothing is kept of it to take back: it changed nothing, or UNDO_DAYS of the job is 0 (docs/operations.md, Restoring).")
+		p.Say("", 2, 2, "There is nothing to take back: it changed nothing, or UNDO_DAYS of the job is 0 (docs/operations.md, Restoring).")
 	}
 	p.Say("", 2, 2, "%s runs again at its next time, unless you pause it:", st.Job)
 	p.Command("gcloud scheduler jobs pause %s --location=REGION", st.Job)

@@ -52,7 +52,7 @@ func TestStop(t *testing.T) {
 		return nil
 	}
 	out := o.well(t, "stop", "cleanupReports")
-	wantParts(t, out, "Run "+runID+" is told to stop.", "cleanupReports: partial, stopped", "It was stopped. The next run goes on from there.",
+	wantParts(t, out, "Run "+runID+" has been told to stop.", "cleanupReports: partial, stopped", "It was stopped. The next run continues from there.",
 		"\n    firesweep undo "+runID+"\n", "\n    gcloud scheduler jobs pause cleanupReports --location=REGION\n")
 	wantNarrow(t, out, screen.DefaultWidth)
 	want(t, "marks", []any{runID, runID, runID}, marks)
@@ -84,7 +84,7 @@ func TestStopBetweenRuns(t *testing.T) {
 		}
 		return nil
 	}
-	wantParts(t, o.well(t, "stop", "cleanupReports"), "is told to stop.", "cleanupReports: partial, stopped")
+	wantParts(t, o.well(t, "stop", "cleanupReports"), "has been told to stop.", "cleanupReports: partial, stopped")
 	want(t, "looks", 4, looks)
 
 	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": goesOn})
@@ -108,7 +108,7 @@ func TestStopAsJSON(t *testing.T) {
 	if code != exitFine || got.Job != "cleanupReports" || got.RunID != runID || got.Report.Status != sweep.Completed || got.Kept {
 		t.Errorf("%d, %+v", code, got)
 	}
-	wantParts(t, errs, "is told to stop")
+	wantParts(t, errs, "has been told to stop")
 }
 
 // TestStopOfARunThatDies: its lease ends, and nobody waits any longer.
@@ -123,7 +123,7 @@ func TestStopOfARunThatDies(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
-	wantParts(t, out, "ended without a report", "Nothing is kept of it to take back")
+	wantParts(t, out, "ended without a report", "There is nothing to take back")
 	_, errs, code := o.run(t, "stop", "cleanupReports")
 	if code != exitFailed || !strings.Contains(errs, "run "+runID+" of cleanupReports is dead") {
 		t.Errorf("%d, %s", code, errs)
@@ -142,8 +142,8 @@ func TestStopRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"stop"}, exitWrongUse, "say one job"},
-		{[]string{"stop", "cleanupReports", "cleanExpiredComped"}, exitWrongUse, "say one job"},
+		{[]string{"stop"}, exitWrongUse, "name one job"},
+		{[]string{"stop", "cleanupReports", "cleanExpiredComped"}, exitWrongUse, "name one job"},
 		{[]string{"stop", "noSuchJob"}, exitWrongUse, "no job is called"},
 		{[]string{"stop", "deletePlaceholderUser"}, exitWrongUse, "gcloud tasks queues pause deletePlaceholderUser"},
 		{[]string{"stop", "cleanupReports"}, exitFailed, "no run of cleanupReports is under way: see firesweep runs cleanupReports"},

@@ -28,7 +28,7 @@ func TestShardsOfARun(t *testing.T) {
 		{Status: sweep.Completed, Runs: 1, Scanned: 1200, Done: 7, Through: true}, {Status: sweep.Partial, Runs: 2, Scanned: 90},
 		{Status: sweep.Failed, Runs: 1, Left: true}, {},
 	}})
-	for _, line := range []string{"0  completed 1 1200 7", "1  partial, goes on 2 90 0", "2  failed, some is left 1 0 0", "3  not ended yet 0 0 0"} {
+	for _, line := range []string{"0  completed 1 1200 7", "1  partial, continues 2 90 0", "2  failed, some is left 1 0 0", "3  not ended yet 0 0 0"} {
 		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), strings.Join(strings.Fields(line), " ")) {
 			t.Errorf("no %q in\n%s", line, out.String())
 		}

@@ -29,19 +29,19 @@ func (a *app) undoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "undo RUN",
 		Short: "Take back what a run deleted or changed",
-		Long: `Show what would come back of what a run deleted or changed; with --apply, bring
-it back.
+		Long: `Show what undoing a run would bring back; with --apply, bring it back.
 
-It needs what the run kept for that, for seven days unless UNDO_DAYS (Terraform:
-undo_days) of its job says otherwise. A deleted document comes back as it was,
-if none is there now; a changed field gets its old value, if it still holds what
-the run wrote; a document that the run created goes, if nobody has changed it.
-Objects come back from the bucket's soft delete, accounts without their
-passwords. What somebody has changed since is left as it is and listed as a
-conflict; what was sent stays sent. To do it again changes nothing more.
+It needs the run's undo log, which is kept for seven days unless UNDO_DAYS
+(Terraform: undo_days) of its job says otherwise. A deleted document comes back
+as it was, if none is there now. A changed field gets its old value, if it still
+holds what the run wrote. A document that the run created is deleted, if nobody
+has changed it. Objects come back from the bucket's soft delete, accounts
+without their passwords. What somebody has changed since is left as it is and
+listed as a conflict. What was sent stays sent. Repeating it changes nothing
+more.
 
-RUN is a run's id, or its last part as 'firesweep runs' shows it; of a run that
-was killed, or of a worker's, the whole id.
+RUN is a run's id, or the last part of that as 'firesweep runs' shows it. For a
+run that was killed, and for a worker's, give the whole id.
 
 What came back is held: the job keeps it until 'firesweep release'.
 It works with your credentials, which need to write documents, and to restore
@@ -51,12 +51,12 @@ objects and create accounts if the job deletes some.`,
   firesweep undo --apply --only reports/abc --only reports/def 5f3a9c01`,
 	}
 	getenv := a.projectFlag(c)
-	c.Flags().BoolVar(&f.apply, "apply", false, "do it; without, it is only shown")
+	c.Flags().BoolVar(&f.apply, "apply", false, "do it; without this flag it is only shown")
 	c.Flags().StringArrayVar(&f.only, "only", nil, "only this `TARGET`, as it is listed; may be repeated")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) != 1 || !runIDPattern.MatchString(args[0]) && !shortIDPattern.MatchString(args[0]) {
-			return wrongUse("say one run by its id, as firesweep runs and firesweep show say it")
+			return wrongUse("name one run by its id, as firesweep runs and firesweep show print it")
 		}
 		runID, err := a.wholeID(c.Context(), args[0], getenv)
 		if err != nil {
@@ -196,7 +196,7 @@ gs://bucket/name of an object.`,
 	c.Flags().BoolVar(&all, "all", false, "release all that is held of the job")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 || all == (len(args) > 1) {
-			return wrongUse("say a job and its items, or --all")
+			return wrongUse("give a job and its items, or --all")
 		}
 		p, closeAll, err := a.open(c.Context(), args[0], getenv)
 		if err != nil {

@@ -67,11 +67,11 @@ func TestUndoRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"undo"}, exitWrongUse, "say one run"},
+		{[]string{"undo"}, exitWrongUse, "name one run"},
 		{[]string{"undo", "cleanupReports"}, exitWrongUse, "by its id"},
 		{[]string{"undo", "noSuchJob-20260101T000000Z-0123abcd"}, exitWrongUse, "no job or worker"},
-		{[]string{"undo", "cleanupReports-20260101T000000Z-0123abcd"}, exitFailed, "nothing is kept of it"},
-		{[]string{"release"}, exitWrongUse, "say a job"},
+		{[]string{"undo", "cleanupReports-20260101T000000Z-0123abcd"}, exitFailed, "the undo log has nothing of it"},
+		{[]string{"release"}, exitWrongUse, "give a job"},
 		{[]string{"release", "cleanupReports"}, exitWrongUse, "or --all"},
 		{[]string{"release", "--all", "cleanupReports", "reports/a"}, exitWrongUse, "or --all"},
 		{[]string{"release", "noSuchJob", "x"}, exitWrongUse, "no job or worker"},

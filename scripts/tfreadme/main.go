@@ -179,7 +179,7 @@ func declaration(block *hclsyntax.Block, source []byte) (declared, error) {
 func required(name string, e hclsyntax.Expression, source []byte) (declared, error) {
 	object, ok := e.(*hclsyntax.ObjectConsExpr)
 	if !ok {
-		return declared{}, fmt.Errorf("provider %s is no object", name)
+		return declared{}, fmt.Errorf("provider %s is not an object", name)
 	}
 	d := declared{name: name}
 	for _, item := range object.Items {

@@ -31,7 +31,7 @@ const (
 )
 
 // ErrToken says that Authentication does not take the token of a page. How long it takes one is documented nowhere.
-var ErrToken = errors.New("the token of a page of accounts is not taken")
+var ErrToken = errors.New("the page token for accounts was refused")
 
 // Reader looks at the project's accounts.
 type Reader struct{ c *Client }
@@ -49,7 +49,7 @@ func (r Reader) Pages(ctx context.Context, token string) iter.Seq2[Page, error] 
 			usage.FromContext(ctx).AuthCalls()
 			users, next, err := r.c.api.ListUsers(ctx, token)
 			if err == nil && next != "" && next == token {
-				err = errors.New("the listing does not go on")
+				err = errors.New("the listing makes no progress")
 			}
 			var refused *googleapi.Error
 			if token != "" && errors.As(err, &refused) && refused.Code == http.StatusBadRequest {

@@ -54,7 +54,7 @@ func (o Objects) Follow(change *sweep.Change, c config.Config, owner documents.R
 func (o Objects) named(value any, c config.Config) (name, kept string) {
 	text, isText := value.(string)
 	if !isText {
-		return "", o.Field + " holds no text"
+		return "", o.Field + " holds no string"
 	}
 	if o.ByName && o.Under.Hold(text) {
 		text = "gs://" + c.Bucket + "/" + text

@@ -22,7 +22,7 @@ func TestObjects(t *testing.T) {
 	t.Parallel()
 	const (
 		bucket    = "demo.firebasestorage.app"
-		noText    = "mediaItems[].url holds no text"
+		noText    = "mediaItems[].url holds no string"
 		noObject  = "mediaItems[].url holds a URL that names no object of Cloud Storage"
 		elsewhere = "mediaItems[].url holds a URL of another bucket"
 		outside   = "mediaItems[].url names an object outside posts/"
@@ -72,8 +72,8 @@ func TestObjects(t *testing.T) {
 		"none":              {nil, nil, nil},
 		"null":              {fields{"url": nil}, nil, nil},
 		"empty":             {fields{"url": ""}, nil, nil},
-		"a text":            {"a/x", nil, []string{"cover.url holds no text"}},
-		"a list":            {fields{"url": array{"a/x"}}, nil, []string{"cover.url holds no text"}},
+		"a text":            {"a/x", nil, []string{"cover.url holds no string"}},
+		"a list":            {fields{"url": array{"a/x"}}, nil, []string{"cover.url holds no string"}},
 	} {
 		check(t, name, cover, fields{"cover": tt.cover}, tt.names, tt.kept)
 	}

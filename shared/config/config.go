@@ -310,7 +310,7 @@ func (l *Loader) mixedBackends(e Emulators, used map[Backend]bool) {
 		{Tasks, e.Tasks, "CLOUD_TASKS_EMULATOR_HOST"},
 	} {
 		if used[b.backend] && b.host == "" {
-			l.problem("%s is not set while other emulators are: set it too, or none, so that real data is never judged by an emulator's", b.name)
+			l.problem("%s is not set while other emulators are: set all of them or none, so that real data is never judged by an emulator's", b.name)
 		}
 	}
 }

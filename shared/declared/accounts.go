@@ -107,15 +107,15 @@ func (c accountsOf) judge(a accounts.Account, now time.Time) sweep.Decision {
 	case !c.concerns(a):
 		return sweep.Keep("not " + c.Accounts)
 	case !known:
-		return sweep.Invalid("its times are missing or cannot be read")
+		return sweep.Invalid("its times are missing or unreadable")
 	case !at.Before(c.Age.Cutoff(now)):
 		return sweep.Keep("not older than " + c.Age.Words())
 	case !accounts.Deletable(a.UID):
-		return sweep.Invalid("its uid is longer than 128 bytes, which only the Firebase console deletes")
+		return sweep.Invalid("its uid is longer than 128 bytes, so only the Firebase console can delete it")
 	}
 	for _, u := range c.Unless {
 		if _, ok := u.OfAccount(a.UID); !ok {
-			return sweep.Invalid("its uid makes " + u.Document + " no document")
+			return sweep.Invalid("its uid makes " + u.Document + " an invalid path")
 		}
 	}
 	reason := "created "

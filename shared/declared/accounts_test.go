@@ -52,7 +52,7 @@ func TestWhichAccountsAreDue(t *testing.T) {
 	cutoff := now.Add(-30 * day)
 	at := func(t time.Time) int64 { return t.UnixMilli() }
 	const tick = time.Millisecond
-	due, young, invalid := "do", "not older than 30 days", "its times are missing or cannot be read"
+	due, young, invalid := "do", "not older than 30 days", "its times are missing or unreadable"
 	for name, tt := range map[string]struct {
 		rule    fields
 		account accounts.Account
@@ -83,10 +83,10 @@ func TestWhichAccountsAreDue(t *testing.T) {
 		"not disabled":            {fields{"accounts": "disabled"}, accounts.Account{UID: "u", Created: 1}, "not disabled"},
 		"unverified":              {fields{"accounts": "unverified"}, accounts.Account{UID: "u", Created: 1, Email: "a@b.c", Password: true}, due},
 		"verified":                {fields{"accounts": "unverified"}, accounts.Account{UID: "u", Created: 1, Email: "a@b.c", Password: true, EmailVerified: true}, "not unverified"},
-		"a uid that is too long":  {nil, accounts.Account{UID: strings.Repeat("花", 43), Created: 1, LastLogin: 1}, "its uid is longer than 128 bytes, which only the Firebase console deletes"},
+		"a uid that is too long":  {nil, accounts.Account{UID: strings.Repeat("花", 43), Created: 1, LastLogin: 1}, "its uid is longer than 128 bytes, so only the Firebase console can delete it"},
 		"a uid of 128 bytes":      {nil, accounts.Account{UID: strings.Repeat("u", 128), Created: 1, LastLogin: 1}, due},
-		"a uid that is no id":     {keptByUser, accounts.Account{UID: "a/b/c", Created: 1, LastLogin: 1}, "its uid makes users/{uid} no document"},
-		"a uid that is none":      {keptByUser, accounts.Account{UID: "..", Created: 1, LastLogin: 1}, "its uid makes users/{uid} no document"},
+		"a uid that is no id":     {keptByUser, accounts.Account{UID: "a/b/c", Created: 1, LastLogin: 1}, "its uid makes users/{uid} an invalid path"},
+		"a uid that is none":      {keptByUser, accounts.Account{UID: "..", Created: 1, LastLogin: 1}, "its uid makes users/{uid} an invalid path"},
 		"the same, nothing keeps": {nil, accounts.Account{UID: "a/b/c", Created: 1, LastLogin: 1}, due},
 	} {
 		d := declared.JudgeAccount(*entry(t, guests(tt.rule)).Rule, tt.account, now)
@@ -130,7 +130,7 @@ func TestOldGuestsGo(t *testing.T) {
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete account", 2))
 	sweeptest.Want(t, "kept", map[string]int{
-		"not anonymous": 3, "not older than 30 days": 1, "users/{uid} exists": 1, "its uid makes users/{uid} no document": 1,
+		"not anonymous": 3, "not older than 30 days": 1, "users/{uid} exists": 1, "its uid makes users/{uid} an invalid path": 1,
 	}, got.Kept)
 	sweeptest.Want(t, "scanned", 8, got.Scanned)
 	sweeptest.Want(t, "accounts", []string{"a/b", "guest-2", "guest-3", "hana", "ken", "made"}, f.Accounts(t))

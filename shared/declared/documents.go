@@ -79,7 +79,7 @@ func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
 	count := func() {
 		k := c.kept(p, q)
 		if !whole {
-			k.Judged, k.KeptLater = seen, fmt.Sprintf("for a later run, of which each does %d", c.Limit)
+			k.Judged, k.KeptLater = seen, fmt.Sprintf("left to a later run: each run does %d", c.Limit)
 		}
 		if !c.indexed() {
 			k.Planned = func(due int) int { return p.Planned() * due / max(1, seen) } // as many of what was not seen as of what was

@@ -214,7 +214,7 @@ func TestFieldsOfAnotherForm(t *testing.T) {
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", 7))
 	sweeptest.Want(t, "objects", []string{theirs}, f.Objects(t))
-	sweeptest.Want(t, "kept", map[string]int{"photos[].url holds no text": 5, "cover.url holds no text": 3, "more[] holds no text": 2}, got.Kept)
+	sweeptest.Want(t, "kept", map[string]int{"photos[].url holds no string": 5, "cover.url holds no string": 3, "more[] holds no string": 2}, got.Kept)
 }
 
 // TestWhatAReasonHolds: no text of a user's, but what the rule itself says.
@@ -224,7 +224,7 @@ func TestWhatAReasonHolds(t *testing.T) {
 	d := documents.Document{Path: "drafts/d", Data: fields{"updatedAt": old, "title": "secret", "state": "new"}}
 	for because, want := range map[string]string{
 		"never finished": "never finished, updatedAt " + old.Format(time.RFC3339) + ", older than 90 days",
-		"":               "title is a text, state new, updatedAt " + old.Format(time.RFC3339) + ", older than 90 days",
+		"":               "title is a non-empty string, state new, updatedAt " + old.Format(time.RFC3339) + ", older than 90 days",
 	} {
 		e.Rule.Because = because
 		if got := judged(e, d); got != sweep.Do("delete document", want) {

@@ -24,7 +24,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		case !named:
 			return sweep.Invalid("not at a path that names its owner"), orphans.Nobody
 		case o.Created.IsZero():
-			return sweep.Invalid("the time of its upload is unknown"), orphans.Nobody
+			return sweep.Invalid("its upload time is unknown"), orphans.Nobody
 		case !o.Created.Before(r.Age.Cutoff(now)):
 			return sweep.Keep("not older than " + r.Age.Words()), orphans.Nobody
 		}

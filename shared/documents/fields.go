@@ -84,9 +84,9 @@ func (s *Strict) refuse(field, must string) {
 	case nil:
 		is = "missing"
 	case string:
-		is = "a text"
+		is = "a string"
 	default:
-		is = "neither a number nor a text"
+		is = "neither a number nor a string"
 	}
 	s.problems = append(s.problems, fmt.Errorf("%s is %s: it must be %s", field, is, must))
 }

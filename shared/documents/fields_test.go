@@ -56,9 +56,9 @@ func TestStrict(t *testing.T) {
 		"too many":     {true, int64(13), nil, values{true, 0, -1}, "months is 13: it must be a whole number from 1 to 12"},
 		"a fraction":   {true, 2.5, nil, values{true, 0, -1}, "months is 2.5: it must be a whole number from 1 to 12"},
 		"below":        {true, int64(2), -1.5, values{true, 2, -1.5}, "size is -1.5: it must be a number, -1 or more"},
-		"texts":        {secret, secret, secret, values{}, "on is a text: it must be true or false\nmonths is a text: it must be a whole number from 1 to 12\nsize is a text: it must be a number, -1 or more"},
-		"something else": {int64(1), true, []any{secret}, values{}, "on is 1: it must be true or false\nmonths is neither a number nor a text: it must be a whole number from 1 to 12\n" +
-			"size is neither a number nor a text: it must be a number, -1 or more"},
+		"texts":        {secret, secret, secret, values{}, "on is a string: it must be true or false\nmonths is a string: it must be a whole number from 1 to 12\nsize is a string: it must be a number, -1 or more"},
+		"something else": {int64(1), true, []any{secret}, values{}, "on is 1: it must be true or false\nmonths is neither a number nor a string: it must be a whole number from 1 to 12\n" +
+			"size is neither a number nor a string: it must be a number, -1 or more"},
 	} {
 		s := Strict{Document: Document{Data: map[string]any{"on": tt.on, "months": tt.months, "size": tt.size}}}
 		got := values{s.Bool("on"), s.Whole("months", 1, 12), s.Number("size", -1)}

@@ -23,7 +23,7 @@ var cronFields = []struct {
 // cronProblem returns what is wrong with a schedule, "" if nothing.
 func cronProblem(schedule string) string {
 	if !schedulePattern.MatchString(schedule) {
-		return fmt.Sprintf("schedule %q is no unix-cron", schedule)
+		return fmt.Sprintf("schedule %q is not unix-cron", schedule)
 	}
 	for i, field := range strings.Fields(schedule) {
 		f := cronFields[i]
@@ -37,7 +37,7 @@ func cronProblem(schedule string) string {
 					step < 1 || step > f.most || (m[4] != "" && (!ranged || m[2] == "~")) || (m[2] == "~" && part != field)
 			}
 			if wrong {
-				return fmt.Sprintf("schedule %q: %q is no %s from %d to %d", schedule, part, f.name, f.least, f.most)
+				return fmt.Sprintf("schedule %q: %q is not a valid %s (%d to %d)", schedule, part, f.name, f.least, f.most)
 			}
 		}
 	}

@@ -173,7 +173,7 @@ func together(entries []Entry) (problems []error) {
 	byName, accounts := map[string]Entry{}, map[string]bool{}
 	for _, e := range entries {
 		if accounts[strings.ToLower(e.Name)] {
-			problems = append(problems, fmt.Errorf("%s: listed twice, or like another but for capitals", e.Name))
+			problems = append(problems, fmt.Errorf("%s: listed twice, or it differs from another only in capital letters", e.Name))
 		}
 		byName[e.Name], accounts[strings.ToLower(e.Name)] = e, true
 	}
@@ -201,42 +201,42 @@ func (e *Entry) problems() (problems []string) {
 	}
 	expect(namePattern.MatchString(e.Name), "name %q is not 6 to 30 letters and digits in camelCase", e.Name)
 	if e.Rule == nil {
-		expect(packagePattern.MatchString(e.Package), "package %q is none", e.Package)
+		expect(packagePattern.MatchString(e.Package), "package %q is not a package name: use lower-case letters and digits", e.Package)
 	} else {
-		expect(len(e.notDeclared()) == 0, "it has a rule, from which this follows: leave out %s", strings.Join(e.notDeclared(), ", "))
+		expect(len(e.notDeclared()) == 0, "it has a rule, which decides these: leave out %s", strings.Join(e.notDeclared(), ", "))
 		expect(e.Trigger == Schedule, "it has a rule, so its trigger is %s", Schedule)
 		problems = append(problems, e.Rule.Problems()...)
 		e.derive()
 	}
-	expect(e.Description != "", "no description")
-	expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= maxTimeout, "timeoutSeconds is %d", e.TimeoutSeconds)
+	expect(e.Description != "", "description is missing")
+	expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= maxTimeout, "timeoutSeconds is %d: it must be from %d to %d", e.TimeoutSeconds, minTimeout, maxTimeout)
 	expect(memoryPattern.MatchString(e.Memory), "memory %q is not like 256Mi", e.Memory)
-	expect(e.CPU == "" || e.CPU == "1", "cpu is %q, neither 1 nor left out", e.CPU)
+	expect(e.CPU == "" || e.CPU == "1", "cpu is %q: it must be 1 or left out", e.CPU)
 	expect(e.CPU == "" || !smallMemory.MatchString(e.Memory), "memory is %s: a whole CPU needs 512Mi at least", e.Memory)
 	for _, i := range e.Indexes {
 		expect(i.problem() == "", "index of %q: %s", i.CollectionGroup, i.problem())
 	}
 	for _, o := range e.FieldOverrides {
-		expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil, "a field override lacks its collectionGroup, fieldPath or indexes")
+		expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil, "a field override lacks collectionGroup, fieldPath or indexes")
 	}
-	expect(slices.Contains(e.Uses(), config.Firestore), "no role on Firestore, where its lease is")
-	expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks), "it works on %v, and its worker is %q", e.Uses(), e.Worker)
+	expect(slices.Contains(e.Uses(), config.Firestore), "roles has none on Firestore, which holds the lease")
+	expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks), "worker and the roles on tasks go together: worker is %q, and the roles are on %v", e.Worker, e.Uses())
 	switch e.Trigger {
 	case Schedule:
 		expect(cronProblem(e.Schedule) == "", "%s", cronProblem(e.Schedule))
-		expect(e.TimeZone != "", "no timeZone")
-		expect(e.TimeoutSeconds <= maxJobTimeout, "timeoutSeconds is %d, longer than Cloud Scheduler waits", e.TimeoutSeconds)
-		expect(e.StopAfterSeconds >= 0 && e.StopAfterSeconds <= e.TimeoutSeconds/10*9, "stopAfterSeconds is %d", e.StopAfterSeconds)
-		expect(e.RetryCount >= 0 && e.RetryCount <= maxRetries, "retryCount is %d", e.RetryCount)
-		expect(e.Queue == nil, "it is no worker and has a queue")
+		expect(e.TimeZone != "", "timeZone is missing")
+		expect(e.TimeoutSeconds <= maxJobTimeout, "timeoutSeconds is %d: Cloud Scheduler waits for %d at most", e.TimeoutSeconds, maxJobTimeout)
+		expect(e.StopAfterSeconds >= 0 && e.StopAfterSeconds <= e.TimeoutSeconds/10*9, "stopAfterSeconds is %d: it must be at most nine tenths of timeoutSeconds", e.StopAfterSeconds)
+		expect(e.RetryCount >= 0 && e.RetryCount <= maxRetries, "retryCount is %d: it must be from 0 to %d", e.RetryCount, maxRetries)
+		expect(e.Queue == nil, "queue is for workers, whose trigger is tasks: leave it out")
 		expect(e.Shards >= 0 && e.Shards <= config.MaxShards, "shards is %d: it must be a whole number from 1 to %d", e.Shards, config.MaxShards)
-		expect(e.Shards < 2 || e.StopAfterSeconds == 0, "it stops before its timeout on purpose (stopAfterSeconds), so it is not handed over in shards")
+		expect(e.Shards < 2 || e.StopAfterSeconds == 0, "it stops before its timeout on purpose (stopAfterSeconds), so it cannot run in shards")
 		expect(e.Shards == 0 || e.Rule == nil || e.Rule.Objects != "", "only rules about objects can be split: leave out shards")
 	case Tasks:
 		q := e.Queue
 		expect(q != nil && q.MaxDispatchesPerSecond > 0 && q.MaxConcurrentDispatches >= 1 && q.MaxAttempts >= 1 &&
 			q.MinBackoffSeconds >= 1 && q.MaxBackoffSeconds >= q.MinBackoffSeconds, "queue is missing or invalid")
-		expect(e.Schedule == "" && e.TimeZone == "" && e.RetryCount == 0 && e.StopAfterSeconds == 0 && e.Worker == "" && e.Shards == 0, "it is a worker and has what a job has")
+		expect(e.Schedule == "" && e.TimeZone == "" && e.RetryCount == 0 && e.StopAfterSeconds == 0 && e.Worker == "" && e.Shards == 0, "a worker has no schedule, timeZone, retryCount, stopAfterSeconds, worker or shards: leave them out")
 	default:
 		expect(false, "trigger %q is neither %s nor %s", e.Trigger, Schedule, Tasks)
 	}
@@ -247,11 +247,11 @@ func (e *Entry) problems() (problems []string) {
 func (i Index) problem() string {
 	switch {
 	case i.CollectionGroup == "":
-		return "no collectionGroup"
+		return "collectionGroup is missing"
 	case i.QueryScope != "COLLECTION" && i.QueryScope != "COLLECTION_GROUP":
-		return fmt.Sprintf("queryScope is %q", i.QueryScope)
+		return fmt.Sprintf("queryScope is %q: it must be COLLECTION or COLLECTION_GROUP", i.QueryScope)
 	case len(i.Fields) < 2:
-		return "fewer than two fields, for which Firestore has automatic indexes"
+		return "it has fewer than two fields: Firestore indexes single fields by itself"
 	}
 	for _, f := range i.Fields {
 		ordered := f.Order == "ASCENDING" || f.Order == "DESCENDING"

@@ -28,39 +28,39 @@ func TestParse(t *testing.T) {
 		{"listed twice", `"name": "cleanupReports"`, `"name": "cleanExpiredComped"`, "cleanExpiredComped: listed twice"},
 		{"name", `"name": "cleanupReports"`, `"name": "Cleanup reports"`, "in camelCase"},
 		{"package", `"package": "ghostcircles"`, `"package": "../ghostcircles"`, "package"},
-		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, `there is no "timeoutsSeconds"; there are name,`},
+		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, `there is no key "timeoutsSeconds"; the keys are name,`},
 		{"no timeout", `"timeoutSeconds": 300`, `"timeoutSeconds": 0`, "timeoutSeconds is 0"},
-		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "functions[4].timeoutSeconds: it must be a whole number, not a text"},
-		{"longer than Cloud Scheduler waits", `"timeoutSeconds": 300`, `"timeoutSeconds": 1741`, "longer than Cloud Scheduler waits"},
+		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "functions[4].timeoutSeconds: it must be a whole number, not a string"},
+		{"longer than Cloud Scheduler waits", `"timeoutSeconds": 300`, `"timeoutSeconds": 1741`, "timeoutSeconds is 1741: Cloud Scheduler waits for 1740 at most"},
 		{"memory", `"memory": "256Mi"`, `"memory": "256"`, "memory"},
 		{"half a CPU", `"cpu": "1"`, `"cpu": "0.5"`, "cpu is"},
 		{"a CPU without its memory", `"memory": "512Mi"`, `"memory": "511Mi"`, "a whole CPU needs 512Mi"},
 		{"index of one field", `{ "fieldPath": "banStatus", "order": "ASCENDING" },`, ``, "fewer than two fields"},
 		{"index without order", `{ "fieldPath": "status", "order": "ASCENDING" },`, `{ "fieldPath": "status" },`, "neither ordered nor an array"},
-		{"index of no collection", `"collectionGroup": "users"`, `"collectionGroup": ""`, "no collectionGroup"},
+		{"index of no collection", `"collectionGroup": "users"`, `"collectionGroup": ""`, "collectionGroup is missing"},
 		{"index without scope", `"queryScope": "COLLECTION"`, `"queryScope": "ALL"`, "queryScope is"},
 		{"override without indexes", `"fieldPath": "then", "indexes": []`, `"fieldPath": "then"`, "a field override lacks"},
-		{"minute", `"schedule": "0 0 * * *"`, `"schedule": "60 0 * * *"`, `"60" is no minute from 0 to 59`},
-		{"hour", `"schedule": "0 0 * * *"`, `"schedule": "0 24 * * *"`, `"24" is no hour`},
-		{"day", `"schedule": "0 0 * * *"`, `"schedule": "0 0 0 * *"`, `"0" is no day of the month`},
-		{"weekday in a list", `"schedule": "0 0 * * *"`, `"schedule": "0 0 * * 1,8"`, `"8" is no day of the week`},
-		{"range that is reversed", `"schedule": "0 0 * * *"`, `"schedule": "0~59 5~0 * * *"`, `"5~0" is no hour`},
-		{"random value in a list", `"schedule": "0 0 * * *"`, `"schedule": "1,2~4 0 * * *"`, `"2~4" is no minute`},
-		{"step of nothing", `"schedule": "0 0 * * *"`, `"schedule": "*/0 0 * * *"`, `"*/0" is no minute`},
-		{"step of a value", `"schedule": "0 0 * * *"`, `"schedule": "5/10 0 * * *"`, `"5/10" is no minute`},
-		{"nothing in a list", `"schedule": "0 0 * * *"`, `"schedule": "1, 0 * * *"`, `"" is no minute`},
+		{"minute", `"schedule": "0 0 * * *"`, `"schedule": "60 0 * * *"`, `"60" is not a valid minute (0 to 59)`},
+		{"hour", `"schedule": "0 0 * * *"`, `"schedule": "0 24 * * *"`, `"24" is not a valid hour`},
+		{"day", `"schedule": "0 0 * * *"`, `"schedule": "0 0 0 * *"`, `"0" is not a valid day of the month`},
+		{"weekday in a list", `"schedule": "0 0 * * *"`, `"schedule": "0 0 * * 1,8"`, `"8" is not a valid day of the week`},
+		{"range that is reversed", `"schedule": "0 0 * * *"`, `"schedule": "0~59 5~0 * * *"`, `"5~0" is not a valid hour`},
+		{"random value in a list", `"schedule": "0 0 * * *"`, `"schedule": "1,2~4 0 * * *"`, `"2~4" is not a valid minute`},
+		{"step of nothing", `"schedule": "0 0 * * *"`, `"schedule": "*/0 0 * * *"`, `"*/0" is not a valid minute`},
+		{"step of a value", `"schedule": "0 0 * * *"`, `"schedule": "5/10 0 * * *"`, `"5/10" is not a valid minute`},
+		{"nothing in a list", `"schedule": "0 0 * * *"`, `"schedule": "1, 0 * * *"`, `"" is not a valid minute`},
 		{"trigger", `"trigger": "schedule"`, `"trigger": "cron"`, "neither schedule nor tasks"},
-		{"schedule", `"schedule": "0 0 * * *"`, `"schedule": "0 0 * *"`, "no unix-cron"},
-		{"no time zone", `"timeZone": "Asia/Tokyo"`, `"timeZone": ""`, "no timeZone"},
-		{"role", `"firestore"`, `"fire"`, "no role on Firestore"},
+		{"schedule", `"schedule": "0 0 * * *"`, `"schedule": "0 0 * *"`, "is not unix-cron"},
+		{"no time zone", `"timeZone": "Asia/Tokyo"`, `"timeZone": ""`, "timeZone is missing"},
+		{"role", `"firestore"`, `"fire"`, "roles has none on Firestore"},
 		{"worker misspelt", `"worker": "deletePlaceholderUser"`, `"worker": "deletePlaceholderUsers"`, "deletePlaceholderUser: no job hands tasks to it"},
-		{"queue", `"maxAttempts"`, `"attempts"`, `there is no "attempts"`},
+		{"queue", `"maxAttempts"`, `"attempts"`, `there is no key "attempts"`},
 		{"stops too late", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 2400`, "stopAfterSeconds is 2400"},
 		{"too many shards", `"shards": 1`, `"shards": 17`, "shards is 17: it must be a whole number from 1 to 16"},
-		{"shards of a job that stops early", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 240, "shards": 2`, "so it is not handed over in shards"},
+		{"shards of a job that stops early", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 240, "shards": 2`, "so it cannot run in shards"},
 		{"something after it", "\n  ]\n}\n", "\n  ]\n}\n{}", "invalid character '{' after top-level value"},
-		{"a comma too many", "\n    }\n  ]\n}\n", "\n    },\n  ]\n}\n", "line 247, column 3: it is no JSON: invalid character ']'"},
-		{"cut off", "\n  ]\n}\n", "\n  ]", "line 247, column 3: it is no JSON: unexpected end"},
+		{"a comma too many", "\n    }\n  ]\n}\n", "\n    },\n  ]\n}\n", "line 247, column 3: it is not JSON: invalid character ']'"},
+		{"cut off", "\n  ]\n}\n", "\n  ]", "line 247, column 3: it is not JSON: unexpected end"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := strings.Replace(list, tt.old, tt.new, 1)
@@ -181,8 +181,8 @@ func TestWrongTypeHidesNothingElse(t *testing.T) {
 	}
 	problems := strings.Split(err.Error(), "\n")
 	for i, want := range []string{
-		"rules.json: functions[0].rule.age.days: it must be a whole number, not a text",
-		"rules.json: functions[1], cleanupThings: rule.age: say one of hours, days and months",
+		"rules.json: functions[0].rule.age.days: it must be a whole number, not a string",
+		"rules.json: functions[1], cleanupThings: rule.age: give one of hours, days and months",
 		"rules.json: functions[1], cleanupThings: rule.collection: ",
 		"rules.json: functions[1], cleanupThings: ",
 	} {
@@ -190,7 +190,7 @@ func TestWrongTypeHidesNothingElse(t *testing.T) {
 			t.Errorf("problem %d of %q: want %q", i, problems, want)
 		}
 	}
-	if len(problems) != 4 || !strings.Contains(problems[3], "no unix-cron") {
+	if len(problems) != 4 || !strings.Contains(problems[3], "is not unix-cron") {
 		t.Errorf("%d problems: %q", len(problems), problems)
 	}
 }

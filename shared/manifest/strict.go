@@ -23,7 +23,7 @@ func strictly(text []byte, prepare func(object map[string]any), out any) (proble
 	if key, err := doubled(json.NewDecoder(bytes.NewReader(text))); err != nil {
 		return []string{err.Error()}, false
 	} else if key != "" {
-		return []string{fmt.Sprintf("%s stands there twice", key)}, false
+		return []string{fmt.Sprintf("%s is given twice", key)}, false
 	}
 	var object map[string]any
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -74,7 +74,7 @@ func typeProblem(problem string) string {
 func jsonType(of string) string {
 	switch {
 	case of == "string":
-		return "a text"
+		return "a string"
 	case of == "bool":
 		return "true or false"
 	case strings.HasPrefix(of, "int"):
@@ -98,7 +98,7 @@ func syntax(text []byte) error {
 	before := text[:wrong.Offset]
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := len(before) - bytes.LastIndexByte(before, '\n') - 1
-	return fmt.Errorf("line %d, column %d: it is no JSON: %w", line, max(1, column), err)
+	return fmt.Errorf("line %d, column %d: it is not JSON: %w", line, max(1, column), err)
 }
 
 // noNumbersAsTexts refuses what the library takes, because Go has a JSON number as a kind of text.
@@ -165,7 +165,7 @@ func unknown(value any, of reflect.Type, path string) (problems []string) {
 			if field, known := fields[key]; known {
 				problems = append(problems, unknown(v[key], field, strings.TrimPrefix(path+"."+key, "."))...)
 			} else {
-				problems = append(problems, fmt.Sprintf("%s: there is no %q; there are %s", path, key, strings.Join(names, ", ")))
+				problems = append(problems, fmt.Sprintf("%s: there is no key %q; the keys are %s", path, key, strings.Join(names, ", ")))
 			}
 		}
 	case []any:

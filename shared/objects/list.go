@@ -83,7 +83,7 @@ func (r Reader) First(ctx context.Context, prefix string, names Names) (page []O
 
 // ErrNoOffsets says that a bucket answers with objects of other names than it was asked for: the Firebase Emulator Suite
 // knows no offsets.
-var ErrNoOffsets = errors.New("the bucket knows no offsets")
+var ErrNoOffsets = errors.New("the bucket does not support offsets")
 
 func query(prefix string) *storage.Query {
 	q := &storage.Query{Prefix: prefix, Projection: storage.ProjectionNoACL}

@@ -44,7 +44,7 @@ func (c Documents) plan(ctx context.Context, p *sweep.Planner, in objects.Names,
 		return nil
 	case err == nil:
 		if err := c.keepOdd(ctx, p); err != nil {
-			message := ": those whose " + c.Field + " is not a text are not counted, the cleanup itself goes on: "
+			message := ": those whose " + c.Field + " is not a string are not counted; the cleanup itself continues: "
 			p.Log.WarnContext(ctx, c.Collection+message+err.Error(), slog.String("target", c.Collection))
 		}
 		return nil

@@ -54,7 +54,7 @@ func TestDocuments(t *testing.T) {
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteNote, len(gone)))
 	sweeptest.Want(t, "notes left", kept, notesLeft(t, f))
 	if got.Kept[keptUnnamed] != 3 || got.Kept[keptOdd] != 2 || len(f.Documents(t, "notesx")) != 1 {
-		t.Errorf("kept %v, want the 3 whose bookId names no document and the 2 whose bookId is no text", got.Kept)
+		t.Errorf("kept %v, want the 3 whose bookId names no document and the 2 whose bookId is not a string", got.Kept)
 	}
 }
 

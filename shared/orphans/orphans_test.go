@@ -29,7 +29,7 @@ var (
 
 const (
 	deleteFile, deleteNote    = "delete file", "delete note"
-	keptOdd, keptUnnamed      = "bookId is no text", "bookId names no document"
+	keptOdd, keptUnnamed      = "bookId is not a string", "bookId names no document"
 	keptOfBook, keptUnjudged  = "its book exists", "the file cannot be judged"
 	keptByWish, keptOwnerless = "the file is to be kept", "belongs to one of users"
 )

@@ -35,11 +35,11 @@ func (r *Rule) Problems() (problems []string) {
 	c := checker{rule: r}
 	c.age()
 	if n := count(r.Collection != "", r.CollectionGroup != "", r.Objects != "", r.Accounts != ""); n != 1 {
-		c.add("", "say exactly one of collection, collectionGroup, objects and accounts")
+		c.add("", "give exactly one of collection, collectionGroup, objects and accounts")
 		return c.problems
 	}
-	c.expect(r.Action == "" || actionPattern.MatchString(r.Action), "action", "%q is not like %q: small letters, digits and spaces, 60 at most", r.Action, "delete draft")
-	c.expect(wordsPattern.MatchString(r.Because), "because", "letters, digits and punctuation, 100 at most")
+	c.expect(r.Action == "" || actionPattern.MatchString(r.Action), "action", "%q is not like %q: use at most 60 lower-case letters, digits and spaces", r.Action, "delete draft")
+	c.expect(wordsPattern.MatchString(r.Because), "because", "use at most 100 letters, digits and punctuation marks")
 	if r.Objects != "" {
 		c.objects()
 		return c.problems
@@ -51,10 +51,10 @@ func (r *Rule) Problems() (problems []string) {
 		return c.problems
 	}
 	c.collection("collection", r.Collection)
-	c.expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), "collectionGroup", "%q is not a collection's name: it has no slash", r.CollectionGroup)
+	c.expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), "collectionGroup", "%q is not a collection's name: a name has no slash", r.CollectionGroup)
 	c.foreign("collectionGroup", r.CollectionGroup)
-	c.expect(!slices.Contains(slices.Concat(own.Below(), own.Earlier()), r.CollectionGroup), "collectionGroup", "Firesweep itself has collections of the name %s: name yours one by one by collection", r.CollectionGroup)
-	c.expect(r.Owner == nil, "owner", "only objects have one; documents are kept by unless")
+	c.expect(!slices.Contains(slices.Concat(own.Below(), own.Earlier()), r.CollectionGroup), "collectionGroup", "Firesweep itself has collections named %s: declare a rule for each of your own with collection", r.CollectionGroup)
+	c.expect(r.Owner == nil, "owner", "only objects have an owner; to keep documents, use unless")
 	c.where()
 	for i, u := range r.Unless {
 		c.path(fmt.Sprintf("unless[%d].document", i), u.Document)
@@ -113,11 +113,11 @@ func (c *checker) age() {
 		c.rule.Age = &Age{} // for the other checks
 		return
 	}
-	c.expect(count(a.Hours != 0, a.Days != 0, a.Months != 0) == 1, "age", "say one of hours, days and months, e.g. %s", what)
+	c.expect(count(a.Hours != 0, a.Days != 0, a.Months != 0) == 1, "age", "give one of hours, days and months, e.g. %s", what)
 	c.expect(min(a.Hours, a.Days, a.Months) >= 0, "age", "it cannot be negative")
 	c.expect(max(a.Hours, a.Days*24, a.Months*31*24) <= maxHours, "age", "it is more than 100 years")
 	if c.rule.Objects != "" {
-		c.expect(a.Field == "", "age.field", "an object's age is that of its upload: leave it out")
+		c.expect(a.Field == "", "age.field", "an object's age counts from its upload: leave it out")
 		return
 	}
 	if c.rule.Accounts != "" {
@@ -129,7 +129,7 @@ func (c *checker) age() {
 
 func (c *checker) field(key, name string) {
 	reserved := slices.ContainsFunc(strings.Split(name, "."), func(part string) bool { return strings.HasPrefix(part, "__") && strings.HasSuffix(part, "__") })
-	c.expect(fieldPattern.MatchString(name) && !reserved, key, "%q is not a field's name: letters, digits and _, with dots into maps", name)
+	c.expect(fieldPattern.MatchString(name) && !reserved, key, "%q is not a field's name: use letters, digits and _, and dots for fields of maps", name)
 }
 
 // plainID reports whether a text can name a collection or a document, and holds nothing that stands for something else.
@@ -142,7 +142,7 @@ func (c *checker) collection(key, path string) {
 	}
 	parts := strings.Split(path, "/")
 	c.expect(len(parts)%2 == 1 && !slices.ContainsFunc(parts, func(p string) bool { return !plainID(p) }), key,
-		"%q is not a collection: it is like drafts or teams/main/drafts", path)
+		"%q is not a collection, such as drafts or teams/main/drafts", path)
 	c.foreign(key, parts...)
 }
 
@@ -159,15 +159,15 @@ func (c *checker) where() {
 	for i := range c.rule.Where {
 		w, key := &c.rule.Where[i], fmt.Sprintf("where[%d]", i)
 		c.field(key+".field", w.Field)
-		c.expect(!seen[w.Field], key+".field", "%s is asked for twice", w.Field)
+		c.expect(!seen[w.Field], key+".field", "%s has two conditions", w.Field)
 		seen[w.Field] = true
 		if count(w.Equals != nil, w.In != nil, w.Is != "") != 1 {
-			c.add(key, `say exactly one of "==", "in" and "is"`)
+			c.add(key, `give exactly one of "==", "in" and "is"`)
 			continue
 		}
 		if w.Is != "" {
-			c.expect(w.Is != Text || !strings.Contains(w.Field, "."), key+".is", "a text within a map cannot be gone through")
-			c.expect(slices.Contains(States(), w.Is), key+".is", "%q is none of: %s", w.Is, strings.Join(States(), ", "))
+			c.expect(w.Is != Text || !strings.Contains(w.Field, "."), key+".is", "text is for top-level fields only, not for fields of maps")
+			c.expect(slices.Contains(States(), w.Is), key+".is", "%q is not one of: %s", w.Is, strings.Join(States(), ", "))
 			continue
 		}
 		if w.Equals != nil {
@@ -176,12 +176,12 @@ func (c *checker) where() {
 		}
 		for n := range w.In {
 			w.In[n] = c.scalar(fmt.Sprintf("%s.in[%d]", key, n), w.In[n])
-			c.expect(!slices.Contains(w.In[:n], w.In[n]), key+".in", "%v stands there twice", w.In[n])
+			c.expect(!slices.Contains(w.In[:n], w.In[n]), key+".in", "%v is listed twice", w.In[n])
 		}
-		c.expect(len(w.In) > 0, key+".in", "say at least one value")
+		c.expect(len(w.In) > 0, key+".in", "give at least one value")
 		alternatives *= max(1, len(w.In))
 	}
-	c.expect(alternatives <= maxAlternatives, "where", "%d combinations of values; Firestore takes %d", alternatives, maxAlternatives)
+	c.expect(alternatives <= maxAlternatives, "where", "%d combinations of values; Firestore allows %d", alternatives, maxAlternatives)
 }
 
 // scalar returns a value as Firestore has it.
@@ -192,7 +192,7 @@ func (c *checker) scalar(key string, value any) any {
 	case int64:
 		return v
 	case string:
-		c.expect(documents.Queryable(v), key, "it is too long for a query, which takes 1,499 bytes")
+		c.expect(documents.Queryable(v), key, "it is too long: a query allows 1,499 bytes")
 		return v
 	case json.Number:
 		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
@@ -202,7 +202,7 @@ func (c *checker) scalar(key string, value any) any {
 			return n
 		}
 	}
-	c.add(key, `it must be a text, a number, true or false; for null say {"is": "null"}`)
+	c.add(key, `it must be a string, a number, true or false; for null write {"is": "null"}`)
 	return value
 }
 
@@ -216,36 +216,36 @@ func (c *checker) path(key, path string) {
 		}
 		c.expect(plainID(holePattern.ReplaceAllString(part, "x")), key, "%q is not a part of a path", part)
 	}
-	c.expect(len(parts)%2 == 0, key, "%q is not a document's path: it is like users/{id}", path)
+	c.expect(len(parts)%2 == 0, key, "%q is not a document's path, such as users/{id}", path)
 }
 
 func (c *checker) along(key string, a Along) {
 	if count(a.Subcollection != "", a.Collection != "", a.Object != "", a.Folder != "", a.Account) != 1 {
-		c.add(key, "say exactly one of subcollection, collection (with field), object (with under), folder and account")
+		c.add(key, "give exactly one of subcollection, collection (with field), object (with under), folder and account")
 		return
 	}
 	c.expect((a.Collection != "") == (a.Field != ""), key, "collection and field belong together")
 	c.expect((a.Object != "") == (a.Under != ""), key, "object and under belong together")
-	c.expect(a.Metadata == "" || a.Object != "", key+".metadata", "it is for an object")
+	c.expect(a.Metadata == "" || a.Object != "", key+".metadata", "only an entry with object can have it")
 	if a.Subcollection != "" {
-		c.expect(plainID(a.Subcollection), key+".subcollection", "%q is not a collection's name: it has no slash", a.Subcollection)
+		c.expect(plainID(a.Subcollection), key+".subcollection", "%q is not a collection's name: a name has no slash", a.Subcollection)
 		c.foreign(key+".subcollection", a.Subcollection)
 	}
 	c.collection(key+".collection", a.Collection)
-	c.expect(a.Collection == "" || a.Collection != c.rule.Collection, key+".collection", "it is the rule's own: what goes along is not judged")
-	c.expect(a.Collection == "" || c.rule.CollectionGroup == "", key+".collection", "documents of a collection group may have the same id: declare a rule for each collection")
+	c.expect(a.Collection == "" || a.Collection != c.rule.Collection, key+".collection", "it is the rule's own collection: what goes along with a document is not judged")
+	c.expect(a.Collection == "" || c.rule.CollectionGroup == "", key+".collection", "documents of a collection group may share an id: declare a rule for each collection")
 	if a.Field != "" {
 		c.field(key+".field", a.Field)
 	}
 	if a.Object != "" && a.Under != "" {
-		c.expect(objectPattern.MatchString(a.Object), key+".object", "%q is not a field's name: letters, digits and _, with dots into maps and [] for each of a list", a.Object)
+		c.expect(objectPattern.MatchString(a.Object), key+".object", "%q is not a field's name: use letters, digits and _, dots for fields of maps, and [] for each element of a list", a.Object)
 		c.folder(key+".under", a.Under)
 	}
 	if a.Folder != "" {
 		c.folder(key+".folder", a.Folder)
-		c.expect(strings.Contains("/"+a.Folder, "/{id}/"), key+".folder", "%q is every document's: {id} must be a part of it, as in drafts/{id}/", a.Folder)
+		c.expect(strings.Contains("/"+a.Folder, "/{id}/"), key+".folder", "%q would be the same for every document: {id} must be a part of it, as in drafts/{id}/", a.Folder)
 	}
-	c.expect(c.rule.Deletes(), key, "set changes a document, so nothing goes along with it")
+	c.expect(c.rule.Deletes(), key, "set keeps the document, so nothing can go along with it")
 }
 
 // folder checks a folder of the bucket.
@@ -253,13 +253,13 @@ func (c *checker) folder(key, folder string) {
 	filled := strings.ReplaceAll(folder, "{id}", "x")
 	parts := strings.Split(strings.TrimSuffix(filled, "/"), "/")
 	c.expect(strings.HasSuffix(folder, "/") && !slices.ContainsFunc(parts, func(p string) bool { return !plainID(p) }), key,
-		"%q is not a folder: it is like drafts/, with a slash at its end and none at its beginning", folder)
+		"%q is not a folder: write it like drafts/, with a slash at the end and none at the beginning", folder)
 }
 
 func (c *checker) objects() {
 	r := c.rule
 	c.folder("objects", r.Objects)
-	c.expect(!strings.Contains(r.Objects, "{"), "objects", "%q holds a {: it is one folder", r.Objects)
+	c.expect(!strings.Contains(r.Objects, "{"), "objects", "%q contains {, but it must be one folder", r.Objects)
 	for key, said := range map[string]bool{
 		"where": r.Where != nil, "unless": r.Unless != nil, "with": r.With != nil, "archive": r.Archive != "", "set": r.Set != nil, "limit": r.Limit != 0,
 		"maxDuePercent": r.MaxDuePercent != 0,
@@ -269,22 +269,22 @@ func (c *checker) objects() {
 	slices.Sort(c.problems)
 	o := r.Owner
 	if o == nil {
-		c.add("owner", `say whose they are, e.g. {"collection": "users", "segment": 2}; by age alone the bucket's lifecycle deletes objects`)
+		c.add("owner", `say whose they are, e.g. {"collection": "users", "segment": 2}; to delete objects by age alone, use the bucket's lifecycle`)
 		return
 	}
-	c.expect(o.Collection != "", "owner.collection", "say where the owners are")
+	c.expect(o.Collection != "", "owner.collection", "name the collection of the owners")
 	c.collection("owner.collection", o.Collection)
-	c.expect((o.Segment != 0) != (o.Metadata != ""), "owner", "say either segment or metadata")
+	c.expect((o.Segment != 0) != (o.Metadata != ""), "owner", "give either segment or metadata")
 	folder := strings.Count(r.Objects, "/")
-	c.expect(o.Segment == 0 || o.Segment > folder && o.Segment <= folder+20, "owner.segment", "%d lies within %s, which has %d: count from the first part of the name", o.Segment, r.Objects, folder)
+	c.expect(o.Segment == 0 || o.Segment > folder && o.Segment <= folder+20, "owner.segment", "%d lies within %s, which has %d parts: count from the first part of the name", o.Segment, r.Objects, folder)
 	c.expect(!o.Stem || o.Segment != 0, "owner.stem", "it belongs to segment")
 }
 
 // accounts checks what a rule about accounts says besides.
 func (c *checker) accounts() {
 	r := c.rule
-	c.expect(slices.Contains(AccountKinds(), r.Accounts), "accounts", "%q is none of: %s", r.Accounts, strings.Join(AccountKinds(), ", "))
-	c.expect(r.Owner == nil, "owner", "only objects have one; accounts are kept by unless")
+	c.expect(slices.Contains(AccountKinds(), r.Accounts), "accounts", "%q is not one of: %s", r.Accounts, strings.Join(AccountKinds(), ", "))
+	c.expect(r.Owner == nil, "owner", "only objects have an owner; to keep accounts, use unless")
 	for _, wrong := range []struct {
 		key  string
 		said bool
@@ -295,7 +295,7 @@ func (c *checker) accounts() {
 		key := fmt.Sprintf("unless[%d].document", i)
 		collection, id := cutLast(u.Document)
 		if strings.Count(u.Document, "/")%2 == 0 || !accountHole.MatchString(id) || holePattern.MatchString(collection) || strings.ContainsAny(accountHole.ReplaceAllString(id, ""), "{}") {
-			c.add(key, "%q: for an account it is a collection and {uid}, like users/{uid}", u.Document)
+			c.add(key, "%q: for an account, write a collection and {uid}, such as users/{uid}", u.Document)
 			continue
 		}
 		c.path(key, accountHole.ReplaceAllString(u.Document, "x"))
@@ -308,11 +308,11 @@ func (c *checker) archive() {
 		return
 	}
 	c.collection("archive", r.Archive)
-	c.expect(r.Archive != r.Collection, "archive", "it is the collection itself")
-	c.expect(r.CollectionGroup == "", "archive", "documents of a collection group may have the same id: declare a rule for each collection")
-	c.expect(r.Deletes(), "archive", "set changes a document, which is not copied")
+	c.expect(r.Archive != r.Collection, "archive", "it is the rule's own collection")
+	c.expect(r.CollectionGroup == "", "archive", "documents of a collection group may share an id: declare a rule for each collection")
+	c.expect(r.Deletes(), "archive", "set keeps the document, so it is not archived")
 	for i, a := range r.With {
-		c.expect(a.Collection != r.Archive, fmt.Sprintf("with[%d].collection", i), "it is the archive")
+		c.expect(a.Collection != r.Archive, fmt.Sprintf("with[%d].collection", i), "it is the archive's collection")
 	}
 }
 
@@ -322,7 +322,7 @@ func (c *checker) set() {
 		return
 	}
 	if len(r.Set) == 0 {
-		c.add("set", `say at least one field, e.g. {"deleted": true}`)
+		c.add("set", `give at least one field, e.g. {"deleted": true}`)
 		return
 	}
 	ends := false
@@ -340,7 +340,7 @@ func (c *checker) set() {
 			ends = ends || w.Field == field && w.Holds(value, true) != Met
 		}
 	}
-	c.expect(ends, "set", `every run would find the same documents again: add a condition that set ends, e.g. {"field": "deleted", "is": "not true"}`)
+	c.expect(ends, "set", `every run would find the same documents again: add a condition that no longer holds after set, e.g. {"field": "deleted", "is": "not true"}`)
 }
 
 // use is one of the ways in which a rule uses a field.
@@ -370,7 +370,7 @@ func (c *checker) uses() {
 	for i, outer := range all {
 		for n, inner := range all {
 			mapped := outer.of != nil && outer.of.Is == NotNull
-			c.expect(!strings.HasPrefix(inner.path, outer.path+".") || mapped, inner.key, "%s lies within %s, which is %s and no map", inner.path, outer.path, outer.holds)
+			c.expect(!strings.HasPrefix(inner.path, outer.path+".") || mapped, inner.key, "%s lies within %s, which is %s, not a map", inner.path, outer.path, outer.holds)
 			if n <= i || inner.path != outer.path || inner.holds == outer.holds {
 				continue
 			}

@@ -30,7 +30,7 @@ func ExampleRule_Problems() {
 		fmt.Println(problem)
 	}
 	// Output:
-	// rule.age: say one of hours, days and months, e.g. {"field": "createdAt", "days": 90}
+	// rule.age: give one of hours, days and months, e.g. {"field": "createdAt", "days": 90}
 	// rule.collection: cleanupRuns belongs to Firesweep itself
-	// rule.with[0].under: "drafts" is not a folder: it is like drafts/, with a slash at its end and none at its beginning
+	// rule.with[0].under: "drafts" is not a folder: write it like drafts/, with a slash at the end and none at the beginning
 }

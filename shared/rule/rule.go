@@ -19,26 +19,26 @@ type Rule struct {
 	Objects         string `json:"objects,omitempty" jsonschema:"objects of the bucket below this folder, which ends with a slash; they need an owner"`
 	Accounts        string `json:"accounts,omitempty" jsonschema:"accounts of Firebase Authentication. anonymous: from an anonymous sign-in and nothing else. unverified: the e-mail address is not verified and a password the only way to sign in. disabled. all"`
 
-	Where   []Condition    `json:"where,omitempty" jsonschema:"what a document's fields must hold, all of it"`
-	Age     *Age           `json:"age,omitempty" jsonschema:"how old it must be; obligatory"`
+	Where   []Condition    `json:"where,omitempty" jsonschema:"conditions on a document's fields, all of which must hold"`
+	Age     *Age           `json:"age,omitempty" jsonschema:"how old it must be; required"`
 	Unless  []Unless       `json:"unless,omitempty" jsonschema:"what keeps a document or an account"`
 	Owner   *Owner         `json:"owner,omitempty" jsonschema:"the document that an object belongs to: objects whose owner does not exist are deleted"`
 	With    []Along        `json:"with,omitempty" jsonschema:"what is deleted along with a document"`
 	Archive string         `json:"archive,omitempty" jsonschema:"a collection that a document is copied to before it is deleted, with the documents that go along"`
-	Set     map[string]any `json:"set,omitempty" jsonschema:"fields to write in place of a deletion; the text {now} stands for the time of the run"`
+	Set     map[string]any `json:"set,omitempty" jsonschema:"fields to write instead of deleting; the string {now} stands for the time of the run"`
 
-	Limit         int    `json:"limit,omitempty" jsonschema:"how many one run deletes at most; the next run goes on"`
-	MaxDuePercent int    `json:"maxDuePercent,omitempty" jsonschema:"safety limit: of 20 documents or accounts or more at most so many percent may be due; 50 unless said"`
-	Action        string `json:"action,omitempty" jsonschema:"what the report and the log call it, e.g. delete draft"`
+	Limit         int    `json:"limit,omitempty" jsonschema:"how many one run deletes at most; the next run continues"`
+	MaxDuePercent int    `json:"maxDuePercent,omitempty" jsonschema:"safety limit: the percentage of documents or accounts that may be due, once there are 20; 50 unless set"`
+	Action        string `json:"action,omitempty" jsonschema:"what the report and the log call the action, e.g. delete draft"`
 	Because       string `json:"because,omitempty" jsonschema:"why, in the report and the log, e.g. not published"`
 }
 
 // Condition is what one field must hold. Exactly one of Equals, In and Is is set.
 type Condition struct {
-	Field  string `json:"field" jsonschema:"the field's name, with dots into maps"`
-	Equals any    `json:"==,omitempty" jsonschema:"a text, a number, true or false"`
-	In     []any  `json:"in,omitempty" jsonschema:"any of these texts, numbers, true and false; 30 at most"`
-	Is     string `json:"is,omitempty" jsonschema:"text: not empty. null: null or missing. not null: anything else. missing: not even null. true. not true: false, null or missing"`
+	Field  string `json:"field" jsonschema:"the field's name, with dots for fields of maps"`
+	Equals any    `json:"==,omitempty" jsonschema:"a string, a number, true or false"`
+	In     []any  `json:"in,omitempty" jsonschema:"any of these strings, numbers, true and false; at most 30"`
+	Is     string `json:"is,omitempty" jsonschema:"text: a string that is not empty. null: null or missing. not null: anything else. missing: not even null. true. not true: false, null or missing"`
 }
 
 // What a field can be said to be.
@@ -73,7 +73,7 @@ const (
 
 // Age is how long ago something must have been to be deleted: longer than this. Exactly one of Hours, Days and Months is set.
 type Age struct {
-	Field  string `json:"field,omitempty" jsonschema:"of a document: the field with the time, a timestamp; an object's age is that of its upload. Of an account: lastSignIn, which is the latest of its last sign-in, its last token and its creation, or created"`
+	Field  string `json:"field,omitempty" jsonschema:"of a document: the field that holds the timestamp; of an account: lastSignIn (the latest of its last sign-in, its last token and its creation) or created. An object's age counts from its upload"`
 	Hours  int    `json:"hours,omitempty"`
 	Days   int    `json:"days,omitempty" jsonschema:"of 24 hours"`
 	Months int    `json:"months,omitempty" jsonschema:"calendar months in UTC"`
@@ -96,7 +96,7 @@ type Unless struct {
 type Owner struct {
 	Collection string `json:"collection" jsonschema:"where the owner is"`
 	Segment    int    `json:"segment,omitempty" jsonschema:"which part of the object's name is the owner's id: 2 in avatars/{id}/photo.png"`
-	Stem       bool   `json:"stem,omitempty" jsonschema:"without what follows the last dot: avatars/{id}.png"`
+	Stem       bool   `json:"stem,omitempty" jsonschema:"leave out what follows the last dot, as in avatars/{id}.png"`
 	Metadata   string `json:"metadata,omitempty" jsonschema:"the key of the custom metadata that holds the owner's id; objects without it are kept"`
 }
 

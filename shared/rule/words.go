@@ -37,7 +37,7 @@ func (r Rule) Words() string {
 		for _, a := range r.With {
 			along = append(along, a.words())
 		}
-		s.WriteString("; with each go " + list(along, "and"))
+		s.WriteString("; each takes along " + list(along, "and"))
 	}
 	if r.Archive != "" {
 		fmt.Fprintf(&s, "; each is copied to %s first", r.Archive)
@@ -72,7 +72,7 @@ func (r Rule) accountWords() string {
 
 // stateWords are the states and what each is called where a field has it, and where it has not.
 var stateWords = map[string]struct{ met, unmet string }{
-	Text: {"a text", "empty or not a text"}, Null: {"null or missing", "set"}, NotNull: {"set", "not set"},
+	Text: {"a non-empty string", "empty or not a string"}, Null: {"null or missing", "set"}, NotNull: {"set", "not set"},
 	True: {"true", "not true"}, NotTrue: {"not true", "true"}, Missing: {"missing", "not missing"},
 }
 

@@ -122,7 +122,7 @@ func (r *run) deleteDueAccounts(ctx context.Context, batch []Action) []error {
 	if r.keepsUndo() {
 		found, err := r.accounts.Get(ctx, uids)
 		if err != nil {
-			return all(fmt.Errorf("keep accounts for undoing: %w", err))
+			return all(fmt.Errorf("save accounts to the undo log: %w", err))
 		}
 		found = slices.DeleteFunc(found, func(a accounts.Account) bool { return rule.Judge(a, r.known()).Kind == "" })
 		items := make([]undo.Record, len(found))

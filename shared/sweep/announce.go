@@ -39,7 +39,7 @@ func (r *run) close(ctx context.Context) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			r.log.ErrorContext(ctx, r.job.Name+" panicked over its last log line; the run itself is not affected",
+			r.log.ErrorContext(ctx, r.job.Name+" panicked while writing its last log line; the run itself is not affected",
 				logging.Reported(), logging.Stack(v, debug.Stack()))
 		}
 	}()

@@ -293,7 +293,7 @@ func (r *run) whoTriesAgain(err error) string {
 	var foreign *recordError
 	switch {
 	case errors.As(err, &foreign):
-		return ", and so will every run until somebody mends it"
+		return ", and so will every run until somebody fixes it"
 	case r.report.DryRun:
 		return ""
 	case r.job.Task != nil:

@@ -229,7 +229,7 @@ func (c Change) needsCommit() bool {
 // problem returns why nothing may be written for an item.
 func (c Change) problem(rule AnyRule) error {
 	if c.Fail == nil && c.Remember && (c.Again == "" || rule.group() != 1) {
-		return fmt.Errorf("rule %s remembers an item that does not go on, or that is not alone: this is a bug in the job", rule.name())
+		return fmt.Errorf("rule %s sets Remember without Again, or in a group of several items: this is a bug in the job", rule.name())
 	}
 	return c.Fail
 }

@@ -31,9 +31,9 @@ func continues(h http.Header, job string) (runID string, err error) {
 	switch {
 	case runID == "":
 	case !isRunOf(runID, job):
-		return "", fmt.Errorf("header %s is %q, which is no run of %s", continuesHeader, clip(runID, maxQuoted), job)
+		return "", fmt.Errorf("header %s is %q, which is not a run of %s", continuesHeader, clip(runID, maxQuoted), job)
 	case h.Get(nowHeader) == "":
-		return "", fmt.Errorf("header %s goes with %s, which is missing", continuesHeader, nowHeader)
+		return "", fmt.Errorf("header %s needs header %s, which is missing", continuesHeader, nowHeader)
 	}
 	return runID, nil
 }
@@ -46,7 +46,7 @@ func isRunOf(runID, job string) bool {
 type overtakenError struct{ continues, last string }
 
 func (e *overtakenError) Error() string {
-	return fmt.Sprintf("it was to go on with run %s, which left nothing or which run %s has gone on with", e.continues, e.last)
+	return fmt.Sprintf("it was to continue run %s, which left nothing or which run %s has continued already", e.continues, e.last)
 }
 
 // continuation returns what the run knows of those that it goes on with, nil if it goes on with none. The error is an
@@ -98,9 +98,9 @@ func (r *run) goesOn() (ok bool, why string) {
 	}
 	switch {
 	case r.checkpoint == r.beganAt && r.report.done() == 0:
-		return false, "it got nowhere: it did nothing, and its checkpoint is where it began"
+		return false, "it made no progress: it did nothing, and its checkpoint has not moved"
 	case !r.clock().Before(began.Add(r.config.ContinueFor)):
-		return false, fmt.Sprintf("it has gone on since %s, which is as long as CONTINUE_FOR says", began.Format(time.RFC3339))
+		return false, fmt.Sprintf("it has continued since %s, and CONTINUE_FOR allows no longer", began.Format(time.RFC3339))
 	}
 	return true, ""
 }

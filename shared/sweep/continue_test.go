@@ -146,7 +146,7 @@ func TestGoesOnUntilNothingIsLeft(t *testing.T) {
 	if alerts := s.alerts(t); len(alerts) != 0 {
 		t.Errorf("somebody is told: %v", alerts)
 	}
-	if m := s.Summaries(t)[0]["message"].(string); !strings.HasPrefix(m, "testJob partial: out of time after 2m30s, 0 planned actions left, which goes on at once; ") {
+	if m := s.Summaries(t)[0]["message"].(string); !strings.HasPrefix(m, "testJob partial: out of time after 2m30s, 0 planned actions left, which continues at once; ") {
 		t.Errorf("summary %q", m)
 	}
 	if s.call(t, "") != http.StatusOK || s.deliver(t) != 0 {
@@ -180,7 +180,7 @@ func TestGoesOnOnce(t *testing.T) {
 	}
 	skipped := 0
 	for _, line := range s.LogLines(t) {
-		if strings.HasPrefix(line["message"].(string), "testJob skipped: it was to go on with run testJob-") {
+		if strings.HasPrefix(line["message"].(string), "testJob skipped: it was to continue run testJob-") {
 			skipped++
 		}
 	}
@@ -258,7 +258,7 @@ func TestGoesOnAsLongAsItIsTold(t *testing.T) {
 		t.Errorf("%d tasks, %d left; want 2, 14", n, len(left(t, s.Function)))
 	}
 	alerts := s.alerts(t)
-	if len(alerts) != 1 || !strings.Contains(alerts[0]["message"].(string), "it has gone on since 2026-01-10T15:00:00Z, which is as long as CONTINUE_FOR says") {
+	if len(alerts) != 1 || !strings.Contains(alerts[0]["message"].(string), "it has continued since 2026-01-10T15:00:00Z, and CONTINUE_FOR allows no longer") {
 		t.Errorf("alerts %v", alerts)
 	}
 	s.Env["CONTINUE_FOR"] = "451s"
@@ -278,7 +278,7 @@ func TestStopsWhereItGetsNowhere(t *testing.T) {
 		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
 	}
 	alerts := s.alerts(t)
-	if len(alerts) != 1 || !strings.Contains(alerts[0]["message"].(string), "it got nowhere") {
+	if len(alerts) != 1 || !strings.Contains(alerts[0]["message"].(string), "it made no progress") {
 		t.Errorf("alerts %v", alerts)
 	}
 }
@@ -295,7 +295,7 @@ func TestLimitHoldsForAllThatGoesOn(t *testing.T) {
 	}
 	last := s.reports(t)[2]
 	problem := last["failures"].([]any)[0].(map[string]any)["error"].(string)
-	if last["status"] != "aborted" || !strings.Contains(problem, "more than 5 actions, with 4 that the runs before it did: ") {
+	if last["status"] != "aborted" || !strings.Contains(problem, "more than 5 actions, counting 4 that the runs it continues have done: ") {
 		t.Errorf("%v: %s", last["status"], problem)
 	}
 	s.Env["MAX_ACTIONS"] = "6"
@@ -356,9 +356,9 @@ func TestDoesNotGoOn(t *testing.T) {
 func TestRefusesWrongContinuations(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
 	for name, tt := range map[string]struct{ continues, now, say string }{
-		"another job's": {"otherJob-20260110T150000Z-00000000", start.Format(time.RFC3339), "is no run of testJob"},
-		"too long":      {"testJob-" + strings.Repeat("x", 100), start.Format(time.RFC3339), "is no run of testJob"},
-		"without now":   {"testJob-20260110T150000Z-00000000", "", "goes with Firesweep-Now, which is missing"},
+		"another job's": {"otherJob-20260110T150000Z-00000000", start.Format(time.RFC3339), "is not a run of testJob"},
+		"too long":      {"testJob-" + strings.Repeat("x", 100), start.Format(time.RFC3339), "is not a run of testJob"},
+		"without now":   {"testJob-20260110T150000Z-00000000", "", "needs header Firesweep-Now, which is missing"},
 		"odd now":       {"testJob-20260110T150000Z-00000000", "yesterday", "is not an RFC 3339 time"},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(""))

@@ -239,7 +239,7 @@ func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
 			err = r.keepAccounts(ctx, items, found)
 		}
 		if err != nil {
-			err = fmt.Errorf("keep accounts for undoing: %w", err)
+			err = fmt.Errorf("save accounts to the undo log: %w", err)
 		}
 	}
 	if err == nil {
@@ -277,7 +277,7 @@ func (r *run) handOver(ctx context.Context, w *work, before []tasks.Task) error 
 
 // Reasons to keep an object that a deleted document led to.
 const (
-	keptUploadedAnew = "a file uploaded anew since"
+	keptUploadedAnew = "a file that was uploaded again since"
 	keptFileRestored = "a file whose document was restored since"
 )
 
@@ -290,7 +290,7 @@ func (o ObjectDeletion) valid() bool {
 // the document that led to them was deleted.
 func (r *run) deleteObject(ctx context.Context, o ObjectDeletion, at time.Time) error {
 	if !o.valid() {
-		return fmt.Errorf("%q is no object's name, or no folder's: this is a bug in the job", o.Name)
+		return fmt.Errorf("%q is not the name of an object or a folder: this is a bug in the job", o.Name)
 	}
 	if !o.Folder {
 		object, found, err := r.objects.Get(ctx, o.Name)

@@ -93,7 +93,7 @@ func TestObjectsThatChangeBetweenLookAndDeletion(t *testing.T) {
 			})
 			got := f.Run(t, "")
 			sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"delete album": {Planned: 1, Failed: 1}})
-			sweeptest.Want(t, "kept", map[string]int{"a file that belongs to another post": 1, "a file uploaded anew since": 1}, got.Kept)
+			sweeptest.Want(t, "kept", map[string]int{"a file that belongs to another post": 1, "a file that was uploaded again since": 1}, got.Kept)
 			sweeptest.Want(t, "objects", []string{"f/relabelled", "f/replaced", "f/restless", "f2/other"}, f.Objects(t))
 			sweeptest.Want(t, "attempts on what changes all the time", 3, seen["f/restless"])
 			calm = true
@@ -134,7 +134,7 @@ func TestObjectsThatChangeBetweenRuns(t *testing.T) {
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("finish interrupted action", 1))
 	// A postId that is there and empty is not this post's id, and not absent either.
-	sweeptest.Want(t, "kept", map[string]int{"a file that belongs to another post": 3, "a file uploaded anew since": 1}, got.Kept)
+	sweeptest.Want(t, "kept", map[string]int{"a file that belongs to another post": 3, "a file that was uploaded again since": 1}, got.Kept)
 	sweeptest.Want(t, "objects", []string{"f/pending", "f/relabelled", "f/released", "f/replaced"}, f.Objects(t))
 	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
 }

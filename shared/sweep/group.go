@@ -315,7 +315,7 @@ func (r *run) resultOf(ctx context.Context, f family) (done int, err error) {
 		}
 	}
 	if failed > 0 {
-		err = fmt.Errorf("%d of what goes with it failed, the first: %w", failed, err)
+		err = fmt.Errorf("%d of its follow-ups failed, the first: %w", failed, err)
 	}
 	return done, err
 }

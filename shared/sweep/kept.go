@@ -147,7 +147,7 @@ func (p *Planner) count(ctx context.Context, queries []documents.Query) (wait fu
 			if !slices.Contains(p.run.report.NotCounted, collection) {
 				p.run.report.NotCounted = append(p.run.report.NotCounted, collection)
 			}
-			p.Log.WarnContext(ctx, fmt.Sprintf("%s: not counted, so the report says less about what is kept; the cleanup itself goes on: %v", collection, err),
+			p.Log.WarnContext(ctx, fmt.Sprintf("%s: could not be counted, so the report lacks what is kept there; the cleanup itself continues: %v", collection, err),
 				slog.String("target", collection))
 			return n, false
 		}
@@ -195,11 +195,11 @@ func (p *Planner) nameAll(ctx context.Context, u unjudged) {
 	}
 	switch left := u.n - found; {
 	case err != nil:
-		p.Log.WarnContext(ctx, fmt.Sprintf("%s: %d of %d are named, %s: to look for the others failed: %v", u.Collection, found, u.n, u.reason, err),
+		p.Log.WarnContext(ctx, fmt.Sprintf("%s: %d of %d are named, %s: looking for the others failed: %v", u.Collection, found, u.n, u.reason, err),
 			slog.String("target", u.Collection))
 	case left <= 0 || found >= maxInvalidLogged:
 	case !whole:
-		p.Log.WarnContext(ctx, fmt.Sprintf("%s: %d of %d are named, %s: the others are not among the first %d documents, and more are not read to find them",
+		p.Log.WarnContext(ctx, fmt.Sprintf("%s: %d of %d are named, %s: the others are not among the first %d documents, and no more are read to find them",
 			u.Collection, found, u.n, u.reason, looked), slog.String("target", u.Collection))
 	}
 }

@@ -239,7 +239,7 @@ func TestFiguresThatCannotBeCountedFailNothing(t *testing.T) {
 		t.Errorf("summary %q", message)
 	}
 	_, said := namedIn(t, f, "things")
-	if len(said) != 2 || !strings.Contains(said[0], "not counted") {
+	if len(said) != 2 || !strings.Contains(said[0], "could not be counted") {
 		t.Errorf("said %v", said)
 	}
 }

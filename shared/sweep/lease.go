@@ -25,7 +25,7 @@ type heldError struct {
 
 func (e *heldError) Error() string {
 	if e.split != nil {
-		return fmt.Sprintf("run %s is under way in shards, the last of which hold until %s", e.runID, e.until.Format(time.RFC3339))
+		return fmt.Sprintf("run %s is under way in shards, and the last of their leases ends at %s", e.runID, e.until.Format(time.RFC3339))
 	}
 	return fmt.Sprintf("run %s holds the lease until %s", e.runID, e.until.Format(time.RFC3339))
 }
@@ -213,7 +213,7 @@ func (l lease) checkpointOf(doc documents.Document) (string, error) {
 	}
 	checkpoint, ok := value.(string)
 	if !ok {
-		return "", l.foreign("position", "the field position of "+doc.Path+" is not one that this program wrote; without it, the next run begins at the beginning")
+		return "", l.foreign("position", "the field position of "+doc.Path+" is not one that this program wrote; without it, the next run starts from the beginning")
 	}
 	return checkpoint, nil
 }

@@ -43,7 +43,7 @@ func (b Limits) suspicious(lookups map[string]Lookups) []string {
 
 // emptyCollection says that ids name a collection without documents.
 func emptyCollection(collection, database string) string {
-	return fmt.Sprintf("empty collection: %s holds no document at all, and yet ids name documents of it: make sure that database %s is the right one "+
+	return fmt.Sprintf("empty collection: %s holds no document at all, yet ids name documents in it: make sure that database %s is the right one "+
 		"(FIRESTORE_DATABASE, Terraform: databases) and was not emptied, then run once with {\"force\":true}", collection, database)
 }
 
@@ -56,7 +56,7 @@ func (b Limits) Check(actions int, lookups map[string]Lookups) error {
 	if actions+b.Done > b.MaxActions {
 		before := ""
 		if b.Done > 0 {
-			before = fmt.Sprintf(", with %d that the runs before it did", b.Done)
+			before = fmt.Sprintf(", counting %d that the runs it continues have done", b.Done)
 		}
 		tripped = append(tripped, fmt.Sprintf(
 			"MAX_ACTIONS: the plan has more than %d actions%s: see all of it with {\"dryRun\":true,\"force\":true} (firesweep plan --force), "+
@@ -67,7 +67,7 @@ func (b Limits) Check(actions int, lookups map[string]Lookups) error {
 		l := lookups[kind]
 		if l.Asked >= b.MinLookups && l.Missing*100 > b.MaxMissingPercent*l.Asked {
 			tripped = append(tripped, fmt.Sprintf(
-				"MAX_MISSING_PERCENT: %d of %d %s looked up (%.1f %%) do not exist, at most %d %% may be missing: make sure that this is the right database (FIRESTORE_DATABASE), "+
+				"MAX_MISSING_PERCENT: %d of %d %s looked up (%.1f %%) do not exist, but at most %d %% may be missing: make sure that this is the right database (FIRESTORE_DATABASE), "+
 					"then raise MAX_MISSING_PERCENT (Terraform: belts.max_missing_percent) or run once with {\"force\":true}",
 				l.Missing, l.Asked, kind, 100*float64(l.Missing)/float64(l.Asked), b.MaxMissingPercent))
 		}

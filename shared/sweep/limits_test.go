@@ -20,7 +20,7 @@ func TestSafetyLimits(t *testing.T) {
 		{name: "one action too many", limits: limits, actions: 101, tripped: []string{"MAX_ACTIONS: the plan has more than 100 actions"}},
 		{name: "half missing", limits: limits, lookups: map[string]Lookups{"posts": {Asked: 20, Missing: 10}}},
 		{name: "more than half missing", limits: limits, lookups: map[string]Lookups{"posts": {Asked: 20, Missing: 11}},
-			tripped: []string{"11 of 20 posts looked up (55.0 %) do not exist, at most 50 %"}},
+			tripped: []string{"11 of 20 posts looked up (55.0 %) do not exist, but at most 50 %"}},
 		{name: "all missing of too few to tell", limits: limits, lookups: map[string]Lookups{"posts": {Asked: 19, Missing: 19}}},
 		{name: "each kind on its own", limits: limits, lookups: map[string]Lookups{
 			"circles": {Asked: 1000, Missing: 0}, "posts": {Asked: 20, Missing: 20}, "tasks": {Asked: 40, Missing: 40}},

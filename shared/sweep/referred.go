@@ -36,7 +36,7 @@ func ParsePlaces(text string) ([]Place, error) {
 		places = append(places, Place{Collection: m[1], Field: m[2]})
 	}
 	if len(places) > maxPlaces {
-		return nil, fmt.Errorf("%d pairs are more than %d", len(places), maxPlaces)
+		return nil, fmt.Errorf("%d pairs are given, but at most %d are allowed", len(places), maxPlaces)
 	}
 	return places, nil
 }

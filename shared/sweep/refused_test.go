@@ -27,7 +27,7 @@ func TestRefusedRequestsRunNothing(t *testing.T) {
 	for body, say := range map[string]string{
 		`{"dryrun":true}`:           `unknown field \"dryrun\"`,
 		`{"dryRun":"yes"}`:          `\"dryRun\" must be true or false`,
-		`{} {}`:                     "something after",
+		`{} {}`:                     "unexpected data",
 		strings.Repeat(" ", 65<<10): "larger than 65536 bytes",
 	} {
 		w := f.Post(t, body)

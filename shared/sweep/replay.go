@@ -61,7 +61,7 @@ func (r *run) proposeReplay(ctx context.Context, p *Planner, d documents.Documen
 		}
 	}
 	return p.Propose(ctx, Action{
-		Kind: "finish interrupted action", Target: d.Path, Reason: "an earlier run was interrupted after a commit, before what follows it was done",
+		Kind: "finish interrupted action", Target: d.Path, Reason: "an earlier run was interrupted after a commit, before its follow-ups",
 		Effect: replayed{ref: d.Ref(), parse: parse},
 	})
 }

@@ -71,7 +71,7 @@ type Report struct {
 	Plan       []Planned `json:"plan,omitempty" firestore:"plan,omitempty"`
 	Truncated  bool      `json:"truncated,omitempty" firestore:"truncated,omitempty"`
 	// Continues says which runs this one goes on with, by Cloud Tasks; nil if it goes on with none that way. Continued says that
-	// what it left itself goes on at once.
+	// what it left itself continues at once.
 	Continues *Continuation `json:"continues,omitempty" firestore:"continues,omitempty"`
 	Continued bool          `json:"continued,omitempty" firestore:"continued,omitempty"`
 	// Shards are the parts of a run that was split, whose figures are the sums of theirs. Part is what the run of one is a part of:
@@ -193,7 +193,7 @@ func (r *Report) summary(why string) string {
 		say("%s, %d planned actions left", why, r.left())
 	}
 	if r.Continued {
-		b.WriteString(", which goes on at once")
+		b.WriteString(", which continues at once")
 	}
 	for _, kind := range sortedKeys(r.Actions) {
 		c := r.Actions[kind]

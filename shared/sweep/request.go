@@ -67,7 +67,7 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *Task) (request, 
 	case err != nil:
 		return req, err
 	case fromQuery != nil && req.dryRun != nil && *fromQuery != *req.dryRun:
-		return req, errors.New("dryRun is said twice, in the body and in the query, with different values")
+		return req, errors.New("dryRun is given in both the body and the query, with different values")
 	case fromQuery != nil:
 		req.dryRun = fromQuery
 	}
@@ -144,7 +144,7 @@ func object[V any](body []byte, allowed []string, what string) (map[string]V, er
 		return nil, fmt.Errorf("the body is not valid JSON: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is something after the JSON object")
+		return nil, errors.New("unexpected data after the JSON object")
 	}
 	return fields, nil
 }
@@ -190,7 +190,7 @@ func runTime(h http.Header, handedOver bool, wall time.Time, emulated bool) (now
 			return time.Time{}, false, fmt.Errorf("header %s is %q, which is not an RFC 3339 time", name, clip(v, maxQuoted))
 		}
 		if year := t.UTC().Year(); year < 1 || year > 9999 {
-			return time.Time{}, false, fmt.Errorf("header %s is %q, which is outside of the years 1 to 9999, all that Firestore knows", name, clip(v, maxQuoted))
+			return time.Time{}, false, fmt.Errorf("header %s is %q, but Firestore knows only the years 1 to 9999", name, clip(v, maxQuoted))
 		}
 		scheduled = true
 		if t.Before(wall) || emulated {

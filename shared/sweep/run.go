@@ -101,8 +101,8 @@ func (r *run) execute(ctx context.Context) *Report {
 		slog.Time("now", r.report.Now), slog.String("database", r.report.Database), slog.String("bucket", r.report.Bucket),
 		slog.String("revision", r.report.Revision), slog.String("version", r.report.Version))
 	if late := r.begun.Sub(r.report.Now); late > maxLate {
-		r.log.WarnContext(ctx, fmt.Sprintf("%s runs for %s, which is %.1f days back: it judges by that time, so less may be due than now; "+
-			"what it promises to people counts from now", r.job.Name, r.report.Now.Format(time.RFC3339), late.Hours()/24))
+		r.log.WarnContext(ctx, fmt.Sprintf("%s runs for %s, %.1f days ago: it judges by that time, so less may be due than now; "+
+			"what it promises people counts from now", r.job.Name, r.report.Now.Format(time.RFC3339), late.Hours()/24))
 	}
 	switch {
 	case r.job.Task != nil:
@@ -133,7 +133,7 @@ func (r *run) preview(ctx context.Context) {
 		r.checkpoint, err = l.checkpointOf(doc)
 	}
 	if err != nil {
-		r.failed(ctx, l.path(), "read position", err)
+		r.failed(ctx, l.path(), "read the checkpoint", err)
 	} else {
 		r.sweep(ctx)
 	}
@@ -145,7 +145,7 @@ func (r *run) sweep(ctx context.Context) {
 	p := r.planner(r.checkpoint)
 	err := r.plan(ctx, p)
 	if errors.Is(err, documents.ErrCursor) && r.checkpoint != "" {
-		r.log.WarnContext(ctx, r.job.Name+" cannot use the saved checkpoint and begins at the beginning: "+err.Error())
+		r.log.WarnContext(ctx, r.job.Name+" cannot use the saved checkpoint and starts from the beginning: "+err.Error())
 		r.reset()
 		p = r.planner(r.stretch.Begin)
 		err = r.plan(ctx, p)
@@ -170,7 +170,7 @@ func (r *run) sweep(ctx context.Context) {
 		case err != nil && r.job.Task != nil: // nobody but another call for this very task would look for them
 			r.failed(ctx, journalOf(r.job.Name), "delete entries of the journal", err)
 		case err != nil: // nothing is left to do of what they hold
-			r.log.WarnContext(ctx, r.job.Name+" could not delete entries of its journal, the next run does: "+err.Error())
+			r.log.WarnContext(ctx, r.job.Name+" could not delete entries of its journal; the next run does: "+err.Error())
 		}
 	}
 	r.unfinished = outOfTime

@@ -349,7 +349,7 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 		if got.Status != sweep.Failed || len(got.Failures) != 1 || len(left(t, f)) != 1 || f.Documents(t, "cleanupRuns")[got.RunID] == nil {
 			t.Fatalf("%s: %+v, want failed, and saved as such", name, got)
 		}
-		line := oneLine(t, f, "take lease cleanupJobs/testJob: failed, and so will every run until somebody mends it")
+		line := oneLine(t, f, "take lease cleanupJobs/testJob: failed, and so will every run until somebody fixes it")
 		if line["severity"] != "ERROR" {
 			t.Errorf("%s: %v", name, line)
 		}
@@ -392,7 +392,7 @@ func TestOldScheduleTimeIsSaid(t *testing.T) {
 		f := newFunction(t, thingsJob(10))
 		f.Now = start.Add(-ago)
 		f.Run(t, "")
-		if lines := linesWith(t, f, "days back"); len(lines) != want || want == 1 && lines[0]["severity"] != "WARNING" {
+		if lines := linesWith(t, f, "days ago"); len(lines) != want || want == 1 && lines[0]["severity"] != "WARNING" {
 			t.Errorf("%s ago: %v, want %d lines", ago, lines, want)
 		}
 	}

@@ -144,7 +144,7 @@ func TestShards(t *testing.T) {
 	if len(summaries) != 2 || !strings.HasPrefix(summaries[1]["message"].(string), "testJob completed: delete thing 40 of 40") {
 		t.Errorf("summaries %v", summaries)
 	}
-	if m := summaries[0]["message"].(string); !strings.HasPrefix(m, "testJob partial: split into 4 shards after 0s, 0 planned actions left, which goes on at once") {
+	if m := summaries[0]["message"].(string); !strings.HasPrefix(m, "testJob partial: split into 4 shards after 0s, 0 planned actions left, which continues at once") {
 		t.Errorf("summary %q", m)
 	}
 	record := sweep.RecordOf(config.Config{Project: s.ID, Database: "(default)"}, "testJob", documents.Document{Data: job(t, s.Function)})
@@ -251,7 +251,7 @@ func TestShardsOfARunThatWasKilled(t *testing.T) {
 	var plans []string
 	s.began = func(begin string) error { plans = append(plans, begin); return nil }
 	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
-	if len(s.messages(t, "goes on with the 2 shards that run")) != 1 {
+	if len(s.messages(t, "continues the 2 shards that run")) != 1 {
 		t.Error("the log does not say so")
 	}
 	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 4 || err != nil || len(left(t, s.Function)) != 0 { // two come too late
@@ -289,7 +289,7 @@ func TestShardThatIsKilled(t *testing.T) {
 	}
 	// A scheduled run sees that, and hands over what nobody has begun, which was handed over before.
 	s.call(t, "")
-	if len(s.messages(t, "skipped: run "+id+" is under way in shards")) != 1 || len(s.messages(t, "handed over again 3 shards")) != 1 {
+	if len(s.messages(t, "skipped: run "+id+" is under way in shards")) != 1 || len(s.messages(t, "handed over 3 shards")) != 1 {
 		t.Error("the log does not say that the run is under way")
 	}
 	if n := s.deliver(t); n != 4+3 || len(left(t, s.Function)) != 10 {
@@ -474,7 +474,7 @@ func TestShardsThatDoNotKeepUp(t *testing.T) {
 	if got.Status != sweep.Partial || got.PartialRuns != 1 || len(s.alerts(t)) != 1 {
 		t.Errorf("%+v, alerts %v", got, s.alerts(t))
 	}
-	if m := s.alerts(t)[0]["message"].(string); !strings.Contains(m, "as long as CONTINUE_FOR says; ") {
+	if m := s.alerts(t)[0]["message"].(string); !strings.Contains(m, "and CONTINUE_FOR allows no longer; ") {
 		t.Errorf("alert %q", m)
 	}
 }
@@ -500,10 +500,10 @@ func TestWrongSplits(t *testing.T) {
 		stretches []sweep.Stretch
 		problem   string
 	}{
-		{[]sweep.Stretch{{End: "b"}, {Begin: "c"}}, `stretch 0 ends at "b", and the next one begins at "c"`},
-		{[]sweep.Stretch{{}, {}}, `stretch 0 ends at ""`},
-		{[]sweep.Stretch{{End: "b"}, {Begin: "b", End: "c"}}, `the last stretch ends at "c"`},
-		{[]sweep.Stretch{{End: "a"}, {Begin: "a", End: "b"}, {Begin: "b", End: "c"}, {Begin: "c", End: "d"}, {Begin: "d"}}, "5 stretches of at most 4"},
+		{[]sweep.Stretch{{End: "b"}, {Begin: "c"}}, `range 0 ends at "b", but the next one begins at "c"`},
+		{[]sweep.Stretch{{}, {}}, `range 0 ends at ""`},
+		{[]sweep.Stretch{{End: "b"}, {Begin: "b", End: "c"}}, `the last range ends at "c"`},
+		{[]sweep.Stretch{{End: "a"}, {Begin: "a", End: "b"}, {Begin: "b", End: "c"}, {Begin: "c", End: "d"}, {Begin: "d"}}, "5 ranges, but at most 4 are allowed"},
 	} {
 		s := newSharded(t).seeded(t)
 		s.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Stretch, error) { return tt.stretches, nil }
@@ -598,7 +598,7 @@ func TestShardsBecomeOne(t *testing.T) {
 	if s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano)); len(left(t, s.Function)) != 0 {
 		t.Errorf("%v left: nobody can hand shards over, so one run does all", left(t, s.Function))
 	}
-	if s.deliver(t); len(s.messages(t, "begins at the beginning")) != 1 {
+	if s.deliver(t); len(s.messages(t, "starts from the beginning")) != 1 {
 		t.Error("the log does not say so")
 	}
 }
@@ -774,7 +774,7 @@ func TestShardTaskThatComesADayLate(t *testing.T) {
 		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
 	}
 	got := s.whole(t)
-	if got.Status != sweep.Partial || got.Continued || !got.Now.Equal(start.Add(-time.Minute)) || len(s.messages(t, "days back")) == 0 {
+	if got.Status != sweep.Partial || got.Continued || !got.Now.Equal(start.Add(-time.Minute)) || len(s.messages(t, "days ago")) == 0 {
 		t.Errorf("%+v", got)
 	}
 	s.began = nil

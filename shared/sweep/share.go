@@ -18,7 +18,7 @@ func (p *Planner) Share(what string, all, due, maxDuePercent int) {
 	if maxDuePercent == 0 || all < p.run.limits.MinLookups || due*100 <= maxDuePercent*all {
 		return
 	}
-	p.shares = append(p.shares, fmt.Sprintf("maxDuePercent: %d of %d %s are due (%.1f %%), at most %d %% may be: look at the plan (firesweep plan %s --force), "+
+	p.shares = append(p.shares, fmt.Sprintf("maxDuePercent: %d of %d %s are due (%.1f %%), but at most %d %% may be: look at the plan (firesweep plan %s --force), "+
 		"then raise maxDuePercent in the rule or run once with {\"force\":true}", due, all, what, 100*float64(due)/float64(all), maxDuePercent, p.Job))
 }
 
@@ -27,6 +27,6 @@ func (p *Planner) shareUnknown(c KeptCount) {
 	if c.MaxDuePercent == 0 || c.MaxDuePercent == 100 || p.run.limits.Lifted {
 		return
 	}
-	p.uncounted = errors.Join(p.uncounted, fmt.Errorf("the documents of %s could not be counted, so that nobody knows whether more than %d %% of them are due: "+
-		"if Firestore cannot count so many, set maxDuePercent to 100 in the rule", c.Due.Collection, c.MaxDuePercent))
+	p.uncounted = errors.Join(p.uncounted, fmt.Errorf("the documents of %s could not be counted, so it is unknown whether more than %d %% of them are due: "+
+		"if there are too many for Firestore to count, set maxDuePercent to 100 in the rule", c.Due.Collection, c.MaxDuePercent))
 }

@@ -250,7 +250,7 @@ func (s fromTransaction) read(q documents.Query, from documents.Cursor, limit in
 }
 
 // errManyAlike is why what belongs to an id of 1,500 bytes is not told apart from what belongs to others.
-var errManyAlike = errors.New("too many documents name ids of 1,500 bytes that begin alike: delete it by hand")
+var errManyAlike = errors.New("its id has 1,500 bytes, and too many documents name ids that begin alike: delete it by hand")
 
 // childrenOfLongest reads the children of a parent whose id is too long for a query: they are among those that name an id
 // which begins like it.

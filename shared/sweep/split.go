@@ -25,9 +25,9 @@ func partOf(h http.Header, job, continues string) (*Part, error) {
 	n, err := fmt.Sscanf(text, "%d/%d %s", &p.Number, &p.Shards, &p.Of)
 	switch {
 	case err != nil || n != 3 || p.Number < 0 || p.Number >= p.Shards || text != p.header() || !isRunOf(p.Of, job):
-		return nil, fmt.Errorf("header %s is %q, which names no shard of a run of %s", shardHeader, clip(text, maxQuoted), job)
+		return nil, fmt.Errorf("header %s is %q, which is not a shard of a run of %s", shardHeader, clip(text, maxQuoted), job)
 	case continues == "":
-		return nil, fmt.Errorf("header %s goes with %s, which is missing", shardHeader, continuesHeader)
+		return nil, fmt.Errorf("header %s needs header %s, which is missing", shardHeader, continuesHeader)
 	}
 	return &p, nil
 }
@@ -54,10 +54,10 @@ func (r *run) splits(ctx context.Context, last saved) []Stretch {
 	}
 	if left := last.split.remaining(); len(left) > 0 {
 		if r.config.ContinueFor > 0 {
-			r.log.InfoContext(ctx, fmt.Sprintf("%s goes on with the %d shards that run %s left", r.job.Name, len(left), last.split.RunID))
+			r.log.InfoContext(ctx, fmt.Sprintf("%s continues the %d shards that run %s left", r.job.Name, len(left), last.split.RunID))
 			return left
 		}
-		r.log.WarnContext(ctx, fmt.Sprintf("%s begins at the beginning: run %s left %d shards, and without CONTINUE_FOR none can be handed over",
+		r.log.WarnContext(ctx, fmt.Sprintf("%s starts from the beginning: run %s left %d shards, and without CONTINUE_FOR none can be handed over",
 			r.job.Name, last.split.RunID, len(left)))
 	}
 	if r.job.Split == nil || r.config.Shards < 2 || r.continues != "" {
@@ -82,16 +82,16 @@ func (r *run) cut(ctx context.Context) (stretches []Stretch, err error) {
 		return nil, err
 	}
 	if len(stretches) > r.config.Shards {
-		return nil, fmt.Errorf("the job made %d stretches of at most %d", len(stretches), r.config.Shards)
+		return nil, fmt.Errorf("the job made %d ranges, but at most %d are allowed", len(stretches), r.config.Shards)
 	}
 	stretches[0].Begin = r.checkpoint
 	for i := range stretches[1:] { // what nobody goes through would be taken for looked at
 		if stretches[i].End == "" || stretches[i].End != stretches[i+1].Begin {
-			return nil, fmt.Errorf("stretch %d ends at %q, and the next one begins at %q", i, stretches[i].End, stretches[i+1].Begin)
+			return nil, fmt.Errorf("range %d ends at %q, but the next one begins at %q", i, stretches[i].End, stretches[i+1].Begin)
 		}
 	}
 	if end := stretches[len(stretches)-1].End; end != "" {
-		return nil, fmt.Errorf("the last stretch ends at %q, and not at the end", end)
+		return nil, fmt.Errorf("the last range ends at %q, not at the end", end)
 	}
 	return stretches, nil
 }
@@ -136,6 +136,6 @@ func (r *run) handOutAgain(ctx context.Context, s *split) {
 		r.complete(0)
 		return
 	}
-	r.log.InfoContext(ctx, fmt.Sprintf("%s has handed over again %d shards of run %s that nobody had begun", r.job.Name, waiting, s.RunID),
+	r.log.InfoContext(ctx, fmt.Sprintf("%s handed over %d shards of run %s again: they had not begun", r.job.Name, waiting, s.RunID),
 		slog.String("run", s.RunID), slog.Int("shards", waiting))
 }

@@ -50,7 +50,7 @@ func (r *run) lookForStop(ctx context.Context) bool {
 	defer cancel()
 	d, _, err := r.records.Get(ctx, r.lease().path())
 	if err != nil {
-		r.log.WarnContext(ctx, r.job.Name+" could not look whether it is to stop, and will again: "+err.Error())
+		r.log.WarnContext(ctx, r.job.Name+" could not check whether to stop; it will check again: "+err.Error())
 		return false
 	}
 	mark, set := d.Data[stopField]
@@ -58,11 +58,11 @@ func (r *run) lookForStop(ctx context.Context) bool {
 	switch {
 	case !set || mark == nil:
 	case named == r.id():
-		r.log.InfoContext(ctx, r.job.Name+" was told to stop, and begins nothing more")
+		r.log.InfoContext(ctx, r.job.Name+" was told to stop, and starts nothing more")
 		return true
 	case !strings.HasPrefix(named, r.job.Name+"-") && !r.stop.warned:
 		r.stop.warned = true
-		r.log.ErrorContext(ctx, fmt.Sprintf("%s goes on: the field %s of %s does not name a run: to stop this one, it must be the text %s",
+		r.log.ErrorContext(ctx, fmt.Sprintf("%s continues: the field %s of %s does not name a run: to stop this one, set it to the string %s",
 			r.job.Name, stopField, d.Path, r.id()))
 	}
 	return false

@@ -237,7 +237,7 @@ func TestMarksThatStopNothing(t *testing.T) {
 			if _, marked := job(t, s.Function)["stop"]; marked {
 				t.Error("the mark is still there")
 			}
-			lines := linesWith(t, s.Function, "does not name a run: to stop this one, it must be the text testJob-")
+			lines := linesWith(t, s.Function, "does not name a run: to stop this one, set it to the string testJob-")
 			if len(lines) != tt.told || tt.told > 0 && lines[0]["severity"] != "ERROR" {
 				t.Errorf("%d lines say what is wrong, want %d: %v", len(lines), tt.told, lines)
 			}
@@ -299,7 +299,7 @@ func TestMarkThatCannotBeRead(t *testing.T) {
 	if !got.Stopped || got.Actions["delete thing"].Planned != 4 || looks < 3 {
 		t.Errorf("stopped %t, %v, %d looks; want the second look to stop it", got.Stopped, got.Actions, looks)
 	}
-	if line := oneLine(t, s.Function, "could not look whether it is to stop"); line["severity"] != "WARNING" {
+	if line := oneLine(t, s.Function, "could not check whether to stop"); line["severity"] != "WARNING" {
 		t.Errorf("%v", line)
 	}
 }

@@ -22,11 +22,11 @@ func (r *run) logBehind(ctx context.Context, report *Report, stays string) {
 	var message string
 	switch left := report.left(); {
 	case stays != "":
-		message = fmt.Sprintf("%s does not keep up, and does not go on by itself: %s; %d planned actions left: "+
-			"run it more often (Terraform: schedules), give it more time (timeouts) or let it go on for longer (continue_for)", r.job.Name, stays, left)
+		message = fmt.Sprintf("%s does not keep up, and does not continue by itself: %s; %d planned actions left: "+
+			"run it more often (Terraform: schedules), give it more time (timeouts) or let it continue for longer (continue_for)", r.job.Name, stays, left)
 	case reached, report.PartialRuns >= maxPartialRuns:
 		message = fmt.Sprintf("%s does not keep up: partial %d times in a row, this time %s, %d planned actions left: "+
-			"let it run more often (Terraform: schedules) or give it more time (timeoutSeconds in functions/schedule.json)",
+			"run it more often (Terraform: schedules) or give it more time (timeouts)",
 			r.job.Name, report.PartialRuns, r.why(report), left)
 	default:
 		return

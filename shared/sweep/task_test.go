@@ -94,7 +94,7 @@ func TestWorkerRefusesWrongTasks(t *testing.T) {
 		`{"thing":"t1","color":"red","dryRun":1}`: `unknown field \"dryRun\"`,
 		`{"thing":"t1","Color":"red"}`:            `unknown field \"Color\"`,
 		`{"thing":"t1","thing":"t2"}`:             "given twice",
-		`{"thing":"t1","color":"red"} {}`:         "something after",
+		`{"thing":"t1","color":"red"} {}`:         "unexpected data",
 		`{"thing":"a/b","color":"red"}`:           `thing \"a/b\" cannot be a document's id`,
 		`{"thing":"..","color":"red"}`:            `thing \"..\" cannot be a document's id`,
 		`{"thing":"t1","color":"octarine"}`:       "no such color",

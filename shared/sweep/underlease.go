@@ -32,7 +32,7 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	case errors.As(err, &ended):
 		how, wayOut := "aborted", `lift the safety limit with {"force":true}, or wait for the next scheduled time`
 		if ended.report.Stopped {
-			how, wayOut = "stopped", "the next scheduled time goes on, and so does a run by hand"
+			how, wayOut = "stopped", "the next scheduled run continues, and so does a run by hand"
 		}
 		r.log.InfoContext(ctx, fmt.Sprintf("%s is not planned again: run %s was %s for the same schedule time, and this is a retry of it; %s",
 			r.job.Name, ended.report.RunID, how, wayOut), slog.String(how, ended.report.RunID))
@@ -85,7 +85,7 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 			r.report.Continued = false
 		}
 	case !stillHeld && r.report.Status != Skipped && foreign == nil:
-		r.log.WarnContext(ctx, r.job.Name+" lost its lease to another run; what it did stands, its checkpoint is not saved")
+		r.log.WarnContext(ctx, r.job.Name+" lost its lease to another run; what it did stands, but its checkpoint is not saved")
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func (r *run) keepAhead(ctx context.Context, records []undo.Record) error {
 	}
 	err = r.records.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error { return tx.Apply(writes) })
 	if err != nil {
-		return fmt.Errorf("keep %d of what is to be deleted for undoing, so nothing of it was: %w", len(records), err)
+		return fmt.Errorf("save %d items to the undo log, so none of them was deleted: %w", len(records), err)
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (r *run) keepDocuments(ctx context.Context, batch []Action) error {
 	size := 0
 	for d, err := range r.documents.Originals(ctx, paths) {
 		if err != nil {
-			return fmt.Errorf("read %d documents to keep them for undoing: %w", len(paths), err)
+			return fmt.Errorf("read %d documents for the undo log: %w", len(paths), err)
 		}
 		a := judged[d.Path]
 		if !d.UpdateTime.Equal(a.Effect.(deleteDocument).LastUpdateTime) {

@@ -145,7 +145,7 @@ func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
 	}
 	if !t.NotBefore.IsZero() {
 		if latest := c.clock().Add(MaxDelay); t.NotBefore.After(latest) {
-			return nil, fmt.Errorf("it is not to be done before %s, which is later than Cloud Tasks accepts, %s",
+			return nil, fmt.Errorf("its time is %s, later than Cloud Tasks accepts (%s)",
 				t.NotBefore.Format(time.RFC3339), latest.Format(time.RFC3339))
 		}
 		task.ScheduleTime = timestamppb.New(t.NotBefore)
@@ -160,7 +160,7 @@ func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
 func originOf(target string) (string, error) {
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {
-		return "", fmt.Errorf("the URL to call, %q, is none", target)
+		return "", fmt.Errorf("%q is not a URL to call", target)
 	}
 	return u.Scheme + "://" + u.Host, nil
 }

@@ -85,7 +85,7 @@ func Of(w documents.Write, before documents.Document, found bool) (Record, error
 	var err error
 	if found {
 		if r.Before, err = documents.Encode(before.Data); err != nil {
-			return Record{}, fmt.Errorf("keep %s for undoing: %w", r.Path, err)
+			return Record{}, fmt.Errorf("save %s to the undo log: %w", r.Path, err)
 		}
 	}
 	after := make(map[string]any, len(w.Data))
@@ -97,7 +97,7 @@ func Of(w documents.Write, before documents.Document, found bool) (Record, error
 		after[field] = v
 	}
 	if r.After, err = documents.Encode(after); err != nil {
-		return Record{}, fmt.Errorf("keep what is written to %s for undoing: %w", r.Path, err)
+		return Record{}, fmt.Errorf("save what is written to %s to the undo log: %w", r.Path, err)
 	}
 	return Record{Write: &r}, nil
 }
@@ -132,7 +132,7 @@ func Pack(records []Record) ([][]byte, error) {
 }
 
 // errDamaged says that entries are not what [Pack] made.
-var errDamaged = errors.New("the undo log is damaged, or of a later version of this program")
+var errDamaged = errors.New("the undo log is damaged, or a later version of this program wrote it")
 
 // Unpack returns the records of one commit's entries, which are in their order. An error says that they are not whole.
 func Unpack(entries [][]byte) ([]Record, error) {
@@ -155,7 +155,7 @@ func Unpack(entries [][]byte) ([]Record, error) {
 	for i, v := range all.GetValues() {
 		var ok bool
 		if records[i], ok = recordOf(v.GetMapValue().GetFields()); !ok {
-			return nil, fmt.Errorf("%w: record %d is none", errDamaged, i+1)
+			return nil, fmt.Errorf("%w: record %d is empty", errDamaged, i+1)
 		}
 	}
 	return records, nil

@@ -39,8 +39,8 @@ locals {
           for key in setsubtract(keys(item), keys(local.schema.rule.properties[part].items.properties)) : "${name}: rule.${part}: there is no ${key}"
         ]
       ]],
-      length([for key in ["hours", "days", "months"] : key if try(f.rule.age[key] > 0, false)]) == 1 ? [] : ["${name}: rule.age: say one of hours, days and months"],
-      length([for key in ["collection", "collectionGroup", "objects", "accounts"] : key if can(f.rule[key])]) == 1 ? [] : ["${name}: rule: say one of collection, collectionGroup, objects and accounts"],
+      length([for key in ["hours", "days", "months"] : key if try(f.rule.age[key] > 0, false)]) == 1 ? [] : ["${name}: rule.age: give one of hours, days and months"],
+      length([for key in ["collection", "collectionGroup", "objects", "accounts"] : key if can(f.rule[key])]) == 1 ? [] : ["${name}: rule: give one of collection, collectionGroup, objects and accounts"],
       can(regex("^(cleanupJobs|cleanupRuns|cleanupUndo|authDeletionRetries)(/|$)", local.source[name])) ? ["${name}: rule: ${local.source[name]} belongs to Firesweep itself"] : [],
     ]
   ])

@@ -42,7 +42,7 @@ const compared = { deleted: { before: "Before" }, created: { after: "After" }, c
 // One write: what it does to what, and of a document its fields. change is what a run did, document what is there now.
 export function write({ op, target, change, document }) {
   const parts = [h("p", {}, h("span", { class: "op " + (change?.what ?? op).split(" ")[0] }, change?.what ?? op), h("span", { class: "mono" }, target))];
-  if (change?.sent) parts.push(h("p", { class: "quiet" }, "It told somebody something: undoing leaves it."));
+  if (change?.sent) parts.push(h("p", { class: "quiet" }, "It was sent to somebody: undo leaves it."));
   if (change?.fields?.length > 0) parts.push(table(change.fields, compared[change.what]));
   if (!change && document?.exists) parts.push(table(document.fields, { before: "Now" }));
   if (!change && document && !document.exists) parts.push(h("p", { class: "quiet" }, "There is no such document now."));

@@ -73,7 +73,7 @@ export function page(job, about, reload) {
     const lost = !about.softDelete && plan.some((a) => (a.writes ?? []).some((w) => w.includes("gs://")));
     asked.replaceChildren(h("div", { class: "ask", role: "group", tabindex: "-1", "aria-label": "This run deletes. Run it?" },
       h("div", {}, h("strong", {}, `This run deletes. ${plural(total(report), "action")} as planned above.`),
-        h("p", { class: "hint" }, lost ? "Files would be gone for good: the Storage of the Firebase Emulator Suite keeps nothing of what is deleted." : undo)),
+        h("p", { class: "hint" }, lost ? "Files would be gone for good: the Storage of the Firebase Emulator Suite has no soft delete." : undo)),
       go, cancel));
     asked.firstChild.focus();
     announce("This run deletes. Run it now, or cancel.");
@@ -119,7 +119,7 @@ export function page(job, about, reload) {
       columns ? h("h4", { class: "title" }, "Before and after") : null, table,
       did.items.length + did.changes.length > 0 ? h("h4", { class: "title" }, "What it did") : null,
       things(did, plan),
-      !did.kept && !report.dryRun && report.status && done(report) !== "nothing was due" ? h("p", { class: "hint" }, "Nothing was kept of it to take back.") : null);
+      !did.kept && !report.dryRun && report.status && done(report) !== "nothing was due" ? h("p", { class: "hint" }, "The undo log has nothing of it.") : null);
     ran.querySelector("h3").focus();
     announce(`Run of ${job.name}: ${report.status ?? "shown"}.`);
   }

@@ -36,7 +36,7 @@ async function show(moved) {
   await refreshed;
 }
 
-const guarded = (work) => work().catch((err) => main.replaceChildren(problem("The page cannot go on.", [err.message])));
+const guarded = (work) => work().catch((err) => main.replaceChildren(problem("The page cannot continue.", [err.message])));
 
 guarded(async () => {
   about = await ask("jobs");

@@ -18,10 +18,10 @@ var advices = []struct{ holds, do string }{
 	{"is not one that this program wrote", "Run the request in the message: nothing will change by itself."},
 	{"PermissionDenied", "A role is missing: terraform plan shows which. Of your own credentials: see firesweep plan --help."},
 	{"requires an index", "Wait until it is built, or make it with terraform apply. firesweep doctor shows which are missing."},
-	{"wrong configuration", "Mend the variables that the message names, then terraform apply."},
+	{"wrong configuration", "Fix the variables that the message names, then terraform apply."},
 	{"could not find default credentials", "Log in: gcloud auth application-default login."},
 	{"quota project", "Say who is billed: gcloud auth application-default set-quota-project PROJECT."},
-	{"out of time", "The next run goes on from there."},
+	{"out of time", "The next run continues from there."},
 }
 
 // On returns what to do about a failure of a job, "" if its own text says all there is.
@@ -38,24 +38,24 @@ func On(job, text string) string {
 func Next(r *sweep.Report) string {
 	switch r.Status {
 	case sweep.Completed:
-		return "All that was due is done: there is nothing to do."
+		return "Everything due is done: there is nothing to do."
 	case sweep.Partial:
 		if r.Stopped {
-			return "It was stopped. The next run goes on from there."
+			return "It was stopped. The next run continues from there."
 		}
 		if r.Continued && len(r.Shards) > 0 {
 			return "Its shards are under way, or will be at once. Look again: firesweep show " + r.Job + "."
 		}
 		if r.Continued {
-			return "It was out of time and goes on at once: see firesweep runs " + r.Job + "."
+			return "It ran out of time and continues at once: see firesweep runs " + r.Job + "."
 		}
-		return "It was out of time. The next run goes on from there. From the third in a row on: let it run more often (Terraform: schedules) or longer (timeouts)."
+		return "It ran out of time. The next run continues from there. After three in a row, run it more often (Terraform: schedules) or longer (timeouts)."
 	case sweep.Skipped:
 		return "Another run was under way: see firesweep runs " + r.Job + "."
 	case sweep.Aborted:
 		return "A safety limit tripped: nothing was deleted or changed. Look at the plan before you force it: firesweep plan --force " + r.Job + "."
 	default:
-		return "What failed is tried again by the next run; what is not listed is done. A retry is safe: firesweep run " + r.Job + "."
+		return "The next run tries again what failed; everything else is done. A retry is safe: firesweep run " + r.Job + "."
 	}
 }
 

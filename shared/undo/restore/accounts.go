@@ -35,7 +35,7 @@ func (u *undoing) someAccounts(ctx context.Context, all []undo.Account) error {
 	for _, a := range all {
 		known, err := accounts.Parse(a.Data)
 		if err != nil {
-			return fmt.Errorf("%s: what the undo log says of it is unusable: %w", accountTarget(a.UID), err)
+			return fmt.Errorf("%s: its record in the undo log is unusable: %w", accountTarget(a.UID), err)
 		}
 		outcome := Outcome{Target: accountTarget(a.UID), Step: undo.Recreate}
 		now, found := live[a.UID]

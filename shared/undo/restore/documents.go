@@ -81,7 +81,7 @@ func (u *undoing) someDocuments(ctx context.Context, changes []undo.Change) erro
 			changes = append(changes, written[i])
 		}
 		if attempt == maxAttempts && len(changes) > 0 {
-			return fmt.Errorf("%s and %d more change all the time: do it again later", changes[0].Path, len(changes)-1)
+			return fmt.Errorf("%s and %d more keep changing: try again later", changes[0].Path, len(changes)-1)
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func (p Project) read(ctx context.Context, e entry) ([]undo.Record, error) {
 		data, _ := d.Data()["data"].([]byte)
 		packed = append(packed, data)
 		if n, _ := d.Data()["parts"].(int64); n != int64(len(found)) {
-			return nil, fmt.Errorf("%s: %d parts of %d are there: it is about to expire", d.Ref.Path, len(found), n)
+			return nil, fmt.Errorf("%s: only %d of its %d parts are left: it is about to expire", d.Ref.Path, len(found), n)
 		}
 	}
 	records, err := undo.Unpack(packed)

@@ -57,10 +57,10 @@ type Outcome struct {
 var (
 	ErrUnknown    = errors.New("there is no such run")
 	ErrDryRun     = errors.New("it was a preview, which writes nothing")
-	ErrUnfinished = errors.New("the run was interrupted and has something left to do: run the job once more first, or take back all of it")
+	ErrUnfinished = errors.New("the run was interrupted and has work left: run the job once more first, or take back the whole run")
 	ErrUnderWay   = errors.New("the job is under way")
-	ErrLeaseLost  = errors.New("the job's lease ended, for Firestore did not answer in time: nothing more is taken back; do it again")
-	ErrNoLog      = errors.New("nothing is kept of it any more, or nothing was: it is older than UNDO_DAYS, these were 0, or it changed nothing")
+	ErrLeaseLost  = errors.New("the job's lease ended, because Firestore did not answer in time: nothing more is taken back; run undo again")
+	ErrNoLog      = errors.New("the undo log has nothing of it: it is older than UNDO_DAYS, UNDO_DAYS was 0, or it changed nothing")
 )
 
 // Undo takes back a run, or says what would be. Each outcome is handed to each, one at a time in no order; its error ends it. What somebody has

@@ -1,0 +1,47 @@
+package firesweep_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDependenciesAreExplained compares the direct dependencies in go.mod with those that docs/design.md says a reason for.
+func TestDependenciesAreExplained(t *testing.T) {
+	t.Parallel()
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join("docs", "design.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var direct, explained []string
+	for _, m := range regexp.MustCompile(`(?m)^(?:require|\t)\s*(\S+) v\S+$`).FindAllStringSubmatch(string(mod), -1) { // no "// indirect" behind it
+		direct = append(direct, m[1])
+	}
+	if len(direct) == 0 {
+		t.Fatal("no direct dependency was found in go.mod")
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Dependencies\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+`) \\|").FindAllStringSubmatch(section, -1) {
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			explained = append(explained, m[1])
+		}
+	}
+	for _, module := range direct {
+		if !slices.Contains(explained, module) {
+			t.Errorf("docs/design.md, Dependencies, has no line that says what %s is for", module)
+		}
+	}
+	for _, module := range explained {
+		if !slices.Contains(direct, module) {
+			t.Errorf("docs/design.md, Dependencies, explains %s, which is not a direct dependency in go.mod", module)
+		}
+	}
+}
