@@ -117,7 +117,7 @@ func startOn(ctx context.Context, t *testing.T, port int) (*firestoreEmulator, e
 		t.Fatal(err)
 	}
 	t.Cleanup(reserved.Release)
-	return startFirestore(ctx, "127.0.0.1", port, reserved, slog.New(slog.DiscardHandler))
+	return startFirestore(ctx, startProcess, "127.0.0.1", port, reserved, slog.New(slog.DiscardHandler))
 }
 
 func TestFirestoreFailures(t *testing.T) {
