@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"runtime"
 	"strings"
 	"syscall"
@@ -23,12 +22,6 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	bundletest.Remove()
-	os.Exit(code)
-}
 
 var now = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
 
