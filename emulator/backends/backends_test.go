@@ -71,6 +71,7 @@ func TestStartAndClose(t *testing.T) {
 }
 
 func TestDeathOfJavaIsNoticed(t *testing.T) {
+	javaAnswersAsFirestore(t, "")
 	b, err := Start(context.Background(), Options{})
 	if err != nil {
 		t.Fatal(err)
