@@ -2,10 +2,10 @@ package firesweep_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"runtime"
 	"strings"
 	"syscall"
@@ -23,12 +23,6 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	bundletest.Remove()
-	os.Exit(code)
-}
 
 var now = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
 
@@ -108,31 +102,36 @@ func reportCounts(t *testing.T, db *firestore.Client) map[string]int {
 	return counts
 }
 
-func TestTenThousandDueReportsAmongThirtyThousand(t *testing.T) {
+var due = flag.Int("due", 2000, "how many documents are deleted among three times as many, a multiple of 1000")
+
+// TestManyDueReportsAmongThreeTimesAsMany fills each page that is read, and reads one more that is empty.
+func TestManyDueReportsAmongThreeTimesAsMany(t *testing.T) {
 	t.Parallel()
 	project := backendstest.Start(t)
 	db := project.Firestore(t)
-	writeReports(t, project, 30_000)
+	n := *due
+	writeReports(t, project, 3*n)
 	p := bundletest.Start(t, "cleanupReports", project.Environment)
 
 	report := p.Run(t, "", now)
-	if report.Status != sweep.Completed || report.Scanned != 30_000 ||
-		report.Actions["delete report"] != (sweep.Counts{Planned: 10_000, Done: 10_000}) {
+	if report.Status != sweep.Completed || report.Scanned != 3*n ||
+		report.Actions["delete report"] != (sweep.Counts{Planned: n, Done: n}) {
 		t.Errorf("report %+v", report)
 	}
 	left := reportCounts(t, db)
-	if left["due"] != 0 || left["reviewed"] != 10_000 || left["pending"] != 10_000 {
-		t.Errorf("left %v, want 10000 young and 10000 pending", left)
+	if left["due"] != 0 || left["reviewed"] != n || left["pending"] != n {
+		t.Errorf("left %v, want %d young and %d pending", left, n, n)
 	}
 	if report.Kept["not older than 1 month"] != left["reviewed"] || report.Kept["status is neither reviewed nor dismissed"] != left["pending"] {
 		t.Errorf("kept %v, the database holds %v", report.Kept, left)
 	}
-	// 10,000 documents and their index entries in full pages and an empty one after them, counts of 30, 20, 10 and 10 thousand,
-	// the lease twice; a look every five seconds at most whether the run is to stop; and for undoing, each that goes once more, and one
-	// write for 500 of them.
-	const reads = 10_000 + 10 + 1 + 70 + 2 + 10_000
+	// The due documents and their index entries in full pages and an empty one after them, counts of three times as many, twice,
+	// once and once as many, a read for each thousand, the lease twice; a look every five seconds at most whether the run is to
+	// stop; and for undoing, each that goes once more, and one write for 500 of them.
+	pages, counts := n/1000, 7*n/1000
+	reads := int64(n + pages + 1 + counts + 2 + n)
 	looks := report.DurationMs / 5000
-	if u := report.Usage; u.FirestoreReads < reads || u.FirestoreReads > reads+looks || u.FirestoreDeletes != 10_000 || u.FirestoreWrites != 3+20 {
+	if u := report.Usage; u.FirestoreReads < reads || u.FirestoreReads > reads+looks || u.FirestoreDeletes != int64(n) || u.FirestoreWrites != int64(3+n/500) {
 		t.Errorf("usage %+v in %d ms", u, report.DurationMs)
 	}
 	if runtime.GOOS == "linux" { // elsewhere there is no such file

@@ -35,6 +35,7 @@ type Options struct {
 	Host                                            string           // to listen on; "" is 127.0.0.1
 	FirestorePort, StoragePort, AuthPort, TasksPort int              // 0 is any free port
 	ManualTasks                                     bool             // tasks are delivered by TaskServer.Deliver alone
+	ShareFirestore                                  bool             // with all test processes of one "go test", if one runs this process
 	TaskMinBackoff, TaskMaxBackoff                  time.Duration    // between a task's attempts; 0 is 100 ms and 10 s
 	Now                                             func() time.Time // the clock of tasks; nil is time.Now
 	Log                                             *slog.Logger     // nil discards
@@ -121,18 +122,30 @@ func start(ctx context.Context, o Options, getenv func(string) string) (_ *Backe
 		return nil, taken
 	}
 	if firestorePort != nil {
-		if b.firestore, err = startFirestore(ctx, o.Host, o.FirestorePort, firestorePort, o.Log); err != nil {
+		if err := b.startFirestore(ctx, o, firestorePort); err != nil {
 			return nil, err
 		}
-		b.environment[FirestoreHost] = b.firestore.address
-		p := b.firestore.process
-		b.stops = append(b.stops, p.stop)
-		go func() {
-			<-p.done
-			b.end(fmt.Errorf("the Firestore emulator died: %w; the end of what it printed:\n%s", p.err, p.output.lines(25)))
-		}()
 	}
 	return b, nil
+}
+
+// startFirestore starts the Firestore emulator, or uses the one that is shared.
+func (b *Backends) startFirestore(ctx context.Context, o Options, reserved *ports.Reservation) (err error) {
+	if command, ok := findGoTest(); ok && o.ShareFirestore {
+		b.firestore, err = sharedFirestore(ctx, command, o, reserved)
+	} else if b.firestore, err = startFirestore(ctx, startProcess, o.Host, o.FirestorePort, reserved, o.Log); err == nil {
+		b.stops = append(b.stops, b.firestore.process.stop)
+	}
+	if err != nil {
+		return err
+	}
+	b.environment[FirestoreHost] = b.firestore.address
+	p := b.firestore.process
+	go func() {
+		<-p.done
+		b.end(fmt.Errorf("the Firestore emulator died: %w; the end of what it printed:\n%s", p.err, lastLines(p.output, 25)))
+	}()
+	return nil
 }
 
 func (o Options) withDefaults() Options {

@@ -37,7 +37,7 @@ func TestStartAndClose(t *testing.T) {
 		t.Errorf("done at once: %v", b.Err())
 	default:
 	}
-	pid := b.firestore.process.pid()
+	pid := b.firestore.process.pid
 	connections := map[string]net.Conn{}
 	for _, key := range []string{FirestoreHost, FirebaseStorageHost, AuthHost, TasksHost} {
 		if connections[key], err = net.Dial("tcp", environment[key]); err != nil {
@@ -71,11 +71,12 @@ func TestStartAndClose(t *testing.T) {
 }
 
 func TestDeathOfJavaIsNoticed(t *testing.T) {
+	javaAnswersAsFirestore(t, "")
 	b, err := Start(context.Background(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(b.firestore.process.pid(), syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(b.firestore.process.pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	<-b.Done()

@@ -13,6 +13,7 @@
 //     none has limits of its own; identity tokens are not signed.
 //
 // All listen on addresses that Environment tells, in the variables that Google's client libraries heed. Nothing outlives
-// the process, however it ends: three backends are part of it, and the Java program is killed (see startProcess). That
-// rests on Unix: the package is for Linux and macOS.
+// the process, however it ends: three backends are part of it, and the Java program is killed (see startProcess). Only one
+// that test processes share ([Options].ShareFirestore) lives until the "go test" that runs them has ended. That rests on Unix:
+// the package is for Linux and macOS.
 package backends

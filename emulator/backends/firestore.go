@@ -42,9 +42,14 @@ type firestoreEmulator struct {
 	address string // host:port
 }
 
+// starter starts a program, as startProcess does.
+type starter func(program string, arguments ...string) (*process, error)
+
 // startFirestore starts the emulator on the port that is reserved for it, and returns when it answers. Port 0 is any free one;
 // where a reservation keeps nobody off (see ports.Reserve), another one is then tried when the first was taken.
-func startFirestore(ctx context.Context, host string, port int, reserved *ports.Reservation, log *slog.Logger) (*firestoreEmulator, error) {
+func startFirestore(
+	ctx context.Context, start starter, host string, port int, reserved *ports.Reservation, log *slog.Logger,
+) (*firestoreEmulator, error) {
 	java, err := findJava()
 	if err != nil {
 		return nil, err
@@ -55,7 +60,7 @@ func startFirestore(ctx context.Context, host string, port int, reserved *ports.
 	}
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
-		e, err := runFirestore(ctx, java, jar, reserved.Address)
+		e, err := runFirestore(ctx, start, java, jar, reserved.Address)
 		switch {
 		case err == nil:
 			log.Debug("Firestore emulator started", "address", e.address, "jar", jar, "took", time.Since(began))
@@ -75,14 +80,14 @@ func startFirestore(ctx context.Context, host string, port int, reserved *ports.
 }
 
 // runFirestore starts Java and waits until the emulator answers, the program ends or time is up.
-func runFirestore(ctx context.Context, java, jar, address string) (*firestoreEmulator, error) {
+func runFirestore(ctx context.Context, start starter, java, jar, address string) (*firestoreEmulator, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
 	arguments := slices.Concat(firestoreFlags,
 		[]string{"-cp", jar, firestoreMain, "start", "--host=" + host, "--port=" + port})
-	p, err := startProcess(java, arguments...)
+	p, err := start(java, arguments...)
 	if err != nil {
 		return nil, err
 	}

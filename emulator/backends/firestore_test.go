@@ -117,7 +117,7 @@ func startOn(ctx context.Context, t *testing.T, port int) (*firestoreEmulator, e
 		t.Fatal(err)
 	}
 	t.Cleanup(reserved.Release)
-	return startFirestore(ctx, "127.0.0.1", port, reserved, slog.New(slog.DiscardHandler))
+	return startFirestore(ctx, startProcess, "127.0.0.1", port, reserved, slog.New(slog.DiscardHandler))
 }
 
 func TestFirestoreFailures(t *testing.T) {
@@ -158,22 +158,16 @@ func TestFirestorePortTakenAfterTheCheck(t *testing.T) {
 
 // TestFirestoreTriesAnotherPort has the first program find its port taken.
 func TestFirestoreTriesAnotherPort(t *testing.T) {
-	java, err := findJava()
-	if err != nil {
-		t.Fatal(err)
-	}
-	jar, err := findFirestoreJar(context.Background(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
 	mark := filepath.Join(t.TempDir(), "mark")
-	fakeJava(t, fmt.Sprintf("if [ ! -e '%s' ]; then : >'%s'; %s fi\nexec '%s' \"$@\"", mark, mark, bindFailure, java))
-	t.Setenv("FIRESTORE_EMULATOR_BINARY_PATH", jar)
+	starts := javaAnswersAsFirestore(t, fmt.Sprintf("if [ ! -e '%s' ]; then : >'%s'; %s fi", mark, mark, bindFailure))
 	e, err := startOn(context.Background(), t, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.process.stop()
+	if all := started(t, starts); len(all) != 2 {
+		t.Errorf("programs %v were started, want one that ends and one more", all)
+	}
 }
 
 // TestWhoeverElseAnswersIsNotTaken has somebody else listen on the port, answering as Firestore does, and a program that ends.

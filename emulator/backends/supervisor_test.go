@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,25 +26,28 @@ func TestHelper(t *testing.T) {
 		t.Skip("only run by other tests")
 	}
 	var child *process
-	if how == "backends" {
-		b, err := Start(context.Background(), Options{})
+	switch how {
+	case asFirestore:
+		t.Fatal(serveAsFirestore())
+	case "backends", asSharer:
+		b, err := Start(context.Background(), Options{ShareFirestore: how == asSharer})
 		if err != nil {
 			t.Fatal(err)
 		}
 		child = b.firestore.process
-	} else {
+	default:
 		var err error
 		if child, err = startProcess("sleep", "600"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	fmt.Printf("child %d\n", child.pid())
+	fmt.Printf("child %d\n", child.pid)
 	switch how {
 	case "exit":
 		os.Exit(3)
 	case "panic":
 		panic("as told")
-	case "return":
+	case "return", asSharer:
 		return
 	}
 	select {} // until killed
@@ -55,6 +59,12 @@ func startHelper(t *testing.T, how string) (*exec.Cmd, int) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHelper$", "-test.v")
 	cmd.Env = append(os.Environ(), helperVariable+"="+how)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd, nextChild(t, cmd, startCommand(t, cmd))
+}
+
+// startCommand starts the command and returns its output.
+func startCommand(t *testing.T, cmd *exec.Cmd) *bufio.Scanner {
+	t.Helper()
 	output, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -63,18 +73,23 @@ func startHelper(t *testing.T, how string) (*exec.Cmd, int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // gone already unless the test failed
-	lines := bufio.NewScanner(output)
-	for lines.Scan() {
-		if text, ok := strings.CutPrefix(lines.Text(), "child "); ok {
+	return bufio.NewScanner(output)
+}
+
+// nextChild returns the process id of the next child that helpers tell of.
+func nextChild(t *testing.T, cmd *exec.Cmd, output *bufio.Scanner) int {
+	t.Helper()
+	for output.Scan() {
+		if text, ok := strings.CutPrefix(output.Text(), "child "); ok {
 			pid, err := strconv.Atoi(text)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return cmd, pid
+			return pid
 		}
 	}
 	t.Fatalf("the helper ended without a child: %v", cmd.Wait())
-	return nil, 0
+	return 0
 }
 
 // eventually waits for a condition.
@@ -115,11 +130,16 @@ func TestChildEndsWithItsParent(t *testing.T) {
 		{"exit", "exit", byItself},
 		{"panic", "panic", byItself},
 		{"end of the test run", "return", byItself},
-		{"killed, with Java", "backends", kill},
-		{"interrupted, with Java", "backends", interruptGroup},
+		{"killed, with all backends", "backends", kill},
+		{"interrupted, with all backends", "backends", interruptGroup},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
+			if test.how == "backends" { // what Java runs makes no difference
+				javaAnswersAsFirestore(t, "")
+			}
+			if signal.Ignored(os.Interrupt) && strings.HasPrefix(test.name, "interrupted") {
+				t.Skip("who runs the tests has them ignore Ctrl-C, and so does what they start")
+			}
 			cmd, child := startHelper(t, test.how)
 			if err := test.end(cmd); err != nil {
 				t.Fatal(err)
@@ -137,7 +157,7 @@ func TestStopWaitsForTheEndAndMayBeRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.stop()
-	if !gone(p.pid()) {
+	if !gone(p.pid) {
 		t.Error("the process is still there")
 	}
 	p.stop()
@@ -150,7 +170,7 @@ func TestProcessOutputAndEnd(t *testing.T) {
 	}
 	defer p.stop()
 	<-p.done
-	if got := p.output.lines(2); got != "out\nerr" {
+	if got := lastLines(p.output, 2); got != "out\nerr" {
 		t.Errorf("output %q", got)
 	}
 	var exit *exec.ExitError
@@ -166,7 +186,7 @@ func TestTailKeepsTheEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := kept.lines(2); got != "line 9998\nline 9999" {
+	if got := lastLines(&kept, 2); got != "line 9998\nline 9999" {
 		t.Errorf("end %q", got)
 	}
 	if got := len(kept.String()); got > tailBytes {

@@ -176,16 +176,16 @@ func requirements(source string) (map[string]string, error) {
 	return versions, nil
 }
 
-// buildFunction builds the program for a function whose source has been unpacked, and returns its path.
-func buildFunction(source, target string) (string, error) {
+// buildFunction builds the program for a function whose source has been unpacked.
+func buildFunction(source, target, program string) error {
 	if err := writeMain(source, target); err != nil {
-		return "", err
+		return err
 	}
 	if err := tidy(source); err != nil {
-		return "", err
+		return err
 	}
-	if output, err := GoCommand(source, "build", "-o", "main", "./"+appFolder); err != nil {
-		return "", fmt.Errorf("the function %s cannot be built: %w\n%s", target, err, output)
+	if output, err := GoCommand(source, "build", "-o", program, "./"+appFolder); err != nil {
+		return fmt.Errorf("the function %s cannot be built: %w\n%s", target, err, output)
 	}
-	return filepath.Join(source, "main"), nil
+	return nil
 }

@@ -83,27 +83,22 @@ func TestWhatTheBuildpackRefuses(t *testing.T) {
 // TestWithoutTheImportNothingIsBuilt takes the import out of what is deployed, as it once was.
 func TestWithoutTheImportNothingIsBuilt(t *testing.T) {
 	t.Parallel()
-	root, err := moduleRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	if err := unpackArchive(root, folder); err != nil {
-		t.Fatal(err)
-	}
-	bundle := filepath.Join(folder, "bundle.go")
-	text, err := os.ReadFile(bundle)
-	if err != nil {
-		t.Fatal(err)
-	}
-	without := strings.Replace(string(text), "\t_ \""+framework+"/functions\"\n", "", 1)
-	if without == string(text) {
-		t.Fatal("bundle.go does not import " + framework + "/functions, without which Google cannot build any function")
-	}
-	if err := os.WriteFile(bundle, []byte(without), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := buildFunction(folder, "cleanupReports"); err == nil || !strings.Contains(err.Error(), "userfunction.cleanupReports") {
+	err := withSource("without-import", func(source string) error {
+		bundle := filepath.Join(source, "bundle.go")
+		text, err := os.ReadFile(bundle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		without := strings.Replace(string(text), "\t_ \""+framework+"/functions\"\n", "", 1)
+		if without == string(text) {
+			t.Fatal("bundle.go does not import " + framework + "/functions, without which Google cannot build any function")
+		}
+		if err := os.WriteFile(bundle, []byte(without), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return buildFunction(source, "cleanupReports", filepath.Join(t.TempDir(), "main"))
+	})
+	if err == nil || !strings.Contains(err.Error(), "userfunction.cleanupReports") {
 		t.Errorf("error %v, want one about userfunction.cleanupReports", err)
 	}
 }

@@ -3,6 +3,7 @@
 package bundletest
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // ArchivedFiles returns what Terraform puts into the source archive of the module at root, by the rule that it reads too: the
@@ -79,41 +81,58 @@ func moduleRoot() (string, error) {
 	}
 }
 
+// program builds the deployed source once and returns the program's path. One that registers its functions is the same for all
+// of them.
+func program(target string) (string, error) {
+	building.Do(func() {
+		built.err = withSource("bundle", func(source string) error {
+			built.program = filepath.Join(filepath.Dir(source), "main")
+			return buildFunction(source, target, built.program)
+		})
+	})
+	return built.program, built.err
+}
+
 // built is what [program] has made.
 var (
 	building sync.Once
 	built    struct {
-		folder, program string
-		err             error
+		program string
+		err     error
 	}
 )
 
-// program builds the deployed source once and returns the program's path. One that registers its functions is the same for all
-// of them.
-func program(target string) (string, error) {
-	building.Do(func() { built.program, built.err = build(target) })
-	return built.program, built.err
-}
-
-func build(target string) (string, error) {
+// withSource unpacks what is deployed and calls f with the folder, as no other process does at the time. The folder is the same
+// each time, among the user's caches: Go compiles again what lies somewhere else, and links again what is not there any more.
+func withSource(name string, f func(source string) error) (err error) {
 	root, err := moduleRoot()
 	if err != nil {
-		return "", err
+		return err
 	}
-	if built.folder, err = os.MkdirTemp("", "firesweep-bundle-"); err != nil {
-		return "", err
+	cache, err := os.UserCacheDir()
+	if err != nil { // there is no home
+		cache = os.TempDir()
 	}
-	if err := unpackArchive(root, built.folder); err != nil {
-		return "", err
+	folder := filepath.Join(cache, "firesweep", fmt.Sprintf("%s-%x", name, sha256.Sum256([]byte(root)))[:len(name)+17])
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
 	}
-	return buildFunction(built.folder, target)
-}
-
-// Remove deletes what [Start] built, if it did. A package's TestMain calls it when all tests have ended.
-func Remove() {
-	if built.folder != "" {
-		_ = os.RemoveAll(built.folder) // at worst a file stays in the temporary folder
+	lock, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, lock.Close()) }() // and it is unlocked
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	source := filepath.Join(folder, "source")
+	if err := os.RemoveAll(source); err != nil {
+		return err
+	}
+	if err := unpackArchive(root, source); err != nil {
+		return err
+	}
+	return f(source)
 }
 
 // GoCommand runs go in a folder, whatever its user prefers elsewhere, and returns what it printed.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"flag"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"slices"
 	"testing"
@@ -26,13 +25,6 @@ var (
 	objectCount = flag.Int("objects", 10_000, "how many objects there are, a multiple of 10,000; half as many documents")
 	kills       = flag.Int("kills", 1, "how many runs are killed")
 )
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	code := m.Run()
-	bundletest.Remove()
-	os.Exit(code)
-}
 
 func TestLoad(t *testing.T) {
 	w := world{Project: backendstest.Start(t), units: *objectCount / 100}

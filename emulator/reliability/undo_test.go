@@ -224,7 +224,7 @@ func TestUndone(t *testing.T) {
 		if needsSoftDelete(t, s); !isTurn(i, 0) {
 			return
 		}
-		eachFault(i, undoneFaults, undisturbed(t, s), func(fault Fault, at int) {
+		eachFault(i, undoneFaults, callsOf(t, s), func(fault Fault, at int) {
 			try(fault.Name, at, func(t *testing.T) ([]string, bool) { return tryUndone(t, s, At(at, fault)) })
 		})
 	})

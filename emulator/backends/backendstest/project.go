@@ -30,9 +30,10 @@ type Project struct {
 	storage   *storage.Client
 }
 
-// shared are the process's backends. Nothing stops them: they end with the process, however it ends.
+// shared are the process's backends. Nothing stops them: they end with the process, however it ends, and the Firestore emulator,
+// whose start takes longer than most tests, with the "go test" that runs the process.
 var shared = sync.OnceValues(func() (*backends.Backends, error) {
-	b, err := backends.StartMissing(context.Background(), backends.Options{ManualTasks: true})
+	b, err := backends.StartMissing(context.Background(), backends.Options{ManualTasks: true, ShareFirestore: true})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,99 @@
+package backends
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/firesweep/firesweep/emulator/ports"
+)
+
+// goTest is the "go test" that runs this process.
+type goTest struct {
+	pid    int
+	folder string // its own, for the programs that it builds; it deletes it at its end
+}
+
+// findGoTest returns the "go test" that runs this process. There is none if the test was built beforehand, if another program
+// stands between the two (go test -exec), and in processes that a test starts.
+func findGoTest() (goTest, bool) {
+	program, err := os.Executable()
+	if err != nil {
+		return goTest{}, false
+	}
+	command := goTest{pid: os.Getppid(), folder: filepath.Dir(filepath.Dir(program))} // of …/go-build123/b001/x.test
+	return command, strings.HasPrefix(filepath.Base(command.folder), "go-build") && programName(command.pid) == "go"
+}
+
+// programName returns the name of the program that a process runs, "" where that cannot be told.
+func programName(pid int) string {
+	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if err != nil { // not Linux
+		name, err = exec.Command("ps", "-o", "comm=", "-p", strconv.Itoa(pid)).Output()
+	}
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(strings.TrimSpace(string(name)))
+}
+
+// shared is what the processes of one "go test" tell each other of their Firestore emulator.
+type shared struct {
+	PID     int
+	Address string
+	Output  string // the file that it prints to
+}
+
+// sharedFirestore returns the Firestore emulator of all processes of the "go test". The first of them starts it, and so does
+// the first one that finds it dead. It ends when the "go test" has ended.
+//
+// A lock of the file in which they tell each other makes one of them the first. If that one ends before the emulator answers,
+// the system gives up the lock, the file tells of no emulator, and another process is the first.
+func sharedFirestore(ctx context.Context, command goTest, o Options, reserved *ports.Reservation) (_ *firestoreEmulator, err error) {
+	file, err := os.OpenFile(filepath.Join(command.folder, "firestore-emulator.json"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("share a Firestore emulator: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }() // and the lock is gone
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", file.Name(), err)
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, fmt.Errorf("share a Firestore emulator: %w", err)
+	}
+	var there shared
+	if err := json.Unmarshal(text, &there); err == nil && alive(there.PID) { // else there is none, or its starter was killed writing
+		return &firestoreEmulator{process: otherProcess(there.PID, there.Output), address: there.Address}, nil
+	}
+	output, err := os.CreateTemp(command.folder, "firestore-emulator-*.log")
+	if err != nil {
+		return nil, fmt.Errorf("share a Firestore emulator: %w", err)
+	}
+	defer func() { err = errors.Join(err, output.Close()) }() // the emulator has it open
+	start := func(program string, arguments ...string) (*process, error) {
+		return startProcessFor(command.pid, output, program, arguments...)
+	}
+	e, err := startFirestore(ctx, start, o.Host, o.FirestorePort, reserved, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = json.Marshal(shared{PID: e.process.pid, Address: e.address, Output: output.Name()}); err != nil {
+		return nil, err
+	}
+	if err := file.Truncate(0); err != nil {
+		return nil, fmt.Errorf("share a Firestore emulator: %w", err)
+	}
+	if _, err := file.WriteAt(text, 0); err != nil {
+		return nil, fmt.Errorf("share a Firestore emulator: %w", err)
+	}
+	return e, nil
+}

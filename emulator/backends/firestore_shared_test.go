@@ -1,0 +1,248 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/emulator/ports"
+)
+
+// The helpers of these tests. Each runs this test binary as another program.
+const (
+	asFirestore = "Firestore" // in Java's place: it answers as the emulator does, without its start that takes seconds
+	asSharer    = "sharer"    // a test process that shares an emulator; it prints "child" and the emulator's process id
+)
+
+// serveAsFirestore is what asFirestore does.
+func serveAsFirestore() error {
+	flags := map[string]string{}
+	for _, argument := range os.Args {
+		name, value, _ := strings.Cut(argument, "=")
+		flags[name] = value
+	}
+	fmt.Println(firestoreStarted)
+	server := &http.Server{Addr: flags["--host"] + ":" + flags["--port"], Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Minute}
+	return server.ListenAndServe()
+}
+
+// javaAnswersAsFirestore puts asFirestore in Java's place. Each process first writes its id to the file whose name is returned,
+// and runs the script.
+func javaAnswersAsFirestore(t *testing.T, script string) (starts string) {
+	t.Helper()
+	starts = filepath.Join(t.TempDir(), "starts")
+	fakeJava(t, fmt.Sprintf("echo $$ >>'%s'\n%s\n%s=%s exec '%s' -test.run='^TestHelper$' -- \"$@\"",
+		starts, script, helperVariable, asFirestore, os.Args[0]))
+	return starts
+}
+
+// started returns the process ids that javaAnswersAsFirestore's file holds.
+func started(t *testing.T, starts string) []int {
+	t.Helper()
+	text, err := os.ReadFile(starts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for line := range strings.Lines(string(text)) {
+		pid, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// aGoTest is a process in the place of "go test", which ends with the test at the latest.
+func aGoTest(t *testing.T) goTest {
+	t.Helper()
+	p, err := startProcess("sleep", "600")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.stop)
+	return goTest{pid: p.pid, folder: t.TempDir()}
+}
+
+// share is what a test process does for its emulator.
+func share(command goTest) (*firestoreEmulator, error) {
+	reserved, err := ports.Reserve(context.Background(), "127.0.0.1", 0)
+	if err != nil {
+		return nil, err
+	}
+	defer reserved.Release()
+	return sharedFirestore(context.Background(), command, Options{}.withDefaults(), reserved)
+}
+
+func mustShare(t *testing.T, command goTest) *firestoreEmulator {
+	t.Helper()
+	e, err := share(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// endsWith checks that the emulator lives as long as its "go test".
+func endsWith(t *testing.T, command goTest, emulator int) {
+	t.Helper()
+	if gone(emulator) {
+		t.Error("the emulator has ended before its go test")
+	}
+	if err := syscall.Kill(command.pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the emulator is gone", func() bool { return gone(emulator) })
+}
+
+func TestSharedFirestoreIsStartedOnce(t *testing.T) {
+	starts := javaAnswersAsFirestore(t, "")
+	command := aGoTest(t)
+	var all sync.WaitGroup
+	got := make([]*firestoreEmulator, 8)
+	for i := range got {
+		all.Go(func() {
+			var err error
+			if got[i], err = share(command); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if t.Failed() {
+		return
+	}
+	for _, e := range got {
+		if e.address != got[0].address || e.process.pid != got[0].process.pid {
+			t.Errorf("%s of process %d and %s of %d", e.address, e.process.pid, got[0].address, got[0].process.pid)
+		}
+	}
+	if all := started(t, starts); len(all) != 1 {
+		t.Errorf("emulators %v were started, want one", all)
+	}
+	other := mustShare(t, aGoTest(t))
+	if other.address == got[0].address {
+		t.Error("two go tests share an emulator")
+	}
+	endsWith(t, command, got[0].process.pid)
+	if gone(other.process.pid) {
+		t.Error("the other go test's emulator has ended as well")
+	}
+}
+
+func TestSharedFirestoreThatDied(t *testing.T) {
+	javaAnswersAsFirestore(t, "echo the last words")
+	command := aGoTest(t)
+	starter, other := mustShare(t, command), mustShare(t, command)
+	if err := syscall.Kill(starter.process.pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range map[string]*process{"starter": starter.process, "other": other.process} {
+		<-p.done
+		if p.err == nil || !strings.Contains(p.output.String(), "the last words") {
+			t.Errorf("%s: %v, printed %q", name, p.err, p.output)
+		}
+	}
+	next := mustShare(t, command)
+	if next.process.pid == starter.process.pid {
+		t.Error("the dead one is used")
+	}
+	endsWith(t, command, next.process.pid)
+}
+
+func TestSharedFirestoreThatDoesNotStart(t *testing.T) {
+	fakeJava(t, "echo 'the reason'; exit 5")
+	command := aGoTest(t)
+	for range 2 { // the second one is not misled by the first
+		if _, err := share(command); err == nil || !strings.Contains(err.Error(), "the reason") {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// goScript stands in the place of the command go. It runs a test process that is killed while its emulator starts, two that
+// are not, and waits for the end of its input.
+const goScript = `#!/bin/sh
+"$@" & killed=$!
+until [ -s "$STARTS" ]; do sleep 0.1; done
+kill -KILL $killed
+wait $killed
+rm "$HANG"
+"$@"
+"$@"
+read -r end
+exit 0
+`
+
+// TestSharedFirestoreOfTestProcesses has real processes for all that take part.
+func TestSharedFirestoreOfTestProcesses(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere a script has the name of its shell")
+	}
+	hang := touch(t, t.TempDir(), "hang")
+	starts := javaAnswersAsFirestore(t, fmt.Sprintf("if [ -e '%s' ]; then exec sleep 600; fi", hang))
+	script := touch(t, t.TempDir(), "go")
+	if err := errors.Join(os.WriteFile(script, []byte(goScript), 0o600), os.Chmod(script, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "go-build1", "b001", "x.test")
+	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(os.Args[0], program); err != nil {
+		t.Skipf("the test binary cannot be linked to: %v", err)
+	}
+	cmd := exec.Command(script, program, "-test.run=^TestHelper$", "-test.v")
+	cmd.Env = append(os.Environ(), helperVariable+"="+asSharer, "HANG="+hang, "STARTS="+starts)
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output := startCommand(t, cmd)
+	first, second := nextChild(t, cmd, output), nextChild(t, cmd, output)
+	if first != second {
+		t.Errorf("one test process has the emulator %d, the next one %d", first, second)
+	}
+	all := started(t, starts)
+	if len(all) != 2 || all[1] != first {
+		t.Fatalf("emulators %v were started, want one by the process that was killed and then %d", all, first)
+	}
+	for _, pid := range all {
+		if gone(pid) {
+			t.Errorf("emulator %d has ended before the command go", pid)
+		}
+	}
+	if err := input.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for output.Scan() { // to the end, which would not come while an emulator had the same output
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	for _, pid := range all {
+		eventually(t, "the emulator is gone", func() bool { return gone(pid) })
+	}
+}
+
+// TestFirestoreIsNotSharedByOtherProcesses: what a test starts is not the command go's process, nor is what nobody tested.
+func TestFirestoreIsNotSharedByOtherProcesses(t *testing.T) {
+	javaAnswersAsFirestore(t, "")
+	cmd, child := startHelper(t, asSharer)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the emulator is gone", func() bool { return gone(child) })
+}
