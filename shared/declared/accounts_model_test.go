@@ -117,7 +117,7 @@ func TestModelOfAccounts(t *testing.T) {
 			}
 		}
 		job := model.Job{
-			Pair: sweeptest.Pair{Function: f}, Groups: []string{"holds"},
+			Pair: sweeptest.Pair{Function: f},
 			After: func(_ *rapid.T, w model.World, held map[string]bool) model.World {
 				return afterAccounts(w, somebody, kind, field, cutoff, keeps, held)
 			},

@@ -166,7 +166,7 @@ func TestModel(t *testing.T) {
 			}
 		}
 		job := model.Job{
-			Pair: sweeptest.Pair{Function: f}, Groups: []string{"parts", "things", "notes"},
+			Pair: sweeptest.Pair{Function: f},
 			After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World {
 				return afterRun(w, rule, now, cutoff, p.Bucket)
 			},
