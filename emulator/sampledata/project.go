@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"firebase.google.com/go/v4/auth"
 	"google.golang.org/api/iterator"
 
+	"github.com/firesweep/firesweep/emulator/localdb"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/own"
 )
@@ -29,9 +31,13 @@ type Project struct {
 
 // Open opens a project on the emulators that the environment names.
 func Open(ctx context.Context, projectID, bucket string) (*Project, error) {
-	db, err := firestore.NewClient(ctx, projectID)
+	conn, err := localdb.Dial(os.Getenv("FIRESTORE_EMULATOR_HOST"))
 	if err != nil {
-		return nil, fmt.Errorf("open the local Firestore: %w", err)
+		return nil, err
+	}
+	db, err := localdb.Open(ctx, conn, projectID, firestore.DefaultDatabaseID)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
 	}
 	objects, err := storage.NewClient(ctx)
 	if err != nil {
@@ -103,8 +109,14 @@ type State struct {
 // Read returns what the project holds.
 func (p *Project) Read(ctx context.Context) (State, error) {
 	s := State{Documents: map[string]map[string]any{}}
-	if err := readCollections(ctx, p.Firestore.Collections(ctx), s.Documents); err != nil {
+	all, err := localdb.All(ctx, p.Firestore)
+	if err != nil {
 		return s, err
+	}
+	for _, d := range all {
+		if _, path, _ := strings.Cut(d.Ref.Path, "/documents/"); !own.IsRecord(path) {
+			s.Documents[path] = d.Data()
+		}
 	}
 	for objects := p.Bucket.Objects(ctx, nil); ; {
 		o, err := objects.Next()
@@ -126,45 +138,6 @@ func (p *Project) Read(ctx context.Context) (State, error) {
 		}
 		s.Accounts = append(s.Accounts, u.UID)
 	}
-}
-
-func readCollections(ctx context.Context, collections *firestore.CollectionIterator, found map[string]map[string]any) error {
-	for {
-		collection, err := collections.Next()
-		if errors.Is(err, iterator.Done) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("list collections: %w", err)
-		}
-		if own.IsRecord(collection.ID) {
-			continue
-		}
-		for refs := collection.DocumentRefs(ctx); ; { // among them those without fields but with subcollections
-			ref, err := refs.Next()
-			if errors.Is(err, iterator.Done) {
-				break
-			}
-			if err != nil {
-				return fmt.Errorf("list %s: %w", collection.ID, err)
-			}
-			if err := readDocument(ctx, ref, found); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func readDocument(ctx context.Context, ref *firestore.DocumentRef, found map[string]map[string]any) error {
-	_, path, _ := strings.Cut(ref.Path, "/documents/")
-	snapshots, err := ref.Parent.Where(firestore.DocumentID, "==", ref).Documents(ctx).GetAll()
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	for _, d := range snapshots {
-		found[path] = d.Data()
-	}
-	return readCollections(ctx, ref.Collections(ctx), found)
 }
 
 // Differences compares what is left with what the sample must end as; each line names one thing.

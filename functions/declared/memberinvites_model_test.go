@@ -30,7 +30,7 @@ func TestInvitesModel(t *testing.T) {
 	t.Parallel()
 	f := sweeptest.New(t, functions.New(functions.Registered()["removeUnacceptedMemberInvites"]))
 	job := model.Job{
-		Pair: sweeptest.Pair{Function: f}, Groups: []string{"members"},
+		Pair:  sweeptest.Pair{Function: f},
 		After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World { return invitesAfterRun(w, f.Now) },
 	}
 	job.Check(t, func(rt *rapid.T) model.World {

@@ -64,7 +64,7 @@ func TestModel(t *testing.T) {
 	t.Parallel()
 	f := sweeptest.New(t, functions.New(Job))
 	job := model.Job{
-		Pair: sweeptest.Pair{Function: f}, Steps: []time.Duration{0, 0, 24 * time.Hour}, Groups: []string{"members_products"}, Name: event,
+		Pair: sweeptest.Pair{Function: f}, Steps: []time.Duration{0, 0, 24 * time.Hour}, Name: event,
 		After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World { return afterRun(w, f.Now) },
 	}
 	job.Check(t, func(rt *rapid.T) model.World {

@@ -126,7 +126,7 @@ func TestModel(t *testing.T) {
 	f := sweeptest.New(t, functions.New(Job))
 	f.Clock = func() time.Time { return f.Now } // promises count from the wall clock
 	job := model.Job{
-		Pair: sweeptest.Pair{Function: f}, Steps: []time.Duration{0, 0, 7 * day}, Groups: []string{"notifications"}, Name: announcement,
+		Pair: sweeptest.Pair{Function: f}, Steps: []time.Duration{0, 0, 7 * day}, Name: announcement,
 		After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World { return afterRun(w, f.Now, f.Bucket) },
 	}
 	job.Check(t, func(rt *rapid.T) model.World {

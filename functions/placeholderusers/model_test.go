@@ -105,7 +105,7 @@ func TestModel(t *testing.T) {
 	}
 	logged := 0 // final attempts
 	job := model.Job{
-		Pair: p.Pair, Steps: []time.Duration{0, 48 * time.Hour, time.Microsecond}, Groups: []string{"posts"}, HoldsSome: true,
+		Pair: p.Pair, Steps: []time.Duration{0, 48 * time.Hour, time.Microsecond}, HoldsSome: true,
 		After: func(rt *rapid.T, w model.World, held map[string]bool) model.World {
 			before := logged
 			logged = 0

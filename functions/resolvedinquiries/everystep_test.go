@@ -2,6 +2,7 @@ package resolvedinquiries
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"path"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/own"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -44,28 +46,24 @@ func newWorld(t *testing.T, messages int, archive bool) *world {
 	f.Now = now
 	f.Clock = func() time.Time { return now }
 	w := &world{Function: f, messages: map[string]map[string]any{}, archive: archive}
-	f.Set(t, "inquiries/i1", inquiry(8*day))
+	there := sweeptest.World{"inquiries/i1": inquiry(8 * day)}
 	for i := range messages {
 		name := fmt.Sprintf("inquiries/%d.png", i/2) // two messages share one
 		m := withImage(message(i), "gs://"+f.Bucket+"/"+name)
 		m["content"] = strings.Repeat("long ", 500)
-		w.set(t, fmt.Sprintf("m%d", i), m)
+		id := fmt.Sprintf("m%d", i)
+		w.messages[id], there["inquiries/i1/messages/"+id] = m, m
 		f.Put(t, name, nil, nil)
 	}
 	f.Put(t, "inquiries/other.png", nil, nil)
 	if archive {
-		f.Set(t, "archivedInquiries/i1", oldArchive)
+		there["archivedInquiries/i1"] = oldArchive
 		for i := range 3 {
-			f.Set(t, fmt.Sprintf("archivedInquiries/i1/messages/m%d", i), map[string]any{"content": strings.Repeat("old ", 2000)})
+			there[fmt.Sprintf("archivedInquiries/i1/messages/m%d", i)] = map[string]any{"content": strings.Repeat("old ", 2000)}
 		}
 	}
+	there.Write(t, f)
 	return w
-}
-
-func (w *world) set(t *testing.T, id string, m map[string]any) {
-	t.Helper()
-	w.messages[id] = m
-	w.Set(t, "inquiries/i1/messages/"+id, m)
 }
 
 // reopen reopens the inquiry if it is there.
@@ -79,26 +77,36 @@ func (w *world) reopen(t *testing.T) {
 
 // write changes a message and adds one before and one behind all.
 func (w *world) write(t *testing.T) {
-	w.set(t, "m0", withImage(message(7), w.messages["m0"]["imageUrl"]))
-	w.set(t, "a", message(8))
-	w.set(t, "z", message(9))
+	changed := sweeptest.World{}
+	for id, m := range map[string]map[string]any{"m0": withImage(message(7), w.messages["m0"]["imageUrl"]), "a": message(8), "z": message(9)} {
+		w.messages[id], changed["inquiries/i1/messages/"+id] = m, m
+	}
+	changed.Write(t, w.Function)
 }
 
 // check makes sure that nothing is lost, and that all is at one of the places where it may be.
 func (w *world) check(t *testing.T) {
 	t.Helper()
-	at := w.Documents(t, "inquiries/i1/messages")
-	archive, copies := w.Documents(t, "archivedInquiries")["i1"], w.Documents(t, "archivedInquiries/i1/messages")
-	inPlace, movedThere := copies, w.Documents(t, moved+"/messages")
+	in := map[string]map[string]map[string]any{} // documents by collection and id
+	for _, d := range w.All(t) {
+		_, collection, _ := strings.Cut(d.Ref.Parent.Path, "/documents/")
+		if in[collection] == nil {
+			in[collection] = map[string]map[string]any{}
+		}
+		in[collection][d.Ref.ID] = d.Data()
+	}
+	at := in["inquiries/i1/messages"]
+	archive, copies := in["archivedInquiries"]["i1"], in["archivedInquiries/i1/messages"]
+	inPlace, movedThere := copies, in[moved+"/messages"]
 	if w.reopened {
 		sweeptest.Want(t, "messages of the inquiry", w.messages, at)
-		wantIDs(t, w.Function, "inquiries", "i1")
-		if len(w.Objects(t)) != 1+(len(w.messages)+1)/2 {
-			t.Errorf("objects %v", w.Objects(t))
+		sweeptest.Want(t, "inquiries", []string{"i1"}, ids(in["inquiries"]))
+		if objects := w.Objects(t); len(objects) != 1+(len(w.messages)+1)/2 {
+			t.Errorf("objects %v", objects)
 		}
 		if !w.archive {
 			sweeptest.Want(t, "archive", map[string]any(nil), archive)
-			wantIDs(t, w.Function, "archivedInquiries/i1/messages")
+			sweeptest.Want(t, "messages of the archive", 0, len(copies))
 		}
 	} else {
 		everything := fmt.Sprint(archive["messages"], copies, at)
@@ -107,17 +115,21 @@ func (w *world) check(t *testing.T) {
 				t.Errorf("message %s is lost", id)
 			}
 		}
-		wantIDs(t, w.Function, "inquiries")
+		sweeptest.Want(t, "inquiries", 0, len(in["inquiries"]))
 		sweeptest.Want(t, "objects", []string{"inquiries/other.png"}, w.Objects(t))
 		sweeptest.Want(t, "archivedAt", any(now), archive["archivedAt"])
-		archive, inPlace, movedThere = w.Documents(t, path.Dir(moved))[path.Base(moved)], movedThere, nil
+		archive, inPlace, movedThere = in[path.Dir(moved)][path.Base(moved)], movedThere, nil
 	}
 	if w.archive {
 		sweeptest.Want(t, "the archive that was there", oldArchive, archive)
 		sweeptest.Want(t, "its messages", []string{"m0", "m1", "m2"}, ids(inPlace))
 		sweeptest.Want(t, "its messages elsewhere", 0, len(movedThere))
 	}
-	wantNothingBegun(t, w.Function)
+	for collection, left := range in {
+		if collection != own.Jobs && strings.HasPrefix(collection, own.Jobs+"/") {
+			t.Errorf("a run has left %s/%v", collection, ids(left))
+		}
+	}
 }
 
 // interrupt acts once the n-th commit took effect. A run that is killed by it commits nothing more.
@@ -135,31 +147,50 @@ func (w *world) interrupt(n int64, kill bool, act func()) {
 	})
 }
 
+var full = flag.Bool("full", false, "try everything at every step")
+
 // TestAtEveryStep kills a run after each of its commits, and has users do something then: whether the run is killed or not, the
-// next one ends with all that there must be.
+// next one ends with all that there must be. At each step each of the two things is done once, in turns with and without a kill;
+// with -full both ways, beside a kill alone, and in a project where what is archived is small beside an archive.
 func TestAtEveryStep(t *testing.T) {
-	acts := map[string]func(*world, *testing.T){
-		"nothing": func(*world, *testing.T) {}, "reopened": (*world).reopen, "written to": (*world).write,
+	type trial struct {
+		what string
+		act  func(*world, *testing.T)
 	}
-	for name, tt := range map[string]struct {
+	acts := []trial{{"reopened", (*world).reopen}, {"written to", (*world).write}, {"nothing", func(*world, *testing.T) {}}}
+	for offset, tt := range []struct {
+		name     string
 		messages int
 		archive  bool
-	}{"in one document": {2, false}, "in parts": {5, false}, "in one beside an archive": {2, true}, "in parts beside an archive": {5, true}} {
-		t.Run(name, func(t *testing.T) {
+		onlyFull bool
+	}{
+		{name: "in one document", messages: 2},
+		{name: "in parts", messages: 5},
+		{name: "in parts beside an archive", messages: 5, archive: true},
+		{name: "in one beside an archive", messages: 2, archive: true, onlyFull: true},
+	} {
+		if tt.onlyFull && !*full {
+			continue
+		}
+		t.Run(tt.name, func(t *testing.T) {
 			undisturbed := newWorld(t, tt.messages, tt.archive)
 			undisturbed.interrupt(0, false, nil)
 			sweeptest.WantReport(t, undisturbed.Run(t, ""), sweep.Completed, archivedOnce)
 			undisturbed.check(t)
 			for n := range undisturbed.commits.Load() {
-				for what, act := range acts {
+				for i, a := range acts {
 					for _, kill := range []bool{true, false} {
-						if !kill && what == "nothing" {
+						turn := kill == ((int(n)+i+offset)%2 == 0)
+						if a.what == "nothing" {
+							turn = kill && tt.name == "in parts beside an archive"
+						}
+						if !turn && (!*full || !kill && a.what == "nothing") {
 							continue
 						}
-						t.Run(fmt.Sprintf("%d,%s,killed=%v", n+1, what, kill), func(t *testing.T) {
+						t.Run(fmt.Sprintf("%d,%s,killed=%v", n+1, a.what, kill), func(t *testing.T) {
 							t.Parallel()
 							w := newWorld(t, tt.messages, tt.archive)
-							w.interrupt(n+1, kill, func() { act(w, t) })
+							w.interrupt(n+1, kill, func() { a.act(w, t) })
 							w.Run(t, "")
 							if w.commits.Load() <= n {
 								t.Fatal("the run wrote less")

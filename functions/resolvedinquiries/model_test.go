@@ -134,7 +134,7 @@ func TestModel(t *testing.T) {
 	f := newFunction(t)
 	job := model.Job{
 		Pair: sweeptest.Pair{Function: f}, Steps: []time.Duration{0, 0, day},
-		Groups: []string{"messages", "notifications", "earlier"}, Name: announcement, Whole: "archivedInquiries",
+		Name: announcement, Whole: "archivedInquiries",
 		After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World { return afterRun(w, f.Now, f.Bucket) },
 	}
 	job.Check(t, func(rt *rapid.T) model.World {

@@ -69,7 +69,7 @@ func failing(reasons map[int]string) *auth.DeleteUsersResult {
 // writer returns a writer on a deleter that need not wait between its calls, and counts its pauses.
 func writer(d API, pauses *int) Writer {
 	c := newClient(d)
-	c.batches, c.singles = rate.NewLimiter(rate.Inf, 1), rate.NewLimiter(rate.Inf, 1)
+	c.Unpace()
 	c.sleep = func(ctx context.Context, _ time.Duration) error {
 		*pauses++
 		return ctx.Err()

@@ -70,7 +70,7 @@ type Hooks struct {
 	Transport   func(http.RoundTripper) http.RoundTripper // around Storage's
 	Accounts    func(accounts.API) accounts.API           // around Authentication's
 	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
-	Pace        func() documents.Pace                     // instead of [documents.Rate]
+	Pace        func() documents.Pace                     // instead of [documents.Rate]; calls of Authentication have none then
 	DeafToStop  bool                                      // the run does not look whether it is to stop, so that what it reads does not depend on how long it takes
 }
 
@@ -286,6 +286,9 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 		if err != nil {
 			c.close()
 			return nil, err
+		}
+		if f.Hooks.Pace != nil {
+			c.accounts.Unpace()
 		}
 	}
 	if slices.Contains(f.Uses, config.Tasks) {

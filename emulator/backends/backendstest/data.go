@@ -243,7 +243,8 @@ func (p *Project) reset(t testing.TB) {
 	}
 }
 
-// clear deletes the project's data and closes the clients. A process's backends serve many tests.
+// clear deletes the project's data and closes the client of Storage. A process's backends serve many tests, and so does the
+// connection of the Firestore clients.
 func (p *Project) clear(t testing.TB) {
 	t.Helper()
 	p.mu.Lock()
@@ -252,13 +253,6 @@ func (p *Project) clear(t testing.TB) {
 	if p.storage != nil {
 		if err := p.storage.Close(); err != nil {
 			t.Errorf("close the Storage client: %v", err)
-		}
-	}
-	for _, client := range p.databases {
-		if client != nil {
-			if err := client.Close(); err != nil {
-				t.Errorf("close the Firestore client: %v", err)
-			}
 		}
 	}
 }

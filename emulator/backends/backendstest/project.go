@@ -14,8 +14,10 @@ import (
 	"cloud.google.com/go/storage"
 	firebase "firebase.google.com/go/v4"
 	"firebase.google.com/go/v4/auth"
+	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends"
+	"github.com/firesweep/firesweep/emulator/localdb"
 )
 
 // Project is a test's own. Its data is deleted when the test has ended.
@@ -44,6 +46,9 @@ var shared = sync.OnceValues(func() (*backends.Backends, error) {
 	}
 	return b, nil
 })
+
+// connection is what all Firestore clients of the process's tests share. It ends with the process.
+var connection = sync.OnceValues(func() (*grpc.ClientConn, error) { return localdb.Dial(os.Getenv(backends.FirestoreHost)) })
 
 // Start gives the test a project on the process's backends, which the first call starts. The first call also sets the
 // emulator variables in the process's environment, so that Google's client libraries find the backends. Tasks are
@@ -134,13 +139,27 @@ func (p *Project) FirestoreDatabase(t testing.TB, database string) *firestore.Cl
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.databases[database] == nil {
-		client, err := firestore.NewClientWithDatabase(context.Background(), p.ID, database)
+		conn, err := connection()
 		if err != nil {
-			t.Fatalf("make a Firestore client: %v", err)
+			t.Fatal(err)
+		}
+		client, err := localdb.Open(context.Background(), conn, p.ID, database)
+		if err != nil {
+			t.Fatal(err)
 		}
 		p.databases[database] = client
 	}
 	return p.databases[database]
+}
+
+// All returns all documents of the database (default), ordered by path.
+func (p *Project) All(t testing.TB) []*firestore.DocumentSnapshot {
+	t.Helper()
+	all, err := localdb.All(context.Background(), p.Firestore(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // Storage returns a client for Cloud Storage.

@@ -12,19 +12,10 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// Open opens a project for the sample until the test ends.
+// Open opens a test's project for the sample.
 func Open(t testing.TB, p *backendstest.Project) *sampledata.Project {
 	t.Helper()
-	project, err := sampledata.Open(t.Context(), p.ID, p.Bucket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := project.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return project
+	return &sampledata.Project{Firestore: p.Firestore(t), Bucket: p.Storage(t).Bucket(p.Bucket), Auth: p.Auth(t)}
 }
 
 // Names returns all that a project holds, by the names under which the log tells of it.
@@ -45,9 +36,6 @@ func Conformance(function func() *sweep.Function, now time.Time, sample func(buc
 			if err := Open(t, f.Project).Load(t.Context(), sample(f.Bucket)); err != nil {
 				t.Fatal(err)
 			}
-		},
-		Read: func(t testing.TB, f *sweeptest.Function) map[string]any {
-			return Names(t, Open(t, f.Project), f.Bucket)
 		},
 	}
 }

@@ -25,9 +25,6 @@ type Conformance struct {
 	Body     string                 // of every call: a worker's task
 	// Load fills the project of a function, with the same data each time.
 	Load func(t testing.TB, f *Function)
-	// Read returns all that the project holds: the fields of a document under its path, and nil under "gs://bucket/name" of an
-	// object and "account uid" of an account.
-	Read func(t testing.TB, f *Function) map[string]any
 }
 
 // checks are what is proven, each in a project of its own.
@@ -99,7 +96,7 @@ func (c Conformance) begin(t *testing.T, want *expected) *trial {
 // state is all that the project holds but the bundle's own records.
 func (tr *trial) state() map[string]any {
 	tr.Helper()
-	all := tr.Read(tr, tr.f)
+	all := tr.f.Everything(tr)
 	maps.DeleteFunc(all, func(name string, _ any) bool { return own.IsRecord(name) })
 	if tasks := tr.f.Tasks(); tasks != nil {
 		for _, task := range tasks.Pending("") {
@@ -164,7 +161,7 @@ func (tr *trial) end(most int) map[string]any {
 			tr.Fatalf("a later run: %s, failures %v", report.Status, report.Failures)
 		}
 		if report.Status == sweep.Completed && len(report.Actions) == 0 {
-			for name := range tr.Read(tr, tr.f) {
+			for name := range tr.f.Everything(tr) {
 				if strings.HasPrefix(name, "cleanupJobs/"+tr.f.Job.Name+"/") {
 					tr.Errorf("%s is left, and nothing to do", name)
 				}
@@ -196,9 +193,9 @@ func (tr *trial) wantUnchanged(before map[string]any, documentsOnly bool) {
 }
 
 func (tr *trial) checkPreview() {
-	all, before := tr.Read(tr, tr.f), tr.state()
+	all, before := tr.f.Everything(tr), tr.state()
 	report := tr.f.RunQuery(tr, "?dryRun=true", tr.Body)
-	if diff := cmp.Diff(all, tr.Read(tr, tr.f)); diff != "" {
+	if diff := cmp.Diff(all, tr.f.Everything(tr)); diff != "" {
 		tr.Errorf("the preview changed something (-before +after):\n%s", diff)
 	}
 	for kind, c := range tr.want.report.Actions {

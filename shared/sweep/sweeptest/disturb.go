@@ -2,6 +2,7 @@ package sweeptest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -17,8 +18,8 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// onWrites disturbs the requests that write what a run is for, be it with entries of the journal. first says that the same
-// documents have not been sent to be written before.
+// onWrites disturbs the requests that write what a run is for, be it with entries of the journal. first says that none of its kind
+// has been sent before: none that writes to these collections in these ways.
 func (tr *trial) onWrites(disturb func(first bool, req proto.Message, writes []*firestorepb.Write, send func() error) error) {
 	var mu sync.Mutex
 	sent := map[string]bool{}
@@ -32,17 +33,10 @@ func (tr *trial) onWrites(disturb func(first bool, req proto.Message, writes []*
 			if !ok || !slices.ContainsFunc(r.GetWrites(), func(w *firestorepb.Write) bool { return !tr.isRecord(w) }) {
 				return send()
 			}
-			var names []string
-			for _, w := range r.GetWrites() {
-				if name := nameOf(w); !strings.Contains(name, "/journal/") {
-					names = append(names, name)
-				}
-			}
-			slices.Sort(names)
-			key := strings.Join(names, "\n")
+			kind := kindOf(r.GetWrites())
 			mu.Lock()
-			first := !sent[key]
-			sent[key] = true
+			first := !sent[kind]
+			sent[kind] = true
 			mu.Unlock()
 			if commit, ok := req.(*firestorepb.CommitRequest); ok {
 				defer func() {
@@ -55,6 +49,26 @@ func (tr *trial) onWrites(disturb func(first bool, req proto.Message, writes []*
 			}
 			return disturb(first, r, r.GetWrites(), send)
 		}))
+}
+
+// kindOf says into which collections some writes go, how, and which fields they set, but for those of the journal.
+func kindOf(writes []*firestorepb.Write) string {
+	var kinds []string
+	for _, w := range writes {
+		parts := strings.Split(nameOf(w), "/")
+		if parts[len(parts)-2] == "journal" {
+			continue
+		}
+		kind := fmt.Sprintf("%s %T", parts[len(parts)-2], w.GetOperation())
+		for _, field := range slices.Sorted(slices.Values(w.GetUpdateMask().GetFieldPaths())) {
+			kind += " " + field
+		}
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	return strings.Join(kinds, "\n")
 }
 
 func nameOf(w *firestorepb.Write) string {

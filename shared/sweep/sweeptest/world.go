@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cloud.google.com/go/firestore"
+	"github.com/firesweep/firesweep/shared/own"
 )
 
 // World is the documents that a database holds, fields by path. Its methods return other worlds and leave it as it is.
@@ -64,32 +64,38 @@ func (w World) Changed(path string, fields map[string]any) World {
 func (w World) Is(t testing.TB, f *Function, objects ...string) {
 	t.Helper()
 	found := World{}
-	found.read(t, f.Firestore(t), f.Firestore(t).Collections(t.Context()))
+	for path, data := range f.documents(t) {
+		if _, id, isJob := strings.Cut(path, own.Jobs+"/"); !strings.HasPrefix(path, own.Runs+"/") && (!isJob || strings.Contains(id, "/")) {
+			found[path] = data
+		}
+	}
 	Want(t, "documents", w, found)
 	Want(t, "objects", append([]string{}, slices.Sorted(slices.Values(objects))...), f.Objects(t))
 }
 
-func (w World) read(t testing.TB, db *firestore.Client, collections *firestore.CollectionIterator) {
+// Everything returns all that the project holds: the fields of a document under its path, and nil under "gs://bucket/name" of an
+// object and "account uid" of an account.
+func (f *Function) Everything(t testing.TB) map[string]any {
 	t.Helper()
-	all, err := collections.GetAll()
-	if err != nil {
-		t.Fatal(err)
+	all := map[string]any{}
+	for path, data := range f.documents(t) {
+		all[path] = data
 	}
-	for _, c := range all {
-		refs, err := c.DocumentRefs(t.Context()).GetAll() // with those that only lead to others
-		if err != nil {
-			t.Fatal(err)
-		}
-		read, err := db.GetAll(t.Context(), refs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range read {
-			_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
-			if isRecord := path == "cleanupJobs/"+d.Ref.ID || strings.HasPrefix(path, "cleanupRuns/"); d.Exists() && !isRecord {
-				w[path] = d.Data()
-			}
-			w.read(t, db, d.Ref.Collections(t.Context()))
-		}
+	for _, name := range f.Objects(t) {
+		all["gs://"+f.Bucket+"/"+name] = nil
 	}
+	for _, uid := range f.Accounts(t) {
+		all["account "+uid] = nil
+	}
+	return all
+}
+
+func (f *Function) documents(t testing.TB) World {
+	t.Helper()
+	all := World{}
+	for _, d := range f.All(t) {
+		_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
+		all[path] = d.Data()
+	}
+	return all
 }

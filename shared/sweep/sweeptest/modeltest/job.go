@@ -24,7 +24,6 @@ type Job struct {
 	After func(t *rapid.T, w World, held map[string]bool) World
 	// HoldsSome says that After is asked also where something is held.
 	HoldsSome bool
-	Groups    []string // subcollections, see [Read]
 	// Name names documents whose ids are derived, see [World.Renamed]; nil if there are none.
 	Name   func(path string, data map[string]any) string
 	Whole  string      // the collection in which it writes documents over others as wholes
@@ -106,7 +105,7 @@ func (r *round) run(when string) *sweep.Report {
 // is compares what there is with what a model says, which it is from now on.
 func (r *round) is(when string, want World) {
 	r.t.Helper()
-	got := Read(r.tb, r.Project, r.Groups...)
+	got := Read(r.tb, r.Project)
 	others, sent := got.Clone(), NewWorld()
 	maps.DeleteFunc(others.Documents, func(path string, data map[string]any) bool {
 		if !sweeptest.WasSent(path) {

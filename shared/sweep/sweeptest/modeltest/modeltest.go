@@ -1,7 +1,7 @@
 // Package modeltest proves a function against a plain model of its rules: a [World] of random data is put into a project,
 // the function runs on it, and what is there then must be what the model says, all of it.
 //
-// The data is random and the same in every test, unless rapid's flags say otherwise:
+// The data is random and the same in every test, one round of it, unless rapid's flags say otherwise:
 //
 //	go test ./functions/declared -run Model -rapid.seed=7 -rapid.checks=100
 package modeltest
@@ -20,9 +20,9 @@ import (
 // Items is how many random things of each kind a round has, at least.
 const Items = 100
 
-// defaults make a test deterministic and quick: few rounds, for each costs a second, with many things each. Shrinking what
-// fails is worth little, because a difference names the thing that differs.
-var defaults = map[string]string{"rapid.seed": "1", "rapid.checks": "3", "rapid.shrinktime": "2s", "rapid.nofailfile": "true"}
+// defaults make a test deterministic and quick: one round, for each costs a second, with many things. .ci/full has a hundred, of other
+// data each time. Shrinking what fails is worth little, because a difference names the thing that differs.
+var defaults = map[string]string{"rapid.seed": "1", "rapid.checks": "1", "rapid.shrinktime": "2s", "rapid.nofailfile": "true"}
 
 var setDefaults = sync.OnceFunc(func() {
 	given := map[string]bool{}

@@ -15,7 +15,6 @@ import (
 	"firebase.google.com/go/v4/auth"
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"golang.org/x/sync/errgroup"
 	"google.golang.org/api/iterator"
 	"pgregory.net/rapid"
 
@@ -75,36 +74,15 @@ func (w World) Load(t testing.TB, p *backendstest.Project) {
 	p.Import(t, users...)
 }
 
-// Read returns what the project holds, less the engine's own records of jobs and runs. Subcollections are those of the
-// given names, wherever they are, and those that the engine uses.
-func Read(t testing.TB, p *backendstest.Project, subcollections ...string) World {
+// Read returns what the project holds, less the engine's own records of jobs and runs.
+func Read(t testing.TB, p *backendstest.Project) World {
 	t.Helper()
 	w := NewWorld()
-	groups := slices.Concat([]string{"journal"}, own.Earlier(), subcollections)
-	roots, err := p.Firestore(t).Collections(context.Background()).GetAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, root := range roots {
-		if !own.IsRecord(root.ID) {
-			groups = append(groups, root.ID)
-		}
-	}
-	slices.Sort(groups)
-	found := make([][]*firestore.DocumentSnapshot, len(groups))
-	var reads errgroup.Group
-	for i, group := range slices.Compact(groups) {
-		reads.Go(func() (err error) {
-			found[i], err = p.Firestore(t).CollectionGroup(group).Documents(context.Background()).GetAll()
-			return err
-		})
-	}
-	if err := reads.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range slices.Concat(found...) {
+	for _, d := range p.All(t) {
 		_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
-		w.Documents[path] = d.Data()
+		if inHand := strings.HasPrefix(path, own.Jobs+"/") && slices.Contains(append(own.Earlier(), "journal"), d.Ref.Parent.ID); inHand || !own.IsRecord(path) {
+			w.Documents[path] = d.Data()
+		}
 	}
 	w.readObjects(t, p)
 	w.readAccounts(t, p)
