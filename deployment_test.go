@@ -41,30 +41,6 @@ func TestTheArchiveHoldsExactlyWhatTheFunctionsNeed(t *testing.T) {
 	}
 }
 
-func TestTheArchiveHasTheVersionsThatWereTested(t *testing.T) {
-	t.Parallel()
-	versions := func(name string) map[string]string {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := map[string]string{}
-		for _, m := range regexp.MustCompile(`(?m)^(?:require |\t)(\S+) (v\S+)`).FindAllStringSubmatch(string(text), -1) {
-			found[m[1]] = m[2]
-		}
-		return found
-	}
-	tested, deployed := versions("go.mod"), versions(filepath.Join("terraform", "bundle.mod"))
-	if len(deployed) < 10 {
-		t.Fatalf("only %d modules found in terraform/bundle.mod", len(deployed))
-	}
-	for module, version := range deployed {
-		if tested[module] != version {
-			t.Errorf("%s %s is deployed, %q is tested: run scripts/package", module, version, tested[module])
-		}
-	}
-}
-
 // TestTheRuntimeHasTheGoOfTheArchive: an older Go than go.mod asks for would refuse to build it.
 func TestTheRuntimeHasTheGoOfTheArchive(t *testing.T) {
 	t.Parallel()
@@ -80,11 +56,9 @@ func TestTheRuntimeHasTheGoOfTheArchive(t *testing.T) {
 		return m[1]
 	}
 	runtime := find(filepath.Join("terraform", "function", "main.tf"), `runtime\s+= "(go\d+)"`)
-	for _, name := range []string{"go.mod", filepath.Join("terraform", "bundle.mod")} {
-		version := find(name, `(?m)^go (\d+\.\d+)`)
-		if want := "go" + strings.ReplaceAll(version, ".", ""); runtime != want {
-			t.Errorf("terraform/function/main.tf chooses the runtime %s, and %s asks for Go %s: it must be %s", runtime, name, version, want)
-		}
+	version := find("go.mod", `(?m)^go (\d+\.\d+)`)
+	if want := "go" + strings.ReplaceAll(version, ".", ""); runtime != want {
+		t.Errorf("terraform/function/main.tf chooses the runtime %s, and go.mod asks for Go %s: it must be %s", runtime, version, want)
 	}
 }
 

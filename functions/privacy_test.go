@@ -32,25 +32,6 @@ import (
 // secret is in every text that a user wrote, and in every token and address.
 const secret = "s3cr3t"
 
-// written are the fields of the sample that hold what a user wrote, and tokens and addresses.
-var written = map[string]bool{
-	"subject": true, "content": true, "text": true, "title": true, "name": true, "displayName": true, "message": true, "body": true,
-	"reason": true, "email": true, "invite_email": true, "invite_token": true, "category": true, "circleName": true,
-}
-
-// unwritten are the fields of the sample that hold texts of other sorts: ids, states, dates, addresses of files
-// (whose tokens [marked] marks). A part of the sample may name more ([sampledata.Unwritten]).
-var unwritten = map[string]bool{
-	"admin_bot_user_id": true, "author_id": true, "banStatus": true, "circleId": true,
-	"createdAt": true, "created_at": true, "deleteReason": true, "deletedBy": true,
-	"deleting_user": true, "deletion_date": true, "expiry_at": true, "from_status": true, "imageUrl": true,
-	"inquiryId": true, "kind": true, "lastHumanPostAt": true, "last_activity_at": true, "maintainer_ids": true,
-	"member_id": true, "namespace_id": true, "organization_id": true, "ownerId": true, "owner_ids": true,
-	"permanentBanScheduledDeletionAt": true, "placeholder_user_id": true, "postId": true, "product_id": true,
-	"project_id": true, "resolvedAt": true, "senderType": true, "source_id": true, "status": true,
-	"to_status": true, "type": true, "url": true, "userId": true, "user_id": true, "user_type": true,
-}
-
 // TestEveryTextOfTheSampleIsKnown keeps a field that a user writes from being without a secret.
 func TestEveryTextOfTheSampleIsKnown(t *testing.T) {
 	t.Parallel()
@@ -58,8 +39,9 @@ func TestEveryTextOfTheSampleIsKnown(t *testing.T) {
 	look = func(document, field string, value any) {
 		switch value := value.(type) {
 		case string:
-			if !written[field] && !unwritten[field] && !sampledata.Unwritten(field) {
-				t.Errorf("%s has a text in its field %s: if no user writes it, say so where the part is added (emulator/sampledata); else name it under written in functions/privacy_test.go", document, field)
+			if sampledata.TextOf(field) == sampledata.Unknown {
+				t.Errorf("%s has a text in its field %s: name it in the init of that part of emulator/sampledata, in writtenByPeople or notByPeople",
+					document, field)
 			}
 		case map[string]any:
 			for k, v := range value {
@@ -87,7 +69,7 @@ func marked(field string, value any) any {
 	switch value := value.(type) {
 	case string:
 		switch {
-		case written[field] && value != "": // an empty token stays one
+		case sampledata.TextOf(field) == sampledata.ByPeople && value != "": // an empty token stays one
 			return value + " " + secret + " ken@example.com"
 		case (field == "imageUrl" || field == "url") && strings.Contains(value, "?"):
 			return value + "&token=" + secret

@@ -24,87 +24,10 @@ import (
 )
 
 const (
-	me       = "ken"
-	stranger = "hana"
+	me       = sampledata.Me
+	stranger = sampledata.Stranger
 	nobody   = "" // not signed in
 )
-
-// requestTime stands for the time at which Firestore takes a write, as serverTimestamp() of the SDKs does.
-type requestTime struct{}
-
-// ordinary is what an ordinary app does with a collection that clients may use.
-type ordinary struct {
-	path    string         // of a document of mine
-	fields  map[string]any // as an app creates it
-	creates bool
-	edits   map[string]any // what an app changes
-	deletes bool
-	private bool           // others may not read it
-	wrong   map[string]any // what a client must not write into fields, where not just any other value
-	chosen  []string       // fields that a client may choose, and not change any more
-}
-
-const imagesOfMine = "https://firebasestorage.googleapis.com/v0/b/my-app.appspot.com/o/inquiries%2Fken%2F"
-
-var usedByClients = map[string]ordinary{
-	"users": {
-		path: "users/ken", fields: map[string]any{"displayName": "Ken"}, creates: true,
-		edits: map[string]any{"displayName": "K."}, private: true,
-	},
-	"users/notifications": {
-		path:   "users/ken/notifications/n",
-		fields: map[string]any{"title": "…", "isRead": false, "createdAt": time.Unix(0, 0), "circleId": "c"},
-		edits:  map[string]any{"isRead": true}, deletes: true, private: true,
-	},
-	"reports": {
-		path: "reports/r", creates: true, private: true,
-		fields: map[string]any{"reporterId": me, "status": "pending", "createdAt": requestTime{}, "reason": "spam"},
-	},
-	"inquiries": {
-		path: "inquiries/i", creates: true, edits: map[string]any{"subject": "?"}, private: true,
-		fields: map[string]any{"userId": me, "status": "open", "subject": "…", "createdAt": requestTime{}},
-	},
-	"inquiries/messages": {
-		path: "inquiries/of-ken/messages/m", creates: true, private: true,
-		fields: map[string]any{"content": "…", "createdAt": requestTime{}, "imageUrl": imagesOfMine + "screen.png?alt=media&token=t"},
-		wrong:  map[string]any{"imageUrl": strings.Replace(imagesOfMine, me, stranger, 1) + "screen.png?alt=media"},
-	},
-	"circles": {
-		path: "circles/c", fields: map[string]any{"ownerId": me, "name": "…", "createdAt": requestTime{}}, creates: true,
-		edits: map[string]any{"name": "?"}, wrong: map[string]any{"isDeleted": true},
-	},
-	"posts": {
-		path: "posts/p", fields: map[string]any{"userId": me, "circleId": "there", "text": "…"}, creates: true,
-		edits: map[string]any{"text": "?"}, deletes: true,
-	},
-	"comments": {
-		path: "comments/c", fields: map[string]any{"userId": me, "postId": "p", "text": "…"}, creates: true,
-		edits: map[string]any{"text": "?"}, deletes: true, chosen: []string{"postId"},
-	},
-	"reactions": {
-		path: "reactions/r", fields: map[string]any{"userId": me, "postId": "p"}, creates: true, deletes: true,
-		chosen: []string{"postId"},
-	},
-	"tasks": {
-		path: "tasks/t", fields: map[string]any{"userId": me, "title": "…"}, creates: true,
-		edits: map[string]any{"title": "?"}, deletes: true, private: true,
-	},
-	"projects": {
-		path: "projects/p", fields: map[string]any{"owner_ids": []any{me}, "name": "…"},
-		edits: map[string]any{"name": "?"}, private: true,
-	},
-}
-
-// harmless are fields that jobs read, and that clients may write all the same.
-var harmless = map[string]string{
-	"circles.name":        "people are shown it",
-	"projects.name":       "people are shown it",
-	"inquiries.subject":   "people are shown it",
-	"users.name":          "nothing reads it of a user",
-	"inquiries.createdAt": "only messages are put into the order of it",
-	"posts.createdAt":     "only circles are judged by it",
-	"posts.mediaItems":    "only objects go that name this post themselves, see docs/storage.rules",
-}
 
 // attempt is one thing that somebody tries.
 type attempt struct {
@@ -139,39 +62,40 @@ func (a attempt) method() string {
 // attempts returns all that is tried: of each collection what an ordinary app does, and what nobody may, with each field that
 // jobs judge.
 func attempts(judged judged) (all []attempt) {
+	clients := sampledata.Clients()
 	for collection, fields := range judged {
-		o, open := usedByClients[collection]
+		o, open := clients[collection]
 		if !open {
 			all = append(all, closed(collection)...)
 			continue
 		}
 		add := func(what, as string, before, after map[string]any, allowed bool, field string) {
 			all = append(all, attempt{
-				what: what, collection: collection, as: as, path: o.path, before: before, after: after, allowed: allowed, field: field,
+				what: what, collection: collection, as: as, path: o.Path, before: before, after: after, allowed: allowed, field: field,
 			})
 		}
 		for _, as := range []string{me, stranger, nobody} {
-			add("create", as, nil, o.fields, o.creates && as == me, "")
-			add("delete", as, o.fields, nil, o.deletes && as == me, "")
-			edited := with(o.fields, map[string]any{"harmless": "x"})
-			if o.edits != nil {
-				edited = with(o.fields, o.edits)
+			add("create", as, nil, o.Fields, o.Creates && as == me, "")
+			add("delete", as, o.Fields, nil, o.Deletes && as == me, "")
+			edited := with(o.Fields, map[string]any{"harmless": "x"})
+			if o.Edits != nil {
+				edited = with(o.Fields, o.Edits)
 			}
-			add("edit", as, o.fields, edited, o.edits != nil && as == me, "")
-			read := attempt{what: "read", collection: collection, as: as, path: o.path, before: o.fields, reads: true}
-			read.allowed = as == me && collection != "reports" || as == stranger && !o.private
+			add("edit", as, o.Fields, edited, o.Edits != nil && as == me, "")
+			read := attempt{what: "read", collection: collection, as: as, path: o.Path, before: o.Fields, reads: true}
+			read.allowed = as == me && collection != "reports" || as == stranger && !o.Private
 			all = append(all, read)
 		}
 		for field := range fields {
-			if harmless[collection+"."+field] != "" {
+			if o.Harmless[field] != "" {
 				continue
 			}
-			bad := o.bad(field)
-			if !slices.Contains(o.chosen, field) {
-				add("create with a "+field+" of their own", me, nil, with(o.fields, bad), false, field)
+			bad := bad(o, field)
+			if !slices.Contains(o.Chosen, field) {
+				add("create with a "+field+" of their own", me, nil, with(o.Fields, bad), false, field)
 			}
-			add("write "+field, me, o.fields, with(o.fields, bad), false, field)
-			judgedNow := with(o.fields, bad)
+			add("write "+field, me, o.Fields, with(o.Fields, bad), false, field)
+			judgedNow := with(o.Fields, bad)
 			without := maps.Clone(judgedNow)
 			delete(without, field)
 			if field != "userId" && field != "ownerId" && field != "owner_ids" { // or it would be somebody else's document
@@ -184,19 +108,19 @@ func attempts(judged judged) (all []attempt) {
 			what: "write", collection: "others", as: me, path: collection + "/x", after: map[string]any{"a": 1}, allowed: true,
 		})
 	}
-	notice, message := usedByClients["users/notifications"], usedByClients["inquiries/messages"]
-	text := map[string]any{"content": "…", "createdAt": requestTime{}}
+	notice, message := clients["users/notifications"], clients["inquiries/messages"]
+	text := map[string]any{"content": "…", "createdAt": sampledata.RequestTime{}}
 	all = append(all,
 		attempt{what: "come back while the account waits for its deletion", collection: "users", as: "banned", path: "users/banned",
-			after: usedByClients["users"].fields},
-		attempt{what: "edit the text of a notification", collection: "users/notifications", as: me, path: notice.path,
-			before: notice.fields, after: with(notice.fields, map[string]any{"title": "?"})},
-		attempt{what: "ask without an image", collection: "inquiries/messages", as: me, path: message.path, after: text, allowed: true},
-		attempt{what: "ask with an image as Apple's SDK names it", collection: "inquiries/messages", as: me, path: message.path, allowed: true,
-			after: with(text, map[string]any{"imageUrl": strings.Replace(imagesOfMine, ".com/", ".com:443/", 1) + "screen.png"})},
-		attempt{what: "ask with another's image by gs://", collection: "inquiries/messages", as: me, path: message.path,
+			after: clients["users"].Fields},
+		attempt{what: "edit the text of a notification", collection: "users/notifications", as: me, path: notice.Path,
+			before: notice.Fields, after: with(notice.Fields, map[string]any{"title": "?"})},
+		attempt{what: "ask without an image", collection: "inquiries/messages", as: me, path: message.Path, after: text, allowed: true},
+		attempt{what: "ask with an image as Apple's SDK names it", collection: "inquiries/messages", as: me, path: message.Path, allowed: true,
+			after: with(text, map[string]any{"imageUrl": strings.Replace(message.Fields["imageUrl"].(string), ".com/", ".com:443/", 1)})},
+		attempt{what: "ask with another's image by gs://", collection: "inquiries/messages", as: me, path: message.Path,
 			after: with(text, map[string]any{"imageUrl": "gs://my-app.appspot.com/inquiries/hana/screen.png"})},
-		attempt{what: "ask in another's inquiry", collection: "inquiries/messages", as: stranger, path: message.path, after: text},
+		attempt{what: "ask in another's inquiry", collection: "inquiries/messages", as: stranger, path: message.Path, after: text},
 		attempt{what: "post outside of circles", collection: "posts", as: me, path: "posts/p", after: map[string]any{"userId": me},
 			allowed: true},
 	)
@@ -205,11 +129,11 @@ func attempts(judged judged) (all []attempt) {
 }
 
 // bad returns a value of a field that a client must not write.
-func (o ordinary) bad(field string) map[string]any {
-	value, special := o.wrong[field]
-	if is, isText := o.fields[field].(string); !special && isText {
+func bad(o sampledata.Client, field string) map[string]any {
+	value, special := o.Wrong[field]
+	if is, isText := o.Fields[field].(string); !special && isText {
 		value = is + "-other"
-	} else if _, isList := o.fields[field].([]any); !special && isList {
+	} else if _, isList := o.Fields[field].([]any); !special && isList {
 		value = []any{me, stranger}
 	} else if !special {
 		value = time.Now().AddDate(-1, 0, 0)
@@ -269,7 +193,7 @@ func (tr trier) write(path string, fields map[string]any) (*firestorepb.Write, e
 	}
 	plain, w := maps.Clone(fields), &firestorepb.Write{}
 	for field, value := range fields {
-		if value == (requestTime{}) {
+		if value == (sampledata.RequestTime{}) {
 			delete(plain, field)
 			const now = firestorepb.DocumentTransform_FieldTransform_REQUEST_TIME
 			w.UpdateTransforms = append(w.UpdateTransforms, &firestorepb.DocumentTransform_FieldTransform{
@@ -295,7 +219,7 @@ func (tr trier) try(ctx context.Context, a attempt) (allowed bool, err error) {
 	before := maps.Clone(a.before)
 	after := maps.Clone(a.after)
 	for field, value := range before {
-		if value == (requestTime{}) { // it was created some time ago, and an update leaves that as it is
+		if value == (sampledata.RequestTime{}) { // it was created some time ago, and an update leaves that as it is
 			before[field] = time.Unix(1_700_000_000, 0)
 			if after != nil && after[field] == value {
 				after[field] = before[field]
@@ -347,23 +271,22 @@ func TestSecurityRulesCloseWhatJobsJudge(t *testing.T) {
 	for _, a := range attempts(judged) {
 		allowed, err := tr.try(t.Context(), a)
 		if err != nil || allowed != a.allowed {
-			t.Errorf("%s: allowed %t, want %t, %v: mend docs/firestore.rules; a field that clients may write is one of harmless",
+			t.Errorf("%s: allowed %t, want %t, %v: mend docs/firestore.rules; a field that clients may write is Harmless there (emulator/sampledata)",
 				a, allowed, a.allowed, err)
 		}
 	}
-	for _, collection := range slices.Sorted(maps.Keys(usedByClients)) {
+	for collection, client := range sampledata.Clients() {
 		if judged[collection] == nil {
 			t.Errorf("no job has to do with %s", collection)
 		}
-	}
-	for name := range harmless {
-		collection, field, _ := strings.Cut(name, ".")
-		if !judged[collection][field] {
-			t.Errorf("no job reads %s", name)
+		for field := range client.Harmless {
+			if !judged[collection][field] {
+				t.Errorf("no job reads %s of %s", field, collection)
+			}
 		}
 	}
 	for _, name := range own.Names() {
-		if usedByClients[name].path != "" {
+		if _, used := sampledata.Clients()[name]; used {
 			t.Errorf("clients may use %s", name)
 		}
 	}

@@ -3,7 +3,7 @@
 locals {
   source_rule = jsondecode(file("${path.module}/source.json"))
   source_files = [
-    for f in setunion([for pattern in ["*.go", "functions/**", "shared/**"] : fileset("${path.module}/..", pattern)]...) : f
+    for f in setunion([for pattern in ["go.*", "*.go", "functions/**", "shared/**"] : fileset("${path.module}/..", pattern)]...) : f
     if length(regexall(local.source_rule.include, f)) > 0 && length(regexall(local.source_rule.exclude, f)) == 0
   ]
 
@@ -20,14 +20,10 @@ data "archive_file" "source" {
   output_path = "${path.module}/.terraform/firesweep-${var.project}.zip" # a file a project, for for_each makes them side by side
 
   dynamic "source" {
-    for_each = merge(
-      { for f in local.source_files : f => "${path.module}/../${f}" },
-      # What the functions need is less than what the tests need: scripts/package keeps these two tidy.
-      { "go.mod" = "${path.module}/bundle.mod", "go.sum" = "${path.module}/bundle.sum" },
-    )
+    for_each = local.source_files
     content {
-      filename = source.key
-      content  = file(source.value)
+      filename = source.value
+      content  = file("${path.module}/../${source.value}")
     }
   }
 }

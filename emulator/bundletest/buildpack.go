@@ -11,6 +11,8 @@ import (
 	"strings"
 	"text/template"
 
+	"golang.org/x/mod/modfile"
+
 	// The program that is built around the functions imports it: so go.mod says in which version, with all that it needs.
 	_ "github.com/GoogleCloudPlatform/functions-framework-go/funcframework"
 )
@@ -129,15 +131,58 @@ func writeMain(source, target string) error {
 	return os.WriteFile(filepath.Join(folder, "main.go"), []byte(text.String()), 0o600)
 }
 
+// tidy tidies go.mod as the buildpack does, now that there is the main package. That leaves out what only tests and tools need. It
+// must add nothing: the version would be whatever is newest on the day of the deployment.
+func tidy(source string) error {
+	chosen, err := requirements(source)
+	if err != nil {
+		return err
+	}
+	if output, err := GoCommand(source, "mod", "tidy"); err != nil {
+		return fmt.Errorf("%w\n%s", err, output)
+	}
+	tidied, err := requirements(source)
+	if err != nil {
+		return err
+	}
+	return wantChosen(chosen, tidied)
+}
+
+// wantChosen returns an error if a version was chosen by tidying.
+func wantChosen(chosen, tidied map[string]string) error {
+	for module, version := range tidied {
+		if chosen[module] != version {
+			return fmt.Errorf("the program needs %s, and the buildpack would choose %s; go.mod has %q: require it there",
+				module, version, chosen[module])
+		}
+	}
+	return nil
+}
+
+// requirements returns the modules that go.mod requires, with their versions.
+func requirements(source string) (map[string]string, error) {
+	text, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	file, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		return nil, err
+	}
+	versions := map[string]string{}
+	for _, require := range file.Require {
+		versions[require.Mod.Path] = require.Mod.Version
+	}
+	return versions, nil
+}
+
 // buildFunction builds the program for a function whose source has been unpacked, and returns its path.
 func buildFunction(source, target string) (string, error) {
 	if err := writeMain(source, target); err != nil {
 		return "", err
 	}
-	// The buildpack tidies go.mod once more, now that there is the main package. What that added would be of versions that
-	// nobody has chosen.
-	if output, err := GoCommand(source, "mod", "tidy", "-diff"); err != nil {
-		return "", fmt.Errorf("go.mod does not name all that the program needs, run scripts/package: %w\n%s", err, output)
+	if err := tidy(source); err != nil {
+		return "", err
 	}
 	if output, err := GoCommand(source, "build", "-o", "main", "./"+appFolder); err != nil {
 		return "", fmt.Errorf("the function %s cannot be built: %w\n%s", target, err, output)

@@ -107,3 +107,25 @@ func TestWithoutTheImportNothingIsBuilt(t *testing.T) {
 		t.Errorf("error %v, want one about userfunction.cleanupReports", err)
 	}
 }
+
+// TestTidyingAddsNothing gives the errors of a go.mod that leaves a choice to the day of the deployment.
+func TestTidyingAddsNothing(t *testing.T) {
+	t.Parallel()
+	tidied := map[string]string{"example.com/a": "v1.2.0", "example.com/b": "v1.0.0"}
+	for name, tt := range map[string]struct {
+		chosen map[string]string
+		want   string // in the error; empty: none
+	}{
+		"as it was":       {tidied, ""},
+		"more before":     {map[string]string{"example.com/a": "v1.2.0", "example.com/b": "v1.0.0", "example.com/c": "v1.0.0"}, ""},
+		"one was added":   {map[string]string{"example.com/a": "v1.2.0"}, "example.com/b, and the buildpack would choose v1.0.0"},
+		"another version": {map[string]string{"example.com/a": "v1.1.0", "example.com/b": "v1.0.0"}, `go.mod has "v1.1.0"`},
+	} {
+		switch err := wantChosen(tt.chosen, tidied); {
+		case tt.want == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s: error %v, want one with %q", name, err, tt.want)
+		}
+	}
+}

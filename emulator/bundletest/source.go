@@ -27,10 +27,7 @@ func ArchivedFiles(root string) (map[string]string, error) {
 		return nil, fmt.Errorf("read terraform/source.json: %w", err)
 	}
 	include, exclude := regexp.MustCompile(rule.Include), regexp.MustCompile(rule.Exclude)
-	files := map[string]string{
-		"go.mod": filepath.Join(root, "terraform", "bundle.mod"),
-		"go.sum": filepath.Join(root, "terraform", "bundle.sum"),
-	}
+	files := map[string]string{}
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

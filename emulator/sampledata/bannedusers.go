@@ -2,7 +2,15 @@ package sampledata
 
 import "time"
 
-func init() { add("cleanupBannedUsers", bannedUsers) }
+func init() {
+	add("cleanupBannedUsers", bannedUsers)
+	writtenByPeople("displayName", "text")
+	notByPeople("banStatus", "permanentBanScheduledDeletionAt", "postId", "userId")
+	clientsUse("users", Client{
+		Path: "users/ken", Fields: map[string]any{"displayName": "Ken"}, Creates: true, Private: true,
+		Edits: map[string]any{"displayName": "K."}, Harmless: map[string]string{"name": "nothing reads it of a user"},
+	})
+}
 
 // bannedUsers is the part of cleanupBannedUsers: one of each outcome, both sides of the scheduled deletion, what a deleted
 // user wrote, and an account that an earlier run could not delete.

@@ -8,7 +8,11 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-func init() { add("cleanExpiredComped", expiredComped) }
+func init() {
+	add("cleanExpiredComped", expiredComped)
+	writtenByPeople("email", "name")
+	notByPeople("expiry_at", "from_status", "member_id", "product_id", "status", "to_status")
+}
 
 // expiredComped is the part of cleanExpiredComped: both sides of the start of the day in UTC, members of every status, one
 // who still holds a subscription, and one who has a number.

@@ -4,11 +4,25 @@ import (
 	"maps"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/notifications"
+	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-func init() { add("checkGhostCircles", ghostCircles) }
+func init() {
+	add("checkGhostCircles", ghostCircles)
+	writtenByPeople("body", "circleName", "displayName", "name", "text", "title")
+	notByPeople("circleId", "deleteReason", "deletedBy", "kind", "lastHumanPostAt", "ownerId", "postId", "type", "url", "userId")
+	clientsUse("circles", Client{
+		Path: "circles/c", Fields: map[string]any{"ownerId": Me, "name": "…", "createdAt": RequestTime{}}, Creates: true,
+		Edits: map[string]any{"name": "?"}, Wrong: map[string]any{"isDeleted": true},
+		Harmless: map[string]string{"name": "people are shown it"},
+	})
+	clientsUse("users/notifications", Client{
+		Path: "users/ken/notifications/n", Private: true,
+		Fields: map[string]any{"title": "…", "isRead": false, "createdAt": time.Unix(0, 0), "circleId": "c"},
+		Edits:  map[string]any{"isRead": true}, Deletes: true,
+	})
+}
 
 // ghostCircles is the part of checkGhostCircles: a circle of each outcome, with posts where it matters that they go or
 // stay.

@@ -5,12 +5,20 @@ import (
 	"slices"
 	"time"
 
+	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/digest"
-	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-func init() { add("deleteInactiveProjects", inactiveProjects) }
+func init() {
+	add("deleteInactiveProjects", inactiveProjects)
+	writtenByPeople("message", "name", "subject", "text")
+	notByPeople("admin_bot_user_id", "author_id", "deleting_user", "deletion_date", "last_activity_at", "organization_id", "owner_ids", "project_id")
+	clientsUse("projects", Client{
+		Path: "projects/p", Fields: map[string]any{"owner_ids": []any{Me}, "name": "…"}, Private: true,
+		Edits: map[string]any{"name": "?"}, Harmless: map[string]string{"name": "people are shown it"},
+	})
+}
 
 // inactiveProjects is the part of deleteInactiveProjects: a project to warn about, one to mark, one whose warning is void,
 // and one of each that is left alone. One of their people has a number. Projects are dormant after 9 months and deleted after 12.

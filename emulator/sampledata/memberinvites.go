@@ -6,7 +6,11 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-func init() { add("removeUnacceptedMemberInvites", memberInvites) }
+func init() {
+	add("removeUnacceptedMemberInvites", memberInvites)
+	writtenByPeople("invite_email", "invite_token")
+	notByPeople("created_at", "source_id", "user_id")
+}
 
 // memberInvites is the part of removeUnacceptedMemberInvites: one of each outcome, and both sides of the 90 days.
 func memberInvites(now time.Time, _ string) Sample {

@@ -5,7 +5,31 @@ import (
 	"time"
 )
 
-func init() { add("cleanupOrphanedMedia", orphanedMedia) }
+func init() {
+	add("cleanupOrphanedMedia", orphanedMedia)
+	writtenByPeople("name", "text", "title")
+	notByPeople("circleId", "kind", "ownerId", "postId", "type", "url", "userId")
+	clientsUse("posts", Client{
+		Path: "posts/p", Fields: map[string]any{"userId": Me, "circleId": "there", "text": "…"}, Creates: true,
+		Edits: map[string]any{"text": "?"}, Deletes: true,
+		Harmless: map[string]string{
+			"createdAt":  "only circles are judged by it",
+			"mediaItems": "only objects go that name this post themselves, see docs/storage.rules",
+		},
+	})
+	clientsUse("comments", Client{
+		Path: "comments/c", Fields: map[string]any{"userId": Me, "postId": "p", "text": "…"}, Creates: true,
+		Edits: map[string]any{"text": "?"}, Deletes: true, Chosen: []string{"postId"},
+	})
+	clientsUse("reactions", Client{
+		Path: "reactions/r", Fields: map[string]any{"userId": Me, "postId": "p"}, Creates: true, Deletes: true,
+		Chosen: []string{"postId"},
+	})
+	clientsUse("tasks", Client{
+		Path: "tasks/t", Fields: map[string]any{"userId": Me, "title": "…"}, Creates: true, Private: true,
+		Edits: map[string]any{"title": "?"}, Deletes: true,
+	})
+}
 
 // orphanedMedia is the part of cleanupOrphanedMedia: files whose owners are there, gone or were never finished, and
 // posts of a circle that is gone. All objects are older than a day by the time of the demo, except by their uploadedAt.

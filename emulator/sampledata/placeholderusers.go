@@ -2,7 +2,11 @@ package sampledata
 
 import "time"
 
-func init() { add("cleanupPlaceholderUsers", placeholderUsers) }
+func init() {
+	add("cleanupPlaceholderUsers", placeholderUsers)
+	writtenByPeople("name", "text")
+	notByPeople("namespace_id", "owner_ids", "placeholder_user_id", "userId", "user_type")
+}
 
 // placeholderUsers is the part of cleanupPlaceholderUsers: placeholders that nothing refers to, one that a post and one that
 // a project refers to, one that a comment refers to by its number, and those whose turn it is not.

@@ -6,7 +6,15 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-func init() { add("cleanupReports", reports, "reporterId", "contentType", "contentId") }
+func init() {
+	add("cleanupReports", reports)
+	writtenByPeople("reason")
+	notByPeople("contentId", "contentType", "createdAt", "reporterId", "status")
+	clientsUse("reports", Client{
+		Path: "reports/r", Creates: true, Private: true,
+		Fields: map[string]any{"reporterId": Me, "status": "pending", "createdAt": RequestTime{}, "reason": "spam"},
+	})
+}
 
 // reports is the part of cleanupReports: one of each outcome, and both sides of the month.
 func reports(now time.Time, _ string) Sample {

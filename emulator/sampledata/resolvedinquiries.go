@@ -4,11 +4,32 @@ import (
 	"maps"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/notifications"
+	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-func init() { add("cleanupResolvedInquiries", resolvedInquiries) }
+func init() {
+	add("cleanupResolvedInquiries", resolvedInquiries)
+	writtenByPeople("body", "category", "content", "displayName", "subject", "title")
+	notByPeople("imageUrl", "inquiryId", "resolvedAt", "senderType", "status", "type", "userId")
+	clientsUse("inquiries", Client{
+		Path: "inquiries/i", Creates: true, Private: true,
+		Fields: map[string]any{"userId": Me, "status": "open", "subject": "…", "createdAt": RequestTime{}},
+		Edits:  map[string]any{"subject": "?"},
+		Harmless: map[string]string{
+			"subject":   "people are shown it",
+			"createdAt": "only messages are put into the order of it",
+		},
+	})
+	const images = "https://firebasestorage.googleapis.com/v0/b/my-app.appspot.com/o/inquiries%2F"
+	clientsUse("inquiries/messages", Client{
+		Path: "inquiries/of-ken/messages/m", Creates: true, Private: true,
+		Fields: map[string]any{
+			"content": "…", "createdAt": RequestTime{}, "imageUrl": images + Me + "%2Fscreen.png?alt=media&token=t",
+		},
+		Wrong: map[string]any{"imageUrl": images + Stranger + "%2Fscreen.png?alt=media"},
+	})
+}
 
 // resolvedInquiries is the part of cleanupResolvedInquiries: an inquiry of each outcome, with its messages, both sides of
 // the sixth and of the seventh day.

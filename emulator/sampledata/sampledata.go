@@ -52,20 +52,10 @@ type part struct {
 // parts are what the files of this package have added.
 var parts []part
 
-// unwritten are the fields named to add.
-var unwritten = map[string]bool{}
-
-// add makes a job's part one of the sample; the file of the part calls it in init, with the names of fields that hold texts and that no
-// user writes, such as ids and states.
-func add(job string, of func(now time.Time, bucket string) Sample, fields ...string) {
+// add makes a job's part one of the sample; the file of the part calls it in init.
+func add(job string, of func(now time.Time, bucket string) Sample) {
 	parts = append(parts, part{job: job, of: of})
-	for _, field := range fields {
-		unwritten[field] = true
-	}
 }
-
-// Unwritten reports whether a part of the sample says that no user writes the texts of a field. Others may be secrets.
-func Unwritten(field string) bool { return unwritten[field] }
 
 // all returns the parts in the order of the functions' lists, with those of rules that have none here: their data is made from the rule.
 func all() (all []part) {

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/functions/notifications"
+	"github.com/firesweep/firesweep/functions/posts"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/notifications"
-	"github.com/firesweep/firesweep/shared/posts"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/notifications"
+	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/notifications"
+	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/notifications"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 

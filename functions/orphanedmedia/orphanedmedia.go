@@ -4,8 +4,8 @@ package orphanedmedia
 
 import (
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/functions/posts"
 	"github.com/firesweep/firesweep/shared/orphans"
-	"github.com/firesweep/firesweep/shared/posts"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/functions/posts"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/orphans"
-	"github.com/firesweep/firesweep/shared/posts"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/sweep"
 )

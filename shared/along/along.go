@@ -1,5 +1,5 @@
 // Package along deletes documents with what goes along with them, be they of a declared rule (shared/declared) or posts of the
-// Firebase application (shared/posts).
+// Firebase application (functions/posts).
 //
 // along.go says what a commit does, objects.go which objects a field names.
 package along
