@@ -89,7 +89,7 @@ func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
 // 101st project, which its checkpoint names.
 func TestPlanningOutOfTime(t *testing.T) {
 	w := newWorld(t)
-	const n = 250
+	const n = 130
 	w.SetMany(t, n, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("projects/p%03d", i), old("last_activity_at", cutoff.Add(time.Duration(i-n)*time.Hour))
 	})

@@ -87,7 +87,9 @@ func newClient(api API) *Client {
 }
 
 // Unpace lets calls follow each other at once: for tests, on a local Authentication.
-func (c *Client) Unpace() { c.batches, c.singles = rate.NewLimiter(rate.Inf, 1), rate.NewLimiter(rate.Inf, 1) }
+func (c *Client) Unpace() {
+	c.batches, c.singles = rate.NewLimiter(rate.Inf, 1), rate.NewLimiter(rate.Inf, 1)
+}
 
 // Open connects to a project's Authentication, or to the emulator that FIREBASE_AUTH_EMULATOR_HOST names. wrap, where
 // not nil, is put around the SDK's calls. It fails where no credentials are found; nothing of a failed attempt is kept.

@@ -360,7 +360,7 @@ func TestLimitHoldsForAllShards(t *testing.T) {
 // TestMissingIDsCountForAllShards: each looks up fewer than would be judged, all of which are missing.
 func TestMissingIDsCountForAllShards(t *testing.T) {
 	t.Parallel()
-	for least, done := range map[int]int{10: 0, 11: 10, 20: 10, 21: 20, 40: 30, 41: 40} {
+	for least, done := range map[int]int{10: 0, 11: 10, 40: 30, 41: 40} {
 		t.Run(strconv.Itoa(least), func(t *testing.T) {
 			s := newSharded(t).seeded(t)
 			s.Set(t, "owners/one", map[string]any{"name": "x"})

@@ -602,14 +602,14 @@ func TestLongPlanIsTruncated(t *testing.T) {
 
 func TestForcedRunGoesWindowByWindow(t *testing.T) {
 	var windows int
-	const n = 25_000
+	const n = 10_001
 	f := newFunction(t, sweep.Job{Name: "testJob", Plan: many(0, n)})
 	f.Env["MAX_ACTIONS"] = "10"
 	f.Hooks.BeforeApply = func() { windows++ }
 	got := f.Run(t, `{"force":true}`)
 	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete thing": {Planned: n, Changed: n}})
-	if windows != 3 {
-		t.Errorf("%d windows, want 3", windows)
+	if windows != 2 {
+		t.Errorf("%d windows, want 2", windows)
 	}
 }
 

@@ -4,8 +4,12 @@ package backendstest
 import (
 	"context"
 	"crypto/rand"
+	"flag"
 	"maps"
 	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -32,9 +36,22 @@ type Project struct {
 	storage   *storage.Client
 }
 
+// Main runs a package's tests, more of the parallel ones at once than there are cores: they wait for the emulator, and for what is
+// sent again. For TestMain.
+func Main(m *testing.M) {
+	flag.Parse()
+	if atOnce := flag.Lookup("test.parallel").Value; atOnce.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = atOnce.Set("8") // the flag takes any number
+	}
+	m.Run()
+}
+
 // shared are the process's backends. Nothing stops them: they end with the process, however it ends, and the Firestore emulator,
 // whose start takes longer than most tests, with the "go test" that runs the process.
 var shared = sync.OnceValues(func() (*backends.Backends, error) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // a test's process is short, and its heap small
+	}
 	b, err := backends.StartMissing(context.Background(), backends.Options{ManualTasks: true, ShareFirestore: true})
 	if err != nil {
 		return nil, err
