@@ -45,9 +45,11 @@ func All(ctx context.Context, db *firestore.Client) ([]*firestore.DocumentSnapsh
 // every stands for all collections. Firestore knows queries for them, by a name that is left out, and Go's client knows none.
 const every = "__every__"
 
-func ofEveryKind(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func ofEveryKind(
+	ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption,
+) (grpc.ClientStream, error) {
 	s, err := open(ctx, desc, cc, method, opts...)
-	return stream{s}, err
+	return stream{s}, err //nolint:wrapcheck // another's error
 }
 
 type stream struct{ grpc.ClientStream }

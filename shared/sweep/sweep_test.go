@@ -91,9 +91,7 @@ func newFunction(t *testing.T, job sweep.Job) *sweeptest.Function {
 
 func seed(t *testing.T, f *sweeptest.Function, n int) {
 	t.Helper()
-	for i := range n {
-		f.Set(t, fmt.Sprintf("things/t%03d", i), map[string]any{"n": i})
-	}
+	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%03d", i), map[string]any{"n": i} })
 }
 
 func left(t *testing.T, f *sweeptest.Function) []string {
