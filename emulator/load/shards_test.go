@@ -26,9 +26,10 @@ import (
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
-var shardKills = flag.Int("shard-kills", 3, "how many processes are killed while they do a shard, at most: some end before")
+var shardKills = flag.Int("shard-kills", 6, "how many processes are killed while they do a shard, at most: some end before")
 
-var processes = flag.Int("processes", 4, "how many processes do the shards, and how many shards there are")
+// processes is how many do the shards, and how many shards there are.
+const processes = 8
 
 // TestShards runs the job in shards, on processes of their own that are called by Cloud Tasks: undisturbed, and once more while
 // processes are killed, the one that splits among them. Each time all that it did is taken back.
@@ -40,10 +41,10 @@ func TestShards(t *testing.T) {
 	w.load(t)
 	before := w.content(t)
 	maps.Copy(w.Environment, map[string]string{
-		"SHARDS": strconv.Itoa(*processes), "CONTINUE_FOR": "6h", "CONTINUE_QUEUE": "continue", "UNDO_DAYS": "7", "TIMEOUT_SECONDS": "120",
+		"SHARDS": strconv.Itoa(processes), "CONTINUE_FOR": "6h", "CONTINUE_QUEUE": "continue", "UNDO_DAYS": "7", "TIMEOUT_SECONDS": "120",
 		"MAX_MISSING_PERCENT": "100", // of what one shard has to itself, all may be missing: the ids without a document lie together
 	})
-	s := &sharded{world: w, balancer: newBalancer(t, *processes, w.Environment), now: time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)}
+	s := &sharded{world: w, balancer: newBalancer(t, processes, w.Environment), now: time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)}
 
 	s.finish(t)
 	s.wantDone(t)
@@ -153,7 +154,7 @@ func (s *sharded) deliver(t *testing.T) {
 	t.Helper()
 	until := time.Now().Add(s.hours * time.Hour)
 	var places errgroup.Group
-	for range *processes {
+	for range processes {
 		places.Go(func() error {
 			_, _ = s.Tasks().Deliver(t.Context(), until) // what fails is pending
 			return nil
@@ -234,7 +235,7 @@ func (s *sharded) wantWhole(t *testing.T, whole *sweep.Report) {
 			t.Errorf("%s: %+v, want from %d to %d", kind, c, n, most)
 		}
 	}
-	if len(whole.Shards) < 2 || len(whole.Shards) > *processes || whole.Continued {
+	if len(whole.Shards) < 2 || len(whole.Shards) > processes || whole.Continued {
 		t.Errorf("the whole: %+v", whole.Shards)
 	}
 	for i, shard := range whole.Shards {
