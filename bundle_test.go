@@ -131,7 +131,8 @@ func TestManyDueReportsAmongThreeTimesAsMany(t *testing.T) {
 	pages, counts := n/1000, 7*n/1000
 	reads := int64(n + pages + 1 + counts + 2 + n)
 	looks := report.DurationMs / 5000
-	if u := report.Usage; u.FirestoreReads < reads || u.FirestoreReads > reads+looks || u.FirestoreDeletes != int64(n) || u.FirestoreWrites != int64(3+n/500) {
+	if u := report.Usage; u.FirestoreReads < reads || u.FirestoreReads > reads+looks ||
+		u.FirestoreDeletes != int64(n) || u.FirestoreWrites != int64(3+n/500) {
 		t.Errorf("usage %+v in %d ms", u, report.DurationMs)
 	}
 	if runtime.GOOS == "linux" { // elsewhere there is no such file

@@ -35,7 +35,7 @@ type Options struct {
 	Host                                            string           // to listen on; "" is 127.0.0.1
 	FirestorePort, StoragePort, AuthPort, TasksPort int              // 0 is any free port
 	ManualTasks                                     bool             // tasks are delivered by TaskServer.Deliver alone
-	ShareFirestore                                  bool             // with all test processes of one "go test", if one runs this process
+	ShareFirestore                                  bool             // with the other test processes of a "go test"
 	TaskMinBackoff, TaskMaxBackoff                  time.Duration    // between a task's attempts; 0 is 100 ms and 10 s
 	Now                                             func() time.Time // the clock of tasks; nil is time.Now
 	Log                                             *slog.Logger     // nil discards

@@ -57,7 +57,9 @@ type shared struct {
 //
 // A lock of the file in which they tell each other makes one of them the first. If that one ends before the emulator answers,
 // the system gives up the lock, the file tells of no emulator, and another process is the first.
-func sharedFirestore(ctx context.Context, command goTest, o Options, reserved *ports.Reservation) (_ *firestoreEmulator, err error) {
+func sharedFirestore(
+	ctx context.Context, command goTest, o Options, reserved *ports.Reservation,
+) (_ *firestoreEmulator, err error) {
 	file, err := os.OpenFile(filepath.Join(command.folder, "firestore-emulator.json"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("share a Firestore emulator: %w", err)

@@ -23,7 +23,7 @@ const maxMemory = 256 << 20
 
 var (
 	objectCount = flag.Int("objects", 10_000, "how many objects there are, a multiple of 10,000; half as many documents")
-	kills       = flag.Int("kills", 1, "how many runs are killed")
+	kills       = flag.Int("kills", 0, "how many runs are killed, besides those of TestShards")
 )
 
 func TestLoad(t *testing.T) {

@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -51,32 +52,48 @@ func (w *window) heading(begins string) {
 	w.until(fmt.Sprintf(`[...document.querySelectorAll("main h2, main h3")].some((e) => e.checkVisibility() && e.textContent.startsWith(%q))`, begins))
 }
 
-// TestEachJobIsPreviewedByKeyboard chooses each job and previews it, and looks at what the first action would write. Each
-// has something to do.
-func TestEachJobIsPreviewedByKeyboard(t *testing.T) {
+// TestEachJobIsPreviewed chooses each job and previews it, and looks at what the first action would write. Each has something to
+// do. The first job is chosen and previewed by the keyboard, which then goes on to the others' links, one after the other: what
+// is shown of them is made alike.
+func TestEachJobIsPreviewed(t *testing.T) {
 	w := open(t)
-	for _, e := range functions.All() {
-		if e.Trigger != manifest.Schedule {
-			continue
-		}
-		w.back(link(e.Name))
-		w.enter()
+	jobs := slices.DeleteFunc(functions.All(), func(e manifest.Entry) bool { return e.Trigger != manifest.Schedule })
+	w.choose(jobs[0].Name)
+	w.tabTo(labelled("Preview"))
+	w.enter()
+	w.wantPlan(jobs[0].Name)
+	if !value[bool](w, `((e) => `+labelled("Preview")+`)(document.activeElement)`) {
+		t.Error("the button that was pressed has lost the focus")
+	}
+	w.tabTo(`e.matches("summary")`)
+	w.enter()
+	w.until(`document.querySelector("main details[open] .write")`)
+	w.back(link(jobs[0].Name))
+	for range functions.All()[1:] {
+		w.tabTo(`e.matches("nav a")`)
+	}
+	if last := functions.All()[len(functions.All())-1].Name; !value[bool](w, `((e) => `+link(last)+`)(document.activeElement)`) {
+		t.Errorf("Tab does not lead from each job's link to the next one's: not to that of %s", last)
+	}
+	for _, e := range jobs[1:] {
+		value[bool](w, fmt.Sprintf(`document.querySelector('nav a[href="#%s"]').click() ?? true`, e.Name))
 		w.heading(e.Name)
-		w.tabTo(labelled("Preview"))
-		w.enter()
-		w.heading("Plan: ")
-		if !value[bool](w, `((e) => `+labelled("Preview")+`)(document.activeElement)`) {
-			t.Errorf("%s: the button that was pressed has lost the focus", e.Name)
-		}
-		if !value[bool](w, `document.querySelectorAll("main details .why").length > 0 && document.querySelector("main .kept") !== null`) {
-			t.Errorf("%s: the plan has no action with a reason, or says of nothing that it is kept", e.Name)
-		}
-		if said := value[string](w, `document.getElementById("live").textContent`); said != value[string](w, `"Plan of `+e.Name+`: " + document.querySelector("main section h3").textContent.slice(6) + ", completed."`) {
-			t.Errorf("%s: who cannot see hears %q", e.Name, said)
-		}
-		w.tabTo(`e.matches("summary")`)
-		w.enter()
+		w.press("Preview")
+		w.wantPlan(e.Name)
+		value[bool](w, `document.querySelector("main summary").click() ?? true`)
 		w.until(`document.querySelector("main details[open] .write")`)
+	}
+}
+
+// wantPlan waits for a job's plan and looks at what it says.
+func (w *window) wantPlan(job string) {
+	w.Helper()
+	w.heading("Plan: ")
+	if !value[bool](w, `document.querySelectorAll("main details .why").length > 0 && document.querySelector("main .kept") !== null`) {
+		w.Errorf("%s: the plan has no action with a reason, or says of nothing that it is kept", job)
+	}
+	if said := value[string](w, `document.getElementById("live").textContent`); said != value[string](w, `"Plan of `+job+`: " + document.querySelector("main section h3").textContent.slice(6) + ", completed."`) {
+		w.Errorf("%s: who cannot see hears %q", job, said)
 	}
 }
 

@@ -237,7 +237,7 @@ func (w *window) until(condition string) {
 		const look = () => {
 			if (%s) resolve(true);
 			else if (Date.now() - begun > %d) resolve(false);
-			else setTimeout(look, 2);
+			else setTimeout(look, 20);
 		};
 		look();
 	})`, condition, waits))
