@@ -9,7 +9,7 @@ resource "google_service_account" "function" {
   lifecycle {
     precondition {
       condition     = can(regex("^[a-z]([-a-z0-9]{4,28}[a-z0-9])$", lower(each.key)))
-      error_message = "functions/schedule.json: ${each.key} cannot be a service account's id, which has 6 to 30 letters, digits and hyphens."
+      error_message = "functions/schedule.json: ${each.key} cannot be a service account's id: 6 to 30 letters, digits and hyphens."
     }
   }
 

@@ -11,8 +11,8 @@ locals {
   }
 
   # How long a job may be without success, in seconds: two periods, and what a run may take, and what the log may lag.
-  # Alerts look back 25 hours at most on metrics made from the log, so a job that runs once a day has these; what runs
-  # less often is watched by a metric of Cloud Run's, on which they look back farther.
+  # Alerts look back 25 hours at most on metrics made from the log, so a daily job has these 25 hours. Jobs that run less
+  # often are watched through a metric of Cloud Run, on which alerts look back farther.
   by_log = { for name in keys(local.jobs) : name => local.period[name] <= 86400 }
   silence = {
     for name in keys(local.jobs) : name => local.by_log[name] ? min(2 * local.period[name] + local.timeout[name] + 600, 25 * 3600) : local.period[name] + 86400
@@ -20,7 +20,7 @@ locals {
   successes = {
     for name in keys(local.jobs) : name => local.by_log[name] ? join("", [
       "logging_googleapis_com:user_${google_logging_metric.runs.name}{monitored_resource=\"cloud_run_revision\",function=\"${name}\",status=~\"completed|partial\"",
-      # A preview is no success of a job that is to delete.
+      # A preview is not a success of a job that deletes.
       lookup(var.dry_run, name, true) ? "" : ",dry_run=\"false\"",
       "}",
     ]) : "run_googleapis_com:request_count{monitored_resource=\"cloud_run_revision\",service_name=\"${local.service[name]}\",response_code_class=\"2xx\"}"
@@ -270,7 +270,7 @@ resource "google_monitoring_alert_policy" "attention" {
     mime_type = "text/markdown"
     subject   = "Firesweep: ${each.key}: $${log.extracted_label.alert}"
     content   = <<-TEXT
-      `$${log.extracted_label.alert}`, said by run `$${log.extracted_label.run}` of `${each.key}`: $${log.extracted_label.message}
+      `$${log.extracted_label.alert}`, raised by run `$${log.extracted_label.run}` of `${each.key}`: $${log.extracted_label.message}
 
       ${local.runbook[each.key]["needs-attention"]}
     TEXT

@@ -40,12 +40,12 @@ variable "enabled" {
 
   validation {
     condition     = var.enabled == null ? true : length(setsubtract(var.enabled, local.job_names)) == 0
-    error_message = "enabled names what is no job: ${var.enabled == null ? "" : join(", ", setsubtract(var.enabled, local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+    error_message = "enabled names unknown jobs: ${var.enabled == null ? "" : join(", ", setsubtract(var.enabled, local.job_names))}. Jobs are ${join(", ", local.job_names)}."
   }
 }
 
 variable "dry_run" {
-  description = "For each enabled job: true plans and logs only, false deletes. There is no default: you decide for each job. Your own of functions/rules.json only plan until you say false."
+  description = "For each enabled job: true plans and logs only, false deletes. There is no default: you decide for each job. Your own jobs in functions/rules.json only plan until you set false."
   type        = map(bool)
 
   validation {
@@ -54,7 +54,7 @@ variable "dry_run" {
   }
   validation {
     condition     = length(setsubtract(keys(var.dry_run), keys(local.jobs))) == 0
-    error_message = "dry_run names what is no enabled job: ${join(", ", setsubtract(keys(var.dry_run), keys(local.jobs)))}. Enabled are ${join(", ", keys(local.jobs))}."
+    error_message = "dry_run names jobs that are not enabled: ${join(", ", setsubtract(keys(var.dry_run), keys(local.jobs)))}. Enabled are ${join(", ", keys(local.jobs))}."
   }
   validation {
     condition     = alltrue([for v in values(var.dry_run) : v != null])
@@ -70,7 +70,7 @@ variable "databases" {
 
   validation {
     condition     = length(setsubtract(keys(var.databases), local.job_names)) == 0
-    error_message = "databases names what is no job: ${join(", ", setsubtract(keys(var.databases), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+    error_message = "databases names unknown jobs: ${join(", ", setsubtract(keys(var.databases), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
   }
   validation {
     condition     = alltrue([for db in values(var.databases) : can(regex("^(\\(default\\)|[a-z][a-z0-9-]{2,61}[a-z0-9])$", db))])
@@ -86,7 +86,7 @@ variable "belts" {
 
   validation {
     condition     = length(setsubtract(keys(var.belts), ["max_actions", "max_missing_percent", "min_lookups", "max_users"])) == 0
-    error_message = "belts names what is no safety limit: ${join(", ", setsubtract(keys(var.belts), ["max_actions", "max_missing_percent", "min_lookups", "max_users"]))}. They are max_actions, max_missing_percent, min_lookups and max_users."
+    error_message = "belts names unknown safety limits: ${join(", ", setsubtract(keys(var.belts), ["max_actions", "max_missing_percent", "min_lookups", "max_users"]))}. They are max_actions, max_missing_percent, min_lookups and max_users."
   }
   # The limits are those of shared/config.
   validation {
@@ -113,14 +113,14 @@ variable "belts" {
 }
 
 variable "undo_days" {
-  description = "For how many days a run of a job can be taken back; 7 unless said, 90 at most. So long is kept what the job deleted: 0 where it must be gone at once, e.g. { cleanupReports = 0 }."
+  description = "For how many days a job's runs can be taken back; 7 unless set, 90 at most. What the job deleted is kept for as long: set 0 if it must be gone at once, e.g. { cleanupReports = 0 }."
   type        = map(number)
   default     = {}
   nullable    = false
 
   validation {
     condition     = length(setsubtract(keys(var.undo_days), local.job_names)) == 0
-    error_message = "undo_days names what is no job: ${join(", ", setsubtract(keys(var.undo_days), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+    error_message = "undo_days names unknown jobs: ${join(", ", setsubtract(keys(var.undo_days), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
   }
   validation {
     condition     = alltrue([for days in values(var.undo_days) : try(days >= 0 && days <= 90 && floor(days) == days, false)])
@@ -129,18 +129,18 @@ variable "undo_days" {
 }
 
 variable "continue_for" {
-  description = "For how long a job goes on by itself, through Cloud Tasks, with what a run had no time for; \"6h\" unless said, \"24h\" at most, \"0s\" not at all: the next scheduled run does, e.g. { cleanupReports = \"0s\" }."
+  description = "For how long a job continues by itself, through Cloud Tasks, with what a run had no time for; \"6h\" unless said, \"24h\" at most, \"0s\" not at all: then the next scheduled run continues, e.g. { cleanupReports = \"0s\" }."
   type        = map(string)
   default     = {}
   nullable    = false
 
   validation {
     condition     = length(setsubtract(keys(var.continue_for), local.job_names)) == 0
-    error_message = "continue_for names what is no job: ${join(", ", setsubtract(keys(var.continue_for), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+    error_message = "continue_for names unknown jobs: ${join(", ", setsubtract(keys(var.continue_for), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
   }
   validation {
     condition     = length(setintersection(keys(var.continue_for), local.own_stop)) == 0
-    error_message = "continue_for names ${join(", ", setintersection(keys(var.continue_for), local.own_stop))}, which stops before its timeout on purpose (stopAfterSeconds) and goes on with its next scheduled run."
+    error_message = "continue_for names ${join(", ", setintersection(keys(var.continue_for), local.own_stop))}, which stops before its timeout on purpose (stopAfterSeconds) and continues with its next scheduled run."
   }
   validation {
     condition     = alltrue([for d in values(var.continue_for) : try(can(regex("^(0|[1-9][0-9]{0,4})(h|m|s)$", d)) && tonumber(regex("^[0-9]+", d)) * { h = 3600, m = 60, s = 1 }[regex("[hms]$", d)] <= 86400, false)])
@@ -156,7 +156,7 @@ variable "memory" {
 
   validation {
     condition     = length(setsubtract(keys(var.memory), keys(local.functions))) == 0
-    error_message = "memory names what is no function: ${join(", ", setsubtract(keys(var.memory), keys(local.functions)))}. Functions are ${join(", ", keys(local.functions))}."
+    error_message = "memory names unknown functions: ${join(", ", setsubtract(keys(var.memory), keys(local.functions)))}. Functions are ${join(", ", keys(local.functions))}."
   }
   validation {
     condition     = alltrue([for name, memory in var.memory : can(regex("^(256Mi|512Mi|1Gi|2Gi|4Gi)$", memory))])
@@ -169,14 +169,14 @@ variable "memory" {
 }
 
 variable "shards" {
-  description = "In how many parts at once, each on an instance of its own, a job looks through what there is, 16 at most, for a bucket that one instance takes too long for, e.g. { cleanupOrphanedMedia = 8 }."
+  description = "In how many parts at once, 16 at most, a job looks through the bucket, each part on an instance of its own, if one instance takes too long, e.g. { cleanupOrphanedMedia = 8 }."
   type        = map(number)
   default     = {}
   nullable    = false
 
   validation {
     condition     = length(setsubtract(keys(var.shards), keys(local.splittable))) == 0
-    error_message = "shards names what cannot be split: ${join(", ", setsubtract(keys(var.shards), keys(local.splittable)))}. Jobs that can are ${join(", ", keys(local.splittable))}."
+    error_message = "shards names jobs that cannot be split: ${join(", ", setsubtract(keys(var.shards), keys(local.splittable)))}. Jobs that can are ${join(", ", keys(local.splittable))}."
   }
   validation {
     condition     = alltrue([for n in values(var.shards) : try(n >= 1 && n <= 16 && floor(n) == n, false)])
@@ -196,7 +196,7 @@ variable "timeouts" {
 
   validation {
     condition     = length(setsubtract(keys(var.timeouts), keys(local.functions))) == 0
-    error_message = "timeouts names what is no function: ${join(", ", setsubtract(keys(var.timeouts), keys(local.functions)))}. Functions are ${join(", ", keys(local.functions))}."
+    error_message = "timeouts names unknown functions: ${join(", ", setsubtract(keys(var.timeouts), keys(local.functions)))}. Functions are ${join(", ", keys(local.functions))}."
   }
   validation {
     condition     = alltrue([for seconds in values(var.timeouts) : try(seconds >= 60 && seconds <= 1740 && floor(seconds) == seconds, false)])
@@ -212,7 +212,7 @@ variable "retries" {
 
   validation {
     condition     = length(setsubtract(keys(var.retries), local.job_names)) == 0
-    error_message = "retries names what is no job: ${join(", ", setsubtract(keys(var.retries), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+    error_message = "retries names unknown jobs: ${join(", ", setsubtract(keys(var.retries), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
   }
   validation {
     condition     = alltrue([for n in values(var.retries) : try(n >= 0 && n <= 5 && floor(n) == n, false)])
@@ -252,7 +252,7 @@ variable "schedules" {
 
   validation {
     condition     = length(setsubtract(keys(var.schedules), local.job_names)) == 0
-    error_message = "schedules names what is no job: ${join(", ", setsubtract(keys(var.schedules), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+    error_message = "schedules names unknown jobs: ${join(", ", setsubtract(keys(var.schedules), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
   }
   # That each value lies within its field's range is checked where the schedule is made.
   validation {
@@ -269,11 +269,11 @@ variable "time_zones" {
 
   validation {
     condition     = length(setsubtract(keys(var.time_zones), local.job_names)) == 0
-    error_message = "time_zones names what is no job: ${join(", ", setsubtract(keys(var.time_zones), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
+    error_message = "time_zones names unknown jobs: ${join(", ", setsubtract(keys(var.time_zones), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
   }
   validation {
     condition     = length(setsubtract(values(var.time_zones), jsondecode(file("${path.module}/time_zones.json")))) == 0
-    error_message = "time_zones holds what is no time zone: ${join(", ", setsubtract(values(var.time_zones), jsondecode(file("${path.module}/time_zones.json"))))}. They are names of the IANA database, such as Asia/Tokyo or UTC; not JST or +09:00."
+    error_message = "time_zones holds unknown time zones: ${join(", ", setsubtract(values(var.time_zones), jsondecode(file("${path.module}/time_zones.json"))))}. They are names of the IANA database, such as Asia/Tokyo or UTC; not JST or +09:00."
   }
 }
 
@@ -285,7 +285,7 @@ variable "paused" {
 
   validation {
     condition     = length(setsubtract(var.paused, concat(local.job_names, ["all"]))) == 0
-    error_message = "paused names what is no job: ${join(", ", setsubtract(var.paused, concat(local.job_names, ["all"])))}. Jobs are ${join(", ", local.job_names)}; \"all\" means every one."
+    error_message = "paused names unknown jobs: ${join(", ", setsubtract(var.paused, concat(local.job_names, ["all"])))}. Jobs are ${join(", ", local.job_names)}; \"all\" means every one."
   }
 }
 
@@ -302,7 +302,7 @@ variable "notification_channels" {
 }
 
 variable "notification_locale" {
-  description = "Language of what users are told: ja or en."
+  description = "Language of the notifications: ja or en."
   type        = string
   default     = "ja"
 
@@ -313,7 +313,7 @@ variable "notification_locale" {
 }
 
 variable "placeholder_references" {
-  description = "Fields that may refer to a placeholder user, as collection.field; deletePlaceholderUser deletes nobody they name. Empty: the function's own list."
+  description = "Fields that may refer to a placeholder user, as collection.field; deletePlaceholderUser deletes no user that they name. Empty: the function's own list."
   type        = list(string)
   default     = []
   nullable    = false

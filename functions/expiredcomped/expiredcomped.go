@@ -109,7 +109,7 @@ var rowsOf = sweep.Children{
 	},
 }
 
-// load reads the members' rows: of one who has more than a commit holds, those from where an earlier one ended.
+// load reads the members' rows. If a member has more rows than a commit holds, it reads on from where an earlier commit ended.
 func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]state, error) {
 	ids, states := make([]string, len(subjects)), make([]state, len(subjects))
 	for i, s := range subjects {
@@ -141,7 +141,7 @@ func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]st
 	return states, err
 }
 
-// change deletes the rows that have expired. A paying member, or one that is gone, only loses rows.
+// change deletes the rows that have expired. A paying member, or one without a document, only loses rows.
 func change(s state, d sweep.Decision, run sweep.Run) sweep.Change {
 	if !s.rows.Whole && !s.Alone {
 		return sweep.Change{Again: d.Kind, Apart: true}

@@ -30,7 +30,7 @@ const (
 	toFinish = "finish deleting circle"  // it is claimed
 )
 
-// judge decides about one circle. The owner's week begins and ends by run.Promise: now or, where that is older, the wall clock.
+// judge decides about one circle. The owner's week begins and ends by run.Promise: now, or the wall clock if now is older.
 func judge(c state, run sweep.Run) sweep.Decision {
 	warned, isWarned, warningOK := c.Instant(warnedField)
 	i, invalid := idlenessOf(c.Document)

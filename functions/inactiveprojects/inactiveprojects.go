@@ -28,7 +28,7 @@ const (
 	passEvery = 24 * time.Hour // a project that has become due in another way than by time is found so much later
 )
 
-// projectFields are what is judged.
+// projectFields are the fields that are judged.
 var projectFields = []string{
 	"last_activity_at", "storage_size", "marked_for_deletion_on", "pending_delete", "organization_id", "owner_ids", "maintainer_ids",
 }

@@ -104,7 +104,7 @@ func mailAbout(project sweep.Subject, run sweep.Run) notifications.Mail {
 // maxName is the longest part of a project's name, or id, that an e-mail repeats, in characters.
 const maxName = 200
 
-// nameOf returns a project's name for people, its id if it has none. It is on one line, for it stands in the subject.
+// nameOf returns a project's name for people, its id if it has none. It is a single line, because it is part of a subject.
 func nameOf(project documents.Document) string {
 	name, _ := project.Text("name")
 	return clip.Line(cmp.Or(name, project.ID()), maxName)

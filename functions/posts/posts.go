@@ -23,7 +23,7 @@ var with = along.With{Collection: "posts", Strict: true, What: []rule.Along{
 	{Object: "mediaItems[].url", Under: "posts/", Metadata: "postId"},
 }}
 
-// Rule returns the rule that deletes the posts of which judge says so.
+// Rule returns the rule that deletes the posts that judge decides to delete.
 func Rule(name string, judge func(State, sweep.Run) sweep.Decision) sweep.AnyRule {
 	load := sweep.EachWith(CircleOf, func(post, circle sweep.Subject) State { return State{Subject: post, Circle: circle} })
 	return along.Rule(sweep.Rule[State]{Name: name, Load: load, Judge: judge}, with)

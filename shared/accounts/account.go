@@ -47,7 +47,7 @@ type Provider struct {
 	PhotoURL    string `json:"photoUrl,omitempty"`
 }
 
-// accountOf returns what is known of an account. A time that cannot be read is [Unreadable].
+// accountOf returns the account that Authentication describes. A time that cannot be read is [Unreadable].
 func accountOf(user *User) Account {
 	a := Account{
 		UID: user.LocalId, Email: user.Email, EmailVerified: user.EmailVerified, PhoneNumber: user.PhoneNumber, DisplayName: user.DisplayName,
@@ -71,7 +71,7 @@ func accountOf(user *User) Account {
 	return a
 }
 
-// ceilMilli returns an instant in milliseconds since 1970, the next where it lies between two.
+// ceilMilli returns an instant in milliseconds since 1970, rounded up.
 func ceilMilli(at time.Time) int64 { return at.Add(time.Millisecond - time.Nanosecond).UnixMilli() }
 
 // LastActive returns when somebody last signed in, got a token or signed up: the latest of the three. ok is false if that cannot be

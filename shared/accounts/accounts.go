@@ -39,7 +39,7 @@ const (
 // ValidUID reports whether an account can have the uid: 1 to 128 characters.
 func ValidUID(uid string) bool { return uid != "" && utf8.RuneCountInString(uid) <= maxUID }
 
-// Deletable reports whether the SDK takes the uid of an account. It counts bytes, where Authentication counts characters.
+// Deletable reports whether the SDK accepts the uid of an account. It counts bytes, where Authentication counts characters.
 func Deletable(uid string) bool { return ValidUID(uid) && len(uid) <= maxUID }
 
 // errLongUID is why an account whose uid has at most 128 characters but more than 128 bytes is not deleted: Firebase's
@@ -220,7 +220,7 @@ func isQuota(text string) bool {
 	})
 }
 
-// readable returns the API's own words where the error is the whole answer.
+// readable returns the API's own words if the error is the whole answer.
 func readable(err error) error {
 	var refused *googleapi.Error
 	if errors.As(err, &refused) && refused.Message != "" {
@@ -237,7 +237,7 @@ func readable(err error) error {
 	return err
 }
 
-// refusal is an answer of the API that is an error.
+// refusal is an error that the API answered.
 type refusal struct {
 	message string
 	error

@@ -1,5 +1,5 @@
-// Package config reads what a function is told by its environment. Everything is validated at once and all problems
-// are reported together, so that a wrong deployment is mended in one go and never half works.
+// Package config reads a function's environment. Everything is validated at once and all problems are reported together, so
+// that a wrong deployment is fixed in one go and never half works.
 package config
 
 import (
@@ -60,7 +60,7 @@ func MaxActionsWithin(memoryLimit int64) int {
 // Config is a function's validated configuration.
 type Config struct {
 	Project  string // GOOGLE_CLOUD_PROJECT
-	Bucket   string // STORAGE_BUCKET; empty where the function does not use Storage
+	Bucket   string // STORAGE_BUCKET; empty if the function does not use Storage
 	Database string // FIRESTORE_DATABASE, "(default)" unless set
 	DryRun   bool   // DRY_RUN: the default for requests that do not say
 	Locale   string // NOTIFICATION_LOCALE: "ja" (default) or "en"
@@ -71,12 +71,12 @@ type Config struct {
 
 	UndoDays int // UNDO_DAYS: how long what a run deletes or changes is kept for undoing; 0: not at all
 
-	ContinueFor   time.Duration // CONTINUE_FOR: how long a job goes on by itself with what it had no time for; 0: not at all
+	ContinueFor   time.Duration // CONTINUE_FOR: how long a job continues by itself with what it had no time for; 0: not at all
 	ContinueQueue string        // CONTINUE_QUEUE: the id of the queue by which it does
 
 	Shards int // SHARDS: in how many parts at once a job that can be split looks through what there is
 
-	Own any // what the function alone is told, as its own part of [Load] returned it; nil where it has none
+	Own any // the settings of this function alone, as its own part of [Load] returned them; nil if it has none
 
 	TasksLocation       string // TASKS_LOCATION, e.g. "asia-northeast1"
 	TasksQueue          string // TASKS_QUEUE: the queue's id
@@ -225,8 +225,8 @@ func (l *Loader) boolean(name string, otherwise bool) bool {
 	return b
 }
 
-// Parsed reads a variable with a function of its own, whose error says what is wrong; what says what it must be. The zero value
-// is returned for one that is wrong.
+// Parsed reads a variable with parse, whose error says what is wrong; what says what the value must be. The zero value is
+// returned for one that is wrong.
 func Parsed[T any](l *Loader, name, otherwise, what string, parse func(string) (T, error)) T {
 	v := l.getenv(name)
 	if v == "" {

@@ -10,12 +10,12 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// AccountRule says which accounts of Authentication are deleted. The engine judges each twice, while planning and right before it is
-// deleted, with the same functions.
+// AccountRule says which accounts of Authentication are deleted. The engine judges each account twice with the same functions:
+// while planning, and right before the deletion.
 type AccountRule struct {
-	// Judge decides about an account by what Authentication tells of it; it is pure.
+	// Judge decides about an account by its attributes in Authentication; it is pure.
 	Judge func(a accounts.Account, run Run) Decision
-	// Keepers are documents any of which keeps an account that is due, while it exists.
+	// Keepers are documents. An account that is due is kept while one of them exists.
 	Keepers []Keeper
 	Limit   int // how many a run deletes at most; 0: any number
 }
@@ -27,18 +27,18 @@ type Keeper struct {
 	Reason     string                  // why the account is kept
 }
 
-// deleteAccount deletes an account if it is still due when it is looked at again.
+// deleteAccount deletes an account if it is still due at a second look.
 type deleteAccount struct {
 	uid  string
 	rule *AccountRule
 }
 
-// maxAccounts is how many accounts go together: as many as one call looks up.
+// maxAccounts is the size of a batch: one call looks up that many accounts.
 const maxAccounts = 100
 
 func accountTarget(uid string) string { return "account " + uid }
 
-// Considered is what became of accounts that were considered.
+// Considered says what happened to accounts that were considered.
 type Considered struct {
 	Due     int                // proposed, or left for a later run because of the rule's limit
 	Left    bool               // some were left
@@ -75,7 +75,7 @@ func (p *Planner) ConsiderAccounts(ctx context.Context, rule *AccountRule, found
 	return c, nil
 }
 
-// judgeAccounts decides about accounts, by themselves and by the documents that keep them. It looks for those of accounts that are due.
+// judgeAccounts decides about accounts by their attributes and, if they are due, by the documents that may keep them.
 func (r *run) judgeAccounts(ctx context.Context, rule *AccountRule, found []accounts.Account) ([]Decision, map[string]Lookups, error) {
 	decisions, lookups := make([]Decision, len(found)), map[string]Lookups{}
 	for i, a := range found {
@@ -106,8 +106,9 @@ func (r *run) judgeAccounts(ctx context.Context, rule *AccountRule, found []acco
 	return decisions, lookups, nil
 }
 
-// deleteDueAccounts looks at accounts again and deletes those that are still due. They are written down for undoing before the last
-// look, so that as little as possible comes between that and the deletion, for which Authentication knows no condition.
+// deleteDueAccounts looks at accounts again and deletes those that are still due. It writes them to the undo log before the
+// last look, so that as little time as possible passes between that look and the deletion: Authentication has no conditions for
+// deletions.
 func (r *run) deleteDueAccounts(ctx context.Context, batch []Action) []error {
 	results := make([]error, len(batch))
 	all := func(err error) []error { return slices.Repeat([]error{err}, len(batch)) }
@@ -161,7 +162,7 @@ func (r *run) deleteDueAccounts(ctx context.Context, batch []Action) []error {
 	return results
 }
 
-// settleAccounts looks whether accounts whose deletion failed are gone all the same: the answer may have been lost.
+// settleAccounts checks whether accounts whose deletion failed are gone nevertheless: the answer may have been lost.
 func (r *run) settleAccounts(ctx context.Context, uids []string, result func(uid string) *error) {
 	doubtful := slices.DeleteFunc(slices.Clone(uids), func(uid string) bool { return *result(uid) == nil })
 	if len(doubtful) == 0 {

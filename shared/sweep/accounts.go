@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// gathered deletes accounts of several commits in one call, for there may be one call a second: while a call is under way,
-// those that come up wait, and go together with the next.
+// gathered deletes the accounts of several commits in one call, because one call a second is allowed. Accounts that come up
+// while a call is under way wait for the next call.
 type gathered struct {
 	mu      sync.Mutex
 	busy    bool

@@ -12,16 +12,16 @@ import (
 
 // Ending is how a run ended.
 type Ending struct {
-	// Canceled says that the caller went away before all was done. A run that is out of time was not canceled.
+	// Canceled says that the caller went away before everything was done. A run that is out of time was not canceled.
 	Canceled bool
 	Duration time.Duration // in whole milliseconds, as in the report
 	// Figures are the sums of [Change.Tally] over all commits.
 	Figures map[string]int
 }
 
-// Announce logs a line of the job's own now that the run has begun, and another, which end returns, once it has ended,
-// however it ended. It is for a job whose lines are prescribed word for word, besides those that the engine logs of every run. A
-// dry run logs neither, for they tell what was done; a run that is skipped never gets here.
+// Announce logs a line of the job's own now, at the beginning of the run, and the line that end returns when the run has ended,
+// however it ended. It is for a job whose log lines are prescribed word for word; the engine logs its own lines besides. A dry
+// run logs neither line, because they say what was done; a skipped run never gets here.
 func (p *Planner) Announce(ctx context.Context, begun string, end func(Ending) string) {
 	if p.run.report.DryRun {
 		return

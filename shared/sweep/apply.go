@@ -13,9 +13,9 @@ import (
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
-// How much is under way at once: single actions, or batches, which weigh as much as several. Of document deletes there are
-// eight batches, so that while Firestore takes a second for a small one they still come to its write rate, and never more
-// than some three seconds' worth of that is waiting to be sent.
+// How much is under way at once: single actions, or batches, which weigh as much as several. Eight batches of document deletes
+// are under way. If Firestore takes a second for a small batch, they still reach its write rate, and no more than some three
+// seconds' worth of writes ever waits to be sent.
 const (
 	maxWeight    = 32
 	batchWeight  = 8
@@ -51,7 +51,7 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 			defer underWay.Release(weight)
 			for k, err := range r.doGuarded(ctx, batch, keep) {
 				if err != nil && (errors.Is(err, ErrOutOfTime) || ctx.Err() != nil) {
-					leave(first + k) // whatever ctx's end interrupted is judged anew by the next run
+					leave(first + k) // the next run judges again what ctx's end interrupted
 					continue
 				}
 				r.record(ctx, batch[k], err)
@@ -79,15 +79,14 @@ func weightOf(first Effect, n int) int64 {
 	return 1
 }
 
-// How many deletes of objects go together, and on how many documents' absence they may rest, which is what one read can
-// tell.
+// How many deletes of objects go together, and on how many documents' absence they may depend: as many as one read can check.
 const (
 	maxObjects = storageBurst
 	maxAbsent  = 30
 )
 
-// maxDeletes is how many deletes of a batch of objects are under way at once: with an answer after a twentieth of a second,
-// and four or more batches, they come to the bucket's rate.
+// maxDeletes is how many deletes of a batch of objects are under way at once. With four or more batches, and answers after a
+// twentieth of a second, they reach the bucket's rate.
 const maxDeletes = 25
 
 // batchLength returns how many of the first actions are done together, of document deletes at most so many.
@@ -129,7 +128,7 @@ func batchLength(actions []Action, deletes int) int {
 	return n
 }
 
-// doGuarded is do, whose panic is the failure of the whole batch.
+// doGuarded is do; a panic is the failure of the whole batch.
 func (r *run) doGuarded(ctx context.Context, batch []Action, keep func() error) (results []error) {
 	err := guard(func() error {
 		results = r.do(ctx, batch, keep)
@@ -141,7 +140,8 @@ func (r *run) doGuarded(ctx context.Context, batch []Action, keep func() error) 
 	return results
 }
 
-// do carries out actions that go together and returns an error for each. keep writes documents down that are to be deleted.
+// do carries out actions that go together and returns an error for each. keep writes documents that are to be deleted to the
+// undo log.
 func (r *run) do(ctx context.Context, batch []Action, keep func() error) []error {
 	switch effect := batch[0].Effect.(type) {
 	case deleteDocument:
@@ -198,7 +198,8 @@ func (r *run) leaveUndone(item documents.Ref) {
 	}
 }
 
-// deleteObjects asks once more for the documents whose absence is the reason, and deletes the objects for which it holds.
+// deleteObjects looks up again the documents whose absence is the reason, and deletes the objects whose document is still
+// absent.
 func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []error {
 	objects, err := r.objects.Ahead(ctx, len(deletions))
 	if err != nil {
@@ -248,7 +249,7 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 	return results
 }
 
-// record counts and logs what became of an action.
+// record counts and logs the result of an action.
 func (r *run) record(ctx context.Context, a Action, err error) {
 	attributes := []any{slog.String("target", a.Target), slog.String("action", a.Kind), slog.String("reason", a.Reason)}
 	var held *objects.HeldError
@@ -288,7 +289,7 @@ func (r *run) failed(ctx context.Context, target, action string, err error) {
 		slog.String("target", target), slog.String("action", action))
 }
 
-// whoTriesAgain says what becomes of something that failed.
+// whoTriesAgain says who tries again what failed.
 func (r *run) whoTriesAgain(err error) string {
 	var foreign *recordError
 	switch {

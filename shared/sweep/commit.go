@@ -11,10 +11,10 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// maxWrites is how many writes one commit holds, but for an item that alone has more.
+// maxWrites is how many writes one commit holds, unless a single item has more.
 const maxWrites = 400
 
-// committed is what one commit came to.
+// committed is the result of one commit.
 type committed struct {
 	outcomes []outcome
 	entry    documents.Ref // of the journal; zero if nothing was written
@@ -28,7 +28,7 @@ type outcome struct {
 	change    Change
 	written   bool   // its writes are in the commit
 	postponed bool   // there was no room for its writes
-	invalid   string // why it cannot be judged, which it could be when it was planned
+	invalid   string // why it cannot be judged now, although it could be while planning
 	err       error  // it could not be decided
 }
 
@@ -55,9 +55,8 @@ func roomOf(group []*work) int {
 	return room
 }
 
-// commit judges the items of a group once more and writes what they come to, all in one transaction. The transaction also
-// writes a journal entry: it holds what is to follow, and it tells, when the answer to a commit was lost, which
-// attempt took effect.
+// commit judges the items of a group once more and writes their changes, all in one transaction. The transaction also writes a
+// journal entry. The entry holds the follow-ups and, when the answer to a commit was lost, shows which attempt took effect.
 func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 	entry := r.newEntry()
 	var c committed
@@ -138,7 +137,7 @@ func (c committed) items(group []*work) (items []undo.Record) {
 	return items
 }
 
-// overtaken returns the entries by which items were remembered to go on that this commit takes further.
+// overtaken returns the journal entries that remember items which this commit continues.
 func (c committed) overtaken(group []*work) []documents.Ref {
 	var entries []documents.Ref
 	for i, w := range group {
@@ -149,7 +148,7 @@ func (c committed) overtaken(group []*work) []documents.Ref {
 	return entries
 }
 
-// remembering returns the change, with the item itself among those that the journal remembers if it asks for that.
+// remembering returns the change. If the change asks for it, the item itself is among those that the journal remembers.
 func (o outcome) remembering(w *work) Change {
 	c := o.change
 	if c.Remember {
@@ -234,8 +233,8 @@ func (c Change) problem(rule AnyRule) error {
 	return c.Fail
 }
 
-// asGroup marks what a rule failed with as a whole, such as a panic, so that the item that is to blame is looked for. What
-// Firestore answered is left as it is.
+// asGroup marks an error that concerns a group as a whole, such as a rule's panic, so that the engine looks for the item that
+// is to blame. It leaves Firestore's answers as they are.
 func asGroup(err error) error {
 	if documents.Answered(err) {
 		return err
@@ -256,7 +255,7 @@ type room struct {
 
 func newRoom() *room { return &room{written: map[documents.Ref]bool{}} }
 
-// take makes room for writes if there is any, and if nobody else in the commit writes to the same documents.
+// take reserves room for writes if there is enough, and if no other item of the commit writes to the same documents.
 func (r *room) take(writes []documents.Write) bool {
 	if r.writes > 0 && r.writes+len(writes) > maxWrites {
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// Consider judges documents by a rule, counts those that are kept and proposes the others. A document that was not read,
-// because its path is all that is known, has nothing but that path.
+// Consider judges documents by a rule, counts those that are kept and proposes the others. A document that was not read has
+// only its path.
 func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.Document) error {
 	return p.ConsiderEach(ctx, rule, found, nil)
 }
@@ -81,7 +81,7 @@ func (p *Planner) KeepJudged(ctx context.Context, path string, d Decision) {
 	}
 }
 
-// ConsiderRefs reads documents and considers them, those too that do not exist.
+// ConsiderRefs reads documents and considers them, including those that do not exist.
 func (p *Planner) ConsiderRefs(ctx context.Context, rule AnyRule, refs ...documents.Ref) error {
 	found, err := p.run.readerSource().Get(ctx, refs)
 	if err != nil {
@@ -101,9 +101,9 @@ type Proposal struct {
 	Decision
 }
 
-// ProposeItems proposes items that have been judged by other means, such as the documents that lead to them. They are judged
-// by the rule in the commit. One that the run has proposed so before is left out, whatever leads to it, and so is one that an
-// interrupted run left something of, which is finished first: it is for a later run.
+// ProposeItems proposes items that have been judged by other means, such as the documents that lead to them. The rule judges
+// them in the commit. It leaves out an item that the run has proposed in this way before, whatever leads to it. It also leaves
+// out an item that an interrupted run has not finished: that is finished first, and a later run proposes the item.
 func (p *Planner) ProposeItems(ctx context.Context, rule AnyRule, due []Proposal) error {
 	due = slices.DeleteFunc(due, func(d Proposal) bool { return p.replayed[d.Ref()] || !p.remembered.add(rule.name(), d.Ref()) })
 	actions, err := p.actionsOf(ctx, rule, due)
@@ -118,7 +118,7 @@ func (p *Planner) ProposeItems(ctx context.Context, rule AnyRule, due []Proposal
 	return nil
 }
 
-// actionsOf returns what is to be done to items, in a preview with what that would write.
+// actionsOf returns the actions for items, in a preview with what they would write.
 func (p *Planner) actionsOf(ctx context.Context, rule AnyRule, due []Proposal) ([]Action, error) {
 	actions := make([]Action, len(due))
 	for i, d := range due {
@@ -136,8 +136,8 @@ func (p *Planner) actionsOf(ctx context.Context, rule AnyRule, due []Proposal) (
 	return actions, nil
 }
 
-// Sweep considers all documents that a query returns, from a cursor on, and saves after each page where it got to. Where several
-// rules judge them, each keeps without a reason what another is for.
+// Sweep considers all documents that a query returns, from a cursor on, and saves after each page where it got to. If several
+// rules judge them, each keeps without a reason the items of the others.
 func (p *Planner) Sweep(ctx context.Context, q documents.Query, from documents.Cursor, rules ...AnyRule) error {
 	return p.EachPage(ctx, q, from, func(found []documents.Document) error {
 		for _, rule := range rules {

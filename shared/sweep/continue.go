@@ -10,14 +10,15 @@ import (
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// A run that is out of time hands what is left to its own function by Cloud Tasks (CONTINUE_FOR), so that one pass over any size
-// is whole the same night. The task names the run that it goes on with. Whoever comes between, such as the next scheduled run,
-// goes on from the same checkpoint, and the task ends there: so there is one chain, however often a task is delivered.
+// A run that is out of time hands what is left to its own function through Cloud Tasks (CONTINUE_FOR), so that a pass over any
+// size ends the same night. The task names the run that it continues. If another run comes first, such as the next scheduled
+// one, it continues from the same checkpoint, and the task ends as skipped. So there is one chain, however often a task is
+// delivered.
 
-// continuesHeader names the run that a task goes on with.
+// continuesHeader names the run that a task continues.
 const continuesHeader = "Firesweep-Continues"
 
-// Continuation is what a run knows of those that it goes on with.
+// Continuation is what a run knows of the runs that it continues.
 type Continuation struct {
 	RunID string    `json:"runId" firestore:"runId"` // the last of them
 	Began time.Time `json:"began" firestore:"began"` // when the first of them started
@@ -25,7 +26,7 @@ type Continuation struct {
 	Done  int       `json:"done" firestore:"done"`   // actions that they did, which count against MAX_ACTIONS
 }
 
-// continues returns the id of the run that a request goes on with; empty if it goes on with none.
+// continues returns the id of the run that a request continues; empty if it continues none.
 func continues(h http.Header, job string) (runID string, err error) {
 	runID = h.Get(continuesHeader)
 	switch {
@@ -42,15 +43,15 @@ func isRunOf(runID, job string) bool {
 	return strings.HasPrefix(runID, job+"-") && len(runID) <= maxQuoted
 }
 
-// An overtakenError says that the run that a task goes on with is not the last one any more, or left nothing.
+// An overtakenError says that the run that a task was to continue is not the last one any more, or left nothing.
 type overtakenError struct{ continues, last string }
 
 func (e *overtakenError) Error() string {
 	return fmt.Sprintf("it was to continue run %s, which left nothing or which run %s has continued already", e.continues, e.last)
 }
 
-// continuation returns what the run knows of those that it goes on with, nil if it goes on with none. The error is an
-// [*overtakenError] where there is nothing to go on with.
+// continuation returns what the run knows of the runs that it continues, nil if it continues none. The error is an
+// [*overtakenError] if there is nothing to continue.
 func (r *run) continuation(last *Report) (*Continuation, error) {
 	if r.continues == "" {
 		return nil, nil
@@ -83,8 +84,7 @@ func (r *Report) done() (n int) {
 	return n
 }
 
-// goesOn reports whether what is left is to be handed over, now that the run has ended, and else why it is not, if that is
-// anybody's business.
+// goesOn reports whether the ended run hands over what is left. If not, it returns the reason, if somebody should know it.
 func (r *run) goesOn() (ok bool, why string) {
 	if r.config.ContinueFor == 0 || !r.unfinished || r.report.Stopped || r.report.DryRun || r.ownStop || r.job.Task != nil {
 		return false, ""
@@ -105,8 +105,8 @@ func (r *run) goesOn() (ok bool, why string) {
 	return true, ""
 }
 
-// goOn hands what is left to Cloud Tasks. It comes after the end of the lease, which the task's run needs; where it fails, or the
-// process ends before it, Cloud Scheduler calls again, or Cloud Tasks does.
+// goOn hands what is left to Cloud Tasks. It is called after the end of the lease, which the task's run needs. If it fails, or
+// the process ends before it, Cloud Scheduler or Cloud Tasks calls again.
 func (r *run) goOn(ctx context.Context) error {
 	body := bodyOf(r.report, r.saidDryRun)
 	if n := len(r.stretches); n > 0 {
@@ -121,7 +121,7 @@ func (r *run) goOn(ctx context.Context) error {
 	})
 }
 
-// bodyOf returns the body of a task that goes on with a run.
+// bodyOf returns the body of a task that continues a run.
 func bodyOf(r *Report, saidDryRun bool) map[string]bool {
 	body := map[string]bool{}
 	if saidDryRun { // else the deployment says, which may have changed

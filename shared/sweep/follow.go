@@ -27,8 +27,8 @@ const maxFollowUps = 8
 // maxNotices is how many warnings about one item a commit logs.
 const maxNotices = 20
 
-// follow does what follows a commit, and then has its entry forgotten. A follow-up that fails is its item's failure, and the
-// entry stays for the next run: the error says why it must.
+// follow does the follow-ups of a commit, and then has its journal entry deleted. A follow-up that fails is its item's failure,
+// and the entry stays for the next run: the error says why.
 func (r *run) follow(ctx context.Context, group []*work, c committed) error {
 	var all []pending
 	for i, o := range c.outcomes {
@@ -85,8 +85,8 @@ type pending struct {
 	err error
 }
 
-// followUp does follow-ups of one entry. Where they have documents to write after them, those are committed together with
-// the entry's end, unless it holds more. ended says that the entry is gone; the error that it must stay, and why.
+// followUp does follow-ups of one entry. Documents to write after them are committed together with the entry's deletion, unless
+// the entry holds more. ended says that the entry is gone; an error says why it must stay.
 func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, all []pending, more bool) (ended bool, err error) {
 	var underWay errgroup.Group
 	underWay.SetLimit(maxFollowUps)
@@ -141,14 +141,14 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 	err = r.documents.Transact(ctx, func(ctx context.Context, tx *documents.Transaction) error {
 		all := slices.Clone(writes)
 		if attempt++; attempt > 1 && r.keepsUndo() {
-			// Where the log has this, an earlier attempt of this commit took effect and its answer was lost. The documents are no
-			// longer as they were, so to log them again would lose that.
+			// If the undo log has this entry, an earlier attempt of this commit took effect and its answer was lost. The
+			// documents have changed since, so writing them to the log again would lose their old state.
 			if _, found, err := tx.Get(r.undoEntry(undoEntry, 0).Path()); err != nil || found {
 				return err
 			}
 		}
 		if entry != (documents.Ref{}) { // or else the documents tell of the follow-ups, and to write this again does no harm
-			// Where the entry is gone, an earlier attempt of this commit took effect and its answer was lost.
+			// If the entry is gone, an earlier attempt of this commit took effect and its answer was lost.
 			if _, found, err := tx.Get(entry.Path()); err != nil || !found {
 				return err
 			}
@@ -183,7 +183,7 @@ func (r *run) notice(ctx context.Context, target string, n Notice) {
 	r.log.Log(ctx, level, n.Message, attributes...)
 }
 
-// name says what a follow-up is done to.
+// name returns the target of a follow-up.
 func (f FollowUp) name() string {
 	switch {
 	case f.Task != nil:
@@ -221,7 +221,7 @@ func decidedAt(now time.Time) map[string]string {
 	return map[string]string{nowHeader: now.Format(time.RFC3339Nano)}
 }
 
-// deleteAccounts deletes the accounts among some follow-ups in as few calls as there can be.
+// deleteAccounts deletes the accounts among some follow-ups in as few calls as possible.
 func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
 	if len(which) == 0 {
 		return
@@ -286,8 +286,8 @@ func (o ObjectDeletion) valid() bool {
 	return o.Name != "" && (!o.Folder || strings.Trim(o.Name, "/") != "" && strings.HasSuffix(o.Name, "/"))
 }
 
-// deleteObject deletes an object, or those of a folder, if by their attributes of this moment they are to go. at is when
-// the document that led to them was deleted.
+// deleteObject deletes an object, or the objects of a folder, if their present attributes allow it. at is when the document
+// that led to them was deleted.
 func (r *run) deleteObject(ctx context.Context, o ObjectDeletion, at time.Time) error {
 	if !o.valid() {
 		return fmt.Errorf("%q is not the name of an object or a folder: this is a bug in the job", o.Name)
@@ -316,7 +316,7 @@ func (r *run) deleteObject(ctx context.Context, o ObjectDeletion, at time.Time) 
 	return failed
 }
 
-// isHeld reports whether Cloud Storage does not let an object go.
+// isHeld reports whether Cloud Storage refuses to delete an object.
 func isHeld(err error) bool {
 	var held *objects.HeldError
 	return errors.As(err, &held)
@@ -328,7 +328,7 @@ func (r *run) keepObject(ctx context.Context, name, reason string) {
 	r.log.InfoContext(ctx, "kept object "+name+": "+reason)
 }
 
-// deleteFound deletes an object if it is still as it was found and by that is to go. If it is not, it looks again.
+// deleteFound deletes an object if its attributes allow it and it is still as it was found. If it has changed, it looks again.
 func (r *run) deleteFound(ctx context.Context, object objects.Object, o ObjectDeletion, at time.Time) error {
 	const attempts = 3 // somebody would have to change it again and again
 	for range attempts {

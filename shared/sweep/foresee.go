@@ -14,7 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// How much of what actions would write a preview works out. Each action costs the reads that its commit would.
+// Bounds of what a preview works out. Each action costs the reads that its commit would.
 const (
 	maxForeseen       = 100 // actions of a run
 	maxForeseenWrites = 30  // of one action
@@ -24,8 +24,8 @@ const (
 	foreseenAtOnce    = 8
 )
 
-// foresee adds to actions what they would write, by going through the steps of a commit without committing, on a copy of
-// what is read. It is for previews.
+// foresee adds to actions what they would write. It goes through the steps of a commit without committing, on a copy of what is
+// read. It is for previews.
 func (p *Planner) foresee(ctx context.Context, actions []Action) error {
 	actions = actions[:min(len(actions), max(0, maxForeseen-p.foreseen))]
 	p.foreseen += len(actions)
@@ -120,7 +120,7 @@ func (f *foresight) item(ctx context.Context, item Item, kind string, depth int)
 	return nil
 }
 
-// deletes reports whether an object is there to be deleted, and would not be kept for its owner's sake.
+// deletes reports whether an object exists and would be deleted, not kept because of its owner.
 func (f *foresight) deletes(ctx context.Context, o ObjectDeletion) bool {
 	if len(f.writes) == maxForeseenWrites || f.looked == maxForeseenLooks {
 		f.more = true
@@ -131,7 +131,7 @@ func (f *foresight) deletes(ctx context.Context, o ObjectDeletion) bool {
 	return err != nil || found && o.keep(object, object.Created) == ""
 }
 
-// String says a follow-up as previews do.
+// String returns a follow-up as previews show it.
 func (f FollowUp) String(bucket string) string {
 	switch {
 	case f.Task != nil:

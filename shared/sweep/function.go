@@ -50,7 +50,7 @@ func (p storagePace) WaitN(ctx context.Context, n int) error {
 type Function struct {
 	Job       Job
 	Timeout   time.Duration    // after which the platform gives the run up
-	StopAfter time.Duration    // after which no more work is begun, if that is earlier than the timeout demands; 0: it is not
+	StopAfter time.Duration    // if not 0, starts no more work this long into the run, even if the timeout allows it
 	Uses      []config.Backend // what the job works on
 
 	Getenv func(string) string
@@ -71,7 +71,7 @@ type Hooks struct {
 	Accounts    func(accounts.API) accounts.API           // around Authentication's
 	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
 	Pace        func() documents.Pace                     // instead of [documents.Rate]; calls of Authentication have none then
-	DeafToStop  bool                                      // the run does not look whether it is to stop, so that what it reads does not depend on how long it takes
+	DeafToStop  bool                                      // the run does not look for an order to stop, so that its reads do not depend on its duration
 }
 
 // clients are shared by the runs of one configuration.
@@ -83,10 +83,10 @@ type clients struct {
 	objects   *objects.Client  // nil if the function does not use Storage
 	accounts  *accounts.Client // nil if the function does not use Authentication
 	tasks     *tasks.Client    // nil if the function does not use Cloud Tasks
-	next      *tasks.Client    // for what a run has no time for; nil if nobody goes on with it
+	next      *tasks.Client    // for what a run has no time for; nil if the job does not continue by itself
 }
 
-// close closes the connections, which no run uses any more. That one cannot be closed concerns nobody.
+// close closes the connections, which no run uses any more. A connection that cannot be closed does no harm.
 func (c *clients) close() {
 	_ = c.documents.Close()
 	if c.objects != nil {
@@ -114,7 +114,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refuse(w, http.StatusInternalServerError, "internal", "the function panicked; see its log")
 		}
 	}()
-	// A refused request says what of it is wrong, and never its body: anything may be in there.
+	// The log says what is wrong with a refused request, but never shows its body, which may hold anything.
 	wrong := func(status int, code, message string) {
 		log.WarnContext(r.Context(), f.Job.Name+" refused a request: "+message, slog.String("code", code), slog.Int("httpStatus", status))
 		refuse(w, status, code, message)
@@ -182,8 +182,8 @@ func addressOf(r *http.Request, cfg config.Config) string {
 	return scheme + "://" + r.Host + r.URL.Path
 }
 
-// newRun returns a run that begins at wall. What bounds it is reckoned from wall as the clock gave it, with its monotonic
-// reading, so that a step of the wall clock neither stretches nor ends it.
+// newRun returns a run that begins at wall. Its time limits count from wall with its monotonic reading, so that a step of the
+// wall clock neither stretches the run nor ends it.
 func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall, now time.Time, req request) *run {
 	started := wall.UTC().Truncate(time.Millisecond)
 	id := newRunID(f.Job.Name, started)
@@ -248,7 +248,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	return r
 }
 
-// labels are by what the log's lines are found. Those of a shard's runs are among those of the run that was split.
+// labels find the log lines of a run. The lines of a shard's runs also have the labels of the run that was split.
 func (r *run) labels() []slog.Attr {
 	labels := []slog.Attr{slog.String("job", r.job.Name), slog.String("runId", r.id())}
 	if r.part != nil {
@@ -257,8 +257,8 @@ func (r *run) labels() []slog.Attr {
 	return labels
 }
 
-// open returns clients for the configuration, those of an earlier request where they fit, to be given back with
-// [Function.release]. A failed attempt leaves nothing behind, so that the next request tries again.
+// open returns clients for the configuration, those of an earlier request if they fit. Give them back with [Function.release].
+// A failed attempt leaves nothing behind, so that the next request tries again.
 func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error) {
 	cfg.Own = nil // no client depends on it, and it may be of a type that cannot be compared
 	f.mu.Lock()

@@ -19,8 +19,7 @@ const maxGroup = 25
 // maxChildGroups is how many groups of one item's children are under way at once.
 const maxChildGroups = 4
 
-// maxIdle is how often in a row an item may be judged again without anything having been committed: more is a rule that
-// would go on for ever.
+// maxIdle is how often in a row an item may be judged again without a commit. A rule that needs more would never end.
 const maxIdle = 3
 
 // work is an item that is being done.
@@ -75,7 +74,7 @@ func (r *run) settle(ctx context.Context, group []*work) {
 			stack = append(stack, apart)
 		}
 		if len(again) > 0 {
-			stack = append(stack, again) // on top: what is begun goes on before anything else begins
+			stack = append(stack, again) // on top: work that has begun comes before new work
 		}
 		if err := r.documents.Wait(ctx, c.writes); err != nil {
 			for _, g := range stack {
@@ -92,8 +91,8 @@ func (r *run) commitSafely(ctx context.Context, group []*work) (c committed, err
 	return r.commit(ctx, group)
 }
 
-// groupSize is how many items of a rule share a commit: fewer where what belongs to each is much. Until the first commit has
-// shown that, no other begins.
+// groupSize is how many items of a rule share a commit: fewer if much belongs to each. No other commit begins until the first
+// has shown how much.
 type groupSize struct {
 	first sync.Mutex // held by the first commit
 	mu    sync.Mutex
@@ -111,7 +110,7 @@ func (r *run) sizeOf(rule AnyRule) *groupSize {
 	return r.sizes[rule.name()]
 }
 
-// begin returns how many of n items the next commit should have, and what to call with what it came to.
+// begin returns how many of n items the next commit should have, and the function to call with its result.
 func (s *groupSize) begin(n int) (size int, known func(committed)) {
 	s.first.Lock()
 	s.mu.Lock()
@@ -144,14 +143,14 @@ func finish(group []*work, err error) {
 	}
 }
 
-// divisible reports whether fewer items a commit may succeed: what Firestore refuses or denies concerns perhaps one of
-// them, and contention is less with fewer.
+// divisible reports whether a commit of fewer items may succeed: what Firestore refuses or denies may concern one item only,
+// and fewer items mean less contention.
 func divisible(err error) bool {
 	return documents.Refused(err) || documents.Contended(err) || documents.Denied(err) ||
 		errors.Is(err, documents.ErrTooMuch) || errors.Is(err, errGroup)
 }
 
-// shrink makes less room for an item that alone is too much for a commit. It reports whether there can be less.
+// shrink reduces the room of an item that alone is too large for a commit. It reports whether that was possible.
 func (w *work) shrink(err error) bool {
 	if !documents.Refused(err) && !errors.Is(err, documents.ErrTooMuch) {
 		return false
@@ -177,7 +176,7 @@ func (w *work) roomLeft() int {
 // errGroup says that a rule failed for a group as a whole, so that the item that is to blame has to be found.
 var errGroup = errors.New("the group could not be judged")
 
-// conclude sees to what follows a commit, and returns the items to be judged again, together or with fewer others.
+// conclude handles the result of a commit, and returns the items to be judged again, together or in smaller groups.
 func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, apart []*work) {
 	open := r.follow(ctx, group, c)
 	r.first(ctx, group, c)
@@ -239,14 +238,15 @@ func works(items []Item) []*work {
 	return all
 }
 
-// family is an item with others that go before it, or follow from it.
+// family is an item with the items that go before it or follow from it.
 type family struct {
 	of  *work
 	all []*work
 }
 
-// first does what goes before the items of a group. An item is judged again as long as some of that succeeds, so that what
-// fails does not stop the rest; then a failure is the item's. One that failed after its commit would not be found again.
+// first does the items that go before those of a group. An item is judged again as long as some of them succeed, so that a
+// failure does not stop the others; in the end a failure is the item's. A child that failed after the item's commit would not
+// be found again.
 func (r *run) first(ctx context.Context, group []*work, c committed) {
 	var families []family
 	for i, w := range group {
@@ -266,7 +266,7 @@ func (r *run) first(ctx context.Context, group []*work, c committed) {
 	}
 }
 
-// children does items that follow from another. Those that are kept are no hindrance; a failure is that of the other.
+// children does the items that follow from another item. Kept ones do not matter; a failure is the other item's failure.
 func (r *run) children(ctx context.Context, parent *work, all []*work) error {
 	f := family{of: parent, all: all}
 	r.settleFamilies(ctx, []family{f})

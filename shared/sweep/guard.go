@@ -13,7 +13,7 @@ func recoverTo(err *error) {
 }
 
 // guard calls f and returns its panic, if it panics, as an error. In a goroutine a panic would end the process and with it
-// every run, so what calls a rule or sends a request there does it under guard or [recoverTo].
+// every run, so goroutines call rules and send requests only under guard or [recoverTo].
 func guard(f func() error) (err error) {
 	defer recoverTo(&err)
 	return f()

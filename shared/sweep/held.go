@@ -8,8 +8,8 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// What came back by undoing a run would be due again. So whoever undoes it writes the items down in cleanupJobs/{job}/held, and
-// the job keeps them until they are released.
+// What an undo brought back would be due again. So the undo writes the items to cleanupJobs/{job}/held, and the job keeps them
+// until they are released.
 
 // KeptHeld is why an item is kept that is held.
 const KeptHeld = "held, because it came back by undoing a run, until it is released with firesweep release"
@@ -35,8 +35,8 @@ func (r *run) readHeld(ctx context.Context) error {
 	return nil
 }
 
-// First returns the first n documents of a query whose items are not held, and those that are held among them: else what is held
-// would keep a job that takes a few at a time from all that comes after it.
+// First returns the first n documents of a query whose items are not held, and the held ones among them. Without this, held
+// items would keep a job that takes a few at a time from everything after them.
 func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]documents.Document, error) {
 	found, err := p.Documents.First(ctx, q, "", n+len(p.run.held))
 	for i, d := range found {

@@ -27,10 +27,10 @@ import (
 type Job struct {
 	// Name is the HTTP entry point, the key in functions/schedule.json and the id in cleanupJobs.
 	Name string
-	// Settings reads what the function alone is told by its environment, which then is [config.Config.Own]; nil if that is nothing.
+	// Settings reads the settings of this function alone from its environment, for [config.Config.Own]; nil if it has none.
 	Settings func(*config.Loader) any
-	// Plan reads and proposes. It goes through what there is in a stable order, from [Planner.Checkpoint] on, and
-	// returns the error of any Planner method at once. It has nothing to write with. A worker has none: its task says what to judge.
+	// Plan reads and proposes. It goes through the items in a stable order, from [Planner.Checkpoint] on, and returns the error
+	// of any Planner method at once. It has nothing to write with. A worker has no Plan: its task says what to judge.
 	Plan func(ctx context.Context, p *Planner) error
 	// Split divides what Plan goes through into at most n stretches of about the same size, in order and without gaps, for a job that
 	// may be run in shards (SHARDS); nil for one that may not. Fewer than two mean that it is not worth it. A stretch's ends are
@@ -40,15 +40,15 @@ type Job struct {
 	Rules []AnyRule
 	// Earlier are records of unfinished work that earlier versions of the program may have left.
 	Earlier []Earlier
-	// Accounts says that Plan looks at accounts, so that to plan takes the right to.
+	// Accounts says that Plan reads accounts, so planning needs the right to.
 	Accounts bool
 	// Task makes it a worker, which Cloud Tasks calls with one thing to do; nil for what Cloud Scheduler calls.
 	Task *Task
 }
 
-// Task says what a worker is called with. A worker takes no lease and saves no report, because many may run at once: its
-// actions are such that doing them twice, or at the same time, comes to the same. What it did is in its answer and in the
-// log. Anything but a completed run is an error, for Cloud Tasks to try again.
+// Task says what a worker is called with. A worker takes no lease and saves no report, because many may run at once: doing its
+// actions twice, or at the same time, has the same result. Its answer and the log say what it did. Any run that is not
+// completed is an error, so that Cloud Tasks tries again.
 type Task struct {
 	// Fields of the body, all of which must be there, strings and not empty. The first is the id of the document that the task is about.
 	Fields     []string
@@ -104,9 +104,9 @@ func (replayed) effect()       {}
 // ErrChanged says that a target is no longer what was judged: the action was left undone, which is no failure.
 var ErrChanged = documents.ErrChanged
 
-// ErrOutOfTime says that the run must end before its function's timeout. What it got to is saved.
+// ErrOutOfTime says that the run must end before its function's timeout. Its checkpoint is saved.
 var ErrOutOfTime = errors.New("out of time")
 
-// errLater says that an item did what it could and that the rest is for a later run, which will find it by itself: it is not
-// done, and no failure for which Cloud Scheduler would call again at once. Why is counted among what is kept.
+// errLater says that an item did what it could, and that a later run will find the rest by itself. The item is not done, and
+// not a failure, for which Cloud Scheduler would call again at once. The reason is counted under what is kept.
 var errLater = errors.New("left to a later run")

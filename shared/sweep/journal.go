@@ -11,9 +11,9 @@ import (
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// The journal of a job is cleanupJobs/{job}/journal. Each commit of items writes an entry with what is to follow it:
-// objects, accounts, tasks and further items. What has been followed up is forgotten with a later commit. So whatever an
-// interrupted run has left to do is there for the next one, which begins with it.
+// The journal of a job is cleanupJobs/{job}/journal. Each commit of items writes an entry with its follow-ups: objects,
+// accounts, tasks and further items. A later commit deletes the entry when they are done. So the next run finds what an
+// interrupted run has left to do, and begins with it.
 func journalOf(job string) string { return "cleanupJobs/" + job + "/journal" }
 
 // journal is what a run knows of its job's journal.
@@ -51,7 +51,7 @@ func (r *run) newEntry() documents.Ref {
 	return documents.Ref{Collection: journalOf(r.job.Name), ID: fmt.Sprintf("%s-%06d", r.report.RunID, r.journal.n)}
 }
 
-// taskID tells a worker's task from all others; "" for a job.
+// taskID identifies a worker's task; "" for a job.
 func (r *run) taskID() string {
 	if r.job.Task == nil {
 		return ""
@@ -86,8 +86,8 @@ func (r *run) entryOf(attempt int64, changes []Change) map[string]any {
 	}
 }
 
-// storedFollowUps returns what the journal holds of a change's follow-ups. What objects have in common is there once, so that
-// they take no more room than they did in the document that named them.
+// storedFollowUps returns what the journal holds of a change's follow-ups. What objects have in common is stored once, so that
+// they take no more room than in the document that named them.
 func storedFollowUps(all []FollowUp) []any {
 	var stored []any
 	var last FollowUp

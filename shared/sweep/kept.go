@@ -25,7 +25,7 @@ type KeptCount struct {
 	Only bool
 
 	KeptOther   string // why those that are not eligible are kept
-	Invalid     bool   // of those: they cannot be judged, and somebody may want to mend them
+	Invalid     bool   // of those: they cannot be judged, and somebody may want to fix them
 	KeptYoung   string // why the eligible ones that are too young are kept
 	KeptNull    string // why the eligible ones whose age is null are kept; empty: null is no usable age
 	KeptUndated string // why the eligible ones without a usable age are kept, which are invalid
@@ -34,7 +34,7 @@ type KeptCount struct {
 	Judged    int
 	KeptLater string // empty: it judges all
 
-	// MaxDuePercent is a safety limit: at most so many percent of what is counted may be due; 0: it does not hold. Planned returns how
+	// MaxDuePercent is a safety limit: at most this percentage of what is counted may be due; 0: no limit. Planned returns how
 	// many of the due ones will be acted on, where they are judged by more than the query; nil: all.
 	MaxDuePercent int
 	Planned       func(due int) int

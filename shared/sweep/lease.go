@@ -30,8 +30,8 @@ func (e *heldError) Error() string {
 	return fmt.Sprintf("run %s holds the lease until %s", e.runID, e.until.Format(time.RFC3339))
 }
 
-// A recordError says that cleanupJobs/{job} holds what no run of the function wrote. No later run will find it otherwise: a
-// person must take it away.
+// A recordError says that cleanupJobs/{job} holds something that no run of the function wrote. It will not go away by itself: a
+// person must delete it.
 type recordError struct{ what, field, wayOut string }
 
 func (e *recordError) Error() string {

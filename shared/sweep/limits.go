@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Limits are the safety limits: they hold a run back from doing what is more likely a mistake than a cleanup: a wrong or empty
-// database must never empty a bucket. A plan that trips one is not begun.
+// Limits are the safety limits. They stop a run that is more likely a mistake than a cleanup: a wrong or empty database must
+// never empty a bucket. A plan that trips a limit is not applied.
 type Limits struct {
-	MaxActions        int  // planned actions a run may have, with what those that it goes on with did
-	Done              int  // by the runs that it goes on with
+	MaxActions        int  // planned actions a run may have, including those done by the runs that it continues
+	Done              int  // by the runs that it continues
 	MaxMissingPercent int  // of the ids looked up, per kind
 	MinLookups        int  // lookups of a kind from which on MaxMissingPercent counts
 	Lifted            bool // force: true

@@ -56,8 +56,8 @@ type checkpoint struct {
 	text    string
 }
 
-// Checkpoint returns where an earlier run that was out of time got to, as given to [Planner.SaveCheckpoint]; empty means to begin
-// at the beginning.
+// Checkpoint returns where an earlier run ran out of time, as given to [Planner.SaveCheckpoint]; empty means to start from the
+// beginning.
 func (p *Planner) Checkpoint() string { return p.checkpoint }
 
 // End returns the checkpoint at which planning ends, where the run is one of a shard ([Job.Split]); empty means the end.
@@ -78,9 +78,9 @@ func (p *Planner) SaveCheckpoint(text string) error {
 	return nil
 }
 
-// Continue says where the next run begins if this one ends with nothing left for lack of time, rather than at the beginning.
-// checkpoint is called when all actions have been applied. It is told the items that rules judged and that were left undone,
-// because something failed or because they changed meanwhile: up to [MaxUndone] of them, those that are gone not included.
+// Continue sets where the next run starts after this one has finished in time. The default is the beginning. checkpoint is
+// called when all actions have been applied. It gets the items that rules judged and that were left undone, because something
+// failed or because they changed meanwhile: up to [MaxUndone] of them, without those that are gone.
 func (p *Planner) Continue(checkpoint func(undone []documents.Ref) string) { p.next = checkpoint }
 
 // MaxUndone is how many items a run remembers to have left undone.
@@ -109,9 +109,8 @@ func (p *Planner) keepNamed(ctx context.Context, target, reason string) {
 	p.Log.InfoContext(ctx, target+": kept, "+reason, slog.String("target", target), slog.String("reason", reason))
 }
 
-// KeepInvalid says that n items, or the one named by target, are kept because they cannot be judged: a field is
-// missing or of the wrong type, an id is invalid. They are counted, and target is named in the log, because somebody may
-// want to mend them.
+// KeepInvalid says that n items, or the one named by target, are kept because they cannot be judged: a field is missing or of
+// the wrong type, an id is invalid. They are counted, and target is named in the log, because somebody may want to fix them.
 func (p *Planner) KeepInvalid(ctx context.Context, target, reason string, n int) {
 	p.Keep(reason, n)
 	if p.invalid[reason]++; p.invalid[reason] <= maxInvalidLogged {
@@ -134,7 +133,7 @@ func (p *Planner) LookedUp(kind string, asked, missing int) {
 	p.lookups[kind] = Lookups{Asked: l.Asked + asked, Missing: l.Missing + missing}
 }
 
-// Fail says that an item, or a part of the job, could not be planned. The rest goes on; the run ends as failed.
+// Fail says that an item, or a part of the job, could not be planned. The rest continues; the run ends as failed.
 func (p *Planner) Fail(ctx context.Context, target, action string, err error) {
 	p.run.failed(ctx, target, action, err)
 }

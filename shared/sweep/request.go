@@ -175,9 +175,9 @@ func dryRunParameter(rawQuery string) (*bool, error) {
 	return &b, nil
 }
 
-// runTime returns the run's now: the schedule time where the header is there, else the wall clock. That of a task is the now of
-// the run that handed it over; one made by an earlier version has it in Cloud Scheduler's header. A time in the
-// future is believed only on emulators, where it lets time be travelled.
+// runTime returns the run's now: the schedule time if the header is there, else the wall clock. A task's now is that of the run
+// that handed it over; a task of an earlier version has it in Cloud Scheduler's header. A time in the future is accepted only
+// on emulators, for time travel.
 func runTime(h http.Header, handedOver bool, wall time.Time, emulated bool) (now time.Time, scheduled bool, err error) {
 	now = wall
 	name := scheduleTimeHeader

@@ -10,9 +10,9 @@ import (
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// Rule says what becomes of one kind of item: a document, or what a path stands for that may hold no document. The engine
-// loads and judges items twice, while planning and in the commit that changes them, with the same functions. Load and
-// Gather only read; Judge and Change are pure.
+// Rule decides about one kind of item: a document, or a path that may have no document. The engine loads and judges items
+// twice, while planning and in the commit that changes them, with the same functions. Load and Gather only read; Judge and
+// Change are pure.
 type Rule[S any] struct {
 	// Name is how the journal refers to the rule; it is unique within a job.
 	Name string
@@ -41,7 +41,7 @@ type Run struct {
 	Task    map[string]string // a worker's: what to do
 }
 
-// Subject is an item as it was found: the page's document while planning, as it is at that moment in a commit.
+// Subject is an item as it was found: while planning, the document of the page; in a commit, the document at that moment.
 type Subject struct {
 	documents.Document
 	Found bool   // there is such a document
@@ -59,7 +59,7 @@ type Subject struct {
 // MaxRoom is how many documents besides the items' own a commit holds.
 const MaxRoom = maxChildren
 
-// Decision is what is to become of an item. The zero value keeps it without counting it.
+// Decision says what happens to an item. The zero value keeps it without counting it.
 type Decision struct {
 	Kind    string  // what is done, e.g. "delete report"; empty: the item is kept
 	Reason  string  // why
@@ -93,20 +93,20 @@ type Change struct {
 	Before []tasks.Task
 	// Writes are committed together, with those of the other items of the group.
 	Writes []documents.Write
-	// Then is done after the commit, at least once: the commit remembers it.
+	// Then is done after the commit, at least once: the journal remembers it.
 	Then []FollowUp
-	// Next are items that are done after the commit, and that the commit remembers because nothing else leads to them.
+	// Next are items that are done after the commit. The journal remembers them, because nothing else leads to them.
 	Next []Item
-	// Again is the kind that the item must be judged as next, after this commit; empty: it is finished. With Apart, no
-	// other item shares that commit.
+	// Again says that the item needs another commit, and is the kind that its next judgment must have; empty: the item is
+	// finished. With Apart, no other item shares that commit.
 	Again string
 	Apart bool
 	From  string // handed to the next judgment
-	// Remember says that nothing but the journal tells that the item goes on, and from where: a later run judges it from From on.
-	// Only an item that has a commit of its own (Group 1) can ask for it. Its next commit takes the memory over or ends it.
+	// Remember says that only the journal knows that the item continues, and from where: a later run judges it from From on.
+	// Only an item with a commit of its own (Group 1) can ask for it. Its next commit renews the journal's entry or ends it.
 	Remember bool
-	// Fail says that a person must look at the item; [ErrChanged] ends it as one that changed. Nothing is written for it. What
-	// the journal remembers of it stays if Remember is set.
+	// Fail says that a person must look at the item; with [ErrChanged] it counts as changed. Nothing is written for it. Its
+	// entry in the journal stays if Remember is set.
 	Fail error
 	// Kept are reasons under which further things are counted as kept, once committed.
 	Kept []string
@@ -129,18 +129,18 @@ type FollowUp struct {
 	Object  ObjectDeletion
 	Account string      // the uid of an account to delete
 	Task    *tasks.Task // to hand over
-	// Absent, where set, is the document that led here. Should it be there again when a later run gets to what an
-	// interrupted one left, it is left out.
+	// Absent, if set, is the document that led here. If it exists again when a later run finishes an interrupted one, the
+	// follow-up is left out.
 	Absent documents.Ref
-	// Done is committed after it succeeded, with the end of what is remembered.
+	// Done is committed after the follow-up succeeded, together with the deletion of the journal's entry.
 	Done []documents.Write
-	// Noted, where set, says that documents of the application tell of it as well, so that a later run finds it by them. The
-	// journal does not remember it.
+	// Noted, if set, says that documents of the application also record the follow-up, so that a later run finds it through
+	// them. The journal does not remember it.
 	Noted *Noted
 }
 
-// Noted is what becomes of a follow-up that failed and of which documents of the application tell. The zero value makes it
-// the item's failure.
+// Noted says what happens if a follow-up fails that documents of the application record. The zero value makes it the item's
+// failure.
 type Noted struct {
 	Failed []documents.Write      // committed then
 	Kept   string                 // where set: it is not the item's failure, but counts as kept for this reason
@@ -149,10 +149,10 @@ type Noted struct {
 
 // ObjectDeletion is an object to delete, or a folder of them.
 type ObjectDeletion struct {
-	Name   string // ends with a slash for a folder, of which every object goes whose name begins with it
+	Name   string // ends with a slash for a folder: every object whose name begins with it is deleted
 	Folder bool
-	// OwnerKey and Owner, where set, are a key of custom metadata and its value: an object whose metadata names another
-	// owner is kept, because data must not be able to name somebody else's object.
+	// OwnerKey and Owner, if set, are a key of custom metadata and its value. An object whose metadata names another owner is
+	// kept, because data must not be able to delete somebody else's object.
 	OwnerKey, Owner string
 }
 

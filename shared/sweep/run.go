@@ -80,7 +80,7 @@ type run struct {
 	closing func(Ending) string // the line that the job announced for the run's end, nil if none
 }
 
-// stopMargin is the time kept free before the timeout for what is under way to end and for the report to be saved.
+// stopMargin is the time before the timeout in which what is under way ends and the report is saved.
 func stopMargin(timeout time.Duration) time.Duration { return min(30*time.Second, timeout/10) }
 
 func newRunID(job string, at time.Time) string {

@@ -10,10 +10,10 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// A job that looks through very much may be split (SHARDS). Its scheduled run cuts what there is into stretches and hands each to its own
-// function by Cloud Tasks. Such a shard is a chain of runs, as in continue.go, which begins with the run that was split. What is known
-// of all of them is in one field of cleanupJobs/{job}, so that each change of one sees the others: who holds which shard, how far each
-// got, what each did. So the whole has one report, the one of the run that was split, and one undo log, its own.
+// A job that looks through very much may be split (SHARDS). Its scheduled run divides the names into stretches and hands each
+// to its own function through Cloud Tasks. Such a shard is a chain of runs, as in continue.go, which begins with the run that
+// was split. The state of all shards is in one field of cleanupJobs/{job}, so that each change sees the others: who holds which
+// shard, how far it got, what it did. The whole has one report and one undo log, those of the run that was split.
 
 // Stretch is a part of what a job looks through. Both ends are checkpoints, as [Planner.SaveCheckpoint] is given them.
 type Stretch struct {

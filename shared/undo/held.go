@@ -15,16 +15,16 @@ const HeldField = "held"
 // SplitField is the field of cleanupJobs/{job} that says who does what of a run that was split into shards.
 const SplitField = "split"
 
-// HolderPrefix is what the id of the run that is taken back has before it where an undo holds the job's lease.
+// HolderPrefix precedes the id of the run that is taken back, in the lease that an undo holds.
 const HolderPrefix = "undo-"
 
-// MaxHeld is how many items one document of that collection names, so that a job learns of many at the price of few reads.
+// MaxHeld is how many items one document of that collection names, so that a job reads many of them at the price of few reads.
 const MaxHeld = 500
 
 // TargetsField is the field that holds the items as a job's plan names them.
 const TargetsField = "targets"
 
-// HeldTargets returns the items that a document of [HeldOf] names. An error says that it is none that this program wrote.
+// HeldTargets returns the items that a document of [HeldOf] names. An error says that this program did not write it.
 func HeldTargets(d documents.Document) ([]string, error) {
 	values, ok := d.Data[TargetsField].([]any)
 	targets := make([]string, 0, len(values))

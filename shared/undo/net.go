@@ -65,7 +65,7 @@ func (c *Change) add(w Write) {
 	}
 }
 
-// Step is what is done to a document to take back what a run did to it.
+// Step is how an undo takes back what a run did to a document.
 type Step string
 
 // The steps.
@@ -79,7 +79,7 @@ const (
 	Stays    Step = "stays"    // what was sent is not taken back
 )
 
-// Decide returns what is to be done, given the document as it is now, and of a conflict the reason.
+// Decide returns what to do, given the document as it is now, and the reason if that is a conflict.
 func (c Change) Decide(now Fields, found bool) (step Step, why string) {
 	switch {
 	case c.Sent:
@@ -127,5 +127,5 @@ func written(after Fields, removed []string) []string {
 // equal compares documents. Numbers that are none are equal.
 func equal(a, b Fields) bool { return maps.EqualFunc(a, b, equalValue) }
 
-// equalValue compares values, of which a missing one is nil.
+// equalValue compares values; a missing value is nil.
 func equalValue(a, b *firestorepb.Value) bool { return (a == nil) == (b == nil) && proto.Equal(a, b) }

@@ -1,5 +1,5 @@
-// Package undo is what is kept of a run so that it can be taken back: each document that it deleted or changed as it was
-// before, and the names of the objects and accounts that it deleted.
+// Package undo holds the undo log, by which a run can be taken back: each document that it deleted or changed as it was before,
+// and the names of the objects and accounts that it deleted.
 //
 // A [Record] says what was done to one thing. Records are kept in entries, cleanupRuns/{run}/cleanupUndo/{n}, of at most [MaxEntry]
 // bytes. [Net] says what the records of one document come to, and [Change.Decide] what is to be done to take it back.
@@ -67,9 +67,9 @@ type Write struct {
 // Object is an object that was deleted, or was to be after a commit.
 type Object struct {
 	Name       string // ends with a slash for a folder
-	Generation int64  // 0 where it was not known when the record was made: the one that was live at that moment
+	Generation int64  // 0 if it was not known when the record was made: then the one that was live at that moment
 	Folder     bool   // all objects whose name begins so
-	// OwnerKey and Owner, where set: objects whose metadata names another owner were kept.
+	// OwnerKey and Owner, if set: objects whose metadata names another owner were kept.
 	OwnerKey, Owner string
 }
 

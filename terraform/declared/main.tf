@@ -29,14 +29,14 @@ locals {
   schema = jsondecode(file("${path.module}/../../rules.schema.json")).properties.functions.items.properties
   problems = flatten([
     for name, f in local.declared : [
-      [for key in setsubtract(keys(f), keys(local.schema)) : "${name}: there is no ${key}, which follows from the rule or is misspelt"],
-      [for key in setsubtract(keys(f.rule), keys(local.schema.rule.properties)) : "${name}: rule: there is no ${key}"],
+      [for key in setsubtract(keys(f), keys(local.schema)) : "${name}: there is no key ${key}: it is derived from the rule, or misspelt"],
+      [for key in setsubtract(keys(f.rule), keys(local.schema.rule.properties)) : "${name}: rule: there is no key ${key}"],
       [for part in ["age", "owner"] : [
-        for key in setsubtract(keys(try(f.rule[part], {})), keys(local.schema.rule.properties[part].properties)) : "${name}: rule.${part}: there is no ${key}"
+        for key in setsubtract(keys(try(f.rule[part], {})), keys(local.schema.rule.properties[part].properties)) : "${name}: rule.${part}: there is no key ${key}"
       ]],
       [for part in ["where", "with", "unless"] : [
         for item in try(f.rule[part], []) : [
-          for key in setsubtract(keys(item), keys(local.schema.rule.properties[part].items.properties)) : "${name}: rule.${part}: there is no ${key}"
+          for key in setsubtract(keys(item), keys(local.schema.rule.properties[part].items.properties)) : "${name}: rule.${part}: there is no key ${key}"
         ]
       ]],
       length([for key in ["hours", "days", "months"] : key if try(f.rule.age[key] > 0, false)]) == 1 ? [] : ["${name}: rule.age: give one of hours, days and months"],

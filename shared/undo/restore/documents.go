@@ -45,8 +45,8 @@ func (u *undoing) documents(ctx context.Context, changes []undo.Change) error {
 	return g.Wait()
 }
 
-// someDocuments looks at documents as they are now and does what is to be done. What somebody else writes meanwhile is looked at
-// again.
+// someDocuments reads documents as they are now and takes back what can be taken back. What somebody else writes meanwhile is
+// looked at again.
 func (u *undoing) someDocuments(ctx context.Context, changes []undo.Change) error {
 	for attempt := 1; len(changes) > 0; attempt++ {
 		now, err := u.current(ctx, changes)

@@ -16,8 +16,8 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// leaseLength is for how long an undo holds the job's lease; it is renewed as it goes on. It is no longer than that of any run, or
-// else a run would take the lease for one that no run can hold, and fail, where it is to be skipped.
+// leaseLength is for how long an undo takes the job's lease; it renews the lease while it works. It is no longer than that of
+// any run, or else a run would take the lease for one that no run can hold, and fail, where it is to be skipped.
 const leaseLength = 2 * time.Minute
 
 func (u *undoing) jobRef() *firestore.DocumentRef { return u.Firestore.Doc("cleanupJobs/" + u.job) }
@@ -32,7 +32,7 @@ func (u *undoing) holder(d *firestore.DocumentSnapshot) string {
 	return holderOfShards(d, u.Clock())
 }
 
-// holderOfShards returns the run that is under way in shards, "" if none is.
+// holderOfShards returns the run that is under way in shards, "" if there is none.
 func holderOfShards(d *firestore.DocumentSnapshot, now time.Time) string {
 	if runID, until := sweep.HeldInShards(documents.Document{Data: d.Data()}); now.Before(until) {
 		return runID
@@ -156,9 +156,10 @@ func (u *undoing) begin(ctx context.Context) error {
 	return nil
 }
 
-// hold makes the job keep what an entry says it deleted or changed, from now on. It is done before that is back. Of single
-// targets these themselves are held, for an object, say, that comes back without its document may be an item too. An item's place in
-// the log says which document names it, so what is held already stays held when this is done again, or for other targets.
+// hold makes the job keep from now on what it deleted or changed according to an entry. It is called before these are back. Of
+// single targets these themselves are held, for an object, say, that comes back without its document may be an item too. An
+// item's place in the log says which document names it, so what is held already stays held when this is done again, or for
+// other targets.
 func (u *undoing) hold(ctx context.Context, records []undo.Record) error {
 	if !u.Apply {
 		return nil

@@ -55,8 +55,8 @@ func (u *undoing) generation(ctx context.Context, o undo.Object, at time.Time) e
 	return u.restore(ctx, attrs)
 }
 
-// liveAt takes back the deletion of an object, or of those of a folder, whose generation is not known: what was live at that moment
-// and has been deleted since.
+// liveAt takes back the deletion of an object, or of the objects of a folder, without knowing their generations: what was live
+// at that moment and has been deleted since.
 func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error {
 	found := false
 	g, within := errgroup.WithContext(ctx) // of a folder, which may hold many
@@ -82,7 +82,7 @@ func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error
 	return u.missing(ctx, o, at)
 }
 
-// missing tells of an object that is not among the deleted ones.
+// missing is the error for an object that is not among the deleted ones.
 func (u *undoing) missing(ctx context.Context, o undo.Object, at time.Time) error {
 	target := u.objectTarget(o.Name)
 	if !u.chosen(target) {

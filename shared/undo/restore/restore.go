@@ -38,7 +38,7 @@ type Accounts interface {
 	ImportUsers(ctx context.Context, users []*auth.UserToImport, options ...auth.UserImportOption) (*auth.UserImportResult, error)
 }
 
-// Options say what is taken back.
+// Options say what to take back.
 type Options struct {
 	Apply bool     // do it; otherwise say what would be done
 	Only  []string // documents, objects (gs://bucket/name) and accounts (account uid) to take back; none: all
@@ -46,7 +46,7 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// Outcome is what is, or would be, done to one thing.
+// Outcome says what was done to one thing, or would be.
 type Outcome struct {
 	Target string // a document's path, gs://bucket/name, or "account uid"
 	Step   undo.Step
