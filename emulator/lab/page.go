@@ -115,7 +115,7 @@ func writePage(path string, o options, args []string, runs []run) error {
 		s.write(&b, filepath.Base(folder))
 	}
 	tenMillion(&b, sections)
-	manyMachines(&b)
+	manyMachines(&b, sections)
 	fmt.Fprintf(&b, "\n## Where and when\n\n%s\n", all.Machine)
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }
