@@ -1,5 +1,5 @@
-// Package inorder has things come and be asked about beside all else, and takes them one after the other in their order: a run that
-// waits for answers has others under way meanwhile, and decides as if it had not.
+// Package inorder has things come and be asked about beside all else, and takes them one after the other in their order: a run
+// that waits for answers has others under way meanwhile, and decides as if it had not.
 package inorder
 
 import (
@@ -26,8 +26,9 @@ type step[T, R any] struct {
 	done chan struct{} // closed when got and err are there
 }
 
-// Begin begins a flow, which is to be stopped in the end. items come in a goroutine of their own; ask, which runs beside all else, asks
-// for what an item needs. Until [Flow.Each] is called two items are under way, and then as many as are said, or three if that is more.
+// Begin begins a flow, which is to be stopped in the end. items come in a goroutine of their own; ask, which runs beside all
+// else, asks for what an item needs. Until [Flow.Each] is called two items are under way, and then as many as are said, or three
+// if that is more.
 func Begin[T, R any](
 	ctx context.Context, most int, items func(context.Context) iter.Seq2[T, error], ask func(context.Context, T) (R, error),
 ) *Flow[T, R] {
@@ -60,8 +61,8 @@ func Begin[T, R any](
 	return f
 }
 
-// Each calls end with what came of each item, one after the other in their order and in the caller's goroutine. So what end does is the
-// same as if nothing ran beside anything. The first error, in the order of the items, ends it.
+// Each calls end with what came of each item, one after the other in their order and in the caller's goroutine. So what end does
+// is the same as if nothing ran beside anything. The first error, in the order of the items, ends it.
 func (f *Flow[T, R]) Each(end func(T, R) error) error {
 	defer f.Stop()
 	var queue []*step[T, R]

@@ -100,14 +100,14 @@ func TestInOrderFails(t *testing.T) {
 	}
 }
 
-// TestBegunAndNotEnded has a flow begin that nobody waits for: two items are asked about and a third comes, and when it is stopped
-// nothing is under way any more.
+// TestBegunAndNotEnded has a flow begin that nobody waits for: two items are asked about and a third comes, and when it is
+// stopped nothing is under way any more.
 func TestBegunAndNotEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
 		stopped := false
-		items := func(ctx context.Context) iter.Seq2[int, error] {
+		items := func(_ context.Context) iter.Seq2[int, error] {
 			return func(yield func(int, error) bool) {
 				for i := range 9 {
 					if !yield(i, nil) {

@@ -97,8 +97,8 @@ func (l *letters) behind(name string, known span, prefix int) (end string, bold 
 	if end := l.reckon(name, from, to, known.n); end != "" {
 		return end, false
 	}
-	// Perhaps the next letter was not seen yet at the place where the span's names begin to differ, or at one before it: it is one that
-	// was seen at another.
+	// Perhaps the next letter was not seen yet at the place where the span's names begin to differ, or at one before it: it is one
+	// that was seen at another.
 	differ := 0
 	for differ < min(len(from), len(to), learnedLength-1) && from[differ] == to[differ] {
 		differ++

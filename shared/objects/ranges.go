@@ -116,8 +116,8 @@ func (l *listing) pop(first *part) {
 }
 
 // ask sends requests for the first parts that were not asked for, as many as may be under way: the more pages have been given, so
-// that a short listing costs few in vain, and one that nobody wants yet as well. Where a range turns out to be long, what lies behind
-// it waits.
+// that a short listing costs few in vain, and one that nobody wants yet as well. Where a range turns out to be long, what lies
+// behind it waits.
 func (l *listing) ask(ctx context.Context) {
 	most := 1 + growth*l.given/pageSize
 	for i := 0; i < len(l.parts) && l.waiting < min(maxRanges, most); i++ {
@@ -210,13 +210,15 @@ func (l *listing) guess(i int) (end string, bold bool) {
 	return l.prefix + end, bold
 }
 
-// Spans side by side that tell how close together names are: one alone holds too few for that, beyond many they may be of other names.
+// Spans side by side that tell how close together names are: one alone holds too few for that, beyond many they may be of other
+// names.
 const (
 	enoughSpans = 4
 	mostSpans   = 8
 )
 
-// known returns the span nearest before the i-th part that has been looked through, if it is of enough pages, or else the largest.
+// known returns the span nearest before the i-th part that has been looked through, if it is of enough pages, or else the
+// largest.
 func (l *listing) known(i int) (best span) {
 	run, parts := slices.Clone(l.before), 0
 	consider := func() {

@@ -34,8 +34,8 @@ func TestListingSideBySide(t *testing.T) {
 	}
 }
 
-// TestNamesThatCannotBeGuessed lists names that are dense here and sparse there: no more than twice as many requests are made as page after page
-// would take, and those that are under way meanwhile.
+// TestNamesThatCannotBeGuessed lists names that are dense here and sparse there: no more than twice as many requests are made as
+// page after page would take, and those that are under way meanwhile.
 func TestNamesThatCannotBeGuessed(t *testing.T) {
 	t.Parallel()
 	const n = 100_000
@@ -59,8 +59,8 @@ func TestNamesThatCannotBeGuessed(t *testing.T) {
 	})
 }
 
-// TestPagesThatNobodyTakes are few: of a listing that nobody goes on with those that may follow its first page, and otherwise as many
-// as may be held.
+// TestPagesThatNobodyTakes are few: of a listing that nobody goes on with those that may follow its first page, and otherwise as
+// many as may be held.
 func TestPagesThatNobodyTakes(t *testing.T) {
 	t.Parallel()
 	names := named(rand.New(rand.NewPCG(1, 2)), 200_000)["random"]

@@ -34,8 +34,8 @@ const gapPageSize = 50
 // maxNamed is how many documents whose field is no text are looked up to be named; all are counted.
 const maxNamed = 20
 
-// begin implements [Pass]. It finds the orphans without reading a document whose owner exists: with the ids of all owners in order,
-// whatever lies between two of them in the field's index has none.
+// begin implements [Pass]. It finds the orphans without reading a document whose owner exists: with the ids of all owners in
+// order, whatever lies between two of them in the field's index has none.
 func (c Documents) begin(ctx context.Context, p *sweep.Planner, in objects.Names) begun {
 	between := inorder.Begin(ctx, gapsAhead,
 		func(ctx context.Context) iter.Seq2[gaps, error] { return c.allGaps(ctx, p, in) },
@@ -62,8 +62,8 @@ func (c Documents) begin(ctx context.Context, p *sweep.Planner, in objects.Names
 	}
 }
 
-// end proposes what is to become of the orphans. A failure is that of this pass: the others rest on other lookups, and what they planned
-// is done all the same.
+// end proposes what is to become of the orphans. A failure is that of this pass: the others rest on other lookups, and what they
+// planned is done all the same.
 func (c Documents) end(
 	ctx context.Context, p *sweep.Planner, between *inorder.Flow[gaps, firstOf], strange *inorder.Flow[documents.Query, odd], save func(string) error,
 ) error {

@@ -96,8 +96,8 @@ func TestEmptyDatabaseEmptiesNoBucket(t *testing.T) {
 	}
 }
 
-// TestCostOfObjectsWhoseOwnersExist is a read per 30 owners, and a class A operation per 1000 objects, but for some more: where ranges that are
-// listed side by side end is guessed.
+// TestCostOfObjectsWhoseOwnersExist is a read per 30 owners, and a class A operation per 1000 objects, but for some more: where
+// ranges that are listed side by side end is guessed.
 func TestCostOfObjectsWhoseOwnersExist(t *testing.T) {
 	f := newFunction(t, files)
 	f.SetMany(t, 600, func(i int) (string, map[string]any) {

@@ -23,7 +23,8 @@ type Pass interface {
 	pieces(ctx context.Context, p *sweep.Planner, shards int) ([]piece, error)
 }
 
-// begun is a pass that has begun: what comes first is being read. It proposes nothing and says nothing of what it found until end.
+// begun is a pass that has begun: what comes first is being read. It proposes nothing and says nothing of what it found until
+// end.
 type begun struct {
 	// end plans what becomes of all, and says after each page which the last was.
 	end func(save func(after string) error) error
@@ -31,8 +32,8 @@ type begun struct {
 	stop func()
 }
 
-// Plan returns the plan of a job that makes these passes, one after the other. All begin at once, so that a run waits once for the first
-// page of everything: one that has much of one kind keeps a few pages of the others meanwhile.
+// Plan returns the plan of a job that makes these passes, one after the other. All begin at once, so that a run waits once for
+// the first page of everything: one that has much of one kind keeps a few pages of the others meanwhile.
 func Plan(passes ...Pass) func(ctx context.Context, p *sweep.Planner) error {
 	return func(ctx context.Context, p *sweep.Planner) error {
 		from, to := bounds(p, passes)
