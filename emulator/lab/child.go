@@ -153,8 +153,8 @@ func (o order) profile() {
 	}
 }
 
-// call calls a function, and again as long as it had no time for all and got anywhere; or a worker once for each task, as many at a time as its queue
-// would. The report is what all came to together.
+// call calls a function, and again as long as it had no time for all and got anywhere; or a worker once for each task, as many at
+// a time as its queue would. The report is what all came to together.
 func (m measured) call(f *sweep.Function, n int, now time.Time) (all *sweep.Report, runs int, err error) {
 	if m.task != nil {
 		all, err = m.callEach(f, n)

@@ -67,8 +67,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestLocalBackends runs jobs that between them use all services on the local backends: they do there what they do on the stand-in, however
-// late the answers come.
+// TestLocalBackends runs jobs that between them use all services on the local backends: they do there what they do on the
+// stand-in, however late the answers come.
 func TestLocalBackends(t *testing.T) {
 	t.Parallel()
 	on, err := startLocal(t.Context())

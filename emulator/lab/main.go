@@ -115,8 +115,8 @@ func caseNames() (names []string) {
 	return names
 }
 
-// seedItems is how many items the seeds' algorithms are measured with by -full, and a fifth of them otherwise: beyond, they take as much
-// longer as there are more.
+// seedItems is how many items the seeds' algorithms are measured with by -full, and a fifth of them otherwise: beyond, they take
+// as much longer as there are more.
 const seedItems = 1000
 
 func command(ctx context.Context, args []string, out io.Writer) error {

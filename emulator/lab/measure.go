@@ -46,8 +46,8 @@ func linkOf(firestore time.Duration, o options) standin.Link {
 	}
 }
 
-// measure runs a job over a link in a process of its own, with the memory and one CPU that it is deployed with: on the stand-in, or on the local
-// backends if there are some.
+// measure runs a job over a link in a process of its own, with the memory and one CPU that it is deployed with: on the stand-in,
+// or on the local backends if there are some.
 func measure(ctx context.Context, m measured, n int, link standin.Link, seed bool, on *local, heap string) (r run, err error) {
 	o := order{Case: m.name, Job: m.job, Items: n, Now: time.Now().UTC(), Seed: seed, Heap: heap}
 	var services interface {

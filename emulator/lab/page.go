@@ -59,7 +59,8 @@ func thousands(n int) string {
 	return text
 }
 
-// results are what the page is made of, as they are kept beside it: whoever measures one case again replaces that and nothing else.
+// results are what the page is made of, as they are kept beside it: whoever measures one case again replaces that and nothing
+// else.
 type results struct {
 	Command string
 	Machine string
@@ -115,7 +116,7 @@ func writePage(path string, o options, args []string, runs []run) error {
 		s.write(&b, filepath.Base(folder))
 	}
 	tenMillion(&b, sections)
-	manyMachines(&b)
+	manyMachines(&b, sections)
 	fmt.Fprintf(&b, "\n## Where and when\n\n%s\n", all.Machine)
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }
@@ -176,7 +177,8 @@ type section struct {
 	runs, before []run
 }
 
-// times reckons what a run of the seed's algorithm takes with more items: one after the other, so as much longer as there are more.
+// times reckons what a run of the seed's algorithm takes with more items: one after the other, so as much longer as there are
+// more.
 func (r run) times(items int) run {
 	by := float64(items) / float64(r.Items)
 	u := &r.Usage

@@ -128,7 +128,8 @@ func (s section) write(b *strings.Builder, folder string) {
 	s.table(b, s.runs)
 	for _, r := range s.runs {
 		if by, ok := s.ratio(r); ok && !r.Seed && r.Items == s.largest(0).Items {
-			fmt.Fprintf(b, "\nWith %s %s, answers after %s make it %.2f times as long as none.\n", thousands(r.Items), s.items, r.Link.Firestore, by)
+			fmt.Fprintf(b, "\nWith %s %s, answers after %s make it %.2f times as long as none. Round trips in a row alone wait for up to %s.\n",
+				thousands(r.Items), s.items, r.Link.Firestore, by, seconds(r.Traffic.Waits))
 		}
 	}
 	if len(s.before) > 0 {
@@ -227,8 +228,49 @@ func runsOf(n int) string {
 	return strconv.Itoa(n) + " runs"
 }
 
-// manyMachines is the place for what several instances do at once: so far, a job has one.
-func manyMachines(*strings.Builder) {}
+// Shards that the page reckons with, and what their functions and quotas allow the whole.
+const (
+	shards        = 8
+	deletesOfAll  = 1000 // a second, of objects; shards share them
+	listingsOfAll = 5000 // requests a second that a bucket answers at first, before Cloud Storage has made more room
+)
+
+// manyMachines reckons from the rate of one instance, which a shard is, what several do.
+func manyMachines(b *strings.Builder, sections []section) {
+	const objects = 100_000_000
+	for _, s := range sections {
+		r := s.largest(s.slowest())
+		if s.name != "live" && s.name != "missing" || r.Link.Firestore == 0 {
+			continue
+		}
+		if s.name == "live" {
+			fmt.Fprintf(b, `
+## A hundred million objects in %d shards
+
+With SHARDS=%d each shard is a run of its own, on an instance of its own: the scheduled run cuts the names into as many stretches, with some hundred to a thousand
+requests, and a shard goes through one of them as the runs above go through all. So the rate of one is what was measured above, over the same link, in a
+process with one CPU; eight at once do not fit on this machine, so the rest is reckoned. That shards come to the same as one run, whatever is killed, is
+tested (`+"`go test ./emulator/load -run TestShards`"+`).
+
+`, shards, shards)
+		}
+		each, part := math.Floor(r.perSecond()), float64(objects)/shards
+		took := time.Duration(part / each * float64(time.Second))
+		if s.name == "live" {
+			pages := float64(r.Usage.StorageClassA) / r.Elapsed.Seconds()
+			reads := float64(r.Usage.FirestoreReads) / r.Elapsed.Seconds()
+			fmt.Fprintf(b, "- **All live**: 100,000,000 / %d = %s objects a shard, at %s a second %s, in %s. Together they ask for %s pages of listings a second, "+
+				"where a bucket answers %s at first, and make %s look-ups.\n", shards, thousands(int(part)), thousands(int(each)), lasting(took),
+				runsOf(int(math.Ceil(took.Seconds()/planTime.Seconds()))), thousands(int(shards*pages)), thousands(listingsOfAll), thousands(int(shards*reads)))
+			continue
+		}
+		deletions := s.due(objects)
+		quota := time.Duration(float64(deletions) / deletesOfAll * float64(time.Second))
+		fmt.Fprintf(b, "- **One post of eleven missing**: the %s deletions go at %s a second, which all shards share, so in %s at least; by their own rate the shards would "+
+			"take %s. Both are within the six hours of a night. MAX_ACTIONS holds for all shards together, so this takes `{\"force\":true}`, as above.\n",
+			thousands(deletions), thousands(deletesOfAll), lasting(quota), lasting(took))
+	}
+}
 
 // machine says where and when something was measured.
 func machine(at time.Time) string {

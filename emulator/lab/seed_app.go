@@ -139,8 +139,8 @@ func (g plain) archive(ctx context.Context, inquiry *gofirestore.DocumentSnapsho
 	return nil
 }
 
-// seedCircles reads all circles and warns or deletes one after the other. Its query for circles that are not deleted needs none of the fields
-// that it looks at.
+// seedCircles reads all circles and warns or deletes one after the other. Its query for circles that are not deleted needs none
+// of the fields that it looks at.
 func seedCircles(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	now := g.now
 	all, err := g.db.Collection("circles").Where("isDeleted", "==", false).Documents(ctx).GetAll()
@@ -202,8 +202,8 @@ func (g plain) deleteCircle(ctx context.Context, circle *gofirestore.DocumentSna
 	}
 }
 
-// seedBanned deletes the accounts and documents of the first twenty, one after the other, as often as it takes: twenty a day. An account
-// that could not be deleted it leaves for ever.
+// seedBanned deletes the accounts and documents of the first twenty, one after the other, as often as it takes: twenty a day. An
+// account that could not be deleted it leaves for ever.
 func seedBanned(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	for {
 		due, err := g.db.Collection("users").Where("banStatus", "==", "permanent").Where("permanentBanScheduledDeletionAt", "<=", g.now).

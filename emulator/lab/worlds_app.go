@@ -45,8 +45,8 @@ func address(object string) *pb.Value {
 
 const messagesAnInquiry = 5
 
-// inquiries are n inquiries. The first half is open; then come a tenth that is to be archived, a tenth whose users are to be told,
-// and those that were resolved yesterday. The first message of each has an image.
+// inquiries are n inquiries. The first half is open; then come a tenth that is to be archived, a tenth whose users are to be
+// told, and those that were resolved yesterday. The first message of each has an image.
 func inquiries(n int, now time.Time) standin.World {
 	due, users := n/10, max(1, n/4)
 	inquiry := ids(inquiryID, n)

@@ -44,8 +44,8 @@ const projectsATask = 10
 // warnedProject is the project of the i-th of n tasks, one that nobody was warned about.
 func warnedProject(i, n int) string { return id(projectID, projectsATask/2*n+i, projectsATask*n) }
 
-// projects are n projects, of which the first fifth is dormant. Every fourth of those was never warned about, the next one was warned
-// about long ago, and the other two a month ago.
+// projects are n projects, of which the first fifth is dormant. Every fourth of those was never warned about, the next one was
+// warned about long ago, and the other two a month ago.
 func projects(n int, now time.Time) standin.World {
 	dormant := n / 5
 	project := ids(projectID, n)

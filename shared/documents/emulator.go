@@ -102,10 +102,11 @@ func countNamesByGetting(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cl
 
 // aggregation is a RunAggregationQuery that opens its stream when it knows what is asked.
 type aggregation struct {
-	grpc.ClientStream
-	open  func(method string) (grpc.ClientStream, error)
-	alias string // of a count of names; empty for anything else
-	done  bool   // the count has been answered
+	grpc.ClientStream // nil where it could not be opened
+	open              func(method string) (grpc.ClientStream, error)
+	err               error  // why not
+	alias             string // of a count of names; empty for anything else
+	done              bool   // the count has been answered
 }
 
 // SendMsg opens the stream and sends the request, or a get in its place.
@@ -114,10 +115,21 @@ func (s *aggregation) SendMsg(m any) (err error) {
 	if get, alias := getInsteadOfCount(m); get != nil {
 		m, s.alias, method = get, alias, firestorepb.Firestore_BatchGetDocuments_FullMethodName
 	}
-	if s.ClientStream, err = s.open(method); err != nil {
+	stream, err := s.open(method)
+	if err != nil {
+		s.err = err
 		return err
 	}
-	return s.ClientStream.SendMsg(m)
+	s.ClientStream = stream
+	return stream.SendMsg(m)
+}
+
+// CloseSend says that there is no further request. Whoever was told that the stream could not be opened may still say so.
+func (s *aggregation) CloseSend() error {
+	if s.ClientStream == nil {
+		return nil
+	}
+	return s.ClientStream.CloseSend()
 }
 
 // getInsteadOfCount returns the get of the documents that a request only counts by their names, nil for others.
@@ -142,6 +154,9 @@ func getInsteadOfCount(m any) (get *firestorepb.BatchGetDocumentsRequest, alias 
 
 // RecvMsg receives an answer; of a get, it counts what was found.
 func (s *aggregation) RecvMsg(m any) error {
+	if s.ClientStream == nil {
+		return s.err
+	}
 	if s.alias == "" {
 		return s.ClientStream.RecvMsg(m)
 	}

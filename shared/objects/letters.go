@@ -91,29 +91,35 @@ func (l *letters) name(n *big.Int) string {
 
 // behind returns the name so far behind another that [rangeTarget] objects lie between them, if they are as close together as
 // in a span; "" if there is none. Names are without the listing's prefix, which is of so many bytes; those of the span are
-// with it.
-func (l *letters) behind(name string, known span, prefix int) string {
+// with it. bold says that there need be no such name: it has a letter where none like it was seen yet.
+func (l *letters) behind(name string, known span, prefix int) (end string, bold bool) {
 	from, to := known.from[prefix:], known.to[prefix:]
 	if end := l.reckon(name, from, to, known.n); end != "" {
-		return end
+		return end, false
 	}
-	// Perhaps the next letter was not seen yet at the place where the span's names begin to differ: it is one that was seen
-	// at another.
-	place := 0
-	for place < min(len(from), len(to)) && from[place] == to[place] {
-		place++
+	// Perhaps the next letter was not seen yet at the place where the span's names begin to differ, or at one before it: it is one
+	// that was seen at another.
+	differ := 0
+	for differ < min(len(from), len(to), learnedLength-1) && from[differ] == to[differ] {
+		differ++
 	}
-	if place >= learnedLength || len(l.at[place]) == 0 {
-		return ""
-	}
-	more, seen := *l, l.at[place]
-	more.at[place] = slices.Clone(seen)
-	for _, c := range l.any {
-		if c > seen[len(seen)-1] {
-			more.at[place] = append(more.at[place], c)
+	for place := differ; place >= 0; place-- {
+		seen := l.at[place]
+		if len(seen) == 0 {
+			continue
+		}
+		more := *l
+		more.at[place] = slices.Clone(seen)
+		for _, c := range l.any {
+			if c > seen[len(seen)-1] {
+				more.at[place] = append(more.at[place], c)
+			}
+		}
+		if end := more.reckon(name, from, to, known.n); end != "" {
+			return end, true
 		}
 	}
-	return more.reckon(name, from, to, known.n)
+	return "", false
 }
 
 func (l *letters) reckon(name, from, to string, n int) string {

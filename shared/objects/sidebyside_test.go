@@ -21,10 +21,10 @@ func TestListingSideBySide(t *testing.T) {
 					time.Sleep(100 * time.Millisecond)
 					return b.list(ctx, prefix, p)
 				},
-				ctx: t.Context(), prefix: "f/", answers: make(chan *part, maxAnswers), parts: []*part{{}},
+				prefix: "f/", answers: make(chan *part), parts: []*part{{}},
 			}
 			began, n := time.Now(), 0
-			if err := l.read(func(objects []Object) bool { n += len(objects); return true }); err != nil || n != 50_000 {
+			if err := l.read(t.Context(), func(objects []Object) bool { n += len(objects); return true }); err != nil || n != 50_000 {
 				t.Fatalf("%s: %d objects and %v", what, n, err)
 			}
 			if took := time.Since(began); took > most {
@@ -34,8 +34,8 @@ func TestListingSideBySide(t *testing.T) {
 	}
 }
 
-// TestNamesThatCannotBeGuessed lists names that are dense here and sparse there: no more than twice as many requests are made as page after page
-// would take, and those that are under way meanwhile.
+// TestNamesThatCannotBeGuessed lists names that are dense here and sparse there: no more than twice as many requests are made as
+// page after page would take, and those that are under way meanwhile.
 func TestNamesThatCannotBeGuessed(t *testing.T) {
 	t.Parallel()
 	const n = 100_000
@@ -47,14 +47,39 @@ func TestNamesThatCannotBeGuessed(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 				return b.list(ctx, prefix, p)
 			},
-			ctx: t.Context(), prefix: "f/", answers: make(chan *part, maxAnswers), parts: []*part{{}},
+			prefix: "f/", answers: make(chan *part), parts: []*part{{}},
 		}
 		got := 0
-		if err := l.read(func(objects []Object) bool { got += len(objects); return true }); err != nil || got != len(names) {
+		if err := l.read(t.Context(), func(objects []Object) bool { got += len(objects); return true }); err != nil || got != len(names) {
 			t.Fatalf("%d names and %v, want %d", got, err, len(names))
 		}
 		if most := int64(2*len(names)/pageSize + guessAfter + 2*maxRanges); b.requests.Load() > most {
 			t.Errorf("%d requests for %d names, want at most %d", b.requests.Load(), len(names), most)
+		}
+	})
+}
+
+// TestPagesThatNobodyTakes are few: of a listing that nobody goes on with those that may follow its first page, and otherwise as
+// many as may be held.
+func TestPagesThatNobodyTakes(t *testing.T) {
+	t.Parallel()
+	names := named(rand.New(rand.NewPCG(1, 2)), 200_000)["random"]
+	synctest.Test(t, func(t *testing.T) {
+		b := &fakeBucket{names: names}
+		l := listing{list: b.list, prefix: "f/", answers: make(chan *part), parts: []*part{{}}}
+		given := 0
+		err := l.read(t.Context(), func(objects []Object) bool {
+			synctest.Wait()
+			given += len(objects)
+			most := min(maxHeld, 1+growth*given/pageSize)
+			if requests, pages := int(b.requests.Load()), given/rangeTarget; requests > pages+most+growth {
+				t.Errorf("%d requests when %d objects were given", requests, given)
+				return false
+			}
+			return given < len(names)/2
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	})
 }

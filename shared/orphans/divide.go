@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A run that is split into shards has to know where to cut before anything is listed. Nobody can tell how many names lie between two
-// others, but a page of them says whether they are many. So what is heavy is divided by its next letter, again and again, until the
-// heaviest piece is small beside a shard.
+// A run that is split into shards has to know where to cut before anything is listed. Nobody can tell how many names lie between
+// two others, but a page of them says whether they are many. So what is heavy is divided by its next letter, again and again,
+// until the heaviest piece is small beside a shard.
 
-// letters are those by which names are divided. Names with others between them are not lost: a piece ends where the next begins. None
-// of them makes an id of a document that is none, such as "." or "__x__".
+// letters are those by which names are divided. Names with others between them are not lost: a piece ends where the next begins.
+// None of them makes an id of a document that is none, such as "." or "__x__".
 const letters = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // Bounds of what dividing may cost: a request for each letter, so many at once and so many times.
@@ -45,7 +45,8 @@ type piece struct {
 	whole bool // it cannot be divided
 }
 
-// divide returns pieces, in order and without gaps, none of which holds more than a small part of a shard, where that can be found.
+// divide returns pieces, in order and without gaps, none of which holds more than a small part of a shard, where that can be
+// found.
 func divide(ctx context.Context, prefix string, shards int, weigh weigh) ([]piece, error) {
 	all, err := weigh(ctx, "", "")
 	if err != nil {
@@ -106,8 +107,8 @@ func (p piece) divide(ctx context.Context, prefix string, weigh weigh) ([]piece,
 	return parts, g.Wait()
 }
 
-// base returns what all names of the piece begin with. Those that were looked at tell what it is at most; how much of that holds for
-// the others is found by halving.
+// base returns what all names of the piece begin with. Those that were looked at tell what it is at most; how much of that holds
+// for the others is found by halving.
 func (p piece) base(ctx context.Context, prefix string, weigh weigh) (string, error) {
 	if !p.many {
 		return cmp.Or(p.from, prefix), nil
@@ -158,8 +159,8 @@ func common(a, b string) string {
 	return a[:i]
 }
 
-// weightOfPage is the weight of a piece whose names begin with base, of which the first n reach from one name to another and are not
-// all. The others are taken to be as close together, and some of a page more there must be.
+// weightOfPage is the weight of a piece whose names begin with base, of which the first n reach from one name to another and are
+// not all. The others are taken to be as close together, and some of a page more there must be.
 func weightOfPage(base, first, last string, n int) weight {
 	begin, end := share(base, first), share(base, last)
 	guess := float64(n) * (1 - begin) / max(end-begin, leastShare)

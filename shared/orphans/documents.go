@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/inorder"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -33,17 +34,46 @@ const gapPageSize = 50
 // maxNamed is how many documents whose field is no text are looked up to be named; all are counted.
 const maxNamed = 20
 
-// plan finds the orphans without reading a document whose owner exists: with the ids of all owners in order, whatever lies
-// between two of them in the field's index has none. A failure is that of this pass: the others rest on other lookups, and what
-// they planned is done all the same.
-func (c Documents) plan(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) error {
-	err := c.planAllGaps(ctx, p, in, save)
+// begin implements [Pass]. It finds the orphans without reading a document whose owner exists: with the ids of all owners in
+// order, whatever lies between two of them in the field's index has none.
+func (c Documents) begin(ctx context.Context, p *sweep.Planner, in objects.Names) begun {
+	between := inorder.Begin(ctx, gapsAhead,
+		func(ctx context.Context) iter.Seq2[gaps, error] { return c.allGaps(ctx, p, in) },
+		func(ctx context.Context, g gaps) (firstOf, error) {
+			found, err := p.Documents.First(ctx, c.query(g), "", gapPageSize)
+			if err != nil || len(found) == 0 {
+				return firstOf{}, err
+			}
+			missing, err := c.missing(ctx, p.Documents, found)
+			return firstOf{found, missing}, err
+		})
+	var strange *inorder.Flow[documents.Query, odd]
+	if in.Before == "" { // the last shard counts what is odd
+		strange = c.findOdd(ctx, p)
+	}
+	return begun{
+		stop: func() {
+			between.Stop()
+			if strange != nil {
+				strange.Stop()
+			}
+		},
+		end: func(save func(after string) error) error { return c.end(ctx, p, between, strange, save) },
+	}
+}
+
+// end proposes what is to become of the orphans. A failure is that of this pass: the others rest on other lookups, and what they
+// planned is done all the same.
+func (c Documents) end(
+	ctx context.Context, p *sweep.Planner, between *inorder.Flow[gaps, firstOf], strange *inorder.Flow[documents.Query, odd], save func(string) error,
+) error {
+	err := c.planAllGaps(ctx, p, between, save)
 	var limit *sweep.LimitError
 	switch {
-	case err == nil && in.Before != "": // the last shard counts what is odd
+	case err == nil && strange == nil:
 		return nil
 	case err == nil:
-		if err := c.keepOdd(ctx, p); err != nil {
+		if err := c.keepOdd(ctx, p, strange); err != nil {
 			message := ": those whose " + c.Field + " is not a string are not counted; the cleanup itself continues: "
 			p.Log.WarnContext(ctx, c.Collection+message+err.Error(), slog.String("target", c.Collection))
 		}
@@ -75,48 +105,39 @@ type firstOf struct {
 	missing []string // owners
 }
 
-func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) error {
-	owners := documents.Query{Collection: c.Owners, Select: documents.NameOnly, PageSize: gapsAhead * maxGaps}
-	var from documents.Cursor
-	if in.After {
-		var err error
-		if from, err = owners.After(documents.Document{Path: c.Owners + "/" + in.From}); err != nil {
+func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, all *inorder.Flow[gaps, firstOf], save func(after string) error) error {
+	counted := "" // the last owner that the safety limit knows of
+	return all.Each(func(g gaps, first firstOf) error {
+		p.LookedUp(c.lookedUp(), g.owners, 0)
+		if err := c.planGaps(ctx, p, c.query(g), first, &counted); err != nil || g.last == "" {
 			return err
 		}
-		owners.Where = c.named(p, "", in.Before)
-	} else {
-		owners.Where = c.named(p, in.From, in.Before)
-	}
-	counted := "" // the last owner that the safety limit knows of
-	return inOrder(ctx, gapsAhead, c.allGaps(p.Documents.Pages(ctx, owners, from), in),
-		func(ctx context.Context, g gaps) (firstOf, error) {
-			found, err := p.Documents.First(ctx, c.query(g), "", gapPageSize)
-			if err != nil || len(found) == 0 {
-				return firstOf{}, err
-			}
-			missing, err := c.missing(ctx, p.Documents, found)
-			return firstOf{found, missing}, err
-		},
-		func(g gaps, first firstOf) error {
-			p.LookedUp(c.lookedUp(), g.owners, 0)
-			if err := c.planGaps(ctx, p, c.query(g), first, &counted); err != nil || g.last == "" {
-				return err
-			}
-			return save(g.last)
-		})
+		return save(g.last)
+	})
 }
 
-// allGaps returns the gaps between the owners of some pages, which lie in a stretch of names, and those before the first and behind
-// the last.
-func (c Documents) allGaps(pages iter.Seq2[documents.Page, error], in objects.Names) iter.Seq2[gaps, error] {
+// allGaps returns the gaps between the owners in a stretch of names, and those before the first and behind the last.
+func (c Documents) allGaps(ctx context.Context, p *sweep.Planner, in objects.Names) iter.Seq2[gaps, error] {
 	return func(yield func(gaps, error) bool) {
+		owners := documents.Query{Collection: c.Owners, Select: documents.NameOnly, PageSize: gapsAhead * maxGaps}
+		var from documents.Cursor
+		if in.After {
+			var err error
+			if from, err = owners.After(documents.Document{Path: c.Owners + "/" + in.From}); err != nil {
+				yield(gaps{}, err)
+				return
+			}
+			owners.Where = c.named(p, "", in.Before)
+		} else {
+			owners.Where = c.named(p, in.From, in.Before)
+		}
 		below := in.From
 		op := ">"
 		if in.From != "" && !in.After {
 			op = ">=" // what has exactly that for its owner lies in this stretch
 		}
 		read := 0
-		for page, err := range pages {
+		for page, err := range p.Documents.Pages(ctx, owners, from) {
 			if err != nil {
 				yield(gaps{}, err)
 				return
@@ -217,34 +238,44 @@ func (c Documents) planPage(ctx context.Context, p *sweep.Planner, found []docum
 	return p.ProposeItems(ctx, c.Rule, due)
 }
 
-// keepOdd counts and names the documents whose field is neither a text nor null: no gap finds them, because in the index they
-// lie before and after all texts. A null, like an empty text, says that the document has no owner. Nothing is decided by it, so
-// nothing fails with it.
-func (c Documents) keepOdd(ctx context.Context, p *sweep.Planner) error {
-	odd := documents.Query{Collection: c.Collection, OrderBy: []string{c.Field}, Select: documents.NameOnly}
-	before, after := odd, odd
+// odd are documents whose field is neither a text nor null: no gap finds them, because in the index they lie before and after all
+// texts. A null, like an empty text, says that the document has no owner.
+type odd struct {
+	n     int
+	first []documents.Document // up to maxNamed
+}
+
+// findOdd counts the odd ones, those before all texts and those after them, and reads the first.
+func (c Documents) findOdd(ctx context.Context, p *sweep.Planner) *inorder.Flow[documents.Query, odd] {
+	before := documents.Query{Collection: c.Collection, OrderBy: []string{c.Field}, Select: documents.NameOnly}
+	after := before
 	before.From, before.Until = []any{false}, []any{""} // false comes right after null
 	after.From = []any{[]byte{}}                        // right after all texts
-	named := 0
-	for _, q := range []documents.Query{before, after} {
-		n, err := p.Documents.Count(ctx, q)
-		if err != nil {
-			return err
-		}
-		p.Scanned(n)
-		var first []documents.Document
-		if most := min(n, maxNamed-named); most > 0 {
-			if first, err = p.Documents.First(ctx, q, "", most); err != nil {
-				return err
+	return inorder.Begin(ctx, 2,
+		func(context.Context) iter.Seq2[documents.Query, error] {
+			return func(yield func(documents.Query, error) bool) { _ = yield(before, nil) && yield(after, nil) }
+		},
+		func(ctx context.Context, q documents.Query) (found odd, err error) {
+			if found.n, err = p.Documents.Count(ctx, q); err == nil && found.n > 0 {
+				found.first, err = p.Documents.First(ctx, q, "", min(found.n, maxNamed))
 			}
-		}
+			return found, err
+		})
+}
+
+// keepOdd counts and names the odd ones. Nothing is decided by it, so nothing fails with it.
+func (c Documents) keepOdd(ctx context.Context, p *sweep.Planner, all *inorder.Flow[documents.Query, odd]) error {
+	named := 0
+	return all.Each(func(_ documents.Query, found odd) error {
+		p.Scanned(found.n)
+		first := found.first[:min(len(found.first), maxNamed-named)]
 		for _, d := range first {
 			p.KeepInvalid(ctx, d.Path, c.KeptOdd, 1)
 		}
 		named += len(first)
-		if rest := n - len(first); rest > 0 {
+		if rest := found.n - len(first); rest > 0 {
 			p.KeepInvalid(ctx, c.Collection, c.KeptOdd, rest)
 		}
-	}
-	return nil
+		return nil
+	})
 }

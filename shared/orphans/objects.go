@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/inorder"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -28,7 +29,7 @@ const KeptInvalidOwner = "the id in its metadata or path names no document"
 const maxRemembered = 200_000
 
 // pagesAhead is how many pages of objects are looked up at once. So many are held, besides those that are listed meanwhile.
-const pagesAhead = 6
+const pagesAhead = 12
 
 // object is an object with what is decided about it.
 type object struct {
@@ -44,32 +45,37 @@ type page struct {
 	forget bool                // what was known of owners before
 }
 
-// plan goes through the folder's objects, in the order of their names. While the owners of some are looked up, those behind
-// them are listed and judged.
-func (f Objects) plan(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) error {
-	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
-	return inOrder(ctx, pagesAhead, f.pages(ctx, p, in),
+// begin implements [Pass]. While the owners of some objects are looked up, those behind them are listed and judged.
+func (f Objects) begin(ctx context.Context, p *sweep.Planner, in objects.Names) begun {
+	pages := inorder.Begin(ctx, pagesAhead,
+		func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in) },
 		func(ctx context.Context, page page) (map[string][]string, error) {
 			return lookUp(ctx, p.Documents, page.asked)
-		},
-		func(page page, missing map[string][]string) error {
-			p.Scanned(len(page.judged))
-			if page.forget {
-				clear(absent)
-			}
-			for collection, ids := range page.asked {
-				p.LookedUp(collection, len(ids), len(missing[collection]))
-				for _, id := range missing[collection] {
-					absent[documents.Ref{Collection: collection, ID: id}] = true
-				}
-			}
-			for _, o := range page.judged {
-				if err := propose(ctx, p, o, o.owner != Nobody && !absent[o.owner]); err != nil {
-					return err
-				}
-			}
-			return save(page.judged[len(page.judged)-1].Name)
 		})
+	return begun{stop: pages.Stop, end: func(save func(after string) error) error { return f.end(ctx, p, pages, save) }}
+}
+
+// end proposes what is to become of the objects, in the order of their names.
+func (f Objects) end(ctx context.Context, p *sweep.Planner, pages *inorder.Flow[page, map[string][]string], save func(string) error) error {
+	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
+	return pages.Each(func(page page, missing map[string][]string) error {
+		p.Scanned(len(page.judged))
+		if page.forget {
+			clear(absent)
+		}
+		for collection, ids := range page.asked {
+			p.LookedUp(collection, len(ids), len(missing[collection]))
+			for _, id := range missing[collection] {
+				absent[documents.Ref{Collection: collection, ID: id}] = true
+			}
+		}
+		for _, o := range page.judged {
+			if err := propose(ctx, p, o, o.owner != Nobody && !absent[o.owner]); err != nil {
+				return err
+			}
+		}
+		return save(page.judged[len(page.judged)-1].Name)
+	})
 }
 
 // pages returns the folder's objects, judged by themselves, and which of their owners are to be looked up: each once.
@@ -105,6 +111,7 @@ func (f Objects) judge(o objects.Object, now time.Time) object {
 	if d.Kind != "" && owner != Nobody && !documents.ValidID(owner.ID) {
 		d = sweep.Invalid(KeptInvalidOwner)
 	}
+	o.Metadata = nil // most of what a page holds, and not needed any more
 	return object{o, d, owner}
 }
 

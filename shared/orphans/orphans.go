@@ -8,6 +8,8 @@ package orphans
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -15,24 +17,46 @@ import (
 
 // Pass is one kind of thing to go through: [Objects] or [Documents].
 type Pass interface {
-	// plan goes through the things in a stretch of names, and says after each page which the last was.
-	plan(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) error
+	// begin begins to go through the things in a stretch of names.
+	begin(ctx context.Context, p *sweep.Planner, in objects.Names) begun
 	// pieces divides all of them, in order, into pieces that are small beside one of so many shards.
 	pieces(ctx context.Context, p *sweep.Planner, shards int) ([]piece, error)
 }
 
-// Plan returns the plan of a job that makes these passes, one after the other.
+// begun is a pass that has begun: what comes first is being read. It proposes nothing and says nothing of what it found until
+// end.
+type begun struct {
+	// end plans what becomes of all, and says after each page which the last was.
+	end func(save func(after string) error) error
+	// stop ends what is under way. It may be called after end as well.
+	stop func()
+}
+
+// Plan returns the plan of a job that makes these passes, one after the other. All begin at once, so that a run waits once for
+// the first page of everything: one that has much of one kind keeps a few pages of the others meanwhile.
 func Plan(passes ...Pass) func(ctx context.Context, p *sweep.Planner) error {
 	return func(ctx context.Context, p *sweep.Planner) error {
-		begin, end := bounds(p, passes)
-		for i := begin.Pass; i < len(passes) && i <= end.Pass; i++ {
-			in := objects.Names{From: begin.Name, After: begin.Name != "" && !begin.Included}
-			if i == end.Pass {
-				if in.Before = end.Name; in.Before == "" { // it ends before this pass
+		from, to := bounds(p, passes)
+		all := map[int]begun{}
+		defer func() {
+			for _, pass := range all {
+				pass.stop()
+			}
+		}()
+		for i := from.Pass; i < len(passes) && i <= to.Pass; i++ {
+			in := objects.Names{}
+			if i == from.Pass {
+				in = objects.Names{From: from.Name, After: from.Name != "" && !from.Included}
+			}
+			if i == to.Pass {
+				if in.Before = to.Name; in.Before == "" { // it ends before this pass
 					break
 				}
 			}
-			err := passes[i].plan(ctx, p, in, func(after string) error {
+			all[i] = passes[i].begin(ctx, p, in)
+		}
+		for _, i := range slices.Sorted(maps.Keys(all)) {
+			err := all[i].end(func(after string) error {
 				text, err := place{Pass: i, Name: after}.text()
 				if err != nil {
 					return err
@@ -42,7 +66,6 @@ func Plan(passes ...Pass) func(ctx context.Context, p *sweep.Planner) error {
 			if err != nil {
 				return err
 			}
-			begin = place{}
 		}
 		return nil
 	}

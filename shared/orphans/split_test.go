@@ -54,8 +54,8 @@ func savedReport(t *testing.T, f *sweeptest.Function, id string) *sweep.Report {
 	return &report
 }
 
-// TestWhereverItIsCut: shards come to the same as one run, whatever names they are cut at: those of things and of their owners, before
-// and behind them, between two passes.
+// TestWhereverItIsCut: shards come to the same as one run, whatever names they are cut at: those of things and of their owners,
+// before and behind them, between two passes.
 func TestWhereverItIsCut(t *testing.T) {
 	const shards = 6
 	f := inShards(t, shards, files, notes)

@@ -176,10 +176,12 @@ func (w *work) roomLeft() int {
 // errGroup says that a rule failed for a group as a whole, so that the item that is to blame has to be found.
 var errGroup = errors.New("the group could not be judged")
 
-// conclude handles the result of a commit, and returns the items to be judged again, together or in smaller groups.
+// conclude handles the result of a commit, hands over the tasks that go before others, and returns the items to be judged again,
+// together or in smaller groups.
 func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, apart []*work) {
 	open := r.follow(ctx, group, c)
 	r.first(ctx, group, c)
+	var waiting []int // for their tasks to be handed over
 	for i, w := range group {
 		o, goesOn := c.outcomes[i], len(again)+len(apart)
 		moved := o.change.Again != "" && o.change.From != w.From
@@ -208,9 +210,8 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 		case len(o.change.First) > 0:
 			again = append(again, w)
 		case len(o.change.Before) > o.handed(w):
-			if w.err = r.handOver(ctx, w, o.change.Before); w.err == nil {
-				again = append(again, w)
-			}
+			waiting = append(waiting, i)
+			continue
 		case o.change.Again != "":
 			w.kind, w.From = o.change.Again, o.change.From
 			if o.change.Apart && !o.written {
@@ -225,6 +226,22 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 		forgotten := w.err == nil || errors.Is(w.err, ErrChanged) || o.change.Fail != nil && !o.change.Remember
 		if ended && forgotten && w.entry != (documents.Ref{}) {
 			r.journal.finished(w.entry)
+		}
+	}
+	var handing errgroup.Group
+	handing.SetLimit(maxFollowUps)
+	for _, i := range waiting {
+		handing.Go(func() error {
+			w := group[i]
+			defer recoverTo(&w.err)
+			w.err = r.handOver(ctx, w, c.outcomes[i].change.Before)
+			return nil
+		})
+	}
+	_ = handing.Wait() // each error is in its work
+	for _, i := range waiting {
+		if group[i].err == nil {
+			again = append(again, group[i])
 		}
 	}
 	return again, apart

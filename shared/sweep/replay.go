@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/inorder"
 )
 
 // Earlier are records in which a version of this program from before the journal kept what it had yet to do.
@@ -23,7 +25,7 @@ type Earlier struct {
 var ErrForeign = errors.New("it is not one that this program wrote: look at it and delete it")
 
 // planEarlier proposes what an earlier version of the program has left to do.
-func (r *run) planEarlier(ctx context.Context, p *Planner, earlier Earlier) error {
+func (r *run) planEarlier(ctx context.Context, p *Planner, earlier Earlier, all *pages) error {
 	propose := func(d documents.Document) error {
 		return r.proposeReplay(ctx, p, d, func(d documents.Document) (entry, error) {
 			then, next, err := earlier.Read(d)
@@ -37,21 +39,18 @@ func (r *run) planEarlier(ctx context.Context, p *Planner, earlier Earlier) erro
 		}
 		return propose(d)
 	}
-	for page, err := range p.Documents.Pages(ctx, documents.Query{Collection: earlier.Collection, PageSize: earlierPage}, "") {
-		if err != nil {
-			return err
-		}
+	return all.Each(func(page documents.Page, _ struct{}) error {
 		for _, d := range page.Documents {
 			if err := propose(d); err != nil {
 				return err
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // earlierPage is how many of those records are held at once: each may be as large as a document.
-const earlierPage = 20
+const earlierPage = 10
 
 // proposeReplay proposes to do what a record holds. Items that go on by it are not proposed again.
 func (r *run) proposeReplay(ctx context.Context, p *Planner, d documents.Document, parse func(documents.Document) (entry, error)) error {
@@ -72,10 +71,18 @@ func (r *run) planReplay(ctx context.Context, p *Planner) error {
 	entries := documents.Query{
 		Collection: journalOf(r.job.Name), Where: []documents.Filter{{Field: "task", Op: "==", Value: r.taskID()}}, Select: []string{"open", "next", "shard"},
 	}
-	for page, err := range p.Documents.Pages(ctx, entries, "") {
-		if err != nil {
-			return err
+	left := beginPages(ctx, p, entries)
+	defer left.Stop()
+	var earlier []*pages // of what the job asks for all of
+	for _, e := range r.job.Earlier {
+		if e.ID == nil && r.shard() == 0 {
+			earlier = append(earlier, beginPages(ctx, p, documents.Query{Collection: e.Collection, PageSize: earlierPage}))
+			defer earlier[len(earlier)-1].Stop()
+		} else {
+			earlier = append(earlier, nil)
 		}
+	}
+	err := left.Each(func(page documents.Page, _ struct{}) error {
 		for _, d := range page.Documents {
 			if !r.concerns(d) {
 				continue
@@ -89,16 +96,26 @@ func (r *run) planReplay(ctx context.Context, p *Planner) error {
 				return err
 			}
 		}
-	}
-	if r.shard() > 0 {
 		return nil
+	})
+	if err != nil || r.shard() > 0 {
+		return err
 	}
-	for _, earlier := range r.job.Earlier {
-		if err := r.planEarlier(ctx, p, earlier); err != nil {
+	for i, e := range r.job.Earlier {
+		if err := r.planEarlier(ctx, p, e, earlier[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// pages are those of a query, the first of which is being read.
+type pages = inorder.Flow[documents.Page, struct{}]
+
+func beginPages(ctx context.Context, p *Planner, q documents.Query) *pages {
+	return inorder.Begin(ctx, 1,
+		func(ctx context.Context) iter.Seq2[documents.Page, error] { return p.Documents.Pages(ctx, q, "") },
+		func(context.Context, documents.Page) (none struct{}, err error) { return none, nil })
 }
 
 // concerns reports whether an entry is the run's to replay. Those of other shards may be of runs that are under way. Where the job was

@@ -1,6 +1,6 @@
-// Package standin stands in for Google's Firestore, Cloud Storage, Authentication and Cloud Tasks where a program is measured and not tested: it answers at
-// next to no cost of its own, after as long as a [Link] says, about documents, objects and accounts that are made by their number and
-// never held, so that a million of them cost no memory.
+// Package standin stands in for Google's Firestore, Cloud Storage, Authentication and Cloud Tasks where a program is measured and
+// not tested: it answers at next to no cost of its own, after as long as a [Link] says, about documents, objects and accounts
+// that are made by their number and never held, so that a million of them cost no memory.
 //
 // What it assumes, and how strict it is:
 //

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Front is a link in front of services that run on this machine, such as emulators, until it is closed: whoever asks at its addresses gets
-// their answers, as late as the link says.
+// Front is a link in front of services that run on this machine, such as emulators, until it is closed: whoever asks at its
+// addresses gets their answers, as late as the link says.
 type Front struct {
 	path  *path
 	grpc  []*grpc.Server
@@ -36,8 +36,8 @@ func (f *Front) Traffic() Traffic {
 	return f.path.traffic
 }
 
-// GRPC puts the link in front of a service of gRPC at host:port, and returns where to ask now. Each call has one request, as all have
-// that the jobs make.
+// GRPC puts the link in front of a service of gRPC at host:port, and returns where to ask now. Each call has one request, as all
+// have that the jobs make.
 func (f *Front) GRPC(target string) (address string, err error) {
 	conn, err := grpc.NewClient("passthrough:///"+target, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(asItIs{}), grpc.MaxCallRecvMsgSize(1<<30), grpc.MaxCallSendMsgSize(1<<30)))

@@ -303,8 +303,8 @@ func (q *query) less(a, b *doc) int {
 // span is numbers from one up to another.
 type span struct{ from, to int }
 
-// spans returns where documents that are made and match may lie, in order and apart from each other, and whether all that lie there
-// match.
+// spans returns where documents that are made and match may lie, in order and apart from each other, and whether all that lie
+// there match.
 func (q *query) spans() (apart []span, all bool) {
 	n := q.c.Len
 	exact := q.start == nil && q.end == nil
@@ -362,8 +362,8 @@ func (q *query) spans() (apart []span, all bool) {
 	return apart, exact
 }
 
-// spanOf returns between which numbers the documents lie that a condition holds for, of a field that ascends; all is false if some of
-// the documents there may not match. first finds the first document of which something is true.
+// spanOf returns between which numbers the documents lie that a condition holds for, of a field that ascends; all is false if
+// some of the documents there may not match. first finds the first document of which something is true.
 func (q *query) spanOf(c condition, first func(func(*doc) bool) int) (in span, all bool) {
 	at := func(least int) int {
 		return first(func(d *doc) bool { return compare(q.value(d, c.field), c.value) >= least })
@@ -455,7 +455,8 @@ func (q *query) each(f func(*doc) bool) error {
 	return nil
 }
 
-// count counts what the query finds, by the numbers of documents where they tell. The same count is made once until something is written.
+// count counts what the query finds, by the numbers of documents where they tell. The same count is made once until something is
+// written.
 func (q *query) count(asked *pb.StructuredQuery) (n int64, err error) {
 	if spans, all := q.spans(); all && q.limit == 0 {
 		for _, s := range spans {

@@ -155,8 +155,8 @@ func (a Address) to(address string, base *http.Transport) *http.Transport {
 	return t
 }
 
-// Everywhere makes Authentication's clients, which take no transport, lead to the stand-in, by the transport that a process has for
-// whatever has none of its own.
+// Everywhere makes Authentication's clients, which take no transport, lead to the stand-in, by the transport that a process has
+// for whatever has none of its own.
 func (a Address) Everywhere() {
 	http.DefaultTransport = a.to(a.Accounts, http.DefaultTransport.(*http.Transport))
 }

@@ -1,4 +1,4 @@
-package orphans
+package inorder_test
 
 import (
 	"context"
@@ -6,9 +6,12 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/firesweep/firesweep/shared/inorder"
 )
 
 var errItem = errors.New("it was made to fail")
@@ -27,6 +30,10 @@ func upTo(n int, err error) iter.Seq2[int, error] {
 	}
 }
 
+func these(items iter.Seq2[int, error]) func(context.Context) iter.Seq2[int, error] {
+	return func(context.Context) iter.Seq2[int, error] { return items }
+}
+
 // TestInOrder has later items be ready earlier: they end in their order all the same, as many at once as are allowed, and
 // nothing is under way in the end.
 func TestInOrder(t *testing.T) {
@@ -34,18 +41,18 @@ func TestInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var ended []int
-		err := inOrder(t.Context(), 4, upTo(8, nil),
+		f := inorder.Begin(t.Context(), 4, these(upTo(8, nil)),
 			func(_ context.Context, i int) (int, error) {
 				time.Sleep(time.Duration(8-i) * time.Second)
 				return 10 * i, nil
-			},
-			func(i, got int) error {
-				if got != 10*i {
-					t.Errorf("%d came of %d", got, i)
-				}
-				ended = append(ended, i)
-				return nil
 			})
+		err := f.Each(func(i, got int) error {
+			if got != 10*i {
+				t.Errorf("%d came of %d", got, i)
+			}
+			ended = append(ended, i)
+			return nil
+		})
 		if err != nil || !slices.Equal(ended, []int{0, 1, 2, 3, 4, 5, 6, 7}) {
 			t.Errorf("ended %v, %v", ended, err)
 		}
@@ -72,24 +79,75 @@ func TestInOrderFails(t *testing.T) {
 		"what comes before":  {upTo(5, errItem), func(i int) error { return map[int]error{4: errors.New("sooner")}[i] }, nil, 4, "sooner"},
 	} {
 		ended := 0
-		err := inOrder(t.Context(), 4, tt.items,
-			func(_ context.Context, i int) (int, error) {
-				if tt.begin == nil {
-					return 0, nil
+		f := inorder.Begin(t.Context(), 4, these(tt.items), func(_ context.Context, i int) (int, error) {
+			if tt.begin == nil {
+				return 0, nil
+			}
+			return 0, tt.begin(i)
+		})
+		err := f.Each(func(i, _ int) error {
+			if tt.end != nil {
+				if err := tt.end(i); err != nil {
+					return err
 				}
-				return 0, tt.begin(i)
-			},
-			func(i, _ int) error {
-				if tt.end != nil {
-					if err := tt.end(i); err != nil {
-						return err
-					}
-				}
-				ended++
-				return nil
-			})
+			}
+			ended++
+			return nil
+		})
 		if err == nil || !strings.Contains(err.Error(), tt.want) || ended != tt.ended {
 			t.Errorf("%s: %v after %d, want %s after %d", name, err, ended, tt.want, tt.ended)
 		}
+	}
+}
+
+// TestBegunAndNotEnded has a flow begin that nobody waits for: two items are asked about and a third comes, and when it is
+// stopped nothing is under way any more.
+func TestBegunAndNotEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		stopped := false
+		items := func(_ context.Context) iter.Seq2[int, error] {
+			return func(yield func(int, error) bool) {
+				for i := range 9 {
+					if !yield(i, nil) {
+						stopped = true
+						return
+					}
+				}
+			}
+		}
+		f := inorder.Begin(t.Context(), 4, items, func(context.Context, int) (int, error) {
+			asked.Add(1)
+			return 0, nil
+		})
+		synctest.Wait()
+		if asked.Load() != 2 {
+			t.Errorf("%d items were asked about, want 2", asked.Load())
+		}
+		f.Stop()
+		if !stopped {
+			t.Error("the items were not told to stop")
+		}
+	})
+}
+
+// TestCanceledFlow is not taken for one that is through: some items never came.
+func TestCanceledFlow(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := 0
+		f := inorder.Begin(ctx, 4, these(upTo(9, nil)), func(context.Context, int) (int, error) { return 0, nil })
+		err := f.Each(func(int, int) error {
+			if ended++; ended == 3 {
+				cancel()
+			}
+			return nil
+		})
+		if ended < 9 && !errors.Is(err, context.Canceled) || ended == 9 && err != nil {
+			t.Fatalf("%v after %d of 9", err, ended)
+		}
+		cancel()
 	}
 }

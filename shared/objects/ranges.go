@@ -1,0 +1,243 @@
+package objects
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// A long listing is read as ranges of names side by side.
+const (
+	maxRanges   = 24            // requests under way
+	maxHeld     = 2 * maxRanges // pages that were asked for and not given yet
+	rangeTarget = 920           // objects a range is to hold: fewer than a page, for where a range ends is a guess
+	guessAfter  = 1             // pages that are read one after the other first
+	growth      = 3             // requests that may be under way for each page that was given
+)
+
+// listing reads ranges of names side by side and gives their objects in order. Where a range ends is guessed from how close
+// together the names before it are; a range that holds more than a page is divided again, one that holds nothing costs a
+// request. So each object is listed once, whatever the names are, and where guessing fails it is as slow as page after page.
+type listing struct {
+	list     func(ctx context.Context, prefix string, p *part) ([]Object, bool, error)
+	prefix   string
+	parts    []*part // what has not been given yet, in order and without gaps
+	answers  chan *part
+	underWay sync.WaitGroup
+	waiting  int  // requests that were not answered yet
+	bold     int  // of these, those for names of which there need be none
+	vain     bool // the last answer held nothing
+	held     int  // parts that were asked for
+	given    int  // objects
+	received int  // objects
+	answered int  // requests
+	letters  letters
+	before   []span // of the last parts that were given
+}
+
+// part is a range of names, or the rest of one.
+type part struct {
+	from, end string // its names begin with the one and end before the other; "" is no bound
+	behind    bool   // the name from is not one of them
+	asked     bool
+	bold      bool // of names of which there need be none
+	done      bool
+	objects   []Object
+	more      bool // than these
+	err       error
+	span      span // of names that were looked through
+}
+
+// read gives all objects, some at a time, until give returns false. While the caller is busy with some, others are asked for.
+func (l *listing) read(ctx context.Context, give func([]Object) bool) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer l.underWay.Wait()
+	defer cancel()
+	found := make(chan []Object)
+	l.underWay.Go(func() {
+		defer close(found)
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("panic: %v", v)
+			}
+		}()
+		err = l.run(ctx, found)
+	})
+	for objects := range found {
+		if !give(objects) {
+			cancel()
+			for range found { // until it has ended
+			}
+			return nil
+		}
+	}
+	return err
+}
+
+// run asks for all parts and hands over what is found, in order.
+func (l *listing) run(ctx context.Context, found chan<- []Object) error {
+	for len(l.parts) > 0 {
+		l.ask(ctx)
+		first := l.parts[0]
+		var to chan<- []Object
+		var objects []Object
+		switch {
+		case !first.done:
+		case first.err != nil:
+			return first.err
+		case len(first.objects) == 0:
+			l.pop(first)
+			continue
+		default:
+			to, objects = found, first.objects
+		}
+		select {
+		case to <- objects:
+			l.pop(first)
+		case p := <-l.answers:
+			l.receive(p)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// pop takes away the first part, which was given.
+func (l *listing) pop(first *part) {
+	l.parts = l.parts[1:]
+	if first.span.from != "" && first.span.to != "" {
+		l.before = append(l.before[max(0, len(l.before)+1-mostSpans):], first.span)
+	}
+	l.held--
+	l.given += len(first.objects)
+	first.objects = nil
+}
+
+// ask sends requests for the first parts that were not asked for, as many as may be under way: the more pages have been given, so
+// that a short listing costs few in vain, and one that nobody wants yet as well. Where a range turns out to be long, what lies
+// behind it waits.
+func (l *listing) ask(ctx context.Context) {
+	most := 1 + growth*l.given/pageSize
+	for i := 0; i < len(l.parts) && l.waiting < min(maxRanges, most); i++ {
+		p := l.parts[i]
+		if p.asked {
+			continue
+		}
+		if i > 0 && l.held >= min(maxHeld, most) {
+			return
+		}
+		end, bold := l.guess(i)
+		switch {
+		case l.vain: // all the rest: that finds whatever comes next, or that nothing does
+			end, bold = "", false
+		case bold && l.bold >= growth+l.received/pageSize:
+			return
+		}
+		p.bold = bold
+		if bold {
+			l.bold++
+		}
+		if end > p.from && (p.end == "" || end < p.end) {
+			l.parts = slices.Insert(l.parts, i+1, &part{from: end, end: p.end})
+			p.end = end
+		}
+		p.asked = true
+		l.held++
+		l.waiting++
+		l.underWay.Go(func() {
+			p.objects, p.more, p.err = l.list(ctx, l.prefix, p)
+			select {
+			case l.answers <- p:
+			case <-ctx.Done(): // nobody waits for it any more
+			}
+		})
+	}
+}
+
+// receive takes an answer. What is left of a range that held more than a page is a range of its own.
+func (l *listing) receive(p *part) {
+	p.done = true
+	l.waiting--
+	if p.bold {
+		l.bold--
+	}
+	if p.err != nil {
+		return
+	}
+	l.vain = len(p.objects) == 0
+	l.received, l.answered = l.received+len(p.objects), l.answered+1
+	p.span = span{from: p.from, to: p.end, n: len(p.objects)}
+	if n := len(p.objects); n > 0 {
+		if p.more || p.end == "" {
+			p.span.to = p.objects[n-1].Name
+		}
+		if p.from == "" {
+			p.span.from = p.objects[0].Name
+		}
+	}
+	for i := 0; i < len(p.objects); i += learnEach {
+		l.letters.learn(p.objects[i].Name[len(l.prefix):])
+	}
+	if p.more {
+		rest := &part{from: p.from, behind: p.behind, end: p.end}
+		if n := len(p.objects); n > 0 { // or the page held nothing but the name to leave out
+			rest.from, rest.behind = p.objects[n-1].Name, true
+		}
+		at := slices.Index(l.parts, p)
+		l.parts = slices.Insert(l.parts, at+1, rest)
+		p.end = rest.from
+	}
+}
+
+// guess returns where a range might end that begins with the i-th part: so far behind it as holds [rangeTarget] objects where
+// names are as close together as in what is known before it. It returns "" if nothing can be said, or if guessing costs too much:
+// where names cannot be guessed, no more than twice as many requests are made as page after page would take. bold says that there
+// need be no such names.
+func (l *listing) guess(i int) (end string, bold bool) {
+	if pages := l.received / pageSize; pages < guessAfter || l.answered > 2*pages+guessAfter {
+		return "", false
+	}
+	near := l.known(i)
+	if near.from == "" || near.to == "" {
+		return "", false
+	}
+	end, bold = l.letters.behind(l.parts[i].from[min(len(l.prefix), len(l.parts[i].from)):], near, len(l.prefix))
+	if end == "" {
+		return "", false
+	}
+	return l.prefix + end, bold
+}
+
+// Spans side by side that tell how close together names are: one alone holds too few for that, beyond many they may be of other
+// names.
+const (
+	enoughSpans = 4
+	mostSpans   = 8
+)
+
+// known returns the span nearest before the i-th part that has been looked through, if it is of enough pages, or else the
+// largest.
+func (l *listing) known(i int) (best span) {
+	run, parts := slices.Clone(l.before), 0
+	consider := func() {
+		if n := len(run); n > 0 && (n >= enoughSpans || n >= parts) {
+			run = run[max(0, n-mostSpans):]
+			best, parts = span{from: run[0].from, to: run[len(run)-1].to}, len(run)
+			for _, s := range run {
+				best.n += s.n
+			}
+		}
+		run = nil
+	}
+	for _, p := range l.parts[:i] {
+		if p.done && p.err == nil && p.span.from != "" && p.span.to != "" {
+			run = append(run, p.span)
+		} else {
+			consider()
+		}
+	}
+	consider()
+	return best
+}
