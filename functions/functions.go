@@ -1,4 +1,4 @@
-// Package functions holds the lists of what is deployed, schedule.json and your own rules.json, and registers the jobs of the
+// Package functions holds the lists of what is deployed, manifest.json and your own rules.json, and registers the jobs of the
 // packages below it, and those that rules declare, under the names that stand there.
 package functions
 
@@ -19,18 +19,18 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-//go:embed schedule.json
-var scheduleJSON []byte
+//go:embed manifest.json
+var manifestJSON []byte
 
 //go:embed rules.json
 var rulesJSON []byte
 
-// Read returns the entries of schedule.json and of another list in place of rules.json.
+// Read returns the entries of manifest.json and of another list in place of rules.json.
 func Read(rules manifest.File) ([]manifest.Entry, error) {
-	return manifest.Parse(manifest.File{Name: "functions/schedule.json", Text: scheduleJSON}, rules)
+	return manifest.Parse(manifest.File{Name: "functions/manifest.json", Text: manifestJSON}, rules)
 }
 
-// All returns the entries of schedule.json and rules.json in their order.
+// All returns the entries of manifest.json and rules.json in their order.
 func All() []manifest.Entry { return slices.Clone(all()) }
 
 var all = sync.OnceValue(func() []manifest.Entry {
@@ -50,7 +50,7 @@ func init() {
 	}
 }
 
-// New returns the function that serves a job or a worker, with the times and backends that schedule.json gives it.
+// New returns the function that serves a job or a worker, with the times and backends that manifest.json gives it.
 func New(job sweep.Job) *sweep.Function {
 	for _, e := range All() {
 		if e.Name == job.Name {
@@ -63,7 +63,7 @@ func New(job sweep.Job) *sweep.Function {
 			return f
 		}
 	}
-	panic(fmt.Sprintf("functions/schedule.json has no entry for the job %q: add one, or correct the name in the job's package", job.Name))
+	panic(fmt.Sprintf("functions/manifest.json has no entry for the job %q: add one, or correct the name in the job's package", job.Name))
 }
 
 var registered = map[string]sweep.Job{}
@@ -75,5 +75,5 @@ func Register(job sweep.Job) {
 }
 
 // Registered returns every job and worker of the packages that the program imports, by its name. A program that imports the
-// bundle has all of schedule.json: what ranges over the jobs takes them from here.
+// bundle has all of manifest.json: what ranges over the jobs takes them from here.
 func Registered() map[string]sweep.Job { return maps.Clone(registered) }

@@ -35,7 +35,7 @@ func TestEveryFolderIsListedAndBundled(t *testing.T) {
 	}
 	slices.Sort(listed)
 	if !slices.Equal(folders, listed) {
-		t.Errorf("folders with rules %v, schedule.json lists %v", folders, listed)
+		t.Errorf("folders with rules %v, manifest.json lists %v", folders, listed)
 	}
 }
 

@@ -21,7 +21,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// upstream returns the entries of schedule.json. Whoever declares rules of their own in rules.json need not touch our pages.
+// upstream returns the entries of manifest.json. Whoever declares rules of their own in rules.json need not touch our pages.
 func upstream(t *testing.T) []manifest.Entry {
 	t.Helper()
 	entries, err := functions.Read(manifest.File{Name: "none", Text: []byte("{}")})
@@ -31,8 +31,8 @@ func upstream(t *testing.T) []manifest.Entry {
 	return entries
 }
 
-// TestTableOfJobsAgreesWithSchedule compares the table of docs/jobs.md, row by row. Every function, worker or job, is named.
-func TestTableOfJobsAgreesWithSchedule(t *testing.T) {
+// TestTableOfJobsAgreesWithManifest compares the table of docs/jobs.md, row by row. Every function, worker or job, is named.
+func TestTableOfJobsAgreesWithManifest(t *testing.T) {
 	page := read(t, "../docs/jobs.md")
 	var got, want []string
 	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| ([^|]+) \\| [^|]+ \\|$").FindAllStringSubmatch(
@@ -48,13 +48,13 @@ func TestTableOfJobsAgreesWithSchedule(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("docs/jobs.md, All jobs (-schedule.json +page):\n%s", diff)
+		t.Errorf("docs/jobs.md, All jobs (-manifest.json +page):\n%s", diff)
 	}
 }
 
-// TestJobsPageAgreesWithSchedule compares docs/jobs.md: a section a job in the same order, which begins with its schedule
+// TestJobsPageAgreesWithManifest compares docs/jobs.md: a section a job in the same order, which begins with its schedule
 // and names its worker.
-func TestJobsPageAgreesWithSchedule(t *testing.T) {
+func TestJobsPageAgreesWithManifest(t *testing.T) {
 	page := read(t, "../docs/jobs.md")
 	var got, want []string
 	for _, m := range regexp.MustCompile("(?m)^## `(\\w+)`$").FindAllStringSubmatch(page, -1) {
@@ -75,7 +75,7 @@ func TestJobsPageAgreesWithSchedule(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("docs/jobs.md (-schedule.json +page):\n%s", diff)
+		t.Errorf("docs/jobs.md (-manifest.json +page):\n%s", diff)
 	}
 }
 

@@ -1,9 +1,9 @@
-# Which functions there are, and what each is like, stands in functions/schedule.json and in your own functions/rules.json.
+# Which functions there are, and what each is like, stands in functions/manifest.json and in your own functions/rules.json.
 locals {
   # Defaults and upper bounds of the safety limits are those of shared/config.
   belts = merge({ max_actions = 100000, max_missing_percent = 50, min_lookups = 20, max_users = 20 }, var.belts)
 
-  upstream  = jsondecode(file("${path.module}/../functions/schedule.json")).functions
+  upstream  = jsondecode(file("${path.module}/../functions/manifest.json")).functions
   own       = jsondecode(file("${path.module}/../functions/rules.json")).functions
   functions = module.declared.functions
   job_names = [for name, f in local.functions : name if f.trigger == "schedule"]
@@ -53,7 +53,7 @@ locals {
         # The garbage collector works harder before the platform ends the process for its memory.
         GOMEMLIMIT = "${floor(local.mebibytes[name] * 0.85)}MiB"
       },
-      # A function knows the timeout of schedule.json; it is told another, for its lease and its end depend on it.
+      # A function knows the timeout of manifest.json; it is told another, for its lease and its end depend on it.
       contains(keys(var.timeouts), name) ? { TIMEOUT_SECONDS = tostring(local.timeout[name]) } : {},
       f.package == "resolvedinquiries" && length(var.inquiry_folders) > 0 ? {
         INQUIRY_FOLDERS = join(",", var.inquiry_folders)

@@ -1,4 +1,4 @@
-# One account a function, with the roles that functions/schedule.json names and no other.
+# One account a function, with the roles that functions/manifest.json names and no other.
 resource "google_service_account" "function" {
   for_each = local.deployed
 
@@ -9,7 +9,7 @@ resource "google_service_account" "function" {
   lifecycle {
     precondition {
       condition     = can(regex("^[a-z]([-a-z0-9]{4,28}[a-z0-9])$", lower(each.key)))
-      error_message = "functions/schedule.json: ${each.key} cannot be a service account's id: 6 to 30 letters, digits and hyphens."
+      error_message = "functions/manifest.json: ${each.key} cannot be a service account's id: 6 to 30 letters, digits and hyphens."
     }
   }
 
@@ -29,7 +29,7 @@ locals {
   # Whether a job that deletes accounts keeps them for undoing.
   keeps_accounts = anytrue([for name, f in local.deployed : can(f.roles.auth) && local.environment[name].UNDO_DAYS != "0"])
 
-  # Roles of our own, for what no predefined role is narrow enough. Names in schedule.json without "roles/" stand here.
+  # Roles of our own, for what no predefined role is narrow enough. Names in manifest.json without "roles/" stand here.
   custom_roles = {
     firesweepAccountDeleter = {
       title = "Firesweep: deletes accounts of Firebase Authentication, and looks at them if that can be undone"

@@ -18,7 +18,7 @@ import (
 
 const job = "cleanupOrphanedMedia"
 
-// maxMemory is what schedule.json gives the function, in bytes.
+// maxMemory is what manifest.json gives the function, in bytes.
 const maxMemory = 256 << 20
 
 var (

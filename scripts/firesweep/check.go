@@ -47,7 +47,7 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [JOB...]",
 		Short: "Say what your rules would do, and try them on this machine",
-		Long: `Check functions/schedule.json and functions/rules.json strictly, and show for
+		Long: `Check functions/manifest.json and functions/rules.json strictly, and show for
 each declared rule what it would do, when, what limits it, and which roles and
 indexes it needs. Then make data from the rule, load it into local backends like
 those of 'go run ./emulator', and show what a plan finds there: what is due, and

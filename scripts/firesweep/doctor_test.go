@@ -238,7 +238,7 @@ func TestDoctorOfAHealthyProject(t *testing.T) {
 		}
 	}
 	if len(well) < 8 {
-		t.Errorf("%d findings: the four indexes of schedule.json are not among them", len(well))
+		t.Errorf("%d findings: the four indexes of manifest.json are not among them", len(well))
 	}
 	want(t, "findings", map[string][]string{
 		"database (default)": well,

@@ -13,7 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// upstream returns the functions of schedule.json alone.
+// upstream returns the functions of manifest.json alone.
 func upstream(t testing.TB) []manifest.Entry { return withRules(t, `{}`) }
 
 // withRules returns the functions with a list of one's own.

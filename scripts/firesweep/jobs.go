@@ -12,7 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// scheduled returns the jobs that Cloud Scheduler calls, in the order of functions/schedule.json.
+// scheduled returns the jobs that Cloud Scheduler calls, in the order of functions/manifest.json.
 func scheduled() []manifest.Entry { return jobsOf(functions.All()) }
 
 // jobsOf returns the jobs of some functions, without their workers.

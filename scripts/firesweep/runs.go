@@ -55,7 +55,7 @@ func (a *app) runsCommand() *cobra.Command {
 		Short: "Show what ran, what is under way, and what did not run in time",
 		Long: `Show the last runs of jobs, newest first, and the state of each job: whether a
 run is under way, ended without a report, or did not start, because the last one
-is older than the schedule in functions/schedule.json allows.
+is older than the schedule in functions/manifest.json allows.
 
 The runs are read from Firestore (cleanupRuns, kept for 90 days), in the
 databases that FIRESTORE_DATABASE names. Previews are not saved there. With

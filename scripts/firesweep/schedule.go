@@ -26,7 +26,7 @@ func scheduleOf(e manifest.Entry) (cron.Schedule, error) {
 	return schedule, nil
 }
 
-// period returns the longest time between two runs that a job's schedule in functions/schedule.json has.
+// period returns the longest time between two runs that a job's schedule in functions/manifest.json has.
 func period(e manifest.Entry) (time.Duration, error) {
 	schedule, err := scheduleOf(e)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Backend is something of the project that a function works on, by the names functions/schedule.json uses.
+// Backend is something of the project that a function works on, by the names functions/manifest.json uses.
 type Backend string
 
 // The backends.

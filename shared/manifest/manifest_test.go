@@ -14,7 +14,7 @@ import (
 
 // read returns the list of the functions.
 func read(t testing.TB) string {
-	text, err := os.ReadFile(filepath.Join("..", "..", "functions", "schedule.json"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "functions", "manifest.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,9 +65,9 @@ func TestParse(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			text := strings.Replace(list, tt.old, tt.new, 1)
 			if tt.name != "as it is" && text == list {
-				t.Fatalf("schedule.json has no %s", tt.old)
+				t.Fatalf("manifest.json has no %s", tt.old)
 			}
-			entries, err := Parse(File{"schedule.json", []byte(text)})
+			entries, err := Parse(File{"manifest.json", []byte(text)})
 			if tt.want == "" {
 				if err != nil || len(entries) != strings.Count(text, `"name":`) {
 					t.Fatalf("%d entries of %d names, %v", len(entries), strings.Count(text, `"name":`), err)

@@ -25,7 +25,7 @@ import (
 
 // Job is a cleanup: a name and how to plan it.
 type Job struct {
-	// Name is the HTTP entry point, the key in functions/schedule.json and the id in cleanupJobs.
+	// Name is the HTTP entry point, the key in functions/manifest.json and the id in cleanupJobs.
 	Name string
 	// Settings reads the settings of this function alone from its environment, for [config.Config.Own]; nil if it has none.
 	Settings func(*config.Loader) any

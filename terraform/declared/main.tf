@@ -5,7 +5,7 @@ terraform {
 }
 
 variable "functions" {
-  description = "Entries of functions/schedule.json or functions/rules.json, some with a rule."
+  description = "Entries of functions/manifest.json or functions/rules.json, some with a rule."
   type        = any
 }
 

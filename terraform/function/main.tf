@@ -11,7 +11,7 @@ terraform {
 }
 
 variable "function" {
-  description = "The function's entry in functions/schedule.json."
+  description = "The function's entry in functions/manifest.json."
   type = object({
     name           = string
     timeoutSeconds = number

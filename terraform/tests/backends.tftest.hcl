@@ -8,7 +8,7 @@ mock_provider "time" {}
 variables {
   # Every other job only plans.
   dry_run = {
-    for i, name in [for f in jsondecode(file("../functions/schedule.json")).functions : f.name if try(f.trigger, "schedule") == "schedule"] : name => i % 2 == 0
+    for i, name in [for f in jsondecode(file("../functions/manifest.json")).functions : f.name if try(f.trigger, "schedule") == "schedule"] : name => i % 2 == 0
   }
 }
 

@@ -8,7 +8,7 @@ mock_provider "time" {}
 variables {
   # Every other job only plans.
   dry_run = {
-    for i, name in [for f in jsondecode(file("../functions/schedule.json")).functions : f.name if try(f.trigger, "schedule") == "schedule"] : name => i % 2 == 0
+    for i, name in [for f in jsondecode(file("../functions/manifest.json")).functions : f.name if try(f.trigger, "schedule") == "schedule"] : name => i % 2 == 0
   }
 }
 
@@ -21,7 +21,7 @@ run "functions" {
 
   assert {
     condition     = toset(keys(module.job)) == toset(local.job_names) && toset(keys(module.worker)) == setsubtract(keys(local.functions), local.job_names)
-    error_message = "every function of schedule.json is deployed once"
+    error_message = "every function of manifest.json is deployed once"
   }
   assert {
     condition = alltrue([
@@ -34,14 +34,14 @@ run "functions" {
     condition = { for name, f in merge(module.job, module.worker) : name => "${f.function.service_config[0].timeout_seconds} ${f.function.service_config[0].available_memory}" } == {
       for name, f in local.functions : name => "${f.timeoutSeconds} ${f.memory}"
     }
-    error_message = "timeout and memory come from schedule.json"
+    error_message = "timeout and memory come from manifest.json"
   }
   assert {
     # Where nothing is said, the provider takes what Google gives, which the mock makes up.
     condition = alltrue([for name, f in merge(module.job, module.worker) : f.function.service_config[0].available_cpu == local.functions[name].cpu if can(local.functions[name].cpu)]) && length([
       for f in values(local.functions) : f if can(f.cpu)
     ]) > 0
-    error_message = "a job that works hard has the CPU that schedule.json says"
+    error_message = "a job that works hard has the CPU that manifest.json says"
   }
   assert {
     condition = alltrue([
@@ -68,7 +68,7 @@ run "functions" {
       && q.retry_config[0].min_backoff == "${local.functions[name].queue.minBackoffSeconds}s"
       && q.retry_config[0].max_backoff == "${local.functions[name].queue.maxBackoffSeconds}s"
     ])
-    error_message = "rates and retries come from schedule.json"
+    error_message = "rates and retries come from manifest.json"
   }
   assert {
     condition     = google_storage_bucket_object.source.name == "source-5f2c.zip"
@@ -82,7 +82,7 @@ run "functions" {
   }
   assert {
     condition = alltrue([
-      for f in ["bundle.go", "go.mod", "go.sum", "functions/schedule.json", "functions/functions.go", "functions/rules.json", "functions/bannedusers/rules.go", "shared/sweep/run.go"] :
+      for f in ["bundle.go", "go.mod", "go.sum", "functions/manifest.json", "functions/functions.go", "functions/rules.json", "functions/bannedusers/rules.go", "shared/sweep/run.go"] :
       contains([for s in data.archive_file.source.source : s.filename], f)
     ])
     error_message = "the archive lacks something"
@@ -103,7 +103,7 @@ run "functions" {
 run "environment" {
   command = apply
   variables {
-    dry_run                = { for f in jsondecode(file("../functions/schedule.json")).functions : f.name => f.name != "deleteInactiveProjects" if try(f.trigger, "schedule") == "schedule" }
+    dry_run                = { for f in jsondecode(file("../functions/manifest.json")).functions : f.name => f.name != "deleteInactiveProjects" if try(f.trigger, "schedule") == "schedule" }
     databases              = { deleteInactiveProjects = "gitlab" }
     memory                 = { cleanupOrphanedMedia = "1Gi", deletePlaceholderUser = "512Mi" }
     timeouts               = { cleanupOrphanedMedia = 1740 }

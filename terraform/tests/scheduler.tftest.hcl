@@ -8,7 +8,7 @@ mock_provider "time" {}
 variables {
   # Every other job only plans.
   dry_run = {
-    for i, name in [for f in jsondecode(file("../functions/schedule.json")).functions : f.name if try(f.trigger, "schedule") == "schedule"] : name => i % 2 == 0
+    for i, name in [for f in jsondecode(file("../functions/manifest.json")).functions : f.name if try(f.trigger, "schedule") == "schedule"] : name => i % 2 == 0
   }
 }
 
@@ -19,7 +19,7 @@ run "schedules" {
     condition = { for name, job in google_cloud_scheduler_job.job : name => "${job.schedule} ${job.time_zone}" if !strcontains(local.functions[name].schedule, "~") } == {
       for name, f in local.functions : name => "${f.schedule} ${f.timeZone}" if try(f.trigger, "schedule") == "schedule" && !strcontains(try(f.schedule, ""), "~")
     }
-    error_message = "a schedule or time zone is not schedule.json's: ${jsonencode({ for name, job in google_cloud_scheduler_job.job : name => "${job.schedule} ${job.time_zone}" })}"
+    error_message = "a schedule or time zone is not manifest.json's: ${jsonencode({ for name, job in google_cloud_scheduler_job.job : name => "${job.schedule} ${job.time_zone}" })}"
   }
   assert {
     condition     = toset(keys(google_cloud_scheduler_job.job)) == toset(local.job_names) && length(google_cloud_tasks_queue.worker) == length(local.functions) - length(local.job_names)

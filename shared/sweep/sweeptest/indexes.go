@@ -20,7 +20,7 @@ type (
 	indexField = manifest.IndexField
 )
 
-// declaredIndexes returns the indexes of functions/schedule.json and functions/rules.json, which are read once.
+// declaredIndexes returns the indexes of functions/manifest.json and functions/rules.json, which are read once.
 func declaredIndexes(t testing.TB) []index {
 	t.Helper()
 	all, err := readIndexes()
@@ -33,7 +33,7 @@ func declaredIndexes(t testing.TB) []index {
 var readIndexes = sync.OnceValues(func() (all []index, err error) {
 	_, here, _, _ := runtime.Caller(0)
 	var files []manifest.File
-	for _, name := range []string{"schedule.json", "rules.json"} {
+	for _, name := range []string{"manifest.json", "rules.json"} {
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "..", "functions", name))
 		if err != nil {
 			return nil, err

@@ -1,4 +1,4 @@
-# All jobs of functions/schedule.json on three databases, some of which delete already, with most settings in use.
+# All jobs of functions/manifest.json on three databases, some of which delete already, with most settings in use.
 terraform {
   required_version = ">= 1.9.0"
 
@@ -42,7 +42,7 @@ module "firesweep" {
 
   # Those that are named delete; all others only plan.
   dry_run = merge(
-    { for f in jsondecode(file("${path.module}/../../../functions/schedule.json")).functions : f.name => true if try(f.trigger, "schedule") == "schedule" },
+    { for f in jsondecode(file("${path.module}/../../../functions/manifest.json")).functions : f.name => true if try(f.trigger, "schedule") == "schedule" },
     {
       cleanupOrphanedMedia     = false
       cleanupResolvedInquiries = false
