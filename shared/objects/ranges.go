@@ -27,7 +27,7 @@ type listing struct {
 	underWay sync.WaitGroup
 	waiting  int  // requests that were not answered yet
 	bold     int  // of these, those for names of which there need be none
-	vain     bool // the last answer held nothing
+	vain     bool // the last part that was given held nothing
 	held     int  // parts that were asked for
 	given    int  // objects
 	received int  // objects
@@ -111,6 +111,7 @@ func (l *listing) pop(first *part) {
 		l.before = append(l.before[max(0, len(l.before)+1-mostSpans):], first.span)
 	}
 	l.held--
+	l.vain = len(first.objects) == 0
 	l.given += len(first.objects)
 	first.objects = nil
 }
@@ -130,7 +131,7 @@ func (l *listing) ask(ctx context.Context) {
 		}
 		end, bold := l.guess(i)
 		switch {
-		case l.vain: // all the rest: that finds whatever comes next, or that nothing does
+		case l.vainSoFar(): // all the rest: that finds whatever comes next, or that nothing does
 			end, bold = "", false
 		case bold && l.bold >= growth+l.received/pageSize:
 			return
@@ -156,6 +157,17 @@ func (l *listing) ask(ctx context.Context) {
 	}
 }
 
+// vainSoFar reports whether the furthest part that was answered held nothing. The order of the names counts and not that of the
+// answers, which chance decides.
+func (l *listing) vainSoFar() bool {
+	for _, p := range slices.Backward(l.parts) {
+		if p.done {
+			return len(p.objects) == 0
+		}
+	}
+	return l.vain
+}
+
 // receive takes an answer. What is left of a range that held more than a page is a range of its own.
 func (l *listing) receive(p *part) {
 	p.done = true
@@ -166,7 +178,6 @@ func (l *listing) receive(p *part) {
 	if p.err != nil {
 		return
 	}
-	l.vain = len(p.objects) == 0
 	l.received, l.answered = l.received+len(p.objects), l.answered+1
 	p.span = span{from: p.from, to: p.end, n: len(p.objects)}
 	if n := len(p.objects); n > 0 {
