@@ -9,11 +9,11 @@ import (
 
 // A long listing is read as ranges of names side by side.
 const (
-	maxRanges   = 24            // requests under way
-	maxHeld     = 2 * maxRanges // pages that were asked for and not given yet
-	rangeTarget = 920           // objects a range is to hold: fewer than a page, for where a range ends is a guess
-	guessAfter  = 1             // pages that are read one after the other first
-	growth      = 3             // requests that may be under way for each page that was given
+	maxRanges   = 16  // requests under way
+	maxHeld     = 24  // pages that were asked for and not given yet
+	rangeTarget = 920 // objects a range is to hold: fewer than a page, for where a range ends is a guess
+	guessAfter  = 1   // pages that are read one after the other first
+	growth      = 3   // requests that may be under way for each page that was given
 )
 
 // listing reads ranges of names side by side and gives their objects in order. Where a range ends is guessed from how close

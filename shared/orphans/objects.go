@@ -25,8 +25,9 @@ var Nobody documents.Ref
 // KeptInvalidOwner is why an object is kept whose owner's id is invalid (docs/spec.md, Ids).
 const KeptInvalidOwner = "the id in its metadata or path names no document"
 
-// maxRemembered bounds how many owners a run remembers to have looked up; beyond, some may be looked up twice.
-const maxRemembered = 200_000
+// maxRemembered bounds how many owners a run remembers to have looked up, and with that its memory; beyond, an owner whose
+// objects do not follow each other may be looked up twice.
+const maxRemembered = 50_000
 
 // pagesAhead is how many pages of objects are looked up at once. So many are held, besides those that are listed meanwhile.
 const pagesAhead = 12
@@ -127,10 +128,10 @@ func lookUp(ctx context.Context, r documents.Reader, asked map[string][]string) 
 }
 
 func propose(ctx context.Context, p *sweep.Planner, o object, ownerExists bool) error {
-	target := "gs://" + p.Config.Bucket + "/" + o.Name
+	target := func() string { return "gs://" + p.Config.Bucket + "/" + o.Name } // which few need
 	switch {
 	case o.Invalid:
-		p.KeepInvalid(ctx, target, o.Reason, 1)
+		p.KeepInvalid(ctx, target(), o.Reason, 1)
 		return nil
 	case o.Kind == "":
 		p.Keep(o.Reason, 1)
@@ -145,5 +146,5 @@ func propose(ctx context.Context, p *sweep.Planner, o object, ownerExists bool) 
 	if o.owner != Nobody {
 		effect.Absent = o.owner
 	}
-	return p.Propose(ctx, sweep.Action{Kind: o.Kind, Target: target, Reason: o.Reason, Effect: effect})
+	return p.Propose(ctx, sweep.Action{Kind: o.Kind, Target: target(), Reason: o.Reason, Effect: effect})
 }
