@@ -42,6 +42,8 @@ type order struct {
 	Google    standin.Address
 	Heap      string            // the file to write a profile of the heap to, between planning and applying; empty: none
 	Emulators map[string]string // by variable: local backends instead of the stand-in
+	Env       map[string]string // what the job is told besides what its case says
+	Headers   map[string]string // of the one request that a part of a split run is called with; nil: it is called as usual
 }
 
 func (o order) dial() []grpc.DialOption {
@@ -110,6 +112,10 @@ func runOne(in io.Reader, out io.Writer) error {
 	default:
 		f := o.function(job, m)
 		defer f.Close()
+		if o.Headers != nil {
+			result.Report, err = post(f, "{}", o.Headers)
+			break
+		}
 		result.Report, result.Runs, err = m.call(f, o.Items, o.Now)
 	}
 	if err != nil {
@@ -129,6 +135,7 @@ func (o order) function(job sweep.Job, m measured) *sweep.Function {
 	}
 	maps.Copy(environment, o.Emulators)
 	maps.Copy(environment, m.env)
+	maps.Copy(environment, o.Env)
 	f.Getenv = func(name string) string { return environment[name] }
 	f.Hooks.DeafToStop = true // or a slow machine would count more reads: one in five seconds
 	if o.Heap != "" {
@@ -161,7 +168,7 @@ func (m measured) call(f *sweep.Function, n int, now time.Time) (all *sweep.Repo
 		return all, 1, err
 	}
 	for runs = 1; ; runs++ {
-		report, err := post(f, "{}", now)
+		report, err := post(f, "{}", scheduled(now))
 		if err != nil {
 			return nil, runs, err
 		}
@@ -186,7 +193,7 @@ func (m measured) callEach(f *sweep.Function, n int) (*sweep.Report, error) {
 	tasks.SetLimit(m.atOne)
 	for i := range n {
 		tasks.Go(func() error {
-			report, err := post(f, m.task(i, n), time.Time{})
+			report, err := post(f, m.task(i, n), nil)
 			if err != nil {
 				return err
 			}
@@ -199,11 +206,16 @@ func (m measured) callEach(f *sweep.Function, n int) (*sweep.Report, error) {
 	return all, tasks.Wait()
 }
 
-// post calls a function, as Cloud Scheduler does for a time.
-func post(f *sweep.Function, body string, now time.Time) (*sweep.Report, error) {
+// scheduled are the headers with which Cloud Scheduler calls a function.
+func scheduled(now time.Time) map[string]string {
+	return map[string]string{"X-CloudScheduler-ScheduleTime": now.Format(time.RFC3339Nano)}
+}
+
+// post calls a function.
+func post(f *sweep.Function, body string, headers map[string]string) (*sweep.Report, error) {
 	answer, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
-	if !now.IsZero() {
-		request.Header.Set("X-CloudScheduler-ScheduleTime", now.Format(time.RFC3339Nano))
+	for name, value := range headers {
+		request.Header.Set(name, value)
 	}
 	f.ServeHTTP(answer, request)
 	var report *sweep.Report

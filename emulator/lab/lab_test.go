@@ -150,6 +150,44 @@ func TestWorlds(t *testing.T) {
 	}
 }
 
+// TestInShards splits a run, and has each shard run in a process of its own: together they look at everything once. The page says
+// what that comes to.
+func TestInShards(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	s, err := measureShards(t.Context(), 16_000, standin.Link{}, &said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range s.Parts {
+		if p.Scanned < 500 || p.Scanned > 4000 || p.Runs != 1 || p.Elapsed == 0 || p.Memory == 0 || p.Usage.StorageClassA == 0 {
+			t.Errorf("shard %d: %+v", i, p)
+		}
+	}
+	if s.Cut.Scanned != 0 || s.Cut.Runs != 1 || len(s.Parts) != shards || !strings.Contains(said.String(), "shard 7") {
+		t.Errorf("%+v, said %s", s, &said)
+	}
+	even := part{Scanned: 1_000_000, Runs: 1, Elapsed: 20 * time.Second}
+	s = sharded{Items: 8_000_000, Beside: 1, Cut: part{Elapsed: 10 * time.Second}, Parts: slices.Repeat([]part{even}, shards)}
+	s.Parts[3].Elapsed = 25 * time.Second // 40,000 a second
+	path := filepath.Join(t.TempDir(), "performance.md")
+	if err := writePage(path, options{}, nil, nil, &s); err != nil {
+		t.Fatal(err)
+	}
+	if err := writePage(path, options{only: "live"}, nil, nil, nil); err != nil { // what was measured before stays
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| the run that splits |  | 10.0 s |", "the longest shard: 35.0 s", "100,000,000 / 8 × 1.00 / 40,000 a second = 5 min, in 2 runs"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page does not say %q:\n%s", want, page)
+		}
+	}
+}
+
 // TestGoesOn has a job that needs two runs: they are measured together.
 func TestGoesOn(t *testing.T) {
 	google, err := standin.Start(project, bucket, standin.World{}, standin.Link{})
@@ -190,7 +228,7 @@ func TestPage(t *testing.T) {
 			runs = append(runs, r)
 		}
 	}
-	if err := writePage(path, options{}, []string{"-full"}, runs); err != nil {
+	if err := writePage(path, options{}, []string{"-full"}, runs, nil); err != nil {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(path)
@@ -212,7 +250,7 @@ func TestPage(t *testing.T) {
 	again := runs[len(runs)-1]
 	again.Elapsed = 3 * time.Second
 	idle := run{Case: "live", Job: "cleanupOrphanedMedia", Status: sweep.Completed, Link: again.Link}
-	if err := writePage(path, options{only: "missing", items: []int{50_000}}, []string{"-case", "missing"}, []run{again, idle}); err != nil {
+	if err := writePage(path, options{only: "missing", items: []int{50_000}}, []string{"-case", "missing"}, []run{again, idle}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if page, err = os.ReadFile(path); err != nil {

@@ -112,7 +112,7 @@ func caseNames() (names []string) {
 	for _, m := range cases {
 		names = append(names, m.name)
 	}
-	return names
+	return append(names, shardsCase)
 }
 
 // seedItems is how many items the seeds' algorithms are measured with by -full, and a fifth of them otherwise: beyond, they take
@@ -147,10 +147,25 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 			runs = append(runs, r)
 		}
 	}
+	var inShards *sharded
+	if !o.local && (o.only == "" || o.only == shardsCase) {
+		n := usualInShards
+		switch {
+		case len(o.items) > 0:
+			n = slices.Max(o.items)
+		case o.full:
+			n = hugeInShards
+		}
+		s, err := measureShards(ctx, n, linkOf(slices.Max(o.latencies), o), out)
+		if err != nil {
+			return err
+		}
+		inShards = &s
+	}
 	if o.page == "" {
 		return nil
 	}
-	return writePage(o.page, o, args, runs)
+	return writePage(o.page, o, args, runs, inShards)
 }
 
 // point is what one run measures.

@@ -78,23 +78,8 @@ func measure(ctx context.Context, m measured, n int, link standin.Link, seed boo
 			err = closed
 		}
 	}()
-	self, err := os.Executable()
+	came, err := o.inItsProcess(ctx)
 	if err != nil {
-		return run{}, fmt.Errorf("find this program: %w", err)
-	}
-	in, err := json.Marshal(o)
-	if err != nil {
-		return run{}, err
-	}
-	var out, said bytes.Buffer
-	child := exec.CommandContext(ctx, self, childArgument)
-	child.Stdin, child.Stdout, child.Stderr = bytes.NewReader(in), &out, &said
-	child.Env = append(os.Environ(), "GOMAXPROCS=1", "GOMEMLIMIT="+memoryLimit(m.job))
-	if err := child.Run(); err != nil {
-		return run{}, fmt.Errorf("measure %s of %d: %w\n%s", m.name, n, err, said.String())
-	}
-	var came outcome
-	if err := json.Unmarshal(out.Bytes(), &came); err != nil {
 		return run{}, fmt.Errorf("measure %s of %d: %w", m.name, n, err)
 	}
 	r = run{
@@ -105,6 +90,26 @@ func measure(ctx context.Context, m measured, n int, link standin.Link, seed boo
 		r.Done, r.Changed = r.Done+c.Done, r.Changed+c.Changed
 	}
 	return r, nil
+}
+
+// inItsProcess runs a job in a process of its own, with the memory and one CPU that it is deployed with.
+func (o order) inItsProcess(ctx context.Context) (came outcome, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return outcome{}, fmt.Errorf("find this program: %w", err)
+	}
+	in, err := json.Marshal(o)
+	if err != nil {
+		return outcome{}, err
+	}
+	var out, said bytes.Buffer
+	child := exec.CommandContext(ctx, self, childArgument)
+	child.Stdin, child.Stdout, child.Stderr = bytes.NewReader(in), &out, &said
+	child.Env = append(os.Environ(), "GOMAXPROCS=1", "GOMEMLIMIT="+memoryLimit(o.Job))
+	if err := child.Run(); err != nil {
+		return outcome{}, fmt.Errorf("%w\n%s", err, said.String())
+	}
+	return came, json.Unmarshal(out.Bytes(), &came)
 }
 
 // memoryLimit is what Terraform sets as GOMEMLIMIT for a job: 85 % of its memory.

@@ -64,11 +64,12 @@ func thousands(n int) string {
 type results struct {
 	Command string
 	Machine string
+	Shards  *sharded // nil: not measured
 	Runs    []run
 }
 
-// writePage writes the page of some runs, and a plot for each case beside it.
-func writePage(path string, o options, args []string, runs []run) error {
+// writePage writes the page of some runs and of one in shards, if there is one, and a plot for each case beside it.
+func writePage(path string, o options, args []string, runs []run, inShards *sharded) error {
 	folder := strings.TrimSuffix(path, filepath.Ext(path))
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -85,6 +86,9 @@ func writePage(path string, o options, args []string, runs []run) error {
 		}
 	}
 	all.Machine = machine(time.Now())
+	if inShards != nil {
+		all.Shards = inShards
+	}
 	all.Runs = append(slices.DeleteFunc(all.Runs, func(had run) bool {
 		return had.Case == o.only && len(o.items) == 0 || slices.ContainsFunc(runs, had.same)
 	}), runs...)
@@ -116,7 +120,9 @@ func writePage(path string, o options, args []string, runs []run) error {
 		s.write(&b, filepath.Base(folder))
 	}
 	tenMillion(&b, sections)
-	manyMachines(&b, sections)
+	if all.Shards != nil {
+		all.Shards.write(&b, section{measured: cases[caseNumber("missing")], runs: of(cases[caseNumber("missing")], all.Runs)})
+	}
 	fmt.Fprintf(&b, "\n## Where and when\n\n%s\n", all.Machine)
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }
@@ -131,7 +137,10 @@ func (r run) idle() bool { return r.Items == 0 }
 // save writes one run a line.
 func (all results) save(path string) error {
 	var b bytes.Buffer
-	head, err := json.Marshal(struct{ Command, Machine string }{all.Command, all.Machine})
+	head, err := json.Marshal(struct {
+		Command, Machine string
+		Shards           *sharded
+	}{all.Command, all.Machine, all.Shards})
 	if err != nil {
 		return err
 	}
@@ -177,7 +186,7 @@ type section struct {
 	runs, before []run
 }
 
-// times reckons what a run of the seed's algorithm takes with more items: one after the other, so as much longer as there are
+// times extrapolates what a run of the seed's algorithm takes with more items: one after the other, so as much longer as there are
 // more.
 func (r run) times(items int) run {
 	by := float64(items) / float64(r.Items)

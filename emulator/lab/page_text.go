@@ -14,7 +14,7 @@ import (
 
 const pageHead = `# Performance
 
-What a run takes, and what it costs, as it is measured by
+The time and the cost of a run, as measured by
 
 ` + "```" + `
 %s
@@ -28,17 +28,17 @@ const howMeasured = `
 
 A job runs by its function's own HTTP handler, in a process of its own with the memory limit and the one CPU that it is deployed with, on a stand-in for Google's
 services (` + "`emulator/lab/standin`" + `, whose package documentation says what it assumes). The stand-in costs next to nothing itself: its documents and objects are
-reckoned from their number, and not held. It answers after a time that is chosen, a quarter earlier or later by chance: Firestore, Authentication, Cloud
+computed from their number, not stored. It answers after a time that is chosen, a quarter earlier or later by chance: Firestore, Authentication, Cloud
 Tasks and deletes of Cloud Storage after the time in the table, a page of a listing after three times that.
 
-- **Round trips** is the length of the longest chain of requests, each of which was sent after the answer to the one before had come. Whether it needed that
-  answer nobody can see, so it is the most there can have been. Without a link it says nothing: then one answer comes after the other.
+- **Round trips** is the length of the longest chain of requests, each of which was sent after the answer to the one before had come. Nobody
+  can see whether it needed that answer, so this is an upper bound. Without a link the figure means nothing, because answers then come one after the other.
 - **Reads** to **calls** are what Google bills, from the run's own report: documents read, written and deleted (objects among these), pages of listings, and calls of Authentication and
   tasks together. That a run looks every five seconds whether it is to stop, which is a read, is left out.
-- **Memory** is the most that the process held, **CPU** what it computed. Times depend on the machine, which other programs may share: what compares is within one table.
+- **Memory** is the most that the process held, **CPU** what it computed. Times depend on the machine, which other programs may share: compare figures only within one table.
 - **At least** is what the quota leaves that the section names. What a run writes for undoing and for its journal is not in it.
-- **The seed's algorithm** is what the document that a job comes from does, with Google's plain clients: for each item one question after the other. It keeps nothing to take back, looks
-  at nothing twice and has no safety limits. It is measured with few items; *reckoned* are rows for more, by as much longer as there are more items.
+- **The seed's algorithm** is what the document that a job comes from does, with Google's plain clients: for each item one question after the other. It keeps nothing to take back, checks
+  nothing a second time and has no safety limits. It is measured with few items. A row that says *extrapolated* is for more: it takes as much longer as there are more items.
 
 The stand-in knows neither hot spots nor contention, and how long Firestore takes for a query or a commit it does not know either. ` + "`go run ./emulator/lab -backend emulator`" + ` runs the
 same cases on Google's emulator of Firestore and the other local backends, with the same link before them: that is real semantics, and the emulator's own time.
@@ -148,7 +148,7 @@ func (s section) table(b *strings.Builder, runs []run) {
 	}
 }
 
-// row writes a line of a table. A run without a figure of its memory is reckoned.
+// row writes a line of a table. A run without a figure of its memory is extrapolated.
 func (s section) row(b *strings.Builder, r run) {
 	u := r.Usage
 	number := func(n int64) string {
@@ -159,7 +159,7 @@ func (s section) row(b *strings.Builder, r run) {
 	}
 	who, memory, computed := r.who(), fmt.Sprintf("%d MiB", r.Memory>>20), seconds(r.CPU)
 	if r.Memory == 0 {
-		who, memory, computed = "*reckoned*", "", ""
+		who, memory, computed = "*extrapolated*", "", ""
 	}
 	if r.Runs > 1 {
 		who += fmt.Sprintf(", %d runs", r.Runs)
@@ -206,9 +206,9 @@ One instance, answers after %s, pages of a listing after %s. A run of cleanupOrp
 		if s.name == "live" {
 			fmt.Fprintf(b, "- **All live**: %s objects took %s in %s, so %s a second. ", thousands(r.Items), lasting(r.Elapsed), runsOf(r.Runs), thousands(int(each)))
 			if r.Items >= objects {
-				b.WriteString("That is measured. ")
+				b.WriteString("This is measured, not extrapolated. ")
 			} else {
-				fmt.Fprintf(b, "10,000,000 / %s = %s, in %s of %s. ", thousands(int(each)), lasting(took), runsOf(int(math.Ceil(took.Seconds()/planTime.Seconds()))), seconds(planTime))
+				fmt.Fprintf(b, "10,000,000 / %s = %s, in %s of %s. ", thousands(int(each)), lasting(took), runsOf(runsFor(took)), seconds(planTime))
 			}
 			fmt.Fprintf(b, "In six hours it would be %s million.\n", thousands(int(each*continueFor.Seconds()/1e6)))
 			continue
@@ -221,6 +221,9 @@ One instance, answers after %s, pages of a listing after %s. A run of cleanupOrp
 	}
 }
 
+// runsFor returns how many runs plan for so long.
+func runsFor(took time.Duration) int { return int(math.Ceil(took.Seconds() / planTime.Seconds())) }
+
 func runsOf(n int) string {
 	if n == 1 {
 		return "one run"
@@ -228,49 +231,11 @@ func runsOf(n int) string {
 	return strconv.Itoa(n) + " runs"
 }
 
-// Shards that the page reckons with, and what their functions and quotas allow the whole.
+// What Google's services take from all shards together.
 const (
-	shards        = 8
 	deletesOfAll  = 1000 // a second, of objects; shards share them
 	listingsOfAll = 5000 // requests a second that a bucket answers at first, before Cloud Storage has made more room
 )
-
-// manyMachines reckons from the rate of one instance, which a shard is, what several do.
-func manyMachines(b *strings.Builder, sections []section) {
-	const objects = 100_000_000
-	for _, s := range sections {
-		r := s.largest(s.slowest())
-		if s.name != "live" && s.name != "missing" || r.Link.Firestore == 0 {
-			continue
-		}
-		if s.name == "live" {
-			fmt.Fprintf(b, `
-## A hundred million objects in %d shards
-
-With SHARDS=%d each shard is a run of its own, on an instance of its own: the scheduled run cuts the names into as many stretches, with some hundred to a thousand
-requests, and a shard goes through one of them as the runs above go through all. So the rate of one is what was measured above, over the same link, in a
-process with one CPU; eight at once do not fit on this machine, so the rest is reckoned. That shards come to the same as one run, whatever is killed, is
-tested (`+"`go test ./emulator/load -run TestShards`"+`).
-
-`, shards, shards)
-		}
-		each, part := math.Floor(r.perSecond()), float64(objects)/shards
-		took := time.Duration(part / each * float64(time.Second))
-		if s.name == "live" {
-			pages := float64(r.Usage.StorageClassA) / r.Elapsed.Seconds()
-			reads := float64(r.Usage.FirestoreReads) / r.Elapsed.Seconds()
-			fmt.Fprintf(b, "- **All live**: 100,000,000 / %d = %s objects a shard, at %s a second %s, in %s. Together they ask for %s pages of listings a second, "+
-				"where a bucket answers %s at first, and make %s look-ups.\n", shards, thousands(int(part)), thousands(int(each)), lasting(took),
-				runsOf(int(math.Ceil(took.Seconds()/planTime.Seconds()))), thousands(int(shards*pages)), thousands(listingsOfAll), thousands(int(shards*reads)))
-			continue
-		}
-		deletions := s.due(objects)
-		quota := time.Duration(float64(deletions) / deletesOfAll * float64(time.Second))
-		fmt.Fprintf(b, "- **One post of eleven missing**: the %s deletions go at %s a second, which all shards share, so in %s at least; by their own rate the shards would "+
-			"take %s. Both are within the six hours of a night. MAX_ACTIONS holds for all shards together, so this takes `{\"force\":true}`, as above.\n",
-			thousands(deletions), thousands(deletesOfAll), lasting(quota), lasting(took))
-	}
-}
 
 // machine says where and when something was measured.
 func machine(at time.Time) string {

@@ -19,14 +19,19 @@ import (
 // None of them makes an id of a document that is none, such as "." or "__x__".
 const letters = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Bounds of what dividing may cost: a request for each letter, so many at once and so many times.
+// Bounds of what dividing may cost: a request for each letter, so many at once and so many times. Beyond the free divisions, it
+// ends when it has asked for a quarter of the pages that there seem to be, for then more balance is not worth the time.
 const (
 	weighedAtOnce = 16
 	maxDivisions  = 16
+	freeDivisions = 2
 )
 
-// leastShard is what is not worth a shard of its own, in things to look through: one page.
-const leastShard = 1000
+// pageSize is how many things a page holds, and leastShard what is not worth a shard of its own.
+const (
+	pageSize   = 1000
+	leastShard = pageSize
+)
 
 // weight is how much a piece holds.
 type weight struct {
@@ -53,7 +58,7 @@ func divide(ctx context.Context, prefix string, shards int, weigh weigh) ([]piec
 		return nil, err
 	}
 	pieces := []piece{{weight: all, whole: !all.many && all.n < 2*leastShard}}
-	for range maxDivisions {
+	for n := range maxDivisions {
 		total := 0
 		for _, p := range pieces {
 			total += p.n
@@ -64,7 +69,7 @@ func divide(ctx context.Context, prefix string, shards int, weigh weigh) ([]piec
 				heaviest = i
 			}
 		}
-		if heaviest < 0 {
+		if heaviest < 0 || n >= freeDivisions && n*len(letters) > total/pageSize/4 {
 			break
 		}
 		parts, err := pieces[heaviest].divide(ctx, prefix, weigh)

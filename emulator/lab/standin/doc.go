@@ -13,7 +13,7 @@
 //     1000 objects is cut to that; startOffset is inclusive and endOffset exclusive; a name that is no name; a delete whose generation or
 //     metageneration is another is answered 412, one of nothing 404.
 //   - Authentication takes one deletion of many accounts a second and ten of one, of a second more at once, and answers 429 to more. Cloud Tasks
-//     takes tasks under names that are new, and delivers none.
+//     takes tasks under names that are new, and delivers none: whoever measures calls the function with them.
 //   - Indexes are not asked for: the tests do that on the emulator. Contention, hot spots and how long writes take are not imitated,
 //     but for what the link says.
 package standin

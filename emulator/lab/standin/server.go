@@ -29,6 +29,7 @@ import (
 type Google struct {
 	Address // to be given to the program that is measured
 	path    *path
+	queues  *queues
 	grpc    *grpc.Server
 	http    []*http.Server
 }
@@ -49,11 +50,11 @@ func Start(project, bucketName string, w World, link Link) (*Google, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Google{path: &path{link: link}, Address: Address{Project: project, Bucket: bucketName, Certificate: text}}
+	g := &Google{path: &path{link: link}, queues: &queues{taken: map[string]bool{}}, Address: Address{Project: project, Bucket: bucketName, Certificate: text}}
 	g.grpc = grpc.NewServer(grpc.Creds(credentials.NewServerTLSFromCert(&certificate)), grpc.MaxRecvMsgSize(maxRequest),
 		grpc.UnaryInterceptor(g.path.unary), grpc.StreamInterceptor(g.path.stream), grpc.MaxConcurrentStreams(100))
 	pb.RegisterFirestoreServer(g.grpc, &server{s: newStore(project, w)})
-	cloudtaskspb.RegisterCloudTasksServer(g.grpc, &queues{taken: map[string]bool{}})
+	cloudtaskspb.RegisterCloudTasksServer(g.grpc, g.queues)
 	documents, err := listen(&g.Firestore)
 	if err != nil {
 		return nil, err

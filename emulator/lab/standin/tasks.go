@@ -10,11 +10,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// queues is the service of Cloud Tasks: it takes tasks, and delivers none.
+// queues is the service of Cloud Tasks: it takes tasks and delivers none; [Google.Tasks] gives them to whoever does.
 type queues struct {
 	cloudtaskspb.UnimplementedCloudTasksServer
 	mu    sync.Mutex
 	taken map[string]bool // by name
+	tasks []*cloudtaskspb.Task
 }
 
 // CreateTask implements the service.
@@ -32,5 +33,15 @@ func (q *queues) CreateTask(_ context.Context, r *cloudtaskspb.CreateTaskRequest
 		return nil, status.Error(codes.AlreadyExists, "Requested entity already exists")
 	}
 	q.taken[name] = true
+	q.tasks = append(q.tasks, r.GetTask())
 	return r.GetTask(), nil
+}
+
+// Tasks returns the tasks that were created since the last call, in their order.
+func (g *Google) Tasks() []*cloudtaskspb.Task {
+	g.queues.mu.Lock()
+	defer g.queues.mu.Unlock()
+	tasks := g.queues.tasks
+	g.queues.tasks = nil
+	return tasks
 }
