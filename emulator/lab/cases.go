@@ -7,7 +7,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 )
 
-// A measured is something to measure: a job, and the world that it runs in.
+// measured is a case: a job, and the data that it runs on.
 type measured struct {
 	name  string // of the case
 	job   string
@@ -21,8 +21,8 @@ type measured struct {
 	env   map[string]string         // what the job is told besides
 	usual int                       // items that are always measured
 	most  int                       // items that are measured at most
-	why   string                    // no more: what a real system has of them
-	bulk  bool                      // the seed's algorithm takes many items at once, so it is measured with as many as are usual
+	why   string                    // it is measured with no more
+	bulk  bool                      // the seed's algorithm handles many items at once, so it is measured with the usual number as well
 	huge  int                       // items that -full measures besides, over the slowest link; 0: no more
 	task  func(i, n int) string     // of a worker: the body of its i-th task
 	atOne int                       // of a worker: tasks under way at once, as its queue has it
@@ -30,10 +30,10 @@ type measured struct {
 
 func none(int) int { return 0 }
 
-// every returns how many of n numbers, counted from 0, leave a rest when divided.
+// every returns how many of the numbers from 0 up to n leave the rest when divided by the divisor.
 func every(n, divisor, rest int) int { return (n + divisor - 1 - rest) / divisor }
 
-// atRate returns how long so many of something take for each item, of which a quota leaves so many a second.
+// atRate returns the time for n items, if each needs so many operations and a quota allows so many a second.
 func atRate(each float64, perSecond float64) func(n int) time.Duration {
 	return func(n int) time.Duration { return time.Duration(float64(n) * each / perSecond * float64(time.Second)) }
 }

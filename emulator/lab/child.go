@@ -29,7 +29,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// childArgument has the program be the process that is measured, and nothing else.
+// childArgument makes the program the process that is measured.
 const childArgument = "run-one-job"
 
 // order is what the measured process is told.
@@ -60,7 +60,7 @@ func (o order) transport() func(http.RoundTripper) http.RoundTripper {
 	return o.Google.Transport
 }
 
-// outcome is what it answers.
+// outcome is what the measured process answers.
 type outcome struct {
 	Report  *sweep.Report // of all runs together
 	Runs    int
@@ -69,7 +69,7 @@ type outcome struct {
 	Memory  int64         // bytes, the most that the process held; 0 where the system does not tell
 }
 
-// runOne runs a job once by its function's own HTTP handler, on services at an address.
+// runOne reads an order, runs the job by its function's HTTP handler, and writes the outcome.
 func runOne(in io.Reader, out io.Writer) error {
 	var o order
 	if err := json.NewDecoder(in).Decode(&o); err != nil {
@@ -93,7 +93,7 @@ func runOne(in io.Reader, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = os.RemoveAll(folder) }() // what is left is in the system's folder for such things
+		defer func() { _ = os.RemoveAll(folder) }() // what cannot be removed stays in the system's temporary folder
 		credentials := filepath.Join(folder, "credentials.json")
 		if err := os.WriteFile(credentials, o.Google.Credentials, 0o600); err != nil {
 			return err
@@ -125,7 +125,7 @@ func runOne(in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(result)
 }
 
-// function returns a job's function, told what Terraform would tell it.
+// function returns a job's function with the settings that Terraform would give it.
 func (o order) function(job sweep.Job, m measured) *sweep.Function {
 	f := functions.New(job)
 	f.Log = io.Discard
@@ -145,7 +145,7 @@ func (o order) function(job sweep.Job, m measured) *sweep.Function {
 	return f
 }
 
-// maxRuns is how many runs go on with each other, at most.
+// maxRuns is how many runs may continue each other.
 const maxRuns = 100
 
 // profile writes what the plan holds.
@@ -160,8 +160,8 @@ func (o order) profile() {
 	}
 }
 
-// call calls a function, and again as long as it had no time for all and got anywhere; or a worker once for each task, as many at
-// a time as its queue would. The report is what all came to together.
+// call calls a function, and again as long as it ends as partial and makes progress; or a worker once for each task, as many at a
+// time as its queue would. The report sums up all runs.
 func (m measured) call(f *sweep.Function, n int, now time.Time) (all *sweep.Report, runs int, err error) {
 	if m.task != nil {
 		all, err = m.callEach(f, n)
@@ -225,7 +225,7 @@ func post(f *sweep.Function, body string, headers map[string]string) (*sweep.Rep
 	return report, nil
 }
 
-// together adds to a report what another run came to.
+// together adds another run's report to a report.
 func together(all, more *sweep.Report) {
 	all.Scanned += more.Scanned
 	for kind, c := range more.Actions {
@@ -246,7 +246,7 @@ func together(all, more *sweep.Report) {
 	all.Failures = append(all.Failures, more.Failures...)
 }
 
-// cpu returns the time that the process has computed.
+// cpu returns the CPU time that the process has used.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -239,7 +239,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"lab -full", "50,000 objects, answers after 40ms make it 41.00 times", "commit 8d7683e", "16,876"} {
+	for _, want := range []string{"lab -full", "50,000 objects, answers after 40ms make the run 41.00 times", "commit 8d7683e", "16,876"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page does not say %q:\n%s", want, page)
 		}

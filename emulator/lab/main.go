@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// options are what the command is told.
+// options are the command's flags.
 type options struct {
 	spread, errors, quota float64
 	seed                  uint64
@@ -66,7 +66,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	latencies := flags.String("latency", "0,10ms,40ms", "measure with answers of Firestore after these `TIMES`; a page of a listing takes three times as long")
 	flags.StringVar(&o.page, "page", "docs/performance.md", "write what was measured to this `FILE`; empty: only print it")
 	flags.StringVar(&o.heap, "heap", "", "write a profile of the heap, as the last run's plan fills it, to this `FILE`")
-	flags.Float64Var(&o.spread, "spread", 0.25, "by which `PART` of it an answer comes earlier or later at most")
+	flags.Float64Var(&o.spread, "spread", 0.25, "the `PART` of its time by which an answer may come earlier or later")
 	flags.Float64Var(&o.errors, "errors", 0, "`PART` of the requests that are answered Unavailable or 503")
 	flags.Float64Var(&o.quota, "quota", 0, "`PART` of the requests that are answered ResourceExhausted or 429")
 	flags.Uint64Var(&o.seed, "seed", 14, "`NUMBER` that what happens by chance depends on")
@@ -115,7 +115,7 @@ func caseNames() (names []string) {
 	return append(names, shardsCase)
 }
 
-// seedItems is how many items the seeds' algorithms are measured with by -full, and a fifth of them otherwise: beyond, they take
+// seedItems is how many items the seeds' algorithms are measured with by -full; otherwise it is a fifth of them. More items take
 // as much longer as there are more.
 const seedItems = 1000
 
@@ -175,7 +175,7 @@ type point struct {
 	seed    bool
 }
 
-// points returns what is measured of a case.
+// points returns the runs that measure a case.
 func (o options) points(m measured) (all []point) {
 	slowest := slices.Max(o.latencies)
 	if len(o.items) == 0 && m.task == nil && !o.local && slices.IndexFunc(cases, func(of measured) bool { return of.job == m.job }) == caseNumber(m.name) {
@@ -205,7 +205,7 @@ func (o options) points(m measured) (all []point) {
 	return all
 }
 
-// sizes returns with how many items a case is measured.
+// sizes returns the numbers of items that a case is measured with.
 func (o options) sizes(m measured) []int {
 	switch {
 	case len(o.items) > 0:
@@ -219,7 +219,7 @@ func (o options) sizes(m measured) []int {
 	}
 }
 
-// upTo returns those of some numbers of items, each once, that the case is measured with.
+// upTo bounds numbers of items by the most that the case is measured with, and returns each once.
 func (m measured) upTo(numbers ...int) []int {
 	var all []int
 	for _, n := range numbers {

@@ -28,8 +28,8 @@ type run struct {
 	Status  sweep.Status
 	Usage   usage.Usage
 	Done    int // actions
-	Changed int `json:",omitempty"` // actions on what was no longer what was judged
-	Runs    int // it took, each going on with what the one before had no time for
+	Changed int `json:",omitempty"` // actions that were not done, because what was judged had changed
+	Runs    int // that it took: each continued the one before
 	Elapsed time.Duration
 	CPU     time.Duration
 	Memory  int64
@@ -39,15 +39,14 @@ type run struct {
 
 const project, bucket = "lab-project", "lab-project.firebasestorage.app"
 
-// linkOf is a link that answers for Firestore after so long, and for a page of a listing after three times that.
+// linkOf returns a link on which Firestore answers after so long, and a page of a listing after three times as long.
 func linkOf(firestore time.Duration, o options) standin.Link {
 	return standin.Link{
 		Firestore: firestore, Storage: firestore, Listing: 3 * firestore, Spread: o.spread, Errors: o.errors, Quota: o.quota, Seed: o.seed,
 	}
 }
 
-// measure runs a job over a link in a process of its own, with the memory and one CPU that it is deployed with: on the stand-in,
-// or on the local backends if there are some.
+// measure runs a job over a link, in a process of its own, on the stand-in or, where they are given, on the local backends.
 func measure(ctx context.Context, m measured, n int, link standin.Link, seed bool, on *local, heap string) (r run, err error) {
 	o := order{Case: m.name, Job: m.job, Items: n, Now: time.Now().UTC(), Seed: seed, Heap: heap}
 	var services interface {

@@ -18,7 +18,7 @@ import (
 //go:embed baseline.json
 var baseline []byte
 
-// perSecond returns how many items a run came to a second.
+// perSecond returns how many items a run handled in a second.
 func (r run) perSecond() float64 { return float64(r.Items) / r.Elapsed.Seconds() }
 
 func (r run) who() string {
@@ -28,7 +28,7 @@ func (r run) who() string {
 	return r.Job
 }
 
-// line says a run in one line.
+// line returns a run as a line for the terminal.
 func (r run) line() string {
 	u := r.Usage
 	return fmt.Sprintf("%-12s %-20s %9s items, answers after %5s: %8s, %7s a second, %5d round trips of %6d requests, %d reads, %d writes, %d pages listed, %d MiB, CPU %s, %s",
@@ -59,8 +59,8 @@ func thousands(n int) string {
 	return text
 }
 
-// results are what the page is made of, as they are kept beside it: whoever measures one case again replaces that and nothing
-// else.
+// results are the figures of the page. They are kept in a file beside it, so that one case can be measured again and the others
+// stay.
 type results struct {
 	Command string
 	Machine string
@@ -134,7 +134,7 @@ func of(m measured, runs []run) []run {
 // idle reports whether there were no data at all.
 func (r run) idle() bool { return r.Items == 0 }
 
-// save writes one run a line.
+// save writes the file, one run on each line.
 func (all results) save(path string) error {
 	var b bytes.Buffer
 	head, err := json.Marshal(struct {
@@ -161,10 +161,10 @@ func (all results) save(path string) error {
 	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
-// same reports whether two runs measured the same.
+// same reports whether two runs measured the same case, items and link.
 func (r run) same(s run) bool { return r.Case == s.Case && r.compare(s) == 0 }
 
-// compare puts runs of a case in the order of the tables.
+// compare orders runs as the tables do.
 func (r run) compare(s run) int {
 	place := func(r run) []int64 {
 		seed := int64(0)
@@ -186,8 +186,7 @@ type section struct {
 	runs, before []run
 }
 
-// times extrapolates what a run of the seed's algorithm takes with more items: one after the other, so as much longer as there are
-// more.
+// times extrapolates a run of the seed's algorithm to more items. It handles one after the other, so the time grows as they do.
 func (r run) times(items int) run {
 	by := float64(items) / float64(r.Items)
 	u := &r.Usage

@@ -34,23 +34,23 @@ Tasks and deletes of Cloud Storage after the time in the table, a page of a list
 - **Round trips** is the length of the longest chain of requests, each of which was sent after the answer to the one before had come. Nobody
   can see whether it needed that answer, so this is an upper bound. Without a link the figure means nothing, because answers then come one after the other.
 - **Reads** to **calls** are what Google bills, from the run's own report: documents read, written and deleted (objects among these), pages of listings, and calls of Authentication and
-  tasks together. That a run looks every five seconds whether it is to stop, which is a read, is left out.
+  tasks together. One read every five seconds, by which a run sees whether it is to stop, is left out.
 - **Memory** is the most that the process held, **CPU** what it computed. Times depend on the machine, which other programs may share: compare figures only within one table.
-- **At least** is what the quota leaves that the section names. What a run writes for undoing and for its journal is not in it.
+- **At least** is the time that the quota named in the section allows. It leaves out what a run writes for its undo log and its journal.
 - **The seed's algorithm** is what the document that a job comes from does, with Google's plain clients: for each item one question after the other. It keeps nothing to take back, checks
   nothing a second time and has no safety limits. It is measured with few items. A row that says *extrapolated* is for more: it takes as much longer as there are more items.
 
-The stand-in knows neither hot spots nor contention, and how long Firestore takes for a query or a commit it does not know either. ` + "`go run ./emulator/lab -backend emulator`" + ` runs the
-same cases on Google's emulator of Firestore and the other local backends, with the same link before them: that is real semantics, and the emulator's own time.
+The stand-in has no hot spots and no contention, and it does not know how long Firestore takes for a query or a commit. ` + "`go run ./emulator/lab -backend emulator`" + ` runs the
+same cases on Google's emulator of Firestore and the other local backends, with the same link before them. Its semantics are the real ones, and its times are the emulator's own.
 `
 
-// inShort says of each case the run with most items over the slowest link.
+// inShort writes a table: of each case, the run with most items over the slowest link.
 func inShort(b *strings.Builder, sections []section) {
 	b.WriteString(`
 ## In short
 
-Each case with the most items that it was measured with, over the slowest link. Every run waits for some answers before it knows what there is, so over a link the smallest take many times as long; what counts there is the
-time.
+Each case with the most items that it was measured with, over the slowest link. Every run waits for a few answers before it knows what there is. So over
+a link a small run takes many times as long as without one: look at its time, not at the ratio.
 
 | job | case | items | answers after | time | a second | times the time without a link | at least, by the quota | the seed's algorithm | memory |
 |---|---|--:|--:|--:|--:|--:|--:|--:|--:|
@@ -85,7 +85,7 @@ func (s section) anchor() string {
 	return strings.ToLower(strings.NewReplacer("`", "", ":", "", " ", "-").Replace(s.title()))
 }
 
-// nothingToDo says what each job costs where there are no data.
+// nothingToDo writes what each job costs on a project without data.
 func nothingToDo(b *strings.Builder, idle []run) {
 	if len(idle) == 0 {
 		return
@@ -93,7 +93,7 @@ func nothingToDo(b *strings.Builder, idle []run) {
 	b.WriteString(`
 ## Nothing to do
 
-A run on a project without any data: what each run costs at least.
+A run on a project without data: the least that a run costs.
 
 | job | answers after | time | round trips | requests | reads | writes | pages listed |
 |---|--:|--:|--:|--:|--:|--:|--:|
@@ -128,7 +128,7 @@ func (s section) write(b *strings.Builder, folder string) {
 	s.table(b, s.runs)
 	for _, r := range s.runs {
 		if by, ok := s.ratio(r); ok && !r.Seed && r.Items == s.largest(0).Items {
-			fmt.Fprintf(b, "\nWith %s %s, answers after %s make it %.2f times as long as none. Round trips in a row alone wait for up to %s.\n",
+			fmt.Fprintf(b, "\nWith %s %s, answers after %s make the run %.2f times as long as without a link. Its longest chain of round trips alone waits up to %s.\n",
 				thousands(r.Items), s.items, r.Link.Firestore, by, seconds(r.Traffic.Waits))
 		}
 	}
@@ -185,7 +185,7 @@ const (
 	continueFor = 6 * time.Hour
 )
 
-// tenMillion says whether ten million objects are done in one night, by the rates that were measured.
+// tenMillion writes how long ten million objects take, by the rates that were measured.
 func tenMillion(b *strings.Builder, sections []section) {
 	const objects = 10_000_000
 	for _, s := range sections {
@@ -215,8 +215,8 @@ One instance, answers after %s, pages of a listing after %s. A run of cleanupOrp
 		}
 		deletions := s.due(objects)
 		fmt.Fprintf(b, "- **One post of eleven missing**: %s objects took %s, so %s a second, deletions included. 10,000,000 / %s = %s; Cloud Storage's 1,000 deletions a second leave %s at least for the %s. "+
-			"So many are more than MAX_ACTIONS (100,000 unless set), which holds for all runs of the night: such a run is aborted until somebody has looked. "+
-			"Then `{\"force\":true}` does it in windows of 10,000 actions, in no more memory than before.\n",
+			"That is more than MAX_ACTIONS (100,000 unless set), which holds for all runs of the night together, so such a run is aborted. "+
+			"After somebody has looked, `{\"force\":true}` does it in windows of 10,000 actions, in no more memory.\n",
 			thousands(r.Items), lasting(r.Elapsed), thousands(int(each)), thousands(int(each)), lasting(took), lasting(s.least(objects)), thousands(deletions))
 	}
 }
@@ -234,10 +234,10 @@ func runsOf(n int) string {
 // What Google's services take from all shards together.
 const (
 	deletesOfAll  = 1000 // a second, of objects; shards share them
-	listingsOfAll = 5000 // requests a second that a bucket answers at first, before Cloud Storage has made more room
+	listingsOfAll = 5000 // requests a second that a bucket answers at first, before Cloud Storage scales it
 )
 
-// machine says where and when something was measured.
+// machine returns where and when the figures were measured.
 func machine(at time.Time) string {
 	processor := "an unknown processor"
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {

@@ -18,16 +18,16 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// shardsCase is the case live, split into shards.
+// shardsCase names the case live, split into shards.
 const shardsCase = "shards"
 
-// shards is how many there are.
+// shards is how many shards are measured.
 const shards = 8
 
-// Objects that are measured in shards: usually, and with -full.
+// How many objects are measured in shards.
 const (
 	usualInShards = 100_000 * shards
-	hugeInShards  = 1_000_000 * shards
+	hugeInShards  = 1_000_000 * shards // with -full
 )
 
 // sharded is a measurement of a run that is split. Each part runs in a process of its own, as on an instance of its own.
@@ -56,7 +56,7 @@ func (p *part) add(came outcome) {
 	p.Usage = p.Usage.Plus(came.Report.Usage)
 }
 
-// perSecond returns how many objects a part came to a second.
+// perSecond returns how many objects a part looked at in a second.
 func (p part) perSecond() float64 { return float64(p.Scanned) / p.Elapsed.Seconds() }
 
 func (p part) line(name string) string {
@@ -67,8 +67,8 @@ func (p part) line(name string) string {
 // beside is how many processes with one CPU fit on this machine: the stand-in needs about as much as they do.
 func beside() int { return max(1, runtime.NumCPU()/2) }
 
-// measureShards has a run split the case live, and then runs the shards, as many at once as fit, until Cloud Tasks has nothing
-// left. An error says that the shards did not look at everything once.
+// measureShards calls the function for a run that splits n objects, and then for the tasks that it made, as many at once as fit,
+// until there are no more. It is an error if the shards together do not look at each object once.
 func measureShards(ctx context.Context, n int, link standin.Link, out io.Writer) (s sharded, err error) {
 	m := cases[caseNumber("live")]
 	google, err := standin.Start(project, bucket, m.world(n, time.Time{}), link)
@@ -125,12 +125,12 @@ func measureShards(ctx context.Context, n int, link standin.Link, out io.Writer)
 	return s, nil
 }
 
-// slowest returns the part that goes through fewest objects a second.
+// slowest returns the part that looked at the fewest objects a second.
 func (s sharded) slowest() part {
 	return slices.MinFunc(s.Parts, func(a, b part) int { return int(a.perSecond() - b.perSecond()) })
 }
 
-// write writes the section of the page: what was measured, and what that comes to for a hundred million objects.
+// write writes the page's section: what was measured, and what follows for a hundred million objects.
 func (s sharded) write(b *strings.Builder, missing section) {
 	const objects = 100_000_000
 	fmt.Fprintf(b, `
@@ -138,8 +138,8 @@ func (s sharded) write(b *strings.Builder, missing section) {
 
 With SHARDS=%d each shard is a run of its own, on an instance of its own. The scheduled run finds where to cut, and Cloud Tasks calls the function for each
 part. Here %s live objects were split, with answers after %s and pages of a listing after %s. Each shard ran in a process with one CPU of its own, %s at
-a time, for so many fit on this machine beside the stand-in. What is killed meanwhile changes nothing: that is tested
-(`+"`go test ./emulator/load -run TestShards`"+`).
+a time, as many as fit on this machine beside the stand-in. That a shard whose process is killed changes nothing in the result is tested by
+`+"`go test ./emulator/load -run TestShards`"+`.
 
 | | objects | time | a second | reads | pages listed | memory | CPU |
 |---|--:|--:|--:|--:|--:|--:|--:|

@@ -10,15 +10,15 @@ import (
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 )
 
-// written is when everything was made.
+// written is when all data were written.
 var written = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
 
 const day = 24 * time.Hour
 
-// fields are the fields of documents that are made by their number.
+// fields are the fields of generated documents: each is a function of the document's number.
 type fields map[string]func(i int) *pb.Value
 
-// table returns a collection of n documents. Those of the fields ascend with the number that are said to.
+// table returns a collection of n documents. The fields named last must ascend with the document's number.
 func table(path string, n int, id func(i int) string, of fields, ascending ...string) standin.Collection {
 	return standin.Collection{
 		Path: path, Len: n, ID: id, Names: slices.Sorted(maps.Keys(of)), Ascending: ascending,
@@ -31,10 +31,10 @@ func table(path string, n int, id func(i int) string, of fields, ascending ...st
 	}
 }
 
-// always is the field of documents that all have the same.
+// always returns a field that is the same in all documents.
 func always(v *pb.Value) func(int) *pb.Value { return func(int) *pb.Value { return v } }
 
-// ids returns the ids of n documents of a kind, by their number.
+// ids returns a function from the number of a document to its id, for n documents of a kind.
 func ids(kind uint64, n int) func(i int) string { return func(i int) string { return id(kind, i, n) } }
 
 // texts returns a field that holds texts.
@@ -42,15 +42,14 @@ func texts(of func(i int) string) func(int) *pb.Value {
 	return func(i int) *pb.Value { return standin.Text(of(i)) }
 }
 
-// apart returns a time so far from another that no two numbers have the same.
+// apart returns a time that is different for each number: as many milliseconds after another.
 func apart(from time.Time, i int) *pb.Value {
 	return standin.Time(from.Add(time.Duration(i) * time.Millisecond))
 }
 
 const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// id returns an id of 20 characters, as Firestore makes them. It ascends with i, as numbers of equal distance with some
-// chance in it.
+// id returns an id of 20 characters, like those that Firestore makes. It ascends with i; the distances are about equal.
 func id(what uint64, i, n int) string {
 	step := ^uint64(0)/uint64(n) + 1
 	if n == 1 {
@@ -70,7 +69,7 @@ func id(what uint64, i, n int) string {
 
 const objectsAPost, objectsAUser = 2, 40
 
-// media are n objects of posts. Of every so many posts one has no document; 0: all have.
+// media are n objects of posts. One of every `missing` posts has no document; 0: all have one.
 func media(n, missing int) standin.World {
 	posts, users := (n+objectsAPost-1)/objectsAPost, (n+objectsAUser-1)/objectsAUser
 	post := func(k int) string { return id(1, k, posts) }

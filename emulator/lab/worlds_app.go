@@ -10,7 +10,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 )
 
-// Kinds of ids of the application's documents: what differs has ids that differ.
+// Kinds of ids of the application's documents. Different kinds have different ids.
 const (
 	circleID = 20 + iota
 	postID
@@ -103,7 +103,7 @@ func inquiries(n int, now time.Time) standin.World {
 
 const postsAGhost = 3
 
-// circles are n circles: the numbers that 20 divides are ghosts whose owners are to be warned, those behind them are due.
+// circles are n circles: of each twenty the first is a ghost whose owner is to be warned, and the second is due for deletion.
 func circles(n int, now time.Time) standin.World {
 	posts, owners := postsAGhost*n, max(1, n/10)
 	circle, post := ids(circleID, n), ids(postID, posts)

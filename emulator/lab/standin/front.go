@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Front is a link in front of services that run on this machine, such as emulators, until it is closed: whoever asks at its
-// addresses gets their answers, as late as the link says.
+// Front is a link in front of services that run on this machine, such as emulators. Whoever asks at its addresses gets the
+// services' answers, as late as the link says. It is to be closed.
 type Front struct {
 	path  *path
 	grpc  []*grpc.Server
@@ -66,7 +66,7 @@ func (f *Front) GRPC(target string) (address string, err error) {
 	return address, nil
 }
 
-// forward sends a request on and gives back what is answered.
+// forward sends a request to the service and its answers back.
 func forward(conn *grpc.ClientConn, request []byte, answer grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(answer)
 	sent, _ := metadata.FromIncomingContext(answer.Context())
@@ -96,7 +96,7 @@ func forward(conn *grpc.ClientConn, request []byte, answer grpc.ServerStream) er
 	}
 }
 
-// asItIs carries messages without a look at them.
+// asItIs carries messages as they are, without decoding them.
 type asItIs struct{}
 
 // Marshal implements encoding.CodecV2.
@@ -134,7 +134,7 @@ func (f *Front) HTTP(target string) (address string, err error) {
 	return address, nil
 }
 
-// Close ends it.
+// Close stops it.
 func (f *Front) Close() error {
 	var errs []error
 	for _, s := range f.grpc {

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Link is what lies between a program and a service: how long each answer takes, and how often there is none. The n-th
-// request waits as long, and fails as it does, in every run with the same seed.
+// Link is what lies between a program and a service: how long each answer takes, and how often one is lost. With the same seed,
+// the n-th request waits as long and is lost or not in every run.
 type Link struct {
 	Firestore time.Duration // until an answer of Firestore or Cloud Tasks
 	Listing   time.Duration // until a page of a listing of Cloud Storage
@@ -31,7 +31,7 @@ type Traffic struct {
 	Listings int64 // pages of listings among them
 	Refused  int64 // requests that were answered with an error or for the quota
 	// Chain is the length of the longest chain of requests each of which was sent after the answer to the one before had
-	// come: whether it needed that answer nobody can see, so that this is the most that can have waited for each other.
+	// come. Nobody can see whether it needed that answer, so this is an upper bound.
 	Chain int64
 	Waits time.Duration // what the requests of a chain waited together, at most
 }

@@ -9,7 +9,7 @@ import (
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 )
 
-// World is the data that there is at first.
+// World is the data that exist at first.
 type World struct {
 	Collections []Collection
 	// Below returns the collection at a path that is not among Collections, such as inquiries/X/messages; the zero value if there is
@@ -20,7 +20,7 @@ type World struct {
 	Written  time.Time // when all of it was
 }
 
-// Collection are documents that are made by their number.
+// Collection is a collection whose documents are computed from their number.
 type Collection struct {
 	Path string // e.g. posts
 	Len  int
@@ -39,14 +39,14 @@ func (c *Collection) find(id string) (i int, found bool) {
 	return sort.Find(c.Len, func(i int) int { return strings.Compare(id, c.ID(i)) })
 }
 
-// Objects are objects of a bucket that are made by their number.
+// Objects are the objects of a bucket, computed from their number.
 type Objects struct {
 	Len      int
 	Name     func(i int) string                        // ascends with i
 	Metadata func(i int, add func(name, value string)) // calls add for each
 }
 
-// Accounts are accounts of Authentication that are made by their number.
+// Accounts are accounts of Authentication, computed from their number.
 type Accounts struct {
 	Len int
 	UID func(i int) string // ascends with i
