@@ -83,16 +83,25 @@ func (p *Planner) KeepJudged(ctx context.Context, path string, d Decision) {
 
 // ConsiderRefs reads documents and considers them, including those that do not exist.
 func (p *Planner) ConsiderRefs(ctx context.Context, rule AnyRule, refs ...documents.Ref) error {
-	found, err := p.run.readerSource().Get(ctx, refs)
+	items, err := p.read(ctx, refs...)
 	if err != nil {
 		return err
+	}
+	return p.Consider(ctx, rule, items)
+}
+
+// read reads documents. Those that do not exist have only their path.
+func (p *Planner) read(ctx context.Context, refs ...documents.Ref) ([]documents.Document, error) {
+	found, err := p.run.readerSource().Get(ctx, refs)
+	if err != nil {
+		return nil, err
 	}
 	items := make([]documents.Document, len(refs))
 	for i, ref := range refs {
 		items[i] = found[ref]
 		items[i].Path = ref.Path()
 	}
-	return p.Consider(ctx, rule, items)
+	return items, nil
 }
 
 // Proposal is an item that is due.
