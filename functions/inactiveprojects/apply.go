@@ -14,13 +14,14 @@ import (
 // projectRule warns the people of dormant projects, and marks projects whose people have been warned.
 var projectRule = sweep.Rule[project]{
 	Name: "project", Load: load, Judge: judge, Gather: gatherEvents,
+	With: func(project documents.Ref) []documents.Ref { return []documents.Ref{settingsRef, entryOf(project)} },
 	Change: func(p project, d sweep.Decision, run sweep.Run) sweep.Change {
 		if d.Kind == warn {
 			return warnAbout(p, run)
 		}
 		marked := map[string]any{"marked_for_deletion_on": run.Now, "deleting_user": p.bot}
 		return sweep.Change{Writes: []documents.Write{
-			{Op: documents.Update, Ref: p.Ref(), Data: marked}, {Op: documents.Delete, Ref: entryOf(p.Subject)},
+			{Op: documents.Update, Ref: p.Ref(), Data: marked}, {Op: documents.Delete, Ref: entryOf(p.Ref())},
 		}}
 	},
 }
@@ -36,11 +37,11 @@ func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]pr
 	for i, subject := range subjects {
 		all[i] = project{Subject: subject, settings: s}
 	}
-	if found, err = getOfDue(ctx, src, all, entryOf); err != nil {
+	if found, err = getOfDue(ctx, src, all, func(p sweep.Subject) documents.Ref { return entryOf(p.Ref()) }); err != nil {
 		return nil, err
 	}
 	for i, p := range all {
-		all[i].warning, all[i].warned = found[entryOf(p.Subject)]
+		all[i].warning, all[i].warned = found[entryOf(p.Ref())]
 	}
 	found, err = getOfDue(ctx, src, all, organizationOf)
 	for i, p := range all {
@@ -103,8 +104,8 @@ func since(project sweep.Subject) string {
 	return last.UTC().Format(time.RFC3339Nano)
 }
 
-func entryOf(project sweep.Subject) documents.Ref {
-	return documents.Ref{Collection: warnings, ID: project.ID()}
+func entryOf(project documents.Ref) documents.Ref {
+	return documents.Ref{Collection: warnings, ID: project.ID}
 }
 
 func organizationOf(project sweep.Subject) documents.Ref {

@@ -141,3 +141,23 @@ func TestPoisonedProject(t *testing.T) {
 		t.Errorf("%d tasks, %d events, want 3", n, len(w.IDs(t, "audit_events")))
 	}
 }
+
+// TestRequestsOfARun counts what it takes to mark a project and to warn about another.
+func TestRequestsOfARun(t *testing.T) {
+	w := newWorld(t)
+	w.Set(t, "projects/p1", old())
+	w.Set(t, warnings+"/p1", warnedOn(now.AddDate(0, -3, 0), "2026-02-01"))
+	w.Set(t, "projects/p2", old())
+	got := w.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{markKind: {Planned: 1, Done: 1}, warnKind: {Planned: 1, Done: 1}})
+	for method, n := range map[string]int{
+		// The lease and, at the end, its record; the settings to plan with; the settings, the entries and the organizations to judge
+		// with; in the commit the projects with settings and entries, the organizations, and the events.
+		"BatchGetDocuments": 9,
+		"RunQuery":          2, // the journal, the projects
+		"BeginTransaction":  2,
+	} {
+		sweeptest.Want(t, method, n, w.Request.Count(method))
+	}
+	sweeptest.Want(t, "reads", int64(21), got.Usage.FirestoreReads)
+}

@@ -57,7 +57,7 @@ var warningRule = sweep.Rule[announcement]{
 			c.Writes = []documents.Write{{Op: documents.Create, Ref: a.mail.Ref(), Data: a.mail.Data(), Sent: true}}
 		}
 		entry := map[string]any{"warned_on": run.Promise, "deletion_date": date}
-		c.Writes = append(c.Writes, documents.Write{Op: documents.Set, Ref: entryOf(a.Subject), Data: entry})
+		c.Writes = append(c.Writes, documents.Write{Op: documents.Set, Ref: entryOf(a.Ref()), Data: entry})
 		return c
 	},
 }
@@ -85,8 +85,8 @@ func judgeWarning(a announcement, run sweep.Run) sweep.Decision {
 
 func loadAnnouncement(ctx context.Context, src sweep.Source, project sweep.Subject) (announcement, error) {
 	a := announcement{Subject: project, mail: mailAbout(project, src.Run())}
-	found, err := src.Get(ctx, []documents.Ref{entryOf(project), a.mail.Ref()})
-	a.warning, a.warned = found[entryOf(project)]
+	found, err := src.Get(ctx, []documents.Ref{entryOf(project.Ref()), a.mail.Ref()})
+	a.warning, a.warned = found[entryOf(project.Ref())]
 	_, a.written = found[a.mail.Ref()]
 	return a, err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/inorder"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -62,17 +63,27 @@ var earlier = sweep.Earlier{
 	},
 }
 
-// loadUser looks for what speaks against deleting the user, up to the first thing that does.
+// loadUser looks for what speaks against deleting a placeholder: what refers to it and its details, side by side.
 func loadUser(ctx context.Context, src sweep.Source, s sweep.Subject) (user, error) {
 	u := user{Subject: s}
 	if !isPlaceholder(s) {
 		return u, nil
 	}
-	in, known, err := sweep.Referred(ctx, src, s.Ref(), src.Run().Config.Own.([]sweep.Place))
-	if u.long, u.referredIn = !known, in; err != nil || u.long || in != (sweep.Place{}) {
-		return u, err
+	var withDetails user
+	errs := inorder.All(
+		func() error {
+			in, known, err := sweep.Referred(ctx, src, s.Ref(), src.Run().Config.Own.([]sweep.Place))
+			u.long, u.referredIn = !known, in
+			return err
+		},
+		func() (err error) {
+			withDetails, err = loadDetails(ctx, src, s)
+			return err
+		})
+	if errs[0] != nil || u.long || u.referredIn != (sweep.Place{}) {
+		return u, errs[0]
 	}
-	return loadDetails(ctx, src, s)
+	return withDetails, errs[1]
 }
 
 // loadDetails reads the details that name the user.

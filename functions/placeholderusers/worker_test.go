@@ -1,13 +1,18 @@
 package placeholderusers
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -179,4 +184,80 @@ func TestRecordsOfEarlierVersions(t *testing.T) {
 	got := w.Worker.Run(t, `{"placeholder_user_id":"u12"}`)
 	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{finishKind: {Planned: 1, Failed: 1}})
 	w.wantLeft(t, others)
+}
+
+// lateSource is a Source whose queries take a second each.
+type lateSource struct {
+	sweep.Source
+	found map[string][]documents.Document // by collection
+	fails string                          // the collection that cannot be asked
+}
+
+func (s lateSource) Run() sweep.Run {
+	places, _ := sweep.ParsePlaces(defaultReferences)
+	return sweep.Run{Config: config.Config{Own: places}}
+}
+
+func (s lateSource) Reference(ref documents.Ref) any { return ref.Path() }
+
+func (s lateSource) First(_ context.Context, q documents.Query, _ documents.Cursor, _ int) ([]documents.Document, error) {
+	time.Sleep(time.Second)
+	if s.fails == q.Collection {
+		return nil, errLate
+	}
+	return s.found[q.Collection], nil
+}
+
+var errLate = errors.New("it was made to fail")
+
+// TestUserIsLoadedInOneRoundTrip: the places where users are referred to and the details are asked at once, and it is told what
+// would be told if the details were asked last.
+func TestUserIsLoadedInOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	claimed := []documents.Document{{Path: details + "/d", Data: map[string]any{"namespace_id": "g1"}}}
+	free := []documents.Document{{Path: details + "/d", Data: map[string]any{"namespace_id": nil}}}
+	post := []documents.Document{{Path: "posts/p"}}
+	for name, tt := range map[string]struct {
+		found map[string][]documents.Document
+		fails string
+		want  string // the decision's kind or reason
+		err   error
+	}{
+		"nothing refers to it":      {map[string][]documents.Document{details: free}, "", deleteKind, nil},
+		"claimed":                   {map[string][]documents.Document{details: claimed}, "", keptClaimed, nil},
+		"referred to":               {map[string][]documents.Document{details: free, "posts": post}, "", keptReferenced, nil},
+		"referred to, and claimed":  {map[string][]documents.Document{details: claimed, "posts": post}, "", keptReferenced, nil},
+		"details that fail":         {nil, details, "", errLate},
+		"details that do not count": {map[string][]documents.Document{"posts": post}, details, keptReferenced, nil},
+		"a place that fails":        {map[string][]documents.Document{details: claimed}, "members", "", errLate},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := sweep.Subject{Document: documents.Document{Path: "users/u1", Data: map[string]any{"user_type": "placeholder"}}, Found: true}
+			began := time.Now()
+			u, err := loadUser(t.Context(), lateSource{found: tt.found, fails: tt.fails}, s)
+			if took := time.Since(began); took != time.Second || !errors.Is(err, tt.err) {
+				t.Errorf("%s: %v after %s", name, err, took)
+			}
+			if d := judgeUser(u, sweep.Run{}); tt.err == nil && d.Kind != tt.want && d.Reason != tt.want {
+				t.Errorf("%s: %+v, want %s", name, d, tt.want)
+			}
+		})
+	}
+}
+
+// TestRequestsOfATask counts what deleting a user with its account and its detail takes.
+func TestRequestsOfATask(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "u1", true)
+	got := w.Worker.Run(t, task)
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteKind, 1))
+	for method, n := range map[string]int{
+		"RunQuery":          15, // what is held, the journal; five places and the details while planning and in the commit; the details after it
+		"BatchGetDocuments": 4,  // a record of an earlier version, the user three times
+		"BeginTransaction":  2,  // for the user and for the details
+		"Commit":            4,  // these, the account for undoing, and the end of the journal's entries
+	} {
+		sweeptest.Want(t, method, n, w.Worker.Request.Count(method))
+	}
+	sweeptest.Want(t, "reads", int64(19), got.Usage.FirestoreReads)
 }

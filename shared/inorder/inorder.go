@@ -102,6 +102,24 @@ func (f *Flow[T, R]) Stop() {
 	f.underWay.Wait()
 }
 
+// All calls functions beside each other and returns the error of each, in their order, when all have returned.
+func All(functions ...func() error) []error {
+	errs := make([]error, len(functions))
+	var underWay sync.WaitGroup
+	for i, f := range functions {
+		underWay.Go(func() { errs[i] = guard(f) })
+	}
+	underWay.Wait()
+	return errs
+}
+
+// One is [Begin] for one item, which is there already.
+func One[T, R any](ctx context.Context, item T, ask func(context.Context, T) (R, error)) *Flow[T, R] {
+	return Begin(ctx, 1, func(context.Context) iter.Seq2[T, error] {
+		return func(yield func(T, error) bool) { yield(item, nil) }
+	}, ask)
+}
+
 // guard returns a panic as an error.
 func guard(do func() error) (err error) {
 	defer func() {

@@ -151,3 +151,49 @@ func TestCanceledFlow(t *testing.T) {
 		cancel()
 	}
 }
+
+// TestOne asks about its item at once, before anybody waits for the answer.
+func TestOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		f := inorder.One(t.Context(), 7, func(_ context.Context, i int) (string, error) {
+			asked.Add(1)
+			return strings.Repeat("x", i), nil
+		})
+		synctest.Wait()
+		if asked.Load() != 1 {
+			t.Error("nobody asked")
+		}
+		var got []string
+		err := f.Each(func(_ int, answer string) error {
+			got = append(got, answer)
+			return nil
+		})
+		if err != nil || !slices.Equal(got, []string{"xxxxxxx"}) {
+			t.Errorf("%v, %v", got, err)
+		}
+	})
+}
+
+// TestAll calls functions beside each other, and returns their errors in their order when the last has returned.
+func TestAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		after := func(seconds int, err error) func() error {
+			return func() error {
+				time.Sleep(time.Duration(seconds) * time.Second)
+				return err
+			}
+		}
+		errs := inorder.All(after(3, errItem), after(1, nil), after(2, context.Canceled), func() error { panic("of a function") })
+		if took := time.Since(began); took != 3*time.Second || len(errs) != 4 || !errors.Is(errs[0], errItem) || errs[1] != nil ||
+			!errors.Is(errs[2], context.Canceled) || errs[3] == nil || errs[3].Error() != "panic: of a function" {
+			t.Errorf("after %s: %v", took, errs)
+		}
+	})
+	if errs := inorder.All(); len(errs) != 0 {
+		t.Errorf("%v of none", errs)
+	}
+}

@@ -159,9 +159,9 @@ func (o outcome) remembering(w *work) Change {
 
 // decide judges items and says what is to be written for each. An error concerns the group as a whole.
 func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome, error) {
-	refs := make([]documents.Ref, len(group))
-	for i, w := range group {
-		refs[i] = w.Ref
+	refs := make([]documents.Ref, 0, len(group))
+	for _, w := range group {
+		refs = append(append(refs, w.Ref), w.Rule.with(w.Ref)...)
 	}
 	found, err := src.Get(ctx, refs)
 	if err != nil {

@@ -11,23 +11,28 @@ import (
 // Consider judges documents by a rule, counts those that are kept and proposes the others. A document that was not read has
 // only its path.
 func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.Document) error {
-	return p.ConsiderEach(ctx, rule, found, nil)
-}
-
-// ConsiderEach is [Planner.Consider], and calls then after each document, in their order: for a job that marks its checkpoint
-// after each, because what it has done does not keep a later run from finding the document again.
-func (p *Planner) ConsiderEach(ctx context.Context, rule AnyRule, found []documents.Document, then func(documents.Document) error) error {
 	if len(found) == 0 {
 		return nil
 	}
+	items, err := p.load(ctx, rule, found)
+	if err != nil {
+		return err
+	}
+	return p.considerLoaded(ctx, rule, found, items, nil)
+}
+
+// load reads what a rule needs to judge documents. It may be called beside the planner's other methods.
+func (p *Planner) load(ctx context.Context, rule AnyRule, found []documents.Document) (judged, error) {
 	subjects := make([]Subject, len(found))
 	for i, d := range found {
 		subjects[i] = Subject{Document: d, Found: !d.UpdateTime.IsZero()}
 	}
-	items, err := rule.load(ctx, p.run.readerSource(), subjects)
-	if err != nil {
-		return err
-	}
+	return rule.load(ctx, p.run.readerSource(), subjects)
+}
+
+// considerLoaded is [Planner.Consider] for documents that are loaded. It calls then after each, in their order: for a job that marks
+// its checkpoint after each, because what it has done does not keep a later run from finding the document again.
+func (p *Planner) considerLoaded(ctx context.Context, rule AnyRule, found []documents.Document, items judged, then func(documents.Document) error) error {
 	decisions := make([]Decision, len(found))
 	failures := make([]error, len(found))
 	var due []Proposal
@@ -83,16 +88,25 @@ func (p *Planner) KeepJudged(ctx context.Context, path string, d Decision) {
 
 // ConsiderRefs reads documents and considers them, including those that do not exist.
 func (p *Planner) ConsiderRefs(ctx context.Context, rule AnyRule, refs ...documents.Ref) error {
-	found, err := p.run.readerSource().Get(ctx, refs)
+	items, err := p.read(ctx, refs...)
 	if err != nil {
 		return err
+	}
+	return p.Consider(ctx, rule, items)
+}
+
+// read reads documents. Those that do not exist have only their path.
+func (p *Planner) read(ctx context.Context, refs ...documents.Ref) ([]documents.Document, error) {
+	found, err := p.run.readerSource().Get(ctx, refs)
+	if err != nil {
+		return nil, err
 	}
 	items := make([]documents.Document, len(refs))
 	for i, ref := range refs {
 		items[i] = found[ref]
 		items[i].Path = ref.Path()
 	}
-	return p.Consider(ctx, rule, items)
+	return items, nil
 }
 
 // Proposal is an item that is due.

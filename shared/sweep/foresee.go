@@ -160,7 +160,7 @@ func (s *imagined) write(w documents.Write) {
 	case documents.Update:
 		if before := s.written[w.Ref]; before != nil {
 			d.Data = maps.Clone(before.Data)
-		} else if before := s.gotten[w.Ref]; before != nil {
+		} else if before := s.gotten.of(w.Ref); before != nil {
 			d.Data = maps.Clone(before.Data)
 		}
 	case documents.Create, documents.Set:

@@ -20,6 +20,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/inorder"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -57,12 +58,24 @@ type Task struct {
 	Check      func(task map[string]string) error // says what else is wrong with the values; nil if nothing can be
 }
 
-// plan calls the job's Plan, and considers what a worker's task is about.
-func (j Job) plan(ctx context.Context, p *Planner) error {
+// subject is what a worker's task is about, as it is being read.
+type subject = inorder.Flow[documents.Ref, []documents.Document]
+
+// beginSubject begins to read what a worker's task is about. It returns nil for a job.
+func (j Job) beginSubject(ctx context.Context, p *Planner) *subject {
+	if j.Task == nil {
+		return nil
+	}
+	ref := documents.Ref{Collection: j.Task.Collection, ID: p.Task[j.Task.Fields[0]]}
+	return inorder.One(ctx, ref, func(ctx context.Context, ref documents.Ref) ([]documents.Document, error) { return p.read(ctx, ref) })
+}
+
+// plan calls the job's Plan, or considers what a worker's task is about.
+func (j Job) plan(ctx context.Context, p *Planner, s *subject) error {
 	if j.Task == nil {
 		return j.Plan(ctx, p)
 	}
-	return p.ConsiderRefs(ctx, j.Task.Rule, documents.Ref{Collection: j.Task.Collection, ID: p.Task[j.Task.Fields[0]]})
+	return s.Each(func(_ documents.Ref, found []documents.Document) error { return p.Consider(ctx, j.Task.Rule, found) })
 }
 
 // Action is one thing that a run proposes to do. The actions of a plan do not depend on each other: they are applied

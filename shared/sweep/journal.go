@@ -256,10 +256,7 @@ func (r *run) forget(ctx context.Context) error {
 		if len(done) == 0 {
 			return nil
 		}
-		err := r.documents.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-			return tx.Apply(deletionsOf(done))
-		})
-		if err != nil {
+		if err := r.records.Put(ctx, deletionsOf(done)); err != nil {
 			return err
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/inorder"
 )
 
 // Pass is for a job that runs often, and whose documents stay: it does not read all of them each time. A pass goes over all
@@ -66,6 +68,10 @@ func (s *Pass) Fresh() bool { return s.state.Seen.IsZero() && s.state.Cursor == 
 // complete. It is for a job that finds by other means what has become due since.
 func (s *Pass) Seen() (at time.Time, ok bool) { return s.state.Seen, !s.state.Seen.IsZero() }
 
+// passPages is how many pages are under way at once: being read, or what their rule needs. A run whose time is up has read fewer than
+// so many in vain.
+const passPages = 5
+
 // Sweep considers what was left undone, and the documents of a query that this pass, or the runs after it, have not looked at
 // yet. Each has a checkpoint of its own, because nothing else keeps the next run from finding it again.
 func (s *Pass) Sweep(ctx context.Context, q documents.Query) error {
@@ -83,20 +89,25 @@ func (s *Pass) Sweep(ctx context.Context, q documents.Query) error {
 	if err := s.planner.SaveCheckpoint(s.state.checkpoint()); err != nil {
 		return err
 	}
-	for page, err := range s.planner.Documents.Pages(ctx, q, s.state.Cursor) {
-		if err != nil {
-			return err
-		}
+	from := s.state.Cursor
+	pages := inorder.Begin(ctx, passPages,
+		func(ctx context.Context) iter.Seq2[documents.Page, error] {
+			return s.planner.Documents.Pages(ctx, q, from)
+		},
+		func(ctx context.Context, page documents.Page) (judged, error) {
+			return s.planner.load(ctx, s.rule, page.Documents)
+		})
+	err := pages.Each(func(page documents.Page, items judged) error {
 		s.planner.Scanned(len(page.Documents))
-		err := s.planner.ConsiderEach(ctx, s.rule, page.Documents, func(d documents.Document) (err error) {
+		return s.planner.considerLoaded(ctx, s.rule, page.Documents, items, func(d documents.Document) (err error) {
 			if s.state.Cursor, err = q.After(d); err != nil {
 				return err
 			}
 			return s.planner.SaveCheckpoint(s.state.checkpoint())
 		})
-		if err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
 	}
 	s.planner.Continue(func(undone []documents.Ref) string { return s.state.next(s.planner.Now, undone) })
 	return nil

@@ -73,3 +73,47 @@ func TestPass(t *testing.T) {
 		t.Errorf("with a foreign checkpoint: %s, kept %v", got.Status, got.Kept)
 	}
 }
+
+// TestPassReadsAhead: what the rule needs for later pages is read while that for the first one is awaited, and yet the documents are
+// judged in their order.
+func TestPassReadsAhead(t *testing.T) {
+	var judged []string
+	later := make(chan struct{})
+	ahead := sweep.Rule[sweep.Subject]{
+		Name: "thing",
+		Load: func(_ context.Context, _ sweep.Source, subjects []sweep.Subject) ([]sweep.Subject, error) {
+			switch subjects[0].ID() {
+			case "t000":
+				select {
+				case <-later:
+				case <-time.After(time.Minute):
+					t.Error("the fourth page was not read ahead")
+				}
+			case "t006":
+				close(later)
+			}
+			return subjects, nil
+		},
+		Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
+			judged = append(judged, s.ID())
+			return sweep.Keep("looked at")
+		},
+	}
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		pass, err := p.Pass(ahead, "", 24*time.Hour)
+		if err != nil {
+			return err
+		}
+		return pass.Sweep(ctx, documents.Query{Collection: "things", PageSize: 2})
+	}})
+	seed(t, f, 11)
+	got := f.Run(t, "")
+	var want []string
+	for i := range 11 {
+		want = append(want, fmt.Sprintf("t%03d", i))
+	}
+	sweeptest.Want(t, "judged", want, judged)
+	if got.Status != sweep.Completed || got.Scanned != 11 {
+		t.Errorf("%s, %d scanned", got.Status, got.Scanned)
+	}
+}

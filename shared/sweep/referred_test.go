@@ -2,9 +2,14 @@ package sweep_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
@@ -131,10 +136,82 @@ func TestReferred(t *testing.T) {
 			}
 		}
 	}
+	// Two places refer to it between planning and the commit: their answers come beside each other there.
+	f.Reset(t)
+	f.Set(t, "things/42", map[string]any{})
+	f.Hooks.BeforeApply = func() {
+		f.Set(t, "posts/p", map[string]any{"author": "42"})
+		f.Set(t, "lists/l", map[string]any{"members": []any{"42"}})
+	}
+	got := f.Run(t, `{"thing":"42","color":"red"}`)
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete thing": {Planned: 1, Changed: 1}})
 	// A reference to things/… takes more than the id: of 1,476 bytes it can be asked for, of one more it cannot.
 	f.Hooks.BeforeApply = nil
 	for n, kept := range map[int]map[string]int{1476: {}, 1477: {"., known: false": 1}, 1500: {"., known: false": 1}} {
 		got := f.RunQuery(t, "?dryRun=true", fmt.Sprintf(`{"thing":%q,"color":"red"}`, strings.Repeat("x", n)))
 		sweeptest.Want(t, fmt.Sprint("an id of ", n), kept, got.Kept)
+	}
+}
+
+// answering is a Source whose queries take a second each and are answered by a function.
+type answering struct {
+	sweep.Source
+	asked *atomic.Int64
+	first func(collection string) (found bool, err error)
+}
+
+func (s answering) Reference(ref documents.Ref) any { return ref.Path() }
+
+func (s answering) First(_ context.Context, q documents.Query, _ documents.Cursor, _ int) ([]documents.Document, error) {
+	s.asked.Add(1)
+	time.Sleep(time.Second)
+	found, err := s.first(q.Collection)
+	if !found {
+		return nil, err
+	}
+	return []documents.Document{{Path: q.Collection + "/x"}}, err
+}
+
+// TestReferredAsksSideBySide ten places at a time, and tells the first of them in their order, whichever answers first.
+func TestReferredAsksSideBySide(t *testing.T) {
+	t.Parallel()
+	var places []sweep.Place
+	for i := range 23 {
+		places = append(places, sweep.Place{Collection: fmt.Sprintf("c%02d", i), Field: "f"})
+	}
+	failed := errors.New("it was made to fail")
+	for name, tt := range map[string]struct {
+		places      []sweep.Place
+		refer, fail []string // collections
+		in          string
+		fails       bool
+		seconds     int
+		asked       int64
+	}{
+		"nothing refers to it":   {places, nil, nil, ".", false, 3, 23},
+		"as many as at once":     {places[:10], nil, nil, ".", false, 1, 10},
+		"one more":               {places[:11], nil, nil, ".", false, 2, 11},
+		"the first":              {places, []string{"c00"}, nil, "c00.f", false, 1, 10},
+		"the first of several":   {places, []string{"c07", "c04", "c12"}, nil, "c04.f", false, 1, 10},
+		"after ten":              {places, []string{"c22", "c10"}, nil, "c10.f", false, 2, 20},
+		"the last":               {places, []string{"c22"}, nil, "c22.f", false, 3, 23},
+		"a failure":              {places, nil, []string{"c05"}, "c05.f", true, 1, 10},
+		"a failure before it":    {places, []string{"c05"}, []string{"c04"}, "c04.f", true, 1, 10},
+		"a failure that is late": {places, []string{"c05"}, []string{"c06", "c11"}, "c05.f", false, 1, 10},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			src := answering{asked: new(atomic.Int64), first: func(collection string) (bool, error) {
+				if slices.Contains(tt.fail, collection) {
+					return false, failed
+				}
+				return slices.Contains(tt.refer, collection), nil
+			}}
+			began := time.Now()
+			in, known, err := sweep.Referred(t.Context(), src, documents.Ref{Collection: "things", ID: "t"}, tt.places)
+			seconds := int(time.Since(began) / time.Second)
+			if in.String() != tt.in || !known || errors.Is(err, failed) != tt.fails || seconds != tt.seconds || src.asked.Load() != tt.asked {
+				t.Errorf("%s: %s, known %v, %v after %d s and %d questions; want %s after %d s and %d", name, in, known, err, seconds, src.asked.Load(), tt.in, tt.seconds, tt.asked)
+			}
+		})
 	}
 }

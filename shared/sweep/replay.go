@@ -24,29 +24,10 @@ type Earlier struct {
 // ErrForeign says that a record is not one that this program wrote.
 var ErrForeign = errors.New("it is not one that this program wrote: look at it and delete it")
 
-// planEarlier proposes what an earlier version of the program has left to do.
-func (r *run) planEarlier(ctx context.Context, p *Planner, earlier Earlier, all *pages) error {
-	propose := func(d documents.Document) error {
-		return r.proposeReplay(ctx, p, d, func(d documents.Document) (entry, error) {
-			then, next, err := earlier.Read(d)
-			return entry{then: then, next: next}, err
-		})
-	}
-	if earlier.ID != nil {
-		d, found, err := p.Documents.Get(ctx, earlier.Collection+"/"+earlier.ID(r.task))
-		if err != nil || !found {
-			return err
-		}
-		return propose(d)
-	}
-	return all.Each(func(page documents.Page, _ struct{}) error {
-		for _, d := range page.Documents {
-			if err := propose(d); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+// left are records of what interrupted runs have left to do, as they are being read.
+type left struct {
+	pages *pages
+	plan  func(documents.Document) error
 }
 
 // earlierPage is how many of those records are held at once: each may be as large as a document.
@@ -65,48 +46,73 @@ func (r *run) proposeReplay(ctx context.Context, p *Planner, d documents.Documen
 	})
 }
 
-// planReplay proposes what interrupted runs have left to do, before anything else. A worker looks for its own task's alone,
-// for others of its kind may be running.
-func (r *run) planReplay(ctx context.Context, p *Planner) error {
-	entries := documents.Query{
-		Collection: journalOf(r.job.Name), Where: []documents.Filter{{Field: "task", Op: "==", Value: r.taskID()}}, Select: []string{"open", "next", "shard"},
-	}
-	left := beginPages(ctx, p, entries)
-	defer left.Stop()
-	var earlier []*pages // of what the job asks for all of
-	for _, e := range r.job.Earlier {
-		if e.ID == nil && r.shard() == 0 {
-			earlier = append(earlier, beginPages(ctx, p, documents.Query{Collection: e.Collection, PageSize: earlierPage}))
-			defer earlier[len(earlier)-1].Stop()
-		} else {
-			earlier = append(earlier, nil)
-		}
-	}
-	err := left.Each(func(page documents.Page, _ struct{}) error {
-		for _, d := range page.Documents {
-			if !r.concerns(d) {
-				continue
-			}
-			if d.Data["open"] == false {
-				r.journal.finished(d.Ref())
-				continue
-			}
-			parse := func(d documents.Document) (entry, error) { return parseEntry(d, r.job.rules()) }
-			if err := r.proposeReplay(ctx, p, d, parse); err != nil {
-				return err
-			}
-		}
+// beginReplay begins to read what interrupted runs have left to do, all of it at once. A worker looks for its own task's alone, for
+// others of its kind may be running.
+func (r *run) beginReplay(ctx context.Context, p *Planner) (all []left) {
+	if len(r.job.Rules) == 0 && r.job.Task == nil {
 		return nil
-	})
-	if err != nil || r.shard() > 0 {
-		return err
 	}
-	for i, e := range r.job.Earlier {
-		if err := r.planEarlier(ctx, p, e, earlier[i]); err != nil {
+	all = append(all, left{
+		pages: beginPages(ctx, p, documents.Query{
+			Collection: journalOf(r.job.Name), Where: []documents.Filter{{Field: "task", Op: "==", Value: r.taskID()}}, Select: []string{"open", "next", "shard"},
+		}),
+		plan: func(d documents.Document) error { return r.planEntry(ctx, p, d) },
+	})
+	if r.shard() > 0 {
+		return all
+	}
+	for _, e := range r.job.Earlier {
+		records := left{plan: func(d documents.Document) error {
+			return r.proposeReplay(ctx, p, d, func(d documents.Document) (entry, error) {
+				then, next, err := e.Read(d)
+				return entry{then: then, next: next}, err
+			})
+		}}
+		if e.ID == nil {
+			records.pages = beginPages(ctx, p, documents.Query{Collection: e.Collection, PageSize: earlierPage})
+		} else {
+			records.pages = beginOne(ctx, p, e.Collection+"/"+e.ID(r.task))
+		}
+		all = append(all, records)
+	}
+	return all
+}
+
+// planReplay proposes what interrupted runs have left to do, before anything else.
+func planReplay(all []left) error {
+	for _, records := range all {
+		err := records.pages.Each(func(page documents.Page, _ struct{}) error {
+			for _, d := range page.Documents {
+				if err := records.plan(d); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// stopReplay ends what of it is still being read.
+func stopReplay(all []left) {
+	for _, records := range all {
+		records.pages.Stop()
+	}
+}
+
+// planEntry proposes what an entry of the journal holds, if it is the run's to do.
+func (r *run) planEntry(ctx context.Context, p *Planner, d documents.Document) error {
+	if !r.concerns(d) {
+		return nil
+	}
+	if d.Data["open"] == false {
+		r.journal.finished(d.Ref())
+		return nil
+	}
+	return r.proposeReplay(ctx, p, d, func(d documents.Document) (entry, error) { return parseEntry(d, r.job.rules()) })
 }
 
 // pages are those of a query, the first of which is being read.
@@ -115,6 +121,19 @@ type pages = inorder.Flow[documents.Page, struct{}]
 func beginPages(ctx context.Context, p *Planner, q documents.Query) *pages {
 	return inorder.Begin(ctx, 1,
 		func(ctx context.Context) iter.Seq2[documents.Page, error] { return p.Documents.Pages(ctx, q, "") },
+		func(context.Context, documents.Page) (none struct{}, err error) { return none, nil })
+}
+
+// beginOne begins to read one document, as a page of its own.
+func beginOne(ctx context.Context, p *Planner, path string) *pages {
+	return inorder.Begin(ctx, 1,
+		func(ctx context.Context) iter.Seq2[documents.Page, error] {
+			return func(yield func(documents.Page, error) bool) {
+				if d, found, err := p.Documents.Get(ctx, path); found || err != nil {
+					yield(documents.Page{Documents: []documents.Document{d}}, err)
+				}
+			}
+		},
 		func(context.Context, documents.Page) (none struct{}, err error) { return none, nil })
 }
 

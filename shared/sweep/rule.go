@@ -21,6 +21,9 @@ type Rule[S any] struct {
 	Group int
 	// Load reads what Judge needs, for many items at once, and returns one state for each subject.
 	Load func(ctx context.Context, src Source, subjects []Subject) ([]S, error)
+	// With names documents that Load reads of every item that is due, if the item's path tells which; nil if that tells none. A
+	// commit reads them in one request with its items, so that Load need not wait for them.
+	With func(item documents.Ref) []documents.Ref
 	// Judge decides about one item.
 	Judge func(state S, run Run) Decision
 	// Gather reads what only Change needs, for the items that are due; nil if that is nothing.
@@ -161,6 +164,7 @@ type AnyRule interface {
 	name() string
 	deletes() bool // nothing but the document
 	group() int    // items that share a commit, at most
+	with(item documents.Ref) []documents.Ref
 	load(ctx context.Context, src Source, subjects []Subject) (judged, error)
 }
 
@@ -173,6 +177,13 @@ type judged interface {
 
 func (r Rule[S]) name() string  { return r.Name }
 func (r Rule[S]) deletes() bool { return r.Change == nil }
+
+func (r Rule[S]) with(item documents.Ref) []documents.Ref {
+	if r.With == nil {
+		return nil
+	}
+	return r.With(item)
+}
 
 func (r Rule[S]) group() int {
 	if r.Group == 0 {

@@ -256,16 +256,19 @@ func (r *run) planner(checkpoint string) *Planner {
 func (r *run) plan(ctx context.Context, p *Planner) (err error) {
 	defer recoverTo(&err)
 	defer p.awaitCounts()
+	subject := r.job.beginSubject(ctx, p) // beside what else has to be read first
+	if subject != nil {
+		defer subject.Stop()
+	}
+	left := r.beginReplay(ctx, p)
+	defer stopReplay(left)
 	if r.holds {
 		if err := r.readHeld(ctx); err != nil {
 			return err
 		}
 	}
-	if len(r.job.Rules) > 0 || r.job.Task != nil {
-		err = r.planReplay(ctx, p)
-	}
-	if err == nil {
-		err = r.job.plan(ctx, p)
+	if err = planReplay(left); err == nil {
+		err = r.job.plan(ctx, p, subject)
 	}
 	if p.tripped != nil {
 		return p.tripped

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// Source is what a rule reads from: the database while planning, the transaction in a commit.
+// Source is what a rule reads from: the database while planning, the transaction in a commit. Get and First may be called side by
+// side; Children may not, because it shares out the room that the commit has left.
 type Source interface {
 	// Run is what is known of the run.
 	Run() Run
@@ -114,13 +116,34 @@ const (
 )
 
 // gotten remembers what was read, so that each document is read once.
-type gotten map[documents.Ref]*documents.Document
+type gotten struct {
+	mu        sync.Mutex
+	documents map[documents.Ref]*documents.Document // nil: there is none
+}
+
+func newGotten() *gotten { return &gotten{documents: map[documents.Ref]*documents.Document{}} }
+
+// note notes a document that was read.
+func (g *gotten) note(d documents.Document) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.documents[d.Ref()] = &d
+}
+
+// of returns a document that was read; nil if there is none.
+func (g *gotten) of(ref documents.Ref) *documents.Document {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.documents[ref]
+}
 
 // unread returns those of the references that have not been read, each once.
-func (g gotten) unread(refs []documents.Ref) []documents.Ref {
+func (g *gotten) unread(refs []documents.Ref) []documents.Ref {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	var unread []documents.Ref
 	for _, ref := range refs {
-		if _, known := g[ref]; !known && !slices.Contains(unread, ref) {
+		if _, known := g.documents[ref]; !known && !slices.Contains(unread, ref) {
 			unread = append(unread, ref)
 		}
 	}
@@ -128,16 +151,18 @@ func (g gotten) unread(refs []documents.Ref) []documents.Ref {
 }
 
 // answer notes what was found of what was asked for, and returns what there is of refs.
-func (g gotten) answer(refs, asked []documents.Ref, found map[documents.Ref]documents.Document) map[documents.Ref]documents.Document {
+func (g *gotten) answer(refs, asked []documents.Ref, found map[documents.Ref]documents.Document) map[documents.Ref]documents.Document {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	for _, ref := range asked {
-		g[ref] = nil
+		g.documents[ref] = nil
 		if d, ok := found[ref]; ok {
-			g[ref] = &d
+			g.documents[ref] = &d
 		}
 	}
 	there := make(map[documents.Ref]documents.Document, len(refs))
 	for _, ref := range refs {
-		if d := g[ref]; d != nil {
+		if d := g.documents[ref]; d != nil {
 			there[ref] = *d
 		}
 	}
@@ -148,11 +173,11 @@ func (g gotten) answer(refs, asked []documents.Ref, found map[documents.Ref]docu
 type fromReader struct {
 	documents.Reader
 	run    Run
-	gotten gotten
+	gotten *gotten
 }
 
 func (r *run) readerSource() fromReader {
-	return fromReader{Reader: r.documents.Reader, run: r.known(), gotten: gotten{}}
+	return fromReader{Reader: r.documents.Reader, run: r.known(), gotten: newGotten()}
 }
 
 // Run implements [Source].
@@ -192,13 +217,13 @@ type fromTransaction struct {
 	tx     *documents.Transaction
 	reader documents.Reader // for what is not read
 	run    Run
-	gotten gotten
+	gotten *gotten
 	left   *int // children that the commit may still hold
 	whole  bool // documents are read whole, because what is written is kept for undoing
 }
 
 func (r *run) transactionSource(tx *documents.Transaction, left int) fromTransaction {
-	return fromTransaction{tx: tx, reader: r.documents.Reader, run: r.known(), gotten: gotten{}, left: &left, whole: r.keepsUndo()}
+	return fromTransaction{tx: tx, reader: r.documents.Reader, run: r.known(), gotten: newGotten(), left: &left, whole: r.keepsUndo()}
 }
 
 // Run implements [Source].
@@ -243,7 +268,7 @@ func (s fromTransaction) read(q documents.Query, from documents.Cursor, limit in
 		}
 		read = append(read, d)
 		if s.whole {
-			s.gotten[d.Ref()] = &d
+			s.gotten.note(d)
 		}
 	}
 	return read, nil

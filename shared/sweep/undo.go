@@ -99,8 +99,7 @@ func (r *run) keepAhead(ctx context.Context, records []undo.Record) error {
 	if err := r.records.Wait(ctx, len(writes)); err != nil {
 		return err
 	}
-	err = r.records.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error { return tx.Apply(writes) })
-	if err != nil {
+	if err := r.records.Put(ctx, writes); err != nil {
 		return fmt.Errorf("save %d items to the undo log, so none of them was deleted: %w", len(records), err)
 	}
 	return nil
