@@ -14,10 +14,10 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// leastSoftDelete is how long a deleted file should be there to be got back: what buckets have unless somebody changed it.
+// leastSoftDelete is how long a bucket should keep deleted files, which is the default of buckets.
 const leastSoftDelete = 7 * 24 * time.Hour
 
-// examineBuckets looks at the buckets of the jobs.
+// examineBuckets checks the buckets of the jobs.
 func (p *patient) examineBuckets(ctx context.Context, f *findings) {
 	jobs := p.jobsBy(func(job manifest.Entry, cfg config.Config) string {
 		if len(job.Roles[config.Storage]) == 0 {

@@ -13,10 +13,10 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// lookedThrough is how many of a job's last runs are looked through for a success.
+// lookedThrough is how many of a job's last runs are searched for a success.
 const lookedThrough = 20
 
-// examineRecords looks at what the bundle keeps of its runs.
+// examineRecords checks what the bundle keeps of its runs.
 func (p *patient) examineRecords(ctx context.Context, f *findings) {
 	s := newStore(p.getenv)
 	defer s.close()
@@ -67,7 +67,7 @@ func (p *patient) examineJob(ctx context.Context, f *findings, s *store, job man
 	return nil
 }
 
-// success says when the last success was, and whether that is long ago.
+// success adds a finding on how long ago the last success was.
 func (p *patient) success(f *findings, job manifest.Entry, r *sweep.Report, now time.Time) {
 	every, err := period(job)
 	if err != nil {
@@ -85,7 +85,7 @@ func (p *patient) success(f *findings, job manifest.Entry, r *sweep.Report, now 
 	}
 }
 
-// examineScheduler looks at what Cloud Scheduler calls.
+// examineScheduler checks the jobs of Cloud Scheduler.
 func (p *patient) examineScheduler(ctx context.Context, f *findings) {
 	if p.location == "" {
 		f.add(levelUnseen, "Cloud Scheduler", "Add --location REGION.", "Whether jobs are deployed or paused was not checked.")

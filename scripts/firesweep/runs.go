@@ -15,7 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// How a job stands.
+// The states of a job.
 const (
 	stateFine     = "fine"
 	stateUnderWay = "under way"
@@ -24,17 +24,17 @@ const (
 	stateNever    = "never ran"
 )
 
-// standing is how a job stands, and its last runs; docs/command.md documents it as JSON.
+// standing is the state of a job with its last runs. docs/command.md documents it as JSON.
 type standing struct {
 	Job      string          `json:"job"`
 	Schedule string          `json:"schedule"`
 	TimeZone string          `json:"timeZone"`
 	State    string          `json:"state"`
-	Detail   string          `json:"detail,omitempty"` // says the state in a sentence
+	Detail   string          `json:"detail,omitempty"` // describes the state in a sentence
 	Runs     []*sweep.Report `json:"runs"`             // newest first
 }
 
-// last returns when the job's last run that is known of started.
+// last returns when the job's last known run started.
 func (s standing) last() time.Time {
 	if len(s.Runs) == 0 {
 		return time.Time{}
@@ -90,7 +90,7 @@ started no run, and lines that raise an alert.`,
 	return c
 }
 
-// runs shows the runs that are saved. named says that the jobs were asked for by name.
+// runs shows the saved runs. named says that the jobs were named in the arguments.
 func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, getenv func(string) string, named bool) error {
 	s := newStore(getenv)
 	defer s.close()
@@ -126,7 +126,7 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, gete
 	return nil
 }
 
-// standing reads how a job stands, and its last runs.
+// standing reads the state of a job and its last runs.
 func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time, limit int) (standing, error) {
 	st := standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine}
 	every, err := period(job)
@@ -161,7 +161,7 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 	return st, nil
 }
 
-// underWay says what holds a job's lease.
+// underWay describes what holds a job's lease.
 func underWay(job string, record sweep.Record) string {
 	switch until := when(record.Until); {
 	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
@@ -173,7 +173,7 @@ func underWay(job string, record sweep.Record) string {
 	}
 }
 
-// standing prints how a job stands, and its runs.
+// standing prints the state of a job and its runs.
 func (p *printer) standing(s standing) {
 	p.Line(p.Style(screen.Bold, s.Job) + " (" + s.Schedule + " " + s.TimeZone + ")")
 	if s.State != stateFine {
@@ -211,7 +211,7 @@ func (p *printer) runs(reports []*sweep.Report) {
 		{Name: "FAILED", Right: true}, {Name: "TIME", Right: true}, {Name: "RUN"}}, rows)
 }
 
-// statusWords says how a run ended and what was special about it.
+// statusWords describes how a run ended and what was special about it.
 func statusWords(r *sweep.Report) string {
 	words := string(r.Status)
 	if r.PartialRuns > 1 {
@@ -232,7 +232,7 @@ func statusWords(r *sweep.Report) string {
 	return words
 }
 
-// totals adds up what became of a run's actions.
+// totals adds up the counts of a run's actions.
 func totals(r *sweep.Report) sweep.Counts {
 	var t sweep.Counts
 	for _, c := range r.Actions {

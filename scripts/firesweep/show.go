@@ -29,7 +29,7 @@ type showFlags struct {
 	log       logFlags
 }
 
-// shownRun is a run as it is shown; docs/command.md documents it as JSON.
+// shownRun is a run as it is shown. docs/command.md documents it as JSON.
 type shownRun struct {
 	*sweep.Report      // nil: none is saved
 	Did           *did `json:"did,omitempty"` // nil: nothing is kept of it
@@ -73,7 +73,7 @@ It needs the role roles/datastore.viewer; with --log, roles/logging.viewer.`,
 				return wrongUse("%q is neither a run's id as firesweep runs shows it nor a job's name", name)
 			}
 		}
-		if f.log.log && runIDPattern.MatchString(name) { // a preview is nowhere else
+		if f.log.log && runIDPattern.MatchString(name) { // a preview is only in the log
 			return a.showLog(c.Context(), f, name, getenv)
 		}
 		return a.showRun(c.Context(), f, name, getenv)
@@ -120,10 +120,10 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, getenv func
 	return nil
 }
 
-// didSomething reports whether a run that ended so may have deleted or changed something.
+// didSomething reports whether a run of this status may have deleted or changed something.
 func didSomething(s sweep.Status) bool { return s != sweep.Skipped && s != sweep.Aborted }
 
-// A noReportError says that a run has saved no report, or that there is none any more.
+// A noReportError says that a run saved no report, or that it has expired.
 type noReportError struct{ runID string }
 
 func (e *noReportError) Error() string {
@@ -182,7 +182,7 @@ func (p *printer) report(r *sweep.Report) {
 	p.head(r)
 	p.Say("", 2, 0, "run %s, started %s UTC", r.RunID, when(r.StartedAt))
 	var built []string
-	if r.Version != "" { // earlier ones do not say it
+	if r.Version != "" { // reports of early versions have none
 		built = append(built, "version "+r.Version)
 	}
 	if r.Revision != "" {
@@ -222,7 +222,7 @@ func (p *printer) report(r *sweep.Report) {
 	p.Say("", 2, 2, "%s", advice.Next(r))
 }
 
-// shards prints how the parts of a split run stand.
+// shards prints the state of a split run's shards.
 func (p *printer) shards(r *sweep.Report) {
 	if len(r.Shards) == 0 {
 		return
