@@ -126,7 +126,8 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	case f.json:
 		err = a.writeJSON(map[string]any{"checks": checks})
 	case len(names) == 0 && f.rules == "":
-		a.printer().Say(screen.Faint, 0, 0, "The other jobs are written in Go; each can be named. What a job would do to your project: firesweep plan JOB")
+		a.printer().Say(screen.Faint, 0, 0, "The other jobs are written in Go; each can be named. "+
+			"What a job would do to your project: firesweep plan JOB")
 	}
 	if err == nil && failed {
 		err = errSaid
@@ -167,11 +168,13 @@ func (a *app) checked(e manifest.Entry) (checked, error) {
 func limitsOf(r rule.Rule) (limits []string) {
 	switch {
 	case r.Owner != nil:
-		limits = append(limits, fmt.Sprintf("more than %d %% of the owners looked up in %s do not exist (of %d or more), or none of them does and %s is empty",
+		limits = append(limits, fmt.Sprintf("more than %d %% of the owners looked up in %s do not exist (of %d or more), "+
+			"or none of them does and %s is empty",
 			config.DefaultMaxMissingPercent, r.Owner.Collection, config.DefaultMinLookups, r.Owner.Collection))
 	case r.DuePercent() < 100:
 		of := cmp.Or(r.Source(), "all accounts listed")
-		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due (of %d or more)", r.DuePercent(), of, config.DefaultMinLookups))
+		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due (of %d or more)", r.DuePercent(), of,
+			config.DefaultMinLookups))
 	}
 	return append(limits, fmt.Sprintf("more than %d are due (MAX_ACTIONS)", config.DefaultMaxActions))
 }
@@ -189,7 +192,8 @@ func readsOf(r rule.Rule) string {
 	}
 	switch {
 	case r.Accounts != "" && len(judged) > 0:
-		return "all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether " + strings.Join(judged, ", or whether ")
+		return "all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether " +
+			strings.Join(judged, ", or whether ")
 	case r.Accounts != "":
 		return "all accounts, a thousand a call, which is free"
 	case len(judged) == 0:

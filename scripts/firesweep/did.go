@@ -41,7 +41,8 @@ type doneWrite struct {
 }
 
 // whatItDid reads a run's undo log and returns at most that many items and writes; 0 is all. It returns nil if there is no log.
-func (a *app) whatItDid(ctx context.Context, job manifest.Entry, runID, bucket string, getenv func(string) string, most int) (*did, error) {
+func (a *app) whatItDid(ctx context.Context, job manifest.Entry, runID, bucket string, getenv func(string) string, most int,
+) (*did, error) {
 	cfg, err := settings(job, getenv, config.Firestore)
 	if err != nil {
 		return nil, err

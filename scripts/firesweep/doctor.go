@@ -32,6 +32,8 @@ type finding struct {
 	Do    string `json:"do,omitempty"` // what to do about it
 }
 
+func (f finding) bad() bool { return f.Level == levelProblem || f.Level == levelUnknown }
+
 // findings collects the results of checks.
 type findings struct{ all []finding }
 
@@ -100,7 +102,7 @@ that something could not be checked.`,
 		} else {
 			a.printer().findings(found)
 		}
-		if err == nil && slices.ContainsFunc(found, func(f finding) bool { return f.Level == levelProblem || f.Level == levelUnknown }) {
+		if err == nil && slices.ContainsFunc(found, finding.bad) {
 			err = errSaid
 		}
 		return err
@@ -113,7 +115,8 @@ func (p *patient) examine(ctx context.Context) []finding {
 	var f findings
 	emulated := p.configs[p.jobs[0].Name].Emulators.Any()
 	if emulated {
-		f.add(levelUnseen, "emulators", "", "Emulators have no mode, edition, point-in-time recovery, TTL, indexes, soft delete or Cloud Scheduler: "+
+		f.add(levelUnseen, "emulators", "", "Emulators have no mode, edition, point-in-time recovery, TTL, indexes, "+
+			"soft delete or Cloud Scheduler: "+
 			"only the bundle's own records are checked.")
 	} else {
 		p.far.begin(0, "databases")
@@ -143,7 +146,8 @@ func (p *patient) project() string { return p.configs[p.jobs[0].Name].Project }
 
 // findings prints findings for people.
 func (p *printer) findings(all []finding) {
-	styles := map[string]string{levelProblem: screen.Red, levelUnknown: screen.Red, levelWarning: screen.Yellow, levelUnseen: screen.Faint}
+	styles := map[string]string{levelProblem: screen.Red, levelUnknown: screen.Red, levelWarning: screen.Yellow,
+		levelUnseen: screen.Faint}
 	counts := map[string]int{}
 	for _, f := range all {
 		counts[f.Level]++

@@ -46,7 +46,8 @@ func (d database) about() string { return "database " + d.id }
 
 // unknown adds a finding for a request that failed.
 func (d database) unknown(f *findings, what string, err error) {
-	f.add(levelUnknown, d.about(), "It needs roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right.", "%s cannot be read: %s", what, apiError(err))
+	f.add(levelUnknown, d.about(), "It needs roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right.",
+		"%s cannot be read: %s", what, apiError(err))
 }
 
 // examine checks the database itself.
@@ -61,13 +62,14 @@ func (d database) examine(ctx context.Context, f *findings) {
 		edition = "STANDARD" // as Google documents it
 	}
 	if db.Type != "FIRESTORE_NATIVE" || edition != "STANDARD" {
-		f.add(levelProblem, d.about(), "Use a database in Native mode and Standard edition: neither can be changed.", "It is %s, %s: the functions need FIRESTORE_NATIVE, STANDARD.", db.Type, edition)
+		f.add(levelProblem, d.about(), "Use a database in Native mode and Standard edition: neither can be changed.",
+			"It is %s, %s: the functions need FIRESTORE_NATIVE, STANDARD.", db.Type, edition)
 	} else {
 		f.add(levelFine, d.about(), "", "Native mode, Standard edition")
 	}
 	if db.PointInTimeRecoveryEnablement != "POINT_IN_TIME_RECOVERY_ENABLED" {
-		f.add(levelWarning, d.about(), fmt.Sprintf("gcloud firestore databases update --project=%s --database='%s' --enable-pitr", d.project, d.id),
-			"Point-in-time recovery is off: a deleted document can be restored for an hour only.")
+		do := fmt.Sprintf("gcloud firestore databases update --project=%s --database='%s' --enable-pitr", d.project, d.id)
+		f.add(levelWarning, d.about(), do, "Point-in-time recovery is off: a deleted document can be restored for an hour only.")
 	} else {
 		f.add(levelFine, d.about(), "", "Point-in-time recovery is on: a deleted document can be restored for seven days")
 	}
@@ -75,14 +77,17 @@ func (d database) examine(ctx context.Context, f *findings) {
 
 // examineRetention checks the TTL policy that deletes reports of runs after 90 days.
 func (d database) examineRetention(ctx context.Context, f *findings) {
-	field, err := d.service.Projects.Databases.CollectionGroups.Fields.Get(d.name + "/collectionGroups/cleanupRuns/fields/expireAt").Context(ctx).Do()
+	name := d.name + "/collectionGroups/cleanupRuns/fields/expireAt"
+	field, err := d.service.Projects.Databases.CollectionGroups.Fields.Get(name).Context(ctx).Do()
 	switch {
 	case err != nil:
 		d.unknown(f, "The TTL policy of cleanupRuns", err)
 	case field.TtlConfig == nil:
-		f.add(levelWarning, d.about(), "terraform apply", "cleanupRuns has no TTL policy on expireAt: reports of runs are kept for ever.")
+		f.add(levelWarning, d.about(), "terraform apply",
+			"cleanupRuns has no TTL policy on expireAt: reports of runs are kept for ever.")
 	case field.TtlConfig.State != "ACTIVE":
-		f.add(levelWarning, d.about(), "Wait. If it stays so: terraform apply", "The TTL policy of cleanupRuns is %s: reports of runs are not deleted yet.", field.TtlConfig.State)
+		f.add(levelWarning, d.about(), "Wait. If that does not help: terraform apply",
+			"The TTL policy of cleanupRuns is %s: reports of runs are not deleted yet.", field.TtlConfig.State)
 	default:
 		f.add(levelFine, d.about(), "", "Reports of runs are deleted after 90 days")
 	}
@@ -112,11 +117,14 @@ func (d database) examineIndexes(ctx context.Context, f *findings, jobs []manife
 			case "READY":
 				f.add(levelFine, d.about(), "", "The index %s of %s is there", wanted, group)
 			case "":
-				f.add(levelProblem, d.about(), "terraform apply. Before a first deployment: it makes the indexes.", "%s needs the index %s of %s, which is not there.", job.Name, wanted, group)
+				f.add(levelProblem, d.about(), "Run terraform apply: it makes the indexes.",
+					"%s needs the index %s of %s, which is not there.", job.Name, wanted, group)
 			case "CREATING":
-				f.add(levelProblem, d.about(), "Wait until it is built; the job is tried again.", "%s needs the index %s of %s, which is still being built.", job.Name, wanted, group)
+				f.add(levelProblem, d.about(), "Wait until it is built; the job is tried again.",
+					"%s needs the index %s of %s, which is still being built.", job.Name, wanted, group)
 			default:
-				f.add(levelProblem, d.about(), "Delete it in the console, then terraform apply.", "%s needs the index %s of %s, which is %s.", job.Name, wanted, group, state)
+				f.add(levelProblem, d.about(), "Delete it in the console, then terraform apply.",
+					"%s needs the index %s of %s, which is %s.", job.Name, wanted, group, state)
 			}
 		}
 	}
@@ -155,7 +163,8 @@ func addStates(states map[string]string, group string, indexes []*firestore.Goog
 		i := manifest.Index{CollectionGroup: group, QueryScope: index.QueryScope}
 		for _, field := range index.Fields {
 			if field.FieldPath != "__name__" { // Firestore adds it by itself
-				i.Fields = append(i.Fields, manifest.IndexField{FieldPath: field.FieldPath, Order: field.Order, ArrayConfig: field.ArrayConfig})
+				i.Fields = append(i.Fields,
+					manifest.IndexField{FieldPath: field.FieldPath, Order: field.Order, ArrayConfig: field.ArrayConfig})
 			}
 		}
 		states[words(i)] = index.State

@@ -22,7 +22,8 @@ const anybody = "anybody"
 // methods are those of requests that clients can send.
 var methods = []string{"get", "list", "create", "update", "delete"}
 
-const closeThem = "Close them (docs/firestore.rules): no rule may allow them, and a rule for all documents, {document=**}, must leave them out."
+const closeThem = "Close them (docs/firestore.rules): no rule may allow them, and a rule for all documents, {document=**}, must " +
+	"leave them out."
 
 // examineRules lets Google test whether clients may read or write the bundle's own collections. It tests the released rules
 // themselves with the method for testing rules, instead of interpreting them here.
@@ -32,13 +33,15 @@ func (d database) examineRules(ctx context.Context, service *firebaserules.Servi
 		release += "/" + d.id
 	}
 	unknown := func(err error) {
-		f.add(levelUnknown, d.about(), "It needs roles/firebaserules.viewer, and the API firebaserules.googleapis.com.", "Its security rules cannot be tested: %s", apiError(err))
+		f.add(levelUnknown, d.about(), "It needs roles/firebaserules.viewer, and the API firebaserules.googleapis.com.",
+			"Its security rules cannot be tested: %s", apiError(err))
 	}
 	released, err := service.Projects.Releases.Get("projects/" + d.project + "/releases/" + release).Context(ctx).Do()
 	var api *googleapi.Error
 	switch {
 	case errors.As(err, &api) && api.Code == http.StatusNotFound:
-		f.add(levelWarning, d.about(), closeThem, "No security rules are released for it as %s: check in the Firebase console whether clients may use it.", release)
+		f.add(levelWarning, d.about(), closeThem, "No security rules are released for it as %s: "+
+			"check in the Firebase console whether clients may use it.", release)
 		return
 	case err != nil:
 		unknown(err)
@@ -54,7 +57,8 @@ func (d database) examineRules(ctx context.Context, service *firebaserules.Servi
 	for _, t := range tried {
 		suite.TestCases = append(suite.TestCases, t.test)
 	}
-	answer, err := service.Projects.Test("projects/"+d.project, &firebaserules.TestRulesetRequest{Source: rules.Source, TestSuite: suite}).Context(ctx).Do()
+	answer, err := service.Projects.Test("projects/"+d.project,
+		&firebaserules.TestRulesetRequest{Source: rules.Source, TestSuite: suite}).Context(ctx).Do()
 	if err == nil && len(answer.TestResults) != len(tried) {
 		err = fmt.Errorf("%d of %d tests were made", len(answer.TestResults), len(tried))
 	}
@@ -86,7 +90,8 @@ func (d database) attempts(now time.Time) (all []attempt) {
 				if method == "create" || method == "update" {
 					request["resource"] = document
 				}
-				test := &firebaserules.TestCase{Expectation: "DENY", PathEncoding: "PLAIN", ExpressionReportLevel: "VISITED", Request: request}
+				test := &firebaserules.TestCase{
+					Expectation: "DENY", PathEncoding: "PLAIN", ExpressionReportLevel: "VISITED", Request: request}
 				if method != "create" {
 					test.Resource = document
 				}
@@ -147,7 +152,7 @@ func judgeRules(about string, tried []attempt, results []*firebaserules.TestResu
 	}
 }
 
-// conditions returns where the rules refused a test because of a condition other than the word false.
+// conditions returns where the rules evaluated an expression other than the word false to refuse a test.
 func conditions(r *firebaserules.TestResult, source *firebaserules.Source) (at []*firebaserules.SourcePosition) {
 	for _, v := range r.VisitedExpressions {
 		if p := v.SourcePosition; p != nil && textAt(source, p) != "false" {
@@ -163,7 +168,8 @@ func conditions(r *firebaserules.TestResult, source *firebaserules.Source) (at [
 // textAt returns the rules' text at a position; "" if there is no such position.
 func textAt(source *firebaserules.Source, p *firebaserules.SourcePosition) string {
 	for _, file := range source.Files {
-		if (p.FileName == "" || p.FileName == file.Name) && p.CurrentOffset >= 0 && p.CurrentOffset < p.EndOffset && p.EndOffset <= int64(len(file.Content)) {
+		named := p.FileName == "" || p.FileName == file.Name
+		if named && p.CurrentOffset >= 0 && p.CurrentOffset < p.EndOffset && p.EndOffset <= int64(len(file.Content)) {
 			return strings.TrimSpace(file.Content[p.CurrentOffset:p.EndOffset])
 		}
 	}

@@ -154,7 +154,8 @@ type contradictionError struct {
 }
 
 func (e *contradictionError) Error() string {
-	return e.file + " contradicts what is needed, and nothing was written: " + strings.ReplaceAll(e.err.Error(), "\n", "; ") + ". Change that entry in the file, or have the job on another database"
+	return e.file + " contradicts what is needed, and nothing was written: " + strings.ReplaceAll(e.err.Error(), "\n", "; ") +
+		". Change that entry in the file, or let the job use another database"
 }
 
 func (e *contradictionError) Unwrap() error { return e.err }

@@ -78,7 +78,8 @@ func needed(entries []manifest.Entry) (indexFile, error) {
 	}
 	for _, collection := range expiring {
 		yes := true
-		add(fileOverride{TTL: &yes, FieldOverride: manifest.FieldOverride{CollectionGroup: collection, FieldPath: "expireAt", Indexes: manifest.AutomaticIndexes()}})
+		add(fileOverride{TTL: &yes, FieldOverride: manifest.FieldOverride{
+			CollectionGroup: collection, FieldPath: "expireAt", Indexes: manifest.AutomaticIndexes()}})
 	}
 	slices.SortFunc(file.Indexes, func(a, b fileIndex) int { return cmp.Compare(a.words(), b.words()) })
 	slices.SortFunc(file.FieldOverrides, func(a, b fileOverride) int { return cmp.Compare(a.field(), b.field()) })
@@ -169,7 +170,8 @@ func merge(name string, text []byte, ours indexFile) (merged []byte, added []str
 		if n := slices.IndexFunc(theirs.FieldOverrides, func(t fileOverride) bool {
 			return isTrue(o.TTL) && isTrue(t.TTL) && t.CollectionGroup == o.CollectionGroup && !t.same(o)
 		}); n >= 0 {
-			problems = append(problems, fmt.Errorf("%s and %s: a collection has one TTL policy", theirs.FieldOverrides[n].field(), o.field()))
+			problems = append(problems,
+				fmt.Errorf("%s and %s: a collection has one TTL policy", theirs.FieldOverrides[n].field(), o.field()))
 			continue
 		}
 		at := slices.IndexFunc(theirs.FieldOverrides, o.same)
@@ -230,7 +232,8 @@ func parseIndexFile(text []byte) (file indexFile, root *hujson.Value, err error)
 	}
 	for i, index := range file.Indexes {
 		if index.CollectionGroup == "" || len(index.Fields) == 0 {
-			return file, nil, fmt.Errorf("indexes[%d] has no collectionGroup or no fields: if it is of an early version of the Firebase CLI, write it anew with firebase firestore:indexes", i)
+			return file, nil, fmt.Errorf("indexes[%d] has no collectionGroup or no fields: "+
+				"if an early version of the Firebase CLI wrote the file, write it again with firebase firestore:indexes", i)
 		}
 	}
 	for i, o := range file.FieldOverrides {
@@ -275,7 +278,8 @@ func names(root *hujson.Value) error {
 
 // keys are the names that are read.
 var keys = []string{
-	"indexes", "fieldOverrides", "collectionGroup", "queryScope", "fields", "fieldPath", "order", "arrayConfig", "mode", "vectorConfig", "apiScope", "density", "ttl",
+	"indexes", "fieldOverrides", "collectionGroup", "queryScope", "fields", "fieldPath", "order", "arrayConfig", "mode",
+	"vectorConfig", "apiScope", "density", "ttl",
 }
 
 // appendTo appends a value to a list of a document, on lines of its own.
@@ -300,7 +304,8 @@ func addMember(root *hujson.Value, object, name string, value hujson.ValueTrimme
 	depth := strings.Count(object, "/") + 1
 	o := root.Find(object).Value.(*hujson.Object)
 	member := hujson.ObjectMember{
-		Name: hujson.Value{BeforeExtra: ownLine(o.AfterExtra, depth), Value: hujson.String(name)}, Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: value},
+		Name:  hujson.Value{BeforeExtra: ownLine(o.AfterExtra, depth), Value: hujson.String(name)},
+		Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: value},
 	}
 	o.Members, o.AfterExtra = append(o.Members, member), ownLine(nil, depth-1)
 }

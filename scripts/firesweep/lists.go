@@ -47,7 +47,7 @@ func (a *app) read(l lists) (all, own []manifest.Entry, err error) {
 	}
 	var problems []error
 	for _, e := range jobsOf(all) {
-		// Functions take no time zone from where they run, so the lists are not read with one.
+		// Reading the lists does not load time zones, because a function may run where none are installed.
 		if _, err := time.LoadLocation(e.TimeZone); err != nil || e.TimeZone == "Local" {
 			problems = append(problems, fmt.Errorf("%s: timeZone %q is unknown: it is like Europe/Berlin", e.Name, e.TimeZone))
 		} else if _, err := nextRuns(e, a.clock(), 1); err != nil {

@@ -68,7 +68,8 @@ func (a *app) openLog(ctx context.Context, getenv func(string) string) (*cloudLo
 		return nil, wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT")
 	}
 	if getenv("FIRESTORE_EMULATOR_HOST") != "" {
-		return nil, wrongUse("FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Logging: the functions' log is what go run ./emulator prints")
+		return nil, wrongUse("FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Logging: " +
+			"go run ./emulator prints the functions' log")
 	}
 	service, err := logging.NewService(ctx, a.google("logging")...)
 	if err != nil {
@@ -89,7 +90,8 @@ const (
 func (l *cloudLog) read(ctx context.Context, filter string, from time.Time, newestFirst bool, limit int) ([]entry, error) {
 	request := &logging.ListLogEntriesRequest{
 		ResourceNames: []string{"projects/" + l.project}, OrderBy: "timestamp asc", PageSize: logPage,
-		Filter: fmt.Sprintf(`resource.type="cloud_run_revision" AND timestamp>="%s" AND (%s)`, from.UTC().Format(time.RFC3339Nano), filter),
+		Filter: fmt.Sprintf(`resource.type="cloud_run_revision" AND timestamp>="%s" AND (%s)`,
+			from.UTC().Format(time.RFC3339Nano), filter),
 	}
 	if newestFirst {
 		request.OrderBy = "timestamp desc"

@@ -35,7 +35,8 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 		far.begin(i, job.Name)
 		name := quoted(job.Name)
 		entries, err := l.read(ctx, fmt.Sprintf(`jsonPayload.report.job=%s OR (labels.job=%s AND (jsonPayload.alert:* OR `+
-			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, name, name), f.log.from(a.clock()), true, f.limit)
+			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, name, name),
+			f.log.from(a.clock()), true, f.limit)
 		if err != nil {
 			return err
 		}

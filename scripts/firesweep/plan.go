@@ -132,7 +132,9 @@ func plannedOf(job manifest.Entry, report *sweep.Report, err error, warnings []s
 }
 
 // planAll plans jobs one after the other. It shows each plan as soon as it is made, or, as JSON, all at the end.
-func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, getenv func(string) string, plan func(context.Context, manifest.Entry, *usage.Meter) planned) error {
+func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, getenv func(string) string,
+	plan func(context.Context, manifest.Entry, *usage.Meter) planned,
+) error {
 	failed := false
 	all := make([]planned, 0, len(jobs))
 	for i, job := range jobs {

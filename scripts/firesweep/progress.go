@@ -20,7 +20,8 @@ const (
 // progress shows the progress of long work on standard error, if that is a terminal, until the returned function is called.
 // line describes the progress after a time; progress adds that time. The functions of meanwhile run beside the work, to find
 // out what line needs.
-func (a *app) progress(ctx context.Context, line func(passed time.Duration) string, meanwhile ...func(context.Context)) (stop func()) {
+func (a *app) progress(ctx context.Context, line func(passed time.Duration) string, meanwhile ...func(context.Context),
+) (stop func()) {
 	if !a.screen.errs {
 		return func() {}
 	}

@@ -155,7 +155,8 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 	case last.IsZero():
 		st.State, st.Detail = stateNever, "It is not deployed, is paused, only plans, or its first time has not come."
 	case now.After(late):
-		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; it runs every %s. Check whether it is paused or only plans.",
+		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; it runs every %s. "+
+			"Check whether it is paused or only plans.",
 			when(last), short(now.Sub(last)), short(every))
 	}
 	return st, nil
@@ -165,11 +166,13 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 func underWay(job string, record sweep.Record) string {
 	switch until := when(record.Until); {
 	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
-		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. That ends at %s UTC at the latest, unless it is renewed.", record.Holder, until)
+		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. "+
+			"That ends at %s UTC at the latest, unless it is renewed.", record.Holder, until)
 	case record.Told:
 		return fmt.Sprintf("Run %s is under way, and was told to stop. Its lease ends at %s UTC at the latest.", record.Holder, until)
 	default:
-		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: firesweep stop %s", record.Holder, until, job)
+		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: firesweep stop %s",
+			record.Holder, until, job)
 	}
 }
 
@@ -207,7 +210,8 @@ func (p *printer) runs(reports []*sweep.Report) {
 			rows[i].Notes = []string{note}
 		}
 	}
-	p.Table([]screen.Column{{Name: "STARTED (UTC)"}, {Name: "STATUS", Most: 17}, {Name: "PLANNED", Right: true}, {Name: "DONE", Right: true},
+	p.Table([]screen.Column{{Name: "STARTED (UTC)"}, {Name: "STATUS", Most: 17},
+		{Name: "PLANNED", Right: true}, {Name: "DONE", Right: true},
 		{Name: "FAILED", Right: true}, {Name: "TIME", Right: true}, {Name: "RUN"}}, rows)
 }
 

@@ -73,12 +73,14 @@ func (d *deployed) call(ctx context.Context, job string, o order) (report *sweep
 	if err != nil {
 		var api *googleapi.Error
 		if errors.As(err, &api) && api.Code == http.StatusNotFound {
-			return nil, fmt.Errorf("Cloud Scheduler has no job %s in %s: is it deployed there?", job, d.parent) //nolint:staticcheck // a name
+			//nolint:staticcheck // a name
+			return nil, fmt.Errorf("Cloud Scheduler has no job %s in %s: is it deployed there? See --location", job, d.parent)
 		}
 		return nil, fmt.Errorf("read the job %s of Cloud Scheduler: %w", job, apiError(err))
 	}
 	if own.HttpTarget == nil || own.HttpTarget.OidcToken == nil {
-		return nil, fmt.Errorf("the job %s of Cloud Scheduler in %s does not call a function of Firesweep: terraform apply creates it again", job, d.parent)
+		return nil, fmt.Errorf("the job %s of Cloud Scheduler in %s does not call a function of Firesweep: "+
+			"terraform apply creates it again", job, d.parent)
 	}
 	wait := defaultWait
 	if own.AttemptDeadline != "" {
@@ -94,7 +96,8 @@ func (d *deployed) call(ctx context.Context, job string, o order) (report *sweep
 	defer func() { err = errors.Join(err, d.remove(ctx, once.Name)) }()
 	made, err := d.scheduler.Projects.Locations.Jobs.Create(d.parent, once).Context(ctx).Do()
 	if err != nil {
-		return nil, fmt.Errorf("make a job of Cloud Scheduler for one call (it needs roles/cloudscheduler.admin and the right to act as %s): %w",
+		return nil, fmt.Errorf("make a job of Cloud Scheduler for one call "+
+			"(it needs roles/cloudscheduler.admin and the right to act as %s): %w",
 			own.HttpTarget.OidcToken.ServiceAccountEmail, apiError(err))
 	}
 	// By Google's clock, which the log uses: this machine's may be ahead of it.
@@ -143,7 +146,8 @@ func (d *deployed) remove(ctx context.Context, name string) error {
 	if err == nil || errors.As(err, &api) && api.Code == http.StatusNotFound {
 		return nil
 	}
-	return fmt.Errorf("delete the job %s of Cloud Scheduler: %w; delete it by hand: gcloud scheduler jobs delete %s", path.Base(name), apiError(err), name)
+	return fmt.Errorf("delete the job %s of Cloud Scheduler: %w; delete it by hand: gcloud scheduler jobs delete %s",
+		path.Base(name), apiError(err), name)
 }
 
 // await reads the log until it has the report of the call, or a line that says why the call began no run.
@@ -152,7 +156,8 @@ func (d *deployed) await(ctx context.Context, job string, o order, since time.Ti
 	if o.DryRun {
 		reports += ` AND jsonPayload.report.dryRun=true`
 	}
-	filter := fmt.Sprintf(`(%s) OR (labels.job=%s AND jsonPayload.message:("did not run" OR "refused a request" OR "panicked"))`, reports, quoted(job))
+	filter := fmt.Sprintf(`(%s) OR (labels.job=%s AND jsonPayload.message:("did not run" OR "refused a request" OR "panicked"))`,
+		reports, quoted(job))
 	until := d.clock().Add(wait)
 	defer d.progress(ctx, func(time.Duration) string {
 		return fmt.Sprintf("waiting for the report of %s, %s left at most", job, short(max(0, until.Sub(d.clock())).Round(time.Second)))
@@ -172,6 +177,7 @@ func (d *deployed) await(ctx context.Context, job string, o order, since time.Ti
 			return entries[0].Report, nil
 		}
 	}
-	return nil, fmt.Errorf("no report of %s appeared in the log within %s. If a run was under way, the call was refused: try again when it has ended. "+
+	return nil, fmt.Errorf("no report of %s appeared in the log within %s. "+
+		"If a run was under way, the call was refused: try again when it has ended. "+
 		"Look at: firesweep runs --log --since 1h %s", job, short(wait), job)
 }

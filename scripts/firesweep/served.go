@@ -88,7 +88,8 @@ func (s *served) call(ctx context.Context, job string, o order) (*sweep.Report, 
 	case err == nil && answer.Error != nil:
 		return nil, fmt.Errorf("%s did not run: %s", job, answer.Error.Message)
 	case err != nil || answer.RunID == "":
-		return nil, fmt.Errorf("%s answered %d at %s, and no report: is --url where the functions are?", job, response.StatusCode, r.URL)
+		return nil, fmt.Errorf("%s answered %d at %s, and no report: is --url where the functions are?",
+			job, response.StatusCode, r.URL)
 	}
 	return &answer.Report, nil
 }

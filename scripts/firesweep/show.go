@@ -127,7 +127,8 @@ func didSomething(s sweep.Status) bool { return s != sweep.Skipped && s != sweep
 type noReportError struct{ runID string }
 
 func (e *noReportError) Error() string {
-	return fmt.Sprintf("there is no report of %s: reports are kept for 90 days, and those of previews are in the log only (--log)", e.runID)
+	return fmt.Sprintf("there is no report of %s: reports are kept for 90 days, and those of previews are in the log only (--log)",
+		e.runID)
 }
 
 // find returns the report of a run by its id, its short id, or its job.
@@ -174,7 +175,8 @@ func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short stri
 		}
 		until = from
 	}
-	return nil, fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days, and those of previews are in the log only", short)
+	return nil, fmt.Errorf("no run whose id ends with %s is saved: "+
+		"reports are kept for 90 days, and those of previews are in the log only", short)
 }
 
 // report prints a report in full.
@@ -200,7 +202,8 @@ func (p *printer) report(r *sweep.Report) {
 		for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
 			c := r.Actions[kind]
 			left += max(0, c.Planned-c.Done-c.Changed-c.Failed)
-			rows = append(rows, screen.Row{Cells: []string{kind, fmt.Sprint(c.Planned), fmt.Sprint(c.Done), fmt.Sprint(c.Changed), fmt.Sprint(c.Failed)}})
+			rows = append(rows, screen.Row{Cells: []string{
+				kind, fmt.Sprint(c.Planned), fmt.Sprint(c.Done), fmt.Sprint(c.Changed), fmt.Sprint(c.Failed)}})
 		}
 		p.Table([]screen.Column{{Name: "ACTION", Path: true}, {Name: "PLANNED", Right: true}, {Name: "DONE", Right: true},
 			{Name: "CHANGED", Right: true}, {Name: "FAILED", Right: true}}, rows)
@@ -216,8 +219,10 @@ func (p *printer) report(r *sweep.Report) {
 		p.Say("", 2, 2, "there are more failures than are listed: see --log")
 	}
 	u := r.Usage
-	p.Say(screen.Faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
-		u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes, u.StorageClassA, u.StorageClassB, u.StorageDeletes, u.AuthCalls, u.Tasks)
+	p.Say(screen.Faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; "+
+		"Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
+		u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes,
+		u.StorageClassA, u.StorageClassB, u.StorageDeletes, u.AuthCalls, u.Tasks)
 	p.Line("")
 	p.Say("", 2, 2, "%s", advice.Next(r))
 }
@@ -240,7 +245,8 @@ func (p *printer) shards(r *sweep.Report) {
 		}
 		rows[i] = screen.Row{Cells: []string{fmt.Sprint(i), status, fmt.Sprint(s.Runs), fmt.Sprint(s.Scanned), fmt.Sprint(s.Done)}}
 	}
-	p.Table([]screen.Column{{Name: "SHARD", Right: true}, {Name: "STATUS"}, {Name: "RUNS", Right: true}, {Name: "SCANNED", Right: true},
+	p.Table([]screen.Column{
+		{Name: "SHARD", Right: true}, {Name: "STATUS"}, {Name: "RUNS", Right: true}, {Name: "SCANNED", Right: true},
 		{Name: "DONE", Right: true}}, rows)
 	p.Line("")
 }

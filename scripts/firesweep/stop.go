@@ -49,7 +49,8 @@ ended without a report.`,
 			return wrongUse("name one job")
 		}
 		if e, ok := entryOfRun(names[0] + "-"); ok && e.Trigger == manifest.Tasks {
-			return wrongUse("%s is a worker, of which many may be under way, each for moments. Pause its queue: gcloud tasks queues pause %s --location=REGION", e.Name, e.Name)
+			return wrongUse("%s is a worker. Many of its runs may be under way, each for a moment. "+
+				"Pause its queue instead: gcloud tasks queues pause %s --location=REGION", e.Name, e.Name)
 		}
 		jobs, err := jobsNamed(names)
 		if err != nil {
@@ -80,10 +81,12 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 	case record.Holder == "":
 		return notUnderWay(job.Name, record.Last)
 	case !a.clock().Before(record.Until):
-		return fmt.Errorf("run %s of %s is dead: its lease ended at %s UTC, and it saved no report. There is nothing to stop; the next run continues from there",
+		return fmt.Errorf("run %s of %s is dead: its lease ended at %s UTC, and it saved no report. "+
+			"There is nothing to stop; the next run continues from there",
 			record.Holder, job.Name, when(record.Until))
 	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
-		return fmt.Errorf("no run of %s is under way, but somebody is taking one back (%s): interrupt that firesweep undo where it runs", job.Name, record.Holder)
+		return fmt.Errorf("no run of %s is under way, but somebody is taking one back (%s): "+
+			"interrupt that firesweep undo where it runs", job.Name, record.Holder)
 	}
 	if err := tellToStop(ctx, job, record.Holder, getenv, a.clock()); err != nil {
 		if errors.Is(err, sweep.ErrNotUnderWay) { // it has ended meanwhile
@@ -136,7 +139,8 @@ func notUnderWay(job string, last *sweep.Report) error {
 	if last == nil {
 		return fmt.Errorf("no run of %s is under way: see firesweep runs %s", job, job)
 	}
-	return fmt.Errorf("no run of %s is under way. The last one, %s, started at %s UTC and ended %s", job, last.RunID, when(last.StartedAt), last.Status)
+	return fmt.Errorf("no run of %s is under way. The last one, %s, started at %s UTC and ended %s",
+		job, last.RunID, when(last.StartedAt), last.Status)
 }
 
 // tellToStop tells the run to stop, if it still holds the lease.
@@ -206,7 +210,8 @@ func (p *printer) stopped(st stopped) {
 		p.Say("", 2, 2, "See what taking it back would do:")
 		p.Command("firesweep undo %s", st.RunID)
 	} else {
-		p.Say("", 2, 2, "There is nothing to take back: it changed nothing, or UNDO_DAYS of the job is 0 (docs/operations.md, Restoring).")
+		p.Say("", 2, 2, "There is nothing to take back: the run changed nothing, or the job's UNDO_DAYS is 0 "+
+			"(docs/operations.md, Restoring what was deleted).")
 	}
 	p.Say("", 2, 2, "%s runs again at its next time, unless you pause it:", st.Job)
 	p.Command("gcloud scheduler jobs pause %s --location=REGION", st.Job)

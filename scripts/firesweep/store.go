@@ -92,7 +92,8 @@ func (s *store) between(ctx context.Context, job manifest.Entry, from, until tim
 }
 
 // newest returns the reports of a job's last runs, newest first, at most limit. period is the time between two runs.
-func (s *store) newest(ctx context.Context, job manifest.Entry, now time.Time, period time.Duration, limit int) ([]*sweep.Report, error) {
+func (s *store) newest(ctx context.Context, job manifest.Entry, now time.Time, period time.Duration, limit int,
+) ([]*sweep.Report, error) {
 	newest := []*sweep.Report{}
 	oldest := now.Add(-sweep.RunRetention)
 	until := now.Add(time.Hour) // for clocks that differ

@@ -12,8 +12,10 @@ import (
 // advices say what to do about a failure whose text contains holds. docs/operations.md says more.
 var advices = []struct{ holds, do string }{
 	{"MAX_ACTIONS:", "Look at the whole plan: firesweep plan --force JOB. If it is right: firesweep run JOB --force."},
-	{"MAX_MISSING_PERCENT:", "Make sure that the database is the right one and was not emptied. Only if so much is really gone: firesweep run JOB --force."},
-	{"empty collection:", "Look into the database that the message names. Only if the collection is rightly empty: firesweep run JOB --force."},
+	{"MAX_MISSING_PERCENT:", "Make sure that the database is the right one and was not emptied. Only if so much is really gone: " +
+		"firesweep run JOB --force."},
+	{"empty collection:", "Look into the database that the message names. Only if the collection is rightly empty: " +
+		"firesweep run JOB --force."},
 	{"holds the lease until", "Run the request in the message: nothing will change by itself."},
 	{"is not one that this program wrote", "Run the request in the message: nothing will change by itself."},
 	{"PermissionDenied", "A role is missing: terraform plan shows which. Of your own credentials: see firesweep plan --help."},
@@ -49,11 +51,13 @@ func Next(r *sweep.Report) string {
 		if r.Continued {
 			return "It ran out of time and continues at once: see firesweep runs " + r.Job + "."
 		}
-		return "It ran out of time. The next run continues from there. After three in a row, run it more often (Terraform: schedules) or longer (timeouts)."
+		return "It ran out of time. The next run continues from there. After three in a row, let it run more often " +
+			"(Terraform: schedules) or longer (timeouts)."
 	case sweep.Skipped:
 		return "Another run was under way: see firesweep runs " + r.Job + "."
 	case sweep.Aborted:
-		return "A safety limit tripped: nothing was deleted or changed. Look at the plan before you force it: firesweep plan --force " + r.Job + "."
+		return "A safety limit tripped: nothing was deleted or changed. Look at the plan before you force it: " +
+			"firesweep plan --force " + r.Job + "."
 	default:
 		return "The next run tries again what failed; everything else is done. A retry is safe: firesweep run " + r.Job + "."
 	}
@@ -61,7 +65,8 @@ func Next(r *sweep.Report) string {
 
 // undone names the steps of an undo in words.
 var undone = map[undo.Step]string{
-	undo.Nothing: "is as it was", undo.Recreate: "bring back", undo.Revert: "set fields back", undo.Replace: "set back", undo.Remove: "remove",
+	undo.Nothing: "is as it was", undo.Recreate: "bring back", undo.Revert: "set fields back",
+	undo.Replace: "set back", undo.Remove: "remove",
 	undo.Conflict: "left: changed since", undo.Stays: "stays: it was sent",
 }
 
