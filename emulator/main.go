@@ -186,7 +186,8 @@ func (l *local) close() error {
 	return errors.Join(l.server.Close(), l.backends.Close())
 }
 
-// handler serves each function at its name, as the Functions Framework does. At other paths it answers with the list of functions.
+// handler serves each function at its name, as the Functions Framework does. At other paths it answers with the list of
+// functions.
 func handler(getenv func(string) string, log io.Writer) http.Handler {
 	mux := http.NewServeMux()
 	var names []string
