@@ -25,18 +25,18 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// timeTravel puts the demo's now after the upload of the sample's objects, whose age cannot be chosen.
+// timeTravel is how far ahead of the clock the demo's now is, so that the sample's new objects are old enough.
 const timeTravel = 48 * time.Hour
 
-// runDemo loads the sample data, previews and runs every job as Cloud Scheduler would, compares what is left with what
-// the sample must end as, shows what comes of an empty database, and takes a run back. Any difference is an error.
+// runDemo loads the sample data, previews and runs every job as Cloud Scheduler would, and compares what is left with what the
+// sample says. Then it runs a job on an empty database, and takes a run back. Any difference is an error.
 func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 	begun := time.Now()
 	logFile, err := os.CreateTemp("", "firesweep-demo-*.log")
 	if err != nil {
 		return fmt.Errorf("create the functions' log: %w", err)
 	}
-	// The functions log to standard error: here that is the file.
+	// The functions log to standard error, so the demo replaces it by the file.
 	stderr := os.Stderr
 	os.Stderr = logFile
 	defer func() {
@@ -49,9 +49,10 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 		_ = os.Remove(logFile.Name()) // at worst a file stays in the temporary folder
 	}()
 
-	// Emulators of the environment are another's, and so are a configuration's variables.
+	// The demo uses no emulators that the environment names, and none of the user's settings.
 	settings := &settings{}
-	l, err := start(ctx, backends.Start, backends.Options{Log: backends.Announce(out.W)}, 0, settings.get, logging.Stderr{}, timeTravel)
+	o := backends.Options{Log: backends.Announce(out.W)}
+	l, err := start(ctx, backends.Start, o, 0, settings.get, logging.Stderr{}, timeTravel)
 	if err != nil {
 		return err
 	}
@@ -74,17 +75,19 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 	}
 	out.Say("", 0, 0, "Sample project %s: %d documents, %d objects, %d accounts.", os.Getenv(projectVariable),
 		len(before.Documents), len(before.Objects), len(before.Accounts))
-	out.Say("", 0, 0, "The time is taken to be %s, two days ahead: the files have only just been uploaded.", now.Format(time.RFC3339))
+	out.Say("", 0, 0, "The demo's now is %s, two days ahead: the files have only just been uploaded.",
+		now.Format(time.RFC3339))
 
 	var reports []*sweep.Report
 	var back rewind
 	for _, e := range functions.All() {
 		if e.Trigger != manifest.Schedule {
-			continue // it is shown with the job that hands it tasks
+			continue // it is shown with the job whose tasks it does
 		}
-		if !slices.Contains(sampledata.Shown(), e.Name) { // it would find what is another's, or nothing
+		if !slices.Contains(sampledata.Shown(), e.Name) { // it would find items of another job, or none
 			out.Line("")
-			out.Say("", 0, 2, "%s is left out: it looks where another job's part of the sample is, or its files must be older than two days. This shows it alone:", e.Name)
+			out.Say("", 0, 2, "%s is left out: it looks where another job's part of the sample is, "+
+				"or its files must be older than two days. This shows it alone:", e.Name)
 			out.Command("go run ./scripts/firesweep check %s", e.Name)
 			continue
 		}
@@ -131,7 +134,7 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 	return nil
 }
 
-// settings are the functions' environment in the demo: what the demo itself has set, and nothing of the user's.
+// settings are the functions' environment in the demo: the variables that the demo has set, and none of the user's.
 type settings struct {
 	mu   sync.Mutex
 	more map[string]string
@@ -160,9 +163,11 @@ func (s *settings) get(name string) string {
 	return ""
 }
 
-// showEmptyDatabase runs the job that deletes files on a database that holds nothing, as a mistake in a configuration would, and
-// makes sure that every file is still there.
-func (l *local) showEmptyDatabase(ctx context.Context, out *screen.Printer, project *sampledata.Project, settings *settings, now time.Time) error {
+// showEmptyDatabase runs the job that deletes files on an empty database, as a mistake in a configuration would, and makes sure
+// that every file is still there.
+func (l *local) showEmptyDatabase(
+	ctx context.Context, out *screen.Printer, project *sampledata.Project, settings *settings, now time.Time,
+) error {
 	const job = "cleanupOrphanedMedia"
 	before, err := project.Read(ctx)
 	if err != nil {
@@ -181,7 +186,7 @@ func (l *local) showEmptyDatabase(ctx context.Context, out *screen.Printer, proj
 	out.Say(screen.Bold, 0, 2, "And by mistake, with an empty database (FIRESTORE_DATABASE=empty):")
 	out.Say("", 2, 2, "%s, %s: of %d files of the bucket %d are left", job, report.Status, len(before.Objects), len(after.Objects))
 	for _, f := range report.Failures {
-		cause, _, _ := strings.Cut(f.Error, ": make sure") // what follows is what to do about it
+		cause, _, _ := strings.Cut(f.Error, ": make sure") // the rest says what to do about it
 		out.Say("", 2, 2, "%s", cause)
 	}
 	if report.Status != sweep.Aborted || len(before.Objects) == 0 || !slices.Equal(before.Objects, after.Objects) {
@@ -211,7 +216,8 @@ func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest
 	if err != nil {
 		return nil, err
 	}
-	out.Line("  " + out.Style(screen.Bold, "run, "+string(report.Status)) + ": " + whatWasDone(e, preview, report) + fmt.Sprintf(", in %d ms", report.DurationMs))
+	out.Line("  " + out.Style(screen.Bold, "run, "+string(report.Status)) + ": " +
+		whatWasDone(e, preview, report) + fmt.Sprintf(", in %d ms", report.DurationMs))
 	if e.Worker != "" {
 		if err := l.awaitTasks(ctx, out, e.Worker, int(report.Usage.Tasks)); err != nil {
 			return nil, err
@@ -223,13 +229,14 @@ func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest
 	}
 	done, changed, failed := totals(again)
 	out.Line("  " + out.Style(screen.Bold, "run again, "+string(again.Status)) + fmt.Sprintf(": %d done", done))
-	if preview.Status != sweep.Completed || report.Status != sweep.Completed || again.Status != sweep.Completed || done+changed+failed > 0 {
-		return nil, fmt.Errorf("%s: the preview and both runs must complete, and the second run find nothing to do", e.Name)
+	completed := preview.Status == sweep.Completed && report.Status == sweep.Completed && again.Status == sweep.Completed
+	if !completed || done+changed+failed > 0 {
+		return nil, fmt.Errorf("%s: the preview and both runs must complete, and the second run must find nothing to do", e.Name)
 	}
 	return report, nil
 }
 
-// post calls a function the way Cloud Scheduler does.
+// post calls a function as Cloud Scheduler does.
 func (l *local) post(ctx context.Context, e manifest.Entry, now time.Time, body string) (*sweep.Report, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url(e.Name), bytes.NewReader([]byte(body)))
 	if err != nil {
@@ -254,7 +261,7 @@ func (l *local) post(ctx context.Context, e manifest.Entry, now time.Time, body 
 	return &report, nil
 }
 
-// whatWasDone says what a job did itself, what it handed to its worker, and what it kept although the preview had planned it.
+// whatWasDone says how much a job did itself, handed to its worker, and kept although the preview had planned it.
 func whatWasDone(e manifest.Entry, preview, report *sweep.Report) string {
 	done, _, _ := totals(report)
 	handed := int(report.Usage.Tasks)
@@ -285,7 +292,7 @@ func totals(r *sweep.Report) (done, changed, failed int) {
 	return done, changed, failed
 }
 
-// numbers returns the columns of a table of which all but the first hold numbers.
+// numbers returns the columns of a table. All but the first hold numbers.
 func numbers(name string, others ...string) []screen.Column {
 	columns := []screen.Column{{Name: name}}
 	for _, other := range others {
@@ -299,7 +306,10 @@ func printSummary(out *screen.Printer, reports []*sweep.Report) {
 	for _, r := range reports {
 		done, _, _ := totals(r)
 		row := screen.Row{Cells: []string{r.Job}}
-		for _, n := range []int64{int64(done) - r.Usage.Tasks, r.Usage.Tasks, r.Usage.FirestoreReads, r.Usage.FirestoreWrites, r.Usage.FirestoreDeletes, r.Usage.StorageDeletes} {
+		u := r.Usage
+		for _, n := range []int64{
+			int64(done) - u.Tasks, u.Tasks, u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes, u.StorageDeletes,
+		} {
 			row.Cells = append(row.Cells, strconv.FormatInt(n, 10))
 		}
 		rows = append(rows, row)

@@ -13,10 +13,10 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 )
 
-// longestWait is how long the demo waits for tasks: the sample's last is due after a few seconds.
+// longestWait is how long the demo waits for tasks. The sample's last task is due after a few seconds.
 const longestWait = 5 * time.Minute
 
-// awaitTasks waits until Cloud Tasks has delivered what a job handed over, and shows what the worker made of it.
+// awaitTasks waits until Cloud Tasks has delivered a job's tasks, and shows what the worker decided.
 func (l *local) awaitTasks(ctx context.Context, out *screen.Printer, worker string, n int) error {
 	server := l.backends.Tasks()
 	out.Say(screen.Bold, 2, 0, "%s, called %d times:", worker, n)
@@ -39,7 +39,7 @@ func (l *local) awaitTasks(ctx context.Context, out *screen.Printer, worker stri
 	return nil
 }
 
-// decisions returns what a worker said in the log file about each thing it was called for.
+// decisions returns what a worker's log says about the item of each task.
 func decisions(logFile, function string) ([]string, error) {
 	text, err := os.ReadFile(logFile)
 	if err != nil {
@@ -51,7 +51,7 @@ func decisions(logFile, function string) ([]string, error) {
 			Message, Target, Reason string
 			Labels                  struct{ Job string } `json:"logging.googleapis.com/labels"`
 		}
-		// The framework's own lines are no JSON. Those that name a target and a reason say what the worker did or kept.
+		// Lines of the framework are no JSON. A line with a target and a reason says what the worker did or kept.
 		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Labels.Job != function || line.Target == "" || line.Reason == "" {
 			continue
 		}

@@ -19,18 +19,20 @@ import (
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
-// takenBack is the job whose run the demo takes back: it deletes documents and files, changes fields, and tells people.
+// takenBack is the job whose run the demo takes back. It deletes documents and files, changes fields, and notifies people.
 const takenBack = "checkGhostCircles"
 
-// rewind is a run to be taken back, and the project before and after it.
+// rewind is a run to take back, with the project before and after it.
 type rewind struct {
 	job           manifest.Entry
 	runID         string
 	before, after sampledata.State
 }
 
-// show takes the run back, makes sure that all that it deleted or changed is as it was, and runs the job once more.
-func (r rewind) show(ctx context.Context, out *screen.Printer, l *local, project *sampledata.Project, settings *settings, now time.Time) (err error) {
+// show takes the run back, makes sure that everything it deleted or changed is as it was, and runs the job once more.
+func (r rewind) show(
+	ctx context.Context, out *screen.Printer, l *local, project *sampledata.Project, settings *settings, now time.Time,
+) (err error) {
 	cfg, err := config.Load(config.For(r.job.Name, settings.get), functions.Registered()[r.job.Name].Settings, r.job.Uses()...)
 	if err != nil {
 		return err
@@ -59,9 +61,10 @@ func (r rewind) show(ctx context.Context, out *screen.Printer, l *local, project
 	}
 	missing, compared := r.missing(is)
 	if len(missing) > 0 || compared == 0 || steps[undo.Conflict] > 0 {
-		return fmt.Errorf("of the %d things that %s had deleted or changed, these are not as they were: %s", compared, r.job.Name, strings.Join(missing, ", "))
+		return fmt.Errorf("of the %d things that %s had deleted or changed, these are not as they were: %s",
+			compared, r.job.Name, strings.Join(missing, ", "))
 	}
-	out.Say("", 2, 2, "all %d that it had deleted or changed are as they were before it", compared)
+	out.Say("", 2, 2, "all %d that it had deleted or changed are as they were before the run", compared)
 	report, err := l.post(ctx, r.job, now, "")
 	if err != nil {
 		return err
@@ -75,7 +78,8 @@ func (r rewind) show(ctx context.Context, out *screen.Printer, l *local, project
 	return nil
 }
 
-// missing names what the run had deleted or changed and is not as it was, and says how much was compared.
+// missing returns those things that the run deleted or changed and that are not as they were before it, and how many were
+// compared.
 func (r rewind) missing(now sampledata.State) (names []string, compared int) {
 	for path, was := range r.before.Documents {
 		if reflect.DeepEqual(was, r.after.Documents[path]) {

@@ -11,7 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/logging"
 )
 
-// functionsLog returns where the functions log to: standard error, in short lines if it is a terminal, else as the JSON that Cloud
+// functionsLog returns the functions' log: standard error, in short lines if it is a terminal, else in the JSON that Cloud
 // Logging reads.
 func functionsLog(asJSON bool) io.Writer {
 	if asJSON || !screen.IsTerminal(os.Stderr) {
@@ -20,7 +20,7 @@ func functionsLog(asJSON bool) io.Writer {
 	return &shortLog{p: screen.On(os.Stderr, os.Getenv)}
 }
 
-// shortLog writes of each line of JSON its time, its severity if that is no INFO, and its message.
+// shortLog writes the time and the message of each line of JSON, and the severity unless it is INFO.
 type shortLog struct {
 	mu sync.Mutex
 	p  screen.Printer
@@ -36,7 +36,7 @@ func (l *shortLog) Write(text []byte) (int, error) {
 	}
 	if json.Unmarshal(text, &line) != nil || line.Message == "" {
 		n, err := l.p.W.Write(text)
-		return n, err //nolint:wrapcheck // slog knows what it was
+		return n, err //nolint:wrapcheck // slog knows the line
 	}
 	style, severity := "", ""
 	if line.Severity != "INFO" {

@@ -1,11 +1,11 @@
 // Command emulator runs the whole bundle on this machine: Firestore, Storage, Authentication and Cloud Tasks, and all
-// functions at http://127.0.0.1:8081/<entryPoint>, with a page to look at them at http://127.0.0.1:8081/.
+// functions at http://127.0.0.1:8081/<entryPoint>. A page at http://127.0.0.1:8081/ shows the functions.
 //
 //	go run ./emulator           serves until it is stopped
 //	go run ./emulator --sample  the same, with the sample data loaded
 //	go run ./emulator --demo    loads the sample data, runs every job as Cloud Scheduler would, and shows what it did
 //
-// The functions log short lines to a terminal, and the JSON that Cloud Logging reads to anything else, or with --json.
+// On a terminal the functions log short lines. Elsewhere, and with --json, they log the JSON that Cloud Logging reads.
 package main
 
 import (
@@ -33,10 +33,10 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// Names used unless the environment says otherwise.
+// Names to use unless the environment sets others.
 const (
 	defaultProject  = "demo-firesweep"
-	bucketSuffix    = ".firebasestorage.app" // after the project's id, of the default bucket of a new project
+	bucketSuffix    = ".firebasestorage.app" // follows the project's id in the name of its default bucket
 	defaultLocation = "asia-northeast1"
 	host            = "127.0.0.1"
 )
@@ -54,7 +54,7 @@ func main() {
 	stop()
 	switch {
 	case err == nil:
-	case interrupted: // whatever it says: it came of that
+	case interrupted: // any error is a consequence of that
 		fmt.Fprintln(os.Stderr, "emulator: interrupted; everything is stopped")
 		os.Exit(128 + int(syscall.SIGINT))
 	default:
@@ -63,7 +63,7 @@ func main() {
 	}
 }
 
-// portFlags are the flags that choose ports, by what listens there.
+// portFlags are the flags that choose ports, by the service that listens there.
 var portFlags = map[string]string{
 	"Firestore": "firestore-port", "Authentication": "auth-port", "Storage": "storage-port", "Cloud Tasks": "tasks-port",
 	functionsService: "functions-port",
@@ -73,7 +73,7 @@ const functionsService = "the functions"
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("emulator", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // what is wrong is said once, by main
+	flags.SetOutput(io.Discard) // main prints the error, once
 	demo := flags.Bool("demo", false, "load the sample data, run every job once, show what it did and exit")
 	sample := flags.Bool("sample", false, "load the sample data before serving")
 	asJSON := flags.Bool("json", false, "log JSON on a terminal, too")
@@ -112,7 +112,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return runDemo(ctx, &p)
 }
 
-// local is everything running: the backends and the functions on them.
+// local is all that runs: the backends, and the functions on them.
 type local struct {
 	backends *backends.Backends
 	server   *http.Server
@@ -123,10 +123,12 @@ type local struct {
 // starter starts backends: backends.Start, or backends.StartMissing.
 type starter func(context.Context, backends.Options) (*backends.Backends, error)
 
-// start starts the backends, points the environment at them and serves the functions, with a page that looks so far ahead. A
-// functions port of 0 means any. getenv is the functions' environment, and log where they log to.
+// start starts the backends, sets the environment variables that lead to them, and serves the functions and the page. ahead is
+// how far ahead of the clock the page plans. A functions port of 0 is any free one. getenv is the functions' environment, and
+// log is what they log to.
 func start(
-	ctx context.Context, startBackends starter, o backends.Options, functionsPort int, getenv func(string) string, log io.Writer, ahead time.Duration,
+	ctx context.Context, startBackends starter, o backends.Options, functionsPort int,
+	getenv func(string) string, log io.Writer, ahead time.Duration,
 ) (*local, error) {
 	var taken backends.PortsInUseError
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(functionsPort)))
@@ -170,7 +172,7 @@ func start(
 	return l, nil
 }
 
-// flagsOf returns the flags with which other ports can be chosen.
+// flagsOf returns the flags that choose other ports for those that are taken.
 func flagsOf(taken backends.PortsInUseError) string {
 	var names []string
 	for _, p := range taken {
@@ -179,12 +181,13 @@ func flagsOf(taken backends.PortsInUseError) string {
 	return strings.Join(names, ", ")
 }
 
-// close stops the functions, and then what they work on.
+// close stops the functions, and then the backends.
 func (l *local) close() error {
 	return errors.Join(l.server.Close(), l.backends.Close())
 }
 
-// handler serves every function at its name, as the Functions Framework does, and says to others which there are.
+// handler serves each function at its name, as the Functions Framework does. At other paths it answers with the list of
+// functions.
 func handler(getenv func(string) string, log io.Writer) http.Handler {
 	mux := http.NewServeMux()
 	var names []string
@@ -199,7 +202,9 @@ func handler(getenv func(string) string, log io.Writer) http.Handler {
 		w.WriteHeader(http.StatusNotFound)
 		// An error here means that the caller is gone.
 		_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{
-			"code": "not_found", "message": fmt.Sprintf("there is no function %q; there are %s", strings.Trim(r.URL.Path, "/"), strings.Join(names, ", ")),
+			"code": "not_found",
+			"message": fmt.Sprintf("there is no function %q; the functions are %s",
+				strings.Trim(r.URL.Path, "/"), strings.Join(names, ", ")),
 		}})
 	})
 	return mux
@@ -212,7 +217,8 @@ func setEnvironment(backends map[string]string) error {
 		}
 	}
 	project := cmp.Or(os.Getenv(projectVariable), defaultProject)
-	for name, value := range map[string]string{projectVariable: project, bucketVariable: cmp.Or(os.Getenv(bucketVariable), project+bucketSuffix)} {
+	bucket := cmp.Or(os.Getenv(bucketVariable), project+bucketSuffix)
+	for name, value := range map[string]string{projectVariable: project, bucketVariable: bucket} {
 		if err := os.Setenv(name, value); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)
 		}
@@ -220,7 +226,7 @@ func setEnvironment(backends map[string]string) error {
 	return nil
 }
 
-// setTasks tells each job, in variables of its own, which worker its tasks are for, and that it goes on by itself as Terraform has it.
+// setTasks sets variables for each job: which worker its tasks are for, and that it continues by itself, as Terraform sets them.
 func setTasks(address string) error {
 	for _, e := range functions.All() {
 		variables := map[string]string{

@@ -106,7 +106,7 @@ func TestDemoEndsAsTheSampleMust(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"Everything is as it should be", "two days ahead", " handed to deletePlaceholderUser", "with an empty database",
-		"And the run of checkGhostCircles taken back", "that it had deleted or changed are as they were before it", "kept because they came back"} {
+		"And the run of checkGhostCircles taken back", "that it had deleted or changed are as they were before the run", "kept because they came back"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the demo does not say %q; it printed:\n%s", want, out.String())
 		}
@@ -260,7 +260,7 @@ func TestServesUntilStopped(t *testing.T) {
 		t.Error(err)
 	}
 	_ = resp.Body.Close() // it has been read
-	if resp.StatusCode != http.StatusNotFound || !strings.Contains(body.String(), "there are ") || !strings.Contains(body.String(), "cleanupReports") {
+	if resp.StatusCode != http.StatusNotFound || !strings.Contains(body.String(), "the functions are ") || !strings.Contains(body.String(), "cleanupReports") {
 		t.Errorf("an unknown function: %s %s, want 404 and the names of those that there are", resp.Status, body.String())
 	}
 	stop()

@@ -34,7 +34,7 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 		}
 	}
 	ahead := time.Duration(0)
-	if sample && others { // another's Storage takes the sample's objects for as young as they are
+	if sample && others { // the age of objects in another Storage cannot be chosen
 		ahead = timeTravel
 	}
 	l, err := start(ctx, backends.StartMissing, o, functionsPort, os.Getenv, log, ahead)
@@ -52,7 +52,7 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 		}
 	}
 	environment := l.backends.Environment()
-	for _, name := range []string{projectVariable, bucketVariable} { // without which firesweep finds nothing
+	for _, name := range []string{projectVariable, bucketVariable} { // firesweep needs them
 		environment[name] = os.Getenv(name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(environment)) {
@@ -60,7 +60,7 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 	}
 	for _, e := range functions.All() {
 		if e.Trigger != manifest.Schedule {
-			continue // it is called by Cloud Tasks
+			continue // Cloud Tasks calls it
 		}
 		fmt.Fprintf(out, "curl -X POST '%s?dryRun=true'\n", l.url(e.Name))
 	}
@@ -76,28 +76,31 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 	}
 }
 
-// probeTimeout is how long an emulator that the environment names may take to be there.
+// probeTimeout is how long an emulator that the environment names may take to answer.
 const probeTimeout = 2 * time.Second
 
-// namesOfSuite returns the project and the bucket that the Firebase CLI works on where it runs this program, as the functions' variables;
-// none that is set already. What it says of them is in variables of its own.
+// namesOfSuite returns the functions' variables for the project and the bucket of the Firebase CLI, if the CLI runs this
+// program. It reads them from the CLI's own variables. It leaves out variables that are set already.
 func namesOfSuite(getenv func(string) string) map[string]string {
 	names := map[string]string{}
 	if project := getenv("GCLOUD_PROJECT"); project != "" && getenv(projectVariable) == "" {
 		names[projectVariable] = project
 	}
 	var config struct{ StorageBucket string }
-	if json.Unmarshal([]byte(getenv("FIREBASE_CONFIG")), &config) == nil && config.StorageBucket != "" && getenv(bucketVariable) == "" {
+	if json.Unmarshal([]byte(getenv("FIREBASE_CONFIG")), &config) == nil &&
+		config.StorageBucket != "" && getenv(bucketVariable) == "" {
 		names[bucketVariable] = config.StorageBucket
 	}
 	return names
 }
 
-// useOthers says which emulators of the environment are used instead of own ones, if any, and makes sure that they are there: such
-// a variable may be left over from another day.
+// useOthers prints which emulators of the environment are used instead of new ones. It makes sure that they answer, because a
+// variable may be left over from another day.
 func useOthers(ctx context.Context, out io.Writer) (used bool, err error) {
 	var gone []error
-	for _, name := range []string{backends.FirestoreHost, backends.StorageHost, backends.FirebaseStorageHost, backends.AuthHost, backends.TasksHost} {
+	for _, name := range []string{
+		backends.FirestoreHost, backends.StorageHost, backends.FirebaseStorageHost, backends.AuthHost, backends.TasksHost,
+	} {
 		value := os.Getenv(name)
 		if value == "" {
 			continue
@@ -110,7 +113,8 @@ func useOthers(ctx context.Context, out io.Writer) (used bool, err error) {
 		connection, err := new(net.Dialer).DialContext(probe, "tcp", strings.TrimSuffix(address, "/"))
 		cancel()
 		if err != nil {
-			gone = append(gone, fmt.Errorf("%s is %s in the environment and nothing answers there: unset it, or start that emulator (%w)", name, value, err))
+			gone = append(gone, fmt.Errorf("%s is %s in the environment, and nothing answers there: "+
+				"unset it, or start that emulator (%w)", name, value, err))
 			continue
 		}
 		_ = connection.Close() // that it opened is all that matters
@@ -120,8 +124,8 @@ func useOthers(ctx context.Context, out io.Writer) (used bool, err error) {
 	return used, errors.Join(gone...)
 }
 
-// loadSample loads the sample data into the local project, with objects old enough for the jobs to find. The age of those in another
-// Storage cannot be chosen.
+// loadSample loads the sample data into the local project. It makes the objects old enough for the jobs; in another Storage
+// their age cannot be chosen.
 func (l *local) loadSample(ctx context.Context, out io.Writer) (err error) {
 	project, err := openProject(ctx)
 	if err != nil {
@@ -135,7 +139,8 @@ func (l *local) loadSample(ctx context.Context, out io.Writer) (err error) {
 	if storage := l.backends.Storage(); storage != nil {
 		storage.Age(bucket, sampledata.WholeAhead)
 	} else {
-		fmt.Fprintln(out, "the sample's files have only just been uploaded: firesweep plan --local --now +48h shows what is due when they are old enough")
+		fmt.Fprintln(out, "the sample's files have only just been uploaded; this shows what is due when they are old enough: "+
+			"firesweep plan --local --now +48h")
 	}
 	return nil
 }

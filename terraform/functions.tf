@@ -1,7 +1,8 @@
 # Which functions there are, and what each is like, stands in functions/manifest.json and in your own functions/rules.json.
 locals {
-  # Defaults and upper bounds of the safety limits are those of shared/config.
-  belts = merge({ max_actions = 100000, max_missing_percent = 50, min_lookups = 20, max_users = 20 }, var.belts)
+  # The safety limits' defaults and bounds are those of shared/config.
+  default_limits = { max_actions = 100000, max_missing_percent = 50, min_lookups = 20, max_users = 20 }
+  safety_limits  = merge(local.default_limits, var.safety_limits)
 
   upstream  = jsondecode(file("${path.module}/../functions/manifest.json")).functions
   own       = jsondecode(file("${path.module}/../functions/rules.json")).functions
@@ -44,10 +45,10 @@ locals {
         FIRESTORE_DATABASE   = local.database[name]
         # true until the variable is complete, which its validation demands.
         DRY_RUN             = tostring(lookup(var.dry_run, lookup(local.job_of, name, name), true))
-        MAX_ACTIONS         = tostring(local.belts.max_actions)
-        MAX_MISSING_PERCENT = tostring(local.belts.max_missing_percent)
-        MIN_LOOKUPS         = tostring(local.belts.min_lookups)
-        MAX_USERS           = tostring(local.belts.max_users)
+        MAX_ACTIONS         = tostring(local.safety_limits.max_actions)
+        MAX_MISSING_PERCENT = tostring(local.safety_limits.max_missing_percent)
+        MIN_LOOKUPS         = tostring(local.safety_limits.min_lookups)
+        MAX_USERS           = tostring(local.safety_limits.max_users)
         UNDO_DAYS           = tostring(lookup(var.undo_days, lookup(local.job_of, name, name), 7)) # the default is shared/config's
         NOTIFICATION_LOCALE = var.notification_locale
         # The garbage collector works harder before the platform ends the process for its memory.

@@ -78,37 +78,65 @@ variable "databases" {
   }
 }
 
-variable "belts" {
+variable "safety_limits" {
   description = "What a run may do at most before it is aborted: max_actions (100000), max_missing_percent (50), min_lookups (20), max_users (20). See docs/operations.md."
   type        = map(number) # an object would drop a misspelt name without a word
   default     = {}
   nullable    = false
 
   validation {
-    condition     = length(setsubtract(keys(var.belts), ["max_actions", "max_missing_percent", "min_lookups", "max_users"])) == 0
-    error_message = "belts names unknown safety limits: ${join(", ", setsubtract(keys(var.belts), ["max_actions", "max_missing_percent", "min_lookups", "max_users"]))}. They are max_actions, max_missing_percent, min_lookups and max_users."
+    condition     = length(setsubtract(keys(var.safety_limits), keys(local.default_limits))) == 0
+    error_message = "safety_limits holds unknown names: ${join(", ", setsubtract(keys(var.safety_limits), keys(local.default_limits)))}. The safety limits are ${join(", ", keys(local.default_limits))}."
   }
   # The limits are those of shared/config.
   validation {
-    condition     = try(var.belts.max_actions >= 1 && var.belts.max_actions <= 1000000 && floor(var.belts.max_actions) == var.belts.max_actions, !contains(keys(var.belts), "max_actions"))
-    error_message = "belts.max_actions must be a whole number from 1 to 1000000."
+    condition = try(
+      var.safety_limits.max_actions >= 1 && var.safety_limits.max_actions <= 1000000
+      && floor(var.safety_limits.max_actions) == var.safety_limits.max_actions,
+      !contains(keys(var.safety_limits), "max_actions")
+    )
+    error_message = "safety_limits.max_actions must be a whole number from 1 to 1000000."
   }
   validation {
-    condition     = try(var.belts.max_missing_percent >= 0 && var.belts.max_missing_percent <= 100 && floor(var.belts.max_missing_percent) == var.belts.max_missing_percent, !contains(keys(var.belts), "max_missing_percent"))
-    error_message = "belts.max_missing_percent must be a whole number from 0 to 100."
+    condition = try(
+      var.safety_limits.max_missing_percent >= 0 && var.safety_limits.max_missing_percent <= 100
+      && floor(var.safety_limits.max_missing_percent) == var.safety_limits.max_missing_percent,
+      !contains(keys(var.safety_limits), "max_missing_percent")
+    )
+    error_message = "safety_limits.max_missing_percent must be a whole number from 0 to 100."
   }
   validation {
-    condition     = try(var.belts.min_lookups >= 1 && var.belts.min_lookups <= 1000000 && floor(var.belts.min_lookups) == var.belts.min_lookups, !contains(keys(var.belts), "min_lookups"))
-    error_message = "belts.min_lookups must be a whole number from 1 to 1000000."
+    condition = try(
+      var.safety_limits.min_lookups >= 1 && var.safety_limits.min_lookups <= 1000000
+      && floor(var.safety_limits.min_lookups) == var.safety_limits.min_lookups,
+      !contains(keys(var.safety_limits), "min_lookups")
+    )
+    error_message = "safety_limits.min_lookups must be a whole number from 1 to 1000000."
   }
   validation {
-    condition     = try(var.belts.max_users >= 1 && var.belts.max_users <= 1000 && floor(var.belts.max_users) == var.belts.max_users, !contains(keys(var.belts), "max_users"))
-    error_message = "belts.max_users must be a whole number from 1 to 1000."
+    condition = try(
+      var.safety_limits.max_users >= 1 && var.safety_limits.max_users <= 1000
+      && floor(var.safety_limits.max_users) == var.safety_limits.max_users,
+      !contains(keys(var.safety_limits), "max_users")
+    )
+    error_message = "safety_limits.max_users must be a whole number from 1 to 1000."
   }
-  # A plan is held whole before its first action, at some 300 bytes an action and as much again for the garbage collector.
+  # A plan is held whole before its first action. See shared/config for what an action takes.
   validation {
-    condition     = alltrue([for name, mebibytes in local.mebibytes : try(coalesce(var.belts.max_actions, 0), 0) <= 1000 * mebibytes])
-    error_message = "belts.max_actions does not fit into the memory of ${join(", ", [for name, mebibytes in local.mebibytes : "${name} (${mebibytes}Mi)" if try(coalesce(var.belts.max_actions, 0), 0) > 1000 * mebibytes])}: 1000 actions need 1Mi. Raise memory for these, or lower max_actions."
+    condition     = alltrue([for name, mebibytes in local.mebibytes : try(coalesce(var.safety_limits.max_actions, 0), 0) <= 1000 * mebibytes])
+    error_message = "safety_limits.max_actions does not fit into the memory of ${join(", ", [for name, mebibytes in local.mebibytes : "${name} (${mebibytes}Mi)" if try(coalesce(var.safety_limits.max_actions, 0), 0) > 1000 * mebibytes])}: 1000 actions need 1Mi. Raise memory for these, or lower max_actions."
+  }
+}
+
+# Terraform only warns of a variable that it does not know: the limits would fall back to their defaults.
+variable "belts" {
+  description = "The earlier name of safety_limits; refused."
+  type        = any
+  default     = null
+
+  validation {
+    condition     = var.belts == null
+    error_message = "belts is called safety_limits now: rename it where you set it, and keep what it holds."
   }
 }
 

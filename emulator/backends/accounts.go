@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// AuthServer imitates the calls of the Identity Toolkit API that the Firebase Admin SDK manages users with, in memory,
-// and the Firebase emulator's call that deletes all users of a project.
+// AuthServer imitates the Identity Toolkit API in memory: the calls with which the Firebase Admin SDK manages users, and the
+// Firebase emulator's call that deletes all users of a project.
 type AuthServer struct {
 	mu       sync.Mutex
 	projects map[string]*accounts
 }
 
-// account is a user as the API's JSON has it, a user record.
+// account is a user record, as in the API's JSON.
 type account = map[string]any
 
 // accounts are a project's users.
@@ -32,7 +32,7 @@ type accounts struct {
 
 func newAuthServer() *AuthServer { return &AuthServer{projects: map[string]*accounts{}} }
 
-// FailDelete makes every deletion of the user fail with the message until it is called with an empty one.
+// FailDelete makes every deletion of the user fail with the message, until it is called with an empty message.
 func (s *AuthServer) FailDelete(project, uid, message string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *AuthServer) FailDelete(project, uid, message string) {
 	s.project(project).failed[uid] = message
 }
 
-// Clear deletes all users of the project, and what FailDelete said of them.
+// Clear deletes all users of the project, and ends what FailDelete began.
 func (s *AuthServer) Clear(project string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *AuthServer) project(id string) *accounts {
 	return p
 }
 
-// accountRequest is what the calls are sent, taken together.
+// accountRequest has the fields of all calls' requests.
 type accountRequest struct {
 	LocalID  any       `json:"localId"` // text, or texts in a lookup
 	Email    any       `json:"email"`   // likewise
@@ -101,7 +101,7 @@ func (s *AuthServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	answer, failure := s.project(project).call(r, call, raw, request)
-	text, err := json.Marshal(answer) // under the lock, which records are changed under
+	text, err := json.Marshal(answer) // under the lock, because records are changed under it
 	s.mu.Unlock()
 	switch {
 	case failure != nil:
@@ -113,7 +113,7 @@ func (s *AuthServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// call answers one call. raw is all of the request's JSON.
+// call answers a call. raw is the request's whole JSON.
 func (p *accounts) call(r *http.Request, call string, raw account, request accountRequest) (any, *apiError) {
 	uid, _ := request.LocalID.(string) // a lookup has several
 	switch r.Method + " " + call {
@@ -155,7 +155,7 @@ func (p *accounts) create(uid string, given account) (any, *apiError) {
 	return account{"localId": uid}, nil
 }
 
-// emailTaken reports whether another user than uid has the address.
+// emailTaken reports whether a user other than uid has the address.
 func (p *accounts) emailTaken(email, uid string) bool {
 	if email == "" {
 		return false
@@ -185,7 +185,7 @@ func (p *accounts) lookup(request accountRequest) any {
 	return account{"users": users}
 }
 
-// texts returns the text or texts of a JSON value.
+// texts returns the text, or the list of texts, in a JSON value.
 func texts(value any) []string {
 	switch value := value.(type) {
 	case string:
@@ -202,10 +202,10 @@ func texts(value any) []string {
 	return nil
 }
 
-// renamed are the fields whose names in an update differ from those in a record.
+// renamed maps fields of an update to those of a record, where their names differ.
 var renamed = map[string]string{"disableUser": "disabled"}
 
-// notRecorded are the fields of an update that are no field of a record.
+// notRecorded are the fields of an update that a record does not have.
 var notRecorded = []string{"password", "deleteAttribute", "deleteProvider", "linkProviderUserInfo"}
 
 func (p *accounts) update(uid string, given account) (any, *apiError) {
@@ -267,7 +267,7 @@ func (p *accounts) batchDelete(request accountRequest) (any, *apiError) {
 	return account{"errors": errors}, nil
 }
 
-// batchCreate imports users. One that exists is replaced, as the API does.
+// batchCreate imports users. It replaces existing ones, as the API does.
 func (p *accounts) batchCreate(users []account) (any, *apiError) {
 	if len(users) == 0 || len(users) > largestBatchCreate {
 		return nil, invalid("MISSING_USER_ACCOUNT")
@@ -285,10 +285,10 @@ func (p *accounts) batchCreate(users []account) (any, *apiError) {
 			user := maps.Clone(given)
 			hasPassword := user["passwordHash"] != nil
 			for _, secret := range []string{"passwordHash", "salt"} {
-				delete(user, secret) // it is told to nobody without a right of its own
+				delete(user, secret) // a caller needs another permission to read it
 			}
 			user["providerUserInfo"] = providersOf(user, hasPassword)
-			for _, field := range []string{"createdAt", "lastLoginAt"} { // sent as a number, told as a text
+			for _, field := range []string{"createdAt", "lastLoginAt"} { // numbers in requests, texts in answers
 				if n, isNumber := user[field].(float64); isNumber {
 					user[field] = strconv.FormatInt(int64(n), 10)
 				}

@@ -15,8 +15,8 @@ const (
 	largestBatchGet = 1000
 )
 
-// list returns a page of users by id. Google's pages come in that order too, though nothing promises it, and neither says anything what a
-// page's token is: here it is one that nobody can make of an id by chance.
+// list returns a page of users, ordered by id. Google's pages have that order too, but it is not documented, and neither is the
+// form of a page's token. The token here cannot be mistaken for an id.
 func (p *accounts) list(query url.Values) (any, *apiError) {
 	for name := range query {
 		if !slices.Contains([]string{"maxResults", "nextPageToken", "alt", "prettyPrint"}, name) {
@@ -53,7 +53,7 @@ func (p *accounts) list(query url.Values) (any, *apiError) {
 	return answer, nil
 }
 
-// tokenOf returns the token of the page that begins after an id, and idOf that id.
+// tokenOf returns the token of the page that begins after an id. idOf returns the id.
 func tokenOf(id string) string { return "page:" + base64.StdEncoding.EncodeToString([]byte(id)) }
 
 func idOf(token string) (id string, ok bool) {
@@ -64,7 +64,8 @@ func idOf(token string) (id string, ok bool) {
 	return string(decoded), err == nil && token == tokenOf(string(decoded)) && len(decoded) > 0
 }
 
-// providersOf returns the providers of a user that is made or imported: those that are given, and the address and the number.
+// providersOf returns the providers of a user that is created or imported: the given ones, and those of the e-mail address and
+// the phone number.
 func providersOf(user account, hasPassword bool) []any {
 	given, _ := user["providerUserInfo"].([]any)
 	providers := []any{}
@@ -82,8 +83,8 @@ func providersOf(user account, hasPassword bool) []any {
 	return providers
 }
 
-// Set changes fields of a user's record as only Google itself does, such as lastRefreshAt and customAuth; nil takes one away. It
-// reports whether there is such a user.
+// Set changes fields of a user's record that only Google itself sets, such as lastRefreshAt and customAuth. It removes a field
+// that is nil. It reports whether the user exists.
 func (s *AuthServer) Set(project, uid string, fields map[string]any) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 )
 
-// Announce returns a log for [Options] that prints what a user waits for, such as a download.
+// Announce returns a log for [Options]. It prints what the user has to wait for, such as a download.
 func Announce(out io.Writer) *slog.Logger { return slog.New(announcer{out}) }
 
 type announcer struct{ out io.Writer }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// apiError is an error as Google's JSON APIs answer it.
+// apiError is an error in the form of Google's JSON APIs.
 type apiError struct {
 	status  int
 	reason  string
@@ -16,7 +16,7 @@ func invalid(message string) *apiError {
 	return &apiError{http.StatusBadRequest, "invalid", message}
 }
 
-// notImitated names a request that the backend does not know.
+// notImitated returns the error for a request that the backend does not imitate.
 func notImitated(backend string, r *http.Request) *apiError {
 	return &apiError{http.StatusNotImplemented, "notImplemented",
 		"Firesweep's local " + backend + " does not imitate " + r.Method + " " + r.URL.EscapedPath()}

@@ -19,9 +19,9 @@ import (
 	"github.com/firesweep/firesweep/emulator/ports"
 )
 
-// The environment variables that say where a backend is. Google's Go libraries heed the first three; the fourth is the
-// Firebase CLI's name for the second. The Firebase CLI sets the last for an emulator of Cloud Tasks that does not speak gRPC:
-// leave that one out of its firebase.json.
+// The environment variables with the backends' addresses. Google's Go libraries read the first three. The fourth is the Firebase
+// CLI's name for the second. The Firebase CLI sets the last for its emulator of Cloud Tasks, which does not speak gRPC: leave
+// that emulator out of firebase.json.
 const (
 	FirestoreHost       = "FIRESTORE_EMULATOR_HOST"        // host:port
 	StorageHost         = "STORAGE_EMULATOR_HOST"          // http://host:port
@@ -30,7 +30,7 @@ const (
 	TasksHost           = "CLOUD_TASKS_EMULATOR_HOST"      // host:port
 )
 
-// Options say how to start the backends. The zero value is good.
+// Options say how to start the backends. The zero value can be used.
 type Options struct {
 	Host                                            string           // to listen on; "" is 127.0.0.1
 	FirestorePort, StoragePort, AuthPort, TasksPort int              // 0 is any free port
@@ -41,10 +41,10 @@ type Options struct {
 	Log                                             *slog.Logger     // nil discards
 }
 
-// Backends are what the bundle needs of Google, on this machine.
+// Backends are the services of Google that the bundle needs, on this machine.
 type Backends struct {
 	environment map[string]string
-	firestore   *firestoreEmulator // nil where another is used, as below
+	firestore   *firestoreEmulator // nil if another is used; so are the next three
 	storage     *StorageServer
 	auth        *AuthServer
 	tasks       *TaskServer
@@ -57,13 +57,13 @@ type Backends struct {
 	err   error
 }
 
-// Start starts all backends and returns when they answer. The context bounds the start only; Close stops them.
+// Start starts all backends and returns when they answer. The context ends only the start; Close stops the backends.
 func Start(ctx context.Context, o Options) (*Backends, error) {
 	return start(ctx, o, func(string) string { return "" })
 }
 
-// StartMissing is Start, but uses instead of starting the backends that the environment names, as it does where the
-// Firebase Emulator Suite runs the program.
+// StartMissing is Start, but it starts no backends that the environment names; it uses those. The environment names some if the
+// Firebase CLI runs the program.
 func StartMissing(ctx context.Context, o Options) (*Backends, error) {
 	return start(ctx, o, os.Getenv)
 }
@@ -77,7 +77,7 @@ func start(ctx context.Context, o Options, getenv func(string) string) (_ *Backe
 		}
 	}()
 	b.use(getenv)
-	// All ports before anything is started: those in use are reported at once, and before Java is waited for.
+	// All ports are opened before anything starts, so that all that are in use are reported together, and before Java starts.
 	var taken PortsInUseError
 	available := func(err error) error {
 		var inUse PortsInUseError
@@ -167,7 +167,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// use takes over what the environment names. Of the two names for Storage either will do.
+// use takes the backends that the environment names. Storage may have either of its names.
 func (b *Backends) use(getenv func(string) string) {
 	for _, key := range []string{FirestoreHost, AuthHost, TasksHost} {
 		if host := getenv(key); host != "" {
@@ -194,7 +194,7 @@ func (b *Backends) serveHTTP(ctx context.Context, service, host string, port int
 		return "", err
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-	b.serve(service, listener, server.Serve, func() { _ = server.Close() }) // all connections are local and of no use any more
+	b.serve(service, listener, server.Serve, func() { _ = server.Close() }) // all connections are local and no longer needed
 	return listener.Addr().String(), nil
 }
 
@@ -212,7 +212,7 @@ func (b *Backends) serveTasks(ctx context.Context, o Options) (string, error) {
 	return listener.Addr().String(), nil
 }
 
-// serve runs a server until stop is called, and notes when it ends before.
+// serve runs a server until stop is called. It records if the server ends before that.
 func (b *Backends) serve(service string, listener net.Listener, serve func(net.Listener) error, stop func()) {
 	stopped := make(chan struct{})
 	go func() {
@@ -222,7 +222,7 @@ func (b *Backends) serve(service string, listener net.Listener, serve func(net.L
 	b.stops = append(b.stops, func() { stop(); <-stopped })
 }
 
-// end notes that not all backends answer any more. Only the first reason counts.
+// end records why a backend no longer answers. Only the first reason counts.
 func (b *Backends) end(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -239,8 +239,8 @@ func (b *Backends) stop() {
 	}
 }
 
-// Close stops everything and returns when it is gone. It may be called more than once. It returns what a backend died of
-// before, if one did.
+// Close stops all backends and returns when they have ended. It may be called more than once. If a backend died before, it
+// returns why.
 func (b *Backends) Close() error {
 	b.close.Do(b.stop)
 	return b.Err()
@@ -249,7 +249,7 @@ func (b *Backends) Close() error {
 // Done is closed when a backend has died, or by Close.
 func (b *Backends) Done() <-chan struct{} { return b.done }
 
-// Err returns what a backend died of; nil while all are alive and after Close.
+// Err returns why a backend died; nil while all are alive, and after Close.
 func (b *Backends) Err() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -262,11 +262,11 @@ func (b *Backends) Environment() map[string]string { return maps.Clone(b.environ
 // EmbedsFirestore reports whether Firestore was started here.
 func (b *Backends) EmbedsFirestore() bool { return b.firestore != nil }
 
-// Storage returns the embedded Storage, nil where another is used.
+// Storage returns the embedded Storage; nil if another is used.
 func (b *Backends) Storage() *StorageServer { return b.storage }
 
-// Auth returns the embedded Authentication, nil where another is used.
+// Auth returns the embedded Authentication; nil if another is used.
 func (b *Backends) Auth() *AuthServer { return b.auth }
 
-// Tasks returns the embedded Cloud Tasks, nil where another is used.
+// Tasks returns the embedded Cloud Tasks; nil if another is used.
 func (b *Backends) Tasks() *TaskServer { return b.tasks }

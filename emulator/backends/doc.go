@@ -1,19 +1,19 @@
-// Package backends runs, on this machine and for one process, what the bundle needs of Google.
+// Package backends runs the services of Google that the bundle needs, on this machine and for one process.
 //
 // What is real and what is imitated:
 //
-//   - Firestore is Google's own emulator, a Java program. It has queries, transactions and preconditions as production
-//     has them; it wants no composite indexes and imposes no limits on rates.
+//   - Firestore is Google's own emulator, a Java program. Queries, transactions and preconditions work as in production. It needs
+//     no composite indexes and has no limits of rate.
 //   - Cloud Storage is imitated in this process and in memory: objects with generations, metagenerations, metadata and
-//     preconditions, holds, soft deletion, lists with everything that narrows or pages them. Every bucket exists. There are
-//     no access control, versions, retention policies, copies or compositions; what is asked of these is answered with 501.
-//   - Firebase Authentication is imitated for the calls that manage users. Nobody can sign in; what Google notes of that is set by
-//     [AuthServer.Set]. Users are listed by id, which Google promises nowhere; a page's token is one that a page came with.
-//   - Cloud Tasks is imitated: names, schedule times, deliveries with their headers, and retries. Every queue exists and
-//     none has limits of its own; identity tokens are not signed.
+//     preconditions, holds, soft deletion, and lists with all their filters and pages. Every bucket exists. It answers 501 to
+//     requests about access control, versions, retention policies, copies and compositions.
+//   - Firebase Authentication is imitated for the calls that manage users. Nobody can sign in; [AuthServer.Set] sets what Google
+//     records of that. Users are listed by id, an order that Google does not promise. A page's token must come from a page.
+//   - Cloud Tasks is imitated: names, schedule times, deliveries with their headers, and retries. Every queue exists and none
+//     has limits of its own. Identity tokens are not signed.
 //
-// All listen on addresses that Environment tells, in the variables that Google's client libraries heed. Nothing outlives
-// the process, however it ends: three backends are part of it, and the Java program is killed (see startProcess). Only one
-// that test processes share ([Options].ShareFirestore) lives until the "go test" that runs them has ended. That rests on Unix:
-// the package is for Linux and macOS.
+// [Backends.Environment] returns their addresses, in the variables that Google's client libraries read. Nothing outlives the
+// process, however it ends: three backends are part of it, and the Java program is killed (see startProcess). Only an emulator
+// that test processes share ([Options].ShareFirestore) lives until the "go test" that runs them has ended. This depends on Unix:
+// the package works on Linux and macOS.
 package backends

@@ -16,24 +16,23 @@ import (
 
 const (
 	firestoreMain         = "com.google.cloud.datastore.emulator.firestore.CloudFirestore"
-	firestoreStartTimeout = 5 * time.Minute // Java took more than one beside thirty other busy programs on two cores
+	firestoreStartTimeout = 5 * time.Minute // beside thirty busy programs on two cores, Java took more than one
 	firestoreAttempts     = 5
 
-	// firestoreStarted is what the emulator prints once it listens. It is waited for before the first request, because on
-	// a port that nothing keeps others off, something else might answer; but not for ever, as a later version may say
-	// it differently.
+	// firestoreStarted is what the emulator prints once it listens. The first request waits for it, because something else might
+	// answer on a port that is not reserved. It does not wait for ever, because a later version may print something else.
 	firestoreStarted  = "Dev App Server is now running"
 	firestorePatience = 30 * time.Second
 )
 
-// errEnded is the Java program's end before it answered.
+// errEnded says that the Java program ended before it answered.
 var errEnded = errors.New("the program ended")
 
-// errPortTaken is the Java program's failure to listen on its port.
+// errPortTaken says that the Java program could not listen on its port.
 var errPortTaken = errors.New("the port is in use")
 
-// firestoreFlags make the JVM ready soonest on few cores: the optimising compiler and the parallel collectors only pay
-// off in processes that live longer. Error texts are matched in English.
+// firestoreFlags let the JVM start fastest on few cores: the optimising compiler and the parallel collectors only help
+// processes that live longer. Texts of errors are compared in English.
 var firestoreFlags = []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.language=en"}
 
 // firestoreEmulator is Google's emulator, running.
@@ -45,8 +44,8 @@ type firestoreEmulator struct {
 // starter starts a program, as startProcess does.
 type starter func(program string, arguments ...string) (*process, error)
 
-// startFirestore starts the emulator on the port that is reserved for it, and returns when it answers. Port 0 is any free one;
-// where a reservation keeps nobody off (see ports.Reserve), another one is then tried when the first was taken.
+// startFirestore starts the emulator on the port that is reserved for it, and returns when it answers. Port 0 is any free one.
+// On systems where a reservation does not hold (see ports.Reserve), it then tries another port if the first is taken.
 func startFirestore(
 	ctx context.Context, start starter, host string, port int, reserved *ports.Reservation, log *slog.Logger,
 ) (*firestoreEmulator, error) {
@@ -110,7 +109,7 @@ func awaitFirestore(ctx context.Context, p *process, address string) error {
 		listens := strings.Contains(p.output.String(), firestoreStarted) || time.Since(began) > firestorePatience
 		if listens && answers(ctx, address) {
 			select {
-			case <-p.done: // it was something else that answered
+			case <-p.done: // another program answered
 				return errEnded
 			default:
 				return nil
@@ -126,7 +125,7 @@ func awaitFirestore(ctx context.Context, p *process, address string) error {
 	}
 }
 
-// answers reports whether a document can be asked for. That it is missing is the expected answer.
+// answers reports whether the emulator answers a request for a document. It expects the answer that the document is missing.
 func answers(ctx context.Context, address string) bool {
 	const path = "/v1/projects/demo-ready/databases/(default)/documents/ready/ready"
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

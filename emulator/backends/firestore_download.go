@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 )
 
-// download is a file to be fetched once and checked.
+// download is a file that is downloaded once and checked.
 type download struct {
 	url    string
 	name   string // in the cache
@@ -28,8 +28,8 @@ var firestoreDownload = download{
 	sha256: "9d43599ed6151199e8d604dc87fac51218e49e5f3a48519b1ae560bbe5e3382d",
 }
 
-// fetch returns the file's path in the folder, downloading it first when it is not there. Processes may do so at the same
-// time: a file has its name only once it is whole and checked.
+// fetch returns the file's path in the folder, and downloads it first if it is missing. Several processes may do so at the same
+// time: the file gets its name only when it is whole and checked.
 func (d download) fetch(ctx context.Context, folder string, log *slog.Logger) (string, error) {
 	path := filepath.Join(folder, d.name)
 	if info, err := os.Stat(path); err == nil && info.Size() == d.bytes {
@@ -69,7 +69,7 @@ func (d download) save(ctx context.Context, path string) (err error) {
 	return os.Rename(part.Name(), path)
 }
 
-// copyTo writes the file to w and fails unless size and checksum are right.
+// copyTo writes the file to w. It fails unless size and checksum are right.
 func (d download) copyTo(ctx context.Context, w io.Writer) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url, nil)
 	if err != nil {

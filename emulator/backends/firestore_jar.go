@@ -14,11 +14,11 @@ import (
 	"strconv"
 )
 
-// jarVariable names the emulator's program file, as the Firebase CLI has it.
+// jarVariable names the emulator's jar file. The Firebase CLI reads it, too.
 const jarVariable = "FIRESTORE_EMULATOR_BINARY_PATH"
 
-// findFirestoreJar returns the emulator's program file: the one the environment names, the Firebase CLI's, gcloud's, or
-// else one downloaded into the user's cache.
+// findFirestoreJar returns the emulator's jar file: the one that the environment names, the Firebase CLI's, gcloud's, or one
+// that it downloads into the user's cache.
 func findFirestoreJar(ctx context.Context, log *slog.Logger) (string, error) {
 	if path := os.Getenv(jarVariable); path != "" {
 		if !isFile(path) {
@@ -42,7 +42,7 @@ func findFirestoreJar(ctx context.Context, log *slog.Logger) (string, error) {
 	return firestoreDownload.fetch(ctx, folder, log)
 }
 
-// downloadFolder is where the emulator is kept that is downloaded.
+// downloadFolder returns the folder for a downloaded emulator.
 func downloadFolder() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -70,7 +70,7 @@ func firebaseCache() string {
 
 var jarPattern = regexp.MustCompile(`^cloud-firestore-emulator-v(\d+)\.(\d+)\.(\d+)\.jar$`)
 
-// newestJar returns the emulator of the highest version in the folder, or "".
+// newestJar returns the emulator of the highest version in the folder; "" if there is none.
 func newestJar(folder string) string {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 // goTest is the "go test" that runs this process.
 type goTest struct {
 	pid    int
-	folder string // its own, for the programs that it builds; it deletes it at its end
+	folder string // for the programs that it builds; it deletes the folder at its end
 }
 
 // findGoTest returns the "go test" that runs this process. There is none if the test was built beforehand, if another program
-// stands between the two (go test -exec), and in processes that a test starts.
+// runs it (go test -exec), and in processes that a test starts.
 func findGoTest() (goTest, bool) {
 	program, err := os.Executable()
 	if err != nil {
@@ -33,7 +33,7 @@ func findGoTest() (goTest, bool) {
 	return command, strings.HasPrefix(filepath.Base(command.folder), "go-build") && programName(command.pid) == "go"
 }
 
-// programName returns the name of the program that a process runs, "" where that cannot be told.
+// programName returns the name of the program that a process runs; "" if it cannot be found out.
 func programName(pid int) string {
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	if err != nil { // not Linux
@@ -52,11 +52,11 @@ type shared struct {
 	Output  string // the file that it prints to
 }
 
-// sharedFirestore returns the Firestore emulator of all processes of the "go test". The first of them starts it, and so does
-// the first one that finds it dead. It ends when the "go test" has ended.
+// sharedFirestore returns the Firestore emulator that all processes of the "go test" share. The first of them starts it, or the
+// first that finds it dead. It ends when the "go test" has ended.
 //
-// A lock of the file in which they tell each other makes one of them the first. If that one ends before the emulator answers,
-// the system gives up the lock, the file tells of no emulator, and another process is the first.
+// The processes tell each other about it in a file, and whoever holds the file's lock is the first. If that process ends before
+// the emulator answers, the system releases the lock, the file names no emulator, and another process is the first.
 func sharedFirestore(
 	ctx context.Context, command goTest, o Options, reserved *ports.Reservation,
 ) (_ *firestoreEmulator, err error) {
@@ -64,7 +64,7 @@ func sharedFirestore(
 	if err != nil {
 		return nil, fmt.Errorf("share a Firestore emulator: %w", err)
 	}
-	defer func() { err = errors.Join(err, file.Close()) }() // and the lock is gone
+	defer func() { err = errors.Join(err, file.Close()) }() // this releases the lock
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", file.Name(), err)
 	}

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-const installJava = "install Java 17 or later (Debian, Ubuntu: apt-get install default-jre-headless; macOS: brew install openjdk) " +
-	"and see that java is on PATH or JAVA_HOME is set"
+const installJava = "install Java 17 or later (Debian, Ubuntu: apt-get install default-jre-headless; " +
+	"macOS: brew install openjdk) and make sure that java is on PATH or JAVA_HOME is set"
 
-// findJava returns the Java launcher: JAVA_HOME's, otherwise the one on PATH.
+// findJava returns the path of java: that of JAVA_HOME, otherwise that on PATH.
 func findJava() (string, error) {
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		java := filepath.Join(home, "bin", "java")
@@ -31,7 +31,7 @@ func findJava() (string, error) {
 	return java, nil
 }
 
-// explainJavaFailure makes an error for the user from what Java printed before it ended.
+// explainJavaFailure returns an error for the user, made from what Java printed before it ended.
 func explainJavaFailure(java string, p *process, err error) error {
 	output := p.output.String()
 	switch {
@@ -47,7 +47,7 @@ func explainJavaFailure(java string, p *process, err error) error {
 
 var javaVersionPattern = regexp.MustCompile(`version "([^"]+)"`)
 
-// javaVersion returns the launcher's version, or "unknown".
+// javaVersion returns the version of java, or "unknown".
 func javaVersion(java string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// listen listens where a backend is to answer.
+// listen listens on a backend's port.
 func listen(ctx context.Context, service, host string, port int) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
@@ -19,7 +19,7 @@ func listen(ctx context.Context, service, host string, port int) (net.Listener, 
 	return listener, nil
 }
 
-// portError says that a port is in use, or what else is wrong with it.
+// portError returns the error for a port that is in use or cannot be listened on.
 func portError(service string, port int, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return PortsInUseError{{Service: service, Port: port}}
@@ -29,7 +29,7 @@ func portError(service string, port int, err error) error {
 
 // PortInUse is a port that something else holds.
 type PortInUse struct {
-	Service string // that was to listen there
+	Service string // the service for which the port was meant
 	Port    int
 }
 
@@ -42,6 +42,6 @@ func (e PortsInUseError) Error() string {
 	for _, p := range e {
 		taken = append(taken, fmt.Sprintf("port %d for %s is in use", p.Port, p.Service))
 	}
-	return fmt.Sprintf("%s: another local Firesweep or the Firebase Emulator Suite may be running (see who holds a port with: "+
-		"lsof -i :%d); stop that one, or choose another port", strings.Join(taken, ", "), e[0].Port)
+	return fmt.Sprintf("%s: another local Firesweep or the Firebase Emulator Suite may be running "+
+		"(this shows who holds a port: lsof -i :%d); stop that one, or choose another port", strings.Join(taken, ", "), e[0].Port)
 }

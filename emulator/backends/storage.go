@@ -15,13 +15,12 @@ import (
 	"unicode/utf8"
 )
 
-// StorageServer imitates the part of Cloud Storage that the bundle and its tests use, in memory: the JSON API's objects
-// (insert in its three forms, get, list, patch, update, delete, restore), with soft deletion, and the XML API's download, which is what the Go client
-// reads with.
+// StorageServer imitates in memory the part of Cloud Storage that the bundle and its tests use: the JSON API's objects (insert
+// in its three forms, get, list, patch, update, delete, restore), with soft deletion, and the XML API's download, with which the
+// Go client reads.
 //
-// It is not built on fake-gcs-server: of that, generations on delete and patch, metagenerations, patch semantics,
-// atomicity between requests, partial responses and a list that is not quadratic would all have had to be replaced,
-// which leaves nothing but parsing uploads.
+// It is not built on fake-gcs-server, which lacks generations on delete and patch, metagenerations, patch semantics, atomicity
+// between requests, partial responses and a list that is not quadratic. Only its parsing of uploads could be used.
 type StorageServer struct {
 	store *objectStore
 
@@ -36,7 +35,7 @@ func newStorageServer() *StorageServer {
 // Clear deletes all objects of the bucket for good.
 func (s *StorageServer) Clear(bucket string) { s.store.clear(bucket) }
 
-// Put stores an empty object as an upload of it would, without the request: for tests of many.
+// Put stores an empty object as an upload would, but without a request, for tests with many objects.
 func (s *StorageServer) Put(bucket, name string, metadata map[string]string) error {
 	attributes := resource{"contentType": "application/octet-stream"}
 	if len(metadata) > 0 {
@@ -56,11 +55,11 @@ func (s *StorageServer) Put(bucket, name string, metadata map[string]string) err
 	return nil
 }
 
-// Age makes the live objects of a bucket older by so much, which no client of Cloud Storage can: for sample data.
+// Age makes the live objects of a bucket older, for sample data. No client of Cloud Storage can do that.
 func (s *StorageServer) Age(bucket string, by time.Duration) { s.store.age(bucket, by) }
 
-// ServeHTTP implements http.Handler. Paths are taken apart as they were sent: an object's name may hold what http.ServeMux
-// would clean away.
+// ServeHTTP implements http.Handler. It parses paths as they were sent: an object's name may contain what http.ServeMux would
+// remove.
 func (s *StorageServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := s.serve(w, r); err != nil {
 		err.write(w)
@@ -76,10 +75,10 @@ func (s *StorageServer) serve(w http.ResponseWriter, r *http.Request) *apiError 
 		}
 		return s.serveUpload(w, r, bucket)
 	}
-	path = strings.TrimPrefix(path, "/download") // where media links lead
+	path = strings.TrimPrefix(path, "/download") // of media links
 	rest, ok := strings.CutPrefix(path, "/storage/v1/b/")
 	if !ok {
-		if strings.HasPrefix(path, "/storage/v1/") || strings.HasPrefix(path, "/v0/") { // other APIs, and no buckets
+		if strings.HasPrefix(path, "/storage/v1/") || strings.HasPrefix(path, "/v0/") { // another API, and not a bucket of this name
 			return notImitated("Storage", r)
 		}
 		return s.serveXML(w, r, strings.TrimPrefix(path, "/"))
@@ -105,7 +104,7 @@ func (s *StorageServer) serve(w http.ResponseWriter, r *http.Request) *apiError 
 		return s.list(w, r, bucket)
 	case !isObject || name == "":
 		return notImitated("Storage", r)
-	case method == http.MethodPost && strings.HasSuffix(rest, "/restore"): // a slash of the name itself is sent as %2F
+	case method == http.MethodPost && strings.HasSuffix(rest, "/restore"): // a slash in the name is sent as %2F
 		return s.restore(w, r, bucket, strings.TrimSuffix(name, "/restore"))
 	case method == http.MethodGet && r.URL.Query().Get("alt") == "media":
 		return s.download(w, r, bucket, name)
@@ -119,7 +118,7 @@ func (s *StorageServer) serve(w http.ResponseWriter, r *http.Request) *apiError 
 	return notImitated("Storage", r)
 }
 
-// serveXML answers a download as the XML API has it: /bucket/object.
+// serveXML answers a download by the XML API: /bucket/object.
 func (s *StorageServer) serveXML(w http.ResponseWriter, r *http.Request, path string) *apiError {
 	bucket, name, ok := strings.Cut(path, "/")
 	bucket, bucketErr := url.PathUnescape(bucket)
@@ -182,7 +181,7 @@ func (s *StorageServer) change(w http.ResponseWriter, r *http.Request, method, b
 	return writeSelected(w, r, o.resource(baseURL(r), bucket, name))
 }
 
-// download answers the object's content. http.ServeContent sees to ranges. Compressed content is sent as it is.
+// download answers with the object's content. http.ServeContent handles ranges. Compressed content is sent as it is.
 func (s *StorageServer) download(w http.ResponseWriter, r *http.Request, bucket, name string) *apiError {
 	c, failure := parseConditions(r.URL.Query(), r.Header)
 	if failure != nil {
@@ -236,8 +235,8 @@ func (s *StorageServer) list(w http.ResponseWriter, r *http.Request, bucket stri
 		start: query.Get("startOffset"), end: query.Get("endOffset"), limit: defaultPage,
 	}
 	for parameter, offset := range map[string]string{"startOffset": l.start, "endOffset": l.end} {
-		// No object's name has these bytes but the zero byte, which a front end may refuse anywhere. How strict Cloud
-		// Storage itself is has not been seen; what passes here passes there.
+		// No object's name has these bytes, except the zero byte, which a front end may refuse anywhere. It is not known how
+		// strict Cloud Storage itself is; what this accepts, Cloud Storage accepts.
 		if len(offset) > maxName || !utf8.ValidString(offset) || strings.ContainsAny(offset, "\x00\r\n") {
 			return invalid("Invalid value for " + parameter + ": " + strconv.Quote(offset))
 		}
@@ -285,15 +284,15 @@ func listAnswer(r *http.Request, bucket string, page listed, next string) resour
 	return answer
 }
 
-// writeSelected answers the resource, or the part of it that the request's fields select: a client that forgets to select
-// what it needs must fail here as it does on Google's.
+// writeSelected answers with the resource, or with the part that the request's fields select. A client that forgets to select
+// what it needs must fail here as with Google.
 func writeSelected(w http.ResponseWriter, r *http.Request, answer resource) *apiError {
 	if fields := r.URL.Query().Get("fields"); fields != "" {
 		selection, rest, err := parseFields(fields)
 		if err != nil || rest != "" {
 			return invalid("Invalid field selection " + fields)
 		}
-		answer, _ = selection.of(answer).(resource) // it stays one
+		answer, _ = selection.of(answer).(resource) // a selection of a resource is one
 	}
 	writeJSON(w, http.StatusOK, answer)
 	return nil
@@ -319,7 +318,7 @@ func checkName(name string) *apiError {
 	return nil
 }
 
-// checkMetadata refuses custom metadata that is not text by text.
+// checkMetadata refuses custom metadata whose values are not texts.
 func checkMetadata(attributes resource) *apiError {
 	switch metadata := attributes["metadata"].(type) {
 	case nil:

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// selection is a parsed fields parameter: the fields wanted, each with what is wanted of it (nil: all).
+// selection is a parsed fields parameter: the selected fields, each with the selection of its own fields (nil: all).
 type selection map[string]selection
 
 // parseFields parses "a,b(c,d)" up to its end or an unopened parenthesis, and returns what follows.

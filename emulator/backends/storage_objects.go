@@ -1,7 +1,7 @@
 package backends
 
 import (
-	"crypto/md5" // what Cloud Storage calls md5Hash; no secret is protected by it
+	"crypto/md5" // for Cloud Storage's md5Hash; it protects no secret
 	"encoding/base64"
 	"encoding/binary"
 	"hash/crc32"
@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// resource is a Cloud Storage resource as JSON has it. A resource that is stored is never changed, only replaced, so that
-// it may be read without the lock.
+// resource is a Cloud Storage resource, as in JSON. A stored resource is never changed, only replaced, so that it may be read
+// without the lock.
 type resource = map[string]any
 
-// object is one generation of an object. An object that is stored is never changed, only replaced.
+// object is one generation of an object. A stored object is never changed, only replaced.
 type object struct {
 	attributes     resource // what users may set: contentType, metadata and the like
 	content        []byte
@@ -39,9 +39,9 @@ type objectStore struct {
 	lastGeneration int64
 }
 
-// bucket holds objects by name and, for listing, the names in order. Names are sorted only when a list is asked for
-// after new ones came, and deleted ones stay in names until then: neither uploading nor emptying a bucket page by page
-// takes time that grows with the square of its size.
+// bucket holds objects by name and, for listing, the names in order. New names are sorted only for the next list, and deleted
+// ones stay in names until then. So the time for uploading many objects, or for emptying a bucket page by page, does not grow
+// with the square of its size.
 type bucket struct {
 	objects map[string]*object
 	names   []string // sorted; some may be deleted
@@ -53,7 +53,7 @@ type bucket struct {
 
 func newObjectStore() *objectStore { return &objectStore{buckets: map[string]*bucket{}} }
 
-// bucket returns the bucket, which comes into being. The lock is held.
+// bucket returns the bucket, and makes it if it is new. The lock is held.
 func (s *objectStore) bucket(name string) *bucket {
 	b := s.buckets[name]
 	if b == nil {
@@ -89,7 +89,7 @@ func (s *objectStore) put(bucket, name string, c conditions, attributes resource
 // putLocked is put with the lock held.
 func (s *objectStore) putLocked(bucket, name string, c conditions, attributes resource, content []byte) (*object, *apiError) {
 	b := s.bucket(bucket)
-	var generation, metageneration int64 // 0 is what "does not exist" is called in conditions
+	var generation, metageneration int64 // in conditions, 0 means that the object does not exist
 	old := b.objects[name]
 	if old != nil {
 		generation, metageneration = old.generation, old.metageneration
@@ -124,7 +124,7 @@ func (s *objectStore) age(bucket string, by time.Duration) {
 	}
 }
 
-// patch replaces an object's attributes with what change makes of them: the same generation, the next metageneration.
+// patch replaces an object's attributes by what change returns. The generation stays; the metageneration is the next one.
 func (s *objectStore) patch(bucket, name string, c conditions, change func(resource) resource) (*object, *apiError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,8 +156,8 @@ func (s *objectStore) remove(bucket, name string, c conditions) *apiError {
 	return nil
 }
 
-// held refuses to delete or overwrite an object under a hold, with a reason that somebody without the permission is
-// answered too. Of a missing object, nil, nobody holds anything.
+// held refuses to delete or overwrite an object under a hold, with the reason that a caller without permission gets, too. A
+// missing object, nil, has no holds.
 func (o *object) held(bucket, name string) *apiError {
 	if o == nil {
 		return nil
@@ -177,7 +177,7 @@ func (s *objectStore) clear(bucket string) {
 	delete(s.buckets, bucket)
 }
 
-// listing says what is to be listed.
+// listing says what to list.
 type listing struct {
 	bucket, prefix, delimiter, start, end string
 	limit                                 int
@@ -215,7 +215,7 @@ func (s *objectStore) list(l listing) listed {
 			if at := strings.Index(name[len(l.prefix):], l.delimiter); at >= 0 {
 				common := name[:len(l.prefix)+at+len(l.delimiter)]
 				page.prefixes = append(page.prefixes, common)
-				// On to the first name behind all that begin so: no byte of UTF-8 is 0xff.
+				// Skip all names that begin like this: no byte of UTF-8 is 0xff.
 				i += sort.SearchStrings(names[i:], common+"\xff") - 1
 				continue
 			}
@@ -236,9 +236,10 @@ func (b *bucket) sorted() []string {
 	return b.names
 }
 
-// settable are the attributes that a user sets. Others that a client sends are ignored, as Cloud Storage does.
+// settable are the attributes that a client can set. Others are ignored, as by Cloud Storage.
 var settable = []string{
-	"cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customTime", "eventBasedHold", "metadata",
+	"cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customTime", "eventBasedHold",
+	"metadata",
 	"temporaryHold",
 }
 
@@ -252,7 +253,7 @@ func onlySettable(attributes resource) resource {
 	return kept
 }
 
-// merge returns old changed by patch as RFC 7396 says: null removes, objects are merged, all else replaces.
+// merge applies a patch as RFC 7396 says: null removes, objects are merged, everything else replaces.
 func merge(old, patch resource) resource {
 	merged := maps.Clone(old)
 	if merged == nil {
@@ -284,7 +285,8 @@ func newObject(attributes resource, content []byte) *object {
 }
 
 func (o *object) etag() string {
-	return base64.StdEncoding.EncodeToString([]byte(strconv.FormatInt(o.generation, 36) + "/" + strconv.FormatInt(o.metageneration, 36)))
+	version := strconv.FormatInt(o.generation, 36) + "/" + strconv.FormatInt(o.metageneration, 36)
+	return base64.StdEncoding.EncodeToString([]byte(version))
 }
 
 // resource returns the object as the JSON API shows it.
@@ -293,8 +295,9 @@ func (o *object) resource(base, bucket, name string) resource {
 	path := "/storage/v1/b/" + url.PathEscape(bucket) + "/o/" + url.PathEscape(name)
 	maps.Copy(r, resource{
 		"kind": "storage#object", "id": bucket + "/" + name + "/" + strconv.FormatInt(o.generation, 10),
-		"selfLink": base + path, "mediaLink": base + "/download" + path + "?alt=media&generation=" + strconv.FormatInt(o.generation, 10),
-		"bucket": bucket, "name": name, "storageClass": "STANDARD", "size": strconv.Itoa(len(o.content)),
+		"selfLink":  base + path,
+		"mediaLink": base + "/download" + path + "?alt=media&generation=" + strconv.FormatInt(o.generation, 10),
+		"bucket":    bucket, "name": name, "storageClass": "STANDARD", "size": strconv.Itoa(len(o.content)),
 		"generation": strconv.FormatInt(o.generation, 10), "metageneration": strconv.FormatInt(o.metageneration, 10),
 		"timeCreated": o.created.Format(time.RFC3339Nano), "timeStorageClassUpdated": o.created.Format(time.RFC3339Nano),
 		"updated": o.updated.Format(time.RFC3339Nano), "crc32c": o.crc32c, "md5Hash": o.md5, "etag": o.etag(),

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// conditions are what a request says of the object that it is meant for.
+// conditions are a request's conditions on its object.
 type conditions struct {
 	generation                                  *int64 // this version and no other
 	generationMatch, generationNotMatch         *int64
@@ -42,9 +42,9 @@ func parseConditions(query url.Values, header http.Header) (conditions, *apiErro
 	return c, nil
 }
 
-// check compares the conditions with a live object, of which a missing one is generation 0. What a request asks of an
-// object that must exist is asked after it was found: Cloud Storage documents 404 for deleting a missing object and
-// 412 for a generation that differs, and names no exception for the first where a condition is given too.
+// check compares the conditions with a live object; a missing one has generation 0. A request that needs an existing object
+// looks for it before it checks the conditions: Cloud Storage documents 404 for deleting a missing object and 412 for another
+// generation, and does not say that a condition changes the first.
 func (c conditions) check(generation, metageneration int64) *apiError {
 	switch {
 	case c.generationMatch != nil && *c.generationMatch != generation,

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// Soft deletion as Cloud Storage documents it (https://cloud.google.com/storage/docs/soft-delete): what is deleted or
+// Soft deletion, as Cloud Storage documents it (https://cloud.google.com/storage/docs/soft-delete): an object that is deleted or
 // overwritten can be listed and restored until the bucket's retention duration is over. Buckets have the default policy, seven
-// days, unless [StorageServer.SetSoftDelete] says otherwise. Restoring makes a new generation, created at that moment, with the
-// old one's content and attributes; the soft-deleted generation stays until its time is over.
+// days, unless [StorageServer.SetSoftDelete] sets another. Restoring makes a new generation, created at that moment, with the
+// old one's content and attributes. The soft-deleted generation stays until its time is over.
 const defaultSoftDelete = 7 * 24 * time.Hour
 
-// SetSoftDelete sets how long the bucket keeps what is deleted from now on; 0 keeps nothing.
+// SetSoftDelete sets how long the bucket keeps objects that are deleted from now on; 0 keeps none.
 func (s *StorageServer) SetSoftDelete(bucket string, retention time.Duration) {
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
 	s.store.bucket(bucket).softDelete = retention
 }
 
-// retention returns how long the bucket keeps what is deleted.
+// retention returns how long the bucket keeps deleted objects.
 func (s *objectStore) retention(bucket string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *objectStore) findBuried(bucket, name string, generation int64) (*object
 	return all[i], nil
 }
 
-// restore makes a soft-deleted generation live again, under a new one. The conditions are asked of the live object.
+// restore makes a soft-deleted generation live again, as a new generation. The conditions are those on the live object.
 func (s *objectStore) restore(bucket, name string, generation int64, c conditions) (*object, *apiError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *objectStore) restore(bucket, name string, generation int64, c condition
 	return s.putLocked(bucket, name, c, dead.attributes, dead.content)
 }
 
-// listSoftDeleted returns soft-deleted generations in the order of their names, the oldest first, those behind (after, generation).
+// listSoftDeleted returns the soft-deleted generations after (after, generation), by name and then the oldest first.
 func (s *objectStore) listSoftDeleted(l listing, after string, generation int64) (page listed, next string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

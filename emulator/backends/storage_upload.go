@@ -20,7 +20,7 @@ type upload struct {
 	content      []byte
 }
 
-// serveUpload answers an insert in the form that uploadType names.
+// serveUpload answers an insert, whose form uploadType names.
 func (s *StorageServer) serveUpload(w http.ResponseWriter, r *http.Request, bucket string) *apiError {
 	query := r.URL.Query()
 	id := query.Get("upload_id")
@@ -40,14 +40,14 @@ func (s *StorageServer) serveUpload(w http.ResponseWriter, r *http.Request, buck
 	}
 }
 
-// newUpload makes an upload of a request's parameters and its JSON attributes, which may be empty.
+// newUpload makes an upload from a request's parameters and its JSON attributes, which may be empty.
 func newUpload(r *http.Request, bucket string, attributes io.Reader) (*upload, *apiError) {
 	query := r.URL.Query()
 	c, failure := parseConditions(query, r.Header)
 	if failure != nil {
 		return nil, failure
 	}
-	c.generation = nil // names no version of an object to be
+	c.generation = nil // a new object has no generation to ask for
 	var given resource
 	if err := json.NewDecoder(attributes).Decode(&given); err != nil && err != io.EOF {
 		return nil, invalid("Parse Error: " + err.Error())
@@ -68,7 +68,7 @@ func (u *upload) setType(contentType string) {
 	}
 }
 
-// finish stores the object and answers it.
+// finish stores the object and answers with it.
 func (s *StorageServer) finish(w http.ResponseWriter, r *http.Request, u *upload) *apiError {
 	o, failure := s.store.put(u.bucket, u.name, u.conditions, u.attributes, u.content)
 	if failure != nil {
@@ -115,7 +115,7 @@ func (s *StorageServer) insertMultipart(w http.ResponseWriter, r *http.Request, 
 	return s.finish(w, r, u)
 }
 
-// begin starts a resumable upload and answers where its content is to be sent.
+// begin starts a resumable upload and answers with the address for its content.
 func (s *StorageServer) begin(w http.ResponseWriter, r *http.Request, bucket string) *apiError {
 	u, failure := newUpload(r, bucket, r.Body)
 	if failure != nil {
@@ -131,7 +131,7 @@ func (s *StorageServer) begin(w http.ResponseWriter, r *http.Request, bucket str
 	return nil
 }
 
-// resume takes a chunk of a resumable upload. Only one request at a time is at work on an upload.
+// resume takes a chunk of a resumable upload. Only one request at a time works on an upload.
 func (s *StorageServer) resume(w http.ResponseWriter, r *http.Request, id string) *apiError {
 	chunk, failure := readAll(r.Body)
 	if failure != nil {
@@ -147,7 +147,7 @@ func (s *StorageServer) resume(w http.ResponseWriter, r *http.Request, id string
 	if u == nil {
 		return &apiError{http.StatusNotFound, "notFound", "No such upload."}
 	}
-	// Where a chunk is missing before this one, what follows tells the client from where to send again.
+	// If a chunk before this one is missing, the answer below tells the client from where to send again.
 	if len(chunk) > 0 && start <= len(u.content) {
 		u.content = append(u.content[:start:start], chunk...)
 	}

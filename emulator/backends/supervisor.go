@@ -12,28 +12,28 @@ import (
 	"time"
 )
 
-// leash is the shell script that a child process is started through. The shell leaves a watcher behind and becomes the
-// child itself. The watcher reads from descriptor 3, the reading end of a pipe whose writing end only this process
-// holds: however this process ends (kill -9 and panics included), the system closes that end, the read returns, and the
-// watcher kills its process group, which is the child and itself. The child is the group's leader, so that a
-// terminal's Ctrl-C reaches this process alone. The watcher holds none of the child's output, for which Wait waits.
+// leash is the shell script that starts a child process. The shell starts a watcher and then becomes the child itself. The
+// watcher reads from descriptor 3, the reading end of a pipe whose writing end only this process holds. However this process
+// ends (kill -9 and panics included), the system closes that end, the read returns, and the watcher kills its process group,
+// which is the child and itself. The child leads a group of its own, so that a terminal's Ctrl-C reaches this process only. The
+// watcher does not hold the child's output open, because Wait waits for the end of that.
 const leash = `{ read -r line; kill -KILL 0; } <&3 >/dev/null 2>&1 &
 exec 3<&-
 exec "$@"`
 
-// longLeash is leash for a child that lives as long as another process, the first argument, or until it ends by itself.
-// There is no pipe that only the other process holds, so the watcher looks every second.
+// longLeash is leash for a child that lives as long as another process, the first argument, or until it ends by itself. There is
+// no pipe that only the other process holds, so the watcher checks every second.
 const longLeash = `{ while kill -0 "$1" && kill -0 $$; do sleep 1; done; kill -KILL 0; } </dev/null >/dev/null 2>&1 &
 shift
 exec "$@"`
 
-// process is a running program that does not outlive the process it belongs to, which most often is this one.
+// process is a running program that does not outlive the process it belongs to, usually this one.
 type process struct {
-	pid    int    // the shell became the program
-	stop   func() // kills it and waits until it is gone; may be called more than once
+	pid    int    // of the program, which the shell became
+	stop   func() // kills the program and waits for its end; may be called more than once
 	output output
-	done   chan struct{} // closed when the program is gone
-	err    error         // how it ended; to be read after done
+	done   chan struct{} // closed when the program has ended
+	err    error         // how it ended; valid after done
 }
 
 // output is what a program printed.
@@ -41,8 +41,8 @@ type output interface {
 	String() string // the end of it
 }
 
-// startProcess runs the program with the arguments for as long as this process lives. It keeps the end of what the program
-// prints.
+// startProcess runs the program with the arguments for as long as this process lives. It keeps the last part of the program's
+// output.
 func startProcess(program string, arguments ...string) (*process, error) {
 	watched, held, err := os.Pipe()
 	if err != nil {
@@ -59,8 +59,8 @@ func startProcess(program string, arguments ...string) (*process, error) {
 	return p, nil
 }
 
-// startProcessFor runs the program with the arguments for as long as the process parent lives, also after this one has ended.
-// What the program prints goes to the file: nobody could wait for the end of a pipe that both processes held.
+// startProcessFor runs the program with the arguments for as long as the process parent lives, even after this one has ended.
+// The program's output goes to the file, because a pipe would have no reader after that.
 func startProcessFor(parent int, file *os.File, program string, arguments ...string) (*process, error) {
 	cmd := exec.Command("sh", append([]string{"-c", longLeash, "sh", strconv.Itoa(parent), program}, arguments...)...)
 	cmd.Stdout, cmd.Stderr = file, file
@@ -71,7 +71,7 @@ func startProcessFor(parent int, file *os.File, program string, arguments ...str
 	return p, nil
 }
 
-// run starts the command. Its leash, if it has one, is what this process holds.
+// run starts the command. leash, if there is one, is the end of the pipe that this process holds.
 func run(cmd *exec.Cmd, printed output, leash *os.File) (*process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -95,7 +95,7 @@ func run(cmd *exec.Cmd, printed output, leash *os.File) (*process, error) {
 	return p, nil
 }
 
-// otherProcess is a running process that is no child of this one, and that prints to a file. It is not to be stopped here.
+// otherProcess returns a running process that is no child of this one and that prints to a file. Its stop does nothing.
 func otherProcess(pid int, file string) *process {
 	p := &process{pid: pid, output: logFile(file), done: make(chan struct{}), stop: func() {}}
 	go func() {
@@ -110,10 +110,10 @@ func otherProcess(pid int, file string) *process {
 	return p
 }
 
-// alive reports whether there is such a process.
+// alive reports whether the process exists.
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
-// lastLines returns at most n last lines of what was printed.
+// lastLines returns the last n lines of an output.
 func lastLines(printed output, n int) string {
 	lines := strings.Split(strings.TrimSpace(printed.String()), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
@@ -122,7 +122,7 @@ func lastLines(printed output, n int) string {
 // logFile is the name of a file that a program prints to.
 type logFile string
 
-// String returns the end of the file. An error stands in its place.
+// String returns the end of the file, or the error of reading it.
 func (name logFile) String() string {
 	text, err := os.ReadFile(string(name))
 	if err != nil {

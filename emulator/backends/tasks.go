@@ -14,21 +14,20 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// TaskServer imitates Cloud Tasks in memory: named tasks, schedule times, delivery over HTTP and retries. Queues come into
-// being when they are named.
+// TaskServer imitates Cloud Tasks in memory: named tasks, schedule times, delivery over HTTP and retries. Every queue exists.
 type TaskServer struct {
 	*taskState
 	project string // "": all
 }
 
-// taskState is what all views of a server share.
+// taskState is the state that all views of a server share.
 type taskState struct {
 	options taskOptions
 	client  *http.Client
-	places  chan struct{} // one for each delivery that may be under way
-	wake    chan struct{} // something is due earlier than it was
+	places  chan struct{} // a place for each concurrent delivery
+	wake    chan struct{} // tells the dispatcher that something is due earlier than before
 	stop    context.CancelFunc
-	stopped chan struct{} // the dispatcher has ended; nil where there is none
+	stopped chan struct{} // closed when the dispatcher has ended; nil if there is none
 
 	mu       sync.Mutex
 	tasks    map[string]*task     // by full name
@@ -44,7 +43,7 @@ type taskOptions struct {
 	now                    func() time.Time
 }
 
-// task is one that is not done.
+// task is a task that is not done.
 type task struct {
 	proto    *cloudtaskspb.Task // replaced, never changed
 	due      time.Time          // zero: at once
@@ -80,7 +79,7 @@ func newTaskServer(o taskOptions) *TaskServer {
 	return server
 }
 
-// close ends deliveries, also those under way.
+// close ends all deliveries, including those under way.
 func (s *taskState) close() {
 	s.stop()
 	if s.stopped != nil {
@@ -89,16 +88,16 @@ func (s *taskState) close() {
 	s.client.CloseIdleConnections()
 }
 
-// ForProject returns the same server, of which only the tasks of one project are seen.
+// ForProject returns a view of the server with the tasks of one project only.
 func (s *TaskServer) ForProject(project string) *TaskServer {
 	return &TaskServer{taskState: s.taskState, project: project}
 }
 
-// owns reports whether a task or queue is seen.
+// owns reports whether the view includes a task or queue.
 func (s *TaskServer) owns(name string) bool { return s.project == "" || projectOf(name) == s.project }
 
-// Pending returns the tasks that are not done, by schedule time and then in the order they were created in. The queue
-// is named in full (projects/…/locations/…/queues/…); "" is all queues.
+// Pending returns the tasks that are not done, ordered by schedule time and then by creation. The queue is a full name
+// (projects/…/locations/…/queues/…); "" is all queues.
 func (s *TaskServer) Pending(queue string) []*cloudtaskspb.Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +108,7 @@ func (s *TaskServer) Pending(queue string) []*cloudtaskspb.Task {
 	return pending
 }
 
-// sorted returns the tasks of a queue, "" being all, in the order in which they become due. The lock is held.
+// sorted returns the tasks of a queue, or of all if it is "", in the order in which they become due. The lock is held.
 func (s *TaskServer) sorted(queue string) []*task {
 	var tasks []*task
 	for name, t := range s.tasks {
@@ -121,14 +120,15 @@ func (s *TaskServer) sorted(queue string) []*task {
 	return tasks
 }
 
-// FailCreates makes CreateTask answer what refuse returns, where that is an error. It may be a gRPC status. nil ends it.
+// FailCreates makes CreateTask answer with the error that refuse returns, if any. The error may be a gRPC status. A nil
+// function ends this.
 func (s *TaskServer) FailCreates(refuse func(*cloudtaskspb.Task) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refuse[s.project] = refuse
 }
 
-// Clear forgets all tasks, the names of those that are done, and what FailCreates said.
+// Clear forgets all tasks and the names of those that are done, and ends what FailCreates began.
 func (s *TaskServer) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,10 +145,10 @@ func (s *TaskServer) Clear() {
 	delete(s.refuse, s.project)
 }
 
-// Deliver delivers, one after the other, every task that is due at the time, in the order of schedule times; also those
-// that come up meanwhile. A task without a schedule time is always due. It returns how many were delivered, and as an
-// error, joined, what the deliveries that failed answered: those tasks are due again a backoff after the time.
-// It is meant for servers that deliver nothing by themselves.
+// Deliver delivers every task that is due at the time, one after the other in the order of schedule times, including tasks that
+// are created meanwhile. A task without a schedule time is always due. Deliver returns how many tasks it delivered, and the
+// joined errors of failed deliveries. A failed task is due again a backoff after the time. Deliver is for servers that deliver
+// nothing by themselves.
 func (s *TaskServer) Deliver(ctx context.Context, until time.Time) (delivered int, err error) {
 	var failures []error
 	for {
@@ -167,7 +167,7 @@ func (s *TaskServer) Deliver(ctx context.Context, until time.Time) (delivered in
 	}
 }
 
-// dispatch delivers tasks when they are due until the context is done, and then waits for those under way.
+// dispatch delivers tasks when they are due, until the context is done. Then it waits for those under way.
 func (s *TaskServer) dispatch(ctx context.Context) {
 	defer close(s.stopped)
 	var running sync.WaitGroup
@@ -189,7 +189,7 @@ func (s *TaskServer) dispatch(ctx context.Context) {
 		case s.places <- struct{}{}:
 		}
 		running.Go(func() {
-			// Whatever it answers is kept in the task.
+			// The task keeps the answer.
 			_ = s.attempt(ctx, next, s.options.now)
 			<-s.places
 			s.rouse()
@@ -197,7 +197,8 @@ func (s *TaskServer) dispatch(ctx context.Context) {
 	}
 }
 
-// nextDue returns the first task that is due at the time, marked as running, or none and how long none will be.
+// nextDue returns the first task that is due at the time, and marks it as running. If there is none, it returns how long to
+// wait for the next.
 func (s *TaskServer) nextDue(at time.Time) (*task, time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +218,7 @@ func (s *TaskServer) nextDue(at time.Time) (*task, time.Duration) {
 	return next, 0
 }
 
-// compare orders tasks by when they are due, and then by when they were created.
+// compare orders tasks by the time at which they are due, and then by creation.
 func (t *task) compare(other *task) int {
 	return cmp.Or(t.due.Compare(other.due), t.sequence-other.sequence)
 }
@@ -226,11 +227,11 @@ func (t *task) compare(other *task) int {
 func (s *taskState) rouse() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // it will
+	default: // it will look already
 	}
 }
 
-// attempt delivers a task once. Afterwards the task is done, or due again.
+// attempt delivers a task once. The task is then done, or due again.
 func (s *taskState) attempt(ctx context.Context, t *task, now func() time.Time) error {
 	s.mu.Lock()
 	p := proto.CloneOf(t.proto)

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// send makes a task's HTTP request. The status is nil where there was no response, the error nil where it was a 2xx.
+// send sends a task's HTTP request. The status is nil if there was no response. The error is nil if the response was a 2xx.
 func (s *taskState) send(ctx context.Context, p *cloudtaskspb.Task) (*rpcstatus.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.DispatchDeadline.AsDuration())
 	defer cancel()
@@ -36,16 +36,21 @@ func (s *taskState) send(ctx context.Context, p *cloudtaskspb.Task) (*rpcstatus.
 	if err != nil {
 		return nil, fmt.Errorf("deliver %s: %w", p.Name, err)
 	}
-	status := &rpcstatus.Status{Code: int32(httpCode(response.StatusCode)), Message: "HTTP status code " + strconv.Itoa(response.StatusCode)}
+	status := &rpcstatus.Status{
+		Code: int32(httpCode(response.StatusCode)), Message: "HTTP status code " + strconv.Itoa(response.StatusCode)}
 	if response.StatusCode/100 != 2 {
 		return status, fmt.Errorf("deliver %s: %s answered %s: %s", p.Name, request.URL, response.Status, body)
 	}
 	return status, nil
 }
 
-// ownHeaders are headers that a task cannot set, those that end in a dash with all that begin so. Google's list of what Cloud
-// Tasks ignores or replaces calls itself partial, so the headers of its other services are here as well.
-var ownHeaders = []string{"Host", "Content-Length", "User-Agent", "X-Google-", "X-Appengine-", "X-Cloudtasks-", "X-Cloudscheduler", "X-Cloudscheduler-"}
+// ownHeaders are headers that a task cannot set; a name with a dash at its end stands for all headers that begin with it.
+// Google calls its list of headers that Cloud Tasks ignores or replaces partial, so this one includes headers of Google's other
+// services.
+var ownHeaders = []string{
+	"Host", "Content-Length", "User-Agent",
+	"X-Google-", "X-Appengine-", "X-Cloudtasks-", "X-Cloudscheduler", "X-Cloudscheduler-",
+}
 
 func ownHeader(key string) bool {
 	name := http.CanonicalHeaderKey(key)
@@ -54,7 +59,7 @@ func ownHeader(key string) bool {
 	})
 }
 
-// newDelivery makes the request with what Cloud Tasks adds to it.
+// newDelivery makes a task's request, with the headers that Cloud Tasks adds.
 func newDelivery(ctx context.Context, p *cloudtaskspb.Task) (*http.Request, error) {
 	target := p.GetHttpRequest()
 	request, err := http.NewRequestWithContext(ctx, target.HttpMethod.String(), target.Url, bytes.NewReader(target.Body))
@@ -93,7 +98,7 @@ func newDelivery(ctx context.Context, p *cloudtaskspb.Task) (*http.Request, erro
 	return request, nil
 }
 
-// unsignedToken returns a JWT with the claims that Google's would have, and no signature.
+// unsignedToken returns a JWT with the claims of Google's tokens and without a signature.
 func unsignedToken(token *cloudtaskspb.OidcToken, target string, now time.Time) (string, error) {
 	audience := token.Audience
 	if audience == "" {
@@ -117,7 +122,7 @@ func unsignedToken(token *cloudtaskspb.OidcToken, target string, now time.Time) 
 	return jwt, nil
 }
 
-// httpCode returns the gRPC code that stands for an HTTP status.
+// httpCode returns the gRPC code for an HTTP status.
 func httpCode(status int) codes.Code {
 	switch {
 	case status/100 == 2:

@@ -28,7 +28,8 @@ const (
 
 var (
 	queuePattern = regexp.MustCompile(`^projects/([a-z0-9.:-]+)/locations/[a-z0-9-]+/queues/[A-Za-z0-9-]{1,100}$`)
-	taskPattern  = regexp.MustCompile(`^(projects/([a-z0-9.:-]+)/locations/[a-z0-9-]+/queues/[A-Za-z0-9-]{1,100})/tasks/[A-Za-z0-9_-]{1,500}$`)
+	taskPattern  = regexp.MustCompile(`^(projects/([a-z0-9.:-]+)/locations/[a-z0-9-]+/queues/[A-Za-z0-9-]{1,100})` +
+		`/tasks/[A-Za-z0-9_-]{1,500}$`)
 )
 
 // queueOf returns the queue in a task's full name.
@@ -77,7 +78,7 @@ func (s taskService) CreateTask(_ context.Context, r *cloudtaskspb.CreateTaskReq
 	return view(p, r.ResponseView), nil
 }
 
-// refusal returns what FailCreates has a task refused with. What it was given is called without the lock.
+// refusal returns the error with which FailCreates refuses a task. It calls the function of FailCreates without the lock.
 func (s taskService) refusal(p *cloudtaskspb.Task) error {
 	s.mu.Lock()
 	refusals := []func(*cloudtaskspb.Task) error{s.refuse[""], s.refuse[projectOf(p.Name)]}
@@ -93,7 +94,7 @@ func (s taskService) refusal(p *cloudtaskspb.Task) error {
 	return nil
 }
 
-// newTask checks a request and returns the task that it asks for.
+// newTask checks a request and returns its task.
 func newTask(r *cloudtaskspb.CreateTaskRequest, now time.Time) (*cloudtaskspb.Task, error) {
 	if !queuePattern.MatchString(r.Parent) {
 		return nil, status.Errorf(codes.InvalidArgument, "invalid queue name %q", r.Parent)
@@ -123,7 +124,8 @@ func newTask(r *cloudtaskspb.CreateTaskRequest, now time.Time) (*cloudtaskspb.Ta
 		p.DispatchDeadline = durationpb.New(defaultDeadline)
 	}
 	if d := p.DispatchDeadline.AsDuration(); d < shortestDeadline || d > longestDeadline {
-		return nil, status.Errorf(codes.InvalidArgument, "the dispatch deadline %v is not between %v and %v", d, shortestDeadline, longestDeadline)
+		return nil, status.Errorf(codes.InvalidArgument, "the dispatch deadline %v is not between %v and %v",
+			d, shortestDeadline, longestDeadline)
 	}
 	p.CreateTime = timestamppb.New(now)
 	p.DispatchCount, p.ResponseCount, p.FirstAttempt, p.LastAttempt = 0, 0, nil, nil
@@ -152,7 +154,7 @@ func completeRequest(p *cloudtaskspb.Task) error {
 	return nil
 }
 
-// view returns a task as a response shows it: the basic view is without the body.
+// view returns a task as a response shows it. The basic view has no body.
 func view(p *cloudtaskspb.Task, v cloudtaskspb.Task_View) *cloudtaskspb.Task {
 	p = proto.CloneOf(p)
 	p.View = cloudtaskspb.Task_FULL
@@ -174,7 +176,7 @@ func (s taskService) GetTask(_ context.Context, r *cloudtaskspb.GetTaskRequest) 
 	return view(t.proto, r.ResponseView), nil
 }
 
-// ListTasks implements cloudtaskspb.CloudTasksServer. A page's token is its place in the list.
+// ListTasks implements cloudtaskspb.CloudTasksServer. A page's token is its position in the list.
 func (s taskService) ListTasks(_ context.Context, r *cloudtaskspb.ListTasksRequest) (*cloudtaskspb.ListTasksResponse, error) {
 	if !queuePattern.MatchString(r.Parent) {
 		return nil, status.Errorf(codes.InvalidArgument, "invalid queue name %q", r.Parent)

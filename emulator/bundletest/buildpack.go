@@ -13,21 +13,21 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	// The program that is built around the functions imports it: so go.mod says in which version, with all that it needs.
+	// The program that is built around the functions imports this. So go.mod must require it, with all that it needs.
 	_ "github.com/GoogleCloudPlatform/functions-framework-go/funcframework"
 )
 
-// This file imitates what decides, in Google's Go buildpack (github.com/GoogleCloudPlatform/buildpacks,
-// cmd/go/functions_framework), whether a function can be built and from what.
+// This file imitates the part of Google's Go buildpack (github.com/GoogleCloudPlatform/buildpacks, cmd/go/functions_framework)
+// that decides whether a function can be built, and from what.
 
 // framework is the module that serves functions.
 const framework = "github.com/GoogleCloudPlatform/functions-framework-go"
 
-// appFolder is where the buildpack puts the main package: into the function's own module.
+// appFolder is the folder of the function's own module into which the buildpack writes the main package.
 const appFolder = "functions.local/app"
 
-// rootPackage is what the buildpack learns of the function's source by looking at the .go files of its first folder alone: at
-// all of them, whatever their build constraints.
+// rootPackage is what the buildpack knows of the function's source. It reads only the .go files of the root folder, and all of
+// them, whatever their build constraints.
 type rootPackage struct {
 	name    string
 	imports map[string]bool
@@ -62,9 +62,9 @@ func readRootPackage(source string) (rootPackage, error) {
 	return p, nil
 }
 
-// mainTemplate is the program around the function. A package that itself imports the framework's package functions registers
-// what it serves; of any other one, the entry point must be an exported Go function. Unlike the buildpack's, the program
-// can be reached from this machine only.
+// mainTemplate is the program around the function. A package that itself imports the framework's package functions registers its
+// functions. In any other package, the entry point must be an exported Go function. Unlike the buildpack's, this program can be
+// reached from this machine only.
 var mainTemplate = template.Must(template.New("main.go").Parse(`package main
 
 import (
@@ -104,7 +104,7 @@ func writeMain(source, target string) error {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(source, "vendor")); err == nil {
-		return errors.New("the source has a folder vendor, for which the buildpack has rules that are not imitated here")
+		return errors.New("the source has a folder vendor, and the buildpack's rules for that are not imitated here: remove the folder")
 	}
 	module, err := GoCommand(source, "list", "-m")
 	if err != nil {
@@ -115,7 +115,8 @@ func writeMain(source, target string) error {
 		return fmt.Errorf("the module's path %s does not begin with a domain", module)
 	}
 	if output, err := GoCommand(source, "list", "-m", framework); err != nil {
-		return fmt.Errorf("go.mod does not require %s, and the buildpack would take a version that nobody has tested: %w\n%s", framework, err, output)
+		return fmt.Errorf("go.mod does not require %s, so the buildpack would choose an untested version: require it: %w\n%s",
+			framework, err, output)
 	}
 	folder := filepath.Join(source, appFolder)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -131,8 +132,8 @@ func writeMain(source, target string) error {
 	return os.WriteFile(filepath.Join(folder, "main.go"), []byte(text.String()), 0o600)
 }
 
-// tidy tidies go.mod as the buildpack does, now that there is the main package. That leaves out what only tests and tools need. It
-// must add nothing: the version would be whatever is newest on the day of the deployment.
+// tidy tidies go.mod as the buildpack does once the main package exists. This removes what only tests and tools need. It must add
+// nothing, because an added version would be the newest one on the day of the deployment.
 func tidy(source string) error {
 	chosen, err := requirements(source)
 	if err != nil {

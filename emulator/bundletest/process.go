@@ -20,22 +20,22 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Process is the bundle running with one FUNCTION_TARGET.
+// Process is a process of the bundle, with one FUNCTION_TARGET.
 type Process struct {
 	command *exec.Cmd
 	url     string
 	log     *tail
 	ended   chan struct{}
-	err     error // how it ended; to be read after ended
+	err     error // how it ended; valid after ended
 }
 
-// Starting a program takes long on a machine that does other things as well.
+// Starting a program takes long on a busy machine.
 const (
 	startTimeout = 5 * time.Minute
-	attempts     = 5 // at ports: see ports.Reserve
+	attempts     = 5 // to find a port: see ports.Reserve
 )
 
-// Start starts the bundle with nothing in its environment but what is given. It ends with the test.
+// Start starts the bundle with only the given environment. The process ends with the test.
 func Start(t testing.TB, target string, environment map[string]string) *Process {
 	t.Helper()
 	path, err := program(target)
@@ -61,7 +61,7 @@ func start(t testing.TB, path, target string, environment map[string]string) *Pr
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(reserved.Release) // not before: when the process has ended, nobody else shall answer in its place
+	t.Cleanup(reserved.Release) // not before, so that nobody else answers after the process has ended
 	_, port, err := net.SplitHostPort(reserved.Address)
 	if err != nil {
 		t.Fatal(err)
@@ -96,10 +96,10 @@ func (p *Process) listens(t testing.TB) bool {
 	for {
 		connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 		if err == nil {
-			_ = connection.Close() // that it opened is all that matters
+			_ = connection.Close() // it matters only that it opened
 		}
 		select {
-		case <-p.ended: // if something answered, it was something else
+		case <-p.ended: // another program answered
 			return false
 		case <-time.After(10 * time.Millisecond):
 		}
@@ -170,8 +170,8 @@ func (p *Process) Run(t testing.TB, body string, now time.Time) *sweep.Report {
 	return &report
 }
 
-// Memory returns how much memory the process has resident, and the most it has had, in bytes. It works on Linux only, and
-// while the process is alive.
+// Memory returns the process's resident memory, and its peak, in bytes. It works on Linux only, and while the process is
+// alive.
 func (p *Process) Memory() (now, peak int, err error) { return Memory(p.command.Process.Pid) }
 
 // Memory is [Process.Memory] of any process.
@@ -196,7 +196,7 @@ func Memory(pid int) (now, peak int, err error) {
 	return found["VmRSS:"], found["VmHWM:"], nil
 }
 
-// tail keeps the end of a log: a run over 100,000 objects writes megabytes.
+// tail keeps the last part of a log: a run on 100,000 objects writes megabytes.
 type tail struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

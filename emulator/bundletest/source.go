@@ -1,5 +1,5 @@
-// Package bundletest builds what is deployed the way Google's buildpack does, and runs it as processes of their own, for
-// tests of what only a process can show: that it starts, what it holds in memory, and that it may be killed.
+// Package bundletest builds the bundle as Google's buildpack does, and runs it in processes, for tests of what only a process can
+// show: that it starts, how much memory it takes, and that it may be killed.
 package bundletest
 
 import (
@@ -17,8 +17,8 @@ import (
 	"syscall"
 )
 
-// ArchivedFiles returns what Terraform puts into the source archive of the module at root, by the rule that it reads too: the
-// names there, and where each comes from.
+// ArchivedFiles returns the files that Terraform puts into the source archive of the module at root: the path of each, by its
+// name in the archive. It reads the same rule as Terraform.
 func ArchivedFiles(root string) (map[string]string, error) {
 	text, err := os.ReadFile(filepath.Join(root, "terraform", "source.json"))
 	if err != nil {
@@ -43,7 +43,7 @@ func ArchivedFiles(root string) (map[string]string, error) {
 	return files, err
 }
 
-// unpackArchive writes what is deployed into a new folder.
+// unpackArchive writes the files of the source archive into a new folder.
 func unpackArchive(root, dir string) error {
 	files, err := ArchivedFiles(root)
 	if err != nil {
@@ -81,8 +81,8 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// program builds the deployed source once and returns the program's path. One that registers its functions is the same for all
-// of them.
+// program builds the deployed source once and returns the program's path. A program that registers its functions serves all of
+// them.
 func program(target string) (string, error) {
 	building.Do(func() {
 		built.err = withSource("bundle", func(source string) error {
@@ -102,8 +102,8 @@ var (
 	}
 )
 
-// withSource unpacks what is deployed and calls f with the folder, as no other process does at the time. The folder is the same
-// each time, among the user's caches: Go compiles again what lies somewhere else, and links again what is not there any more.
+// withSource unpacks the source archive and calls f with the folder, which no other process uses meanwhile. The folder is always
+// the same, in the user's cache: Go would compile again in another folder, and link again if the program were gone.
 func withSource(name string, f func(source string) error) (err error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -121,7 +121,7 @@ func withSource(name string, f func(source string) error) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }() // and it is unlocked
+	defer func() { err = errors.Join(err, lock.Close()) }() // this releases the lock
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
@@ -135,7 +135,7 @@ func withSource(name string, f func(source string) error) (err error) {
 	return f(source)
 }
 
-// GoCommand runs go in a folder, whatever its user prefers elsewhere, and returns what it printed.
+// GoCommand runs go in a folder, without the user's Go settings, and returns its output.
 func GoCommand(dir string, args ...string) (string, error) {
 	command := exec.Command("go", args...)
 	command.Dir = dir

@@ -1,4 +1,4 @@
-// Package localdb opens databases of the Firestore emulator, and reads all that they hold by one request.
+// Package localdb opens databases of the Firestore emulator, and reads a whole database with one request.
 package localdb
 
 import (
@@ -42,7 +42,7 @@ func All(ctx context.Context, db *firestore.Client) ([]*firestore.DocumentSnapsh
 	return all, nil
 }
 
-// every stands for all collections. Firestore knows queries for them, by a name that is left out, and Go's client knows none.
+// every stands for all collections. Firestore queries them all if the request names no collection; Go's client always names one.
 const every = "__every__"
 
 func ofEveryKind(
@@ -64,7 +64,7 @@ func (s stream) SendMsg(m any) error {
 	return s.ClientStream.SendMsg(m) //nolint:wrapcheck // another's error
 }
 
-// owner is whom security rules do not concern.
+// owner is an administrator, to whom security rules do not apply.
 type owner struct{}
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.

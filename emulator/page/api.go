@@ -8,10 +8,10 @@ import (
 	"net/http"
 )
 
-// maxBody is the most of a question that is read, in bytes: it names jobs, runs and documents.
+// maxBody is the largest body of a call, in bytes. A call names jobs, runs and documents.
 const maxBody = 1 << 20
 
-// call serves a function of the page's API: POST with a question as JSON, which no form of another page can send.
+// call serves a call of the API: POST with a JSON body, which a form of another web page cannot send.
 func call[Q, A any](answer func(context.Context, Q) (A, error)) http.Handler {
 	return ours(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -39,7 +39,7 @@ func call[Q, A any](answer func(context.Context, Q) (A, error)) http.Handler {
 	}))
 }
 
-// refuse answers in the form that the functions answer in.
+// refuse answers with an error in the functions' form.
 func refuse(w http.ResponseWriter, status int, code, message string) {
 	respond(w, status, map[string]any{"error": map[string]string{"code": code, "message": message}})
 }

@@ -12,25 +12,25 @@ import (
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
-// taken is what came of taking a run back, or would.
+// taken is the result of taking a run back, or of a preview of that.
 type taken struct {
 	Applied  bool      `json:"applied"`
-	Back     int       `json:"back"`              // how many things come back
-	Outcomes []outcome `json:"outcomes"`          // what happens first
-	Problem  string    `json:"problem,omitempty"` // it ended early
+	Back     int       `json:"back"`              // how many items come back
+	Outcomes []outcome `json:"outcomes"`          // the first of them
+	Problem  string    `json:"problem,omitempty"` // why it ended early
 }
 
 type outcome struct {
 	Target string `json:"target"`
 	Step   string `json:"step"`
-	Says   string `json:"says"` // the step in words
+	Says   string `json:"says"` // the step, in words
 	Why    string `json:"why,omitempty"`
 }
 
-// order is in which order outcomes are shown: what comes back, what does not, and what needs nothing.
+// order is the order in which outcomes are shown: what comes back, what does not, and what is as it was.
 var order = []undo.Step{undo.Recreate, undo.Replace, undo.Revert, undo.Remove, undo.Conflict, undo.Stays, undo.Nothing}
 
-// undo takes a run back, or says what would come back.
+// undo takes a run back, or previews that.
 func (s *server) undo(ctx context.Context, q struct {
 	Run   string
 	Apply bool
@@ -56,14 +56,14 @@ func (s *server) undo(ctx context.Context, q struct {
 		x, y := slices.Index(order, undo.Step(a.Step)), slices.Index(order, undo.Step(b.Step))
 		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a.Target, b.Target))
 	})
-	if err != nil && len(t.Outcomes) > 0 { // what is done is said as well
+	if err != nil && len(t.Outcomes) > 0 { // also show what is done
 		t.Problem = err.Error()
 		return t, nil
 	}
 	return t, err
 }
 
-// release lets a job delete again what came back.
+// release lifts a job's holds, so that it may delete again what came back.
 func (s *server) release(ctx context.Context, q struct{ Job string }) (struct{}, error) {
 	e, err := entry(q.Job)
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
-// Limits of what is told of a run.
+// Limits of what is shown of a run.
 const (
 	maxItems   = 500
 	maxChanges = 1000
 )
 
-// did is what a run did, by its undo log.
+// did is what a run did, as its undo log says.
 type did struct {
-	Kept    bool     `json:"kept"` // there is a log; or else it did nothing, or UNDO_DAYS is 0
+	Kept    bool     `json:"kept"` // there is an undo log; without one, the run did nothing or UNDO_DAYS is 0
 	Items   []item   `json:"items"`
 	Changes []change `json:"changes"`
-	More    bool     `json:"more,omitempty"` // than are listed
+	More    bool     `json:"more,omitempty"` // there are more than listed
 }
 
 type item struct {
@@ -51,7 +51,7 @@ func (s *server) did(ctx context.Context, q struct{ Run string }) (did, error) {
 	}
 	var writes []undo.Write
 	bucket := config.For(e.Name, s.Getenv)("STORAGE_BUCKET")
-	seen := map[string]bool{} // an item that takes several commits is in each
+	seen := map[string]bool{} // an item that takes several commits is in several entries
 	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
 		return p.Contents(ctx, q.Run, func(_, _ int, records []undo.Record) error {
 			d.Kept = true
@@ -82,10 +82,10 @@ func (s *server) did(ctx context.Context, q struct{ Run string }) (did, error) {
 	return d, err
 }
 
-// changeOf says what became of a document.
+// changeOf returns what a run did to a document.
 func changeOf(c undo.Change) change {
 	after := c.After
-	if !c.Whole { // it names only what was written
+	if !c.Whole { // only the written fields are recorded
 		after = maps.Clone(c.Before)
 		if after == nil {
 			after = undo.Fields{}
@@ -105,13 +105,13 @@ func changeOf(c undo.Change) change {
 	return change{Target: c.Path, What: what, Sent: c.Sent, Fields: compared(c.Before, after)}
 }
 
-// advised says what to do about a report.
+// advised is advice about a report.
 type advised struct {
 	Next     string   `json:"next"`
-	Failures []string `json:"failures"` // for each failure; empty where its own text says all there is
+	Failures []string `json:"failures"` // for each failure; empty if the failure's own text says it all
 }
 
-// advice answers with what to do about a function's report, or about an error that it answered instead of one.
+// advice answers with what to do about a function's report, or about the error that the function answered instead.
 func (s *server) advice(_ context.Context, q struct {
 	Job      string
 	Status   sweep.Status

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// guard keeps web pages from elsewhere from running cleanups on this machine. A browser says which page a request is from
-// (Sec-Fetch-Site, Origin). A page whose own name leads to 127.0.0.1 (DNS rebinding) is known by the Host that it asks for.
+// guard prevents web pages of other origins from running cleanups on this machine. A browser says from which page a request
+// comes (Sec-Fetch-Site, Origin). A page whose own name leads to 127.0.0.1 (DNS rebinding) is recognised by the Host header.
 func guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -26,7 +26,7 @@ func guard(next http.Handler) http.Handler {
 	})
 }
 
-// loopback reports whether a Host names this machine in a way that no name server decides.
+// loopback reports whether a Host header names this machine, without asking a name server.
 func loopback(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -36,12 +36,12 @@ func loopback(hostport string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
-// contentPolicy lets the page load and call what this server has, and nothing else; nobody may show it in a frame, where
-// clicks could be stolen.
+// contentPolicy lets the page load and call only this server. No other page may show it in a frame, where clicks could be
+// stolen.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// ours sets the headers of what belongs to the page.
+// ours sets the headers of the page's files and API.
 func ours(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -49,7 +49,7 @@ func ours(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cache-Control", "no-store") // it is that of the program that runs
+		h.Set("Cache-Control", "no-store") // another version of the program may serve next
 		next.ServeHTTP(w, r)
 	})
 }

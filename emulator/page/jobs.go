@@ -24,11 +24,11 @@ import (
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
-// overview is what the page begins with.
+// overview is what the first page shows.
 type overview struct {
 	Project string `json:"project"`
-	Ahead   int    `json:"ahead"` // seconds that the page looks ahead unless it is told otherwise
-	// SoftDelete says whether Storage keeps what is deleted. That of the Firebase Emulator Suite does not.
+	Ahead   int    `json:"ahead"` // seconds that the page plans ahead, unless the user chooses another now
+	// SoftDelete says whether Storage keeps deleted files. The Firebase Emulator Suite's does not.
 	SoftDelete bool  `json:"softDelete"`
 	Jobs       []job `json:"jobs"`
 }
@@ -38,20 +38,20 @@ type job struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
 	Rule        string   `json:"rule,omitempty"`  // of a declared rule, in words
-	Yours       bool     `json:"yours,omitempty"` // it stands in functions/rules.json
+	Yours       bool     `json:"yours,omitempty"` // it is in functions/rules.json
 	When        string   `json:"when,omitempty"`  // in words, with the time zone
 	Schedule    string   `json:"schedule,omitempty"`
 	Worker      string   `json:"worker,omitempty"`
-	CalledBy    []string `json:"calledBy,omitempty"` // of a worker, the jobs that hand it tasks
+	CalledBy    []string `json:"calledBy,omitempty"` // of a worker: the jobs whose tasks it does
 	Uses        []string `json:"uses"`
 
 	Database string         `json:"database,omitempty"`
-	Problem  string         `json:"problem,omitempty"` // why nothing is known of its runs
+	Problem  string         `json:"problem,omitempty"` // why its runs are not known
 	UnderWay string         `json:"underWay,omitempty"`
 	Last     *reported      `json:"last,omitempty"`    // its last run
-	Held     bool           `json:"held,omitempty"`    // it keeps what came back by undoing a run
+	Held     bool           `json:"held,omitempty"`    // the job has holds: it keeps what came back by an undo
 	UndoDays int            `json:"undoDays"`          // for how long a run can be taken back
-	Waiting  *int           `json:"waiting,omitempty"` // tasks that a worker has yet to do; nil: not known
+	Waiting  *int           `json:"waiting,omitempty"` // of a worker: tasks that are not done; nil: not known
 	entry    manifest.Entry `json:"-"`
 }
 
@@ -105,7 +105,7 @@ func (s *server) jobs(ctx context.Context, _ struct{}) (overview, error) {
 	return o, nil
 }
 
-// waiting returns how many tasks a worker has to do, nil where Cloud Tasks is another's.
+// waiting returns how many tasks of a worker are not done; nil if Cloud Tasks is not the embedded one.
 func (s *server) waiting(worker string) *int {
 	if s.Backends.Tasks() == nil {
 		return nil
@@ -119,7 +119,7 @@ func (s *server) waiting(worker string) *int {
 	return &n
 }
 
-// record adds what cleanupJobs/{job} says.
+// record adds what the job's record, cleanupJobs/{job}, says.
 func (s *server) record(ctx context.Context, j *job) {
 	cfg, err := s.settings(j.entry, config.Firestore)
 	if err != nil {
@@ -155,10 +155,10 @@ func (s *server) record(ctx context.Context, j *job) {
 // Limits of the list of runs.
 const (
 	maxRuns   = 20
-	maxRunIDs = 5000 // that are looked through
+	maxRunIDs = 5000 // how many ids are read
 )
 
-// run is a run of a job or worker. A worker's saves no report.
+// run is a run of a job or worker. A worker's run has no report.
 type run struct {
 	RunID  string    `json:"runId"`
 	Report *reported `json:"report,omitempty"`
@@ -173,7 +173,7 @@ func (s *server) runs(ctx context.Context, q struct{ Job string }) ([]run, error
 	found := []run{}
 	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
 		var refs []*firestore.DocumentRef
-		all := p.Firestore.Collection(own.Runs).DocumentRefs(ctx) // also of runs that left nothing but their undo log
+		all := p.Firestore.Collection(own.Runs).DocumentRefs(ctx) // also those of runs with nothing but an undo log
 		for range maxRunIDs {
 			ref, err := all.Next()
 			if errors.Is(err, iterator.Done) {
@@ -186,7 +186,8 @@ func (s *server) runs(ctx context.Context, q struct{ Job string }) ([]run, error
 				refs = append(refs, ref)
 			}
 		}
-		slices.SortFunc(refs, func(a, b *firestore.DocumentRef) int { return strings.Compare(b.ID, a.ID) }) // after the name comes the time
+		// In an id, the time follows the name.
+		slices.SortFunc(refs, func(a, b *firestore.DocumentRef) int { return strings.Compare(b.ID, a.ID) })
 		refs = refs[:min(len(refs), maxRuns)]
 		docs, err := p.Firestore.GetAll(ctx, refs)
 		if err != nil {
@@ -227,7 +228,7 @@ func (s *server) settings(e manifest.Entry, uses ...config.Backend) (config.Conf
 	return cfg, nil
 }
 
-// on opens what a function works on, as far as it is named, and closes it after f.
+// on opens those backends of a function that uses names, calls f, and closes them.
 func (s *server) on(ctx context.Context, e manifest.Entry, uses []config.Backend, f func(restore.Project) error) error {
 	cfg, err := s.settings(e, uses...)
 	if err != nil {

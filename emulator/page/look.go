@@ -19,19 +19,19 @@ import (
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
-// maxCounted is how many objects and accounts are counted: they are listed for that.
+// maxCounted is how many objects and accounts are counted at most, because counting lists them.
 const maxCounted = 20_000
 
-// count says how many there are of something.
+// count is how many items a collection or folder has.
 type count struct {
 	Sort  string `json:"sort"` // "documents", "files" or "accounts"
 	Name  string `json:"name"` // of the collection or folder
 	Count int    `json:"count"`
-	More  bool   `json:"more,omitempty"` // than that
+	More  bool   `json:"more,omitempty"` // there are more
 }
 
-// counts answers with how much there is of what a job can touch: documents of the collections at the root and of those named,
-// wherever these lie, objects and accounts.
+// counts answers with the numbers of items that a job can touch: documents of each root collection and of each named collection
+// anywhere, objects, and accounts.
 func (s *server) counts(ctx context.Context, q struct {
 	Job         string
 	Collections []string
@@ -130,10 +130,10 @@ func accountsOf(ctx context.Context, users lister) (count, error) {
 	}
 }
 
-// maxLooked is how many documents are read for one answer.
+// maxLooked is how many documents a call may ask for.
 const maxLooked = 100
 
-// looked is a document as it is.
+// looked is a document as it is now.
 type looked struct {
 	Path   string  `json:"path"`
 	Exists bool    `json:"exists"`
@@ -150,7 +150,7 @@ func (s *server) documents(ctx context.Context, q struct {
 		return nil, err
 	}
 	if len(q.Paths) > maxLooked {
-		return nil, fmt.Errorf("%d documents are asked for: %d at most", len(q.Paths), maxLooked)
+		return nil, fmt.Errorf("%d documents are asked for: ask for %d at most", len(q.Paths), maxLooked)
 	}
 	for _, path := range q.Paths {
 		if _, err := documents.RefOf(path); err != nil {

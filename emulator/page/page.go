@@ -1,8 +1,9 @@
-// Package page serves the page at the functions' address: the jobs, what each would do, what it did, and how to take that back.
+// Package page serves the page at the functions' address. It shows the jobs, what each would do and what it did, and takes runs
+// back.
 //
-// The page calls the functions as Cloud Scheduler does, and shows their reports. What these do not hold, such as the
-// documents before and after a run, it asks of an API below [Prefix], where no function can be. Both are for this machine
-// alone: see guard.go. Nothing of this is deployed.
+// The page calls the functions as Cloud Scheduler does, and shows their reports. It gets everything else, such as the documents
+// before and after a run, from an API below [Prefix], where no function can be. The page and the API are for this machine
+// only: see guard.go. Nothing of this is deployed.
 package page
 
 import (
@@ -14,25 +15,25 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends"
 )
 
-// Prefix begins the paths of what belongs to the page. The name of a function begins with a letter.
+// Prefix begins the paths of the page's files and API. A function's name begins with a letter, so no function has such a path.
 const Prefix = "/-/"
 
-// Options say what the page is about.
+// Options are what the page works with.
 type Options struct {
 	Getenv   func(string) string // the functions' environment
-	Backends *backends.Backends  // what they work on
-	Ahead    time.Duration       // how far ahead of the clock the page looks unless it is told otherwise
+	Backends *backends.Backends  // the backends that they work on
+	Ahead    time.Duration       // how far ahead of the clock the page plans, unless the user chooses another now
 }
 
 //go:embed assets
 var assets embed.FS
 
-// Handler serves the page at /, what belongs to it below [Prefix], and everything else by the functions. It refuses requests
-// that name another host than this machine, and what web pages of other origins send.
+// Handler serves the page at /, and the page's files and API below [Prefix]. All other requests go to the functions. It refuses
+// requests for another host than this machine, and requests from web pages of other origins.
 func Handler(o Options, functions http.Handler) http.Handler {
 	files, err := fs.Sub(assets, "assets")
 	if err != nil {
-		panic(err) // the name is that of the embedded folder
+		panic(err) // cannot happen: the folder is embedded
 	}
 	s := &server{Options: o}
 	mux := http.NewServeMux()
@@ -50,5 +51,5 @@ func Handler(o Options, functions http.Handler) http.Handler {
 	return guard(mux)
 }
 
-// server answers the page's questions.
+// server answers the API's calls.
 type server struct{ Options }

@@ -18,7 +18,7 @@ import (
 // maxValue is how many characters of a value are shown.
 const maxValue = 600
 
-// field is a document's field before and after a run. A value that is not there is nil.
+// field is a document's field before and after a run. The value of a missing field is nil.
 type field struct {
 	Name    string  `json:"name"`
 	Before  *string `json:"before"`
@@ -26,7 +26,7 @@ type field struct {
 	Changed bool    `json:"changed,omitempty"`
 }
 
-// compared returns the fields of a document before and after, those that differ first.
+// compared returns a document's fields before and after a run, those that differ first.
 func compared(before, after undo.Fields) []field {
 	names := maps.Clone(before)
 	if names == nil {
@@ -36,7 +36,8 @@ func compared(before, after undo.Fields) []field {
 	fields := []field{}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		b, a := before[name], after[name]
-		fields = append(fields, field{Name: name, Before: shown(b), After: shown(a), Changed: (b == nil) != (a == nil) || !proto.Equal(b, a)})
+		changed := (b == nil) != (a == nil) || !proto.Equal(b, a)
+		fields = append(fields, field{Name: name, Before: shown(b), After: shown(a), Changed: changed})
 	}
 	slices.SortStableFunc(fields, func(x, y field) int {
 		switch {
@@ -50,7 +51,7 @@ func compared(before, after undo.Fields) []field {
 	return fields
 }
 
-// shown returns a value as people read it; nil for none.
+// shown returns a value as text for people; nil for a missing one.
 func shown(v *firestorepb.Value) *string {
 	if v == nil {
 		return nil
@@ -59,7 +60,7 @@ func shown(v *firestorepb.Value) *string {
 	return &text
 }
 
-// valueText says a value in the way of JSON, with Firestore's own types in words.
+// valueText writes a value like JSON, with Firestore's own types in words.
 func valueText(v *firestorepb.Value) string {
 	switch v := v.GetValueType().(type) {
 	case *firestorepb.Value_BooleanValue:
@@ -99,6 +100,6 @@ func quoted(text string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // the page shows it as text
-	_ = e.Encode(text)     // a text can be
+	_ = e.Encode(text)     // a text can always be encoded
 	return strings.TrimSuffix(b.String(), "\n")
 }

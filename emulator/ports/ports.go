@@ -1,4 +1,4 @@
-// Package ports gives a port of this machine to a program that has yet to be started.
+// Package ports reserves ports of this machine for programs that are about to start.
 package ports
 
 import (
@@ -21,16 +21,16 @@ type Reservation struct {
 	socket  int
 }
 
-// Reserve keeps a port for a program that is about to be started and to listen there. Port 0 becomes a free one; another one
-// must not be listened on. The error of a port that is in use is syscall.EADDRINUSE.
+// Reserve reserves a port for a program that is about to start and to listen there. Port 0 is any free one. If another program
+// listens on the port, the error is syscall.EADDRINUSE.
 //
-// The port is bound and not listened on. Linux then lets a program listen there that asks for this very port, as programs in
-// Go and Java can (both set SO_REUSEADDR), and gives the port to nobody who asks for any one: neither to a listener nor to an
-// outgoing connection. Connections are refused until the program listens. So, as long as the reservation is held, whoever
-// answers is the program that was started.
+// The port is bound, and nobody listens on it. Linux then lets a program listen there that asks for this very port and sets
+// SO_REUSEADDR, as programs in Go and Java do. It gives the port to no program that asks for any port, neither for listening
+// nor for an outgoing connection. Connections are refused until the program listens. So, while the reservation is held, only
+// the program that was started can answer.
 //
-// Elsewhere than on Linux a port that is bound cannot be listened on: there it is given back at once, and a program that fails
-// because its port is in use must be started anew with another one.
+// On other systems than Linux nobody can listen on a bound port. There the port is released at once, and a program that fails
+// because its port is in use must be started again with another one.
 func Reserve(ctx context.Context, host string, port int) (*Reservation, error) {
 	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
@@ -52,12 +52,12 @@ func Reserve(ctx context.Context, host string, port int) (*Reservation, error) {
 	return r, nil
 }
 
-// Release gives the port back, if the program no longer listens on it. It may be called more than once.
+// Release releases the port. It may be called more than once.
 func (r *Reservation) Release() {
 	r.release.Do(func() { _ = syscall.Close(r.socket) }) // it was bound and nothing else
 }
 
-// open makes a socket that programs started meanwhile do not inherit.
+// open makes a socket that child processes do not inherit.
 func open(ip netip.Addr) (int, error) {
 	family := syscall.AF_INET
 	if ip.Is6() {

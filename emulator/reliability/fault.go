@@ -13,30 +13,30 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Fault is something that goes wrong with one call.
+// Fault is something that goes wrong with a call.
 type Fault struct {
 	Name string // as in docs/reliability.md
-	dies bool   // the process ends at the call: nothing of it is sent afterwards
-	sent bool   // the call takes effect and its answer is lost; or else it is never sent
-	cut  bool   // with sent: of a stream's answer, the first message arrives
-	ends Ending // the call is as ever, but the run is to end
+	dies bool   // the process ends at the call, and sends nothing afterwards
+	sent bool   // the call takes effect and its answer is lost; otherwise it is never sent
+	cut  bool   // with sent: the first message of a stream's answer arrives
+	ends Ending // nothing happens to the call, but the run is told to end
 
-	// What the caller is told, where the process lives: of gRPC and of HTTP. Zero: the fault is not one of such calls.
+	// The error that the caller gets by gRPC and by HTTP, if the process lives. Zero: such calls do not have the fault.
 	code   codes.Code
 	status int
 	on     []Service // nil: all
 }
 
-// Ending is why a run is to end before it is done.
+// Ending is why a run ends before it is done.
 type Ending int
 
-// The endings. A run that is not to end has the zero one.
+// The endings. The zero value is that of a run that may go to its end.
 const (
 	ToldToStop Ending = iota + 1 // the process has been sent SIGTERM, which cancels the request
-	OutOfTime                    // by the clock, the function's timeout is near
+	OutOfTime                    // the clock is near the function's timeout
 )
 
-// Faults are the kinds that are tried.
+// Faults are the kinds of faults that are tried.
 var Faults = []Fault{
 	{Name: "dies before", dies: true},
 	{Name: "dies after", dies: true, sent: true},
@@ -57,13 +57,13 @@ func (f Fault) Concerns(c Call) bool {
 	return (f.on == nil || slices.Contains(f.on, c.Service)) && (!f.cut || c.Streamed)
 }
 
-// errDead is what a dead process's calls come to. Nothing repeats it.
+// errDead is the error of a dead process's calls. Nothing repeats such a call.
 var errDead = errors.New("the process is dead")
 
-// grpcError returns what a gRPC caller is told.
+// grpcError returns the error that a gRPC caller gets.
 func (f Fault) grpcError() error { return status.Error(f.code, "a fault for the test: "+f.Name) }
 
-// httpAnswer returns what an HTTP caller is told. A lost answer is a broken connection.
+// httpAnswer returns the answer that an HTTP caller gets. A lost answer is a broken connection.
 func (f Fault) httpAnswer(r *http.Request) (*http.Response, error) {
 	if f.sent {
 		return nil, syscall.ECONNRESET

@@ -19,18 +19,18 @@ import (
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
-// Process is a function's, or an undo's, all of whose calls are counted and disturbed.
+// Process is the process of a function or an undo. It counts all calls and disturbs one.
 type Process struct {
 	steps *Steps
 
 	mu   sync.Mutex
 	dead bool
-	open map[string]func() error // rolls the transaction back, by its id
+	open map[string]func() error // rolls an open transaction back, by the transaction's id
 }
 
 func (s *Steps) newProcess() *Process { return &Process{steps: s, open: map[string]func() error{}} }
 
-// Run makes a function's calls those of a process of its own. It is called before the function is.
+// Run gives a function a process of its own. Call it before the function.
 func (s *Steps) Run(f *sweep.Function) *Process {
 	p := s.newProcess()
 	f.Hooks.Dial = append(f.Hooks.Dial, p.dial()...)
@@ -40,7 +40,7 @@ func (s *Steps) Run(f *sweep.Function) *Process {
 	return p
 }
 
-// Undo makes an undo's calls those of a process of its own. It is called before the project is opened.
+// Undo gives an undo a process of its own. Call it before the project is opened.
 func (s *Steps) Undo(h *restore.Hooks) *Process {
 	p := s.newProcess()
 	h.Dial = append(h.Dial, p.dial()...)
@@ -53,8 +53,8 @@ func (p *Process) dial() []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(p.unary(Firestore)), grpc.WithChainStreamInterceptor(p.stream)}
 }
 
-// End rolls back the transactions that the process has left open, once its function or undo has returned. Firestore does so by
-// itself when it has not heard of one for 60 s; its emulator keeps their locks.
+// End rolls back the transactions that the process has left open, when its function or undo has returned. Firestore does so by
+// itself for a transaction that is idle for 60 s; its emulator keeps the locks.
 func (p *Process) End() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +79,8 @@ func (p *Process) die() {
 	p.dead = true
 }
 
-// call counts a call and sends it, unless it is to go wrong. send sends it; fail returns what a caller is told of a fault.
+// call counts a call and sends it, unless a fault prevents that. send sends it; fail returns the error that the caller gets for a
+// fault.
 func (p *Process) call(c Call, send func() error, fail func(Fault) error) error {
 	if p.Dead() {
 		return errDead
@@ -97,7 +98,7 @@ func (p *Process) call(c Call, send func() error, fail func(Fault) error) error 
 		p.die()
 	}
 	switch {
-	case p.Dead(): // perhaps by another call meanwhile: whatever this one's answer is, nobody is there to hear it
+	case p.Dead(): // perhaps since another call meanwhile: nobody is left to receive the answer
 		return errDead
 	case fault != nil:
 		return fail(*fault)
@@ -106,7 +107,10 @@ func (p *Process) call(c Call, send func() error, fail func(Fault) error) error 
 }
 
 func (p *Process) unary(service Service) grpc.UnaryClientInterceptor {
-	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return func(
+		ctx context.Context, method string, req, reply any,
+		cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+	) error {
 		send := func() error {
 			err := invoke(ctx, method, req, reply, cc, opts...)
 			p.follow(req, reply, err, func(rollback *firestorepb.RollbackRequest) error {
@@ -119,13 +123,13 @@ func (p *Process) unary(service Service) grpc.UnaryClientInterceptor {
 		c := Call{Service: service, Method: path.Base(method), Targets: targetsOf(req)}
 		err := p.call(c, send, Fault.grpcError)
 		if errors.Is(err, errDead) {
-			return status.Error(codes.Unknown, err.Error()) // as which nothing repeats it
+			return status.Error(codes.Unknown, err.Error()) // a code that nothing repeats
 		}
 		return err
 	}
 }
 
-// follow notes which transactions are open.
+// follow records which transactions are open.
 func (p *Process) follow(req, reply any, err error, rollback func(*firestorepb.RollbackRequest) error) {
 	if err != nil {
 		return
@@ -145,21 +149,23 @@ func (p *Process) follow(req, reply any, err error, rollback func(*firestorepb.R
 	}
 }
 
-// stream counts a streamed read. It is opened when its request is sent, for one that is to fail never is.
-func (p *Process) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+// stream counts a streamed read. The stream is opened when its request is sent, because one that must fail is never opened.
+func (p *Process) stream(
+	ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption,
+) (grpc.ClientStream, error) {
 	return &read{process: p, method: path.Base(method), open: func() (grpc.ClientStream, error) {
 		return stream(ctx, desc, cc, method, opts...)
 	}}, nil
 }
 
-// read is a streamed read. It has no effect, but for the locks that it takes in a transaction.
+// read is a streamed read. It has no effect except the locks that it takes in a transaction.
 type read struct {
 	grpc.ClientStream // nil before it is opened
 	process           *Process
 	method            string
 	open              func() (grpc.ClientStream, error)
-	failure           error // which the caller is told when it reads
-	cut               bool  // before that, it is to receive one message
+	failure           error // the error that the caller gets when it reads
+	cut               bool  // before that error, the caller receives one message
 }
 
 // SendMsg opens the stream and sends the request.
@@ -194,12 +200,12 @@ func (r *read) RecvMsg(m any) error {
 		}
 	}
 	if r.failure != nil && r.ClientStream != nil {
-		for r.ClientStream.RecvMsg(m) == nil { // it is to take effect, and nobody is to know
+		for r.ClientStream.RecvMsg(m) == nil { // it takes effect, and nobody knows
 		}
 	}
 	switch {
 	case errors.Is(r.failure, errDead) || r.process.Dead():
-		return status.Error(codes.Unknown, errDead.Error()) // as which nothing repeats it
+		return status.Error(codes.Unknown, errDead.Error()) // a code that nothing repeats
 	case r.failure != nil:
 		return r.failure
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
-// transport is Cloud Storage's.
+// transport is the HTTP transport of Cloud Storage's client.
 type transport struct {
 	process *Process
 	base    http.RoundTripper
@@ -39,7 +39,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// discard closes an answer that nobody is to read.
+// discard closes an answer that nobody reads.
 func discard(answer *http.Response) {
 	if answer != nil {
 		_ = answer.Body.Close() // it was received, and is of no use
@@ -101,10 +101,16 @@ type restoredAccounts struct {
 
 // GetUsers implements [restore.Accounts].
 func (a restoredAccounts) GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error) {
-	return answered(a.process, "GetUsers", uidsOf(identifiers), func() (*auth.GetUsersResult, error) { return a.base.GetUsers(ctx, identifiers) })
+	return answered(a.process, "GetUsers", uidsOf(identifiers), func() (*auth.GetUsersResult, error) {
+		return a.base.GetUsers(ctx, identifiers)
+	})
 }
 
 // ImportUsers implements [restore.Accounts].
-func (a restoredAccounts) ImportUsers(ctx context.Context, users []*auth.UserToImport, options ...auth.UserImportOption) (*auth.UserImportResult, error) {
-	return answered(a.process, "ImportUsers", nil, func() (*auth.UserImportResult, error) { return a.base.ImportUsers(ctx, users, options...) })
+func (a restoredAccounts) ImportUsers(
+	ctx context.Context, users []*auth.UserToImport, options ...auth.UserImportOption,
+) (*auth.UserImportResult, error) {
+	return answered(a.process, "ImportUsers", nil, func() (*auth.UserImportResult, error) {
+		return a.base.ImportUsers(ctx, users, options...)
+	})
 }

@@ -1,5 +1,5 @@
-// Package reliability proves that the jobs survive what can happen to them: it numbers the calls that a run makes, and runs
-// the job again and again with a fault, or a user's write, at each of them. docs/reliability.md says what came of it.
+// Package reliability proves that the jobs survive faults and races. It numbers the calls of a run, and runs the job again and
+// again with a fault, or a user's write, at each of them. docs/reliability.md has the results.
 package reliability
 
 import (
@@ -10,7 +10,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 )
 
-// Service is what a call goes to.
+// Service is the service that a call goes to.
 type Service string
 
 // The services.
@@ -21,12 +21,12 @@ const (
 	Tasks          Service = "Cloud Tasks"
 )
 
-// Call is one that a run made.
+// Call is a call that a run made.
 type Call struct {
 	Service  Service
 	Method   string   // e.g. "Commit", "DELETE", "DeleteUsers", "CreateTask"
 	Streamed bool     // the answer comes in several messages
-	Targets  []string // what it reads or writes, as far as that matters to a test: documents, collections, an object
+	Targets  []string // what it reads or writes, as far as tests need it: documents, collections, an object
 }
 
 // String describes the call in one line.
@@ -34,30 +34,30 @@ func (c Call) String() string {
 	return string(c.Service) + " " + c.Method + " " + strings.Join(c.Targets, ", ")
 }
 
-// Steps counts the calls of one disturbed run, its worker's included, in the order in which they are sent, and lets the
-// fault happen at the one it is for. Calls that go on at once are numbered as they come.
+// Steps counts the calls of a disturbed run, including its worker's, in the order in which they are sent, and makes the fault
+// happen at one of them. Concurrent calls are numbered as they come.
 type Steps struct {
 	fault  Fault
-	at     int                      // the number of the call, from 1, among those that the fault concerns; 0: none
+	at     int                      // the number of the disturbed call, from 1, among those that can have the fault; 0: none
 	before func(number int, c Call) // called before each call is sent; may be nil
-	end    func(Ending)             // called at the call where the run is to end; may be nil
+	end    func(Ending)             // called at the call at which the run is told to end; may be nil
 
 	mu     sync.Mutex
 	calls  []Call
-	passed int // calls so far that the fault concerns
+	passed int // calls so far that can have the fault
 	struck bool
 }
 
-// Undisturbed counts and disturbs nothing.
+// Undisturbed counts the calls and disturbs none.
 func Undisturbed() *Steps { return &Steps{} }
 
-// At lets the fault happen at the n-th of the calls that it concerns.
+// At makes the fault happen at the n-th of the calls that can have it.
 func At(n int, fault Fault) *Steps { return &Steps{fault: fault, at: n} }
 
 // Before calls f before each call is sent, with its number from 1.
 func Before(f func(number int, c Call)) *Steps { return &Steps{before: f} }
 
-// OnEnding sets what is called at the call where the run is to end, which goes on when that returns.
+// OnEnding sets what is called at the call at which the run is told to end. The call continues when that returns.
 func (s *Steps) OnEnding(f func(Ending)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *Steps) Struck() bool {
 	return s.struck
 }
 
-// next numbers a call and returns the fault that it is to have, nil if none.
+// next numbers a call and returns its fault; nil if it has none.
 func (s *Steps) next(c Call) *Fault {
 	s.mu.Lock()
 	s.calls = append(s.calls, c)

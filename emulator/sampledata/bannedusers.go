@@ -12,7 +12,7 @@ func init() {
 	})
 }
 
-// bannedUsers is the part of cleanupBannedUsers: one of each outcome, both sides of the scheduled deletion, what a deleted
+// bannedUsers is the part of cleanupBannedUsers: a user of each decision, both sides of the scheduled deletion, what a deleted
 // user wrote, and an account that an earlier run could not delete.
 func bannedUsers(now time.Time, _ string) Sample {
 	user := func(status string, due any) map[string]any {
@@ -39,8 +39,8 @@ func bannedUsers(now time.Time, _ string) Sample {
 	}
 	accounts := []Account{
 		{UID: "user-banned-last-month"},
-		{UID: "user-banned-last-year"}, // its document is gone, an earlier run could not delete it
-		// user-banned-due-now has none, which counts as deleted
+		{UID: "user-banned-last-year"}, // an earlier run deleted its document, and could not delete the account
+		// user-banned-due-now has no account, which counts as deleted
 		{UID: "user-banned-due-in-a-second", Kept: true},
 		{UID: "user-banned-this-week", Kept: true},
 		{UID: "user-banned-date-as-text", Kept: true},

@@ -14,8 +14,8 @@ import (
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// Declared is data for a declared rule, made from the rule: what is due, with all that goes along, and for each of its conditions
-// what is kept for it.
+// Declared returns data for a declared rule, made from the rule: items that are due, with all that is deleted with them, and for
+// each condition an item that is kept because of it.
 func Declared(r rule.Rule, now time.Time) Sample {
 	if r.Objects != "" {
 		return declaredObjects(r)
@@ -50,10 +50,10 @@ type declared struct {
 	sample Sample
 }
 
-// fields returns those of a document that is due; n chooses between values that all are.
+// fields returns the fields of a document that is due. n chooses among the possible values.
 func (d *declared) fields(n int) map[string]any {
 	data := map[string]any{}
-	for _, within := range []bool{false, true} { // what is only to be there may be a map that holds others
+	for _, within := range []bool{false, true} { // a field that must only exist may be a map that holds others
 		for _, c := range d.Where {
 			if value, there := met(c, n); there && (c.Is != rule.NotNull) == within {
 				put(data, c.Field, value)
@@ -71,7 +71,7 @@ func (d *declared) fields(n int) map[string]any {
 	return data
 }
 
-// said reports whether the rule says which values a field holds.
+// said reports whether the rule says which values a field has.
 func (d *declared) said(field string) bool {
 	return slices.ContainsFunc(d.Where, func(c rule.Condition) bool { return c.Field == field && len(c.Alternatives()) > 0 })
 }
@@ -108,7 +108,7 @@ func unmet(c rule.Condition) any {
 	return "anything else"
 }
 
-// put sets what a path leads to, whose parts may end in [] for a list.
+// put sets the value at a path. A part of the path that ends in [] stands for a list.
 func put(data map[string]any, path string, value any) {
 	part, rest, deeper := strings.Cut(path, ".")
 	name, list := strings.CutSuffix(part, "[]")
@@ -130,10 +130,10 @@ func put(data map[string]any, path string, value any) {
 	data[name] = value
 }
 
-// name returns an id that no other rule's data has.
+// name returns an id that no other rule's data uses.
 func (d *declared) name(id string) string { return d.Group() + "-" + id }
 
-// keep adds a document that another keeps, and that one.
+// keep adds a document that another one keeps, and that other one.
 func (d *declared) keep(id string, u rule.Unless) {
 	data, keeper := d.fields(0), strings.ReplaceAll(u.Document, "{id}", d.name(id))
 	for _, field := range u.Fields() {
@@ -150,7 +150,7 @@ func (d *declared) keep(id string, u rule.Unless) {
 	d.sample.Documents = append(d.sample.Documents, kept(keeper, map[string]any{"name": "hana"}))
 }
 
-// add adds a document with all that would go along with it.
+// add adds a document with all that is deleted with it.
 func (d *declared) add(id string, data map[string]any, due bool) {
 	id = d.name(id)
 	at := d.Collection + "/" + id
@@ -176,7 +176,7 @@ func (d *declared) add(id string, data map[string]any, due bool) {
 	}
 }
 
-// delete adds a document that is deleted, and what the archive has of it then: under what the archive calls it.
+// delete adds a document that is deleted, with its copy in the archive, at the path that it has there.
 func (d *declared) delete(at, archived string, data map[string]any) {
 	d.sample.Documents = append(d.sample.Documents, deleted(at, data))
 	if d.Archive != "" {
@@ -201,7 +201,7 @@ func (d *declared) along(a rule.Along, at, id string, data map[string]any, due b
 	case a.Collection != "":
 		child := map[string]any{"text": "hello"}
 		put(child, a.Field, id)
-		name := path.Base(a.Collection) // its own, should another rule use the same collection
+		name := path.Base(a.Collection) // in case another rule uses the same collection
 		document(a.Collection+"/of-"+id, id+"/"+name+"/of-"+id, child)
 	case a.Folder != "":
 		object(strings.ReplaceAll(a.Folder, "{id}", id)+"photo.png", due)
@@ -215,11 +215,11 @@ func (d *declared) along(a rule.Along, at, id string, data map[string]any, due b
 	}
 }
 
-// WholeAhead is how long after its objects were uploaded the whole sample is worked on.
+// WholeAhead is how long after the upload of its objects the jobs run on the whole sample.
 const WholeAhead = 2 * retention.Day
 
-// Ahead returns how long after it was loaded a job's part of the sample must be worked on: two days, or as long as a rule about objects
-// asks for. When an object was uploaded cannot be chosen.
+// Ahead returns how far ahead of the clock the now of a job's run on its part of the sample must be: two days, or the age in a
+// rule about objects. The time of an object's upload cannot be chosen.
 func Ahead(e manifest.Entry) time.Duration {
 	if e.Rule == nil || e.Rule.Objects == "" {
 		return WholeAhead
@@ -228,10 +228,10 @@ func Ahead(e manifest.Entry) time.Duration {
 	return max(WholeAhead, time.Duration(age.Hours)*time.Hour+time.Duration(age.Days+31*age.Months)*retention.Day+time.Hour)
 }
 
-// Gone is the id of an owner that objects of a declared rule's data name, and that does not exist.
+// Gone is the id of an owner that does not exist, and that objects in a declared rule's data name.
 const Gone = "somebody-else"
 
-// declaredObjects is data for a rule about objects.
+// declaredObjects returns data for a rule about objects.
 func declaredObjects(r rule.Rule) (s Sample) {
 	s.Documents = append(s.Documents, kept(r.Owner.Collection+"/somebody", map[string]any{"name": "hana"}))
 	for _, owner := range []string{"somebody", Gone, "some"} {
@@ -254,7 +254,7 @@ func declaredObjects(r rule.Rule) (s Sample) {
 	return s
 }
 
-// declaredAccounts is data for a rule about accounts.
+// declaredAccounts returns data for a rule about accounts.
 func declaredAccounts(r rule.Rule, now time.Time) (s Sample) {
 	add := func(id string, at time.Time, kept bool, change func(*accounts.Account)) string {
 		a := accounts.Account{UID: r.Accounts + "-" + id, Created: at.UnixMilli(), LastLogin: at.UnixMilli()}

@@ -11,7 +11,7 @@ import (
 
 var example = regexp.MustCompile("(?s)```json\n(.*?)```")
 
-// Examples returns the entries that a page such as docs/rules.md shows, as somebody would paste them.
+// Examples returns the entries in a page such as docs/rules.md, as a user would paste them.
 func Examples(page string) ([]manifest.Entry, error) {
 	blocks, err := ExampleTexts(page)
 	if err != nil {
@@ -20,7 +20,7 @@ func Examples(page string) ([]manifest.Entry, error) {
 	return manifest.Parse(manifest.File{Name: page, Text: []byte(`{"functions":[` + strings.Join(blocks, ",") + `]}`)})
 }
 
-// ExampleTexts returns what stands in the page of each.
+// ExampleTexts returns the text of each entry in the page.
 func ExampleTexts(page string) (blocks []string, err error) {
 	text, err := os.ReadFile(page)
 	if err != nil {

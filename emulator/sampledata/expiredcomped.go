@@ -15,7 +15,7 @@ func init() {
 }
 
 // expiredComped is the part of cleanExpiredComped: both sides of the start of the day in UTC, members of every status, one
-// who still holds a subscription, and one who has a number.
+// who still has a subscription, and one whose id is a number.
 func expiredComped(now time.Time, _ string) Sample {
 	today := now.UTC().Truncate(retention.Day)
 	yesterday, longAgo := today.Add(-time.Second), today.AddDate(0, -2, 0)

@@ -24,8 +24,7 @@ func init() {
 	})
 }
 
-// ghostCircles is the part of checkGhostCircles: a circle of each outcome, with posts where it matters that they go or
-// stay.
+// ghostCircles is the part of checkGhostCircles: a circle of each decision, with posts where their deletion matters.
 func ghostCircles(now time.Time, bucket string) Sample {
 	const mio, ren, job = "user-mio", "user-ren", "checkGhostCircles"
 	const ja = notifications.Japanese
@@ -95,7 +94,8 @@ func ghostCircles(now time.Time, bucket string) Sample {
 		deleted("circles/circle-cinema", circle("映画同好会", mio, map[string]any{
 			"lastHumanPostAt": daysAgo(400), "ghostWarningNotifiedAt": daysAgo(7)})),
 		told(farewell(mio, "circle-cinema", "映画同好会", now)),
-		deleted("posts/post-cinema-1", post("circle-cinema", "gs://"+bucket+"/posts/user-mio/cinema.png", "gs://"+bucket+"/posts/user-mio/theatre.png")),
+		deleted("posts/post-cinema-1",
+			post("circle-cinema", "gs://"+bucket+"/posts/user-mio/cinema.png", "gs://"+bucket+"/posts/user-mio/theatre.png")),
 		deleted("posts/post-cinema-2", post("circle-cinema")),
 		deleted("comments/on-cinema", map[string]any{"postId": "post-cinema-1", "text": "観たい"}),
 		deleted("reactions/on-cinema", map[string]any{"postId": "post-cinema-1", "kind": "heart"}),
@@ -106,7 +106,7 @@ func ghostCircles(now time.Time, bucket string) Sample {
 			"createdAt": daysAgo(60), "ghostWarningNotifiedAt": daysAgo(8)})),
 		told(farewell(ren, "circle-guitar", "ギター入門", now)),
 
-		// A run was interrupted after it had claimed this one; its owner deleted the next.
+		// A run claimed this one and was interrupted; its owner deleted the next.
 		deleted("circles/circle-knitting", circle("編み物", ren, map[string]any{
 			"lastHumanPostAt": daysAgo(400), "ghostWarningNotifiedAt": daysAgo(9),
 			"isDeleted": true, "deletedAt": daysAgo(1), "deletedBy": job, "deleteReason": "ghost"})),
@@ -119,7 +119,8 @@ func ghostCircles(now time.Time, bucket string) Sample {
 	}
 	objects := []Object{
 		{Name: "posts/user-mio/cinema.png", Metadata: map[string]string{"postId": "post-cinema-1"}},
-		{Name: "posts/user-mio/theatre.png", Metadata: map[string]string{"postId": "post-theatre"}, Kept: true}, // named by another's post, too
+		// somebody else's post names it, too
+		{Name: "posts/user-mio/theatre.png", Metadata: map[string]string{"postId": "post-theatre"}, Kept: true},
 		{Name: "circles/circle-cinema/icon/icon.png"},
 		{Name: "circles/circle-cinema-2/icon/icon.png", Kept: true},
 		{Name: "circles/circle-knitting/icon/icon.png"},

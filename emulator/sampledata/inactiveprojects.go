@@ -13,15 +13,17 @@ import (
 func init() {
 	add("deleteInactiveProjects", inactiveProjects)
 	writtenByPeople("message", "name", "subject", "text")
-	notByPeople("admin_bot_user_id", "author_id", "deleting_user", "deletion_date", "last_activity_at", "organization_id", "owner_ids", "project_id")
+	notByPeople("admin_bot_user_id", "author_id", "deleting_user", "deletion_date", "last_activity_at", "organization_id",
+		"owner_ids", "project_id")
 	clientsUse("projects", Client{
 		Path: "projects/p", Fields: map[string]any{"owner_ids": []any{Me}, "name": "…"}, Private: true,
 		Edits: map[string]any{"name": "?"}, Harmless: map[string]string{"name": "people are shown it"},
 	})
 }
 
-// inactiveProjects is the part of deleteInactiveProjects: a project to warn about, one to mark, one whose warning is void,
-// and one of each that is left alone. One of their people has a number. Projects are dormant after 9 months and deleted after 12.
+// inactiveProjects is the part of deleteInactiveProjects: a project to warn about, one to mark, one whose warning is void, and
+// one for each reason to keep a project. One of their owners has a number as id. Projects are dormant after 9 months and
+// deleted after 12.
 func inactiveProjects(now time.Time, _ string) Sample {
 	months := func(n int) time.Time { return now.AddDate(0, -n, -5) }
 	project := func(name string, last time.Time, further map[string]any) map[string]any {
@@ -35,7 +37,8 @@ func inactiveProjects(now time.Time, _ string) Sample {
 	entry := func(at time.Time) map[string]any {
 		return map[string]any{"warned_on": at, "deletion_date": retention.MonthsAfter(at, 3).Format(time.DateOnly)}
 	}
-	const markedPath, voidPath = "inactive_project_deletion_warnings/project-grace-over", "inactive_project_deletion_warnings/project-warned-long-ago"
+	const markedPath = "inactive_project_deletion_warnings/project-grace-over"
+	const voidPath = "inactive_project_deletion_warnings/project-warned-long-ago"
 	overdue := project("Grace over", months(15), nil)
 	return Sample{Documents: append([]Document{
 		kept("application_settings/current", map[string]any{
@@ -46,17 +49,20 @@ func inactiveProjects(now time.Time, _ string) Sample {
 
 		kept("projects/project-in-use", project("In use", months(1), nil)),
 		kept("projects/project-small", project("Small", months(20), map[string]any{"storage_size": 4096})),
-		kept("projects/project-marked-by-hand", project("Marked by hand", months(20), map[string]any{"marked_for_deletion_on": months(1)})),
+		kept("projects/project-marked-by-hand", project("Marked by hand", months(20),
+			map[string]any{"marked_for_deletion_on": months(1)})),
 		kept("projects/project-pending-delete", project("Pending", months(20), map[string]any{"pending_delete": true})),
 		kept("projects/project-date-as-text", project("Date as text", now, map[string]any{"last_activity_at": "2020-01-01"})),
-		kept("projects/project-of-nobody-to-warn", project("Nobody to warn", months(20), map[string]any{"owner_ids": []any{""}, "maintainer_ids": nil})),
+		kept("projects/project-of-nobody-to-warn", project("Nobody to warn", months(20),
+			map[string]any{"owner_ids": []any{""}, "maintainer_ids": nil})),
 		kept("inactive_project_deletion_warnings/project-of-nobody-to-warn", entry(months(4))),
 		kept("projects/project-of-no-bot", project("No bot", months(20), map[string]any{"organization_id": "sample-org-without-bot"})),
 		kept("organizations/sample-org-without-bot", map[string]any{"name": "No bot"}),
 		kept("projects/project-in-grace", project("In grace", months(10), nil)),
 		kept("inactive_project_deletion_warnings/project-in-grace", entry(months(1))),
 
-		changed("projects/project-grace-over", overdue, with(overdue, map[string]any{"marked_for_deletion_on": now, "deleting_user": "sample-admin-bot"})),
+		changed("projects/project-grace-over", overdue, with(overdue,
+			map[string]any{"marked_for_deletion_on": now, "deleting_user": "sample-admin-bot"})),
 		deleted(markedPath, entry(months(4))),
 
 		kept("projects/project-dormant", project("Dormant", months(10), nil)),
@@ -68,7 +74,7 @@ func inactiveProjects(now time.Time, _ string) Sample {
 		announced(now, "project-warned-long-ago", "Awake for a while since", months(11)))...)}
 }
 
-// announced is what a warning given now leaves: the audit event and the e-mail.
+// announced returns what a warning given now leaves: the audit event and the e-mail.
 func announced(now time.Time, id, name string, last time.Time) []Document {
 	promise := retention.MonthsAfter(now, 3).Format(time.DateOnly)
 	since := last.UTC().Format(time.RFC3339Nano)
@@ -79,7 +85,8 @@ func announced(now time.Time, id, name string, last time.Time) []Document {
 	return []Document{
 		created(mail.Path(), mail.Data()),
 		created("audit_events/"+digest.Of("inactive_project_scheduled_for_deletion", id, since), map[string]any{
-			"name": "inactive_project_scheduled_for_deletion", "message": "Project is scheduled to be deleted on " + promise + " due to inactivity.",
+			"name":      "inactive_project_scheduled_for_deletion",
+			"message":   "Project is scheduled to be deleted on " + promise + " due to inactivity.",
 			"author_id": "sample-admin-bot", "project_id": id, "deletion_date": promise, "created_at": now,
 		}),
 	}

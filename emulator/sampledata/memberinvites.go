@@ -12,7 +12,7 @@ func init() {
 	notByPeople("created_at", "source_id", "user_id")
 }
 
-// memberInvites is the part of removeUnacceptedMemberInvites: one of each outcome, and both sides of the 90 days.
+// memberInvites is the part of removeUnacceptedMemberInvites: a member of each decision, and both sides of the 90 days.
 func memberInvites(now time.Time, _ string) Sample {
 	limit := retention.DaysBefore(now, 90)
 	invite := func(token string, created any) map[string]any {
@@ -34,7 +34,8 @@ func memberInvites(now time.Time, _ string) Sample {
 		kept("members/invited-yesterday", invite("sample-token-6", now.AddDate(0, 0, -1))),
 		kept("members/invited-date-as-text", invite("sample-token-7", "2024-01-01")),
 		kept("members/invited-with-empty-token", invite("", now.AddDate(-1, 0, 0))),
-		kept("members/invited-with-a-number", map[string]any{"invite_token": 4711, "created_at": now.AddDate(-1, 0, 0), "user_id": nil}),
+		kept("members/invited-with-a-number", map[string]any{
+			"invite_token": 4711, "created_at": now.AddDate(-1, 0, 0), "user_id": nil}),
 		kept("members/member-since-years", map[string]any{
 			"invite_token": nil, "created_at": now.AddDate(-3, 0, 0), "user_id": "user-ken", "source_id": "group-42", "access_level": 40,
 		}),

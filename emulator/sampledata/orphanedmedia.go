@@ -42,7 +42,8 @@ func orphanedMedia(now time.Time, bucket string) Sample {
 		return data
 	}
 	goneCirclePost := post(map[string]any{"circleId": "circle-closed", "mediaItems": []any{
-		map[string]any{"type": "image", "url": "https://firebasestorage.googleapis.com/v0/b/" + bucket + "/o/posts%2Fuser-ken%2F%E5%B1%B1%20%F0%9F%97%BB.png?alt=media&token=t"},
+		map[string]any{"type": "image", "url": "https://firebasestorage.googleapis.com/v0/b/" + bucket +
+			"/o/posts%2Fuser-ken%2F%E5%B1%B1%20%F0%9F%97%BB.png?alt=media&token=t"},
 		map[string]any{"type": "image", "url": "gs://" + bucket + "/posts/user-hana/sunrise.png"},
 	}})
 	of := func(postID string) map[string]string { return map[string]string{"postId": postID} }
@@ -51,7 +52,8 @@ func orphanedMedia(now time.Time, bucket string) Sample {
 		kept("posts/post-in-circle", post(map[string]any{"circleId": "circle-lively"})),
 		kept("comments/on-post-in-circle", map[string]any{"postId": "post-in-circle", "text": "いいね"}),
 		kept("circles/circle-lively", map[string]any{
-			"name": "朝活", "ownerId": "user-hana", "createdAt": now.AddDate(-2, 0, 0), "lastHumanPostAt": now.AddDate(0, 0, -10), "isDeleted": false}),
+			"name": "朝活", "ownerId": "user-hana", "createdAt": now.AddDate(-2, 0, 0),
+			"lastHumanPostAt": now.AddDate(0, 0, -10), "isDeleted": false}),
 		kept("tasks/task-essay", map[string]any{"title": "essay", "userId": "user-hana"}),
 		deleted("posts/post-in-closed-circle", goneCirclePost),
 		deleted("comments/on-closed-1", map[string]any{"postId": "post-in-closed-circle", "text": "また明日"}),

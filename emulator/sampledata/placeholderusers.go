@@ -8,13 +8,14 @@ func init() {
 	notByPeople("namespace_id", "owner_ids", "placeholder_user_id", "userId", "user_type")
 }
 
-// placeholderUsers is the part of cleanupPlaceholderUsers: placeholders that nothing refers to, one that a post and one that
-// a project refers to, one that a comment refers to by its number, and those whose turn it is not.
+// placeholderUsers is the part of cleanupPlaceholderUsers: placeholders that nothing refers to, one that a post and one that a
+// project refers to, one that a comment refers to by its number, and some that are not due.
 func placeholderUsers(now time.Time, _ string) Sample {
 	const details = "import_placeholder_user_details/"
 	user := func(name string) map[string]any { return map[string]any{"user_type": "placeholder", "name": name} }
 	detail := func(userID, namespace, attempts, last any) map[string]any {
-		return map[string]any{"placeholder_user_id": userID, "namespace_id": namespace, "deletion_attempts": attempts, "last_deletion_attempt_at": last}
+		return map[string]any{"placeholder_user_id": userID, "namespace_id": namespace,
+			"deletion_attempts": attempts, "last_deletion_attempt_at": last}
 	}
 	tried := func(id string, before map[string]any, attempts int) Document {
 		return changed(details+id, before, with(before, map[string]any{"deletion_attempts": attempts, "last_deletion_attempt_at": now}))
@@ -32,7 +33,8 @@ func placeholderUsers(now time.Time, _ string) Sample {
 			kept("posts/post-imported", map[string]any{"userId": "placeholder-author", "text": "imported", "createdAt": daysAgo(30)}),
 			kept("users/placeholder-owner", user("Import of Barbara")),
 			tried("detail-owner", detail("placeholder-owner", nil, 0, nil), 1),
-			kept("projects/project-imported", map[string]any{"name": "Imported", "owner_ids": []any{"placeholder-owner"}, "last_activity_at": now}),
+			kept("projects/project-imported", map[string]any{"name": "Imported", "owner_ids": []any{"placeholder-owner"},
+				"last_activity_at": now}),
 			kept("users/4712", user("Import of Radia")),
 			tried("detail-of-a-number", detail(4712, nil, 0, nil), 1),
 			kept("comments/comment-imported", map[string]any{"userId": 4712, "text": "imported", "createdAt": daysAgo(30)}),

@@ -99,7 +99,7 @@ func (p *Project) Load(ctx context.Context, s Sample) error {
 	return nil
 }
 
-// State is what a project holds, but for the bundle's own records.
+// State is what a project holds, without the bundle's own records.
 type State struct {
 	Documents map[string]map[string]any // by path
 	Objects   []string                  // names
@@ -140,7 +140,7 @@ func (p *Project) Read(ctx context.Context) (State, error) {
 	}
 }
 
-// Differences compares what is left with what the sample must end as; each line names one thing.
+// Differences compares what is left with what the sample says must be left. Each line names an item.
 func (s Sample) Differences(left State) []string {
 	var lines []string
 	rest := maps.Clone(left.Documents)
@@ -201,8 +201,8 @@ func equal(want, got any) bool {
 	}
 }
 
-// Names returns all of it by the names that the log uses: the fields of a document under its path, and nil under
-// "gs://bucket/name" of an object and "account uid" of an account.
+// Names returns the state by the names that the log uses: the fields of a document by its path, and nil by "gs://bucket/name" for
+// an object and "account uid" for an account.
 func (s State) Names(bucket string) map[string]any {
 	names := map[string]any{}
 	for path, fields := range s.Documents {
@@ -217,8 +217,8 @@ func (s State) Names(bucket string) map[string]any {
 	return names
 }
 
-// Counts returns how many things of each sort there are: documents by collection (subcollections under the name of their
-// parents' collection), objects by folder, accounts.
+// Counts returns how many items there are: documents by collection (a subcollection has its parents' collection in its name),
+// objects by folder, and accounts.
 func (s State) Counts() map[string]int {
 	counts := map[string]int{}
 	for path := range s.Documents {

@@ -16,7 +16,7 @@ func init() {
 	})
 }
 
-// reports is the part of cleanupReports: one of each outcome, and both sides of the month.
+// reports is the part of cleanupReports: a report of each decision, and both sides of the month.
 func reports(now time.Time, _ string) Sample {
 	monthAgo := retention.MonthsBefore(now, 1)
 	report := func(status string, created any) map[string]any {

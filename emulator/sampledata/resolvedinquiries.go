@@ -18,7 +18,7 @@ func init() {
 		Edits:  map[string]any{"subject": "?"},
 		Harmless: map[string]string{
 			"subject":   "people are shown it",
-			"createdAt": "only messages are put into the order of it",
+			"createdAt": "only messages are ordered by it",
 		},
 	})
 	const images = "https://firebasestorage.googleapis.com/v0/b/my-app.appspot.com/o/inquiries%2F"
@@ -31,7 +31,7 @@ func init() {
 	})
 }
 
-// resolvedInquiries is the part of cleanupResolvedInquiries: an inquiry of each outcome, with its messages, both sides of
+// resolvedInquiries is the part of cleanupResolvedInquiries: an inquiry of each decision, with its messages, and both sides of
 // the sixth and of the seventh day.
 func resolvedInquiries(now time.Time, bucket string) Sample {
 	const sakura, mark = "user-sakura", "deletionWarningNotifiedAt"
@@ -66,10 +66,12 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 		"imageUrl": "https://firebasestorage.googleapis.com/v0/b/" + bucket + "/o/inquiries%2Finquiry-login%2Fhelp.png?alt=media",
 	})
 	thanks := message("user", "できました", 18, map[string]any{"imageUrl": "https://example.com/thanks.png"})
-	// Somebody else's file, as a trick: it stays.
+	// Somebody else's file, named to have it deleted: it stays.
 	avatar := message("user", "ついでに", 17, map[string]any{"imageUrl": "gs://" + bucket + "/avatars/user-sakura.png"})
 	restored := inquiry("もう一度開いた", daysAgo(8), nil)
-	firstArchive := inquiry("もう一度開いた", daysAgo(90), map[string]any{"archivedAt": daysAgo(83), "messages": []any{message("user", "最初の質問", 95, nil)}})
+	firstArchive := inquiry("もう一度開いた", daysAgo(90), map[string]any{"archivedAt": daysAgo(83),
+		"messages": []any{message("user", "最初の質問", 95, nil)}})
+	dueTomorrow := notice("inquiry-due-tomorrow", "通知が届かない", daysAgo(6))
 	silent := inquiry("返信なし", daysAgo(40), map[string]any{"userId": nil})
 	due := inquiry("通知が届かない", daysAgo(6), nil)
 	anew := inquiry("もう一度", daysAgo(7).Add(time.Second), map[string]any{mark: daysAgo(20)})
@@ -85,8 +87,9 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 		deleted("inquiries/inquiry-login/messages/m4-avatar", avatar),
 		created("archivedInquiries/inquiry-login", with(login, map[string]any{
 			"archivedAt": now, "messages": []any{hello, answer, thanks, avatar}})),
-		deleted("inquiries/inquiry-restored", restored), // from the archive that is there already
-		changed("archivedInquiries/inquiry-restored", firstArchive, with(restored, map[string]any{"archivedAt": now, "messages": []any{}})),
+		deleted("inquiries/inquiry-restored", restored), // it was restored from the archive that exists
+		changed("archivedInquiries/inquiry-restored", firstArchive,
+			with(restored, map[string]any{"archivedAt": now, "messages": []any{}})),
 		created("archivedInquiries/inquiry-restored/earlier/"+daysAgo(83).UTC().Format(time.RFC3339Nano), firstArchive),
 		deleted("inquiries/inquiry-silent", silent),
 		created("archivedInquiries/inquiry-silent", with(silent, map[string]any{"archivedAt": now, "messages": []any{}})),
@@ -95,7 +98,7 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 
 		changed("inquiries/inquiry-due-tomorrow", due, with(due, map[string]any{mark: now})),
 		kept("inquiries/inquiry-due-tomorrow/messages/m1", message("user", "届きません", 25, nil)),
-		created(notice("inquiry-due-tomorrow", "通知が届かない", daysAgo(6)).Path(), notice("inquiry-due-tomorrow", "通知が届かない", daysAgo(6)).Data(now)),
+		created(dueTomorrow.Path(), dueTomorrow.Data(now)),
 		changed("inquiries/inquiry-resolved-anew", anew, with(anew, map[string]any{mark: now})),
 		created(notice("inquiry-resolved-anew", "もう一度", daysAgo(7).Add(time.Second)).Path(),
 			notice("inquiry-resolved-anew", "もう一度", daysAgo(7).Add(time.Second)).Data(now)),

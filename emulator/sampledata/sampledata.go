@@ -1,5 +1,5 @@
-// Package sampledata is a small, realistic project to try the cleanups on: what is in it, and what must have become of
-// it once every job has run. Each job's part is in the file named after its package.
+// Package sampledata is a small, realistic project to try the cleanups on: what is in it, and what must be left when every job
+// has run. Each job's part is in the file named after its package.
 package sampledata
 
 import (
@@ -16,22 +16,22 @@ import (
 // Document is a document before and after all jobs have run.
 type Document struct {
 	Path   string
-	Before map[string]any // nil: it is not there yet
-	After  map[string]any // nil: it must be gone
+	Before map[string]any // nil: it does not exist yet
+	After  map[string]any // nil: it must not exist any more
 }
 
-// Object is an object of the bucket, all of which are there before.
+// Object is an object of the bucket. All exist before the jobs run.
 type Object struct {
 	Name     string
 	Metadata map[string]string
-	Kept     bool // it must still be there when all jobs have run
+	Kept     bool // it must still exist when all jobs have run
 }
 
-// Account is an account of Authentication, all of which are there before.
+// Account is an account of Authentication. All exist before the jobs run.
 type Account struct {
 	UID  string
 	Kept bool              // it must still be there when all jobs have run
-	As   *accounts.Account // what it is, with its times; nil: just made, without anything
+	As   *accounts.Account // its attributes, with its times; nil: a new one without any
 }
 
 // Sample is the whole of it.
@@ -41,23 +41,23 @@ type Sample struct {
 	Accounts  []Account
 }
 
-// part is what of the sample belongs to one job.
+// part is a job's part of the sample.
 type part struct {
 	job    string
 	of     func(now time.Time, bucket string) Sample
-	source string // of a declared rule without a part of its own: the collection, folder or accounts that it goes through
-	young  bool   // its objects are not yet old enough in two days
+	source string // of a declared rule without a part of its own: its collection, folder or kind of accounts
+	young  bool   // its objects are not old enough after two days
 }
 
 // parts are what the files of this package have added.
 var parts []part
 
-// add makes a job's part one of the sample; the file of the part calls it in init.
+// add adds a job's part to the sample. The part's file calls it in init.
 func add(job string, of func(now time.Time, bucket string) Sample) {
 	parts = append(parts, part{job: job, of: of})
 }
 
-// all returns the parts in the order of the functions' lists, with those of rules that have none here: their data is made from the rule.
+// all returns the parts in the order of the functions' lists. A rule without a part here has one that is made from the rule.
 func all() (all []part) {
 	for _, e := range functions.All() {
 		i := slices.IndexFunc(parts, func(p part) bool { return p.job == e.Name })
@@ -73,13 +73,14 @@ func all() (all []part) {
 			case e.Rule.Accounts != "":
 				source = accountsOf(e.Rule.Accounts)
 			}
-			all = append(all, part{e.Name, func(now time.Time, _ string) Sample { return Declared(*e.Rule, now) }, source, Ahead(e) > WholeAhead})
+			of := func(now time.Time, _ string) Sample { return Declared(*e.Rule, now) }
+			all = append(all, part{e.Name, of, source, Ahead(e) > WholeAhead})
 		}
 	}
 	return all
 }
 
-// Of returns the sample as it is for a run at now on a bucket of that name: the parts of the [Shown] jobs.
+// Of returns the sample for a run at now on a bucket of that name: the parts of the [Shown] jobs.
 func Of(now time.Time, bucket string) Sample {
 	var whole Sample
 	for _, p := range shown() {
@@ -91,8 +92,9 @@ func Of(now time.Time, bucket string) Sample {
 	return whole
 }
 
-// Shown returns the names of the jobs whose parts are in the whole sample, which is for a run two days after its objects were uploaded: all but rules
-// about objects that must be older, and about what another part has something in, for there one would find what the other left.
+// Shown returns the names of the jobs whose parts are in the whole sample, which is for runs two days after the upload of its
+// objects. These are all jobs except rules about objects that must be older, and rules about a collection, folder or kind of
+// accounts that another part uses: each of the two would find items of the other.
 func Shown() []string { return names(shown()) }
 
 func shown() (together []part) {
@@ -117,7 +119,7 @@ func names(parts []part) []string {
 	return names
 }
 
-// places returns the collections, folders and kinds of accounts that a sample has something in.
+// places returns the collections, folders and kinds of accounts of a sample's items.
 func (s Sample) places() (all []string) {
 	for _, d := range s.Documents {
 		for i, name := range strings.Split(d.Path, "/") {
@@ -133,7 +135,8 @@ func (s Sample) places() (all []string) {
 	for _, a := range s.Accounts {
 		all = append(all, accountsOf(rule.All))
 		for kind, is := range map[string]bool{
-			rule.Anonymous: a.As != nil && a.As.Anonymous(), rule.Unverified: a.As != nil && a.As.Unverified(), rule.Disabled: a.As != nil && a.As.Disabled,
+			rule.Anonymous: a.As != nil && a.As.Anonymous(), rule.Unverified: a.As != nil && a.As.Unverified(),
+			rule.Disabled: a.As != nil && a.As.Disabled,
 		} {
 			if is {
 				all = append(all, accountsOf(kind))
@@ -143,14 +146,14 @@ func (s Sample) places() (all []string) {
 	return all
 }
 
-// accountsOf names the accounts of a kind as a place.
+// accountsOf returns the name of a kind of accounts as a place.
 func accountsOf(kind string) string { return "accounts " + kind }
 
 // Jobs returns the names of the jobs that have a part in the sample.
 func Jobs() []string { return names(all()) }
 
-// Job returns the part of the sample that belongs to one job, as [Of] returns the whole. It is complete: the job, run
-// on it alone, leaves what it says.
+// Job returns a job's part of the sample, as [Of] returns the whole. It is complete: if only this job runs on it, it leaves what
+// the part says.
 func Job(name string, now time.Time, bucket string) Sample {
 	for _, p := range all() {
 		if p.job == name {
@@ -168,7 +171,7 @@ func deleted(path string, data map[string]any) Document {
 	return Document{Path: path, Before: data}
 }
 
-// with returns a document's fields with some of them changed or added.
+// with returns a document's fields with some changed or added.
 func with(data, fields map[string]any) map[string]any {
 	out := maps.Clone(data)
 	maps.Copy(out, fields)

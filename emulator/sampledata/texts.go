@@ -1,24 +1,25 @@
 package sampledata
 
-// Text is what a field's texts are.
+// Text says who wrote the texts of a field.
 type Text int
 
-// What a field's texts are.
+// Who wrote the texts of a field.
 const (
 	Unknown     Text = iota
-	ByPeople         // what somebody wrote, tokens and addresses: no log may have it
+	ByPeople         // what users wrote, tokens and addresses: no log may contain them
 	NotByPeople      // ids, states, dates, addresses of files
 )
 
 var texts = map[string]Text{}
 
-// TextOf returns what the texts of a field are, as a part of the sample says.
+// TextOf returns who wrote the texts of a field, as a part of the sample declares.
 func TextOf(field string) Text { return texts[field] }
 
-// writtenByPeople names fields of a part that hold what people wrote, or tokens or addresses. Its file calls it in init.
+// writtenByPeople declares the fields of a part with texts that people wrote, tokens or addresses. The part's file calls it in
+// init.
 func writtenByPeople(fields ...string) { are(ByPeople, fields) }
 
-// notByPeople names fields of a part that hold texts of other sorts, such as ids and states.
+// notByPeople declares the fields of a part with other texts, such as ids and states.
 func notByPeople(fields ...string) { are(NotByPeople, fields) }
 
 func are(text Text, fields []string) {

@@ -23,7 +23,7 @@ type checkFlags struct {
 	noPlan, json bool
 }
 
-// checked is what there is to know of a job before it is deployed; docs/command.md documents it as JSON.
+// checked is what is known of a job before it is deployed. docs/command.md documents it as JSON.
 type checked struct {
 	Job      string                      `json:"job"`
 	Declared bool                        `json:"declared"` // by a rule; else it is written in Go
@@ -34,7 +34,7 @@ type checked struct {
 	Next     []time.Time                 `json:"next,omitempty"`   // the next runs; left out where Terraform chooses the time
 	DryRun   *bool                       `json:"dryRun,omitempty"` // nil: Terraform knows
 	Limits   []string                    `json:"limits,omitempty"`
-	Reads    string                      `json:"reads,omitempty"`    // what each run reads besides what is due
+	Reads    string                      `json:"reads,omitempty"`    // what each run reads beside the items that are due
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
 	Note     string                      `json:"note,omitempty"`
 	Roles    map[config.Backend][]string `json:"roles"`
@@ -95,7 +95,7 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 		if err != nil {
 			return fmt.Errorf("%w. Or leave the plan out: --no-plan", err)
 		}
-		defer func() { _ = l.close() }() // nothing of it is wanted any more
+		defer func() { _ = l.close() }() // its data is not needed any more
 		try = func(ctx context.Context, e manifest.Entry) *planned {
 			p := a.planOnSample(ctx, e, l)
 			return &p
@@ -126,7 +126,8 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	case f.json:
 		err = a.writeJSON(map[string]any{"checks": checks})
 	case len(names) == 0 && f.rules == "":
-		a.printer().Say(screen.Faint, 0, 0, "The other jobs are written in Go; each can be named. What a job would do to your project: firesweep plan JOB")
+		a.printer().Say(screen.Faint, 0, 0, "The other jobs are written in Go; each can be named. "+
+			"What a job would do to your project: firesweep plan JOB")
 	}
 	if err == nil && failed {
 		err = errSaid
@@ -134,10 +135,10 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	return err
 }
 
-// runsSaid is how many of the next runs are said.
+// runsSaid is how many of the next runs are shown.
 const runsSaid = 2
 
-// checked says what there is to know of a job without running it.
+// checked returns what is known of a job without running it.
 func (a *app) checked(e manifest.Entry) (checked, error) {
 	c := checked{
 		Job: e.Name, Declared: e.Rule != nil, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone, When: e.When(),
@@ -163,20 +164,22 @@ func (a *app) checked(e manifest.Entry) (checked, error) {
 	return c, nil
 }
 
-// limitsOf says what keeps a rule that is mistaken from doing anything. The figures are the defaults.
+// limitsOf returns the conditions under which a run of a rule does nothing. The figures are the defaults.
 func limitsOf(r rule.Rule) (limits []string) {
 	switch {
 	case r.Owner != nil:
-		limits = append(limits, fmt.Sprintf("more than %d %% of the owners looked up in %s do not exist (of %d or more), or none of them does and %s is empty",
+		limits = append(limits, fmt.Sprintf("more than %d %% of the owners looked up in %s do not exist (of %d or more), "+
+			"or none of them does and %s is empty",
 			config.DefaultMaxMissingPercent, r.Owner.Collection, config.DefaultMinLookups, r.Owner.Collection))
 	case r.DuePercent() < 100:
 		of := cmp.Or(r.Source(), "all accounts listed")
-		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due (of %d or more)", r.DuePercent(), of, config.DefaultMinLookups))
+		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due (of %d or more)", r.DuePercent(), of,
+			config.DefaultMinLookups))
 	}
 	return append(limits, fmt.Sprintf("more than %d are due (MAX_ACTIONS)", config.DefaultMaxActions))
 }
 
-// readsOf says what each run of a rule reads although it is not due; "" if that is nothing.
+// readsOf says which items that are not due each run of a rule reads; "" if none.
 func readsOf(r rule.Rule) string {
 	var judged []string
 	for _, c := range r.Where {
@@ -189,7 +192,8 @@ func readsOf(r rule.Rule) string {
 	}
 	switch {
 	case r.Accounts != "" && len(judged) > 0:
-		return "all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether " + strings.Join(judged, ", or whether ")
+		return "all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether " +
+			strings.Join(judged, ", or whether ")
 	case r.Accounts != "":
 		return "all accounts, a thousand a call, which is free"
 	case len(judged) == 0:
@@ -202,7 +206,7 @@ func readsOf(r rule.Rule) string {
 	return which + ", in every run: no index knows whether " + strings.Join(judged, ", or whether ")
 }
 
-// checked prints what was found out about a job.
+// checked prints what is known of a job.
 func (p *printer) checked(c checked) {
 	p.Say(screen.Bold, 0, 0, "%s", c.Job)
 	p.Say("", 2, 0, "%s.", capital(c.Does))
@@ -260,10 +264,10 @@ func (p *printer) checked(c checked) {
 	p.Line("")
 }
 
-// fact says one thing of a job.
+// fact prints a fact about a job.
 func (p *printer) fact(name, text string) { p.Say("", 2, 10, "%-9s %s", name, text) }
 
-// judgedWords names fields by their collections.
+// judgedWords lists fields by collection.
 func judgedWords(judged map[string][]string) string {
 	var texts []string
 	for _, collection := range slices.Sorted(maps.Keys(judged)) {
@@ -272,10 +276,10 @@ func judgedWords(judged map[string][]string) string {
 	return strings.Join(texts, "; ")
 }
 
-// times says the next runs of a job in its own time zone.
+// times lists the next runs of a job in its own time zone.
 func times(c checked) string {
 	zone, err := time.LoadLocation(c.TimeZone)
-	if err != nil { // and yet it was loaded before
+	if err != nil { // it was loaded before
 		zone = time.UTC
 	}
 	var texts []string

@@ -25,8 +25,8 @@ type local struct {
 	close       func() error
 }
 
-// startLocal starts backends of our own, on free ports: what the environment names may hold somebody's data. The process's
-// environment leads Google's client libraries to them.
+// startLocal starts new backends on free ports, because emulators that the environment names may hold somebody's data. The
+// process's environment leads Google's client libraries to the new ones.
 func startLocal(ctx context.Context, announce io.Writer) (*local, error) {
 	b, err := backends.Start(ctx, backends.Options{Log: backends.Announce(announce)})
 	if err != nil {
@@ -41,17 +41,19 @@ func startLocal(ctx context.Context, announce io.Writer) (*local, error) {
 	return &local{environment: environment, project: "demo-check", close: b.Close}, nil
 }
 
-// planOnSample plans a job on data made for it, in a project of its own. Settings are the defaults, whatever the environment says.
+// planOnSample plans a job on data made for it, in a project of its own. It uses the default settings, whatever the
+// environment says.
 func (a *app) planOnSample(ctx context.Context, e manifest.Entry, l *local) planned {
 	environment := maps.Clone(l.environment)
 	project := l.project + "-" + strings.ToLower(e.Name)
 	bucket := project + ".firebasestorage.app"
 	environment["GOOGLE_CLOUD_PROJECT"], environment["STORAGE_BUCKET"] = project, bucket
-	now := a.clock().UTC().Truncate(time.Second).Add(sampledata.Ahead(e)) // Authentication keeps milliseconds, and some data is exactly as old
+	// Authentication keeps milliseconds, and some of the data is exactly old enough.
+	now := a.clock().UTC().Truncate(time.Second).Add(sampledata.Ahead(e))
 
 	sample := func() sampledata.Sample { return sampledata.Job(e.Name, now, bucket) }
 	job := functions.Registered()[e.Name]
-	if e.Rule != nil { // it may be another than the one of that name that is built in
+	if e.Rule != nil { // a built-in rule may have the same name
 		sample = func() sampledata.Sample { return sampledata.Declared(*e.Rule, now) }
 		job = declared.Job(e.Name, *e.Rule)
 	}

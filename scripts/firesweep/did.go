@@ -15,10 +15,10 @@ import (
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
-// listed is how many items and writes of a run are shown unless all are asked for.
+// listed is how many items and writes of a run are shown without --all.
 const listed = 30
 
-// did is what a run did by its undo log; docs/command.md documents it as JSON.
+// did is what a run did, as its undo log says. docs/command.md documents it as JSON.
 type did struct {
 	Items      []doneItem  `json:"items"`
 	ItemsTotal int         `json:"itemsTotal"`
@@ -28,7 +28,7 @@ type did struct {
 
 type doneItem struct {
 	Target string `json:"target"`
-	Action string `json:"action,omitempty"` // empty in the log of an earlier version, and so is the reason
+	Action string `json:"action,omitempty"` // empty, like the reason, in the log of an earlier version
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -36,12 +36,13 @@ type doneWrite struct {
 	Op         string   `json:"op"`
 	Path       string   `json:"path"`
 	Fields     []string `json:"fields,omitempty"`     // names, of an update
-	Generation string   `json:"generation,omitempty"` // of an object, where it is known
-	Sent       bool     `json:"sent,omitempty"`       // it told somebody something: undo leaves it
+	Generation string   `json:"generation,omitempty"` // of an object, if it is known
+	Sent       bool     `json:"sent,omitempty"`       // it told somebody something, so undo leaves it
 }
 
-// whatItDid reads a run's undo log; nil if there is none. most is how many items and writes are returned, 0 for all.
-func (a *app) whatItDid(ctx context.Context, job manifest.Entry, runID, bucket string, getenv func(string) string, most int) (*did, error) {
+// whatItDid reads a run's undo log and returns at most that many items and writes; 0 is all. It returns nil if there is no log.
+func (a *app) whatItDid(ctx context.Context, job manifest.Entry, runID, bucket string, getenv func(string) string, most int,
+) (*did, error) {
 	cfg, err := settings(job, getenv, config.Firestore)
 	if err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func (a *app) whatItDid(ctx context.Context, job manifest.Entry, runID, bucket s
 	return d, err
 }
 
-// add adds an entry's records. seen are the items of the entries before: one that takes several commits is in each.
+// add adds an entry's records. seen are the items of earlier entries: an item that takes several commits is in several.
 func (d *did) add(records []undo.Record, seen map[string]bool, bucket string, most int) {
 	for _, r := range records {
 		if r.Item == "" || seen[r.Item] {
@@ -89,7 +90,7 @@ func (d *did) add(records []undo.Record, seen map[string]bool, bucket string, mo
 	}
 }
 
-// doneWriteOf returns what a record says was written, with the names of fields and nothing of what was in them.
+// doneWriteOf returns the write that a record tells of, with the names of fields and without their values.
 func doneWriteOf(r undo.Record, bucket string) doneWrite {
 	switch {
 	case r.Write != nil:

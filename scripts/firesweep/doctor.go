@@ -15,37 +15,39 @@ import (
 
 // Levels of a finding, the worst first.
 const (
-	levelProblem = "problem" // makes a job fail, keeps it from running, or lets others command it
-	levelUnknown = "unknown" // could not be looked at
-	levelWarning = "warning" // makes a mistake final, or wants to be known
-	levelUnseen  = "unseen"  // is not there to be looked at
+	levelProblem = "problem" // makes a job fail, keeps it from running, or lets others control it
+	levelUnknown = "unknown" // could not be checked
+	levelWarning = "warning" // makes a mistake final, or should be known
+	levelUnseen  = "unseen"  // does not exist here, so it is not checked
 	levelFine    = "fine"
 )
 
 var levels = []string{levelProblem, levelUnknown, levelWarning, levelUnseen, levelFine}
 
-// finding is what came of looking at one thing; docs/command.md documents it as JSON.
+// finding is the result of one check. docs/command.md documents it as JSON.
 type finding struct {
 	Level string `json:"level"`
 	About string `json:"about"`        // e.g. "database (default)"
-	Text  string `json:"text"`         // what is so
+	Text  string `json:"text"`         // what was found
 	Do    string `json:"do,omitempty"` // what to do about it
 }
 
-// findings are collected while things are looked at.
+func (f finding) bad() bool { return f.Level == levelProblem || f.Level == levelUnknown }
+
+// findings collects the results of checks.
 type findings struct{ all []finding }
 
 func (f *findings) add(level, about, do, format string, args ...any) {
 	f.all = append(f.all, finding{Level: level, About: about, Text: fmt.Sprintf(format, args...), Do: do})
 }
 
-// patient is what the doctor looks at.
+// patient is what the doctor checks.
 type patient struct {
 	*app
 	getenv   func(string) string
 	jobs     []manifest.Entry
 	configs  map[string]config.Config // by job
-	location string                   // of the deployment; empty: it is not looked at
+	location string                   // of the deployment; empty: it is not checked
 	far      steps
 }
 
@@ -100,7 +102,7 @@ that something could not be checked.`,
 		} else {
 			a.printer().findings(found)
 		}
-		if err == nil && slices.ContainsFunc(found, func(f finding) bool { return f.Level == levelProblem || f.Level == levelUnknown }) {
+		if err == nil && slices.ContainsFunc(found, finding.bad) {
 			err = errSaid
 		}
 		return err
@@ -108,12 +110,13 @@ that something could not be checked.`,
 	return c
 }
 
-// examine looks at everything and returns what it finds, the worst first.
+// examine checks everything and returns the findings, the worst first.
 func (p *patient) examine(ctx context.Context) []finding {
 	var f findings
 	emulated := p.configs[p.jobs[0].Name].Emulators.Any()
 	if emulated {
-		f.add(levelUnseen, "emulators", "", "Emulators have no mode, edition, point-in-time recovery, TTL or indexes, no soft delete, and no Cloud Scheduler: "+
+		f.add(levelUnseen, "emulators", "", "Emulators have no mode, edition, point-in-time recovery, TTL, indexes, "+
+			"soft delete or Cloud Scheduler: "+
 			"only the bundle's own records are checked.")
 	} else {
 		p.far.begin(0, "databases")
@@ -128,7 +131,7 @@ func (p *patient) examine(ctx context.Context) []finding {
 	return f.all
 }
 
-// jobsBy returns the jobs by what a function of their settings says, without those for which it says "".
+// jobsBy groups the jobs by the key that a function returns for their settings. It leaves out those with the key "".
 func (p *patient) jobsBy(of func(manifest.Entry, config.Config) string) map[string][]manifest.Entry {
 	by := map[string][]manifest.Entry{}
 	for _, job := range p.jobs {
@@ -143,7 +146,8 @@ func (p *patient) project() string { return p.configs[p.jobs[0].Name].Project }
 
 // findings prints findings for people.
 func (p *printer) findings(all []finding) {
-	styles := map[string]string{levelProblem: screen.Red, levelUnknown: screen.Red, levelWarning: screen.Yellow, levelUnseen: screen.Faint}
+	styles := map[string]string{levelProblem: screen.Red, levelUnknown: screen.Red, levelWarning: screen.Yellow,
+		levelUnseen: screen.Faint}
 	counts := map[string]int{}
 	for _, f := range all {
 		counts[f.Level]++

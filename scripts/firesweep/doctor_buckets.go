@@ -14,10 +14,10 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// leastSoftDelete is how long a deleted file should be there to be got back: what buckets have unless somebody changed it.
+// leastSoftDelete is how long a bucket should keep deleted files, which is the default of buckets.
 const leastSoftDelete = 7 * 24 * time.Hour
 
-// examineBuckets looks at the buckets of the jobs.
+// examineBuckets checks the buckets of the jobs.
 func (p *patient) examineBuckets(ctx context.Context, f *findings) {
 	jobs := p.jobsBy(func(job manifest.Entry, cfg config.Config) string {
 		if len(job.Roles[config.Storage]) == 0 {
@@ -36,7 +36,8 @@ func (p *patient) examineBuckets(ctx context.Context, f *findings) {
 	for _, name := range slices.Sorted(maps.Keys(jobs)) {
 		bucket, err := service.Buckets.Get(name).Context(ctx).Do()
 		if err != nil {
-			f.add(levelUnknown, "bucket "+name, "It needs roles/storage.legacyBucketReader on the bucket. Make sure that STORAGE_BUCKET is right.",
+			f.add(levelUnknown, "bucket "+name, "It needs roles/storage.legacyBucketReader on the bucket. "+
+				"Make sure that STORAGE_BUCKET is right.",
 				"It cannot be read: %s", apiError(err))
 			continue
 		}
@@ -47,7 +48,8 @@ func (p *patient) examineBuckets(ctx context.Context, f *findings) {
 func examineBucket(b *storage.Bucket, f *findings) {
 	about := "bucket " + b.Name
 	if b.Billing != nil && b.Billing.RequesterPays {
-		f.add(levelProblem, about, fmt.Sprintf("gcloud storage buckets update gs://%s --no-requester-pays", b.Name), "Requester pays is on: every request of the jobs fails.")
+		f.add(levelProblem, about, fmt.Sprintf("gcloud storage buckets update gs://%s --no-requester-pays", b.Name),
+			"Requester pays is on: every request of the jobs fails.")
 	}
 	var kept time.Duration
 	if b.SoftDeletePolicy != nil {
@@ -56,7 +58,8 @@ func examineBucket(b *storage.Bucket, f *findings) {
 	versioned := b.Versioning != nil && b.Versioning.Enabled
 	switch do := fmt.Sprintf("gcloud storage buckets update gs://%s --soft-delete-duration=30d", b.Name); {
 	case kept == 0 && versioned:
-		f.add(levelFine, about, "", "Soft delete is off, and object versioning is on: a deleted file becomes noncurrent and stays until a lifecycle rule deletes it")
+		f.add(levelFine, about, "", "Soft delete is off, and object versioning is on: "+
+			"a deleted file becomes noncurrent and stays until a lifecycle rule deletes it")
 	case kept == 0:
 		f.add(levelWarning, about, do, "Soft delete is off: a deleted file is gone at once.")
 	case kept < leastSoftDelete:

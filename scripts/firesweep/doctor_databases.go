@@ -15,7 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// examineDatabases looks at the databases of the jobs.
+// examineDatabases checks the databases of the jobs.
 func (p *patient) examineDatabases(ctx context.Context, f *findings) {
 	service, err := firestore.NewService(ctx, p.google("firestore")...)
 	var rules *firebaserules.Service
@@ -36,7 +36,7 @@ func (p *patient) examineDatabases(ctx context.Context, f *findings) {
 	}
 }
 
-// database is one database that is looked at.
+// database is a database that is checked.
 type database struct {
 	service           *firestore.Service
 	id, project, name string
@@ -44,12 +44,13 @@ type database struct {
 
 func (d database) about() string { return "database " + d.id }
 
-// unknown says that a request failed.
+// unknown adds a finding for a request that failed.
 func (d database) unknown(f *findings, what string, err error) {
-	f.add(levelUnknown, d.about(), "It needs roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right.", "%s cannot be read: %s", what, apiError(err))
+	f.add(levelUnknown, d.about(), "It needs roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right.",
+		"%s cannot be read: %s", what, apiError(err))
 }
 
-// examine looks at the database itself.
+// examine checks the database itself.
 func (d database) examine(ctx context.Context, f *findings) {
 	db, err := d.service.Projects.Databases.Get(d.name).Context(ctx).Do()
 	if err != nil {
@@ -58,31 +59,35 @@ func (d database) examine(ctx context.Context, f *findings) {
 	}
 	edition := db.DatabaseEdition
 	if edition == "" || edition == "DATABASE_EDITION_UNSPECIFIED" {
-		edition = "STANDARD" // what Google says it means
+		edition = "STANDARD" // as Google documents it
 	}
 	if db.Type != "FIRESTORE_NATIVE" || edition != "STANDARD" {
-		f.add(levelProblem, d.about(), "Use a database in Native mode and Standard edition: neither can be changed.", "It is %s, %s: the functions need FIRESTORE_NATIVE, STANDARD.", db.Type, edition)
+		f.add(levelProblem, d.about(), "Use a database in Native mode and Standard edition: neither can be changed.",
+			"It is %s, %s: the functions need FIRESTORE_NATIVE, STANDARD.", db.Type, edition)
 	} else {
 		f.add(levelFine, d.about(), "", "Native mode, Standard edition")
 	}
 	if db.PointInTimeRecoveryEnablement != "POINT_IN_TIME_RECOVERY_ENABLED" {
-		f.add(levelWarning, d.about(), fmt.Sprintf("gcloud firestore databases update --project=%s --database='%s' --enable-pitr", d.project, d.id),
-			"Point-in-time recovery is off: a deleted document can be restored for an hour only.")
+		do := fmt.Sprintf("gcloud firestore databases update --project=%s --database='%s' --enable-pitr", d.project, d.id)
+		f.add(levelWarning, d.about(), do, "Point-in-time recovery is off: a deleted document can be restored for an hour only.")
 	} else {
 		f.add(levelFine, d.about(), "", "Point-in-time recovery is on: a deleted document can be restored for seven days")
 	}
 }
 
-// examineRetention looks at the TTL policy by which reports of runs go after 90 days.
+// examineRetention checks the TTL policy that deletes reports of runs after 90 days.
 func (d database) examineRetention(ctx context.Context, f *findings) {
-	field, err := d.service.Projects.Databases.CollectionGroups.Fields.Get(d.name + "/collectionGroups/cleanupRuns/fields/expireAt").Context(ctx).Do()
+	name := d.name + "/collectionGroups/cleanupRuns/fields/expireAt"
+	field, err := d.service.Projects.Databases.CollectionGroups.Fields.Get(name).Context(ctx).Do()
 	switch {
 	case err != nil:
 		d.unknown(f, "The TTL policy of cleanupRuns", err)
 	case field.TtlConfig == nil:
-		f.add(levelWarning, d.about(), "terraform apply", "cleanupRuns has no TTL policy on expireAt: reports of runs are kept for ever.")
+		f.add(levelWarning, d.about(), "terraform apply",
+			"cleanupRuns has no TTL policy on expireAt: reports of runs are kept for ever.")
 	case field.TtlConfig.State != "ACTIVE":
-		f.add(levelWarning, d.about(), "Wait. If it stays so: terraform apply", "The TTL policy of cleanupRuns is %s: reports of runs are not deleted yet.", field.TtlConfig.State)
+		f.add(levelWarning, d.about(), "Wait. If that does not help: terraform apply",
+			"The TTL policy of cleanupRuns is %s: reports of runs are not deleted yet.", field.TtlConfig.State)
 	default:
 		f.add(levelFine, d.about(), "", "Reports of runs are deleted after 90 days")
 	}
@@ -90,7 +95,7 @@ func (d database) examineRetention(ctx context.Context, f *findings) {
 
 // examineIndexes compares the indexes with those that the jobs need.
 func (d database) examineIndexes(ctx context.Context, f *findings, jobs []manifest.Entry) {
-	there := map[string]map[string]string{} // state by fields, by what was asked
+	there := map[string]map[string]string{} // states of indexes, by words, by what was asked
 	for _, job := range jobs {
 		for _, index := range job.AllIndexes() {
 			group, of, get := index.CollectionGroup, index.CollectionGroup, d.indexes
@@ -112,17 +117,20 @@ func (d database) examineIndexes(ctx context.Context, f *findings, jobs []manife
 			case "READY":
 				f.add(levelFine, d.about(), "", "The index %s of %s is there", wanted, group)
 			case "":
-				f.add(levelProblem, d.about(), "terraform apply. Before a first deployment: it makes the indexes.", "%s needs the index %s of %s, which is not there.", job.Name, wanted, group)
+				f.add(levelProblem, d.about(), "Run terraform apply: it makes the indexes.",
+					"%s needs the index %s of %s, which is not there.", job.Name, wanted, group)
 			case "CREATING":
-				f.add(levelProblem, d.about(), "Wait until it is built; the job is tried again.", "%s needs the index %s of %s, which is still being built.", job.Name, wanted, group)
+				f.add(levelProblem, d.about(), "Wait until it is built; the job is tried again.",
+					"%s needs the index %s of %s, which is still being built.", job.Name, wanted, group)
 			default:
-				f.add(levelProblem, d.about(), "Delete it in the console, then terraform apply.", "%s needs the index %s of %s, which is %s.", job.Name, wanted, group, state)
+				f.add(levelProblem, d.about(), "Delete it in the console, then terraform apply.",
+					"%s needs the index %s of %s, which is %s.", job.Name, wanted, group, state)
 			}
 		}
 	}
 }
 
-// indexes returns the states of a collection's composite indexes, by their words.
+// indexes returns the states of a collection's composite indexes, by [words].
 func (d database) indexes(ctx context.Context, group string) (map[string]string, error) {
 	states := map[string]string{}
 	err := d.service.Projects.Databases.CollectionGroups.Indexes.List(d.name+"/collectionGroups/"+group).
@@ -136,7 +144,7 @@ func (d database) indexes(ctx context.Context, group string) (map[string]string,
 	return states, nil
 }
 
-// fieldIndexes returns the states of the indexes of a single field, given as collection/fields/field, by their words.
+// fieldIndexes returns the states of the indexes of a single field, given as collection/fields/field, by [words].
 func (d database) fieldIndexes(ctx context.Context, of string) (map[string]string, error) {
 	field, err := d.service.Projects.Databases.CollectionGroups.Fields.Get(d.name + "/collectionGroups/" + of).Context(ctx).Do()
 	if err != nil {
@@ -155,14 +163,15 @@ func addStates(states map[string]string, group string, indexes []*firestore.Goog
 		i := manifest.Index{CollectionGroup: group, QueryScope: index.QueryScope}
 		for _, field := range index.Fields {
 			if field.FieldPath != "__name__" { // Firestore adds it by itself
-				i.Fields = append(i.Fields, manifest.IndexField{FieldPath: field.FieldPath, Order: field.Order, ArrayConfig: field.ArrayConfig})
+				i.Fields = append(i.Fields,
+					manifest.IndexField{FieldPath: field.FieldPath, Order: field.Order, ArrayConfig: field.ArrayConfig})
 			}
 		}
 		states[words(i)] = index.State
 	}
 }
 
-// words says an index without its collection, e.g. "status ASCENDING, createdAt ASCENDING (COLLECTION)".
+// words describes an index without its collection, e.g. "status ASCENDING, createdAt ASCENDING (COLLECTION)".
 func words(i manifest.Index) string {
 	fields := make([]string, len(i.Fields))
 	for n, field := range i.Fields {

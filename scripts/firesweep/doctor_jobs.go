@@ -13,10 +13,10 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// lookedThrough is how many of a job's last runs are looked through for a success.
+// lookedThrough is how many of a job's last runs are searched for a success.
 const lookedThrough = 20
 
-// examineRecords looks at what the bundle keeps of its runs.
+// examineRecords checks what the bundle keeps of its runs.
 func (p *patient) examineRecords(ctx context.Context, f *findings) {
 	s := newStore(p.getenv)
 	defer s.close()
@@ -63,11 +63,12 @@ func (p *patient) examineJob(ctx context.Context, f *findings, s *store, job man
 			return nil
 		}
 	}
-	f.add(levelProblem, job.Name, "Look at: firesweep show "+job.Name, "None of its last %s was a success.", plural(len(st.Runs), "run"))
+	f.add(levelProblem, job.Name, "Look at: firesweep show "+job.Name, "None of its last %s was a success.",
+		plural(len(st.Runs), "run"))
 	return nil
 }
 
-// success says when the last success was, and whether that is long ago.
+// success adds a finding on how long ago the last success was.
 func (p *patient) success(f *findings, job manifest.Entry, r *sweep.Report, now time.Time) {
 	every, err := period(job)
 	if err != nil {
@@ -77,15 +78,17 @@ func (p *patient) success(f *findings, job manifest.Entry, r *sweep.Report, now 
 	ago := now.Sub(r.StartedAt)
 	switch {
 	case ago > lateAfter(job, every):
-		f.add(levelProblem, job.Name, "Look at: firesweep show "+job.Name, "The last success was %s UTC, %s ago; it runs every %s.", when(r.StartedAt), short(ago), short(every))
+		f.add(levelProblem, job.Name, "Look at: firesweep show "+job.Name, "The last success was %s UTC, %s ago; it runs every %s.",
+			when(r.StartedAt), short(ago), short(every))
 	case r.PartialRuns >= 3 && !r.Continued:
-		f.add(levelWarning, job.Name, "Run it more often (Terraform: schedules) or longer (timeouts).", "It does not keep up: partial %d times in a row.", r.PartialRuns)
+		f.add(levelWarning, job.Name, "Run it more often (Terraform: schedules) or longer (timeouts).",
+			"It does not keep up: partial %d times in a row.", r.PartialRuns)
 	default:
 		f.add(levelFine, job.Name, "", "The last success was %s UTC", when(r.StartedAt))
 	}
 }
 
-// examineScheduler looks at what Cloud Scheduler calls.
+// examineScheduler checks the jobs of Cloud Scheduler.
 func (p *patient) examineScheduler(ctx context.Context, f *findings) {
 	if p.location == "" {
 		f.add(levelUnseen, "Cloud Scheduler", "Add --location REGION.", "Whether jobs are deployed or paused was not checked.")
@@ -106,11 +109,14 @@ func (p *patient) examineScheduler(ctx context.Context, f *findings) {
 		own := there[job.Name]
 		switch {
 		case own == nil:
-			f.add(levelWarning, job.Name, "If it should be, enable it in your tfvars, then terraform apply.", "Cloud Scheduler does not know it in %s: it is not deployed there.", p.location)
+			f.add(levelWarning, job.Name, "If it should be, enable it in your tfvars, then terraform apply.",
+				"Cloud Scheduler does not know it in %s: it is not deployed there.", p.location)
 		case own.State != "ENABLED":
-			f.add(levelWarning, job.Name, "To resume it: correct paused in your tfvars, then terraform apply.", "Cloud Scheduler does not call it: it is %s.", own.State)
+			f.add(levelWarning, job.Name, "To resume it: correct paused in your tfvars, then terraform apply.",
+				"Cloud Scheduler does not call it: it is %s.", own.State)
 		case own.Status != nil && own.Status.Code != 0:
-			f.add(levelProblem, job.Name, "Look at: firesweep runs --log "+job.Name, "Cloud Scheduler's last call, %s, failed with code %d. %s",
+			f.add(levelProblem, job.Name, "Look at: firesweep runs --log "+job.Name,
+				"Cloud Scheduler's last call, %s, failed with code %d. %s",
 				own.LastAttemptTime, own.Status.Code, own.Status.Message)
 		default:
 			f.add(levelFine, job.Name, "", "Cloud Scheduler calls it: %s %s", own.Schedule, own.TimeZone)

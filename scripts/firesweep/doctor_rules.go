@@ -16,29 +16,32 @@ import (
 	"github.com/firesweep/firesweep/shared/own"
 )
 
-// anybody is a client that is not signed in.
+// anybody names clients that are not signed in.
 const anybody = "anybody"
 
-// methods are what clients may ask for.
+// methods are those of requests that clients can send.
 var methods = []string{"get", "list", "create", "update", "delete"}
 
-const closeThem = "Close them (docs/firestore.rules): no rule may allow them, and a rule for all documents, {document=**}, must leave them out."
+const closeThem = "Close them (docs/firestore.rules): no rule may allow them, and a rule for all documents, {document=**}, must " +
+	"leave them out."
 
-// examineRules has Google try whether clients may read or write the bundle's own collections. Nobody guesses here what a rule means:
-// the rules are tried as they are released, by the method that is there for testing rules.
+// examineRules lets Google test whether clients may read or write the bundle's own collections. It tests the released rules
+// themselves with the method for testing rules, instead of interpreting them here.
 func (d database) examineRules(ctx context.Context, service *firebaserules.Service, now time.Time, f *findings) {
 	release := "cloud.firestore"
 	if d.id != "(default)" {
 		release += "/" + d.id
 	}
 	unknown := func(err error) {
-		f.add(levelUnknown, d.about(), "It needs roles/firebaserules.viewer, and the API firebaserules.googleapis.com.", "Its security rules cannot be tested: %s", apiError(err))
+		f.add(levelUnknown, d.about(), "It needs roles/firebaserules.viewer, and the API firebaserules.googleapis.com.",
+			"Its security rules cannot be tested: %s", apiError(err))
 	}
 	released, err := service.Projects.Releases.Get("projects/" + d.project + "/releases/" + release).Context(ctx).Do()
 	var api *googleapi.Error
 	switch {
 	case errors.As(err, &api) && api.Code == http.StatusNotFound:
-		f.add(levelWarning, d.about(), closeThem, "No security rules are released for it as %s: check in the Firebase console whether clients may use it.", release)
+		f.add(levelWarning, d.about(), closeThem, "No security rules are released for it as %s: "+
+			"check in the Firebase console whether clients may use it.", release)
 		return
 	case err != nil:
 		unknown(err)
@@ -54,7 +57,8 @@ func (d database) examineRules(ctx context.Context, service *firebaserules.Servi
 	for _, t := range tried {
 		suite.TestCases = append(suite.TestCases, t.test)
 	}
-	answer, err := service.Projects.Test("projects/"+d.project, &firebaserules.TestRulesetRequest{Source: rules.Source, TestSuite: suite}).Context(ctx).Do()
+	answer, err := service.Projects.Test("projects/"+d.project,
+		&firebaserules.TestRulesetRequest{Source: rules.Source, TestSuite: suite}).Context(ctx).Do()
 	if err == nil && len(answer.TestResults) != len(tried) {
 		err = fmt.Errorf("%d of %d tests were made", len(answer.TestResults), len(tried))
 	}
@@ -65,13 +69,13 @@ func (d database) examineRules(ctx context.Context, service *firebaserules.Servi
 	judgeRules(d.about(), tried, answer.TestResults, rules.Source, f)
 }
 
-// attempt is something that a client tries.
+// attempt is a request that a client tries.
 type attempt struct {
 	who, method, collection string
 	test                    *firebaserules.TestCase
 }
 
-// attempts returns all that clients try, signed in or not.
+// attempts returns the requests of clients, signed in or not.
 func (d database) attempts(now time.Time) (all []attempt) {
 	for _, who := range []string{anybody, "anybody signed in"} {
 		for _, path := range own.Documents() {
@@ -86,7 +90,8 @@ func (d database) attempts(now time.Time) (all []attempt) {
 				if method == "create" || method == "update" {
 					request["resource"] = document
 				}
-				test := &firebaserules.TestCase{Expectation: "DENY", PathEncoding: "PLAIN", ExpressionReportLevel: "VISITED", Request: request}
+				test := &firebaserules.TestCase{
+					Expectation: "DENY", PathEncoding: "PLAIN", ExpressionReportLevel: "VISITED", Request: request}
 				if method != "create" {
 					test.Resource = document
 				}
@@ -97,7 +102,7 @@ func (d database) attempts(now time.Time) (all []attempt) {
 	return all
 }
 
-// judgeRules says what came of it.
+// judgeRules adds findings for the results of the attempts.
 func judgeRules(about string, tried []attempt, results []*firebaserules.TestResult, source *firebaserules.Source, f *findings) {
 	allowed := map[string]map[string][]string{} // methods, by who and collection
 	lines := map[string]bool{}
@@ -114,7 +119,7 @@ func judgeRules(about string, tried []attempt, results []*firebaserules.TestResu
 				by = map[string][]string{}
 				allowed[t.collection] = by
 			}
-			if !slices.Contains(by[anybody], t.method) { // whom all others are among
+			if !slices.Contains(by[anybody], t.method) { // or else it is said already
 				by[t.who] = append(by[t.who], t.method)
 			}
 			continue
@@ -147,7 +152,7 @@ func judgeRules(about string, tried []attempt, results []*firebaserules.TestResu
 	}
 }
 
-// conditions returns where in the rules it was decided on a condition that a test was refused, if by more than the word false.
+// conditions returns where the rules evaluated an expression other than the word false to refuse a test.
 func conditions(r *firebaserules.TestResult, source *firebaserules.Source) (at []*firebaserules.SourcePosition) {
 	for _, v := range r.VisitedExpressions {
 		if p := v.SourcePosition; p != nil && textAt(source, p) != "false" {
@@ -160,10 +165,11 @@ func conditions(r *firebaserules.TestResult, source *firebaserules.Source) (at [
 	return at
 }
 
-// textAt returns the rules' text at a position, "" where that is none.
+// textAt returns the rules' text at a position; "" if there is no such position.
 func textAt(source *firebaserules.Source, p *firebaserules.SourcePosition) string {
 	for _, file := range source.Files {
-		if (p.FileName == "" || p.FileName == file.Name) && p.CurrentOffset >= 0 && p.CurrentOffset < p.EndOffset && p.EndOffset <= int64(len(file.Content)) {
+		named := p.FileName == "" || p.FileName == file.Name
+		if named && p.CurrentOffset >= 0 && p.CurrentOffset < p.EndOffset && p.EndOffset <= int64(len(file.Content)) {
 			return strings.TrimSpace(file.Content[p.CurrentOffset:p.EndOffset])
 		}
 	}

@@ -80,7 +80,7 @@ func (a *app) indexes(f indexesFlags, names []string) error {
 	return a.writeJSON(ours)
 }
 
-// noIndexes is the text of a file that has none.
+// noIndexes is the text of a file without indexes.
 const noIndexes = "{\n  \"indexes\": [],\n  \"fieldOverrides\": []\n}\n"
 
 func (a *app) addIndexes(name string, ours indexFile) error {
@@ -138,7 +138,7 @@ func (a *app) checkIndexes(name string, ours indexFile) error {
 	return errSaid
 }
 
-// contradicts says what of a file and of what is needed cannot both be had.
+// contradicts returns the error for a file that contradicts what is needed.
 func contradicts(name string, err error) error {
 	var usage usageError
 	if errors.As(err, &usage) {
@@ -147,14 +147,15 @@ func contradicts(name string, err error) error {
 	return &contradictionError{name, err}
 }
 
-// A contradictionError is about a file that wants something else than the functions need.
+// A contradictionError says that a file contradicts what the functions need.
 type contradictionError struct {
 	file string
 	err  error
 }
 
 func (e *contradictionError) Error() string {
-	return e.file + " contradicts what is needed, and nothing was written: " + strings.ReplaceAll(e.err.Error(), "\n", "; ") + ". Change that entry in the file, or have the job on another database"
+	return e.file + " contradicts what is needed, and nothing was written: " + strings.ReplaceAll(e.err.Error(), "\n", "; ") +
+		". Change that entry in the file, or let the job use another database"
 }
 
 func (e *contradictionError) Unwrap() error { return e.err }

@@ -13,8 +13,8 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// indexFile is a file that the Firebase CLI deploys: https://firebase.google.com/docs/reference/firestore/indexes. Of the keys that
-// Firesweep does not write it knows those that tell one index from another.
+// indexFile is a file that the Firebase CLI deploys: https://firebase.google.com/docs/reference/firestore/indexes. It has all
+// keys that distinguish one index from another, including some that Firesweep does not write.
 type indexFile struct {
 	Indexes        []fileIndex    `json:"indexes"`
 	FieldOverrides []fileOverride `json:"fieldOverrides"`
@@ -22,10 +22,10 @@ type indexFile struct {
 
 type fileIndex struct {
 	CollectionGroup string      `json:"collectionGroup"`
-	QueryScope      string      `json:"queryScope,omitempty"` // the CLI takes COLLECTION where there is none
+	QueryScope      string      `json:"queryScope,omitempty"` // without it, the CLI takes COLLECTION
 	Fields          []fileField `json:"fields"`
 
-	// Of Enterprise edition, and what Standard edition is exported with.
+	// For Enterprise edition. Exports of Standard edition have them, too.
 	APIScope string `json:"apiScope,omitempty"`
 	Density  string `json:"density,omitempty"`
 }
@@ -34,7 +34,7 @@ type fileField struct {
 	FieldPath   string `json:"fieldPath"`
 	Order       string `json:"order,omitempty"`
 	ArrayConfig string `json:"arrayConfig,omitempty"`
-	Mode        string `json:"mode,omitempty"` // what earlier versions called both
+	Mode        string `json:"mode,omitempty"` // the name of order and arrayConfig in earlier versions
 	Vector      any    `json:"vectorConfig,omitempty"`
 }
 
@@ -43,10 +43,11 @@ type fileOverride struct {
 	TTL *bool `json:"ttl,omitempty"` // nil: the CLI leaves it as it is
 }
 
-// expiring are the collections of the bundle's own that have a TTL policy on expireAt; terraform/firestore.tf makes the same.
+// expiring are the bundle's own collections with a TTL policy on expireAt. terraform/firestore.tf makes the same policies.
 var expiring = []string{"cleanupRuns", "cleanupUndo"}
 
-// needed returns what functions need of their database, sorted, each once. The error names what contradicts each other.
+// needed returns what functions need of their database, sorted and without duplicates. The error names needs that contradict
+// each other.
 func needed(entries []manifest.Entry) (indexFile, error) {
 	file := indexFile{Indexes: []fileIndex{}, FieldOverrides: []fileOverride{}}
 	var problems []error
@@ -58,7 +59,7 @@ func needed(entries []manifest.Entry) (indexFile, error) {
 			return
 		}
 		more, err := file.FieldOverrides[i].lacks(o)
-		file.FieldOverrides[i].Indexes = append(file.FieldOverrides[i].Indexes, more.Indexes...) // not nil: JSON has [] for none
+		file.FieldOverrides[i].Indexes = append(file.FieldOverrides[i].Indexes, more.Indexes...) // not nil, because JSON needs []
 		problems = append(problems, err)
 	}
 	for _, e := range entries {
@@ -77,17 +78,18 @@ func needed(entries []manifest.Entry) (indexFile, error) {
 	}
 	for _, collection := range expiring {
 		yes := true
-		add(fileOverride{TTL: &yes, FieldOverride: manifest.FieldOverride{CollectionGroup: collection, FieldPath: "expireAt", Indexes: manifest.AutomaticIndexes()}})
+		add(fileOverride{TTL: &yes, FieldOverride: manifest.FieldOverride{
+			CollectionGroup: collection, FieldPath: "expireAt", Indexes: manifest.AutomaticIndexes()}})
 	}
 	slices.SortFunc(file.Indexes, func(a, b fileIndex) int { return cmp.Compare(a.words(), b.words()) })
 	slices.SortFunc(file.FieldOverrides, func(a, b fileOverride) int { return cmp.Compare(a.field(), b.field()) })
 	return file, errors.Join(problems...)
 }
 
-// words says an index to people, and is the same for two that are.
+// words describes an index for people. Two equal indexes have the same words.
 func (i fileIndex) words() string {
 	fields := i.Fields
-	// Every index ends with the document's name in the direction of what precedes it, whether or not the file says so.
+	// Every index ends with the document's name, in the direction of the field before it, whether or not the file says so.
 	if n := len(fields); n > 1 && fields[n-1].FieldPath == "__name__" && fields[n-1].kind() == fields[n-2].kind() {
 		fields = fields[:n-1]
 	}
@@ -121,8 +123,8 @@ func (o fileOverride) field() string { return o.CollectionGroup + "." + o.FieldP
 
 func (o fileOverride) same(other fileOverride) bool { return o.field() == other.field() }
 
-// lacks returns what an override of the same field asks for beyond this one. The error says that both cannot be had. Of a field with a
-// TTL policy nobody asks for its indexes.
+// lacks returns what another override of the same field asks for and this one does not have. The error says that the two
+// contradict each other. An override with a TTL policy asks for no indexes.
 func (o fileOverride) lacks(other fileOverride) (more fileOverride, err error) {
 	wanted := other.Indexes
 	if isTrue(other.TTL) {
@@ -148,9 +150,9 @@ func (o fileOverride) lacks(other fileOverride) (more fileOverride, err error) {
 	return more, nil
 }
 
-// merge adds to the text of a file what it lacks. What is there stays as it is, comments too; so the text is the same if nothing is
-// lacking. added says what was, a line each. The error names all that contradicts what is there, or is a usageError if the text is no
-// such file.
+// merge adds to the text of a file what it lacks. Everything else stays as it is, including comments, so the text is the same
+// if nothing is lacking. added describes each addition in a line. The error names all contradictions with the file; it is a
+// usageError if the text is no such file.
 func merge(name string, text []byte, ours indexFile) (merged []byte, added []string, err error) {
 	theirs, root, err := parseIndexFile(text)
 	if err != nil {
@@ -168,7 +170,8 @@ func merge(name string, text []byte, ours indexFile) (merged []byte, added []str
 		if n := slices.IndexFunc(theirs.FieldOverrides, func(t fileOverride) bool {
 			return isTrue(o.TTL) && isTrue(t.TTL) && t.CollectionGroup == o.CollectionGroup && !t.same(o)
 		}); n >= 0 {
-			problems = append(problems, fmt.Errorf("%s and %s: a collection has one TTL policy", theirs.FieldOverrides[n].field(), o.field()))
+			problems = append(problems,
+				fmt.Errorf("%s and %s: a collection has one TTL policy", theirs.FieldOverrides[n].field(), o.field()))
 			continue
 		}
 		at := slices.IndexFunc(theirs.FieldOverrides, o.same)
@@ -210,7 +213,7 @@ func (o fileOverride) words() string {
 	return o.field() + ": " + strings.Join(texts, ", ")
 }
 
-// parseIndexFile reads a file as the Firebase CLI does, which takes comments. Both lists are there afterwards.
+// parseIndexFile reads a file as the Firebase CLI does, with comments. The root it returns has both lists.
 func parseIndexFile(text []byte) (file indexFile, root *hujson.Value, err error) {
 	parsed, err := hujson.Parse(text)
 	if err != nil {
@@ -229,7 +232,8 @@ func parseIndexFile(text []byte) (file indexFile, root *hujson.Value, err error)
 	}
 	for i, index := range file.Indexes {
 		if index.CollectionGroup == "" || len(index.Fields) == 0 {
-			return file, nil, fmt.Errorf("indexes[%d] has no collectionGroup or no fields: if it is of an early version of the Firebase CLI, write it anew with firebase firestore:indexes", i)
+			return file, nil, fmt.Errorf("indexes[%d] has no collectionGroup or no fields: "+
+				"if an early version of the Firebase CLI wrote the file, write it again with firebase firestore:indexes", i)
 		}
 	}
 	for i, o := range file.FieldOverrides {
@@ -248,7 +252,7 @@ func parseIndexFile(text []byte) (file indexFile, root *hujson.Value, err error)
 	return file, &parsed, nil
 }
 
-// names refuses objects in which a name stands twice, and what the CLI would not take for the key that it looks like.
+// names refuses objects with a name that is given twice, or that differs from a key only in its case.
 func names(root *hujson.Value) error {
 	for value := range root.All() {
 		object, isObject := value.Value.(*hujson.Object)
@@ -272,9 +276,10 @@ func names(root *hujson.Value) error {
 	return nil
 }
 
-// keys are those that are read.
+// keys are the names that are read.
 var keys = []string{
-	"indexes", "fieldOverrides", "collectionGroup", "queryScope", "fields", "fieldPath", "order", "arrayConfig", "mode", "vectorConfig", "apiScope", "density", "ttl",
+	"indexes", "fieldOverrides", "collectionGroup", "queryScope", "fields", "fieldPath", "order", "arrayConfig", "mode",
+	"vectorConfig", "apiScope", "density", "ttl",
 }
 
 // appendTo appends a value to a list of a document, on lines of its own.
@@ -299,14 +304,15 @@ func addMember(root *hujson.Value, object, name string, value hujson.ValueTrimme
 	depth := strings.Count(object, "/") + 1
 	o := root.Find(object).Value.(*hujson.Object)
 	member := hujson.ObjectMember{
-		Name: hujson.Value{BeforeExtra: ownLine(o.AfterExtra, depth), Value: hujson.String(name)}, Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: value},
+		Name:  hujson.Value{BeforeExtra: ownLine(o.AfterExtra, depth), Value: hujson.String(name)},
+		Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: value},
 	}
 	o.Members, o.AfterExtra = append(o.Members, member), ownLine(nil, depth-1)
 }
 
 const indent = "  "
 
-// ownLine returns what stands before something, so that this begins a line of its own.
+// ownLine returns the space before a value that begins a line of its own.
 func ownLine(before hujson.Extra, depth int) hujson.Extra {
 	text := strings.TrimRight(string(before), " \t")
 	if !strings.HasSuffix(text, "\n") {

@@ -15,12 +15,12 @@ import (
 // scheduled returns the jobs that Cloud Scheduler calls, in the order of functions/manifest.json.
 func scheduled() []manifest.Entry { return jobsOf(functions.All()) }
 
-// jobsOf returns the jobs of some functions, without their workers.
+// jobsOf returns the jobs among functions, without workers.
 func jobsOf(all []manifest.Entry) []manifest.Entry {
 	return slices.DeleteFunc(slices.Clone(all), func(e manifest.Entry) bool { return e.Trigger != manifest.Schedule })
 }
 
-// jobsNamed returns the entries of the names, all where there are none. The error names one that is no job.
+// jobsNamed returns the jobs of these names, or all jobs if no name is given. The error says which name is no job.
 func jobsNamed(names []string) ([]manifest.Entry, error) {
 	if len(names) == 0 {
 		return scheduled(), nil
@@ -28,7 +28,7 @@ func jobsNamed(names []string) ([]manifest.Entry, error) {
 	return named(scheduled(), names)
 }
 
-// named returns those of some jobs that have the names. The error names one that is none of them.
+// named returns the jobs of these names. The error says which name is not among the jobs.
 func named(jobs []manifest.Entry, names []string) ([]manifest.Entry, error) {
 	var known []string
 	for _, e := range jobs {
@@ -59,7 +59,7 @@ func completeJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.S
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// projectFlag adds --project to a command and returns the environment that it makes: its value goes before
+// projectFlag adds --project to a command and returns the environment with it: the flag's value replaces
 // GOOGLE_CLOUD_PROJECT.
 func (a *app) projectFlag(c *cobra.Command) func(string) string {
 	project := c.Flags().String("project", "", "the project's `ID` (default: GOOGLE_CLOUD_PROJECT)")
@@ -83,7 +83,7 @@ func settings(e manifest.Entry, getenv func(string) string, uses ...config.Backe
 	return cfg, nil
 }
 
-// moment parses the value of a flag such as --now: a time, or so long from now. now is the clock's.
+// moment parses the value of a flag such as --now: a time, or a duration from now.
 func moment(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -14,19 +14,19 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// errWrongList says that a list of functions is wrong, and that all that is wrong with it was said.
+// errWrongList says that a list of functions has problems, all of which have been printed.
 var errWrongList = errors.New("a list of functions is wrong")
 
 // lists are the lists of functions that a command reads.
 type lists struct {
-	rules string // a file to be read in place of functions/rules.json; empty: that one
+	rules string // the file to read; empty: functions/rules.json
 }
 
 func (l *lists) flags(c *cobra.Command) {
 	c.Flags().StringVar(&l.rules, "rules", "", "read `FILE` in place of functions/rules.json")
 }
 
-// read returns the functions of the lists, and those of them that only the file of --rules has. What is wrong is said, all of it.
+// read returns the functions of the lists, and those that only the file of --rules has. It prints all problems.
 func (a *app) read(l lists) (all, own []manifest.Entry, err error) {
 	all = functions.All()
 	if l.rules != "" {
@@ -47,7 +47,7 @@ func (a *app) read(l lists) (all, own []manifest.Entry, err error) {
 	}
 	var problems []error
 	for _, e := range jobsOf(all) {
-		// Functions take no time zone from where they run, so the lists are not read with one.
+		// Reading the lists does not load time zones, because a function may run where none are installed.
 		if _, err := time.LoadLocation(e.TimeZone); err != nil || e.TimeZone == "Local" {
 			problems = append(problems, fmt.Errorf("%s: timeZone %q is unknown: it is like Europe/Berlin", e.Name, e.TimeZone))
 		} else if _, err := nextRuns(e, a.clock(), 1); err != nil {
@@ -60,7 +60,7 @@ func (a *app) read(l lists) (all, own []manifest.Entry, err error) {
 	return all, own, nil
 }
 
-// wrongList says what is wrong, a line each.
+// wrongList prints each problem on a line.
 func (a *app) wrongList(err error) error {
 	lines := strings.Split(err.Error(), "\n")
 	for _, line := range lines {

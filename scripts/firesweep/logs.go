@@ -17,7 +17,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// logFlags say that and how far back Cloud Logging is read.
+// logFlags say whether Cloud Logging is read, and how far back.
 type logFlags struct {
 	log   bool
 	since string
@@ -38,7 +38,7 @@ func (f *logFlags) check(c *cobra.Command) error {
 	return nil
 }
 
-// from returns the time from which on the log is read.
+// from returns the time at which reading the log begins.
 func (f *logFlags) from(now time.Time) time.Time {
 	d, _ := age(f.since) // it was checked
 	return now.Add(-d)
@@ -68,7 +68,8 @@ func (a *app) openLog(ctx context.Context, getenv func(string) string) (*cloudLo
 		return nil, wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT")
 	}
 	if getenv("FIRESTORE_EMULATOR_HOST") != "" {
-		return nil, wrongUse("FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Logging: the functions' log is what go run ./emulator prints")
+		return nil, wrongUse("FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Logging: " +
+			"go run ./emulator prints the functions' log")
 	}
 	service, err := logging.NewService(ctx, a.google("logging")...)
 	if err != nil {
@@ -77,19 +78,20 @@ func (a *app) openLog(ctx context.Context, getenv func(string) string) (*cloudLo
 	return &cloudLog{service: service, project: project, sleep: a.sleep}, nil
 }
 
-// logPage is how many entries one request asks for, the most that Cloud Logging returns. It allows a project 60 requests a
-// minute, so a run of very many actions takes minutes to read: what is too soon is asked again.
+// logPage is how many entries a request asks for, the most that Cloud Logging returns. Cloud Logging allows a project 60
+// requests a minute, so reading a run of very many actions takes minutes. A request that came too soon is repeated.
 const (
 	logPage       = 1000
 	tooSoonPause  = 10 * time.Second
 	tooSoonRepeat = 12 // times for one page
 )
 
-// read returns the entries from a time on that a filter matches, at most limit (0: all), newest or oldest first.
+// read returns the entries from a time on that a filter matches, newest or oldest first, at most limit; 0 is all.
 func (l *cloudLog) read(ctx context.Context, filter string, from time.Time, newestFirst bool, limit int) ([]entry, error) {
 	request := &logging.ListLogEntriesRequest{
 		ResourceNames: []string{"projects/" + l.project}, OrderBy: "timestamp asc", PageSize: logPage,
-		Filter: fmt.Sprintf(`resource.type="cloud_run_revision" AND timestamp>="%s" AND (%s)`, from.UTC().Format(time.RFC3339Nano), filter),
+		Filter: fmt.Sprintf(`resource.type="cloud_run_revision" AND timestamp>="%s" AND (%s)`,
+			from.UTC().Format(time.RFC3339Nano), filter),
 	}
 	if newestFirst {
 		request.OrderBy = "timestamp desc"
@@ -119,7 +121,7 @@ func (l *cloudLog) read(ctx context.Context, filter string, from time.Time, newe
 	}
 }
 
-// page makes one request, again if it was too soon.
+// page sends a request, and repeats it if it came too soon.
 func (l *cloudLog) page(ctx context.Context, request *logging.ListLogEntriesRequest) (*logging.ListLogEntriesResponse, error) {
 	for repeated := 0; ; repeated++ {
 		page, err := l.service.Entries.List(request).Context(ctx).Do()

@@ -14,11 +14,11 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// loggedJob is what the log holds of a job; docs/command.md documents it as JSON.
+// loggedJob is what the log holds of a job. docs/command.md documents it as JSON.
 type loggedJob struct {
 	Job   string          `json:"job"`
 	Runs  []*sweep.Report `json:"runs"`            // newest first, previews included
-	Other []entry         `json:"other,omitempty"` // calls that began no run, panics, and lines that raise an alert
+	Other []entry         `json:"other,omitempty"` // calls that began no run, panics, and lines with an alert
 }
 
 // loggedRuns shows the runs that the log holds.
@@ -35,7 +35,8 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 		far.begin(i, job.Name)
 		name := quoted(job.Name)
 		entries, err := l.read(ctx, fmt.Sprintf(`jsonPayload.report.job=%s OR (labels.job=%s AND (jsonPayload.alert:* OR `+
-			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, name, name), f.log.from(a.clock()), true, f.limit)
+			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, name, name),
+			f.log.from(a.clock()), true, f.limit)
 		if err != nil {
 			return err
 		}
@@ -101,7 +102,7 @@ func (a *app) showLog(ctx context.Context, f showFlags, runID string, getenv fun
 	return nil
 }
 
-// field prints one field of a log line: of writes, each on a line of its own.
+// field prints a field of a log line. Each of writes gets a line of its own.
 func (p *printer) field(name string, value any) {
 	writes, _ := value.([]any)
 	if name != "writes" || len(writes) == 0 {

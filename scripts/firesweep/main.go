@@ -1,9 +1,9 @@
-// Command firesweep is the operator's: it shows what cleanups would do and what they did, runs one now, and looks at what of
-// the project would make one fail.
+// Command firesweep is for operators. It shows what cleanups would do and what they did, runs and stops them, takes runs back,
+// and checks what in the project would make a cleanup fail.
 //
 //	go run ./scripts/firesweep --help
 //
-// Each command is a file of its own. None of it is deployed.
+// Each subcommand has a file of its own. None of this is deployed.
 package main
 
 import (
@@ -30,11 +30,11 @@ import (
 const (
 	exitFine        = 0
 	exitFailed      = 1   // something failed or was aborted
-	exitWrongUse    = 2   // wrong arguments or settings: nothing was begun
+	exitWrongUse    = 2   // wrong arguments or settings; nothing was begun
 	exitInterrupted = 130 // by Ctrl-C
 )
 
-// app is what commands work with. Tests replace all of it.
+// app holds what commands use. Tests replace all of it.
 type app struct {
 	in        io.Reader
 	out, errs io.Writer
@@ -42,16 +42,16 @@ type app struct {
 	clock     func() time.Time
 	sleep     func(context.Context, time.Duration) error // ends early with the context's error
 	screen    streams
-	// google returns more options for a client of one of Google's services, such as another address.
+	// google returns additional options for a client of one of Google's services, such as another address.
 	google func(service string) []option.ClientOption
 
-	// local starts backends on this machine; what takes long is announced.
+	// local starts backends on this machine. It announces what takes long, such as a download.
 	local func(ctx context.Context, announce io.Writer) (*local, error)
 
 	begun bool // the arguments are right, and a command has begun
 }
 
-// streams say what of the program's streams is a terminal.
+// streams says which of the program's streams are terminals.
 type streams struct {
 	in, errs bool
 	colour   bool // of standard output
@@ -76,17 +76,17 @@ func streamsOf(in, out, errs *os.File, getenv func(string) string) streams {
 	return streams{in: screen.IsTerminal(in), errs: screen.IsTerminal(errs), colour: p.Colour, width: p.Width}
 }
 
-// A usageError is wrong use: nothing was begun.
+// A usageError says that the command was used wrongly. Nothing was begun.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
 func wrongUse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// errSaid says that a command failed and has said why.
+// errSaid says that a command failed and has printed why.
 var errSaid = errors.New("failed; see above")
 
-// run runs the command that the arguments say, and returns the exit code.
+// run runs the command that the arguments name and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
@@ -100,7 +100,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitFine
 	case ctx.Err() != nil:
 		said := "firesweep: interrupted"
-		if err != context.Cause(ctx) { //nolint:errorlint // what says more than that it was interrupted is said
+		if err != context.Cause(ctx) { //nolint:errorlint // the error says more than that it was interrupted
 			said += ": " + screen.Plain(err.Error())
 		}
 		fmt.Fprintln(a.errs, said)

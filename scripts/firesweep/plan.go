@@ -16,7 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// planned is what came of planning one job; docs/command.md documents it as JSON.
+// planned is the result of planning a job. docs/command.md documents it as JSON.
 type planned struct {
 	Job      string        `json:"job"`
 	Report   *sweep.Report `json:"report,omitempty"`
@@ -24,12 +24,12 @@ type planned struct {
 	Warnings []string      `json:"warnings,omitempty"` // such as documents that cannot be judged
 }
 
-// well reports whether the plan is one that a run would carry out.
+// well reports whether a run would carry out the plan.
 func (p planned) well() bool {
 	return p.Report != nil && (p.Report.Status == sweep.Completed || p.Report.Status == sweep.Partial)
 }
 
-// planFlags are what plan is told.
+// planFlags are the flags of plan.
 type planFlags struct {
 	served
 	force, writes, json bool
@@ -89,7 +89,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 		return plannedOf(job, report, err, nil)
 	}
 	if !f.local {
-		// All settings are looked at before any job plans: what is wrong is wrong use, and nothing was begun.
+		// All settings are checked before any job plans: a wrong one is wrong use, and nothing was begun.
 		for _, job := range jobs {
 			if _, err := settings(job, getenv, readOf(job)...); err != nil {
 				return err
@@ -102,7 +102,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 	return a.planAll(c.Context(), f, jobs, getenv, plan)
 }
 
-// readOf returns what a job reads from, which is all that planning it opens.
+// readOf returns the backends that planning a job opens: those that it reads.
 func readOf(job manifest.Entry) []config.Backend {
 	read := []config.Backend{config.Firestore}
 	if len(job.Roles[config.Storage]) > 0 {
@@ -131,8 +131,10 @@ func plannedOf(job manifest.Entry, report *sweep.Report, err error, warnings []s
 	return p
 }
 
-// planAll plans jobs one after the other and shows each plan as soon as it is there; as JSON, all at the end.
-func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, getenv func(string) string, plan func(context.Context, manifest.Entry, *usage.Meter) planned) error {
+// planAll plans jobs one after the other. It shows each plan as soon as it is made, or, as JSON, all at the end.
+func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, getenv func(string) string,
+	plan func(context.Context, manifest.Entry, *usage.Meter) planned,
+) error {
 	failed := false
 	all := make([]planned, 0, len(jobs))
 	for i, job := range jobs {

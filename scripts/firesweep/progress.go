@@ -11,15 +11,17 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// progressAfter is how long something takes before its progress is shown, and progressEvery how often.
+// progressAfter is how long work takes before its progress is shown, and progressEvery how often it is shown.
 const (
 	progressAfter = 2 * time.Second
 	progressEvery = 500 * time.Millisecond
 )
 
-// progress shows on standard error, where that is a terminal, how far something is that takes long, until the function that it
-// returns is called. line says it after so much time; that time is added. meanwhile is done meanwhile, for what line says.
-func (a *app) progress(ctx context.Context, line func(passed time.Duration) string, meanwhile ...func(context.Context)) (stop func()) {
+// progress shows the progress of long work on standard error, if that is a terminal, until the returned function is called.
+// line describes the progress after a time; progress adds that time. The functions of meanwhile run beside the work, to find
+// out what line needs.
+func (a *app) progress(ctx context.Context, line func(passed time.Duration) string, meanwhile ...func(context.Context),
+) (stop func()) {
 	if !a.screen.errs {
 		return func() {}
 	}
@@ -33,7 +35,7 @@ func (a *app) progress(ctx context.Context, line func(passed time.Duration) stri
 		for wait := progressAfter; a.sleep(ctx, wait) == nil; wait = progressEvery {
 			passed := a.clock().Sub(begun)
 			text := screen.Plain(line(passed) + " (" + short(passed.Round(time.Second)) + " so far)")
-			fmt.Fprintf(a.errs, "\r\x1b[K%s", screen.WrapPath(text, a.screen.width-1)[0]) // one line, or it could not be overwritten
+			fmt.Fprintf(a.errs, "\r\x1b[K%s", screen.WrapPath(text, a.screen.width-1)[0]) // a single line, so that it can be overwritten
 		}
 		fmt.Fprint(a.errs, "\r\x1b[K")
 	})
@@ -43,7 +45,7 @@ func (a *app) progress(ctx context.Context, line func(passed time.Duration) stri
 	}
 }
 
-// estimate says how much of something is done, and how long the rest may take; "" where nobody can know.
+// estimate says how much of the work is done, and how long the rest may take; "" if that cannot be known.
 func estimate(passed time.Duration, done, total int64) string {
 	if done <= 0 || done >= total {
 		return ""
@@ -52,7 +54,7 @@ func estimate(passed time.Duration, done, total int64) string {
 	return fmt.Sprintf(", about %d %%, %s left", done*100/total, short(left.Round(time.Second)))
 }
 
-// share is how much of something is done.
+// share is how much of the work is done.
 type share struct{ done, total atomic.Int64 }
 
 func (s *share) set(done, total int) {
@@ -64,7 +66,7 @@ func (s *share) estimate(passed time.Duration) string {
 	return estimate(passed, s.done.Load(), s.total.Load())
 }
 
-// steps is how far something is that has a known number of steps.
+// steps is the progress of work with a known number of steps.
 type steps struct {
 	what  string // is done
 	total int
@@ -76,7 +78,7 @@ type step struct {
 	name string
 }
 
-// begin says which step begins, from 0.
+// begin sets the step that begins, counted from 0.
 func (s *steps) begin(n int, name string) { s.now.Store(&step{n, name}) }
 
 func (s *steps) line(passed time.Duration) string {
@@ -87,16 +89,16 @@ func (s *steps) line(passed time.Duration) string {
 	return fmt.Sprintf("%s: %s (%d of %d)%s", s.what, now.name, now.n+1, s.total, estimate(passed, int64(now.n), int64(s.total)))
 }
 
-// planning is how far a plan has got.
+// planning is the progress of a plan.
 type planning struct {
 	job         string
 	index, jobs int
-	served      bool // elsewhere, so nobody here knows what it reads
+	served      bool // by functions elsewhere, so what it reads is not known here
 	meter       *usage.Meter
 	expected    atomic.Int64 // reads of the job's last run; 0: not known
 }
 
-// line says it in one line. The estimate compares with the reads of the last run, so it is one.
+// line describes the progress in one line. The estimate compares with the reads of the job's last run.
 func (p *planning) line(passed time.Duration) string {
 	text := fmt.Sprintf("%s (%d of %d)", p.job, p.index+1, p.jobs)
 	if p.served {

@@ -22,7 +22,7 @@ func statusStyle(s sweep.Status) string {
 	}
 }
 
-// head says which run a report is of and how it ended.
+// head prints which run a report is of, and how it ended.
 func (p *printer) head(r *sweep.Report) {
 	status := string(r.Status)
 	if r.PartialRuns > 1 {

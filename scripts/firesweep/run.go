@@ -16,7 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// caller has a job's function called and returns its report.
+// caller calls a job's function and returns its report.
 type caller interface {
 	call(ctx context.Context, job string, o order) (*sweep.Report, error)
 }
@@ -79,7 +79,7 @@ With --local the functions that 'go run ./emulator' serves are called.`,
 	return c
 }
 
-// checkRun returns the jobs to run, or says what of the arguments is wrong.
+// checkRun returns the jobs to run. The error says which argument is wrong.
 func (f *runFlags) checkRun(c *cobra.Command, s streams, names []string) ([]manifest.Entry, error) {
 	if err := f.check(c); err != nil {
 		return nil, err
@@ -119,11 +119,11 @@ func (d *deployed) known(ctx context.Context, jobs []manifest.Entry) ([]manifest
 	return known, nil
 }
 
-// ran is what came of running one job; docs/command.md documents it as JSON.
+// ran is the result of running a job. docs/command.md documents it as JSON.
 type ran struct {
 	Job    string        `json:"job"`
 	Report *sweep.Report `json:"report,omitempty"`
-	Error  string        `json:"error,omitempty"` // why there is no report, or what is left to do by hand
+	Error  string        `json:"error,omitempty"` // why there is no report, or what must be done by hand
 }
 
 // runAll runs jobs one after the other.
@@ -133,7 +133,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 	for _, job := range jobs {
 		r := ran{Job: job.Name}
 		stop := func() {}
-		if f.local && (!f.force || f.dryRun || f.yes) { // or else a question is asked meanwhile
+		if f.local && (!f.force || f.dryRun || f.yes) { // otherwise a question is asked meanwhile
 			stop = a.progress(ctx, func(time.Duration) string { return job.Name + " is under way" })
 		}
 		report, err := a.runOne(ctx, f, job.Name, c)
@@ -160,7 +160,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 	return nil
 }
 
-// runOne runs a job, a forced one after its plan was shown and agreed to.
+// runOne runs a job. It shows the plan of a forced run and asks before it runs.
 func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*sweep.Report, error) {
 	if !f.force || f.dryRun {
 		return c.call(ctx, job, order{DryRun: f.dryRun, Force: f.force})
@@ -190,7 +190,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*sw
 	return c.call(ctx, job, order{Force: true})
 }
 
-// printRan prints what came of a run for people.
+// printRan prints the result of a run for people.
 func (a *app) printRan(r ran) {
 	p := a.printer()
 	switch {

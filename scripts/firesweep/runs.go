@@ -15,7 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// How a job stands.
+// The states of a job.
 const (
 	stateFine     = "fine"
 	stateUnderWay = "under way"
@@ -24,17 +24,17 @@ const (
 	stateNever    = "never ran"
 )
 
-// standing is how a job stands, and its last runs; docs/command.md documents it as JSON.
+// standing is the state of a job with its last runs. docs/command.md documents it as JSON.
 type standing struct {
 	Job      string          `json:"job"`
 	Schedule string          `json:"schedule"`
 	TimeZone string          `json:"timeZone"`
 	State    string          `json:"state"`
-	Detail   string          `json:"detail,omitempty"` // says the state in a sentence
+	Detail   string          `json:"detail,omitempty"` // describes the state in a sentence
 	Runs     []*sweep.Report `json:"runs"`             // newest first
 }
 
-// last returns when the job's last run that is known of started.
+// last returns when the job's last known run started.
 func (s standing) last() time.Time {
 	if len(s.Runs) == 0 {
 		return time.Time{}
@@ -90,7 +90,7 @@ started no run, and lines that raise an alert.`,
 	return c
 }
 
-// runs shows the runs that are saved. named says that the jobs were asked for by name.
+// runs shows the saved runs. named says that the jobs were named in the arguments.
 func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, getenv func(string) string, named bool) error {
 	s := newStore(getenv)
 	defer s.close()
@@ -126,7 +126,7 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, gete
 	return nil
 }
 
-// standing reads how a job stands, and its last runs.
+// standing reads the state of a job and its last runs.
 func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time, limit int) (standing, error) {
 	st := standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine}
 	every, err := period(job)
@@ -155,25 +155,28 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 	case last.IsZero():
 		st.State, st.Detail = stateNever, "It is not deployed, is paused, only plans, or its first time has not come."
 	case now.After(late):
-		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; it runs every %s. Check whether it is paused or only plans.",
+		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; it runs every %s. "+
+			"Check whether it is paused or only plans.",
 			when(last), short(now.Sub(last)), short(every))
 	}
 	return st, nil
 }
 
-// underWay says what holds a job's lease.
+// underWay describes what holds a job's lease.
 func underWay(job string, record sweep.Record) string {
 	switch until := when(record.Until); {
 	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
-		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. That ends at %s UTC at the latest, unless it is renewed.", record.Holder, until)
+		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. "+
+			"That ends at %s UTC at the latest, unless it is renewed.", record.Holder, until)
 	case record.Told:
 		return fmt.Sprintf("Run %s is under way, and was told to stop. Its lease ends at %s UTC at the latest.", record.Holder, until)
 	default:
-		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: firesweep stop %s", record.Holder, until, job)
+		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: firesweep stop %s",
+			record.Holder, until, job)
 	}
 }
 
-// standing prints how a job stands, and its runs.
+// standing prints the state of a job and its runs.
 func (p *printer) standing(s standing) {
 	p.Line(p.Style(screen.Bold, s.Job) + " (" + s.Schedule + " " + s.TimeZone + ")")
 	if s.State != stateFine {
@@ -207,11 +210,12 @@ func (p *printer) runs(reports []*sweep.Report) {
 			rows[i].Notes = []string{note}
 		}
 	}
-	p.Table([]screen.Column{{Name: "STARTED (UTC)"}, {Name: "STATUS", Most: 17}, {Name: "PLANNED", Right: true}, {Name: "DONE", Right: true},
+	p.Table([]screen.Column{{Name: "STARTED (UTC)"}, {Name: "STATUS", Most: 17},
+		{Name: "PLANNED", Right: true}, {Name: "DONE", Right: true},
 		{Name: "FAILED", Right: true}, {Name: "TIME", Right: true}, {Name: "RUN"}}, rows)
 }
 
-// statusWords says how a run ended and what was special about it.
+// statusWords describes how a run ended and what was special about it.
 func statusWords(r *sweep.Report) string {
 	words := string(r.Status)
 	if r.PartialRuns > 1 {
@@ -232,7 +236,7 @@ func statusWords(r *sweep.Report) string {
 	return words
 }
 
-// totals adds up what became of a run's actions.
+// totals adds up the counts of a run's actions.
 func totals(r *sweep.Report) sweep.Counts {
 	var t sweep.Counts
 	for _, c := range r.Actions {

@@ -10,11 +10,11 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// chosenOnce is a value that Terraform chooses once for a project, such as 0~59: for how often a job runs, any is as good.
+// chosenOnce is a value that Terraform chooses once for a project, such as 0~59. It does not matter for how often a job runs.
 var chosenOnce = regexp.MustCompile(`(\d+)~\d+`)
 
-// maxOccurrences is how many runs of a schedule are compared: more than a year of a daily one, so that the day of 25 hours
-// is among them.
+// maxOccurrences is how many runs of a schedule are compared. A daily one has fewer in a year, so the day of 25 hours is among
+// them.
 const maxOccurrences = 400
 
 // scheduleOf reads a job's schedule.
@@ -26,7 +26,7 @@ func scheduleOf(e manifest.Entry) (cron.Schedule, error) {
 	return schedule, nil
 }
 
-// period returns the longest time between two runs that a job's schedule in functions/manifest.json has.
+// period returns the longest time between two runs by a job's schedule in functions/manifest.json.
 func period(e manifest.Entry) (time.Duration, error) {
 	schedule, err := scheduleOf(e)
 	if err != nil {
@@ -44,7 +44,8 @@ func period(e manifest.Entry) (time.Duration, error) {
 	return longest, nil
 }
 
-// nextRuns returns when a job is called next, n times; none where Terraform chooses the time. The error says that it never is.
+// nextRuns returns the next n times at which a job is called; none if Terraform chooses the time. The error says that the
+// schedule never comes.
 func nextRuns(e manifest.Entry, now time.Time, n int) (times []time.Time, err error) {
 	schedule, err := scheduleOf(e)
 	if err != nil || chosenOnce.MatchString(e.Schedule) {
@@ -62,8 +63,8 @@ func nextRuns(e manifest.Entry, now time.Time, n int) (times []time.Time, err er
 	return times, nil
 }
 
-// lateAfter returns how long after the start of a job's last run the next one counts as missing: two periods, but at most an
-// hour more than one, and the time that a run takes. The alert "no success" allows as much.
+// lateAfter returns how long after the start of a job's last run the next one counts as missing. That is two periods, but at
+// most an hour more than one, and the time that a run takes. The alert "no success" allows as much.
 func lateAfter(e manifest.Entry, period time.Duration) time.Duration {
 	return min(2*period, period+time.Hour) + time.Duration(e.TimeoutSeconds)*time.Second
 }

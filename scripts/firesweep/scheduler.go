@@ -17,8 +17,8 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// deployed calls functions that are deployed. They take calls from inside Google only, so a job of Cloud Scheduler is made for one
-// call, and the report is read from the log.
+// deployed calls deployed functions. These take calls from inside Google only, so it creates a temporary job of Cloud
+// Scheduler for each call and reads the report from the log.
 type deployed struct {
 	*app
 	scheduler *cloudscheduler.Service
@@ -28,17 +28,17 @@ type deployed struct {
 
 // Times of a call.
 const (
-	pollEvery   = 5 * time.Second  // between two looks at the log
-	logLag      = time.Minute      // how long a line may take to be readable
-	deleteTime  = 30 * time.Second // for the temporary job to be deleted in
-	defaultWait = 3 * time.Minute  // Cloud Scheduler's attempt deadline where a job says none
+	pollEvery   = 5 * time.Second  // between two reads of the log
+	logLag      = time.Minute      // how long a line may take to appear in the log
+	deleteTime  = 30 * time.Second // for deleting the temporary job
+	defaultWait = 3 * time.Minute  // Cloud Scheduler's attempt deadline if a job sets none
 )
 
 func locationFlag(c *cobra.Command) *string {
 	return c.Flags().String("location", "", "the `REGION` where it is deployed")
 }
 
-// openDeployed opens what calls the functions of a project's region.
+// openDeployed returns a caller of the functions of a project's region.
 func (a *app) openDeployed(ctx context.Context, getenv func(string) string, location string) (*deployed, error) {
 	log, err := a.openLog(ctx, getenv)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *app) openDeployed(ctx context.Context, getenv func(string) string, loca
 	return &deployed{app: a, scheduler: scheduler, log: log, parent: "projects/" + log.project + "/locations/" + location}, nil
 }
 
-// jobs returns the names of what Cloud Scheduler calls there.
+// jobs returns the jobs of Cloud Scheduler in the region, by name.
 func (d *deployed) jobs(ctx context.Context) (map[string]*cloudscheduler.Job, error) {
 	jobs := map[string]*cloudscheduler.Job{}
 	err := d.scheduler.Projects.Locations.Jobs.List(d.parent).Pages(ctx, func(page *cloudscheduler.ListJobsResponse) error {
@@ -66,19 +66,21 @@ func (d *deployed) jobs(ctx context.Context) (map[string]*cloudscheduler.Job, er
 	return jobs, nil
 }
 
-// call has a job's function called once and returns its report. The temporary job of Cloud Scheduler is gone afterwards, unless
+// call lets Cloud Scheduler call a job's function once and returns its report. Afterwards the temporary job is deleted, unless
 // the error says otherwise.
 func (d *deployed) call(ctx context.Context, job string, o order) (report *sweep.Report, err error) {
 	own, err := d.scheduler.Projects.Locations.Jobs.Get(d.parent + "/jobs/" + job).Context(ctx).Do()
 	if err != nil {
 		var api *googleapi.Error
 		if errors.As(err, &api) && api.Code == http.StatusNotFound {
-			return nil, fmt.Errorf("Cloud Scheduler has no job %s in %s: is it deployed there?", job, d.parent) //nolint:staticcheck // a name
+			//nolint:staticcheck // a name
+			return nil, fmt.Errorf("Cloud Scheduler has no job %s in %s: is it deployed there? See --location", job, d.parent)
 		}
 		return nil, fmt.Errorf("read the job %s of Cloud Scheduler: %w", job, apiError(err))
 	}
 	if own.HttpTarget == nil || own.HttpTarget.OidcToken == nil {
-		return nil, fmt.Errorf("the job %s of Cloud Scheduler in %s does not call a function of Firesweep: terraform apply creates it again", job, d.parent)
+		return nil, fmt.Errorf("the job %s of Cloud Scheduler in %s does not call a function of Firesweep: "+
+			"terraform apply creates it again", job, d.parent)
 	}
 	wait := defaultWait
 	if own.AttemptDeadline != "" {
@@ -90,14 +92,15 @@ func (d *deployed) call(ctx context.Context, job string, o order) (report *sweep
 	if err != nil {
 		return nil, err
 	}
-	// It may have been made although the answer says otherwise, or none came.
+	// The job may exist although creating it failed or was not answered.
 	defer func() { err = errors.Join(err, d.remove(ctx, once.Name)) }()
 	made, err := d.scheduler.Projects.Locations.Jobs.Create(d.parent, once).Context(ctx).Do()
 	if err != nil {
-		return nil, fmt.Errorf("make a job of Cloud Scheduler for one call (it needs roles/cloudscheduler.admin and the right to act as %s): %w",
+		return nil, fmt.Errorf("make a job of Cloud Scheduler for one call "+
+			"(it needs roles/cloudscheduler.admin and the right to act as %s): %w",
 			own.HttpTarget.OidcToken.ServiceAccountEmail, apiError(err))
 	}
-	// By Google's clock, which is the log's: this machine's may be ahead of it.
+	// By Google's clock, which the log uses: this machine's may be ahead of it.
 	since := d.clock()
 	if at, err := time.Parse(time.RFC3339Nano, made.UserUpdateTime); err == nil {
 		since = at
@@ -109,8 +112,8 @@ func (d *deployed) call(ctx context.Context, job string, o order) (report *sweep
 	return d.await(ctx, job, o, since, wait+logLag)
 }
 
-// once returns a job of Cloud Scheduler that calls as the job's own does. Should it ever be left behind, it is due on a leap
-// day, and does no more than it was made for.
+// once returns a temporary job of Cloud Scheduler that calls as the job's own does. If it is ever left behind, it is due on a
+// leap day, and then makes the same call once more.
 func (d *deployed) once(job string, own *cloudscheduler.Job, o order, now time.Time) (*cloudscheduler.Job, error) {
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -134,7 +137,7 @@ func (d *deployed) once(job string, own *cloudscheduler.Job, o order, now time.T
 	}, nil
 }
 
-// remove deletes the temporary job, also after an interruption. One that is gone is fine.
+// remove deletes the temporary job, also after an interruption. It is no error if the job does not exist.
 func (d *deployed) remove(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteTime)
 	defer cancel()
@@ -143,16 +146,18 @@ func (d *deployed) remove(ctx context.Context, name string) error {
 	if err == nil || errors.As(err, &api) && api.Code == http.StatusNotFound {
 		return nil
 	}
-	return fmt.Errorf("delete the job %s of Cloud Scheduler: %w; delete it by hand: gcloud scheduler jobs delete %s", path.Base(name), apiError(err), name)
+	return fmt.Errorf("delete the job %s of Cloud Scheduler: %w; delete it by hand: gcloud scheduler jobs delete %s",
+		path.Base(name), apiError(err), name)
 }
 
-// await reads the log until it holds the report of a call, or a line that says why it began no run.
+// await reads the log until it has the report of the call, or a line that says why the call began no run.
 func (d *deployed) await(ctx context.Context, job string, o order, since time.Time, wait time.Duration) (*sweep.Report, error) {
 	reports := fmt.Sprintf(`jsonPayload.report.job=%s AND jsonPayload.report.force=%t`, quoted(job), o.Force)
 	if o.DryRun {
 		reports += ` AND jsonPayload.report.dryRun=true`
 	}
-	filter := fmt.Sprintf(`(%s) OR (labels.job=%s AND jsonPayload.message:("did not run" OR "refused a request" OR "panicked"))`, reports, quoted(job))
+	filter := fmt.Sprintf(`(%s) OR (labels.job=%s AND jsonPayload.message:("did not run" OR "refused a request" OR "panicked"))`,
+		reports, quoted(job))
 	until := d.clock().Add(wait)
 	defer d.progress(ctx, func(time.Duration) string {
 		return fmt.Sprintf("waiting for the report of %s, %s left at most", job, short(max(0, until.Sub(d.clock())).Round(time.Second)))
@@ -172,6 +177,7 @@ func (d *deployed) await(ctx context.Context, job string, o order, since time.Ti
 			return entries[0].Report, nil
 		}
 	}
-	return nil, fmt.Errorf("no report of %s appeared in the log within %s. If a run was under way, the call was refused: try again when it has ended. "+
+	return nil, fmt.Errorf("no report of %s appeared in the log within %s. "+
+		"If a run was under way, the call was refused: try again when it has ended. "+
 		"Look at: firesweep runs --log --since 1h %s", job, short(wait), job)
 }

@@ -19,11 +19,11 @@ import (
 // defaultURL is where `go run ./emulator` serves the functions.
 const defaultURL = "http://127.0.0.1:8081"
 
-// served is where functions are called directly: those of `go run ./emulator`.
+// served calls functions directly: those that `go run ./emulator` serves.
 type served struct {
 	local bool
 	url   string
-	now   time.Time // of the runs, which emulators believe; zero: the clock's
+	now   time.Time // of the runs, which functions on emulators accept; zero: the clock's
 }
 
 func (s *served) flags(c *cobra.Command) {
@@ -48,7 +48,7 @@ func (s *served) check(c *cobra.Command) error {
 
 // order is what a function is asked to do.
 type order struct {
-	DryRun bool `json:"dryRun,omitempty"` // false leaves it to the deployment, which may only plan
+	DryRun bool `json:"dryRun,omitempty"` // false: the deployment decides, and may only plan
 	Force  bool `json:"force,omitempty"`
 }
 
@@ -88,7 +88,8 @@ func (s *served) call(ctx context.Context, job string, o order) (*sweep.Report, 
 	case err == nil && answer.Error != nil:
 		return nil, fmt.Errorf("%s did not run: %s", job, answer.Error.Message)
 	case err != nil || answer.RunID == "":
-		return nil, fmt.Errorf("%s answered %d at %s, and no report: is --url where the functions are?", job, response.StatusCode, r.URL)
+		return nil, fmt.Errorf("%s answered %d at %s, and no report: is --url where the functions are?",
+			job, response.StatusCode, r.URL)
 	}
 	return &answer.Report, nil
 }

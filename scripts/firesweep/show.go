@@ -29,7 +29,7 @@ type showFlags struct {
 	log       logFlags
 }
 
-// shownRun is a run as it is shown; docs/command.md documents it as JSON.
+// shownRun is a run as it is shown. docs/command.md documents it as JSON.
 type shownRun struct {
 	*sweep.Report      // nil: none is saved
 	Did           *did `json:"did,omitempty"` // nil: nothing is kept of it
@@ -73,7 +73,7 @@ It needs the role roles/datastore.viewer; with --log, roles/logging.viewer.`,
 				return wrongUse("%q is neither a run's id as firesweep runs shows it nor a job's name", name)
 			}
 		}
-		if f.log.log && runIDPattern.MatchString(name) { // a preview is nowhere else
+		if f.log.log && runIDPattern.MatchString(name) { // a preview is only in the log
 			return a.showLog(c.Context(), f, name, getenv)
 		}
 		return a.showRun(c.Context(), f, name, getenv)
@@ -120,14 +120,15 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, getenv func
 	return nil
 }
 
-// didSomething reports whether a run that ended so may have deleted or changed something.
+// didSomething reports whether a run of this status may have deleted or changed something.
 func didSomething(s sweep.Status) bool { return s != sweep.Skipped && s != sweep.Aborted }
 
-// A noReportError says that a run has saved no report, or that there is none any more.
+// A noReportError says that a run saved no report, or that it has expired.
 type noReportError struct{ runID string }
 
 func (e *noReportError) Error() string {
-	return fmt.Sprintf("there is no report of %s: reports are kept for 90 days, and those of previews are in the log only (--log)", e.runID)
+	return fmt.Sprintf("there is no report of %s: reports are kept for 90 days, and those of previews are in the log only (--log)",
+		e.runID)
 }
 
 // find returns the report of a run by its id, its short id, or its job.
@@ -174,7 +175,8 @@ func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short stri
 		}
 		until = from
 	}
-	return nil, fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days, and those of previews are in the log only", short)
+	return nil, fmt.Errorf("no run whose id ends with %s is saved: "+
+		"reports are kept for 90 days, and those of previews are in the log only", short)
 }
 
 // report prints a report in full.
@@ -182,7 +184,7 @@ func (p *printer) report(r *sweep.Report) {
 	p.head(r)
 	p.Say("", 2, 0, "run %s, started %s UTC", r.RunID, when(r.StartedAt))
 	var built []string
-	if r.Version != "" { // earlier ones do not say it
+	if r.Version != "" { // reports of early versions have none
 		built = append(built, "version "+r.Version)
 	}
 	if r.Revision != "" {
@@ -200,7 +202,8 @@ func (p *printer) report(r *sweep.Report) {
 		for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
 			c := r.Actions[kind]
 			left += max(0, c.Planned-c.Done-c.Changed-c.Failed)
-			rows = append(rows, screen.Row{Cells: []string{kind, fmt.Sprint(c.Planned), fmt.Sprint(c.Done), fmt.Sprint(c.Changed), fmt.Sprint(c.Failed)}})
+			rows = append(rows, screen.Row{Cells: []string{
+				kind, fmt.Sprint(c.Planned), fmt.Sprint(c.Done), fmt.Sprint(c.Changed), fmt.Sprint(c.Failed)}})
 		}
 		p.Table([]screen.Column{{Name: "ACTION", Path: true}, {Name: "PLANNED", Right: true}, {Name: "DONE", Right: true},
 			{Name: "CHANGED", Right: true}, {Name: "FAILED", Right: true}}, rows)
@@ -216,13 +219,15 @@ func (p *printer) report(r *sweep.Report) {
 		p.Say("", 2, 2, "there are more failures than are listed: see --log")
 	}
 	u := r.Usage
-	p.Say(screen.Faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
-		u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes, u.StorageClassA, u.StorageClassB, u.StorageDeletes, u.AuthCalls, u.Tasks)
+	p.Say(screen.Faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; "+
+		"Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
+		u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes,
+		u.StorageClassA, u.StorageClassB, u.StorageDeletes, u.AuthCalls, u.Tasks)
 	p.Line("")
 	p.Say("", 2, 2, "%s", advice.Next(r))
 }
 
-// shards prints how the parts of a split run stand.
+// shards prints the state of a split run's shards.
 func (p *printer) shards(r *sweep.Report) {
 	if len(r.Shards) == 0 {
 		return
@@ -240,7 +245,8 @@ func (p *printer) shards(r *sweep.Report) {
 		}
 		rows[i] = screen.Row{Cells: []string{fmt.Sprint(i), status, fmt.Sprint(s.Runs), fmt.Sprint(s.Scanned), fmt.Sprint(s.Done)}}
 	}
-	p.Table([]screen.Column{{Name: "SHARD", Right: true}, {Name: "STATUS"}, {Name: "RUNS", Right: true}, {Name: "SCANNED", Right: true},
+	p.Table([]screen.Column{
+		{Name: "SHARD", Right: true}, {Name: "STATUS"}, {Name: "RUNS", Right: true}, {Name: "SCANNED", Right: true},
 		{Name: "DONE", Right: true}}, rows)
 	p.Line("")
 }

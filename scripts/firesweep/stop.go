@@ -17,7 +17,7 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// lookEvery is how often stop looks whether the run has ended.
+// lookEvery is how often stop checks whether the run has ended.
 const lookEvery = time.Second
 
 func (a *app) stopCommand() *cobra.Command {
@@ -49,7 +49,8 @@ ended without a report.`,
 			return wrongUse("name one job")
 		}
 		if e, ok := entryOfRun(names[0] + "-"); ok && e.Trigger == manifest.Tasks {
-			return wrongUse("%s is a worker, of which many may be under way, each for moments. Pause its queue: gcloud tasks queues pause %s --location=REGION", e.Name, e.Name)
+			return wrongUse("%s is a worker. Many of its runs may be under way, each for a moment. "+
+				"Pause its queue instead: gcloud tasks queues pause %s --location=REGION", e.Name, e.Name)
 		}
 		jobs, err := jobsNamed(names)
 		if err != nil {
@@ -60,12 +61,12 @@ ended without a report.`,
 	return c
 }
 
-// stopped is what came of stopping a run; docs/command.md documents it as JSON.
+// stopped is the result of stopping a run. docs/command.md documents it as JSON.
 type stopped struct {
 	Job    string        `json:"job"`
 	RunID  string        `json:"run"`
 	Report *sweep.Report `json:"report,omitempty"`
-	Kept   bool          `json:"kept"` // something is kept of it for undoing
+	Kept   bool          `json:"kept"` // the run has an undo log
 }
 
 func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) string, json bool) error {
@@ -80,13 +81,15 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 	case record.Holder == "":
 		return notUnderWay(job.Name, record.Last)
 	case !a.clock().Before(record.Until):
-		return fmt.Errorf("run %s of %s is dead: its lease ended at %s UTC, and it saved no report. There is nothing to stop; the next run continues from there",
+		return fmt.Errorf("run %s of %s is dead: its lease ended at %s UTC, and it saved no report. "+
+			"There is nothing to stop; the next run continues from there",
 			record.Holder, job.Name, when(record.Until))
 	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
-		return fmt.Errorf("no run of %s is under way, but somebody is taking one back (%s): interrupt that firesweep undo where it runs", job.Name, record.Holder)
+		return fmt.Errorf("no run of %s is under way, but somebody is taking one back (%s): "+
+			"interrupt that firesweep undo where it runs", job.Name, record.Holder)
 	}
 	if err := tellToStop(ctx, job, record.Holder, getenv, a.clock()); err != nil {
-		if errors.Is(err, sweep.ErrNotUnderWay) { // it was quicker
+		if errors.Is(err, sweep.ErrNotUnderWay) { // it has ended meanwhile
 			return notUnderWay(job.Name, nil)
 		}
 		return err
@@ -114,10 +117,10 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 	return err
 }
 
-// nextLooks is how often it is looked for the run that goes on with another, which Cloud Tasks calls within a second or two.
+// nextLooks is how often [app.awaitNext] looks for the next run, which Cloud Tasks calls within a second or two.
 const nextLooks = 10
 
-// awaitNext returns the job's record. Where a run has just ended that continues at once, it waits for the next one, for a moment.
+// awaitNext returns the job's record. If a run has just ended that continues at once, it waits a moment for the next one.
 func (a *app) awaitNext(ctx context.Context, s *store, job manifest.Entry) (record sweep.Record, err error) {
 	for look := 1; ; look++ {
 		record, err = s.record(ctx, job)
@@ -126,20 +129,21 @@ func (a *app) awaitNext(ctx context.Context, s *store, job manifest.Entry) (reco
 			return record, err
 		}
 		if err := a.sleep(ctx, lookEvery); err != nil {
-			return record, fmt.Errorf("wait for the run that goes on with %s: %w", record.Last.RunID, err)
+			return record, fmt.Errorf("wait for the run that continues %s: %w", record.Last.RunID, err)
 		}
 	}
 }
 
-// notUnderWay says that a job has no run to stop. last is its last run's report, if it is known.
+// notUnderWay returns the error for a job without a run to stop. last is the report of its last run, nil if it is not known.
 func notUnderWay(job string, last *sweep.Report) error {
 	if last == nil {
 		return fmt.Errorf("no run of %s is under way: see firesweep runs %s", job, job)
 	}
-	return fmt.Errorf("no run of %s is under way. The last one, %s, started at %s UTC and ended %s", job, last.RunID, when(last.StartedAt), last.Status)
+	return fmt.Errorf("no run of %s is under way. The last one, %s, started at %s UTC and ended %s",
+		job, last.RunID, when(last.StartedAt), last.Status)
 }
 
-// tellToStop marks the run, if it still holds the lease.
+// tellToStop tells the run to stop, if it still holds the lease.
 func tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv func(string) string, now time.Time) error {
 	cfg, err := settings(job, getenv, config.Firestore)
 	if err != nil {
@@ -149,14 +153,14 @@ func tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv fu
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close() }() // what was written is written
+	defer func() { _ = c.Close() }() // the write has been answered
 	if err := sweep.Stop(ctx, c.Writer(documents.NewRate()), job.Name, runID, now); err != nil {
 		return fmt.Errorf("tell %s to stop: %w", runID, err)
 	}
 	return nil
 }
 
-// awaitEnd waits until a run has given its lease back, and returns its report. There is none if the lease ends before.
+// awaitEnd waits until a run has released its lease, and returns its report. If the lease expires before, there is none.
 func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record sweep.Record) (*sweep.Report, error) {
 	runID, until := record.Holder, record.Until
 	stop := a.progress(ctx, func(time.Duration) string {
@@ -184,7 +188,7 @@ func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record
 	}
 }
 
-// keepsUndo reports whether something is kept of a run to take it back.
+// keepsUndo reports whether a run has an undo log.
 func (s *store) keepsUndo(ctx context.Context, job manifest.Entry, runID string) (bool, error) {
 	_, db, err := s.of(ctx, job)
 	if err != nil {
@@ -194,7 +198,7 @@ func (s *store) keepsUndo(ctx context.Context, job manifest.Entry, runID string)
 	return !empty, err
 }
 
-// stopped prints what came of stopping a run.
+// stopped prints the result of stopping a run.
 func (p *printer) stopped(st stopped) {
 	if st.Report == nil {
 		p.Say(screen.Red, 0, 2, "Run %s ended without a report: it was killed. The next run continues from there.", st.RunID)
@@ -206,7 +210,8 @@ func (p *printer) stopped(st stopped) {
 		p.Say("", 2, 2, "See what taking it back would do:")
 		p.Command("firesweep undo %s", st.RunID)
 	} else {
-		p.Say("", 2, 2, "There is nothing to take back: it changed nothing, or UNDO_DAYS of the job is 0 (docs/operations.md, Restoring).")
+		p.Say("", 2, 2, "There is nothing to take back: the run changed nothing, or the job's UNDO_DAYS is 0 "+
+			"(docs/operations.md, Restoring what was deleted).")
 	}
 	p.Say("", 2, 2, "%s runs again at its next time, unless you pause it:", st.Job)
 	p.Command("gcloud scheduler jobs pause %s --location=REGION", st.Job)

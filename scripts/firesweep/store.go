@@ -15,7 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// store reads what the bundle keeps of its runs, in the databases of its jobs. It cannot write.
+// store reads the bundle's records of runs in the databases of its jobs. It cannot write.
 type store struct {
 	getenv  func(string) string
 	clients map[string]*documents.Client // by database
@@ -27,11 +27,11 @@ func newStore(getenv func(string) string) *store {
 
 func (s *store) close() {
 	for _, c := range s.clients {
-		_ = c.Close() // all has been read
+		_ = c.Close() // everything has been read
 	}
 }
 
-// of returns the settings of a job and its database.
+// of returns the settings of a job and a reader of its database.
 func (s *store) of(ctx context.Context, job manifest.Entry) (config.Config, documents.Reader, error) {
 	cfg, err := settings(job, s.getenv, config.Firestore)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *store) of(ctx context.Context, job manifest.Entry) (config.Config, docu
 	return cfg, c.Reader(), nil
 }
 
-// record reads cleanupJobs/{job}. It is empty for a job that never ran.
+// record reads cleanupJobs/{job}. The record of a job that never ran is empty.
 func (s *store) record(ctx context.Context, job manifest.Entry) (sweep.Record, error) {
 	cfg, db, err := s.of(ctx, job)
 	if err != nil {
@@ -63,11 +63,11 @@ func (s *store) record(ctx context.Context, job manifest.Entry) (sweep.Record, e
 	return sweep.RecordOf(cfg, job.Name, doc), nil
 }
 
-// maxRunsInAWindow is how many reports one query may return: more than a job has in 90 days if it runs every ten minutes.
+// maxRunsInAWindow is how many reports a query may return: more than a job that runs every ten minutes has in 90 days.
 const maxRunsInAWindow = 20_000
 
-// between returns the reports of a job's runs that started from one time until before another, oldest first. The id of a
-// run begins with the job and its start, to the second, so the order of ids is that of time and needs no index.
+// between returns the reports of a job's runs that started from one time until before another, oldest first. A run's id begins
+// with the job's name and the start to the second, so ids are in the order of time and the query needs no index.
 func (s *store) between(ctx context.Context, job manifest.Entry, from, until time.Time) ([]*sweep.Report, error) {
 	_, db, err := s.of(ctx, job)
 	if err != nil {
@@ -91,8 +91,9 @@ func (s *store) between(ctx context.Context, job manifest.Entry, from, until tim
 	return reports, nil
 }
 
-// newest returns the reports of a job's last runs, newest first, at most limit. period is how often the job runs.
-func (s *store) newest(ctx context.Context, job manifest.Entry, now time.Time, period time.Duration, limit int) ([]*sweep.Report, error) {
+// newest returns the reports of a job's last runs, newest first, at most limit. period is the time between two runs.
+func (s *store) newest(ctx context.Context, job manifest.Entry, now time.Time, period time.Duration, limit int,
+) ([]*sweep.Report, error) {
 	newest := []*sweep.Report{}
 	oldest := now.Add(-sweep.RunRetention)
 	until := now.Add(time.Hour) // for clocks that differ
@@ -110,7 +111,7 @@ func (s *store) newest(ctx context.Context, job manifest.Entry, now time.Time, p
 	return newest, nil
 }
 
-// run reads the report of one run.
+// run reads the report of a run.
 func (s *store) run(ctx context.Context, job manifest.Entry, runID string) (report *sweep.Report, found bool, err error) {
 	_, db, err := s.of(ctx, job)
 	if err != nil {
@@ -134,7 +135,7 @@ func entryOfRun(runID string) (manifest.Entry, bool) {
 	return manifest.Entry{}, false
 }
 
-// readsOfLastRun returns how many documents a job's last run read, 0 if that is not known: it is for an estimate only.
+// readsOfLastRun returns how many documents a job's last run read, for an estimate; 0 if that is not known.
 func readsOfLastRun(ctx context.Context, job manifest.Entry, getenv func(string) string) int64 {
 	s := newStore(getenv)
 	defer s.close()

@@ -23,7 +23,7 @@ func when(t time.Time) string {
 	return t.Format("2006-01-02 15:04:05")
 }
 
-// short says a duration in at most six characters or so.
+// short formats a duration in some six characters.
 func short(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -67,7 +67,7 @@ objects and create accounts if the job deletes some.`,
 	return c
 }
 
-// wholeID returns the id of a run that is named by it or by its last part.
+// wholeID returns the id of a run that is given by its id or by the last part of that.
 func (a *app) wholeID(ctx context.Context, name string, getenv func(string) string) (string, error) {
 	if runIDPattern.MatchString(name) {
 		return name, nil
@@ -82,7 +82,7 @@ func (a *app) wholeID(ctx context.Context, name string, getenv func(string) stri
 	return report.RunID, nil
 }
 
-// open opens what the job or worker of the name works on.
+// open opens the backends of the job or worker of this name.
 func (a *app) open(ctx context.Context, name string, getenv func(string) string) (restore.Project, func() error, error) {
 	all := functions.All()
 	i := slices.IndexFunc(all, func(e manifest.Entry) bool { return e.Name == name })
@@ -97,7 +97,7 @@ func (a *app) open(ctx context.Context, name string, getenv func(string) string)
 	return restore.Open(ctx, c, e.Uses(), a.clock)
 }
 
-// taken is what came of taking a run back; docs/command.md documents it as JSON.
+// taken is the result of taking a run back. docs/command.md documents it as JSON.
 type taken struct {
 	Run      string      `json:"run"`
 	Applied  bool        `json:"applied"`
@@ -106,7 +106,7 @@ type taken struct {
 
 type takenBack struct {
 	Target string    `json:"target"`
-	Step   undo.Step `json:"step"` // empty: nothing is to be done
+	Step   undo.Step `json:"step"` // empty: there is nothing to do
 	Why    string    `json:"why,omitempty"`
 }
 

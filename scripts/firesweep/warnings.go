@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// warnings takes the log of a plan and keeps the messages of its warnings and errors. The summary is not among them: the report says the
-// same.
+// warnings is the log of a plan. It keeps the messages of warnings and errors, without the summary, which repeats the report.
 type warnings struct {
 	mu       sync.Mutex
 	messages []string

@@ -47,7 +47,7 @@ func (p *Printer) Plan(r *sweep.Report, writes bool) {
 	}
 }
 
-// writesOf says how many writes an action comes to: "3", "30+" where there are more, "?" where nobody has looked.
+// writesOf says how many writes an action makes: "3", "30+" if there are more, "?" if they were not worked out.
 func writesOf(planned sweep.Planned) string {
 	switch {
 	case planned.Writes == nil && !planned.More:
@@ -59,7 +59,7 @@ func writesOf(planned sweep.Planned) string {
 	}
 }
 
-// Kept prints what is kept and why, the most first.
+// Kept prints how many items are kept and why, the largest number first.
 func (p *Printer) Kept(r *sweep.Report) {
 	reasons := slices.SortedFunc(maps.Keys(r.Kept), func(a, b string) int {
 		if r.Kept[a] != r.Kept[b] {

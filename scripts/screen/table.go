@@ -6,16 +6,16 @@ import "strings"
 type Column struct {
 	Name  string
 	Right bool // numbers
-	Path  bool // what is left of the screen's width, and not wrapped at spaces
-	Most  int  // columns; 0: as wide as its texts
+	Path  bool // as wide as the screen allows, and wrapped at slashes
+	Most  int  // the greatest width in columns; 0: as wide as its texts
 }
 
-// Row is one row of a table, and what stands below it.
+// Row is a row of a table, with the notes below it.
 type Row struct {
 	Cells []string
 	Style string   // of the cells
 	Notes []string // texts below
-	Paths []string // below them, one a line where it fits
+	Paths []string // below the notes, one a line if it fits
 }
 
 const gap = "  "

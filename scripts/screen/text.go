@@ -1,5 +1,5 @@
-// Package screen writes for people who read it on a terminal: tables and texts as wide as that is, colours where there are any, and no
-// character that a terminal would take for a command.
+// Package screen writes to terminals: tables and texts that fit the terminal's width, with colours if it has any, and without
+// characters that a terminal would take for a command.
 package screen
 
 import (
@@ -16,10 +16,10 @@ import (
 // Widths of a screen, in columns.
 const (
 	DefaultWidth = 80
-	LeastWidth   = 40 // what is narrower is written as if it were so wide
+	LeastWidth   = 40 // of a narrower screen, too
 )
 
-// Plain returns a text without anything that a terminal would take for a command. Names and reasons hold what users wrote.
+// Plain returns a text without characters that a terminal would take for a command. Names and reasons contain what users wrote.
 func Plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
@@ -29,7 +29,7 @@ func Plain(s string) string {
 	}, s)
 }
 
-// Columns returns how many columns a terminal shows a text in.
+// Columns returns how many columns a text takes on a terminal.
 func Columns(s string) int {
 	n := 0
 	for _, r := range s {
@@ -50,8 +50,8 @@ func columnsOf(r rune) int {
 	}
 }
 
-// WrapPath divides a path into lines of at most so many columns: after a slash where it can, else anywhere. Nothing is left
-// out, so that the lines together are the path.
+// WrapPath divides a path into lines of at most that many columns, after a slash if possible. Joined, the lines are the whole
+// path.
 func WrapPath(s string, most int) []string {
 	var lines []string
 	for {
@@ -76,7 +76,7 @@ func WrapPath(s string, most int) []string {
 	}
 }
 
-// Wrap divides a text into lines of at most so many columns: at spaces where it can, else within a word.
+// Wrap divides a text into lines of at most that many columns, at spaces if possible.
 func Wrap(s string, most int) []string {
 	var lines []string
 	for rest := strings.TrimSpace(s); ; {
@@ -111,7 +111,7 @@ type Printer struct {
 	Colour bool
 }
 
-// On returns a printer for a stream: as wide as the terminal, if it is one. Colours are left out where NO_COLOR is set
+// On returns a printer for a stream. If it is a terminal, the printer is as wide and uses colours, unless NO_COLOR is set
 // (https://no-color.org).
 func On(out *os.File, getenv func(string) string) Printer {
 	p := Printer{W: out, Width: DefaultWidth}
@@ -127,7 +127,7 @@ func On(out *os.File, getenv func(string) string) Printer {
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) } //nolint:gosec // a descriptor fits
 
-// Styles, as terminals know them.
+// Styles, as terminals code them.
 const (
 	Bold   = "1"
 	Faint  = "2"
@@ -135,7 +135,7 @@ const (
 	Yellow = "33"
 )
 
-// Style returns a text in a style, where there are colours.
+// Style returns a text in a style if the printer uses colours.
 func (p *Printer) Style(style, s string) string {
 	if !p.Colour || style == "" {
 		return s
@@ -146,7 +146,7 @@ func (p *Printer) Style(style, s string) string {
 // Line writes one line as it is.
 func (p *Printer) Line(s string) { fmt.Fprintln(p.W, s) }
 
-// Say writes a text in a style after an indent, in as many lines as it takes; further ones are indented by hang more.
+// Say writes a text in a style, in as many lines as it takes. The first is indented by indent, the others by hang more.
 func (p *Printer) Say(style string, indent, hang int, format string, args ...any) {
 	text := Plain(fmt.Sprintf(format, args...))
 	for i, line := range Wrap(text, max(p.Width-indent-hang, LeastWidth/2)) {
@@ -157,7 +157,7 @@ func (p *Printer) Say(style string, indent, hang int, format string, args ...any
 	}
 }
 
-// Command writes a command on a line of its own, whole, so that it can be copied.
+// Command writes a command on a single line, so that it can be copied.
 func (p *Printer) Command(format string, args ...any) {
 	p.Line("    " + Plain(fmt.Sprintf(format, args...)))
 }

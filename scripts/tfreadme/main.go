@@ -99,7 +99,7 @@ func read(folder string) (*module, error) {
 			}
 		}
 	}
-	// Those that must be given come first.
+	// Required variables come first.
 	slices.SortStableFunc(m.variables, func(a, b declared) int {
 		return cmp.Or(-compareBools(a.required, b.required), strings.Compare(a.name, b.name))
 	})
@@ -193,12 +193,12 @@ func required(name string, e hclsyntax.Expression, source []byte) (declared, err
 	return d, nil
 }
 
-// text returns an expression as it is written, on one line.
+// text returns an expression's source on one line.
 func text(e hclsyntax.Expression, source []byte) string {
 	return strings.Join(strings.Fields(string(e.Range().SliceBytes(source))), " ")
 }
 
-// insert returns the page with what is between its marks written anew.
+// insert returns the page with new text between its marks.
 func (m *module) insert(page []byte) ([]byte, error) {
 	before, rest, ok := strings.Cut(string(page), begin)
 	_, after, ok2 := strings.Cut(rest, end)

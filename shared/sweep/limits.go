@@ -60,7 +60,7 @@ func (b Limits) Check(actions int, lookups map[string]Lookups) error {
 		}
 		tripped = append(tripped, fmt.Sprintf(
 			"MAX_ACTIONS: the plan has more than %d actions%s: see all of it with {\"dryRun\":true,\"force\":true} (firesweep plan --force), "+
-				"then raise MAX_ACTIONS (Terraform: belts.max_actions) or run once with {\"force\":true}",
+				"then raise MAX_ACTIONS (Terraform: safety_limits.max_actions) or run once with {\"force\":true}",
 			b.MaxActions, before))
 	}
 	for _, kind := range sortedKeys(lookups) {
@@ -68,7 +68,7 @@ func (b Limits) Check(actions int, lookups map[string]Lookups) error {
 		if l.Asked >= b.MinLookups && l.Missing*100 > b.MaxMissingPercent*l.Asked {
 			tripped = append(tripped, fmt.Sprintf(
 				"MAX_MISSING_PERCENT: %d of %d %s looked up (%.1f %%) do not exist, but at most %d %% may be missing: make sure that this is the right database (FIRESTORE_DATABASE), "+
-					"then raise MAX_MISSING_PERCENT (Terraform: belts.max_missing_percent) or run once with {\"force\":true}",
+					"then raise MAX_MISSING_PERCENT (Terraform: safety_limits.max_missing_percent) or run once with {\"force\":true}",
 				l.Missing, l.Asked, kind, 100*float64(l.Missing)/float64(l.Asked), b.MaxMissingPercent))
 		}
 	}

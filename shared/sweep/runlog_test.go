@@ -247,7 +247,7 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 		t.Errorf("a preview's summary is %v: it wakes somebody", line)
 	}
 	if m := line["message"].(string); !strings.HasPrefix(m, "testJob aborted (dry run), nothing was deleted or changed: MAX_ACTIONS") ||
-		!strings.Contains(m, "belts.max_actions") || !strings.Contains(m, "firesweep plan --force") {
+		!strings.Contains(m, "safety_limits.max_actions") || !strings.Contains(m, "firesweep plan --force") {
 		t.Errorf("message %q", m)
 	}
 	advised := regexp.MustCompile(`\{"dryRun":true,"force":true\}`).FindString(tripped.Failures[0].Error)

@@ -108,7 +108,7 @@ run "environment" {
     memory                 = { cleanupOrphanedMedia = "1Gi", deletePlaceholderUser = "512Mi" }
     timeouts               = { cleanupOrphanedMedia = 1740 }
     inquiry_folders        = ["inquiries/", "support/images/"]
-    belts                  = { max_actions = 500, max_users = 3 }
+    safety_limits          = { max_actions = 500, max_users = 3 }
     undo_days              = { cleanupOrphanedMedia = 30 }
     continue_for           = { cleanupOrphanedMedia = "90m", cleanupReports = "0s" }
     shards                 = { cleanupOrphanedMedia = 8 }

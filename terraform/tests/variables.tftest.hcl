@@ -115,10 +115,18 @@ run "refuses_what_only_looks_right" {
 }
 
 # The safety limits are checked against the functions' memory, so not where another variable is wrong.
-run "refuses_a_misspelt_belt" {
+run "refuses_a_misspelt_safety_limit" {
   command = plan
   variables {
-    belts = { max_action = 5 }
+    safety_limits = { max_action = 5 }
+  }
+  expect_failures = [var.safety_limits]
+}
+
+run "refuses_the_earlier_name_of_the_safety_limits" {
+  command = plan
+  variables {
+    belts = { max_actions = 5 }
   }
   expect_failures = [var.belts]
 }
@@ -126,61 +134,61 @@ run "refuses_a_misspelt_belt" {
 run "refuses_too_many_actions" {
   command = plan
   variables {
-    belts = { max_actions = 1000001 }
+    safety_limits = { max_actions = 1000001 }
   }
-  expect_failures = [var.belts]
+  expect_failures = [var.safety_limits]
 }
 
 run "refuses_too_many_percent" {
   command = plan
   variables {
-    belts = { max_missing_percent = 101 }
+    safety_limits = { max_missing_percent = 101 }
   }
-  expect_failures = [var.belts]
+  expect_failures = [var.safety_limits]
 }
 
 run "refuses_a_month" {
   command = plan
   variables {
-    belts     = { min_lookups = 0 }
-    schedules = { cleanupReports = "0 3 1 1 *" }
+    safety_limits = { min_lookups = 0 }
+    schedules     = { cleanupReports = "0 3 1 1 *" }
   }
-  expect_failures = [var.belts, var.schedules]
+  expect_failures = [var.safety_limits, var.schedules]
 }
 
 run "refuses_half_a_user" {
   command = plan
   variables {
-    belts = { max_users = 1.5 }
+    safety_limits = { max_users = 1.5 }
   }
-  expect_failures = [var.belts]
+  expect_failures = [var.safety_limits]
 }
 
 run "refuses_no_limit" {
   command = plan
   variables {
-    belts = { max_actions = null }
+    safety_limits = { max_actions = null }
   }
-  expect_failures = [var.belts]
+  expect_failures = [var.safety_limits]
 }
 
 run "refuses_more_actions_than_fit_into_the_memory" {
   command = plan
   variables {
-    enabled = ["cleanupReports", "cleanupBannedUsers"]
-    dry_run = { cleanupReports = true, cleanupBannedUsers = true }
-    belts   = { max_actions = 256001 }
+    enabled       = ["cleanupReports", "cleanupBannedUsers"]
+    dry_run       = { cleanupReports = true, cleanupBannedUsers = true }
+    safety_limits = { max_actions = 256001 }
   }
-  expect_failures = [var.belts]
+  expect_failures = [var.safety_limits]
 }
 
 run "accepts_what_fits_into_the_memory" {
   command = plan
   variables {
-    enabled = ["cleanupReports", "cleanupBannedUsers"]
-    dry_run = { cleanupReports = true, cleanupBannedUsers = true }
-    belts   = { max_actions = 1000000, max_users = 1000 }
-    memory  = { cleanupReports = "1Gi", cleanupBannedUsers = "1Gi" }
+    enabled       = ["cleanupReports", "cleanupBannedUsers"]
+    dry_run       = { cleanupReports = true, cleanupBannedUsers = true }
+    safety_limits = { max_actions = 1000000, max_users = 1000 }
+    memory        = { cleanupReports = "1Gi", cleanupBannedUsers = "1Gi" }
   }
 
   assert {

@@ -20,9 +20,9 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends"
 )
 
-// SetSecurityRules has the Firestore emulator judge what clients ask of the project's database (default) by these rules, until
-// it is told others. Other projects, named databases and the clients of [Project.Firestore], who are administrators, are not
-// concerned. The error says what is wrong with the rules.
+// SetSecurityRules makes the Firestore emulator apply these rules to clients' requests to the project's database (default), until
+// others are set. They do not apply to other projects, named databases, and the clients of [Project.Firestore], which are
+// administrators. The error says what is wrong with the rules.
 func (p *Project) SetSecurityRules(ctx context.Context, text string) error {
 	file := map[string]any{"name": "firestore.rules", "content": text}
 	body, err := json.Marshal(map[string]any{"rules": map[string]any{"files": []any{file}}})
@@ -47,7 +47,7 @@ func (p *Project) SetSecurityRules(ctx context.Context, text string) error {
 	return err
 }
 
-// RawFirestore returns a client that is nobody's: each call says by its context whose it is, see [Project.As].
+// RawFirestore returns a client without a user. The context of each call says who calls: see [Project.As].
 func (p *Project) RawFirestore(t testing.TB) *apiv1.Client {
 	t.Helper()
 	client, err := apiv1.NewClient(context.Background(), option.WithEndpoint(p.Environment[backends.FirestoreHost]),
@@ -63,13 +63,13 @@ func (p *Project) RawFirestore(t testing.TB) *apiv1.Client {
 	return client
 }
 
-// AsOwner returns the context of an administrator's calls, of whom security rules are not asked.
+// AsOwner returns the context of an administrator's calls, to whom security rules do not apply.
 func AsOwner(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer owner")
 }
 
-// As returns the context of calls of a signed-in user, or, where uid is empty, of somebody who is not signed in. The emulator
-// takes a token that nobody signed; Google takes none such.
+// As returns the context of a signed-in user's calls, or, if uid is empty, of somebody who is not signed in. The emulator accepts
+// an unsigned token; Google does not.
 func (p *Project) As(ctx context.Context, uid string) context.Context {
 	if uid == "" {
 		return ctx

@@ -22,7 +22,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends"
 )
 
-// Put uploads an object to the project's bucket and returns what it is then. The metadata may be nil.
+// Put uploads an object to the project's bucket and returns its attributes. The metadata may be nil.
 func (p *Project) Put(t testing.TB, name string, metadata map[string]string, body []byte) *storage.ObjectAttrs {
 	t.Helper()
 	attrs, err := p.upload(p.Storage(t), name, metadata, body)
@@ -32,13 +32,14 @@ func (p *Project) Put(t testing.TB, name string, metadata map[string]string, bod
 	return attrs
 }
 
-// SetSoftDelete sets how long the project's bucket keeps what is deleted from now on; 0 keeps nothing. The embedded Storage alone can.
+// SetSoftDelete sets how long the project's bucket keeps objects that are deleted from now on; 0 keeps none. Only the embedded
+// Storage can do that.
 func (p *Project) SetSoftDelete(t testing.TB, retention time.Duration) {
 	t.Helper()
 	p.backends.Storage().SetSoftDelete(p.Bucket, retention)
 }
 
-// PutMany stores n empty objects: in the embedded Storage without a request for each, elsewhere by several uploads at a time.
+// PutMany stores n empty objects: directly in the embedded Storage, elsewhere with several uploads at a time.
 func (p *Project) PutMany(t testing.TB, n int, of func(i int) (name string, metadata map[string]string)) {
 	t.Helper()
 	if server := p.backends.Storage(); server != nil {
@@ -65,9 +66,11 @@ func (p *Project) PutMany(t testing.TB, n int, of func(i int) (name string, meta
 	}
 }
 
-func (p *Project) upload(client *storage.Client, name string, metadata map[string]string, body []byte) (*storage.ObjectAttrs, error) {
+func (p *Project) upload(
+	client *storage.Client, name string, metadata map[string]string, body []byte,
+) (*storage.ObjectAttrs, error) {
 	w := client.Bucket(p.Bucket).Object(name).NewWriter(context.Background())
-	w.ChunkSize = 0 // or each upload allocates a buffer of 16 MiB
+	w.ChunkSize = 0 // otherwise each upload allocates a buffer of 16 MiB
 	w.Metadata = metadata
 	_, err := w.Write(body)
 	if err := errors.Join(err, w.Close()); err != nil {
@@ -76,11 +79,11 @@ func (p *Project) upload(client *storage.Client, name string, metadata map[strin
 	return w.Attrs(), nil
 }
 
-// writesPerCommit is how many documents [Project.SetMany] writes at a time. Firestore's BulkWriter sends 20, which takes the
-// emulator several times as long.
+// writesPerCommit is how many documents [Project.SetMany] writes in a commit. Firestore's BulkWriter sends 20, with which the
+// emulator takes several times as long.
 const writesPerCommit = 500
 
-// SetMany writes n documents of the database (default), as wholes.
+// SetMany writes n whole documents of the database (default).
 func (p *Project) SetMany(t testing.TB, n int, of func(i int) (path string, fields map[string]any)) {
 	t.Helper()
 	db := p.Firestore(t)
@@ -129,7 +132,7 @@ func (p *Project) Objects(t testing.TB) []string {
 	}
 }
 
-// Set writes a document of the database (default), as a whole.
+// Set writes a whole document of the database (default).
 func (p *Project) Set(t testing.TB, path string, fields map[string]any) {
 	t.Helper()
 	if _, err := p.Firestore(t).Doc(path).Set(context.Background(), fields); err != nil {
@@ -155,7 +158,7 @@ func (p *Project) SignUp(t testing.TB, uids ...string) {
 	}
 }
 
-// Import makes accounts as they are: with the times that an account made by [Project.SignUp] cannot have.
+// Import creates accounts with all their attributes, such as times, which [Project.SignUp] cannot set.
 func (p *Project) Import(t testing.TB, users ...*auth.UserToImport) {
 	t.Helper()
 	for chunk := range slices.Chunk(users, 1000) {
@@ -166,10 +169,10 @@ func (p *Project) Import(t testing.TB, users ...*auth.UserToImport) {
 	}
 }
 
-// Replace makes another account of the uid of one that there is.
+// Replace replaces an account by another one with the same uid.
 func (p *Project) Replace(t testing.TB, uid string, user *auth.UserToImport) {
 	t.Helper()
-	if !p.EmbeddedAuth() { // the Firebase Emulator Suite imports over none; Google does
+	if !p.EmbeddedAuth() { // the Firebase Emulator Suite's import replaces no account; Google's does
 		if err := p.Auth(t).DeleteUser(context.Background(), uid); err != nil {
 			t.Fatal(err)
 		}
@@ -177,11 +180,11 @@ func (p *Project) Replace(t testing.TB, uid string, user *auth.UserToImport) {
 	p.Import(t, user.UID(uid))
 }
 
-// SetAccount changes fields of an account's record as only Google itself does. The embedded Authentication alone can.
+// SetAccount changes fields of an account's record that only Google itself sets. Only the embedded Authentication can do that.
 func (p *Project) SetAccount(t testing.TB, uid string, fields map[string]any) {
 	t.Helper()
 	if !p.EmbeddedAuth() {
-		t.Skip("the Firebase Emulator Suite cannot be told what Google notes of an account")
+		t.Skip("the Firebase Emulator Suite cannot set the fields of an account that only Google sets")
 	}
 	if !p.backends.Auth().Set(p.ID, uid, fields) {
 		t.Fatalf("there is no account %s", uid)
@@ -205,7 +208,7 @@ func (p *Project) Accounts(t testing.TB) []string {
 	}
 }
 
-// Documents returns the documents of a collection of the database (default), by id. The collection may be a path to a
+// Documents returns the documents of a collection of the database (default), by id. The collection may be the path of a
 // subcollection.
 func (p *Project) Documents(t testing.TB, collection string) map[string]map[string]any {
 	t.Helper()
@@ -220,7 +223,7 @@ func (p *Project) Documents(t testing.TB, collection string) map[string]map[stri
 	return documents
 }
 
-// Reset deletes the project's data, so that a test can begin anew on it.
+// Reset deletes the project's data, so that a test can begin again on it.
 func (p *Project) Reset(t testing.TB) {
 	t.Helper()
 	p.mu.Lock()
@@ -243,11 +246,11 @@ func (p *Project) reset(t testing.TB) {
 	}
 }
 
-// clearDatabase has the emulator forget a database. It takes the call by HTTP as well, for which it needs several times as long.
+// clearDatabase empties a database of the emulator. The emulator also takes this call by HTTP, but needs several times as long.
 func (p *Project) clearDatabase(t testing.TB, database string) {
 	t.Helper()
 	conn, err := connection()
-	if err == nil { // the request is of a message with the database's name as its first field, as this one is
+	if err == nil { // the request's only field is the database's name, so this message is encoded alike
 		request := wrapperspb.String("projects/" + p.ID + "/databases/" + database)
 		err = conn.Invoke(context.Background(), "/google.firestore.emulator.v1.FirestoreEmulator/ClearData", request, &emptypb.Empty{})
 	}
@@ -256,8 +259,8 @@ func (p *Project) clearDatabase(t testing.TB, database string) {
 	}
 }
 
-// clear deletes the project's data and closes the client of Storage. A process's backends serve many tests, and so does the
-// connection of the Firestore clients.
+// clear deletes the project's data and closes the client of Storage. The backends and the connection of the Firestore clients
+// stay, because the process's other tests use them.
 func (p *Project) clear(t testing.TB) {
 	t.Helper()
 	p.mu.Lock()

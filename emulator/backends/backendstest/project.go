@@ -24,11 +24,11 @@ import (
 	"github.com/firesweep/firesweep/emulator/localdb"
 )
 
-// Project is a test's own. Its data is deleted when the test has ended.
+// Project is a project of a test. Its data is deleted when the test has ended.
 type Project struct {
 	ID          string            // valid as a project's id, begins with "demo-", unique across processes
 	Bucket      string            // of Cloud Storage
-	Environment map[string]string // what a function needs to work on the project
+	Environment map[string]string // of a function that works on the project
 
 	backends  *backends.Backends
 	mu        sync.Mutex
@@ -36,8 +36,8 @@ type Project struct {
 	storage   *storage.Client
 }
 
-// Main runs a package's tests, more of the parallel ones at once than there are cores: they wait for the emulator, and for what is
-// sent again. For TestMain.
+// Main runs a package's tests, for TestMain. It runs more parallel tests at once than there are cores, because they wait for the
+// emulator and for retries.
 func Main(m *testing.M) {
 	flag.Parse()
 	if atOnce := flag.Lookup("test.parallel").Value; atOnce.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
@@ -46,8 +46,8 @@ func Main(m *testing.M) {
 	m.Run()
 }
 
-// shared are the process's backends. Nothing stops them: they end with the process, however it ends, and the Firestore emulator,
-// whose start takes longer than most tests, with the "go test" that runs the process.
+// shared are the process's backends. Nothing stops them: they end with the process, however it ends. The Firestore emulator,
+// whose start takes longer than most tests, ends with the "go test" that runs the process.
 var shared = sync.OnceValues(func() (*backends.Backends, error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // a test's process is short, and its heap small
@@ -64,7 +64,7 @@ var shared = sync.OnceValues(func() (*backends.Backends, error) {
 	return b, nil
 })
 
-// connection is what all Firestore clients of the process's tests share. It ends with the process.
+// connection is the connection that all Firestore clients of the process share. It ends with the process.
 var connection = sync.OnceValues(func() (*grpc.ClientConn, error) { return localdb.Dial(os.Getenv(backends.FirestoreHost)) })
 
 // Start gives the test a project on the process's backends, which the first call starts. The first call also sets the
@@ -91,16 +91,17 @@ func Start(t testing.TB) *Project {
 	}
 	maps.Copy(p.Environment, map[string]string{
 		"GOOGLE_CLOUD_PROJECT": p.ID, "STORAGE_BUCKET": p.Bucket,
-		"TASKS_LOCATION": "asia-northeast1", "TASKS_QUEUE": "tasks", "TASKS_SERVICE_ACCOUNT": "tasks@" + p.ID + ".iam.gserviceaccount.com",
-		"TASKS_TARGET_URL": "http://127.0.0.1:9/", // where nobody answers: tests that deliver tasks say where to
+		"TASKS_LOCATION": "asia-northeast1", "TASKS_QUEUE": "tasks",
+		"TASKS_SERVICE_ACCOUNT": "tasks@" + p.ID + ".iam.gserviceaccount.com",
+		"TASKS_TARGET_URL":      "http://127.0.0.1:9/", // nobody answers there; tests that deliver tasks set another
 	})
 	t.Cleanup(func() { p.clear(t) })
 	return p
 }
 
-const longestName = 12 // of the 30 characters of an id; "demo-", a hyphen and the random part are the others
+const longestName = 12 // an id has 30 characters; the others are "demo-", a hyphen and the random part
 
-// projectID makes a project's id of a test's name.
+// projectID makes a project's id from a test's name.
 func projectID(test string) string {
 	name := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
@@ -114,7 +115,7 @@ func projectID(test string) string {
 	return "demo-" + name + "-" + strings.ToLower(rand.Text()[:12])
 }
 
-// Backends returns what the project is on.
+// Backends returns the project's backends.
 func (p *Project) Backends() *backends.Backends { return p.backends }
 
 // EmbeddedFirestore reports whether Firestore is the embedded one and not the Firebase Emulator Suite's.
@@ -124,10 +125,10 @@ func (p *Project) EmbeddedFirestore() bool { return p.backends.EmbedsFirestore()
 // preconditions on objects.
 func (p *Project) EmbeddedStorage() bool { return p.backends.Storage() != nil }
 
-// EmbeddedAuth reports whether Authentication is the embedded one, whose deletions Auth().FailDelete can make fail.
+// EmbeddedAuth reports whether Authentication is the embedded one. Only that has AuthServer.FailDelete.
 func (p *Project) EmbeddedAuth() bool { return p.backends.Auth() != nil }
 
-// Tasks returns Cloud Tasks as far as it concerns the project, nil where it is not embedded.
+// Tasks returns the project's part of the embedded Cloud Tasks; nil if another is used.
 func (p *Project) Tasks() *backends.TaskServer {
 	if p.backends.Tasks() == nil {
 		return nil
@@ -135,7 +136,7 @@ func (p *Project) Tasks() *backends.TaskServer {
 	return p.backends.Tasks().ForProject(p.ID)
 }
 
-// FailDelete makes deleting the user fail with the message. It skips the test where Authentication is not embedded.
+// FailDelete makes deleting the user fail with the message. It skips the test if Authentication is not embedded.
 func (p *Project) FailDelete(t testing.TB, uid, message string) {
 	t.Helper()
 	if !p.EmbeddedAuth() {

@@ -1,11 +1,13 @@
-// What the page asks of this machine, and of nobody else.
+// The page's calls, all of which go to this machine.
 
 export class Refusal extends Error {}
 
 async function post(path, body, headers = {}) {
   let response;
   try {
-    response = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) });
+    response = await fetch(path, {
+      method: "POST", headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body),
+    });
   } catch {
     throw new Refusal("The emulator does not answer. Is it still running? Start it again with: go run ./emulator --sample");
   }
@@ -16,10 +18,11 @@ async function post(path, body, headers = {}) {
 
 export const ask = (name, question = {}) => post("/-/api/" + name, question);
 
-// call calls a function as Cloud Scheduler does, at a time that may lie ahead.
+// call calls a function as Cloud Scheduler does, with a now that may be ahead of the clock.
 export const call = (job, order, at) => post("/" + job, order, { "X-CloudScheduler-ScheduleTime": at });
 
 // advise returns what to do about a report, or about an error.
 export function advise(job, report, errors) {
-  return ask("advice", { job, status: report?.status ?? "", stopped: report?.stopped ?? false, failures: errors ?? (report?.failures ?? []).map((f) => f.error) });
+  const failures = errors ?? (report?.failures ?? []).map((f) => f.error);
+  return ask("advice", { job, status: report?.status ?? "", stopped: report?.stopped ?? false, failures });
 }

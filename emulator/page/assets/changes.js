@@ -1,4 +1,4 @@
-// What an action writes, and what was there before and after.
+// The writes of an action, with the data before and after.
 
 import { ask } from "./api.js";
 import { h, plural } from "./dom.js";
@@ -6,7 +6,7 @@ import { h, plural } from "./dom.js";
 const document_ = /^(delete|set|update|create) (?!gs:\/\/|account |objects under )(.+)$/;
 const other = /^(delete|hand over) (.+)$/;
 
-// written splits a write as plans say it, e.g. "delete comments/c1".
+// written splits a write of a plan, e.g. "delete comments/c1".
 export function written(text) {
   let m = document_.exec(text);
   if (m) return { op: m[1], target: m[2], path: m[2] };
@@ -14,7 +14,7 @@ export function written(text) {
   return m ? { op: m[1], target: m[2] } : { op: "", target: text };
 }
 
-// collections returns the names of the collections that a plan's documents lie in.
+// collections returns the names of the collections of a plan's documents.
 export function collections(plan) {
   const names = new Set();
   for (const action of plan ?? []) {
@@ -25,23 +25,26 @@ export function collections(plan) {
   return [...names];
 }
 
-// deletes reports whether a plan deletes something, or may: what nobody has worked out counts.
+// deletes reports whether a plan deletes something, or may: writes that were not worked out count as deletions.
 export const deletes = (plan) => plan.some((a) => !a.writes || a.more || a.writes.some((w) => w.startsWith("delete ")));
 
 const value = (text) => (text === null ? h("td", { class: "gone" }, "not there") : h("td", {}, text));
 
-// table shows a document's fields. columns are the names of those of their values that are shown, and how they are headed.
+// table shows a document's fields. columns maps the names of the values that are shown to their headings.
 function table(fields, columns) {
-  return h("table", { class: "fields" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Field"), Object.values(columns).map((t) => h("th", { scope: "col" }, t)))),
+  return h("table", { class: "fields" },
+    h("thead", {}, h("tr", {}, ["Field", ...Object.values(columns)].map((t) => h("th", { scope: "col" }, t)))),
     h("tbody", {}, fields.map((f) => h("tr", { class: columns.before && columns.after && f.changed ? "changed" : null },
       h("th", { scope: "row" }, f.name), Object.keys(columns).map((c) => value(f[c]))))));
 }
 
 const compared = { deleted: { before: "Before" }, created: { after: "After" }, changed: { before: "Before", after: "After" } };
 
-// One write: what it does to what, and of a document its fields. change is what a run did, document what is there now.
+// write shows a write: what it does to which item, and a document's fields. change is what a run did; document is the document
+// as it is now.
 export function write({ op, target, change, document }) {
-  const parts = [h("p", {}, h("span", { class: "op " + (change?.what ?? op).split(" ")[0] }, change?.what ?? op), h("span", { class: "mono" }, target))];
+  const what = change?.what ?? op;
+  const parts = [h("p", {}, h("span", { class: "op " + what.split(" ")[0] }, what), h("span", { class: "mono" }, target))];
   if (change?.sent) parts.push(h("p", { class: "quiet" }, "It was sent to somebody: undo leaves it."));
   if (change?.fields?.length > 0) parts.push(table(change.fields, compared[change.what]));
   if (!change && document?.exists) parts.push(table(document.fields, { before: "Now" }));
@@ -49,9 +52,9 @@ export function write({ op, target, change, document }) {
   return h("div", { class: "write" }, parts);
 }
 
-const most = 30; // documents that are looked at for one action
+const most = 30; // how many documents are read for an action
 
-// now fills an opened action of a plan with its writes, and their documents as they are now.
+// now fills an opened action of a plan with its writes and with their documents as they are now.
 export async function now(job, action, inside) {
   const all = (action.writes ?? []).map(written);
   const paths = [...new Set(all.map((w) => w.path).filter(Boolean))].slice(0, most);
@@ -73,5 +76,5 @@ export async function now(job, action, inside) {
   inside.replaceChildren(...parts, ...notes);
 }
 
-// size says how many writes an action comes to.
+// size says how many writes an action makes.
 export const size = (action) => (action.writes ? plural(action.writes.length, "write") + (action.more ? " or more" : "") : "");

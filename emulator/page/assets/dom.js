@@ -1,4 +1,4 @@
-// Everything is put into the page as text: whatever data holds, it is never taken for HTML.
+// Everything is inserted into the page as text, so no data is ever taken for HTML.
 
 export function h(tag, properties, ...children) {
   const element = document.createElement(tag);
@@ -11,15 +11,18 @@ export function h(tag, properties, ...children) {
   return element;
 }
 
-// announce tells people who cannot see the page what has happened.
+// announce tells screen readers what has happened.
 export function announce(text) {
   document.getElementById("live").textContent = text;
 }
 
 export const plural = (n, one, many = one + "s") => `${n} ${n === 1 ? one : many}`;
 
-// clock says a moment of today as a time of day, and others with the date.
-export const clock = (time) => (new Date(time).toDateString() === new Date().toDateString() ? new Date(time).toLocaleTimeString("en-GB", { timeStyle: "short" }) : moment(time));
+// clock formats a moment of today as a time of day, and others with the date.
+export function clock(time) {
+  const today = new Date(time).toDateString() === new Date().toDateString();
+  return today ? new Date(time).toLocaleTimeString("en-GB", { timeStyle: "short" }) : moment(time);
+}
 
 export const moment = (time) => new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
@@ -39,7 +42,7 @@ export function button(text, kind, work) {
   return b;
 }
 
-// problem returns a box with an error as it was said, the cause first, and what to do.
+// problem returns a box with the texts of errors, the cause first, each followed by what to do.
 export function problem(title, texts, steps = []) {
   const parts = texts.flatMap((text, i) => [h("p", {}, text), steps[i] && h("p", {}, "→ " + steps[i])]);
   return h("div", { class: "box bad", role: "alert" }, h("strong", {}, title), parts);

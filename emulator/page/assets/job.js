@@ -1,4 +1,4 @@
-// One job: what it is, its plan, its run, and what to do after.
+// The page of a job: what it is, its plan, its run, and the undo.
 
 import { advise, ask, call } from "./api.js";
 import { collections, deletes } from "./changes.js";
@@ -13,18 +13,20 @@ const where = { firestore: "Firestore", storage: "Storage", auth: "Authenticatio
 const fact = (name, ...value) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
 
 function facts(job) {
+  const database = job.database && job.database !== "(default)" ? ` (${job.database})` : "";
   return h("dl", { class: "facts" },
     job.when ? fact("Runs", job.when + " ", h("code", {}, job.schedule)) : null,
-    fact("Works on", job.uses.map((u) => where[u]).join(", ") + (job.database && job.database !== "(default)" ? ` (${job.database})` : "")),
+    fact("Works on", job.uses.map((u) => where[u]).join(", ") + database),
     job.worker ? fact("Hands over to", h("a", { href: "#" + job.worker }, job.worker)) : null,
     job.calledBy ? fact("Called by", job.calledBy.map((name) => h("a", { href: "#" + name }, name))) : null,
     job.last ? fact("Last run", badge(job.last), ` ${clock(job.last.startedAt)}: ${done(job.last)}`) : null);
 }
 
-// page returns the page of a job. about has all that is known; reload reads it again.
+// page returns the page of a job. about is the overview of all jobs; reload reads it again.
 export function page(job, about, reload) {
   const section = () => h("section", { hidden: true });
-  const [head, notes, planned, asked, ran, undone, earlier] = [h("div"), h("div"), section(), h("div", { class: "asked" }), section(), section(), section()];
+  const [head, notes, asked] = [h("div"), h("div"), h("div", { class: "asked" })];
+  const [planned, ran, undone, earlier] = [section(), section(), section(), section()];
   const fill = (place, ...content) => {
     place.hidden = false;
     place.replaceChildren(...content.flat(2).filter((c) => c !== null && c !== undefined && c !== false));
@@ -57,7 +59,7 @@ export function page(job, about, reload) {
     }
   }
 
-  // run previews, asks if something would be deleted, and runs as of the same moment.
+  // run previews the job. It asks if something would be deleted, and then runs the job as of the same moment.
   async function run() {
     const report = await preview();
     if (!report || report.status === "aborted" || report.status === "failed") return;
@@ -69,11 +71,13 @@ export function page(job, about, reload) {
       announce("Nothing was run.");
     });
     const go = button("Run it now", "danger", () => begin(report));
-    const undo = job.undoDays > 0 ? `It can be undone for ${plural(job.undoDays, "day")}.` : "It cannot be undone: UNDO_DAYS is 0.";
     const lost = !about.softDelete && plan.some((a) => (a.writes ?? []).some((w) => w.includes("gs://")));
+    let hint = `It can be undone for ${plural(job.undoDays, "day")}.`;
+    if (job.undoDays === 0) hint = "It cannot be undone: UNDO_DAYS is 0.";
+    if (lost) hint = "Files would be gone for good: the Storage of the Firebase Emulator Suite has no soft delete.";
     asked.replaceChildren(h("div", { class: "ask", role: "group", tabindex: "-1", "aria-label": "This run deletes. Run it?" },
       h("div", {}, h("strong", {}, `This run deletes. ${plural(total(report), "action")} as planned above.`),
-        h("p", { class: "hint" }, lost ? "Files would be gone for good: the Storage of the Firebase Emulator Suite has no soft delete." : undo)),
+        h("p", { class: "hint" }, hint)),
       go, cancel));
     asked.firstChild.focus();
     announce("This run deletes. Run it now, or cancel.");
@@ -98,7 +102,7 @@ export function page(job, about, reload) {
     }
   }
 
-  // show shows a run: one that has just ended, or an earlier one, of which only the log is known.
+  // show shows a run that has just ended, or an earlier one, of which only the report and the undo log are known.
   async function show(report, plan, columns, count) {
     const did = report.dryRun ? { kept: false, items: [], changes: [] } : await ask("did", { run: report.runId });
     const table = h("div", {}, columns ? counts(columns) : null);
@@ -109,22 +113,24 @@ export function page(job, about, reload) {
       }
       await reload();
     }) : null;
+    const planOnly = () => h("div", { class: "box warn" }, h("p", {}, "It only planned: DRY_RUN is true in its environment."));
+    const noLog = !did.kept && !report.dryRun && report.status && done(report) !== "nothing was due";
     undone.replaceChildren();
-    undone.hidden = false; // it is filled when somebody asks
+    undone.hidden = false; // the button Undo fills it
     fill(ran, h("h3", { tabindex: "-1" }, report.status ? ["Run ", badge(report)] : "Run"),
       h("p", { class: "hint" }, [report.runId, report.status ? summary(report) : "a worker saves no report"].join(" · ")),
       report.status ? await outcome(report) : null,
-      report.dryRun ? h("div", { class: "box warn" }, h("p", {}, "It only planned: DRY_RUN says so in the functions' environment.")) : null,
+      report.dryRun ? planOnly() : null,
       undo ? h("p", { class: "actions" }, undo) : null, undone,
       columns ? h("h4", { class: "title" }, "Before and after") : null, table,
       did.items.length + did.changes.length > 0 ? h("h4", { class: "title" }, "What it did") : null,
       things(did, plan),
-      !did.kept && !report.dryRun && report.status && done(report) !== "nothing was due" ? h("p", { class: "hint" }, "The undo log has nothing of it.") : null);
+      noLog ? h("p", { class: "hint" }, "There is no undo log of this run.") : null);
     ran.querySelector("h3").focus();
     announce(`Run of ${job.name}: ${report.status ?? "shown"}.`);
   }
 
-  // handedOver waits for the worker, whose work comes after the run, and counts again.
+  // handedOver waits for the worker, which works after the run, and counts again.
   async function handedOver(report, columns, count) {
     if (!job.worker || !report.usage.tasks) return;
     const worker = () => ask("jobs").then((o) => o.jobs.find((j) => j.name === job.worker));
@@ -136,7 +142,8 @@ export function page(job, about, reload) {
       w = await worker();
     }
     note.replaceChildren(`${plural(report.usage.tasks, "task")} handed over to `, h("a", { href: "#" + job.worker }, job.worker),
-      w.waiting === undefined ? ": another emulator delivers them." : ", which has done them. Its own runs are there to look at and to undo.");
+      w.waiting === undefined ? ": another emulator delivers them."
+        : ", which has done them. Its page shows and undoes its runs.");
     columns[1] = ["After", await count()];
     ran.querySelector(".counts")?.closest(".card").replaceWith(counts(columns));
     await reload();
@@ -158,13 +165,16 @@ export function page(job, about, reload) {
 
   const runButton = button("Run…", "first", run);
   const start = job.calledBy
-    ? h("p", { class: "box note" }, `It cannot be run by hand here: it is a worker, which Cloud Tasks calls with one thing at a time that ${job.calledBy.join(" or ")} hands over. Run that job instead, and it is called.`)
+    ? h("p", { class: "box note" }, "It cannot be run by hand here: it is a worker. Cloud Tasks calls it with each task " +
+      `that ${job.calledBy.join(" or ")} hands over. Run that job instead, and it is called.`)
     : h("div", {}, h("div", { class: "actions" }, button("Preview", "", () => preview()), runButton, time.chooser()),
       h("p", { class: "hint" }, time.hint(about)));
 
   async function refresh(newer) {
     job = newer;
-    fill(head, h("a", { class: "back", href: "#" }, "← All jobs"), h("h2", {}, job.name), h("p", { class: "lead" }, job.description), job.rule ? h("p", { class: "lead quiet" }, `It ${job.rule}.`) : null, facts(job));
+    fill(head, h("a", { class: "back", href: "#" }, "← All jobs"), h("h2", {}, job.name),
+      h("p", { class: "lead" }, job.description),
+      job.rule ? h("p", { class: "lead quiet" }, `It ${job.rule}.`) : null, facts(job));
     const release = button("Release", "", async () => {
       await ask("release", { job: job.name });
       announce("Released: the job judges it again.");
@@ -172,7 +182,8 @@ export function page(job, about, reload) {
     });
     fill(notes, job.problem ? problem("No run can begin.", [job.problem]) : null,
       job.underWay ? h("div", { class: "box warn" }, h("p", {}, `Under way: ${job.underWay}`)) : null,
-      job.held ? h("div", { class: "box note" }, h("p", {}, "It keeps what came back when a run was undone. Release it, and the job judges it again."), release) : null);
+      job.held ? h("div", { class: "box note" },
+        h("p", {}, "It keeps what came back when a run was undone. Release it, and the job judges it again."), release) : null);
     await history();
   }
 

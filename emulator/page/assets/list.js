@@ -6,7 +6,7 @@ const mood = { completed: "good", partial: "warn", skipped: "warn", aborted: "ba
 
 export const badge = (report) => h("span", { class: "badge " + mood[report.status] }, report.status);
 
-// done says in words what a run did.
+// done describes what a run did.
 export function done(report) {
   const parts = Object.entries(report.actions).filter(([, c]) => c.planned > 0).map(([kind, c]) => `${c.done} × ${kind}`);
   return parts.length > 0 ? parts.join(", ") : "nothing was due";
@@ -15,10 +15,12 @@ export function done(report) {
 function last(job) {
   if (job.problem) return [h("span", { class: "dot bad" }), "cannot run: look here"];
   if (job.underWay) return [h("span", { class: "dot warn" }), "under way"];
-  if (job.calledBy) return [job.waiting > 0 ? h("span", { class: "dot warn" }) : null, job.waiting > 0 ? `${job.waiting} waiting` : "nothing is waiting"];
+  if (job.calledBy && job.waiting > 0) return [h("span", { class: "dot warn" }), `${job.waiting} waiting`];
+  if (job.calledBy) return ["nothing is waiting"];
   if (!job.last) return [h("span", { class: "dot" }), "no run yet"];
   const total = Object.values(job.last.actions).reduce((n, c) => n + c.done, 0);
-  return [h("span", { class: "dot " + mood[job.last.status] }), `${job.last.status}, ${total} done · ${clock(job.last.startedAt)}`];
+  const { status, startedAt } = job.last;
+  return [h("span", { class: "dot " + mood[status] }), `${status}, ${total} done · ${clock(startedAt)}`];
 }
 
 const entry = (job, chosen) => h("li", {}, h("a", { href: "#" + job.name, "aria-current": job.name === chosen ? "page" : null },

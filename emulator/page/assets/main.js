@@ -1,4 +1,4 @@
-// Which job is shown, by the address.
+// The address says which job is shown.
 
 import { ask } from "./api.js";
 import { h, problem } from "./dom.js";
@@ -8,7 +8,7 @@ import { start } from "./start.js";
 import * as time from "./time.js";
 
 const main = document.getElementById("main");
-const pages = new Map(); // what was done on each stays there
+const pages = new Map(); // kept, so that each still shows what was done on it
 let about;
 let first;
 
@@ -29,7 +29,7 @@ async function show(moved) {
   if (job && !pages.has(job.name)) pages.set(job.name, page(job, about, reload));
   main.replaceChildren(job ? pages.get(job.name).element : (first ??= start(about)));
   const refreshed = job ? pages.get(job.name).refresh(job) : null;
-  if (moved) { // at once: nobody's focus is taken away later
+  if (moved) { // before anything is awaited, so that no focus is taken away later
     main.focus({ preventScroll: true });
     scrollTo(0, 0);
   }

@@ -1,21 +1,22 @@
-// A plan: its actions by kind, what is kept and why, and what tripped.
+// A plan: its actions by kind, what is kept and why, and tripped safety limits.
 
 import { now, size } from "./changes.js";
 import { h, moment, plural, problem } from "./dom.js";
 
-// verb returns the colour of a kind of action: what it does to data.
+// verb returns what actions of a kind do to data, which decides their colour.
 function verb(actions) {
   const ops = new Set(actions.flatMap((a) => (a.writes ?? [a.action]).map((w) => w.split(" ")[0])));
   if (ops.has("delete")) return "delete";
   return ops.has("hand") && !ops.has("update") ? "hand" : "change";
 }
 
-// expandable is an action with what it writes, which fill puts in when it is opened.
+// expandable returns an action that can be opened. fill then inserts its writes.
 export function expandable(action, sized, fill) {
   const inside = h("div", { class: "inside" }, h("p", { class: "quiet" }, "Reading…"));
   let filled = false;
   const details = h("details", {},
-    h("summary", {}, h("span", { class: "target" }, action.target), h("span", { class: "size" }, sized), h("span", { class: "why" }, action.reason)), inside);
+    h("summary", {}, h("span", { class: "target" }, action.target), h("span", { class: "size" }, sized),
+      h("span", { class: "why" }, action.reason)), inside);
   details.addEventListener("toggle", () => {
     if (details.open && !filled) {
       filled = true;
@@ -25,13 +26,14 @@ export function expandable(action, sized, fill) {
   return h("li", {}, details);
 }
 
-// byKind shows actions below the kinds that they are of.
+// byKind shows actions grouped by their kinds.
 export function byKind(actions, item, limit = 200) {
   const kinds = Map.groupBy(actions, (a) => a.action);
+  const left = (n) => h("li", {}, h("p", { class: "quiet" }, `and ${n} more: go run ./scripts/firesweep plan --local`));
   return [...kinds].map(([kind, some]) => h("div", { class: "card group " + verb(some) },
     h("h4", {}, kind, h("span", { class: "number" }, String(some.length))),
     h("ul", {}, some.slice(0, limit).map(item),
-      some.length > limit ? h("li", {}, h("p", { class: "quiet" }, `and ${some.length - limit} more: go run ./scripts/firesweep plan --local`)) : null)));
+      some.length > limit ? left(some.length - limit) : null)));
 }
 
 export function kept(report) {
@@ -40,10 +42,11 @@ export function kept(report) {
   if (total === 0 && !report.notCounted) return null;
   return h("div", { class: "card kept" }, h("h4", {}, "Kept: " + total),
     h("ul", {}, reasons.map(([reason, n]) => h("li", {}, h("span", { class: "n" }, String(n)), h("span", {}, reason))),
-      (report.notCounted ?? []).map((name) => h("li", {}, h("span", { class: "n" }, "?"), h("span", {}, `${name}: could not be counted`)))));
+      (report.notCounted ?? []).map((name) => h("li", {},
+        h("span", { class: "n" }, "?"), h("span", {}, `${name}: could not be counted`)))));
 }
 
-// trouble shows why a run or plan is not completed, the cause first.
+// trouble shows why a run or plan is not completed, with the cause first.
 export function trouble(report, advice) {
   if (report.failures.length > 0) {
     const title = report.status === "aborted" ? "A safety limit tripped: nothing is deleted or changed." : "Something failed.";
@@ -69,7 +72,8 @@ export function plan(job, report, advice, whole) {
     report.status === "aborted" ? h("p", { class: "row actions" }, whole) : null,
     total(report) === 0 && report.status === "completed" ? h("p", { class: "card pad" }, "Nothing is due.") : null,
     byKind(actions, (a) => expandable(a, size(a), (inside) => now(job, a, inside))),
-    total(report) > actions.length && actions.length > 0 ? h("p", { class: "hint" }, `The first ${actions.length} of ${total(report)} are listed.`) : null,
+    total(report) > actions.length && actions.length > 0
+      ? h("p", { class: "hint" }, `The first ${actions.length} of ${total(report)} are listed.`) : null,
     kept(report),
   ];
 }

@@ -1,4 +1,4 @@
-// What a run did: counts before and after, each thing that it wrote, and taking it back.
+// What a run did: counts before and after, each write, and the undo.
 
 import { advise, ask } from "./api.js";
 import { write, written } from "./changes.js";
@@ -8,7 +8,7 @@ import { byKind, expandable, trouble } from "./plan.js";
 
 const key = (c) => c.sort + " " + c.name;
 
-// counts compares how much there was and is. Each column is what was counted at one time.
+// counts compares numbers of items. Each column holds what was counted at one time.
 export function counts(columns) {
   const names = new Map(columns.flatMap(([, all]) => all.map((c) => [key(c), c])));
   const at = (all, name) => all.find((c) => key(c) === name);
@@ -18,12 +18,15 @@ export function counts(columns) {
       const is = at(all, name);
       const was = i > 0 ? at(columns[i - 1][1], name) : is;
       const change = (is?.count ?? 0) - (was?.count ?? 0);
-      return h("td", {}, number(is), change === 0 ? null : h("span", { class: change < 0 ? "less" : "more" }, ` ${change < 0 ? "−" : "+"}${Math.abs(change)}`));
+      const [kind, sign] = change < 0 ? ["less", "−"] : ["more", "+"];
+      return h("td", {}, number(is), change === 0 ? null : h("span", { class: kind }, ` ${sign}${Math.abs(change)}`));
     });
-    return { changed: cells.some((cell) => cell.querySelector("span")), element: h("tr", {}, h("th", { scope: "row" }, label(c)), cells) };
+    const element = h("tr", {}, h("th", { scope: "row" }, label(c)), cells);
+    return { changed: cells.some((cell) => cell.querySelector("span")), element };
   };
   const table = (rows) => h("table", { class: "counts" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "What"), columns.map(([title]) => h("th", { scope: "col" }, title)))), h("tbody", {}, rows));
+    h("thead", {}, h("tr", {}, ["What", ...columns.map(([title]) => title)].map((t) => h("th", { scope: "col" }, t)))),
+    h("tbody", {}, rows));
   const rows = [...names].sort().map(row);
   const changed = rows.filter((r) => r.changed).map((r) => r.element);
   const same = rows.filter((r) => !r.changed).map((r) => r.element);
@@ -34,7 +37,7 @@ export function counts(columns) {
 
 const label = (c) => (c.sort === "files" ? "files in " + (c.name || "the bucket itself") : c.name);
 
-// things shows what a run did by its undo log, each with what was there before and after. plan, where it is known, says which writes
+// things shows what a run did, as its undo log says, with the data before and after. plan, if it is known, says which writes
 // belong to which action.
 export function things(did, plan) {
   const changes = new Map(did.changes.map((c) => [c.target, c]));
@@ -53,25 +56,29 @@ export function things(did, plan) {
   return [
     byKind(items, (item) => expandable(item, item.its.length > 0 ? plural(item.its.length, "thing") : "",
       (inside) => inside.replaceChildren(...(item.its.length > 0 ? shown(item.its) : [none()])))),
-    rest.length > 0 ? h("div", { class: "card group change" }, h("h4", {}, "also written", h("span", { class: "number" }, String(rest.length))),
+    rest.length > 0 ? h("div", { class: "card group change" },
+      h("h4", {}, "also written", h("span", { class: "number" }, String(rest.length))),
       h("ul", {}, rest.slice(0, 200).map((c) => expandable({ target: c.target, reason: "" }, c.what,
         (inside) => inside.replaceChildren(write({ op: "", target: c.target, change: c })))))) : null,
     did.more ? h("p", { class: "hint" }, "There is more than is listed: go run ./scripts/firesweep show --all RUN") : null,
   ];
 }
 
-// undoing shows what would come back of a run, and brings it back. after is called when it did.
+// undoing returns a button that shows what an undo of a run would bring back, and offers to do it. Then it calls after.
 export function undoing(runID, place, softDelete, after) {
+  const outcomeOf = (o) => h("li", {}, h("p", {},
+    h("span", { class: "mono" }, o.target), o.why ? h("span", { class: "quiet" }, " " + o.why) : null));
   const shown = (answer) => {
     const steps = Map.groupBy(answer.outcomes, (o) => o.says);
     const lostFiles = answer.outcomes.some((o) => o.step === "conflict" && o.target.startsWith("gs://"));
     return [
       answer.problem ? problem("It ended early.", [answer.problem]) : null,
       !softDelete && lostFiles ? h("div", { class: "box warn" }, h("strong", {}, "Files do not come back here."),
-        h("p", {}, "The Storage of the Firebase Emulator Suite keeps nothing of a deleted file. Google's keeps it for 7 days, and so does the Storage that go run ./emulator starts itself.")) : null,
+        h("p", {}, "The Storage of the Firebase Emulator Suite does not keep deleted files. Google's keeps them for 7 days, " +
+          "and so does the Storage that go run ./emulator starts itself.")) : null,
       [...steps].map(([says, some]) => h("div", { class: "card group " + (some[0].step === "conflict" ? "delete" : "") },
         h("h4", {}, says, h("span", { class: "number" }, String(some.length))),
-        h("ul", {}, some.slice(0, 200).map((o) => h("li", {}, h("p", {}, h("span", { class: "mono" }, o.target), o.why ? h("span", { class: "quiet" }, " " + o.why) : null)))))),
+        h("ul", {}, some.slice(0, 200).map(outcomeOf)))),
     ];
   };
   const open = button("Undo…", "", async () => {
@@ -90,9 +97,10 @@ export function undoing(runID, place, softDelete, after) {
     const apply = button("Bring it back", "first", async () => {
       try {
         const applied = await ask("undo", { run: runID, apply: true });
-        place.replaceChildren(h("h3", { tabindex: "-1" }, `Undone: ${plural(applied.back, "thing is", "things are")} as before`), ...shown(applied).flat().filter(Boolean));
+        const title = `Undone: ${plural(applied.back, "thing is", "things are")} as before`;
+        place.replaceChildren(h("h3", { tabindex: "-1" }, title), ...shown(applied).flat().filter(Boolean));
         place.querySelector("h3").focus();
-        announce(`Undone: ${plural(applied.back, "thing is", "things are")} as before.`);
+        announce(title + ".");
         await after();
       } catch (err) {
         place.append(problem("It was not taken back.", [err.message]));
@@ -100,7 +108,8 @@ export function undoing(runID, place, softDelete, after) {
     });
     const heading = h("h3", { tabindex: "-1" }, `Undo would take back ${plural(answer.back, "thing")}`);
     const conflicts = answer.outcomes.filter((o) => o.step === "conflict").length;
-    place.replaceChildren(heading, h("p", { class: "hint" }, conflicts > 0 ? `${conflicts} cannot come back; each says why.` : "Nothing is in its way."),
+    const hint = conflicts > 0 ? `${conflicts} cannot come back; each says why.` : "Nothing prevents it.";
+    place.replaceChildren(heading, h("p", { class: "hint" }, hint),
       ...shown(answer).flat().filter(Boolean), h("p", { class: "actions" }, answer.back > 0 ? apply : null, cancel));
     heading.focus();
     announce(heading.textContent);

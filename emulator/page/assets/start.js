@@ -30,7 +30,8 @@ export function start(about) {
     announce("All jobs are previewed.");
   });
   return h("article", {}, h("h2", {}, "What would be cleaned up?"),
-    h("p", { class: "lead" }, "A preview plans and writes nothing. Choose a job to see each action with its reason, run it, look at what was there before and after, and take it back."),
+    h("p", { class: "lead" }, "A preview plans and writes nothing. Choose a job to see each action with its reason, run it, " +
+      "see the data before and after, and undo the run."),
     h("div", { class: "actions" }, all, time.chooser()), h("p", { class: "hint" }, time.hint(about)),
     h("section", {}, h("div", { class: "card" }, h("table", { class: "counts" },
       h("thead", {}, h("tr", {}, ["Job", "Would do", "Would keep", "Plan"].map((t) => h("th", { scope: "col" }, t)))), body))));

@@ -1,9 +1,12 @@
-// The moment as of which jobs are previewed and run. Emulators believe a time that lies ahead.
+// The now with which jobs are previewed and run. Functions on emulators accept a now ahead of the clock.
 
 import { h } from "./dom.js";
 
 const day = 24 * 60 * 60;
-const choices = [[0, "now"], [day, "in a day"], [2 * day, "in 2 days"], [8 * day, "in 8 days"], [31 * day, "in 31 days"], [366 * day, "in a year"]];
+const choices = [
+  [0, "now"], [day, "in a day"], [2 * day, "in 2 days"], [8 * day, "in 8 days"], [31 * day, "in 31 days"],
+  [366 * day, "in a year"],
+];
 
 let ahead = 0;
 

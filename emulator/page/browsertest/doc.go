@@ -1,5 +1,5 @@
-// Package browsertest looks at the emulator's page in a real browser, as people do: go test ./emulator/page/browsertest.
+// Package browsertest tests the emulator's page in a real browser: go test ./emulator/page/browsertest.
 //
-// It takes Chromium or Chrome. Where there is none it is skipped, but where CI is set, where it fails. With -pictures it also writes the
-// pictures of README anew.
+// It uses Chromium or Chrome. If there is none, the tests are skipped, or fail if CI is set. With -pictures they also make
+// README's pictures anew.
 package browsertest

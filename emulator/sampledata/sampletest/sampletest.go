@@ -18,7 +18,7 @@ func Open(t testing.TB, p *backendstest.Project) *sampledata.Project {
 	return &sampledata.Project{Firestore: p.Firestore(t), Bucket: p.Storage(t).Bucket(p.Bucket), Auth: p.Auth(t)}
 }
 
-// Names returns all that a project holds, by the names under which the log tells of it.
+// Names returns all that a project holds, by the names that the log uses.
 func Names(t testing.TB, project *sampledata.Project, bucket string) map[string]any {
 	t.Helper()
 	state, err := project.Read(context.WithoutCancel(t.Context()))
@@ -28,8 +28,10 @@ func Names(t testing.TB, project *sampledata.Project, bucket string) map[string]
 	return state.Names(bucket)
 }
 
-// Conformance is a function with a sample for runs at now.
-func Conformance(function func() *sweep.Function, now time.Time, sample func(bucket string) sampledata.Sample) sweeptest.Conformance {
+// Conformance returns a function with its sample for runs at now, for the conformance tests.
+func Conformance(
+	function func() *sweep.Function, now time.Time, sample func(bucket string) sampledata.Sample,
+) sweeptest.Conformance {
 	return sweeptest.Conformance{
 		Function: function, Now: now,
 		Load: func(t testing.TB, f *sweeptest.Function) {

@@ -1,4 +1,4 @@
-// Package advice says to people what came of a run, and what to do next. The command and the emulator's page say it alike.
+// Package advice tells people how a run ended and what to do next. The command and the emulator's page use the same words.
 package advice
 
 import (
@@ -9,11 +9,13 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// advices say what to do about a failure, by what its text holds; docs/operations.md says more.
+// advices say what to do about a failure whose text contains holds. docs/operations.md says more.
 var advices = []struct{ holds, do string }{
 	{"MAX_ACTIONS:", "Look at the whole plan: firesweep plan --force JOB. If it is right: firesweep run JOB --force."},
-	{"MAX_MISSING_PERCENT:", "Make sure that the database is the right one and was not emptied. Only if so much is really gone: firesweep run JOB --force."},
-	{"empty collection:", "Look into the database that the message names. Only if the collection is rightly empty: firesweep run JOB --force."},
+	{"MAX_MISSING_PERCENT:", "Make sure that the database is the right one and was not emptied. Only if so much is really gone: " +
+		"firesweep run JOB --force."},
+	{"empty collection:", "Look into the database that the message names. Only if the collection is rightly empty: " +
+		"firesweep run JOB --force."},
 	{"holds the lease until", "Run the request in the message: nothing will change by itself."},
 	{"is not one that this program wrote", "Run the request in the message: nothing will change by itself."},
 	{"PermissionDenied", "A role is missing: terraform plan shows which. Of your own credentials: see firesweep plan --help."},
@@ -24,7 +26,7 @@ var advices = []struct{ holds, do string }{
 	{"out of time", "The next run continues from there."},
 }
 
-// On returns what to do about a failure of a job, "" if its own text says all there is.
+// On returns what to do about a failure of a job; "" if the failure's own text says it all.
 func On(job, text string) string {
 	for _, a := range advices {
 		if strings.Contains(text, a.holds) {
@@ -34,7 +36,7 @@ func On(job, text string) string {
 	return ""
 }
 
-// Next says what comes of a run's end, and what to do.
+// Next says what happens after a run, and what to do.
 func Next(r *sweep.Report) string {
 	switch r.Status {
 	case sweep.Completed:
@@ -49,23 +51,26 @@ func Next(r *sweep.Report) string {
 		if r.Continued {
 			return "It ran out of time and continues at once: see firesweep runs " + r.Job + "."
 		}
-		return "It ran out of time. The next run continues from there. After three in a row, run it more often (Terraform: schedules) or longer (timeouts)."
+		return "It ran out of time. The next run continues from there. After three in a row, let it run more often " +
+			"(Terraform: schedules) or longer (timeouts)."
 	case sweep.Skipped:
 		return "Another run was under way: see firesweep runs " + r.Job + "."
 	case sweep.Aborted:
-		return "A safety limit tripped: nothing was deleted or changed. Look at the plan before you force it: firesweep plan --force " + r.Job + "."
+		return "A safety limit tripped: nothing was deleted or changed. Look at the plan before you force it: " +
+			"firesweep plan --force " + r.Job + "."
 	default:
 		return "The next run tries again what failed; everything else is done. A retry is safe: firesweep run " + r.Job + "."
 	}
 }
 
-// undone is how the steps of an undo are said.
+// undone names the steps of an undo in words.
 var undone = map[undo.Step]string{
-	undo.Nothing: "is as it was", undo.Recreate: "bring back", undo.Revert: "set fields back", undo.Replace: "set back", undo.Remove: "remove",
+	undo.Nothing: "is as it was", undo.Recreate: "bring back", undo.Revert: "set fields back",
+	undo.Replace: "set back", undo.Remove: "remove",
 	undo.Conflict: "left: changed since", undo.Stays: "stays: it was sent",
 }
 
-// Undone returns what an undo does to one thing.
+// Undone returns what a step of an undo does to an item, in words.
 func Undone(step undo.Step) string { return undone[step] }
 
 var (
@@ -73,7 +78,7 @@ var (
 	command = regexp.MustCompile(`\bfiresweep [a-z]+ `)
 )
 
-// Local returns advice with its commands as they are typed where the functions are served by the emulator.
+// Local returns the advice with its commands as they are typed while the emulator serves the functions.
 func Local(text string) string {
 	text = local.ReplaceAllString(text, "firesweep $1 --local ")
 	return command.ReplaceAllString(text, "go run ./scripts/$0")

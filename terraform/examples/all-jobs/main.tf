@@ -58,11 +58,11 @@ module "firesweep" {
     cleanupPlaceholderUsers       = "gitlab"
   }
 
-  schedules  = { cleanupReports = "30 5 * * 1" } # on Mondays
-  time_zones = { cleanupReports = "Europe/Berlin" }
-  memory     = { cleanupOrphanedMedia = "1Gi" }
-  timeouts   = { cleanupOrphanedMedia = 1740 }
-  belts      = { max_actions = 50000 }
+  schedules     = { cleanupReports = "30 5 * * 1" } # on Mondays
+  time_zones    = { cleanupReports = "Europe/Berlin" }
+  memory        = { cleanupOrphanedMedia = "1Gi" }
+  timeouts      = { cleanupOrphanedMedia = 1740 }
+  safety_limits = { max_actions = 50000 }
 
   notification_channels = [google_monitoring_notification_channel.mail.name]
   notification_locale   = "en"
