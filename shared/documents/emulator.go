@@ -42,14 +42,16 @@ func CheckRouted(ctx context.Context, req any) error {
 	return nil
 }
 
-func checkRoutedUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func checkRoutedUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	if err := CheckRouted(ctx, req); err != nil {
 		return err
 	}
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
-func checkRoutedStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func checkRoutedStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
+	opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := stream(ctx, desc, cc, method, opts...)
 	if err != nil {
 		return nil, err
@@ -92,7 +94,8 @@ func (c *Client) takeTurn(ctx context.Context, transact func(context.Context) er
 // names up in its index. The emulator scans the whole collection for every name, 30 times for [Reader.Missing], which takes a
 // second if the collection has 5,000 documents. This is the innermost interceptor, so those that meter or disturb requests
 // see the count that production gets.
-func countNamesByGetting(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func countNamesByGetting(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
+	opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	open := func(method string) (grpc.ClientStream, error) { return stream(ctx, desc, cc, method, opts...) }
 	if method != firestorepb.Firestore_RunAggregationQuery_FullMethodName {
 		return open(method)

@@ -39,7 +39,8 @@ func encodeValue(v any) (*firestorepb.Value, error) {
 	case []byte:
 		return &firestorepb.Value{ValueType: &firestorepb.Value_BytesValue{BytesValue: v}}, nil
 	case time.Time:
-		return &firestorepb.Value{ValueType: &firestorepb.Value_TimestampValue{TimestampValue: timestamppb.New(v.Truncate(time.Microsecond))}}, nil
+		at := timestamppb.New(v.Truncate(time.Microsecond))
+		return &firestorepb.Value{ValueType: &firestorepb.Value_TimestampValue{TimestampValue: at}}, nil
 	case *latlng.LatLng:
 		return &firestorepb.Value{ValueType: &firestorepb.Value_GeoPointValue{GeoPointValue: v}}, nil
 	case *firestore.DocumentRef:
@@ -91,8 +92,9 @@ func encodeVector(n int, at func(int) float64) *firestorepb.Value {
 	for i := range values {
 		values[i] = &firestorepb.Value{ValueType: &firestorepb.Value_DoubleValue{DoubleValue: at(i)}}
 	}
-	return &firestorepb.Value{ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{Fields: map[string]*firestorepb.Value{
+	fields := map[string]*firestorepb.Value{
 		"__type__": {ValueType: &firestorepb.Value_StringValue{StringValue: "__vector__"}},
 		"value":    {ValueType: &firestorepb.Value_ArrayValue{ArrayValue: &firestorepb.ArrayValue{Values: values}}},
-	}}}}
+	}
+	return &firestorepb.Value{ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{Fields: fields}}}
 }

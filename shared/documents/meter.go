@@ -22,7 +22,8 @@ import (
 const indexEntriesPerRead = 1000
 
 // meterUnary counts the writes and deletes of successful unary requests.
-func meterUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func meterUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	err := invoke(ctx, method, req, reply, cc, opts...)
 	if err != nil {
 		return err
@@ -53,7 +54,8 @@ func meterWrite(m *usage.Meter, w *firestorepb.Write) {
 }
 
 // meterStream counts the reads of streamed answers.
-func meterStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func meterStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
+	opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := stream(ctx, desc, cc, method, opts...)
 	if err != nil {
 		return nil, err

@@ -111,7 +111,8 @@ func (r Reader) missingOne(ctx context.Context, collection string, refs []*fires
 
 // missingByGroup finds a few missing ids. It counts groups of ids, all at once, and looks up the groups that are incomplete.
 // The last group is not counted: the other counts tell how many of its ids are missing.
-func (r Reader) missingByGroup(ctx context.Context, collection string, refs []*firestore.DocumentRef, missing int) ([]string, error) {
+func (r Reader) missingByGroup(ctx context.Context, collection string,
+	refs []*firestore.DocumentRef, missing int) ([]string, error) {
 	groups := slices.Collect(slices.Chunk(refs, groupSize))
 	last := len(groups) - 1
 	found, err := r.countEach(ctx, collection, groups[:last])
@@ -180,7 +181,8 @@ func (r Reader) countRefs(ctx context.Context, collection string, refs []*firest
 }
 
 // missingByName looks up the names of all ids. Each document that exists costs one read.
-func (r Reader) missingByName(ctx context.Context, collection string, refs []*firestore.DocumentRef) (missing []string, err error) {
+func (r Reader) missingByName(ctx context.Context, collection string,
+	refs []*firestore.DocumentRef) (missing []string, err error) {
 	q := r.c.firestore.Collection(collection).Where(firestore.DocumentID, "in", refs).Select()
 	var snapshots []*firestore.DocumentSnapshot
 	err = retry(ctx, func(ctx context.Context) (err error) {

@@ -72,7 +72,8 @@ func (r Reader) answers(ctx context.Context, left map[string]bool, f func(Origin
 		if d == nil {
 			continue
 		}
-		o := Original{Path: strings.TrimPrefix(d.GetName(), root), Fields: d.GetFields(), UpdateTime: d.GetUpdateTime().AsTime(), Bytes: proto.Size(d)}
+		o := Original{Path: strings.TrimPrefix(d.GetName(), root), Fields: d.GetFields(), UpdateTime: d.GetUpdateTime().AsTime(),
+			Bytes: proto.Size(d)}
 		delete(left, o.Path)
 		if !f(o) {
 			return nil

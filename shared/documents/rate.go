@@ -36,7 +36,8 @@ func NewRate() *Rate { return NewShareOfRate(1) }
 func NewShareOfRate(runs int) *Rate { return newRate(runs, time.Now, gax.Sleep) }
 
 func newRate(runs int, now func() time.Time, sleep func(context.Context, time.Duration) error) *Rate {
-	return &Rate{now: now, sleep: sleep, limiter: rate.NewLimiter(rate.Limit(writesPerSecond)/rate.Limit(runs), max(1, writesPerSecond/runs))}
+	return &Rate{now: now, sleep: sleep,
+		limiter: rate.NewLimiter(rate.Limit(writesPerSecond)/rate.Limit(runs), max(1, writesPerSecond/runs))}
 }
 
 // Wait blocks until n writes may be sent; n is at most [MaxBatch].

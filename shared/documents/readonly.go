@@ -21,14 +21,16 @@ var readMethods = map[string]bool{
 func ReadOnly() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(
-			func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+				opts ...grpc.CallOption) error {
 				if err := refuseWrite(method); err != nil {
 					return err
 				}
 				return invoke(ctx, method, req, reply, cc, opts...)
 			}),
 		grpc.WithChainStreamInterceptor(
-			func(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			func(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer,
+				opts ...grpc.CallOption) (grpc.ClientStream, error) {
 				if err := refuseWrite(method); err != nil {
 					return nil, err
 				}

@@ -79,11 +79,13 @@ func toOwnRetry(method string, err error) error {
 	return ownRetryError{err}
 }
 
-func ownRetryUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func ownRetryUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	return toOwnRetry(method, invoke(ctx, method, req, reply, cc, opts...))
 }
 
-func ownRetryStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func ownRetryStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
+	opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := stream(ctx, desc, cc, method, opts...)
 	if err != nil {
 		return nil, toOwnRetry(method, err)

@@ -26,7 +26,8 @@ func (w Writer) Transact(ctx context.Context, f func(ctx context.Context, tx *Tr
 
 // Commit is [Writer.Transact] for writes of many items that do not depend on each other. It returns the time of the commit.
 // With once, it does not retry after contention, so that the caller can try with fewer items.
-func (w Writer) Commit(ctx context.Context, once bool, f func(ctx context.Context, tx *Transaction) error) (at time.Time, err error) {
+func (w Writer) Commit(ctx context.Context, once bool,
+	f func(ctx context.Context, tx *Transaction) error) (at time.Time, err error) {
 	if !once {
 		return w.transact(ctx, transient, f)
 	}
