@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// bucket is what lies in a folder, sorted, and answers as Cloud Storage does: a page of names, and that there are more.
+// bucket is a sorted folder. It answers as Cloud Storage does: with a page of names, and whether there are more.
 type bucket struct {
 	names []string
 	asked atomic.Int64
@@ -45,7 +45,8 @@ func id(random *rand.Rand, n int) string {
 	return string(b)
 }
 
-// TestDivide has names as applications give them. What is cut must be all of it, once, and in about equal parts.
+// TestDivide divides names like those of applications. The pieces must hold each name once, and shards made of them must be
+// about equal.
 func TestDivide(t *testing.T) {
 	const n, shards = 200_000, 8
 	random := rand.New(rand.NewPCG(7, 7)) //nolint:gosec // it makes test data
@@ -55,14 +56,17 @@ func TestDivide(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		name  func(i int) string
-		worst float64 // the largest shard, in equal ones
+		worst float64 // the largest shard, compared with an equal share
 	}{
-		"random ids":           {name: func(int) string { return "posts/" + id(random, 20) }, worst: 1.3},
-		"by user":              {name: func(i int) string { return fmt.Sprintf("posts/%s/%d.png", users[i%len(users)], i) }, worst: 1.5},
-		"by time":              {name: func(i int) string { return fmt.Sprintf("posts/%d", 1_700_000_000_000+i*37_000) }, worst: 2},
-		"by day":               {name: func(i int) string { return fmt.Sprintf("posts/2026-%02d-%02d/%d.png", i%12+1, i%28+1, i) }, worst: 2.1},
-		"under one long name":  {name: func(int) string { return "posts/uploads/of/the/application/" + id(random, 8) }, worst: 1.5},
-		"one user has most":    {name: func(i int) string { return fmt.Sprintf("posts/%s/%s", users[min(i%20, 1)], id(random, 8)) }, worst: 2},
+		"random ids": {name: func(int) string { return "posts/" + id(random, 20) }, worst: 1.3},
+		"by user": {name: func(i int) string { return fmt.Sprintf("posts/%s/%d.png", users[i%len(users)], i) },
+			worst: 1.5},
+		"by time": {name: func(i int) string { return fmt.Sprintf("posts/%d", 1_700_000_000_000+i*37_000) }, worst: 2},
+		"by day": {name: func(i int) string { return fmt.Sprintf("posts/2026-%02d-%02d/%d.png", i%12+1, i%28+1, i) },
+			worst: 2.1},
+		"under one long name": {name: func(int) string { return "posts/uploads/of/the/application/" + id(random, 8) }, worst: 1.5},
+		"one user has most": {name: func(i int) string { return fmt.Sprintf("posts/%s/%s", users[min(i%20, 1)], id(random, 8)) },
+			worst: 2},
 		"letters nobody knows": {name: func(i int) string { return fmt.Sprintf("posts/写真%d/%d", i%50, i) }, worst: 4},
 		"few":                  {name: func(i int) string { return fmt.Sprintf("posts/%d", i%900) }},
 	} {
@@ -111,7 +115,8 @@ func TestDivide(t *testing.T) {
 			t.Errorf("%s: stretches hold %d of %d", name, looked, len(b.names))
 		}
 		if ratio := float64(largest) * shards / float64(len(b.names)); ratio > tt.worst || len(all) < 2 {
-			t.Errorf("%s: the largest of %d stretches is %.2f times as large as an equal one, want at most %.1f", name, len(all), ratio, tt.worst)
+			t.Errorf("%s: the largest of %d stretches is %.2f times as large as an equal one, want at most %.1f", name, len(all), ratio,
+				tt.worst)
 		}
 		if asked := b.asked.Load(); asked > maxDivisions*(int64(len(letters))+10) {
 			t.Errorf("%s: %d requests", name, asked)
