@@ -58,15 +58,12 @@ func TestDivide(t *testing.T) {
 		name  func(i int) string
 		worst float64 // the largest shard, compared with an equal share
 	}{
-		"random ids": {name: func(int) string { return "posts/" + id(random, 20) }, worst: 1.3},
-		"by user": {name: func(i int) string { return fmt.Sprintf("posts/%s/%d.png", users[i%len(users)], i) },
-			worst: 1.5},
-		"by time": {name: func(i int) string { return fmt.Sprintf("posts/%d", 1_700_000_000_000+i*37_000) }, worst: 2},
-		"by day": {name: func(i int) string { return fmt.Sprintf("posts/2026-%02d-%02d/%d.png", i%12+1, i%28+1, i) },
-			worst: 2.1},
-		"under one long name": {name: func(int) string { return "posts/uploads/of/the/application/" + id(random, 8) }, worst: 1.5},
-		"one user has most": {name: func(i int) string { return fmt.Sprintf("posts/%s/%s", users[min(i%20, 1)], id(random, 8)) },
-			worst: 2},
+		"random ids":           {name: func(int) string { return "posts/" + id(random, 20) }, worst: 1.3},
+		"by user":              {name: func(i int) string { return fmt.Sprintf("posts/%s/%d.png", users[i%len(users)], i) }, worst: 1.5},
+		"by time":              {name: func(i int) string { return fmt.Sprintf("posts/%d", 1_700_000_000_000+i*37_000) }, worst: 2},
+		"by day":               {name: func(i int) string { return fmt.Sprintf("posts/2026-%02d-%02d/%d.png", i%12+1, i%28+1, i) }, worst: 2.1},
+		"under one long name":  {name: func(int) string { return "posts/uploads/of/the/application/" + id(random, 8) }, worst: 1.5},
+		"one user has most":    {name: func(i int) string { return fmt.Sprintf("posts/%s/%s", users[min(i%20, 1)], id(random, 8)) }, worst: 2},
 		"letters nobody knows": {name: func(i int) string { return fmt.Sprintf("posts/写真%d/%d", i%50, i) }, worst: 4},
 		"few":                  {name: func(i int) string { return fmt.Sprintf("posts/%d", i%900) }},
 	} {
