@@ -1,4 +1,5 @@
-// Package own names the collections of the bundle itself: no declared rule may touch them, and no client read or write them.
+// Package own names the collections of the bundle itself. Declared rules must not touch them, and clients must not read or
+// write them.
 package own
 
 import (
@@ -6,21 +7,22 @@ import (
 	"strings"
 )
 
-// Collections with a name that no application has.
+// Collections with names that no application uses.
 const (
-	Jobs    = "cleanupJobs"         // of each job the lease, the checkpoint, the last report
-	Runs    = "cleanupRuns"         // of each run the report
-	Undo    = "cleanupUndo"         // below each of [Runs]: what it takes to take it back
-	Retries = "authDeletionRetries" // accounts whose deletion is tried again
+	Jobs    = "cleanupJobs"         // for each job the lease, the checkpoint and the last report
+	Runs    = "cleanupRuns"         // for each run the report
+	Undo    = "cleanupUndo"         // below each document of [Runs]: the undo log
+	Retries = "authDeletionRetries" // accounts whose deletion will be tried again
 )
 
-// Names returns these.
+// Names returns these names.
 func Names() []string { return []string{Jobs, Runs, Undo, Retries} }
 
-// Below returns the names of the collections below the documents of [Jobs], which others of an application may have.
+// Below returns the names of the collections below the documents of [Jobs]. An application may have collections of the same
+// names.
 func Below() []string { return []string{"journal", "held"} }
 
-// Earlier returns those of earlier versions, of which there may be documents.
+// Earlier returns the names that earlier versions used below the documents of [Jobs]. Such documents may still exist.
 func Earlier() []string { return []string{"leftovers", "archives", "accounts"} }
 
 // Documents returns the path of a document in each collection of this version.
@@ -32,8 +34,8 @@ func Documents() []string {
 	return append(paths, Runs+"/r", Runs+"/r/"+Undo+"/d", Retries+"/u")
 }
 
-// IsRecord reports whether a path is of what the engine keeps for itself. It is not logged, nor kept to be taken back, as what lies in
-// [Retries] is.
+// IsRecord reports whether a path belongs to the engine's own records. Writes to them are not logged, nor kept in the undo
+// log. Writes to [Retries] are.
 func IsRecord(path string) bool {
 	root, _, _ := strings.Cut(path, "/")
 	return slices.Contains([]string{Jobs, Runs}, root)

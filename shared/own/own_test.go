@@ -8,7 +8,7 @@ import (
 	"github.com/firesweep/firesweep/shared/own"
 )
 
-// TestTerraform refuses the same names when it plans.
+// TestTerraform: Terraform refuses the same names.
 func TestTerraform(t *testing.T) {
 	text, err := os.ReadFile("../../terraform/declared/main.tf")
 	if err != nil {
