@@ -54,9 +54,9 @@ func names(all []objects.Object) []string {
 	return out
 }
 
-// TestStretchesOfNames: wherever a range begins and ends, its listing has all names between, even if the bucket does not
+// TestRangesOfNames: wherever a range begins and ends, its listing has all names between, even if the bucket does not
 // support offsets.
-func TestStretchesOfNames(t *testing.T) {
+func TestRangesOfNames(t *testing.T) {
 	p := backendstest.Start(t)
 	for _, name := range []string{"posts/a", "posts/b", "posts/b/1", "posts/c", "posts/写", "postsx/b", "other/b"} {
 		p.Put(t, name, nil, []byte("x"))

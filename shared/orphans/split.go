@@ -12,9 +12,9 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Split returns the function that divides what [Plan] goes through into stretches of about the same size.
-func Split(passes ...Pass) func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Stretch, error) {
-	return func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Stretch, error) {
+// Split returns the function that divides what [Plan] goes through into ranges of about the same size.
+func Split(passes ...Pass) func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Range, error) {
+	return func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Range, error) {
 		begin, _ := bounds(p, passes)
 		var cuts []cut
 		total := 0
@@ -35,24 +35,24 @@ func Split(passes ...Pass) func(ctx context.Context, p *sweep.Planner, n int) ([
 				total += piece.n
 			}
 		}
-		return stretches(cuts, total, min(n, total/leastShard))
+		return joined(cuts, total, min(n, total/leastShard))
 	}
 }
 
-// cut is a place where a stretch may begin, and the number of things between it and the next cut.
+// cut is a place where a range may begin, and the number of things between it and the next cut.
 type cut struct {
 	at place
 	n  int
 }
 
-// stretches joins pieces to n stretches of about the same size.
-func stretches(cuts []cut, total, n int) (all []sweep.Stretch, err error) {
+// joined joins pieces to n ranges of about the same size.
+func joined(cuts []cut, total, n int) (all []sweep.Range, err error) {
 	if n < 2 {
 		return nil, nil
 	}
 	before := 0
 	for _, c := range cuts {
-		// A stretch begins at the first piece that reaches into its part of the whole.
+		// A range begins at the first piece that reaches into its part of the whole.
 		if due := total * len(all) / n; before >= due && len(all) < n {
 			text, err := c.at.text()
 			if err != nil {
@@ -61,7 +61,7 @@ func stretches(cuts []cut, total, n int) (all []sweep.Stretch, err error) {
 			if last := len(all) - 1; last >= 0 {
 				all[last].End = text
 			}
-			all = append(all, sweep.Stretch{Begin: text})
+			all = append(all, sweep.Range{Begin: text})
 		}
 		before += c.n
 	}
@@ -102,7 +102,7 @@ func (c Documents) named(p *sweep.Planner, from, before string) (all []documents
 	return all
 }
 
-// place is a place in the order of all things: where a run stopped, or where a stretch begins or ends.
+// place is a place in the order of all things: where a run stopped, or where a range begins or ends.
 type place struct {
 	Pass     int    `json:"target"`       // index of the passes
 	Name     string `json:"after"`        // an object's name or an owner's id

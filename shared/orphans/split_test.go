@@ -98,13 +98,13 @@ func TestWhereverItIsCut(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var cuts []string
-	f.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Stretch, error) {
+	f.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Range, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		var all []sweep.Stretch
+		var all []sweep.Range
 		begin := ""
 		for _, cut := range append(slices.Clone(cuts), "") {
-			all = append(all, sweep.Stretch{Begin: begin, End: cut})
+			all = append(all, sweep.Range{Begin: begin, End: cut})
 			begin = cut
 		}
 		return all, nil

@@ -89,7 +89,7 @@ func (r *run) goesOn() (ok bool, why string) {
 	if r.config.ContinueFor == 0 || !r.unfinished || r.report.Stopped || r.report.DryRun || r.ownStop || r.job.Task != nil {
 		return false, ""
 	}
-	if len(r.stretches) > 0 {
+	if len(r.ranges) > 0 {
 		return true, ""
 	}
 	began := r.report.StartedAt
@@ -109,7 +109,7 @@ func (r *run) goesOn() (ok bool, why string) {
 // the process ends before it, Cloud Scheduler or Cloud Tasks calls again.
 func (r *run) goOn(ctx context.Context) error {
 	body := bodyOf(r.report, r.saidDryRun)
-	if n := len(r.stretches); n > 0 {
+	if n := len(r.ranges); n > 0 {
 		return r.handOut(ctx, r.report.RunID, r.report.Now, n, body, func(int) bool { return false })
 	}
 	headers := map[string]string{nowHeader: r.report.Now.Format(time.RFC3339Nano), continuesHeader: r.report.RunID}

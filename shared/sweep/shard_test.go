@@ -37,10 +37,10 @@ const shards = 4
 func newSharded(t *testing.T) *sharded {
 	t.Helper()
 	s := &sharded{slow: newSlow(t, 0)}
-	s.Job.Split = func(_ context.Context, p *sweep.Planner, n int) ([]sweep.Stretch, error) {
-		var all []sweep.Stretch
+	s.Job.Split = func(_ context.Context, p *sweep.Planner, n int) ([]sweep.Range, error) {
+		var all []sweep.Range
 		for i := range n {
-			all = append(all, sweep.Stretch{Begin: fmt.Sprintf("t%03d", 10*i), End: fmt.Sprintf("t%03d", 10*i+10)})
+			all = append(all, sweep.Range{Begin: fmt.Sprintf("t%03d", 10*i), End: fmt.Sprintf("t%03d", 10*i+10)})
 		}
 		all[0].Begin, all[n-1].End = p.Checkpoint(), ""
 		return all, nil
@@ -481,9 +481,9 @@ func TestShardsThatDoNotKeepUp(t *testing.T) {
 
 func TestNothingIsSplitThatIsNotWorthIt(t *testing.T) {
 	t.Parallel()
-	for name, split := range map[string][]sweep.Stretch{"none": nil, "one": {{}}} {
+	for name, split := range map[string][]sweep.Range{"none": nil, "one": {{}}} {
 		s := newSharded(t).seeded(t)
-		s.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Stretch, error) { return split, nil }
+		s.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Range, error) { return split, nil }
 		if s.call(t, ""); s.deliver(t) != 0 || len(left(t, s.Function)) != 0 {
 			t.Errorf("%s: %v left", name, left(t, s.Function))
 		}
@@ -497,16 +497,16 @@ func TestNothingIsSplitThatIsNotWorthIt(t *testing.T) {
 func TestWrongSplits(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		stretches []sweep.Stretch
-		problem   string
+		ranges  []sweep.Range
+		problem string
 	}{
-		{[]sweep.Stretch{{End: "b"}, {Begin: "c"}}, `range 0 ends at "b", but the next one begins at "c"`},
-		{[]sweep.Stretch{{}, {}}, `range 0 ends at ""`},
-		{[]sweep.Stretch{{End: "b"}, {Begin: "b", End: "c"}}, `the last range ends at "c"`},
-		{[]sweep.Stretch{{End: "a"}, {Begin: "a", End: "b"}, {Begin: "b", End: "c"}, {Begin: "c", End: "d"}, {Begin: "d"}}, "5 ranges, but at most 4 are allowed"},
+		{[]sweep.Range{{End: "b"}, {Begin: "c"}}, `range 0 ends at "b", but the next one begins at "c"`},
+		{[]sweep.Range{{}, {}}, `range 0 ends at ""`},
+		{[]sweep.Range{{End: "b"}, {Begin: "b", End: "c"}}, `the last range ends at "c"`},
+		{[]sweep.Range{{End: "a"}, {Begin: "a", End: "b"}, {Begin: "b", End: "c"}, {Begin: "c", End: "d"}, {Begin: "d"}}, "5 ranges, but at most 4 are allowed"},
 	} {
 		s := newSharded(t).seeded(t)
-		s.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Stretch, error) { return tt.stretches, nil }
+		s.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Range, error) { return tt.ranges, nil }
 		if code := s.call(t, ""); code != http.StatusInternalServerError || s.deliver(t) != 0 || len(left(t, s.Function)) != 40 {
 			t.Errorf("%s: %d", tt.problem, code)
 		}

@@ -40,8 +40,8 @@ func (r *run) why(report *Report) string {
 	switch {
 	case report.Stopped:
 		return "stopped, as it was told to, after " + duration
-	case len(r.stretches) > 0:
-		return fmt.Sprintf("split into %d shards after %s", len(r.stretches), duration)
+	case len(r.ranges) > 0:
+		return fmt.Sprintf("split into %d shards after %s", len(r.ranges), duration)
 	case r.canceled():
 		return "canceled by its caller or by the platform after " + duration
 	}
