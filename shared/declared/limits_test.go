@@ -101,8 +101,8 @@ func TestShareThatCannotBeCounted(t *testing.T) {
 	}
 }
 
-// TestALimitGoesOn: each run deletes as many as the limit allows, and the next continues behind those that it kept.
-func TestALimitGoesOn(t *testing.T) {
+// TestContinuesBehindALimit: each run deletes as many as the limit allows, and the next continues behind those that it kept.
+func TestContinuesBehindALimit(t *testing.T) {
 	t.Parallel()
 	f := start(t, drafts(fields{"where": array{fields{"field": "published", "is": "not true"}}, "limit": 10, "maxDuePercent": 100}))
 	f.Now = now

@@ -298,7 +298,7 @@ func (r *run) complete(writes int) *Report {
 		r.report.Status = Completed
 	}
 	if r.report.Status == Partial || r.report.Status == Failed {
-		r.report.Continued, r.stays = r.goesOn()
+		r.report.Continued, r.stays = r.willContinue()
 	}
 	if r.report.PartialRuns = 0; r.report.Status == Partial && !r.report.DryRun && !r.report.Stopped {
 		r.report.PartialRuns = r.partialRuns + 1

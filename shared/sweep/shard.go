@@ -46,7 +46,7 @@ type shard struct {
 	Runs    int                `json:"runs" firestore:"runs"`   // that ended
 	Last    Report             `json:"last" firestore:"last"`   // of the last of them, without what only people read; or the seed
 	Sum     Report             `json:"sum" firestore:"sum"`     // of all of them
-	Stays   string             `json:"stays" firestore:"stays"` // why it is not gone on with, if that is anybody's business
+	Stays   string             `json:"stays" firestore:"stays"` // why no run continues it at once, if somebody should know
 }
 
 // Shard says in a report how one part of a split run stands.
@@ -57,7 +57,7 @@ type Shard struct {
 	Scanned int    `json:"scanned" firestore:"scanned"`
 	Done    int    `json:"done" firestore:"done"`           // actions
 	Through bool   `json:"through" firestore:"through"`     // its range was gone through to the end
-	Left    bool   `json:"left" firestore:"left,omitempty"` // nobody goes on with it but the next scheduled run
+	Left    bool   `json:"left" firestore:"left,omitempty"` // only the next scheduled run continues it
 }
 
 // Part says in the report of a shard's run what it is a part of.

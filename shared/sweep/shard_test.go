@@ -276,7 +276,7 @@ func (s *sharded) shardTask(run string, number int) []string {
 	}
 }
 
-// TestShardThatIsKilled leaves its lease. Until that ends nobody begins the shard; then its task goes on with it.
+// TestShardThatIsKilled leaves its lease. Until that ends nobody begins the shard; then its task continues it.
 func TestShardThatIsKilled(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
@@ -441,8 +441,8 @@ func TestStopForAllShards(t *testing.T) {
 	}
 }
 
-// TestShardGoesOn: a shard that is out of time goes on by itself, and the whole waits for it.
-func TestShardGoesOn(t *testing.T) {
+// TestShardContinues: a shard that is out of time continues by itself, and the whole waits for it.
+func TestShardContinues(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
@@ -603,8 +603,8 @@ func TestShardsBecomeOne(t *testing.T) {
 	}
 }
 
-// TestSplitGoesOnFromACheckpoint: of a run without shards. What lies before it is for the run after.
-func TestSplitGoesOnFromACheckpoint(t *testing.T) {
+// TestSplitContinuesFromACheckpoint: of a run without shards. What lies before it is for the run after.
+func TestSplitContinuesFromACheckpoint(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.Set(t, "cleanupJobs/testJob", map[string]any{"position": "t005"})
@@ -758,7 +758,7 @@ func TestShardThatOutlivesItsLease(t *testing.T) {
 	}
 }
 
-// TestShardTaskThatComesADayLate: it judges by the now of the run that was split, and goes on no further.
+// TestShardTaskThatComesADayLate: it judges by the now of the run that was split, and continues no further.
 func TestShardTaskThatComesADayLate(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)

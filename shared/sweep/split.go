@@ -15,7 +15,7 @@ import (
 // shardHeader names the shard that a task is for: its number, of the run that was split.
 const shardHeader = "Firesweep-Shard"
 
-// partOf reads the header; nil if it is not there. continues is the run that the task goes on with.
+// partOf reads the header; nil if it is not there. continues is the run that the task continues.
 func partOf(h http.Header, job, continues string) (*Part, error) {
 	text := h.Get(shardHeader)
 	if text == "" {

@@ -79,7 +79,7 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 		r.failed(ctx, path, "save report and release lease", err)
 		r.complete(0)
 	case stillHeld && r.report.Continued:
-		if err := r.goOn(ctx); err != nil {
+		if err := r.continueInTask(ctx); err != nil {
 			r.failed(ctx, r.job.Name, "hand over what is left", err)
 			r.complete(0)
 			r.report.Continued = false
@@ -95,7 +95,7 @@ func (r *run) unlock(ctx context.Context) (stillHeld bool, err error) {
 	switch {
 	case r.part == nil:
 		return r.lease().finish(ctx, r.checkpoint, r.ranges, r.complete)
-	case !r.locked: // another run may go on with the shard, and what this one came to is in its answer and in the log
+	case !r.locked: // another run may continue the shard, and what this one came to is in its answer and in the log
 		r.complete(0)
 		return false, nil
 	}
