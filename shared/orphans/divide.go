@@ -19,13 +19,13 @@ import (
 // next one begins. A bound made of these letters is never an invalid id of a document, such as "." or "__x__".
 const letters = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Bounds of the cost. Dividing a piece takes a request for each letter.
+// Bounds of what dividing may cost: a request for each letter, so many at once and so many times.
 const (
-	weighedAtOnce = 16 // requests under way
-	maxDivisions  = 16 // pieces that are divided
+	weighedAtOnce = 16
+	maxDivisions  = 16
 )
 
-// leastShard is the fewest things that are worth a shard: one page.
+// leastShard is what is not worth a shard of its own, in things to look through: one page.
 const leastShard = 1000
 
 // weight is how much a piece holds.

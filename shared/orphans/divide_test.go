@@ -56,7 +56,7 @@ func TestDivide(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		name  func(i int) string
-		worst float64 // the largest shard, compared with an equal share
+		worst float64 // the largest shard, in equal ones
 	}{
 		"random ids":           {name: func(int) string { return "posts/" + id(random, 20) }, worst: 1.3},
 		"by user":              {name: func(i int) string { return fmt.Sprintf("posts/%s/%d.png", users[i%len(users)], i) }, worst: 1.5},
@@ -112,8 +112,7 @@ func TestDivide(t *testing.T) {
 			t.Errorf("%s: ranges hold %d of %d", name, looked, len(b.names))
 		}
 		if ratio := float64(largest) * shards / float64(len(b.names)); ratio > tt.worst || len(all) < 2 {
-			t.Errorf("%s: the largest of %d ranges is %.2f times as large as an equal one, want at most %.1f", name, len(all), ratio,
-				tt.worst)
+			t.Errorf("%s: the largest of %d stretches is %.2f times as large as an equal one, want at most %.1f", name, len(all), ratio, tt.worst)
 		}
 		if asked := b.asked.Load(); asked > maxDivisions*(int64(len(letters))+10) {
 			t.Errorf("%s: %d requests", name, asked)
