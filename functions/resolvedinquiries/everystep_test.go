@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/own"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -126,7 +126,7 @@ func (w *world) check(t *testing.T) {
 		sweeptest.Want(t, "its messages elsewhere", 0, len(movedThere))
 	}
 	for collection, left := range in {
-		if collection != own.Jobs && strings.HasPrefix(collection, own.Jobs+"/") {
+		if collection != collections.Jobs && strings.HasPrefix(collection, collections.Jobs+"/") {
 			t.Errorf("a run has left %s/%v", collection, ids(left))
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/own"
 )
 
 // Bounds.
@@ -55,7 +55,7 @@ func (r *Rule) Problems() (problems []string) {
 	c.expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), "collectionGroup",
 		"%q is not a collection's name: a name has no slash", r.CollectionGroup)
 	c.foreign("collectionGroup", r.CollectionGroup)
-	c.expect(!slices.Contains(slices.Concat(own.Below(), own.Earlier()), r.CollectionGroup), "collectionGroup",
+	c.expect(!slices.Contains(slices.Concat(collections.Below(), collections.Earlier()), r.CollectionGroup), "collectionGroup",
 		"Firesweep itself has collections named %s: declare a rule for each of your own with collection", r.CollectionGroup)
 	c.expect(r.Owner == nil, "owner", "only objects have an owner; to keep documents, use unless")
 	c.where()
@@ -154,7 +154,7 @@ func (c *checker) collection(key, path string) {
 // foreign checks that no name is that of one of the bundle's own collections.
 func (c *checker) foreign(key string, names ...string) {
 	for _, name := range names {
-		c.expect(!slices.Contains(own.Names(), name), key, "%s belongs to Firesweep itself", name)
+		c.expect(!slices.Contains(collections.Names(), name), key, "%s belongs to Firesweep itself", name)
 	}
 }
 

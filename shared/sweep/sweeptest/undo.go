@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/own"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/undo"
 	"github.com/firesweep/firesweep/shared/undo/restore"
@@ -57,7 +57,7 @@ func NeedsSoftDelete(t testing.TB, p *backendstest.Project, uses ...config.Backe
 // by their undo logs: a run that was killed has no other record.
 func LoggedRuns(t testing.TB, db *firestore.Client) []string {
 	t.Helper()
-	entries, err := db.CollectionGroup(own.Undo).Select().Documents(t.Context()).GetAll()
+	entries, err := db.CollectionGroup(collections.Undo).Select().Documents(t.Context()).GetAll()
 	if err != nil {
 		t.Fatal(err)
 	}

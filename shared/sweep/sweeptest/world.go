@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/firesweep/firesweep/shared/own"
+	"github.com/firesweep/firesweep/shared/collections"
 )
 
 // World is the documents of a database: fields by path. Its methods return another world and do not change this one.
@@ -65,8 +65,8 @@ func (w World) Is(t testing.TB, f *Function, objects ...string) {
 	t.Helper()
 	found := World{}
 	for path, data := range f.documents(t) {
-		_, id, isJob := strings.Cut(path, own.Jobs+"/")
-		if !strings.HasPrefix(path, own.Runs+"/") && (!isJob || strings.Contains(id, "/")) {
+		_, id, isJob := strings.Cut(path, collections.Jobs+"/")
+		if !strings.HasPrefix(path, collections.Runs+"/") && (!isJob || strings.Contains(id, "/")) {
 			found[path] = data
 		}
 	}

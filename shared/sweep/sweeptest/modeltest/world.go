@@ -19,7 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/own"
+	"github.com/firesweep/firesweep/shared/collections"
 )
 
 // World is everything that a project holds.
@@ -81,8 +81,8 @@ func Read(t testing.TB, p *backendstest.Project) World {
 	w := NewWorld()
 	for _, d := range p.All(t) {
 		_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
-		unfinished := strings.HasPrefix(path, own.Jobs+"/") && slices.Contains(append(own.Earlier(), "journal"), d.Ref.Parent.ID)
-		if unfinished || !own.IsRecord(path) {
+		unfinished := strings.HasPrefix(path, collections.Jobs+"/") && slices.Contains(append(collections.Earlier(), "journal"), d.Ref.Parent.ID)
+		if unfinished || !collections.IsRecord(path) {
 			w.Documents[path] = d.Data()
 		}
 	}

@@ -1,6 +1,6 @@
-// Package own names the collections of the bundle itself. Declared rules must not touch them, and clients must not read or
+// Package collections names the collections of the bundle itself. Declared rules must not touch them, and clients must not read or
 // write them.
-package own
+package collections
 
 import (
 	"slices"
