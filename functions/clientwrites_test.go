@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/own"
 )
 
 // judged are the fields that jobs read, by collection; "inquiries/messages" is the subcollection of every inquiry. A collection
@@ -42,10 +42,10 @@ func whatJobsJudge(t *testing.T) judged {
 	t.Helper()
 	all := judged{}
 	documents := map[string][]sampledata.Document{} // by package
-	fields, collections := map[string]map[string]bool{}, map[string]bool{}
+	fields, named := map[string]map[string]bool{}, map[string]bool{}
 	shared := map[string]bool{} // fields that the jobs' shared packages read
 	for _, folder := range []string{"notifications", "posts", "../shared/along", "../shared/copies", "../shared/orphans"} {
-		scan(t, folder, all, shared, collections)
+		scan(t, folder, all, shared, named)
 	}
 	for _, e := range upstream(t) {
 		if e.Rule != nil {
@@ -55,7 +55,7 @@ func whatJobsJudge(t *testing.T) judged {
 		}
 		if e.Package != "" && fields[e.Package] == nil {
 			fields[e.Package] = map[string]bool{}
-			scan(t, e.Package, all, fields[e.Package], collections)
+			scan(t, e.Package, all, fields[e.Package], named)
 		}
 		if e.Trigger == manifest.Schedule {
 			of := e.Package
@@ -90,10 +90,10 @@ func whatJobsJudge(t *testing.T) judged {
 			t.Errorf("a package that jobs share reads the field %s, which no document of the sample has", field)
 		}
 	}
-	for _, path := range own.Documents() {
+	for _, path := range collections.Documents() {
 		all.add(collectionOf(path))
 	}
-	for collection := range collections {
+	for collection := range named {
 		if all[collection] == nil {
 			t.Errorf("a job reads or writes %s: emulator/sampledata must have a document of it", collection)
 		}
@@ -127,8 +127,8 @@ var readers = []string{"Text", "Time", "Instant", "Number", "Whole", "Bool"}
 // places are lists of collection.field, as PLACEHOLDER_REFERENCES has them.
 var places = regexp.MustCompile(`^\w+\.\w+(,\w+\.\w+)+$`)
 
-// scan adds to fields what a package reads of documents, and to collections those that it names.
-func scan(t *testing.T, folder string, all judged, fields, collections map[string]bool) {
+// scan adds to fields what a package reads of documents, and to named the collections that it names.
+func scan(t *testing.T, folder string, all judged, fields, named map[string]bool) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil || len(names) == 0 {
@@ -202,7 +202,7 @@ func scan(t *testing.T, folder string, all judged, fields, collections map[strin
 				case key.Name == "Collection" || key.Name == "Owners":
 					for _, v := range values {
 						first, _, _ := strings.Cut(v, "/")
-						collections[first] = true
+						named[first] = true
 					}
 				}
 			case *ast.BasicLit:

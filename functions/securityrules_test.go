@@ -18,9 +18,9 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/own"
 )
 
 const (
@@ -285,7 +285,7 @@ func TestSecurityRulesCloseWhatJobsJudge(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range own.Names() {
+	for _, name := range collections.Names() {
 		if _, used := sampledata.Clients()[name]; used {
 			t.Errorf("clients may use %s", name)
 		}

@@ -15,10 +15,10 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/own"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/undo"
 	"github.com/firesweep/firesweep/shared/undo/restore"
@@ -128,7 +128,7 @@ func (s *server) record(ctx context.Context, j *job) {
 	}
 	j.Database, j.UndoDays = cfg.Database, cfg.UndoDays
 	err = s.on(ctx, j.entry, []config.Backend{config.Firestore}, func(p restore.Project) error {
-		d, err := p.Firestore.Doc(own.Jobs + "/" + j.Name).Get(ctx)
+		d, err := p.Firestore.Doc(collections.Jobs + "/" + j.Name).Get(ctx)
 		if status.Code(err) == codes.NotFound {
 			return nil
 		}
@@ -173,7 +173,7 @@ func (s *server) runs(ctx context.Context, q struct{ Job string }) ([]run, error
 	found := []run{}
 	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
 		var refs []*firestore.DocumentRef
-		all := p.Firestore.Collection(own.Runs).DocumentRefs(ctx) // also those of runs with nothing but an undo log
+		all := p.Firestore.Collection(collections.Runs).DocumentRefs(ctx) // also those of runs with nothing but an undo log
 		for range maxRunIDs {
 			ref, err := all.Next()
 			if errors.Is(err, iterator.Done) {
@@ -196,7 +196,7 @@ func (s *server) runs(ctx context.Context, q struct{ Job string }) ([]run, error
 		for _, d := range docs {
 			one := run{RunID: d.Ref.ID}
 			if d.Exists() {
-				report, err := sweep.ReportOf(documents.Document{Path: own.Runs + "/" + d.Ref.ID, Data: d.Data()})
+				report, err := sweep.ReportOf(documents.Document{Path: collections.Runs + "/" + d.Ref.ID, Data: d.Data()})
 				if err != nil {
 					return err
 				}

@@ -13,9 +13,9 @@ import (
 	"firebase.google.com/go/v4/auth"
 	"google.golang.org/api/iterator"
 
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/own"
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
@@ -52,7 +52,7 @@ func (s *server) counts(ctx context.Context, q struct {
 		}
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {
-			if slices.Contains(own.Names(), name) || !documents.ValidID(name) {
+			if slices.Contains(collections.Names(), name) || !documents.ValidID(name) {
 				continue
 			}
 			answer, err := p.Firestore.CollectionGroup(name).NewAggregationQuery().WithCount("n").Get(ctx)

@@ -204,12 +204,12 @@ func inShards() subject {
 	s.name += "InShards"
 	s.shards = 3
 	split := s.job.Split
-	s.job.Split = func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Stretch, error) {
+	s.job.Split = func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Range, error) {
 		if worth, err := split(ctx, p, n); err != nil || worth != nil {
 			return worth, cmp.Or(err, errors.New("the sample has become large enough to be split by itself"))
 		}
 		const second, third = `{"target":0,"after":"posts/user-hana/of","at":true}`, `{"target":2,"after":""}`
-		return []sweep.Stretch{{End: second}, {Begin: second, End: third}, {Begin: third}}, nil
+		return []sweep.Range{{End: second}, {Begin: second, End: third}, {Begin: third}}, nil
 	}
 	return s
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/localdb"
 	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/own"
+	"github.com/firesweep/firesweep/shared/collections"
 )
 
 // Project is the local project that the sample is loaded into.
@@ -114,7 +114,7 @@ func (p *Project) Read(ctx context.Context) (State, error) {
 		return s, err
 	}
 	for _, d := range all {
-		if _, path, _ := strings.Cut(d.Ref.Path, "/documents/"); !own.IsRecord(path) {
+		if _, path, _ := strings.Cut(d.Ref.Path, "/documents/"); !collections.IsRecord(path) {
 			s.Documents[path] = d.Data()
 		}
 	}

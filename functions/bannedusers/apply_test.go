@@ -22,7 +22,7 @@ import (
 
 const retry = "retry account deletion"
 
-// counts returns those of a report with one kind of action.
+// counts returns the actions of a report with one kind.
 func counts(kind string, c sweep.Counts) map[string]sweep.Counts {
 	return map[string]sweep.Counts{kind: c}
 }
@@ -35,9 +35,9 @@ func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 	}
 	f.FailDelete(t, "u1", "INTERNAL_ERROR")
 	want := counts("delete user", sweep.Counts{Planned: 3, Done: 2})
-	for attempts := 1; attempts <= 5; attempts++ { // from the third on, it is a person's business, every time
+	for attempts := 1; attempts <= 5; attempts++ { // from the third on, each is an alert
 		got := f.Run(t, "")
-		sweeptest.WantReport(t, got, sweep.Completed, want) // which is no failure of the run
+		sweeptest.WantReport(t, got, sweep.Completed, want) // the run itself does not fail
 		sweeptest.Want(t, "kept", map[string]int{keptAccount: 1}, got.Kept)
 		f.wantLeft(t, left{Accounts: []string{"u1"}, Notes: []string{"u1"}})
 		note := map[string]any{"addedAt": now, "attempts": int64(attempts)}
@@ -74,8 +74,8 @@ func TestAuthenticationDown(t *testing.T) {
 	f.wantLeft(t, left{Accounts: []string{"bystander"}})
 }
 
-// TestTakenBackAfterALostAnswer: a note comes back as it was, and is held, whether the commit that deletes it or that counts an attempt had
-// to be sent again.
+// TestTakenBackAfterALostAnswer: undo restores a note as it was, and holds it, even if the commit that deleted it or counted
+// an attempt had to be sent again.
 func TestTakenBackAfterALostAnswer(t *testing.T) {
 	for name, fails := range map[string]bool{"account deleted": false, "attempt counted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestTakenBackAfterALostAnswer(t *testing.T) {
 	}
 }
 
-// unseen tells nobody of accounts, so that none can be kept for undoing, and none is deleted.
+// unseen returns no accounts, so none can be written to the undo log, and none is deleted.
 type unseen struct{ accounts.API }
 
 // GetUsers implements accounts.API.
@@ -156,7 +156,7 @@ func TestNotedUserIsThereAgain(t *testing.T) {
 	f.user(t, "restored", "none", nil)
 	f.user(t, "postponed", "permanent", now.Add(time.Hour))
 	f.user(t, "first", "permanent", ago(2*time.Hour))
-	f.user(t, "second", "permanent", ago(time.Hour)) // due too, and its turn is in the next run
+	f.user(t, "second", "permanent", ago(time.Hour)) // due too, but left for the next run
 	f.SignUp(t, all...)
 
 	got := f.Run(t, "")
@@ -165,7 +165,7 @@ func TestNotedUserIsThereAgain(t *testing.T) {
 	f.wantLeft(t, left{
 		Users:    []string{"postponed", "restored", "second"},
 		Accounts: []string{"postponed", "restored", "second"},
-		Notes:    []string{"postponed", "restored", "second"}, // a person must decide; nothing is forgotten
+		Notes:    []string{"postponed", "restored", "second"}, // a person must decide, so the notes stay
 	})
 	f.wantWarnings(t, "restored", 1, 0, keptBack)
 	f.wantWarnings(t, "postponed", 1, 0, keptBack)
@@ -175,7 +175,7 @@ func TestNotedUserIsThereAgain(t *testing.T) {
 		Notes: []string{"postponed", "restored"}})
 }
 
-// TestNoteChangedBetweenPlanAndApply: an account is kept if its note is gone, or its user document there again.
+// TestNoteChangedBetweenPlanAndApply: an account is kept if its note is gone, or if its user document exists again.
 func TestNoteChangedBetweenPlanAndApply(t *testing.T) {
 	f := newFunction(t)
 	all := []string{"back", "due", "forgotten", "left"}
@@ -193,8 +193,8 @@ func TestNoteChangedBetweenPlanAndApply(t *testing.T) {
 	f.wantWarnings(t, "back", 1, 0, keptBack)
 }
 
-// TestManyRetries has more notes than there is time to plan; those of the first run fail. The second run goes on behind
-// them, and the third begins again.
+// TestManyRetries has more notes than a run has time to plan; those of the first run fail. The second run continues behind
+// them, and the third begins at the beginning.
 func TestManyRetries(t *testing.T) {
 	f := newFunction(t)
 	const n = 1203
@@ -204,7 +204,7 @@ func TestManyRetries(t *testing.T) {
 	f.SignUp(t, "r0000", "r0700", "r1202", "r12020")
 	var pages atomic.Int64
 	f.Clock = func() time.Time {
-		if pages.Load() >= 3 { // no journal, the users, and a page of notes
+		if pages.Load() >= 3 { // the journal, which is empty, the users, and a page of notes
 			return now.Add(f.Timeout / 2)
 		}
 		return now
@@ -221,7 +221,7 @@ func TestManyRetries(t *testing.T) {
 		t.Errorf("checkpoint %v", checkpoint)
 	}
 	f.beforeCall = nil
-	f.user(t, "r0000", "permanent", ago(time.Hour)) // who is due is not missed for the checkpoint
+	f.user(t, "r0000", "permanent", ago(time.Hour)) // a due user is found whatever the checkpoint
 	pages.Store(-10)
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
 		"delete user": {Planned: 1, Done: 1}, retry: {Planned: n - 500, Done: n - 500}})

@@ -1,5 +1,5 @@
 // Package bannedusers is cleanupBannedUsers: it deletes the documents and accounts of permanently banned users when their
-// time has come, a few users a run. The rules are in rules.go.
+// scheduled time has come, a few users a run. The rules are in rules.go.
 package bannedusers
 
 import (
@@ -21,8 +21,8 @@ func init() { functions.Register(Job) }
 // settings returns how many users a run deletes, at most.
 func settings(l *config.Loader) any { return l.Integer("MAX_USERS", 20, 1, 1000) }
 
-// plan considers the first users that are due, then the accounts that earlier runs could not delete. The checkpoint of a run is
-// that in the notes: the users that are due are few and always the first.
+// plan considers the first users that are due, then the accounts that earlier runs could not delete. The checkpoint is a
+// place in the notes. The users need none: few are due, and a run always begins with the first.
 func plan(ctx context.Context, p *sweep.Planner) error {
 	maxUsers := p.Config.Own.(int)
 	banned := documents.Filter{Field: statusField, Op: "==", Value: permanent}
@@ -52,17 +52,18 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	return p.Sweep(ctx, documents.Query{Collection: notes}, documents.Cursor(p.Checkpoint()), noteRule)
 }
 
-// maxGroup is how many users share a commit, and their accounts a call, of which there may be one a second. Each user takes
-// two writes.
+// maxGroup is how many users share a commit, in which each takes two writes. Their accounts share one call, and there may be
+// one call a second.
 const maxGroup = 200
 
 // userRule deletes documents first and accounts second. Only a document can be judged again and deleted in one commit, so
-// that somebody unbanned meanwhile loses neither; and the same commit notes the uid, so that a later run knows what is left
-// to delete, wherever this one is interrupted.
+// somebody who is unbanned meanwhile loses neither. The same commit writes a note of the uid, so that a later run knows what
+// is left to delete, wherever this run is interrupted.
 var userRule = sweep.Rule[sweep.Subject]{
 	Name: "user", Group: maxGroup, Load: sweep.Itself, Judge: judgeUser,
 	Change: func(user sweep.Subject, _ sweep.Decision, run sweep.Run) sweep.Change {
-		note := documents.Document{Path: documents.Ref{Collection: notes, ID: user.ID()}.Path(), Data: map[string]any{"addedAt": run.Now, "attempts": int64(0)}}
+		note := documents.Document{Path: documents.Ref{Collection: notes, ID: user.ID()}.Path(),
+			Data: map[string]any{"addedAt": run.Now, "attempts": int64(0)}}
 		return sweep.Change{
 			Writes: []documents.Write{{Op: documents.Delete, Ref: user.Ref()}, {Op: documents.Set, Ref: note.Ref(), Data: note.Data}},
 			Then:   []sweep.FollowUp{deleteAccount(note)},
@@ -70,7 +71,7 @@ var userRule = sweep.Rule[sweep.Subject]{
 	},
 }
 
-// noted is a note with the user document of its uid, if there is one again.
+// noted is a note with the user document of its uid, if one exists again.
 type noted struct {
 	sweep.Subject
 	user sweep.Subject
@@ -89,9 +90,9 @@ var noteRule = sweep.Rule[noted]{
 	},
 }
 
-// deleteAccount deletes the account that a note is about, and then the note. The note of an account that could not be
-// deleted stays for the next run and counts its attempts: that is a warning and no failure of the run, but it is not done
-// either. After [alertAttempts] it is an alert.
+// deleteAccount deletes the account that a note is about, and then the note. If the account could not be deleted, the note
+// stays for the next run and counts the attempts. That is a warning, not a failure of the run, and the action does not count
+// as done. After [alertAttempts] attempts it is an alert.
 func deleteAccount(note documents.Document) sweep.FollowUp {
 	failed := documents.Document{Path: note.Path, Data: map[string]any{}}
 	maps.Copy(failed.Data, note.Data)

@@ -29,11 +29,11 @@ type function struct {
 
 	mu         sync.Mutex
 	calls      [][]string
-	beforeCall func() error // where not nil, it disturbs a call
+	beforeCall func() error // if not nil, called before each call
 }
 
-// newFunction also makes the test run beside the others: most of its time is spent on waiting for the second in which the
-// next call to Authentication may be made.
+// newFunction also makes the test parallel: most of its time is spent waiting until the next call to Authentication may be
+// made.
 func newFunction(t *testing.T) *function {
 	t.Helper()
 	t.Parallel()
@@ -76,7 +76,7 @@ func (f *function) user(t *testing.T, uid string, status, due any) {
 	})
 }
 
-// left is what is there after a run: users' documents, accounts and notes, each in order.
+// left is what exists after a run: users' documents, accounts and notes, each in order.
 type left struct{ Users, Accounts, Notes []string }
 
 func (f *function) wantLeft(t *testing.T, want left) {
@@ -88,7 +88,8 @@ func (f *function) wantLeft(t *testing.T, want left) {
 	}
 }
 
-// wantWarnings compares how many warnings there are about a user's document or note, how many are alerts, and what the last says.
+// wantWarnings compares the number of warnings about a user's document or note, the number of alerts, and the text of the
+// last.
 func (f *function) wantWarnings(t *testing.T, uid string, n, alerts int, text string) {
 	t.Helper()
 	all := f.Warnings(t)
@@ -119,7 +120,7 @@ func TestCleanupBannedUsers(t *testing.T) {
 	f.user(t, "u5", "permanent", nil)
 	f.user(t, "u6", "temporary", ago(time.Hour))
 	f.user(t, "u7", "none", ago(time.Hour))
-	f.user(t, "u8", true, 1577836800000) // poisoned: wrong types everywhere
+	f.user(t, "u8", true, 1577836800000) // every field has a wrong type
 	f.Set(t, "users/u9", map[string]any{"displayName": "花子"})
 	f.SignUp(t, append(kept, "u1", "u2", "documentless")...)
 	f.Set(t, "posts/p1", map[string]any{"userId": "u1", "text": "hello"})
@@ -131,7 +132,7 @@ func TestCleanupBannedUsers(t *testing.T) {
 	sweeptest.Want(t, "kept", map[string]int{keptNotYet: 1, keptUndated: 2}, got.Kept)
 	f.wantLeft(t, left{Users: kept, Accounts: append([]string{"documentless"}, kept...)})
 	sweeptest.Want(t, "calls", [][]string{{"accountless", "u1", "u2"}}, f.calls)
-	if got.Scanned != 6 || got.Usage.AuthCalls != 2 { // one looks at what is to be kept for undoing
+	if got.Scanned != 6 || got.Usage.AuthCalls != 2 { // one is a lookup for the undo log
 		t.Errorf("%d scanned and %d calls metered, want 6 and 2", got.Scanned, got.Usage.AuthCalls)
 	}
 	for _, collection := range []string{"posts", "comments", "archive/x/users"} {
@@ -146,7 +147,7 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 	var all, latest []string
 	for i := range 25 {
 		uid := fmt.Sprintf("u%d", i)
-		hours := i * 7 % 25 // an order that is not that of the ids
+		hours := i * 7 % 25 // in another order than the ids
 		f.user(t, uid, "permanent", ago(time.Duration(hours)*time.Hour))
 		all = append(all, uid)
 		if hours < 5 {
@@ -164,8 +165,8 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 		t.Errorf("%d scanned, calls %v; want 26, and one call that deletes 20 accounts", got.Scanned, f.calls)
 	}
 	// Lease, no journal, 20 users and their index entries, three counts, no notes, 20 users again, the journal's entry, lease
-	// again. For undoing, each note as it was before it is written and before it is deleted, and three entries: of the users, of the
-	// accounts, of the notes.
+	// again. For the undo log: each note before it is written and before it is deleted, and three entries: of users, accounts
+	// and notes.
 	const undoReads, undoWrites = 40, 3
 	if u := got.Usage; u.FirestoreReads != 49+undoReads || u.FirestoreDeletes != 41 || u.FirestoreWrites != 24+undoWrites {
 		t.Errorf("usage %+v, want 49+%d reads, 20 users and notes deleted and 20 notes written, with an entry of the journal", u, undoReads)
@@ -177,7 +178,7 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 	f.wantLeft(t, left{Users: []string{"later"}, Accounts: []string{"later"}})
 }
 
-// TestIDLongerThanAUID has users who can have no account: there is nothing to delete but the document.
+// TestIDLongerThanAUID has users who can have no account: only the document is deleted.
 func TestIDLongerThanAUID(t *testing.T) {
 	f := newFunction(t)
 	f.user(t, strings.Repeat("x", 129), "permanent", ago(time.Hour))
@@ -191,7 +192,7 @@ func TestIDLongerThanAUID(t *testing.T) {
 	sweeptest.Want(t, "calls", [][]string{{"u1"}}, f.calls)
 }
 
-// TestHeldUsers: users who came back by undoing a run do not count among those that a run deletes at most.
+// TestHeldUsers: users whom an undo restored do not count towards the limit on users of a run.
 func TestHeldUsers(t *testing.T) {
 	f := newFunction(t)
 	f.Env["MAX_USERS"] = "1"

@@ -17,11 +17,11 @@ import (
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
-// stuck is what the uids of accounts begin with that cannot be deleted. Nor can those of 128 characters and more bytes.
+// stuck is the beginning of the uids of accounts that cannot be deleted. Neither can those of 128 characters and more bytes.
 const stuck = "stuck"
 
-// afterRun is cleanupBannedUsers, by its rules. An id longer than a uid has no account. An account that is to be deleted whose
-// user document is there again is kept, and so is its note. So is what is held.
+// afterRun is the model of cleanupBannedUsers. An id longer than a uid has no account. If an account is to be deleted and its
+// user document exists again, the account and its note are kept. So is what is held.
 func afterRun(w model.World, now time.Time, maxUsers int, held map[string]bool) model.World {
 	before := w.Clone()
 	w = w.Clone()

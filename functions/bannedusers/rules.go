@@ -11,12 +11,12 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// The collections of the job, and the fields of a user that are judged.
+// The collections of the job, and the fields by which a user is judged.
 const (
 	users       = "users"
-	notes       = "authDeletionRetries" // by uid, see [attemptsOf]
+	notes       = "authDeletionRetries" // their ids are uids, see [attemptsOf]
 	statusField = "banStatus"
-	permanent   = "permanent" // with any other status, a temporary ban above all, a user is kept
+	permanent   = "permanent" // users with any other status are kept, above all those with a temporary ban
 	dueField    = "permanentBanScheduledDeletionAt"
 )
 
@@ -37,9 +37,9 @@ func judgeUser(user sweep.Subject, run sweep.Run) sweep.Decision {
 	return sweep.Do("delete user", "permanently banned, deletion scheduled for "+retention.Stamp(scheduled))
 }
 
-// judgeNote decides about the account that a note is about. Where the user document is there again, the account is kept: a
-// document that is due takes it along when it has its turn, and of any other nobody here can tell whether it was restored on
-// purpose or is how somebody banned comes back. So the note stays as well, and every run says so, until a person decides.
+// judgeNote decides about the account that a note is about. If the user document exists again, the account is kept. If that
+// document is due, its own action deletes the account. If it is not, nobody here can tell whether somebody restored it on
+// purpose or a banned user came back. So the note stays as well, and every run says so, until a person decides.
 func judgeNote(n noted, run sweep.Run) sweep.Decision {
 	switch {
 	case !n.Found:
@@ -68,18 +68,18 @@ const (
 )
 
 const (
-	alertAttempts = 3   // failed attempts to delete an account that make it a person's business
-	maxError      = 300 // characters of an error that a warning repeats
+	alertAttempts = 3   // after so many failed attempts to delete an account, a person must look
+	maxError      = 300 // characters of an error in a warning
 )
 
-// attemptsOf returns how many attempts to delete an account have failed, by its note: a document of authDeletionRetries, whose
-// user document is gone. The note's existence is what counts; its fields are for people.
+// attemptsOf returns how many attempts to delete an account have failed, from its note: a document of authDeletionRetries
+// whose user document is gone. Only the note's existence decides; its fields are for people.
 func attemptsOf(note documents.Document) int64 {
 	n, _ := note.Data["attempts"].(int64)
 	return min(max(0, n), math.MaxInt32)
 }
 
-// warning says that an account was not deleted, in one line whatever the uid and the error hold.
+// warning says that an account was not deleted. It is one line, whatever the uid and the error contain.
 func warning(note documents.Document, err error) sweep.Notice {
 	n := sweep.Notice{Fields: map[string]any{"attempts": attemptsOf(note)}}
 	problem := clip.Text(err.Error(), maxError)

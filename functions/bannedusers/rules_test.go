@@ -57,7 +57,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestOneCommit: the document goes and the note comes in one commit, and the account is nothing that the journal repeats.
+// TestOneCommit: one commit deletes the document and writes the note, and the journal does not repeat the account.
 func TestOneCommit(t *testing.T) {
 	user := sweep.Subject{Document: documents.Document{Path: "users/u1"}, Found: true}
 	got := userRule.Change(user, sweep.Decision{}, sweep.Run{Now: now})

@@ -7,7 +7,7 @@ import (
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
-// BenchmarkJudgePostMedia judges one object, of which there may be millions.
+// BenchmarkJudgePostMedia judges one object. A bucket may have millions.
 func BenchmarkJudgePostMedia(b *testing.B) {
 	now := time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
 	o := objects.Object{

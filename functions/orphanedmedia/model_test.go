@@ -16,13 +16,12 @@ import (
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
-// canBeID says which texts are ids.
+// canBeID reports whether a string is a valid id.
 func canBeID(id string) bool {
 	return id != "" && len(id) <= 1500 && !strings.Contains(id, "/") && id != "." && id != ".." && (len(id) < 4 || !strings.HasPrefix(id, "__") || !strings.HasSuffix(id, "__"))
 }
 
-// orphaned says whether an object is to be deleted by its metadata or path. All objects were created
-// at about the same time.
+// orphaned reports whether an object is due by its metadata or path. All objects were created at about the same time.
 func orphaned(w model.World, name string, created, now time.Time) bool {
 	metadata := w.Objects[name]
 	missing := func(collection, id string) bool { return canBeID(id) && w.Documents[collection+"/"+id] == nil }
@@ -43,7 +42,7 @@ func orphaned(w model.World, name string, created, now time.Time) bool {
 	return false
 }
 
-// afterRun is cleanupOrphanedMedia, by its rules. Objects are judged by the documents that there were when the run began.
+// afterRun is the model of cleanupOrphanedMedia. Objects are judged by the documents that existed when the run began.
 func afterRun(w model.World, created, now time.Time, bucket string) model.World {
 	before := w
 	w = w.Clone()
@@ -80,7 +79,8 @@ func afterRun(w model.World, created, now time.Time, bucket string) model.World 
 	return w
 }
 
-// names says whether a URL names an object of the bucket, by writing that in every form that is understood.
+// names reports whether a URL names an object of the bucket: it writes the object's URL in every form that the job
+// understands.
 func names(link, bucket, name string) bool {
 	whole := url.PathEscape(name)
 	for _, form := range []string{
@@ -106,17 +106,17 @@ func TestModel(t *testing.T) {
 		},
 	}
 	job.Check(t, func(rt *rapid.T) model.World {
-		// Objects are created now; what decides is whether that was a day before the run's now.
+		// Objects are created by the test; what decides is whether that is a day before the run's now.
 		created = time.Now()
 		f.Now = time.Date(2040, 1, 10, 18, 0, 0, 0, time.UTC)
 		if rapid.IntRange(0, 3).Draw(rt, "young") == 3 {
 			f.Now = time.Date(2020, 1, 10, 18, 0, 0, 0, time.UTC)
 		}
 		w := model.NewWorld()
-		var ids []string // of posts, circles and tasks; of each collection some exist
+		var ids []string // of posts, circles and tasks; some of each exist
 		for n := range model.Items {
 			id := model.ID(rt, fmt.Sprint(n))
-			switch n % 10 { // as long as an id can be, one byte shorter, and with characters that few expect
+			switch n % 10 { // as long as an id can be, one byte shorter, and with unusual characters
 			case 0:
 				id += strings.Repeat("x", 1500-len(id))
 			case 1:
@@ -179,7 +179,7 @@ func TestModel(t *testing.T) {
 				post["mediaItems"] = media
 			}
 			w.Documents["posts/"+id] = post
-			if rapid.IntRange(0, 3).Draw(rt, "own media") == 0 && len(id) < 1000 && !strings.Contains(id, "\n") { // a file that surely is the post's
+			if rapid.IntRange(0, 3).Draw(rt, "own media") == 0 && len(id) < 1000 && !strings.Contains(id, "\n") { // an object that certainly belongs to the post
 				name := "posts/own/" + id
 				w.Objects[name] = map[string]string{"postId": id}
 				post["mediaItems"] = []any{map[string]any{"url": "gs://" + f.Bucket + "/" + name}}

@@ -1,5 +1,5 @@
-// Package orphanedmedia is cleanupOrphanedMedia: it deletes objects that no post, circle or task refers to, and posts of
-// circles that are gone. The rules are in rules.go; shared/orphans goes through the objects and posts.
+// Package orphanedmedia is cleanupOrphanedMedia: it deletes objects whose post, circle or task does not exist, and posts of
+// circles that do not exist. The rules are in rules.go; shared/orphans goes through the objects and posts.
 package orphanedmedia
 
 import (
@@ -19,7 +19,7 @@ const jobName = "cleanupOrphanedMedia"
 
 func init() { functions.Register(Job) }
 
-// postRule deletes posts of circles that do not exist. Whether a circle does is asked again in the commit.
+// postRule deletes posts of circles that do not exist. The commit reads the circle again.
 var postRule = posts.Rule("post", func(s posts.State, _ sweep.Run) sweep.Decision {
 	return judgePost(s.Document, s.Circle.Found)
 })

@@ -15,7 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// newFunction returns the function with a now by which all that is uploaded during the test is two days old.
+// newFunction returns the function with a now at which everything that the test uploads is two days old.
 func newFunction(t *testing.T) *sweeptest.Function {
 	t.Helper()
 	f := sweeptest.New(t, functions.New(Job))
@@ -32,7 +32,7 @@ func put(t *testing.T, f *sweeptest.Function, name, postID string) {
 	f.Put(t, name, metadata, []byte("x"))
 }
 
-// lift makes the safety limits of a small test data set none of the test's business.
+// lift lifts the safety limits, because a test has little data.
 func lift(f *sweeptest.Function) { f.Env["MAX_MISSING_PERCENT"] = "100" }
 
 func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
@@ -76,9 +76,10 @@ func TestObjects(t *testing.T) {
 	}
 	sweeptest.Want(t, "kept", wantKept, got.Kept)
 	sweeptest.Want(t, "objects left", slices.Sorted(maps.Keys(kept)), f.Objects(t))
-	// The owners of each kind are counted with one read, and the one that exists is read, of the posts two; those that are missing
-	// are counted again with one read a kind. The name of the circle, a query for the posts beside it, one behind it and two
-	// counts; the lease twice, the journal, earlier versions' records. One write keeps the objects' names for undoing.
+	// The owners of each kind are counted with one read. Those that exist are read: one, of the posts two. The missing ones
+	// are counted again with one read a kind. For posts: the name of the circle, a query for the posts beside it, one behind
+	// it and two counts. The lease twice, the journal, earlier versions' records. One write puts the objects' names into the
+	// undo log.
 	wantUsage := usage.Usage{FirestoreReads: 3 + 4 + 3 + 1 + 2 + 2 + 4, FirestoreWrites: 3 + 1, StorageClassA: 3, StorageDeletes: int64(len(gone))}
 	sweeptest.Want(t, "usage", wantUsage, got.Usage)
 	if again := f.Run(t, ""); len(again.Actions) != 0 || again.Status != sweep.Completed {
@@ -96,8 +97,8 @@ func TestPendingCountsForNoLimit(t *testing.T) {
 	}
 }
 
-// TestCirclePosts has posts of circles that exist, of circles that are gone, and of none. How they are found between the circles
-// is proven in shared/orphans.
+// TestCirclePosts has posts of circles that exist, of circles that are gone, and of none. Tests of shared/orphans prove how
+// they are found.
 func TestCirclePosts(t *testing.T) {
 	f := newFunction(t)
 	lift(f)
@@ -122,7 +123,7 @@ func TestCirclePosts(t *testing.T) {
 	}
 }
 
-// TestWrongDatabase has twenty things of one kind, and no document that they belong to.
+// TestWrongDatabase has twenty things of one kind, and none of their owners.
 func TestWrongDatabase(t *testing.T) {
 	for kind, thing := range map[string]func(t *testing.T, f *sweeptest.Function, i int){
 		"posts": func(t *testing.T, f *sweeptest.Function, i int) {
@@ -166,17 +167,18 @@ func TestRacesOfCirclePosts(t *testing.T) {
 		}
 	}
 	got := f.Run(t, "")
-	// Edited and commented, a post of a circle that is gone is orphaned all the same: nobody can see it.
+	// Although edited and commented, a post of a circle that is gone is an orphan: nobody can see it.
 	want := map[string]sweep.Counts{"delete orphaned circle post": {Planned: 5, Done: 2, Changed: 3}}
 	sweeptest.WantReport(t, got, sweep.Completed, want)
 	sweeptest.Want(t, "posts left", []string{"founded", "moved"}, ids(f.Documents(t, "posts")))
 	sweeptest.Want(t, "comments left", []string{"of-deleted", "of-founded", "of-moved"}, ids(f.Documents(t, "comments")))
 }
 
-// TestRecordsOfEarlierVersions has files noted as versions before the journal did, of a post that is gone and of one that was restored.
+// TestRecordsOfEarlierVersions has objects in records of versions before the journal, of a post that is gone and of one that
+// was restored.
 func TestRecordsOfEarlierVersions(t *testing.T) {
 	f := newFunction(t)
-	f.Now = time.Now() // nothing is old enough to be deleted as an orphan
+	f.Now = time.Now() // no object is old enough to be deleted as an orphan
 	f.Set(t, "posts/restored", map[string]any{"text": "back"})
 	f.Set(t, "posts/other", map[string]any{"text": "somebody's"})
 	for name, post := range map[string]string{"posts/own.png": "p1", "posts/unnamed.png": "", "posts/theirs.png": "other", "posts/restored.png": "restored"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// passes are what is gone through. An object goes if it is to be deleted by what it says itself, and the document that is
-// returned as its owner does not exist. One whose owner's id is invalid stays.
+// passes are what the job goes through. An object is deleted if its judge says so and the document that it returns as the
+// owner does not exist. An object whose owner's id is invalid is kept.
 var passes = []orphans.Pass{
 	orphans.Objects{Folder: "posts/", Judge: judgePostMedia},
 	orphans.Objects{Folder: "circles/", Judge: judgeCircleImage},
@@ -24,7 +24,7 @@ var passes = []orphans.Pass{
 	},
 }
 
-// minAgeDays is how long ago an object must have been uploaded to be deleted, in days of 24 h.
+// minAgeDays is the age in days of 24 h from which an object may be deleted.
 const minAgeDays = 1
 
 // pendingPost is the postId of an object whose post was never finished.
@@ -45,8 +45,8 @@ func judgePostMedia(o objects.Object, now time.Time) (sweep.Decision, documents.
 	}
 }
 
-// uploadTime returns when an object under posts/ was uploaded: at its creation or, if that is later, at the metadata's
-// uploadedAt, Unix milliseconds as text. It is zero if that is unknown: an uploadedAt that cannot be read may be a later one.
+// uploadTime returns when an object under posts/ was uploaded: its creation time or, if that is later, uploadedAt of its
+// metadata, Unix milliseconds as a string. It is zero if the time is unknown: an uploadedAt that cannot be read may be later.
 func uploadTime(o objects.Object) time.Time {
 	text, set := o.Metadata["uploadedAt"]
 	if !set || o.Created.IsZero() {
@@ -82,7 +82,7 @@ func judgeTaskAttachment(o objects.Object, now time.Time) (sweep.Decision, docum
 	return judgeAge("delete task attachment", task.Path()+" does not exist", o.Created, now), task
 }
 
-// judgeAge decides about an object by when it was uploaded; zero is unknown. Reason is why it is an orphan.
+// judgeAge decides about an object by its upload time; zero is unknown. reason says why it is an orphan.
 func judgeAge(kind, reason string, uploaded, now time.Time) sweep.Decision {
 	switch {
 	case uploaded.IsZero():
@@ -114,7 +114,7 @@ func judgePost(post documents.Document, circleExists bool) sweep.Decision {
 	}
 }
 
-// Reasons to keep a post that lies between the circles.
+// Reasons to keep a post.
 const (
 	keptOfCircle      = "a post of a circle that exists"
 	keptInvalidCircle = "its circleId names no document"

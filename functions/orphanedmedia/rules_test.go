@@ -68,13 +68,13 @@ func TestJudgePostMedia(t *testing.T) {
 func TestJudgeByPath(t *testing.T) {
 	circle := func(id string) documents.Ref { return documents.Ref{Collection: "circles", ID: id} }
 	task := func(id string) documents.Ref { return documents.Ref{Collection: "tasks", ID: id} }
-	for name, want := range map[string]documents.Ref{ // the owner; none at a path that names none
+	for name, want := range map[string]documents.Ref{ // the owner; empty if the path names none
 		"circles/c1/icon/a.png":           circle("c1"),
 		"circles/c1/a.png":                circle("c1"),
 		"circles/c1/icon/deep/er/a.png":   circle("c1"),
 		"circles/c1/":                     circle("c1"),
 		"circles/丸 1/icon/a.png":          circle("丸 1"),
-		"circles//a.png":                  circle(""), // kept: no id is empty
+		"circles//a.png":                  circle(""), // kept: an empty id is invalid
 		"circles/a.png":                   {},
 		"circles/":                        {},
 		"task_attachments/u1/t1/a.png":    task("t1"),
@@ -98,7 +98,7 @@ func TestJudgeByPath(t *testing.T) {
 			if want == orphans.Nobody {
 				decision = sweep.Invalid(keptUnknownPath)
 			}
-			// PENDING means nothing outside posts/, nor does uploadedAt.
+			// PENDING and uploadedAt have a meaning only under posts/.
 			o := objects.Object{Name: name, Created: created, Metadata: map[string]string{"postId": "PENDING", "uploadedAt": ms(now)}}
 			if got, owner := judge(o, now); got != decision || owner != want {
 				t.Errorf("%s of %s: %+v of %+v, want %+v of %+v", name, created, got, owner, decision, want)

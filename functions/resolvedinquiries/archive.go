@@ -12,15 +12,15 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Fields that an archive has besides the inquiry's own.
+// Fields that an archive has besides those of the inquiry.
 const (
-	archivedAt      = "archivedAt"              // when
-	messagesField   = "messages"                // all messages in the order of createdAt, or else
+	archivedAt      = "archivedAt"              // when it was archived
+	messagesField   = "messages"                // all messages in the order of createdAt; or instead of it
 	inSubcollection = "messagesInSubcollection" // true: they are in the archive's own subcollection messages
-	original        = "original"                // the inquiry's own fields of these names, if it had any
+	original        = "original"                // fields of the inquiry that have one of these names, if there are any
 )
 
-// gatherWhole reads all messages, unless they hold more than one document can.
+// gatherWhole reads all messages, unless they are too large for one document.
 func (s *state) gatherWhole(ctx context.Context, src sweep.Source, most int) error {
 	others, _, _, err := copies.Part(ctx, src, messagesOf(s.archiveRef()), "", 1, most)
 	if err != nil {
@@ -35,14 +35,14 @@ func (s *state) gatherWhole(ctx context.Context, src sweep.Source, most int) err
 	return err
 }
 
-// archiveWhole does it in one commit, which has read all messages and so fails if one is added or changed before. What
-// Firestore refuses to take so, which it reckons in its own way, it takes in parts.
+// archiveWhole archives the inquiry in one commit. The commit has read all messages, so it fails if one is added or changed
+// before. If Firestore refuses it, because it counts sizes in its own way, the inquiry is archived in parts.
 func (s state) archiveWhole(run sweep.Run) sweep.Change {
 	own := s.archive(map[string]any{messagesField: contents(s.messages), archivedAt: run.Now})
 	return s.withImages(sweep.Change{Writes: append(own, sweep.Delete(s.messages...).Writes...)}, run)
 }
 
-// archive writes the archive in place of the inquiry. An archive that is there already makes room.
+// archive writes the archive and deletes the inquiry. If an archive exists already, it is moved.
 func (s state) archive(own map[string]any) []documents.Write {
 	writes := []documents.Write{
 		{Op: documents.Set, Ref: s.archiveRef(), Data: archiveOf(s.Document, own)},
@@ -54,8 +54,9 @@ func (s state) archive(own map[string]any) []documents.Write {
 	return writes
 }
 
-// archiveOf returns the archive of an inquiry: all of its fields, and the archive's own. If the inquiry has fields of the
-// archive's names, e.g. because somebody restored it with all that its archive held, their values go to the field original.
+// archiveOf returns the archive of an inquiry: all fields of the inquiry, and the archive's own. If the inquiry has fields
+// with the archive's names, e.g. because somebody restored it with all that its archive held, their values go to the field
+// original.
 func archiveOf(inquiry documents.Document, own map[string]any) map[string]any {
 	fields, replaced := maps.Clone(inquiry.Data), map[string]any{}
 	for _, name := range []string{archivedAt, messagesField, inSubcollection} {
@@ -74,16 +75,17 @@ func archiveOf(inquiry documents.Document, own map[string]any) map[string]any {
 	return fields
 }
 
-// contents returns all fields of each message in the order of createdAt, those without one at the end.
+// contents returns all fields of each message, in the order of createdAt. Messages without one are last.
 func contents(messages []documents.Document) []any {
 	createdAt := func(m documents.Document) time.Time {
 		if at, dated := m.Time("createdAt"); dated {
 			return at
 		}
-		return time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) // later than Firestore knows
+		return time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) // later than any time in Firestore
 	}
 	list := make([]any, len(messages))
-	inOrder := slices.SortedStableFunc(slices.Values(messages), func(a, b documents.Document) int { return createdAt(a).Compare(createdAt(b)) })
+	inOrder := slices.SortedStableFunc(slices.Values(messages),
+		func(a, b documents.Document) int { return createdAt(a).Compare(createdAt(b)) })
 	for i, m := range inOrder {
 		list[i] = m.Data
 	}

@@ -22,17 +22,17 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// archivedOnce is what a run counts that has archived one inquiry.
+// archivedOnce is the actions of a run that archived one inquiry.
 var archivedOnce = sweeptest.Done("archive and delete inquiry", 1)
 
-// sameValues compares documents, whatever is in them.
+// sameValues compares documents with values of any type.
 var sameValues = cmp.Options{
 	cmp.Comparer(func(a, b *firestore.DocumentRef) bool { return a.Path == b.Path }),
 	cmp.Comparer(proto.Equal),
 	cmpopts.EquateNaNs(),
 }
 
-// everyValue is a document with a value of every type, and with those that are taken for each other.
+// everyValue is a document with a value of every type, and with values that are easily confused.
 func everyValue(f *sweeptest.Function, t *testing.T) map[string]any {
 	point := allocated(firestorepb.Value_GeoPointValue{}.GeoPointValue)
 	point.Latitude, point.Longitude = 35.6812, 139.7671
@@ -70,8 +70,8 @@ func TestEveryValueSurvives(t *testing.T) {
 	wantIDs(t, f, "inquiries/i1/messages")
 }
 
-// TestManyMessages has more than are first asked for. Each costs little more than a read and a delete, and what is kept for undoing
-// is one write for all.
+// TestManyMessages has more messages than the first request asks for. Each costs little more than a read and a delete, and
+// one write puts all into the undo log.
 func TestManyMessages(t *testing.T) {
 	f := newFunction(t)
 	f.Set(t, "inquiries/i1", inquiry(8*day))
@@ -120,7 +120,7 @@ func withImage(m map[string]any, url any) map[string]any {
 	return m
 }
 
-// TestImages: which URLs name an object, and which folders hold one, is proved in shared/objects.
+// TestImages: tests of shared/objects prove which URLs name an object, and which folders hold one.
 func TestImages(t *testing.T) {
 	f := newFunction(t)
 	gs := "gs://" + f.Bucket + "/"
@@ -164,7 +164,7 @@ func TestImages(t *testing.T) {
 	wantNothingBegun(t, f)
 }
 
-// TestImagesInOtherFolders is told where the application keeps them.
+// TestImagesInOtherFolders has a setting with the folders of the application.
 func TestImagesInOtherFolders(t *testing.T) {
 	f := newFunction(t)
 	f.Env["INQUIRY_FOLDERS"] = "support/images/, サポート/"
@@ -181,7 +181,7 @@ func TestImagesInOtherFolders(t *testing.T) {
 	}
 }
 
-// TestImagesOfARestoredInquiryStay, should a later run get to what an interrupted one left.
+// TestImagesOfARestoredInquiryStay even if a later run finishes an interrupted one.
 func TestImagesOfARestoredInquiryStay(t *testing.T) {
 	m := documents.Document{Data: map[string]any{"imageUrl": "gs://b/inquiries/a.png"}}
 	s := state{Subject: sweep.Subject{Document: documents.Document{Path: "inquiries/i1"}}, messages: []documents.Document{m}}

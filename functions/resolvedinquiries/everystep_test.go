@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/own"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -26,18 +26,18 @@ var (
 	oldArchive = map[string]any{"archivedAt": lastYear, "subject": "last year's"}
 )
 
-// moved is where the archive that was there goes.
+// moved is where an archive that exists already is moved.
 const moved = "archivedInquiries/i1/earlier/2025-06-01T00:00:00Z"
 
-// world is inquiry i1 with messages, images and perhaps an archive that has messages too.
+// world is inquiry i1 with messages, images and perhaps an archive that has messages as well.
 type world struct {
 	*sweeptest.Function
-	messages map[string]map[string]any // that there must be
+	messages map[string]map[string]any // the messages that must exist
 	archive  bool
 	reopened bool
 
-	commits atomic.Int64 // that took effect
-	dead    atomic.Bool  // no more of them do
+	commits atomic.Int64 // how many took effect
+	dead    atomic.Bool  // the run is killed: no more commits take effect
 }
 
 func newWorld(t *testing.T, messages int, archive bool) *world {
@@ -75,7 +75,7 @@ func (w *world) reopen(t *testing.T) {
 	}
 }
 
-// write changes a message and adds one before and one behind all.
+// write changes a message, and adds one before all others and one behind them.
 func (w *world) write(t *testing.T) {
 	changed := sweeptest.World{}
 	for id, m := range map[string]map[string]any{"m0": withImage(message(7), w.messages["m0"]["imageUrl"]), "a": message(8), "z": message(9)} {
@@ -84,7 +84,7 @@ func (w *world) write(t *testing.T) {
 	changed.Write(t, w.Function)
 }
 
-// check makes sure that nothing is lost, and that all is at one of the places where it may be.
+// check makes sure that nothing is lost, and that everything is at one of its possible places.
 func (w *world) check(t *testing.T) {
 	t.Helper()
 	in := map[string]map[string]map[string]any{} // documents by collection and id
@@ -126,13 +126,13 @@ func (w *world) check(t *testing.T) {
 		sweeptest.Want(t, "its messages elsewhere", 0, len(movedThere))
 	}
 	for collection, left := range in {
-		if collection != own.Jobs && strings.HasPrefix(collection, own.Jobs+"/") {
+		if collection != collections.Jobs && strings.HasPrefix(collection, collections.Jobs+"/") {
 			t.Errorf("a run has left %s/%v", collection, ids(left))
 		}
 	}
 }
 
-// interrupt acts once the n-th commit took effect. A run that is killed by it commits nothing more.
+// interrupt calls act when the n-th commit took effect. If that kills the run, it commits nothing more.
 func (w *world) interrupt(n int64, kill bool, act func()) {
 	w.OnCommit(func(_ int, _ *firestorepb.CommitRequest, send func() error) error {
 		if w.dead.Load() {
@@ -149,9 +149,10 @@ func (w *world) interrupt(n int64, kill bool, act func()) {
 
 var full = flag.Bool("full", false, "try everything at every step")
 
-// TestAtEveryStep kills a run after each of its commits, and has users do something then: whether the run is killed or not, the
-// next one ends with all that there must be. At each step each of the two things is done once, in turns with and without a kill;
-// with -full both ways, beside a kill alone, and in a project where what is archived is small beside an archive.
+// TestAtEveryStep kills a run after each of its commits, and lets users do something then. Whether the run is killed or not,
+// the next one ends with everything that must exist. At each step each of the two actions of users happens once, in turns
+// with and without a kill. With -full, each happens in both ways, besides a kill alone, and also in a project where the
+// archived inquiry is small compared with an archive.
 func TestAtEveryStep(t *testing.T) {
 	type trial struct {
 		what string
@@ -196,7 +197,7 @@ func TestAtEveryStep(t *testing.T) {
 								t.Fatal("the run wrote less")
 							}
 							w.dead.Store(false)
-							w.Clock = func() time.Time { return now.Add(w.Timeout + time.Hour) } // when the lease of a dead run is over
+							w.Clock = func() time.Time { return now.Add(w.Timeout + time.Hour) } // when the lease of a dead run has expired
 							if got := w.Run(t, ""); got.Status != sweep.Completed {
 								t.Errorf("the run after: %s %+v", got.Status, got.Failures)
 							}

@@ -15,7 +15,7 @@ import (
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
-// afterRun is cleanupResolvedInquiries, by its rules. A user without a document is not told, and the inquiry marked all the same.
+// afterRun is the model of cleanupResolvedInquiries. If a user has no document, nobody is told, but the inquiry is marked.
 func afterRun(w model.World, now time.Time, bucket string) model.World {
 	w = w.Clone()
 	for id, inquiry := range w.In("inquiries") {
@@ -24,7 +24,7 @@ func afterRun(w model.World, now time.Time, bucket string) model.World {
 			continue
 		}
 		if !resolved.After(now.Add(-7 * day)) {
-			// Told when it was due already, the user has a day.
+			// A user who was told when it was due already has a day.
 			if told, isTold := inquiry["deletionWarningNotifiedAt"].(time.Time); isTold && !told.Before(resolved.Add(7*day)) && !told.After(now) && told.Add(day).After(now) {
 				continue
 			}
@@ -47,7 +47,7 @@ func afterRun(w model.World, now time.Time, bucket string) model.World {
 		}
 		note := fmt.Sprintf("notification of %s about %s", user, id)
 		if w.Documents[note+" (1)"] != nil {
-			continue // of this resolution
+			continue // told of this resolution
 		}
 		w.Add(note, map[string]any{
 			"type": "inquiry_deletion_warning", "inquiryId": id, "title": "問い合わせ削除予告", "body": "「" + subject + "」は明日削除されます（ステータス: 解決済み）",
@@ -57,7 +57,7 @@ func afterRun(w model.World, now time.Time, bucket string) model.World {
 	return w
 }
 
-// moveArchive makes room for an archive: one that is there moves to earlier/, with the messages below it.
+// moveArchive makes room for an archive: one that exists already moves to earlier/, with the messages below it.
 func moveArchive(w model.World, id string) {
 	path := "archivedInquiries/" + id
 	old, messages := w.Documents[path], w.In("archivedInquiries/"+id+"/messages")
@@ -81,7 +81,7 @@ func moveArchive(w model.World, id string) {
 	}
 }
 
-// archiveInquiry is what is done after seven days.
+// archiveInquiry is the model of archiving, after seven days.
 func archiveInquiry(w model.World, id string, now time.Time, bucket string) {
 	path := "inquiries/" + id
 	messages := w.In(path + "/messages")
@@ -89,7 +89,7 @@ func archiveInquiry(w model.World, id string, now time.Time, bucket string) {
 	for m := range messages {
 		order = append(order, m)
 	}
-	slices.SortFunc(order, func(a, b string) int { // what has no createdAt is at the end; else equal ones by id
+	slices.SortFunc(order, func(a, b string) int { // messages without createdAt are last; equal ones come in the order of their ids
 		at, dated := messages[a]["createdAt"].(time.Time)
 		bt, datedToo := messages[b]["createdAt"].(time.Time)
 		switch {
@@ -121,7 +121,7 @@ func archiveInquiry(w model.World, id string, now time.Time, bucket string) {
 	delete(w.Documents, path)
 }
 
-// announcement names one by whom it tells what.
+// announcement names a notification by its user and what it announces.
 func announcement(path string, data map[string]any) string {
 	parts := strings.Split(path, "/")
 	if len(parts) == 4 && parts[0] == "users" && parts[2] == "notifications" {

@@ -16,14 +16,14 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// large is a message of which two do not fit in one document.
+// large is a message so large that two do not fit in one document.
 func large(n int) map[string]any {
 	m := message(n)
 	m["content"] = strings.Repeat(fmt.Sprintf("%06d", n), 100_000)
 	return m
 }
 
-// setLarge writes inquiry i1 with messages a, b and c, which are too large for one document, and takes two batches to copy.
+// setLarge writes inquiry i1 with messages a, b and c. They are too large for one document, and take two commits to copy.
 func setLarge(t *testing.T, f *sweeptest.Function) map[string]map[string]any {
 	t.Helper()
 	f.Set(t, "inquiries/i1", inquiry(8*day))
@@ -34,7 +34,7 @@ func setLarge(t *testing.T, f *sweeptest.Function) map[string]map[string]any {
 	return messages
 }
 
-// afterWriting calls do when a commit of the function has written or deleted a document, every time. n counts from 1.
+// afterWriting calls do each time a commit of the function has written or deleted a document. n counts from 1.
 func afterWriting(f *sweeptest.Function, document string, do func(n int)) {
 	var n atomic.Int32
 	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
@@ -48,7 +48,8 @@ func afterWriting(f *sweeptest.Function, document string, do func(n int)) {
 	})
 }
 
-// wantInParts compares the archive of inquiry i1 with its messages in the subcollection, and that nothing else is left.
+// wantInParts compares the archive of inquiry i1, which has its messages in the subcollection, and checks that nothing else
+// is left.
 func wantInParts(t *testing.T, f *sweeptest.Function, messages map[string]map[string]any) {
 	t.Helper()
 	want := inquiry(8 * day)
@@ -60,7 +61,7 @@ func wantInParts(t *testing.T, f *sweeptest.Function, messages map[string]map[st
 	wantNothingBegun(t, f)
 }
 
-// wantKept makes sure that inquiry i1 and its messages are there, and nothing of an archive.
+// wantKept makes sure that inquiry i1 and its messages exist, and nothing of an archive.
 func wantKept(t *testing.T, f *sweeptest.Function, data map[string]any, messages map[string]map[string]any) {
 	t.Helper()
 	sweeptest.Want(t, "inquiry", data, f.Documents(t, "inquiries")["i1"])
@@ -97,7 +98,7 @@ func TestArchiveBeyondOneDocument(t *testing.T) {
 	wantInParts(t, f, messages)
 }
 
-// deep returns a map of so many levels of maps.
+// deep returns a map with so many levels of maps.
 func deep(levels int) map[string]any {
 	m := map[string]any{"x": int64(1)}
 	for range levels {
@@ -106,11 +107,12 @@ func deep(levels int) map[string]any {
 	return m
 }
 
-// TestCommitsThatFirestoreRefuses refuses commits of many writes, too: Firestore counts the index entries, its emulator does not.
+// TestCommitsThatFirestoreRefuses also refuses commits with many writes: Firestore counts the index entries, its emulator
+// does not.
 func TestCommitsThatFirestoreRefuses(t *testing.T) {
 	f := newFunction(t)
 	f.Set(t, "inquiries/i1", inquiry(8*day))
-	messages := map[string]map[string]any{"deep": deep(19)} // Firestore takes 20 levels, and the archive would add to them
+	messages := map[string]map[string]any{"deep": deep(19)} // Firestore allows 20 levels, and the archive would add some
 	for i := range 60 {
 		messages[fmt.Sprintf("m%03d", i)] = message(i)
 	}
@@ -127,7 +129,8 @@ func TestCommitsThatFirestoreRefuses(t *testing.T) {
 	wantInParts(t, f, messages)
 }
 
-// TestInquiryThatFitsIntoNoArchive has a field of the archive's name, as deep as a field can be: the archive puts it deeper.
+// TestInquiryThatFitsIntoNoArchive has a field with one of the archive's names, as deep as a field can be: the archive would
+// put it deeper.
 func TestInquiryThatFitsIntoNoArchive(t *testing.T) {
 	f := newFunction(t)
 	data := inquiry(8 * day)
@@ -142,7 +145,8 @@ func TestInquiryThatFitsIntoNoArchive(t *testing.T) {
 	wantKept(t, f, data, map[string]map[string]any{"a": message(1)})
 }
 
-// TestWrittenToMeanwhile changes, deletes and adds messages when the first part has been copied. TestAtEveryStep does after all else.
+// TestWrittenToMeanwhile changes, deletes and adds messages when the first part has been copied. TestAtEveryStep does so after
+// each of the other commits.
 func TestWrittenToMeanwhile(t *testing.T) {
 	f := newFunction(t)
 	messages := setLarge(t, f)
@@ -159,7 +163,7 @@ func TestWrittenToMeanwhile(t *testing.T) {
 	wantInParts(t, f, messages)
 }
 
-// TestWrittenToAllTheTime: the inquiry stays.
+// TestWrittenToAllTheTime: if messages change in every round, the inquiry stays.
 func TestWrittenToAllTheTime(t *testing.T) {
 	f := newFunction(t)
 	messages, last := setLarge(t, f), 0
@@ -173,7 +177,8 @@ func TestWrittenToAllTheTime(t *testing.T) {
 	wantKept(t, f, inquiry(8*day), messages)
 }
 
-// TestBegunByAnEarlierVersion has records as versions before the journal wrote them, or what the version after that remembered.
+// TestBegunByAnEarlierVersion has records of versions before the journal, and entries of the journal of the version after
+// that.
 func TestBegunByAnEarlierVersion(t *testing.T) {
 	const records = "cleanupJobs/cleanupResolvedInquiries/"
 	edited := map[string]any{"content": "edited"}
@@ -195,8 +200,8 @@ func TestBegunByAnEarlierVersion(t *testing.T) {
 	}
 	stays := func(t *testing.T, f *sweeptest.Function, messages all) { wantKept(t, f, reopened, messages) }
 	for name, tt := range map[string]struct {
-		archived      any    // in a record of archives
-		from          string // in an entry of the journal
+		archived      any    // the field of a record in archives
+		from          string // the progress in an entry of the journal
 		arrange, want func(*testing.T, *sweeptest.Function, all)
 	}{
 		"copying":                  {false, "", partly, wantInParts},
@@ -245,7 +250,7 @@ func TestBegunByAnEarlierVersion(t *testing.T) {
 				tt.want(t, f, messages)
 				return
 			}
-			for range 2 { // each time, until somebody looks
+			for range 2 { // every run fails until somebody looks
 				got := f.Run(t, "")
 				sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
 				if !strings.Contains(got.Failures[0].Error, "this program did not write") && !strings.Contains(got.Failures[0].Error, sweep.ErrForeign.Error()) {
@@ -256,7 +261,7 @@ func TestBegunByAnEarlierVersion(t *testing.T) {
 	}
 }
 
-// TestPreviewOfSeveralCommits has an inquiry that is archived in parts beside an archive that is there already.
+// TestPreviewOfSeveralCommits has an inquiry that is archived in parts and has an archive already.
 func TestPreviewOfSeveralCommits(t *testing.T) {
 	f := newFunction(t)
 	setLarge(t, f)

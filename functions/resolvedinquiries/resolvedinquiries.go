@@ -1,8 +1,8 @@
-// Package resolvedinquiries is cleanupResolvedInquiries: six days after an inquiry was resolved it tells the user that the
-// inquiry will be deleted, a day later it moves the inquiry and its messages to archivedInquiries and deletes their images.
+// Package resolvedinquiries is cleanupResolvedInquiries. Six days after an inquiry was resolved, it tells the user that the
+// inquiry will be deleted. A day later it moves the inquiry and its messages to archivedInquiries, and deletes their images.
 //
-// The rules are in rules.go. warn.go tells users, archive.go archives an inquiry in one commit. What takes several commits
-// goes from stage to stage (stages.go): an inquiry whose archive does not fit in one document, or that has an archive already.
+// The rules are in rules.go. warn.go tells users, and archive.go archives an inquiry in one commit. An inquiry that takes
+// several commits goes through stages (stages.go): its archive does not fit in one document, or it has an archive already.
 package resolvedinquiries
 
 import (
@@ -13,7 +13,8 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job is cleanupResolvedInquiries. An archive holds as much as a document can, less what is not known of its size.
+// Job is cleanupResolvedInquiries. An archive may be as large as a document, less a margin, because its exact size is not
+// known.
 var Job = jobWith(documents.MaxDocument - 48<<10)
 
 func init() { functions.Register(Job) }
@@ -22,13 +23,14 @@ const (
 	name      = "cleanupResolvedInquiries"
 	inquiries = "inquiries"
 	archives  = "archivedInquiries"
-	pageSize  = 100 // inquiries held at once: what users wrote in their fields may be large
+	pageSize  = 100 // inquiries in memory: what users wrote in their fields may be large
 )
 
 // messagesOf returns the collection of the messages of an inquiry or of an archive.
 func messagesOf(ref documents.Ref) string { return ref.Path() + "/messages" }
 
-// jobWith is the job with a limit on the bytes of an archive, and of the messages that are moved together of one in parts.
+// jobWith returns the job with a limit on the bytes of an archive in one document, and of the messages that one commit of an
+// archive in parts moves.
 func jobWith(most int) sweep.Job {
 	rule := archiveRule(most)
 	return sweep.Job{
@@ -44,7 +46,8 @@ func jobWith(most int) sweep.Job {
 				PageSize:   pageSize,
 			}
 			p.CountKept(ctx, sweep.KeptCount{
-				Due: due, Eligible: []documents.Filter{resolved}, Young: documents.Filter{Field: "resolvedAt", Op: ">", Value: warningCutoff(p.Now)},
+				Due: due, Eligible: []documents.Filter{resolved},
+				Young:     documents.Filter{Field: "resolvedAt", Op: ">", Value: warningCutoff(p.Now)},
 				KeptOther: keptUnresolved, KeptYoung: keptYoung, KeptUndated: keptUndated,
 			})
 			return p.Sweep(ctx, due, documents.Cursor(p.Checkpoint()), rule, warnings)
@@ -52,8 +55,8 @@ func jobWith(most int) sweep.Job {
 	}
 }
 
-// begunBefore are the archives in parts that a version before the journal has begun: cleanupJobs/{job}/archives/{id} says
-// whether the inquiry is archived.
+// begunBefore reads the records of archives in parts that a version before the journal began: cleanupJobs/{job}/archives/{id}
+// says whether the inquiry is archived.
 func begunBefore(rule sweep.AnyRule) sweep.Earlier {
 	return sweep.Earlier{
 		Collection: "cleanupJobs/" + name + "/archives",

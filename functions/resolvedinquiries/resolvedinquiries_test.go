@@ -19,7 +19,7 @@ const (
 
 var now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
 
-// newFunction returns the function on a project of its own, so that tests run beside each other.
+// newFunction returns the function on a project of its own, so that tests can be parallel.
 func newFunction(t *testing.T) *sweeptest.Function {
 	t.Helper()
 	t.Parallel()
@@ -35,7 +35,7 @@ func inquiry(age time.Duration) map[string]any {
 	}
 }
 
-// message is the n-th of an inquiry's.
+// message returns the n-th message of an inquiry.
 func message(n int) map[string]any {
 	return map[string]any{
 		"content": fmt.Sprintf("message %d", n), "senderType": "user", "createdAt": now.AddDate(0, -1, 0).Add(time.Duration(n) * time.Minute),
@@ -53,7 +53,7 @@ func wantIDs(t *testing.T, f *sweeptest.Function, collection string, want ...str
 	}
 }
 
-// wantNothingBegun makes sure that no run has left a record.
+// wantNothingBegun makes sure that no run left a record.
 func wantNothingBegun(t *testing.T, f *sweeptest.Function) {
 	t.Helper()
 	for _, records := range []string{"archives", "leftovers", "journal"} {
@@ -61,7 +61,7 @@ func wantNothingBegun(t *testing.T, f *sweeptest.Function) {
 	}
 }
 
-// TestWhatIsKeptAndCounted has odd values too. Of an inquiry that is due they are archived as they are.
+// TestWhatIsKeptAndCounted also has odd values. They are archived unchanged if the inquiry is due.
 func TestWhatIsKeptAndCounted(t *testing.T) {
 	f := newFunction(t)
 	kept := map[string]map[string]any{
@@ -100,7 +100,7 @@ func TestWhatIsKeptAndCounted(t *testing.T) {
 	}
 }
 
-// TestChangedBetweenPlanAndCommit changes inquiries that are to be archived, and such whose users are to be told.
+// TestChangedBetweenPlanAndCommit changes inquiries that are to be archived, and inquiries whose users are to be told.
 func TestChangedBetweenPlanAndCommit(t *testing.T) {
 	f := newFunction(t)
 	f.Set(t, "users/u1", map[string]any{})

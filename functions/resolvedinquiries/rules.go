@@ -9,31 +9,29 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// After how many days of being resolved an inquiry's deletion is announced, and after how many it is archived and
-// deleted.
+// How many days after an inquiry was resolved its deletion is announced, and after how many it is archived and deleted.
 const (
 	warningDays   = 6
 	retentionDays = 7
 )
 
-// statusResolved is the only status that an inquiry is ever deleted in.
+// statusResolved is the only status in which an inquiry is deleted.
 const statusResolved = "resolved"
 
 // notifiedAt is the field of an inquiry that says when its user was told of the deletion. This job sets it, so that a
-// notification which the user deletes does not come back. One from before resolvedAt was for an earlier resolution.
+// notification that the user deletes is not sent again. A time before resolvedAt belongs to an earlier resolution.
 const notifiedAt = "deletionWarningNotifiedAt"
 
-// warningCutoff returns the instant at or before which an inquiry must have been resolved for anything to be done to it.
+// warningCutoff returns the time at or before which an inquiry must have been resolved to be due for anything.
 func warningCutoff(now time.Time) time.Time { return retention.DaysBefore(now, warningDays) }
 
-// What is done to an inquiry.
+// The actions.
 const (
 	warn    = "warn user"
 	archive = "archive and delete inquiry"
 )
 
-// judge decides about one inquiry. promise is the instant from which a promise counts: now or, where that is older, the wall
-// clock's.
+// judge decides about one inquiry. promise is the time from which a promise counts: now or, if that is later, the wall clock.
 func judge(inquiry documents.Document, now, promise time.Time) sweep.Decision {
 	if status, _ := inquiry.Text("status"); status != statusResolved {
 		return sweep.Keep(keptUnresolved)
@@ -45,7 +43,7 @@ func judge(inquiry documents.Document, now, promise time.Time) sweep.Decision {
 	day := retention.Stamp(resolved)
 	told, isTold := inquiry.Time(notifiedAt)
 	if !resolved.After(retention.DaysBefore(now, retentionDays)) {
-		// A run with an old schedule time told the user when the time was over already: "tomorrow" holds all the same.
+		// A run with an old schedule time told the user when the inquiry was due already: "tomorrow" must still be true.
 		if isTold && !told.Before(resolved.Add(retentionDays*retention.Day)) && !told.After(promise) &&
 			told.After(retention.DaysBefore(promise, 1)) {
 			return sweep.Keep(keptPromised)
@@ -55,7 +53,7 @@ func judge(inquiry documents.Document, now, promise time.Time) sweep.Decision {
 	if resolved.After(warningCutoff(now)) {
 		return sweep.Keep(keptYoung)
 	}
-	if isTold && !told.Before(resolved) && !told.After(promise) { // nobody can have been told in the future
+	if isTold && !told.Before(resolved) && !told.After(promise) { // a time in the future is wrong
 		return sweep.Keep(keptTold)
 	}
 	if uid, _ := inquiry.Text("userId"); !documents.ValidID(uid) {

@@ -15,48 +15,48 @@ import (
 // An inquiry whose archive does not fit in one document does not fit in one commit either: Firestore counts what a commit
 // deletes, index entries included, towards its 10 MiB. So its messages are
 //
-//  1. copied to archivedInquiries/{id}/messages, while nothing is deleted. The commit that copies the last of them decides: it
-//     writes the archive and deletes the inquiry, if it is still due and every message has been copied as it is at that moment;
+//  1. copied to archivedInquiries/{id}/messages, while nothing is deleted. The commit that copies the last of them decides:
+//     it writes the archive and deletes the inquiry, if the inquiry is still due and every message has a current copy;
 //  2. then deleted.
 //
-// Before the decision the copies are only that, and are deleted if the inquiry turns out to stay. After it they are the archive.
+// Before the decision the copies are only copies, and are deleted if the inquiry stays. After it they are the archive.
 //
-// An archive may be there already: somebody has restored the inquiry from it, or it was written by another program that was
-// interrupted. What it holds goes to archivedInquiries/{id}/earlier/{its archivedAt}: the document in the commit that writes the
-// new archive, messages in its subcollection before that, for they may be too many for a commit. Until that commit they wait
-// under a document that is not there yet, and are moved back if the inquiry stays.
+// An archive may exist already: somebody restored the inquiry from it, or another program that was interrupted wrote it. It
+// is moved to archivedInquiries/{id}/earlier/{its archivedAt}: the document in the commit that writes the new archive, and
+// the messages of its subcollection before that, because they may be too many for a commit. Until that commit these messages
+// lie below a document that does not exist. They are moved back if the inquiry stays.
 
-// stage is what the next commit of an inquiry does. Between two commits the journal remembers it, so that the next run goes on
-// from there if this one is killed.
+// stage is what the next commit of an inquiry does. Between two commits the journal remembers it, so that the next run
+// continues from there if this one is killed.
 type stage string
 
 const (
 	whole   stage = ""       // archives the inquiry, or finds that this takes several commits
-	move    stage = "move"   // moves messages of an archive that is there already, or back if the inquiry stays
+	move    stage = "move"   // moves messages of an archive that exists already, or moves them back if the inquiry stays
 	copying stage = "copy"   // copies messages to the archive and decides, or deletes the copies if the inquiry stays
-	finish  stage = "finish" // deletes messages of the inquiry that is archived
+	finish  stage = "finish" // deletes the messages of an inquiry that is archived
 )
 
-// stages are those that the journal may name: these, and those of an earlier version.
+// stages are the stages by the names in the journal, which may be those of an earlier version.
 var stages = map[stage]stage{
 	whole: whole, move: move, copying: copying, finish: finish, "back": move, "decide": copying, "discard": copying,
 }
 
-// copyRounds is how often an inquiry's messages are copied; if they changed meanwhile each time, it stays.
+// copyRounds is how often an inquiry's messages are copied. If they change each time meanwhile, the inquiry stays.
 const copyRounds = 3
 
-// progress is how far an inquiry has come: what the journal remembers.
+// progress is how far an inquiry has come, as the journal remembers it.
 type progress struct {
 	Stage   stage            `json:"stage,omitempty"`
-	Moved   string           `json:"moved,omitempty"`   // the name of the earlier archive that messages are moved to
+	Moved   string           `json:"moved,omitempty"`   // the id of the earlier archive, to which messages are moved
 	Round   int              `json:"round,omitempty"`   // how often messages changed while all were copied
-	After   documents.Cursor `json:"after,omitempty"`   // the message that was copied last
-	Refused bool             `json:"refused,omitempty"` // the inquiry stays because Firestore takes no archive of it
+	After   documents.Cursor `json:"after,omitempty"`   // behind the message that was copied last
+	Refused bool             `json:"refused,omitempty"` // the inquiry stays because Firestore refuses its archive
 }
 
-// String returns what [parseProgress] reads.
+// String returns the progress as a text for [parseProgress].
 func (p progress) String() string {
-	text, _ := json.Marshal(p) // texts, a number and a bool
+	text, _ := json.Marshal(p) // its fields cannot fail
 	return string(text)
 }
 
@@ -75,18 +75,18 @@ func parseProgress(text string) (p progress, err error) {
 type state struct {
 	sweep.Subject
 	at  progress
-	due bool // it is to be archived
+	due bool // to be archived
 
-	old      *documents.Document  // the archive that is there already
-	inTheWay bool                 // there are messages below it
-	earlier  documents.Ref        // where they go
-	from, to string               // the collections that messages are taken from and put into, which is empty if they are deleted
-	messages []documents.Document // those that it works on
-	next     documents.Cursor     // behind them
-	complete bool                 // there are no more
-	copied   bool                 // with this commit all messages are
-	stale    []documents.Document // copies that are not as the messages are
-	changed  []documents.Document // messages that are not as their copies are
+	old      *documents.Document  // the archive that exists already
+	inTheWay bool                 // that archive has messages in its subcollection
+	earlier  documents.Ref        // where that archive is moved
+	from, to string               // the collections from which and to which messages are copied or moved; to is empty to delete them
+	messages []documents.Document // the messages of this commit
+	next     documents.Cursor     // behind these messages
+	complete bool                 // there are no more messages
+	copied   bool                 // after this commit all messages have current copies
+	stale    []documents.Document // copies that are not current
+	changed  []documents.Document // messages without a current copy
 }
 
 func (s state) archiveRef() documents.Ref { return documents.Ref{Collection: archives, ID: s.ID()} }
@@ -95,15 +95,15 @@ func (s state) earlierRef(name string) documents.Ref {
 	return documents.Ref{Collection: s.archiveRef().Path() + "/earlier", ID: name}
 }
 
-// archiveRule archives inquiries and deletes them. Nobody sees half of it, and nothing is lost to a crash or to a message
-// written meanwhile.
+// archiveRule archives inquiries and deletes them. Nobody sees a half, and neither a crash nor a message that is written
+// meanwhile loses anything.
 func archiveRule(most int) sweep.Rule[state] {
 	return sweep.Rule[state]{
 		Name: "inquiry", Group: 1,
 		Load: sweep.Each(func(s sweep.Subject) state { return state{Subject: s} }),
 		Judge: func(s state, run sweep.Run) sweep.Decision {
 			d := judge(s.Document, run.Now, run.Promise)
-			if s.From != "" { // it was due, and goes on or back
+			if s.From != "" { // it was due, and its stage continues or is taken back
 				d = sweep.Do(archive, "")
 			} else if d.Kind == warn {
 				d = sweep.Decision{}
@@ -122,7 +122,7 @@ func archiveRule(most int) sweep.Rule[state] {
 	}
 }
 
-// gather reads what the stage works on.
+// gather reads what the stage needs.
 func (s *state) gather(ctx context.Context, src sweep.Source, most int) (err error) {
 	if s.at, err = parseProgress(s.From); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (s *state) gather(ctx context.Context, src sweep.Source, most int) (err err
 	case stage == copying && !s.due:
 		s.from, s.to, s.at.After = s.to, "", ""
 	}
-	room := min(s.Room, documents.MaxBatch) // fewer if Firestore refused a commit of more
+	room := min(s.Room, documents.MaxBatch) // the room is smaller after Firestore refused a commit
 	if s.messages, s.next, s.complete, err = copies.Part(ctx, src, s.from, s.at.After, room, most); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (s *state) gather(ctx context.Context, src sweep.Source, most int) (err err
 	return err
 }
 
-// gatherArchive reads the archive that is there already, and finds where it goes.
+// gatherArchive reads the archive that exists already, and finds where to move it.
 func (s *state) gatherArchive(ctx context.Context, src sweep.Source) error {
 	found, err := src.Get(ctx, []documents.Ref{s.archiveRef()})
 	if err != nil {
@@ -176,20 +176,20 @@ func (s *state) gatherArchive(ctx context.Context, src sweep.Source) error {
 	if at, ok := old.Time(archivedAt); ok {
 		s.earlier.ID = at.UTC().Format(time.RFC3339Nano)
 	}
-	s.earlier, err = copies.Free(ctx, src, s.earlier, messagesField) // two may be of the same instant
+	s.earlier, err = copies.Free(ctx, src, s.earlier, messagesField) // two archives may have the same time
 	return err
 }
 
 func (s state) change(run sweep.Run) sweep.Change {
 	next, writes := s.at, []documents.Write(nil)
 	switch stage := s.at.Stage; {
-	case stage == finish && s.Found: // it is there again, and keeps its messages
+	case stage == finish && s.Found: // the inquiry exists again, and keeps its messages
 		return sweep.Change{Fail: sweep.ErrChanged}
 	case stage == finish && len(s.messages) == 0:
 		return sweep.Change{}
-	case stage == finish: // what was written after the decision gets to the archive by this commit
+	case stage == finish: // this commit also archives what was written after the decision
 		writes = append(copies.Set(s.changed, s.to), sweep.Delete(s.messages...).Writes...)
-		return s.withImages(goOn(next, writes...), run)
+		return s.withImages(continued(next, writes...), run)
 
 	case stage == whole && s.due && s.inTheWay:
 		next = progress{Stage: move, Moved: s.earlier.ID}
@@ -200,7 +200,7 @@ func (s state) change(run sweep.Run) sweep.Change {
 
 	case stage == copying && s.due && !s.complete:
 		next.After, writes = s.next, copies.Set(s.messages, s.to)
-	case stage == copying && s.due && !s.copied: // all are copied once more
+	case stage == copying && s.due && !s.copied: // some changed: copy all again
 		next.Round, next.After = next.Round+1, ""
 		writes = sweep.Delete(s.stale[:min(len(s.stale), s.Room, documents.MaxBatch)]...).Writes
 	case stage == copying && s.due: // the decision
@@ -211,17 +211,17 @@ func (s state) change(run sweep.Run) sweep.Change {
 		writes = copies.Move(s.messages, s.to)
 	case stage == move && s.due:
 		next.Stage = whole
-	case stage != move && s.at.Moved != "": // no copies are left: what was moved is moved back
+	case stage != move && s.at.Moved != "": // no copies are left: move back what was moved
 		next.Stage = move
 	case s.at.Refused:
 		return sweep.Change{Fail: fmt.Errorf("%s is too large for an archive in Firestore: archive it by hand", s.Path)}
 	default:
 		return sweep.Change{Fail: sweep.ErrChanged}
 	}
-	return goOn(next, writes...)
+	return continued(next, writes...)
 }
 
-// goOn writes, and remembers from where the inquiry goes on.
-func goOn(p progress, writes ...documents.Write) sweep.Change {
+// continued returns a change that writes, and after which the inquiry continues from a stage.
+func continued(p progress, writes ...documents.Write) sweep.Change {
 	return sweep.Change{Writes: writes, Again: archive, From: p.String(), Remember: true}
 }

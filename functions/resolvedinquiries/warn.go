@@ -10,17 +10,17 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// maxSubject is how many characters of a subject a notification repeats: a longer one could be too much for a document.
+// maxSubject is how many characters of a subject a notification repeats. A longer one might make the notification too large.
 const maxSubject = 500
 
-// toWarn is an inquiry whose user is to be told, with what there is of the user's document and the notification.
+// toWarn is an inquiry whose user must be told. found has the user's document and the notification, if they exist.
 type toWarn struct {
 	sweep.Subject
 	found map[documents.Ref]documents.Document
 }
 
-// warnings tells the users of inquiries that they will be deleted, and marks the inquiries as announced, in one commit. A
-// notification that is there already stays as it is, read or unread.
+// warnings tells users that their inquiries will be deleted, and marks the inquiries as announced, in one commit. A
+// notification that exists already stays unchanged, read or unread.
 var warnings = sweep.Rule[toWarn]{
 	Name: "warning", Group: 8, // each inquiry may be large
 	Load: sweep.Each(func(s sweep.Subject) toWarn { return toWarn{Subject: s} }),
@@ -58,7 +58,8 @@ func userOf(n notifications.Notification) documents.Ref {
 	return documents.Ref{Collection: "users", ID: n.UserID}
 }
 
-// warning is the notification for one resolution of an inquiry: resolved anew, it is another.
+// warning returns the notification for one resolution of an inquiry. If the inquiry is resolved again, it is another
+// notification.
 func warning(inquiry documents.Document, locale notifications.Locale) notifications.Notification {
 	uid, _ := inquiry.Text("userId")
 	resolved, _ := inquiry.Time("resolvedAt")

@@ -24,7 +24,7 @@ func notification(t *testing.T, f *sweeptest.Function) (id string, data map[stri
 	return id, data
 }
 
-// TestUserIsToldOnceOfEachResolution: not again where the mark is lost, nor where the user read or deleted it.
+// TestUserIsToldOnceOfEachResolution: not again if the mark is lost, nor if the user read or deleted the notification.
 func TestUserIsToldOnceOfEachResolution(t *testing.T) {
 	f := newFunction(t)
 	f.Env["NOTIFICATION_LOCALE"] = "en"
@@ -49,7 +49,7 @@ func TestUserIsToldOnceOfEachResolution(t *testing.T) {
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
 	wantIDs(t, f, "users/u1/notifications")
 
-	// Resolved anew by an application that knows nothing of the mark.
+	// An application that does not know the mark resolves it again.
 	f.Set(t, "users/u1/notifications/"+id, want)
 	marked := f.Documents(t, "inquiries")["i1"]
 	anew := now.Add(2 * time.Hour)
@@ -97,7 +97,8 @@ func TestUserWithoutDocument(t *testing.T) {
 	}
 }
 
-// TestOldScheduleTimeShortensNoGrace has a run of a day ago tell the user by today's clock: "tomorrow" is the day after.
+// TestOldScheduleTimeShortensNoGrace: a run with a schedule time of a day ago tells the user by today's clock, so "tomorrow"
+// is the day after today.
 func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	f := newFunction(t)
 	f.Set(t, "users/u1", map[string]any{})

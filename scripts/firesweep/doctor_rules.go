@@ -13,7 +13,7 @@ import (
 	"google.golang.org/api/firebaserules/v1"
 	"google.golang.org/api/googleapi"
 
-	"github.com/firesweep/firesweep/shared/own"
+	"github.com/firesweep/firesweep/shared/collections"
 )
 
 // anybody names clients that are not signed in.
@@ -78,7 +78,7 @@ type attempt struct {
 // attempts returns the requests of clients, signed in or not.
 func (d database) attempts(now time.Time) (all []attempt) {
 	for _, who := range []string{anybody, "anybody signed in"} {
-		for _, path := range own.Documents() {
+		for _, path := range collections.Documents() {
 			for _, method := range methods {
 				request := map[string]any{
 					"path": "/databases/" + d.id + "/documents/" + path, "method": method, "time": now.UTC().Format(time.RFC3339),

@@ -1,5 +1,5 @@
-// Package along deletes documents with what goes along with them, be they of a declared rule (shared/declared) or posts of the
-// Firebase application (functions/posts).
+// Package along deletes documents together with what belongs to them: for declared rules (shared/declared) and for posts of
+// the Firebase application (functions/posts).
 //
 // along.go says what a commit does, objects.go which objects a field names.
 package along
@@ -16,18 +16,20 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// With is what goes along with the documents of a collection.
+// With says what is deleted along with documents of a collection.
 type With struct {
 	Collection string
 	What       []rule.Along
-	Archive    string // a collection that they are copied to, the documents that go along below them; empty: none
-	// Strict says that the application writes ids as texts and objects as URLs: numbers, references and objects' names name nothing.
+	Archive    string // a collection for copies: of the documents, and below them of those that go along; empty: none
+	// Strict says that the application writes ids as strings and objects as URLs. Then numbers, references and objects' names
+	// do not count.
 	Strict bool
 }
 
-// Rule returns a rule that deletes documents with what goes along, if another rule, which has no Change, says so. A document goes in
-// one commit with the documents that go along, so that nobody sees half of it; objects and its account follow. Of one with more of
-// them than a commit takes, some go first, and each commit judges it once more.
+// Rule returns a rule that deletes a document, and what goes along with it, if judging says so. judging has no Change. One
+// commit deletes the document with the documents that go along, so that nobody sees a half. Objects and the account follow.
+// If one commit cannot take all documents that go along, earlier commits delete some of them first, and each judges the
+// document again.
 func Rule[S any](judging sweep.Rule[S], with With) sweep.AnyRule {
 	return sweep.Rule[state[S]]{
 		Name: judging.Name,
@@ -51,21 +53,21 @@ func Rule[S any](judging sweep.Rule[S], with With) sweep.AnyRule {
 	}
 }
 
-// state is a document by what it is judged, and with what goes along.
+// state is what the judging rule loaded for a document, and the document with what goes along.
 type state[S any] struct {
 	judged S
 	item
 }
 
-// item is a document with the documents that go along.
+// item is a document with documents that go along: all of them, or only the first.
 type item struct {
 	sweep.Subject
 	children []documents.Document
-	whole    bool          // there are no more
-	place    documents.Ref // its own in the archive
+	whole    bool          // children are all
+	place    documents.Ref // where its copy goes in the archive
 }
 
-// gather reads the documents that go along, and looks for places in the archive.
+// gather reads the documents that go along, and finds places in the archive.
 func (w With) gather(ctx context.Context, src sweep.Source, due []*item) error {
 	for _, a := range w.What {
 		if a.Subcollection == "" && a.Collection == "" {
@@ -93,9 +95,10 @@ func (w With) gather(ctx context.Context, src sweep.Source, due []*item) error {
 	return nil
 }
 
-// belonging says which documents go along: those below a document, or those that name it.
+// belonging returns the lookup for documents that go along: those below a document, or those that name it.
 func (w With) belonging(a rule.Along, src sweep.Source) sweep.Children {
-	c := sweep.Children{Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != "", Whole: w.Archive != ""}
+	c := sweep.Children{Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != "",
+		Whole: w.Archive != ""}
 	if c.Subcollection || w.Strict {
 		return c
 	}
@@ -115,8 +118,9 @@ func (w With) belonging(a rule.Along, src sweep.Source) sweep.Children {
 	return c
 }
 
-// findPlaces gives each document a place in the archive: its own id or, where an earlier one of that id lies there, one with the time
-// at which it was created. That is the same in each commit of the document, whichever run makes it.
+// findPlaces gives each document a place in the archive. That is its own id. If an earlier document has that place, the time
+// at which this one was created is appended. So the place is the same in each commit for the document, whichever run makes
+// it.
 func (w With) findPlaces(ctx context.Context, src sweep.Source, due []*item) error {
 	refs := make([]documents.Ref, len(due))
 	for n, i := range due {
@@ -160,7 +164,7 @@ func (w With) change(i item, d sweep.Decision, run sweep.Run) (change sweep.Chan
 	return change
 }
 
-// follow adds what follows the commit: objects and the account.
+// follow adds what is deleted after the commit: objects and the account.
 func (w With) follow(change *sweep.Change, a rule.Along, i item, run sweep.Run) {
 	filled := strings.NewReplacer("{id}", i.ID())
 	switch {

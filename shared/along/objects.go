@@ -10,24 +10,24 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Objects are those of the bucket that documents name in a field. What it holds is user input, and must not be able to name somebody
+// Objects are the objects that documents name in a field. The field is user input, and must not be able to delete somebody
 // else's object.
 type Objects struct {
 	Field    string          // with dots into maps, and [] for each of a list: photos[].url
-	Under    objects.Folders // those elsewhere are kept
-	Outside  string          // as the report says then
-	ByName   bool            // a text that begins with such a folder is an object's name; any other is read as a URL
-	OwnerKey string          // where set, a key of custom metadata: an object is kept if it holds another id than its owner's
+	Under    objects.Folders // objects elsewhere are kept
+	Outside  string          // the reason for that in the report
+	ByName   bool            // a string that begins with such a folder is an object's name; any other is read as a URL
+	OwnerKey string          // if set, a key of custom metadata: an object is kept if the value is not its owner's id
 }
 
-// Follow adds to a change the deletion of the objects that some documents name, and why others are kept. They belong to owner: if that
-// is there again by then, they stay.
+// Follow adds to a change the deletion of the objects that some documents name, and the reasons why others are kept. The
+// objects belong to owner: if that document exists again when they are deleted, they stay.
 func (o Objects) Follow(change *sweep.Change, c config.Config, owner documents.Ref, all ...documents.Document) {
 	var names []string
 	for _, d := range all {
 		for _, value := range valuesAt(d.Data, strings.Split(o.Field, ".")) {
 			if isEmpty := value == nil || value == ""; isEmpty && !strings.Contains(o.Field, "[]") {
-				continue // each element of a list is to name something, but a field need not
+				continue // a field may name nothing, but each element of a list must name something
 			}
 			name, kept := o.named(value, c)
 			if kept == "" {
@@ -35,7 +35,7 @@ func (o Objects) Follow(change *sweep.Change, c config.Config, owner documents.R
 				continue
 			}
 			change.Kept = append(change.Kept, kept)
-			change.Notices = append(change.Notices, sweep.Notice{ // a URL is what a user wrote, and in no log
+			change.Notices = append(change.Notices, sweep.Notice{ // without the URL: a user wrote it, so it must not be logged
 				Message: d.Path + ": deleted, but not its object: " + kept, Fields: map[string]any{"document": d.Path, "reason": kept},
 			})
 		}
@@ -50,7 +50,7 @@ func (o Objects) Follow(change *sweep.Change, c config.Config, owner documents.R
 	}
 }
 
-// named returns the object that a value names, or why it names none that may be deleted.
+// named returns the object that a value names, or the reason why it names none that may be deleted.
 func (o Objects) named(value any, c config.Config) (name, kept string) {
 	text, isText := value.(string)
 	if !isText {
@@ -69,11 +69,11 @@ func (o Objects) named(value any, c config.Config) (name, kept string) {
 	return name, ""
 }
 
-// odd stands for what lies at a path that leads through something else than maps and lists, as it says.
+// odd stands for the value at a path that the data does not fit: it has neither a map nor a list where the path needs one.
 type odd struct{}
 
-// valuesAt returns what lies at a path of fields, each of which may end in [] for every element of a list: null where a field is
-// missing, and nothing where a list is.
+// valuesAt returns the values at a path of fields. A part of the path that ends in [] stands for every element of a list. A
+// missing field is null. A missing list has no values.
 func valuesAt(value any, path []string) (all []any) {
 	for i, part := range path {
 		fields, isMap := value.(map[string]any)

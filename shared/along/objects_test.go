@@ -17,7 +17,7 @@ type (
 	array  = []any
 )
 
-// TestObjects: what a field names, of what a user may write.
+// TestObjects: what a field that users may write names.
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	const (
@@ -80,7 +80,7 @@ func TestObjects(t *testing.T) {
 	check(t, "no data at all", cover, nil, nil, nil)
 }
 
-// check compares what follows from a document of the id d.
+// check compares what Follow adds for a document with the id d.
 func check(t *testing.T, name string, o along.Objects, data fields, names, kept []string) {
 	t.Helper()
 	d := documents.Document{Path: "drafts/d", Data: data}

@@ -134,7 +134,7 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 		used[b] = true
 	}
 	continueFor := Parsed(&l, "CONTINUE_FOR", "0s", "a duration from 0s to 24h, e.g. 6h", continueFor)
-	goesOn := continueFor > 0
+	continues := continueFor > 0
 	c := Config{
 		Project: l.text("GOOGLE_CLOUD_PROJECT", "", projectPattern, "the Firebase project's id", true),
 		Bucket: l.text("STORAGE_BUCKET", "", bucketPattern,
@@ -150,14 +150,14 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 		UndoDays: l.Integer("UNDO_DAYS", DefaultUndoDays, 0, MaxUndoDays),
 
 		ContinueFor:   continueFor,
-		ContinueQueue: l.text("CONTINUE_QUEUE", "", namePattern, "the id of the Cloud Tasks queue for CONTINUE_FOR", goesOn),
+		ContinueQueue: l.text("CONTINUE_QUEUE", "", namePattern, "the id of the Cloud Tasks queue for CONTINUE_FOR", continues),
 
 		Shards: l.Integer("SHARDS", 1, 1, MaxShards),
 
-		TasksLocation: l.text("TASKS_LOCATION", "", namePattern, "a region, e.g. asia-northeast1", used[Tasks] || goesOn),
+		TasksLocation: l.text("TASKS_LOCATION", "", namePattern, "a region, e.g. asia-northeast1", used[Tasks] || continues),
 		TasksQueue:    l.text("TASKS_QUEUE", "", namePattern, "a Cloud Tasks queue's id", used[Tasks]),
 		TasksServiceAccount: l.text("TASKS_SERVICE_ACCOUNT", "", regexp.MustCompile(`^[^@\s]+@[^@\s]+$`),
-			"a service account's e-mail address", used[Tasks] || goesOn),
+			"a service account's e-mail address", used[Tasks] || continues),
 		TasksTargetURL: l.httpURL("TASKS_TARGET_URL", used[Tasks]),
 	}
 	c.Emulators = Emulators{
@@ -166,8 +166,8 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 		Auth:      l.host("FIREBASE_AUTH_EMULATOR_HOST"),
 		Tasks:     l.host("CLOUD_TASKS_EMULATOR_HOST"),
 	}
-	used[Tasks] = used[Tasks] || goesOn
-	if c.Shards > 1 && !goesOn {
+	used[Tasks] = used[Tasks] || continues
+	if c.Shards > 1 && !continues {
 		l.problem("SHARDS is %d, and CONTINUE_FOR is 0: shards are handed over by the queue that continues runs, so it must be longer than that", c.Shards)
 	}
 	l.mixedBackends(c.Emulators, used)

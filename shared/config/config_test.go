@@ -127,8 +127,8 @@ func TestLoadOfShards(t *testing.T) {
 	}
 }
 
-// TestLoadOfAJobThatGoesOn: it needs a queue, and no worker's.
-func TestLoadOfAJobThatGoesOn(t *testing.T) {
+// TestLoadOfAJobThatContinues: it needs a queue, and no worker's.
+func TestLoadOfAJobThatContinues(t *testing.T) {
 	base := []string{"GOOGLE_CLOUD_PROJECT", "my-project"}
 	queue := []string{"TASKS_LOCATION", "asia-northeast1", "TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "CONTINUE_QUEUE", "next"}
 	for text, ok := range map[string]bool{"0s": true, "24h": true, "1s": true, "24h1s": false, "-1s": false, "6": false, "six hours": false} {

@@ -1,5 +1,5 @@
-// Package copies is for archives: the documents of one collection are copied to another, a part in each commit, and deleted once
-// they are copied. It reads such parts, and tells which copies are as their originals are. A copy has its original's id.
+// Package copies is for archives: the documents of one collection are copied to another, a part in each commit, and deleted
+// when all are copied. The package reads such parts, and finds out which copies are current. A copy has its original's id.
 package copies
 
 import (
@@ -15,14 +15,15 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// How many documents are asked for at first: few where it has yet to be seen how large they are.
+// How many documents the first request asks for. Documents: few, because it is not known yet how large they are.
 const (
 	firstDocuments = 10
 	firstNames     = 1000
 )
 
-// Part reads the first documents of a collection from a cursor on, in the order of their names: limit at most, and not many
-// more than hold so many bytes. next goes on behind the last of them; complete says that these are all, and hold no more bytes.
+// Part reads the first documents of a collection from a cursor on, in the order of their names: at most limit, and not many
+// more than have so many bytes. next is the cursor behind the last of them. complete says that these are all documents, and
+// have no more bytes.
 func Part(ctx context.Context, src sweep.Source, collection string, from documents.Cursor, limit, bytes int) (
 	found []documents.Document, next documents.Cursor, complete bool, err error,
 ) {
@@ -54,8 +55,9 @@ func read(ctx context.Context, src sweep.Source, q documents.Query, from documen
 	return found, from, false, nil
 }
 
-// Changed returns those of some documents that have no copy as they are in a collection.
-func Changed(ctx context.Context, src sweep.Source, originals []documents.Document, collection string) ([]documents.Document, error) {
+// Changed returns the documents that have no current copy in a collection.
+func Changed(ctx context.Context, src sweep.Source, originals []documents.Document,
+	collection string) ([]documents.Document, error) {
 	refs := make([]documents.Ref, len(originals))
 	for i, d := range originals {
 		refs[i] = documents.Ref{Collection: collection, ID: d.ID()}
@@ -65,9 +67,11 @@ func Changed(ctx context.Context, src sweep.Source, originals []documents.Docume
 	return slices.DeleteFunc(slices.Clone(originals), current.has), err
 }
 
-// Compare goes through the names of all documents of a collection and of all their copies in another. Those of next are about to
-// be copied. all says that with them there are copies of all documents as they are, and no others; stale are the others.
-func Compare(ctx context.Context, src sweep.Source, from, to string, next []documents.Document) (all bool, stale []documents.Document, err error) {
+// Compare compares the names of all documents of a collection with those of their copies in another. The documents of next
+// are about to be copied. all says that with them every document has a current copy, and that there are no other copies;
+// stale are the other copies.
+func Compare(ctx context.Context, src sweep.Source, from, to string,
+	next []documents.Document) (all bool, stale []documents.Document, err error) {
 	originals, err := names(ctx, src, from)
 	if err != nil {
 		return false, nil, err
@@ -84,20 +88,20 @@ func Compare(ctx context.Context, src sweep.Source, from, to string, next []docu
 	return len(stale) == 0 && len(slices.DeleteFunc(originals, current.has)) == 0, stale, nil
 }
 
-// names reads the names of all documents of a collection, with the times of their last changes.
+// names reads the names of all documents of a collection, with their update times.
 func names(ctx context.Context, src sweep.Source, collection string) ([]documents.Document, error) {
 	q := documents.Query{Collection: collection, Select: documents.NameOnly}
 	all, _, _, err := read(ctx, src, q, "", firstNames, math.MaxInt, math.MaxInt)
 	return all, err
 }
 
-// ids are those of documents that have been copied as they are.
+// ids are the ids of documents that have a current copy.
 type ids map[string]bool
 
 func (i ids) has(d documents.Document) bool { return i[d.ID()] }
 
-// currentOf returns the ids of the documents whose copy was written after their own last change. Two commits of the same time
-// tell nothing.
+// currentOf returns the ids of the documents whose copy was written after their own last change. If both have the same time,
+// the copy does not count as current.
 func currentOf(originals, copies []documents.Document) ids {
 	copied := make(map[string]time.Time, len(copies))
 	for _, c := range copies {
@@ -110,8 +114,8 @@ func currentOf(originals, copies []documents.Document) ids {
 	return current
 }
 
-// Free returns a document that is not there yet, nor anything in its subcollection: the given one or, if that is, one with a number
-// behind its id.
+// Free returns a document that does not exist, and has no documents in its subcollection: the given one or, if that is taken,
+// one with a number behind its id.
 func Free(ctx context.Context, src sweep.Source, ref documents.Ref, subcollection string) (documents.Ref, error) {
 	free := ref
 	for n := 2; ; n++ {
@@ -132,7 +136,7 @@ func Set(all []documents.Document, collection string) []documents.Write {
 	return written(documents.Set, all, collection)
 }
 
-// Move moves documents to a collection, where none is written over. Without a collection it deletes them.
+// Move moves documents to a collection, and overwrites none there. Without a collection it deletes them.
 func Move(all []documents.Document, collection string) []documents.Write {
 	writes := sweep.Delete(all...).Writes
 	if collection == "" {

@@ -23,7 +23,7 @@ const tick = time.Microsecond // Firestore's resolution
 type source struct {
 	sweep.Source
 	all   []documents.Document
-	most  int // that one answer holds
+	most  int // how many one answer holds
 	asked []int
 	err   error
 }
@@ -58,7 +58,7 @@ func (s *source) Get(_ context.Context, refs []documents.Ref) (map[documents.Ref
 	return found, s.err
 }
 
-// add adds a document of 100 bytes that was last changed some ticks from now.
+// add adds a document of 100 bytes. Its update time is so many ticks from now.
 func (s *source) add(path string, ticks time.Duration) {
 	d := documents.Document{Path: path, Data: map[string]any{"x": strings.Repeat("x", 65)}, UpdateTime: now.Add(ticks * tick)}
 	s.all = append(s.all, d)
@@ -117,7 +117,7 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// TestCurrent: a copy is, if it was written after the original's last change; two commits of the same time tell nothing.
+// TestCurrent: a copy is current if it was written after the original's last change, and not if both have the same time.
 func TestCurrent(t *testing.T) {
 	s := &source{most: 100}
 	for id, copied := range map[string]time.Duration{"after": 1, "before": -1, "same": 0, "pending": -1, "stray": 1} {

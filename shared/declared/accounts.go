@@ -13,31 +13,32 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// accountsOf is a rule about accounts.
+// accountsOf makes a job of a rule about accounts.
 type accountsOf struct{ rule.Rule }
 
-// plan goes through all accounts, page by page. Its checkpoint is the token of a page. How long Authentication takes one is documented
-// nowhere: where it does not any more, the run begins at the beginning.
+// plan goes through all accounts, page by page. Its checkpoint is a page's token. No documentation says how long
+// Authentication accepts a token. If it does not accept it any more, the run begins at the beginning.
 func (c accountsOf) plan(ctx context.Context, p *sweep.Planner) error {
 	all, due := 0, 0
 	lookups := map[string]sweep.Lookups{}
 	err := c.pages(ctx, p, func(page int, found sweep.Considered) {
 		all, due = all+page, due+found.Due
 		for collection, l := range found.Lookups {
-			lookups[collection] = sweep.Lookups{Asked: lookups[collection].Asked + l.Asked, Missing: lookups[collection].Missing + l.Missing}
+			lookups[collection] = sweep.Lookups{Asked: lookups[collection].Asked + l.Asked,
+				Missing: lookups[collection].Missing + l.Missing}
 		}
 	})
 	if err != nil && !errors.Is(err, sweep.ErrOutOfTime) {
 		return err
 	}
-	p.Share("accounts", all, due, c.DuePercent()) // of those that were listed
+	p.Share("accounts", all, due, c.DuePercent()) // the share of the accounts that were listed
 	if failed := reportAbsence(ctx, p, lookups); failed != nil {
 		return failed
 	}
 	return err
 }
 
-// pages considers the accounts of each page, and says of each how many it has and what became of them.
+// pages considers the accounts of each page. It calls seen with the number of accounts on the page and the result.
 func (c accountsOf) pages(ctx context.Context, p *sweep.Planner, seen func(page int, found sweep.Considered)) error {
 	r, token := c.accountRule(), p.Checkpoint()
 	for page, err := range p.Accounts.Pages(ctx, token) {
@@ -52,7 +53,7 @@ func (c accountsOf) pages(ctx context.Context, p *sweep.Planner, seen func(page 
 			return err
 		}
 		seen(len(page.Accounts), found)
-		if found.Left { // the next run begins with this page: what is deleted is not listed again
+		if found.Left { // the next run begins with this page, which then lists only what was not deleted
 			p.Continue(func([]documents.Ref) string { return token })
 			return nil
 		}
@@ -64,8 +65,9 @@ func (c accountsOf) pages(ctx context.Context, p *sweep.Planner, seen func(page 
 	return nil
 }
 
-// reportAbsence tells the safety limits where no document that keeps accounts was found, and all of their collections are empty: then
-// the database is rather the wrong one. That most are missing is nothing odd, other than for owners of objects: unless names exceptions.
+// reportAbsence reports the lookups to the safety limit on missing ids if none of the documents that keep accounts was found
+// and all of their collections are empty: then it is probably the wrong database. If only most are missing, that is normal,
+// unlike with owners of objects: unless names exceptions.
 func reportAbsence(ctx context.Context, p *sweep.Planner, lookups map[string]sweep.Lookups) error {
 	for collection, l := range lookups {
 		if l.Asked > l.Missing || l.Asked == 0 {
@@ -82,18 +84,21 @@ func reportAbsence(ctx context.Context, p *sweep.Planner, lookups map[string]swe
 }
 
 func (c accountsOf) accountRule() *sweep.AccountRule {
-	r := &sweep.AccountRule{Limit: c.Limit, Judge: func(a accounts.Account, run sweep.Run) sweep.Decision { return c.judge(a, run.Now) }}
+	r := &sweep.AccountRule{Limit: c.Limit,
+		Judge: func(a accounts.Account, run sweep.Run) sweep.Decision { return c.judge(a, run.Now) }}
 	for _, u := range c.Unless {
 		of, _ := u.OfAccount("x")
-		r.Keepers = append(r.Keepers, sweep.Keeper{Collection: of.Collection, Reason: u.Document + " exists", ID: func(uid string) string {
-			ref, _ := u.OfAccount(uid)
-			return ref.ID
-		}})
+		r.Keepers = append(r.Keepers, sweep.Keeper{Collection: of.Collection, Reason: u.Document + " exists",
+			ID: func(uid string) string {
+				ref, _ := u.OfAccount(uid)
+				return ref.ID
+			}})
 	}
 	return r
 }
 
-// JudgeAccount decides about an account by what Authentication tells of it, as a run at now would.
+// JudgeAccount decides about an account by its own attributes, as a run at now would. The decision leaves out what unless
+// says.
 func JudgeAccount(r rule.Rule, a accounts.Account, now time.Time) sweep.Decision {
 	return accountsOf{r}.judge(a, now)
 }

@@ -14,15 +14,16 @@ import (
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
 
-// person is what an account of the model is. Its name tells all of it.
+// person describes an account of the model. The account's name holds the description.
 type person struct {
-	how               string // it was made
+	how               string // how it was created
 	created, signedIn int64  // in milliseconds; signedIn is 0 for never
 }
 
 func (p person) name() string { return fmt.Sprintf("%s %d %d", p.how, p.created, p.signedIn) }
 
-// personOf returns the person of a name. That of somebody whom the model's test itself has made is just made, by an administrator.
+// personOf parses an account's name. An account that the model's test itself has created counts as just created, by an
+// administrator.
 func personOf(name, somebody string) (p person) {
 	if _, err := fmt.Sscanf(name, "%s %d %d", &p.how, &p.created, &p.signedIn); err != nil {
 		return person{how: somebody, created: time.Now().UnixMilli()}
@@ -30,13 +31,13 @@ func personOf(name, somebody string) (p person) {
 	return p
 }
 
-// ways are how accounts of the model were made, and the kinds of rules that are about them.
+// ways are the ways in which accounts of the model are created, with the kinds of rules that are about them.
 var ways = map[string][]string{
 	"guest": {"anonymous", "all"}, "banned-guest": {"anonymous", "disabled", "all"}, "made": {"all"}, "address": {"all"}, "phone": {"all"}, "google": {"all"},
 	"password": {"unverified", "all"}, "banned-password": {"unverified", "disabled", "all"}, "password-google": {"all"}, "verified": {"all"}, "banned": {"disabled", "all"},
 }
 
-// user returns an account as a name tells.
+// user returns the account that a name describes.
 func user(uid, name string) *auth.UserToImport {
 	p := personOf(name, "")
 	u := new(auth.UserToImport).UID(uid).DisplayName(name).Metadata(&auth.UserMetadata{CreationTimestamp: p.created, LastLogInTimestamp: p.signedIn})
@@ -63,16 +64,16 @@ func user(uid, name string) *auth.UserToImport {
 	return u
 }
 
-// TestModelOfAccounts has random rules on random accounts: who goes is who the rule says, all of them and nobody else.
+// TestModelOfAccounts runs random rules on random accounts. Exactly the accounts that the rule says are deleted.
 func TestModelOfAccounts(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)
 	somebody := "made"
 	if !p.EmbeddedAuth() {
-		somebody = "guest" // the Firebase Emulator Suite says of whom an administrator has made that he has signed in
+		somebody = "guest" // the Firebase Emulator Suite gives accounts that an administrator creates a last sign-in
 	}
 	prove := func(rt *rapid.T) {
-		now := model.Now(rt).AddDate(10, 0, 0).Truncate(time.Millisecond) // who was made by the test is old
+		now := model.Now(rt).AddDate(10, 0, 0).Truncate(time.Millisecond) // accounts that the test creates are old
 		kind := rapid.SampledFrom([]string{"anonymous", "unverified", "disabled", "all"}).Draw(rt, "accounts")
 		field := rapid.SampledFrom([]string{"created", "lastSignIn"}).Draw(rt, "field")
 		age, cutoff := fields{"field": field, "hours": 36}, now.Add(-36*time.Hour)
@@ -106,14 +107,14 @@ func TestModelOfAccounts(t *testing.T) {
 				q.signedIn = 0
 			}
 			w.Accounts[uid] = q.name()
-			id := strings.NewReplacer("/", "-", "__", "_").Replace(uid) // its own, but for uids that are no ids
+			id := strings.NewReplacer("/", "-", "__", "_").Replace(uid) // the uid itself, unless it is no valid id
 			switch rapid.IntRange(0, 5).Draw(rt, "document") {
 			case 0:
 				w.Documents["users/"+id] = fields{"x": true}
 			case 1:
 				w.Documents["teams/main/holds/of-"+id] = fields{"x": true}
 			case 2:
-				w.Documents["teams/main/holds/"+id+"x"] = fields{"x": true} // of nobody
+				w.Documents["teams/main/holds/"+id+"x"] = fields{"x": true} // belongs to nobody
 			}
 		}
 		job := model.Job{
@@ -135,7 +136,7 @@ func sortedWays() (all []string) {
 	return []string{"address", "banned", "banned-guest", "banned-password", "google", "guest", "guest", "guest", "made", "password", "password", "password-google", "phone", "verified"}
 }
 
-// afterAccounts is what a rule about accounts says.
+// afterAccounts computes the result of a rule about accounts.
 func afterAccounts(w model.World, somebody, kind, field string, cutoff time.Time, keeps bool, held map[string]bool) model.World {
 	want := w.Clone()
 	for uid, name := range w.Accounts {

@@ -29,12 +29,12 @@ func guests(more fields) fields {
 
 var keptByUser = fields{"unless": array{fields{"document": "users/{uid}"}}}
 
-// signedIn is an anonymous account of somebody who signed in then, and never since.
+// signedIn returns an anonymous account that signed in at that time, and never since.
 func signedIn(uid string, at time.Time) *auth.UserToImport {
 	return new(auth.UserToImport).UID(uid).Metadata(&auth.UserMetadata{CreationTimestamp: at.UnixMilli(), LastLogInTimestamp: at.UnixMilli()})
 }
 
-// someGuests puts so many of them into a project, all of which are old.
+// someGuests creates so many anonymous accounts in a project, all of them old.
 func someGuests(t *testing.T, f *sweeptest.Function, n int) (uids []string) {
 	t.Helper()
 	var users []*auth.UserToImport
@@ -97,7 +97,7 @@ func TestWhichAccountsAreDue(t *testing.T) {
 	}
 }
 
-// TestWhyAnAccountGoes: what the rule says, and the time.
+// TestWhyAnAccountGoes: the reason says what the rule asks for, and the time.
 func TestWhyAnAccountGoes(t *testing.T) {
 	a := accounts.Account{UID: "u", Created: old.UnixMilli(), LastLogin: old.UnixMilli()}
 	for want, more := range map[string]fields{
@@ -111,7 +111,8 @@ func TestWhyAnAccountGoes(t *testing.T) {
 	}
 }
 
-// TestOldGuestsGo, and neighbours stay: who came back, who has a document, who signs in otherwise.
+// TestOldGuestsGo: old guests are deleted. Their neighbours stay: accounts that came back, that have a document, or that sign
+// in otherwise.
 func TestOldGuestsGo(t *testing.T) {
 	t.Parallel()
 	f := start(t, guests(keptByUser))
@@ -136,7 +137,7 @@ func TestOldGuestsGo(t *testing.T) {
 	sweeptest.Want(t, "accounts", []string{"a/b", "guest-2", "guest-3", "hana", "ken", "made"}, f.Accounts(t))
 }
 
-// TestCustomTokensAndLateTokens: what only the embedded Authentication can be told.
+// TestCustomTokensAndLateTokens covers accounts that only the embedded Authentication can create.
 func TestCustomTokensAndLateTokens(t *testing.T) {
 	t.Parallel()
 	f := start(t, guests(nil))
@@ -149,7 +150,7 @@ func TestCustomTokensAndLateTokens(t *testing.T) {
 	sweeptest.Want(t, "accounts", []string{"custom", "odd", "refreshed"}, f.Accounts(t))
 }
 
-// TestTooManyAccountsAreDue: half of all accounts may be due, one more is taken for a mistake.
+// TestTooManyAccountsAreDue: half of all accounts may be due; one more aborts the run.
 func TestTooManyAccountsAreDue(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -184,8 +185,8 @@ func backendsNames(n int) (names []string) {
 	return names
 }
 
-// TestAnEmptyDatabaseDeletesNoAccount: nothing tells a document that nobody wrote from one that another database has. That one of the
-// collections holds something shows that the database is the right one.
+// TestAnEmptyDatabaseDeletesNoAccount: a document that nobody wrote looks like one in another database. If one of the
+// collections has a document, the database is the right one.
 func TestAnEmptyDatabaseDeletesNoAccount(t *testing.T) {
 	t.Parallel()
 	two := fields{"unless": array{fields{"document": "users/{uid}"}, fields{"document": "holds/{uid}"}}}
@@ -227,7 +228,7 @@ func TestAnEmptyDatabaseDeletesNoAccount(t *testing.T) {
 type api struct {
 	accounts.API
 	mu     sync.Mutex
-	before func(method string, uids []string) error // called before each call; an error is its answer
+	before func(method string, uids []string) error // called before each call; its error is the call's answer
 	after  func(method string, uids []string) error
 }
 
@@ -261,14 +262,15 @@ func (a *api) ListUsers(ctx context.Context, token string) (users []*accounts.Us
 	return users, next, err
 }
 
-// watch puts something between a function and Authentication.
+// watch puts an api between a function and Authentication.
 func watch(f *sweeptest.Function) *api {
 	a := &api{}
 	f.Hooks.Accounts = func(base accounts.API) accounts.API { a.API = base; return a }
 	return a
 }
 
-// TestAccountsThatChangeInTime: right before the deletion each is looked at again, and so is what keeps it.
+// TestAccountsThatChangeInTime: right before the deletion, each account is looked up again, and so are the documents that
+// keep it.
 func TestAccountsThatChangeInTime(t *testing.T) {
 	t.Parallel()
 	for _, undo := range []string{"7", "0"} {
@@ -301,7 +303,7 @@ func TestAccountsThatChangeInTime(t *testing.T) {
 	}
 }
 
-// TestAnAccountThatComesBackBetweenTheLooks: the last look decides, not that for the undo log.
+// TestAnAccountThatComesBackBetweenTheLooks: the last lookup decides, not the one for the undo log.
 func TestAnAccountThatComesBackBetweenTheLooks(t *testing.T) {
 	t.Parallel()
 	f := start(t, guests(nil))
@@ -320,7 +322,7 @@ func TestAnAccountThatComesBackBetweenTheLooks(t *testing.T) {
 	sweeptest.Want(t, "accounts", uids[:1], f.Accounts(t))
 }
 
-// TestDeletionsWhoseAnswerIsLost count as done, and the log says that nobody can be sure.
+// TestDeletionsWhoseAnswerIsLost: they count as done, and the log says that this is not certain.
 func TestDeletionsWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	f := start(t, guests(nil))
@@ -348,7 +350,7 @@ func TestDeletionsWhoseAnswerIsLost(t *testing.T) {
 	sweeptest.Want(t, "logged writes", want, wrote)
 }
 
-// TestDeletionsThatFail: one that Authentication refuses fails alone; calls that fail are the failure of all of theirs.
+// TestDeletionsThatFail: a deletion that Authentication refuses fails alone; if a call fails, all of its deletions fail.
 func TestDeletionsThatFail(t *testing.T) {
 	t.Parallel()
 	f := start(t, guests(nil))
@@ -374,7 +376,8 @@ func TestDeletionsThatFail(t *testing.T) {
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete account", 1))
 }
 
-// TestALimitOnAccounts: each run deletes so many and says so, the next goes on; what is held does not count.
+// TestALimitOnAccounts: each run deletes as many as the limit allows and says so, and the next run continues. Held accounts
+// do not count.
 func TestALimitOnAccounts(t *testing.T) {
 	t.Parallel()
 	f := start(t, guests(fields{"limit": 10}))
@@ -393,7 +396,7 @@ func TestALimitOnAccounts(t *testing.T) {
 	sweeptest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
 }
 
-// TestManyAccounts: several pages, deletions of 100 looks each gathered into few calls, and a run that is told where to go on.
+// TestManyAccounts: several pages, and deletions gathered into few calls.
 func TestManyAccounts(t *testing.T) {
 	t.Parallel()
 	f := start(t, guests(nil))
@@ -416,7 +419,8 @@ func TestManyAccounts(t *testing.T) {
 	}
 }
 
-// TestAListingThatIsInterrupted goes on with the page that it came to; with a token that is not taken any more, at the beginning.
+// TestAListingThatIsInterrupted: the next run begins at the page that this one reached, or at the beginning if its token is
+// not accepted any more.
 func TestAListingThatIsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, taken := range []bool{true, false} {
@@ -424,7 +428,7 @@ func TestAListingThatIsInterrupted(t *testing.T) {
 			t.Parallel()
 			f := start(t, guests(fields{"age": fields{"field": "lastSignIn", "days": 200}}))
 			f.Now = now
-			someGuests(t, f, 2500) // none of whom is due
+			someGuests(t, f, 2500) // none of them is due
 			late := false
 			f.Clock = func() time.Time {
 				if late {
@@ -459,7 +463,7 @@ func TestAListingThatIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestPlanOfAccounts: before anything is deployed a plan lists accounts, with a connection that deletes none.
+// TestPlanOfAccounts: before anything is deployed, a plan lists accounts over a connection that deletes none.
 func TestPlanOfAccounts(t *testing.T) {
 	t.Parallel()
 	f := start(t, guests(nil))

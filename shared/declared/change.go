@@ -6,7 +6,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// sweepRule is what the engine does with the documents.
+// sweepRule returns the engine's rule: how documents are loaded, judged and changed.
 func (c cleanup) sweepRule() sweep.AnyRule {
 	r := sweep.Rule[item]{Name: "document", Load: c.load, Judge: c.judge}
 	switch {

@@ -1,7 +1,7 @@
 // Package declared makes jobs of declared rules (shared/rule).
 //
-// documents.go goes through documents, judge.go decides about one, change.go says what becomes of it, objects.go is for rules about
-// objects, and accounts.go for those about accounts.
+// documents.go goes through documents, judge.go decides about one, and change.go says what to write. objects.go is for rules
+// about objects, accounts.go for rules about accounts.
 package declared
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Job returns the job that a rule without problems declares.
+// Job returns the job that a rule declares. The rule must have no problems, see [rule.Rule.Problems].
 func Job(name string, r rule.Rule) sweep.Job {
 	if r.Objects != "" {
 		return sweep.Job{Name: name, Plan: orphans.Plan(objectsOf(r)), Split: orphans.Split(objectsOf(r))}
@@ -20,7 +20,7 @@ func Job(name string, r rule.Rule) sweep.Job {
 	}
 	c := cleanup{Rule: r}
 	job := sweep.Job{Name: name, Plan: c.plan}
-	if !r.Plain() { // what an interrupted run left is in the journal
+	if !r.Plain() { // the journal of an interrupted run is replayed with it
 		job.Rules = []sweep.AnyRule{c.sweepRule()}
 	}
 	return job

@@ -11,7 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// entry returns the entry that declares a rule, as rules.json would hold it.
+// entry returns the entry that declares a rule, in the form of rules.json.
 func entry(t testing.TB, rule any) manifest.Entry {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"functions": []any{map[string]any{"name": "cleanupThings", "schedule": "0 4 * * *", "rule": rule}}})
@@ -35,7 +35,7 @@ func newFunction(t testing.TB, e manifest.Entry) *sweep.Function {
 	return sweep.NewFunction(declared.Job(e.Name, *e.Rule), timeout, e.Uses())
 }
 
-// start puts the function of a rule on a project of its own.
+// start returns the function of a rule, on a project of its own.
 func start(t testing.TB, rule any) *sweeptest.Function {
 	t.Helper()
 	e := entry(t, rule)

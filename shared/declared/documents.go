@@ -11,13 +11,13 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// cleanup is a rule about documents.
+// cleanup makes a job of a rule about documents.
 type cleanup struct{ rule.Rule }
 
-// PageSize is how many documents are read at once. Only the fields that they are judged by are.
+// PageSize is how many documents are read at once. The query fetches only the fields by which they are judged.
 const PageSize = 2000
 
-// filters returns the conditions that an index answers, but for the age. That of a text comes first.
+// filters returns the filters for the conditions that an index can answer, without the age. That of the string comes first.
 func (c cleanup) filters() (filters []documents.Filter) {
 	if text := c.TextField(); text != "" {
 		filters = append(filters, documents.Filter{Field: text, Op: ">", Value: ""})
@@ -35,7 +35,7 @@ func (c cleanup) filters() (filters []documents.Filter) {
 	return filters
 }
 
-// indexed reports whether all that the query finds is due.
+// indexed reports whether all documents that the query finds are due.
 func (c cleanup) indexed() bool {
 	text := c.TextField()
 	for _, w := range c.Where {
@@ -46,11 +46,12 @@ func (c cleanup) indexed() bool {
 	return len(c.Unless) == 0
 }
 
-// query returns the query for what may be due. Where a text is asked for, it goes through the texts: documents without one, however
-// many, cost nothing then.
+// query returns the query for the documents that may be due. If a condition asks for a string, the query goes through the
+// strings: then documents without one cost nothing, however many there are.
 func (c cleanup) query(run sweep.Run) documents.Query {
 	q := documents.Query{
-		Collection: c.Source(), Group: c.CollectionGroup != "", Where: append(c.filters(), documents.Filter{Field: c.Age.Field, Op: "<", Value: c.Age.Cutoff(run.Now)}),
+		Collection: c.Source(), Group: c.CollectionGroup != "",
+		Where:  append(c.filters(), documents.Filter{Field: c.Age.Field, Op: "<", Value: c.Age.Cutoff(run.Now)}),
 		Select: c.fields(),
 	}
 	if text := c.TextField(); text != "" {
@@ -60,7 +61,7 @@ func (c cleanup) query(run sweep.Run) documents.Query {
 	return q
 }
 
-// fields returns what a document is judged by.
+// fields returns the fields by which a document is judged.
 func (c cleanup) fields() []string {
 	fields := []string{c.Age.Field}
 	for _, w := range c.Where {
@@ -82,12 +83,13 @@ func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
 			k.Judged, k.KeptLater = seen, fmt.Sprintf("left to a later run: each run does %d", c.Limit)
 		}
 		if !c.indexed() {
-			k.Planned = func(due int) int { return p.Planned() * due / max(1, seen) } // as many of what was not seen as of what was
+			// The share that is due is taken to be the same among the documents that were not read.
+			k.Planned = func(due int) int { return p.Planned() * due / max(1, seen) }
 		}
 		p.CountKept(ctx, k)
 	}
 	if c.Limit == 0 {
-		count() // while it goes on
+		count() // while the run plans
 	}
 	checkpoint := p.Checkpoint()
 	from, err := c.cursorAt(ctx, p, q, checkpoint)
@@ -119,7 +121,7 @@ func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
 			p.Continue(func([]documents.Ref) string { return checkpoint })
 			break
 		}
-		// Of texts too long for a query that begin alike, some may be left out: the next run reads them among the first.
+		// Of strings that are too long for a query and begin alike, some may be left out. The next run reads them first.
 		if from, err = q.Past(found[n-1]); from == "" {
 			break
 		}
@@ -130,7 +132,7 @@ func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
 	return err
 }
 
-// kept says what the query skips.
+// kept describes the documents that the query skips, so that they can be counted.
 func (c cleanup) kept(p *sweep.Planner, q documents.Query) sweep.KeptCount {
 	k := sweep.KeptCount{
 		Due: q, Eligible: c.filters(), Young: documents.Filter{Field: c.Age.Field, Op: ">=", Value: c.Age.Cutoff(p.Now)},
@@ -153,8 +155,9 @@ func (c cleanup) kept(p *sweep.Planner, q documents.Query) sweep.KeptCount {
 	return k
 }
 
-// checkpoint returns what is saved behind some documents. Where they come in the order of texts, a cursor would hold one, which may
-// be a secret: it is the id of the last document that is kept then, for those that are deleted are not read again anyway.
+// checkpoint returns the checkpoint behind some documents. If the query goes through strings, a cursor would contain one,
+// which may be a secret. Then the checkpoint is the id of the last document that is kept: deleted documents are not read
+// again anyway.
 func (c cleanup) checkpoint(q documents.Query, found []documents.Document, last string, run sweep.Run) (string, error) {
 	if len(found) == 0 {
 		return last, nil
@@ -174,7 +177,8 @@ func (c cleanup) checkpoint(q documents.Query, found []documents.Document, last 
 	return last, nil
 }
 
-// cursorAt returns the cursor behind a checkpoint. If the document that is one is gone, the run begins at the beginning.
+// cursorAt returns the cursor behind a checkpoint. If the checkpoint is a document that is gone, the run begins at the
+// beginning.
 func (c cleanup) cursorAt(ctx context.Context, p *sweep.Planner, q documents.Query, checkpoint string) (documents.Cursor, error) {
 	text := c.TextField()
 	if checkpoint == "" || text == "" {

@@ -39,7 +39,7 @@ func ExampleJob() {
 	// left: [confirmed of-today]
 }
 
-// A rule judges a document by nothing but the document and the run's now.
+// A rule judges a document only by its fields and the time of the run.
 func ExampleJudge() {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	for _, fields := range []map[string]any{

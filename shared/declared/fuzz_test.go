@@ -17,8 +17,8 @@ import (
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// FuzzRule: whatever is read as a rule makes a job, words, and data of which all that should go is due and nothing else; and it comes back
-// as it was. What is wrong with a rule makes none.
+// FuzzRule: a valid rule makes a job and words, and comes back unchanged when it is written and read. On data that is made
+// from the rule, exactly what should be due is due. An invalid rule makes no job.
 func FuzzRule(f *testing.F) {
 	blocks, err := sampledata.ExampleTexts(rules)
 	if err != nil {
@@ -41,7 +41,7 @@ func FuzzRule(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if !json.Valid(text) { // else it could be more than a rule
+		if !json.Valid(text) { // the text could close the rule and add other keys
 			if _, err := manifest.Parse(manifest.File{Name: "rules.json", Text: text}); err == nil {
 				t.Errorf("%q is a list", text)
 			}
@@ -77,13 +77,13 @@ func FuzzRule(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s became %s: %v", text, written, err)
 		}
-		if diff := cmp.Diff(e, again, cmpopts.EquateEmpty()); diff != "" { // an empty list says as much as none
+		if diff := cmp.Diff(e, again, cmpopts.EquateEmpty()); diff != "" { // an empty list is the same as none
 			t.Errorf("%s became %s (-want +got):\n%s", text, written, diff)
 		}
 	})
 }
 
-// entryOf reads an entry with a rule as the functions do.
+// entryOf parses an entry with a rule as the functions do.
 func entryOf(rule []byte) (manifest.Entry, error) {
 	text := []byte(`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":` + string(rule) + "\n}]}")
 	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: text})
@@ -96,7 +96,7 @@ func entryOf(rule []byte) (manifest.Entry, error) {
 	return entries[0], nil
 }
 
-// wantFittingIndexes: what the query needs is derived, and nothing of the bundle's own is touched.
+// wantFittingIndexes checks that the derived index fits the rule's query.
 func wantFittingIndexes(t *testing.T, e manifest.Entry) {
 	fields := e.Rule.IndexFields()
 	for _, index := range e.AllIndexes() {
@@ -116,7 +116,8 @@ func wantFittingIndexes(t *testing.T, e manifest.Entry) {
 	}
 }
 
-// wantFittingData: of the documents made from a rule is due what should go. Of objects and accounts that is proved by running the rule.
+// wantFittingData checks which documents are due among those made from a rule. For objects and accounts, other tests run the
+// rule.
 func wantFittingData(t *testing.T, r rule.Rule) {
 	now := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 	s := sampledata.Declared(r, now)
@@ -132,7 +133,7 @@ func wantFittingData(t *testing.T, r rule.Rule) {
 		}
 		in := ref.Collection == r.Collection || r.CollectionGroup != "" && strings.HasSuffix(ref.Collection, "/"+r.CollectionGroup)
 		if !in || d.Before == nil || !strings.HasPrefix(ref.ID, r.Group()+"-") {
-			continue // what goes along, an archive, or what keeps others
+			continue // it goes along, is in an archive, or keeps others
 		}
 		judged := declared.Judge(r, documents.Document{Path: d.Path, Data: asRead(d.Before)}, now)
 		goes := !cmp.Equal(d.Before, d.After)

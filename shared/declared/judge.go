@@ -12,22 +12,22 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// item is a document with what keeps it.
+// item is a document with the first reasons to keep it.
 type item struct {
 	sweep.Subject
-	keeper  string // the document of unless that exists
-	unnamed string // the document of unless whose id is none
+	keeper  string // a document of unless that exists
+	unnamed string // a document of unless whose id is invalid
 }
 
 func (c cleanup) keptYoung() string   { return "not older than " + c.Age.Words() }
 func (c cleanup) keptUndated() string { return c.Age.Field + " is missing or not a timestamp" }
 
-// Judge decides about a document by what it holds itself, as a run at now would.
+// Judge decides about a document by its own fields, as a run at now would. The decision leaves out what unless says.
 func Judge(r rule.Rule, d documents.Document, now time.Time) sweep.Decision {
 	return cleanup{r}.judgeFields(d, sweep.Run{Now: now})
 }
 
-// judgeFields decides by what a document holds itself.
+// judgeFields decides about a document by its own fields.
 func (c cleanup) judgeFields(d documents.Document, run sweep.Run) sweep.Decision {
 	for _, w := range c.Where {
 		switch answer := w.Holds(d.Lookup(w.Field)); {
@@ -49,7 +49,7 @@ func (c cleanup) judgeFields(d documents.Document, run sweep.Run) sweep.Decision
 	return sweep.Do(c.Kind(), c.reason(d, at))
 }
 
-// reason says why a document is due. Of its fields it holds only what the rule itself says, and the time.
+// reason says why a document is due. It shows no more of the document than the values that the rule asks for, and the time.
 func (c cleanup) reason(d documents.Document, at time.Time) string {
 	var parts []string
 	if c.Because != "" {
@@ -67,7 +67,7 @@ func (c cleanup) reason(d documents.Document, at time.Time) string {
 	return strings.Join(append(parts, fmt.Sprintf("%s %s, older than %s", c.Age.Field, retention.Stamp(at), c.Age.Words())), ", ")
 }
 
-// judge decides by what keeps a document as well.
+// judge decides about a document by its own fields and by the documents of unless.
 func (c cleanup) judge(i item, run sweep.Run) sweep.Decision {
 	d := c.judgeFields(i.Document, run)
 	switch {
@@ -81,7 +81,7 @@ func (c cleanup) judge(i item, run sweep.Run) sweep.Decision {
 	return d
 }
 
-// load looks for the documents that keep others, for those that are due without them.
+// load looks up the documents of unless for the documents that are due without them.
 func (c cleanup) load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]item, error) {
 	items := make([]item, len(subjects))
 	var refs []documents.Ref

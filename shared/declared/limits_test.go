@@ -29,14 +29,14 @@ func drafts(more fields) fields {
 	return rule
 }
 
-// TestTooMuchIsDue: half of a collection may be due, one more is taken for a mistake. What is judged by more than the index counts
-// by what was found due.
+// TestTooMuchIsDue: half of a collection may be due; one more aborts the run. If the index does not decide alone, the share
+// is estimated from the documents that were judged.
 func TestTooMuchIsDue(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
 		rule    fields
-		due     int // of 40, all of which are old
+		due     int // of 40 documents, all of which are old
 		aborted bool
 	}{
 		{"half", drafts(fields{"where": array{fields{"field": "published", "==": false}}}), 20, false},
@@ -72,7 +72,7 @@ func TestTooMuchIsDue(t *testing.T) {
 	}
 }
 
-// TestFewDocumentsAreNoShare: of 19 documents all may be due.
+// TestFewDocumentsAreNoShare: if there are only 19 documents, all may be due.
 func TestFewDocumentsAreNoShare(t *testing.T) {
 	t.Parallel()
 	f := start(t, drafts(nil))
@@ -101,8 +101,8 @@ func TestShareThatCannotBeCounted(t *testing.T) {
 	}
 }
 
-// TestALimitGoesOn: each run does so many, the next goes on behind what it kept.
-func TestALimitGoesOn(t *testing.T) {
+// TestContinuesBehindALimit: each run deletes as many as the limit allows, and the next continues behind those that it kept.
+func TestContinuesBehindALimit(t *testing.T) {
 	t.Parallel()
 	f := start(t, drafts(fields{"where": array{fields{"field": "published", "is": "not true"}}, "limit": 10, "maxDuePercent": 100}))
 	f.Now = now
@@ -123,8 +123,8 @@ func TestALimitGoesOn(t *testing.T) {
 	}
 }
 
-// TestArchiveThatIsTaken: an earlier document of the same id stays as it is in the archive. The later one gets a place of its own,
-// and the documents that go along the same, although the run that began with them was interrupted and another went on.
+// TestArchiveThatIsTaken: an earlier document with the same id stays unchanged in the archive. The later one gets a place of
+// its own, and so do the documents that go along, even if one run began with them and another finished.
 func TestArchiveThatIsTaken(t *testing.T) {
 	t.Parallel()
 	f := start(t, drafts(fields{"archive": "oldDrafts", "with": array{fields{"subcollection": "revisions"}}}))
@@ -161,7 +161,7 @@ func TestArchiveThatIsTaken(t *testing.T) {
 	}
 }
 
-// TestManyThatGoAlong: more than a commit holds, in several, the document in the last.
+// TestManyThatGoAlong: more documents than one commit takes are deleted in several, and the document itself in the last.
 func TestManyThatGoAlong(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string]fields{"deleted": {}, "archived": {"archive": "oldDrafts"}} {
@@ -169,7 +169,7 @@ func TestManyThatGoAlong(t *testing.T) {
 			t.Parallel()
 			more["with"] = array{fields{"subcollection": "revisions"}, fields{"collection": "comments", "field": "of.draft"}}
 			f := start(t, drafts(more))
-			f.Now, f.Env["UNDO_DAYS"] = now, "0" // to keep them for undoing, all are read whole anyway
+			f.Now, f.Env["UNDO_DAYS"] = now, "0" // with an undo log, all would be read whole
 			f.Set(t, "drafts/d", fields{"updatedAt": old})
 			f.Set(t, "drafts/young", fields{"updatedAt": now})
 			f.Set(t, "drafts/young/revisions/r", fields{"n": int64(1)})
@@ -191,7 +191,7 @@ func TestManyThatGoAlong(t *testing.T) {
 	}
 }
 
-// TestFieldsOfAnotherForm: only what lies where the rule says names an object.
+// TestFieldsOfAnotherForm: a value names an object only at the path that the rule says.
 func TestFieldsOfAnotherForm(t *testing.T) {
 	t.Parallel()
 	f := start(t, drafts(fields{"with": array{
@@ -217,7 +217,7 @@ func TestFieldsOfAnotherForm(t *testing.T) {
 	sweeptest.Want(t, "kept", map[string]int{"photos[].url holds no string": 5, "cover.url holds no string": 3, "more[] holds no string": 2}, got.Kept)
 }
 
-// TestWhatAReasonHolds: no text of a user's, but what the rule itself says.
+// TestWhatAReasonHolds: a reason shows no text of a user, only what the rule itself says.
 func TestWhatAReasonHolds(t *testing.T) {
 	t.Parallel()
 	e := entry(t, drafts(fields{"where": array{fields{"field": "title", "is": "text"}, fields{"field": "state", "==": "new"}}, "because": "never finished"}))

@@ -20,10 +20,10 @@ type (
 	array  = []any
 )
 
-// values are what the fields of the model's documents hold. A rule asks for some of them.
+// values are the values of fields in the model's documents. Rules ask for some of them.
 var values = array{"a", "b", "", "日本", int64(1), 1.0, 1.5, int64(-7), true, false, nil, model.Missing, array{"a"}, fields{"x": true}}
 
-// holds is what a condition says, written from docs/rules.md.
+// holds decides whether a condition holds, written from docs/rules.md.
 func holds(condition fields, document fields) bool {
 	path := strings.Split(condition["field"].(string), ".")
 	var value any = document
@@ -63,7 +63,7 @@ func holds(condition fields, document fields) bool {
 	return slices.ContainsFunc(condition["in"].(array), func(want any) bool { return number(value) == number(want) })
 }
 
-// drawConditions draws what a rule asks for: different fields, at most one of which is a text to go through.
+// drawConditions draws a rule's conditions: on different fields, at most one of them for a string.
 func drawConditions(t *rapid.T) (all array) {
 	for _, field := range []string{"a", "b", "deep.c", "d"} {
 		condition := fields{"field": field}
@@ -86,10 +86,10 @@ func drawConditions(t *rapid.T) (all array) {
 	return all
 }
 
-// rulesARound is how many rules a round of a model has: of one rule there is little to tell.
+// rulesARound is how many rules each round of the model has. One rule alone would test little.
 const rulesARound = 3
 
-// TestModel has random rules on random data: what goes is what the rule says, all of it and nothing else.
+// TestModel runs random rules on random data. Exactly what the rule says is deleted.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)
@@ -186,7 +186,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// afterRun is what a rule says.
+// afterRun computes the result of a rule.
 func afterRun(w model.World, rule fields, now, cutoff time.Time, bucket string) model.World {
 	group := rule["collectionGroup"] != nil
 	with, _ := rule["with"].(array)
@@ -240,7 +240,7 @@ func afterRun(w model.World, rule fields, now, cutoff time.Time, bucket string) 
 			}
 		}
 		link := ""
-		if photos, isList := data["photos"].(array); isList { // nothing else holds what the rule says
+		if photos, isList := data["photos"].(array); isList { // no other value fits the path of the rule
 			photo, _ := photos[0].(fields)
 			link, _ = photo["url"].(string)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// objectsOf is a rule about objects, whose owner must not exist.
+// objectsOf returns the pass of a rule about objects. It deletes those that are old enough and whose owner does not exist.
 func objectsOf(r rule.Rule) orphans.Objects {
 	return orphans.Objects{Folder: r.Objects, Judge: func(o objects.Object, now time.Time) (sweep.Decision, documents.Ref) {
 		id, named := ownerOf(o, *r.Owner)
@@ -36,7 +36,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 	}}
 }
 
-// ownerOf returns the id of the document that an object belongs to; named is false if it names none.
+// ownerOf returns the id of the document that an object belongs to; named is false if the object names none.
 func ownerOf(o objects.Object, owner rule.Owner) (id string, named bool) {
 	if owner.Metadata != "" {
 		id, named = o.Metadata[owner.Metadata]

@@ -17,7 +17,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// rules is the page that they are taken from.
+// rules is the page that the tests take rules from.
 const rules = "../../docs/rules.md"
 
 // page returns the rules of docs/rules.md.
@@ -69,7 +69,8 @@ func TestRulesOfThePages(t *testing.T) {
 	}
 }
 
-// conforming are rules of every kind: plain, a group, an archive, fields to set, all that can go along, a text, a limit, objects, accounts.
+// conforming are rules of every kind: plain, with a collection group, an archive, fields to set, everything that can go
+// along, a string, a limit, about objects, about accounts.
 var conforming = []string{
 	"cleanupAbuseReports", "cleanupUnconfirmedUsers", "cleanupNotifications", "archiveClosedTickets", "hideForgottenPosts", "cleanupHiddenPosts",
 	"cleanupInvitations", "cleanupAbandonedCarts", "cleanupOrphanedAvatars",
@@ -78,8 +79,8 @@ var conforming = []string{
 
 var full = flag.Bool("full", false, "prove all of each rule that the engine promises of every job")
 
-// TestConform proves of declared rules what the engine promises of every job. Of what no rule has a part in, each has a third,
-// but with -full.
+// TestConform proves what the engine promises of every job for declared rules. Parts of the proof that do not depend on the
+// rule run for a third of the rules each, and for all with -full.
 func TestConform(t *testing.T) {
 	tried := 0
 	for _, e := range page(t) {
@@ -105,8 +106,9 @@ func TestConform(t *testing.T) {
 	}
 }
 
-// TestTerraformDerivesTheSame compares what shared/manifest derives with what terraform/tests/declared.tftest.hcl expects of Terraform, for
-// the rules of docs/rules.md. After a change of either: WRITE=1 go test ./shared/declared -run TerraformDerives.
+// TestTerraformDerivesTheSame compares what shared/manifest derives from the rules of docs/rules.md with what
+// terraform/tests/declared.tftest.hcl expects of Terraform. After a change of either: WRITE=1 go test ./shared/declared -run
+// TerraformDerives.
 func TestTerraformDerivesTheSame(t *testing.T) {
 	blocks, err := sampledata.ExampleTexts(rules)
 	if err != nil {

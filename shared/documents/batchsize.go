@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// How many deletions go into one request. Firestore takes up to 500, and how long it takes for them depends on their
-// indexes and on what else it does. A request that takes long is repeated as a whole when its answer is lost, and is still
-// under way when a run must end: so the size follows the time.
+// How many deletions go into one request. Firestore takes up to 500. How long they take depends on their indexes and on the
+// database's other work. If the answer to a long request is lost, all of it is repeated, and it may still be under way when a
+// run must end. So the size follows the time.
 const (
 	// MaxBatch is how many deletions one request carries at most.
 	MaxBatch = 200
@@ -17,7 +17,7 @@ const (
 	batchTime  = time.Second // what a request may take
 )
 
-// batchSize is the number of deletions that Firestore gets done in [batchTime]. It is safe for concurrent use.
+// batchSize is the number of deletions that Firestore completes in [batchTime]. It is safe for concurrent use.
 type batchSize struct {
 	mu   sync.Mutex
 	size int
@@ -25,14 +25,15 @@ type batchSize struct {
 
 func newBatchSize() *batchSize { return &batchSize{size: firstBatch} }
 
-// get returns how many deletions the next request is to carry.
+// get returns how many deletions the next request should carry.
 func (b *batchSize) get() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.size
 }
 
-// answered notes that a request with n deletions took so long. A small one that was quick says nothing of larger ones.
+// answered records that a request with n deletions took so long. A small request that was quick says nothing about larger
+// ones.
 func (b *batchSize) answered(n int, took time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,7 +45,7 @@ func (b *batchSize) answered(n int, took time.Duration) {
 	}
 }
 
-// failed notes that Firestore could not answer a request, which a smaller one makes easier.
+// failed records that Firestore could not answer a request. The next one is smaller.
 func (b *batchSize) failed() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,9 +17,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// databaseHeader names the database that a request is for, because Google's front end does not read requests. The client
-// library sets it everywhere but in the generated client, which sends something else that is refused for any other
-// database than (default): https://github.com/apache/beam/issues/25851.
+// databaseHeader names the database that a request is for: Google's front end routes by headers and does not read requests.
+// The client library sets it. The generated client does not: what it sends is refused for every database other than
+// (default), see https://github.com/apache/beam/issues/25851.
 const databaseHeader = "google-cloud-resource-prefix"
 
 // Database says which Firestore database to open.
@@ -29,22 +29,23 @@ type Database struct {
 	EmulatorHost string // host:port of an emulator; empty for Google's service
 }
 
-// connections to Google's service. One carries a hundred requests at once, so over a link of 40 ms some 2,500 a second.
+// connections is how many connections to Google's service are open. One carries a hundred requests at once, so over a link of
+// 40 ms some 2,500 a second.
 const connections = 4
 
 // Client is an open database. It is safe for concurrent use by any number of runs.
 type Client struct {
 	firestore *firestore.Client
-	// batch sends BatchWrite requests. firestore.BulkWriter, its public face, does not heed how long they take and sends
-	// 20 writes a request; deleting is what this project is for, so it does that itself.
+	// batch sends BatchWrite requests. [firestore.BulkWriter] does so too, but sends 20 writes a request and ignores how long
+	// they take. Deleting is what this project is for, so it sends its own requests.
 	batch *apiv1.Client
 	root  string              // projects/{project}/databases/{database}
 	turn  *semaphore.Weighted // of a transaction, on an emulator; see [Client.takeTurn]
-	clock func() time.Time    // what requests are timed with
+	clock func() time.Time    // times requests
 }
 
-// Open connects to a database. Further dial options, such as interceptors, are applied to every connection. It fails
-// where no credentials are found; nothing of a failed attempt is kept, so that a later one can succeed.
+// Open connects to a database. It applies further dial options, such as interceptors, to every connection. It fails if no
+// credentials are found. A failed attempt leaves nothing behind, so a later one can succeed.
 func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, error) {
 	dial = append([]grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(ownRetryUnary, meterUnary),
@@ -81,7 +82,7 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 		reads, err = firestore.NewClientWithDatabase(ctx, db.Project, db.ID, options...)
 	}
 	if err != nil {
-		_ = batch.Close() // what matters is why the database could not be opened
+		_ = batch.Close() // the error that matters is the one below
 		return nil, fmt.Errorf("open Firestore database %s of project %s: %w", db.ID, db.Project, err)
 	}
 	c := &Client{
@@ -96,14 +97,15 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 	return c, nil
 }
 
-// Close closes the connections. On an emulator both clients share one, so its second closing is no error.
+// Close closes the connections. On an emulator both clients share one connection, so closing it twice is no error.
 func (c *Client) Close() error {
 	err := c.firestore.Close()
-	_ = c.batch.Close() // an error only says that the shared connection is closed already
+	_ = c.batch.Close() // an error only means that the shared connection is already closed
 	return err
 }
 
-// Clients returns the client library's clients and the database's full name, for restoring what a run deleted as it was.
+// Clients returns the client library's two clients and the database's full name. Undo needs them to restore documents exactly
+// as they were.
 func (c *Client) Clients() (*firestore.Client, *apiv1.Client, string) {
 	return c.firestore, c.batch, c.root
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/judged"
 )
 
-// ErrChanged says that a document is no longer what was judged, so nothing was done to it.
+// ErrChanged says that a document changed after it was judged, so nothing was done to it.
 var ErrChanged = judged.ErrChanged
 
 // Pace says when writes may be sent; [Rate] is the one to use on Google's service.
@@ -27,19 +27,19 @@ type Pace interface {
 // Writer writes. Only the engine holds one.
 type Writer struct {
 	Reader
-	// Written, where set, is called after every commit with the writes that took effect, and with those that may have,
-	// because the answer was lost.
+	// Written, if set, is called after every commit with the writes that took effect, and with those that may have, because
+	// the answer was lost.
 	Written func(ctx context.Context, writes []Written)
 	pace    Pace
 	batch   *batchSize
 }
 
-// Writer returns the writing side of the database; its writes keep to the pace. It is for one run.
+// Writer returns the writing side of the database for one run. Its writes keep to the pace.
 func (c *Client) Writer(pace Pace) Writer {
 	return Writer{Reader: c.Reader(), pace: pace, batch: newBatchSize()}
 }
 
-// BatchSize returns how many documents are best deleted together just now, at most [MaxBatch].
+// BatchSize returns how many documents a request should delete at present, at most [MaxBatch].
 func (w Writer) BatchSize() int { return w.batch.get() }
 
 // Deletion is a document to delete if it is still as it was when it was read.
@@ -48,16 +48,16 @@ type Deletion struct {
 	LastUpdateTime time.Time
 }
 
-// Delete deletes documents, [Writer.BatchSize] in a request, each on its own: the errors are one per deletion, nil for
-// a document that is gone by this call, [ErrChanged] for one that was changed or deleted by somebody else since.
-// Transient failures are sent again, with backoff.
+// Delete deletes documents, [Writer.BatchSize] in a request, each independently of the others. It returns one error per
+// deletion: nil if this call deleted the document, [ErrChanged] if somebody else changed or deleted it since. Transient
+// failures are sent again, with backoff.
 func (w Writer) Delete(ctx context.Context, deletions []Deletion) []error {
 	results := make([]error, len(deletions))
 	pending := make([]int, len(deletions))
 	for i := range deletions {
 		pending[i] = i
 	}
-	// A deletion whose answer was lost may have taken effect: its repetition then finds the document gone.
+	// A deletion whose answer was lost may have taken effect: the next attempt then finds the document gone.
 	unsure := map[int]bool{}
 	defer func() { w.tellDeleted(ctx, deletions, results, unsure) }()
 	backoff := newBackoff()
@@ -132,7 +132,8 @@ func (w Writer) batchDelete(ctx context.Context, deletions []Deletion, pending [
 	return outcomes
 }
 
-// goneOrChanged tells, after an attempt of unknown outcome, whether it was this run that deleted the document.
+// goneOrChanged is for a deletion that failed its precondition after an attempt of unknown outcome. If the document is gone,
+// this run deleted it, and the error is nil. If it exists, the error is [ErrChanged].
 func (w Writer) goneOrChanged(ctx context.Context, path string) error {
 	_, found, err := w.Get(ctx, path)
 	switch {

@@ -12,14 +12,14 @@ import (
 type Document struct {
 	Path       string         // relative to the database, e.g. "reports/abc"
 	Data       map[string]any // the fields asked for
-	UpdateTime time.Time      // what a precondition compares with
-	CreateTime time.Time      // tells it from an earlier document of the same path
+	UpdateTime time.Time      // a precondition compares with it
+	CreateTime time.Time      // distinguishes it from an earlier document of the same path
 }
 
 // ID returns the last part of the document's path.
 func (d Document) ID() string { return d.Path[strings.LastIndexByte(d.Path, '/')+1:] }
 
-// Lookup returns a field's value, and whether there is such a field. A dot in its name leads into a map, as in queries.
+// Lookup returns a field's value, and whether the document has the field. A dot in its name leads into a map, as in queries.
 func (d Document) Lookup(field string) (value any, there bool) {
 	fields := d.Data
 	for {
@@ -28,12 +28,12 @@ func (d Document) Lookup(field string) (value any, there bool) {
 		if !deeper {
 			return value, there
 		}
-		fields, _ = value.(map[string]any) // of no map there is nothing
+		fields, _ = value.(map[string]any) // nil if it is not a map
 		field = rest
 	}
 }
 
-// Value is [Document.Lookup] where a missing field is null.
+// Value is [Document.Lookup] for callers to whom a missing field is the same as null.
 func (d Document) Value(field string) any {
 	value, _ := d.Lookup(field)
 	return value
@@ -45,7 +45,8 @@ func (d Document) Time(field string) (v time.Time, ok bool) {
 	return v, ok
 }
 
-// Instant is [Document.Time] of a field that may be missing or null: set is false then. ok is false if it is of another type.
+// Instant is [Document.Time] for a field that may be missing or null: set is false then. ok is false if the field has another
+// type.
 func (d Document) Instant(field string) (v time.Time, set, ok bool) {
 	v, set = d.Time(field)
 	return v, set, set || d.Value(field) == nil
@@ -57,9 +58,8 @@ func (d Document) Text(field string) (v string, ok bool) {
 	return v, ok
 }
 
-// ValidID reports whether an id taken from data can name a document: not empty, no slash, not "." or "..", not
-// reserved ("__…__"), valid UTF-8 of at most 1500 bytes (docs/spec.md, "Ids", and Firestore's limits). Whatever names
-// an invalid id is kept.
+// ValidID reports whether an id taken from data can name a document: it is valid UTF-8 of 1 to 1500 bytes, has no slash, and
+// is not ".", ".." or reserved ("__…__"). See docs/spec.md, "Ids", and Firestore's limits. What names an invalid id is kept.
 func ValidID(id string) bool {
 	reserved := len(id) >= 4 && strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__")
 	return id != "" && len(id) <= 1500 && utf8.ValidString(id) &&

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// emulatorOwner makes the emulator treat the client like a service account, whom no security rules bind.
+// emulatorOwner makes the emulator treat the client like a service account, to which no security rules apply.
 type emulatorOwner struct{}
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
@@ -25,8 +25,8 @@ func (emulatorOwner) GetRequestMetadata(context.Context, ...string) (map[string]
 // RequireTransportSecurity implements credentials.PerRPCCredentials.
 func (emulatorOwner) RequireTransportSecurity() bool { return false }
 
-// CheckRouted refuses, as Google's service does, a request whose header does not name the database that it is for. The
-// emulator reads requests and would answer them all.
+// CheckRouted refuses a request whose header does not name its database, as Google's service does. The emulator would answer
+// it, because it reads requests.
 func CheckRouted(ctx context.Context, req any) error {
 	var database string
 	switch r := req.(type) {
@@ -42,14 +42,16 @@ func CheckRouted(ctx context.Context, req any) error {
 	return nil
 }
 
-func checkRoutedUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func checkRoutedUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	if err := CheckRouted(ctx, req); err != nil {
 		return err
 	}
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
-func checkRoutedStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func checkRoutedStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
+	opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := stream(ctx, desc, cc, method, opts...)
 	if err != nil {
 		return nil, err
@@ -59,10 +61,10 @@ func checkRoutedStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Clie
 
 type routedStream struct {
 	grpc.ClientStream
-	ctx context.Context // that the stream was opened with, which holds its headers
+	ctx context.Context // the stream was opened with it; it holds the headers
 }
 
-// SendMsg sends a request if its stream's header names its database.
+// SendMsg sends a request if the stream's header names the request's database.
 func (s routedStream) SendMsg(m any) error {
 	if err := CheckRouted(s.ctx, m); err != nil {
 		return err
@@ -70,13 +72,13 @@ func (s routedStream) SendMsg(m any) error {
 	return s.ClientStream.SendMsg(m)
 }
 
-// turnKey is the key in a context of a transaction's turn.
+// turnKey marks the context of a transaction that has its turn.
 type turnKey struct{}
 
-// takeTurn calls transact when no other transaction of the client is under way on an emulator, and at once on Google's
-// service. That locks what a transaction's query matches, its emulator the whole collection: there, transactions that query
-// the same one and then write to it wait for each other until they time out. A transaction within another is not
-// kept waiting for that one's end: the client refuses it.
+// takeTurn calls transact: at once on Google's service; on an emulator, when no other transaction of the client is under way.
+// Google's service locks the documents that a transaction's query matches, the emulator the whole collection. So on the
+// emulator, transactions that query the same collection and then write to it would wait for each other until they time out. A
+// transaction within another does not wait, because the client refuses it.
 func (c *Client) takeTurn(ctx context.Context, transact func(context.Context) error) error {
 	if c.turn == nil || ctx.Value(turnKey{}) != nil {
 		return transact(ctx)
@@ -88,11 +90,12 @@ func (c *Client) takeTurn(ctx context.Context, transact func(context.Context) er
 	return transact(context.WithValue(ctx, turnKey{}, true))
 }
 
-// countNamesByGetting answers a count of documents by their names with a get of these documents. Google's service looks
-// them up in its index; its emulator scans the whole collection for every name, 30 times for [Reader.Missing], which
-// takes a second in a collection of 5,000 documents. It is the innermost interceptor: whoever meters or disturbs the
-// requests sees the count that production gets.
-func countNamesByGetting(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+// countNamesByGetting answers a count of documents by their names with a get of these documents. Google's service looks the
+// names up in its index. The emulator scans the whole collection for every name, 30 times for [Reader.Missing], which takes a
+// second if the collection has 5,000 documents. This is the innermost interceptor, so those that meter or disturb requests
+// see the count that production gets.
+func countNamesByGetting(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
+	opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	open := func(method string) (grpc.ClientStream, error) { return stream(ctx, desc, cc, method, opts...) }
 	if method != firestorepb.Firestore_RunAggregationQuery_FullMethodName {
 		return open(method)
@@ -100,16 +103,16 @@ func countNamesByGetting(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cl
 	return &aggregation{open: open}, nil
 }
 
-// aggregation is a RunAggregationQuery that opens its stream when it knows what is asked.
+// aggregation is a RunAggregationQuery that opens its stream with the first request: only then it knows which method to call.
 type aggregation struct {
-	grpc.ClientStream // nil where it could not be opened
+	grpc.ClientStream // nil if it could not be opened
 	open              func(method string) (grpc.ClientStream, error)
-	err               error  // why not
-	alias             string // of a count of names; empty for anything else
+	err               error  // why it could not
+	alias             string // the alias of a count of names; empty for any other request
 	done              bool   // the count has been answered
 }
 
-// SendMsg opens the stream and sends the request, or a get in its place.
+// SendMsg opens the stream and sends the request, or a get instead of it.
 func (s *aggregation) SendMsg(m any) (err error) {
 	method := firestorepb.Firestore_RunAggregationQuery_FullMethodName
 	if get, alias := getInsteadOfCount(m); get != nil {
@@ -124,7 +127,7 @@ func (s *aggregation) SendMsg(m any) (err error) {
 	return stream.SendMsg(m)
 }
 
-// CloseSend says that there is no further request. Whoever was told that the stream could not be opened may still say so.
+// CloseSend ends the requests. Callers may call it even if SendMsg could not open the stream.
 func (s *aggregation) CloseSend() error {
 	if s.ClientStream == nil {
 		return nil
@@ -132,7 +135,7 @@ func (s *aggregation) CloseSend() error {
 	return s.ClientStream.CloseSend()
 }
 
-// getInsteadOfCount returns the get of the documents that a request only counts by their names, nil for others.
+// getInsteadOfCount returns a get of the documents that a request counts by their names; nil for any other request.
 func getInsteadOfCount(m any) (get *firestorepb.BatchGetDocumentsRequest, alias string) {
 	req, _ := m.(*firestorepb.RunAggregationQueryRequest)
 	q := req.GetStructuredAggregationQuery()
@@ -152,7 +155,7 @@ func getInsteadOfCount(m any) (get *firestorepb.BatchGetDocumentsRequest, alias 
 	return get, q.GetAggregations()[0].GetAlias()
 }
 
-// RecvMsg receives an answer; of a get, it counts what was found.
+// RecvMsg receives an answer. For a get it counts the documents that were found.
 func (s *aggregation) RecvMsg(m any) error {
 	if s.ClientStream == nil {
 		return s.err

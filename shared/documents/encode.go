@@ -13,9 +13,10 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Encode returns fields as Firestore's API has them, for a document to be kept outside of the database and to be written again
-// as it was. It takes whatever [Document] holds and whatever a [Write] may hold but the values that Firestore replaces. Times have
-// Firestore's microseconds. An error says which field holds something else.
+// Encode returns fields in the form of Firestore's API, so that a document can be kept outside of the database and later
+// written exactly as it was. It takes the values that a [Document] or a [Write] may hold, but not those that Firestore
+// replaces, such as [ServerTimestamp]. Times are cut to Firestore's microseconds. The error names the field whose value is
+// anything else.
 func Encode(fields map[string]any) (map[string]*firestorepb.Value, error) {
 	encoded := make(map[string]*firestorepb.Value, len(fields))
 	for name, v := range fields {
@@ -38,7 +39,8 @@ func encodeValue(v any) (*firestorepb.Value, error) {
 	case []byte:
 		return &firestorepb.Value{ValueType: &firestorepb.Value_BytesValue{BytesValue: v}}, nil
 	case time.Time:
-		return &firestorepb.Value{ValueType: &firestorepb.Value_TimestampValue{TimestampValue: timestamppb.New(v.Truncate(time.Microsecond))}}, nil
+		at := timestamppb.New(v.Truncate(time.Microsecond))
+		return &firestorepb.Value{ValueType: &firestorepb.Value_TimestampValue{TimestampValue: at}}, nil
 	case *latlng.LatLng:
 		return &firestorepb.Value{ValueType: &firestorepb.Value_GeoPointValue{GeoPointValue: v}}, nil
 	case *firestore.DocumentRef:
@@ -54,7 +56,7 @@ func encodeValue(v any) (*firestorepb.Value, error) {
 	return encodeKind(reflect.ValueOf(v))
 }
 
-// encodeKind encodes truth values, numbers and texts, and lists and maps of whatever type a write has them in.
+// encodeKind encodes booleans, numbers and strings of any Go type, and slices and maps of them.
 func encodeKind(v reflect.Value) (*firestorepb.Value, error) {
 	switch {
 	case v.Kind() == reflect.Bool:
@@ -84,14 +86,15 @@ func encodeKind(v reflect.Value) (*firestorepb.Value, error) {
 	return nil, fmt.Errorf("a %s cannot be kept", v.Type())
 }
 
-// encodeVector encodes an embedding the way that Firestore stores it: a map that says of itself that it is a vector.
+// encodeVector encodes an embedding in the way that Firestore stores it: as a map whose __type__ is __vector__.
 func encodeVector(n int, at func(int) float64) *firestorepb.Value {
 	values := make([]*firestorepb.Value, n)
 	for i := range values {
 		values[i] = &firestorepb.Value{ValueType: &firestorepb.Value_DoubleValue{DoubleValue: at(i)}}
 	}
-	return &firestorepb.Value{ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{Fields: map[string]*firestorepb.Value{
+	fields := map[string]*firestorepb.Value{
 		"__type__": {ValueType: &firestorepb.Value_StringValue{StringValue: "__vector__"}},
 		"value":    {ValueType: &firestorepb.Value_ArrayValue{ArrayValue: &firestorepb.ArrayValue{Values: values}}},
-	}}}}
+	}
+	return &firestorepb.Value{ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{Fields: fields}}}
 }

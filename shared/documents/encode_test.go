@@ -24,8 +24,8 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// TestEncode writes documents of random values as the API has them, reads them as the bundle does, and encodes them again: nothing
-// of them may be lost, or a document could not be brought back as it was.
+// TestEncode writes documents of random values in the form of the API, reads them as the bundle does, and encodes them again.
+// Nothing may be lost, or undo could not restore a document as it was.
 func TestEncode(t *testing.T) {
 	p := backendstest.Start(t)
 	_, c, _ := open(t, p)
@@ -116,7 +116,7 @@ func values(database string) *rapid.Generator[*firestorepb.Value] {
 	return rapid.OneOf(plain, vector, maps(rapid.OneOf(inner, vector)), rapid.Map(rapid.SliceOfN(inner, 0, 3), array))
 }
 
-// TestEncodeWhatIsWritten takes what jobs write, which need not have the types that a document is read with.
+// TestEncodeWhatIsWritten encodes what jobs write: values may have other types than those of a document that was read.
 func TestEncodeWhatIsWritten(t *testing.T) {
 	got, err := documents.Encode(map[string]any{
 		"at": time.Unix(1, 2_999), "names": []string{"a"}, "n": 3, "labels": map[string]string{"k": "v"}, "op": documents.Delete,

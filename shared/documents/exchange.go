@@ -11,16 +11,16 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Exchange reads a document and writes the top-level fields of it that f returns, if the document is still as it was read. If
-// it is not, that begins anew. These are two requests, where a transaction takes three. f must also come to the right end
-// when an earlier attempt took effect and its answer was lost. An error of f ends it, and nothing is written. It is for
-// records of the program's own, which [Writer.Written] is not told.
+// Exchange reads a document and writes the top-level fields that f returns, if the document did not change since it was read.
+// If it did, Exchange reads it again and calls f again. That takes two requests, a transaction takes three. f must also
+// return the right fields when an earlier attempt took effect and its answer was lost. If f returns an error, Exchange
+// returns it and writes nothing. It is for the bundle's own records: [Writer.Written] is not called.
 func (w Writer) Exchange(ctx context.Context, path string, f func(d Document, found bool) (map[string]any, error)) error {
 	ref := w.c.firestore.Doc(path)
 	if ref == nil {
 		return fmt.Errorf("%q is not a document's path", path)
 	}
-	// Whoever is outrun is so by somebody who got through: that is no failure, however many there are.
+	// Another writer was faster, so somebody made progress: that does not count as an attempt of retry.
 	return retry(ctx, func(ctx context.Context) error {
 		backoff := gax.Backoff{Initial: 50 * time.Millisecond, Max: time.Second, Multiplier: 1.5}
 		for attempt := 1; ; attempt++ {
@@ -32,10 +32,10 @@ func (w Writer) Exchange(ctx context.Context, path string, f func(d Document, fo
 	})
 }
 
-// maxOutrun bounds how often somebody else may write to the document first, one after the other.
+// maxOutrun bounds how often in a row another writer may be faster.
 const maxOutrun = 64
 
-// exchange is one attempt. outrun says that somebody else wrote to the document meanwhile.
+// exchange is one attempt. outrun says that another writer changed the document meanwhile.
 func (w Writer) exchange(
 	ctx context.Context, path string, ref *firestore.DocumentRef, f func(d Document, found bool) (map[string]any, error),
 ) (outrun bool, err error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// TestExchange adds 1 to a number, while somebody else does something to the document right after it was first read.
+// TestExchange adds 1 to a number, while somebody else writes to the document right after it was first read.
 func TestExchange(t *testing.T) {
 	p := backendstest.Start(t)
 	type data = map[string]any

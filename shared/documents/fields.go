@@ -6,7 +6,8 @@ import (
 	"math"
 )
 
-// Number returns a number field, whole or real; ok is false if it is missing, null, of another type, infinite or not a number.
+// Number returns a number, integer or floating-point; ok is false if the field is missing, null, of another type, infinite or
+// NaN.
 func (d Document) Number(field string) (v float64, ok bool) {
 	switch n := d.Data[field].(type) {
 	case int64:
@@ -18,11 +19,11 @@ func (d Document) Number(field string) (v float64, ok bool) {
 	}
 }
 
-// maxExact is the number up to which a real number stands for one whole number only.
+// maxExact is the largest floating-point number up to which each stands for one whole number only.
 const maxExact = 1 << 53
 
-// Whole returns a field that holds a whole number, which a client may have written as a real one; ok is false if it is
-// missing, null, of another type, a fraction or a real number that could stand for several whole ones.
+// Whole returns a whole number. A client may have written it as a floating-point number. ok is false if the field is missing,
+// null, of another type, a fraction, or a floating-point number so large that it may stand for several whole numbers.
 func (d Document) Whole(field string) (v int64, ok bool) {
 	if n, isWhole := d.Data[field].(int64); isWhole {
 		return n, true
@@ -34,14 +35,14 @@ func (d Document) Whole(field string) (v int64, ok bool) {
 	return int64(n), true
 }
 
-// Strict reads the fields of a document that says what is to be done, such as settings, and collects what is wrong with
-// them: nothing may be done by a guess.
+// Strict reads the fields of a document that decides what is done, such as settings. It collects everything that is wrong
+// with them, because nothing may be done by a guess.
 type Strict struct {
 	Document
 	problems []error
 }
 
-// Bool returns a truth value; null and missing are false.
+// Bool returns a boolean; null and missing are false.
 func (s *Strict) Bool(field string) bool {
 	v, ok := s.Data[field].(bool)
 	if !ok && s.Data[field] != nil {
@@ -50,7 +51,7 @@ func (s *Strict) Bool(field string) bool {
 	return v
 }
 
-// Whole returns a whole number between two limits, 0 for one that is wrong.
+// Whole returns a whole number from least to most, or 0 if the field holds anything else.
 func (s *Strict) Whole(field string, least, most int) int {
 	v, ok := s.Document.Whole(field)
 	if !ok || v < int64(least) || v > int64(most) {
@@ -60,7 +61,7 @@ func (s *Strict) Whole(field string, least, most int) int {
 	return int(v)
 }
 
-// Number returns a number that is not below a limit; null and missing are the limit.
+// Number returns a number that is not below least. Null and missing stand for least.
 func (s *Strict) Number(field string, least float64) float64 {
 	v, ok := s.Document.Number(field)
 	switch {
@@ -72,10 +73,11 @@ func (s *Strict) Number(field string, least float64) float64 {
 	return v
 }
 
-// Err returns all problems, nil if there is none.
+// Err returns all problems as one error, nil if there is none.
 func (s *Strict) Err() error { return errors.Join(s.problems...) }
 
-// refuse tells a number as it is, and of everything else, which may be long or confidential, only what it is.
+// refuse records a problem. It shows the value if that is a number. Of anything else, which may be long or confidential, it
+// shows only the type.
 func (s *Strict) refuse(field, must string) {
 	var is string
 	switch v := s.Data[field].(type) {

@@ -7,8 +7,8 @@ import (
 	"cloud.google.com/go/firestore"
 )
 
-// First returns the first documents that a query matches from a cursor on, at most n. It makes no cursor for what follows, so
-// the order may be by values of any type.
+// First returns the first documents that a query matches from a cursor on, at most n. It makes no cursor for the next page,
+// so OrderBy may name fields of any type.
 func (r Reader) First(ctx context.Context, q Query, from Cursor, n int) ([]Document, error) {
 	fq, err := q.firestore(r.c.firestore, from)
 	if err != nil {
@@ -29,7 +29,7 @@ func (r Reader) First(ctx context.Context, q Query, from Cursor, n int) ([]Docum
 	return found, nil
 }
 
-// Empty reports whether a collection holds no document at all, for one read.
+// Empty reports whether a collection has no document at all. It costs one read.
 func (r Reader) Empty(ctx context.Context, collection string) (bool, error) {
 	c := r.c.firestore.Collection(collection)
 	if c == nil {

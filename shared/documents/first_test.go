@@ -12,7 +12,8 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// TestBoundsOfAnyType has a field of every type: a condition finds the values of one type, bounds what lies between.
+// TestBoundsOfAnyType has values of every type in a field: a condition finds those of one type, bounds all that lie between
+// them.
 func TestBoundsOfAnyType(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Set(t, "things/unset", map[string]any{"other": 1})

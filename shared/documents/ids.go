@@ -3,8 +3,9 @@ package documents
 import "strconv"
 
 // IDOf returns the id of the document that a field's value names; ok is false if it names none. An application that numbers
-// its rows may keep a number where others keep a text: 42 is the document of the id "42". It numbers them from 1 on: 0 and
-// negative numbers stand for nothing. A real number names nothing either, for it may stand for several whole ones.
+// its documents may write a number where others write a string: 42 names the document with the id "42". Such numbers begin at
+// 1, so 0 and negative numbers name nothing. Neither does a floating-point number, because it may stand for several whole
+// numbers.
 func IDOf(value any) (id string, ok bool) {
 	switch v := value.(type) {
 	case string:
@@ -16,9 +17,9 @@ func IDOf(value any) (id string, ok bool) {
 	}
 }
 
-// NamesOf returns the values by which a field may name the document of an id, the opposite of [IDOf]: the id as a text and,
-// if it is a number as an application writes one, that number, which in a query also stands for the real number of the same
-// value. Whoever asks whether anything refers to a document asks for all of them.
+// NamesOf is the opposite of [IDOf]: it returns all values by which a field may name the document with an id. They are the id
+// as a string and, if the id is a whole number without leading zeros, that number. In a query, the number also matches an
+// equal floating-point number. To find all that refers to a document, ask for all of these values.
 func NamesOf(id string) []any {
 	names := []any{id}
 	if n, err := strconv.ParseInt(id, 10, 64); err == nil && strconv.FormatInt(n, 10) == id {
@@ -27,8 +28,7 @@ func NamesOf(id string) []any {
 	return names
 }
 
-// Ref returns a value that is a reference to a document, for a [Filter] to compare with. It is nil if the path is none of
-// a document.
+// Ref returns a reference to a document, for a [Filter] to compare with. It is nil if the path is not a document's path.
 func (r Reader) Ref(path string) any {
 	if ref := r.c.firestore.Doc(path); ref != nil {
 		return ref

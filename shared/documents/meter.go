@@ -13,16 +13,17 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// What is metered is the least that Google bills. It bills by the index entries that it goes through, of which an answer
-// tells only those that matched; a query that skips many, or a count that two indexes are merged for, costs more. See
+// The meter counts the least that Google may bill. Google bills all index entries that a query reads, but its answer shows
+// only those that matched. A query that skips many, or a count for which Firestore merges two indexes, costs more. See
 // https://firebase.google.com/docs/firestore/pricing#index-reads.
 
-// indexEntriesPerRead is how many index entries are billed as one read: those of an aggregation, and those of a query with
-// several ranges.
+// indexEntriesPerRead is how many index entries are billed as one read, for an aggregation and for a query with several
+// ranges.
 const indexEntriesPerRead = 1000
 
-// meterUnary counts what a successful unary request is billed.
-func meterUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+// meterUnary counts the writes and deletes of successful unary requests.
+func meterUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	err := invoke(ctx, method, req, reply, cc, opts...)
 	if err != nil {
 		return err
@@ -52,8 +53,9 @@ func meterWrite(m *usage.Meter, w *firestorepb.Write) {
 	}
 }
 
-// meterStream counts what the answers of a streamed read are billed.
-func meterStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+// meterStream counts the reads of streamed answers.
+func meterStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
+	opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := stream(ctx, desc, cc, method, opts...)
 	if err != nil {
 		return nil, err
@@ -64,12 +66,12 @@ func meterStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn
 type meteredStream struct {
 	grpc.ClientStream
 	meter     *usage.Meter
-	query     bool // it answers a query
-	ranges    bool // of several ranges, so that its index entries are billed besides its documents
-	documents int  // it answered with
+	query     bool // the stream answers a query
+	ranges    bool // the query has several ranges, so its index entries are billed besides its documents
+	documents int  // how many the query returned
 }
 
-// SendMsg notes what is asked.
+// SendMsg looks at a query before it sends it.
 func (s *meteredStream) SendMsg(m any) error {
 	if r, ok := m.(*firestorepb.RunQueryRequest); ok {
 		s.ranges = severalRanges(r.GetStructuredQuery())
@@ -77,7 +79,7 @@ func (s *meteredStream) SendMsg(m any) error {
 	return s.ClientStream.SendMsg(m)
 }
 
-// RecvMsg counts the message it receives.
+// RecvMsg receives a message and counts its reads.
 func (s *meteredStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	if err != nil {
@@ -109,7 +111,7 @@ func (s *meteredStream) RecvMsg(m any) error {
 	return nil
 }
 
-// aggregationReads returns what a count is billed: its index entries, of which there are at least as many as it counted.
+// aggregationReads returns the reads that a count is billed as. It reads at least as many index entries as it counts.
 func aggregationReads(r *firestorepb.AggregationResult) int {
 	var entries int64
 	for _, v := range r.GetAggregateFields() {
@@ -118,13 +120,13 @@ func aggregationReads(r *firestorepb.AggregationResult) int {
 	return readsOf(entries)
 }
 
-// readsOf returns for how many reads index entries are billed.
+// readsOf returns how many reads so many index entries are billed as.
 func readsOf(entries int64) int {
 	return int(max(1, (entries+indexEntriesPerRead-1)/indexEntriesPerRead))
 }
 
-// severalRanges reports whether more than one field of a query counts as a range: those of inequalities, the name wherever
-// it is used, and, if there is any of these, those of the order.
+// severalRanges reports whether more than one field of a query counts as a range: each field with an inequality, the
+// document's name wherever the query uses it and, if there is any of these, each field of the order.
 func severalRanges(q *firestorepb.StructuredQuery) bool {
 	ranges := map[string]bool{}
 	addRanges(ranges, q.GetWhere())

@@ -11,22 +11,23 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// maxDisjunctions is how many ids one condition may list.
+// maxDisjunctions is how many ids one condition may list: Firestore's limit.
 const maxDisjunctions = 30
 
-// maxLookups is how many lookups are under way at once for one call of [Reader.Missing]: those of a page of objects are.
+// maxLookups is how many lookups are under way at once for one call of [Reader.Missing]: enough for a page of objects.
 const maxLookups = 40
 
-// groupSize is how many ids are counted together to see among which the missing ones are.
+// groupSize is how many ids are counted together, to find out in which groups ids are missing.
 const groupSize = 5
 
-// Missing returns those of the ids that name no document of the collection, in order. The ids must be valid (see [ValidID])
-// and distinct. While all exist, or none does, it costs one read per 30 ids, and one round trip; where some are missing, it
-// takes two more at most. What is said to be missing is what an answer of Firestore says of itself: it was counted among ids
-// none of which exists, or it was asked for and not found. It is never reckoned from two counts, between which somebody may
-// write.
+// Missing returns the ids that name no document of the collection, in order. The ids must be valid (see [ValidID]) and
+// distinct. If all exist, or none does, it costs one read per 30 ids, and one round trip. If only some exist, it takes at
+// most two more round trips.
 //
-// With 30 ids, the reads are at most
+// An id is reported as missing only if an answer of Firestore says so: it was counted among ids none of which exists, or it
+// was asked for and not found. It is never inferred from two counts, because somebody may write between them.
+//
+// For 30 ids, the reads are at most
 //
 //	missing      1   2   3   4   5   6 … 29       none or all
 //	reads        7  14  18  22  26  31 - missing  1
@@ -64,21 +65,21 @@ func (r Reader) missingOf(ctx context.Context, collection string, ids []string) 
 		return nil, nil
 	case found == 0:
 		return ids, nil
-	case missing == 1 && halves(n)+1 < found: // some counts and the last look, or a read for each that exists
+	case missing == 1 && halves(n)+1 < found: // the counts and the last lookup are cheaper than reading all that exist
 		return r.missingOne(ctx, collection, refs)
-	case groups > 1 && groups-1+missing*groupSize <= n: // the counts of the groups, and for each of the missing the others of its group
+	case groups > 1 && groups-1+missing*groupSize <= n: // a count for each group, and a lookup of each group with a missing id
 		return r.missingByGroup(ctx, collection, refs, missing)
 	default:
 		return r.missingByName(ctx, collection, refs)
 	}
 }
 
-// halves returns how many halves of n ids tell each of them from all others.
+// halves returns how many binary digits the indexes of n ids have, and so how many halves identify each id.
 func halves(n int) int { return bits.Len(uint(n - 1)) }
 
-// missingOne finds the one that is missing. The ids are halved in as many ways as their numbers have binary digits, and all
-// halves are counted at once: those with one too few have the missing one in them, which tells its number. As that is
-// reckoned, it is then asked for by itself.
+// missingOne finds the only missing id. Each half holds the ids that have a 1 at one binary digit of their index. All halves
+// are counted at once. A half with one document too few holds the missing id, so together they give its index. That is an
+// inference, so the id is then looked up by itself.
 func (r Reader) missingOne(ctx context.Context, collection string, refs []*firestore.DocumentRef) ([]string, error) {
 	asked := make([][]*firestore.DocumentRef, halves(len(refs)))
 	for i, ref := range refs {
@@ -108,9 +109,10 @@ func (r Reader) missingOne(ctx context.Context, collection string, refs []*fires
 	return r.missingByName(ctx, collection, refs) // somebody wrote between the counts
 }
 
-// missingByGroup finds a few that are missing: groups of the ids are counted at once, and those that exist are read where
-// some do not. The last group is not counted, for the others tell how many of it are missing.
-func (r Reader) missingByGroup(ctx context.Context, collection string, refs []*firestore.DocumentRef, missing int) ([]string, error) {
+// missingByGroup finds a few missing ids. It counts groups of ids, all at once, and looks up the groups that are incomplete.
+// The last group is not counted: the other counts tell how many of its ids are missing.
+func (r Reader) missingByGroup(ctx context.Context, collection string,
+	refs []*firestore.DocumentRef, missing int) ([]string, error) {
 	groups := slices.Collect(slices.Chunk(refs, groupSize))
 	last := len(groups) - 1
 	found, err := r.countEach(ctx, collection, groups[:last])
@@ -141,7 +143,7 @@ func (r Reader) missingByGroup(ctx context.Context, collection string, refs []*f
 	return slices.Concat(lists...), nil
 }
 
-// countEach counts those of each list that exist, all at once.
+// countEach counts, for each list, the documents that exist. It sends all requests at once.
 func (r Reader) countEach(ctx context.Context, collection string, lists [][]*firestore.DocumentRef) ([]int, error) {
 	found := make([]int, len(lists))
 	lookups, ctx := errgroup.WithContext(ctx)
@@ -178,8 +180,9 @@ func (r Reader) countRefs(ctx context.Context, collection string, refs []*firest
 	return n, err
 }
 
-// missingByName reads the names of those that exist, at one read each.
-func (r Reader) missingByName(ctx context.Context, collection string, refs []*firestore.DocumentRef) (missing []string, err error) {
+// missingByName looks up the names of all ids. Each document that exists costs one read.
+func (r Reader) missingByName(ctx context.Context, collection string,
+	refs []*firestore.DocumentRef) (missing []string, err error) {
 	q := r.c.firestore.Collection(collection).Where(firestore.DocumentID, "in", refs).Select()
 	var snapshots []*firestore.DocumentSnapshot
 	err = retry(ctx, func(ctx context.Context) (err error) {

@@ -22,7 +22,8 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// answerTime is what each answer takes, by the clock of a bubble, which goes on only while everything waits.
+// answerTime is how long each answer takes by the clock of a synctest bubble. That clock advances only while every goroutine
+// waits.
 const answerTime = 40 * time.Millisecond
 
 // names answers queries and counts of documents by their names, in place of a service.
@@ -34,7 +35,7 @@ func (n names) stream(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientCon
 	return &answered{ctx: ctx, exists: n.exists}, nil
 }
 
-// unreachable keeps a client from connecting: in a bubble, time stands still as long as anybody waits for the network.
+// unreachable keeps a client from connecting: the clock of a bubble stands still while a goroutine waits for the network.
 var unreachable = grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
@@ -135,8 +136,8 @@ func TestMissingTakesThreeRoundTrips(t *testing.T) {
 	})
 }
 
-// TestMissingWhileSomebodyWrites changes which documents exist between any two answers: what is said to be missing must have
-// been so in one of them.
+// TestMissingWhileSomebodyWrites changes which documents exist between any two answers. An id that is reported as missing
+// must have been missing in one of them.
 func TestMissingWhileSomebodyWrites(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 14))
@@ -166,7 +167,8 @@ func TestMissingWhileSomebodyWrites(t *testing.T) {
 	}
 }
 
-// restless answers as names do, and after each answer one document comes or goes. ever has what was absent in an answer.
+// restless answers like names, but after each answer one document appears or disappears. ever has the ids that were absent in
+// any answer.
 type restless struct {
 	mu           sync.Mutex
 	random       *rand.Rand

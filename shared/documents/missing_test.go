@@ -14,7 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// things returns the ids from t000 to the n-th, and those of them that all says.
+// things returns those of the n ids from t000 on for whose number all is true.
 func things(n int, all func(i int) bool) []string {
 	var ids []string
 	for i := range n {
@@ -34,11 +34,11 @@ func TestMissing(t *testing.T) {
 	}{
 		{"none", func(int) bool { return false }, 3},
 		{"all", func(int) bool { return true }, 3},
-		// Five halves of thirty are counted, and the one by itself.
+		// Counts of five halves of thirty ids, and one of the missing id by itself.
 		{"the first", func(i int) bool { return i == 0 }, 3 + 6},
 		{"the last", func(i int) bool { return i == n-1 }, 3 + 6},
 		{"one of each thirty", func(i int) bool { return i%30 == 17 }, 3 + 3*6},
-		// Five groups of five are counted, and those that exist of a group are read.
+		// Counts of five groups of five, and a read for each document of a group that exists.
 		{"three of a group", func(i int) bool { return i >= 40 && i < 43 }, 3 + 5 + 2},
 		{"three of two groups", func(i int) bool { return i >= 53 && i < 56 }, 3 + 5 + 3 + 4},
 		{"a group", func(i int) bool { return i >= 40 && i < 45 }, 3 + 5},

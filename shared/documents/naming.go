@@ -5,12 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// longestBound is how many bytes of an id a condition asks for that cannot ask for all of them: what follows it, and the
-// byte that an index adds, take the rest of the 1,500.
+// longestBound is how many bytes of a too long id a condition asks for. A character behind them and the byte that Firestore
+// adds to a string take the rest of the 1,500 bytes that an index holds.
 const longestBound = 1500 - 1 - utf8.UTFMax
 
-// Naming returns a query for the documents whose field names an id, and whether one that it finds does. An id of 1,500 bytes
-// is too long for a query: it is found by how it begins, and so may be others that begin alike.
+// Naming returns a query for the documents whose field names an id, and a function that reports whether a document that it
+// finds does so. An id of 1,500 bytes is too long for a query: the query then asks for its beginning, and may also find other
+// ids with the same beginning.
 func Naming(collection, field, id string) (q Query, names func(Document) bool) {
 	q = Query{Collection: collection, Select: []string{field}}
 	names = func(d Document) bool { return d.Value(field) == id }

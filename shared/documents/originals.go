@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Original is a whole document as Firestore's API has it.
+// Original is a whole document in the form of Firestore's API.
 type Original struct {
 	Path       string
 	Fields     map[string]*firestorepb.Value
@@ -21,10 +21,11 @@ type Original struct {
 	Bytes      int // of the message that it came in
 }
 
-// Originals returns those of some documents that there are, in no order, one at a time however large they are. An error ends it.
+// Originals returns the documents of some paths, in any order, and leaves out those that do not exist. It holds one document
+// at a time, however large they are. It ends after the first error.
 func (r Reader) Originals(ctx context.Context, paths []string) iter.Seq2[Original, error] {
 	return func(yield func(Original, error) bool) {
-		left := make(map[string]bool, len(paths)) // what nobody has answered for
+		left := make(map[string]bool, len(paths)) // without an answer yet
 		for _, path := range paths {
 			left[path] = true
 		}
@@ -41,8 +42,8 @@ func (r Reader) Originals(ctx context.Context, paths []string) iter.Seq2[Origina
 	}
 }
 
-// answers asks for the documents that are left, calls f with each that there is until it returns false, and strikes off what was
-// answered.
+// answers requests the documents in left. It calls f with each that exists, until f returns false, and removes from left what
+// was answered.
 func (r Reader) answers(ctx context.Context, left map[string]bool, f func(Original) bool) error {
 	root := r.c.root + "/documents/"
 	request := &firestorepb.BatchGetDocumentsRequest{Database: r.c.root}
@@ -71,7 +72,8 @@ func (r Reader) answers(ctx context.Context, left map[string]bool, f func(Origin
 		if d == nil {
 			continue
 		}
-		o := Original{Path: strings.TrimPrefix(d.GetName(), root), Fields: d.GetFields(), UpdateTime: d.GetUpdateTime().AsTime(), Bytes: proto.Size(d)}
+		o := Original{Path: strings.TrimPrefix(d.GetName(), root), Fields: d.GetFields(), UpdateTime: d.GetUpdateTime().AsTime(),
+			Bytes: proto.Size(d)}
 		delete(left, o.Path)
 		if !f(o) {
 			return nil

@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// Past returns the cursor behind a document, where the order begins with a field of texts and the cursor must be one that a query
-// can ask for. An index holds only the beginning of a text that is too long for a query, so behind one of those it is the cursor
-// behind all that begin alike: what of them has not been read yet is left out. It is empty if no text comes behind those.
+// Past is [Query.After] for a query that is ordered by a string field first. The cursor must be one that a query can ask for.
+// An index holds only the beginning of a string that is too long for a query. Behind such a string, the cursor is the one
+// behind all strings with the same beginning, so those that were not read yet are left out. The cursor is empty if no string
+// comes behind them.
 func (q Query) Past(d Document) (Cursor, error) {
 	text, _ := d.Text(q.OrderBy[0])
 	if !Queryable(text) {
-		const last = "\U0010FFFF" // no character comes after it
+		const last = "\U0010FFFF" // the last character
 		behind := strings.ToValidUTF8(text[:maxQueried-1-len(last)], "") + last
 		if behind <= text {
 			return "", nil

@@ -14,24 +14,24 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// DefaultPageSize is how many documents a page holds unless the query says otherwise.
+// DefaultPageSize is the [Query.PageSize] of queries that set none.
 const DefaultPageSize = 500
 
-// Query describes a query. Documents come in the order of OrderBy and then of their names, ascending. What its conditions
-// compare with must be [Queryable].
+// Query describes a query. Documents come in the order of OrderBy and then of their names, ascending. The values of its
+// conditions must be [Queryable].
 type Query struct {
 	Collection string     // a collection's path
-	Group      bool       // all collections of that name, which is no path then, wherever they are
+	Group      bool       // a collection group: Collection is a name, and means all collections of that name
 	Where      []Filter   // all must hold
-	Any        [][]Filter // and all of at least one of these groups, 30 at most
+	Any        [][]Filter // if set, all filters of at least one of these groups must hold too; 30 groups at most
 	OrderBy    []string   // fields, ascending
-	From       []any      // values of OrderBy to begin at, of whatever types: a condition finds only those of its own. Not for Pages.
-	Until      []any      // and to end before
+	From       []any      // values of OrderBy to begin at. Of any type, unlike conditions, which match one type only. Not for Pages.
+	Until      []any      // values of OrderBy to end before, likewise
 	Select     []string   // the fields to fetch; none means all. Fewer fields save memory, not reads.
 	PageSize   int        // documents a page; 0 means DefaultPageSize
 }
 
-// NameOnly is what to select where the documents' names are enough.
+// NameOnly is the Select of queries that need only the documents' names.
 var NameOnly = []string{firestore.DocumentID}
 
 // Filter is one condition of a query, with Firestore's operators: "==", "<", "in" and so on.
@@ -40,25 +40,24 @@ type Filter struct {
 	Value     any
 }
 
-// Page is some of a query's documents.
+// Page is a page of a query's documents.
 type Page struct {
 	Documents []Document
 	Next      Cursor // continues after the last of them
 }
 
-// Cursor is a place between two documents of a query's order, written so that it can be saved and used by a later
-// process. It stays good when the documents beside it are deleted. Empty means the beginning.
+// Cursor is a place between two documents in a query's order, in a form that can be saved and used by a later process. It
+// stays valid when the documents beside it are deleted. The empty cursor is the beginning.
 type Cursor string
 
-// ErrCursor says that a text is no cursor of the query.
+// ErrCursor says that a text is not a cursor of the query.
 var ErrCursor = errors.New("not a cursor of this query")
 
-// Reader reads. It has nothing that writes, so that a planner cannot.
+// Reader reads. It has no method that writes, so a planner cannot write.
 type Reader struct{ c *Client }
 
-// Pages runs the query from the cursor on, page by page, and ends after the last page or the first error. Nothing is
-// left open between two pages, so that the caller may take its time with each. The error is [ErrUnqueryable] if a condition's
-// value is too large.
+// Pages runs the query from the cursor on, page by page, and ends after the last page or the first error. Nothing stays open
+// between two pages, so the caller may take its time. The error is [ErrUnqueryable] if a condition's value is too large.
 func (r Reader) Pages(ctx context.Context, q Query, from Cursor) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
 		size := q.PageSize
@@ -100,17 +99,17 @@ func (r Reader) page(ctx context.Context, q Query, from Cursor, size int) (Page,
 	return page, err
 }
 
-// Count returns how many documents the query matches, among them only those that have the fields of OrderBy. It costs one
-// read per 1000 index entries that are gone through, at least one, and fails if that takes Firestore more than a
-// minute, as it does from some tens of millions on: what a job cannot do without is not to be counted so.
+// Count returns how many documents the query matches. Documents without a field of OrderBy do not count. It costs one read
+// per 1000 index entries that Firestore reads, at least one. It fails if that takes Firestore more than a minute, as it does
+// from some tens of millions on, so a job must not depend on it.
 func (r Reader) Count(ctx context.Context, q Query) (int, error) {
 	return r.count(ctx, q, func(err error) bool {
-		// Firestore has taken its minute, or the caller's time is up: the same count again would take as long.
+		// Firestore took its minute, or the caller's time is up: the same count would take as long again.
 		return transient(err) && codeOf(err) != codes.DeadlineExceeded
 	})
 }
 
-// CountOnce is [Reader.Count] for a figure that decides nothing: one attempt, so that a run does not wait for it.
+// CountOnce is [Reader.Count] with one attempt only: for a figure that decides nothing, so that no run waits for it.
 func (r Reader) CountOnce(ctx context.Context, q Query) (int, error) {
 	return r.count(ctx, q, func(error) bool { return false })
 }
@@ -158,7 +157,7 @@ func (r Reader) Get(ctx context.Context, path string) (d Document, found bool, e
 	return d, true, nil
 }
 
-// GetAll reads documents, many in one request, and returns those that there are, by path.
+// GetAll reads documents in one request and returns those that exist, by path.
 func (r Reader) GetAll(ctx context.Context, paths []string) (map[string]Document, error) {
 	refs := make([]*firestore.DocumentRef, len(paths))
 	for i, path := range paths {
@@ -230,7 +229,7 @@ func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, err
 	for _, field := range q.OrderBy {
 		fq = fq.OrderBy(field, firestore.Asc)
 	}
-	if len(q.From)+len(q.Until) == 0 { // or else the bounds would have to name documents; Firestore adds this order by itself
+	if len(q.From)+len(q.Until) == 0 { // with it, the bounds would have to name documents; Firestore adds this order by itself
 		fq = fq.OrderBy(firestore.DocumentID, firestore.Asc)
 	}
 	if len(q.Select) > 0 {
@@ -249,7 +248,7 @@ func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, err
 			return fq, err
 		}
 		if q.Group {
-			values[len(q.OrderBy)] = c.Doc(values[len(q.OrderBy)].(string)) // a path that RefOf has read
+			values[len(q.OrderBy)] = c.Doc(values[len(q.OrderBy)].(string)) // RefOf has checked that it is a path
 		}
 		fq = fq.StartAfter(values...)
 	}
@@ -275,7 +274,8 @@ type cursorValue struct {
 	Bool *bool      `json:"bool,omitempty"`
 }
 
-// After returns the cursor just behind a document that the query returned.
+// After returns the cursor behind a document that the query returned. It fails if the order
+// is by a value that is none of time, string, number, boolean and null.
 func (q Query) After(d Document) (Cursor, error) {
 	values := make([]cursorValue, 0, len(q.OrderBy)+1)
 	for _, field := range q.OrderBy {

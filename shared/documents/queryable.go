@@ -9,17 +9,17 @@ import (
 	"cloud.google.com/go/firestore"
 )
 
-// ErrUnqueryable says that a query asks for a value that is too large for one. Nothing was sent. Firestore refuses such
-// a query as a whole, so whoever asks for many values at once leaves this one out (see [Queryable]) and decides about
-// what it belongs to by itself.
+// ErrUnqueryable says that a query asks for a value that is too large for a query. Nothing was sent. Firestore refuses such a
+// query as a whole. So if you ask for many values at once, leave this one out (see [Queryable]) and decide about its items
+// separately.
 var ErrUnqueryable = errors.New("a value that is too large for a query")
 
-// maxQueried is how large a value can be that a query asks for, as [Size] counts: of a longer one an index holds only the
-// beginning. A text takes a byte more than it has, so an id can be too long for a query and still name a document.
+// maxQueried is how large a value in a query can be, in bytes as [Size] counts them: an index holds only the beginning of a
+// longer one. A string counts one byte more than it has, so an id can be too long for a query and still name a document.
 const maxQueried = 1500
 
-// Queryable reports whether a query can ask for a value of a field: whether a text has at most 1,499 bytes, for example. It
-// does not matter for names of documents, which [Reader.Missing] looks up.
+// Queryable reports whether a query can ask for a value of a field. A string, for example, may have at most 1,499 bytes. The
+// limit does not apply to documents' names, which [Reader.Missing] looks up.
 func Queryable(value any) bool {
 	if ref, ok := value.(*firestore.DocumentRef); ok {
 		return ref != nil && nameSize(relative(ref)) <= maxQueried
@@ -34,8 +34,8 @@ func Queryable(value any) bool {
 	return ValueSize(value) <= maxQueried
 }
 
-// checkValues returns [ErrUnqueryable] if a condition of the query asks for a value that is too large. The value itself
-// is not in the error: a user may have written it.
+// checkValues returns [ErrUnqueryable] if a condition of the query asks for a value that is too large. The error does not
+// contain the value, because a user may have written it.
 func (q Query) checkValues() error {
 	for _, group := range append([][]Filter{q.Where}, q.Any...) {
 		for _, f := range group {
@@ -48,7 +48,7 @@ func (q Query) checkValues() error {
 	return nil
 }
 
-// alternatives returns the values of which a condition asks for any one.
+// alternatives returns the values any of which meets the condition.
 func (f Filter) alternatives() []any {
 	list := reflect.ValueOf(f.Value)
 	if f.Op != "in" && f.Op != "not-in" && f.Op != "array-contains-any" || list.Kind() != reflect.Slice {

@@ -97,7 +97,7 @@ func TestQueryForTooLargeAValue(t *testing.T) {
 	}
 }
 
-// TestPagesOverValuesTooLargeForAQuery walks behind values of which an index holds only the beginning, alike in it.
+// TestPagesOverValuesTooLargeForAQuery pages through values of which an index holds only the beginning, the same for all.
 func TestPagesOverValuesTooLargeForAQuery(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)
@@ -114,7 +114,8 @@ func TestPagesOverValuesTooLargeForAQuery(t *testing.T) {
 	}
 }
 
-// TestMissingOfTheLongestIDs looks up ids of 1,500 bytes, 30 at a time: names of documents know no such limit.
+// TestMissingOfTheLongestIDs looks up ids of 1,500 bytes, 30 at a time: the limit of queries does not apply to names of
+// documents.
 func TestMissingOfTheLongestIDs(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)

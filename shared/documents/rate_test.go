@@ -17,7 +17,7 @@ func (f *fakeTime) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// TestRateStays: what is deleted in the order of a time may not go faster however long it goes on.
+// TestRateStays: the rate does not grow, however long the deletes go on.
 func TestRateStays(t *testing.T) {
 	clock := &fakeTime{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	start := clock.now

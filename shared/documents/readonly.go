@@ -10,25 +10,27 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// readMethods are Firestore's requests that only read. What is not listed counts as a write.
+// readMethods are Firestore's requests that only read. Any other counts as a write.
 var readMethods = map[string]bool{
 	"GetDocument": true, "BatchGetDocuments": true, "ListDocuments": true, "ListCollectionIds": true,
 	"RunQuery": true, "RunAggregationQuery": true,
 }
 
-// ReadOnly returns dial options for [Open] that refuse every request that does not only read, before it is sent. The error's
-// code is PermissionDenied, as for credentials that may not write.
+// ReadOnly returns dial options for [Open] that allow only requests that read, and refuse all others before they are sent.
+// The error's code is PermissionDenied, as with credentials that may not write.
 func ReadOnly() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(
-			func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+				opts ...grpc.CallOption) error {
 				if err := refuseWrite(method); err != nil {
 					return err
 				}
 				return invoke(ctx, method, req, reply, cc, opts...)
 			}),
 		grpc.WithChainStreamInterceptor(
-			func(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			func(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer,
+				opts ...grpc.CallOption) (grpc.ClientStream, error) {
 				if err := refuseWrite(method); err != nil {
 					return nil, err
 				}

@@ -15,7 +15,7 @@ import (
 // maxAttempts bounds how often a request is sent. With [newBackoff] the attempts spread over some 20 seconds.
 const maxAttempts = 8
 
-// newBackoff is the pause between attempts, with jitter.
+// newBackoff returns the pauses between attempts, with jitter.
 func newBackoff() gax.Backoff {
 	return gax.Backoff{Initial: 200 * time.Millisecond, Max: 10 * time.Second, Multiplier: 2}
 }
@@ -30,13 +30,13 @@ func transient(err error) bool {
 	}
 }
 
-// retry calls f until it succeeds, fails for good, has been called [maxAttempts] times, or ctx ends. f must be safe to
-// repeat after an attempt whose answer was lost.
+// retry calls f, and calls it again after a transient error: [maxAttempts] times in all, and not after ctx ended. It must be
+// safe to call f again after an attempt whose answer was lost.
 func retry(ctx context.Context, f func(ctx context.Context) error) error {
 	return retryIf(ctx, transient, f)
 }
 
-// retryIf is [retry] with another reckoning of which failures may be over a little later.
+// retryIf is [retry] with another definition of transient errors.
 func retryIf(ctx context.Context, transient func(error) bool, f func(ctx context.Context) error) error {
 	backoff := newBackoff()
 	for attempt := 1; ; attempt++ {
@@ -45,16 +45,16 @@ func retryIf(ctx context.Context, transient func(error) bool, f func(ctx context
 			return err
 		}
 		if gax.Sleep(ctx, backoff.Pause()) != nil {
-			return err // the last answer says more than the end of the context
+			return err // it says more than that the context ended
 		}
 	}
 }
 
-// ownRetryError is a failure that Google's client would send again by itself, had it seen the code: without bound until the
-// context ends, a commit within the same transaction, which is refused if it had taken effect, and deletes without a
-// word, so that what the first attempt deleted would count as changed by somebody else. Under another code
-// the failure reaches [retry] or [Writer.Delete], which begin again at the right place. Aborted is left as it is
-// everywhere but in a BatchWrite: RunTransaction knows what to do with it.
+// ownRetryError hides the code of a failure that Google's client would retry by itself. The client's retries have no bound
+// but the context's end. It repeats a commit within the same transaction, which Firestore refuses if the first attempt took
+// effect. It repeats deletes without telling, so documents that the first attempt deleted would count as changed by somebody
+// else. With another code the failure reaches [retry] or [Writer.Delete], which begin again at the right place. Aborted keeps
+// its code except in a BatchWrite, because RunTransaction knows how to handle it.
 type ownRetryError struct{ error }
 
 // GRPCStatus gives the failure a code that no client retries.
@@ -79,11 +79,13 @@ func toOwnRetry(method string, err error) error {
 	return ownRetryError{err}
 }
 
-func ownRetryUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func ownRetryUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	return toOwnRetry(method, invoke(ctx, method, req, reply, cc, opts...))
 }
 
-func ownRetryStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func ownRetryStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer,
+	opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := stream(ctx, desc, cc, method, opts...)
 	if err != nil {
 		return nil, toOwnRetry(method, err)

@@ -7,17 +7,17 @@ import (
 	"cloud.google.com/go/firestore"
 )
 
-// MaxDocument is how large a document can be in bytes, as [Size] counts them.
+// MaxDocument is how large a document can be, in bytes as [Size] counts them.
 const MaxDocument = 1 << 20
 
-// Size returns how large Firestore counts a document (https://cloud.google.com/firestore/docs/storage-size), never less:
-// what those rules leave open counts as the larger.
+// Size returns the size of a document in bytes, as Firestore counts it (https://cloud.google.com/firestore/docs/storage-size)
+// or more: where these rules leave something open, the larger figure counts.
 func Size(path string, data map[string]any) int { return nameSize(path) + ValueSize(data) }
 
-// nameSize is that of a path, whose slashes stand for the one byte that ends each part.
+// nameSize returns the size of a path in bytes. Its slashes stand for the byte that Firestore adds to each part.
 func nameSize(path string) int { return len(path) + 1 + 16 }
 
-// ValueSize returns how large Firestore counts a value as it was read.
+// ValueSize returns the size in bytes, as Firestore counts it, of a value in the type that the client library reads.
 func ValueSize(value any) int {
 	switch v := value.(type) {
 	case nil, bool:
@@ -31,7 +31,7 @@ func ValueSize(value any) int {
 	case []byte:
 		return len(v)
 	case *firestore.DocumentRef:
-		return nameSize(v.Path) // with the project and the database, which Firestore may not count
+		return nameSize(v.Path) // includes the project and the database, which Firestore may not count
 	case firestore.Vector64:
 		return 8 * len(v)
 	case []any:
@@ -47,6 +47,6 @@ func ValueSize(value any) int {
 		}
 		return n
 	default:
-		return 64 + len(fmt.Sprint(v)) // a type of later versions of Firestore
+		return 64 + len(fmt.Sprint(v)) // a type that a later version of Firestore may add
 	}
 }

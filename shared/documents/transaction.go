@@ -16,17 +16,18 @@ type Transaction struct {
 	o  *outcome
 }
 
-// Transact runs f in a transaction. f judges anew what it reads, may run several times, and must therefore set what it
-// captures anew each time; it must also come to the right end when an earlier attempt took effect and its answer was
-// lost. An error of f ends the transaction and nothing is written.
+// Transact runs f in a transaction. f may run several times: it must judge anew each time, and set anew every variable that
+// it captures. It must also come to the right result when an earlier attempt took effect and its answer was lost. If f
+// returns an error, Transact returns it and writes nothing.
 func (w Writer) Transact(ctx context.Context, f func(ctx context.Context, tx *Transaction) error) error {
 	_, err := w.transact(ctx, transient, f)
 	return err
 }
 
-// Commit is [Writer.Transact] for writes of many items that do not depend on each other. It returns when they were
-// committed. With once, contention is returned at the first sight of it, for the caller to try with fewer items.
-func (w Writer) Commit(ctx context.Context, once bool, f func(ctx context.Context, tx *Transaction) error) (at time.Time, err error) {
+// Commit is [Writer.Transact] for writes of many items that do not depend on each other. It returns the time of the commit.
+// With once, it does not retry after contention, so that the caller can try with fewer items.
+func (w Writer) Commit(ctx context.Context, once bool,
+	f func(ctx context.Context, tx *Transaction) error) (at time.Time, err error) {
 	if !once {
 		return w.transact(ctx, transient, f)
 	}
@@ -41,7 +42,7 @@ func (w Writer) transact(ctx context.Context, again func(error) bool, f func(ctx
 	options = append(options, firestore.WithCommitResponseTo(&response))
 	attempt := func(ctx context.Context) error {
 		err := w.c.firestore.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
-			o.begin() // it is called anew where the commit lost against another writer
+			o.begin() // the client calls this function again if another writer won
 			if err := f(ctx, &Transaction{w: w, tx: tx, o: &o}); err != nil {
 				return err
 			}
@@ -57,7 +58,7 @@ func (w Writer) transact(ctx context.Context, again func(error) bool, f func(ctx
 	return response.CommitTime(), nil
 }
 
-// note notes a write that the transaction is to do, unless err says that it cannot.
+// note records a write of the transaction, unless err says that it failed. It returns err.
 func (t *Transaction) note(op, path string, err error) error {
 	if err == nil {
 		t.o.attempt = append(t.o.attempt, Written{Op: op, Path: path})
@@ -65,7 +66,7 @@ func (t *Transaction) note(op, path string, err error) error {
 	return err
 }
 
-// Get reads a document; found is false if there is none. All reads come before the first write.
+// Get reads a document; found is false if there is none. All reads must come before the first write.
 func (t *Transaction) Get(path string) (d Document, found bool, err error) {
 	ref, err := t.ref(path)
 	if err != nil {
@@ -90,7 +91,7 @@ func (t *Transaction) Delete(path string) error {
 	return t.note("delete", path, t.tx.Delete(ref))
 }
 
-// Update writes the given top-level fields of a document that must exist. A value of [DeleteField] removes the field.
+// Update writes top-level fields of a document that must exist. The value [DeleteField] removes a field.
 func (t *Transaction) Update(path string, data map[string]any) error {
 	ref, err := t.ref(path)
 	if err != nil {
@@ -103,8 +104,8 @@ func (t *Transaction) Update(path string, data map[string]any) error {
 	return t.note("update", path, t.tx.Update(ref, updates))
 }
 
-// Values that Firestore replaces: DeleteField removes the field in [Transaction.Update], ServerTimestamp becomes the time
-// of the commit.
+// Values that Firestore replaces: DeleteField removes the field in [Transaction.Update]; ServerTimestamp becomes the time of
+// the commit.
 var (
 	DeleteField     any = firestore.Delete
 	ServerTimestamp any = firestore.ServerTimestamp
@@ -119,7 +120,7 @@ func (t *Transaction) Create(path string, data any) error {
 	return t.note("create", path, t.tx.Create(ref, data))
 }
 
-// Merge writes the given top-level fields of a document, whether it exists or not, and leaves its other fields alone.
+// Merge writes top-level fields of a document, whether it exists or not, and leaves its other fields unchanged.
 func (t *Transaction) Merge(path string, data map[string]any) error {
 	ref, err := t.ref(path)
 	if err != nil {

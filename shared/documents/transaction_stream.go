@@ -10,9 +10,9 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Stream returns the first documents that a query matches from a cursor on, at most limit or, if that is 0, all of them. It
-// holds one at a time, however large they are: whoever breaks off is billed for the rest up to the limit, but does not keep
-// it. The transaction fails if another writer changes what was read, or what lies between, before the commit.
+// Stream returns the first documents that a query matches from a cursor on: at most limit, or all if limit is 0. It holds one
+// at a time, however large they are. A caller that stops early is still billed for the rest up to the limit. The commit fails
+// if another writer changes these documents, or adds one between them, before.
 func (t *Transaction) Stream(q Query, from Cursor, limit int) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		fq, err := q.firestore(t.w.c.firestore, from)
@@ -36,14 +36,15 @@ func (t *Transaction) Stream(q Query, from Cursor, limit int) iter.Seq2[Document
 				}
 				return
 			}
-			// To cancel a stream of large documents breaks the emulator's connection, and with it all that goes on there.
+			// Cancelling a stream of large documents would break the emulator's connection, with all other requests on it. So
+			// the rest is received and dropped.
 			wanted = wanted && yield(documentOf(s), nil)
 		}
 	}
 }
 
-// Wait waits until n more writes may be sent. A transaction does not wait by itself, for it would hold its locks
-// meanwhile: whoever writes much in transactions waits between them.
+// Wait waits until n more writes may be sent. A transaction does not wait by itself, because it would hold its locks
+// meanwhile: callers that write much in transactions wait between them.
 func (w Writer) Wait(ctx context.Context, n int) error {
 	for ; n > 0; n -= MaxBatch {
 		if err := w.pace.Wait(ctx, min(n, MaxBatch)); err != nil {
@@ -53,10 +54,10 @@ func (w Writer) Wait(ctx context.Context, n int) error {
 	return nil
 }
 
-// Refused reports whether Firestore refuses what was to be written, as it is: a document that is too large, too deep or
-// has too many index entries, or too much for one commit, which by Firestore's reckoning includes the deleted documents and
-// the index entries of all. Less at a time may succeed.
+// Refused reports whether Firestore refused the writes as they were: a document is too large, too deep or has too many index
+// entries, or the commit is too large. The size of a commit includes the deleted documents and all index entries. A smaller
+// commit may succeed.
 func Refused(err error) bool { return codeOf(err) == codes.InvalidArgument }
 
-// ErrTooMuch says that documents hold more bytes than should be read at once.
+// ErrTooMuch says that some documents have more bytes than should be read at once.
 var ErrTooMuch = errors.New("too many bytes to read at once")

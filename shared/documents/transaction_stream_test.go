@@ -107,7 +107,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// counted counts what it is asked to wait for.
+// counted is a pace that counts the writes and never waits.
 type counted struct{ waits []int }
 
 // Wait implements documents.Pace.

@@ -19,7 +19,7 @@ func (r Ref) Path() string {
 	return r.Collection + "/" + r.ID
 }
 
-// RefOf returns the document that a path names. Collections and ids alternate in it, so it has an even number of parts.
+// RefOf returns the document that a path names. Collections and ids alternate in a path, so it has an even number of parts.
 func RefOf(path string) (Ref, error) {
 	i := strings.LastIndexByte(path, '/')
 	if i < 1 || strings.Count(path, "/")%2 == 0 || !ValidID(path[i+1:]) {
@@ -28,7 +28,7 @@ func RefOf(path string) (Ref, error) {
 	return Ref{Collection: path[:i], ID: path[i+1:]}, nil
 }
 
-// ReferenceOf returns the document that a field's value is a reference to; ok is false if it is none.
+// ReferenceOf returns the document that a field's value refers to; ok is false if the value is not a reference.
 func ReferenceOf(value any) (ref Ref, ok bool) {
 	reference, ok := value.(*firestore.DocumentRef)
 	if !ok || reference == nil {
@@ -37,7 +37,7 @@ func ReferenceOf(value any) (ref Ref, ok bool) {
 	return Document{Path: relative(reference)}.Ref(), true
 }
 
-// Ref returns what names the document.
+// Ref returns the document's name.
 func (d Document) Ref() Ref {
 	i := strings.LastIndexByte(d.Path, '/')
 	if i < 0 {
@@ -49,9 +49,9 @@ func (d Document) Ref() Ref {
 // Op is what a [Write] does.
 type Op string
 
-// The operations. Their names are what previews and the log say.
+// The operations, by the names that previews and the log show.
 const (
-	Delete Op = "delete" // the document; there may be none
+	Delete Op = "delete" // the document, if it exists
 	Update Op = "update" // the given top-level fields of a document that exists; [DeleteField] removes one
 	Create Op = "create" // a document that does not exist yet
 	Set    Op = "set"    // the whole document, whether it exists or not
@@ -61,12 +61,12 @@ const (
 type Write struct {
 	Op   Op
 	Ref  Ref
-	Data map[string]any // of all but Delete
-	// Sent says that the write tells somebody something, as a notification does: undoing the run leaves it.
+	Data map[string]any // for all operations but Delete
+	// Sent says that the write tells somebody something, as a notification does. Undo leaves such a write in place.
 	Sent bool
 }
 
-// String says the write as previews and the log do, e.g. "delete comments/c1".
+// String returns the write as previews and the log show it, e.g. "delete comments/c1".
 func (w Write) String() string { return string(w.Op) + " " + w.Ref.Path() }
 
 // Apply adds writes to the transaction.
@@ -92,7 +92,7 @@ func (t *Transaction) Apply(writes []Write) error {
 	return nil
 }
 
-// GetAll reads documents in one request and returns those that there are.
+// GetAll reads documents in one request and returns those that exist.
 func (t *Transaction) GetAll(refs []Ref) (map[Ref]Document, error) {
 	found := make(map[Ref]Document, len(refs))
 	if len(refs) == 0 {
@@ -124,11 +124,11 @@ func docRefs(c *firestore.Client, refs []Ref) ([]*firestore.DocumentRef, error) 
 	return docs, nil
 }
 
-// Contended reports whether a commit failed because others wrote to what it had read.
+// Contended reports whether a commit failed because others wrote to documents that it had read.
 func Contended(err error) bool { return err != nil && codeOf(err) == codes.Aborted }
 
-// Denied reports whether the caller may not do what was asked for.
+// Denied reports whether Firestore denied the caller permission.
 func Denied(err error) bool { return err != nil && codeOf(err) == codes.PermissionDenied }
 
-// Answered reports whether an error is what Firestore answered.
+// Answered reports whether an error is an answer of Firestore, with a code.
 func Answered(err error) bool { return err != nil && codeOf(err) != codes.Unknown }

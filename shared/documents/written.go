@@ -7,22 +7,22 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Written is a write that took effect: what was done to which document.
+// Written is a write that took effect, or may have.
 type Written struct {
 	Op   string // "create", "set", "merge", "update" or "delete"
 	Path string
-	// Unsure says that the answer was lost, so that the write may not have taken effect.
+	// Unsure says that the answer was lost, so the write may not have taken effect.
 	Unsure bool
 }
 
-// tell calls [Writer.Written], where it is set, with writes of one commit.
+// tell calls [Writer.Written], if it is set, with the writes of one commit.
 func (w Writer) tell(ctx context.Context, writes []Written) {
 	if w.Written != nil && len(writes) > 0 {
 		w.Written(ctx, writes)
 	}
 }
 
-// lost reports whether a commit that ended with the error may have taken effect all the same.
+// lost reports whether a commit that ended with this error may have taken effect all the same.
 func lost(err error) bool {
 	switch codeOf(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Internal, codes.Unknown, codes.Canceled, codes.ResourceExhausted:
@@ -32,17 +32,17 @@ func lost(err error) bool {
 	}
 }
 
-// outcome collects what the attempts of one transaction wrote.
+// outcome collects the writes of a transaction's attempts.
 type outcome struct {
-	attempt []Written // by the attempt under way
-	ready   bool      // the attempt came to its commit
-	unsure  []Written // by an earlier attempt that came to its commit and whose answer was lost
+	attempt []Written // of the attempt under way
+	ready   bool      // the attempt reached its commit
+	unsure  []Written // of an earlier attempt that reached its commit and whose answer was lost
 }
 
-// begin forgets what an attempt that had no effect wanted to write.
+// begin forgets the writes of an attempt that had no effect.
 func (o *outcome) begin() { o.attempt, o.ready = nil, false }
 
-// end takes note of how an attempt ended.
+// end records how an attempt ended.
 func (o *outcome) end(err error) {
 	if err != nil && o.ready && lost(err) && len(o.attempt) > 0 {
 		o.unsure = o.attempt
@@ -52,8 +52,8 @@ func (o *outcome) end(err error) {
 	}
 }
 
-// writes returns what took effect, and what perhaps did: an attempt whose answer was lost, unless a later one wrote the
-// same.
+// writes returns the writes that took effect, and those that perhaps did: those of an attempt whose answer was lost, unless a
+// later attempt wrote to the same document.
 func (o *outcome) writes() []Written {
 	certain := map[string]bool{}
 	for _, w := range o.attempt {
@@ -69,7 +69,7 @@ func (o *outcome) writes() []Written {
 	return all
 }
 
-// tellDeleted tells of the deletions that took effect, and of those whose answer was lost.
+// tellDeleted calls [Writer.Written] with the deletions that took effect, and with those whose answer was lost.
 func (w Writer) tellDeleted(ctx context.Context, deletions []Deletion, results []error, unsure map[int]bool) {
 	var writes []Written
 	for i, err := range results {

@@ -16,7 +16,8 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// telling opens a project with a writer that tells what it wrote; disturb may answer for a method's n-th request.
+// telling returns a writer of a project, and the writes that it reported. disturb may answer the method's n-th request
+// itself.
 func telling(t *testing.T, p *backendstest.Project, method string, disturb func(n int, send func() error) error) (documents.Writer, *[]documents.Written) {
 	t.Helper()
 	var n atomic.Int32
@@ -42,7 +43,7 @@ func telling(t *testing.T, p *backendstest.Project, method string, disturb func(
 	return w, told
 }
 
-// atOnce lets every write go at once.
+// atOnce is a pace that never waits.
 type atOnce struct{}
 
 // Wait implements documents.Pace.

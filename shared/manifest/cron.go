@@ -10,11 +10,11 @@ import (
 var (
 	schedulePattern = regexp.MustCompile(`^([0-9*/,~-]+ ){4}[0-9*/,~-]+$`)
 
-	// cronPart is one part of a list in a field: *, a, a-b or a~b, the first and third with a step.
+	// cronPart is one part of a list in a field: *, a, a-b or a~b. The first and the third may have a step.
 	cronPart = regexp.MustCompile(`^(?:\*|([0-9]{1,2})(?:([-~])([0-9]{1,2}))?)(?:/([0-9]{1,2}))?$`)
 )
 
-// cronFields are the fields of a schedule in their order, and what their values may be.
+// cronFields are the fields of a schedule, in their order, with the lowest and highest value of each.
 var cronFields = []struct {
 	name        string
 	least, most int
@@ -33,7 +33,7 @@ func cronProblem(schedule string) string {
 			if !wrong {
 				first, last, step := cronNumber(m[1], f.least), cronNumber(m[3], f.most), cronNumber(m[4], 1)
 				ranged := m[2] != "" || m[1] == ""
-				wrong = first < f.least || last > f.most || first > last || // of a single value, last is the most there is
+				wrong = first < f.least || last > f.most || first > last || // for a single value, last is the highest of all
 					step < 1 || step > f.most || (m[4] != "" && (!ranged || m[2] == "~")) || (m[2] == "~" && part != field)
 			}
 			if wrong {
@@ -44,7 +44,7 @@ func cronProblem(schedule string) string {
 	return ""
 }
 
-// cronNumber returns the number that a text of at most two digits is, or another one for no text.
+// cronNumber returns the number in a text of at most two digits, or otherwise if the text is empty.
 func cronNumber(text string, otherwise int) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -53,7 +53,8 @@ func cronNumber(text string, otherwise int) int {
 	return n
 }
 
-// When says when Cloud Scheduler calls a job, e.g. "daily 03:00 Asia/Tokyo"; where there are no words for it, as unix-cron does.
+// When returns in words when Cloud Scheduler calls a job, e.g. "daily 03:00 Asia/Tokyo". A schedule for which it has no words
+// stays as it is.
 func (e Entry) When() string { return scheduleWords(e.Schedule) + " " + e.TimeZone }
 
 var (
@@ -70,7 +71,7 @@ func scheduleWords(schedule string) string {
 		at := twoDigits(m[2]) + ":" + twoDigits(m[1])
 		first, last, ranged := strings.Cut(m[4], "-")
 		switch day, weekday := m[3] != "*", m[4] != "*"; {
-		case day && weekday: // either of them: nobody means that
+		case day && weekday: // unix-cron calls on either of them, which hardly anybody means
 			return schedule
 		case day:
 			return "day " + m[3] + " of each month " + at

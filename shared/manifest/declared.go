@@ -7,7 +7,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 )
 
-// Defaults of an entry that has a rule. Terraform has the same (terraform/declared), and a test compares.
+// defaults are the defaults of an entry that has a rule. Terraform has the same (terraform/declared); a test compares them.
 var defaults = map[string]any{
 	"description": "A declared rule", "trigger": Schedule, "timeZone": "UTC", "timeoutSeconds": json.Number("540"),
 	"memory": "512Mi", "cpu": "1", "retryCount": json.Number("3"),
@@ -29,7 +29,7 @@ func withDefaults(object map[string]any) {
 	}
 }
 
-// notDeclared returns the keys that an entry with a rule may not have, because the rule says it all.
+// notDeclared returns the keys of an entry that it must not have with a rule, because they follow from the rule.
 func (e Entry) notDeclared() (keys []string) {
 	for key, said := range map[string]bool{
 		"package": e.Package != "", "roles": e.Roles != nil, "indexes": e.Indexes != nil, "fieldOverrides": e.FieldOverrides != nil,
@@ -43,15 +43,16 @@ func (e Entry) notDeclared() (keys []string) {
 	return keys
 }
 
-// AutomaticIndexes returns the indexes that Firestore makes of a field unless it is told otherwise.
+// AutomaticIndexes returns the indexes that Firestore makes for a field by default.
 func AutomaticIndexes() []OverrideIndex {
 	return []OverrideIndex{
-		{QueryScope: "COLLECTION", Order: "ASCENDING"}, {QueryScope: "COLLECTION", Order: "DESCENDING"}, {QueryScope: "COLLECTION", ArrayConfig: "CONTAINS"},
+		{QueryScope: "COLLECTION", Order: "ASCENDING"}, {QueryScope: "COLLECTION", Order: "DESCENDING"},
+		{QueryScope: "COLLECTION", ArrayConfig: "CONTAINS"},
 	}
 }
 
-// AllIndexes returns the indexes that the entry's queries need: the composite ones, and those of single fields that Firestore does not
-// make by itself.
+// AllIndexes returns the indexes that the entry's queries need: the composite ones, and those of single fields that Firestore
+// does not make by default.
 func (e Entry) AllIndexes() []Index {
 	all := slices.Clone(e.Indexes)
 	for _, o := range e.FieldOverrides {
@@ -65,7 +66,8 @@ func (e Entry) AllIndexes() []Index {
 	return all
 }
 
-// derive sets what follows from the rule: roles, the index of its query, and the fields of records that need none.
+// derive sets what follows from the rule: roles, the index of its query, and the exemptions from indexes for fields of the
+// bundle's own records.
 func (e *Entry) derive() {
 	r := e.Rule
 	e.Roles = map[config.Backend][]string{config.Firestore: {"roles/datastore.user"}}
@@ -75,7 +77,7 @@ func (e *Entry) derive() {
 	if r.UsesAuth() {
 		e.Roles[config.Auth] = []string{"firesweepAccountDeleter"}
 	}
-	if r.Accounts != "" { // they are listed, and looked at again
+	if r.Accounts != "" { // accounts are listed and looked up
 		e.Roles[config.Auth] = append(e.Roles[config.Auth], "firesweepAccountReader")
 	}
 	scope := "COLLECTION"
@@ -83,9 +85,10 @@ func (e *Entry) derive() {
 		scope = "COLLECTION_GROUP"
 	}
 	switch fields := r.IndexFields(); {
-	case len(fields) == 1 && r.CollectionGroup != "": // an override replaces the automatic ones, so they stand in it
+	case len(fields) == 1 && r.CollectionGroup != "": // an override replaces the automatic indexes, so it lists them
 		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{
-			CollectionGroup: r.CollectionGroup, FieldPath: fields[0], Indexes: append(AutomaticIndexes(), OverrideIndex{QueryScope: scope, Order: "ASCENDING"}),
+			CollectionGroup: r.CollectionGroup, FieldPath: fields[0],
+			Indexes: append(AutomaticIndexes(), OverrideIndex{QueryScope: scope, Order: "ASCENDING"}),
 		})
 	case len(fields) > 1:
 		index := Index{CollectionGroup: r.Group(), QueryScope: scope}

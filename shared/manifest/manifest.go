@@ -1,4 +1,4 @@
-// Package manifest reads the list of what is deployed: each function with its schedule, limits, roles and indexes.
+// Package manifest reads the lists of functions that are deployed, each with its schedule, limits, roles and indexes.
 package manifest
 
 import (
@@ -21,35 +21,35 @@ const (
 	Tasks    = "tasks"    // Cloud Tasks
 )
 
-// Entry is one function of the list.
+// Entry is one function of a list.
 type Entry struct {
 	Name           string                      `json:"name"`           // the HTTP entry point
 	Package        string                      `json:"package"`        // its folder below functions/
 	Description    string                      `json:"description"`    // one line for people
 	Trigger        string                      `json:"trigger"`        // [Schedule] or [Tasks]
-	TimeoutSeconds int                         `json:"timeoutSeconds"` // of the function
-	Memory         string                      `json:"memory"`         // of the function, e.g. "256Mi"
-	CPU            string                      `json:"cpu,omitempty"`  // of the function, e.g. "1"; if empty, as much as its memory brings
-	Roles          map[config.Backend][]string `json:"roles"`          // what its service account may do, by backend
+	TimeoutSeconds int                         `json:"timeoutSeconds"` // the function's timeout
+	Memory         string                      `json:"memory"`         // the function's memory, e.g. "256Mi"
+	CPU            string                      `json:"cpu,omitempty"`  // the function's CPUs; if empty, what its memory brings
+	Roles          map[config.Backend][]string `json:"roles"`          // its service account's roles, by backend
 
 	// Of its database, in the form of firestore.indexes.json:
-	Indexes        []Index         `json:"indexes,omitempty"`        // what its queries need beside the automatic ones
+	Indexes        []Index         `json:"indexes,omitempty"`        // those that its queries need besides the automatic ones
 	FieldOverrides []FieldOverride `json:"fieldOverrides,omitempty"` // fields with other than the automatic indexes
 
 	// Of a job:
 	Schedule         string `json:"schedule"`         // unix-cron; a~b in a field is one value from a to b, fixed per project
 	TimeZone         string `json:"timeZone"`         // IANA name
 	RetryCount       int    `json:"retryCount"`       // Cloud Scheduler's attempts after the first
-	StopAfterSeconds int    `json:"stopAfterSeconds"` // when it begins no more work, if earlier than its timeout demands
+	StopAfterSeconds int    `json:"stopAfterSeconds"` // after so long it begins no more work; 0: as late as its timeout allows
 	Worker           string `json:"worker"`           // the function that its tasks call
-	// Shards is in how many parts at once it looks through what there is (SHARDS), 1 for a job that could and is not; left out for one
-	// that cannot be split.
+	// Shards is into how many parts a run is split, which run at the same time (SHARDS); 1 for a job that can be split but is
+	// not, left out for one that cannot be split.
 	Shards int `json:"shards,omitempty"`
 
 	// Of a worker:
 	Queue *Queue `json:"queue"`
 
-	// Rule, where there is one, is all that the function does: it has no package, and its roles and indexes follow from the rule.
+	// Rule, if set, is all that the function does. It then has no package, and its roles and indexes follow from the rule.
 	Rule *rule.Rule `json:"rule,omitempty"`
 }
 
@@ -76,7 +76,7 @@ type IndexField struct {
 	ArrayConfig string `json:"arrayConfig,omitempty"`
 }
 
-// FieldOverride says which indexes a field has instead of the automatic ones; none, if there are none.
+// FieldOverride says which indexes a field has instead of the automatic ones. If Indexes is empty, it has none.
 type FieldOverride struct {
 	CollectionGroup string          `json:"collectionGroup"`
 	FieldPath       string          `json:"fieldPath"`
@@ -90,9 +90,9 @@ type OverrideIndex struct {
 	ArrayConfig string `json:"arrayConfig,omitempty"`
 }
 
-// Timeout returns the function's timeout: what its deployment says in TIMEOUT_SECONDS, else what the list says.
-// An error says that TIMEOUT_SECONDS is none. A deployed process registers all functions and serves one, so the variable
-// has the same limits for all.
+// Timeout returns the function's timeout: TIMEOUT_SECONDS if the deployment sets it, otherwise that of the list. The error
+// says that TIMEOUT_SECONDS is not a possible timeout. A deployed process registers all functions and serves one, so the
+// variable has the same limits for all.
 func (e Entry) Timeout(getenv func(string) string) (time.Duration, error) {
 	text := config.For(e.Name, getenv)("TIMEOUT_SECONDS")
 	if text == "" {
@@ -100,7 +100,8 @@ func (e Entry) Timeout(getenv func(string) string) (time.Duration, error) {
 	}
 	seconds, err := strconv.Atoi(text)
 	if err != nil || seconds < minTimeout || seconds > maxJobTimeout {
-		return 0, fmt.Errorf("TIMEOUT_SECONDS is %q: it must be a whole number from %d to %d, the function's timeout", text, minTimeout, maxJobTimeout)
+		return 0, fmt.Errorf("TIMEOUT_SECONDS is %q: it must be a whole number from %d to %d, the function's timeout", text, minTimeout,
+			maxJobTimeout)
 	}
 	return time.Duration(seconds) * time.Second, nil
 }
@@ -114,8 +115,8 @@ type File struct {
 	Text []byte
 }
 
-// Parse reads lists strictly. The error names every problem and the function that has it. That time zones exist
-// is not checked: where functions run, there may be no list of them.
+// Parse reads lists strictly. The error names every problem and the function that has it. It does not check that time zones
+// exist, because a function's machine may have no list of them.
 func Parse(files ...File) ([]Entry, error) {
 	var all []Entry
 	var problems []error
@@ -129,7 +130,7 @@ func Parse(files ...File) ([]Entry, error) {
 			problems = append(problems, fmt.Errorf("%s: %s", f.Name, problem))
 		}
 		for i := range list.Functions {
-			// What is of a wrong type is missing in the entry, so that the rest of it would be called wrong as well.
+			// A value of a wrong type is missing in the entry, so other keys of the entry would be called wrong as well.
 			here := fmt.Sprintf("functions[%d]", i)
 			if !read && slices.ContainsFunc(wrong, func(problem string) bool { return strings.HasPrefix(problem, here) }) {
 				continue
@@ -151,7 +152,7 @@ func Parse(files ...File) ([]Entry, error) {
 }
 
 var (
-	namePattern    = regexp.MustCompile(`^[a-z][A-Za-z0-9]{5,29}$`) // it is a service account's as well, in small letters
+	namePattern    = regexp.MustCompile(`^[a-z][A-Za-z0-9]{5,29}$`) // it is a service account's name as well, in lower case
 	packagePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 	memoryPattern  = regexp.MustCompile(`^[1-9][0-9]{0,4}(Mi|Gi)$`)
 	smallMemory    = regexp.MustCompile(`^([0-9]{1,2}|[1-4][0-9]{2}|50[0-9]|51[01])Mi$`) // less than 512Mi
@@ -159,13 +160,13 @@ var (
 
 // What Google's services allow.
 const (
-	minTimeout    = 60   // seconds, and enough for what the engine keeps back
-	maxJobTimeout = 1740 // seconds: Cloud Scheduler waits 30 minutes at most, and longer than the function's timeout
-	maxTimeout    = 3600 // seconds, of a function called over HTTP
-	maxRetries    = 5    // of Cloud Scheduler
+	minTimeout    = 60   // seconds: enough for the time that the engine reserves at the end
+	maxJobTimeout = 1740 // seconds: Cloud Scheduler waits at most 30 minutes, and must wait longer than the timeout
+	maxTimeout    = 3600 // seconds, for a function that is called over HTTP
+	maxRetries    = 5    // by Cloud Scheduler
 )
 
-// together returns what is wrong with the entries beside each other.
+// together returns the problems of the entries with each other.
 func together(entries []Entry) (problems []error) {
 	if len(entries) == 0 {
 		return []error{errors.New("no functions are listed")}
@@ -192,7 +193,7 @@ func together(entries []Entry) (problems []error) {
 	return problems
 }
 
-// problems returns what is wrong with one entry. One with a rule gets what follows from it.
+// problems returns what is wrong with one entry. If the entry has a rule, it also sets what follows from the rule.
 func (e *Entry) problems() (problems []string) {
 	expect := func(ok bool, format string, args ...any) {
 		if !ok {
@@ -209,7 +210,8 @@ func (e *Entry) problems() (problems []string) {
 		e.derive()
 	}
 	expect(e.Description != "", "description is missing")
-	expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= maxTimeout, "timeoutSeconds is %d: it must be from %d to %d", e.TimeoutSeconds, minTimeout, maxTimeout)
+	expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= maxTimeout, "timeoutSeconds is %d: it must be from %d to %d",
+		e.TimeoutSeconds, minTimeout, maxTimeout)
 	expect(memoryPattern.MatchString(e.Memory), "memory %q is not like 256Mi", e.Memory)
 	expect(e.CPU == "" || e.CPU == "1", "cpu is %q: it must be 1 or left out", e.CPU)
 	expect(e.CPU == "" || !smallMemory.MatchString(e.Memory), "memory is %s: a whole CPU needs 512Mi at least", e.Memory)
@@ -217,26 +219,33 @@ func (e *Entry) problems() (problems []string) {
 		expect(i.problem() == "", "index of %q: %s", i.CollectionGroup, i.problem())
 	}
 	for _, o := range e.FieldOverrides {
-		expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil, "a field override lacks collectionGroup, fieldPath or indexes")
+		expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil,
+			"a field override lacks collectionGroup, fieldPath or indexes")
 	}
 	expect(slices.Contains(e.Uses(), config.Firestore), "roles has none on Firestore, which holds the lease")
-	expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks), "worker and the roles on tasks go together: worker is %q, and the roles are on %v", e.Worker, e.Uses())
+	expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks),
+		"worker and the roles on tasks go together: worker is %q, and the roles are on %v", e.Worker, e.Uses())
 	switch e.Trigger {
 	case Schedule:
 		expect(cronProblem(e.Schedule) == "", "%s", cronProblem(e.Schedule))
 		expect(e.TimeZone != "", "timeZone is missing")
-		expect(e.TimeoutSeconds <= maxJobTimeout, "timeoutSeconds is %d: Cloud Scheduler waits for %d at most", e.TimeoutSeconds, maxJobTimeout)
-		expect(e.StopAfterSeconds >= 0 && e.StopAfterSeconds <= e.TimeoutSeconds/10*9, "stopAfterSeconds is %d: it must be at most nine tenths of timeoutSeconds", e.StopAfterSeconds)
+		expect(e.TimeoutSeconds <= maxJobTimeout, "timeoutSeconds is %d: Cloud Scheduler waits for %d at most", e.TimeoutSeconds,
+			maxJobTimeout)
+		expect(e.StopAfterSeconds >= 0 && e.StopAfterSeconds <= e.TimeoutSeconds/10*9,
+			"stopAfterSeconds is %d: it must be at most nine tenths of timeoutSeconds", e.StopAfterSeconds)
 		expect(e.RetryCount >= 0 && e.RetryCount <= maxRetries, "retryCount is %d: it must be from 0 to %d", e.RetryCount, maxRetries)
 		expect(e.Queue == nil, "queue is for workers, whose trigger is tasks: leave it out")
-		expect(e.Shards >= 0 && e.Shards <= config.MaxShards, "shards is %d: it must be a whole number from 1 to %d", e.Shards, config.MaxShards)
-		expect(e.Shards < 2 || e.StopAfterSeconds == 0, "it stops before its timeout on purpose (stopAfterSeconds), so it cannot run in shards")
+		expect(e.Shards >= 0 && e.Shards <= config.MaxShards, "shards is %d: it must be a whole number from 1 to %d", e.Shards,
+			config.MaxShards)
+		expect(e.Shards < 2 || e.StopAfterSeconds == 0,
+			"it stops before its timeout on purpose (stopAfterSeconds), so it cannot run in shards")
 		expect(e.Shards == 0 || e.Rule == nil || e.Rule.Objects != "", "only rules about objects can be split: leave out shards")
 	case Tasks:
 		q := e.Queue
 		expect(q != nil && q.MaxDispatchesPerSecond > 0 && q.MaxConcurrentDispatches >= 1 && q.MaxAttempts >= 1 &&
 			q.MinBackoffSeconds >= 1 && q.MaxBackoffSeconds >= q.MinBackoffSeconds, "queue is missing or invalid")
-		expect(e.Schedule == "" && e.TimeZone == "" && e.RetryCount == 0 && e.StopAfterSeconds == 0 && e.Worker == "" && e.Shards == 0, "a worker has no schedule, timeZone, retryCount, stopAfterSeconds, worker or shards: leave them out")
+		expect(e.Schedule == "" && e.TimeZone == "" && e.RetryCount == 0 && e.StopAfterSeconds == 0 && e.Worker == "" && e.Shards == 0,
+			"a worker has no schedule, timeZone, retryCount, stopAfterSeconds, worker or shards: leave them out")
 	default:
 		expect(false, "trigger %q is neither %s nor %s", e.Trigger, Schedule, Tasks)
 	}

@@ -23,7 +23,7 @@ func read(t testing.TB) string {
 
 func TestParse(t *testing.T) {
 	list := read(t)
-	for _, tt := range []struct{ name, old, new, want string }{ // want is part of the error; empty: none
+	for _, tt := range []struct{ name, old, new, want string }{ // want is part of the error; empty: no error
 		{name: "as it is"},
 		{"listed twice", `"name": "cleanupReports"`, `"name": "cleanExpiredComped"`, "cleanExpiredComped: listed twice"},
 		{"name", `"name": "cleanupReports"`, `"name": "Cleanup reports"`, "in camelCase"},
@@ -94,7 +94,7 @@ func TestWhen(t *testing.T) {
 		"0 3 * * *": "daily 03:00 UTC", "5 13 * * *": "daily 13:05 UTC", "0 3 * * 0": "every Sunday 03:00 UTC", "0 3 * * 7": "every Sunday 03:00 UTC",
 		"30 2 * * 1-5": "Monday to Friday 02:30 UTC", "0 3 1 * *": "day 1 of each month 03:00 UTC", "0~59 0~5 * * *": "daily, some time from 00:00 to 05:59 UTC",
 		"0~59 2 * * *": "daily, some time from 02:00 to 02:59 UTC", "*/10 * * * *": "every 10 minutes UTC", "5 * * * *": "hourly at minute 5 UTC",
-		// Without words: what they would say would not be so.
+		// No words: they would not be true.
 		"*/7 * * * *": "*/7 * * * * UTC", "0 3 13 * 5": "0 3 13 * 5 UTC", "0 3 1 1 *": "0 3 1 1 * UTC", "0 3,15 * * *": "0 3,15 * * * UTC", "0~29 3 * * *": "0~29 3 * * * UTC",
 	} {
 		if problem := cronProblem(schedule); problem != "" {
@@ -110,7 +110,7 @@ func TestTimeoutOfTheDeployment(t *testing.T) {
 	e := Entry{Name: "cleanupReports", TimeoutSeconds: 300}
 	for _, tt := range []struct {
 		name, value string
-		want        time.Duration // 0: refused
+		want        time.Duration // 0: an error
 	}{
 		{"TIMEOUT_SECONDS", "", 300 * time.Second},
 		{"TIMEOUT_SECONDS", "1740", 1740 * time.Second},
@@ -127,7 +127,7 @@ func TestTimeoutOfTheDeployment(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever is accepted can be deployed, and comes back.
+// FuzzParse: a list without problems can be deployed, and comes back unchanged when it is written and read.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(read(f)))
 	for _, seed := range []string{"", "null", "{}", `{"functions":null}`, `{"functions":[null]}`, `{"functions":[{}]}`, `{"functions":{}}`, `{"functions":[{"queue":{}}]}`,
@@ -150,7 +150,7 @@ func FuzzParse(f *testing.F) {
 			names = append(names, e.Name)
 		}
 		for i := range entries {
-			if e := &entries[i]; e.Rule != nil { // derived
+			if e := &entries[i]; e.Rule != nil { // its roles and indexes are derived
 				e.Roles, e.Indexes, e.FieldOverrides = nil, nil, nil
 			}
 		}
@@ -170,7 +170,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestWrongTypeHidesNothingElse: of an entry with a value of a wrong type only that is told, for the value is missing; of the others all is.
+// TestWrongTypeHidesNothingElse: for an entry with a value of a wrong type only that problem is reported, because the value
+// is missing. For the other entries all problems are.
 func TestWrongTypeHidesNothingElse(t *testing.T) {
 	_, err := Parse(File{"rules.json", []byte(`{"functions":[
 		{"name":"cleanupDrafts","schedule":"0 4 * * *","rule":{"collection":"drafts","age":{"field":"at","days":"90"}}},

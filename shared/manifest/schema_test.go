@@ -12,7 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// schema returns what editors know of functions/rules.json, from the types that read it.
+// schema returns the JSON schema of functions/rules.json for editors, made from the types that read it.
 func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	entry, err := jsonschema.For[Entry](nil)
@@ -48,7 +48,8 @@ func schema(t *testing.T) *jsonschema.Schema {
 	}
 }
 
-// TestSchema keeps rules.schema.json what the types say. After a change of them: WRITE=1 go test ./shared/manifest -run Schema.
+// TestSchema compares rules.schema.json with the types. After a change of the types: WRITE=1 go test ./shared/manifest -run
+// Schema.
 func TestSchema(t *testing.T) {
 	const path = "../../rules.schema.json"
 	text, err := json.MarshalIndent(schema(t), "", "  ")
@@ -70,7 +71,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaAgreesWithTheReader: what is read fits the schema, and the schema refuses what is misspelt.
+// TestSchemaAgreesWithTheReader: the schema accepts what the reader accepts, and refuses misspelt keys.
 func TestSchemaAgreesWithTheReader(t *testing.T) {
 	resolved, err := schema(t).Resolve(nil)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"github.com/go-viper/mapstructure/v2"
 )
 
-// strictly reads a JSON object into out, a pointer to a struct with json tags. Keys are known to the letter and stand once. The
-// problems are all there are, each with where it is; read says that no value had a wrong type, or else out lacks it.
+// strictly reads a JSON object into out, a pointer to a struct with json tags. Every key must be known, match exactly and
+// occur once. It returns all problems, each with its place. read says that all values had the right type; otherwise out lacks
+// some.
 func strictly(text []byte, prepare func(object map[string]any), out any) (problems []string, read bool) {
 	if err := syntax(text); err != nil {
 		return []string{err.Error()}, false
@@ -54,7 +55,7 @@ var (
 	noNumber  = regexp.MustCompile(`^(?:cannot parse )?'(.+?)'.*strconv\.ParseInt.*$`)
 )
 
-// typeProblem says in the words of JSON that a value has the wrong type. The library says it in Go's.
+// typeProblem says in JSON's words that a value has the wrong type. The library uses Go's words.
 func typeProblem(problem string) string {
 	if m := noNumber.FindStringSubmatch(problem); m != nil {
 		return m[1] + ": it must be a whole number"
@@ -63,7 +64,7 @@ func typeProblem(problem string) string {
 		return m[1] + ": it must be a list, not " + jsonType(m[2])
 	}
 	if m := wrongType.FindStringSubmatch(problem); m != nil {
-		if strings.HasPrefix(m[2], "map") { // a number and a text are told alike
+		if strings.HasPrefix(m[2], "map") { // for a map, the library's message is the same for a number and a string
 			return m[1] + ": it must be an object"
 		}
 		return m[1] + ": it must be " + jsonType(m[2]) + ", not " + jsonType(m[3])
@@ -87,7 +88,7 @@ func jsonType(of string) string {
 	return "an object"
 }
 
-// syntax returns an error that says where a text stops being one JSON value.
+// syntax returns an error that says where a text stops being JSON, nil if all of it is JSON.
 func syntax(text []byte) error {
 	var value any
 	err := json.Unmarshal(text, &value)
@@ -101,7 +102,8 @@ func syntax(text []byte) error {
 	return fmt.Errorf("line %d, column %d: it is not JSON: %w", line, max(1, column), err)
 }
 
-// noNumbersAsTexts refuses what the library takes, because Go has a JSON number as a kind of text.
+// noNumbersAsTexts refuses a number where a string must be. The library accepts it, because Go's [json.Number] is a kind of
+// string.
 func noNumbersAsTexts(from, to reflect.Type, value any) (any, error) {
 	if from == reflect.TypeFor[json.Number]() && to.Kind() == reflect.String && to != from {
 		return nil, errors.New("expected type 'string', got unconvertible type 'json.Number'")
@@ -109,7 +111,7 @@ func noNumbersAsTexts(from, to reflect.Type, value any) (any, error) {
 	return value, nil
 }
 
-// doubled returns a key that stands twice in an object, with what leads to it.
+// doubled returns a key that an object has twice, with its path; "" if there is none.
 func doubled(d *json.Decoder) (key string, err error) {
 	token, err := d.Token()
 	if err != nil {
@@ -144,7 +146,7 @@ func doubled(d *json.Decoder) (key string, err error) {
 	return "", nil
 }
 
-// unknown returns the keys of a value that its type does not have.
+// unknown returns a problem for each key of a value that its type does not have.
 func unknown(value any, of reflect.Type, path string) (problems []string) {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
@@ -152,7 +154,7 @@ func unknown(value any, of reflect.Type, path string) (problems []string) {
 	switch v := value.(type) {
 	case map[string]any:
 		if of.Kind() != reflect.Struct {
-			return nil // its keys are data, or it is no object at all, which is told elsewhere
+			return nil // its keys are data, or no object belongs here, which typeProblem reports
 		}
 		fields := map[string]reflect.Type{}
 		var names []string

@@ -57,7 +57,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-// BenchmarkGuess learns from a page of names, and reckons where the next ranges might end.
+// BenchmarkGuess learns from a page of names, and guesses where the next ranges should end.
 func BenchmarkGuess(b *testing.B) {
 	names := named(rand.New(rand.NewPCG(1, 2)), pageSize)["of users"]
 	b.ReportAllocs()

@@ -1,5 +1,5 @@
-// Package objects is what the bundle knows of Cloud Storage: listing in pages, deletes on the condition that the object
-// is still the one that was judged, and a meter of what Google bills.
+// Package objects is what the bundle knows of Cloud Storage: listing in pages, deletes on the condition that the object has
+// not changed since it was judged, and a meter of what Google bills.
 //
 // Planners are handed a [Reader], which cannot write; only the engine holds a [Writer].
 package objects
@@ -29,8 +29,8 @@ type Client struct {
 	connections *http.Transport
 }
 
-// Open connects to a bucket. wrap, where not nil, is put around the transport that sends the requests. It fails where
-// no credentials are found; nothing of a failed attempt is kept, so that a later one can succeed.
+// Open connects to a bucket. wrap, if not nil, is put around the transport that sends the requests. It fails if no
+// credentials are found. A failed attempt leaves nothing behind, so a later one can succeed.
 func Open(ctx context.Context, b Bucket, wrap func(http.RoundTripper) http.RoundTripper) (*Client, error) {
 	connections := http.DefaultTransport.(*http.Transport).Clone()
 	base := http.RoundTripper(connections)
@@ -52,8 +52,8 @@ func Open(ctx context.Context, b Bucket, wrap func(http.RoundTripper) http.Round
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", b.Name, err)
 	}
-	// A delete is repeated only on the condition that the generation still matches, so always may be: [Writer.Delete]
-	// sends that condition with every request. The number of attempts is bounded because a run's time is.
+	// The library repeats a delete only if the request has a condition on the generation. [Writer.Delete] always sends one,
+	// so a delete can always be repeated. The number of attempts is bounded because a run's time is.
 	client.SetRetry(storage.WithPolicy(storage.RetryIdempotent), storage.WithMaxAttempts(8))
 	return &Client{storage: client, bucket: client.Bucket(b.Name), name: b.Name, connections: connections}, nil
 }
@@ -61,11 +61,11 @@ func Open(ctx context.Context, b Bucket, wrap func(http.RoundTripper) http.Round
 // Close closes the connections.
 func (c *Client) Close() error {
 	err := c.storage.Close()
-	c.connections.CloseIdleConnections() // which the library leaves open
+	c.connections.CloseIdleConnections() // the library leaves them open
 	return err
 }
 
-// Handle returns the client library's handle of the bucket, for restoring what a run deleted.
+// Handle returns the client library's handle of the bucket. Undo needs it to restore what a run deleted.
 func (c *Client) Handle() *storage.BucketHandle { return c.bucket }
 
 // Reader returns the reading side of the bucket.

@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// Folders are folders of a bucket.
+// Folders are folders of a bucket, each with a slash at its end.
 type Folders []string
 
-// ParseFolders parses folders such as "inquiries/,support/images/". Each is relative and ends with a slash, so that none is the
-// whole bucket or half of another's name.
+// ParseFolders parses folders such as "inquiries/,support/images/". Each must be relative and end with a slash, so that none
+// is the whole bucket or a part of another folder's name.
 func ParseFolders(text string) (folders Folders, err error) {
 	for folder := range strings.SplitSeq(text, ",") {
 		folder = strings.TrimSpace(folder)
@@ -34,7 +34,7 @@ func checkFolder(folder string) error {
 		return errors.New("it must end with a slash")
 	case slices.Contains(parts, "") || slices.Contains(parts, ".") || slices.Contains(parts, ".."):
 		return errors.New("a part of it is empty or only dots")
-	case len(folder) >= maxName || !utf8.ValidString(folder) || strings.ContainsAny(folder, "\r\n\x00"): // no room for a name in it
+	case len(folder) >= maxName || !utf8.ValidString(folder) || strings.ContainsAny(folder, "\r\n\x00"): // the longest leaves no room for a name in it
 		return errors.New("no object can have such a name")
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzObjectName: whatever is accepted is a name that an object can have, and written in any of the forms it comes back.
+// FuzzObjectName: an accepted name is one that an object can have, and each kind of URL for it gives the same name again.
 func FuzzObjectName(f *testing.F) {
 	for _, seed := range []string{
 		"https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/posts%2Fu1%2Fa.png?alt=media&token=t",

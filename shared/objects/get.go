@@ -8,7 +8,7 @@ import (
 	"cloud.google.com/go/storage"
 )
 
-// Get returns an object's attributes, at one class B operation; found is false if there is no such object.
+// Get returns an object's attributes; found is false if there is no such object. It costs one class B operation.
 func (r Reader) Get(ctx context.Context, name string) (o Object, found bool, err error) {
 	a, err := r.c.bucket.Object(name).Attrs(ctx)
 	switch {

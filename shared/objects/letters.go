@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// span is a stretch of names and how many objects lie in it.
+// span is a range of names and the number of objects in it.
 type span struct {
 	from, to string
 	n        int
 }
 
-// What is known of the letters that names are made of.
+// Bounds of what is learned about the letters of names.
 const (
-	learnedLength = 64 // of names, behind the listing's prefix
-	learnEach     = 8  // one name of so many is looked at: neighbours are alike
+	learnedLength = 64 // letters of a name, behind the listing's prefix
+	learnEach     = 8  // one of so many names is learned: neighbours are alike
 )
 
-// letters are those that occur at each place of the names, so that a name can be read as a number whose digits they are: then
-// the name that lies as far behind another as a third behind a fourth can be reckoned. Only ASCII counts: names that differ
-// elsewhere are as good as equal.
+// letters are the letters that occur at each place of the names. With them a name can be read as a number, and the letters
+// are its digits. So we can calculate a name that lies as far behind another as a third lies behind a fourth. Only ASCII
+// counts: names that differ in other characters count as equal.
 type letters struct {
-	at  [learnedLength][]byte // by place, in order
-	any []byte                // at any place, in order
+	at  [learnedLength][]byte // by place, sorted
+	any []byte                // at any place, sorted
 }
 
 func (l *letters) learn(name string) {
@@ -35,7 +35,7 @@ func (l *letters) learn(name string) {
 	}
 }
 
-// with returns letters in order with one more.
+// with returns sorted letters with one more.
 func with(letters []byte, c byte) []byte {
 	if at, known := slices.BinarySearch(letters, c); !known {
 		return slices.Insert(letters, at, c)
@@ -43,11 +43,11 @@ func with(letters []byte, c byte) []byte {
 	return letters
 }
 
-// number reads a name as a number. A place behind the name's end is the lowest digit, a letter that was never seen there the
-// next higher one that was.
+// number reads a name as a number. A place behind the name's end is the lowest digit. A letter that was never seen at its
+// place counts as the next higher one that was.
 func (l *letters) number(name string) *big.Int {
 	n, digit := new(big.Int), new(big.Int)
-	beyond := false // a letter was higher than all that were seen: so are all names that have another one there
+	beyond := false // a letter was higher than all that were seen: the rest of the number is as high as it can be
 	for i := range learnedLength {
 		base := int64(len(l.at[i]) + 1)
 		d := int64(0)
@@ -67,7 +67,7 @@ func (l *letters) number(name string) *big.Int {
 	return n
 }
 
-// name is the opposite of number; "" if there is no name with so high a number.
+// name is the opposite of number; "" if no name has so high a number.
 func (l *letters) name(n *big.Int) string {
 	var digits [learnedLength]int64
 	rest, base := new(big.Int).Set(n), new(big.Int)
@@ -89,16 +89,16 @@ func (l *letters) name(n *big.Int) string {
 	return string(name)
 }
 
-// behind returns the name so far behind another that [rangeTarget] objects lie between them, if they are as close together as
-// in a span; "" if there is none. Names are without the listing's prefix, which is of so many bytes; those of the span are
-// with it. bold says that there need be no such name: it has a letter where none like it was seen yet.
+// behind returns a name so far behind another that about [rangeTarget] objects lie between them, if objects are as dense
+// there as in a known span; "" if there is none. name is without the listing's prefix, which has so many bytes; the span's
+// names are with it. bold says that the result is a guess: it has a letter at a place where none so high was seen yet.
 func (l *letters) behind(name string, known span, prefix int) (end string, bold bool) {
 	from, to := known.from[prefix:], known.to[prefix:]
 	if end := l.reckon(name, from, to, known.n); end != "" {
 		return end, false
 	}
-	// Perhaps the next letter was not seen yet at the place where the span's names begin to differ, or at one before it: it is one
-	// that was seen at another.
+	// Perhaps higher letters follow that were not seen yet, at the place where the span's names begin to differ or at one
+	// before it. Try letters that were seen at other places.
 	differ := 0
 	for differ < min(len(from), len(to), learnedLength-1) && from[differ] == to[differ] {
 		differ++
@@ -127,7 +127,7 @@ func (l *letters) reckon(name, from, to string, n int) string {
 	switch {
 	case distance.Sign() <= 0:
 		return ""
-	case 16*n < rangeTarget: // too few to tell more than that they are few
+	case 16*n < rangeTarget: // so few say only that there are few
 		distance.Mul(distance, big.NewInt(16))
 	default:
 		distance.Mul(distance, big.NewInt(rangeTarget))

@@ -11,19 +11,19 @@ import (
 	"google.golang.org/api/iterator"
 )
 
-// pageSize is how many objects a page of a listing holds: the most that one class A operation gives.
+// pageSize is how many objects a page of a listing has: the most that one class A operation returns.
 const pageSize = 1000
 
-// Names is a stretch of names, in their order. The zero value holds all.
+// Names is a range of names. The zero value is all names.
 type Names struct {
-	From   string // the first, or where the first would be; empty: the beginning
-	After  bool   // without From itself
-	Before string // the first name behind it; empty: the end
+	From   string // where the range begins, whether an object has this name or not; empty: at the first name
+	After  bool   // the range begins behind From
+	Before string // the range ends before this name; empty: after the last name
 }
 
-// Pages lists the objects whose names begin with prefix and lie in a stretch, in the order of their names, and ends after the
-// last page or the first error. While the caller is busy with a page, the next ones are read; when it stops, that ends before
-// Pages does.
+// Pages lists the objects whose names begin with prefix and lie in a range, in the order of their names. It ends after the
+// last page or the first error. While the caller is busy with a page, the next ones are read; reading has ended when Pages
+// returns.
 func (r Reader) Pages(ctx context.Context, prefix string, names Names) iter.Seq2[[]Object, error] {
 	return func(yield func([]Object, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -61,8 +61,8 @@ func (r Reader) Pages(ctx context.Context, prefix string, names Names) iter.Seq2
 	}
 }
 
-// First lists the first objects that [Reader.Pages] would, in one request, up to a thousand. more says that there are others. The
-// error is an [ErrNoOffsets] where the stretch cannot be asked for.
+// First returns the first objects that [Reader.Pages] would list, up to a thousand, with one request. more says that there
+// are others. The error is [ErrNoOffsets] if the bucket cannot list a range.
 func (r Reader) First(ctx context.Context, prefix string, names Names) (page []Object, more bool, err error) {
 	page, more, err = r.list(ctx, prefix, &part{from: names.From, behind: names.After, end: names.Before})
 	if err != nil {
@@ -71,20 +71,20 @@ func (r Reader) First(ctx context.Context, prefix string, names Names) (page []O
 	return page, more, nil
 }
 
-// ErrNoOffsets says that a bucket answers with objects of other names than it was asked for: the Firebase Emulator Suite
-// knows no offsets.
+// ErrNoOffsets says that a bucket returned objects outside of the range that it was asked for: the Firebase Emulator Suite
+// does not support offsets.
 var ErrNoOffsets = errors.New("the bucket does not support offsets")
 
 func query(prefix string) *storage.Query {
 	q := &storage.Query{Prefix: prefix, Projection: storage.ProjectionNoACL}
-	_ = q.SetAttrSelection([]string{"Name", "Metadata", "Created", "Generation", "Metageneration"}) // fails for other names only
+	_ = q.SetAttrSelection([]string{"Name", "Metadata", "Created", "Generation", "Metageneration"}) // it fails only for attributes that do not exist
 	return q
 }
 
-// list reads one page of the objects of a range.
+// list reads the first page of the objects of a part.
 func (r Reader) list(ctx context.Context, prefix string, p *part) (page []Object, more bool, err error) {
-	// An offset is inclusive. The first name behind another cannot be sent: it would end in a zero byte, and the longest
-	// names are as long as an offset can be.
+	// An offset is inclusive. The first name behind another cannot be sent as an offset: it would end in a zero byte, and be
+	// too long behind one of the longest names.
 	q := query(prefix)
 	q.StartOffset, q.EndOffset = p.from, p.end
 	var attrs []*storage.ObjectAttrs
@@ -104,7 +104,7 @@ func (r Reader) list(ctx context.Context, prefix string, p *part) (page []Object
 	return page, next != "", nil
 }
 
-// oneByOne reads page by page, each from where the one before it says.
+// oneByOne reads one page after the other, each with the token of the page before.
 func (r Reader) oneByOne(ctx context.Context, prefix string, names Names, give func([]Object) bool) error {
 	pager := iterator.NewPager(r.c.bucket.Objects(ctx, query(prefix)), pageSize, "")
 	for {

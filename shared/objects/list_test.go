@@ -41,7 +41,7 @@ func (b *fakeBucket) list(ctx context.Context, prefix string, p *part) (page []O
 	return page, false, nil
 }
 
-// listAll returns what a listing gives.
+// listAll returns all objects of a listing.
 func (b *fakeBucket) listAll(t *testing.T, prefix, after string) ([]string, error) {
 	t.Helper()
 	l := listing{
@@ -57,7 +57,7 @@ func (b *fakeBucket) listAll(t *testing.T, prefix, after string) ([]string, erro
 	return got, err
 }
 
-// named are sets of names that are hard to guess ranges of, besides those that are easy.
+// named are sets of names: some whose ranges are easy to guess, and some whose ranges are hard to guess.
 func named(random *rand.Rand, n int) map[string][]string {
 	sorted := func(name func(i int) string) []string {
 		var names []string
@@ -93,7 +93,7 @@ func named(random *rand.Rand, n int) map[string][]string {
 	}
 }
 
-// TestListing compares what ranges side by side give with all there is: each name once, in order, whatever the names are.
+// TestListing compares the listing by ranges side by side with all names: each comes once, in order, whatever the names are.
 func TestListing(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(13, 14))
@@ -111,7 +111,8 @@ func TestListing(t *testing.T) {
 					t.Fatalf("%d %s from %q: %d names and %v, want %d", n, what, after, len(got), err, len(want))
 				}
 				most := int64(5 + 3*len(want)/pageSize)
-				if len(want) < guessAfter*(pageSize-1) { // a small folder costs no request more than its pages; one name of a page may be left out
+				// A small folder costs no more requests than it has pages; one name of a page may be left out.
+				if len(want) < guessAfter*(pageSize-1) {
 					most = int64(1 + len(want)/(pageSize-1))
 				}
 				if b.requests.Load() > most {
@@ -122,7 +123,7 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// TestListingFailsAsAWhole has one request fail: the names before it were given, and nothing behind it.
+// TestListingFailsAsAWhole: if one request fails, the caller got the names before it, and none behind it.
 func TestListingFailsAsAWhole(t *testing.T) {
 	t.Parallel()
 	names := named(rand.New(rand.NewPCG(1, 2)), 25_000)["random"]

@@ -7,7 +7,7 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// meteredTransport counts the requests that Cloud Storage bills: not those that it answers with an error
+// meteredTransport counts the requests that Cloud Storage bills. It does not bill requests that it answers with an error
 // (https://cloud.google.com/storage/pricing#operations-notes).
 type meteredTransport struct{ base http.RoundTripper }
 
@@ -33,7 +33,8 @@ func (t meteredTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// isListing tells a listing of a bucket's objects, /storage/v1/b/BUCKET/o, from an object that is called o.
+// isListing reports whether a path lists a bucket's objects, /storage/v1/b/BUCKET/o, and does not name an object that is
+// called o.
 func isListing(path string) bool {
 	_, rest, _ := strings.Cut(path, "/b/")
 	_, rest, _ = strings.Cut(rest, "/")

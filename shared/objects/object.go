@@ -13,11 +13,11 @@ import (
 	"github.com/firesweep/firesweep/shared/judged"
 )
 
-// ErrChanged says that an object is no longer what was judged, so nothing was done to it.
+// ErrChanged says that an object changed after it was judged, so nothing was done to it.
 var ErrChanged = judged.ErrChanged
 
-// HeldError says that Cloud Storage does not let an object go, now and for this caller or any other: nothing was done to
-// it, and nothing went wrong.
+// HeldError says that Cloud Storage does not allow to delete an object at present, whoever asks. Nothing was done to it, and
+// nothing went wrong.
 type HeldError struct {
 	Reason string // [HeldByHold] or [HeldByRetention]
 }
@@ -25,7 +25,7 @@ type HeldError struct {
 // Error implements error.
 func (e *HeldError) Error() string { return "kept: " + e.Reason }
 
-// Why Cloud Storage keeps an object that was to be deleted.
+// Why Cloud Storage keeps an object.
 const (
 	HeldByHold      = "a file under a hold"
 	HeldByRetention = "a file whose retention period is not over"
@@ -40,10 +40,10 @@ type Object struct {
 	Metageneration int64 // changes with the metadata
 }
 
-// Reader reads. It has nothing that writes, so that a planner cannot.
+// Reader reads. It has no method that writes, so a planner cannot write.
 type Reader struct{ c *Client }
 
-// Pace says when writes may be sent.
+// Pace says when deletions may be sent.
 type Pace interface {
 	WaitN(ctx context.Context, n int) error
 }
@@ -52,16 +52,16 @@ type Pace interface {
 type Writer struct {
 	Reader
 	pace Pace
-	// Written, where set, is called with every deletion that took effect, and, as unsure, with one that may have, because
-	// the answer was lost.
+	// Written, if set, is called with every deletion that took effect. With unsure it is called with one that may have taken
+	// effect, because the answer was lost.
 	Written func(ctx context.Context, d Deletion, unsure bool)
 }
 
-// Writer returns the writing side of the bucket; its writes keep to the pace.
+// Writer returns the writing side of the bucket. Its deletions keep to the pace.
 func (c *Client) Writer(pace Pace) Writer { return Writer{Reader: c.Reader(), pace: pace} }
 
-// Ahead waits until n deletions may be sent, and returns a writer that sends them without waiting: so that nothing comes
-// between what is looked at right before and the deletions that rest on it.
+// Ahead waits until n deletions may be sent, and returns a writer that sends them without waiting. So no wait comes between a
+// last check and the deletions that depend on it.
 func (w Writer) Ahead(ctx context.Context, n int) (Writer, error) {
 	if err := w.pace.WaitN(ctx, n); err != nil {
 		return Writer{}, fmt.Errorf("wait to delete %d objects: %w", n, err)
@@ -70,20 +70,21 @@ func (w Writer) Ahead(ctx context.Context, n int) (Writer, error) {
 	return w, nil
 }
 
-// waited is the pace of what has been waited for.
+// waited is the pace of deletions for which [Writer.Ahead] has waited.
 type waited struct{}
 
 // WaitN implements [Pace].
 func (waited) WaitN(context.Context, int) error { return nil }
 
-// Deletion is an object to delete if its content and its metadata are still as they were when it was listed.
+// Deletion is an object to delete if its content and its metadata have not changed since it was listed.
 type Deletion struct {
 	Name                       string
 	Generation, Metageneration int64
 }
 
-// Delete deletes an object, or returns [ErrChanged] if it was replaced, given other metadata or deleted since, or a
-// [HeldError] if it is under a hold or its retention period is not over. Transient failures are sent again, with backoff.
+// Delete deletes an object. It returns [ErrChanged] if the object was replaced, given other metadata or deleted since it was
+// listed, and a [HeldError] if it is under a hold or its retention period is not over. Transient failures are sent again,
+// with backoff.
 func (w Writer) Delete(ctx context.Context, d Deletion) error {
 	err := w.delete(ctx, d)
 	lost := err != nil && (storage.ShouldRetry(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
@@ -112,8 +113,8 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, storage.ErrObjectNotExist):
-		// Generations are never used twice: if an earlier attempt failed without saying so, it was this run that
-		// deleted the object.
+		// A generation is never used twice. So after an earlier attempt that failed without a clear answer, it was this run
+		// that deleted the object.
 		if attempts > 1 {
 			return nil
 		}
@@ -130,8 +131,8 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 	}
 }
 
-// held tells from a refusal to delete an object whether it is the object's, and nil if it may be the caller's. A hold is
-// refused with the same code as somebody without the permission, so the object is looked at.
+// held returns a [HeldError] if a refusal to delete is due to the object, nil if it may be due to the caller. Cloud Storage
+// answers with the same code for a hold as for a caller without the permission, so the object's attributes decide.
 func (w Writer) held(ctx context.Context, name string, refusal *googleapi.Error) error {
 	for _, item := range refusal.Errors {
 		switch item.Reason {
@@ -145,5 +146,5 @@ func (w Writer) held(ctx context.Context, name string, refusal *googleapi.Error)
 	if err == nil && (a.TemporaryHold || a.EventBasedHold) {
 		return &HeldError{HeldByHold}
 	}
-	return nil // what was refused says more than why the object could not be looked at
+	return nil // the refusal says more than an error of Attrs
 }

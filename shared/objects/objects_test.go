@@ -54,8 +54,9 @@ func names(all []objects.Object) []string {
 	return out
 }
 
-// TestStretchesOfNames: wherever a listing begins and ends, it has what lies between, also where the bucket knows no offsets.
-func TestStretchesOfNames(t *testing.T) {
+// TestRangesOfNames: wherever a range begins and ends, its listing has all names between, even if the bucket does not
+// support offsets.
+func TestRangesOfNames(t *testing.T) {
 	p := backendstest.Start(t)
 	for _, name := range []string{"posts/a", "posts/b", "posts/b/1", "posts/c", "posts/写", "postsx/b", "other/b"} {
 		p.Put(t, name, nil, []byte("x"))
@@ -119,7 +120,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	listings := int64(1 + len(oddNames))
-	if !p.EmbeddedStorage() { // it knows no offsets: a listing that begins behind a name is begun again without one
+	if !p.EmbeddedStorage() { // it does not support offsets: a listing that begins behind a name starts again without one
 		listings += int64(len(oddNames))
 	}
 	if u := m.Usage(); u.StorageClassA > listings || u.StorageClassA < int64(1+len(oddNames)) || u.StorageClassB != 0 {
@@ -130,7 +131,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// spy remembers the requests that were sent.
+// spy records the requests that were sent.
 type spy struct {
 	base http.RoundTripper
 	sent []*http.Request
@@ -141,7 +142,7 @@ func (s *spy) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.base.RoundTrip(r)
 }
 
-// TestListingAsItIsSent: an offset is a name and nothing else, and nobody's access is asked for.
+// TestListingAsItIsSent: an offset is exactly a name, and the request does not ask for access control lists.
 func TestListingAsItIsSent(t *testing.T) {
 	p := backendstest.Start(t)
 	longest := "posts/" + strings.Repeat("長", 339) + "x" // 1,024 bytes
@@ -196,7 +197,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// refusing answers every deletion with a refusal of Google's.
+// refusing answers every deletion as Google does when it refuses one.
 type refusing struct {
 	base         http.RoundTripper
 	reason, text string
@@ -280,7 +281,7 @@ func TestPagesOfAThousand(t *testing.T) {
 		}
 		sizes = append(sizes, len(page))
 	}
-	const most = 2 + 6 // once there is a second page, some are asked for in vain
+	const most = 2 + 6 // once there is a second page, some requests are in vain
 	if diff := cmp.Diff([]int{1000, 1}, sizes); diff != "" || m.Usage().StorageClassA > most {
 		t.Errorf("%d class A operations, page sizes (-want +got):\n%s", m.Usage().StorageClassA, diff)
 	}
@@ -322,7 +323,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// lossy sends every first request of an object's deletion and answers 503 to it.
+// lossy sends every first request to delete an object, and answers 503 to it.
 type lossy struct {
 	base http.RoundTripper
 	seen map[string]bool
@@ -368,7 +369,7 @@ func TestDeletionsAreTold(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				cancel() // or it would be asked again
+				cancel() // or the request would be sent again
 				return nil, errors.Join(io.ErrUnexpectedEOF, resp.Body.Close())
 			}
 			return base.RoundTrip(r)
@@ -386,7 +387,7 @@ func TestDeletionsAreTold(t *testing.T) {
 	}
 	for _, name := range []string{"posts/a", "posts/changed", "posts/refused", "posts/lost"} {
 		o := all[slices.IndexFunc(all, func(o objects.Object) bool { return o.Name == name })]
-		// What each returns is tested above; here, what is told.
+		// What Delete returns is tested above; here, what it reports to Written.
 		_ = w.Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
 	}
 	if diff := cmp.Diff(map[string]bool{"posts/a": false, "posts/lost": true}, told); diff != "" {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestListingSideBySide has each page take a tenth of a second, of a clock that goes on only while all wait for it. Page
-// after page, 50 pages take five seconds.
+// TestListingSideBySide lists with pages that take a tenth of a second each, by a clock that advances only while every
+// goroutine waits. One after the other, 50 pages would take five seconds.
 func TestListingSideBySide(t *testing.T) {
 	t.Parallel()
 	names := named(rand.New(rand.NewPCG(1, 2)), 50_000)
@@ -34,8 +34,8 @@ func TestListingSideBySide(t *testing.T) {
 	}
 }
 
-// TestNamesThatCannotBeGuessed lists names that are dense here and sparse there: no more than twice as many requests are made as
-// page after page would take, and those that are under way meanwhile.
+// TestNamesThatCannotBeGuessed lists names that are dense in one part and sparse in another. That takes at most twice as many
+// requests as page after page would, and those that are under way meanwhile.
 func TestNamesThatCannotBeGuessed(t *testing.T) {
 	t.Parallel()
 	const n = 100_000
@@ -59,8 +59,8 @@ func TestNamesThatCannotBeGuessed(t *testing.T) {
 	})
 }
 
-// TestPagesThatNobodyTakes are few: of a listing that nobody goes on with those that may follow its first page, and otherwise as
-// many as may be held.
+// TestPagesThatNobodyTakes: few pages are read ahead. For a caller that stops after the first page, these are the pages that
+// may follow it, otherwise as many as may be held.
 func TestPagesThatNobodyTakes(t *testing.T) {
 	t.Parallel()
 	names := named(rand.New(rand.NewPCG(1, 2)), 200_000)["random"]

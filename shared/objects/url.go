@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Reasons why a media URL names no object of ours. Its object, if any, is kept.
+// Why a media URL names no object of our bucket. Its object, if any, is kept.
 var (
 	ErrURLForm   = errors.New("a URL that names no object of Cloud Storage")
 	ErrURLBucket = errors.New("a URL of another bucket")
@@ -17,12 +17,12 @@ var (
 // maxName is the longest name an object can have, in bytes of UTF-8.
 const maxName = 1024
 
-// ObjectName returns the name of the object of our bucket that a URL names. The URL is user input: only Firebase's
-// download URL, Cloud Storage's two, each with and without :443, gs://, and the emulator's where emulatorHost is set are
-// understood, and the host, the bucket and the path are compared to the letter, and the
-// name is one that an object can have. Otherwise the error is [ErrURLForm] or [ErrURLBucket].
+// ObjectName returns the name of the object of our bucket that a URL names. The URL is user input. ObjectName understands
+// only Firebase's download URL and Cloud Storage's two, each with and without :443, gs://, and the emulator's URL if
+// emulatorHost is set. Host, bucket and path must match exactly, and the name must be one that an object can have. Otherwise
+// the error is [ErrURLForm] or [ErrURLBucket].
 func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
-	// gs:// names are not escaped, and may hold what no URL may: they are taken as they are.
+	// Names in gs:// are not escaped, and may contain what no URL may: they are taken as they are.
 	if location, ok := strings.CutPrefix(rawURL, "gs://"); ok {
 		named, name, _ := strings.Cut(location, "/")
 		return checked(named, name, bucket)
@@ -68,16 +68,16 @@ func checked(named, name, bucket string) (string, error) {
 	return name, nil
 }
 
-// validName reports whether an object can have the name, by Cloud Storage's rules, and cannot be taken for another. "." and ".."
-// between slashes are a name's own, but whatever resolves them on the way, as the Firebase Emulator Suite does, ends at
-// somebody else's object.
+// validName reports whether an object can have the name, by Cloud Storage's rules, and whether nothing can confuse it with
+// another. Cloud Storage allows "." and ".." between slashes. But some software resolves them, as the Firebase Emulator Suite
+// does, and ends at another object.
 func validName(name string) bool {
 	dots := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return part == "." || part == ".." })
 	return name != "" && len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsAny(name, "\r\n") && !dots &&
 		!strings.HasPrefix(name, ".well-known/acme-challenge/")
 }
 
-// sameHost compares two host:port; an emulator is called localhost as often as 127.0.0.1.
+// sameHost compares two host:port. An emulator may be called localhost, 127.0.0.1, [::1] or 10.0.2.2.
 func sameHost(a, b string) bool {
 	local := strings.NewReplacer("localhost:", "127.0.0.1:", "[::1]:", "127.0.0.1:", "10.0.2.2:", "127.0.0.1:")
 	return local.Replace(a) == local.Replace(b)

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A run that is split into shards has to know where to cut before anything is listed. Nobody can tell how many names lie between
-// two others, but a page of them says whether they are many. So what is heavy is divided by its next letter, again and again,
-// until the heaviest piece is small beside a shard.
+// A run that is split into shards must know where to cut before it lists anything. Nobody can tell how many names lie between
+// two others, but one page of a listing shows whether they are many. So heavy pieces are divided by their names' next letter,
+// again and again, until the heaviest piece is small compared with a shard.
 
-// letters are those by which names are divided. Names with others between them are not lost: a piece ends where the next begins.
-// None of them makes an id of a document that is none, such as "." or "__x__".
+// letters are the letters by which names are divided. Names with other letters are not lost, because a piece ends where the
+// next one begins. A bound made of these letters is never an invalid id of a document, such as "." or "__x__".
 const letters = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // Bounds of what dividing may cost: a request for each letter, so many at once and so many times. Beyond the free divisions, it
@@ -35,23 +35,22 @@ const (
 
 // weight is how much a piece holds.
 type weight struct {
-	n     int    // things, or a guess
-	many  bool   // it is a guess: there are more than anybody has looked at
-	alike string // of a guess, what those that were looked at all begin with
+	n     int    // how many things; with many, a guess
+	many  bool   // there are more things than were looked at
+	alike string // with many, the common beginning of the names that were looked at
 }
 
-// weigh says how much lies between two names. An empty one is no bound.
+// weigh returns the weight of the things between two names. An empty name is no bound.
 type weigh func(ctx context.Context, from, before string) (weight, error)
 
-// piece is a stretch of names.
+// piece is a range of names with its weight.
 type piece struct {
 	from, before string
 	weight
 	whole bool // it cannot be divided
 }
 
-// divide returns pieces, in order and without gaps, none of which holds more than a small part of a shard, where that can be
-// found.
+// divide returns pieces, in order and without gaps. Each holds only a small part of a shard, if such pieces can be found.
 func divide(ctx context.Context, prefix string, shards int, weigh weigh) ([]piece, error) {
 	all, err := weigh(ctx, "", "")
 	if err != nil {
@@ -112,8 +111,8 @@ func (p piece) divide(ctx context.Context, prefix string, weigh weigh) ([]piece,
 	return parts, g.Wait()
 }
 
-// base returns what all names of the piece begin with. Those that were looked at tell what it is at most; how much of that holds
-// for the others is found by halving.
+// base returns the common beginning of all names of the piece. The names that were looked at show the longest that is
+// possible. A binary search finds how much of that the other names share.
 func (p piece) base(ctx context.Context, prefix string, weigh weigh) (string, error) {
 	if !p.many {
 		return cmp.Or(p.from, prefix), nil
@@ -128,7 +127,7 @@ func (p piece) base(ctx context.Context, prefix string, weigh weigh) (string, er
 		ends = append(ends, len(p.alike))
 	}
 	var failed error
-	n := sort.Search(len(ends)-1, func(i int) bool { // the first end with which not all begin
+	n := sort.Search(len(ends)-1, func(i int) bool { // the first of ends[1:] that not all names share
 		behind := successor(p.alike[:ends[i+1]])
 		if failed != nil || behind == "" || p.before != "" && behind >= p.before {
 			return false
@@ -140,19 +139,19 @@ func (p piece) base(ctx context.Context, prefix string, weigh weigh) (string, er
 	return p.alike[:ends[n]], failed
 }
 
-// successor returns the first name behind all that begin so; "" if there is none.
+// successor returns the first name behind all that begin with name; "" if there is none.
 func successor(name string) string {
 	last, size := utf8.DecodeLastRuneInString(name)
 	switch last {
 	case utf8.MaxRune:
 		return ""
-	case '\uD7FF': // behind it come halves of others, which are no characters
+	case '\uD7FF': // surrogates follow, which are not characters
 		last = '\uE000' - 1
 	}
 	return name[:len(name)-size] + string(last+1)
 }
 
-// common returns what two names begin with.
+// common returns the common beginning of two names.
 func common(a, b string) string {
 	i := 0
 	for i < min(len(a), len(b)) && a[i] == b[i] {
@@ -164,24 +163,25 @@ func common(a, b string) string {
 	return a[:i]
 }
 
-// weightOfPage is the weight of a piece whose names begin with base, of which the first n reach from one name to another and are
-// not all. The others are taken to be as close together, and some of a page more there must be.
+// weightOfPage returns the weight of a piece from one page of its names, n names from first to last. All names of the piece
+// begin with base, and more names follow the page. It assumes that the others are as dense, and that half a page follows
+// at least.
 func weightOfPage(base, first, last string, n int) weight {
 	begin, end := share(base, first), share(base, last)
 	guess := float64(n) * (1 - begin) / max(end-begin, leastShare)
 	return weight{n: max(n+n/2, int(guess)), many: true, alike: common(first, last)}
 }
 
-// leastShare bounds how much a page can say: names are often close together at first, and further on they are not.
+// leastShare bounds the guess from a page: names are often dense at the beginning and sparse further on.
 const leastShare = 1.0 / 4096
 
-// share says which share of the names that begin with base lies before a name, as if all letters were as frequent.
+// share returns which share of the names that begin with base lies before a name, if all letters are equally frequent.
 func share(base, name string) float64 {
 	share, width := 0.0, 1.0
 	rest := strings.TrimPrefix(name, base)
 	for i := range min(len(rest), 3) {
 		width /= float64(len(letters) + 1)
-		at := strings.IndexFunc(letters, func(r rune) bool { return byte(r) > rest[i] }) // those before it, and itself
+		at := strings.IndexFunc(letters, func(r rune) bool { return byte(r) > rest[i] }) // the letters up to this one
 		if at < 0 {
 			at = len(letters)
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// bucket is what lies in a folder, sorted, and answers as Cloud Storage does: a page of names, and that there are more.
+// bucket is a sorted folder. It answers as Cloud Storage does: with a page of names, and whether there are more.
 type bucket struct {
 	names []string
 	asked atomic.Int64
@@ -45,7 +45,8 @@ func id(random *rand.Rand, n int) string {
 	return string(b)
 }
 
-// TestDivide has names as applications give them. What is cut must be all of it, once, and in about equal parts.
+// TestDivide divides names like those of applications. The pieces must hold each name once, and shards made of them must be
+// about equal.
 func TestDivide(t *testing.T) {
 	const n, shards = 200_000, 8
 	random := rand.New(rand.NewPCG(7, 7)) //nolint:gosec // it makes test data
@@ -91,26 +92,26 @@ func TestDivide(t *testing.T) {
 		if before != "" {
 			t.Errorf("%s: the last piece ends at %q", name, before)
 		}
-		all, err := stretches(cuts, total, min(shards, total/leastShard))
+		all, err := joined(cuts, total, min(shards, total/leastShard))
 		if err != nil {
 			t.Fatal(err)
 		}
 		largest, looked := 0, 0
 		for i, s := range all {
 			if i > 0 && all[i-1].End != s.Begin || i == 0 && nameOf(t, s.Begin) != "" {
-				t.Fatalf("%s: stretches %v", name, all)
+				t.Fatalf("%s: ranges %v", name, all)
 			}
 			n := len(b.between(nameOf(t, s.Begin), nameOf(t, s.End)))
 			largest, looked = max(largest, n), looked+n
 		}
 		if len(b.names) < leastShard {
 			if len(all) != 0 || b.asked.Load() != 1 {
-				t.Errorf("%s: %d stretches, %d requests: it is not worth it", name, len(all), b.asked.Load())
+				t.Errorf("%s: %d ranges, %d requests: it is not worth it", name, len(all), b.asked.Load())
 			}
 			continue
 		}
 		if looked != len(b.names) {
-			t.Errorf("%s: stretches hold %d of %d", name, looked, len(b.names))
+			t.Errorf("%s: ranges hold %d of %d", name, looked, len(b.names))
 		}
 		if ratio := float64(largest) * shards / float64(len(b.names)); ratio > tt.worst || len(all) < 2 {
 			t.Errorf("%s: the largest of %d stretches is %.2f times as large as an equal one, want at most %.1f", name, len(all), ratio, tt.worst)

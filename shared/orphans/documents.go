@@ -13,29 +13,29 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Documents are the documents of a collection, a field of which holds the id of their owner.
+// Documents are the documents of a collection that have the id of their owner in a field.
 type Documents struct {
 	Collection, Field string // e.g. posts, circleId
 	Owners            string // the owners' collection, e.g. circles
-	// Judge decides about a document by whether its owner exists; it is pure. It is given those whose field holds a text, which
-	// may be one that names no document.
+	// Judge decides about a document by whether its owner exists; it is pure. It gets the documents whose field is a string
+	// that is not empty, even one that is no valid id.
 	Judge   func(d documents.Document, ownerExists bool) sweep.Decision
-	Rule    sweep.AnyRule // judges what is due once more, in its commit, and says what goes with it
-	KeptOdd string        // why those are kept whose field holds something else than a text
+	Rule    sweep.AnyRule // judges what is due once more, in its commit, and says what to write
+	KeptOdd string        // why documents are kept whose field is neither a string nor null
 }
 
-// maxGaps is how many gaps between owners one query covers, for one read while nothing lies in them. Firestore bounds the
-// conditions and orders of a query to 100, counted for each gap: 24 gaps of two and two are 96.
+// maxGaps is how many gaps between owners one query covers. If nothing lies in them, it costs one read. Firestore allows a
+// query 100 filters and orders, which it counts for each gap: 24 gaps with two filters and two orders are 96.
 const maxGaps = 24
 
-// gapPageSize is how many documents are held at once. Few, because the field may be user input, as large as a document.
+// gapPageSize is how many documents a page has. Few, because the field may be user input as large as a document.
 const gapPageSize = 50
 
-// maxNamed is how many documents whose field is no text are looked up to be named; all are counted.
+// maxNamed is how many documents with an odd field are read and named in the log. All are counted.
 const maxNamed = 20
 
-// begin implements [Pass]. It finds the orphans without reading a document whose owner exists: with the ids of all owners in
-// order, whatever lies between two of them in the field's index has none.
+// begin implements [Pass]. It finds the orphans without reading a document whose owner exists. It reads the ids of all owners
+// in order: a document whose field lies between two neighbours in the field's index has no owner.
 func (c Documents) begin(ctx context.Context, p *sweep.Planner, in objects.Names) begun {
 	between := inorder.Begin(ctx, gapsAhead,
 		func(ctx context.Context) iter.Seq2[gaps, error] { return c.allGaps(ctx, p, in) },
@@ -48,7 +48,7 @@ func (c Documents) begin(ctx context.Context, p *sweep.Planner, in objects.Names
 			return firstOf{found, missing}, err
 		})
 	var strange *inorder.Flow[documents.Query, odd]
-	if in.Before == "" { // the last shard counts what is odd
+	if in.Before == "" { // only the last shard counts the odd ones
 		strange = c.findOdd(ctx, p)
 	}
 	return begun{
@@ -62,10 +62,11 @@ func (c Documents) begin(ctx context.Context, p *sweep.Planner, in objects.Names
 	}
 }
 
-// end proposes what is to become of the orphans. A failure is that of this pass: the others rest on other lookups, and what they
-// planned is done all the same.
+// end proposes the orphans. A failure of this pass does not stop the others: they use other lookups, so their plan is carried
+// out.
 func (c Documents) end(
-	ctx context.Context, p *sweep.Planner, between *inorder.Flow[gaps, firstOf], strange *inorder.Flow[documents.Query, odd], save func(string) error,
+	ctx context.Context, p *sweep.Planner, between *inorder.Flow[gaps, firstOf], strange *inorder.Flow[documents.Query, odd],
+	save func(string) error,
 ) error {
 	err := c.planAllGaps(ctx, p, between, save)
 	var limit *sweep.LimitError
@@ -86,27 +87,28 @@ func (c Documents) end(
 	}
 }
 
-// lookedUp is how the safety limit calls the owners, which may be looked up for objects as well.
+// lookedUp names these owners for the safety limit. Another pass may look up the same owners for objects.
 func (c Documents) lookedUp() string { return c.Owners + " of " + c.Collection }
 
-// gapsAhead is how many queries for gaps are under way at once: as many as a page of owners makes.
+// gapsAhead is how many queries for gaps are under way at once: one page of owners makes so many.
 const gapsAhead = 20
 
-// gaps are some gaps between owners that one query asks for.
+// gaps are the gaps between owners that one query asks for.
 type gaps struct {
 	filters [][]documents.Filter
-	owners  int    // that were read for them
-	last    string // the owner behind which they end; "" for the last gap
+	owners  int    // how many owners were read for them
+	last    string // the owner at which they end; "" for the last gap
 }
 
-// firstOf is the first page of what lies in some gaps.
+// firstOf is the first page of the documents in some gaps.
 type firstOf struct {
 	found   []documents.Document
 	missing []string // owners
 }
 
-func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, all *inorder.Flow[gaps, firstOf], save func(after string) error) error {
-	counted := "" // the last owner that the safety limit knows of
+func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, all *inorder.Flow[gaps, firstOf],
+	save func(after string) error) error {
+	counted := "" // the last missing owner that the safety limit counted
 	return all.Each(func(g gaps, first firstOf) error {
 		p.LookedUp(c.lookedUp(), g.owners, 0)
 		if err := c.planGaps(ctx, p, c.query(g), first, &counted); err != nil || g.last == "" {
@@ -116,7 +118,7 @@ func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, all *inord
 	})
 }
 
-// allGaps returns the gaps between the owners in a stretch of names, and those before the first and behind the last.
+// allGaps returns the gaps between the owners in a range of ids, and those before the first and behind the last.
 func (c Documents) allGaps(ctx context.Context, p *sweep.Planner, in objects.Names) iter.Seq2[gaps, error] {
 	return func(yield func(gaps, error) bool) {
 		owners := documents.Query{Collection: c.Owners, Select: documents.NameOnly, PageSize: gapsAhead * maxGaps}
@@ -134,7 +136,7 @@ func (c Documents) allGaps(ctx context.Context, p *sweep.Planner, in objects.Nam
 		below := in.From
 		op := ">"
 		if in.From != "" && !in.After {
-			op = ">=" // what has exactly that for its owner lies in this stretch
+			op = ">=" // the range includes documents whose field is exactly From
 		}
 		read := 0
 		for page, err := range p.Documents.Pages(ctx, owners, from) {
@@ -159,15 +161,17 @@ func (c Documents) allGaps(ctx context.Context, p *sweep.Planner, in objects.Nam
 	}
 }
 
-// noBound reports whether a gap cannot end at an owner: a query cannot ask for an id of 1,500 bytes, and one of the form
-// __…__ is no id that data can name. The gap then ends at the next owner, and documents of this one lie in it like those of an
-// owner that was created meanwhile: its id is asked for by name before they are judged.
+// noBound reports whether a gap cannot end at an owner. A query cannot ask for an id of 1,500 bytes, and an id like __…__ is
+// not a valid one. The gap then ends at the next owner, and the documents of this owner lie within it. So do those of an
+// owner that was created meanwhile. Both are safe, because the owners of all documents that a gap has are looked up before
+// they are judged.
 func noBound(owner documents.Document) bool {
 	return !documents.Queryable(owner.ID()) || !documents.ValidID(owner.ID())
 }
 
-// gap is the condition that the field lies between two owners' ids, behind the first of them or, with the operator ">=", at it;
-// below is "" before the first and above "" behind the last. It excludes the empty text, and whatever is no text.
+// gap returns the condition that the field lies between two owners' ids: behind the first or, with the operator ">=", at it.
+// below is "" before the first owner, and above is "" behind the last. It excludes the empty string and values of other
+// types.
 func (c Documents) gap(op, below, above string) []documents.Filter {
 	filters := []documents.Filter{{Field: c.Field, Op: op, Value: below}}
 	if above != "" {
@@ -182,7 +186,7 @@ func (c Documents) query(g gaps) documents.Query {
 	}
 }
 
-// missing returns the owners of some documents that do not exist.
+// missing returns which owners of some documents do not exist.
 func (c Documents) missing(ctx context.Context, r documents.Reader, found []documents.Document) ([]string, error) {
 	var ids []string
 	for _, d := range found {
@@ -190,10 +194,10 @@ func (c Documents) missing(ctx context.Context, r documents.Reader, found []docu
 			ids = append(ids, id)
 		}
 	}
-	return r.Missing(ctx, c.Owners, slices.Compact(ids)) // they come in the order of the field
+	return r.Missing(ctx, c.Owners, slices.Compact(ids)) // equal ids are neighbours in the order of the field
 }
 
-// planGaps proposes what is to become of the documents that lie in some gaps, of which the first page has been read.
+// planGaps plans the documents in some gaps. Their first page has been read.
 func (c Documents) planGaps(ctx context.Context, p *sweep.Planner, q documents.Query, first firstOf, counted *string) error {
 	if err := c.planPage(ctx, p, first.found, first.missing, counted); err != nil || len(first.found) < gapPageSize {
 		return err
@@ -217,7 +221,8 @@ func (c Documents) planGaps(ctx context.Context, p *sweep.Planner, q documents.Q
 	return nil
 }
 
-func (c Documents) planPage(ctx context.Context, p *sweep.Planner, found []documents.Document, missing []string, counted *string) error {
+func (c Documents) planPage(ctx context.Context, p *sweep.Planner, found []documents.Document, missing []string,
+	counted *string) error {
 	p.Scanned(len(found))
 	var due []sweep.Proposal
 	for _, d := range found {
@@ -238,19 +243,19 @@ func (c Documents) planPage(ctx context.Context, p *sweep.Planner, found []docum
 	return p.ProposeItems(ctx, c.Rule, due)
 }
 
-// odd are documents whose field is neither a text nor null: no gap finds them, because in the index they lie before and after all
-// texts. A null, like an empty text, says that the document has no owner.
+// odd are documents whose field is neither a string nor null. No gap finds them, because in the index they lie before and
+// after all strings. A null, like an empty string, says that the document has no owner.
 type odd struct {
 	n     int
-	first []documents.Document // up to maxNamed
+	first []documents.Document // up to [maxNamed] of them
 }
 
-// findOdd counts the odd ones, those before all texts and those after them, and reads the first.
+// findOdd counts the odd documents before all strings and those after them, and reads the first of each.
 func (c Documents) findOdd(ctx context.Context, p *sweep.Planner) *inorder.Flow[documents.Query, odd] {
 	before := documents.Query{Collection: c.Collection, OrderBy: []string{c.Field}, Select: documents.NameOnly}
 	after := before
 	before.From, before.Until = []any{false}, []any{""} // false comes right after null
-	after.From = []any{[]byte{}}                        // right after all texts
+	after.From = []any{[]byte{}}                        // right after all strings
 	return inorder.Begin(ctx, 2,
 		func(context.Context) iter.Seq2[documents.Query, error] {
 			return func(yield func(documents.Query, error) bool) { _ = yield(before, nil) && yield(after, nil) }
@@ -263,7 +268,7 @@ func (c Documents) findOdd(ctx context.Context, p *sweep.Planner) *inorder.Flow[
 		})
 }
 
-// keepOdd counts and names the odd ones. Nothing is decided by it, so nothing fails with it.
+// keepOdd counts the odd documents and names the first. Nothing depends on that, so an error is only logged.
 func (c Documents) keepOdd(ctx context.Context, p *sweep.Planner, all *inorder.Flow[documents.Query, odd]) error {
 	named := 0
 	return all.Each(func(_ documents.Query, found odd) error {

@@ -29,7 +29,7 @@ func TestDocuments(t *testing.T) {
 	f := newFunction(t, notes)
 	books := []string{"a", "c1", "c12", "c2", "m", "z", "丸", "😀", long(1499, "m10", ""), long(1499, "m99", ""), long(1500, "", "長")}
 	gone := []string{"!", "C1", "b", "c", "c11", "c1 ", "c13", "zz", "丸1", "あ", "😀😀", long(1499, "m10", "w"), long(1500, "m10", "長")}
-	for i := range 60 { // more than one query has gaps, one beside the other
+	for i := range 60 { // neighbours, in more gaps than one query has
 		books = append(books, long(1500, fmt.Sprintf("m%02d", i), "e"))
 		gone = append(gone, long(1500, fmt.Sprintf("m%02d", i), "g"))
 	}
@@ -60,7 +60,7 @@ func TestDocuments(t *testing.T) {
 
 func TestDocumentsWhoseOwnersExistAreNotRead(t *testing.T) {
 	f := newFunction(t, notes)
-	delete(f.Env, "MAX_MISSING_PERCENT") // the owners that exist count as looked up
+	delete(f.Env, "MAX_MISSING_PERCENT") // each owner that exists counts as looked up
 	f.SetMany(t, 100, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("books/c%03d", i), map[string]any{"name": "x"}
 	})
@@ -72,9 +72,9 @@ func TestDocumentsWhoseOwnersExistAreNotRead(t *testing.T) {
 	}
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteNote, 30))
-	// The names of 100 books; four queries of gaps and one behind the last find nothing, one finds the 30 notes, by index entries
-	// that are billed as one more; their books, asked for with one read. In transactions the notes and their books. The counts of
-	// what is no text, before all texts and after them; the lease twice, the journal.
+	// Reads: the names of 100 books; four queries for gaps and one behind the last, which find nothing; one that finds the 30
+	// notes, and is billed one more for index entries; one for the books of these. Reads in transactions: the notes and their
+	// books. Then the counts of odd documents, before and after all strings; the lease twice, the journal.
 	if got.Usage.FirestoreReads != 100+4+1+30+1+1+2*30+2+3 {
 		t.Errorf("%d reads", got.Usage.FirestoreReads)
 	}
@@ -90,12 +90,13 @@ func TestWrongCollectionOfOwnersDeletesNothing(t *testing.T) {
 		return fmt.Sprintf("notes/p%02d", i), map[string]any{"bookId": fmt.Sprintf("c%d", i%20)}
 	})
 	got := f.Run(t, "")
-	if got.Status != sweep.Aborted || !strings.Contains(got.Failures[0].Error, "20 of 20 books of notes") || len(notesLeft(t, f)) != 60 {
+	if got.Status != sweep.Aborted || !strings.Contains(got.Failures[0].Error, "20 of 20 books of notes") ||
+		len(notesLeft(t, f)) != 60 {
 		t.Errorf("report %+v", got)
 	}
 }
 
-// TestFieldsOfOtherTypes has more documents than are named whose field is no text, and one each that says it has no owner.
+// TestFieldsOfOtherTypes has more odd documents than are named, and documents that say that they have no owner.
 func TestFieldsOfOtherTypes(t *testing.T) {
 	f := newFunction(t, notes)
 	f.Set(t, "books/a", map[string]any{"name": "a"})
@@ -124,7 +125,7 @@ func TestFieldsOfOtherTypes(t *testing.T) {
 	}
 }
 
-// TestHugeFields has more texts than a page, of 5 KB each, before and after the orphans.
+// TestHugeFields has more than a page of strings of 5 KB each, before and after the orphans.
 func TestHugeFields(t *testing.T) {
 	f := newFunction(t, notes)
 	f.Set(t, "books/another", map[string]any{"name": "so that not all are missing"})
@@ -139,7 +140,8 @@ func TestHugeFields(t *testing.T) {
 	}
 }
 
-// TestOwnerMadeDuringTheRun has it made after the owners were listed and before what names it is judged.
+// TestOwnerMadeDuringTheRun: an owner is created after the owners were listed, and before the document that names it is
+// judged.
 func TestOwnerMadeDuringTheRun(t *testing.T) {
 	f := newFunction(t, notes)
 	f.Set(t, "books/another", map[string]any{"name": "so that not all are missing"})
@@ -158,7 +160,7 @@ func TestOwnerMadeDuringTheRun(t *testing.T) {
 	sweeptest.Want(t, "notes left", []string{"first"}, notesLeft(t, f))
 }
 
-// onQuery lets a test see and refuse the queries for a collection's documents, and for their count, one after the other.
+// onQuery lets a test see and refuse queries for a collection's documents, and counts of them.
 func onQuery(f *sweeptest.Function, collection string, handle func(counts bool) error) {
 	var mu sync.Mutex
 	send := func(m any) error {
@@ -183,7 +185,7 @@ func onQuery(f *sweeptest.Function, collection string, handle func(counts bool) 
 		}))
 }
 
-// onSend calls send with what a stream sends, and fails with its error.
+// onSend calls send with each request of a stream, and returns its error instead of sending.
 type onSend struct {
 	grpc.ClientStream
 	send func(m any) error
@@ -196,11 +198,11 @@ func (s *onSend) SendMsg(m any) error {
 	return s.ClientStream.SendMsg(m)
 }
 
-// TestQueriesThatFail has Firestore refuse the count of documents whose field is no text, which decides nothing, and the query
-// for documents of missing owners: objects are deleted all the same.
+// TestQueriesThatFail: Firestore refuses the count of odd documents, on which nothing depends, or the query for documents of
+// missing owners. Objects are deleted all the same.
 func TestQueriesThatFail(t *testing.T) {
 	for name, tt := range map[string]struct {
-		counts bool // those are refused, and nothing else
+		counts bool // counts are refused, and nothing else
 		status sweep.Status
 		left   []string
 	}{

@@ -14,39 +14,40 @@ import (
 // Objects are the objects of a folder, each of which belongs to a document.
 type Objects struct {
 	Folder string // with the slash at its end
-	// Judge decides about an object by itself; it is pure. What it says is to be done is done if the owner does not exist.
-	// [Nobody] owns an object for which no document needs to be missing.
+	// Judge decides about an object by its own attributes; it is pure. The decision is carried out if the owner does not
+	// exist. If the owner is [Nobody], it is carried out whatever documents exist.
 	Judge func(o objects.Object, now time.Time) (d sweep.Decision, owner documents.Ref)
 }
 
-// Nobody is the owner of an object that is deleted whatever documents there are.
+// Nobody is the owner of an object that is deleted whatever documents exist.
 var Nobody documents.Ref
 
-// KeptInvalidOwner is why an object is kept whose owner's id is invalid (docs/spec.md, Ids).
+// KeptInvalidOwner is the reason to keep an object whose owner's id is invalid (docs/spec.md, Ids).
 const KeptInvalidOwner = "the id in its metadata or path names no document"
 
 // maxRemembered bounds how many owners a run remembers to have looked up, and with that its memory; beyond, an owner whose
 // objects do not follow each other may be looked up twice.
 const maxRemembered = 50_000
 
-// pagesAhead is how many pages of objects are looked up at once. So many are held, besides those that are listed meanwhile.
+// pagesAhead is how many pages of objects have their owners looked up at once. So many are in memory, besides those that the
+// listing reads ahead.
 const pagesAhead = 12
 
-// object is an object with what is decided about it.
+// object is an object with its decision.
 type object struct {
 	objects.Object
 	sweep.Decision
 	owner documents.Ref
 }
 
-// page is some objects in the order of their names.
+// page is a page of objects in the order of their names.
 type page struct {
 	judged []object
 	asked  map[string][]string // by collection, the ids of owners that no page before has asked for
-	forget bool                // what was known of owners before
+	forget bool                // forget the owners that were looked up before
 }
 
-// begin implements [Pass]. While the owners of some objects are looked up, those behind them are listed and judged.
+// begin implements [Pass]. While it looks up the owners of some objects, it lists and judges the next ones.
 func (f Objects) begin(ctx context.Context, p *sweep.Planner, in objects.Names) begun {
 	pages := inorder.Begin(ctx, pagesAhead,
 		func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in) },
@@ -56,8 +57,9 @@ func (f Objects) begin(ctx context.Context, p *sweep.Planner, in objects.Names) 
 	return begun{stop: pages.Stop, end: func(save func(after string) error) error { return f.end(ctx, p, pages, save) }}
 }
 
-// end proposes what is to become of the objects, in the order of their names.
-func (f Objects) end(ctx context.Context, p *sweep.Planner, pages *inorder.Flow[page, map[string][]string], save func(string) error) error {
+// end proposes the objects that are due, in the order of their names.
+func (f Objects) end(ctx context.Context, p *sweep.Planner, pages *inorder.Flow[page, map[string][]string],
+	save func(string) error) error {
 	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
 	return pages.Each(func(page page, missing map[string][]string) error {
 		p.Scanned(len(page.judged))
@@ -79,7 +81,7 @@ func (f Objects) end(ctx context.Context, p *sweep.Planner, pages *inorder.Flow[
 	})
 }
 
-// pages returns the folder's objects, judged by themselves, and which of their owners are to be looked up: each once.
+// pages returns the folder's objects with their decisions, and which owners must be looked up, each once.
 func (f Objects) pages(ctx context.Context, p *sweep.Planner, in objects.Names) iter.Seq2[page, error] {
 	return func(yield func(page, error) bool) {
 		known := map[documents.Ref]bool{}
@@ -112,11 +114,11 @@ func (f Objects) judge(o objects.Object, now time.Time) object {
 	if d.Kind != "" && owner != Nobody && !documents.ValidID(owner.ID) {
 		d = sweep.Invalid(KeptInvalidOwner)
 	}
-	o.Metadata = nil // most of what a page holds, and not needed any more
+	o.Metadata = nil // it takes most of a page's memory, and is not needed any more
 	return object{o, d, owner}
 }
 
-// lookUp returns those of the ids, by collection, that name no document.
+// lookUp returns, by collection, the ids that name no document.
 func lookUp(ctx context.Context, r documents.Reader, asked map[string][]string) (missing map[string][]string, err error) {
 	missing = make(map[string][]string, len(asked))
 	for collection, ids := range asked {

@@ -27,7 +27,7 @@ func TestObjects(t *testing.T) {
 	put(t, f, "nobody's", "files/u1/gone.png", "files/__x__/gone.png")
 	put(t, f, "", "files/__x__/a.png") // names no document
 	invalid := 1
-	if f.EmbeddedStorage() { // the Firebase Emulator Suite's has no such names
+	if f.EmbeddedStorage() { // the Firebase Emulator Suite does not allow such names
 		put(t, f, "", "files//a.png", "files/./a.png", "files/../a.png")
 		invalid += 3
 	}
@@ -96,8 +96,8 @@ func TestEmptyDatabaseEmptiesNoBucket(t *testing.T) {
 	}
 }
 
-// TestCostOfObjectsWhoseOwnersExist is a read per 30 owners, and a class A operation per 1000 objects, but for some more: where
-// ranges that are listed side by side end is guessed.
+// TestCostOfObjectsWhoseOwnersExist: a read per 30 owners, and a class A operation per 1000 objects and some more, because
+// the listing guesses where its ranges should end.
 func TestCostOfObjectsWhoseOwnersExist(t *testing.T) {
 	f := newFunction(t, files)
 	f.SetMany(t, 600, func(i int) (string, map[string]any) {

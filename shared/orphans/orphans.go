@@ -1,9 +1,9 @@
-// Package orphans plans what becomes of things whose owner does not exist: of [Objects], whose name or metadata names a
-// document, and of [Documents], a field of which does. A job gives the folders and collections, and its rules; here is how they
-// are gone through, how the owners are looked up, and where a run that was out of time goes on.
+// Package orphans plans cleanups of things whose owner does not exist: [Objects], whose name or metadata names a document,
+// and [Documents], which have a field that names one. A job gives the folders and collections, and its rules. This package
+// goes through them, looks up the owners, and knows where the next run continues.
 //
-// A conclusion from absence is a dangerous one. So what is looked up counts for the safety limit on missing ids, an id that names
-// no document keeps what it belongs to, and that an owner is missing is asked again right before something is deleted.
+// To conclude from absence is dangerous. So each id that is looked up counts for the safety limit on missing ids. What names
+// an invalid id is kept. And right before a delete, the owner is looked up once more.
 package orphans
 
 import (
@@ -17,23 +17,22 @@ import (
 
 // Pass is one kind of thing to go through: [Objects] or [Documents].
 type Pass interface {
-	// begin begins to go through the things in a stretch of names.
+	// begin starts reading the things in a range of names.
 	begin(ctx context.Context, p *sweep.Planner, in objects.Names) begun
-	// pieces divides all of them, in order, into pieces that are small beside one of so many shards.
+	// pieces divides all things, in order, into pieces. Each should be small compared with one of so many shards.
 	pieces(ctx context.Context, p *sweep.Planner, shards int) ([]piece, error)
 }
 
-// begun is a pass that has begun: what comes first is being read. It proposes nothing and says nothing of what it found until
-// end.
+// begun is a pass that reads its first things. It proposes and reports nothing before end.
 type begun struct {
-	// end plans what becomes of all, and says after each page which the last was.
+	// end plans all things of the pass. After each page it calls save with the name of the last one.
 	end func(save func(after string) error) error
-	// stop ends what is under way. It may be called after end as well.
+	// stop ends the reading. It may be called after end as well.
 	stop func()
 }
 
-// Plan returns the plan of a job that makes these passes, one after the other. All begin at once, so that a run waits once for
-// the first page of everything: one that has much of one kind keeps a few pages of the others meanwhile.
+// Plan returns the plan of a job that makes these passes, one after the other. All begin to read at once, so that a run waits
+// only once for first pages. While it plans a long pass, it holds a few pages of the others.
 func Plan(passes ...Pass) func(ctx context.Context, p *sweep.Planner) error {
 	return func(ctx context.Context, p *sweep.Planner) error {
 		from, to := bounds(p, passes)
@@ -71,9 +70,9 @@ func Plan(passes ...Pass) func(ctx context.Context, p *sweep.Planner) error {
 	}
 }
 
-// bounds returns where a run begins, and where it ends if it is a shard's.
+// bounds returns where a run begins, and where it ends: for a shard, where the next one begins.
 func bounds(p *sweep.Planner, passes []Pass) (begin, end place) {
-	// A checkpoint that cannot be read is one of another version: the whole is looked through again.
+	// A checkpoint that cannot be read is from another version: the run begins at the beginning.
 	begin, ok := placeOf(p.Checkpoint())
 	if !ok || begin.Pass < 0 || begin.Pass >= len(passes) {
 		begin = place{}

@@ -18,8 +18,8 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// The job of these tests has files/{userId}/… belong to users, unless their metadata names another one, and notes by their
-// bookId to books.
+// In the job of these tests, files/{userId}/… belong to users, unless their metadata names another owner. Notes belong to
+// books, by their bookId.
 var (
 	files = orphans.Objects{Folder: "files/", Judge: judgeFile}
 	notes = orphans.Documents{
@@ -34,7 +34,7 @@ const (
 	keptByWish, keptOwnerless = "the file is to be kept", "belongs to one of users"
 )
 
-// judgeFile does what the metadata says.
+// judgeFile decides as the metadata says.
 func judgeFile(o objects.Object, _ time.Time) (sweep.Decision, documents.Ref) {
 	user := documents.Ref{Collection: "users", ID: cmp.Or(o.Metadata["of"], strings.Split(o.Name, "/")[1])}
 	switch o.Metadata["is"] {
@@ -86,11 +86,12 @@ var noteRule = sweep.Rule[note]{
 	},
 }
 
-// newFunction returns a function of these passes. Where ids are few, the safety limit on missing ones is lifted.
+// newFunction returns a function with these passes. It lifts the safety limit on missing ids, because tests have few ids.
 func newFunction(t *testing.T, passes ...orphans.Pass) *sweeptest.Function {
 	t.Helper()
 	t.Parallel()
-	job := sweep.Job{Name: "testJob", Plan: orphans.Plan(passes...), Split: orphans.Split(passes...), Rules: []sweep.AnyRule{noteRule}}
+	job := sweep.Job{Name: "testJob", Plan: orphans.Plan(passes...), Split: orphans.Split(passes...),
+		Rules: []sweep.AnyRule{noteRule}}
 	f := sweeptest.New(t, sweep.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
 	f.Now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
 	f.Env["MAX_MISSING_PERCENT"] = "100"
@@ -104,7 +105,7 @@ func put(t *testing.T, f *sweeptest.Function, is string, names ...string) {
 	}
 }
 
-// setNotes writes notes, by their paths, of books.
+// setNotes writes notes: by their paths, the books that they name.
 func setNotes(t *testing.T, f *sweeptest.Function, books map[string]any) {
 	t.Helper()
 	paths := slices.Sorted(maps.Keys(books))
@@ -116,7 +117,8 @@ func notesLeft(t *testing.T, f *sweeptest.Function) []string {
 	return slices.Sorted(maps.Keys(f.Documents(t, "notes")))
 }
 
-// TestOutOfTime goes on where each run got to: in the second page of objects, behind each pass, between owners.
+// TestOutOfTime: the next run continues where each run stopped: in the second page of objects, behind each pass, between
+// owners.
 func TestOutOfTime(t *testing.T) {
 	other := files
 	other.Folder = "others/"
@@ -129,7 +131,7 @@ func TestOutOfTime(t *testing.T) {
 		return fmt.Sprintf("files/u/%04d.png", i), map[string]string{"is": is}
 	})
 	put(t, f, "", "others/gone/a.png", "others/gone/b.png")
-	f.Set(t, "users/another", map[string]any{"name": "x"}) // in an empty collection nothing is concluded
+	f.Set(t, "users/another", map[string]any{"name": "x"}) // if the collection were empty, nothing would be deleted
 	f.SetMany(t, 60, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("books/c%03d", i), map[string]any{"name": "x"}
 	})
@@ -158,7 +160,7 @@ func TestOutOfTime(t *testing.T) {
 	sweeptest.Want(t, "checkpoint", any(""), f.Documents(t, "cleanupJobs")["testJob"]["position"])
 }
 
-// TestCheckpointsThatCannotBeUsed are of other versions: all is gone through.
+// TestCheckpointsThatCannotBeUsed are from other versions: the run begins at the beginning.
 func TestCheckpointsThatCannotBeUsed(t *testing.T) {
 	f := newFunction(t, files, notes)
 	others := []string{"x", `{"target":-1,"after":"z"}`, `{"target":2,"after":"z"}`, `{"target":"files","after":"z"}`}

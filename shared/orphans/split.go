@@ -12,9 +12,9 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Split returns the function that splits what [Plan] goes through into about equal stretches.
-func Split(passes ...Pass) func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Stretch, error) {
-	return func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Stretch, error) {
+// Split returns the function that divides what [Plan] goes through into ranges of about the same size.
+func Split(passes ...Pass) func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Range, error) {
+	return func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Range, error) {
 		begin, _ := bounds(p, passes)
 		var cuts []cut
 		total := 0
@@ -35,24 +35,24 @@ func Split(passes ...Pass) func(ctx context.Context, p *sweep.Planner, n int) ([
 				total += piece.n
 			}
 		}
-		return stretches(cuts, total, min(n, total/leastShard))
+		return joined(cuts, total, min(n, total/leastShard))
 	}
 }
 
-// cut is where a stretch may begin, and how much lies between it and the next.
+// cut is a place where a range may begin, and the number of things between it and the next cut.
 type cut struct {
 	at place
 	n  int
 }
 
-// stretches puts pieces together to n stretches of about the same size.
-func stretches(cuts []cut, total, n int) (all []sweep.Stretch, err error) {
+// joined joins pieces to n ranges of about the same size.
+func joined(cuts []cut, total, n int) (all []sweep.Range, err error) {
 	if n < 2 {
 		return nil, nil
 	}
 	before := 0
 	for _, c := range cuts {
-		// A stretch begins at the first piece that reaches into its part of the whole.
+		// A range begins at the first piece that reaches into its part of the whole.
 		if due := total * len(all) / n; before >= due && len(all) < n {
 			text, err := c.at.text()
 			if err != nil {
@@ -61,14 +61,14 @@ func stretches(cuts []cut, total, n int) (all []sweep.Stretch, err error) {
 			if last := len(all) - 1; last >= 0 {
 				all[last].End = text
 			}
-			all = append(all, sweep.Stretch{Begin: text})
+			all = append(all, sweep.Range{Begin: text})
 		}
 		before += c.n
 	}
 	return all, nil
 }
 
-// pieces divides the folder. A bucket that knows no offsets is one piece.
+// pieces divides the folder. If the bucket does not support offsets, the folder is one piece.
 func (f Objects) pieces(ctx context.Context, p *sweep.Planner, shards int) ([]piece, error) {
 	pieces, err := divide(ctx, f.Folder, shards, func(ctx context.Context, from, before string) (weight, error) {
 		page, more, err := p.Objects.First(ctx, f.Folder, objects.Names{From: from, Before: before})
@@ -83,7 +83,7 @@ func (f Objects) pieces(ctx context.Context, p *sweep.Planner, shards int) ([]pi
 	return pieces, err
 }
 
-// pieces divides the owners' ids: documents are looked for between two of them.
+// pieces divides the owners' ids: [Documents.begin] looks for documents between two of them.
 func (c Documents) pieces(ctx context.Context, p *sweep.Planner, shards int) ([]piece, error) {
 	return divide(ctx, "", shards, func(ctx context.Context, from, before string) (weight, error) {
 		n, err := p.Documents.Count(ctx, documents.Query{Collection: c.Owners, Where: c.named(p, from, before)})
@@ -91,7 +91,7 @@ func (c Documents) pieces(ctx context.Context, p *sweep.Planner, shards int) ([]
 	})
 }
 
-// named are the conditions for owners whose ids lie between two.
+// named returns the conditions for owners whose ids lie in a range.
 func (c Documents) named(p *sweep.Planner, from, before string) (all []documents.Filter) {
 	if from != "" {
 		all = append(all, documents.Filter{Field: firestore.DocumentID, Op: ">=", Value: p.Documents.Ref(c.Owners + "/" + from)})
@@ -102,14 +102,14 @@ func (c Documents) named(p *sweep.Planner, from, before string) (all []documents
 	return all
 }
 
-// place is where a run that was out of time got to, or where a stretch begins or ends.
+// place is a place in the order of all things: where a run stopped, or where a range begins or ends.
 type place struct {
 	Pass     int    `json:"target"`       // index of the passes
 	Name     string `json:"after"`        // an object's name or an owner's id
-	Included bool   `json:"at,omitempty"` // Name itself is yet to be looked at
+	Included bool   `json:"at,omitempty"` // Name itself is not planned yet
 }
 
-// placeOf reads what [place.text] wrote.
+// placeOf parses the text of a place.
 func placeOf(text string) (at place, ok bool) {
 	err := json.Unmarshal([]byte(text), &at)
 	return at, err == nil

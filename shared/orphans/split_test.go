@@ -17,7 +17,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// inShards is a function that is called over HTTP, so that its shards come to it.
+// inShards is a function that is served over HTTP, so that Cloud Tasks can call it for its shards.
 func inShards(t *testing.T, shards int, passes ...orphans.Pass) *sweeptest.Function {
 	t.Helper()
 	f := newFunction(t, passes...)
@@ -31,7 +31,7 @@ func inShards(t *testing.T, shards int, passes ...orphans.Pass) *sweeptest.Funct
 	return f
 }
 
-// run runs the function and all of its shards, and returns the report of the whole.
+// run calls the function and all of its shards, and returns the report of the whole.
 func run(t *testing.T, f *sweeptest.Function) *sweep.Report {
 	t.Helper()
 	split := f.Run(t, "")
@@ -54,8 +54,8 @@ func savedReport(t *testing.T, f *sweeptest.Function, id string) *sweep.Report {
 	return &report
 }
 
-// TestWhereverItIsCut: shards come to the same as one run, whatever names they are cut at: those of things and of their owners,
-// before and behind them, between two passes.
+// TestWhereverItIsCut: shards have the same result as one run, whatever names they are cut at: names of things and of owners,
+// names before and behind them, and a place between two passes.
 func TestWhereverItIsCut(t *testing.T) {
 	const shards = 6
 	f := inShards(t, shards, files, notes)
@@ -98,13 +98,13 @@ func TestWhereverItIsCut(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var cuts []string
-	f.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Stretch, error) {
+	f.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Range, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		var all []sweep.Stretch
+		var all []sweep.Range
 		begin := ""
 		for _, cut := range append(slices.Clone(cuts), "") {
-			all = append(all, sweep.Stretch{Begin: begin, End: cut})
+			all = append(all, sweep.Range{Begin: begin, End: cut})
 			begin = cut
 		}
 		return all, nil
@@ -161,7 +161,7 @@ func comparePlaces(a, b string) int {
 	return 1
 }
 
-// TestSplitsWhatThereIs: a run cuts objects and the owners of documents by itself.
+// TestSplitsWhatThereIs: a run decides by itself where to cut objects and owners' ids.
 func TestSplitsWhatThereIs(t *testing.T) {
 	f := inShards(t, 3, files, notes)
 	f.PutMany(t, 3300, func(i int) (string, map[string]string) {
@@ -175,13 +175,13 @@ func TestSplitsWhatThereIs(t *testing.T) {
 	want := map[string]sweep.Counts{deleteFile: {Planned: 66, Done: 66}, deleteNote: {Planned: 4, Done: 4}}
 	sweeptest.WantReport(t, got, sweep.Completed, want)
 	shards := 3
-	if !f.EmbeddedStorage() { // the Firebase Emulator Suite's knows no offsets, so nobody can tell where to cut
+	if !f.EmbeddedStorage() { // the Firebase Emulator Suite does not support offsets, so nobody can tell where to cut
 		shards = 0
 	}
 	if len(got.Shards) != shards || got.Kept[keptByWish] != 3300-66 {
 		t.Errorf("%d shards, kept %v", len(got.Shards), got.Kept)
 	}
-	for i, shard := range got.Shards[:max(0, shards-1)] { // the third has the books, which are not looked at themselves
+	for i, shard := range got.Shards[:max(0, shards-1)] { // the third has the books, which do not count as scanned
 		if shard.Scanned < 500 || shard.Scanned > 2000 {
 			t.Errorf("shard %d looked at %d things", i, shard.Scanned)
 		}

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/own"
 )
 
 // Bounds.
 const (
-	maxAlternatives = 30 // of all conditions together: Firestore's disjunctions
+	maxAlternatives = 30 // combinations of all conditions' values: Firestore's limit on disjunctions
 	maxHours        = 24 * 36_500
 	maxLimit        = 1_000_000
 )
@@ -29,8 +29,8 @@ var (
 	holePattern   = regexp.MustCompile(`\{([^{}]*)\}`)
 )
 
-// Problems returns what is wrong with the rule, each with the key and what would be right. Values of its conditions are made what
-// Firestore has: whole numbers are int64.
+// Problems returns what is wrong with the rule. Each problem names the key and says what would be right. It also converts the
+// values of conditions to the types that Firestore has: whole numbers become int64.
 func (r *Rule) Problems() (problems []string) {
 	c := checker{rule: r}
 	c.age()
@@ -38,7 +38,8 @@ func (r *Rule) Problems() (problems []string) {
 		c.add("", "give exactly one of collection, collectionGroup, objects and accounts")
 		return c.problems
 	}
-	c.expect(r.Action == "" || actionPattern.MatchString(r.Action), "action", "%q is not like %q: use at most 60 lower-case letters, digits and spaces", r.Action, "delete draft")
+	c.expect(r.Action == "" || actionPattern.MatchString(r.Action), "action",
+		"%q is not like %q: use at most 60 lower-case letters, digits and spaces", r.Action, "delete draft")
 	c.expect(wordsPattern.MatchString(r.Because), "because", "use at most 100 letters, digits and punctuation marks")
 	if r.Objects != "" {
 		c.objects()
@@ -51,9 +52,11 @@ func (r *Rule) Problems() (problems []string) {
 		return c.problems
 	}
 	c.collection("collection", r.Collection)
-	c.expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), "collectionGroup", "%q is not a collection's name: a name has no slash", r.CollectionGroup)
+	c.expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), "collectionGroup",
+		"%q is not a collection's name: a name has no slash", r.CollectionGroup)
 	c.foreign("collectionGroup", r.CollectionGroup)
-	c.expect(!slices.Contains(slices.Concat(own.Below(), own.Earlier()), r.CollectionGroup), "collectionGroup", "Firesweep itself has collections named %s: declare a rule for each of your own with collection", r.CollectionGroup)
+	c.expect(!slices.Contains(slices.Concat(collections.Below(), collections.Earlier()), r.CollectionGroup), "collectionGroup",
+		"Firesweep itself has collections named %s: declare a rule for each of your own with collection", r.CollectionGroup)
 	c.expect(r.Owner == nil, "owner", "only objects have an owner; to keep documents, use unless")
 	c.where()
 	for i, u := range r.Unless {
@@ -88,7 +91,7 @@ func (c *checker) expect(ok bool, key, format string, args ...any) {
 	}
 }
 
-// count returns how many are true.
+// count returns how many of all are true.
 func count(all ...bool) (n int) {
 	for _, one := range all {
 		if one {
@@ -110,7 +113,7 @@ func (c *checker) age() {
 	}
 	if a == nil {
 		c.add("age", "say how old it must be, e.g. %s", what)
-		c.rule.Age = &Age{} // for the other checks
+		c.rule.Age = &Age{} // the other checks need one
 		return
 	}
 	c.expect(count(a.Hours != 0, a.Days != 0, a.Months != 0) == 1, "age", "give one of hours, days and months, e.g. %s", what)
@@ -128,14 +131,16 @@ func (c *checker) age() {
 }
 
 func (c *checker) field(key, name string) {
-	reserved := slices.ContainsFunc(strings.Split(name, "."), func(part string) bool { return strings.HasPrefix(part, "__") && strings.HasSuffix(part, "__") })
-	c.expect(fieldPattern.MatchString(name) && !reserved, key, "%q is not a field's name: use letters, digits and _, and dots for fields of maps", name)
+	reserved := slices.ContainsFunc(strings.Split(name, "."),
+		func(part string) bool { return strings.HasPrefix(part, "__") && strings.HasSuffix(part, "__") })
+	c.expect(fieldPattern.MatchString(name) && !reserved, key,
+		"%q is not a field's name: use letters, digits and _, and dots for fields of maps", name)
 }
 
-// plainID reports whether a text can name a collection or a document, and holds nothing that stands for something else.
+// plainID reports whether a text can name a collection or a document, and has no hole.
 func plainID(id string) bool { return documents.ValidID(id) && !strings.ContainsAny(id, "{}") }
 
-// collection checks a collection's path, where there is one.
+// collection checks a collection's path, unless it is empty.
 func (c *checker) collection(key, path string) {
 	if path == "" {
 		return
@@ -146,10 +151,10 @@ func (c *checker) collection(key, path string) {
 	c.foreign(key, parts...)
 }
 
-// foreign checks that names are not those of the bundle's own collections.
+// foreign checks that no name is that of one of the bundle's own collections.
 func (c *checker) foreign(key string, names ...string) {
 	for _, name := range names {
-		c.expect(!slices.Contains(own.Names(), name), key, "%s belongs to Firesweep itself", name)
+		c.expect(!slices.Contains(collections.Names(), name), key, "%s belongs to Firesweep itself", name)
 	}
 }
 
@@ -166,7 +171,8 @@ func (c *checker) where() {
 			continue
 		}
 		if w.Is != "" {
-			c.expect(w.Is != Text || !strings.Contains(w.Field, "."), key+".is", "text is for top-level fields only, not for fields of maps")
+			c.expect(w.Is != Text || !strings.Contains(w.Field, "."), key+".is",
+				"text is for top-level fields only, not for fields of maps")
 			c.expect(slices.Contains(States(), w.Is), key+".is", "%q is not one of: %s", w.Is, strings.Join(States(), ", "))
 			continue
 		}
@@ -181,10 +187,11 @@ func (c *checker) where() {
 		c.expect(len(w.In) > 0, key+".in", "give at least one value")
 		alternatives *= max(1, len(w.In))
 	}
-	c.expect(alternatives <= maxAlternatives, "where", "%d combinations of values; Firestore allows %d", alternatives, maxAlternatives)
+	c.expect(alternatives <= maxAlternatives, "where",
+		"%d combinations of values; Firestore allows %d", alternatives, maxAlternatives)
 }
 
-// scalar returns a value as Firestore has it.
+// scalar checks a value and returns it in the type that Firestore has.
 func (c *checker) scalar(key string, value any) any {
 	switch v := value.(type) {
 	case bool:
@@ -206,7 +213,7 @@ func (c *checker) scalar(key string, value any) any {
 	return value
 }
 
-// path checks a document's path with holes.
+// path checks a document's path, which may have holes.
 func (c *checker) path(key, path string) {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -232,18 +239,22 @@ func (c *checker) along(key string, a Along) {
 		c.foreign(key+".subcollection", a.Subcollection)
 	}
 	c.collection(key+".collection", a.Collection)
-	c.expect(a.Collection == "" || a.Collection != c.rule.Collection, key+".collection", "it is the rule's own collection: what goes along with a document is not judged")
-	c.expect(a.Collection == "" || c.rule.CollectionGroup == "", key+".collection", "documents of a collection group may share an id: declare a rule for each collection")
+	c.expect(a.Collection == "" || a.Collection != c.rule.Collection, key+".collection",
+		"it is the rule's own collection: what goes along with a document is not judged")
+	c.expect(a.Collection == "" || c.rule.CollectionGroup == "", key+".collection",
+		"documents of a collection group may share an id: declare a rule for each collection")
 	if a.Field != "" {
 		c.field(key+".field", a.Field)
 	}
 	if a.Object != "" && a.Under != "" {
-		c.expect(objectPattern.MatchString(a.Object), key+".object", "%q is not a field's name: use letters, digits and _, dots for fields of maps, and [] for each element of a list", a.Object)
+		c.expect(objectPattern.MatchString(a.Object), key+".object",
+			"%q is not a field's name: use letters, digits and _, dots for fields of maps, and [] for each element of a list", a.Object)
 		c.folder(key+".under", a.Under)
 	}
 	if a.Folder != "" {
 		c.folder(key+".folder", a.Folder)
-		c.expect(strings.Contains("/"+a.Folder, "/{id}/"), key+".folder", "%q would be the same for every document: {id} must be a part of it, as in drafts/{id}/", a.Folder)
+		c.expect(strings.Contains("/"+a.Folder, "/{id}/"), key+".folder",
+			"%q would be the same for every document: {id} must be a part of it, as in drafts/{id}/", a.Folder)
 	}
 	c.expect(c.rule.Deletes(), key, "set keeps the document, so nothing can go along with it")
 }
@@ -261,8 +272,8 @@ func (c *checker) objects() {
 	c.folder("objects", r.Objects)
 	c.expect(!strings.Contains(r.Objects, "{"), "objects", "%q contains {, but it must be one folder", r.Objects)
 	for key, said := range map[string]bool{
-		"where": r.Where != nil, "unless": r.Unless != nil, "with": r.With != nil, "archive": r.Archive != "", "set": r.Set != nil, "limit": r.Limit != 0,
-		"maxDuePercent": r.MaxDuePercent != 0,
+		"where": r.Where != nil, "unless": r.Unless != nil, "with": r.With != nil, "archive": r.Archive != "", "set": r.Set != nil,
+		"limit": r.Limit != 0, "maxDuePercent": r.MaxDuePercent != 0,
 	} {
 		c.expect(!said, key, "it is for documents; objects have owner and age")
 	}
@@ -276,25 +287,29 @@ func (c *checker) objects() {
 	c.collection("owner.collection", o.Collection)
 	c.expect((o.Segment != 0) != (o.Metadata != ""), "owner", "give either segment or metadata")
 	folder := strings.Count(r.Objects, "/")
-	c.expect(o.Segment == 0 || o.Segment > folder && o.Segment <= folder+20, "owner.segment", "%d lies within %s, which has %d parts: count from the first part of the name", o.Segment, r.Objects, folder)
+	c.expect(o.Segment == 0 || o.Segment > folder && o.Segment <= folder+20, "owner.segment",
+		"%d lies within %s, which has %d parts: count from the first part of the name", o.Segment, r.Objects, folder)
 	c.expect(!o.Stem || o.Segment != 0, "owner.stem", "it belongs to segment")
 }
 
-// accounts checks what a rule about accounts says besides.
+// accounts checks the keys of a rule about accounts.
 func (c *checker) accounts() {
 	r := c.rule
-	c.expect(slices.Contains(AccountKinds(), r.Accounts), "accounts", "%q is not one of: %s", r.Accounts, strings.Join(AccountKinds(), ", "))
+	c.expect(slices.Contains(AccountKinds(), r.Accounts), "accounts", "%q is not one of: %s", r.Accounts,
+		strings.Join(AccountKinds(), ", "))
 	c.expect(r.Owner == nil, "owner", "only objects have an owner; to keep accounts, use unless")
 	for _, wrong := range []struct {
 		key  string
 		said bool
 	}{{"where", r.Where != nil}, {"with", r.With != nil}, {"archive", r.Archive != ""}, {"set", r.Set != nil}} {
-		c.expect(!wrong.said, wrong.key, `it is for documents; declare a rule about the documents that accounts belong to, such as users, with {"account": true}`)
+		c.expect(!wrong.said, wrong.key,
+			`it is for documents; declare a rule about the documents that accounts belong to, such as users, with {"account": true}`)
 	}
 	for i, u := range r.Unless {
 		key := fmt.Sprintf("unless[%d].document", i)
 		collection, id := cutLast(u.Document)
-		if strings.Count(u.Document, "/")%2 == 0 || !accountHole.MatchString(id) || holePattern.MatchString(collection) || strings.ContainsAny(accountHole.ReplaceAllString(id, ""), "{}") {
+		if strings.Count(u.Document, "/")%2 == 0 || !accountHole.MatchString(id) || holePattern.MatchString(collection) ||
+			strings.ContainsAny(accountHole.ReplaceAllString(id, ""), "{}") {
 			c.add(key, "%q: for an account, write a collection and {uid}, such as users/{uid}", u.Document)
 			continue
 		}
@@ -309,7 +324,8 @@ func (c *checker) archive() {
 	}
 	c.collection("archive", r.Archive)
 	c.expect(r.Archive != r.Collection, "archive", "it is the rule's own collection")
-	c.expect(r.CollectionGroup == "", "archive", "documents of a collection group may share an id: declare a rule for each collection")
+	c.expect(r.CollectionGroup == "", "archive",
+		"documents of a collection group may share an id: declare a rule for each collection")
 	c.expect(r.Deletes(), "archive", "set keeps the document, so it is not archived")
 	for i, a := range r.With {
 		c.expect(a.Collection != r.Archive, fmt.Sprintf("with[%d].collection", i), "it is the archive's collection")
@@ -327,7 +343,8 @@ func (c *checker) set() {
 	}
 	ends := false
 	for _, field := range sorted(r.Set) {
-		c.expect(fieldPattern.MatchString(field) && !strings.Contains(field, "."), "set", "%q is not a field's name: letters, digits and _", field)
+		c.expect(fieldPattern.MatchString(field) && !strings.Contains(field, "."), "set",
+			"%q is not a field's name: letters, digits and _", field)
 		value := r.Set[field]
 		if value != nil {
 			value = c.scalar("set."+field, value)
@@ -340,17 +357,18 @@ func (c *checker) set() {
 			ends = ends || w.Field == field && w.Holds(value, true) != Met
 		}
 	}
-	c.expect(ends, "set", `every run would find the same documents again: add a condition that no longer holds after set, e.g. {"field": "deleted", "is": "not true"}`)
+	c.expect(ends, "set", `every run would find the same documents again: `+
+		`add a condition that no longer holds after set, e.g. {"field": "deleted", "is": "not true"}`)
 }
 
-// use is one of the ways in which a rule uses a field.
+// use is one use of a field by a rule.
 type use struct {
 	key, path string
-	holds     string     // what the field holds then
-	of        *Condition // of where; else nil
+	holds     string     // what the field must hold for this use
+	of        *Condition // the condition of where; nil for other uses
 }
 
-// uses refuses fields that are used in two ways that contradict each other, so that the rule would never find anything.
+// uses refuses two uses of a field that contradict each other: the rule would never find anything.
 func (c *checker) uses() {
 	r := c.rule
 	all := []use{{key: "age.field", path: r.Age.Field, holds: "a timestamp"}}
@@ -364,13 +382,15 @@ func (c *checker) uses() {
 	}
 	for i, a := range r.With {
 		if a.Object != "" {
-			all = append(all, use{key: fmt.Sprintf("with[%d].object", i), path: strings.ReplaceAll(a.Object, "[]", ""), holds: "an object's name"})
+			all = append(all, use{key: fmt.Sprintf("with[%d].object", i), path: strings.ReplaceAll(a.Object, "[]", ""),
+				holds: "an object's name"})
 		}
 	}
 	for i, outer := range all {
 		for n, inner := range all {
 			mapped := outer.of != nil && outer.of.Is == NotNull
-			c.expect(!strings.HasPrefix(inner.path, outer.path+".") || mapped, inner.key, "%s lies within %s, which is %s, not a map", inner.path, outer.path, outer.holds)
+			c.expect(!strings.HasPrefix(inner.path, outer.path+".") || mapped, inner.key, "%s lies within %s, which is %s, not a map",
+				inner.path, outer.path, outer.holds)
 			if n <= i || inner.path != outer.path || inner.holds == outer.holds {
 				continue
 			}
@@ -380,7 +400,8 @@ func (c *checker) uses() {
 	}
 }
 
-// names reports whether a field that meets the condition can name something: an object by a text, a document by a number as well.
+// names reports whether a field that meets the condition can name something: an object by a string, a document by a string or
+// a number.
 func (c Condition) names(object bool) bool {
 	if c.Is != "" {
 		return c.Is == Text || c.Is == NotNull

@@ -9,7 +9,7 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// parse reads a rule as the lists of functions are read, and returns the problems.
+// parse reads a rule as an entry of a list of functions, and returns the problems.
 func parse(rule string) (manifest.Entry, []string) {
 	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: []byte(`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":` + rule + `}]}`)})
 	if err != nil {
@@ -23,7 +23,7 @@ const good = `"collection":"drafts","age":{"field":"updatedAt","days":90}`
 const guests = `"accounts":"anonymous","age":{"field":"lastSignIn","days":30}`
 
 func TestWhatIsRefused(t *testing.T) {
-	for rule, want := range map[string]string{ // want is a part of the one problem
+	for rule, want := range map[string]string{ // want is a part of the only problem
 		`{}`:                      "exactly one of collection, collectionGroup, objects and accounts",
 		`{"collection":"drafts"}`: `rule.age: say how old it must be, e.g. {"field": "createdAt", "days": 90}`,
 		`{"collection":"drafts","age":{"days":90}}`:                                                               `rule.age.field: "" is not a field's name`,
@@ -133,7 +133,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// TestWhatIsTaken: a field may be used twice where that makes sense.
+// TestWhatIsTaken: a field may be used twice if both uses can be met.
 func TestWhatIsTaken(t *testing.T) {
 	for _, rule := range []string{
 		`{` + good + `,"where":[{"field":"a","is":"not null"},{"field":"a.b","==":1}],"with":[{"object":"a.url","under":"p/"},{"object":"c[].url","under":"p/"},{"object":"c[].small","under":"p/"}]}`,
@@ -145,7 +145,7 @@ func TestWhatIsTaken(t *testing.T) {
 	}
 }
 
-// TestAllProblemsAtOnce: whoever corrects a list does it once.
+// TestAllProblemsAtOnce: one attempt shows all problems of a list.
 func TestAllProblemsAtOnce(t *testing.T) {
 	_, problems := parse(`{"collection":"drafts","wher":[],"where":[{"field":"a b","==":1},{"field":"c","is":"odd"}],"with":[{"folder":"x"}],"limit":-1}`)
 	for _, want := range []string{`no key "wher"`, "where[0].field", "where[1].is", "age:", "with[0].folder", "limit"} {

@@ -1,13 +1,13 @@
 package rule
 
-// Answer says whether a field holds what a condition asks for.
+// Answer says whether a field meets a condition.
 type Answer int
 
 // The answers.
 const (
-	Unmet   Answer = iota
-	Met            // it does
-	Unclear        // it holds something of a type that nobody expects there
+	Unmet Answer = iota
+	Met
+	Unclear // the field has a type that cannot be judged
 )
 
 // Holds judges a field's value; there says whether the document has the field.

@@ -7,7 +7,7 @@ import (
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// A rule is read from an entry of functions/rules.json, and says in words what it does.
+// A rule is an entry of functions/rules.json. It can say in words what it does.
 func ExampleRule_Words() {
 	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: []byte(`{"functions": [
 		{"name": "cleanupStaleDrafts", "schedule": "0 4 * * *", "rule": {
@@ -23,7 +23,7 @@ func ExampleRule_Words() {
 	// deletes documents of drafts whose published is not true, and whose updatedAt is more than 90 days ago
 }
 
-// What is wrong with a rule is said at once. Reading a list of functions does so for all rules of it.
+// All problems of a rule are reported at once. Parsing a list of functions checks all of its rules.
 func ExampleRule_Problems() {
 	r := rule.Rule{Collection: "cleanupRuns", Age: &rule.Age{Field: "updatedAt"}, With: []rule.Along{{Object: "coverUrl", Under: "drafts"}}}
 	for _, problem := range r.Problems() {

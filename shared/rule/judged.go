@@ -2,7 +2,8 @@ package rule
 
 import "slices"
 
-// Judged returns the names of the fields that decide what goes, by collection: whoever may write them has something deleted.
+// Judged returns, by collection, the names of the fields that decide what is deleted: whoever may write them can have
+// something deleted.
 func (r Rule) Judged() map[string][]string {
 	judged := map[string][]string{}
 	add := func(collection, field string) {
@@ -11,7 +12,7 @@ func (r Rule) Judged() map[string][]string {
 		}
 	}
 	if r.Collection == "" && r.CollectionGroup == "" {
-		return judged // of objects and accounts nothing is judged that a document holds
+		return judged // no field of a document decides about objects and accounts
 	}
 	for _, c := range r.Where {
 		add(r.Source(), c.Field)

@@ -1,7 +1,8 @@
-// Package rule is what somebody may declare instead of writing a job: which documents, objects or accounts a cleanup deletes, and what
-// goes along with them. Here a rule is read, checked and put into words; shared/declared makes a job of it.
+// Package rule holds cleanups that are declared instead of written: which documents, objects or accounts a cleanup deletes,
+// and what goes along with them. This package reads a rule, checks it and puts it into words; shared/declared makes a job of
+// it.
 //
-// rule.go says what there is to declare, check.go what is wrong with it, index.go what it needs of the database, and words.go what it
+// rule.go is the format of a rule. check.go says what is wrong with one, index.go which index it needs, and words.go what it
 // does, in a sentence.
 package rule
 
@@ -12,7 +13,8 @@ import (
 	"github.com/firesweep/firesweep/shared/retention"
 )
 
-// Rule is a declared cleanup. Exactly one of Collection, CollectionGroup, Objects and Accounts says what is gone through.
+// Rule is a declared cleanup. Exactly one of Collection, CollectionGroup, Objects and Accounts is set: it says what the
+// cleanup goes through.
 type Rule struct {
 	Collection      string `json:"collection,omitempty" jsonschema:"documents of this collection, e.g. drafts or teams/main/drafts"`
 	CollectionGroup string `json:"collectionGroup,omitempty" jsonschema:"documents of all collections of this name"`
@@ -33,7 +35,7 @@ type Rule struct {
 	Because       string `json:"because,omitempty" jsonschema:"why, in the report and the log, e.g. not published"`
 }
 
-// Condition is what one field must hold. Exactly one of Equals, In and Is is set.
+// Condition is a condition on one field. Exactly one of Equals, In and Is is set.
 type Condition struct {
 	Field  string `json:"field" jsonschema:"the field's name, with dots for fields of maps"`
 	Equals any    `json:"==,omitempty" jsonschema:"a string, a number, true or false"`
@@ -41,20 +43,20 @@ type Condition struct {
 	Is     string `json:"is,omitempty" jsonschema:"text: a string that is not empty. null: null or missing. not null: anything else. missing: not even null. true. not true: false, null or missing"`
 }
 
-// What a field can be said to be.
+// The values of [Condition.Is].
 const (
-	Text    = "text"     // not an empty one
-	Null    = "null"     // or missing
+	Text    = "text"     // a string that is not empty
+	Null    = "null"     // null or missing
 	NotNull = "not null" // anything but null and missing
 	True    = "true"
 	NotTrue = "not true" // false, null or missing; anything else cannot be judged
-	Missing = "missing"  // not even null
+	Missing = "missing"  // the document does not have the field
 )
 
-// States returns what a field can be said to be.
+// States returns the values of [Condition.Is].
 func States() []string { return []string{Text, Null, NotNull, True, NotTrue, Missing} }
 
-// The accounts that a rule may be about.
+// The values of [Rule.Accounts].
 const (
 	Anonymous  = "anonymous"
 	Unverified = "unverified"
@@ -62,16 +64,16 @@ const (
 	All        = "all"
 )
 
-// AccountKinds returns them.
+// AccountKinds returns the values of [Rule.Accounts].
 func AccountKinds() []string { return []string{Anonymous, Unverified, Disabled, All} }
 
-// What the age of an account may count from.
+// The values of [Age.Field] in a rule about accounts.
 const (
 	LastSignIn = "lastSignIn" // the latest of its last sign-in, its last token and its creation
 	Created    = "created"
 )
 
-// Age is how long ago something must have been to be deleted: longer than this. Exactly one of Hours, Days and Months is set.
+// Age is the age that something must exceed to be deleted. Exactly one of Hours, Days and Months is set.
 type Age struct {
 	Field  string `json:"field,omitempty" jsonschema:"of a document: the field that holds the timestamp; of an account: lastSignIn (the latest of its last sign-in, its last token and its creation) or created. An object's age counts from its upload"`
 	Hours  int    `json:"hours,omitempty"`
@@ -79,7 +81,7 @@ type Age struct {
 	Months int    `json:"months,omitempty" jsonschema:"calendar months in UTC"`
 }
 
-// Cutoff returns the instant before which something must have been to be older.
+// Cutoff returns the time that something must be before to exceed the age.
 func (a Age) Cutoff(now time.Time) time.Time {
 	if a.Months > 0 {
 		return retention.MonthsBefore(now, a.Months)
@@ -100,7 +102,8 @@ type Owner struct {
 	Metadata   string `json:"metadata,omitempty" jsonschema:"the key of the custom metadata that holds the owner's id; objects without it are kept"`
 }
 
-// Along is something that is deleted with a document. Exactly one of Subcollection, Collection, Object, Folder and Account is set.
+// Along is something that is deleted along with a document. Exactly one of Subcollection, Collection, Object, Folder and
+// Account is set.
 type Along struct {
 	Subcollection string `json:"subcollection,omitempty" jsonschema:"the documents of this collection below the document"`
 	Collection    string `json:"collection,omitempty" jsonschema:"the documents of this collection whose field names the document, by its id or as a reference"`
@@ -112,27 +115,27 @@ type Along struct {
 	Account       bool   `json:"account,omitempty" jsonschema:"the account of Firebase Authentication with the document's id"`
 }
 
-// Now is the text that stands for the time of the run in [Rule.Set].
+// Now is the value that stands for the time of the run in [Rule.Set].
 const Now = "{now}"
 
-// DefaultMaxDuePercent is what [Rule.MaxDuePercent] is unless it is said.
+// DefaultMaxDuePercent is [Rule.MaxDuePercent] if it is not set.
 const DefaultMaxDuePercent = 50
 
-// Source returns the collection, the collection group or the folder that is gone through.
+// Source returns what the rule goes through: a collection, a collection group or a folder.
 func (r Rule) Source() string { return r.Collection + r.CollectionGroup + r.Objects }
 
-// Group returns the name of the collections whose documents are gone through: the last part of a collection's path.
+// Group returns the name of the collection or collection group, without the path.
 func (r Rule) Group() string { return r.Source()[strings.LastIndexByte(r.Source(), '/')+1:] }
 
-// Deletes reports whether the document is deleted, and not only changed.
+// Deletes reports whether the rule deletes documents. If not, it changes them.
 func (r Rule) Deletes() bool { return len(r.Set) == 0 }
 
-// Plain reports whether nothing but a document is deleted, by what it holds itself.
+// Plain reports whether the rule only deletes documents, and judges them only by their own fields.
 func (r Rule) Plain() bool {
 	return r.Objects == "" && r.Accounts == "" && len(r.With) == 0 && len(r.Unless) == 0 && r.Archive == "" && r.Deletes()
 }
 
-// UsesStorage reports whether objects are deleted.
+// UsesStorage reports whether the rule deletes objects.
 func (r Rule) UsesStorage() bool {
 	for _, a := range r.With {
 		if a.Object != "" || a.Folder != "" {
@@ -142,7 +145,7 @@ func (r Rule) UsesStorage() bool {
 	return r.Objects != ""
 }
 
-// UsesAuth reports whether accounts are deleted.
+// UsesAuth reports whether the rule deletes accounts.
 func (r Rule) UsesAuth() bool {
 	for _, a := range r.With {
 		if a.Account {
@@ -152,7 +155,7 @@ func (r Rule) UsesAuth() bool {
 	return r.Accounts != ""
 }
 
-// DuePercent returns how much of a collection, or of all accounts, may be due, in percent.
+// DuePercent returns the percentage of a collection, or of all accounts, that may be due.
 func (r Rule) DuePercent() int {
 	if r.MaxDuePercent == 0 {
 		return DefaultMaxDuePercent
@@ -160,7 +163,7 @@ func (r Rule) DuePercent() int {
 	return r.MaxDuePercent
 }
 
-// Kind returns what the report calls what is done.
+// Kind returns the name of the action in the report.
 func (r Rule) Kind() string {
 	switch {
 	case r.Action != "":

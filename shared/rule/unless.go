@@ -8,7 +8,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// Fields returns the fields that fill the holes of the path.
+// Fields returns the fields whose values fill the holes of the path.
 func (u Unless) Fields() (fields []string) {
 	for _, hole := range holePattern.FindAllStringSubmatch(u.Document, -1) {
 		if hole[1] != "id" && !slices.Contains(fields, hole[1]) {
@@ -18,7 +18,7 @@ func (u Unless) Fields() (fields []string) {
 	return fields
 }
 
-// Of returns the document that keeps another. ok is false if a field that fills a hole names none.
+// Of returns the document that keeps a given one while it exists. ok is false if a field that fills a hole holds no id.
 func (u Unless) Of(d documents.Document) (ref documents.Ref, ok bool) {
 	ok = true
 	path := holePattern.ReplaceAllStringFunc(u.Document, func(hole string) string {
@@ -36,17 +36,17 @@ func (u Unless) Of(d documents.Document) (ref documents.Ref, ok bool) {
 	return ref, err == nil
 }
 
-// accountHole stands for an account's uid.
+// accountHole matches what stands for an account's uid.
 var accountHole = regexp.MustCompile(`\{u?id\}`)
 
-// OfAccount returns the document that keeps an account. ok is false if the uid names none.
+// OfAccount returns the document that keeps an account while it exists. ok is false if the uid makes no valid id.
 func (u Unless) OfAccount(uid string) (ref documents.Ref, ok bool) {
 	collection, id := cutLast(u.Document)
 	ref = documents.Ref{Collection: collection, ID: accountHole.ReplaceAllLiteralString(id, uid)}
 	return ref, documents.ValidID(ref.ID)
 }
 
-// cutLast returns what stands before the last slash, and after it.
+// cutLast returns the text before the last slash, and the text after it.
 func cutLast(path string) (before, after string) {
 	i := strings.LastIndexByte(path, '/')
 	return path[:max(i, 0)], path[i+1:]

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Words returns what the rule does, in a sentence without its period.
+// Words returns what the rule does, as a sentence without a subject and a period.
 func (r Rule) Words() string {
 	var s strings.Builder
 	if r.Objects != "" {
@@ -48,7 +48,7 @@ func (r Rule) Words() string {
 	return s.String()
 }
 
-// kindWords are the kinds of accounts and what each is called.
+// kindWords says what each kind of accounts is called.
 var kindWords = map[string]string{
 	Anonymous: "anonymous accounts", Disabled: "disabled accounts", All: "all accounts",
 	Unverified: "accounts with an unverified e-mail address and no other way to sign in than a password",
@@ -70,13 +70,13 @@ func (r Rule) accountWords() string {
 	return s.String()
 }
 
-// stateWords are the states and what each is called where a field has it, and where it has not.
+// stateWords says what each state of a field is called, and what its opposite is called.
 var stateWords = map[string]struct{ met, unmet string }{
 	Text: {"a non-empty string", "empty or not a string"}, Null: {"null or missing", "set"}, NotNull: {"set", "not set"},
 	True: {"true", "not true"}, NotTrue: {"not true", "true"}, Missing: {"missing", "not missing"},
 }
 
-// Words returns what the condition says, e.g. "status is reviewed or dismissed".
+// Words returns the condition in words, e.g. "status is reviewed or dismissed".
 func (c Condition) Words() string {
 	if c.Is != "" {
 		return c.Field + " is " + stateWords[c.Is].met
@@ -84,7 +84,7 @@ func (c Condition) Words() string {
 	return c.Field + " is " + list(c.values(), "or")
 }
 
-// Unmet returns what a document's field is if it does not hold what is asked for.
+// Unmet returns the opposite of the condition in words, e.g. "status is not reviewed".
 func (c Condition) Unmet() string {
 	values := c.values()
 	switch {
@@ -98,7 +98,7 @@ func (c Condition) Unmet() string {
 	return fmt.Sprintf("%s is none of %s", c.Field, list(values, "and"))
 }
 
-// Alternatives returns the values of which the field may hold any.
+// Alternatives returns the values any of which meets the condition.
 func (c Condition) Alternatives() []any {
 	if c.Equals != nil {
 		return []any{c.Equals}
@@ -109,7 +109,7 @@ func (c Condition) Alternatives() []any {
 func (c Condition) values() (texts []string) {
 	for _, v := range c.Alternatives() {
 		text := fmt.Sprint(v)
-		if strings.Join(strings.Fields(text), " ") != text || text == "" { // else nobody sees what it is
+		if strings.Join(strings.Fields(text), " ") != text || text == "" { // quotes show which white space it has
 			text = fmt.Sprintf("%q", text)
 		}
 		texts = append(texts, text)
@@ -117,7 +117,7 @@ func (c Condition) values() (texts []string) {
 	return texts
 }
 
-// Words returns the age, e.g. "90 days".
+// Words returns the age in words, e.g. "90 days".
 func (a Age) Words() string {
 	n, unit := a.Hours, "hour"
 	switch {
@@ -161,7 +161,7 @@ func (a Along) words() string {
 	return "its account"
 }
 
-// list joins texts: a, b and c.
+// list joins texts, e.g. "a, b and c".
 func list(texts []string, word string) string {
 	if len(texts) < 2 {
 		return strings.Join(texts, "")

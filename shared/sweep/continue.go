@@ -84,12 +84,12 @@ func (r *Report) done() (n int) {
 	return n
 }
 
-// goesOn reports whether the ended run hands over what is left. If not, it returns the reason, if somebody should know it.
-func (r *run) goesOn() (ok bool, why string) {
+// willContinue reports whether the ended run hands over what is left. If not, it returns the reason, if somebody should know it.
+func (r *run) willContinue() (ok bool, why string) {
 	if r.config.ContinueFor == 0 || !r.unfinished || r.report.Stopped || r.report.DryRun || r.ownStop || r.job.Task != nil {
 		return false, ""
 	}
-	if len(r.stretches) > 0 {
+	if len(r.ranges) > 0 {
 		return true, ""
 	}
 	began := r.report.StartedAt
@@ -105,11 +105,11 @@ func (r *run) goesOn() (ok bool, why string) {
 	return true, ""
 }
 
-// goOn hands what is left to Cloud Tasks. It is called after the end of the lease, which the task's run needs. If it fails, or
+// continueInTask hands what is left to Cloud Tasks. It is called after the end of the lease, which the task's run needs. If it fails, or
 // the process ends before it, Cloud Scheduler or Cloud Tasks calls again.
-func (r *run) goOn(ctx context.Context) error {
+func (r *run) continueInTask(ctx context.Context) error {
 	body := bodyOf(r.report, r.saidDryRun)
-	if n := len(r.stretches); n > 0 {
+	if n := len(r.ranges); n > 0 {
 		return r.handOut(ctx, r.report.RunID, r.report.Now, n, body, func(int) bool { return false })
 	}
 	headers := map[string]string{nowHeader: r.report.Now.Format(time.RFC3339Nano), continuesHeader: r.report.RunID}

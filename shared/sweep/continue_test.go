@@ -106,7 +106,7 @@ func (s *slow) alerts(t *testing.T) []map[string]any {
 	return slices.DeleteFunc(s.LogLines(t), func(line map[string]any) bool { return line["alert"] != "behind" })
 }
 
-func TestGoesOnUntilNothingIsLeft(t *testing.T) {
+func TestContinuesUntilNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 9)
 	if code := s.call(t, ""); code != http.StatusOK || len(left(t, s.Function)) != 7 {
@@ -154,8 +154,8 @@ func TestGoesOnUntilNothingIsLeft(t *testing.T) {
 	}
 }
 
-// TestGoesOnOnce: the chain stays one, whoever runs between and however often a task comes.
-func TestGoesOnOnce(t *testing.T) {
+// TestContinuesOnce: the chain stays one, whoever runs between and however often a task comes.
+func TestContinuesOnce(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 9)
 	s.call(t, "")
@@ -189,8 +189,8 @@ func TestGoesOnOnce(t *testing.T) {
 	}
 }
 
-// TestGoesOnAfterAFailure: a run that answers 500 has its task delivered again, and that goes on where it ended.
-func TestGoesOnAfterAFailure(t *testing.T) {
+// TestContinuesAfterAFailure: a run that answers 500 has its task delivered again, and that continues where it ended.
+func TestContinuesAfterAFailure(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 5)
 	s.Hooks.DialTasks = append(s.Hooks.DialTasks, refuseFirst(1))
@@ -209,7 +209,7 @@ func TestGoesOnAfterAFailure(t *testing.T) {
 	}
 }
 
-// TestTaskThatFailsIsTriedAgain: the run of a task cannot hand over what it leaves. Its task comes again, and goes on.
+// TestTaskThatFailsIsTriedAgain: the run of a task cannot hand over what it leaves. Its task comes again, and continues.
 func TestTaskThatFailsIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 7)
@@ -249,7 +249,7 @@ func refuseFirst(n int) grpc.DialOption {
 		})
 }
 
-func TestGoesOnAsLongAsItIsTold(t *testing.T) {
+func TestContinuesAsLongAsItIsTold(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 20)
 	s.Env["CONTINUE_FOR"] = "450s" // the third run ends then
@@ -283,8 +283,8 @@ func TestStopsWhereItGetsNowhere(t *testing.T) {
 	}
 }
 
-// TestLimitHoldsForAllThatGoesOn: MAX_ACTIONS is what may be done without anybody looking, in however many runs.
-func TestLimitHoldsForAllThatGoesOn(t *testing.T) {
+// TestLimitHoldsForAllThatContinues: MAX_ACTIONS is what may be done without anybody looking, in however many runs.
+func TestLimitHoldsForAllThatContinues(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 9)
 	s.Env["MAX_ACTIONS"] = "5"
@@ -305,8 +305,8 @@ func TestLimitHoldsForAllThatGoesOn(t *testing.T) {
 	}
 }
 
-// TestGoesOnAsItWasToldTo: a forced run stays forced; whether it is a dry run is the deployment's to say, unless the caller did.
-func TestGoesOnAsItWasToldTo(t *testing.T) {
+// TestContinuesAsItWasToldTo: a forced run stays forced; whether it is a dry run is the deployment's to say, unless the caller did.
+func TestContinuesAsItWasToldTo(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body        string
 		dry, forced bool

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
-	"github.com/firesweep/firesweep/shared/own"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/undo"
 )
@@ -109,7 +109,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 	var items []undo.Record // that these writes are of
 	var open, held error
 	for _, f := range all {
-		if item := f.of.Ref.Path(); !own.IsRecord(item) {
+		if item := f.of.Ref.Path(); !collections.IsRecord(item) {
 			items = append(items, undo.Record{Item: item, Action: f.of.kind, Reason: f.of.reason})
 		}
 		switch {

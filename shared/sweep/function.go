@@ -143,16 +143,16 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	wall := f.Clock()
-	goesOnWith, err := continues(r.Header, f.Job.Name)
+	earlier, err := continues(r.Header, f.Job.Name)
 	if err != nil {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
 	}
-	if req.part, err = partOf(r.Header, f.Job.Name, goesOnWith); err != nil {
+	if req.part, err = partOf(r.Header, f.Job.Name, earlier); err != nil {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
 	}
-	now, scheduled, err := runTime(r.Header, f.Job.Task != nil || goesOnWith != "", wall, cfg.Emulators.Any())
+	now, scheduled, err := runTime(r.Header, f.Job.Task != nil || earlier != "", wall, cfg.Emulators.Any())
 	if err != nil {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
@@ -168,7 +168,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		req.dryRun = &cfg.DryRun
 	}
 	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
-	run.scheduled, run.saidDryRun, run.continues, run.url = scheduled, saidDryRun, goesOnWith, addressOf(r, cfg)
+	run.scheduled, run.saidDryRun, run.continues, run.url = scheduled, saidDryRun, earlier, addressOf(r, cfg)
 	report := run.execute(r.Context())
 	respond(w, report.Status.HTTPStatus(), report)
 }

@@ -183,7 +183,7 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 	r.first(ctx, group, c)
 	var waiting []int // for their tasks to be handed over
 	for i, w := range group {
-		o, goesOn := c.outcomes[i], len(again)+len(apart)
+		o, before := c.outcomes[i], len(again)+len(apart)
 		moved := o.change.Again != "" && o.change.From != w.From
 		if w.idle++; o.written || moved || o.change.Apart && len(group) > 1 { // a smaller group is a step as well
 			w.idle = 0
@@ -222,7 +222,7 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 		case !o.written && !w.begun:
 			w.err = ErrChanged
 		}
-		ended := goesOn == len(again)+len(apart)
+		ended := before == len(again)+len(apart)
 		forgotten := w.err == nil || errors.Is(w.err, ErrChanged) || o.change.Fail != nil && !o.change.Remember
 		if ended && forgotten && w.entry != (documents.Ref{}) {
 			r.journal.finished(w.entry)

@@ -33,10 +33,10 @@ type Job struct {
 	// Plan reads and proposes. It goes through the items in a stable order, from [Planner.Checkpoint] on, and returns the error
 	// of any Planner method at once. It has nothing to write with. A worker has no Plan: its task says what to judge.
 	Plan func(ctx context.Context, p *Planner) error
-	// Split divides what Plan goes through into at most n stretches of about the same size, in order and without gaps, for a job that
-	// may be run in shards (SHARDS); nil for one that may not. Fewer than two mean that it is not worth it. A stretch's ends are
+	// Split divides what Plan goes through into at most n ranges of about the same size, in order and without gaps, for a job that
+	// may be run in shards (SHARDS); nil for one that may not. Fewer than two mean that it is not worth it. A range's ends are
 	// checkpoints; Plan then ends at [Planner.End].
-	Split func(ctx context.Context, p *Planner, n int) ([]Stretch, error)
+	Split func(ctx context.Context, p *Planner, n int) ([]Range, error)
 	// Rules are those of its items that a commit may leave for later ([Change.Next]), so that the journal finds them.
 	Rules []AnyRule
 	// Earlier are records of unfinished work that earlier versions of the program may have left.

@@ -63,9 +63,9 @@ type saved struct {
 	split       *split // the last run, if it was split
 
 	// For a shard's run:
-	stretch Stretch // what it goes through
-	told    bool    // to stop
-	claimed int     // actions that the whole did or may do
+	bounds  Range // what it goes through
+	told    bool  // to stop
+	claimed int   // actions that the whole did or may do
 }
 
 // take takes the lease and returns what the last run saved. If another run holds it, the error is a [*heldError]. admit looks at the
@@ -118,9 +118,9 @@ func (l lease) tooLong(field, holder string, now, until time.Time) error {
 }
 
 // finish saves the run's report and checkpoint and gives the lease back, all in one commit. complete is called with
-// every attempt and returns the report to save, so that its usage can include this commit's. stretches are those that the run was
+// every attempt and returns the report to save, so that its usage can include this commit's. ranges are those that the run was
 // split into, if it was. A run that lost its lease to another saves its report only, and finish returns false.
-func (l lease) finish(ctx context.Context, checkpoint string, stretches []Stretch, complete func(writes int) *Report) (held bool, err error) {
+func (l lease) finish(ctx context.Context, checkpoint string, ranges []Range, complete func(writes int) *Report) (held bool, err error) {
 	err = l.writer.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 		doc, _, err := tx.Get(l.path())
 		if err != nil {
@@ -140,10 +140,10 @@ func (l lease) finish(ctx context.Context, checkpoint string, stretches []Stretc
 		report.Continued = report.Continued && held
 		if held {
 			end := map[string]any{"lease": nil, "position": checkpoint, "lastReport": report}
-			if len(stretches) > 0 {
-				s := newSplit(*report, stretches)
+			if len(ranges) > 0 {
+				s := newSplit(*report, ranges)
 				report = s.report(l.clock())
-				end["lastReport"], end[splitField], end["position"] = report, s, "" // which the stretches have in them
+				end["lastReport"], end[splitField], end["position"] = report, s, "" // which the ranges have in them
 			} else if _, set := doc.Data[splitField]; set {
 				end[splitField] = documents.DeleteField
 			}

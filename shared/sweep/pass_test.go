@@ -19,7 +19,7 @@ const (
 	tick  = time.Microsecond
 )
 
-func TestWhereAPassGoesOn(t *testing.T) {
+func TestWhereAPassContinues(t *testing.T) {
 	underWay := passState{Terms: terms, Began: passNow, Cursor: `[{"time":"2026-01-01T00:00:00Z"},{"text":"p"}]`}
 	complete := underWay
 	complete.Seen = passNow

@@ -61,7 +61,7 @@ type checkpoint struct {
 func (p *Planner) Checkpoint() string { return p.checkpoint }
 
 // End returns the checkpoint at which planning ends, where the run is one of a shard ([Job.Split]); empty means the end.
-func (p *Planner) End() string { return p.run.stretch.End }
+func (p *Planner) End() string { return p.run.bounds.End }
 
 // SaveCheckpoint says that everything before this checkpoint has been planned, so that a run that is out of time can save it for
 // the next one. It returns [ErrOutOfTime] when planning must end here.

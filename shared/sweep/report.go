@@ -70,8 +70,8 @@ type Report struct {
 	Failures   []Failure `json:"failures" firestore:"failures"`
 	Plan       []Planned `json:"plan,omitempty" firestore:"plan,omitempty"`
 	Truncated  bool      `json:"truncated,omitempty" firestore:"truncated,omitempty"`
-	// Continues says which runs this one goes on with, by Cloud Tasks; nil if it goes on with none that way. Continued says that
-	// what it left itself continues at once.
+	// Continues says which runs this one continues, in a task of Cloud Tasks; nil if none. Continued says that another run
+	// continues this one at once.
 	Continues *Continuation `json:"continues,omitempty" firestore:"continues,omitempty"`
 	Continued bool          `json:"continued,omitempty" firestore:"continued,omitempty"`
 	// Shards are the parts of a run that was split, whose figures are the sums of theirs. Part is what the run of one is a part of:

@@ -68,11 +68,11 @@ type run struct {
 	unfinished bool   // something was left for lack of time
 	through    bool   // all that there was to plan was planned and applied
 
-	locked      bool      // it holds its lease, or did
-	stretch     Stretch   // a shard's
-	stretches   []Stretch // that the run is split into; none: it does all itself
-	stays       string    // why what was left is not gone on with at once, if that is anybody's business
-	partialRuns int       // how many runs in a row before this one ended partial
+	locked      bool    // it holds its lease, or did
+	bounds      Range   // what a shard goes through
+	ranges      []Range // that the run is split into; none: it does all itself
+	stays       string  // why what was left is not gone on with at once, if that is anybody's business
+	partialRuns int     // how many runs in a row before this one ended partial
 
 	whole      *Report // of a split run, all shards of which are at their end; nil: some are not
 	wholeStays string  // why what it left is not gone on with
@@ -147,7 +147,7 @@ func (r *run) sweep(ctx context.Context) {
 	if errors.Is(err, documents.ErrCursor) && r.checkpoint != "" {
 		r.log.WarnContext(ctx, r.job.Name+" cannot use the saved checkpoint and starts from the beginning: "+err.Error())
 		r.reset()
-		p = r.planner(r.stretch.Begin)
+		p = r.planner(r.bounds.Begin)
 		err = r.plan(ctx, p)
 	}
 	outOfTime := errors.Is(err, ErrOutOfTime)
@@ -301,7 +301,7 @@ func (r *run) complete(writes int) *Report {
 		r.report.Status = Completed
 	}
 	if r.report.Status == Partial || r.report.Status == Failed {
-		r.report.Continued, r.stays = r.goesOn()
+		r.report.Continued, r.stays = r.willContinue()
 	}
 	if r.report.PartialRuns = 0; r.report.Status == Partial && !r.report.DryRun && !r.report.Stopped {
 		r.report.PartialRuns = r.partialRuns + 1
@@ -310,7 +310,7 @@ func (r *run) complete(writes int) *Report {
 	r.report.Usage = r.meter.Usage()
 	r.report.Usage.FirestoreWrites += int64(writes)
 	if r.report.Continued {
-		r.report.Usage.Tasks += int64(max(1, len(r.stretches))) // which are handed over when the report is saved
+		r.report.Usage.Tasks += int64(max(1, len(r.ranges))) // which are handed over when the report is saved
 	}
 	return r.report
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// A job that looks through very much may be split (SHARDS). Its scheduled run divides the names into stretches and hands each
+// A job that looks through very much may be split (SHARDS). Its scheduled run divides the names into ranges and hands each
 // to its own function through Cloud Tasks. Such a shard is a chain of runs, as in continue.go, which begins with the run that
 // was split. The state of all shards is in one field of cleanupJobs/{job}, so that each change sees the others: who holds which
 // shard, how far it got, what it did. The whole has one report and one undo log, those of the run that was split.
 
-// Stretch is a part of what a job looks through. Both ends are checkpoints, as [Planner.SaveCheckpoint] is given them.
-type Stretch struct {
+// Range is a part of what a job looks through. Both ends are checkpoints, as [Planner.SaveCheckpoint] is given them.
+type Range struct {
 	Begin string `json:"begin" firestore:"begin"` // empty: the beginning
 	End   string `json:"end" firestore:"end"`     // the next one's begin; empty: the end
 }
@@ -33,9 +33,9 @@ type split struct {
 
 // shard is what is known of one part of a split run.
 type shard struct {
-	Stretch
+	Range
 	Position string    `json:"position" firestore:"position"` // where its next run begins
-	Through  bool      `json:"through" firestore:"through"`   // its stretch was gone through to the end
+	Through  bool      `json:"through" firestore:"through"`   // its range was gone through to the end
 	Holder   string    `json:"holder" firestore:"holder"`     // the run that is under way; empty: none
 	Until    time.Time `json:"until" firestore:"until"`       // when that is dead
 	Claimed  int       `json:"claimed" firestore:"claimed"`   // actions that it may do
@@ -46,7 +46,7 @@ type shard struct {
 	Runs    int                `json:"runs" firestore:"runs"`   // that ended
 	Last    Report             `json:"last" firestore:"last"`   // of the last of them, without what only people read; or the seed
 	Sum     Report             `json:"sum" firestore:"sum"`     // of all of them
-	Stays   string             `json:"stays" firestore:"stays"` // why it is not gone on with, if that is anybody's business
+	Stays   string             `json:"stays" firestore:"stays"` // why no run continues it at once, if somebody should know
 }
 
 // Shard says in a report how one part of a split run stands.
@@ -56,8 +56,8 @@ type Shard struct {
 	Runs    int    `json:"runs" firestore:"runs"`
 	Scanned int    `json:"scanned" firestore:"scanned"`
 	Done    int    `json:"done" firestore:"done"`           // actions
-	Through bool   `json:"through" firestore:"through"`     // its stretch was gone through to the end
-	Left    bool   `json:"left" firestore:"left,omitempty"` // nobody goes on with it but the next scheduled run
+	Through bool   `json:"through" firestore:"through"`     // its range was gone through to the end
+	Left    bool   `json:"left" firestore:"left,omitempty"` // only the next scheduled run continues it
 }
 
 // Part says in the report of a shard's run what it is a part of.
@@ -85,10 +85,10 @@ func splitOf(doc documents.Document) (*split, error) {
 }
 
 // newSplit returns the shards of a run that is split.
-func newSplit(seed Report, stretches []Stretch) *split {
+func newSplit(seed Report, ranges []Range) *split {
 	s := &split{RunID: seed.RunID, Seed: brief(seed)}
-	for _, stretch := range stretches {
-		s.Shards = append(s.Shards, shard{Stretch: stretch, Position: stretch.Begin, Last: brief(seed)})
+	for _, bounds := range ranges {
+		s.Shards = append(s.Shards, shard{Range: bounds, Position: bounds.Begin, Last: brief(seed)})
 	}
 	return s
 }
@@ -109,17 +109,17 @@ func (s *split) held() (until time.Time) {
 	return until
 }
 
-// remaining returns the stretches that nobody has gone through to the end.
-func (s *split) remaining() (stretches []Stretch) {
+// remaining returns the ranges that nobody has gone through to the end.
+func (s *split) remaining() (ranges []Range) {
 	if s == nil {
 		return nil
 	}
 	for _, sh := range s.Shards {
 		if !sh.Through {
-			stretches = append(stretches, Stretch{Begin: sh.Position, End: sh.End})
+			ranges = append(ranges, Range{Begin: sh.Position, End: sh.End})
 		}
 	}
-	return stretches
+	return ranges
 }
 
 // claimed returns how many actions all shards did or may do, but for what the run under way in one of them may.

@@ -37,10 +37,10 @@ const shards = 4
 func newSharded(t *testing.T) *sharded {
 	t.Helper()
 	s := &sharded{slow: newSlow(t, 0)}
-	s.Job.Split = func(_ context.Context, p *sweep.Planner, n int) ([]sweep.Stretch, error) {
-		var all []sweep.Stretch
+	s.Job.Split = func(_ context.Context, p *sweep.Planner, n int) ([]sweep.Range, error) {
+		var all []sweep.Range
 		for i := range n {
-			all = append(all, sweep.Stretch{Begin: fmt.Sprintf("t%03d", 10*i), End: fmt.Sprintf("t%03d", 10*i+10)})
+			all = append(all, sweep.Range{Begin: fmt.Sprintf("t%03d", 10*i), End: fmt.Sprintf("t%03d", 10*i+10)})
 		}
 		all[0].Begin, all[n-1].End = p.Checkpoint(), ""
 		return all, nil
@@ -276,7 +276,7 @@ func (s *sharded) shardTask(run string, number int) []string {
 	}
 }
 
-// TestShardThatIsKilled leaves its lease. Until that ends nobody begins the shard; then its task goes on with it.
+// TestShardThatIsKilled leaves its lease. Until that ends nobody begins the shard; then its task continues it.
 func TestShardThatIsKilled(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
@@ -441,8 +441,8 @@ func TestStopForAllShards(t *testing.T) {
 	}
 }
 
-// TestShardGoesOn: a shard that is out of time goes on by itself, and the whole waits for it.
-func TestShardGoesOn(t *testing.T) {
+// TestShardContinues: a shard that is out of time continues by itself, and the whole waits for it.
+func TestShardContinues(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
@@ -481,9 +481,9 @@ func TestShardsThatDoNotKeepUp(t *testing.T) {
 
 func TestNothingIsSplitThatIsNotWorthIt(t *testing.T) {
 	t.Parallel()
-	for name, split := range map[string][]sweep.Stretch{"none": nil, "one": {{}}} {
+	for name, split := range map[string][]sweep.Range{"none": nil, "one": {{}}} {
 		s := newSharded(t).seeded(t)
-		s.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Stretch, error) { return split, nil }
+		s.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Range, error) { return split, nil }
 		if s.call(t, ""); s.deliver(t) != 0 || len(left(t, s.Function)) != 0 {
 			t.Errorf("%s: %v left", name, left(t, s.Function))
 		}
@@ -497,16 +497,16 @@ func TestNothingIsSplitThatIsNotWorthIt(t *testing.T) {
 func TestWrongSplits(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		stretches []sweep.Stretch
-		problem   string
+		ranges  []sweep.Range
+		problem string
 	}{
-		{[]sweep.Stretch{{End: "b"}, {Begin: "c"}}, `range 0 ends at "b", but the next one begins at "c"`},
-		{[]sweep.Stretch{{}, {}}, `range 0 ends at ""`},
-		{[]sweep.Stretch{{End: "b"}, {Begin: "b", End: "c"}}, `the last range ends at "c"`},
-		{[]sweep.Stretch{{End: "a"}, {Begin: "a", End: "b"}, {Begin: "b", End: "c"}, {Begin: "c", End: "d"}, {Begin: "d"}}, "5 ranges, but at most 4 are allowed"},
+		{[]sweep.Range{{End: "b"}, {Begin: "c"}}, `range 0 ends at "b", but the next one begins at "c"`},
+		{[]sweep.Range{{}, {}}, `range 0 ends at ""`},
+		{[]sweep.Range{{End: "b"}, {Begin: "b", End: "c"}}, `the last range ends at "c"`},
+		{[]sweep.Range{{End: "a"}, {Begin: "a", End: "b"}, {Begin: "b", End: "c"}, {Begin: "c", End: "d"}, {Begin: "d"}}, "5 ranges, but at most 4 are allowed"},
 	} {
 		s := newSharded(t).seeded(t)
-		s.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Stretch, error) { return tt.stretches, nil }
+		s.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Range, error) { return tt.ranges, nil }
 		if code := s.call(t, ""); code != http.StatusInternalServerError || s.deliver(t) != 0 || len(left(t, s.Function)) != 40 {
 			t.Errorf("%s: %d", tt.problem, code)
 		}
@@ -603,8 +603,8 @@ func TestShardsBecomeOne(t *testing.T) {
 	}
 }
 
-// TestSplitGoesOnFromACheckpoint: of a run without shards. What lies before it is for the run after.
-func TestSplitGoesOnFromACheckpoint(t *testing.T) {
+// TestSplitContinuesFromACheckpoint: of a run without shards. What lies before it is for the run after.
+func TestSplitContinuesFromACheckpoint(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)
 	s.Set(t, "cleanupJobs/testJob", map[string]any{"position": "t005"})
@@ -758,7 +758,7 @@ func TestShardThatOutlivesItsLease(t *testing.T) {
 	}
 }
 
-// TestShardTaskThatComesADayLate: it judges by the now of the run that was split, and goes on no further.
+// TestShardTaskThatComesADayLate: it judges by the now of the run that was split, and continues no further.
 func TestShardTaskThatComesADayLate(t *testing.T) {
 	t.Parallel()
 	s := newSharded(t).seeded(t)

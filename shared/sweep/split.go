@@ -15,7 +15,7 @@ import (
 // shardHeader names the shard that a task is for: its number, of the run that was split.
 const shardHeader = "Firesweep-Shard"
 
-// partOf reads the header; nil if it is not there. continues is the run that the task goes on with.
+// partOf reads the header; nil if it is not there. continues is the run that the task continues.
 func partOf(h http.Header, job, continues string) (*Part, error) {
 	text := h.Get(shardHeader)
 	if text == "" {
@@ -46,9 +46,9 @@ func (r *run) id() string {
 
 func (r *run) shardLease() shardLease { return shardLease{lease: r.lease(), part: *r.part} }
 
-// splits returns the stretches that are handed to the function itself; none if the run does all by itself. What an earlier split run
+// splits returns the ranges that are handed to the function itself; none if the run does all by itself. What an earlier split run
 // did not get to comes before all else, as a checkpoint does.
-func (r *run) splits(ctx context.Context, last saved) []Stretch {
+func (r *run) splits(ctx context.Context, last saved) []Range {
 	if r.part != nil {
 		return nil
 	}
@@ -63,37 +63,37 @@ func (r *run) splits(ctx context.Context, last saved) []Stretch {
 	if r.job.Split == nil || r.config.Shards < 2 || r.continues != "" {
 		return nil
 	}
-	stretches, err := r.cut(ctx)
+	ranges, err := r.cut(ctx)
 	if err != nil {
 		r.failed(ctx, r.job.Name, "split", err)
 		return nil
 	}
-	if len(stretches) < 2 {
+	if len(ranges) < 2 {
 		return nil
 	}
-	return stretches
+	return ranges
 }
 
 // cut asks the job where to cut; its panic is the run's failure.
-func (r *run) cut(ctx context.Context) (stretches []Stretch, err error) {
+func (r *run) cut(ctx context.Context) (ranges []Range, err error) {
 	defer recoverTo(&err)
-	stretches, err = r.job.Split(ctx, r.planner(r.checkpoint), r.config.Shards)
-	if err != nil || len(stretches) < 2 {
+	ranges, err = r.job.Split(ctx, r.planner(r.checkpoint), r.config.Shards)
+	if err != nil || len(ranges) < 2 {
 		return nil, err
 	}
-	if len(stretches) > r.config.Shards {
-		return nil, fmt.Errorf("the job made %d ranges, but at most %d are allowed", len(stretches), r.config.Shards)
+	if len(ranges) > r.config.Shards {
+		return nil, fmt.Errorf("the job made %d ranges, but at most %d are allowed", len(ranges), r.config.Shards)
 	}
-	stretches[0].Begin = r.checkpoint
-	for i := range stretches[1:] { // what nobody goes through would be taken for looked at
-		if stretches[i].End == "" || stretches[i].End != stretches[i+1].Begin {
-			return nil, fmt.Errorf("range %d ends at %q, but the next one begins at %q", i, stretches[i].End, stretches[i+1].Begin)
+	ranges[0].Begin = r.checkpoint
+	for i := range ranges[1:] { // what nobody goes through would be taken for looked at
+		if ranges[i].End == "" || ranges[i].End != ranges[i+1].Begin {
+			return nil, fmt.Errorf("range %d ends at %q, but the next one begins at %q", i, ranges[i].End, ranges[i+1].Begin)
 		}
 	}
-	if end := stretches[len(stretches)-1].End; end != "" {
+	if end := ranges[len(ranges)-1].End; end != "" {
 		return nil, fmt.Errorf("the last range ends at %q, not at the end", end)
 	}
-	return stretches, nil
+	return ranges, nil
 }
 
 // handOut hands the shards of a run to Cloud Tasks, those that skip says not. by is the run that does.

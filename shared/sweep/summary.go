@@ -13,7 +13,7 @@ import (
 const maxPartialRuns = 3
 
 // logBehind has somebody told of a job that does not keep up: it ended partial again and again, or it reached the time that
-// it was given to stop after, which is less than its function's, or it does not go on by itself any longer.
+// it was given to stop after, which is less than its function's, or it does not continue by itself any longer.
 func (r *run) logBehind(ctx context.Context, report *Report, stays string) {
 	reached := r.ownStop && !r.clock().Before(r.stopAt)
 	if report.Status != Partial || report.DryRun || report.Stopped || report.Continued {
@@ -40,8 +40,8 @@ func (r *run) why(report *Report) string {
 	switch {
 	case report.Stopped:
 		return "stopped, as it was told to, after " + duration
-	case len(r.stretches) > 0:
-		return fmt.Sprintf("split into %d shards after %s", len(r.stretches), duration)
+	case len(r.ranges) > 0:
+		return fmt.Sprintf("split into %d shards after %s", len(r.ranges), duration)
 	case r.canceled():
 		return "canceled by its caller or by the platform after " + duration
 	}

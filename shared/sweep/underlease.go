@@ -54,7 +54,7 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 		r.locked = true
 		r.checkpoint, r.partialRuns, r.holds = last.checkpoint, last.partialRuns, last.held
 		r.beganAt = last.checkpoint
-		r.stretch = last.stretch
+		r.bounds = last.bounds
 		switch c := r.report.Continues; {
 		case r.part != nil:
 			r.limits.Done = last.claimed
@@ -65,9 +65,9 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 			r.stop.look, r.stop.looked = func() bool { return r.lookForStop(ctx) }, r.begun
 			r.stop.told.Store(last.told)
 		}
-		r.stretches = r.splits(ctx, last)
+		r.ranges = r.splits(ctx, last)
 		switch {
-		case len(r.stretches) > 0, last.told:
+		case len(r.ranges) > 0, last.told:
 			r.unfinished = true
 		case r.failures == 0:
 			r.sweep(ctx)
@@ -79,7 +79,7 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 		r.failed(ctx, path, "save report and release lease", err)
 		r.complete(0)
 	case stillHeld && r.report.Continued:
-		if err := r.goOn(ctx); err != nil {
+		if err := r.continueInTask(ctx); err != nil {
 			r.failed(ctx, r.job.Name, "hand over what is left", err)
 			r.complete(0)
 			r.report.Continued = false
@@ -94,8 +94,8 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 func (r *run) unlock(ctx context.Context) (stillHeld bool, err error) {
 	switch {
 	case r.part == nil:
-		return r.lease().finish(ctx, r.checkpoint, r.stretches, r.complete)
-	case !r.locked: // another run may go on with the shard, and what this one came to is in its answer and in the log
+		return r.lease().finish(ctx, r.checkpoint, r.ranges, r.complete)
+	case !r.locked: // another run may continue the shard, and what this one came to is in its answer and in the log
 		r.complete(0)
 		return false, nil
 	}

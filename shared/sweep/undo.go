@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/own"
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
@@ -59,7 +59,7 @@ func (r *run) undoOf(ctx context.Context, src Source, n int, writes []documents.
 	var refs []documents.Ref
 	var theirs []documents.Write // the application's
 	for _, w := range writes {
-		if own.IsRecord(w.Ref.Collection) {
+		if collections.IsRecord(w.Ref.Collection) {
 			continue
 		}
 		theirs = append(theirs, w)

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
-	"github.com/firesweep/firesweep/shared/own"
 )
 
 // Bounds of a log line that says what was written. Cloud Logging takes 256 KiB a line.
@@ -34,7 +34,7 @@ type written struct {
 func (r *run) wroteDocuments(ctx context.Context, writes []documents.Written) {
 	w := r.collect(ctx)
 	for _, d := range writes {
-		if !own.IsRecord(d.Path) {
+		if !collections.IsRecord(d.Path) {
 			w.add(written{Op: d.Op, Path: d.Path, Unsure: d.Unsure})
 		}
 	}

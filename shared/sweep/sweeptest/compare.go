@@ -13,7 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Want compares what a test wanted with what it got.
+// Want fails the test if what it wanted and what it got differ.
 func Want(t testing.TB, what string, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -21,7 +21,7 @@ func Want(t testing.TB, what string, want, got any) {
 	}
 }
 
-// WantReport compares a report's status and actions.
+// WantReport fails the test if a report has another status or other actions.
 func WantReport(t testing.TB, got *sweep.Report, status sweep.Status, actions map[string]sweep.Counts) {
 	t.Helper()
 	if got.Status != status {
@@ -35,11 +35,13 @@ func Done(kind string, n int) map[string]sweep.Counts {
 	return map[string]sweep.Counts{kind: {Planned: n, Done: n}}
 }
 
-// OnCommit disturbs the commits of the function that write something; n counts them from 1.
+// OnCommit calls disturb for each commit of the function that writes something; n counts them from 1. Its error is the
+// commit's result.
 func (f *Function) OnCommit(disturb func(n int, commit *firestorepb.CommitRequest, send func() error) error) {
 	var n atomic.Int32
 	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
-		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+			opts ...grpc.CallOption) error {
 			send := func() error { return invoke(ctx, method, req, reply, cc, opts...) }
 			commit, ok := req.(*firestorepb.CommitRequest)
 			if !ok || path.Base(method) != "Commit" || len(commit.GetWrites()) == 0 {

@@ -11,29 +11,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/own"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Conformance is a job or a worker with data that it has something to do on. What the engine promises of every job is proven
-// for it by [Conformance.Prove], so that its own tests are about its rules.
+// Conformance is a job or a worker, with data on which it has something to do. [Conformance.Prove] proves for it what the
+// engine promises of every job, so that its own tests need only be about its rules.
 type Conformance struct {
-	Function func() *sweep.Function // a new one each time
+	Function func() *sweep.Function // returns a new one each time
 	Now      time.Time              // of every run
-	Indexes  []manifest.Index       // that there are beside those of the functions
+	Indexes  []manifest.Index       // indexes besides those of the functions' lists
 	Body     string                 // of every call: a worker's task
-	// Turn, where it is not 0, leaves out two of three of those checks that no job's rules have a part in: others for each turn.
+	// Turn, if not 0, leaves out two of three of the checks that depend on the engine alone. Each turn leaves out others.
 	Turn int
 	// Load fills the project of a function, with the same data each time.
 	Load func(t testing.TB, f *Function)
 }
 
-// checks are what is proven, each in a project of its own.
+// checks are what Prove checks, each in a project of its own.
 var checks = []struct {
 	name    string
 	prove   func(*trial)
-	engines bool // the engine alone keeps it, whatever the job
+	engines bool // it depends on the engine alone, not on the job
 }{
 	{name: "a preview changes nothing and foretells the writes", prove: (*trial).checkPreview},
 	{name: "answers that are lost", prove: (*trial).checkLostAnswers},
@@ -48,8 +48,8 @@ var checks = []struct {
 	{name: "a panic", prove: (*trial).checkPanic, engines: true},
 }
 
-// Prove compares what disturbed runs come to with what undisturbed ones do. It has a run first, and then the checks, each as a
-// parallel subtest.
+// Prove compares the results of disturbed runs with those of undisturbed ones. It first runs the job undisturbed, and then
+// makes each check in a parallel subtest.
 func (c Conformance) Prove(t *testing.T) {
 	t.Helper()
 	undisturbed := c.begin(t, nil)
@@ -71,11 +71,11 @@ func (c Conformance) Prove(t *testing.T) {
 	}
 }
 
-// expected is what undisturbed runs come to.
+// expected is the result of undisturbed runs.
 type expected struct {
-	report  *sweep.Report   // of the first
-	changed map[string]bool // names that it made, changed or deleted
-	state   map[string]any  // when nothing is left to do
+	report  *sweep.Report   // of the first run
+	changed map[string]bool // names of what the first run created, changed or deleted
+	state   map[string]any  // after the runs, when nothing is left to do
 }
 
 // trial is one project with the data and the function.
@@ -97,29 +97,29 @@ func (c Conformance) begin(t *testing.T, want *expected) *trial {
 		}
 		return c.Now
 	}
-	tr.f.Env["TASKS_TARGET_URL"] = "http://127.0.0.1:1/" // nothing is delivered
+	tr.f.Env["TASKS_TARGET_URL"] = "http://127.0.0.1:1/" // so that nothing is delivered
 	c.Load(t, tr.f)
 	return tr
 }
 
-// state is all that the project holds but the bundle's own records.
+// state returns everything that the project holds, without the bundle's own records.
 func (tr *trial) state() map[string]any {
 	tr.Helper()
 	all := tr.f.Everything(tr)
-	maps.DeleteFunc(all, func(name string, _ any) bool { return own.IsRecord(name) })
+	maps.DeleteFunc(all, func(name string, _ any) bool { return collections.IsRecord(name) })
 	if tasks := tr.f.Tasks(); tasks != nil {
 		for _, task := range tasks.Pending("") {
 			all["task "+task.GetName()[strings.LastIndexByte(task.GetName(), '/')+1:]] = string(task.GetHttpRequest().GetBody())
 		}
 	}
-	same := make(map[string]any, len(all)) // in each project
+	same := make(map[string]any, len(all)) // the same in each project
 	for name, value := range all {
 		same[tr.neutral(name).(string)] = tr.neutral(value)
 	}
 	return same
 }
 
-// neutral returns a value with another name for the project's bucket.
+// neutral returns a value in which the project's bucket is called bucket.
 func (tr *trial) neutral(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -141,7 +141,7 @@ func (tr *trial) neutral(value any) any {
 	}
 }
 
-// Changes returns the names of what is in only one of two states of a project, or not the same in both.
+// Changes returns the names of what differs between two states of a project.
 func Changes(before, after map[string]any) map[string]bool {
 	changed := map[string]bool{}
 	for name, was := range before {
@@ -157,10 +157,10 @@ func Changes(before, after map[string]any) map[string]bool {
 	return changed
 }
 
-// maxRuns is how many runs what is due may take, and that nothing is left to do is known by one more.
+// maxRuns is how many runs may be needed until nothing is due, including one that finds nothing.
 const maxRuns = 4
 
-// end runs until nothing is planned, and returns the state then. No journal is left.
+// end runs the job until nothing is planned, and returns the state then. No journal may be left.
 func (tr *trial) end(most int) map[string]any {
 	tr.Helper()
 	for range most {
@@ -182,7 +182,8 @@ func (tr *trial) end(most int) map[string]any {
 	return nil
 }
 
-// wantEnd runs to the end, at most so many times, and compares that with what undisturbed runs come to.
+// wantEnd runs the job until nothing is planned, at most so many times, and compares the state with that after undisturbed
+// runs.
 func (tr *trial) wantEnd(most int) {
 	tr.Helper()
 	got := tr.end(most)
@@ -191,11 +192,12 @@ func (tr *trial) wantEnd(most int) {
 	}
 }
 
-// wantUnchanged compares the documents, or everything, with what was before.
+// wantUnchanged compares the project, or only its documents, with an earlier state.
 func (tr *trial) wantUnchanged(before map[string]any, documentsOnly bool) {
 	tr.Helper()
 	for _, name := range slices.Sorted(maps.Keys(Changes(before, tr.state()))) {
-		if isDocument := !strings.HasPrefix(name, "gs://") && !strings.HasPrefix(name, "account ") && !strings.HasPrefix(name, "task "); isDocument || !documentsOnly {
+		isDocument := !strings.HasPrefix(name, "gs://") && !strings.HasPrefix(name, "account ") && !strings.HasPrefix(name, "task ")
+		if isDocument || !documentsOnly {
 			tr.Errorf("%s is not as it was", name)
 		}
 	}
@@ -227,7 +229,7 @@ func (tr *trial) checkPreview() {
 	}
 }
 
-// foretold returns the names of what a plan says is written, and whether it does not say all.
+// foretold returns the names of what a plan says will be written. more says that the plan is not complete.
 func (tr *trial) foretold(report *sweep.Report) (told map[string]bool, more bool) {
 	told, more = map[string]bool{}, report.Truncated
 	for _, p := range report.Plan {
@@ -248,7 +250,7 @@ func (tr *trial) foretold(report *sweep.Report) (told map[string]bool, more bool
 	return told, more
 }
 
-// within reports whether a name lies in a folder that is said to be deleted.
+// within reports whether a name lies in a folder that the plan says will be deleted.
 func within(told map[string]bool, name string) bool {
 	for folder := range told {
 		if strings.HasPrefix(folder, "gs://") && strings.HasSuffix(folder, "/") && strings.HasPrefix(name, folder) {
@@ -263,7 +265,7 @@ func (tr *trial) checkLimit() {
 	for _, c := range tr.want.report.Actions {
 		planned += c.Planned
 	}
-	if planned == 1 { // there is no lower limit than 1: a worker's one thing to do is within it
+	if planned == 1 { // 1 is the lowest limit, so a worker with one thing to do never exceeds it
 		tr.f.Env["MAX_ACTIONS"] = "1"
 		tr.wantEnd(maxRuns)
 		return

@@ -18,13 +18,14 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// onWrites disturbs the requests that write what a run is for, be it with entries of the journal. first says that none of its kind
-// has been sent before: none that writes to these collections in these ways.
+// onWrites calls disturb for each request that writes more than the run's own records. first says that it is the first of its
+// kind: no earlier one wrote to the same collections in the same ways.
 func (tr *trial) onWrites(disturb func(first bool, req proto.Message, writes []*firestorepb.Write, send func() error) error) {
 	var mu sync.Mutex
 	sent := map[string]bool{}
 	tr.f.Hooks.Dial = append(tr.f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
-		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+			opts ...grpc.CallOption) error {
 			send := func() error { return invoke(ctx, method, req, reply, cc, opts...) }
 			r, ok := req.(interface {
 				proto.Message
@@ -40,9 +41,9 @@ func (tr *trial) onWrites(disturb func(first bool, req proto.Message, writes []*
 			mu.Unlock()
 			if commit, ok := req.(*firestorepb.CommitRequest); ok {
 				defer func() {
-					if v := recover(); v != nil { // nobody else ends the transaction, for whose end the emulator would wait a minute
-						_ = invoke(ctx, strings.Replace(method, "Commit", "Rollback", 1),
-							&firestorepb.RollbackRequest{Database: commit.GetDatabase(), Transaction: commit.GetTransaction()}, &emptypb.Empty{}, cc, opts...)
+					if v := recover(); v != nil { // nobody else ends the transaction, and the emulator would wait a minute for its end
+						rollback := &firestorepb.RollbackRequest{Database: commit.GetDatabase(), Transaction: commit.GetTransaction()}
+						_ = invoke(ctx, strings.Replace(method, "Commit", "Rollback", 1), rollback, &emptypb.Empty{}, cc, opts...)
 						panic(v)
 					}
 				}()
@@ -51,7 +52,7 @@ func (tr *trial) onWrites(disturb func(first bool, req proto.Message, writes []*
 		}))
 }
 
-// kindOf says into which collections some writes go, how, and which fields they set, but for those of the journal.
+// kindOf returns the collections of some writes, how each is written and which fields are set. It leaves out the journal.
 func kindOf(writes []*firestorepb.Write) string {
 	var kinds []string
 	for _, w := range writes {
@@ -78,7 +79,7 @@ func nameOf(w *firestorepb.Write) string {
 	return w.GetUpdate().GetName()
 }
 
-// isRecord reports whether a write is of a run's own records: the lease, the checkpoint, the report.
+// isRecord reports whether a write is one of a run's own records: the lease, the checkpoint, the report.
 func (tr *trial) isRecord(w *firestorepb.Write) bool {
 	_, name, _ := strings.Cut(nameOf(w), "/documents/")
 	return strings.HasPrefix(name, "cleanupRuns/") || name == "cleanupJobs/"+tr.f.Job.Name
@@ -108,8 +109,8 @@ func (tr *trial) checkContention() {
 	tr.wantEnd(maxRuns)
 }
 
-// maxCommit is how many writes a commit may hold where Firestore is said to refuse larger ones: less than a few items together,
-// and as many as one item of the data needs that must be whole.
+// maxCommit is how many writes a commit may have before the disturbed Firestore refuses it: fewer than a few items need
+// together, and as many as one item of the data needs that must be written as a whole.
 const maxCommit = 12
 
 func (tr *trial) checkRefusal() {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Example runs f as a test is run, for examples, which have no [testing.T]: what fails is printed, so that the output is another than
-// the example says.
+// Example runs f like a test, for examples, which have no [testing.T]. It prints failures, so that the example's output
+// differs from the expected one.
 func Example(f func(t testing.TB)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	t := &example{ctx: ctx}
@@ -28,7 +28,7 @@ func Example(f func(t testing.TB)) {
 	<-ended
 }
 
-// example is as much of a test as [Function] and the projects need.
+// example implements as much of testing.TB as [Function] and the projects need.
 type example struct {
 	testing.TB
 	ctx      context.Context //nolint:containedctx // as in testing.T

@@ -13,7 +13,8 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// In a test, t is the test's, and Example is not needed. When the test ends, the indexes of all queries that were sent are proven.
+// In a test, t is the test's own, and Example is not needed. When the test ends, the indexes of all queries that were sent
+// are checked.
 func ExampleNew() {
 	carts := sweep.Rule[sweep.Subject]{
 		Name: "cart", Load: sweep.Itself,
@@ -33,7 +34,7 @@ func ExampleNew() {
 		f.Set(t, "carts/ordered", map[string]any{"ordered": true})
 		f.Set(t, "carts/ordered-just-now", map[string]any{"ordered": false})
 
-		// Somebody orders between the plan and the deletion: the race is lost.
+		// Somebody orders between the plan and the deletion, so the cart stays.
 		f.Hooks.BeforeApply = func() { f.Set(t, "carts/ordered-just-now", map[string]any{"ordered": true}) }
 		report := f.Run(t, "")
 
@@ -48,7 +49,7 @@ func ExampleNew() {
 	// left: ordered-just-now
 }
 
-// What a test says about a function that does too much: here that a document is gone.
+// A function that deletes too much: the test says which document is gone.
 func ExampleChanges() {
 	before := map[string]any{"carts/a": map[string]any{"ordered": false}, "carts/b": map[string]any{"ordered": true}}
 	after := map[string]any{"carts/b": map[string]any{"ordered": true}}
@@ -61,7 +62,7 @@ func ExampleChanges() {
 	// Output: [carts/a]
 }
 
-// What fails is printed, and ends the example as it ends a test.
+// A failure is printed, and ends the example as it ends a test.
 func ExampleExample() {
 	sweeptest.Example(func(t testing.TB) {
 		t.Cleanup(func() { fmt.Println("cleaned up") })

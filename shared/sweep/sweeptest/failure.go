@@ -11,7 +11,7 @@ import (
 // maxShown is how many lines of a log a failed test shows.
 const maxShown = 20
 
-// tellLog says where the whole log of a failed test's function is, and shows the lines that are warnings or errors.
+// tellLog says where the log of a failed test's function is, and shows the lines that are warnings or errors.
 func tellLog(t testing.TB, job, text string) {
 	t.Helper()
 	var grave []string
@@ -35,7 +35,7 @@ func tellLog(t testing.TB, job, text string) {
 	t.Logf("the log of %s, %d lines: %s; its last warnings and errors:\n%s%s", job, n, path, more, strings.Join(grave, ""))
 }
 
-// longestLine is how much of a line is shown: a report may name a thousand documents.
+// longestLine is how many bytes of a line are shown: a report may name a thousand documents.
 const longestLine = 600
 
 func shortened(line string) string {
@@ -46,8 +46,8 @@ func shortened(line string) string {
 	return "  " + line + "\n"
 }
 
-// keepLog writes the log where it stays when the test has ended: with go test's -artifacts among the test's, otherwise in the
-// folder for temporary files.
+// keepLog writes the log to a file that stays when the test has ended. With go test's -artifacts it is in the test's
+// artifacts, otherwise in the folder for temporary files.
 func keepLog(t testing.TB, job, text string) (string, error) {
 	folder := ""
 	if f := flag.Lookup("test.artifacts"); f != nil && f.Value.String() == "true" {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// spy is a test that notes what it is told.
+// spy is a test that records its messages.
 type spy struct {
 	testing.TB
 	told string

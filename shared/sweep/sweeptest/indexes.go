@@ -20,7 +20,7 @@ type (
 	indexField = manifest.IndexField
 )
 
-// declaredIndexes returns the indexes of functions/manifest.json and functions/rules.json, which are read once.
+// declaredIndexes returns the indexes of functions/manifest.json and functions/rules.json. It reads them once.
 func declaredIndexes(t testing.TB) []index {
 	t.Helper()
 	all, err := readIndexes()
@@ -47,7 +47,7 @@ var readIndexes = sync.OnceValues(func() (all []index, err error) {
 	return all, err
 })
 
-// need is the composite index that a query requires: its equality fields in any order, then the others in theirs.
+// need is the composite index that a query requires: its equality fields in any order, then the others in their order.
 type need struct {
 	collection string
 	scope      string
@@ -77,9 +77,9 @@ func (n need) coveredBy(indexes []index) bool {
 
 const documentName = "__name__"
 
-// requiredIndex returns the composite index that Firestore requires for a query, nil if its automatic single-field
-// indexes do: where only one field besides the name takes part, or where all conditions are equalities and the order
-// is by name, which Firestore answers by merging.
+// requiredIndex returns the composite index that Firestore requires for a query. It is nil if the automatic single-field
+// indexes are enough: if only one field besides the name takes part, or if all conditions are equalities and the order is by
+// name, which Firestore answers by merging.
 func requiredIndex(q *firestorepb.StructuredQuery) *need {
 	n := &need{collection: q.GetFrom()[0].GetCollectionId(), scope: "COLLECTION"}
 	if q.GetFrom()[0].GetAllDescendants() {
@@ -101,8 +101,8 @@ func requiredIndex(q *firestorepb.StructuredQuery) *need {
 		direction = o.GetDirection().String()
 		n.ordered = append(n.ordered, indexField{FieldPath: unquote(o.GetField().GetFieldPath()), Order: direction})
 	}
-	// Firestore orders by the fields of ranges that the order does not name as well: behind it, in the order of their names,
-	// in the direction of what precedes them.
+	// Firestore also orders by the fields of ranges that the order does not name: after the others, in the order of their
+	// names, in the direction of the last field before them.
 	slices.Sort(unequal)
 	for _, field := range unequal {
 		if !slices.ContainsFunc(n.ordered, func(f indexField) bool { return f.FieldPath == field }) {

@@ -7,14 +7,14 @@ import (
 )
 
 // Firestore's limits on a query in disjunctive normal form (https://firebase.google.com/docs/firestore/query-data/queries):
-// its disjunctions, and its filters and sort orders together. The emulator enforces only the first. Whether the orders
-// count once or for each disjunction is not said, so here they count for each.
+// on its disjunctions, and on its filters and sort orders together. The emulator enforces only the first. The documentation
+// does not say whether the orders count once or for each disjunction, so here they count for each.
 const (
 	maxDisjunctions = 30
 	maxTerms        = 100
 )
 
-// beyondLimits says which of Firestore's limits a query exceeds; empty if none.
+// beyondLimits returns which of Firestore's limits a query exceeds; empty if none.
 func beyondLimits(q *firestorepb.StructuredQuery) string {
 	conjunctions := normalForm(q.GetWhere())
 	terms := 0

@@ -15,7 +15,7 @@ type Pair struct {
 	Worker *Function
 }
 
-// NewPair puts a job and its worker on a project of their own.
+// NewPair returns a job and its worker on a project of their own.
 func NewPair(t testing.TB, job, worker *sweep.Function) Pair {
 	t.Helper()
 	f := New(t, job)
@@ -27,7 +27,7 @@ func NewPair(t testing.TB, job, worker *sweep.Function) Pair {
 	return p
 }
 
-// Deliver delivers all tasks, however late they are due, and returns how many there were.
+// Deliver delivers all tasks, even those that are due later, and returns how many there were.
 func (p Pair) Deliver(t testing.TB) int {
 	t.Helper()
 	n, err := p.Tasks().Deliver(t.Context(), time.Now().Add(24*time.Hour))
@@ -48,7 +48,7 @@ type missing struct{}
 // Missing stands for the value of a field that is removed; see [With].
 var Missing any = missing{}
 
-// With returns fields with others in their places: pairs of a name and a value, or [Missing].
+// With returns fields with other values. pairs are names and values; the value [Missing] removes a field.
 func With(fields map[string]any, pairs ...any) map[string]any {
 	changed := maps.Clone(fields)
 	for i := 0; i < len(pairs); i += 2 {

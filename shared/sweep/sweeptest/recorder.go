@@ -14,13 +14,13 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// Recorder keeps what a function sent to Firestore.
+// Recorder records the requests that a function sent to Firestore.
 type Recorder struct {
 	mu      sync.Mutex
 	methods []string
 	queries []*firestorepb.StructuredQuery
-	// unrouted are the requests without the header that Google's service finds the database by. The client refuses them
-	// on the emulator; this tells of those whose failure a job takes lightly.
+	// unrouted are the requests without the header by which Google's service finds the database. On the emulator the client
+	// refuses them; this reports them even if the job ignores the failure.
 	unrouted []string
 }
 
@@ -42,14 +42,14 @@ func (r *Recorder) Count(method string) int {
 	return n
 }
 
-// Clear forgets the methods recorded so far. The queries are kept, to be proven covered when the test ends.
+// Clear forgets the methods recorded so far. It keeps the queries: they are checked when the test ends.
 func (r *Recorder) Clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.methods = nil
 }
 
-// record notes the opening of a stream, whose request is nil, or a request.
+// record records a request, or the opening of a stream if req is nil.
 func (r *Recorder) record(ctx context.Context, method string, req any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,12 +67,14 @@ func (r *Recorder) record(ctx context.Context, method string, req any) {
 	}
 }
 
-func (r *Recorder) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (r *Recorder) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	r.record(ctx, method, req)
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
-func (r *Recorder) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func (r *Recorder) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer,
+	opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	r.record(ctx, method, nil)
 	s, err := streamer(ctx, desc, cc, method, opts...)
 	if err != nil {
@@ -83,7 +85,7 @@ func (r *Recorder) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.C
 
 type recordedStream struct {
 	grpc.ClientStream
-	ctx      context.Context // that the stream was opened with
+	ctx      context.Context // the stream was opened with it
 	recorder *Recorder
 }
 
@@ -93,14 +95,14 @@ func (s recordedStream) SendMsg(m any) error {
 	return s.ClientStream.SendMsg(m)
 }
 
-// unroutedRequests returns the kinds of requests that did not say in their header which database they are for.
+// unroutedRequests returns the kinds of requests whose header did not name the database.
 func (r *Recorder) unroutedRequests() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.unrouted)
 }
 
-// uncovered returns the queries sent that none of the functions' indexes covers, and none of some more.
+// uncovered returns the indexes that the queries need and that neither the functions' lists nor more have.
 func (r *Recorder) uncovered(t testing.TB, more []index) []string {
 	t.Helper()
 	r.mu.Lock()
@@ -115,7 +117,7 @@ func (r *Recorder) uncovered(t testing.TB, more []index) []string {
 	return missing
 }
 
-// tooLarge returns what is beyond Firestore's limits in the queries sent.
+// tooLarge returns how queries exceed Firestore's limits.
 func (r *Recorder) tooLarge() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

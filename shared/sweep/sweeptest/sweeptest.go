@@ -1,7 +1,7 @@
-// Package sweeptest runs a function in a test: on a project of its own on the local backends, with the test's clock,
-// recording every request to Firestore and every log line. When the test ends it proves what production needs and the
-// emulator does not enforce: that each query sent is covered by an index of the functions' list, and that each request names its
-// database in its header.
+// Package sweeptest runs a function in a test: on a project of its own on the local backends, with the test's clock. It
+// records every request to Firestore and every log line. When the test ends, it checks what production needs and the emulator
+// does not enforce: that an index of the functions' lists covers each query, and that each request names its database in its
+// header.
 package sweeptest
 
 import (
@@ -30,21 +30,21 @@ type Function struct {
 	*sweep.Function
 	*backendstest.Project
 	Now     time.Time         // sent as Cloud Scheduler's schedule time; zero: not sent
-	Host    string            // that the function is called at; empty: example.com
+	Host    string            // at which the function is called; empty: example.com
 	Env     map[string]string // the function's environment
 	Request *Recorder
-	Indexes []manifest.Index // that there are beside those of the functions
+	Indexes []manifest.Index // indexes besides those of the functions' lists
 
 	log *lines
 }
 
-// New puts a function on a project of its own. Its writes are not slowed down to Firestore's rate.
+// New returns a function on a project of its own. Its writes are not slowed down to Firestore's rate.
 func New(t testing.TB, f *sweep.Function) *Function {
 	t.Helper()
 	return On(t, f, backendstest.Start(t))
 }
 
-// On puts a function on a given project.
+// On returns a function on a given project.
 func On(t testing.TB, f *sweep.Function, p *backendstest.Project) *Function {
 	t.Helper()
 	tf := &Function{Function: f, Project: p, Env: maps.Clone(p.Environment), Request: &Recorder{}, log: &lines{}}
@@ -98,7 +98,7 @@ func (f *Function) Post(t testing.TB, body string) *httptest.ResponseRecorder {
 	return f.post(t.Context(), t, "", body)
 }
 
-// PostContext is [Function.Post] under a context of the caller's.
+// PostContext is [Function.Post] with a context.
 func (f *Function) PostContext(ctx context.Context, t testing.TB, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	return f.post(ctx, t, "", body)
@@ -119,7 +119,7 @@ func (f *Function) post(ctx context.Context, t testing.TB, query, body string) *
 	return w
 }
 
-// Serve serves the function over HTTP until the test ends and returns its URL, for tasks to be delivered to.
+// Serve serves the function over HTTP until the test ends, and returns its URL. Tasks can be delivered there.
 func (f *Function) Serve(t testing.TB) string {
 	t.Helper()
 	server := httptest.NewServer(f)

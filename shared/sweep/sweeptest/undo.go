@@ -12,21 +12,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/own"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/undo"
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
-// Restorer returns what takes runs on the function's project back.
+// Restorer returns what undoes runs on the function's project.
 func (f *Function) Restorer(t testing.TB) restore.Project {
 	t.Helper()
 	return OpenRestorer(t, restore.Hooks{}, f.Getenv, time.Now, config.Firestore, config.Storage, config.Auth)
 }
 
-// OpenRestorer returns what takes runs back as an operator does who may use these backends.
-func OpenRestorer(t testing.TB, hooks restore.Hooks, getenv func(string) string, clock func() time.Time, uses ...config.Backend) restore.Project {
+// OpenRestorer returns what undoes runs, with the permissions of an operator who may use these backends.
+func OpenRestorer(t testing.TB, hooks restore.Hooks, getenv func(string) string, clock func() time.Time,
+	uses ...config.Backend) restore.Project {
 	t.Helper()
 	c, err := config.Load(getenv, nil, uses...)
 	if err != nil {
@@ -44,7 +45,7 @@ func OpenRestorer(t testing.TB, hooks restore.Hooks, getenv func(string) string,
 	return p
 }
 
-// NeedsSoftDelete skips a test that takes runs of a job back, which uses these backends, where no bucket keeps what it deletes.
+// NeedsSoftDelete skips a test that undoes runs which delete objects if the bucket has no soft delete.
 func NeedsSoftDelete(t testing.TB, p *backendstest.Project, uses ...config.Backend) {
 	t.Helper()
 	if slices.Contains(uses, config.Storage) && !p.EmbeddedStorage() {
@@ -52,11 +53,11 @@ func NeedsSoftDelete(t testing.TB, p *backendstest.Project, uses ...config.Backe
 	}
 }
 
-// LoggedRuns returns the ids of all runs that can be taken back, the one that began last first: a worker's before its job's. A run that
-// was killed has no other record.
+// LoggedRuns returns the ids of all runs that can be undone, the latest first, so a worker's before its job's. It finds them
+// by their undo logs: a run that was killed has no other record.
 func LoggedRuns(t testing.TB, db *firestore.Client) []string {
 	t.Helper()
-	entries, err := db.CollectionGroup(own.Undo).Select().Documents(t.Context()).GetAll()
+	entries, err := db.CollectionGroup(collections.Undo).Select().Documents(t.Context()).GetAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,8 @@ func LoggedRuns(t testing.TB, db *firestore.Client) []string {
 	})
 }
 
-// checkUndo takes a run back: all is as before but for what was sent, and stays so when the job runs again, until it is released.
+// checkUndo undoes a run. Everything is as before, except what was sent. It stays so when the job runs again, until it is
+// released.
 func (tr *trial) checkUndo() {
 	NeedsSoftDelete(tr, tr.f.Project, tr.f.Uses...)
 	tr.f.Env["UNDO_DAYS"] = "7"
@@ -108,11 +110,12 @@ func (tr *trial) checkUndo() {
 	}
 	sent := tr.wantBack(before, after)
 	for range 2 {
-		if steps := undone(restore.Options{Apply: true}); steps[undo.Recreate]+steps[undo.Revert]+steps[undo.Replace]+steps[undo.Remove] > 0 {
+		steps := undone(restore.Options{Apply: true})
+		if steps[undo.Recreate]+steps[undo.Revert]+steps[undo.Replace]+steps[undo.Remove] > 0 {
 			tr.Errorf("taken back twice: %v", steps)
 		}
 	}
-	// The next run keeps what came back, and says so.
+	// The next run keeps what was restored, and says so.
 	next := tr.f.Run(tr, tr.Body)
 	if next.Status != sweep.Completed {
 		tr.Errorf("the next run: %s, failures %v", next.Status, next.Failures)
@@ -126,7 +129,7 @@ func (tr *trial) checkUndo() {
 	tr.wantEnd(maxRuns)
 }
 
-// wantBack compares the project with how it was before a run. What the run sent is still there: it returns how much that is.
+// wantBack compares the project with its state before a run. What the run sent is still there: sent is how much that is.
 func (tr *trial) wantBack(before, after map[string]any) (sent int) {
 	tr.Helper()
 	sent, lines := NotBack(before, after, tr.state())
@@ -136,8 +139,8 @@ func (tr *trial) wantBack(before, after map[string]any) (sent int) {
 	return sent
 }
 
-// NotBack compares what a project holds now, after a run was taken back, with what it held before the run. Each line names one
-// difference, but for what the run sent: that is there as it was right after the run, and sent says how much it is.
+// NotBack compares the state of a project after an undo with its state before the run. Each line names one difference. What
+// the run sent is no difference if it is unchanged; sent is how much that is.
 func NotBack(before, after, now map[string]any) (sent int, lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(Changes(before, now))) {
 		_, was := before[name]
@@ -150,7 +153,7 @@ func NotBack(before, after, now map[string]any) (sent int, lines []string) {
 	return sent, lines
 }
 
-// WasSent reports whether a thing tells somebody something.
+// WasSent reports whether a thing was sent to somebody, as a notification is.
 func WasSent(name string) bool {
 	return slices.ContainsFunc([]string{"notifications/", "mail/", "audit_events/", "task "}, func(p string) bool {
 		return strings.HasPrefix(name, p) || strings.Contains(name, "/"+p)

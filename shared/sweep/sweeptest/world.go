@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/firesweep/firesweep/shared/own"
+	"github.com/firesweep/firesweep/shared/collections"
 )
 
-// World is the documents that a database holds, fields by path. Its methods return other worlds and leave it as it is.
+// World is the documents of a database: fields by path. Its methods return another world and do not change this one.
 type World map[string]map[string]any
 
-// Write writes the documents; nil stands for one that is deleted.
+// Write writes the documents to the function's project. It deletes those that are nil.
 func (w World) Write(t testing.TB, f *Function) {
 	t.Helper()
 	paths := slices.Sorted(maps.Keys(w))
@@ -25,7 +25,7 @@ func (w World) Write(t testing.TB, f *Function) {
 	f.SetMany(t, len(paths), func(i int) (string, map[string]any) { return paths[i], w[paths[i]] })
 }
 
-// With returns the world with further documents, or others in their places, or, where they are nil, none.
+// With returns the world with further or replaced documents, and without those that are nil in others.
 func (w World) With(others World) World {
 	all := maps.Clone(w)
 	maps.Copy(all, others)
@@ -45,7 +45,7 @@ func (w World) Without(paths ...string) World {
 	return rest
 }
 
-// Changed returns the world with fields of a document set, or removed where they are nil.
+// Changed returns the world with some fields of a document set. A field that is nil is removed.
 func (w World) Changed(path string, fields map[string]any) World {
 	data := maps.Clone(w[path])
 	if data == nil {
@@ -59,13 +59,14 @@ func (w World) Changed(path string, fields map[string]any) World {
 	return w.With(World{path: data})
 }
 
-// Is compares the world with all documents and some objects with the bucket. The records of jobs and runs do not count, nor does
-// what is kept of a run to take it back, but what the journal or an earlier version still remembers does.
+// Is compares the world with all documents of the function's project, and objects with those of its bucket. The reports,
+// leases and undo logs of runs do not count. What the journal or an earlier version remembers does.
 func (w World) Is(t testing.TB, f *Function, objects ...string) {
 	t.Helper()
 	found := World{}
 	for path, data := range f.documents(t) {
-		if _, id, isJob := strings.Cut(path, own.Jobs+"/"); !strings.HasPrefix(path, own.Runs+"/") && (!isJob || strings.Contains(id, "/")) {
+		_, id, isJob := strings.Cut(path, collections.Jobs+"/")
+		if !strings.HasPrefix(path, collections.Runs+"/") && (!isJob || strings.Contains(id, "/")) {
 			found[path] = data
 		}
 	}
@@ -73,8 +74,8 @@ func (w World) Is(t testing.TB, f *Function, objects ...string) {
 	Want(t, "objects", append([]string{}, slices.Sorted(slices.Values(objects))...), f.Objects(t))
 }
 
-// Everything returns all that the project holds: the fields of a document under its path, and nil under "gs://bucket/name" of an
-// object and "account uid" of an account.
+// Everything returns everything that the project holds. A document's fields are under its path. Objects are under
+// "gs://bucket/name" and accounts under "account uid", with the value nil.
 func (f *Function) Everything(t testing.TB) map[string]any {
 	t.Helper()
 	all := map[string]any{}

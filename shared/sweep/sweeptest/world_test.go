@@ -11,7 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
-// spy is a test that notes whether it failed.
+// spy is a test that records whether it failed.
 type spy struct {
 	*testing.T
 	failed bool

@@ -8,26 +8,27 @@ import (
 	"pgregory.net/rapid"
 )
 
-// LongestAsked is the longest id that a query can ask for, and TooLong one that can name a document all the same.
+// LongestAsked is the longest id that a query can ask for. TooLong is one byte longer, and can still name a document.
 var (
 	LongestAsked = strings.Repeat("長", 499) + "xx"
 	TooLong      = LongestAsked + "x"
 )
 
-// IDOf is what a field names that holds an id: a document by its id, or by its number. It is "" for what names none.
+// IDOf returns the id that a field's value names: the id itself, or that of a number. It is "" if the value names nothing.
 func IDOf(value any) string {
 	if n, isNumber := value.(int64); isNumber && n >= 1 {
 		return fmt.Sprint(n)
 	}
 	id, _ := value.(string)
-	if len(id) > 1500 || strings.Contains(id, "/") || id == "." || id == ".." || len(id) > 3 && strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__") {
+	reserved := len(id) > 3 && strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__")
+	if len(id) > 1500 || strings.Contains(id, "/") || id == "." || id == ".." || reserved {
 		return ""
 	}
 	return id
 }
 
-// Refers reports whether a field's value refers to the document of an id, alone or in a list: by the id or by its number,
-// which may be a real one.
+// Refers reports whether a field's value refers to the document with an id, alone or in a list: by the id or by its number,
+// which may be a floating-point number.
 func Refers(value any, id string) bool {
 	switch v := value.(type) {
 	case []any:
@@ -46,7 +47,7 @@ func Refers(value any, id string) bool {
 	}
 }
 
-// Named draws how a field may name one of some documents: by its id or, if that is a number, by the number.
+// Named draws a field's value that names one of some documents: by its id or, if the id is a number, by that number.
 func Named(ids ...any) *rapid.Generator[any] {
 	values := append([]any{}, ids...)
 	for _, id := range ids {
@@ -58,6 +59,7 @@ func Named(ids ...any) *rapid.Generator[any] {
 	return OneOf(values...)
 }
 
-// OddNames are what may stand where an id should and is easily taken for another: numbers that name nothing, texts that are no
-// numbers, and ids of every length.
-var OddNames = []any{int64(0), int64(-1), 7.0, 0.5, math.Inf(1), int64(math.MaxInt64), "007", "+7", "7.0", "a\x00b", LongestAsked, TooLong, []any{int64(7)}}
+// OddNames are values that may stand in place of an id and can be confused with one: numbers that name nothing, strings that
+// look like numbers, and ids of every length.
+var OddNames = []any{int64(0), int64(-1), 7.0, 0.5, math.Inf(1), int64(math.MaxInt64), "007", "+7", "7.0", "a\x00b", LongestAsked,
+	TooLong, []any{int64(7)}}

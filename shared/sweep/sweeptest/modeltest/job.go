@@ -15,32 +15,32 @@ import (
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
-// Job is a job, perhaps with a worker, and the model that says what it does.
+// Job is a job, which may have a worker, with the model of what it does.
 type Job struct {
 	sweeptest.Pair                 // Worker is nil if it has none
-	Steps          []time.Duration // after which it runs, each counted from the run before; none: once, and once more
-	// After is the model of a run, with its tasks delivered. The job keeps what is held, which for most jobs is all that is due, so
-	// that the model is not asked.
+	Steps          []time.Duration // when it runs, each counted from the run before; nil: two runs, at the same time
+	// After is the model of a run and of its tasks. After an undo, the job keeps the things that are held. For most jobs
+	// these are all that is due, and the model is not asked.
 	After func(t *rapid.T, w World, held map[string]bool) World
-	// HoldsSome says that After is asked also where something is held.
+	// HoldsSome says that After is also asked if something is held.
 	HoldsSome bool
 	// Name names documents whose ids are derived, see [World.Renamed]; nil if there are none.
 	Name   func(path string, data map[string]any) string
-	Whole  string      // the collection in which it writes documents over others as wholes
-	Loaded func(World) // called when a world is there
+	Whole  string      // the collection in which the job overwrites whole documents
+	Loaded func(World) // if set, called after a world was loaded
 }
 
 // Check proves the job on random worlds, which draw draws.
 //
-// It runs some times, and somebody else changes some of what it did in between. Then all runs are taken back: everything is as it
-// was, but for what was sent and what somebody else changed. The job keeps what came back, until it is released.
+// The job runs some times, and somebody else changes some of its results in between. Then all runs are undone: everything is
+// as it was, except what was sent and what somebody else changed. The job keeps what was restored, until it is released.
 func (j Job) Check(t *testing.T, draw func(t *rapid.T) World) {
 	t.Helper()
 	prove := j.Prover(t)
 	Check(t, func(rt *rapid.T) { prove(rt, draw(rt)) })
 }
 
-// Prover returns what proves the job on one world.
+// Prover returns a function that proves the job on one world.
 func (j Job) Prover(t testing.TB) func(rt *rapid.T, w World) {
 	t.Helper()
 	if len(j.Steps) == 0 {
@@ -59,7 +59,7 @@ func (j Job) Prover(t testing.TB) func(rt *rapid.T, w World) {
 		if j.Loaded != nil {
 			j.Loaded(w)
 		}
-		began := j.Clock() // runs of a model are years apart: what they left to be taken back expires in between
+		began := j.Clock() // runs of a model are years apart, and their undo logs would expire in between
 		restorer.Clock = func() time.Time { return began }
 		r := &round{Job: j, tb: t, t: rt, world: w, restorer: restorer, derived: map[string]bool{}, sent: map[string]bool{}}
 		r.percent = rapid.SampledFrom([]int{0, 5, 20}).Draw(rt, "percent that somebody changes")
@@ -70,27 +70,27 @@ func (j Job) Prover(t testing.TB) func(rt *rapid.T, w World) {
 	}
 }
 
-// round is a job on one world.
+// round is one proof of a job, on one world.
 type round struct {
 	Job
 	t        *rapid.T
 	tb       testing.TB
 	restorer restore.Project
-	world    World // all that there is
-	percent  int   // of what the job did, somebody changes
+	world    World // what the project holds
+	percent  int   // how much of what the job did somebody else changes
 	steps    []step
 	derived  map[string]bool // documents that [Job.Name] has named
-	sent     map[string]bool // those that tell somebody something
+	sent     map[string]bool // documents that were sent to somebody
 }
 
-// step is a run and what its tasks did.
+// step is the world before and after a run and its tasks.
 type step struct{ before, after World }
 
 // run runs the job and its worker.
 func (r *round) run(when string) *sweep.Report {
 	r.t.Helper()
 	if tasks := r.Tasks(); tasks != nil {
-		tasks.Clear() // a task's name can be used again a day later; models know nothing of that
+		tasks.Clear() // a task's name cannot be used again for a day, which models do not know
 	}
 	report := r.Run(r.tb, "")
 	if report.Status != sweep.Completed {
@@ -102,7 +102,7 @@ func (r *round) run(when string) *sweep.Report {
 	return report
 }
 
-// is compares what there is with what a model says, which it is from now on.
+// is compares the project with the world of a model, which becomes the current one.
 func (r *round) is(when string, want World) {
 	r.t.Helper()
 	got := Read(r.tb, r.Project)
@@ -125,7 +125,7 @@ func (r *round) is(when string, want World) {
 	r.world = want
 }
 
-// runAll runs the job at each step. Somebody else changes some of what it did.
+// runAll runs the job at each step. After each run somebody else changes some of its results.
 func (r *round) runAll() {
 	for n, d := range r.Steps {
 		r.Now = r.Now.Add(d)
@@ -138,7 +138,7 @@ func (r *round) runAll() {
 	}
 }
 
-// held returns what a function keeps because it came back.
+// held returns what a function keeps because it was restored.
 func (r *round) held(f *sweeptest.Function) map[string]bool {
 	held := map[string]bool{}
 	for _, d := range r.Documents(r.tb, undo.HeldOf(f.Job.Name)) {
@@ -149,11 +149,11 @@ func (r *round) held(f *sweeptest.Function) map[string]bool {
 	return held
 }
 
-// runHeld runs the job when all is back. It keeps that, and says so.
+// runHeld runs the job after everything was restored. It keeps that, and says so.
 func (r *round) runHeld() {
 	const when = "with what came back"
 	held := r.held(r.Function)
-	most := len(held) // some of it is not due any more, or goes with something that is held
+	most := len(held) // some of it may not be due any more, or belongs to something that is held
 	want := r.world
 	if r.Worker != nil {
 		for name := range r.held(r.Worker) {
@@ -172,9 +172,10 @@ func (r *round) runHeld() {
 	r.is(when, want)
 }
 
-// runReleased runs the job when it need not keep what came back any more.
+// runReleased runs the job after what was restored has been released.
 func (r *round) runReleased() {
-	for _, f := range slices.DeleteFunc([]*sweeptest.Function{r.Function, r.Worker}, func(f *sweeptest.Function) bool { return f == nil }) {
+	for _, f := range slices.DeleteFunc([]*sweeptest.Function{r.Function, r.Worker},
+		func(f *sweeptest.Function) bool { return f == nil }) {
 		if _, err := r.restorer.Release(r.t.Context(), f.Job.Name); err != nil {
 			r.t.Fatal(err)
 		}

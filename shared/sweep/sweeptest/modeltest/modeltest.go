@@ -1,7 +1,7 @@
-// Package modeltest proves a function against a plain model of its rules: a [World] of random data is put into a project,
-// the function runs on it, and what is there then must be what the model says, all of it.
+// Package modeltest proves a function against a plain model of its rules. It puts a [World] of random data into a project and
+// runs the function. Then everything in the project must be as the model says.
 //
-// The data is random and the same in every test, one round of it, unless rapid's flags say otherwise:
+// The data is random, and the same in each run of the tests, one round of it, unless rapid's flags say otherwise:
 //
 //	go test ./functions/declared -run Model -rapid.seed=7 -rapid.checks=100
 package modeltest
@@ -17,11 +17,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Items is how many random things of each kind a round has, at least.
+// Items is the least number of random things of each kind in a round.
 const Items = 100
 
-// defaults make a test deterministic and quick: one round, for each costs a second, with many things. .ci/full has a hundred, of other
-// data each time. Shrinking what fails is worth little, because a difference names the thing that differs.
+// defaults make a test deterministic and quick: one round, because each costs a second, with many things. .ci/full has a
+// hundred rounds, with other data each time. Shrinking a failure has little use, because a difference names the thing that
+// differs.
 var defaults = map[string]string{"rapid.seed": "1", "rapid.checks": "1", "rapid.shrinktime": "2s", "rapid.nofailfile": "true"}
 
 var setDefaults = sync.OnceFunc(func() {
@@ -33,12 +34,12 @@ var setDefaults = sync.OnceFunc(func() {
 			continue
 		}
 		if err := flag.Set(name, value); err != nil {
-			panic(err) // rapid has no such flag any more
+			panic(err) // this version of rapid has no such flag
 		}
 	}
 })
 
-// Check calls round with random data, some times. On failure it prints the seed.
+// Check calls round with random data, once per round. On failure it prints the seed.
 func Check(t *testing.T, round func(t *rapid.T)) {
 	t.Helper()
 	setDefaults()
@@ -53,8 +54,8 @@ var Missing any = missing{}
 // OneOf generates one of some values, which may be [Missing].
 func OneOf(values ...any) *rapid.Generator[any] { return rapid.SampledFrom(values) }
 
-// Around generates instants: at each boundary, a microsecond before and after it, an hour, and far from all; and now and
-// then, what is no instant.
+// Around generates times: each boundary, a microsecond and an hour before and after it, and 20 years before and after the
+// first. Sometimes it generates a value that is not a time.
 func Around(boundaries ...time.Time) *rapid.Generator[any] {
 	var values []any
 	for _, b := range boundaries {
@@ -64,7 +65,8 @@ func Around(boundaries ...time.Time) *rapid.Generator[any] {
 	}
 	values = append(values, boundaries[0].AddDate(-20, 0, 0).UTC(), boundaries[0].AddDate(20, 0, 0).UTC())
 	return rapid.OneOf(OneOf(values...), OneOf(values...), OneOf(values...),
-		OneOf(Missing, nil, "2020-01-01T00:00:00Z", int64(1577836800), 1577836800.5, false, map[string]any{"seconds": int64(1577836800)}, []any{}))
+		OneOf(Missing, nil, "2020-01-01T00:00:00Z", int64(1577836800), 1577836800.5, false,
+			map[string]any{"seconds": int64(1577836800)}, []any{}))
 }
 
 // Fields generates a document's fields.
@@ -81,20 +83,23 @@ func (f Fields) Draw(t *rapid.T, label string) map[string]any {
 	return data
 }
 
-// oddIDs are ids that are unusual and valid; % stands for what tells them apart.
+// oddIDs are valid ids of unusual forms; % stands for what distinguishes them.
 var oddIDs = []string{"%", "x%", "x%x", "日本語 %", "%.", "-%@b", "__%", "%__", "A%25", "😀%"}
 
-// ID draws a valid id that n tells from others; those of 1 and of 12 begin alike.
+// ID draws a valid id that contains n, which distinguishes it from others; those of 1 and 12 may begin alike.
 func ID(t *rapid.T, n string) string {
 	return strings.ReplaceAll(rapid.SampledFrom(oddIDs).Draw(t, "id"), "%", n)
 }
 
-// BadIDs are what cannot be an id, or not one of text.
-var BadIDs = []any{Missing, nil, "", ".", "..", "a/b", "/", "__x__", "____", int64(7), true, []any{"a"}, strings.Repeat("x", 1501)}
+// BadIDs are values that are not valid ids, or not strings.
+var BadIDs = []any{Missing, nil, "", ".", "..", "a/b", "/", "__x__", "____", int64(7), true, []any{"a"},
+	strings.Repeat("x", 1501)}
 
-// Now draws an instant that a run may begin at: ends of months, of years and of February above all. In whole seconds.
+// Now draws a time at which a run may begin, in whole seconds: mostly ends of months, of years and of February.
 func Now(t *rapid.T) time.Time {
-	day := rapid.SampledFrom([]string{"2026-03-31", "2028-02-29", "2026-03-01", "2028-03-30", "2026-12-31", "2027-01-01", "2026-05-31", "2026-07-15"}).Draw(t, "day")
+	day := rapid.SampledFrom([]string{
+		"2026-03-31", "2028-02-29", "2026-03-01", "2028-03-30", "2026-12-31", "2027-01-01", "2026-05-31", "2026-07-15",
+	}).Draw(t, "day")
 	clock := rapid.SampledFrom([]string{"15:00:00", "00:00:00", "23:59:59", "12:34:56"}).Draw(t, "clock")
 	now, err := time.Parse(time.RFC3339, day+"T"+clock+"Z")
 	if err != nil {
@@ -103,7 +108,8 @@ func Now(t *rapid.T) time.Time {
 	return now
 }
 
-// MonthsAgo is a calendar month, counted by hand: a day that the earlier month does not have is its last.
+// MonthsAgo returns the time n calendar months ago, without the code under test. A day that the earlier month does not have
+// becomes its last day.
 func MonthsAgo(now time.Time, n int) time.Time {
 	now = now.UTC()
 	year, month, day := now.Year(), int(now.Month())-n, now.Day()

@@ -15,7 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
-// things are all that a world holds, by the names that taking back has for them.
+// things returns everything that a world holds, by the names that undo uses.
 func (w World) things(bucket string) map[string]any {
 	all := make(map[string]any, len(w.Documents)+len(w.Objects)+len(w.Accounts))
 	for path, data := range w.Documents {
@@ -30,7 +30,7 @@ func (w World) things(bucket string) map[string]any {
 	return all
 }
 
-// put puts a thing into the world, or, if there is none, takes it out.
+// put sets a thing of the world, or removes it if there is false.
 func (w World) put(name, bucket string, value any, there bool) {
 	switch object, isObject := strings.CutPrefix(name, "gs://"+bucket+"/"); {
 	case isObject && there:
@@ -52,7 +52,7 @@ func same(a, b any) bool {
 	return gocmp.Equal(a, b, sameReference, cmpopts.EquateNaNs(), cmpopts.EquateEmpty())
 }
 
-// changed returns the names of what a step changed, in order, but for what it sent.
+// changed returns the names of what a step changed, in order, without what it sent.
 func (r *round) changed(s step) []string {
 	before, after := s.before.things(r.Bucket), s.after.things(r.Bucket)
 	var names []string
@@ -73,7 +73,7 @@ func merged[V any](a, b map[string]V) map[string]V {
 	return all
 }
 
-// fieldsChanged returns the names of the fields that two documents do not have in common, in order.
+// fieldsChanged returns the names of the fields in which two documents differ, in order.
 func fieldsChanged(a, b map[string]any) []string {
 	var names []string
 	for _, name := range sortedKeys(merged(a, b)) {
@@ -84,8 +84,8 @@ func fieldsChanged(a, b map[string]any) []string {
 	return names
 }
 
-// somebody changes some of what a step changed, and returns what there is then: what was deleted is there again, but another one,
-// and what was written is written to or deleted.
+// somebody changes some of what a step changed, and returns the world after that. What was deleted is created again with
+// other content. What was written is changed or deleted.
 func (r *round) somebody(before, after World) World {
 	w, here := after.Clone(), after.things(r.Bucket)
 	var documents []string
@@ -112,7 +112,7 @@ func (r *round) somebody(before, after World) World {
 		default:
 			data := maps.Clone(is.(map[string]any))
 			fields := append(fieldsChanged(before.Documents[name], data), "by", "by")
-			for _, field := range sortedKeys(data) { // one that the job has not written
+			for _, field := range sortedKeys(data) { // add one that the job has not written
 				if !slices.Contains(fields, field) {
 					fields = append(fields, field)
 					break
@@ -133,8 +133,8 @@ func (r *round) somebody(before, after World) World {
 	return w
 }
 
-// undone returns what taking a step back makes of a world: the targets that chosen chooses are as before, but for those that somebody
-// has changed since, which are added to conflicts.
+// undone returns the world after a step is undone. The targets for which chosen is true are as before the step, except those
+// that somebody else changed since. These are added to conflicts.
 func (r *round) undone(s step, now World, chosen func(string) bool, conflicts map[string]bool) World {
 	w := now.Clone()
 	before, after, here := s.before.things(r.Bucket), s.after.things(r.Bucket), now.things(r.Bucket)
@@ -163,7 +163,8 @@ func (r *round) undone(s step, now World, chosen func(string) bool, conflicts ma
 	return w
 }
 
-// reverted returns a document with the fields that a run changed as they were. ours says that nobody else has changed them since.
+// reverted returns a document in which the fields that a run changed are as before. ours says that nobody else changed them
+// since.
 func reverted(before, after, now map[string]any) (data map[string]any, ours bool) {
 	data, ours = maps.Clone(now), true
 	for _, name := range fieldsChanged(before, after) {
@@ -184,7 +185,7 @@ func field(data map[string]any, name string) any {
 	return Missing
 }
 
-// undoAll takes all runs back, the last first, perhaps some of what they did before the rest.
+// undoAll undoes all runs, the latest first. Sometimes it undoes some targets before the others.
 func (r *round) undoAll() {
 	runs := sweeptest.LoggedRuns(r.tb, r.Firestore(r.tb))
 	var early []string
@@ -203,8 +204,8 @@ func (r *round) undoAll() {
 	r.undo("taken back", runs, nil, early)
 }
 
-// undo takes runs back, of them only what is named, if anything is. What somebody changed is told, and nothing else, but for what was
-// taken back before.
+// undo undoes runs: all targets, or only the given ones. It must report a conflict for each target that somebody changed, and
+// for no other. Targets that were undone early may report one.
 func (r *round) undo(when string, runs, only, early []string) {
 	r.t.Helper()
 	told, want := map[string]bool{}, map[string]bool{}
@@ -247,7 +248,7 @@ func (r *round) undo(when string, runs, only, early []string) {
 	}
 }
 
-// never reports whether there was no such thing before some step: that an object did not exist is told as well.
+// never reports whether a thing did not exist before some step. Undo reports a conflict for an object that did not exist.
 func (r *round) never(name string) bool {
 	return slices.ContainsFunc(r.steps, func(s step) bool {
 		_, was := s.before.things(r.Bucket)[name]
@@ -255,8 +256,8 @@ func (r *round) never(name string) bool {
 	})
 }
 
-// undoOne takes a run back and returns what was done to each target. Several commits may lead to one object: the first
-// of them has deleted it.
+// undoOne undoes a run and returns what was done to each target. Several commits may have deleted the same object: the
+// outcome of the first counts, because that one deleted it.
 func (r *round) undoOne(runID string, o restore.Options) map[string]restore.Outcome {
 	r.t.Helper()
 	done := map[string]restore.Outcome{}

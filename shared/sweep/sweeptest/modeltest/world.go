@@ -19,26 +19,27 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/own"
+	"github.com/firesweep/firesweep/shared/collections"
 )
 
-// World is all that a project holds.
+// World is everything that a project holds.
 type World struct {
 	Documents map[string]map[string]any    // fields by path
 	Objects   map[string]map[string]string // metadata by name
 	Accounts  map[string]string            // names by uid
-	// User says how an account is made, by what its name tells of it; nil: with nothing but the name.
+	// User returns the account that its name describes; nil: an account with nothing but the name.
 	User func(uid, name string) *auth.UserToImport
 }
 
-// NewWorld returns an empty one.
+// NewWorld returns an empty world.
 func NewWorld() World {
 	return World{Documents: map[string]map[string]any{}, Objects: map[string]map[string]string{}, Accounts: map[string]string{}}
 }
 
-// Clone returns a copy. The values of fields are shared: a model replaces them and does not change them.
+// Clone returns a copy. It shares the values of fields: a model must replace them, not change them.
 func (w World) Clone() World {
-	c := World{Documents: map[string]map[string]any{}, Objects: maps.Clone(w.Objects), Accounts: maps.Clone(w.Accounts), User: w.User}
+	c := World{Documents: map[string]map[string]any{}, Objects: maps.Clone(w.Objects), Accounts: maps.Clone(w.Accounts),
+		User: w.User}
 	for path, data := range w.Documents {
 		c.Documents[path] = maps.Clone(data)
 	}
@@ -56,7 +57,7 @@ func (w World) In(collection string) map[string]map[string]any {
 	return found
 }
 
-// Load makes the world all that the project holds.
+// Load replaces everything that the project holds with this world.
 func (w World) Load(t testing.TB, p *backendstest.Project) {
 	t.Helper()
 	p.Reset(t)
@@ -74,13 +75,14 @@ func (w World) Load(t testing.TB, p *backendstest.Project) {
 	p.Import(t, users...)
 }
 
-// Read returns what the project holds, less the engine's own records of jobs and runs.
+// Read returns what the project holds, without the engine's own records of jobs and runs.
 func Read(t testing.TB, p *backendstest.Project) World {
 	t.Helper()
 	w := NewWorld()
 	for _, d := range p.All(t) {
 		_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
-		if inHand := strings.HasPrefix(path, own.Jobs+"/") && slices.Contains(append(own.Earlier(), "journal"), d.Ref.Parent.ID); inHand || !own.IsRecord(path) {
+		unfinished := strings.HasPrefix(path, collections.Jobs+"/") && slices.Contains(append(collections.Earlier(), "journal"), d.Ref.Parent.ID)
+		if unfinished || !collections.IsRecord(path) {
 			w.Documents[path] = d.Data()
 		}
 	}
@@ -117,8 +119,8 @@ func (w World) readObjects(t testing.TB, p *backendstest.Project) {
 	}
 }
 
-// Renamed returns the world with other paths for documents whose ids are derived, which a model does not know: name returns
-// "" for those that keep theirs.
+// Renamed returns the world with other paths for documents whose ids are derived, so that a model need not know the ids. name
+// returns the other path, or "" for a document that keeps its path.
 func (w World) Renamed(name func(path string, data map[string]any) string) World {
 	renamed := w.Clone()
 	for _, path := range sortedKeys(w.Documents) {
@@ -127,7 +129,7 @@ func (w World) Renamed(name func(path string, data map[string]any) string) World
 			continue
 		}
 		delete(renamed.Documents, path)
-		for n := 1; ; n++ { // a second one of the same kind is a difference
+		for n := 1; ; n++ { // so that a second document with the same name is a difference
 			unique := fmt.Sprintf("%s (%d)", to, n)
 			if _, taken := renamed.Documents[unique]; !taken {
 				renamed.Documents[unique] = w.Documents[path]
@@ -138,7 +140,7 @@ func (w World) Renamed(name func(path string, data map[string]any) string) World
 	return renamed
 }
 
-// Add adds a document whose id a model does not know, like [World.Renamed].
+// Add adds a document whose id is derived, under a name as [World.Renamed] gives it.
 func (w World) Add(name string, data map[string]any) {
 	for n := 1; ; n++ {
 		unique := fmt.Sprintf("%s (%d)", name, n)
@@ -149,10 +151,10 @@ func (w World) Add(name string, data map[string]any) {
 	}
 }
 
-// sameReference compares references by the paths they hold: each client makes its own.
+// sameReference compares references by their paths: each client makes its own.
 var sameReference = gocmp.Comparer(func(a, b *firestore.DocumentRef) bool { return a.Path == b.Path })
 
-// Is compares what a model says with what is there.
+// Is compares the world of a model with that of the project.
 func (w World) Is(t *rapid.T, when string, got World) {
 	t.Helper()
 	for _, o := range []World{w, got} {

@@ -1,20 +1,20 @@
-package own_test
+package collections_test
 
 import (
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/firesweep/firesweep/shared/own"
+	"github.com/firesweep/firesweep/shared/collections"
 )
 
-// TestTerraform refuses the same names when it plans.
+// TestTerraform: Terraform refuses the same names.
 func TestTerraform(t *testing.T) {
 	text, err := os.ReadFile("../../terraform/declared/main.tf")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names := `"^(` + strings.Join(own.Names(), "|") + `)(/|$)"`; !strings.Contains(string(text), names) {
+	if names := `"^(` + strings.Join(collections.Names(), "|") + `)(/|$)"`; !strings.Contains(string(text), names) {
 		t.Errorf("terraform/declared/main.tf does not refuse %s", names)
 	}
 }
@@ -24,7 +24,7 @@ func TestIsRecord(t *testing.T) {
 		"cleanupJobs": true, "cleanupJobs/j": true, "cleanupJobs/j/journal/e": true, "cleanupRuns/r/cleanupUndo/e": true,
 		"authDeletionRetries/u": false, "cleanupJobsx/j": false, "x/cleanupJobs/j/y": false, "": false,
 	} {
-		if own.IsRecord(path) != want {
+		if collections.IsRecord(path) != want {
 			t.Errorf("%q: %t", path, !want)
 		}
 	}

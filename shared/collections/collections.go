@@ -1,0 +1,42 @@
+// Package collections names the collections of the bundle itself. Declared rules must not touch them, and clients must not read or
+// write them.
+package collections
+
+import (
+	"slices"
+	"strings"
+)
+
+// Collections with names that no application uses.
+const (
+	Jobs    = "cleanupJobs"         // for each job the lease, the checkpoint and the last report
+	Runs    = "cleanupRuns"         // for each run the report
+	Undo    = "cleanupUndo"         // below each document of [Runs]: the undo log
+	Retries = "authDeletionRetries" // accounts whose deletion will be tried again
+)
+
+// Names returns these names.
+func Names() []string { return []string{Jobs, Runs, Undo, Retries} }
+
+// Below returns the names of the collections below the documents of [Jobs]. An application may have collections of the same
+// names.
+func Below() []string { return []string{"journal", "held"} }
+
+// Earlier returns the names that earlier versions used below the documents of [Jobs]. Such documents may still exist.
+func Earlier() []string { return []string{"leftovers", "archives", "accounts"} }
+
+// Documents returns the path of a document in each collection of this version.
+func Documents() []string {
+	paths := []string{Jobs + "/j"}
+	for _, name := range Below() {
+		paths = append(paths, Jobs+"/j/"+name+"/d")
+	}
+	return append(paths, Runs+"/r", Runs+"/r/"+Undo+"/d", Retries+"/u")
+}
+
+// IsRecord reports whether a path belongs to the engine's own records. Writes to them are not logged, nor kept in the undo
+// log. Writes to [Retries] are.
+func IsRecord(path string) bool {
+	root, _, _ := strings.Cut(path, "/")
+	return slices.Contains([]string{Jobs, Runs}, root)
+}
