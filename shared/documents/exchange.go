@@ -24,7 +24,9 @@ func (w Writer) Exchange(ctx context.Context, path string, f func(d Document, fo
 
 // ExchangeAnd is [Writer.Exchange] for f that also returns further documents, by path: maps or structs, written whole in the same
 // commit, whatever is there. Where f returns no fields, they alone are written, whatever became of the document meanwhile.
-func (w Writer) ExchangeAnd(ctx context.Context, path string, f func(d Document, found bool) (fields, also map[string]any, err error)) error {
+func (w Writer) ExchangeAnd(
+	ctx context.Context, path string, f func(d Document, found bool) (fields, also map[string]any, err error),
+) error {
 	ref := w.c.firestore.Doc(path)
 	if ref == nil {
 		return fmt.Errorf("%q is not a document's path", path)
@@ -46,7 +48,8 @@ const maxOutrun = 64
 
 // exchange is one attempt. outrun says that somebody else wrote to the document meanwhile.
 func (w Writer) exchange(
-	ctx context.Context, path string, ref *firestore.DocumentRef, f func(d Document, found bool) (fields, also map[string]any, err error),
+	ctx context.Context, path string, ref *firestore.DocumentRef,
+	f func(d Document, found bool) (fields, also map[string]any, err error),
 ) (outrun bool, err error) {
 	d, found, err := w.Get(ctx, path)
 	if err != nil {
