@@ -155,7 +155,7 @@ func TestRequestsOfARun(t *testing.T) {
 		// with; in the commit the projects with settings and entries, the organizations, and the events.
 		"BatchGetDocuments": 9,
 		"RunQuery":          2, // the journal, the projects
-		"BeginTransaction":  2,
+		"BeginTransaction":  1,
 	} {
 		sweeptest.Want(t, method, n, w.Request.Count(method))
 	}

@@ -252,7 +252,7 @@ func TestRequestsOfATask(t *testing.T) {
 	got := w.Worker.Run(t, task)
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteKind, 1))
 	for method, n := range map[string]int{
-		"RunQuery":          15, // what is held, the journal; five places and the details while planning and in the commit; the details after it
+		"RunQuery":          15, // what is held, the journal; the five places and the details, twice; the details that are left
 		"BatchGetDocuments": 4,  // a record of an earlier version, the user three times
 		"BeginTransaction":  2,  // for the user and for the details
 		"Commit":            4,  // these, the account for undoing, and the end of the journal's entries

@@ -345,7 +345,7 @@ func TestTransact(t *testing.T) {
 			return err
 		}
 		return errors.Join(
-			tx.Merge("things/a", map[string]any{"n": d.Data["n"].(int64) + 1, "dotted.name": 2}),
+			tx.Update("things/a", map[string]any{"n": d.Data["n"].(int64) + 1, "dotted.name": 2}),
 			tx.Create("things/b", map[string]any{"n": 1}),
 			tx.Set("things/c", map[string]any{"n": 1}))
 	})

@@ -16,6 +16,17 @@ import (
 // return the right fields when an earlier attempt took effect and its answer was lost. If f returns an error, Exchange
 // returns it and writes nothing. It is for the bundle's own records: [Writer.Written] is not called.
 func (w Writer) Exchange(ctx context.Context, path string, f func(d Document, found bool) (map[string]any, error)) error {
+	return w.ExchangeAnd(ctx, path, func(d Document, found bool) (map[string]any, map[string]any, error) {
+		fields, err := f(d, found)
+		return fields, nil, err
+	})
+}
+
+// ExchangeAnd is [Writer.Exchange] for f that also returns further documents, by path: maps or structs, written whole in the same
+// commit, whatever is there. Where f returns no fields, they alone are written, whatever became of the document meanwhile.
+func (w Writer) ExchangeAnd(
+	ctx context.Context, path string, f func(d Document, found bool) (fields, also map[string]any, err error),
+) error {
 	ref := w.c.firestore.Doc(path)
 	if ref == nil {
 		return fmt.Errorf("%q is not a document's path", path)
@@ -37,24 +48,34 @@ const maxOutrun = 64
 
 // exchange is one attempt. outrun says that another writer changed the document meanwhile.
 func (w Writer) exchange(
-	ctx context.Context, path string, ref *firestore.DocumentRef, f func(d Document, found bool) (map[string]any, error),
+	ctx context.Context, path string, ref *firestore.DocumentRef,
+	f func(d Document, found bool) (fields, also map[string]any, err error),
 ) (outrun bool, err error) {
 	d, found, err := w.Get(ctx, path)
 	if err != nil {
 		return false, err
 	}
-	fields, err := f(d, found)
-	if err != nil {
+	fields, also, err := f(d, found)
+	if err != nil || len(fields)+len(also) == 0 {
 		return false, err
 	}
-	if found {
+	b := w.newBatch()
+	switch {
+	case len(fields) == 0:
+	case found:
 		updates := make([]firestore.Update, 0, len(fields))
 		for field, value := range fields {
 			updates = append(updates, firestore.Update{FieldPath: firestore.FieldPath{field}, Value: value})
 		}
-		_, err = ref.Update(ctx, updates, firestore.LastUpdateTime(d.UpdateTime))
-	} else {
-		_, err = ref.Create(ctx, fields)
+		b.Update(ref, updates, firestore.LastUpdateTime(d.UpdateTime))
+	default:
+		b.Create(ref, fields)
 	}
+	for path, data := range also {
+		if err := b.add(Set, path, data); err != nil {
+			return false, err
+		}
+	}
+	err = b.commit(ctx)
 	return slices.Contains([]codes.Code{codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists}, codeOf(err)), err
 }

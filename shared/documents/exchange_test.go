@@ -2,6 +2,7 @@ package documents_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,5 +71,78 @@ func TestExchange(t *testing.T) {
 	no := errors.New("no")
 	if err := w.Exchange(t.Context(), "things/a", func(documents.Document, bool) (map[string]any, error) { return nil, no }); !errors.Is(err, no) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestExchangeAnd writes another document along with the fields, in the same commit, or alone.
+func TestExchangeAnd(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	type data = map[string]any
+	lost := status.Error(codes.Unavailable, "the connection broke")
+	large := data{"x": strings.Repeat("x", 1<<20)}
+	for name, tt := range map[string]struct {
+		before, also data
+		fields       bool // are written
+		meanwhile    data // set by somebody else after the first read
+		lost         bool // the first answer to a commit
+		thing, other data // in the end; nil: there is no such document
+		calls        int
+		fails        bool
+	}{
+		"a document":              {before: data{"n": 1, "x": 2}, also: data{"a": 1}, fields: true, thing: data{"n": int64(2), "x": int64(2)}, other: data{"a": int64(1)}, calls: 1},
+		"no document":             {also: data{"a": 1}, fields: true, thing: data{"n": int64(1)}, other: data{"a": int64(1)}, calls: 1},
+		"a lost answer":           {before: data{"n": 1}, also: data{"a": 1}, fields: true, lost: true, thing: data{"n": int64(3)}, other: data{"a": int64(2)}, calls: 2},
+		"changed meanwhile":       {before: data{"n": 1}, also: data{"a": 1}, fields: true, meanwhile: data{"n": 10}, thing: data{"n": int64(11)}, other: data{"a": int64(2)}, calls: 2},
+		"made meanwhile":          {also: data{"a": 1}, fields: true, meanwhile: data{"n": 10}, thing: data{"n": int64(11)}, other: data{"a": int64(2)}, calls: 2},
+		"alone":                   {before: data{"n": 1}, also: data{"a": 1}, thing: data{"n": int64(1)}, other: data{"a": int64(1)}, calls: 1},
+		"alone, lost":             {also: data{"a": 1}, lost: true, other: data{"a": int64(2)}, calls: 2},
+		"alone, whatever becomes": {before: data{"n": 1}, also: data{"a": 1}, meanwhile: data{"n": 10}, thing: data{"n": int64(10)}, other: data{"a": int64(1)}, calls: 1},
+		"nothing":                 {before: data{"n": 1}, thing: data{"n": int64(1)}, calls: 1},
+		"what is refused":         {before: data{"n": 1}, also: large, fields: true, thing: data{"n": int64(1)}, calls: 1, fails: true},
+	} {
+		p.Reset(t)
+		if tt.before != nil {
+			p.Set(t, "things/t", tt.before)
+		}
+		w, told := telling(t, p, "Commit", func(n int, send func() error) error {
+			if err := send(); err != nil || !tt.lost || n > 1 {
+				return err
+			}
+			return lost
+		})
+		calls := 0
+		err := w.ExchangeAnd(t.Context(), "things/t", func(d documents.Document, _ bool) (fields, also map[string]any, err error) {
+			if calls++; calls == 1 && tt.meanwhile != nil {
+				p.Set(t, "things/t", tt.meanwhile)
+			}
+			if n, _ := d.Data["n"].(int64); tt.fields {
+				fields = data{"n": n + 1}
+			}
+			if tt.also != nil {
+				if also = (data{"others/o": tt.also}); tt.also["a"] != nil {
+					also["others/o"] = struct {
+						A int `firestore:"a"`
+					}{calls}
+				}
+			}
+			return fields, also, nil
+		})
+		if (err != nil) != tt.fails || calls != tt.calls || len(*told) > 0 {
+			t.Errorf("%s: %v after %d calls, want %d; told of %v", name, err, calls, tt.calls, *told)
+		}
+		if diff := cmp.Diff([]data{tt.thing, tt.other}, []data{p.Documents(t, "things")["t"], p.Documents(t, "others")["o"]}); diff != "" {
+			t.Errorf("%s: documents (-want +got):\n%s", name, diff)
+		}
+	}
+	w, _ := telling(t, p, "Commit", func(int, func() error) error {
+		t.Error("something was written")
+		return nil
+	})
+	err := w.ExchangeAnd(t.Context(), "things/t", func(documents.Document, bool) (fields, also map[string]any, err error) {
+		return data{"n": 1}, data{"others": data{}}, nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "not a document's path") {
+		t.Errorf("a collection's path: %v", err)
 	}
 }

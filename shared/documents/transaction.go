@@ -120,19 +120,6 @@ func (t *Transaction) Create(path string, data any) error {
 	return t.note("create", path, t.tx.Create(ref, data))
 }
 
-// Merge writes top-level fields of a document, whether it exists or not, and leaves its other fields unchanged.
-func (t *Transaction) Merge(path string, data map[string]any) error {
-	ref, err := t.ref(path)
-	if err != nil {
-		return err
-	}
-	fields := make([]firestore.FieldPath, 0, len(data))
-	for field := range data {
-		fields = append(fields, firestore.FieldPath{field})
-	}
-	return t.note("merge", path, t.tx.Set(ref, data, firestore.Merge(fields...)))
-}
-
 func (t *Transaction) ref(path string) (*firestore.DocumentRef, error) {
 	ref := t.w.c.firestore.Doc(path)
 	if ref == nil {

@@ -9,7 +9,7 @@ import (
 
 // Written is a write that took effect, or may have.
 type Written struct {
-	Op   string // "create", "set", "merge", "update" or "delete"
+	Op   string // "create", "set", "update" or "delete"
 	Path string
 	// Unsure says that the answer was lost, so the write may not have taken effect.
 	Unsure bool

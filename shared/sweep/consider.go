@@ -30,9 +30,11 @@ func (p *Planner) load(ctx context.Context, rule AnyRule, found []documents.Docu
 	return rule.load(ctx, p.run.readerSource(), subjects)
 }
 
-// considerLoaded is [Planner.Consider] for documents that are loaded. It calls then after each, in their order: for a job that marks
-// its checkpoint after each, because what it has done does not keep a later run from finding the document again.
-func (p *Planner) considerLoaded(ctx context.Context, rule AnyRule, found []documents.Document, items judged, then func(documents.Document) error) error {
+// considerLoaded is [Planner.Consider] for documents that are loaded. It calls then after each, in their order: for a job that
+// marks its checkpoint after each, because what it has done does not keep a later run from finding the document again.
+func (p *Planner) considerLoaded(
+	ctx context.Context, rule AnyRule, found []documents.Document, items judged, then func(documents.Document) error,
+) error {
 	decisions := make([]Decision, len(found))
 	failures := make([]error, len(found))
 	var due []Proposal

@@ -120,16 +120,14 @@ func (l lease) tooLong(field, holder string, now, until time.Time) error {
 // finish saves the run's report and checkpoint and gives the lease back, all in one commit. complete is called with
 // every attempt and returns the report to save, so that its usage can include this commit's. ranges are those that the run was
 // split into, if it was. A run that lost its lease to another saves its report only, and finish returns false.
-func (l lease) finish(ctx context.Context, checkpoint string, ranges []Range, complete func(writes int) *Report) (held bool, err error) {
-	err = l.writer.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
-		doc, _, err := tx.Get(l.path())
-		if err != nil {
-			return err
-		}
+func (l lease) finish(
+	ctx context.Context, checkpoint string, ranges []Range, complete func(writes int) *Report,
+) (held bool, err error) {
+	err = l.writer.ExchangeAnd(ctx, l.path(), func(doc documents.Document, _ bool) (end, also map[string]any, _ error) {
 		holder, _, err := l.of(doc)
 		if last, _ := doc.Data["lastReport"].(map[string]any); err == nil && holder == "" && last["runId"] == l.runID {
 			held = true
-			return nil // an earlier try of this transaction took effect and its answer was lost
+			return nil, nil, nil // an earlier attempt took effect and its answer was lost
 		}
 		held = err == nil && holder == l.runID
 		writes := 1
@@ -139,7 +137,7 @@ func (l lease) finish(ctx context.Context, checkpoint string, ranges []Range, co
 		report := complete(writes)
 		report.Continued = report.Continued && held
 		if held {
-			end := map[string]any{"lease": nil, "position": checkpoint, "lastReport": report}
+			end = map[string]any{"lease": nil, "position": checkpoint, "lastReport": report}
 			if len(ranges) > 0 {
 				s := newSplit(*report, ranges)
 				report = s.report(l.clock())
@@ -150,11 +148,8 @@ func (l lease) finish(ctx context.Context, checkpoint string, ranges []Range, co
 			if _, marked := doc.Data[stopField]; marked {
 				end[stopField] = documents.DeleteField
 			}
-			if err := tx.Merge(l.path(), end); err != nil {
-				return err
-			}
 		}
-		return tx.Set("cleanupRuns/"+l.runID, storedRun{Report: *report, ExpireAt: report.StartedAt.Add(RunRetention)})
+		return end, stored(report), nil
 	})
 	return held, err
 }
@@ -166,6 +161,11 @@ func holds(doc documents.Document) bool { return doc.Data[undo.HeldField] == tru
 type storedRun struct {
 	Report
 	ExpireAt time.Time `firestore:"expireAt"`
+}
+
+// stored returns the document that keeps a report, by its path.
+func stored(r *Report) map[string]any {
+	return map[string]any{"cleanupRuns/" + r.RunID: storedRun{Report: *r, ExpireAt: r.StartedAt.Add(RunRetention)}}
 }
 
 // of returns who holds the lease and until when; nobody if holder is empty.

@@ -1,13 +1,17 @@
 package sweep_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // TestLostAnswerToTheLastCommit has report, checkpoint and lease saved and nobody told: the run is over, and held its lease
@@ -29,5 +33,54 @@ func TestLostAnswerToTheLastCommit(t *testing.T) {
 		if strings.Contains(line["message"].(string), "lost its lease") {
 			t.Errorf("logged: %s", line["message"])
 		}
+	}
+}
+
+// TestRequestsOfARunsEnds: the lease takes two requests, and so does the end of the run.
+func TestRequestsOfARunsEnds(t *testing.T) {
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(context.Context, *sweep.Planner) error { return nil }})
+	if got := f.Run(t, ""); got.Status != sweep.Completed || got.Usage.FirestoreReads != 2 || got.Usage.FirestoreWrites != 3 {
+		t.Errorf("%s, %+v", got.Status, got.Usage)
+	}
+	sweeptest.Want(t, "requests", []string{"BatchGetDocuments", "Commit", "BatchGetDocuments", "Commit"}, f.Request.Methods())
+}
+
+// TestLeaseLostBeforeTheLastCommit: somebody else's lease, taken right before the run gives its own back, stays, as does the
+// checkpoint; the report is saved.
+func TestLeaseLostBeforeTheLastCommit(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	theirs := map[string]any{"runId": "testJob-another", "expiresAt": start.Add(time.Hour)}
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if n == 2 { // the first took the lease
+			f.Set(t, "cleanupJobs/testJob", map[string]any{"lease": theirs, "position": "theirs"})
+		}
+		return send()
+	})
+	got := f.Run(t, "")
+	sweeptest.Want(t, "record", map[string]any{"lease": theirs, "position": "theirs"}, job(t, f))
+	if saved := f.Documents(t, "cleanupRuns")[got.RunID]; got.Status != sweep.Completed || saved["status"] != "completed" {
+		t.Errorf("%s, saved %v", got.Status, saved)
+	}
+	lost := 0
+	for _, line := range f.LogLines(t) {
+		if strings.Contains(line["message"].(string), "lost its lease") {
+			lost++
+		}
+	}
+	sweeptest.Want(t, "lines about it", 1, lost)
+}
+
+// TestMarkedRightBeforeTheLastCommit: an order to stop that comes too late is gone with the run.
+func TestMarkedRightBeforeTheLastCommit(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if n == 2 { // the first took the lease
+			f.Set(t, "cleanupJobs/testJob", sweeptest.With(job(t, f), "stop", "testJob-this"))
+		}
+		return send()
+	})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	if _, marked := job(t, f)["stop"]; marked || job(t, f)["lease"] != nil {
+		t.Errorf("record %v", job(t, f))
 	}
 }

@@ -68,8 +68,8 @@ func (s *Pass) Fresh() bool { return s.state.Seen.IsZero() && s.state.Cursor == 
 // complete. It is for a job that finds by other means what has become due since.
 func (s *Pass) Seen() (at time.Time, ok bool) { return s.state.Seen, !s.state.Seen.IsZero() }
 
-// passPages is how many pages are under way at once: being read, or what their rule needs. A run whose time is up has read fewer than
-// so many in vain.
+// passPages is how many pages are under way at once: they, or what their rule needs, are being read. A run whose time is up has
+// read fewer than so many in vain.
 const passPages = 5
 
 // Sweep considers what was left undone, and the documents of a query that this pass, or the runs after it, have not looked at

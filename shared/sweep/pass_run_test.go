@@ -74,8 +74,8 @@ func TestPass(t *testing.T) {
 	}
 }
 
-// TestPassReadsAhead: what the rule needs for later pages is read while that for the first one is awaited, and yet the documents are
-// judged in their order.
+// TestPassReadsAhead: what the rule needs for later pages is read while that for the first one is awaited, and yet the
+// documents are judged in their order.
 func TestPassReadsAhead(t *testing.T) {
 	var judged []string
 	later := make(chan struct{})

@@ -17,8 +17,8 @@ type Place struct{ Collection, Field string }
 // String returns the place as [ParsePlaces] reads it.
 func (p Place) String() string { return p.Collection + "." + p.Field }
 
-// maxPlaces keeps a commit's transaction small: each place is a query. placesAtOnce of them are asked at once: so a document that is
-// referred to, which asking one by one might tell by the first, costs fewer than so many reads more.
+// maxPlaces keeps a commit's transaction small: each place is a query. placesAtOnce of them are asked at once. If already the
+// first refers to the document, asking them one by one would save up to placesAtOnce - 1 reads.
 const (
 	maxPlaces    = 50
 	placesAtOnce = 10

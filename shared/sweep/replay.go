@@ -46,15 +46,16 @@ func (r *run) proposeReplay(ctx context.Context, p *Planner, d documents.Documen
 	})
 }
 
-// beginReplay begins to read what interrupted runs have left to do, all of it at once. A worker looks for its own task's alone, for
-// others of its kind may be running.
+// beginReplay begins to read what interrupted runs have left to do, all of it at once. A worker looks for its own task's alone,
+// for others of its kind may be running.
 func (r *run) beginReplay(ctx context.Context, p *Planner) (all []left) {
 	if len(r.job.Rules) == 0 && r.job.Task == nil {
 		return nil
 	}
 	all = append(all, left{
 		pages: beginPages(ctx, p, documents.Query{
-			Collection: journalOf(r.job.Name), Where: []documents.Filter{{Field: "task", Op: "==", Value: r.taskID()}}, Select: []string{"open", "next", "shard"},
+			Collection: journalOf(r.job.Name), Where: []documents.Filter{{Field: "task", Op: "==", Value: r.taskID()}},
+			Select: []string{"open", "next", "shard"},
 		}),
 		plan: func(d documents.Document) error { return r.planEntry(ctx, p, d) },
 	})

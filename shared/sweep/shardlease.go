@@ -95,22 +95,18 @@ func (l shardLease) claim(ctx context.Context, n int, limits Limits, lookups map
 func (l shardLease) finish(ctx context.Context, checkpoint string, through bool,
 	complete func(writes int) *Report, stays func() string,
 ) (held bool, ended *split, err error) {
-	err = l.writer.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+	err = l.writer.ExchangeAnd(ctx, l.path(), func(doc documents.Document, _ bool) (end, also map[string]any, _ error) {
 		held, ended = false, nil
-		doc, _, err := tx.Get(l.path())
-		if err != nil {
-			return err
-		}
 		s, sh, err := l.of(doc)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		switch {
-		case sh.Holder == "" && sh.Last.RunID == l.runID: // an earlier try of this transaction took effect and its answer was lost
+		case sh.Holder == "" && sh.Last.RunID == l.runID: // an earlier attempt took effect and its answer was lost
 			held = true
 		case sh.Holder != l.runID:
 			complete(0)
-			return nil
+			return nil, nil, nil
 		default:
 			held = true
 			report := complete(2)
@@ -118,17 +114,14 @@ func (l shardLease) finish(ctx context.Context, checkpoint string, through bool,
 			sh.Stays = stays()
 		}
 		report := s.report(l.clock())
-		end := map[string]any{splitField: s, "lastReport": report}
+		end = map[string]any{splitField: s, "lastReport": report}
 		if s.settled() {
 			ended = s
 			if _, marked := doc.Data[stopField]; marked {
 				end[stopField] = documents.DeleteField
 			}
 		}
-		if err := tx.Merge(l.path(), end); err != nil {
-			return err
-		}
-		return tx.Set("cleanupRuns/"+s.RunID, storedRun{Report: *report, ExpireAt: report.StartedAt.Add(RunRetention)})
+		return end, stored(report), nil
 	})
 	return held, ended, err
 }
