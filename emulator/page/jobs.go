@@ -173,7 +173,7 @@ func (s *server) runs(ctx context.Context, q struct{ Job string }) ([]run, error
 	found := []run{}
 	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
 		var refs []*firestore.DocumentRef
-		all := p.Firestore.Collection(own.Runs).DocumentRefs(ctx) // also those of runs with nothing but an undo log
+		all := p.Firestore.Collection(own.Runs).DocumentRefs(ctx) // also of runs that left nothing but their undo log
 		for range maxRunIDs {
 			ref, err := all.Next()
 			if errors.Is(err, iterator.Done) {
