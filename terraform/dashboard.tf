@@ -11,9 +11,15 @@ locals {
       title = "Failed and aborted runs in 24 hours"
       query = "sum by (function, status) (${replace(local.sum_24h["firesweep_runs"], "}", ",status=~\"failed|aborted\"}")})"
     },
-    { title = "Documents deleted in 24 hours", query = "sum by (function) (${local.sum_24h["firesweep_firestore_deletes_sum"]})" },
+    {
+      title = "Documents deleted in 24 hours"
+      query = "sum by (function) (${local.sum_24h["firesweep_firestore_deletes_sum"]})"
+    },
     { title = "Files deleted in 24 hours", query = "sum by (function) (${local.sum_24h["firesweep_storage_deletes_sum"]})" },
-    { title = "Billed Firestore reads in 24 hours", query = "sum by (function) (${local.sum_24h["firesweep_firestore_reads_sum"]})" },
+    {
+      title = "Billed Firestore reads in 24 hours"
+      query = "sum by (function) (${local.sum_24h["firesweep_firestore_reads_sum"]})"
+    },
     {
       title = "Mean duration of a run over 24 hours, ms"
       query = "sum by (function) (${local.sum_24h["firesweep_duration_ms_sum"]}) / sum by (function) (${local.count_24h})"
@@ -29,7 +35,7 @@ resource "google_monitoring_dashboard" "firesweep" {
       columns = 48
       tiles = [
         for i, chart in local.charts : merge(
-          # Google leaves positions of zero out of its answer: written here, every later plan would want to change them.
+          # Google's answer leaves out positions that are zero. If they were set here, every later plan would change them.
           i % 2 == 0 ? {} : { xPos = 24 },
           i < 2 ? {} : { yPos = 16 * floor(i / 2) },
           {

@@ -1,9 +1,9 @@
-# What the enabled jobs need of their databases: indexes, fields that are not indexed, and TTL. The databases themselves
-# are yours and are left alone.
+# What the enabled jobs need in their databases: indexes, fields that are not indexed, and TTL policies. The databases
+# themselves are yours; Terraform does not manage them here.
 locals {
   databases = toset(values(local.database))
 
-  # Keys name what is made, so that two jobs on one database share what both need.
+  # A key describes the index, so that two jobs on a database share an index that both need.
   indexes = merge([
     for name, f in local.deployed : {
       for index in try(f.indexes, []) : join(" ", concat(
@@ -15,13 +15,14 @@ locals {
 
   field_overrides = merge([
     for name, f in local.deployed : {
-      for o in try(f.fieldOverrides, []) : "${local.database[name]} ${o.collectionGroup} ${o.fieldPath}" => merge(o, { database = local.database[name] })
+      for o in try(f.fieldOverrides, []) : "${local.database[name]} ${o.collectionGroup} ${o.fieldPath}" =>
+      merge(o, { database = local.database[name] })
     }
   ]...)
 }
 
-# A large collection takes longer than the provider's 20 minutes. After a timeout the provider would forget an index that
-# is still being built, and the next apply would find that it exists already.
+# Building the index of a large collection takes longer than the provider's 20 minutes. After a timeout the provider would
+# forget the index that is still being built, and the next apply would fail because it exists.
 resource "google_firestore_index" "index" {
   for_each = local.indexes
 
@@ -47,7 +48,7 @@ resource "google_firestore_index" "index" {
   depends_on = [google_project_service.api]
 }
 
-# Large lists that nobody asks for: each element would be an index entry.
+# Large lists that no query uses: each element would be an index entry.
 resource "google_firestore_field" "override" {
   for_each = local.field_overrides
 
@@ -76,7 +77,7 @@ resource "google_firestore_field" "override" {
   depends_on = [google_project_service.api]
 }
 
-# Reports of runs go after 90 days.
+# Reports of runs are deleted after 90 days.
 resource "google_firestore_field" "run_retention" {
   for_each = local.databases
 
@@ -96,7 +97,7 @@ resource "google_firestore_field" "run_retention" {
   depends_on = [google_project_service.api]
 }
 
-# What is kept of a run to take it back goes after the days that undo_days says.
+# The undo logs of runs are deleted after undo_days.
 resource "google_firestore_field" "undo_retention" {
   for_each = local.databases
 

@@ -1,4 +1,4 @@
-# Which functions there are, and what each is like, stands in functions/manifest.json and in your own functions/rules.json.
+# functions/manifest.json and your own functions/rules.json list the functions with their properties.
 locals {
   # The safety limits' defaults and bounds are those of shared/config.
   default_limits = { max_actions = 100000, max_missing_percent = 50, min_lookups = 20, max_users = 20 }
@@ -13,19 +13,23 @@ locals {
     for name, f in local.functions : name => f
     if f.trigger == "schedule" && (var.enabled == null ? true : contains(var.enabled, name))
   }
-  # A worker is deployed with the job whose tasks it does, and takes that job's settings.
+  # A worker is deployed with the job whose tasks it does, and uses that job's settings.
   job_of  = { for name, f in local.jobs : f.worker => name if can(f.worker) }
   workers = { for name, f in local.functions : name => f if f.trigger == "tasks" && contains(keys(local.job_of), name) }
 
   deployed = merge(local.jobs, local.workers)
 
-  # Jobs that stop before their timeout on purpose go on with their next scheduled run.
-  own_stop     = [for name, f in local.functions : name if can(f.stopAfterSeconds)]
-  continue_for = { for name in keys(local.jobs) : name => lookup(var.continue_for, name, "6h") if !contains(local.own_stop, name) }
-  # The jobs that go on by themselves.
-  continuing = { for name, duration in local.continue_for : name => duration if try(tonumber(regex("^[0-9]+", duration)) > 0, true) }
+  # Jobs that stop before their timeout on purpose continue with their next scheduled run.
+  own_stop = [for name, f in local.functions : name if can(f.stopAfterSeconds)]
+  continue_for = {
+    for name in keys(local.jobs) : name => lookup(var.continue_for, name, "6h") if !contains(local.own_stop, name)
+  }
+  # The jobs that continue by themselves.
+  continuing = {
+    for name, duration in local.continue_for : name => duration if try(tonumber(regex("^[0-9]+", duration)) > 0, true)
+  }
 
-  # In how many parts at once a job looks through what there is; only jobs that can be split have a number.
+  # Into how many shards a job is split. Only jobs that can be split have a number.
   splittable = { for name, f in local.functions : name => try(f.shards, 1) if can(f.shards) || can(f.rule.objects) }
   shards     = { for name, n in local.splittable : name => lookup(var.shards, name, n) }
 
@@ -43,18 +47,19 @@ locals {
       {
         GOOGLE_CLOUD_PROJECT = var.project
         FIRESTORE_DATABASE   = local.database[name]
-        # true until the variable is complete, which its validation demands.
+        # The validation of dry_run demands a value for each job; true stands for a missing one until then.
         DRY_RUN             = tostring(lookup(var.dry_run, lookup(local.job_of, name, name), true))
         MAX_ACTIONS         = tostring(local.safety_limits.max_actions)
         MAX_MISSING_PERCENT = tostring(local.safety_limits.max_missing_percent)
         MIN_LOOKUPS         = tostring(local.safety_limits.min_lookups)
         MAX_USERS           = tostring(local.safety_limits.max_users)
-        UNDO_DAYS           = tostring(lookup(var.undo_days, lookup(local.job_of, name, name), 7)) # the default is shared/config's
+        # The default is that of shared/config.
+        UNDO_DAYS           = tostring(lookup(var.undo_days, lookup(local.job_of, name, name), 7))
         NOTIFICATION_LOCALE = var.notification_locale
-        # The garbage collector works harder before the platform ends the process for its memory.
+        # Near this limit the garbage collector works harder, before the platform kills the process for its memory.
         GOMEMLIMIT = "${floor(local.mebibytes[name] * 0.85)}MiB"
       },
-      # A function knows the timeout of manifest.json; it is told another, for its lease and its end depend on it.
+      # A function knows the timeout in manifest.json. Its lease and its end depend on it, so it must know another one.
       contains(keys(var.timeouts), name) ? { TIMEOUT_SECONDS = tostring(local.timeout[name]) } : {},
       f.package == "resolvedinquiries" && length(var.inquiry_folders) > 0 ? {
         INQUIRY_FOLDERS = join(",", var.inquiry_folders)
@@ -74,7 +79,7 @@ module "declared" {
   functions = concat(local.upstream, local.own)
 }
 
-# Workers come first: a job is told its worker's address.
+# Workers are made first, because a job's environment has its worker's address.
 module "worker" {
   source   = "./function"
   for_each = local.workers
@@ -85,7 +90,7 @@ module "worker" {
   labels          = var.labels
   service_account = google_service_account.function[each.key].email
   environment     = local.environment[each.key]
-  # One task an instance; no more instances than the queue sends tasks at a time.
+  # An instance does one task at a time, so there are as many instances as the queue sends tasks at a time.
   max_instances = each.value.queue.maxConcurrentDispatches
   build         = local.build
 
@@ -111,7 +116,8 @@ module "job" {
     CONTINUE_FOR   = local.continuing[each.key]
     CONTINUE_QUEUE = google_cloud_tasks_queue.continue[0].name
   } : {})
-  # One run at a time, or one a shard, while the run that split may still be answering; the leases in Firestore are what guarantees it.
+  # One run at a time; or one for each shard, and one for the run that split and may still be answering. The leases in
+  # Firestore guarantee this.
   max_instances = lookup(local.shards, each.key, 1) > 1 ? local.shards[each.key] + 1 : 1
   build         = local.build
 

@@ -1,4 +1,4 @@
-# One account a function, with the roles that functions/manifest.json names and no other.
+# Each function has its own account, with the roles that functions/manifest.json names and no others.
 resource "google_service_account" "function" {
   for_each = local.deployed
 
@@ -9,7 +9,7 @@ resource "google_service_account" "function" {
   lifecycle {
     precondition {
       condition     = can(regex("^[a-z]([-a-z0-9]{4,28}[a-z0-9])$", lower(each.key)))
-      error_message = "functions/manifest.json: ${each.key} cannot be a service account's id: 6 to 30 letters, digits and hyphens."
+      error_message = "${each.key} cannot be a service account's id: rename the job to 6 to 30 letters, digits and hyphens."
     }
   }
 
@@ -17,7 +17,7 @@ resource "google_service_account" "function" {
 }
 
 locals {
-  # Every role of every function: "function role" => its parts.
+  # Every role of every function, by "function role".
   grants = merge([
     for name, f in local.deployed : merge([
       for backend, roles in f.roles : {
@@ -26,19 +26,19 @@ locals {
     ]...)
   ]...)
 
-  # Whether a job that deletes accounts keeps them for undoing.
+  # Whether any job that deletes accounts keeps them for an undo.
   keeps_accounts = anytrue([for name, f in local.deployed : can(f.roles.auth) && local.environment[name].UNDO_DAYS != "0"])
 
-  # Roles of our own, for what no predefined role is narrow enough. Names in manifest.json without "roles/" stand here.
+  # Custom roles, where no predefined role is narrow enough. manifest.json names them without "roles/".
   custom_roles = {
     firesweepAccountDeleter = {
       title = "Firesweep: deletes accounts of Firebase Authentication, and looks at them if that can be undone"
-      # All that accounts:batchDelete asks for, and accounts:lookup, by which an account is kept for undo_days.
+      # All that accounts:batchDelete needs, and accounts:lookup, which reads an account for the undo log.
       permissions = concat(["firebaseauth.users.delete"], local.keeps_accounts ? ["firebaseauth.users.get"] : [])
     }
     firesweepAccountReader = {
       title = "Firesweep: lists accounts of Firebase Authentication and looks at them"
-      # All that accounts:batchGet and accounts:lookup ask for. It does not show password hashes.
+      # All that accounts:batchGet and accounts:lookup need. It does not show password hashes.
       permissions = ["firebaseauth.users.get"]
     }
     firesweepObjectCleaner = {
@@ -62,11 +62,14 @@ resource "google_project_iam_custom_role" "custom" {
 }
 
 locals {
-  # What a binding calls a role: Google's own by their names, ours by their ids.
-  role_id = { for key, g in local.grants : key => startswith(g.role, "roles/") ? g.role : google_project_iam_custom_role.custom[g.role].id }
+  # The role in a binding: the name of a role of Google's, the id of a custom role.
+  role_id = {
+    for key, g in local.grants : key =>
+    startswith(g.role, "roles/") ? g.role : google_project_iam_custom_role.custom[g.role].id
+  }
 }
 
-# Firestore: on the function's database, not on the project's others.
+# Firestore: on the function's database only.
 resource "google_project_iam_member" "firestore" {
   for_each = { for key, g in local.grants : key => g if g.backend == "firestore" }
 
@@ -89,7 +92,7 @@ resource "google_storage_bucket_iam_member" "storage" {
   member = google_service_account.function[each.value.function].member
 }
 
-# Authentication knows no smaller scope than the project.
+# Authentication: on the project, because there is no smaller scope.
 resource "google_project_iam_member" "auth" {
   for_each = { for key, g in local.grants : key => g if g.backend == "auth" }
 
@@ -109,7 +112,7 @@ resource "google_cloud_tasks_queue_iam_member" "tasks" {
   member   = google_service_account.function[each.value.function].member
 }
 
-# And on the queue by which jobs go on by themselves.
+# Also on the queue through which jobs continue by themselves.
 resource "google_cloud_tasks_queue_iam_member" "continue" {
   for_each = local.continuing
 
@@ -120,7 +123,7 @@ resource "google_cloud_tasks_queue_iam_member" "continue" {
   member   = google_service_account.function[each.key].member
 }
 
-# Who calls: one account for Cloud Scheduler, one for Cloud Tasks, neither with a role on anything but what it calls.
+# The callers: an account for Cloud Scheduler and one for Cloud Tasks. Each has roles only on what it calls.
 resource "google_service_account" "scheduler_invoker" {
   project      = var.project
   account_id   = "firesweep-scheduler"
@@ -134,12 +137,12 @@ resource "google_service_account" "tasks_invoker" {
 
   project      = var.project
   account_id   = "firesweep-tasks"
-  display_name = "Firesweep: Cloud Tasks calls workers, and jobs that go on, as this account"
+  display_name = "Firesweep: Cloud Tasks calls workers, and jobs that continue, as this account"
 
   depends_on = [google_project_service.api]
 }
 
-# A task that carries an account's token can only be created by who may act as that account.
+# Only an account that may act as another one can create a task with that other account's token.
 resource "google_service_account_iam_member" "acts_as_tasks_invoker" {
   for_each = setunion(values(local.job_of), keys(local.continuing))
 
@@ -148,7 +151,7 @@ resource "google_service_account_iam_member" "acts_as_tasks_invoker" {
   member             = google_service_account.function[each.key].member
 }
 
-# On the Cloud Run service behind the function, for that is where calls are checked.
+# On the Cloud Run service behind the function, which checks the calls.
 resource "google_cloud_run_v2_service_iam_member" "scheduler" {
   for_each = local.jobs
 

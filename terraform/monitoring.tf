@@ -1,4 +1,4 @@
-# Everything here is made from the one summary line that each run logs, jsonPayload.report (see docs/operations.md).
+# Metrics and most alerts are made from the summary line that each run logs, jsonPayload.report (see docs/operations.md).
 locals {
   # service_name of the function in logs and metrics.
   service = { for name in keys(local.deployed) : name => lower(name) }
@@ -10,24 +10,30 @@ locals {
     firesweep_storage_deletes   = "usage.storageDeletes"
   }
 
-  # How long a job may be without success, in seconds: two periods, and what a run may take, and what the log may lag.
-  # Alerts look back 25 hours at most on metrics made from the log, so a daily job has these 25 hours. Jobs that run less
-  # often are watched through a metric of Cloud Run, on which alerts look back farther.
+  # How long a job may be without success, in seconds: two periods, the time of a run, and the delay of the log. On metrics
+  # made from the log, alerts look back 25 hours at most, so a daily job has these 25 hours. Jobs that run less often are
+  # watched through a metric of Cloud Run, on which alerts look back farther.
   by_log = { for name in keys(local.jobs) : name => local.period[name] <= 86400 }
   silence = {
-    for name in keys(local.jobs) : name => local.by_log[name] ? min(2 * local.period[name] + local.timeout[name] + 600, 25 * 3600) : local.period[name] + 86400
+    for name in keys(local.jobs) : name => (
+      local.by_log[name] ? min(2 * local.period[name] + local.timeout[name] + 600, 25 * 3600) : local.period[name] + 86400
+    )
   }
   successes = {
     for name in keys(local.jobs) : name => local.by_log[name] ? join("", [
-      "logging_googleapis_com:user_${google_logging_metric.runs.name}{monitored_resource=\"cloud_run_revision\",function=\"${name}\",status=~\"completed|partial\"",
+      "logging_googleapis_com:user_${google_logging_metric.runs.name}{monitored_resource=\"cloud_run_revision\",",
+      "function=\"${name}\",status=~\"completed|partial\"",
       # A preview is not a success of a job that deletes.
       lookup(var.dry_run, name, true) ? "" : ",dry_run=\"false\"",
       "}",
-    ]) : "run_googleapis_com:request_count{monitored_resource=\"cloud_run_revision\",service_name=\"${local.service[name]}\",response_code_class=\"2xx\"}"
+      ]) : join("", [
+      "run_googleapis_com:request_count{monitored_resource=\"cloud_run_revision\",",
+      "service_name=\"${local.service[name]}\",response_code_class=\"2xx\"}",
+    ])
   }
 
-  # The runbook's own section is in the alert's mail: at night a link may lead nowhere. Tables become lists, which all
-  # channels can show, and links absolute.
+  # An alert's mail contains its section of the runbook, because at night a link may not work. Tables become lists, which all
+  # channels can show, and links become absolute.
   runbook_page = file("${path.module}/../docs/operations.md")
   runbook_sections = {
     failed-or-aborted    = regex("(?s)\n### Failed or aborted\n\n(.+?)\n##", local.runbook_page)[0]
@@ -45,7 +51,10 @@ locals {
           "/(?m)^\\| (.+?) \\| (.+) \\|$/", "- $1: $2"),
           "](#", "](${var.runbook_url}#"),
         "/\\b(JOB|WORKER) in lower case/", local.service[name]),
-        "Project `${var.project}`, region `${var.region}`, function `${name}`, database `${local.database[name]}`. Runbook: ${var.runbook_url}#${kind}",
+        join("", [
+          "Project `${var.project}`, region `${var.region}`, function `${name}`, database `${local.database[name]}`. ",
+          "Runbook: ${var.runbook_url}#${kind}",
+        ]),
       ])
     }
   }
@@ -97,7 +106,7 @@ resource "google_logging_metric" "distribution" {
   }
   label_extractors = { function = "EXTRACT(jsonPayload.report.job)" }
 
-  # Only sums and counts are shown, for which any layout does; without one, Google would choose.
+  # Only sums and counts are shown, for which any layout will do. Without one, Google would choose.
   bucket_options {
     explicit_buckets {
       bounds = [1, 10, 100, 1000, 10000, 100000, 1000000]
@@ -105,8 +114,8 @@ resource "google_logging_metric" "distribution" {
   }
 }
 
-# A run failed or was aborted, or ended without saying so: out of memory, out of time, not configured. Previews do not
-# count; the answer 500 is not looked for because a failed preview has it too.
+# A run failed or was aborted, or ended without a report: out of memory, out of time, not configured. Previews do not count,
+# so the alert does not look for the answer 500, which a failed preview has, too.
 resource "google_monitoring_alert_policy" "failed" {
   for_each = local.jobs
 
@@ -141,7 +150,7 @@ resource "google_monitoring_alert_policy" "failed" {
 
   alert_strategy {
     auto_close = "86400s"
-    # A failed run and its retries are one matter.
+    # A failed run and its retries raise one alert.
     notification_rate_limit {
       period = "3600s"
     }
@@ -170,7 +179,7 @@ resource "google_monitoring_alert_policy" "failed" {
   depends_on = [google_project_service.api]
 }
 
-# From here a job that was just deployed, or changed in a way that begins a new life, has its time to succeed.
+# The time from which a job must have a success: when it was deployed, or when dry_run, paused or its schedule changed.
 resource "time_static" "since" {
   for_each = local.jobs
 
@@ -196,14 +205,16 @@ resource "google_monitoring_alert_policy" "no_success" {
   conditions {
     display_name = local.by_log[each.key] ? "No run ended completed or partial" : "No call was answered 2xx"
     condition_prometheus_query_language {
-      # Right whether Google says nothing about what did not happen, or says 0.
+      # Correct whether Google reports nothing or 0 for what did not happen.
       query = join("", [
         "((sum(increase(${local.successes[each.key]}[${ceil(local.silence[each.key] / 60)}m])) or on() vector(0)) < 0.5)",
         " and on() (vector(time()) > ${time_static.since[each.key].unix + local.silence[each.key]})",
       ])
       duration = "0s"
       # The longer the look-back, the fewer evaluations Cloud Monitoring allows.
-      evaluation_interval = local.silence[each.key] <= 6 * 3600 ? "60s" : local.silence[each.key] <= 8 * 86400 ? "300s" : "3600s"
+      evaluation_interval = (
+        local.silence[each.key] <= 6 * 3600 ? "60s" : local.silence[each.key] <= 8 * 86400 ? "300s" : "3600s"
+      )
       # Before the first run the metric does not exist.
       disable_metric_validation = true
     }
@@ -230,7 +241,7 @@ resource "google_monitoring_alert_policy" "no_success" {
   depends_on = [google_project_service.api]
 }
 
-# No run failed, and yet somebody should look: a job does not keep up, an account cannot be deleted.
+# No run failed, but somebody should look: a job does not keep up, or an account cannot be deleted.
 resource "google_monitoring_alert_policy" "attention" {
   for_each = local.deployed
 
@@ -260,7 +271,7 @@ resource "google_monitoring_alert_policy" "attention" {
 
   alert_strategy {
     auto_close = "604800s"
-    # What a job does not keep up with today it will not keep up with in an hour.
+    # A job that does not keep up today will not keep up in an hour.
     notification_rate_limit {
       period = "86400s"
     }
@@ -283,7 +294,7 @@ resource "google_monitoring_alert_policy" "attention" {
   depends_on = [google_project_service.api]
 }
 
-# A single refused attempt is retried and harmless; one after another is not.
+# A single failed attempt is retried and harmless. Many in a row are not.
 resource "google_monitoring_alert_policy" "worker" {
   for_each = local.workers
 
@@ -335,8 +346,8 @@ resource "google_monitoring_alert_policy" "worker" {
   depends_on = [google_project_service.api]
 }
 
-# One poisoned task never fails ten times an hour: its attempts are too far apart. It is seen at its last one, in the log
-# of Cloud Tasks, which writes the count as a text.
+# A single poisoned task never fails ten times an hour: its attempts are too far apart. Its last attempt shows in the log of
+# Cloud Tasks, which writes the count as a text.
 resource "google_monitoring_alert_policy" "task_dropped" {
   for_each = local.workers
 

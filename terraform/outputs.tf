@@ -1,7 +1,8 @@
 output "schedules" {
   description = "When each job runs."
   value = {
-    for name, job in google_cloud_scheduler_job.job : name => "${job.schedule} ${job.time_zone}${job.paused == true ? " (paused)" : ""}"
+    for name, job in google_cloud_scheduler_job.job :
+    name => "${job.schedule} ${job.time_zone}${job.paused == true ? " (paused)" : ""}"
   }
 }
 
@@ -38,5 +39,8 @@ output "dry_run" {
 
 output "dashboard" {
   description = "Where the runs are shown."
-  value       = "https://console.cloud.google.com/monitoring/dashboards/builder/${element(split("/", google_monitoring_dashboard.firesweep.id), -1)}?project=${var.project}"
+  value = join("", [
+    "https://console.cloud.google.com/monitoring/dashboards/builder/",
+    "${element(split("/", google_monitoring_dashboard.firesweep.id), -1)}?project=${var.project}",
+  ])
 }

@@ -1,8 +1,8 @@
 locals {
   cron = { for name, f in local.jobs : name => lookup(var.schedules, name, f.schedule) }
 
-  # A field a~b is one value from a to b: always the same in a project, another in another project. Cloud Scheduler does
-  # not know the notation. Each field takes other digits of the hash, so that minute and hour are independent.
+  # A field a~b stands for a value from a to b that differs between projects and never changes within one. Cloud Scheduler
+  # does not know this notation. Each field uses other digits of the hash, so that minute and hour are independent.
   crontab = {
     for name, cron in local.cron : name => join(" ", [
       for i, field in split(" ", cron) : can(regex("^[0-9]+~[0-9]+$", field)) ? tostring(
@@ -12,8 +12,8 @@ locals {
     ])
   }
 
-  # The longest time between two runs, in seconds, as far as the alert on no success needs to know it. Lists and ranges
-  # count as their coarsest reading: weekdays only is a week.
+  # The longest time between two runs, in seconds, for the alert on missing successes. Lists and ranges are rounded up:
+  # weekdays only counts as a week.
   period = {
     for name, cron in local.crontab : name => (
       split(" ", cron)[4] != "*" ? 7 * 86400 :
@@ -26,19 +26,27 @@ locals {
     )
   }
 
-  # What is wrong with a schedule: a field at a time, a part of a list at a time.
+  # The problems of a schedule: each part of each list in each field is checked.
   cron_fields = [
-    { name = "minute", least = 0, most = 59 }, { name = "hour", least = 0, most = 23 }, { name = "day of the month", least = 1, most = 31 },
-    { name = "month", least = 1, most = 12 }, { name = "day of the week", least = 0, most = 7 },
+    { name = "minute", least = 0, most = 59 }, { name = "hour", least = 0, most = 23 },
+    { name = "day of the month", least = 1, most = 31 }, { name = "month", least = 1, most = 12 },
+    { name = "day of the week", least = 0, most = 7 },
   ]
   cron_problems = {
     for name, cron in local.cron : name => flatten([
       for i, field in split(" ", cron) : [
         for part in split(",", field) :
-        "\"${part}\" is not a valid ${local.cron_fields[i].name}, which is a value from ${local.cron_fields[i].least} to ${local.cron_fields[i].most}, or *, a range a-b or a~b with a not greater than b, or one of * and a-b with a step such as /5"
+        join("", [
+          "\"${part}\" is not a valid ${local.cron_fields[i].name}, which is a value from ${local.cron_fields[i].least} ",
+          "to ${local.cron_fields[i].most}, or *, a range a-b or a~b with a not greater than b, ",
+          "or one of * and a-b with a step such as /5",
+        ])
         if !try(
           (can(regex("^((\\*|[0-9]+-[0-9]+)(/[1-9][0-9]?)?|[0-9]+)$", part)) || can(regex("^[0-9]+~[0-9]+$", field)))
-          && alltrue([for n in regexall("[0-9]+", split("/", part)[0]) : tonumber(n) >= local.cron_fields[i].least && tonumber(n) <= local.cron_fields[i].most])
+          && alltrue([
+            for n in regexall("[0-9]+", split("/", part)[0]) :
+            tonumber(n) >= local.cron_fields[i].least && tonumber(n) <= local.cron_fields[i].most
+          ])
           && alltrue([for r in regexall("([0-9]+)[-~]([0-9]+)", part) : tonumber(r[0]) <= tonumber(r[1])])
           && alltrue([for r in regexall("/([0-9]+)", part) : tonumber(r[0]) <= local.cron_fields[i].most]),
         false)
@@ -59,13 +67,13 @@ resource "google_cloud_scheduler_job" "job" {
   time_zone = lookup(var.time_zones, each.key, each.value.timeZone)
   paused    = local.paused[each.key]
 
-  # The function ends by itself before its timeout; Cloud Scheduler waits a little longer, and never beyond 30 minutes.
+  # The function ends by itself before its timeout. Cloud Scheduler waits a little longer, and at most 30 minutes.
   attempt_deadline = "${min(local.timeout[each.key] + 30, 1800)}s"
 
   retry_config {
     retry_count = lookup(var.retries, each.key, each.value.retryCount)
     # A run that crashed at its start holds its lease for its timeout and a minute. A retry within that time would be
-    # skipped, which is a success to Cloud Scheduler, and the crash would never be made good.
+    # skipped, which Cloud Scheduler counts as a success, so it would not try again.
     min_backoff_duration = "${60 * ceil((local.timeout[each.key] + 120) / 60)}s"
     max_backoff_duration = "3600s"
     max_doublings        = 2

@@ -1,4 +1,4 @@
-# The APIs in use. They stay enabled when Firesweep is removed: the project may use them too.
+# The APIs that Firesweep uses. They stay enabled when it is removed, because the project may use them, too.
 resource "google_project_service" "api" {
   for_each = toset([
     "artifactregistry.googleapis.com",
@@ -21,7 +21,7 @@ resource "google_project_service" "api" {
   disable_on_destroy = false
 }
 
-# A new API and a new role take effect within a minute or two, not at once; the first build would fail for it.
+# A new API or role takes effect only after a minute or two. Without this wait the first build would fail.
 resource "time_sleep" "settled" {
   create_duration = "90s"
   triggers        = { build_account = google_service_account.build.email }

@@ -1,9 +1,11 @@
-# What is uploaded: the files that the functions need, as source.json says. Their contents alone make the archive, so the
-# same contents give the same hash and no new deployment.
+# The source archive holds the files that the functions need, as source.json says. It depends on their contents only, so the
+# same contents have the same hash and are not deployed again.
 locals {
   source_rule = jsondecode(file("${path.module}/source.json"))
   source_files = [
-    for f in setunion([for pattern in ["go.*", "*.go", "functions/**", "shared/**"] : fileset("${path.module}/..", pattern)]...) : f
+    for f in setunion([
+      for pattern in ["go.*", "*.go", "functions/**", "shared/**"] : fileset("${path.module}/..", pattern)
+    ]...) : f
     if length(regexall(local.source_rule.include, f)) > 0 && length(regexall(local.source_rule.exclude, f)) == 0
   ]
 
@@ -16,8 +18,9 @@ locals {
 }
 
 data "archive_file" "source" {
-  type        = "zip"
-  output_path = "${path.module}/.terraform/firesweep-${var.project}.zip" # a file a project, for for_each makes them side by side
+  type = "zip"
+  # Each project has its own file, because for_each makes them at the same time.
+  output_path = "${path.module}/.terraform/firesweep-${var.project}.zip"
 
   dynamic "source" {
     for_each = local.source_files
@@ -45,7 +48,7 @@ resource "google_storage_bucket_object" "source" {
   name   = "source-${data.archive_file.source.output_sha256}.zip"
   source = data.archive_file.source.output_path
 
-  # Until there is a new archive the old one stays, also where the new one cannot be uploaded.
+  # The old archive stays until the new one is uploaded.
   lifecycle {
     create_before_destroy = true
   }
@@ -58,7 +61,7 @@ resource "google_artifact_registry_repository" "images" {
   format        = "DOCKER"
   labels        = var.labels
 
-  # Every change of any function builds all images, and nobody else removes the old ones.
+  # Every change of a function builds all images, and nothing else removes the old ones.
   cleanup_policies {
     id     = "delete-after-30-days"
     action = "DELETE"
@@ -77,7 +80,7 @@ resource "google_artifact_registry_repository" "images" {
   depends_on = [google_project_service.api]
 }
 
-# Who builds. Without this, Google builds as the project's default account, which can often do anything.
+# The account for builds. Without it, Google builds as the project's default account, which often may do anything.
 resource "google_service_account" "build" {
   project      = var.project
   account_id   = "firesweep-build"
@@ -88,7 +91,7 @@ resource "google_service_account" "build" {
 
 resource "google_project_iam_member" "build" {
   for_each = {
-    # Cloud Functions copies the archive into a bucket of its own, from which the build reads.
+    # Cloud Functions copies the archive into its own bucket, from which the build reads.
     "roles/storage.objectViewer" = "resource.name.startsWith(\"projects/_/buckets/gcf-v2-sources-\")"
     "roles/logging.logWriter"    = null
   }

@@ -1,4 +1,4 @@
-# One queue a worker. Its name cannot be used again for some days after it was deleted: var.queue_suffix gives it another.
+# Each worker has a queue. The name of a deleted queue cannot be used again for some days: var.queue_suffix changes it.
 resource "google_cloud_tasks_queue" "worker" {
   for_each = local.workers
 
@@ -17,7 +17,7 @@ resource "google_cloud_tasks_queue" "worker" {
     max_backoff  = "${each.value.queue.maxBackoffSeconds}s"
   }
 
-  # Every attempt in the log: few tasks, and the only trace of one that never reached its worker.
+  # Every attempt is logged. There are few tasks, and the log is the only trace of one that never reached its worker.
   stackdriver_logging_config {
     sampling_ratio = 1
   }
@@ -25,7 +25,7 @@ resource "google_cloud_tasks_queue" "worker" {
   depends_on = [google_project_service.api]
 }
 
-# One queue for all jobs that go on by themselves with what a run had no time for: see var.continue_for.
+# One queue for all jobs that continue by themselves with what a run had no time for: see var.continue_for.
 resource "google_cloud_tasks_queue" "continue" {
   count = length(local.continuing) > 0 ? 1 : 0
 
@@ -38,8 +38,8 @@ resource "google_cloud_tasks_queue" "continue" {
     max_concurrent_dispatches = sum([for name in keys(local.continuing) : lookup(local.shards, name, 1)])
   }
 
-  # As Cloud Scheduler's: a task that comes again while the lease of a run that crashed still holds would be skipped, which is a
-  # success to Cloud Tasks. The first waits longer than any of the jobs can hold it.
+  # As with Cloud Scheduler's retries: a task that comes again while a crashed run still holds its lease would be skipped,
+  # which Cloud Tasks counts as a success. So the first retry comes later than any of the jobs can hold its lease.
   retry_config {
     max_attempts = 4
     min_backoff  = "${60 * ceil((max([for name in keys(local.continuing) : local.timeout[name]]...) + 120) / 60)}s"

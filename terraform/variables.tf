@@ -9,12 +9,12 @@ variable "project" {
 }
 
 variable "region" {
-  description = "Where everything runs, e.g. asia-northeast1. Best where the database is."
+  description = "Where everything runs, e.g. asia-northeast1. Best is the database's region."
   type        = string
 
   validation {
     condition     = contains(jsondecode(file("${path.module}/regions.json")), var.region)
-    error_message = "region must be one of Google's regions, such as asia-northeast1; not a zone (asia-northeast1-a) and not a multi-region (nam5). terraform/regions.json lists those that are known here: add a newer one there."
+    error_message = "region must be one of Google's regions, such as asia-northeast1; not a zone (asia-northeast1-a) and not a multi-region (nam5). terraform/regions.json lists the known ones: add a newer one there."
   }
 }
 
@@ -63,7 +63,7 @@ variable "dry_run" {
 }
 
 variable "databases" {
-  description = "Firestore database of a job, where it is not (default). A worker uses its job's."
+  description = "Firestore database of a job, if it is not (default). A worker uses its job's."
   type        = map(string)
   default     = {}
   nullable    = false
@@ -79,8 +79,8 @@ variable "databases" {
 }
 
 variable "safety_limits" {
-  description = "What a run may do at most before it is aborted: max_actions (100000), max_missing_percent (50), min_lookups (20), max_users (20). See docs/operations.md."
-  type        = map(number) # an object would drop a misspelt name without a word
+  description = "The safety limits, beyond which a run is aborted: max_actions (100000), max_missing_percent (50), min_lookups (20), max_users (20). See docs/operations.md."
+  type        = map(number) # an object would silently drop a misspelt name
   default     = {}
   nullable    = false
 
@@ -123,7 +123,9 @@ variable "safety_limits" {
   }
   # A plan is held whole before its first action. See shared/config for what an action takes.
   validation {
-    condition     = alltrue([for name, mebibytes in local.mebibytes : try(coalesce(var.safety_limits.max_actions, 0), 0) <= 1000 * mebibytes])
+    condition = alltrue([
+      for name, mebibytes in local.mebibytes : try(coalesce(var.safety_limits.max_actions, 0), 0) <= 1000 * mebibytes
+    ])
     error_message = "safety_limits.max_actions does not fit into the memory of ${join(", ", [for name, mebibytes in local.mebibytes : "${name} (${mebibytes}Mi)" if try(coalesce(var.safety_limits.max_actions, 0), 0) > 1000 * mebibytes])}: 1000 actions need 1Mi. Raise memory for these, or lower max_actions."
   }
 }
@@ -157,7 +159,7 @@ variable "undo_days" {
 }
 
 variable "continue_for" {
-  description = "For how long a job continues by itself, through Cloud Tasks, with what a run had no time for; \"6h\" unless said, \"24h\" at most, \"0s\" not at all: then the next scheduled run continues, e.g. { cleanupReports = \"0s\" }."
+  description = "For how long a job continues by itself, through Cloud Tasks, with what a run had no time for: \"6h\" unless set, \"24h\" at most. With \"0s\" the next scheduled run continues, e.g. { cleanupReports = \"0s\" }."
   type        = map(string)
   default     = {}
   nullable    = false
@@ -171,7 +173,13 @@ variable "continue_for" {
     error_message = "continue_for names ${join(", ", setintersection(keys(var.continue_for), local.own_stop))}, which stops before its timeout on purpose (stopAfterSeconds) and continues with its next scheduled run."
   }
   validation {
-    condition     = alltrue([for d in values(var.continue_for) : try(can(regex("^(0|[1-9][0-9]{0,4})(h|m|s)$", d)) && tonumber(regex("^[0-9]+", d)) * { h = 3600, m = 60, s = 1 }[regex("[hms]$", d)] <= 86400, false)])
+    condition = alltrue([
+      for d in values(var.continue_for) : try(
+        can(regex("^(0|[1-9][0-9]{0,4})(h|m|s)$", d))
+        && tonumber(regex("^[0-9]+", d)) * { h = 3600, m = 60, s = 1 }[regex("[hms]$", d)] <= 86400,
+        false
+      )
+    ])
     error_message = "continue_for must be durations from \"0s\" to \"24h\", such as \"6h\" or \"90m\"."
   }
 }
@@ -192,12 +200,12 @@ variable "memory" {
   }
   validation {
     condition     = alltrue([for name, memory in var.memory : memory != "256Mi" || !can(local.functions[name].cpu)])
-    error_message = "memory of ${join(", ", [for name, memory in var.memory : name if can(local.functions[name].cpu)])} must be 512Mi or more: they have a whole CPU, which Google gives to no less."
+    error_message = "memory of ${join(", ", [for name, memory in var.memory : name if can(local.functions[name].cpu)])} must be 512Mi or more: these functions have a whole CPU, for which Google requires as much."
   }
 }
 
 variable "shards" {
-  description = "In how many parts at once, 16 at most, a job looks through the bucket, each part on an instance of its own, if one instance takes too long, e.g. { cleanupOrphanedMedia = 8 }."
+  description = "Into how many shards, 16 at most, a job is split if one instance takes too long to look through the bucket. Shards run at once, each on its own instance, e.g. { cleanupOrphanedMedia = 8 }."
   type        = map(number)
   default     = {}
   nullable    = false
@@ -211,8 +219,11 @@ variable "shards" {
     error_message = "shards must be whole numbers from 1 to 16."
   }
   validation {
-    condition     = alltrue([for name, n in local.splittable : lookup(var.shards, name, n) == 1 || contains(keys(local.continuing), name) || !contains(keys(local.jobs), name)])
-    error_message = "Shards are handed over by the queue that continues runs, so a job in shards needs a continue_for that is not 0: ${join(", ", [for name, n in local.splittable : name if lookup(var.shards, name, n) > 1 && !contains(keys(local.continuing), name)])}."
+    condition = alltrue([
+      for name, n in local.splittable :
+      lookup(var.shards, name, n) == 1 || contains(keys(local.continuing), name) || !contains(keys(local.jobs), name)
+    ])
+    error_message = "A job in shards needs a continue_for that is not 0, because the same queue hands over the shards. Correct shards or continue_for of ${join(", ", [for name, n in local.splittable : name if lookup(var.shards, name, n) > 1 && !contains(keys(local.continuing), name)])}."
   }
 }
 
@@ -227,7 +238,9 @@ variable "timeouts" {
     error_message = "timeouts names unknown functions: ${join(", ", setsubtract(keys(var.timeouts), keys(local.functions)))}. Functions are ${join(", ", keys(local.functions))}."
   }
   validation {
-    condition     = alltrue([for seconds in values(var.timeouts) : try(seconds >= 60 && seconds <= 1740 && floor(seconds) == seconds, false)])
+    condition = alltrue([
+      for seconds in values(var.timeouts) : try(seconds >= 60 && seconds <= 1740 && floor(seconds) == seconds, false)
+    ])
     error_message = "timeouts must be whole numbers of seconds from 60 to 1740: Cloud Scheduler waits 30 minutes at most."
   }
 }
@@ -249,13 +262,16 @@ variable "retries" {
 }
 
 variable "labels" {
-  description = "Labels of all that can have labels: functions, the source's bucket, the images, the alerts."
+  description = "Labels of everything that can have labels: functions, the source's bucket, the images, the alerts."
   type        = map(string)
   default     = {}
   nullable    = false
 
   validation {
-    condition     = length(var.labels) <= 63 && alltrue([for key, value in var.labels : can(regex("^[a-z][a-z0-9_-]{0,62}$", key)) && can(regex("^[a-z0-9_-]{0,63}$", value))])
+    condition = length(var.labels) <= 63 && alltrue([
+      for key, value in var.labels :
+      can(regex("^[a-z][a-z0-9_-]{0,62}$", key)) && can(regex("^[a-z0-9_-]{0,63}$", value))
+    ])
     error_message = "labels must be at most 63, of lower case letters, digits, _ and -; a key begins with a letter, and neither is longer than 63."
   }
 }
@@ -282,10 +298,10 @@ variable "schedules" {
     condition     = length(setsubtract(keys(var.schedules), local.job_names)) == 0
     error_message = "schedules names unknown jobs: ${join(", ", setsubtract(keys(var.schedules), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
   }
-  # That each value lies within its field's range is checked where the schedule is made.
+  # scheduler.tf checks that each value is in its field's range.
   validation {
     condition     = alltrue([for cron in values(var.schedules) : can(regex("^([0-9*/,~-]+ ){3}\\* [0-9*/,~-]+$", cron))])
-    error_message = "schedules must be unix-cron: five fields of digits and * / , - ~ with one space between them, the fourth (month) a *, such as \"0 3 * * *\". Forms like \"every day 03:00\" carry no schedule time."
+    error_message = "schedules must be unix-cron: five fields of digits and * / , - ~ with one space between them, the fourth (month) a *, such as \"0 3 * * *\". Forms like \"every day 03:00\" have no schedule time."
   }
 }
 
@@ -347,7 +363,9 @@ variable "placeholder_references" {
   nullable    = false
 
   validation {
-    condition     = alltrue([for r in var.placeholder_references : can(regex("^[A-Za-z_][A-Za-z0-9_-]*\\.[A-Za-z_][A-Za-z0-9_]*$", r))])
+    condition = alltrue([
+      for r in var.placeholder_references : can(regex("^[A-Za-z_][A-Za-z0-9_-]*\\.[A-Za-z_][A-Za-z0-9_]*$", r))
+    ])
     error_message = "placeholder_references must hold pairs of a collection and a field, such as posts.userId."
   }
 }
@@ -365,7 +383,7 @@ variable "inquiry_folders" {
 }
 
 variable "runbook_url" {
-  description = "Where docs/operations.md can be read; alerts link to its sections."
+  description = "Address of docs/operations.md; alerts link to its sections."
   type        = string
   default     = "https://github.com/firesweep/firesweep/blob/main/docs/operations.md"
 

@@ -1,5 +1,5 @@
 # No provider is configured here, so that the module can be used with count, for_each, depends_on and providers. Every
-# resource names its project and region; run as a root module, the provider takes its credentials from the environment.
+# resource names its project and region. In a root module, the provider takes its credentials from the environment.
 terraform {
   # 1.9 lets a variable's validation look at the job list and at other variables.
   required_version = ">= 1.9.0"

@@ -115,8 +115,8 @@ func writeMain(source, target string) error {
 		return fmt.Errorf("the module's path %s does not begin with a domain", module)
 	}
 	if output, err := GoCommand(source, "list", "-m", framework); err != nil {
-		return fmt.Errorf("go.mod does not require %s, so the buildpack would choose an untested version: require it: %w\n%s",
-			framework, err, output)
+		return fmt.Errorf("go.mod does not require %s, and the buildpack would take a version that nobody has tested: "+
+			"require one: %w\n%s", framework, err, output)
 	}
 	folder := filepath.Join(source, appFolder)
 	if err := os.MkdirAll(folder, 0o700); err != nil {

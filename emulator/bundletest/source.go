@@ -102,8 +102,8 @@ var (
 	}
 )
 
-// withSource unpacks the source archive and calls f with the folder, which no other process uses meanwhile. The folder is always
-// the same, in the user's cache: Go would compile again in another folder, and link again if the program were gone.
+// withSource unpacks what is deployed and calls f with the folder, as no other process does at the time. The folder is the same
+// each time, among the user's caches: Go compiles again what lies somewhere else, and links again what is not there any more.
 func withSource(name string, f func(source string) error) (err error) {
 	root, err := moduleRoot()
 	if err != nil {

@@ -22,8 +22,8 @@ const anybody = "anybody"
 // methods are those of requests that clients can send.
 var methods = []string{"get", "list", "create", "update", "delete"}
 
-const closeThem = "Close them (docs/firestore.rules): no rule may allow them, and a rule for all documents, {document=**}, must " +
-	"leave them out."
+const closeThem = "Close them (docs/firestore.rules): no rule may allow them, and a rule for all documents, {document=**}, " +
+	"must leave them out."
 
 // examineRules lets Google test whether clients may read or write the bundle's own collections. It tests the released rules
 // themselves with the method for testing rules, instead of interpreting them here.

@@ -125,8 +125,8 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:     "firesweep",
 		Version: version.String(),
-		Short:   "See what Firesweep's cleanups would do, what they did, and run one",
-		Long: `See what Firesweep's cleanups would do, what they did, and run one.
+		Short:   "See what Firesweep's cleanups would do and did, run one, and undo a run",
+		Long: `See what Firesweep's cleanups would do and did, run one, and undo a run.
 
 The project and its settings come from the same environment variables as those
 of the functions (docs/functions.md), such as GOOGLE_CLOUD_PROJECT and

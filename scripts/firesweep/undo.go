@@ -186,8 +186,8 @@ func (a *app) releaseCommand() *cobra.Command {
 		Long: `Lift the hold that undoing a run put on what came back. The job judges it again
 from its next run on, and deletes it if it is still due.
 
-ITEM is a target as the job's plan names it: a document's path, or
-gs://bucket/name of an object.`,
+ITEM is a target as the job's plan names it: a document's path,
+gs://bucket/name of an object, or 'account UID'.`,
 		Example: `  firesweep release --project my-project cleanupReports reports/abc reports/def
   firesweep release --all cleanupReports`,
 		ValidArgsFunction: completeJobs,

@@ -1,5 +1,5 @@
-# What follows from a declared rule: the entry with its defaults, roles, index and overrides, as shared/manifest derives them in
-# the functions. A test compares the two.
+# Derives from a declared rule its entry with defaults, roles, index and overrides, as shared/manifest does in the functions. A
+# test compares the two.
 terraform {
   required_version = ">= 1.9.0"
 }
@@ -10,42 +10,66 @@ variable "functions" {
 }
 
 locals {
-  declared = { for f in var.functions : f.name => f if can(f.rule) }
+  declared    = { for f in var.functions : f.name => f if can(f.rule) }
+  text_fields = { for name, f in local.declared : name => [for w in try(f.rule.where, []) : w.field if try(w.is, "") == "text"] }
 
-  # Fields that an index answers, in the order of the query: equality, a text, the age.
+  # The fields of the query's index, in its order: fields compared for equality, a text, the age.
   index_fields = {
     for name, f in local.declared : name => can(f.rule.objects) || can(f.rule.accounts) ? [] : concat(
       [for w in try(f.rule.where, []) : w.field if can(w["=="]) || can(w.in) || try(w.is, "") == "true"],
-      slice([for w in try(f.rule.where, []) : w.field if try(w.is, "") == "text"], 0, min(1, length([for w in try(f.rule.where, []) : w if try(w.is, "") == "text"]))),
+      slice(local.text_fields[name], 0, min(1, length(local.text_fields[name]))),
       [try(f.rule.age.field, "")],
     )
   }
 
-  source = { for name, f in local.declared : name => try(f.rule.collection, f.rule.collectionGroup, f.rule.objects, f.rule.accounts, "") }
+  source = {
+    for name, f in local.declared : name => try(f.rule.collection, f.rule.collectionGroup, f.rule.objects, f.rule.accounts, "")
+  }
 
-  uses_storage = { for name, f in local.declared : name => can(f.rule.objects) || anytrue([for a in try(f.rule.with, []) : can(a.object) || can(a.folder)]) }
-  uses_auth    = { for name, f in local.declared : name => can(f.rule.accounts) || anytrue([for a in try(f.rule.with, []) : try(a.account, false)]) }
-  # What a typing error would look like. The functions read rules more strictly, and do not start with one that is wrong.
+  uses_storage = {
+    for name, f in local.declared : name =>
+    can(f.rule.objects) || anytrue([for a in try(f.rule.with, []) : can(a.object) || can(a.folder)])
+  }
+  uses_auth = {
+    for name, f in local.declared : name =>
+    can(f.rule.accounts) || anytrue([for a in try(f.rule.with, []) : try(a.account, false)])
+  }
+  # This finds typing errors. The functions read rules more strictly, and do not start with a wrong one.
   schema = jsondecode(file("${path.module}/../../rules.schema.json")).properties.functions.items.properties
   problems = flatten([
     for name, f in local.declared : [
-      [for key in setsubtract(keys(f), keys(local.schema)) : "${name}: there is no key ${key}: it is derived from the rule, or misspelt"],
+      [
+        for key in setsubtract(keys(f), keys(local.schema)) :
+        "${name}: there is no key ${key}: it is derived from the rule, or misspelt"
+      ],
       [for key in setsubtract(keys(f.rule), keys(local.schema.rule.properties)) : "${name}: rule: there is no key ${key}"],
       [for part in ["age", "owner"] : [
-        for key in setsubtract(keys(try(f.rule[part], {})), keys(local.schema.rule.properties[part].properties)) : "${name}: rule.${part}: there is no key ${key}"
+        for key in setsubtract(keys(try(f.rule[part], {})), keys(local.schema.rule.properties[part].properties)) :
+        "${name}: rule.${part}: there is no key ${key}"
       ]],
       [for part in ["where", "with", "unless"] : [
         for item in try(f.rule[part], []) : [
-          for key in setsubtract(keys(item), keys(local.schema.rule.properties[part].items.properties)) : "${name}: rule.${part}: there is no key ${key}"
+          for key in setsubtract(keys(item), keys(local.schema.rule.properties[part].items.properties)) :
+          "${name}: rule.${part}: there is no key ${key}"
         ]
       ]],
-      length([for key in ["hours", "days", "months"] : key if try(f.rule.age[key] > 0, false)]) == 1 ? [] : ["${name}: rule.age: give one of hours, days and months"],
-      length([for key in ["collection", "collectionGroup", "objects", "accounts"] : key if can(f.rule[key])]) == 1 ? [] : ["${name}: rule: give one of collection, collectionGroup, objects and accounts"],
-      can(regex("^(cleanupJobs|cleanupRuns|cleanupUndo|authDeletionRetries)(/|$)", local.source[name])) ? ["${name}: rule: ${local.source[name]} belongs to Firesweep itself"] : [],
+      length([for key in ["hours", "days", "months"] : key if try(f.rule.age[key] > 0, false)]) == 1 ? [] : [
+        "${name}: rule.age: give one of hours, days and months"
+      ],
+      length([for key in ["collection", "collectionGroup", "objects", "accounts"] : key if can(f.rule[key])]) == 1 ? [] : [
+        "${name}: rule: give one of collection, collectionGroup, objects and accounts"
+      ],
+      !can(regex("^(cleanupJobs|cleanupRuns|cleanupUndo|authDeletionRetries)(/|$)", local.source[name])) ? [] : [
+        "${name}: rule: ${local.source[name]} belongs to Firesweep itself: choose another collection"
+      ],
     ]
   ])
 
-  plain = { for name, f in local.declared : name => !can(f.rule.objects) && !can(f.rule.accounts) && length(concat(try(f.rule.with, []), try(f.rule.unless, []))) == 0 && !can(f.rule.archive) && !can(f.rule.set) }
+  # A plain rule only deletes documents.
+  plain = {
+    for name, f in local.declared : name => !can(f.rule.objects) && !can(f.rule.accounts)
+    && length(concat(try(f.rule.with, []), try(f.rule.unless, []))) == 0 && !can(f.rule.archive) && !can(f.rule.set)
+  }
 }
 
 output "functions" {
@@ -61,13 +85,20 @@ output "functions" {
     {
       for name, f in local.declared : name => merge(
         {
-          description = "A declared rule", trigger = "schedule", timeZone = "UTC", timeoutSeconds = 540, memory = "512Mi", cpu = "1", retryCount = 3
+          description = "A declared rule", trigger = "schedule", timeZone = "UTC", timeoutSeconds = 540, memory = "512Mi",
+          cpu         = "1", retryCount = 3
         },
         f,
         {
           package = ""
-          roles = merge({ firestore = ["roles/datastore.user"] }, { for b in ["storage"] : b => ["firesweepObjectCleaner"] if local.uses_storage[name] },
-          { for b in ["auth"] : b => concat(["firesweepAccountDeleter"], can(f.rule.accounts) ? ["firesweepAccountReader"] : []) if local.uses_auth[name] })
+          roles = merge(
+            { firestore = ["roles/datastore.user"] },
+            { for b in ["storage"] : b => ["firesweepObjectCleaner"] if local.uses_storage[name] },
+            {
+              for b in ["auth"] : b => concat(["firesweepAccountDeleter"], can(f.rule.accounts) ? ["firesweepAccountReader"] : [])
+              if local.uses_auth[name]
+            },
+          )
           indexes = [
             for fields in [local.index_fields[name]] : {
               collectionGroup = reverse(split("/", local.source[name]))[0]
@@ -76,7 +107,7 @@ output "functions" {
             } if length(fields) > 1
           ]
           fieldOverrides = concat(
-            # An override replaces the automatic indexes, so they stand in it.
+            # An override replaces the automatic indexes, so it lists them.
             [
               for fields in [local.index_fields[name]] : {
                 collectionGroup = f.rule.collectionGroup

@@ -16,7 +16,7 @@ variable "function" {
     name           = string
     timeoutSeconds = number
     memory         = string
-    cpu            = optional(string) # as many as its memory brings if not said
+    cpu            = optional(string) # without it, as much as the memory comes with
   })
 }
 

@@ -1,4 +1,4 @@
-# All jobs of functions/manifest.json on three databases, some of which delete already, with most settings in use.
+# All jobs of functions/manifest.json, on three databases and with most settings in use. Some jobs delete already.
 terraform {
   required_version = ">= 1.9.0"
 
@@ -40,9 +40,12 @@ module "firesweep" {
   region  = "asia-northeast1"
   bucket  = "${var.project}.firebasestorage.app"
 
-  # Those that are named delete; all others only plan.
+  # The named jobs delete; all others only plan.
   dry_run = merge(
-    { for f in jsondecode(file("${path.module}/../../../functions/manifest.json")).functions : f.name => true if try(f.trigger, "schedule") == "schedule" },
+    {
+      for f in jsondecode(file("${path.module}/../../../functions/manifest.json")).functions :
+      f.name => true if try(f.trigger, "schedule") == "schedule"
+    },
     {
       cleanupOrphanedMedia     = false
       cleanupResolvedInquiries = false
