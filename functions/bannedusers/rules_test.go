@@ -66,7 +66,7 @@ func TestOneCommit(t *testing.T) {
 		{Op: documents.Delete, Ref: user.Ref()}, {Op: documents.Set, Ref: note, Data: map[string]any{"addedAt": now, "attempts": int64(0)}},
 	}
 	sweeptest.Want(t, "writes", want, got.Writes)
-	if len(got.Then) != 1 || got.Then[0].Account != "u1" || got.Then[0].Noted == nil {
+	if len(got.Then) != 1 || got.Then[0].Account != "u1" || got.Then[0].Recorded == nil {
 		t.Errorf("then %+v", got.Then)
 	}
 }
