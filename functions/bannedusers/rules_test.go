@@ -73,7 +73,8 @@ func TestOneCommit(t *testing.T) {
 
 func TestWarning(t *testing.T) {
 	const since = "user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: "
-	const again, last = "): every run tries again", "): every run tries again; look up the error, then delete the account in the Firebase console, or fix the service account's role"
+	const again, last = "): every run tries again",
+		"): every run tries again; look up the error, then delete the account in the Firebase console, or fix the service account's role"
 	for _, tt := range []struct {
 		data map[string]any
 		uid  string
