@@ -120,7 +120,7 @@ func (t *Transaction) Create(path string, data any) error {
 	return t.note("create", path, t.tx.Create(ref, data))
 }
 
-// Merge writes top-level fields of a document, whether it exists or not, and leaves its other fields unchanged.
+// Merge writes the given top-level fields of a document, whether it exists or not, and leaves its other fields alone.
 func (t *Transaction) Merge(path string, data map[string]any) error {
 	ref, err := t.ref(path)
 	if err != nil {

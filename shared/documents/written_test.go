@@ -70,16 +70,14 @@ func TestTransactionsTellWhatTheyWrote(t *testing.T) {
 				return lost
 			}
 			return send()
-		}, false, false, []documents.Written{{Op: "create", Path: "things/new"}, {Op: "set", Path: "things/set"},
-			{Op: "merge", Path: "things/merged"},
+		}, false, false, []documents.Written{{Op: "create", Path: "things/new"}, {Op: "set", Path: "things/set"}, {Op: "merge", Path: "things/merged"},
 			{Op: "update", Path: "things/old"}, {Op: "delete", Path: "things/gone"}}},
 		"lost against another writer": {func(n int, send func() error) error {
 			if n == 1 {
 				return status.Error(codes.Aborted, "contention")
 			}
 			return send()
-		}, false, false, []documents.Written{{Op: "create", Path: "things/new"}, {Op: "set", Path: "things/set"},
-			{Op: "merge", Path: "things/merged"},
+		}, false, false, []documents.Written{{Op: "create", Path: "things/new"}, {Op: "set", Path: "things/set"}, {Op: "merge", Path: "things/merged"},
 			{Op: "update", Path: "things/old"}, {Op: "delete", Path: "things/gone"}}},
 		"its answer was lost": {func(n int, send func() error) error {
 			if err := send(); err != nil || n > 1 {
