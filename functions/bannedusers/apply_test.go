@@ -43,7 +43,8 @@ func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 		note := map[string]any{"addedAt": now, "attempts": int64(attempts)}
 		sweeptest.Want(t, "note", note, f.Documents(t, "authDeletionRetries")["u1"])
 		f.wantWarnings(t, "u1", attempts, max(0, attempts-2), "INTERNAL_ERROR")
-		f.wantWarnings(t, "u1", attempts, max(0, attempts-2), fmt.Sprint("user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: ", attempts))
+		f.wantWarnings(t, "u1", attempts, max(0, attempts-2),
+			fmt.Sprint("user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: ", attempts))
 		want = counts(retry, sweep.Counts{Planned: 1})
 		f.Now = f.Now.AddDate(0, 0, 1)
 	}
@@ -160,7 +161,8 @@ func TestNotedUserIsThereAgain(t *testing.T) {
 	f.SignUp(t, all...)
 
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 1, Done: 1}, retry: {Planned: 1, Done: 1}})
+	sweeptest.WantReport(t, got, sweep.Completed,
+		map[string]sweep.Counts{"delete user": {Planned: 1, Done: 1}, retry: {Planned: 1, Done: 1}})
 	sweeptest.Want(t, "kept", map[string]int{keptWithUser: 2, keptBack: 2, fmt.Sprintf(keptByLimit, 1): 1, keptNotYet: 1}, got.Kept)
 	f.wantLeft(t, left{
 		Users:    []string{"postponed", "restored", "second"},
@@ -189,7 +191,8 @@ func TestNoteChangedBetweenPlanAndApply(t *testing.T) {
 		f.Delete(t, "authDeletionRetries/forgotten")
 	}
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, counts(retry, sweep.Counts{Planned: 4, Done: 1, Changed: 3}))
-	f.wantLeft(t, left{Users: []string{"back", "due"}, Accounts: []string{"back", "due", "forgotten"}, Notes: []string{"back", "due"}})
+	f.wantLeft(t, left{Users: []string{"back", "due"}, Accounts: []string{"back", "due", "forgotten"},
+		Notes: []string{"back", "due"}})
 	f.wantWarnings(t, "back", 1, 0, keptBack)
 }
 
@@ -209,7 +212,8 @@ func TestManyRetries(t *testing.T) {
 		}
 		return now
 	}
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc,
+		cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 		if strings.HasSuffix(method, "/RunQuery") {
 			pages.Add(1)
 		}

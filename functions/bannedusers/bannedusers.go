@@ -99,7 +99,7 @@ func deleteAccount(note documents.Document) sweep.FollowUp {
 	failed.Data["attempts"] = attemptsOf(note) + 1
 	return sweep.FollowUp{
 		Account: note.ID(), Done: sweep.Delete(note).Writes,
-		Noted: &sweep.Noted{
+		Recorded: &sweep.Recorded{
 			Failed: []documents.Write{{Op: documents.Set, Ref: note.Ref(), Data: failed.Data}}, Kept: keptAccount,
 			Warn: func(err error) sweep.Notice { return warning(failed, err) },
 		},

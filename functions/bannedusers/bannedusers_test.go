@@ -169,7 +169,8 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 	// and notes.
 	const undoReads, undoWrites = 40, 3
 	if u := got.Usage; u.FirestoreReads != 49+undoReads || u.FirestoreDeletes != 41 || u.FirestoreWrites != 24+undoWrites {
-		t.Errorf("usage %+v, want 49+%d reads, 20 users and notes deleted and 20 notes written, with an entry of the journal", u, undoReads)
+		t.Errorf("usage %+v, want 49+%d reads, 20 users and notes deleted and 20 notes written, with an entry of the journal", u,
+			undoReads)
 	}
 	survivors := append([]string{"later"}, latest...)
 	f.wantLeft(t, left{Users: survivors, Accounts: survivors})

@@ -88,10 +88,12 @@ func TestModel(t *testing.T) {
 		user := model.Fields{
 			"banStatus": model.OneOf("permanent", "permanent", "permanent", "permanent", "temporary", "none", "Permanent", nil, model.Missing, true),
 			"permanentBanScheduledDeletionAt": rapid.OneOf(model.Around(f.Now, f.Now.AddDate(0, 0, -180)), model.Around(f.Now, f.Now.AddDate(0, 0, -180)),
-				model.OneOf(math.NaN(), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), []byte{0})),
+				model.OneOf(math.NaN(), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC),
+					[]byte{0})),
 			"displayName": model.OneOf("花子"),
 		}
-		note := model.Fields{"addedAt": model.OneOf(f.Now.AddDate(0, 0, -1), model.Missing), "attempts": model.OneOf(int64(0), int64(3), int64(-1), 2.5, "x", model.Missing)}
+		note := model.Fields{"addedAt": model.OneOf(f.Now.AddDate(0, 0, -1), model.Missing),
+			"attempts": model.OneOf(int64(0), int64(3), int64(-1), 2.5, "x", model.Missing)}
 		for n := range model.Items {
 			id := model.ID(rt, fmt.Sprint(n))
 			switch rapid.IntRange(0, 9).Draw(rt, "kind of id") {

@@ -66,14 +66,15 @@ func TestOneCommit(t *testing.T) {
 		{Op: documents.Delete, Ref: user.Ref()}, {Op: documents.Set, Ref: note, Data: map[string]any{"addedAt": now, "attempts": int64(0)}},
 	}
 	sweeptest.Want(t, "writes", want, got.Writes)
-	if len(got.Then) != 1 || got.Then[0].Account != "u1" || got.Then[0].Noted == nil {
+	if len(got.Then) != 1 || got.Then[0].Account != "u1" || got.Then[0].Recorded == nil {
 		t.Errorf("then %+v", got.Then)
 	}
 }
 
 func TestWarning(t *testing.T) {
 	const since = "user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: "
-	const again, last = "): every run tries again", "): every run tries again; look up the error, then delete the account in the Firebase console, or fix the service account's role"
+	const again, last = "): every run tries again",
+		"): every run tries again; look up the error, then delete the account in the Firebase console, or fix the service account's role"
 	for _, tt := range []struct {
 		data map[string]any
 		uid  string

@@ -94,7 +94,7 @@ func warnAbout(p project, run sweep.Run) (c sweep.Change) {
 		}}}
 	}
 	task := tasks.Task{Key: []string{p.ID(), since(p.Subject), date}, Body: map[string]string{"project_id": p.ID(), "deletion_date": date}}
-	c.Then = []sweep.FollowUp{{Task: &task, Noted: &sweep.Noted{}}}
+	c.Then = []sweep.FollowUp{{Task: &task, Recorded: &sweep.Recorded{}}}
 	return c
 }
 

@@ -159,7 +159,7 @@ func TestOneCommit(t *testing.T) {
 		{Op: documents.Delete, Ref: documents.Ref{Collection: warnings, ID: "p"}},
 	}, got.Writes)
 	got = projectRule.Change(p, sweep.Do(warn, ""), sweep.Run{Now: now, Promise: now})
-	if len(got.Writes) != 1 || got.Writes[0].Ref.Collection != "audit_events" || len(got.Then) != 1 || got.Then[0].Task == nil || got.Then[0].Noted == nil {
+	if len(got.Writes) != 1 || got.Writes[0].Ref.Collection != "audit_events" || len(got.Then) != 1 || got.Then[0].Task == nil || got.Then[0].Recorded == nil {
 		t.Errorf("a warning: %+v", got)
 	}
 }

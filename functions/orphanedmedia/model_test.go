@@ -18,7 +18,8 @@ import (
 
 // canBeID reports whether a string is a valid id.
 func canBeID(id string) bool {
-	return id != "" && len(id) <= 1500 && !strings.Contains(id, "/") && id != "." && id != ".." && (len(id) < 4 || !strings.HasPrefix(id, "__") || !strings.HasSuffix(id, "__"))
+	return id != "" && len(id) <= 1500 && !strings.Contains(id, "/") && id != "." && id != ".." &&
+		(len(id) < 4 || !strings.HasPrefix(id, "__") || !strings.HasSuffix(id, "__"))
 }
 
 // orphaned reports whether an object is due by its metadata or path. All objects were created at about the same time.
@@ -131,20 +132,27 @@ func TestModel(t *testing.T) {
 				}
 			}
 		}
-		anyID := rapid.OneOf(rapid.SampledFrom(ids), rapid.SampledFrom(ids), rapid.SampledFrom(ids), rapid.SampledFrom([]string{"", ".", "..", "__x__", "PENDING", "pending", strings.Repeat("x", 1500), strings.Repeat("x", 1501)}))
+		anyID := rapid.OneOf(rapid.SampledFrom(ids), rapid.SampledFrom(ids), rapid.SampledFrom(ids),
+			rapid.SampledFrom([]string{"", ".", "..", "__x__", "PENDING", "pending", strings.Repeat("x", 1500),
+				strings.Repeat("x", 1501)}))
 		edge := f.Now.Add(-24 * time.Hour).UnixMilli()
-		uploadedAt := rapid.SampledFrom([]string{"-", "-", fmt.Sprint(edge), fmt.Sprint(edge - 1), fmt.Sprint(edge + 1), "0", "-5", "x", "", fmt.Sprint(edge) + ".0", "99999999999999999999"})
+		uploadedAt := rapid.SampledFrom([]string{"-", "-", fmt.Sprint(edge), fmt.Sprint(edge - 1), fmt.Sprint(edge + 1), "0", "-5", "x",
+			"", fmt.Sprint(edge) + ".0", "99999999999999999999"})
 		var objects []string
 		for n := range model.Items {
 			var name string
 			metadata := map[string]string{}
 			switch rapid.IntRange(0, 5).Draw(rt, "kind") {
 			case 0, 1, 2:
-				name = fmt.Sprintf(rapid.SampledFrom([]string{"posts/u1/%d.png", "posts/%d", "posts/u 1/a/日本+%d#.png", "postsx/%d", "posts/100%%%d.png"}).Draw(rt, "name"), n)
+				name = fmt.Sprintf(rapid.SampledFrom([]string{"posts/u1/%d.png", "posts/%d", "posts/u 1/a/日本+%d#.png", "postsx/%d",
+					"posts/100%%%d.png"}).Draw(rt, "name"), n)
 			case 3:
-				name = fmt.Sprintf(rapid.SampledFrom([]string{"circles/%s/icon/%d.png", "circles/%s/%d", "circles/%s%d", "circles/%sx/%d", "Circles/%s/%d"}).Draw(rt, "name"), anyID.Draw(rt, "circle"), n)
+				name = fmt.Sprintf(rapid.SampledFrom([]string{"circles/%s/icon/%d.png", "circles/%s/%d", "circles/%s%d", "circles/%sx/%d",
+					"Circles/%s/%d"}).Draw(rt, "name"), anyID.Draw(rt, "circle"), n)
 			default:
-				name = fmt.Sprintf(rapid.SampledFrom([]string{"task_attachments/u1/%s/%d.pdf", "task_attachments/u1/%s/a/b/%d", "task_attachments/../%s/%d", "task_attachments/%s/%d", "task_attachments//%s/%d"}).Draw(rt, "name"), anyID.Draw(rt, "task"), n)
+				name = fmt.Sprintf(rapid.SampledFrom([]string{"task_attachments/u1/%s/%d.pdf", "task_attachments/u1/%s/a/b/%d",
+					"task_attachments/../%s/%d", "task_attachments/%s/%d", "task_attachments//%s/%d"}).Draw(rt, "name"), anyID.Draw(rt, "task"),
+					n)
 			}
 			if len(name) > 1024 || strings.ContainsAny(name, "\x00\n") { // no object has such a name
 				name = fmt.Sprintf("posts/%d-%s", n, strings.Repeat("x", 1000))
@@ -171,21 +179,29 @@ func TestModel(t *testing.T) {
 				continue
 			}
 			post := map[string]any{"text": "こんにちは"}
-			if circle := rapid.OneOf(rapid.Map(anyID, func(id string) any { return id }), rapid.Map(anyID, func(id string) any { return id }), model.OneOf(model.BadIDs...), model.OneOf(math.NaN(), 2.5, f.Now, []byte("x"), map[string]any{"id": "x"})).Draw(rt, "circleId"); circle != model.Missing {
+			circle := rapid.OneOf(rapid.Map(anyID, func(id string) any { return id }),
+				rapid.Map(anyID, func(id string) any { return id }), model.OneOf(model.BadIDs...),
+				model.OneOf(math.NaN(), 2.5, f.Now, []byte("x"), map[string]any{"id": "x"})).Draw(rt, "circleId")
+			if circle != model.Missing {
 				post["circleId"] = circle
 			}
-			if media := rapid.OneOf(model.OneOf(model.Missing, nil, "x", int64(1), math.NaN(), map[string]any{"url": "x"}, []any{"x", nil, map[string]any{"url": int64(1)}, map[string]any{"url": "gs://" + f.Bucket + "/posts/" + strings.Repeat("x", 100_000)}}),
-				rapid.Map(rapid.SliceOfN(link, 1, 3), func(items []any) any { return items })).Draw(rt, "mediaItems"); media != model.Missing {
+			huge := map[string]any{"url": "gs://" + f.Bucket + "/posts/" + strings.Repeat("x", 100_000)}
+			media := rapid.OneOf(model.OneOf(model.Missing, nil, "x", int64(1), math.NaN(), map[string]any{"url": "x"},
+				[]any{"x", nil, map[string]any{"url": int64(1)}, huge}),
+				rapid.Map(rapid.SliceOfN(link, 1, 3), func(items []any) any { return items })).Draw(rt, "mediaItems")
+			if media != model.Missing {
 				post["mediaItems"] = media
 			}
 			w.Documents["posts/"+id] = post
-			if rapid.IntRange(0, 3).Draw(rt, "own media") == 0 && len(id) < 1000 && !strings.Contains(id, "\n") { // an object that certainly belongs to the post
+			// an object that certainly belongs to the post
+			if rapid.IntRange(0, 3).Draw(rt, "own media") == 0 && len(id) < 1000 && !strings.Contains(id, "\n") {
 				name := "posts/own/" + id
 				w.Objects[name] = map[string]string{"postId": id}
 				post["mediaItems"] = []any{map[string]any{"url": "gs://" + f.Bucket + "/" + name}}
 			}
 		}
-		child := model.Fields{"postId": rapid.OneOf(rapid.Map(anyID, func(id string) any { return id }), model.OneOf(model.Missing, nil, int64(1))), "text": model.OneOf("!")}
+		child := model.Fields{"postId": rapid.OneOf(rapid.Map(anyID, func(id string) any { return id }),
+			model.OneOf(model.Missing, nil, int64(1))), "text": model.OneOf("!")}
 		for n := range model.Items {
 			collection := rapid.SampledFrom([]string{"comments/", "reactions/", "likes/"}).Draw(rt, "collection")
 			w.Documents[collection+fmt.Sprint(n)] = child.Draw(rt, "child")

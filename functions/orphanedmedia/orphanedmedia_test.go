@@ -80,7 +80,8 @@ func TestObjects(t *testing.T) {
 	// are counted again with one read a kind. For posts: the name of the circle, a query for the posts beside it, one behind
 	// it and two counts. The lease twice, the journal, earlier versions' records. One write puts the objects' names into the
 	// undo log.
-	wantUsage := usage.Usage{FirestoreReads: 3 + 4 + 3 + 1 + 2 + 2 + 4, FirestoreWrites: 3 + 1, StorageClassA: 3, StorageDeletes: int64(len(gone))}
+	wantUsage := usage.Usage{FirestoreReads: 3 + 4 + 3 + 1 + 2 + 2 + 4, FirestoreWrites: 3 + 1, StorageClassA: 3,
+		StorageDeletes: int64(len(gone))}
 	sweeptest.Want(t, "usage", wantUsage, got.Usage)
 	if again := f.Run(t, ""); len(again.Actions) != 0 || again.Status != sweep.Completed {
 		t.Errorf("second run %+v, want nothing to do", again)
@@ -152,7 +153,8 @@ func TestWrongDatabase(t *testing.T) {
 func TestRacesOfCirclePosts(t *testing.T) {
 	f := newFunction(t)
 	lift(f)
-	for id, circle := range map[string]string{"founded": "new", "moved": "gone", "edited": "gone", "commented": "gone", "deleted": "gone"} {
+	for id, circle := range map[string]string{"founded": "new", "moved": "gone", "edited": "gone", "commented": "gone",
+		"deleted": "gone"} {
 		f.Set(t, "posts/"+id, map[string]any{"circleId": circle})
 		f.Set(t, "comments/of-"+id, map[string]any{"postId": id})
 	}
@@ -181,7 +183,8 @@ func TestRecordsOfEarlierVersions(t *testing.T) {
 	f.Now = time.Now() // no object is old enough to be deleted as an orphan
 	f.Set(t, "posts/restored", map[string]any{"text": "back"})
 	f.Set(t, "posts/other", map[string]any{"text": "somebody's"})
-	for name, post := range map[string]string{"posts/own.png": "p1", "posts/unnamed.png": "", "posts/theirs.png": "other", "posts/restored.png": "restored"} {
+	for name, post := range map[string]string{"posts/own.png": "p1", "posts/unnamed.png": "", "posts/theirs.png": "other",
+		"posts/restored.png": "restored"} {
 		put(t, f, name, post)
 	}
 	note := func(post string, names ...any) {

@@ -108,7 +108,8 @@ func TestJudgeByPath(t *testing.T) {
 }
 
 func TestJudgePost(t *testing.T) {
-	for circle, named := range map[any]bool{"c1": true, "": false, nil: false, 1: false, true: false, "a/b": false, "..": false, "__c__": false} {
+	for circle, named := range map[any]bool{"c1": true, "": false, nil: false, 1: false, true: false, "a/b": false, "..": false,
+		"__c__": false} {
 		post := documents.Document{Path: "posts/p1", Data: map[string]any{"circleId": circle}}
 		missing, exists := sweep.Invalid(keptInvalidCircle), sweep.Invalid(keptInvalidCircle)
 		if named {

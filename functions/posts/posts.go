@@ -4,7 +4,7 @@
 package posts
 
 import (
-	"github.com/firesweep/firesweep/shared/along"
+	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -17,7 +17,7 @@ type State struct {
 }
 
 // with is what goes along with a post.
-var with = along.With{Collection: "posts", Strict: true, What: []rule.Along{
+var with = cascade.With{Collection: "posts", Strict: true, What: []rule.Along{
 	{Collection: "comments", Field: "postId"},
 	{Collection: "reactions", Field: "postId"},
 	{Object: "mediaItems[].url", Under: "posts/", Metadata: "postId"},
@@ -26,7 +26,7 @@ var with = along.With{Collection: "posts", Strict: true, What: []rule.Along{
 // Rule returns the rule that deletes the posts that judge decides to delete.
 func Rule(name string, judge func(State, sweep.Run) sweep.Decision) sweep.AnyRule {
 	load := sweep.EachWith(CircleOf, func(post, circle sweep.Subject) State { return State{Subject: post, Circle: circle} })
-	return along.Rule(sweep.Rule[State]{Name: name, Load: load, Judge: judge}, with)
+	return cascade.Rule(sweep.Rule[State]{Name: name, Load: load, Judge: judge}, with)
 }
 
 // CircleOf returns the circle that a post belongs to; ok is false if the post belongs to none or its circleId cannot

@@ -78,7 +78,8 @@ func (w *world) reopen(t *testing.T) {
 // write changes a message, and adds one before all others and one behind them.
 func (w *world) write(t *testing.T) {
 	changed := sweeptest.World{}
-	for id, m := range map[string]map[string]any{"m0": withImage(message(7), w.messages["m0"]["imageUrl"]), "a": message(8), "z": message(9)} {
+	for id, m := range map[string]map[string]any{"m0": withImage(message(7), w.messages["m0"]["imageUrl"]), "a": message(8),
+		"z": message(9)} {
 		w.messages[id], changed["inquiries/i1/messages/"+id] = m, m
 	}
 	changed.Write(t, w.Function)

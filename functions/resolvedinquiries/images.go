@@ -1,7 +1,7 @@
 package resolvedinquiries
 
 import (
-	"github.com/firesweep/firesweep/shared/along"
+	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -21,7 +21,7 @@ func settings(l *config.Loader) any {
 // deleted, because a message must not be able to delete somebody else's file. If the inquiry is restored before a later run
 // deletes them, they stay.
 func (s state) withImages(c sweep.Change, run sweep.Run) sweep.Change {
-	images := along.Objects{Field: "imageUrl", Under: run.Config.Own.(objects.Folders), Outside: keptElsewhere}
+	images := cascade.Objects{Field: "imageUrl", Under: run.Config.Own.(objects.Folders), Outside: keptElsewhere}
 	images.Follow(&c, run.Config, s.Ref(), s.messages...)
 	return c
 }

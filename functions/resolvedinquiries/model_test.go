@@ -25,7 +25,8 @@ func afterRun(w model.World, now time.Time, bucket string) model.World {
 		}
 		if !resolved.After(now.Add(-7 * day)) {
 			// A user who was told when it was due already has a day.
-			if told, isTold := inquiry["deletionWarningNotifiedAt"].(time.Time); isTold && !told.Before(resolved.Add(7*day)) && !told.After(now) && told.Add(day).After(now) {
+			told, isTold := inquiry["deletionWarningNotifiedAt"].(time.Time)
+			if isTold && !told.Before(resolved.Add(7*day)) && !told.After(now) && told.Add(day).After(now) {
 				continue
 			}
 			moveArchive(w, id)
@@ -160,15 +161,18 @@ func TestModel(t *testing.T) {
 			"deletionWarningNotifiedAt": model.OneOf(model.Missing, model.Missing, nil, f.Now, f.Now.Add(tick), f.Now.Add(-day), f.Now.Add(tick-day), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), math.NaN(), sixDays.Add(-tick), sixDays, sevenDays, sevenDays.Add(time.Hour), sevenDays.AddDate(-1, 0, 0)),
 			"category":                  model.OneOf("account", model.Missing, []any{map[string]any{"a": int64(1)}}, nil),
 		}
-		odd := []any{model.Missing, nil, "", int64(1), math.NaN(), []any{}, strings.Repeat("i", 2000), "gs://" + f.Bucket + "/inquiries/", "gs://" + f.Bucket + "/inquiries/../posts/1.png", "gs://" + f.Bucket + "/inquiries/\x00"}
+		odd := []any{model.Missing, nil, "", int64(1), math.NaN(), []any{}, strings.Repeat("i", 2000),
+			"gs://" + f.Bucket + "/inquiries/", "gs://" + f.Bucket + "/inquiries/../posts/1.png", "gs://" + f.Bucket + "/inquiries/\x00"}
 		image := rapid.Custom(func(rt *rapid.T) any {
 			n := rapid.IntRange(0, 40).Draw(rt, "image")
-			form := rapid.SampledFrom([]string{"gs://BUCKET/inquiries/%d.png", "https://storage.googleapis.com/BUCKET/inquiries/%d.png", "gs://BUCKET/posts/%d.png", "gs://BUCKET/circles/%d.png",
+			form := rapid.SampledFrom([]string{"gs://BUCKET/inquiries/%d.png", "https://storage.googleapis.com/BUCKET/inquiries/%d.png",
+				"gs://BUCKET/posts/%d.png", "gs://BUCKET/circles/%d.png",
 				"gs://BUCKET/task_attachments/%d.png", "gs://BUCKETx/inquiries/%d.png", "https://example.com/BUCKET/inquiries/%d.png", "inquiries/%d.png", "gs://BUCKET/postsx/%d.png", "%d"}).Draw(rt, "form")
 			return strings.ReplaceAll(fmt.Sprintf(form, n), "BUCKET", f.Bucket)
 		})
 		for n := range 40 {
-			for _, form := range []string{"inquiries/%d.png", "posts/%d.png", "circles/%d.png", "task_attachments/%d.png", "postsx/%d.png"} {
+			for _, form := range []string{"inquiries/%d.png", "posts/%d.png", "circles/%d.png", "task_attachments/%d.png",
+				"postsx/%d.png"} {
 				if rapid.IntRange(0, 2).Draw(rt, "object") > 0 {
 					w.Objects[fmt.Sprintf(form, n)] = nil
 				}

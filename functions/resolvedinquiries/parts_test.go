@@ -253,7 +253,8 @@ func TestBegunByAnEarlierVersion(t *testing.T) {
 			for range 2 { // every run fails until somebody looks
 				got := f.Run(t, "")
 				sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
-				if !strings.Contains(got.Failures[0].Error, "this program did not write") && !strings.Contains(got.Failures[0].Error, sweep.ErrForeign.Error()) {
+				if !strings.Contains(got.Failures[0].Error, "this program did not write") &&
+					!strings.Contains(got.Failures[0].Error, sweep.ErrForeign.Error()) {
 					t.Errorf("failures %+v", got.Failures)
 				}
 			}

@@ -66,7 +66,7 @@ func parseProgress(text string) (p progress, err error) {
 	current, known := stages[p.Stage]
 	p.Stage = current
 	if valid = valid && known && (documents.ValidID(p.Moved) || p.Moved == "" && p.Stage != move); !valid {
-		return progress{}, fmt.Errorf("the journal says to go on from %q, which this program did not write", text)
+		return progress{}, fmt.Errorf("the journal says to continue from %q, which this program did not write", text)
 	}
 	return p, nil
 }

@@ -28,7 +28,8 @@ type source struct {
 	err   error
 }
 
-func (s *source) First(_ context.Context, q documents.Query, from documents.Cursor, limit int) (found []documents.Document, err error) {
+func (s *source) First(_ context.Context, q documents.Query, from documents.Cursor,
+	limit int) (found []documents.Document, err error) {
 	s.asked = append(s.asked, limit)
 	behind := from == ""
 	for _, d := range s.all {

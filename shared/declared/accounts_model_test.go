@@ -40,7 +40,8 @@ var ways = map[string][]string{
 // user returns the account that a name describes.
 func user(uid, name string) *auth.UserToImport {
 	p := personOf(name, "")
-	u := new(auth.UserToImport).UID(uid).DisplayName(name).Metadata(&auth.UserMetadata{CreationTimestamp: p.created, LastLogInTimestamp: p.signedIn})
+	u := new(auth.UserToImport).UID(uid).DisplayName(name).Metadata(&auth.UserMetadata{CreationTimestamp: p.created,
+		LastLogInTimestamp: p.signedIn})
 	u.Disabled(strings.HasPrefix(p.how, "banned"))
 	address := fmt.Sprintf("%x@example.com", uid)
 	switch strings.TrimPrefix(p.how, "banned-") {
@@ -94,7 +95,8 @@ func TestModelOfAccounts(t *testing.T) {
 		w.User = user
 		w.Documents["users/somebody"] = fields{"x": true}
 		times := rapid.SampledFrom([]time.Time{
-			cutoff, cutoff.Add(time.Millisecond), cutoff.Add(-time.Millisecond), now, now.Add(time.Hour), now.AddDate(-1, 0, 0), cutoff.Add(-time.Hour),
+			cutoff, cutoff.Add(time.Millisecond), cutoff.Add(-time.Millisecond), now, now.Add(time.Hour), now.AddDate(-1, 0, 0),
+			cutoff.Add(-time.Hour),
 		})
 		for n := range 120 {
 			uid := fmt.Sprintf("u%d", n)
@@ -133,7 +135,8 @@ func TestModelOfAccounts(t *testing.T) {
 }
 
 func sortedWays() (all []string) {
-	return []string{"address", "banned", "banned-guest", "banned-password", "google", "guest", "guest", "guest", "made", "password", "password", "password-google", "phone", "verified"}
+	return []string{"address", "banned", "banned-guest", "banned-password", "google", "guest", "guest", "guest", "made", "password",
+		"password", "password-google", "phone", "verified"}
 }
 
 // afterAccounts computes the result of a rule about accounts.

@@ -31,7 +31,8 @@ var keptByUser = fields{"unless": array{fields{"document": "users/{uid}"}}}
 
 // signedIn returns an anonymous account that signed in at that time, and never since.
 func signedIn(uid string, at time.Time) *auth.UserToImport {
-	return new(auth.UserToImport).UID(uid).Metadata(&auth.UserMetadata{CreationTimestamp: at.UnixMilli(), LastLogInTimestamp: at.UnixMilli()})
+	return new(auth.UserToImport).UID(uid).Metadata(&auth.UserMetadata{CreationTimestamp: at.UnixMilli(),
+		LastLogInTimestamp: at.UnixMilli()})
 }
 
 // someGuests creates so many anonymous accounts in a project, all of them old.
@@ -118,14 +119,16 @@ func TestOldGuestsGo(t *testing.T) {
 	f := start(t, guests(keptByUser))
 	f.Now = now
 	f.Import(t,
-		signedIn("guest-1", old), signedIn("guest-10", old), signedIn("guest-2", now.Add(-time.Hour)), signedIn("guest-3", old), signedIn("a/b", old),
+		signedIn("guest-1", old), signedIn("guest-10", old), signedIn("guest-2", now.Add(-time.Hour)), signedIn("guest-3", old),
+		signedIn("a/b", old),
 		new(auth.UserToImport).UID("made").Metadata(&auth.UserMetadata{CreationTimestamp: old.UnixMilli()}),
 		signedIn("hana", old).Email("hana@example.com"), signedIn("ken", old).PhoneNumber("+819012345678"),
 	)
 	f.Set(t, "users/guest-3", fields{"name": "hana"})
 	f.Set(t, "users/guest-1x", fields{"name": "ken"})
 	preview := f.RunQuery(t, "?dryRun=true", "")
-	if len(preview.Plan) != 2 || preview.Plan[0].Target != "account guest-1" || !slices.Equal(preview.Plan[0].Writes, []string{"delete account guest-1"}) {
+	if len(preview.Plan) != 2 || preview.Plan[0].Target != "account guest-1" ||
+		!slices.Equal(preview.Plan[0].Writes, []string{"delete account guest-1"}) {
 		t.Errorf("plan %+v", preview.Plan)
 	}
 	got := f.Run(t, "")
@@ -156,7 +159,8 @@ func TestTooManyAccountsAreDue(t *testing.T) {
 	for _, tt := range []struct {
 		due, young, percent int
 		aborted             bool
-	}{{20, 20, 0, false}, {21, 19, 0, true}, {19, 0, 0, false}, {20, 0, 0, true}, {24, 16, 60, false}, {25, 15, 60, true}, {30, 0, 100, false}} {
+	}{{20, 20, 0, false}, {21, 19, 0, true}, {19, 0, 0, false}, {20, 0, 0, true}, {24, 16, 60, false}, {25, 15, 60, true},
+		{30, 0, 100, false}} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			t.Parallel()
 			rule := guests(nil)
@@ -168,10 +172,12 @@ func TestTooManyAccountsAreDue(t *testing.T) {
 			someGuests(t, f, tt.due)
 			f.SignUp(t, backendsNames(tt.young)...)
 			got := f.Run(t, "")
-			if left := len(f.Accounts(t)); tt.aborted != (got.Status == sweep.Aborted) || left != tt.young+map[bool]int{true: tt.due}[tt.aborted] {
+			if left := len(f.Accounts(t)); tt.aborted != (got.Status == sweep.Aborted) ||
+				left != tt.young+map[bool]int{true: tt.due}[tt.aborted] {
 				t.Errorf("%s, %d left, %v", got.Status, left, got.Failures)
 			}
-			if tt.aborted && !strings.Contains(fmt.Sprint(got.Failures), fmt.Sprintf("maxDuePercent: %d of %d accounts are due", tt.due, tt.due+tt.young)) {
+			if tt.aborted && !strings.Contains(fmt.Sprint(got.Failures),
+				fmt.Sprintf("maxDuePercent: %d of %d accounts are due", tt.due, tt.due+tt.young)) {
 				t.Errorf("%v", got.Failures)
 			}
 		})
@@ -296,7 +302,8 @@ func TestAccountsThatChangeInTime(t *testing.T) {
 				}
 				return nil
 			}
-			sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"delete account": {Planned: 5, Done: 1, Changed: 4}})
+			sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed,
+				map[string]sweep.Counts{"delete account": {Planned: 5, Done: 1, Changed: 4}})
 			sweeptest.Want(t, "accounts", uids[:3], f.Accounts(t))
 			sweeptest.Want(t, "looks", map[string]int{"7": 2, "0": 1}[undo], looks)
 		})
@@ -318,7 +325,8 @@ func TestAnAccountThatComesBackBetweenTheLooks(t *testing.T) {
 		}
 		return nil
 	}
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{"delete account": {Planned: 2, Done: 1, Changed: 1}})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed,
+		map[string]sweep.Counts{"delete account": {Planned: 2, Done: 1, Changed: 1}})
 	sweeptest.Want(t, "accounts", uids[:1], f.Accounts(t))
 }
 
@@ -470,7 +478,8 @@ func TestPlanOfAccounts(t *testing.T) {
 	uids := someGuests(t, f, 3)
 	a := watch(f)
 	report, err := f.Plan(t.Context(), sweep.PlanOptions{Now: now})
-	if err != nil || report.Status != sweep.Completed || len(report.Plan) != 3 || report.Plan[2].Target != "account "+uids[2] || report.Usage.AuthCalls != 1 {
+	if err != nil || report.Status != sweep.Completed || len(report.Plan) != 3 || report.Plan[2].Target != "account "+uids[2] ||
+		report.Usage.AuthCalls != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
 	if a.API == nil {

@@ -1,7 +1,7 @@
 package declared
 
 import (
-	"github.com/firesweep/firesweep/shared/along"
+	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -15,7 +15,7 @@ func (c cleanup) sweepRule() sweep.AnyRule {
 			return sweep.Update(i.Ref(), c.fieldsToSet(run))
 		}
 	case !c.Plain():
-		return along.Rule(r, along.With{Collection: c.Collection, What: c.With, Archive: c.Archive})
+		return cascade.Rule(r, cascade.With{Collection: c.Collection, What: c.With, Archive: c.Archive})
 	}
 	return r
 }

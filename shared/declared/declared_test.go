@@ -14,7 +14,8 @@ import (
 // entry returns the entry that declares a rule, in the form of rules.json.
 func entry(t testing.TB, rule any) manifest.Entry {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"functions": []any{map[string]any{"name": "cleanupThings", "schedule": "0 4 * * *", "rule": rule}}})
+	text, err := json.Marshal(map[string]any{"functions": []any{map[string]any{"name": "cleanupThings", "schedule": "0 4 * * *",
+		"rule": rule}}})
 	if err != nil {
 		t.Fatal(err)
 	}

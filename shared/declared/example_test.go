@@ -24,7 +24,8 @@ var signups = rule.Rule{
 func ExampleJob() {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	sweeptest.Example(func(t testing.TB) {
-		f := sweeptest.New(t, sweep.NewFunction(declared.Job("cleanupSignups", signups), time.Minute, []config.Backend{config.Firestore}))
+		f := sweeptest.New(t, sweep.NewFunction(declared.Job("cleanupSignups", signups), time.Minute,
+			[]config.Backend{config.Firestore}))
 		f.Clock = func() time.Time { return now }
 		f.Set(t, "signups/forgotten", map[string]any{"createdAt": now.AddDate(0, 0, -8)})
 		f.Set(t, "signups/confirmed", map[string]any{"createdAt": now.AddDate(0, 0, -8), "confirmedAt": now.AddDate(0, 0, -7)})

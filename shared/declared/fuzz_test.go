@@ -63,7 +63,8 @@ func FuzzRule(f *testing.F) {
 		if job := declared.Job(e.Name, r); job.Plan == nil || job.Name != e.Name {
 			t.Errorf("no job of %s", text)
 		}
-		if words := r.Words(); strings.Contains(words, "%!") || strings.Contains(words, "  ") && !strings.Contains(string(text), " ") || !strings.Contains(words, " ago") {
+		if words := r.Words(); strings.Contains(words, "%!") || strings.Contains(words, "  ") && !strings.Contains(string(text), " ") ||
+			!strings.Contains(words, " ago") {
 			t.Errorf("%s is %q", text, words)
 		}
 		wantFittingIndexes(t, e)

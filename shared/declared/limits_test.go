@@ -88,7 +88,8 @@ func TestShareThatCannotBeCounted(t *testing.T) {
 		f := start(t, drafts(fields{"maxDuePercent": percent}))
 		f.Now = now
 		f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
-			func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer,
+				opts ...grpc.CallOption) (grpc.ClientStream, error) {
 				if strings.HasSuffix(method, "/RunAggregationQuery") {
 					return nil, status.Error(codes.DeadlineExceeded, "the count takes too long")
 				}
@@ -134,7 +135,8 @@ func TestArchiveThatIsTaken(t *testing.T) {
 	f.Set(t, "oldDrafts/d", fields{"text": "first"})
 	var commits atomic.Int32
 	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
-		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+			opts ...grpc.CallOption) error {
 			commit, _ := req.(*firestorepb.CommitRequest)
 			if len(commit.GetWrites()) > 10 && commits.Add(1) == 2 {
 				return status.Error(codes.PermissionDenied, "not now")
@@ -143,7 +145,8 @@ func TestArchiveThatIsTaken(t *testing.T) {
 		}))
 	f.Now = now
 	if got := f.Run(t, ""); got.Status != sweep.Failed || len(f.Documents(t, "drafts/d/revisions")) != 50 {
-		t.Fatalf("%s, %d revisions left; want a run that was interrupted after the first commit", got.Status, len(f.Documents(t, "drafts/d/revisions")))
+		t.Fatalf("%s, %d revisions left; want a run that was interrupted after the first commit", got.Status,
+			len(f.Documents(t, "drafts/d/revisions")))
 	}
 	f.Now = now.Add(24 * time.Hour)
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete document", 1))
@@ -177,15 +180,19 @@ func TestManyThatGoAlong(t *testing.T) {
 			f.SetMany(t, many, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/revisions/r%03d", i), fields{"n": int64(i)} })
 			reference := f.Firestore(t).Doc("drafts/d")
 			f.SetMany(t, 10, func(i int) (string, fields) {
-				return fmt.Sprintf("comments/c%d", i), fields{"of": fields{"draft": []any{"d", reference, f.Firestore(t).Doc("other/d"), "young", nil}[i%5]}}
+				return fmt.Sprintf("comments/c%d", i),
+					fields{"of": fields{"draft": []any{"d", reference, f.Firestore(t).Doc("other/d"), "young", nil}[i%5]}}
 			})
 			sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete document", 1))
-			if n := len(f.Documents(t, "drafts/d/revisions")); n != 0 || len(f.Documents(t, "drafts")) != 1 || len(f.Documents(t, "comments")) != 6 {
+			if n := len(f.Documents(t, "drafts/d/revisions")); n != 0 || len(f.Documents(t, "drafts")) != 1 ||
+				len(f.Documents(t, "comments")) != 6 {
 				t.Errorf("%d revisions, %d drafts and %d comments left", n, len(f.Documents(t, "drafts")), len(f.Documents(t, "comments")))
 			}
 			archived := f.Documents(t, "oldDrafts/d/revisions")
-			if n := len(archived); more["archive"] != nil && (n != many || archived["r007"]["n"] != int64(7) || len(f.Documents(t, "oldDrafts/d/comments")) != 4) {
-				t.Errorf("%d revisions such as %v and %d comments in the archive", n, archived["r007"], len(f.Documents(t, "oldDrafts/d/comments")))
+			if n := len(archived); more["archive"] != nil &&
+				(n != many || archived["r007"]["n"] != int64(7) || len(f.Documents(t, "oldDrafts/d/comments")) != 4) {
+				t.Errorf("%d revisions such as %v and %d comments in the archive", n, archived["r007"],
+					len(f.Documents(t, "oldDrafts/d/comments")))
 			}
 		})
 	}
@@ -195,7 +202,8 @@ func TestManyThatGoAlong(t *testing.T) {
 func TestFieldsOfAnotherForm(t *testing.T) {
 	t.Parallel()
 	f := start(t, drafts(fields{"with": array{
-		fields{"object": "photos[].url", "under": "images/"}, fields{"object": "cover.url", "under": "images/"}, fields{"object": "more[]", "under": "images/"},
+		fields{"object": "photos[].url", "under": "images/"}, fields{"object": "cover.url", "under": "images/"},
+		fields{"object": "more[]", "under": "images/"},
 	}}))
 	f.Now = now
 	const name, theirs = "images/a.png", "images/b.png"
@@ -214,13 +222,15 @@ func TestFieldsOfAnotherForm(t *testing.T) {
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", 7))
 	sweeptest.Want(t, "objects", []string{theirs}, f.Objects(t))
-	sweeptest.Want(t, "kept", map[string]int{"photos[].url holds no string": 5, "cover.url holds no string": 3, "more[] holds no string": 2}, got.Kept)
+	sweeptest.Want(t, "kept", map[string]int{"photos[].url holds no string": 5, "cover.url holds no string": 3,
+		"more[] holds no string": 2}, got.Kept)
 }
 
 // TestWhatAReasonHolds: a reason shows no text of a user, only what the rule itself says.
 func TestWhatAReasonHolds(t *testing.T) {
 	t.Parallel()
-	e := entry(t, drafts(fields{"where": array{fields{"field": "title", "is": "text"}, fields{"field": "state", "==": "new"}}, "because": "never finished"}))
+	e := entry(t, drafts(fields{"where": array{fields{"field": "title", "is": "text"}, fields{"field": "state", "==": "new"}},
+		"because": "never finished"}))
 	d := documents.Document{Path: "drafts/d", Data: fields{"updatedAt": old, "title": "secret", "state": "new"}}
 	for because, want := range map[string]string{
 		"never finished": "never finished, updatedAt " + old.Format(time.RFC3339) + ", older than 90 days",

@@ -21,7 +21,8 @@ type (
 )
 
 // values are the values of fields in the model's documents. Rules ask for some of them.
-var values = array{"a", "b", "", "日本", int64(1), 1.0, 1.5, int64(-7), true, false, nil, model.Missing, array{"a"}, fields{"x": true}}
+var values = array{"a", "b", "", "日本", int64(1), 1.0, 1.5, int64(-7), true, false, nil, model.Missing, array{"a"},
+	fields{"x": true}}
 
 // holds decides whether a condition holds, written from docs/rules.md.
 func holds(condition fields, document fields) bool {
@@ -159,8 +160,10 @@ func TestModel(t *testing.T) {
 				w.Documents[fmt.Sprintf("notes/%d-%d", n, i)] = fields{"of": id}
 			}
 			name := fmt.Sprintf("photos/%d.png", n)
-			link := rapid.SampledFrom([]any{name, "gs://" + p.Bucket + "/" + name, "gs://elsewhere/" + name, "other/" + name, int64(5), nil}).Draw(rt, "photo")
-			data["photos"] = rapid.SampledFrom([]any{array{fields{"url": link}, nil, "x"}, array{name, fields{"url": fields{"url": link}}}, fields{"url": link}, name}).Draw(rt, "photos")
+			link := rapid.SampledFrom([]any{name, "gs://" + p.Bucket + "/" + name, "gs://elsewhere/" + name, "other/" + name, int64(5),
+				nil}).Draw(rt, "photo")
+			data["photos"] = rapid.SampledFrom([]any{array{fields{"url": link}, nil, "x"}, array{name, fields{"url": fields{"url": link}}},
+				fields{"url": link}, name}).Draw(rt, "photos")
 			w.Documents[path+id] = data
 			w.Objects[name], w.Objects["boxes/"+id+"/x"], w.Objects["boxes/"+id+"x/x"], w.Objects["other/"+name] = nil, nil, nil, nil
 			w.Accounts[fmt.Sprintf("u%d", n)] = ""

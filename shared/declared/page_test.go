@@ -133,7 +133,8 @@ func TestTerraformDerivesTheSame(t *testing.T) {
 		if e.Indexes == nil {
 			e.Indexes = []manifest.Index{}
 		}
-		want.Derived[e.Name] = derived{e.Name, e.Trigger, e.TimeZone, e.Memory, e.CPU, e.TimeoutSeconds, e.RetryCount, e.Roles, e.Indexes, e.FieldOverrides}
+		want.Derived[e.Name] = derived{e.Name, e.Trigger, e.TimeZone, e.Memory, e.CPU, e.TimeoutSeconds, e.RetryCount, e.Roles,
+			e.Indexes, e.FieldOverrides}
 	}
 	written, err := json.MarshalIndent(want, "", "  ")
 	if err != nil {

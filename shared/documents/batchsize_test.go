@@ -53,7 +53,8 @@ func TestDeleteInBatchesByTheTimeTheyTake(t *testing.T) {
 	var sizes []int
 	each := 4 * time.Millisecond // a deletion
 	failing := 0                 // requests
-	answer := grpc.WithChainUnaryInterceptor(func(_ context.Context, _ string, req, reply any, _ *grpc.ClientConn, _ grpc.UnaryInvoker, _ ...grpc.CallOption) error {
+	answer := grpc.WithChainUnaryInterceptor(func(_ context.Context, _ string, req, reply any, _ *grpc.ClientConn,
+		_ grpc.UnaryInvoker, _ ...grpc.CallOption) error {
 		mu.Lock()
 		defer mu.Unlock()
 		writes := req.(*firestorepb.BatchWriteRequest).GetWrites()
@@ -66,7 +67,8 @@ func TestDeleteInBatchesByTheTimeTheyTake(t *testing.T) {
 		reply.(*firestorepb.BatchWriteResponse).Status = slices.Repeat([]*status.Status{{}}, len(writes))
 		return nil
 	})
-	c, err := Open(t.Context(), Database{Project: "demo-p", ID: "(default)", EmulatorHost: "127.0.0.1:9"}, answer) // where nobody answers
+	// where nobody answers
+	c, err := Open(t.Context(), Database{Project: "demo-p", ID: "(default)", EmulatorHost: "127.0.0.1:9"}, answer)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,8 @@ func TestPages(t *testing.T) {
 	}{
 		{"by name", documents.Query{Collection: "things", PageSize: 4}, [][]string{{"none", "t0", "t1", "t2"}, {"t3", "t4"}}, 6},
 		{"by field, which leaves out documents without it", documents.Query{Collection: "things", OrderBy: []string{"n"}, PageSize: 2, Select: []string{"other"}},
-			[][]string{{"t0", "t1"}, {"t2", "t3"}, {"t4"}}, 5 + 3}, // order and name are two ranges: a read for the index entries of each page
+			// order and name are two ranges: a read for the index entries of each page
+			[][]string{{"t0", "t1"}, {"t2", "t3"}, {"t4"}}, 5 + 3},
 		{"a last page that is full costs a query more", documents.Query{Collection: "things", OrderBy: []string{"n"}, PageSize: 5}, [][]string{{"t0", "t1", "t2", "t3", "t4"}}, 5 + 1 + 1},
 		{"filtered", documents.Query{Collection: "things", Where: []documents.Filter{{Field: "n", Op: "==", Value: 1}}}, [][]string{{"t2", "t3"}}, 2},
 		{"none", documents.Query{Collection: "nothing"}, nil, 1},
@@ -93,7 +94,8 @@ func TestCursorOfEveryType(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 123456000, time.UTC)
 	var ids []string
 	// In Firestore's order of types.
-	for i, v := range []any{nil, nil, false, true, int64(-1), 1.5, int64(2), at, at, at.Add(time.Microsecond), "", `"}]`, "a\u0000b", "é", "日本語🙂"} {
+	for i, v := range []any{nil, nil, false, true, int64(-1), 1.5, int64(2), at, at, at.Add(time.Microsecond), "", `"}]`, "a\u0000b",
+		"é", "日本語🙂"} {
 		id := fmt.Sprintf("d%02d", i)
 		ids = append(ids, id)
 		p.Set(t, "things/"+id, map[string]any{"v": v})
@@ -205,7 +207,8 @@ func TestCountThatFails(t *testing.T) {
 		t.Run(tt.code.String(), func(t *testing.T) {
 			t.Parallel()
 			sent := 0
-			ctx, c, _ := open(t, p, grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			ctx, c, _ := open(t, p, grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn,
+				method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 				if sent++; sent == 1 {
 					return nil, status.Error(tt.code, "not yet")
 				}
@@ -255,7 +258,8 @@ func TestGetAll(t *testing.T) {
 	p.Set(t, "things/c", map[string]any{"n": 3})
 	ctx, c, m := open(t, p)
 	found, err := c.Reader().GetAll(ctx, []string{"things/a", "things/b", "things/c"})
-	if err != nil || len(found) != 2 || found["things/a"].Data["n"] != int64(1) || found["things/c"].Path != "things/c" || found["things/c"].UpdateTime.IsZero() {
+	if err != nil || len(found) != 2 || found["things/a"].Data["n"] != int64(1) || found["things/c"].Path != "things/c" ||
+		found["things/c"].UpdateTime.IsZero() {
 		t.Errorf("GetAll = %+v, %v", found, err)
 	}
 	if m.Usage().FirestoreReads != 3 {
@@ -307,13 +311,15 @@ func TestDelete(t *testing.T) {
 // again: nothing that this call deleted may count as changed by somebody else.
 func TestDeleteWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
-	for _, code := range []codes.Code{codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.DeadlineExceeded, codes.Internal} {
+	for _, code := range []codes.Code{codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.DeadlineExceeded,
+		codes.Internal} {
 		t.Run(code.String(), func(t *testing.T) {
 			t.Parallel()
 			p := backendstest.Start(t)
 			p.Set(t, "things/a", map[string]any{"n": 1})
 			sent := 0
-			ctx, c, _ := open(t, p, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			ctx, c, _ := open(t, p, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any,
+				cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 				err := invoke(ctx, method, req, reply, cc, opts...)
 				if sent++; err == nil && sent == 1 {
 					return status.Error(code, "the answer is lost")
@@ -387,7 +393,8 @@ func TestTransactionsTakeTurnsOnEmulators(t *testing.T) {
 					t.Error("two transactions are under way at once")
 				}
 				defer underWay.Add(-1)
-				found, err := streamed(tx, documents.Query{Collection: "things", Where: []documents.Filter{{Field: "n", Op: "==", Value: i}}}, 2)
+				q := documents.Query{Collection: "things", Where: []documents.Filter{{Field: "n", Op: "==", Value: i}}}
+				found, err := streamed(tx, q, 2)
 				if err != nil || len(found) != 1 {
 					return fmt.Errorf("found %v, %w", found, err)
 				}
@@ -433,7 +440,8 @@ func TestOtherDatabase(t *testing.T) {
 	if _, err := p.FirestoreDatabase(t, "ghost").Doc("members/a").Set(t.Context(), map[string]any{"of": "ghost"}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := documents.Open(t.Context(), documents.Database{Project: p.ID, ID: "ghost", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]})
+	c, err := documents.Open(t.Context(),
+		documents.Database{Project: p.ID, ID: "ghost", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,8 @@ func TestEncode(t *testing.T) {
 	p := backendstest.Start(t)
 	_, c, _ := open(t, p)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer owner")
-	raw, err := firestore.NewClient(ctx, option.WithEndpoint(p.Environment["FIRESTORE_EMULATOR_HOST"]), option.WithoutAuthentication(),
+	raw, err := firestore.NewClient(ctx, option.WithEndpoint(p.Environment["FIRESTORE_EMULATOR_HOST"]),
+		option.WithoutAuthentication(),
 		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())))
 	if err != nil {
 		t.Fatal(err)
@@ -92,11 +93,14 @@ func values(database string) *rapid.Generator[*firestorepb.Value] {
 		rapid.Map(rapid.Int64Range(-62_135_596_800_000_000, 253_402_300_799_999_999), func(micros int64) *firestorepb.Value {
 			return &firestorepb.Value{ValueType: &firestorepb.Value_TimestampValue{TimestampValue: timestamppb.New(time.UnixMicro(micros))}}
 		}),
-		rapid.Map(rapid.SampledFrom([]string{"users/u", "a/b/c/ü d", "users/" + strings.Repeat("x", 1500)}), func(path string) *firestorepb.Value {
-			return &firestorepb.Value{ValueType: &firestorepb.Value_ReferenceValue{ReferenceValue: database + "/documents/" + path}}
-		}),
+		rapid.Map(rapid.SampledFrom([]string{"users/u", "a/b/c/ü d", "users/" + strings.Repeat("x", 1500)}),
+			func(path string) *firestorepb.Value {
+				return &firestorepb.Value{ValueType: &firestorepb.Value_ReferenceValue{ReferenceValue: database + "/documents/" + path}}
+			}),
 		rapid.Map(rapid.Float64Range(-90, 90), func(v float64) *firestorepb.Value {
-			return &firestorepb.Value{ValueType: &firestorepb.Value_GeoPointValue{GeoPointValue: &latlng.LatLng{Latitude: v, Longitude: 2 * v}}}
+			return &firestorepb.Value{ValueType: &firestorepb.Value_GeoPointValue{GeoPointValue: &latlng.LatLng{
+				Latitude: v, Longitude: 2 * v,
+			}}}
 		}),
 	)
 	vector := rapid.Map(rapid.SliceOfN(rapid.Float64Range(-1, 1), 1, 4), func(v []float64) *firestorepb.Value {
@@ -108,9 +112,10 @@ func values(database string) *rapid.Generator[*firestorepb.Value] {
 			Fields: map[string]*firestorepb.Value{"__type__": text("__vector__"), "value": array(elements)}}}}
 	})
 	maps := func(of *rapid.Generator[*firestorepb.Value]) *rapid.Generator[*firestorepb.Value] {
-		return rapid.Map(rapid.MapOfN(rapid.StringMatching(`[a-z]{1,3}`), of, 0, 3), func(v map[string]*firestorepb.Value) *firestorepb.Value {
-			return &firestorepb.Value{ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{Fields: v}}}
-		})
+		return rapid.Map(rapid.MapOfN(rapid.StringMatching(`[a-z]{1,3}`), of, 0, 3),
+			func(v map[string]*firestorepb.Value) *firestorepb.Value {
+				return &firestorepb.Value{ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{Fields: v}}}
+			})
 	}
 	inner := rapid.OneOf(plain, maps(plain)) // a list holds no vector
 	return rapid.OneOf(plain, vector, maps(rapid.OneOf(inner, vector)), rapid.Map(rapid.SliceOfN(inner, 0, 3), array))
@@ -134,7 +139,8 @@ func TestEncodeWhatIsWritten(t *testing.T) {
 	if diff := cmp.Diff(want, got, protocmp.Transform()); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	for name, v := range map[string]any{"a channel": make(chan int), "a struct": struct{}{}, "deep": []any{map[string]any{"y": struct{}{}}}, "replaced": documents.ServerTimestamp, "removed": documents.DeleteField} {
+	for name, v := range map[string]any{"a channel": make(chan int), "a struct": struct{}{},
+		"deep": []any{map[string]any{"y": struct{}{}}}, "replaced": documents.ServerTimestamp, "removed": documents.DeleteField} {
 		if _, err := documents.Encode(map[string]any{"f": v}); err == nil || !strings.Contains(err.Error(), "field f") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -69,7 +69,8 @@ func TestExchange(t *testing.T) {
 		return nil
 	})
 	no := errors.New("no")
-	if err := w.Exchange(t.Context(), "things/a", func(documents.Document, bool) (map[string]any, error) { return nil, no }); !errors.Is(err, no) {
+	if err := w.Exchange(t.Context(), "things/a",
+		func(documents.Document, bool) (map[string]any, error) { return nil, no }); !errors.Is(err, no) {
 		t.Errorf("error %v", err)
 	}
 }

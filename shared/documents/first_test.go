@@ -34,7 +34,8 @@ func TestBoundsOfAnyType(t *testing.T) {
 		"after any text":     {from: []any{[]byte{}}, n: 10, want: []string{"07", "08", "09", "10", "11"}},
 		"no more than asked": {from: []any{[]byte{}}, n: 2, want: []string{"07", "08"}},
 	} {
-		q := documents.Query{Collection: "things", OrderBy: []string{"value"}, Select: documents.NameOnly, From: tt.from, Until: tt.until}
+		q := documents.Query{Collection: "things", OrderBy: []string{"value"}, Select: documents.NameOnly, From: tt.from,
+			Until: tt.until}
 		found, err := r.First(ctx, q, "", tt.n)
 		if err != nil {
 			t.Fatal(err)

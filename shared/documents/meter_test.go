@@ -30,7 +30,8 @@ func TestSeveralRanges(t *testing.T) {
 		"an order and the name":          {people.OrderBy("age", firestore.Asc).OrderBy(firestore.DocumentID, firestore.Asc), true},
 		"null is an equality, then name": {people.Where("age", "==", nil).OrderBy(firestore.DocumentID, firestore.Asc), false},
 		"ranges in alternatives": {people.WhereEntity(firestore.OrFilter{Filters: []firestore.EntityFilter{
-			firestore.PropertyFilter{Path: "age", Operator: ">", Value: 1}, firestore.PropertyFilter{Path: "since", Operator: "<", Value: 1}}}), true},
+			firestore.PropertyFilter{Path: "age", Operator: ">", Value: 1},
+			firestore.PropertyFilter{Path: "since", Operator: "<", Value: 1}}}), true},
 	} {
 		serialized, err := tt.query.Serialize()
 		if err != nil {

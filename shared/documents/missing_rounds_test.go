@@ -31,7 +31,8 @@ type names struct {
 	exists func(id string) bool
 }
 
-func (n names) stream(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ grpc.Streamer, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+func (n names) stream(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ grpc.Streamer,
+	_ ...grpc.CallOption) (grpc.ClientStream, error) {
 	return &answered{ctx: ctx, exists: n.exists}, nil
 }
 
@@ -68,7 +69,8 @@ func (s *answered) SendMsg(m any) error {
 		}})
 	case *firestorepb.RunQueryRequest:
 		for _, name := range found(r.GetStructuredQuery()) {
-			s.answers = append(s.answers, &firestorepb.RunQueryResponse{ReadTime: now, Document: &firestorepb.Document{Name: name, CreateTime: now, UpdateTime: now}})
+			s.answers = append(s.answers,
+				&firestorepb.RunQueryResponse{ReadTime: now, Document: &firestorepb.Document{Name: name, CreateTime: now, UpdateTime: now}})
 		}
 	default:
 		return fmt.Errorf("a %T", m)
@@ -94,7 +96,8 @@ func (s *answered) RecvMsg(m any) error {
 
 // TestMissingTakesThreeRoundTrips tries, for each number of ids and of missing ones, many arrangements.
 func TestMissingTakesThreeRoundTrips(t *testing.T) {
-	t.Setenv("FIRESTORE_EMULATOR_HOST", "")                              // other tests set it, and Google's client would connect to it
+	// other tests set it, and Google's client would connect to it
+	t.Setenv("FIRESTORE_EMULATOR_HOST", "")
 	most := map[int]int64{0: 1, 1: 7, 2: 14, 3: 18, 4: 22, 5: 26, 30: 1} // reads for thirty, as the comment of Missing says
 	for k := 6; k < 30; k++ {
 		most[k] = 31 - int64(k)
@@ -103,7 +106,8 @@ func TestMissingTakesThreeRoundTrips(t *testing.T) {
 		random := rand.New(rand.NewPCG(30, 2))
 		absent := map[string]bool{}
 		service := names{exists: func(id string) bool { return !absent[id] }}
-		c, err := documents.Open(t.Context(), documents.Database{Project: "p", ID: "(default)", EmulatorHost: "127.0.0.1:1"}, grpc.WithChainStreamInterceptor(service.stream), unreachable)
+		c, err := documents.Open(t.Context(), documents.Database{Project: "p", ID: "(default)", EmulatorHost: "127.0.0.1:1"},
+			grpc.WithChainStreamInterceptor(service.stream), unreachable)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +152,8 @@ func TestMissingWhileSomebodyWrites(t *testing.T) {
 			absent[ids[i]] = true
 		}
 		service := &restless{random: random, ids: ids, absent: absent, ever: ever}
-		c, err := documents.Open(t.Context(), documents.Database{Project: "p", ID: "(default)", EmulatorHost: "127.0.0.1:1"}, grpc.WithChainStreamInterceptor(service.stream), unreachable)
+		c, err := documents.Open(t.Context(), documents.Database{Project: "p", ID: "(default)", EmulatorHost: "127.0.0.1:1"},
+			grpc.WithChainStreamInterceptor(service.stream), unreachable)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +181,8 @@ type restless struct {
 	absent, ever map[string]bool
 }
 
-func (r *restless) stream(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ grpc.Streamer, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+func (r *restless) stream(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ grpc.Streamer,
+	_ ...grpc.CallOption) (grpc.ClientStream, error) {
 	return &restlessStream{answered: answered{ctx: ctx, exists: r.exists}, r: r}, nil
 }
 

@@ -110,7 +110,8 @@ func TestCountByNameIsTheEmulatorsOwn(t *testing.T) {
 	}
 	p.Set(t, "things/a/things/b", map[string]any{"n": 1})
 	var sent []string
-	spy := grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	spy := grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
+		stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 		sent = append(sent, method)
 		return stream(ctx, desc, cc, method, opts...)
 	})

@@ -274,8 +274,8 @@ type cursorValue struct {
 	Bool *bool      `json:"bool,omitempty"`
 }
 
-// After returns the cursor behind a document that the query returned. It fails if the order
-// is by a value that is none of time, string, number, boolean and null.
+// After returns the cursor behind a document that the query returned. It fails if the order is
+// by a value that is none of time, string, number, boolean and null.
 func (q Query) After(d Document) (Cursor, error) {
 	values := make([]cursorValue, 0, len(q.OrderBy)+1)
 	for _, field := range q.OrderBy {

@@ -36,7 +36,7 @@ func (t *Transaction) Stream(q Query, from Cursor, limit int) iter.Seq2[Document
 				}
 				return
 			}
-			// Cancelling a stream of large documents would break the emulator's connection, with all other requests on it. So
+			// Canceling a stream of large documents would break the emulator's connection, with all other requests on it. So
 			// the rest is received and dropped.
 			wanted = wanted && yield(documentOf(s), nil)
 		}

@@ -18,11 +18,14 @@ import (
 
 // telling returns a writer of a project, and the writes that it reported. disturb may answer the method's n-th request
 // itself.
-func telling(t *testing.T, p *backendstest.Project, method string, disturb func(n int, send func() error) error) (documents.Writer, *[]documents.Written) {
+func telling(t *testing.T, p *backendstest.Project, method string,
+	disturb func(n int, send func() error) error) (documents.Writer, *[]documents.Written) {
 	t.Helper()
 	var n atomic.Int32
-	c, err := documents.Open(t.Context(), documents.Database{Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]},
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, full string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	c, err := documents.Open(t.Context(),
+		documents.Database{Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]},
+		grpc.WithChainUnaryInterceptor(func(ctx context.Context, full string, req, reply any, cc *grpc.ClientConn,
+			invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 			send := func() error { return invoke(ctx, full, req, reply, cc, opts...) }
 			if path.Base(full) != method {
 				return send()

@@ -82,7 +82,8 @@ func TestParse(t *testing.T) {
 }
 
 func TestEveryFormOfScheduleIsAccepted(t *testing.T) {
-	for _, schedule := range []string{"59 23 31 12 7", "0-59/15 0,12 1-15 * 0", "0~59 22~23 * * 1-5", "*/59 * * * *", "1,2,3-5,*/30 * * * *"} {
+	for _, schedule := range []string{"59 23 31 12 7", "0-59/15 0,12 1-15 * 0", "0~59 22~23 * * 1-5", "*/59 * * * *",
+		"1,2,3-5,*/30 * * * *"} {
 		if problem := cronProblem(schedule); problem != "" {
 			t.Error(problem)
 		}
@@ -130,7 +131,8 @@ func TestTimeoutOfTheDeployment(t *testing.T) {
 // FuzzParse: a list without problems can be deployed, and comes back unchanged when it is written and read.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(read(f)))
-	for _, seed := range []string{"", "null", "{}", `{"functions":null}`, `{"functions":[null]}`, `{"functions":[{}]}`, `{"functions":{}}`, `{"functions":[{"queue":{}}]}`,
+	for _, seed := range []string{"", "null", "{}", `{"functions":null}`, `{"functions":[null]}`, `{"functions":[{}]}`,
+		`{"functions":{}}`, `{"functions":[{"queue":{}}]}`,
 		`{"functions":[{"name":"a","package":"a","description":"d","trigger":"schedule","timeoutSeconds":60,"memory":"1Gi","roles":{"firestore":[]},"schedule":"0 0 * * *","timeZone":"UTC"}]}`} {
 		f.Add([]byte(seed))
 	}
@@ -144,7 +146,8 @@ func FuzzParse(f *testing.F) {
 		}
 		var names []string
 		for _, e := range entries {
-			if e.Name == "" || slices.Contains(names, e.Name) || e.TimeoutSeconds < minTimeout || (e.Trigger == Schedule) == (e.Queue != nil) {
+			if e.Name == "" || slices.Contains(names, e.Name) || e.TimeoutSeconds < minTimeout ||
+				(e.Trigger == Schedule) == (e.Queue != nil) {
 				t.Errorf("accepted %+v", e)
 			}
 			names = append(names, e.Name)

@@ -40,7 +40,8 @@ func schema(t *testing.T) *jsonschema.Schema {
 	scalar := &jsonschema.Schema{Types: []string{"string", "number", "boolean"}}
 	condition.Properties["=="].Types, condition.Properties["in"].Items = scalar.Types, scalar
 	return &jsonschema.Schema{
-		Schema: "https://json-schema.org/draft/2020-12/schema", Title: "Firesweep: your own cleanups, see docs/rules.md", Type: "object",
+		Schema: "https://json-schema.org/draft/2020-12/schema", Title: "Firesweep: your own cleanups, see docs/rules.md",
+		Type: "object",
 		Properties: map[string]*jsonschema.Schema{
 			"$schema": {Type: "string"}, "functions": {Type: "array", Items: entry},
 		},

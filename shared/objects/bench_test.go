@@ -41,7 +41,8 @@ func BenchmarkPage(b *testing.B) {
 	body.WriteString(`]}`)
 	answer := roundTripper(func(r *http.Request) *http.Response {
 		return &http.Response{
-			StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body.String())), Request: r,
+			StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+			Body: io.NopCloser(strings.NewReader(body.String())), Request: r,
 		}
 	})
 	client, err := storage.NewClient(b.Context(), option.WithHTTPClient(&http.Client{Transport: answer}))

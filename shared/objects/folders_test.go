@@ -12,7 +12,8 @@ func TestFolders(t *testing.T) {
 	if err != nil || !slices.Equal(got, Folders{"inquiries/", "サポート/画像/", longest}) {
 		t.Errorf("ParseFolders = %v, %v", got, err)
 	}
-	for _, wrong := range []string{"", "/", "//", "inquiries", "/inquiries/", "inquiries/,", ",", "gs://bucket/inquiries/", "a//b/", "./", "../", "a/../b/",
+	for _, wrong := range []string{"", "/", "//", "inquiries", "/inquiries/", "inquiries/,", ",", "gs://bucket/inquiries/", "a//b/",
+		"./", "../", "a/../b/",
 		"a\n/", "a\r/", "a\x00/", "\xff/", "a" + longest} {
 		if got, err := ParseFolders(wrong); err == nil {
 			t.Errorf("ParseFolders(%q) = %v, want an error", wrong, got)

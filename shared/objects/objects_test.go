@@ -19,9 +19,11 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-func open(t *testing.T, p *backendstest.Project, wrap func(http.RoundTripper) http.RoundTripper) (context.Context, *objects.Client, *usage.Meter) {
+func open(t *testing.T, p *backendstest.Project,
+	wrap func(http.RoundTripper) http.RoundTripper) (context.Context, *objects.Client, *usage.Meter) {
 	t.Helper()
-	c, err := objects.Open(t.Context(), objects.Bucket{Name: p.Bucket, EmulatorHost: p.Environment["FIREBASE_STORAGE_EMULATOR_HOST"]}, wrap)
+	c, err := objects.Open(t.Context(),
+		objects.Bucket{Name: p.Bucket, EmulatorHost: p.Environment["FIREBASE_STORAGE_EMULATOR_HOST"]}, wrap)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +79,8 @@ func TestRangesOfNames(t *testing.T) {
 					}
 				}
 				got := []string{}
-				for page, err := range c.Reader().Pages(ctx, "posts/", objects.Names{From: from, After: after && from != "", Before: before}) {
+				for page, err := range c.Reader().Pages(ctx, "posts/",
+					objects.Names{From: from, After: after && from != "", Before: before}) {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -207,7 +210,8 @@ func (f refusing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodDelete {
 		return f.base.RoundTrip(r)
 	}
-	body := fmt.Sprintf(`{"error":{"code":403,"message":%q,"errors":[{"domain":"global","reason":%q,"message":%q}]}}`, f.text, f.reason, f.text)
+	body := fmt.Sprintf(`{"error":{"code":403,"message":%q,"errors":[{"domain":"global","reason":%q,"message":%q}]}}`, f.text,
+		f.reason, f.text)
 	return &http.Response{
 		StatusCode: http.StatusForbidden, Status: "403 Forbidden", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)),
@@ -223,7 +227,8 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 		t.Helper()
 		ctx, c, _ := open(t, p, wrap)
 		o := list(ctx, t, c.Reader(), name, "")[0]
-		return c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+		return c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx,
+			objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
 	}
 	bucket := p.Storage(t).Bucket(p.Bucket)
 	for name, hold := range map[string]storage.ObjectAttrsToUpdate{
@@ -264,7 +269,8 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{"posts/event", "posts/temporary"} { // so that the project can be cleared
-		if _, err := bucket.Object(name).Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: false, EventBasedHold: false}); err != nil {
+		if _, err := bucket.Object(name).Update(t.Context(),
+			storage.ObjectAttrsToUpdate{TemporaryHold: false, EventBasedHold: false}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -299,7 +305,8 @@ func TestDelete(t *testing.T) {
 	all := list(ctx, t, c.Reader(), "posts/", "")
 	p.Put(t, "posts/replaced", map[string]string{"postId": "p1"}, []byte("y"))
 	bucket := p.Storage(t).Bucket(p.Bucket)
-	if _, err := bucket.Object("posts/relabelled").Update(t.Context(), storage.ObjectAttrsToUpdate{Metadata: map[string]string{"postId": "p1"}}); err != nil {
+	if _, err := bucket.Object("posts/relabelled").Update(t.Context(),
+		storage.ObjectAttrsToUpdate{Metadata: map[string]string{"postId": "p1"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := bucket.Object("posts/gone").Delete(t.Context()); err != nil {
@@ -343,7 +350,8 @@ func TestDeleteWhoseAnswerIsLost(t *testing.T) {
 	p.Put(t, "posts/a", nil, []byte("x"))
 	ctx, c, _ := open(t, p, func(base http.RoundTripper) http.RoundTripper { return lossy{base, map[string]bool{}} })
 	o := list(ctx, t, c.Reader(), "posts/", "")[0]
-	err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+	err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx,
+		objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
 	if err != nil || len(p.Objects(t)) != 0 {
 		t.Errorf("Delete = %v, left %v; want done", err, p.Objects(t))
 	}

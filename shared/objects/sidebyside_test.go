@@ -13,7 +13,8 @@ import (
 func TestListingSideBySide(t *testing.T) {
 	t.Parallel()
 	names := named(rand.New(rand.NewPCG(1, 2)), 50_000)
-	for what, most := range map[string]time.Duration{"random": 2 * time.Second, "of users": 2 * time.Second, "in time": 2 * time.Second} {
+	for what, most := range map[string]time.Duration{"random": 2 * time.Second, "of users": 2 * time.Second,
+		"in time": 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			b := &fakeBucket{names: names[what]}
 			l := listing{
@@ -28,7 +29,8 @@ func TestListingSideBySide(t *testing.T) {
 				t.Fatalf("%s: %d objects and %v", what, n, err)
 			}
 			if took := time.Since(began); took > most {
-				t.Errorf("%s: 50 pages took as long as %d one after the other, want at most %d", what, took/(100*time.Millisecond), most/(100*time.Millisecond))
+				t.Errorf("%s: 50 pages took as long as %d one after the other, want at most %d", what, took/(100*time.Millisecond),
+					most/(100*time.Millisecond))
 			}
 		})
 	}
@@ -50,7 +52,8 @@ func TestNamesThatCannotBeGuessed(t *testing.T) {
 			prefix: "f/", answers: make(chan *part), parts: []*part{{}},
 		}
 		got := 0
-		if err := l.read(t.Context(), func(objects []Object) bool { got += len(objects); return true }); err != nil || got != len(names) {
+		if err := l.read(t.Context(), func(objects []Object) bool { got += len(objects); return true }); err != nil ||
+			got != len(names) {
 			t.Fatalf("%d names and %v, want %d", got, err, len(names))
 		}
 		if most := int64(2*len(names)/pageSize + guessAfter + 2*maxRanges); b.requests.Load() > most {

@@ -11,7 +11,8 @@ import (
 
 // parse reads a rule as an entry of a list of functions, and returns the problems.
 func parse(rule string) (manifest.Entry, []string) {
-	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: []byte(`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":` + rule + `}]}`)})
+	entries, err := manifest.Parse(manifest.File{Name: "rules.json",
+		Text: []byte(`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":` + rule + `}]}`)})
 	if err != nil {
 		return manifest.Entry{}, strings.Split(err.Error(), "\n")
 	}
@@ -126,7 +127,8 @@ func TestWhatIsRefused(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			_, problems := parse(rule)
-			if len(problems) == 0 || !strings.Contains(problems[len(problems)-1], want) && !strings.Contains(problems[0], want) || len(problems) > 1 && !strings.Contains(want, "there is no") && rule != `{}` {
+			if len(problems) == 0 || !strings.Contains(problems[len(problems)-1], want) && !strings.Contains(problems[0], want) ||
+				len(problems) > 1 && !strings.Contains(want, "there is no") && rule != `{}` {
 				t.Errorf("problems %q, want one that says %q", problems, want)
 			}
 		})

@@ -25,7 +25,8 @@ func ExampleRule_Words() {
 
 // All problems of a rule are reported at once. Parsing a list of functions checks all of its rules.
 func ExampleRule_Problems() {
-	r := rule.Rule{Collection: "cleanupRuns", Age: &rule.Age{Field: "updatedAt"}, With: []rule.Along{{Object: "coverUrl", Under: "drafts"}}}
+	r := rule.Rule{Collection: "cleanupRuns", Age: &rule.Age{Field: "updatedAt"},
+		With: []rule.Along{{Object: "coverUrl", Under: "drafts"}}}
 	for _, problem := range r.Problems() {
 		fmt.Println(problem)
 	}

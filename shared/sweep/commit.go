@@ -222,7 +222,8 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 
 // needsCommit reports whether there is something to write, or to remember.
 func (c Change) needsCommit() bool {
-	return len(c.Writes) > 0 || len(c.Next) > 0 || c.Remember || slices.ContainsFunc(c.Then, func(f FollowUp) bool { return f.Noted == nil })
+	return len(c.Writes) > 0 || len(c.Next) > 0 || c.Remember ||
+		slices.ContainsFunc(c.Then, func(f FollowUp) bool { return f.Recorded == nil })
 }
 
 // problem returns why nothing may be written for an item.

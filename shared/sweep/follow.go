@@ -121,14 +121,14 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 			continue
 		case errors.Is(f.err, ErrOutOfTime), ctx.Err() != nil:
 			return false, ErrOutOfTime
-		case f.Noted != nil && f.Noted.Kept != "":
+		case f.Recorded != nil && f.Recorded.Kept != "":
 			f.of.err = cmp.Or(f.of.err, errLater)
-			r.keep(f.Noted.Kept)
-			r.notice(ctx, f.of.Ref.Path(), f.Noted.Warn(f.err))
-			writes = append(writes, f.Noted.Failed...)
-		case f.Noted != nil:
+			r.keep(f.Recorded.Kept)
+			r.notice(ctx, f.of.Ref.Path(), f.Recorded.Warn(f.err))
+			writes = append(writes, f.Recorded.Failed...)
+		case f.Recorded != nil:
 			f.of.err = cmp.Or(f.of.err, f.err)
-			writes = append(writes, f.Noted.Failed...)
+			writes = append(writes, f.Recorded.Failed...)
 		default: // nothing but the entry remembers it
 			f.of.err = cmp.Or(f.of.err, f.err)
 			open = cmp.Or(open, f.err)

@@ -93,7 +93,7 @@ func storedFollowUps(all []FollowUp) []any {
 	var last FollowUp
 	for _, f := range all {
 		switch {
-		case f.Noted != nil:
+		case f.Recorded != nil:
 			continue
 		case len(stored) > 0 && f.joins(last):
 			object := stored[len(stored)-1].(map[string]any)["object"].(map[string]any)

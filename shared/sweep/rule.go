@@ -137,14 +137,14 @@ type FollowUp struct {
 	Absent documents.Ref
 	// Done is committed after the follow-up succeeded, together with the deletion of the journal's entry.
 	Done []documents.Write
-	// Noted, if set, says that documents of the application also record the follow-up, so that a later run finds it through
+	// Recorded, if set, says that documents of the application also record the follow-up, so that a later run finds it through
 	// them. The journal does not remember it.
-	Noted *Noted
+	Recorded *Recorded
 }
 
-// Noted says what happens if a follow-up fails that documents of the application record. The zero value makes it the item's
-// failure.
-type Noted struct {
+// Recorded says what happens if a follow-up fails that documents of the application record. The zero value makes it the
+// item's failure.
+type Recorded struct {
 	Failed []documents.Write      // committed then
 	Kept   string                 // where set: it is not the item's failure, but counts as kept for this reason
 	Warn   func(err error) Notice // what is logged then; pure

@@ -197,7 +197,7 @@ var leavers = sweep.Rule[sweep.Subject]{
 			Then: []sweep.FollowUp{{
 				Account: s.ID(), Absent: s.Ref(),
 				Done: []documents.Write{{Op: documents.Delete, Ref: note}},
-				Noted: &sweep.Noted{
+				Recorded: &sweep.Recorded{
 					Failed: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"attempts": 1}}},
 					Kept:   "account stays",
 					Warn:   func(err error) sweep.Notice { return sweep.Notice{Message: "stays: " + err.Error()} },
@@ -272,8 +272,8 @@ var told = sweep.Rule[sweep.Subject]{
 		return sweep.Change{
 			Writes: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"told": true}}},
 			Then: []sweep.FollowUp{{
-				Task:  &tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}},
-				Noted: &sweep.Noted{Failed: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"told": false}}}},
+				Task:     &tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}},
+				Recorded: &sweep.Recorded{Failed: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"told": false}}}},
 			}},
 		}
 	},
@@ -304,7 +304,7 @@ func TestATaskOfAnInterruptedRun(t *testing.T) {
 	remembered.Change = func(s sweep.Subject, d sweep.Decision, run sweep.Run) sweep.Change {
 		c := told.Change(s, d, run)
 		c.Writes = append(c.Writes, documents.Write{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"kept": true}})
-		c.Then[0].Noted = nil
+		c.Then[0].Recorded = nil
 		return c
 	}
 	f := ruleFunction(t, ruleJob("things", remembered))

@@ -28,7 +28,8 @@ func TestRequiredIndex(t *testing.T) {
 		{"in and range, ordered", things.Where("b", "in", []int{1}).Where("c", ">=", 1).OrderBy("c", firestore.Asc).OrderBy(firestore.DocumentID, firestore.Asc),
 			&need{collection: "things", scope: "COLLECTION", equal: []string{"b"}, ordered: []indexField{asc("c")}}},
 		{"equality and descending order", things.Where("a", "==", 1).OrderBy("b", firestore.Desc),
-			&need{collection: "things", scope: "COLLECTION", equal: []string{"a"}, ordered: []indexField{{FieldPath: "b", Order: "DESCENDING"}}}},
+			&need{collection: "things", scope: "COLLECTION", equal: []string{"a"},
+				ordered: []indexField{{FieldPath: "b", Order: "DESCENDING"}}}},
 		{"not null is a range", things.Where("a", "!=", nil).Where("b", "==", 1),
 			&need{collection: "things", scope: "COLLECTION", equal: []string{"b"}, ordered: []indexField{asc("a")}}},
 		{"two ranges, ordered", things.Where("a", "<", 1).Where("b", ">", "").OrderBy("b", firestore.Asc).OrderBy("a", firestore.Asc).OrderBy(firestore.DocumentID, firestore.Asc),
@@ -36,11 +37,13 @@ func TestRequiredIndex(t *testing.T) {
 		{"two ranges, in the order of their names", things.Where("b", ">", "").Where("a", "<", 1),
 			&need{collection: "things", scope: "COLLECTION", ordered: []indexField{asc("a"), asc("b")}}},
 		{"two ranges, one ordered", things.Where("a", "<", 1).Where("b", ">", "").OrderBy("b", firestore.Desc),
-			&need{collection: "things", scope: "COLLECTION", ordered: []indexField{{FieldPath: "b", Order: "DESCENDING"}, {FieldPath: "a", Order: "DESCENDING"}}}},
+			&need{collection: "things", scope: "COLLECTION",
+				ordered: []indexField{{FieldPath: "b", Order: "DESCENDING"}, {FieldPath: "a", Order: "DESCENDING"}}}},
 		{"two ranges, the name before one", things.Where("a", "<", 1).Where("b", ">", "").OrderBy("b", firestore.Asc).OrderBy(firestore.DocumentID, firestore.Asc),
 			&need{collection: "things", scope: "COLLECTION", ordered: []indexField{asc("b"), asc(documentName), asc("a")}}},
 		{"the name in another direction", things.OrderBy("a", firestore.Asc).OrderBy(firestore.DocumentID, firestore.Desc),
-			&need{collection: "things", scope: "COLLECTION", ordered: []indexField{asc("a"), {FieldPath: documentName, Order: "DESCENDING"}}}},
+			&need{collection: "things", scope: "COLLECTION",
+				ordered: []indexField{asc("a"), {FieldPath: documentName, Order: "DESCENDING"}}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -61,11 +64,13 @@ func TestRequiredIndex(t *testing.T) {
 }
 
 func TestCoveredBy(t *testing.T) {
-	n := need{collection: "things", scope: "COLLECTION", equal: []string{"a", "b"}, ordered: []indexField{{FieldPath: "c", Order: "ASCENDING"}}}
+	n := need{collection: "things", scope: "COLLECTION", equal: []string{"a", "b"},
+		ordered: []indexField{{FieldPath: "c", Order: "ASCENDING"}}}
 	of := func(collection, scope string, fields ...indexField) []index {
 		return []index{{CollectionGroup: collection, QueryScope: scope, Fields: fields}}
 	}
-	a, b, c := indexField{FieldPath: "a", Order: "ASCENDING"}, indexField{FieldPath: "b", Order: "ASCENDING"}, indexField{FieldPath: "c", Order: "ASCENDING"}
+	a, b, c := indexField{FieldPath: "a", Order: "ASCENDING"}, indexField{FieldPath: "b", Order: "ASCENDING"},
+		indexField{FieldPath: "c", Order: "ASCENDING"}
 	for name, tt := range map[string]struct {
 		indexes []index
 		want    bool

@@ -13,7 +13,8 @@ func field(op firestorepb.StructuredQuery_FieldFilter_Operator, values int) *fir
 	}}
 }
 
-func composite(op firestorepb.StructuredQuery_CompositeFilter_Operator, parts ...*firestorepb.StructuredQuery_Filter) *firestorepb.StructuredQuery_Filter {
+func composite(op firestorepb.StructuredQuery_CompositeFilter_Operator,
+	parts ...*firestorepb.StructuredQuery_Filter) *firestorepb.StructuredQuery_Filter {
 	return &firestorepb.StructuredQuery_Filter{FilterType: &firestorepb.StructuredQuery_Filter_CompositeFilter{
 		CompositeFilter: &firestorepb.StructuredQuery_CompositeFilter{Op: op, Filters: parts},
 	}}

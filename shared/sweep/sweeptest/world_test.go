@@ -24,7 +24,8 @@ func (s *spy) Helper() {}
 func TestWorld(t *testing.T) {
 	job := sweep.Job{Name: "testJob", Plan: func(context.Context, *sweep.Planner) error { return nil }}
 	f := sweeptest.New(t, sweep.NewFunction(job, time.Minute, []config.Backend{config.Firestore, config.Storage}))
-	before := sweeptest.World{"boxes/a": {"n": int64(1), "m": "x"}, "boxes/b": {"n": int64(2)}, "boxes/gone/things/x": {"n": int64(3)}}
+	before := sweeptest.World{"boxes/a": {"n": int64(1), "m": "x"}, "boxes/b": {"n": int64(2)},
+		"boxes/gone/things/x": {"n": int64(3)}}
 	before.Write(t, f)
 	f.Put(t, "posts/b", nil, nil)
 	f.Put(t, "posts/a", nil, nil)
@@ -53,7 +54,8 @@ func TestWorld(t *testing.T) {
 	f.Delete(t, "cleanupJobs/testJob/journal/x")
 	f.Delete(t, "boxes/gone/things/x")
 	after.Without("boxes/gone/things/x").Is(t, f, "posts/a", "posts/b")
-	for name, change := range map[string]func(){"changed": func() { before.Changed("boxes/d", nil) }, "without": func() { before.Without("boxes/d") }} {
+	for name, change := range map[string]func(){"changed": func() { before.Changed("boxes/d", nil) },
+		"without": func() { before.Without("boxes/d") }} {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -1,11 +1,11 @@
-package along_test
+package cascade_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/firesweep/firesweep/shared/along"
+	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -54,10 +54,10 @@ func TestObjects(t *testing.T) {
 		"another site":       {url("https://example.com/posts/a.png"), nil, []string{noObject}},
 		"some good, some no": {array{7, fields{"url": "gs://" + bucket + "/posts/a.png"}}, []string{"posts/a.png"}, []string{noText}},
 	} {
-		media := along.Objects{Field: "mediaItems[].url", Under: objects.Folders{"posts/"}, Outside: outside, OwnerKey: "postId"}
+		media := cascade.Objects{Field: "mediaItems[].url", Under: objects.Folders{"posts/"}, Outside: outside, OwnerKey: "postId"}
 		check(t, name, media, fields{"mediaItems": tt.items}, tt.names, tt.kept)
 	}
-	cover := along.Objects{Field: "cover.url", Under: objects.Folders{"a/", "drafts/d/"}, Outside: "outside", ByName: true}
+	cover := cascade.Objects{Field: "cover.url", Under: objects.Folders{"a/", "drafts/d/"}, Outside: "outside", ByName: true}
 	for name, tt := range map[string]struct {
 		cover any
 		names []string
@@ -81,7 +81,7 @@ func TestObjects(t *testing.T) {
 }
 
 // check compares what Follow adds for a document with the id d.
-func check(t *testing.T, name string, o along.Objects, data fields, names, kept []string) {
+func check(t *testing.T, name string, o cascade.Objects, data fields, names, kept []string) {
 	t.Helper()
 	d := documents.Document{Path: "drafts/d", Data: data}
 	c := config.Config{Bucket: "demo.firebasestorage.app"}

@@ -1,8 +1,8 @@
-// Package along deletes documents together with what belongs to them: for declared rules (shared/declared) and for posts of
+// Package cascade deletes documents together with what belongs to them: for declared rules (shared/declared) and for posts of
 // the Firebase application (functions/posts).
 //
-// along.go says what a commit does, objects.go which objects a field names.
-package along
+// cascade.go says what a commit does, objects.go which objects a field names.
+package cascade
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package along
+package cascade
 
 import (
 	"slices"
