@@ -188,7 +188,8 @@ func buildFunction(root, source, target, program string) error {
 	if err != nil {
 		return err
 	}
-	output, err := GoCommand(root, "build", "-overlay", hiding, "-modfile", filepath.Join(source, "go.mod"), "-o", program, "./"+appFolder)
+	mod := filepath.Join(source, "go.mod")
+	output, err := GoCommand(root, "build", "-overlay", hiding, "-modfile", mod, "-o", program, "./"+appFolder)
 	if err != nil {
 		return fmt.Errorf("the function %s cannot be built: %w\n%s", target, err, output)
 	}

@@ -125,13 +125,16 @@ func TestTidyingAddsNothing(t *testing.T) {
 	}
 }
 
-// TestNothingButTheSourceIsBuilt asks Go what it sees of a module of which one file is another in the source, and some are not in it.
+// TestNothingButTheSourceIsBuilt asks Go what it sees of a module. In the source one of its files is another, and some are
+// missing.
 func TestNothingButTheSourceIsBuilt(t *testing.T) {
 	t.Parallel()
 	embeds := func(names string) string {
 		return "package jobs\n\nimport _ \"embed\"\n\n//go:embed " + names + "\nvar list string\n"
 	}
-	files := map[string]string{"go.mod": goMod, "go.sum": "", "jobs/a.go": embeds("a.json"), "jobs/a.json": "{}", "jobs/b.json": "{}"}
+	files := map[string]string{
+		"go.mod": goMod, "go.sum": "", "jobs/a.go": embeds("a.json"), "jobs/a.json": "{}", "jobs/b.json": "{}",
+	}
 	root, source := sourceOf(t, files), filepath.Join(sourceOf(t, nil), "source")
 	if err := os.Rename(sourceOf(t, files), source); err != nil {
 		t.Fatal(err)
@@ -148,7 +151,8 @@ func TestNothingButTheSourceIsBuilt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := GoCommand(root, "list", "-overlay", hiding, "-modfile", filepath.Join(source, "go.mod"), "-f", "{{.Name}} {{.GoFiles}} {{.EmbedFiles}}", "./...")
+	mod := filepath.Join(source, "go.mod")
+	got, err := GoCommand(root, "list", "-overlay", hiding, "-modfile", mod, "-f", "{{.Name}} {{.GoFiles}} {{.EmbedFiles}}", "./...")
 	if want := "main [main.go] []\njobs [a.go] [b.json]\n"; err != nil || got != want {
 		t.Errorf("%v; Go sees\n%s, want\n%s", err, got, want)
 	}

@@ -103,7 +103,8 @@ var (
 	}
 )
 
-// withSource unpacks what is deployed and calls f with the module's root and with that folder, as no other process does at the time.
+// withSource unpacks what is deployed and calls f with the module's root and with that folder, as no other process does at the
+// time.
 func withSource(name string, f func(root, source string) error) error {
 	return withFolder(name, func(root, folder string) error {
 		source := filepath.Join(folder, "source")
@@ -130,8 +131,8 @@ func Build(program string) (path string, err error) {
 	return path, err
 }
 
-// withFolder calls f with the module's root and with a folder, as no other process does at the time. The folder is the same each time,
-// among the user's caches: Go links again what is not there any more.
+// withFolder calls f with the module's root and with a folder, as no other process does at the time. The folder is the same each
+// time, among the user's caches: Go links again what is not there any more.
 func withFolder(name string, f func(root, folder string) error) (err error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -156,9 +157,9 @@ func withFolder(name string, f func(root, folder string) error) (err error) {
 	return f(root, folder)
 }
 
-// overlay writes, beside the source, what makes Go see it in the place of the module at root, and returns the file's name: what is
-// only at the root is not there, and what differs is the source's. So nothing but the archive is built, and what the tests have
-// compiled already, of the same files at the same place, is not compiled once more.
+// overlay writes, beside the source, the file that makes Go see the source in the place of the module at root, and returns its
+// name. What is only at the root is hidden, and what differs is the source's, so nothing but the archive is built. What the tests
+// have compiled, of the same files at the same place, is not compiled once more.
 func overlay(root, source string) (string, error) {
 	replace := map[string]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -150,8 +150,8 @@ func (w *world) interrupt(n int64, kill bool, act func()) {
 var full = flag.Bool("full", false, "try everything at every step")
 
 // TestAtEveryStep kills a run after each of its commits, and has users do something then: whether the run is killed or not, the
-// next one ends with all that there must be. At each step one of the two things is done, in turns, and with and without a kill; with
-// -full both and both ways, beside a kill alone, and in a project where what is archived is small beside an archive.
+// next one ends with all that there must be. At each step one of the two things is done, in turns, and with and without a kill;
+// with -full both and both ways, beside a kill alone, and in a project where what is archived is small beside an archive.
 func TestAtEveryStep(t *testing.T) {
 	type trial struct {
 		what string
