@@ -13,7 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-var full = flag.Bool("full", false, "prove all of each job that the engine promises")
+var full = flag.Bool("full", false, "prove all that the engine promises of each job, and try each part of the security rules")
 
 // TestConform proves of every job and worker of the bundle, on its part of the sample, what the engine promises of all. Of what no
 // job has a part in, each has a third, but with -full.

@@ -314,7 +314,7 @@ func TestStorageRulesNameTheFolders(t *testing.T) {
 }
 
 // TestEachPartOfTheSecurityRulesCounts leaves out each name in a list, each condition and each permission of docs/firestore.rules:
-// then something is allowed or refused that should not be.
+// then something is allowed or refused that should not be. Without -full it does so with every third of them.
 func TestEachPartOfTheSecurityRulesCounts(t *testing.T) {
 	t.Parallel()
 	tr, text := newTrier(t), comment.ReplaceAllString(read(t, rulesFile), "")
@@ -322,6 +322,13 @@ func TestEachPartOfTheSecurityRulesCounts(t *testing.T) {
 	mutants := mutants(text)
 	if len(mutants) < 100 {
 		t.Errorf("only %d parts are left out", len(mutants))
+	}
+	if !*full {
+		some := mutants[:0]
+		for i := 0; i < len(mutants); i += 3 {
+			some = append(some, mutants[i])
+		}
+		mutants = some
 	}
 	for len(mutants) > 0 {
 		var together, later []mutant

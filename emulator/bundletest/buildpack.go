@@ -177,15 +177,21 @@ func requirements(source string) (map[string]string, error) {
 	return versions, nil
 }
 
-// buildFunction builds the program for a function whose source has been unpacked.
-func buildFunction(source, target, program string) error {
+// buildFunction builds the program for a function of the module at root whose source has been unpacked.
+func buildFunction(root, source, target, program string) error {
 	if err := writeMain(source, target); err != nil {
 		return err
 	}
 	if err := tidy(source); err != nil {
 		return err
 	}
-	if output, err := GoCommand(source, "build", "-o", program, "./"+appFolder); err != nil {
+	hiding, err := overlay(root, source)
+	if err != nil {
+		return err
+	}
+	mod := filepath.Join(source, "go.mod")
+	output, err := GoCommand(root, "build", "-overlay", hiding, "-modfile", mod, "-o", program, "./"+appFolder)
+	if err != nil {
 		return fmt.Errorf("the function %s cannot be built: %w\n%s", target, err, output)
 	}
 	return nil

@@ -83,7 +83,7 @@ func TestWhatTheBuildpackRefuses(t *testing.T) {
 // TestWithoutTheImportNothingIsBuilt takes the import out of what is deployed, as it once was.
 func TestWithoutTheImportNothingIsBuilt(t *testing.T) {
 	t.Parallel()
-	err := withSource("without-import", func(source string) error {
+	err := withSource("without-import", func(root, source string) error {
 		bundle := filepath.Join(source, "bundle.go")
 		text, err := os.ReadFile(bundle)
 		if err != nil {
@@ -96,7 +96,7 @@ func TestWithoutTheImportNothingIsBuilt(t *testing.T) {
 		if err := os.WriteFile(bundle, []byte(without), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return buildFunction(source, "cleanupReports", filepath.Join(t.TempDir(), "main"))
+		return buildFunction(root, source, "cleanupReports", filepath.Join(t.TempDir(), "main"))
 	})
 	if err == nil || !strings.Contains(err.Error(), "userfunction.cleanupReports") {
 		t.Errorf("error %v, want one about userfunction.cleanupReports", err)
@@ -122,5 +122,38 @@ func TestTidyingAddsNothing(t *testing.T) {
 		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s: error %v, want one with %q", name, err, tt.want)
 		}
+	}
+}
+
+// TestNothingButTheSourceIsBuilt asks Go what it sees of a module. In the source one of its files is another, and some are
+// missing.
+func TestNothingButTheSourceIsBuilt(t *testing.T) {
+	t.Parallel()
+	embeds := func(names string) string {
+		return "package jobs\n\nimport _ \"embed\"\n\n//go:embed " + names + "\nvar list string\n"
+	}
+	files := map[string]string{
+		"go.mod": goMod, "go.sum": "", "jobs/a.go": embeds("a.json"), "jobs/a.json": "{}", "jobs/b.json": "{}",
+	}
+	root, source := sourceOf(t, files), filepath.Join(sourceOf(t, nil), "source")
+	if err := os.Rename(sourceOf(t, files), source); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		filepath.Join(root, "jobs", "c.go"): "package jobs\n", filepath.Join(root, "tool.go"): "package tool\n",
+		filepath.Join(source, "jobs", "a.go"): embeds("b.json"), filepath.Join(source, "main.go"): "package main\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hiding, err := overlay(root, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod := filepath.Join(source, "go.mod")
+	got, err := GoCommand(root, "list", "-overlay", hiding, "-modfile", mod, "-f", "{{.Name}} {{.GoFiles}} {{.EmbedFiles}}", "./...")
+	if want := "main [main.go] []\njobs [a.go] [b.json]\n"; err != nil || got != want {
+		t.Errorf("%v; Go sees\n%s, want\n%s", err, got, want)
 	}
 }

@@ -3,6 +3,7 @@
 package bundletest
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -85,9 +86,9 @@ func moduleRoot() (string, error) {
 // them.
 func program(target string) (string, error) {
 	building.Do(func() {
-		built.err = withSource("bundle", func(source string) error {
+		built.err = withSource("bundle", func(root, source string) error {
 			built.program = filepath.Join(filepath.Dir(source), "main")
-			return buildFunction(source, target, built.program)
+			return buildFunction(root, source, target, built.program)
 		})
 	})
 	return built.program, built.err
@@ -102,9 +103,37 @@ var (
 	}
 )
 
-// withSource unpacks what is deployed and calls f with the folder, as no other process does at the time. The folder is the same
-// each time, among the user's caches: Go compiles again what lies somewhere else, and links again what is not there any more.
-func withSource(name string, f func(source string) error) (err error) {
+// withSource unpacks what is deployed and calls f with the module's root and with that folder, as no other process does at the
+// time.
+func withSource(name string, f func(root, source string) error) error {
+	return withFolder(name, func(root, folder string) error {
+		source := filepath.Join(folder, "source")
+		if err := os.RemoveAll(source); err != nil {
+			return err
+		}
+		if err := unpackArchive(root, source); err != nil {
+			return err
+		}
+		return f(root, source)
+	})
+}
+
+// Build builds a program of the module, such as ./scripts/firesweep, and returns its path.
+func Build(program string) (path string, err error) {
+	err = withFolder(filepath.Base(program), func(root, folder string) error {
+		path = filepath.Join(folder, "main")
+		output, err := GoCommand(root, "build", "-o", path, program)
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, output)
+		}
+		return nil
+	})
+	return path, err
+}
+
+// withFolder calls f with the module's root and with a folder, as no other process does at the time. The folder is the same each
+// time, among the user's caches: Go links again what is not there any more.
+func withFolder(name string, f func(root, folder string) error) (err error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return err
@@ -125,14 +154,61 @@ func withSource(name string, f func(source string) error) (err error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
-	source := filepath.Join(folder, "source")
-	if err := os.RemoveAll(source); err != nil {
-		return err
+	return f(root, folder)
+}
+
+// overlay writes, beside the source, the file that makes Go see the source in the place of the module at root, and returns its
+// name. What is only at the root is hidden, and what differs is the source's, so nothing but the archive is built. What the tests
+// have compiled, of the same files at the same place, is not compiled once more.
+func overlay(root, source string) (string, error) {
+	replace := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."): // where Go looks for no package
+			return filepath.SkipDir
+		case !d.IsDir():
+			replace[path] = "" // it is not there
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
 	}
-	if err := unpackArchive(root, source); err != nil {
-		return err
+	err = filepath.WalkDir(source, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(source, path)
+		if err != nil {
+			return err
+		}
+		place := filepath.Join(root, name)
+		if replace[place] = path; same(path, place) {
+			delete(replace, place)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
 	}
-	return f(source)
+	for _, name := range []string{"go.mod", "go.sum"} { // Go has a flag of its own for these
+		delete(replace, filepath.Join(root, name))
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(filepath.Dir(source), "overlay.json")
+	return name, os.WriteFile(name, text, 0o600)
+}
+
+// same reports whether two files hold the same. One that cannot be read does not.
+func same(one, other string) bool {
+	a, err := os.ReadFile(one)
+	b, err2 := os.ReadFile(other)
+	return err == nil && err2 == nil && bytes.Equal(a, b)
 }
 
 // GoCommand runs go in a folder, without the user's Go settings, and returns its output.

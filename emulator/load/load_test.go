@@ -26,7 +26,16 @@ var (
 	kills       = flag.Int("kills", 0, "how many runs are killed, besides those of TestShards")
 )
 
+// besideOthers lets a test run beside the others if it has little data: each waits for rates and for processes.
+func besideOthers(t *testing.T, little bool) {
+	t.Helper()
+	if little {
+		t.Parallel()
+	}
+}
+
 func TestLoad(t *testing.T) {
+	besideOthers(t, *objectCount <= 10_000 && *kills == 0)
 	w := world{Project: backendstest.Start(t), units: *objectCount / 100}
 	if !w.EmbeddedFirestore() || !w.EmbeddedStorage() {
 		t.Skip("what is measured is the function on the embedded backends; the Firebase Emulator Suite takes an upload for each object")

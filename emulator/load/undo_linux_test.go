@@ -43,6 +43,7 @@ func (w world) report(t *testing.T, i int) map[string]any {
 // TestUndo has a run delete many documents, shows by the command what would come back, brings it back, twice, and runs the job
 // again. Neither the function's process nor the command's may hold more than the function is given.
 func TestUndo(t *testing.T) {
+	besideOthers(t, *reportCount <= 2_000)
 	w := world{Project: backendstest.Start(t)}
 	if !w.EmbeddedFirestore() {
 		t.Skip("what is measured is the function and the command on the embedded backends")
@@ -71,7 +72,10 @@ func TestUndo(t *testing.T) {
 	if left := w.names(t, "reports"); len(left) != 0 {
 		t.Fatalf("%d reports are left", len(left))
 	}
-	command := build(t)
+	command, err := bundletest.Build("./scripts/firesweep")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, arguments := range [][]string{{"undo", deleted.RunID}, {"undo", "--apply", deleted.RunID}, {"undo", "--apply", "--json", deleted.RunID}} {
 		execute(t, command, w.Environment, arguments...)
 	}
@@ -80,16 +84,6 @@ func TestUndo(t *testing.T) {
 	if kept := slices.Collect(maps.Values(next.Kept)); next.Status != sweep.Completed || len(next.Actions) != 0 || !slices.Contains(kept, n) {
 		t.Errorf("the next run: %s, actions %v, kept %v; want all kept", next.Status, next.Actions, next.Kept)
 	}
-}
-
-// build builds the command and returns its path.
-func build(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "firesweep")
-	if output, err := bundletest.GoCommand("../..", "build", "-o", path, "./scripts/firesweep"); err != nil {
-		t.Fatalf("%v\n%s", err, output)
-	}
-	return path
 }
 
 // execute runs the command in a process of its own, and checks how much memory that held.

@@ -71,7 +71,10 @@ func eachFault(job int, faults []Fault, calls []Call, name func(fault Fault, at 
 }
 
 // chosen chooses the points of the short test: some with each kind of fault, other ones for each job.
-func chosen(job, kind, at int) bool { return (at+7*job+5*kind)%97 == 0 }
+func chosen(job, kind, at int) bool { return (at+7*job+5*kind)%97 == 0 && isKept(job, kind) }
+
+// isKept leaves one of so many points as -sparse says. Three jobs are alike, for isTurn divides these among tests.
+func isKept(job, of int) bool { return (job/3+of)%*sparse == 0 }
 
 // undisturbedRuns are what callsOf has seen, by subject.
 var undisturbedRuns sync.Map

@@ -151,9 +151,9 @@ func (w *world) interrupt(n int64, kill bool, act func()) {
 var full = flag.Bool("full", false, "try everything at every step")
 
 // TestAtEveryStep kills a run after each of its commits, and lets users do something then. Whether the run is killed or not,
-// the next one ends with everything that must exist. At each step each of the two actions of users happens once, in turns
-// with and without a kill. With -full, each happens in both ways, besides a kill alone, and also in a project where the
-// archived inquiry is small compared with an archive.
+// the next one ends with everything that must exist. At each step one of the two actions of users happens, in turns, with and
+// without a kill. With -full, both happen, in both ways, besides a kill alone, and also in a project where the archived inquiry
+// is small compared with an archive.
 func TestAtEveryStep(t *testing.T) {
 	type trial struct {
 		what string
@@ -182,7 +182,8 @@ func TestAtEveryStep(t *testing.T) {
 			for n := range undisturbed.commits.Load() {
 				for i, a := range acts {
 					for _, kill := range []bool{true, false} {
-						turn := kill == ((int(n)+i+offset)%2 == 0)
+						step := int(n) + offset
+						turn := step%2 == i && kill == (step/2%2 == 0)
 						if a.what == "nothing" {
 							turn = kill && tt.name == "in parts beside an archive"
 						}

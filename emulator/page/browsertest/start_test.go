@@ -20,6 +20,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/firesweep/firesweep/emulator/backends"
+	"github.com/firesweep/firesweep/emulator/bundletest"
 	_ "github.com/firesweep/firesweep/emulator/page" // so that a change of it runs these tests again
 	"github.com/firesweep/firesweep/emulator/sampledata"
 )
@@ -27,7 +29,7 @@ import (
 // patience bounds each test: what is waited for comes soon, or never.
 const patience = 5 * time.Minute
 
-// served is what `go run ./emulator --sample` serves.
+// served is what `go run ./emulator --sample` serves, on the Firestore emulator of all tests.
 type served struct {
 	address string // of the page
 	process *exec.Cmd
@@ -47,9 +49,22 @@ var serving = sync.OnceValues(func() (*served, error) {
 		}
 		_ = os.RemoveAll(folder) // at worst a file stays in the temporary folder
 	})
-	program := filepath.Join(folder, "emulator")
-	if out, err := exec.Command("go", "build", "-o", program, "../..").CombinedOutput(); err != nil {
-		return s, fmt.Errorf("build the emulator: %w\n%s", err, out)
+	program, err := bundletest.Build("./emulator")
+	if err != nil {
+		return s, err
+	}
+	if !suite {
+		b, err := backends.Start(context.Background(), backends.Options{ShareFirestore: true})
+		if err != nil {
+			return s, err
+		}
+		for name, value := range map[string]string{
+			backends.FirestoreHost: b.Environment()[backends.FirestoreHost], "GOOGLE_CLOUD_PROJECT": "demo-browsertest",
+		} {
+			if err := os.Setenv(name, value); err != nil {
+				return s, err
+			}
+		}
 	}
 	s.process = exec.Command(program, "--sample", "--firestore-port=0", "--auth-port=0", "--storage-port=0", "--tasks-port=0", "--functions-port=0")
 	stderr, err := os.Create(filepath.Join(folder, "log"))
