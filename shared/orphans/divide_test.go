@@ -114,7 +114,7 @@ func TestDivide(t *testing.T) {
 			t.Errorf("%s: ranges hold %d of %d", name, looked, len(b.names))
 		}
 		if ratio := float64(largest) * shards / float64(len(b.names)); ratio > tt.worst || len(all) < 2 {
-			t.Errorf("%s: the largest of %d stretches is %.2f times as large as an equal one, want at most %.1f", name, len(all), ratio, tt.worst)
+			t.Errorf("%s: the largest of %d ranges is %.2f times as large as an equal one, want at most %.1f", name, len(all), ratio, tt.worst)
 		}
 		divisions := maxDivisions // where names are closer together at first, they seem to be more than they are
 		if tt.even {
