@@ -9,11 +9,12 @@ import (
 
 // A long listing is read as ranges of names side by side.
 const (
-	maxRanges   = 16  // requests under way
-	maxHeld     = 24  // pages that were asked for and not given yet
+	maxRanges   = 20  // requests under way
+	maxHeld     = 32  // pages that were asked for and not given yet
 	rangeTarget = 920 // objects a range is to hold: fewer than a page, for where a range ends is a guess
 	guessAfter  = 1   // pages that are read one after the other first
-	growth      = 3   // requests that may be under way for each page that was given
+	growth      = 6   // requests that may be under way for each page that was given
+	boldAtFirst = 3   // requests that may be under way for names of which there need be none, and one more for each page
 )
 
 // listing reads ranges of names side by side and gives their objects in order. Where a range ends is guessed from how close
@@ -133,7 +134,7 @@ func (l *listing) ask(ctx context.Context) {
 		switch {
 		case l.vainSoFar(): // all the rest: that finds whatever comes next, or that nothing does
 			end, bold = "", false
-		case bold && l.bold >= growth+l.received/pageSize:
+		case bold && l.bold >= boldAtFirst+l.received/pageSize:
 			return
 		}
 		p.bold = bold
