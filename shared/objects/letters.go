@@ -21,8 +21,87 @@ const (
 // are its digits. So we can calculate a name that lies as far behind another as a third lies behind a fourth. Only ASCII
 // counts: names that differ in other characters count as equal.
 type letters struct {
-	at  [learnedLength][]byte // by place, sorted
-	any []byte                // at any place, sorted
+	at    [learnedLength][]byte // by place, sorted
+	any   []byte                // at any place, sorted
+	turns [learnedLength]int    // how often the letters of a place began anew, because one before it changed
+}
+
+// learnPage learns from the names of a page, which are in order. prefix is that of the listing.
+func (l *letters) learnPage(page []Object, prefix int) {
+	for i := 0; i < len(page); i += learnEach {
+		name := page[i].Name[prefix:]
+		l.learn(name)
+		if i == 0 {
+			continue
+		}
+		for place := differ(page[i-learnEach].Name[prefix:], name) + 1; place < min(len(name), learnedLength); place++ {
+			l.turns[place]++
+		}
+	}
+}
+
+// differ returns the first place at which two names differ.
+func differ(a, b string) int {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	return i
+}
+
+// likely returns the letters that there probably are. Letters that began anew twice were seen all round. Until then, a place is
+// taken to have all letters of the kinds that occur at the next place, if its own are of these kinds. Otherwise a listing that
+// begins in the middle of the letters of a place would learn those before them one by one.
+func (l *letters) likely() *letters {
+	likely := *l
+	for place := learnedLength - 2; place >= 0; place-- {
+		own, next := kindsOf(l.at[place]), kindsOf(likely.at[place+1])&^otherKind // the others separate parts of a name
+		if l.turns[place] >= 2 || own == 0 || own&^next != 0 {
+			continue
+		}
+		likely.at[place] = slices.DeleteFunc(slices.Clone(l.any), func(c byte) bool { return kindOf(c)&next == 0 })
+	}
+	return &likely
+}
+
+// kinds is a set of kinds of letters.
+type kinds uint8
+
+const (
+	digitKind kinds = 1 << iota
+	upperKind
+	lowerKind
+	otherKind
+)
+
+func kindOf(c byte) kinds {
+	switch {
+	case '0' <= c && c <= '9':
+		return digitKind
+	case 'A' <= c && c <= 'Z':
+		return upperKind
+	case 'a' <= c && c <= 'z':
+		return lowerKind
+	default:
+		return otherKind
+	}
+}
+
+func kindsOf(letters []byte) (all kinds) {
+	for _, c := range letters {
+		all |= kindOf(c)
+	}
+	return all
+}
+
+// seen reports whether each letter of a name was seen at its place.
+func (l *letters) seen(name string) bool {
+	for i := range min(len(name), learnedLength) {
+		if _, found := slices.BinarySearch(l.at[i], name[i]); !found {
+			return false
+		}
+	}
+	return true
 }
 
 func (l *letters) learn(name string) {
@@ -91,24 +170,21 @@ func (l *letters) name(n *big.Int) string {
 
 // behind returns a name so far behind another that about [rangeTarget] objects lie between them, if objects are as dense
 // there as in a known span; "" if there is none. name is without the listing's prefix, which has so many bytes; the span's
-// names are with it. bold says that the result is a guess: it has a letter at a place where none so high was seen yet.
+// names are with it. bold says that the result is a guess: it has a letter at a place where that was not seen yet.
 func (l *letters) behind(name string, known span, prefix int) (end string, bold bool) {
 	from, to := known.from[prefix:], known.to[prefix:]
-	if end := l.reckon(name, from, to, known.n); end != "" {
-		return end, false
+	likely := l.likely()
+	if end := likely.reckon(name, from, to, known.n); end != "" {
+		return end, !l.seen(end)
 	}
 	// Perhaps higher letters follow that were not seen yet, at the place where the span's names begin to differ or at one
 	// before it. Try letters that were seen at other places.
-	differ := 0
-	for differ < min(len(from), len(to), learnedLength-1) && from[differ] == to[differ] {
-		differ++
-	}
-	for place := differ; place >= 0; place-- {
-		seen := l.at[place]
+	for place := min(differ(from, to), learnedLength-1); place >= 0; place-- {
+		seen := likely.at[place]
 		if len(seen) == 0 {
 			continue
 		}
-		more := *l
+		more := *likely
 		more.at[place] = slices.Clone(seen)
 		for _, c := range l.any {
 			if c > seen[len(seen)-1] {

@@ -77,14 +77,15 @@ func named(random *rand.Rand, n int) map[string][]string {
 	}
 	users := sorted(func(int) string { return text(28) })
 	return map[string][]string{
-		"random":       sorted(func(int) string { return "f/" + text(20) }),
-		"of users":     sorted(func(i int) string { return "f/" + users[i%max(1, n/40)] + "/" + text(20) + ".jpg" }),
-		"of few users": sorted(func(i int) string { return "f/" + users[i%min(n, 3)] + "/" + text(20) + ".jpg" }),
-		"numbered":     sorted(func(i int) string { return fmt.Sprintf("f/%d", i) }),
-		"padded":       sorted(func(i int) string { return fmt.Sprintf("f/u/%09d-0.png", i) }),
-		"in time":      sorted(func(i int) string { return fmt.Sprintf("f/u/%d-%s", 1_700_000_000_000+int64(i)*7919, text(4)) }),
-		"in Japanese":  sorted(func(i int) string { return fmt.Sprintf("f/写真%c%c", '一'+rune(i%5000), '一'+rune(i/5000)) }),
-		"all alike":    sorted(func(i int) string { return "f/" + strings.Repeat("x", 100) + fmt.Sprint(i) }),
+		"random":        sorted(func(int) string { return "f/" + text(20) }),
+		"of users":      sorted(func(i int) string { return "f/" + users[i%max(1, n/40)] + "/" + text(20) + ".jpg" }),
+		"of few users":  sorted(func(i int) string { return "f/" + users[i%min(n, 3)] + "/" + text(20) + ".jpg" }),
+		"numbered":      sorted(func(i int) string { return fmt.Sprintf("f/%d", i) }),
+		"padded":        sorted(func(i int) string { return fmt.Sprintf("f/u/%09d-0.png", i) }),
+		"in time":       sorted(func(i int) string { return fmt.Sprintf("f/u/%d-%s", 1_700_000_000_000+int64(i)*7919, text(4)) }),
+		"times, joined": sorted(func(i int) string { return fmt.Sprintf("f/%d%s", 1_700_000_000_000+int64(i)*7919, text(4)) }),
+		"in Japanese":   sorted(func(i int) string { return fmt.Sprintf("f/写真%c%c", '一'+rune(i%5000), '一'+rune(i/5000)) }),
+		"all alike":     sorted(func(i int) string { return "f/" + strings.Repeat("x", 100) + fmt.Sprint(i) }),
 		"most of one": sorted(func(i int) string {
 			return "f/" + map[bool]string{true: "heavy", false: text(5)}[i%10 > 0] + "/" + text(8)
 		}),

@@ -189,9 +189,7 @@ func (l *listing) receive(p *part) {
 			p.span.from = p.objects[0].Name
 		}
 	}
-	for i := 0; i < len(p.objects); i += learnEach {
-		l.letters.learn(p.objects[i].Name[len(l.prefix):])
-	}
+	l.letters.learnPage(p.objects, len(l.prefix))
 	if p.more {
 		rest := &part{from: p.from, behind: p.behind, end: p.end}
 		if n := len(p.objects); n > 0 { // or the page held nothing but the name to leave out

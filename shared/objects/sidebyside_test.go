@@ -2,7 +2,9 @@ package objects
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +16,7 @@ func TestListingSideBySide(t *testing.T) {
 	t.Parallel()
 	names := named(rand.New(rand.NewPCG(1, 2)), 50_000)
 	for what, most := range map[string]time.Duration{"random": 2 * time.Second, "of users": 2 * time.Second,
-		"in time": 2 * time.Second} {
+		"in time": 2 * time.Second, "times, joined": 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			b := &fakeBucket{names: names[what]}
 			l := listing{
@@ -31,6 +33,43 @@ func TestListingSideBySide(t *testing.T) {
 			if took := time.Since(began); took > most {
 				t.Errorf("%s: 50 pages took as long as %d one after the other, want at most %d", what, took/(100*time.Millisecond),
 					most/(100*time.Millisecond))
+			}
+		})
+	}
+}
+
+// TestListingThatBeginsInTheMiddle lists from a name on, as a shard does. The second letters before the one it begins with are not
+// known at first, and follow when the first letter changes.
+func TestListingThatBeginsInTheMiddle(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	var names []string
+	for range 300_000 {
+		names = append(names, fmt.Sprintf("f/%c%015x", "abc"[random.IntN(3)], random.Uint64()>>4))
+	}
+	slices.Sort(names)
+	for _, from := range []string{"f/a0", "f/a3", "f/a8", "f/ae", "f/bc", "f/c8"} {
+		synctest.Test(t, func(t *testing.T) {
+			first, _ := slices.BinarySearch(names, from)
+			left := names[first:]
+			b := &fakeBucket{names: left}
+			l := listing{
+				list: func(ctx context.Context, prefix string, p *part) ([]Object, bool, error) {
+					time.Sleep(100 * time.Millisecond)
+					return b.list(ctx, prefix, p)
+				},
+				prefix: "f/", answers: make(chan *part), parts: []*part{{from: from}},
+			}
+			began, n := time.Now(), 0
+			if err := l.read(t.Context(), func(objects []Object) bool { n += len(objects); return true }); err != nil || n != len(left) {
+				t.Fatalf("from %s: %d objects and %v, want %d", from, n, err, len(left))
+			}
+			pages := len(left) / pageSize
+			if took, most := int(time.Since(began)/(100*time.Millisecond)), 2*pages/maxRanges+10; took > most {
+				t.Errorf("from %s: %d pages took as long as %d one after the other, want at most %d", from, pages, took, most)
+			}
+			if requests := int(b.requests.Load()); requests > pages*3/2+maxRanges {
+				t.Errorf("from %s: %d requests for %d pages", from, requests, pages)
 			}
 		})
 	}
