@@ -233,13 +233,7 @@ func together(all, more *sweep.Report) {
 		sum.Planned, sum.Done, sum.Changed, sum.Failed = sum.Planned+c.Planned, sum.Done+c.Done, sum.Changed+c.Changed, sum.Failed+c.Failed
 		all.Actions[kind] = sum
 	}
-	u, v := &all.Usage, more.Usage
-	for of, n := range map[*int64]int64{
-		&u.FirestoreReads: v.FirestoreReads, &u.FirestoreWrites: v.FirestoreWrites, &u.FirestoreDeletes: v.FirestoreDeletes, &u.StorageClassA: v.StorageClassA,
-		&u.StorageClassB: v.StorageClassB, &u.StorageDeletes: v.StorageDeletes, &u.AuthCalls: v.AuthCalls, &u.Tasks: v.Tasks,
-	} {
-		*of += n
-	}
+	all.Usage = all.Usage.Plus(more.Usage)
 	if more.Status != sweep.Completed {
 		all.Status = more.Status
 	}

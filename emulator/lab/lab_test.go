@@ -174,10 +174,10 @@ func TestInShards(t *testing.T) {
 	s = sharded{Items: 8_000_000, Beside: 1, Cut: part{Elapsed: 10 * time.Second}, Parts: slices.Repeat([]part{even}, shards)}
 	s.Parts[3].Elapsed = 25 * time.Second // 40,000 a second
 	path := filepath.Join(t.TempDir(), "performance.md")
-	if err := writePage(path, options{}, nil, nil, &s); err != nil {
+	if err := writePage(path, options{}, nil, shardsCase, nil, &s); err != nil {
 		t.Fatal(err)
 	}
-	if err := writePage(path, options{only: "live"}, nil, nil, nil); err != nil { // what was measured before stays
+	if err := writePage(path, options{only: "live"}, nil, "live", nil, nil); err != nil { // what was measured before stays
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(path)
@@ -231,7 +231,7 @@ func TestPage(t *testing.T) {
 			runs = append(runs, r)
 		}
 	}
-	if err := writePage(path, options{}, []string{"-full"}, runs, nil); err != nil {
+	if err := writePage(path, options{}, []string{"-full"}, "missing", runs, nil); err != nil {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(path)
@@ -253,7 +253,7 @@ func TestPage(t *testing.T) {
 	again := runs[len(runs)-1]
 	again.Elapsed = 3 * time.Second
 	idle := run{Case: "live", Job: "cleanupOrphanedMedia", Status: sweep.Completed, Link: again.Link}
-	if err := writePage(path, options{only: "missing", items: []int{50_000}}, []string{"-case", "missing"}, []run{again, idle}, nil); err != nil {
+	if err := writePage(path, options{only: "missing", items: []int{50_000}}, []string{"-case", "missing"}, "missing", []run{again, idle}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if page, err = os.ReadFile(path); err != nil {
@@ -264,6 +264,25 @@ func TestPage(t *testing.T) {
 		if got := strings.Count(string(page), want); got != times {
 			t.Errorf("the page says %q %d times, want %d:\n%s", want, got, times, page)
 		}
+	}
+	// A run of all cases that fails at the second one keeps the first, and leaves the others and their command as they were.
+	live := run{Case: "live", Items: 1000, Job: "cleanupOrphanedMedia", Status: sweep.Completed, Runs: 1, Memory: 50 << 20, Link: again.Link, Elapsed: time.Second}
+	if err := writePage(path, options{}, []string{"-seed", "3"}, "live", []run{live}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if page, err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"lab -full", "| cleanupOrphanedMedia | 1,000 | 40ms | 1.0 s |", "| cleanupOrphanedMedia | 50,000 | 40ms | 3.0 s |"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page does not say %q:\n%s", want, page)
+		}
+	}
+	if err := writePage(path, options{}, []string{"-seed", "3"}, shardsCase, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if page, err = os.ReadFile(path); err != nil || !strings.Contains(string(page), "lab -seed 3") || strings.Contains(string(page), "lab -full") {
+		t.Errorf("the page does not name the command: %v\n%s", err, page)
 	}
 	for _, args := range [][]string{{"x"}, {"-backend", "x"}, {"-case", "x"}, {"-items", "0"}, {"-latency", "1"}, {"-errors", "1"}} {
 		if _, err := parse(args, &bytes.Buffer{}); err == nil {

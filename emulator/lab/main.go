@@ -133,11 +133,11 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		defer func() { _ = started.Close() }() // nothing is kept in them
 		on = &started
 	}
-	var runs []run
 	for _, m := range cases {
 		if o.only != "" && m.name != o.only {
 			continue
 		}
+		var runs []run
 		for _, p := range o.points(m) {
 			r, err := measure(ctx, m, p.items, linkOf(p.latency, o), p.seed, on, o.heap)
 			if err != nil {
@@ -146,26 +146,29 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 			fmt.Fprintln(out, r.line())
 			runs = append(runs, r)
 		}
-	}
-	var inShards *sharded
-	if !o.local && (o.only == "" || o.only == shardsCase) {
-		n := usualInShards
-		switch {
-		case len(o.items) > 0:
-			n = slices.Max(o.items)
-		case o.full:
-			n = hugeInShards
+		if o.page == "" {
+			continue
 		}
-		s, err := measureShards(ctx, n, linkOf(slices.Max(o.latencies), o), out)
-		if err != nil {
+		// Now, and not at the end: the figures of hours are not lost to a case that fails.
+		if err := writePage(o.page, o, args, m.name, runs, nil); err != nil {
 			return err
 		}
-		inShards = &s
 	}
-	if o.page == "" {
+	if o.local || o.only != "" && o.only != shardsCase {
 		return nil
 	}
-	return writePage(o.page, o, args, runs, inShards)
+	n := usualInShards
+	switch {
+	case len(o.items) > 0:
+		n = slices.Max(o.items)
+	case o.full:
+		n = hugeInShards
+	}
+	inShards, err := measureShards(ctx, n, linkOf(slices.Max(o.latencies), o), out)
+	if err != nil || o.page == "" {
+		return err
+	}
+	return writePage(o.page, o, args, shardsCase, nil, &inShards)
 }
 
 // point is what one run measures.

@@ -68,29 +68,31 @@ type results struct {
 	Runs    []run
 }
 
-// writePage writes the page of some runs and of one in shards, if there is one, and a plot for each case beside it.
-func writePage(path string, o options, args []string, runs []run, inShards *sharded) error {
+// writePage writes the page, and a plot for each case beside it, with the runs of a case that was just measured, or with its run in
+// shards. The other cases stay as they were measured.
+func writePage(path string, o options, args []string, name string, runs []run, inShards *sharded) error {
 	folder := strings.TrimSuffix(path, filepath.Ext(path))
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	file := filepath.Join(folder, "measured.json")
-	all := results{Command: strings.Join(append([]string{"go run ./emulator/lab"}, args...), " ")}
-	if o.only != "" { // the others stay as they were measured
-		text, err := os.ReadFile(file)
-		if err == nil {
-			err = json.Unmarshal(text, &all)
-		}
-		if err != nil && !os.IsNotExist(err) {
-			return fmt.Errorf("read what was measured before: %w", err)
-		}
+	var all results
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("read what was measured before: %w", err)
+	}
+	if all.Command == "" || o.only == "" && name == shardsCase { // the last of all cases
+		all.Command = strings.Join(append([]string{"go run ./emulator/lab"}, args...), " ")
 	}
 	all.Machine = machine(time.Now())
 	if inShards != nil {
 		all.Shards = inShards
 	}
 	all.Runs = append(slices.DeleteFunc(all.Runs, func(had run) bool {
-		return had.Case == o.only && len(o.items) == 0 || slices.ContainsFunc(runs, had.same)
+		return caseNumber(had.Case) < 0 || had.Case == name && len(o.items) == 0 || slices.ContainsFunc(runs, had.same)
 	}), runs...)
 	slices.SortStableFunc(all.Runs, run.compare)
 	if err := all.save(file); err != nil {

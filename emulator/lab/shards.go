@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -127,7 +128,7 @@ func measureShards(ctx context.Context, n int, link standin.Link, out io.Writer)
 
 // slowest returns the part that looked at the fewest objects a second.
 func (s sharded) slowest() part {
-	return slices.MinFunc(s.Parts, func(a, b part) int { return int(a.perSecond() - b.perSecond()) })
+	return slices.MinFunc(s.Parts, func(a, b part) int { return cmp.Compare(a.perSecond(), b.perSecond()) })
 }
 
 // write writes the page's section: what was measured, and what follows for a hundred million objects.

@@ -4,9 +4,10 @@ package inorder
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"sync"
+
+	"github.com/firesweep/firesweep/shared/guard"
 )
 
 // Flow has items under way.
@@ -36,7 +37,7 @@ func Begin[T, R any](
 	ctx, f.cancel = context.WithCancel(ctx)
 	f.underWay.Go(func() {
 		defer close(f.came)
-		f.cut = guard(func() error {
+		f.cut = guard.Call(func() error {
 			for item, err := range items(ctx) {
 				if err != nil {
 					return err
@@ -44,7 +45,7 @@ func Begin[T, R any](
 				s := &step[T, R]{item: item, done: make(chan struct{})}
 				f.underWay.Go(func() {
 					defer close(s.done)
-					s.err = guard(func() (err error) {
+					s.err = guard.Call(func() (err error) {
 						s.got, err = ask(ctx, s.item)
 						return err
 					})
@@ -107,7 +108,7 @@ func All(functions ...func() error) []error {
 	errs := make([]error, len(functions))
 	var underWay sync.WaitGroup
 	for i, f := range functions {
-		underWay.Go(func() { errs[i] = guard(f) })
+		underWay.Go(func() { errs[i] = guard.Call(f) })
 	}
 	underWay.Wait()
 	return errs
@@ -118,14 +119,4 @@ func One[T, R any](ctx context.Context, item T, ask func(context.Context, T) (R,
 	return Begin(ctx, 1, func(context.Context) iter.Seq2[T, error] {
 		return func(yield func(T, error) bool) { yield(item, nil) }
 	}, ask)
-}
-
-// guard returns a panic as an error.
-func guard(do func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
-	return do()
 }

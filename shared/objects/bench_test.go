@@ -52,7 +52,7 @@ func BenchmarkPage(b *testing.B) {
 	r := (&Client{storage: client, bucket: client.Bucket("b"), name: "b"}).Reader()
 	b.ReportAllocs()
 	for b.Loop() {
-		if page, _, err := r.list(b.Context(), "posts/", &part{}); err != nil || len(page) != pageSize {
+		if page, _, err := r.list(b.Context(), "posts/", Names{}); err != nil || len(page) != pageSize {
 			b.Fatal(len(page), err)
 		}
 	}
@@ -63,7 +63,7 @@ func BenchmarkGuess(b *testing.B) {
 	names := named(rand.New(rand.NewPCG(1, 2)), pageSize)["of users"]
 	b.ReportAllocs()
 	for b.Loop() {
-		l := listing{prefix: "f/", before: []span{{names[0], names[pageSize-1], pageSize}}, parts: []*part{{from: names[pageSize-1]}}}
+		l := listing[Object]{prefix: "f/", before: []span{{names[0], names[pageSize-1], pageSize}}, parts: []*part[Object]{{Names: Names{From: names[pageSize-1]}}}}
 		for i := 0; i < len(names); i += learnEach {
 			l.letters.learn(names[i][len(l.prefix):])
 		}

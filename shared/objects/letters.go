@@ -26,15 +26,15 @@ type letters struct {
 	turns [learnedLength]int    // how often the letters of a place began anew, because one before it changed
 }
 
-// learnPage learns from the names of a page, which are in order. prefix is that of the listing.
-func (l *letters) learnPage(page []Object, prefix int) {
-	for i := 0; i < len(page); i += learnEach {
-		name := page[i].Name[prefix:]
+// learnAll learns from names that are in order, some of those of a page. They begin with a listing's prefix of so many bytes.
+func (l *letters) learnAll(names []string, prefix int) {
+	for i, name := range names {
+		name = name[prefix:]
 		l.learn(name)
 		if i == 0 {
 			continue
 		}
-		for place := differ(page[i-learnEach].Name[prefix:], name) + 1; place < min(len(name), learnedLength); place++ {
+		for place := differ(names[i-1][prefix:], name) + 1; place < min(len(name), learnedLength); place++ {
 			l.turns[place]++
 		}
 	}

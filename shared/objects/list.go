@@ -25,31 +25,43 @@ type Names struct {
 // last page or the first error. While the caller is busy with a page, the next ones are read; reading has ended when Pages
 // returns.
 func (r Reader) Pages(ctx context.Context, prefix string, names Names) iter.Seq2[[]Object, error] {
-	return func(yield func([]Object, error) bool) {
+	return PagesOf(ctx, r, prefix, names, whole)
+}
+
+func whole(o Object) Object { return o }
+
+// PagesOf is [Reader.Pages] for a caller that needs only part of an object, or what follows from it. It calls of in other
+// goroutines and in any order, and keeps nothing else while objects wait for their turn.
+func PagesOf[T any](ctx context.Context, r Reader, prefix string, names Names, of func(Object) T) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		l := listing{
-			list: r.list, prefix: prefix, answers: make(chan *part),
-			parts: []*part{{from: names.From, behind: names.After, end: names.Before}},
-		}
 		defer cancel()
 		goes := true
-		page := make([]Object, 0, pageSize)
-		give := func(objects []Object) bool {
-			for len(objects) > 0 && goes {
-				n := min(len(objects), pageSize-len(page))
-				page, objects = append(page, objects[:n]...), objects[n:]
+		page := make([]T, 0, pageSize)
+		give := func(found []T) bool {
+			for len(found) > 0 && goes {
+				n := min(len(found), pageSize-len(page))
+				page, found = append(page, found[:n]...), found[n:]
 				if len(page) == pageSize {
-					names.From, names.After = page[pageSize-1].Name, true
 					goes = yield(page, nil)
-					page = make([]Object, 0, pageSize)
+					page = make([]T, 0, pageSize)
 				}
 			}
 			return goes
 		}
+		l := newListing(r.list, prefix, names, of)
 		err := l.read(ctx, give)
 		if errors.Is(err, ErrNoOffsets) {
-			page = page[:0]
-			err = r.oneByOne(ctx, prefix, names, give)
+			if l.last != "" {
+				names.From, names.After = l.last, true
+			}
+			err = r.oneByOne(ctx, prefix, names, func(objects []Object) bool {
+				found := make([]T, len(objects))
+				for i, o := range objects {
+					found[i] = of(o)
+				}
+				return give(found)
+			})
 		}
 		switch {
 		case !goes:
@@ -64,7 +76,7 @@ func (r Reader) Pages(ctx context.Context, prefix string, names Names) iter.Seq2
 // First returns the first objects that [Reader.Pages] would list, up to a thousand, with one request. more says that there
 // are others. The error is [ErrNoOffsets] if the bucket cannot list a range.
 func (r Reader) First(ctx context.Context, prefix string, names Names) (page []Object, more bool, err error) {
-	page, more, err = r.list(ctx, prefix, &part{from: names.From, behind: names.After, end: names.Before})
+	page, more, err = r.list(ctx, prefix, names)
 	if err != nil {
 		return nil, false, fmt.Errorf("list the first of %s of bucket %s: %w", prefix, r.c.name, err)
 	}
@@ -81,12 +93,12 @@ func query(prefix string) *storage.Query {
 	return q
 }
 
-// list reads the first page of the objects of a part.
-func (r Reader) list(ctx context.Context, prefix string, p *part) (page []Object, more bool, err error) {
+// list reads the first page of the objects of a range.
+func (r Reader) list(ctx context.Context, prefix string, names Names) (page []Object, more bool, err error) {
 	// An offset is inclusive. The first name behind another cannot be sent as an offset: it would end in a zero byte, and be
 	// too long behind one of the longest names.
 	q := query(prefix)
-	q.StartOffset, q.EndOffset = p.from, p.end
+	q.StartOffset, q.EndOffset = names.From, names.Before
 	var attrs []*storage.ObjectAttrs
 	next, err := iterator.NewPager(r.c.bucket.Objects(ctx, q), pageSize, "").NextPage(&attrs)
 	if err != nil {
@@ -94,10 +106,10 @@ func (r Reader) list(ctx context.Context, prefix string, p *part) (page []Object
 	}
 	page = make([]Object, 0, len(attrs))
 	for _, a := range attrs {
-		if a.Name < p.from || p.end != "" && a.Name >= p.end {
+		if a.Name < names.From || names.Before != "" && a.Name >= names.Before {
 			return nil, false, ErrNoOffsets
 		}
-		if !p.behind || a.Name != p.from {
+		if !names.After || a.Name != names.From {
 			page = append(page, objectOf(a))
 		}
 	}

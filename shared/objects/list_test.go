@@ -1,14 +1,22 @@
 package objects
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"cloud.google.com/go/storage"
+	"google.golang.org/api/option"
 )
 
 // fakeBucket answers a listing from names in order, as Cloud Storage does, a page of pageSize at most.
@@ -21,20 +29,20 @@ type fakeBucket struct {
 
 var errFake = errors.New("it was made to fail")
 
-func (b *fakeBucket) list(ctx context.Context, prefix string, p *part) (page []Object, more bool, err error) {
+func (b *fakeBucket) list(ctx context.Context, prefix string, names Names) (page []Object, more bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
 	if b.requests.Add(1) == b.fail {
 		return nil, false, errFake
 	}
-	i, _ := slices.BinarySearch(b.names, max(prefix, p.from))
+	i, _ := slices.BinarySearch(b.names, max(prefix, names.From))
 	n := 0
-	for ; i < len(b.names) && strings.HasPrefix(b.names[i], prefix) && (p.end == "" || b.names[i] < p.end); i++ {
+	for ; i < len(b.names) && strings.HasPrefix(b.names[i], prefix) && (names.Before == "" || b.names[i] < names.Before); i++ {
 		if n++; n > pageSize {
 			return page, true, nil
 		}
-		if !p.behind || b.names[i] != p.from {
+		if !names.After || b.names[i] != names.From {
 			page = append(page, Object{Name: b.names[i]})
 		}
 	}
@@ -44,9 +52,7 @@ func (b *fakeBucket) list(ctx context.Context, prefix string, p *part) (page []O
 // listAll returns all objects of a listing.
 func (b *fakeBucket) listAll(t *testing.T, prefix, after string) ([]string, error) {
 	t.Helper()
-	l := listing{
-		list: b.list, prefix: prefix, answers: make(chan *part), parts: []*part{{from: after, behind: after != ""}},
-	}
+	l := newListing(b.list, prefix, Names{From: after, After: after != ""}, whole)
 	var got []string
 	err := l.read(t.Context(), func(objects []Object) bool {
 		for _, o := range objects {
@@ -134,6 +140,71 @@ func TestListingFailsAsAWhole(t *testing.T) {
 		if !errors.Is(err, errFake) || !slices.Equal(got, names[:len(got)]) {
 			t.Errorf("request %d fails: %d names and %v", fail, len(got), err)
 		}
+	}
+}
+
+// bucketOf answers each listing with the objects of some names, a thousand at a time, and heeds no offsets.
+func bucketOf(t *testing.T, names []string) Reader {
+	t.Helper()
+	client, err := storage.NewClient(t.Context(), option.WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) *http.Response {
+		from, _ := strconv.Atoi(r.URL.Query().Get("pageToken")) // none is 0
+		to := min(from+pageSize, len(names))
+		answer := map[string]any{"kind": "storage#objects"}
+		var items []map[string]string
+		for _, name := range names[from:to] {
+			items = append(items, map[string]string{"name": name, "generation": "1", "metageneration": "1"})
+		}
+		answer["items"] = items
+		if to < len(names) {
+			answer["nextPageToken"] = strconv.Itoa(to)
+		}
+		body, err := json.Marshal(answer)
+		if err != nil {
+			t.Error(err)
+		}
+		return &http.Response{
+			StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+			Body: io.NopCloser(bytes.NewReader(body)), Request: r,
+		}
+	})}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return (&Client{storage: client, bucket: client.Bucket("b"), name: "b"}).Reader()
+}
+
+// TestBucketWithoutOffsets: when a bucket turns out not to support offsets, the rest is listed page after page, and each object
+// comes once.
+func TestBucketWithoutOffsets(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for i := range 4500 {
+		names = append(names, fmt.Sprintf("f/%05d", i))
+	}
+	r := bucketOf(t, names)
+	for after, want := range map[string][]string{"": names, "f/01500": names[1501:]} {
+		var got []string
+		for page, err := range PagesOf(t.Context(), r, "f/", Names{From: after, After: after != ""}, func(o Object) string { return o.Name }) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, page...)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("after %q: %d names, want %d", after, len(got), len(want))
+		}
+	}
+}
+
+// TestListingThatPanics: what panics while an object is looked at ends the listing with an error, and not the process.
+func TestListingThatPanics(t *testing.T) {
+	t.Parallel()
+	var err error
+	for _, err = range PagesOf(t.Context(), bucketOf(t, []string{"f/a"}), "f/", Names{}, func(o Object) bool { panic("of " + o.Name) }) {
+	}
+	if err == nil || !strings.HasPrefix(err.Error(), "list f/ of bucket b: panic: of f/a\n") {
+		t.Errorf("it ended with %v", err)
 	}
 }
 

@@ -2,15 +2,16 @@ package objects
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/firesweep/firesweep/shared/guard"
 )
 
 // A long listing is read as ranges of names side by side.
 const (
-	maxRanges   = 20  // requests under way
-	maxHeld     = 32  // pages that were asked for and not given yet
+	maxRanges   = 40  // requests under way
+	maxHeld     = 56  // pages that were asked for and not given yet
 	rangeTarget = 920 // objects a range is to hold: fewer than a page, for where a range ends is a guess
 	guessAfter  = 1   // pages that are read one after the other first
 	growth      = 6   // requests that may be under way for each page that was given
@@ -20,49 +21,55 @@ const (
 // listing reads ranges of names side by side and gives their objects in order. Where a range ends is guessed from how close
 // together the names before it are; a range that holds more than a page is divided again, one that holds nothing costs a
 // request. So each object is listed once, whatever the names are, and where guessing fails it is as slow as page after page.
-type listing struct {
-	list     func(ctx context.Context, prefix string, p *part) ([]Object, bool, error)
+type listing[T any] struct {
+	list     func(ctx context.Context, prefix string, names Names) ([]Object, bool, error)
+	of       func(Object) T // what is kept of an object
 	prefix   string
-	parts    []*part // what has not been given yet, in order and without gaps
-	answers  chan *part
+	parts    []*part[T] // what has not been given yet, in order and without gaps
+	answers  chan *part[T]
 	underWay sync.WaitGroup
-	waiting  int  // requests that were not answered yet
-	bold     int  // of these, those for names of which there need be none
-	vain     bool // the last part that was given held nothing
-	held     int  // parts that were asked for
-	given    int  // objects
-	received int  // objects
-	answered int  // requests
+	waiting  int    // requests that were not answered yet
+	bold     int    // of these, those for names of which there need be none
+	vain     bool   // the last part that was given held nothing
+	held     int    // parts that were asked for
+	given    int    // objects
+	received int    // objects
+	last     string // the last name that was given
+	answered int    // requests
 	letters  letters
 	before   []span // of the last parts that were given
 }
 
 // part is a range of names, or the rest of one.
-type part struct {
-	from, end string // its names begin with the one and end before the other; "" is no bound
-	behind    bool   // the name from is not one of them
-	asked     bool
-	bold      bool // of names of which there need be none
-	done      bool
-	objects   []Object
-	more      bool // than these
-	err       error
-	span      span // of names that were looked through
+type part[T any] struct {
+	Names
+	asked bool
+	bold  bool // of names of which there need be none
+	done  bool
+	found []T
+	names []string // one of [learnEach], the first one among them
+	last  string   // name
+	more  bool     // than these
+	err   error
+	span  span // of names that were looked through
+}
+
+// newListing returns the listing of a range of names.
+func newListing[T any](
+	list func(ctx context.Context, prefix string, names Names) ([]Object, bool, error), prefix string, names Names, of func(Object) T,
+) *listing[T] {
+	return &listing[T]{list: list, of: of, prefix: prefix, parts: []*part[T]{{Names: names}}, answers: make(chan *part[T])}
 }
 
 // read gives all objects, some at a time, until give returns false. While the caller is busy with some, others are asked for.
-func (l *listing) read(ctx context.Context, give func([]Object) bool) (err error) {
+func (l *listing[T]) read(ctx context.Context, give func([]T) bool) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer l.underWay.Wait()
 	defer cancel()
-	found := make(chan []Object)
+	found := make(chan []T)
 	l.underWay.Go(func() {
 		defer close(found)
-		defer func() {
-			if v := recover(); v != nil {
-				err = fmt.Errorf("panic: %v", v)
-			}
-		}()
+		defer guard.Recover(&err)
 		err = l.run(ctx, found)
 	})
 	for objects := range found {
@@ -77,21 +84,21 @@ func (l *listing) read(ctx context.Context, give func([]Object) bool) (err error
 }
 
 // run asks for all parts and hands over what is found, in order.
-func (l *listing) run(ctx context.Context, found chan<- []Object) error {
+func (l *listing[T]) run(ctx context.Context, found chan<- []T) error {
 	for len(l.parts) > 0 {
 		l.ask(ctx)
 		first := l.parts[0]
-		var to chan<- []Object
-		var objects []Object
+		var to chan<- []T
+		var objects []T
 		switch {
 		case !first.done:
 		case first.err != nil:
 			return first.err
-		case len(first.objects) == 0:
+		case len(first.found) == 0:
 			l.pop(first)
 			continue
 		default:
-			to, objects = found, first.objects
+			to, objects = found, first.found
 		}
 		select {
 		case to <- objects:
@@ -106,21 +113,24 @@ func (l *listing) run(ctx context.Context, found chan<- []Object) error {
 }
 
 // pop takes away the first part, which was given.
-func (l *listing) pop(first *part) {
+func (l *listing[T]) pop(first *part[T]) {
 	l.parts = l.parts[1:]
 	if first.span.from != "" && first.span.to != "" {
 		l.before = append(l.before[max(0, len(l.before)+1-mostSpans):], first.span)
 	}
 	l.held--
-	l.vain = len(first.objects) == 0
-	l.given += len(first.objects)
-	first.objects = nil
+	l.vain = len(first.found) == 0
+	l.given += len(first.found)
+	if !l.vain {
+		l.last = first.last
+	}
+	first.found = nil
 }
 
 // ask sends requests for the first parts that were not asked for, as many as may be under way: the more pages have been given, so
 // that a short listing costs few in vain, and one that nobody wants yet as well. Where a range turns out to be long, what lies
 // behind it waits.
-func (l *listing) ask(ctx context.Context) {
+func (l *listing[T]) ask(ctx context.Context) {
 	most := 1 + growth*l.given/pageSize
 	for i := 0; i < len(l.parts) && l.waiting < min(maxRanges, most); i++ {
 		p := l.parts[i]
@@ -141,15 +151,15 @@ func (l *listing) ask(ctx context.Context) {
 		if bold {
 			l.bold++
 		}
-		if end > p.from && (p.end == "" || end < p.end) {
-			l.parts = slices.Insert(l.parts, i+1, &part{from: end, end: p.end})
-			p.end = end
+		if end > p.From && (p.Before == "" || end < p.Before) {
+			l.parts = slices.Insert(l.parts, i+1, &part[T]{Names: Names{From: end, Before: p.Before}})
+			p.Before = end
 		}
 		p.asked = true
 		l.held++
 		l.waiting++
 		l.underWay.Go(func() {
-			p.objects, p.more, p.err = l.list(ctx, l.prefix, p)
+			p.err = guard.Call(func() error { return l.fill(ctx, p) })
 			select {
 			case l.answers <- p:
 			case <-ctx.Done(): // nobody waits for it any more
@@ -158,19 +168,36 @@ func (l *listing) ask(ctx context.Context) {
 	}
 }
 
+// fill lists the first page of a part. Only what is kept of its objects stays in memory until it is their turn.
+func (l *listing[T]) fill(ctx context.Context, p *part[T]) error {
+	objects, more, err := l.list(ctx, l.prefix, p.Names)
+	if err != nil {
+		return err
+	}
+	p.more, p.found = more, make([]T, len(objects))
+	for i, o := range objects {
+		p.found[i] = l.of(o)
+		if i%learnEach == 0 {
+			p.names = append(p.names, o.Name)
+		}
+		p.last = o.Name
+	}
+	return nil
+}
+
 // vainSoFar reports whether the furthest part that was answered held nothing. The order of the names counts and not that of the
 // answers, which chance decides.
-func (l *listing) vainSoFar() bool {
+func (l *listing[T]) vainSoFar() bool {
 	for _, p := range slices.Backward(l.parts) {
 		if p.done {
-			return len(p.objects) == 0
+			return len(p.found) == 0
 		}
 	}
 	return l.vain
 }
 
 // receive takes an answer. What is left of a range that held more than a page is a range of its own.
-func (l *listing) receive(p *part) {
+func (l *listing[T]) receive(p *part[T]) {
 	p.done = true
 	l.waiting--
 	if p.bold {
@@ -179,25 +206,27 @@ func (l *listing) receive(p *part) {
 	if p.err != nil {
 		return
 	}
-	l.received, l.answered = l.received+len(p.objects), l.answered+1
-	p.span = span{from: p.from, to: p.end, n: len(p.objects)}
-	if n := len(p.objects); n > 0 {
-		if p.more || p.end == "" {
-			p.span.to = p.objects[n-1].Name
+	n := len(p.found)
+	l.received, l.answered = l.received+n, l.answered+1
+	p.span = span{from: p.From, to: p.Before, n: n}
+	if n > 0 {
+		if p.more || p.Before == "" {
+			p.span.to = p.last
 		}
-		if p.from == "" {
-			p.span.from = p.objects[0].Name
+		if p.From == "" {
+			p.span.from = p.names[0]
 		}
 	}
-	l.letters.learnPage(p.objects, len(l.prefix))
+	l.letters.learnAll(p.names, len(l.prefix))
+	p.names = nil
 	if p.more {
-		rest := &part{from: p.from, behind: p.behind, end: p.end}
-		if n := len(p.objects); n > 0 { // or the page held nothing but the name to leave out
-			rest.from, rest.behind = p.objects[n-1].Name, true
+		rest := &part[T]{Names: p.Names}
+		if n > 0 { // or the page held nothing but the name to leave out
+			rest.From, rest.After = p.last, true
 		}
 		at := slices.Index(l.parts, p)
 		l.parts = slices.Insert(l.parts, at+1, rest)
-		p.end = rest.from
+		p.Before = rest.From
 	}
 }
 
@@ -205,7 +234,7 @@ func (l *listing) receive(p *part) {
 // names are as close together as in what is known before it. It returns "" if nothing can be said, or if guessing costs too much:
 // where names cannot be guessed, no more than twice as many requests are made as page after page would take. bold says that there
 // need be no such names.
-func (l *listing) guess(i int) (end string, bold bool) {
+func (l *listing[T]) guess(i int) (end string, bold bool) {
 	if pages := l.received / pageSize; pages < guessAfter || l.answered > 2*pages+guessAfter {
 		return "", false
 	}
@@ -213,7 +242,7 @@ func (l *listing) guess(i int) (end string, bold bool) {
 	if near.from == "" || near.to == "" {
 		return "", false
 	}
-	end, bold = l.letters.behind(l.parts[i].from[min(len(l.prefix), len(l.parts[i].from)):], near, len(l.prefix))
+	end, bold = l.letters.behind(l.parts[i].From[min(len(l.prefix), len(l.parts[i].From)):], near, len(l.prefix))
 	if end == "" {
 		return "", false
 	}
@@ -229,7 +258,7 @@ const (
 
 // known returns the span nearest before the i-th part that has been looked through, if it is of enough pages, or else the
 // largest.
-func (l *listing) known(i int) (best span) {
+func (l *listing[T]) known(i int) (best span) {
 	run, parts := slices.Clone(l.before), 0
 	consider := func() {
 		if n := len(run); n > 0 && (n >= enoughSpans || n >= parts) {

@@ -19,13 +19,10 @@ func TestListingSideBySide(t *testing.T) {
 		"in time": 2 * time.Second, "times, joined": 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			b := &fakeBucket{names: names[what]}
-			l := listing{
-				list: func(ctx context.Context, prefix string, p *part) ([]Object, bool, error) {
-					time.Sleep(100 * time.Millisecond)
-					return b.list(ctx, prefix, p)
-				},
-				prefix: "f/", answers: make(chan *part), parts: []*part{{}},
-			}
+			l := newListing(func(ctx context.Context, prefix string, names Names) ([]Object, bool, error) {
+				time.Sleep(100 * time.Millisecond)
+				return b.list(ctx, prefix, names)
+			}, "f/", Names{}, whole)
 			began, n := time.Now(), 0
 			if err := l.read(t.Context(), func(objects []Object) bool { n += len(objects); return true }); err != nil || n != 50_000 {
 				t.Fatalf("%s: %d objects and %v", what, n, err)
@@ -53,13 +50,10 @@ func TestListingThatBeginsInTheMiddle(t *testing.T) {
 			first, _ := slices.BinarySearch(names, from)
 			left := names[first:]
 			b := &fakeBucket{names: left}
-			l := listing{
-				list: func(ctx context.Context, prefix string, p *part) ([]Object, bool, error) {
-					time.Sleep(100 * time.Millisecond)
-					return b.list(ctx, prefix, p)
-				},
-				prefix: "f/", answers: make(chan *part), parts: []*part{{from: from}},
-			}
+			l := newListing(func(ctx context.Context, prefix string, names Names) ([]Object, bool, error) {
+				time.Sleep(100 * time.Millisecond)
+				return b.list(ctx, prefix, names)
+			}, "f/", Names{From: from}, whole)
 			began, n := time.Now(), 0
 			if err := l.read(t.Context(), func(objects []Object) bool { n += len(objects); return true }); err != nil || n != len(left) {
 				t.Fatalf("from %s: %d objects and %v, want %d", from, n, err, len(left))
@@ -83,13 +77,10 @@ func TestNamesThatCannotBeGuessed(t *testing.T) {
 	names := named(rand.New(rand.NewPCG(1, 2)), n)["sparse, dense"]
 	synctest.Test(t, func(t *testing.T) {
 		b := &fakeBucket{names: names}
-		l := listing{
-			list: func(ctx context.Context, prefix string, p *part) ([]Object, bool, error) {
-				time.Sleep(100 * time.Millisecond)
-				return b.list(ctx, prefix, p)
-			},
-			prefix: "f/", answers: make(chan *part), parts: []*part{{}},
-		}
+		l := newListing(func(ctx context.Context, prefix string, names Names) ([]Object, bool, error) {
+			time.Sleep(100 * time.Millisecond)
+			return b.list(ctx, prefix, names)
+		}, "f/", Names{}, whole)
 		got := 0
 		if err := l.read(t.Context(), func(objects []Object) bool { got += len(objects); return true }); err != nil ||
 			got != len(names) {
@@ -108,7 +99,7 @@ func TestPagesThatNobodyTakes(t *testing.T) {
 	names := named(rand.New(rand.NewPCG(1, 2)), 200_000)["random"]
 	synctest.Test(t, func(t *testing.T) {
 		b := &fakeBucket{names: names}
-		l := listing{list: b.list, prefix: "f/", answers: make(chan *part), parts: []*part{{}}}
+		l := newListing(b.list, "f/", Names{}, whole)
 		given := 0
 		err := l.read(t.Context(), func(objects []Object) bool {
 			synctest.Wait()

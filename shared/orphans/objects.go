@@ -85,18 +85,17 @@ func (f Objects) end(ctx context.Context, p *sweep.Planner, pages *inorder.Flow[
 func (f Objects) pages(ctx context.Context, p *sweep.Planner, in objects.Names) iter.Seq2[page, error] {
 	return func(yield func(page, error) bool) {
 		known := map[documents.Ref]bool{}
-		for found, err := range p.Objects.Pages(ctx, f.Folder, in) {
+		judge := func(o objects.Object) object { return f.judge(o, p.Now) }
+		for found, err := range objects.PagesOf(ctx, p.Objects, f.Folder, in, judge) {
 			if err != nil {
 				yield(page{}, err)
 				return
 			}
-			next := page{judged: make([]object, len(found)), asked: map[string][]string{}, forget: len(known) > maxRemembered}
+			next := page{judged: found, asked: map[string][]string{}, forget: len(known) > maxRemembered}
 			if next.forget {
 				clear(known)
 			}
-			for i, o := range found {
-				o := f.judge(o, p.Now)
-				next.judged[i] = o
+			for _, o := range found {
 				if o.Kind != "" && o.owner != Nobody && !known[o.owner] {
 					known[o.owner] = true
 					next.asked[o.owner.Collection] = append(next.asked[o.owner.Collection], o.owner.ID)

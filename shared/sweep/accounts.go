@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/firesweep/firesweep/shared/guard"
 )
 
 // gathered deletes the accounts of several commits in one call, because one call a second is allowed. Accounts that come up
@@ -52,7 +54,7 @@ func (g *gathered) work(ctx context.Context, call func(context.Context, []string
 			all = append(all, c.uids...)
 		}
 		var results []error
-		if err := guard(func() error {
+		if err := guard.Call(func() error {
 			results = call(ctx, all)
 			return nil
 		}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -130,7 +131,7 @@ func batchLength(actions []Action, deletes int) int {
 
 // doGuarded is do; a panic is the failure of the whole batch.
 func (r *run) doGuarded(ctx context.Context, batch []Action, keep func() error) (results []error) {
-	err := guard(func() error {
+	err := guard.Call(func() error {
 		results = r.do(ctx, batch, keep)
 		return nil
 	})
@@ -167,7 +168,7 @@ func (r *run) do(ctx context.Context, batch []Action, keep func() error) []error
 	case ruled:
 		return r.doItems(ctx, batch)
 	case replayed:
-		return []error{guard(func() error { return r.replay(ctx, effect) })}
+		return []error{guard.Call(func() error { return r.replay(ctx, effect) })}
 	default:
 		return []error{errors.New("the action has no effect: this is a bug in the job")}
 	}
@@ -241,7 +242,7 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 			}
 			wg.Go(func() {
 				defer underWay.Release(1)
-				results[i] = guard(func() error { return objects.Delete(ctx, d.Deletion) })
+				results[i] = guard.Call(func() error { return objects.Delete(ctx, d.Deletion) })
 			})
 		}
 	}

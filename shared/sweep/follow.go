@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/undo"
@@ -98,7 +99,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 			continue
 		}
 		underWay.Go(func() error {
-			defer recoverTo(&f.err)
+			defer guard.Recover(&f.err)
 			f.err = r.followOne(ctx, *f, at)
 			return nil
 		})
@@ -244,7 +245,7 @@ func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
 	}
 	if err == nil {
 		func() {
-			defer recoverTo(&err)
+			defer guard.Recover(&err)
 			results = r.gathered.delete(ctx, r.accounts.Delete, uids)
 		}()
 	}

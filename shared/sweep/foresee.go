@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/guard"
 )
 
 // Bounds of what a preview works out. Each action costs the reads that its commit would.
@@ -37,7 +38,7 @@ func (p *Planner) foresee(ctx context.Context, actions []Action) error {
 			continue
 		}
 		underWay.Go(func() (err error) {
-			defer recoverTo(&err)
+			defer guard.Recover(&err)
 			f := foresight{run: p.run, source: &imagined{fromReader: p.run.readerSource(), written: map[documents.Ref]*documents.Document{}}}
 			err = f.item(ctx, effect.Item, actions[i].Kind, 0)
 			actions[i].Writes, actions[i].More = f.writes, f.more

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/guard"
 )
 
 // maxGroup is how many items share a commit, at most, of a rule that does not say.
@@ -87,7 +88,7 @@ func (r *run) settle(ctx context.Context, group []*work) {
 
 // commitSafely is [run.commit]; a panic is an error.
 func (r *run) commitSafely(ctx context.Context, group []*work) (c committed, err error) {
-	defer recoverTo(&err)
+	defer guard.Recover(&err)
 	return r.commit(ctx, group)
 }
 
@@ -233,7 +234,7 @@ func (r *run) conclude(ctx context.Context, group []*work, c committed) (again, 
 	for _, i := range waiting {
 		handing.Go(func() error {
 			w := group[i]
-			defer recoverTo(&w.err)
+			defer guard.Recover(&w.err)
 			w.err = r.handOver(ctx, w, c.outcomes[i].change.Before)
 			return nil
 		})
@@ -352,7 +353,7 @@ func (r *run) settleMany(ctx context.Context, all []*work) {
 
 // settleSafely is [run.settle]; a panic is the failure of the items, not the process's end.
 func (r *run) settleSafely(ctx context.Context, group []*work) {
-	err := guard(func() error {
+	err := guard.Call(func() error {
 		r.settle(ctx, group)
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/guard"
 )
 
 // KeptCount describes the documents that a query for the due ones skips, and the reason each group of them is kept for.
@@ -133,7 +134,7 @@ func (p *Planner) count(ctx context.Context, queries []documents.Query) (wait fu
 	var underWay sync.WaitGroup
 	for i, q := range queries {
 		underWay.Go(func() {
-			defer recoverTo(&errs[i])
+			defer guard.Recover(&errs[i])
 			n[i], errs[i] = p.Documents.CountOnce(ctx, q)
 		})
 	}

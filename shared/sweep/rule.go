@@ -7,6 +7,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
@@ -193,7 +194,7 @@ func (r Rule[S]) group() int {
 }
 
 func (r Rule[S]) load(ctx context.Context, src Source, subjects []Subject) (_ judged, err error) {
-	defer recoverTo(&err)
+	defer guard.Recover(&err)
 	states, err := r.Load(ctx, src, subjects)
 	if err != nil {
 		return nil, err
@@ -210,7 +211,7 @@ type loaded[S any] struct {
 }
 
 func (l loaded[S]) judge(i int, run Run) (d Decision, err error) {
-	defer recoverTo(&err)
+	defer guard.Recover(&err)
 	return l.rule.Judge(l.states[i], run), nil
 }
 
@@ -218,7 +219,7 @@ func (l loaded[S]) gather(ctx context.Context, src Source, due []int) (err error
 	if l.rule.Gather == nil || len(due) == 0 {
 		return nil
 	}
-	defer recoverTo(&err)
+	defer guard.Recover(&err)
 	states := make([]*S, len(due))
 	for n, i := range due {
 		states[n] = &l.states[i]
@@ -227,6 +228,6 @@ func (l loaded[S]) gather(ctx context.Context, src Source, due []int) (err error
 }
 
 func (l loaded[S]) change(i int, d Decision, run Run) (c Change, err error) {
-	defer recoverTo(&err)
+	defer guard.Recover(&err)
 	return l.rule.Change(l.states[i], d, run), nil
 }

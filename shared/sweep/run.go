@@ -14,6 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -254,7 +255,7 @@ func (r *run) planner(checkpoint string) *Planner {
 
 // plan calls the job; its panic is the run's failure, not the process's.
 func (r *run) plan(ctx context.Context, p *Planner) (err error) {
-	defer recoverTo(&err)
+	defer guard.Recover(&err)
 	defer p.awaitCounts()
 	subject := r.job.beginSubject(ctx, p) // beside what else has to be read first
 	if subject != nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
@@ -76,7 +77,7 @@ func (r *run) splits(ctx context.Context, last saved) []Range {
 
 // cut asks the job where to cut; its panic is the run's failure.
 func (r *run) cut(ctx context.Context) (ranges []Range, err error) {
-	defer recoverTo(&err)
+	defer guard.Recover(&err)
 	ranges, err = r.job.Split(ctx, r.planner(r.checkpoint), r.config.Shards)
 	if err != nil || len(ranges) < 2 {
 		return nil, err
