@@ -7,9 +7,7 @@ import (
 	"flag"
 	"maps"
 	"os"
-	"runtime"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -36,14 +34,13 @@ type Project struct {
 	storage   *storage.Client
 }
 
-// Main runs a package's tests, for TestMain. It runs more parallel tests at once than there are cores, because they wait for the
-// emulator and for retries.
-func Main(m *testing.M) {
-	flag.Parse()
-	if atOnce := flag.Lookup("test.parallel").Value; atOnce.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = atOnce.Set("8") // the flag takes any number
+// Tests that use this package wait for the emulator and for retries, so more of them run at once than there are cores. The flag
+// -parallel overrides this.
+func init() {
+	testing.Init() // defines the flag
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
 	}
-	m.Run()
 }
 
 // shared are the process's backends. Nothing stops them: they end with the process, however it ends. The Firestore emulator,

@@ -1,9 +1,0 @@
-package restore_test
-
-import (
-	"testing"
-
-	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-)
-
-func TestMain(m *testing.M) { backendstest.Main(m) }
