@@ -62,7 +62,13 @@ var shared = sync.OnceValues(func() (*backends.Backends, error) {
 })
 
 // connection is the connection that all Firestore clients of the process share. It ends with the process.
-var connection = sync.OnceValues(func() (*grpc.ClientConn, error) { return localdb.Dial(os.Getenv(backends.FirestoreHost)) })
+var connection = sync.OnceValues(func() (*grpc.ClientConn, error) {
+	b, err := shared()
+	if err != nil {
+		return nil, err
+	}
+	return localdb.Dial(b.Environment()[backends.FirestoreHost])
+})
 
 // Start gives the test a project on the process's backends, which the first call starts. The first call also sets the
 // emulator variables in the process's environment, so that Google's client libraries find the backends. Tasks are
