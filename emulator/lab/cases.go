@@ -102,7 +102,7 @@ var cases = []measured{
 		name: "projects", job: "deleteInactiveProjects", items: "projects",
 		about: "Projects, of which a fifth is dormant: of those the people of a quarter are to be warned, a quarter is to be marked for deletion, and half is in its grace.",
 		world: projects, seed: seedProjects, due: func(n int) int { return every(n/5, 4, 0) + every(n/5, 4, 1) }, least: atRate(0.05*1+0.05*2, 500), quota: writesQuota,
-		usual: 20_000, most: 100_000, why: "GitLab's own largest instances have millions of projects, one that an administrator looks after some ten thousand; the job runs every ten minutes and goes on.",
+		usual: 20_000, most: 100_000, why: "GitLab's own largest instances have millions of projects, one that an administrator looks after some ten thousand; the job runs every ten minutes and continues.",
 	},
 	{
 		name: "warning", job: "sendInactiveProjectWarning", items: "tasks",

@@ -23,7 +23,7 @@ import (
 type local struct{ *backends.Backends }
 
 func startLocal(ctx context.Context) (local, error) {
-	b, err := backends.Start(ctx, backends.Options{ManualTasks: true})
+	b, err := backends.Start(ctx, backends.Options{ManualTasks: true, ShareFirestore: true})
 	return local{b}, err
 }
 

@@ -38,7 +38,7 @@ const (
 	MaxUndoDays     = 90
 )
 
-// MaxContinueFor is how long a job may go on by itself: the next day has its own run.
+// MaxContinueFor is how long a job may continue by itself: the next day has its own run.
 const MaxContinueFor = 24 * time.Hour
 
 // MaxShards is how many parts a job may be split into. What is known of each is in one document.

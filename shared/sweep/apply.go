@@ -271,7 +271,7 @@ func (r *run) record(ctx context.Context, a Action, err error) {
 		r.mu.Unlock()
 		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": kept, "+held.Reason, attributes...)
 	case errors.Is(err, errLater):
-		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": not done yet, a later run goes on", attributes...)
+		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": not done yet, a later run continues it", attributes...)
 	default:
 		r.mu.Lock()
 		r.report.count(a.Kind, func(c *Counts) { c.Failed++ })

@@ -36,7 +36,7 @@ type work struct {
 	room     int           // that is left to it after refusals; 0: all
 	refused  bool          // what was to be written for it, with the least room as well
 	tried    int           // writes that were last refused or committed for it
-	entry    documents.Ref // of the journal, which remembers that it goes on
+	entry    documents.Ref // of the journal, which remembers that it is not done yet
 	gone     bool          // it was not there when it was last looked at
 	err      error         // what became of it: nil when it is done, [ErrChanged], [ErrOutOfTime], errLater, or why it failed
 }

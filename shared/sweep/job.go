@@ -10,7 +10,7 @@
 //     replay.go (what an interrupted run left), written.go (what the log says of it);
 //   - accountrule.go (accounts that are items themselves);
 //   - foresee.go (what a preview says would be written);
-//   - lease.go, continue.go (a run goes on), shard.go with split.go and shardlease.go (one is split);
+//   - lease.go, continue.go (a run continues), shard.go with split.go and shardlease.go (one is split);
 //   - report.go, summary.go, announce.go, and function.go with request.go (the HTTP side).
 package sweep
 

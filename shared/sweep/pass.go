@@ -37,7 +37,7 @@ const (
 	maxPassCheckpoint = 200_000
 )
 
-// Pass goes on with the pass of earlier runs, or begins one: after every, or with other terms, which are whatever the rule
+// Pass continues the pass of earlier runs, or begins one: after every, or with other terms, which are whatever the rule
 // depends on besides the documents. The rule is the job's only one. The error is a [documents.ErrCursor] if the checkpoint is
 // none of a pass.
 func (p *Planner) Pass(rule AnyRule, terms string, every time.Duration) (*Pass, error) {

@@ -43,7 +43,7 @@ type Planner struct {
 	remembered  proposed
 	named       int // documents read to name those that cannot be judged
 	tripped     error
-	replayed    map[documents.Ref]bool // items that a replay of the journal goes on with
+	replayed    map[documents.Ref]bool // items that a replay of the journal continues
 	next        func(undone []documents.Ref) string
 	counts      []func() // what the counts that are under way come to
 	shares      []string // safety limits on what is due of a collection that were tripped

@@ -33,7 +33,7 @@ type left struct {
 // earlierPage is how many of those records are held at once: each may be as large as a document.
 const earlierPage = 10
 
-// proposeReplay proposes to do what a record holds. Items that go on by it are not proposed again.
+// proposeReplay proposes to do what a record holds. Items that it continues are not proposed again.
 func (r *run) proposeReplay(ctx context.Context, p *Planner, d documents.Document, parse func(documents.Document) (entry, error)) error {
 	if e, err := parse(d); err == nil { // else its action fails with that
 		for _, item := range e.next {

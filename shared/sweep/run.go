@@ -35,7 +35,7 @@ type run struct {
 	objects   objects.Writer   // of no use in a function that does not use Storage
 	accounts  accounts.Writer  // of no use in a function that does not use Authentication
 	tasks     tasks.Writer     // of no use in a function that does not use Cloud Tasks
-	next      tasks.Writer     // of no use in one that does not go on by itself
+	next      tasks.Writer     // of no use in one that does not continue by itself
 	gathered  gathered
 	journal   journal
 	undo      atomic.Int64    // entries of the undo log
@@ -45,7 +45,7 @@ type run struct {
 
 	scheduled  bool   // Cloud Scheduler said which time the run is for
 	saidDryRun bool   // the request said whether this is a dry run
-	continues  string // the id of the run that this one goes on with; empty: none
+	continues  string // the id of the run that this one continues; empty: none
 	part       *Part  // of a split run; nil: of none
 	url        string // that the function was called at
 	timeout    time.Duration
@@ -220,7 +220,7 @@ func (r *run) checkLimits(ctx context.Context, p *Planner) (err error) {
 }
 
 // applyWindow applies what has been planned and empties the window. It returns [ErrOutOfTime] if some of it was left.
-// In either case the run's checkpoint is the one to go on from.
+// In either case the run's checkpoint is the one to continue from.
 func (r *run) applyWindow(ctx context.Context, p *Planner) error {
 	if r.hooks.BeforeApply != nil {
 		r.hooks.BeforeApply()

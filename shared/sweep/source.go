@@ -37,7 +37,7 @@ type Children struct {
 	// Subcollection says that the documents are those of the collection of that name below each parent. The parents are documents'
 	// paths then, and there is no Field.
 	Subcollection bool
-	// From is where to go on with the documents of the only parent that is asked for: [Belonging.Next] of an earlier commit.
+	// From is where to continue with the documents of the only parent that is asked for: [Belonging.Next] of an earlier commit.
 	From documents.Cursor
 }
 

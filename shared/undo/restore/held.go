@@ -41,7 +41,7 @@ func holderOfShards(d *firestore.DocumentSnapshot, now time.Time) string {
 }
 
 // fromTheBeginning lets the job's next run begin at the beginning: what came back, or is held no longer, may lie before the place from
-// which it would go on. A run that is under way in shards goes on where it is.
+// which it would continue. A run that is under way in shards continues where it is.
 func (p Project) fromTheBeginning(ctx context.Context, job string) error {
 	ref := p.Firestore.Doc("cleanupJobs/" + job)
 	err := p.Firestore.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
