@@ -127,7 +127,7 @@ func (s section) write(b *strings.Builder, folder string) {
 	fmt.Fprintf(b, "\n\n![time by items](%s/%s.svg)\n\n", folder, s.name)
 	s.table(b, s.runs)
 	for _, r := range s.runs {
-		if by, ok := s.ratio(r); ok && !r.Seed && r.Items == s.largest(0).Items {
+		if by, ok := s.ratio(r); ok && !r.Seed && (r.Items == s.largest(0).Items || r.Items == s.usual) {
 			fmt.Fprintf(b, "\nWith %s %s, answers after %s make the run %.2f times as long as without a link. Its longest chain of round trips alone waits up to %s.\n",
 				thousands(r.Items), s.items, r.Link.Firestore, by, seconds(r.Traffic.Waits))
 		}
