@@ -270,6 +270,9 @@ func TestPage(t *testing.T) {
 	if err := writePage(path, options{}, []string{"-seed", "3"}, "live", []run{live}, nil); err != nil {
 		t.Fatal(err)
 	}
+	if err := writePage(path, options{items: []int{5}}, []string{"-items", "5"}, shardsCase, nil, nil); err != nil { // of each case some rows
+		t.Fatal(err)
+	}
 	if page, err = os.ReadFile(path); err != nil {
 		t.Fatal(err)
 	}

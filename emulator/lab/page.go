@@ -84,7 +84,7 @@ func writePage(path string, o options, args []string, name string, runs []run, i
 	if err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("read what was measured before: %w", err)
 	}
-	if all.Command == "" || o.only == "" && name == shardsCase { // the last of all cases
+	if all.Command == "" || o.only == "" && len(o.items) == 0 && name == shardsCase { // all cases are new, for it is the last of them
 		all.Command = strings.Join(append([]string{"go run ./emulator/lab"}, args...), " ")
 	}
 	all.Machine = machine(time.Now())
