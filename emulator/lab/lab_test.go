@@ -86,7 +86,7 @@ func TestLocalBackends(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Status != sweep.Completed || r.Done != m.due(n) || r.Traffic.Chain < 10 || r.Elapsed < time.Duration(r.Traffic.Chain)*link.Storage {
+		if r.Status != sweep.Completed || r.Done != m.due(n) || r.Traffic.Chain < 8 || r.Elapsed < time.Duration(r.Traffic.Chain)*link.Storage {
 			t.Errorf("%s: %s, %d done, want %d, in %s with %d round trips: %v", name, r.Status, r.Done, m.due(n), r.Elapsed, r.Traffic.Chain, r.failures)
 		}
 	}
@@ -100,10 +100,10 @@ func TestCost(t *testing.T) {
 		name        string
 		n           int
 		reads       int64 // at most: what it cost when one question came after the other, in proportion
-		trips, more int64 // at most
+		trips, more int64 // at most: round trips, and pages listed of 1000 objects
 	}{
-		{"live", 20_000, 358, 60, 3},
-		{"missing", 11_000, 3_713, 150, 3},
+		{"live", 20_000, 357, 60, 4},
+		{"missing", 11_000, 3_713, 150, 4},
 		{"projects", 2_000, 1_434, 45, 0},     // 34, which were 51
 		{"warning", 1, 8, 9, 0},               // 7, which were 10
 		{"placeholder", 3, 3 * 19, 3 * 18, 0}, // 14 for each task, which were 29 when each question waited for the one before

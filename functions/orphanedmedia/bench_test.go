@@ -16,8 +16,8 @@ func BenchmarkJudgePostMedia(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if d, _ := judgePostMedia(o, now); d.Kind == "" {
-			b.Fatal(d)
+		if v := judgePostMedia(o, now); v.Kind == "" {
+			b.Fatal(v)
 		}
 	}
 }

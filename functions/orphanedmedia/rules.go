@@ -16,9 +16,9 @@ import (
 // passes are what the job goes through. An object is deleted if its judge says so and the document that it returns as the
 // owner does not exist. An object whose owner's id is invalid is kept.
 var passes = []orphans.Pass{
-	orphans.Objects{Folder: "posts/", Judge: judgePostMedia},
-	orphans.Objects{Folder: "circles/", Judge: judgeCircleImage},
-	orphans.Objects{Folder: "task_attachments/", Judge: judgeTaskAttachment},
+	orphans.Objects{Folder: "posts/", Judge: judgePostMedia, Reason: aged},
+	orphans.Objects{Folder: "circles/", Judge: judgeCircleImage, Reason: aged},
+	orphans.Objects{Folder: "task_attachments/", Judge: judgeTaskAttachment, Reason: aged},
 	orphans.Documents{
 		Collection: "posts", Field: "circleId", Owners: "circles", Judge: judgePost, Rule: postRule, KeptOdd: keptOddCircle,
 	},
@@ -31,17 +31,17 @@ const minAgeDays = 1
 const pendingPost = "PENDING"
 
 // judgePostMedia decides about an object under posts/ by its metadata.
-func judgePostMedia(o objects.Object, now time.Time) (sweep.Decision, documents.Ref) {
-	const kind = "delete post media"
+func judgePostMedia(o objects.Object, now time.Time) orphans.Verdict {
+	due := sweep.Do("delete post media", "")
 	id, named := o.Metadata["postId"]
 	switch {
 	case !named:
-		return sweep.Keep(keptNoPost), orphans.Nobody
+		return orphans.Verdict{Decision: sweep.Keep(keptNoPost)}
 	case id == pendingPost:
-		return judgeAge(kind, "its post was never finished (postId PENDING)", uploadTime(o), now), orphans.Nobody
+		due.Reason = "its post was never finished (postId PENDING)"
+		return judgeAge(due, orphans.Nobody, uploadTime(o), now)
 	default:
-		post := documents.Ref{Collection: "posts", ID: id}
-		return judgeAge(kind, post.Path()+" does not exist", uploadTime(o), now), post
+		return judgeAge(due, documents.Ref{Collection: "posts", ID: id}, uploadTime(o), now)
 	}
 }
 
@@ -63,34 +63,38 @@ func uploadTime(o objects.Object) time.Time {
 }
 
 // judgeCircleImage decides about an object at circles/{circleId}/….
-func judgeCircleImage(o objects.Object, now time.Time) (sweep.Decision, documents.Ref) {
+func judgeCircleImage(o objects.Object, now time.Time) orphans.Verdict {
 	parts := strings.SplitN(o.Name, "/", 3)
 	if len(parts) < 3 {
-		return sweep.Invalid(keptUnknownPath), orphans.Nobody
+		return orphans.Verdict{Decision: sweep.Invalid(keptUnknownPath)}
 	}
-	circle := documents.Ref{Collection: "circles", ID: parts[1]}
-	return judgeAge("delete circle image", circle.Path()+" does not exist", o.Created, now), circle
+	return judgeAge(sweep.Do("delete circle image", ""), documents.Ref{Collection: "circles", ID: parts[1]}, o.Created, now)
 }
 
 // judgeTaskAttachment decides about an object at task_attachments/{userId}/{taskId}/{file}.
-func judgeTaskAttachment(o objects.Object, now time.Time) (sweep.Decision, documents.Ref) {
+func judgeTaskAttachment(o objects.Object, now time.Time) orphans.Verdict {
 	parts := strings.SplitN(o.Name, "/", 4)
 	if len(parts) < 4 || !documents.ValidID(parts[1]) {
-		return sweep.Invalid(keptUnknownPath), orphans.Nobody
+		return orphans.Verdict{Decision: sweep.Invalid(keptUnknownPath)}
 	}
-	task := documents.Ref{Collection: "tasks", ID: parts[2]}
-	return judgeAge("delete task attachment", task.Path()+" does not exist", o.Created, now), task
+	return judgeAge(sweep.Do("delete task attachment", ""), documents.Ref{Collection: "tasks", ID: parts[2]}, o.Created, now)
 }
 
-// judgeAge decides about an object by its upload time; zero is unknown. reason says why it is an orphan.
-func judgeAge(kind, reason string, uploaded, now time.Time) sweep.Decision {
+// judgeAge decides about an object that is due without its owner if it is old enough. uploaded is zero if it is unknown.
+func judgeAge(due sweep.Decision, owner documents.Ref, uploaded, now time.Time) orphans.Verdict {
+	v := orphans.Verdict{Decision: due, Owner: owner, Uploaded: uploaded}
 	switch {
 	case uploaded.IsZero():
-		return sweep.Invalid(keptUndated)
+		v.Decision = sweep.Invalid(keptUndated)
 	case uploaded.After(retention.DaysBefore(now, minAgeDays)):
-		return sweep.Keep(keptYoung)
+		v.Decision = sweep.Keep(keptYoung)
 	}
-	return sweep.Do(kind, reason+", uploaded "+uploaded.UTC().Format(time.RFC3339)+", 24 h ago or more")
+	return v
+}
+
+// aged is the reason to delete an orphan.
+func aged(why string, uploaded time.Time) string {
+	return why + ", uploaded " + retention.Stamp(uploaded) + ", 24 h ago or more"
 }
 
 // Reasons to keep an object.

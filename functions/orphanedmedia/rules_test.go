@@ -20,9 +20,9 @@ var (
 func ms(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 
 func TestJudgePostMedia(t *testing.T) {
-	const kind, longAgo = "delete post media", ", uploaded 2026-01-09T18:00:00Z, 24 h ago or more"
-	never := sweep.Do(kind, "its post was never finished (postId PENDING)"+longAgo)
-	orphan := func(postID string) sweep.Decision { return sweep.Do(kind, "posts/"+postID+" does not exist"+longAgo) }
+	const kind = "delete post media"
+	never := sweep.Do(kind, "its post was never finished (postId PENDING)")
+	orphan := sweep.Do(kind, "")
 	of := func(postID string) map[string]string { return map[string]string{"postId": postID} }
 	at := func(postID, uploadedAt string) map[string]string {
 		return map[string]string{"postId": postID, "uploadedAt": uploadedAt}
@@ -34,18 +34,18 @@ func TestJudgePostMedia(t *testing.T) {
 		metadata map[string]string
 		want     sweep.Decision
 	}{
-		"exactly a day":                      {dayAgo, of("p1"), orphan("p1")},
+		"exactly a day":                      {dayAgo, of("p1"), orphan},
 		"a tick under a day":                 {dayAgo.Add(tick), of("p1"), sweep.Keep(keptYoung)},
-		"a tick over a day":                  {dayAgo.Add(-tick), of("p1"), sweep.Do(kind, strings.Replace(orphan("p1").Reason, "18:00:00", "17:59:59", 1))},
-		"in another zone":                    {dayAgo.In(time.FixedZone("JST", 9*3600)), of("p1"), orphan("p1")},
+		"a tick over a day":                  {dayAgo.Add(-tick), of("p1"), orphan},
+		"in another zone":                    {dayAgo.In(time.FixedZone("JST", 9*3600)), of("p1"), orphan},
 		"from the future":                    {now.Add(time.Hour), of("p1"), sweep.Keep(keptYoung)},
 		"pending":                            {dayAgo, of("PENDING"), never},
 		"pending and young":                  {now, of("PENDING"), sweep.Keep(keptYoung)},
-		"pending in small letters is an id":  {dayAgo, of("pending"), orphan("pending")},
-		"an empty id is not PENDING":         {dayAgo, of(""), orphan("")},
+		"pending in small letters is an id":  {dayAgo, of("pending"), orphan},
+		"an empty id is not PENDING":         {dayAgo, of(""), orphan},
 		"no metadata":                        {dayAgo, nil, sweep.Keep(keptNoPost)},
 		"other metadata":                     {dayAgo, map[string]string{"postid": "PENDING"}, sweep.Keep(keptNoPost)},
-		"uploadedAt later":                   {longBefore, at("p1", ms(dayAgo)), orphan("p1")},
+		"uploadedAt later":                   {longBefore, at("p1", ms(dayAgo)), orphan},
 		"uploadedAt later and young":         {longBefore, at("PENDING", ms(dayAgo.Add(time.Millisecond))), sweep.Keep(keptYoung)},
 		"uploadedAt earlier than the upload": {dayAgo.Add(time.Minute), at("p1", ms(longBefore)), sweep.Keep(keptYoung)},
 		"uploadedAt as a date":               {dayAgo, at("PENDING", "2026-01-01"), sweep.Invalid(keptUndated)},
@@ -54,14 +54,21 @@ func TestJudgePostMedia(t *testing.T) {
 		"no creation time":                   {time.Time{}, of("PENDING"), sweep.Invalid(keptUndated)},
 		"uploadedAt without a creation time": {time.Time{}, at("PENDING", ms(dayAgo)), sweep.Invalid(keptUndated)},
 	} {
-		got, owner := judgePostMedia(objects.Object{Name: "posts/u1/a.png", Created: tt.created, Metadata: tt.metadata}, now)
+		got := judgePostMedia(objects.Object{Name: "posts/u1/a.png", Created: tt.created, Metadata: tt.metadata}, now)
 		post := documents.Ref{Collection: "posts", ID: tt.metadata["postId"]}
-		if got == never {
+		if got.Decision == never {
 			post = orphans.Nobody
 		}
-		if got != tt.want || got.Kind != "" && owner != post {
-			t.Errorf("%s: %+v of %+v, want %+v", name, got, owner, tt.want)
+		if got.Decision != tt.want || got.Kind != "" && got.Owner != post {
+			t.Errorf("%s: %+v, want %+v of %v", name, got, tt.want, post)
 		}
+	}
+}
+
+func TestReasonToDelete(t *testing.T) {
+	at := dayAgo.In(time.FixedZone("JST", 9*3600))
+	if got := aged("posts/p1 does not exist", at); got != "posts/p1 does not exist, uploaded 2026-01-09T18:00:00Z, 24 h ago or more" {
+		t.Error(got)
 	}
 }
 
@@ -91,7 +98,7 @@ func TestJudgeByPath(t *testing.T) {
 			judge, kind = judgeTaskAttachment, "delete task attachment"
 		}
 		for created, decision := range map[time.Time]sweep.Decision{
-			dayAgo:                       sweep.Do(kind, want.Path()+" does not exist, uploaded 2026-01-09T18:00:00Z, 24 h ago or more"),
+			dayAgo:                       sweep.Do(kind, ""),
 			dayAgo.Add(time.Microsecond): sweep.Keep(keptYoung),
 			{}:                           sweep.Invalid(keptUndated),
 		} {
@@ -100,8 +107,8 @@ func TestJudgeByPath(t *testing.T) {
 			}
 			// PENDING and uploadedAt have a meaning only under posts/.
 			o := objects.Object{Name: name, Created: created, Metadata: map[string]string{"postId": "PENDING", "uploadedAt": ms(now)}}
-			if got, owner := judge(o, now); got != decision || owner != want {
-				t.Errorf("%s of %s: %+v of %+v, want %+v of %+v", name, created, got, owner, decision, want)
+			if got := judge(o, now); got.Decision != decision || got.Owner != want || want != orphans.Nobody && !got.Uploaded.Equal(created) {
+				t.Errorf("%s of %s: %+v, want %+v of %+v", name, created, got, decision, want)
 			}
 		}
 	}

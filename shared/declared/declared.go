@@ -13,7 +13,7 @@ import (
 // Job returns the job that a rule declares. The rule must have no problems, see [rule.Rule.Problems].
 func Job(name string, r rule.Rule) sweep.Job {
 	if r.Objects != "" {
-		return sweep.Job{Name: name, Plan: orphans.Plan(objectsOf(r)), Split: orphans.Split(objectsOf(r))}
+		return sweep.Job{Name: name, Begin: orphans.Begin(objectsOf(r)), Split: orphans.Split(objectsOf(r))}
 	}
 	if r.Accounts != "" {
 		return sweep.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true}

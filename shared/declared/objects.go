@@ -15,25 +15,31 @@ import (
 
 // objectsOf returns the pass of a rule about objects. It deletes those that are old enough and whose owner does not exist.
 func objectsOf(r rule.Rule) orphans.Objects {
-	return orphans.Objects{Folder: r.Objects, Judge: func(o objects.Object, now time.Time) (sweep.Decision, documents.Ref) {
+	judge := func(o objects.Object, now time.Time) orphans.Verdict {
 		id, named := ownerOf(o, *r.Owner)
-		owner := documents.Ref{Collection: r.Owner.Collection, ID: id}
+		var d sweep.Decision
 		switch {
 		case !named && r.Owner.Metadata != "":
-			return sweep.Keep("no " + r.Owner.Metadata + " in its metadata"), orphans.Nobody
+			d = sweep.Keep("no " + r.Owner.Metadata + " in its metadata")
 		case !named:
-			return sweep.Invalid("not at a path that names its owner"), orphans.Nobody
+			d = sweep.Invalid("not at a path that names its owner")
 		case o.Created.IsZero():
-			return sweep.Invalid("its upload time is unknown"), orphans.Nobody
+			d = sweep.Invalid("its upload time is unknown")
 		case !o.Created.Before(r.Age.Cutoff(now)):
-			return sweep.Keep("not older than " + r.Age.Words()), orphans.Nobody
+			d = sweep.Keep("not older than " + r.Age.Words())
+		default:
+			d = sweep.Do(r.Kind(), "")
 		}
-		reason := owner.Path() + " does not exist, uploaded " + retention.Stamp(o.Created) + ", older than " + r.Age.Words()
+		return orphans.Verdict{Decision: d, Owner: documents.Ref{Collection: r.Owner.Collection, ID: id}, Uploaded: o.Created}
+	}
+	reason := func(why string, uploaded time.Time) string {
+		why += ", uploaded " + retention.Stamp(uploaded) + ", older than " + r.Age.Words()
 		if r.Because != "" {
-			reason = r.Because + ": " + reason
+			why = r.Because + ": " + why
 		}
-		return sweep.Do(r.Kind(), reason), owner
-	}}
+		return why
+	}
+	return orphans.Objects{Folder: r.Objects, Judge: judge, Reason: reason}
 }
 
 // ownerOf returns the id of the document that an object belongs to; named is false if the object names none.

@@ -42,6 +42,8 @@ type Client struct {
 	root  string              // projects/{project}/databases/{database}
 	turn  *semaphore.Weighted // of a transaction, on an emulator; see [Client.takeTurn]
 	clock func() time.Time    // times requests
+
+	lookups *semaphore.Weighted // under way, of up to 30 ids each
 }
 
 // Open connects to a database. It applies further dial options, such as interceptors, to every connection. It fails if no
@@ -90,6 +92,7 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 		batch:     batch,
 		root:      fmt.Sprintf("projects/%s/databases/%s", db.Project, db.ID),
 		clock:     time.Now,
+		lookups:   semaphore.NewWeighted(maxLookups),
 	}
 	if db.EmulatorHost != "" {
 		c.turn = semaphore.NewWeighted(1)

@@ -14,9 +14,12 @@ import (
 // Exchange reads a document and writes the top-level fields that f returns, if the document did not change since it was read.
 // If it did, Exchange reads it again and calls f again. That takes two requests, a transaction takes three. f must also
 // return the right fields when an earlier attempt took effect and its answer was lost. If f returns an error, Exchange
-// returns it and writes nothing. It is for the bundle's own records: [Writer.Written] is not called.
-func (w Writer) Exchange(ctx context.Context, path string, f func(d Document, found bool) (map[string]any, error)) error {
-	return w.ExchangeAnd(ctx, path, func(d Document, found bool) (map[string]any, map[string]any, error) {
+// returns it and writes nothing. at is when the document was written, as its next reader sees it; zero if it was not. It is for the
+// bundle's own records: [Writer.Written] is not called.
+func (w Writer) Exchange(
+	ctx context.Context, path string, f func(d Document, found bool) (map[string]any, error),
+) (at time.Time, err error) {
+	return w.exchangeAll(ctx, path, Document{}, func(d Document, found bool) (map[string]any, map[string]any, error) {
 		fields, err := f(d, found)
 		return fields, nil, err
 	})
@@ -24,23 +27,42 @@ func (w Writer) Exchange(ctx context.Context, path string, f func(d Document, fo
 
 // ExchangeAnd is [Writer.Exchange] for f that also returns further documents, by path: maps or structs, written whole in the same
 // commit, whatever is there. Where f returns no fields, they alone are written, whatever became of the document meanwhile.
+//
+// known is what an earlier exchange is known to have left: it need not be read, unless it has changed since; the zero value if
+// nothing is known.
 func (w Writer) ExchangeAnd(
-	ctx context.Context, path string, f func(d Document, found bool) (fields, also map[string]any, err error),
+	ctx context.Context, path string, known Document, f func(d Document, found bool) (fields, also map[string]any, err error),
 ) error {
+	_, err := w.exchangeAll(ctx, path, known, f)
+	return err
+}
+
+func (w Writer) exchangeAll(
+	ctx context.Context, path string, known Document, f func(d Document, found bool) (fields, also map[string]any, err error),
+) (at time.Time, err error) {
 	ref := w.c.firestore.Doc(path)
 	if ref == nil {
-		return fmt.Errorf("%q is not a document's path", path)
+		return time.Time{}, fmt.Errorf("%q is not a document's path", path)
 	}
 	// Another writer was faster, so somebody made progress: that does not count as an attempt of retry.
-	return retry(ctx, func(ctx context.Context) error {
+	err = retry(ctx, func(ctx context.Context) error {
 		backoff := gax.Backoff{Initial: 50 * time.Millisecond, Max: time.Second, Multiplier: 1.5}
 		for attempt := 1; ; attempt++ {
-			outrun, err := w.exchange(ctx, path, ref, f)
+			d, found := known, !known.UpdateTime.IsZero()
+			known = Document{} // which counts once
+			if !found {
+				if d, found, err = w.Get(ctx, path); err != nil {
+					return err
+				}
+			}
+			var outrun bool
+			at, outrun, err = w.exchange(ctx, ref, d, found, f)
 			if !outrun || attempt == maxOutrun || gax.Sleep(ctx, backoff.Pause()) != nil {
 				return err
 			}
 		}
 	})
+	return at, err
 }
 
 // maxOutrun bounds how often in a row another writer may be faster.
@@ -48,16 +70,12 @@ const maxOutrun = 64
 
 // exchange is one attempt. outrun says that another writer changed the document meanwhile.
 func (w Writer) exchange(
-	ctx context.Context, path string, ref *firestore.DocumentRef,
+	ctx context.Context, ref *firestore.DocumentRef, d Document, found bool,
 	f func(d Document, found bool) (fields, also map[string]any, err error),
-) (outrun bool, err error) {
-	d, found, err := w.Get(ctx, path)
-	if err != nil {
-		return false, err
-	}
+) (at time.Time, outrun bool, err error) {
 	fields, also, err := f(d, found)
 	if err != nil || len(fields)+len(also) == 0 {
-		return false, err
+		return at, false, err
 	}
 	b := w.newBatch()
 	switch {
@@ -73,9 +91,12 @@ func (w Writer) exchange(
 	}
 	for path, data := range also {
 		if err := b.add(Set, path, data); err != nil {
-			return false, err
+			return at, false, err
 		}
 	}
-	err = b.commit(ctx)
-	return slices.Contains([]codes.Code{codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists}, codeOf(err)), err
+	results, err := b.Commit(ctx)
+	if err == nil && len(fields) > 0 {
+		at = results[0].UpdateTime
+	}
+	return at, slices.Contains([]codes.Code{codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists}, codeOf(err)), err
 }

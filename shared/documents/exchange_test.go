@@ -49,7 +49,7 @@ func TestExchange(t *testing.T) {
 				p.Set(t, path, tt.before)
 			}
 			calls := 0
-			err := w.Exchange(t.Context(), path, func(d documents.Document, _ bool) (map[string]any, error) {
+			_, err := w.Exchange(t.Context(), path, func(d documents.Document, _ bool) (map[string]any, error) {
 				if calls++; calls == 1 && tt.meanwhile != nil {
 					tt.meanwhile(path)
 				}
@@ -69,9 +69,60 @@ func TestExchange(t *testing.T) {
 		return nil
 	})
 	no := errors.New("no")
-	if err := w.Exchange(t.Context(), "things/a",
+	if _, err := w.Exchange(t.Context(), "things/a",
 		func(documents.Document, bool) (map[string]any, error) { return nil, no }); !errors.Is(err, no) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestExchangeOfWhatIsKnown: a document that an exchange has left need not be read, unless it has changed since.
+func TestExchangeOfWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	type data = map[string]any
+	for name, tt := range map[string]struct {
+		meanwhile func(path string)
+		lost      bool // the first answer to the commit
+		want      []any
+	}{
+		"as it was left":    {want: []any{"left"}},
+		"a lost answer":     {lost: true, want: []any{"left", "again"}},
+		"changed since":     {meanwhile: func(path string) { p.Set(t, path, data{"is": "theirs"}) }, want: []any{"left", "theirs"}},
+		"written as it was": {meanwhile: func(path string) { p.Set(t, path, data{"is": "left"}) }, want: []any{"left"}},
+		"deleted since": {meanwhile: func(path string) {
+			if _, err := p.Firestore(t).Doc(path).Delete(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}, want: []any{"left", nil}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := telling(t, p, "Commit", func(n int, send func() error) error {
+				if err := send(); err != nil || !tt.lost || n != 2 {
+					return err
+				}
+				return status.Error(codes.Unavailable, "the connection broke")
+			})
+			path := "known/" + name
+			at, err := w.Exchange(t.Context(), path, func(documents.Document, bool) (map[string]any, error) { return data{"is": "left"}, nil })
+			if d, _, getErr := w.Get(t.Context(), path); err != nil || getErr != nil || at.IsZero() || !at.Equal(d.UpdateTime) {
+				t.Fatalf("written at %s, %v; read %+v, %v", at, err, d, getErr)
+			}
+			if tt.meanwhile != nil {
+				tt.meanwhile(path)
+			}
+			var seen []any
+			known := documents.Document{Path: path, UpdateTime: at, Data: data{"is": "left"}}
+			err = w.ExchangeAnd(t.Context(), path, known, func(d documents.Document, _ bool) (fields, also map[string]any, _ error) {
+				seen = append(seen, d.Data["is"])
+				return data{"is": "again"}, nil, nil
+			})
+			if diff := cmp.Diff(tt.want, seen); err != nil || diff != "" {
+				t.Errorf("%v; seen (-want +got):\n%s", err, diff)
+			}
+			if is := p.Documents(t, "known")[name]["is"]; is != "again" {
+				t.Errorf("it is %v in the end", is)
+			}
+		})
 	}
 }
 
@@ -113,7 +164,7 @@ func TestExchangeAnd(t *testing.T) {
 			return lost
 		})
 		calls := 0
-		err := w.ExchangeAnd(t.Context(), "things/t", func(d documents.Document, _ bool) (fields, also map[string]any, err error) {
+		err := w.ExchangeAnd(t.Context(), "things/t", documents.Document{}, func(d documents.Document, _ bool) (fields, also map[string]any, err error) {
 			if calls++; calls == 1 && tt.meanwhile != nil {
 				p.Set(t, "things/t", tt.meanwhile)
 			}
@@ -140,7 +191,7 @@ func TestExchangeAnd(t *testing.T) {
 		t.Error("something was written")
 		return nil
 	})
-	err := w.ExchangeAnd(t.Context(), "things/t", func(documents.Document, bool) (fields, also map[string]any, err error) {
+	err := w.ExchangeAnd(t.Context(), "things/t", documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, err error) {
 		return data{"n": 1}, data{"others": data{}}, nil
 	})
 	if err == nil || !strings.Contains(err.Error(), "not a document's path") {

@@ -14,8 +14,9 @@ import (
 // maxDisjunctions is how many ids one condition may list: Firestore's limit.
 const maxDisjunctions = 30
 
-// maxLookups is how many lookups are under way at once for one call of [Reader.Missing]: enough for a page of objects.
-const maxLookups = 40
+// maxLookups is how many lookups of up to 30 ids are under way at once, for all calls of [Reader.Missing]: half of what the
+// connections carry, because a lookup may send several requests at once. They take more memory than the pages they are for.
+const maxLookups = connections * 100 / 2
 
 // groupSize is how many ids are counted together, to find out in which groups ids are missing.
 const groupSize = 5
@@ -35,9 +36,12 @@ func (r Reader) Missing(ctx context.Context, collection string, ids []string) ([
 	chunks := slices.Collect(slices.Chunk(ids, maxDisjunctions))
 	missing := make([][]string, len(chunks))
 	lookups, ctx := errgroup.WithContext(ctx)
-	lookups.SetLimit(maxLookups)
 	for i, chunk := range chunks {
 		lookups.Go(func() (err error) {
+			if err := r.c.lookups.Acquire(ctx, 1); err != nil {
+				return err
+			}
+			defer r.c.lookups.Release(1)
 			missing[i], err = r.missingOf(ctx, collection, chunk)
 			return err
 		})

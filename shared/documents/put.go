@@ -21,7 +21,8 @@ func (w Writer) Put(ctx context.Context, writes []Write) error {
 				return err
 			}
 		}
-		return b.commit(ctx)
+		_, err := b.Commit(ctx)
+		return err
 	})
 }
 
@@ -52,9 +53,4 @@ func (b batch) add(op Op, path string, data any) error {
 		return fmt.Errorf("%s %s: only %s and %s may be repeated: this is a bug", op, path, Set, Delete)
 	}
 	return nil
-}
-
-func (b batch) commit(ctx context.Context) error {
-	_, err := b.Commit(ctx)
-	return err
 }

@@ -37,11 +37,12 @@ func TestReadOnly(t *testing.T) {
 		t.Fatalf("query: %d, %v", len(found), err)
 	}
 	w := c.Writer(documents.NewRate())
+	_, exchanged := w.Exchange(t.Context(), "cleanupJobs/job", func(documents.Document, bool) (map[string]any, error) {
+		return map[string]any{"lease": nil}, nil
+	})
 	for name, err := range map[string]error{
-		"delete": w.Delete(t.Context(), []documents.Deletion{{Path: found[0].Path, LastUpdateTime: found[0].UpdateTime}})[0],
-		"exchange": w.Exchange(t.Context(), "cleanupJobs/job", func(documents.Document, bool) (map[string]any, error) {
-			return map[string]any{"lease": nil}, nil
-		}),
+		"delete":      w.Delete(t.Context(), []documents.Deletion{{Path: found[0].Path, LastUpdateTime: found[0].UpdateTime}})[0],
+		"exchange":    exchanged,
 		"transaction": w.Transact(t.Context(), nil),
 	} {
 		if status.Code(err) != codes.PermissionDenied {

@@ -11,11 +11,11 @@ import (
 // A long listing is read as ranges of names side by side.
 const (
 	maxRanges   = 40  // requests under way
-	maxHeld     = 56  // pages that were asked for and not given yet
+	maxHeld     = 48  // pages that were asked for and not given yet
 	rangeTarget = 920 // objects a range is to hold: fewer than a page, for where a range ends is a guess
 	guessAfter  = 1   // pages that are read one after the other first
 	growth      = 6   // requests that may be under way for each page that was given
-	boldAtFirst = 3   // requests that may be under way for names of which there need be none, and one more for each page
+	boldGrowth  = 3   // requests that may be under way for names of which there need be none, for each page that came, and one more
 )
 
 // listing reads ranges of names side by side and gives their objects in order. Where a range ends is guessed from how close
@@ -144,7 +144,7 @@ func (l *listing[T]) ask(ctx context.Context) {
 		switch {
 		case l.vainSoFar(): // all the rest: that finds whatever comes next, or that nothing does
 			end, bold = "", false
-		case bold && l.bold >= boldAtFirst+l.received/pageSize:
+		case bold && l.bold > boldGrowth*l.received/pageSize:
 			return
 		}
 		p.bold = bold

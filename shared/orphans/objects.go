@@ -14,9 +14,20 @@ import (
 // Objects are the objects of a folder, each of which belongs to a document.
 type Objects struct {
 	Folder string // with the slash at its end
-	// Judge decides about an object by its own attributes; it is pure. The decision is carried out if the owner does not
-	// exist. If the owner is [Nobody], it is carried out whatever documents exist.
-	Judge func(o objects.Object, now time.Time) (d sweep.Decision, owner documents.Ref)
+	// Judge decides about an object by its own attributes; it is pure.
+	Judge func(o objects.Object, now time.Time) Verdict
+	// Reason says why an object is deleted. why is the verdict's reason or, if it has none, that the owner does not exist. Most
+	// objects are not deleted, so a reason is not put together before it is needed.
+	Reason func(why string, uploaded time.Time) string
+}
+
+// Verdict is what becomes of an object.
+type Verdict struct {
+	sweep.Decision
+	// Owner is the document whose absence the decision waits for: if it exists, the object is kept. If it is [Nobody], the decision
+	// is carried out whatever documents exist.
+	Owner    documents.Ref
+	Uploaded time.Time // for the reason
 }
 
 // Nobody is the owner of an object that is deleted whatever documents exist.
@@ -31,13 +42,12 @@ const maxRemembered = 50_000
 
 // pagesAhead is how many pages of objects have their owners looked up at once. So many are in memory, besides those that the
 // listing reads ahead.
-const pagesAhead = 12
+const pagesAhead = 24
 
-// object is an object with its decision.
+// object is what is kept of an object until it is its turn.
 type object struct {
-	objects.Object
-	sweep.Decision
-	owner documents.Ref
+	objects.Deletion
+	Verdict
 }
 
 // page is a page of objects in the order of their names.
@@ -73,7 +83,7 @@ func (f Objects) end(ctx context.Context, p *sweep.Planner, pages *inorder.Flow[
 			}
 		}
 		for _, o := range page.judged {
-			if err := propose(ctx, p, o, o.owner != Nobody && !absent[o.owner]); err != nil {
+			if err := f.propose(ctx, p, o, o.Owner != Nobody && !absent[o.Owner]); err != nil {
 				return err
 			}
 		}
@@ -96,9 +106,9 @@ func (f Objects) pages(ctx context.Context, p *sweep.Planner, in objects.Names) 
 				clear(known)
 			}
 			for _, o := range found {
-				if o.Kind != "" && o.owner != Nobody && !known[o.owner] {
-					known[o.owner] = true
-					next.asked[o.owner.Collection] = append(next.asked[o.owner.Collection], o.owner.ID)
+				if o.Kind != "" && o.Owner != Nobody && !known[o.Owner] {
+					known[o.Owner] = true
+					next.asked[o.Owner.Collection] = append(next.asked[o.Owner.Collection], o.Owner.ID)
 				}
 			}
 			if !yield(next, nil) {
@@ -109,12 +119,11 @@ func (f Objects) pages(ctx context.Context, p *sweep.Planner, in objects.Names) 
 }
 
 func (f Objects) judge(o objects.Object, now time.Time) object {
-	d, owner := f.Judge(o, now)
-	if d.Kind != "" && owner != Nobody && !documents.ValidID(owner.ID) {
-		d = sweep.Invalid(KeptInvalidOwner)
+	v := f.Judge(o, now)
+	if v.Kind != "" && v.Owner != Nobody && !documents.ValidID(v.Owner.ID) {
+		v.Decision = sweep.Invalid(KeptInvalidOwner)
 	}
-	o.Metadata = nil // it takes most of a page's memory, and is not needed any more
-	return object{o, d, owner}
+	return object{objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}, v}
 }
 
 // lookUp returns, by collection, the ids that name no document.
@@ -128,7 +137,7 @@ func lookUp(ctx context.Context, r documents.Reader, asked map[string][]string) 
 	return missing, nil
 }
 
-func propose(ctx context.Context, p *sweep.Planner, o object, ownerExists bool) error {
+func (f Objects) propose(ctx context.Context, p *sweep.Planner, o object, ownerExists bool) error {
 	target := func() string { return "gs://" + p.Config.Bucket + "/" + o.Name } // which few need
 	switch {
 	case o.Invalid:
@@ -138,14 +147,14 @@ func propose(ctx context.Context, p *sweep.Planner, o object, ownerExists bool) 
 		p.Keep(o.Reason, 1)
 		return nil
 	case ownerExists:
-		p.Keep("belongs to one of "+o.owner.Collection, 1)
+		p.Keep("belongs to one of "+o.Owner.Collection, 1)
 		return nil
 	}
-	effect := sweep.DeleteObject{
-		Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration},
+	why := o.Reason
+	if why == "" {
+		why = o.Owner.Path() + " does not exist"
 	}
-	if o.owner != Nobody {
-		effect.Absent = o.owner
-	}
-	return p.Propose(ctx, sweep.Action{Kind: o.Kind, Target: target(), Reason: o.Reason, Effect: effect})
+	return p.Propose(ctx, sweep.Action{
+		Kind: o.Kind, Target: target(), Reason: f.Reason(why, o.Uploaded), Effect: sweep.DeleteObject{Deletion: o.Deletion, Absent: o.Owner},
+	})
 }

@@ -31,17 +31,12 @@ type begun struct {
 	stop func()
 }
 
-// Plan returns the plan of a job that makes these passes, one after the other. All begin to read at once, so that a run waits
-// only once for first pages. While it plans a long pass, it holds a few pages of the others.
-func Plan(passes ...Pass) func(ctx context.Context, p *sweep.Planner) error {
-	return func(ctx context.Context, p *sweep.Planner) error {
+// Begin returns the [sweep.Job.Begin] of a job that makes these passes, one after the other. All begin to read at once, so that a
+// run waits only once for first pages. While it plans a long pass, it holds a few pages of the others.
+func Begin(passes ...Pass) func(ctx context.Context, p *sweep.Planner) sweep.Reading {
+	return func(ctx context.Context, p *sweep.Planner) sweep.Reading {
 		from, to := bounds(p, passes)
 		all := map[int]begun{}
-		defer func() {
-			for _, pass := range all {
-				pass.stop()
-			}
-		}()
 		for i := from.Pass; i < len(passes) && i <= to.Pass; i++ {
 			in := objects.Names{}
 			if i == from.Pass {
@@ -54,20 +49,30 @@ func Plan(passes ...Pass) func(ctx context.Context, p *sweep.Planner) error {
 			}
 			all[i] = passes[i].begin(ctx, p, in)
 		}
-		for _, i := range slices.Sorted(maps.Keys(all)) {
-			err := all[i].end(func(after string) error {
-				text, err := place{Pass: i, Name: after}.text()
-				if err != nil {
-					return err
+		return sweep.Reading{
+			Plan: func() error {
+				for _, i := range slices.Sorted(maps.Keys(all)) {
+					if err := all[i].end(func(after string) error { return save(p, place{Pass: i, Name: after}) }); err != nil {
+						return err
+					}
 				}
-				return p.SaveCheckpoint(text)
-			})
-			if err != nil {
-				return err
-			}
+				return nil
+			},
+			Stop: func() {
+				for _, pass := range all {
+					pass.stop()
+				}
+			},
 		}
-		return nil
 	}
+}
+
+func save(p *sweep.Planner, at place) error {
+	text, err := at.text()
+	if err != nil {
+		return err
+	}
+	return p.SaveCheckpoint(text)
 }
 
 // bounds returns where a run begins, and where it ends: for a shard, where the next one begins.

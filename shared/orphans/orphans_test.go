@@ -21,7 +21,7 @@ import (
 // In the job of these tests, files/{userId}/… belong to users, unless their metadata names another owner. Notes belong to
 // books, by their bookId.
 var (
-	files = orphans.Objects{Folder: "files/", Judge: judgeFile}
+	files = orphans.Objects{Folder: "files/", Judge: judgeFile, Reason: func(why string, _ time.Time) string { return why }}
 	notes = orphans.Documents{
 		Collection: "notes", Field: "bookId", Owners: "books", Judge: judgeNote, Rule: noteRule, KeptOdd: keptOdd,
 	}
@@ -35,17 +35,17 @@ const (
 )
 
 // judgeFile decides as the metadata says.
-func judgeFile(o objects.Object, _ time.Time) (sweep.Decision, documents.Ref) {
+func judgeFile(o objects.Object, _ time.Time) orphans.Verdict {
 	user := documents.Ref{Collection: "users", ID: cmp.Or(o.Metadata["of"], strings.Split(o.Name, "/")[1])}
 	switch o.Metadata["is"] {
 	case "kept":
-		return sweep.Keep(keptByWish), user
+		return orphans.Verdict{Decision: sweep.Keep(keptByWish), Owner: user}
 	case "odd":
-		return sweep.Invalid(keptUnjudged), user
+		return orphans.Verdict{Decision: sweep.Invalid(keptUnjudged), Owner: user}
 	case "nobody's":
-		return sweep.Do(deleteFile, "nobody's"), orphans.Nobody
+		return orphans.Verdict{Decision: sweep.Do(deleteFile, "nobody's")}
 	default:
-		return sweep.Do(deleteFile, user.Path()+" does not exist"), user
+		return orphans.Verdict{Decision: sweep.Do(deleteFile, ""), Owner: user}
 	}
 }
 
@@ -90,7 +90,7 @@ var noteRule = sweep.Rule[note]{
 func newFunction(t *testing.T, passes ...orphans.Pass) *sweeptest.Function {
 	t.Helper()
 	t.Parallel()
-	job := sweep.Job{Name: "testJob", Plan: orphans.Plan(passes...), Split: orphans.Split(passes...),
+	job := sweep.Job{Name: "testJob", Begin: orphans.Begin(passes...), Split: orphans.Split(passes...),
 		Rules: []sweep.AnyRule{noteRule}}
 	f := sweeptest.New(t, sweep.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
 	f.Now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)

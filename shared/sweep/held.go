@@ -14,25 +14,27 @@ import (
 // KeptHeld is why an item is kept that is held.
 const KeptHeld = "held, because it came back by undoing a run, until it is released with firesweep release"
 
-// readHeld reads what is held of the job's items.
-func (r *run) readHeld(ctx context.Context) error {
+// readHeld reads what is held of the job's items, if anything may be.
+func (r *run) readHeld(ctx context.Context) (map[string]bool, error) {
 	held := map[string]bool{}
+	if !r.holds {
+		return held, nil
+	}
 	for page, err := range r.documents.Pages(ctx, documents.Query{Collection: undo.HeldOf(r.job.Name)}, "") {
 		if err != nil {
-			return fmt.Errorf("read what is held: %w", err)
+			return nil, fmt.Errorf("read what is held: %w", err)
 		}
 		for _, d := range page.Documents {
 			targets, err := undo.HeldTargets(d)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			for _, target := range targets {
 				held[target] = true
 			}
 		}
 	}
-	r.held = held
-	return nil
+	return held, nil
 }
 
 // First returns the first n documents of a query whose items are not held, and the held ones among them. Without this, held

@@ -4,7 +4,8 @@
 //
 // The order to read it in:
 //   - job.go (what a job is), rule.go (what a rule is) and source.go (what it reads from);
-//   - run.go (what a run does) with underlease.go, planner.go, consider.go (rules judge), kept.go (what is kept is counted) and limits.go;
+//   - run.go (what a run does) with underlease.go, reading.go (it reads ahead), planner.go, consider.go (rules judge), kept.go (what
+//     is kept is counted) and limits.go;
 //   - pass.go (what runs remember), unset.go and referred.go (a field is missing, something refers to a document);
 //   - apply.go, group.go (items that share a commit), commit.go, journal.go, follow.go with accounts.go (what follows a commit) and
 //     replay.go (what an interrupted run left), written.go (what the log says of it);
@@ -33,6 +34,9 @@ type Job struct {
 	// Plan reads and proposes. It goes through the items in a stable order, from [Planner.Checkpoint] on, and returns the error
 	// of any Planner method at once. It has nothing to write with. A worker has no Plan: its task says what to judge.
 	Plan func(ctx context.Context, p *Planner) error
+	// Begin is for a job, instead of Plan, that can read ahead: the run begins while it still takes its lease. Until the returned
+	// Plan is called, nothing is proposed or reported.
+	Begin func(ctx context.Context, p *Planner) Reading
 	// Split divides what Plan goes through into at most n ranges of about the same size, in order and without gaps, for a job that
 	// may be run in shards (SHARDS); nil for one that may not. Fewer than two mean that it is not worth it. A range's ends are
 	// checkpoints; Plan then ends at [Planner.End].
@@ -58,24 +62,26 @@ type Task struct {
 	Check      func(task map[string]string) error // says what else is wrong with the values; nil if nothing can be
 }
 
-// subject is what a worker's task is about, as it is being read.
-type subject = inorder.Flow[documents.Ref, []documents.Document]
-
-// beginSubject begins to read what a worker's task is about. It returns nil for a job.
-func (j Job) beginSubject(ctx context.Context, p *Planner) *subject {
-	if j.Task == nil {
-		return nil
-	}
-	ref := documents.Ref{Collection: j.Task.Collection, ID: p.Task[j.Task.Fields[0]]}
-	return inorder.One(ctx, ref, func(ctx context.Context, ref documents.Ref) ([]documents.Document, error) { return p.read(ctx, ref) })
+// Reading is what a job plans by, as it is being read.
+type Reading struct {
+	Plan func() error // does what [Job.Plan] does
+	Stop func()       // ends the reading, and returns when it has ended; it may be called after Plan as well
 }
 
-// plan calls the job's Plan, or considers what a worker's task is about.
-func (j Job) plan(ctx context.Context, p *Planner, s *subject) error {
-	if j.Task == nil {
-		return j.Plan(ctx, p)
+// begin begins to read what the job plans by, or what a worker's task is about.
+func (j Job) begin(ctx context.Context, p *Planner) Reading {
+	switch {
+	case j.Task != nil:
+		ref := documents.Ref{Collection: j.Task.Collection, ID: p.Task[j.Task.Fields[0]]}
+		subject := inorder.One(ctx, ref, func(ctx context.Context, ref documents.Ref) ([]documents.Document, error) { return p.read(ctx, ref) })
+		return Reading{Stop: subject.Stop, Plan: func() error {
+			return subject.Each(func(_ documents.Ref, found []documents.Document) error { return p.Consider(ctx, j.Task.Rule, found) })
+		}}
+	case j.Begin != nil:
+		return j.Begin(ctx, p)
+	default:
+		return Reading{Stop: func() {}, Plan: func() error { return j.Plan(ctx, p) }}
 	}
-	return s.Each(func(_ documents.Ref, found []documents.Document) error { return p.Consider(ctx, j.Task.Rule, found) })
 }
 
 // Action is one thing that a run proposes to do. The actions of a plan do not depend on each other: they are applied

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/config"
@@ -57,6 +58,7 @@ func (l lease) path() string { return "cleanupJobs/" + l.job }
 
 // saved is what the last run left for the next.
 type saved struct {
+	taken       documents.Document // cleanupJobs/{job}, as taking the lease left it
 	checkpoint  string
 	partialRuns int    // how many runs in a row ended partial
 	held        bool   // items are held
@@ -69,9 +71,9 @@ type saved struct {
 }
 
 // take takes the lease and returns what the last run saved. If another run holds it, the error is a [*heldError]. admit looks at the
-// last run's report, nil if there is none; its error is returned, and nothing is written.
-func (l lease) take(ctx context.Context, admit func(*Report) error) (s saved, err error) {
-	err = l.writer.Exchange(ctx, l.path(), func(doc documents.Document, _ bool) (map[string]any, error) {
+// last run's report, nil if there is none; its error is returned, and nothing is written. free is called before each commit.
+func (l lease) take(ctx context.Context, admit func(*Report) error, free func(saved)) (s saved, err error) {
+	s.taken.UpdateTime, err = l.writer.Exchange(ctx, l.path(), func(doc documents.Document, _ bool) (map[string]any, error) {
 		now := l.clock()
 		holder, until, err := l.of(doc)
 		if err != nil {
@@ -103,7 +105,14 @@ func (l lease) take(ctx context.Context, admit func(*Report) error) (s saved, er
 		if s.partialRuns = 0; last != nil {
 			s.partialRuns = last.PartialRuns
 		}
-		return map[string]any{"lease": map[string]any{"runId": l.runID, "expiresAt": now.Add(l.length)}}, nil
+		free(s)
+		lease := map[string]any{"runId": l.runID, "expiresAt": now.Add(l.length)}
+		s.taken = doc
+		if s.taken.Data = maps.Clone(doc.Data); s.taken.Data == nil {
+			s.taken.Data = map[string]any{}
+		}
+		s.taken.Data["lease"] = lease
+		return map[string]any{"lease": lease}, nil
 	})
 	return s, err
 }
@@ -119,11 +128,12 @@ func (l lease) tooLong(field, holder string, now, until time.Time) error {
 
 // finish saves the run's report and checkpoint and gives the lease back, all in one commit. complete is called with
 // every attempt and returns the report to save, so that its usage can include this commit's. ranges are those that the run was
-// split into, if it was. A run that lost its lease to another saves its report only, and finish returns false.
+// split into, if it was. taken is the record as [lease.take] left it, which need not be read if nobody has written to it since. A
+// run that lost its lease to another saves its report only, and finish returns false.
 func (l lease) finish(
-	ctx context.Context, checkpoint string, ranges []Range, complete func(writes int) *Report,
+	ctx context.Context, taken documents.Document, checkpoint string, ranges []Range, complete func(writes int) *Report,
 ) (held bool, err error) {
-	err = l.writer.ExchangeAnd(ctx, l.path(), func(doc documents.Document, _ bool) (end, also map[string]any, _ error) {
+	err = l.writer.ExchangeAnd(ctx, l.path(), taken, func(doc documents.Document, _ bool) (end, also map[string]any, _ error) {
 		holder, _, err := l.of(doc)
 		if last, _ := doc.Data["lastReport"].(map[string]any); err == nil && holder == "" && last["runId"] == l.runID {
 			held = true

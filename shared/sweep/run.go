@@ -69,11 +69,12 @@ type run struct {
 	unfinished bool   // something was left for lack of time
 	through    bool   // all that there was to plan was planned and applied
 
-	locked      bool    // it holds its lease, or did
-	bounds      Range   // what a shard goes through
-	ranges      []Range // that the run is split into; none: it does all itself
-	stays       string  // why what was left is not gone on with at once, if that is anybody's business
-	partialRuns int     // how many runs in a row before this one ended partial
+	locked      bool               // it holds its lease, or did
+	taken       documents.Document // cleanupJobs/{job}, as taking the lease left it
+	bounds      Range              // what a shard goes through
+	ranges      []Range            // that the run is split into; none: it does all itself
+	stays       string             // why what was left is not gone on with at once, if that is anybody's business
+	partialRuns int                // how many runs in a row before this one ended partial
 
 	whole      *Report // of a split run, all shards of which are at their end; nil: some are not
 	wholeStays string  // why what it left is not gone on with
@@ -108,7 +109,7 @@ func (r *run) execute(ctx context.Context) *Report {
 	switch {
 	case r.job.Task != nil:
 		r.holds = true // nobody looked
-		r.sweep(work)
+		r.sweep(work, r.begin(work, ""))
 		r.complete(0)
 	case r.report.DryRun:
 		r.preview(work)
@@ -136,20 +137,20 @@ func (r *run) preview(ctx context.Context) {
 	if err != nil {
 		r.failed(ctx, l.path(), "read the checkpoint", err)
 	} else {
-		r.sweep(ctx)
+		r.sweep(ctx, r.begin(ctx, r.checkpoint))
 	}
 	r.complete(0)
 }
 
-// sweep plans and, unless this is a preview, applies.
-func (r *run) sweep(ctx context.Context) {
-	p := r.planner(r.checkpoint)
-	err := r.plan(ctx, p)
+// sweep plans and, unless this is a preview, applies. begun is what it plans by.
+func (r *run) sweep(ctx context.Context, begun *reading) {
+	p := begun.planner
+	err := r.plan(begun)
 	if errors.Is(err, documents.ErrCursor) && r.checkpoint != "" {
 		r.log.WarnContext(ctx, r.job.Name+" cannot use the saved checkpoint and starts from the beginning: "+err.Error())
 		r.reset()
-		p = r.planner(r.bounds.Begin)
-		err = r.plan(ctx, p)
+		begun = r.begin(ctx, r.bounds.Begin)
+		p, err = begun.planner, r.plan(begun)
 	}
 	outOfTime := errors.Is(err, ErrOutOfTime)
 	if err == nil || outOfTime {
@@ -253,26 +254,13 @@ func (r *run) planner(checkpoint string) *Planner {
 	}
 }
 
-// plan calls the job; its panic is the run's failure, not the process's.
-func (r *run) plan(ctx context.Context, p *Planner) (err error) {
+// plan has the job plan by what it has begun to read; its panic is the run's failure, not the process's.
+func (r *run) plan(begun *reading) (err error) {
 	defer guard.Recover(&err)
-	defer p.awaitCounts()
-	subject := r.job.beginSubject(ctx, p) // beside what else has to be read first
-	if subject != nil {
-		defer subject.Stop()
-	}
-	left := r.beginReplay(ctx, p)
-	defer stopReplay(left)
-	if r.holds {
-		if err := r.readHeld(ctx); err != nil {
-			return err
-		}
-	}
-	if err = planReplay(left); err == nil {
-		err = r.job.plan(ctx, p, subject)
-	}
-	if p.tripped != nil {
-		return p.tripped
+	defer begun.planner.awaitCounts()
+	defer begun.stop()
+	if err = begun.plan(); begun.planner.tripped != nil {
+		return begun.planner.tripped
 	}
 	return err
 }

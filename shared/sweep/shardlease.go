@@ -41,9 +41,9 @@ func lastID(doc documents.Document) string {
 	return "unknown"
 }
 
-// take takes the shard and returns where it begins.
-func (l shardLease) take(ctx context.Context, admit func(*Report) error) (saved saved, err error) {
-	err = l.writer.Exchange(ctx, l.path(), func(doc documents.Document, _ bool) (map[string]any, error) {
+// take is [lease.take] for the shard.
+func (l shardLease) take(ctx context.Context, admit func(*Report) error, free func(saved)) (saved saved, err error) {
+	_, err = l.writer.Exchange(ctx, l.path(), func(doc documents.Document, _ bool) (map[string]any, error) {
 		s, sh, err := l.of(doc)
 		if err != nil {
 			return nil, err
@@ -64,6 +64,7 @@ func (l shardLease) take(ctx context.Context, admit func(*Report) error) (saved 
 		saved.checkpoint, saved.bounds, saved.held = sh.Position, sh.Range, holds(doc)
 		saved.told = doc.Data[stopField] == l.part.Of
 		saved.claimed = s.claimed(l.part.Number)
+		free(saved)
 		return map[string]any{splitField: s}, nil
 	})
 	return saved, err
@@ -72,7 +73,7 @@ func (l shardLease) take(ctx context.Context, admit func(*Report) error) (saved 
 // claim says that the run may do n actions after these lookups, if with all that the other shards did, may do and looked up the limits
 // hold for the whole. The limits on missing ids must hold for the shard alone as well: that was checked before.
 func (l shardLease) claim(ctx context.Context, n int, limits Limits, lookups map[string]Lookups) error {
-	return l.writer.Exchange(ctx, l.path(), func(doc documents.Document, _ bool) (map[string]any, error) {
+	_, err := l.writer.Exchange(ctx, l.path(), func(doc documents.Document, _ bool) (map[string]any, error) {
 		s, sh, err := l.of(doc)
 		if err != nil {
 			return nil, err
@@ -88,6 +89,7 @@ func (l shardLease) claim(ctx context.Context, n int, limits Limits, lookups map
 		sh.Claimed = n
 		return map[string]any{splitField: s}, nil
 	})
+	return err
 }
 
 // finish saves what the shard's run did in the report of the whole, and gives the shard back, all in one commit. ended is the whole where
@@ -95,7 +97,7 @@ func (l shardLease) claim(ctx context.Context, n int, limits Limits, lookups map
 func (l shardLease) finish(ctx context.Context, checkpoint string, through bool,
 	complete func(writes int) *Report, stays func() string,
 ) (held bool, ended *split, err error) {
-	err = l.writer.ExchangeAnd(ctx, l.path(), func(doc documents.Document, _ bool) (end, also map[string]any, _ error) {
+	err = l.writer.ExchangeAnd(ctx, l.path(), documents.Document{}, func(doc documents.Document, _ bool) (end, also map[string]any, _ error) {
 		held, ended = false, nil
 		s, sh, err := l.of(doc)
 		if err != nil {

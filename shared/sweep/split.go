@@ -61,7 +61,7 @@ func (r *run) splits(ctx context.Context, last saved) []Range {
 		r.log.WarnContext(ctx, fmt.Sprintf("%s starts from the beginning: run %s left %d shards, and without CONTINUE_FOR none can be handed over",
 			r.job.Name, last.split.RunID, len(left)))
 	}
-	if r.job.Split == nil || r.config.Shards < 2 || r.continues != "" {
+	if !r.cuts() {
 		return nil
 	}
 	ranges, err := r.cut(ctx)
@@ -74,6 +74,14 @@ func (r *run) splits(ctx context.Context, last saved) []Range {
 	}
 	return ranges
 }
+
+// maySplit reports whether the run may hand ranges to the function itself, so that it need not read what it plans by.
+func (r *run) maySplit(last saved) bool {
+	return len(last.split.remaining()) > 0 || r.cuts()
+}
+
+// cuts reports whether the run cuts what there is to go through.
+func (r *run) cuts() bool { return r.job.Split != nil && r.config.Shards > 1 && r.continues == "" }
 
 // cut asks the job where to cut; its panic is the run's failure.
 func (r *run) cut(ctx context.Context) (ranges []Range, err error) {

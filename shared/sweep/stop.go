@@ -74,7 +74,7 @@ var ErrNotUnderWay = errors.New("the run is not under way any more")
 // Stop tells a run to stop, which it does within some seconds: it begins nothing more, and saves its report. The error is
 // [ErrNotUnderWay] where the run has ended.
 func Stop(ctx context.Context, w documents.Writer, job, runID string, now time.Time) error {
-	return w.Exchange(ctx, "cleanupJobs/"+job, func(d documents.Document, _ bool) (map[string]any, error) {
+	_, err := w.Exchange(ctx, "cleanupJobs/"+job, func(d documents.Document, _ bool) (map[string]any, error) {
 		holder, until, err := lease{job: job}.holder(d)
 		if err != nil {
 			return nil, err
@@ -84,4 +84,5 @@ func Stop(ctx context.Context, w documents.Writer, job, runID string, now time.T
 		}
 		return map[string]any{stopField: runID}, nil
 	})
+	return err
 }

@@ -272,8 +272,8 @@ func TestLooksForTheMark(t *testing.T) {
 		}
 	}
 	steps = 60
-	if preview := s.Run(t, `{"dryRun":true}`); preview.Usage.FirestoreReads >= atOnce {
-		t.Errorf("a preview, which nobody can stop, reads %d", preview.Usage.FirestoreReads)
+	if preview := s.Run(t, `{"dryRun":true}`); preview.Usage.FirestoreReads != atOnce {
+		t.Errorf("a preview, which nobody can stop, reads %d, want %d", preview.Usage.FirestoreReads, atOnce)
 	}
 }
 

@@ -9,19 +9,33 @@ import (
 	"slices"
 )
 
-// lock takes the right to the job, or to the one shard.
-func (r *run) lock(ctx context.Context) (saved, error) {
+// lock takes the right to the job, or to the one shard. When it finds that free, it calls free with what the last run saved, and
+// then commits. If somebody else was faster, it looks again.
+func (r *run) lock(ctx context.Context, free func(saved)) (saved, error) {
 	if r.part != nil {
-		return r.shardLease().take(ctx, r.admit)
+		return r.shardLease().take(ctx, r.admit, free)
 	}
-	return r.lease().take(ctx, r.admit)
+	return r.lease().take(ctx, r.admit, free)
 }
 
 // underLease does the run, unless another one holds the lease. It returns the report of an earlier run if that was
 // aborted for the same schedule time, for to plan it anew would cost as much and end the same, or stopped, for it is to stay so.
 func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	path := r.lease().path()
-	last, err := r.lock(ctx)
+	// What is read beside the commit that takes the lease counts as if it had been read after it: the commit fails if anybody has
+	// written to the job's record since it was found free.
+	var begun *reading
+	defer func() { begun.stop() }()
+	last, err := r.lock(ctx, func(last saved) {
+		begun.stop()
+		r.from(last)
+		if begun = nil; r.part == nil && !r.maySplit(last) { // the shards' record changes often
+			begun = r.begin(ctx, r.checkpoint)
+		}
+	})
+	if err != nil {
+		begun.stop()
+	}
 	var (
 		held      *heldError
 		ended     *endedError
@@ -51,16 +65,7 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 		r.complete(0)
 		return nil
 	default:
-		r.locked = true
-		r.checkpoint, r.partialRuns, r.holds = last.checkpoint, last.partialRuns, last.held
-		r.beganAt = last.checkpoint
-		r.bounds = last.bounds
-		switch c := r.report.Continues; {
-		case r.part != nil:
-			r.limits.Done = last.claimed
-		case c != nil:
-			r.limits.Done = c.Done
-		}
+		r.locked, r.taken = true, last.taken
 		if !r.hooks.DeafToStop {
 			r.stop.look, r.stop.looked = func() bool { return r.lookForStop(ctx) }, r.begun
 			r.stop.told.Store(last.told)
@@ -70,7 +75,10 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 		case len(r.ranges) > 0, last.told:
 			r.unfinished = true
 		case r.failures == 0:
-			r.sweep(ctx)
+			if begun == nil {
+				begun = r.begin(ctx, r.checkpoint)
+			}
+			r.sweep(ctx, begun)
 		}
 	}
 	stillHeld, err := r.unlock(ctx)
@@ -90,11 +98,24 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	return nil
 }
 
+// from sets where the run begins: where the last one ended.
+func (r *run) from(last saved) {
+	r.checkpoint, r.partialRuns, r.holds = last.checkpoint, last.partialRuns, last.held
+	r.beganAt = last.checkpoint
+	r.bounds = last.bounds
+	switch c := r.report.Continues; {
+	case r.part != nil:
+		r.limits.Done = last.claimed
+	case c != nil:
+		r.limits.Done = c.Done
+	}
+}
+
 // unlock saves the run's report and gives back what [run.lock] took. It returns false if that was lost meanwhile.
 func (r *run) unlock(ctx context.Context) (stillHeld bool, err error) {
 	switch {
 	case r.part == nil:
-		return r.lease().finish(ctx, r.checkpoint, r.ranges, r.complete)
+		return r.lease().finish(ctx, r.taken, r.checkpoint, r.ranges, r.complete)
 	case !r.locked: // another run may continue the shard, and what this one came to is in its answer and in the log
 		r.complete(0)
 		return false, nil

@@ -1,0 +1,59 @@
+package sweep
+
+import (
+	"context"
+
+	"github.com/firesweep/firesweep/shared/guard"
+	"github.com/firesweep/firesweep/shared/inorder"
+)
+
+// reading is all that a run plans by, as it is being read: side by side, and beside the commit that takes the lease. It proposes
+// and reports nothing before plan. Stop it in the end.
+type reading struct {
+	run     *run
+	planner *Planner
+	left    []left // what interrupted runs have left to do
+	held    *inorder.Flow[struct{}, map[string]bool]
+	job     Reading
+	failed  error // why the job did not begin
+}
+
+// begin begins to read from a checkpoint on.
+func (r *run) begin(ctx context.Context, checkpoint string) *reading {
+	b := &reading{run: r, planner: r.planner(checkpoint), job: Reading{Stop: func() {}}}
+	b.failed = guard.Call(func() error {
+		b.job = r.job.begin(ctx, b.planner)
+		return nil
+	})
+	b.left = r.beginReplay(ctx, b.planner)
+	b.held = inorder.One(ctx, struct{}{}, func(ctx context.Context, _ struct{}) (map[string]bool, error) { return r.readHeld(ctx) })
+	return b
+}
+
+// plan plans: first what interrupted runs have left to do, then the job.
+func (b *reading) plan() error {
+	if b.failed != nil {
+		return b.failed
+	}
+	err := b.held.Each(func(_ struct{}, held map[string]bool) error {
+		b.run.held = held
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := planReplay(b.left); err != nil {
+		return err
+	}
+	return b.job.Plan()
+}
+
+// stop ends the reading, if it has been begun.
+func (b *reading) stop() {
+	if b == nil {
+		return
+	}
+	b.job.Stop()
+	stopReplay(b.left)
+	b.held.Stop()
+}
