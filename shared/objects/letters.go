@@ -94,16 +94,6 @@ func kindsOf(letters []byte) (all kinds) {
 	return all
 }
 
-// seen reports whether each letter of a name was seen at its place.
-func (l *letters) seen(name string) bool {
-	for i := range min(len(name), learnedLength) {
-		if _, found := slices.BinarySearch(l.at[i], name[i]); !found {
-			return false
-		}
-	}
-	return true
-}
-
 func (l *letters) learn(name string) {
 	for i := range min(len(name), learnedLength) {
 		c := name[i]
@@ -170,12 +160,12 @@ func (l *letters) name(n *big.Int) string {
 
 // behind returns a name so far behind another that about [rangeTarget] objects lie between them, if objects are as dense
 // there as in a known span; "" if there is none. name is without the listing's prefix, which has so many bytes; the span's
-// names are with it. bold says that the result is a guess: it has a letter at a place where that was not seen yet.
-func (l *letters) behind(name string, known span, prefix int) (end string, bold bool) {
+// names are with it.
+func (l *letters) behind(name string, known span, prefix int) (end string) {
 	from, to := known.from[prefix:], known.to[prefix:]
 	likely := l.likely()
 	if end := likely.reckon(name, from, to, known.n); end != "" {
-		return end, !l.seen(end)
+		return end
 	}
 	// Perhaps higher letters follow that were not seen yet, at the place where the span's names begin to differ or at one
 	// before it. Try letters that were seen at other places.
@@ -192,10 +182,10 @@ func (l *letters) behind(name string, known span, prefix int) (end string, bold 
 			}
 		}
 		if end := more.reckon(name, from, to, known.n); end != "" {
-			return end, true
+			return end
 		}
 	}
-	return "", false
+	return ""
 }
 
 func (l *letters) reckon(name, from, to string, n int) string {

@@ -14,8 +14,8 @@ const (
 	maxHeld     = 48  // pages that were asked for and not given yet
 	rangeTarget = 920 // objects a range is to hold: fewer than a page, for where a range ends is a guess
 	guessAfter  = 1   // pages that are read one after the other first
-	growth      = 6   // requests that may be under way for each page that was given
-	boldGrowth  = 3   // requests that may be under way for names of which there need be none, for each page that came, and one more
+	atFirst     = 16  // requests under way before it is known that the listing is long, and wanted
+	wanted      = 4   // pages that were given tell that: what has only been begun takes three
 )
 
 // listing reads ranges of names side by side and gives their objects in order. Where a range ends is guessed from how close
@@ -29,7 +29,6 @@ type listing[T any] struct {
 	answers  chan *part[T]
 	underWay sync.WaitGroup
 	waiting  int    // requests that were not answered yet
-	bold     int    // of these, those for names of which there need be none
 	vain     bool   // the last part that was given held nothing
 	held     int    // parts that were asked for
 	given    int    // objects
@@ -44,7 +43,6 @@ type listing[T any] struct {
 type part[T any] struct {
 	Names
 	asked bool
-	bold  bool // of names of which there need be none
 	done  bool
 	found []T
 	names []string // one of [learnEach], the first one among them
@@ -131,25 +129,21 @@ func (l *listing[T]) pop(first *part[T]) {
 // that a short listing costs few in vain, and one that nobody wants yet as well. Where a range turns out to be long, what lies
 // behind it waits.
 func (l *listing[T]) ask(ctx context.Context) {
-	most := 1 + growth*l.given/pageSize
-	for i := 0; i < len(l.parts) && l.waiting < min(maxRanges, most); i++ {
+	requests, pages := atFirst, atFirst
+	if l.given >= wanted*pageSize {
+		requests, pages = maxRanges, maxHeld
+	}
+	for i := 0; i < len(l.parts) && l.waiting < requests; i++ {
 		p := l.parts[i]
 		if p.asked {
 			continue
 		}
-		if i > 0 && l.held >= min(maxHeld, most) {
+		if i > 0 && l.held >= pages {
 			return
 		}
-		end, bold := l.guess(i)
-		switch {
-		case l.vainSoFar(): // all the rest: that finds whatever comes next, or that nothing does
-			end, bold = "", false
-		case bold && l.bold > boldGrowth*l.received/pageSize:
-			return
-		}
-		p.bold = bold
-		if bold {
-			l.bold++
+		end := l.guess(i)
+		if l.vainSoFar() {
+			end = "" // all the rest: that finds whatever comes next, or that nothing does
 		}
 		if end > p.From && (p.Before == "" || end < p.Before) {
 			l.parts = slices.Insert(l.parts, i+1, &part[T]{Names: Names{From: end, Before: p.Before}})
@@ -200,9 +194,6 @@ func (l *listing[T]) vainSoFar() bool {
 func (l *listing[T]) receive(p *part[T]) {
 	p.done = true
 	l.waiting--
-	if p.bold {
-		l.bold--
-	}
 	if p.err != nil {
 		return
 	}
@@ -232,21 +223,20 @@ func (l *listing[T]) receive(p *part[T]) {
 
 // guess returns where a range might end that begins with the i-th part: so far behind it as holds [rangeTarget] objects where
 // names are as close together as in what is known before it. It returns "" if nothing can be said, or if guessing costs too much:
-// where names cannot be guessed, no more than twice as many requests are made as page after page would take. bold says that there
-// need be no such names.
-func (l *listing[T]) guess(i int) (end string, bold bool) {
+// where names cannot be guessed, no more than twice as many requests are made as page after page would take.
+func (l *listing[T]) guess(i int) (end string) {
 	if pages := l.received / pageSize; pages < guessAfter || l.answered > 2*pages+guessAfter {
-		return "", false
+		return ""
 	}
 	near := l.known(i)
 	if near.from == "" || near.to == "" {
-		return "", false
+		return ""
 	}
-	end, bold = l.letters.behind(l.parts[i].From[min(len(l.prefix), len(l.parts[i].From)):], near, len(l.prefix))
+	end = l.letters.behind(l.parts[i].From[min(len(l.prefix), len(l.parts[i].From)):], near, len(l.prefix))
 	if end == "" {
-		return "", false
+		return ""
 	}
-	return l.prefix + end, bold
+	return l.prefix + end
 }
 
 // Spans side by side that tell how close together names are: one alone holds too few for that, beyond many they may be of other

@@ -110,7 +110,7 @@ func TestCostOfObjectsWhoseOwnersExist(t *testing.T) {
 	if got.Status != sweep.Completed || got.Scanned != 3000 || len(got.Actions) != 0 || got.Kept[keptOwnerless] != 3000 {
 		t.Errorf("report %+v", got)
 	}
-	if got.Usage.FirestoreReads > 600/30+3 || got.Usage.StorageClassA > 3+10 {
+	if got.Usage.FirestoreReads > 600/30+2 || got.Usage.StorageClassA > 3+17 {
 		t.Errorf("usage %+v", got.Usage)
 	}
 }
