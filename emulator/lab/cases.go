@@ -20,6 +20,7 @@ type measured struct {
 	quota string                    // which
 	env   map[string]string         // what the job is told besides
 	usual int                       // items that are always measured
+	turns int                       // how often that is done, over each link in turn; the median counts
 	most  int                       // items that are measured at most
 	why   string                    // it is measured with no more
 	bulk  bool                      // the seed's algorithm handles many items at once, so it is measured with the usual number as well
@@ -48,7 +49,7 @@ var cases = []measured{
 		name: "live", job: "cleanupOrphanedMedia", items: "objects",
 		about: "Two objects of each post, all of which exist: nothing is to be done.",
 		world: func(n int, _ time.Time) standin.World { return media(n, 0) }, seed: seedMedia,
-		due: none, usual: 200_000, most: 1_000_000, huge: 10_000_000,
+		due: none, usual: 200_000, turns: 5, most: 1_000_000, huge: 10_000_000,
 	},
 	{
 		name: "missing", job: "cleanupOrphanedMedia", items: "objects",

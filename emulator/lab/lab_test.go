@@ -118,6 +118,22 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// TestMedians: of runs that measured the same, the median time counts, and the most memory.
+func TestMedians(t *testing.T) {
+	at := func(items int, latency, took time.Duration, memory int64) run {
+		return run{Case: "live", Items: items, Link: standin.Link{Firestore: latency}, Elapsed: took, Memory: memory}
+	}
+	var got []string
+	for _, r := range medians([]run{
+		at(1000, 0, 7, 1), at(2000, 0, 30, 5), at(2000, 40, 90, 4), at(2000, 0, 10, 9), at(2000, 40, 60, 8), at(2000, 0, 20, 6), at(2000, 40, 70, 2),
+	}) {
+		got = append(got, fmt.Sprintf("%d over %d: %d, %d bytes", r.Items, r.Link.Firestore, r.Elapsed, r.Memory))
+	}
+	if want := []string{"1000 over 0: 7, 1 bytes", "2000 over 0: 20, 9 bytes", "2000 over 40: 70, 8 bytes"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestLinkThatFails loses one request of twenty and refuses as many: the run comes to the same.
 func TestLinkThatFails(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -150,7 +151,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 			continue
 		}
 		// Now, and not at the end: the figures of hours are not lost to a case that fails.
-		if err := writePage(o.page, o, args, m.name, runs, nil); err != nil {
+		if err := writePage(o.page, o, args, m.name, medians(runs), nil); err != nil {
 			return err
 		}
 	}
@@ -171,6 +172,27 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	return writePage(o.page, o, args, shardsCase, nil, &inShards)
 }
 
+// medians returns, of runs that measured the same, the one that took the median time. It tells the most memory of them all.
+func medians(runs []run) (all []run) {
+	for len(runs) > 0 {
+		same := []run{runs[0]}
+		runs = slices.DeleteFunc(slices.Clone(runs[1:]), func(r run) bool {
+			if r.same(same[0]) {
+				same = append(same, r)
+				return true
+			}
+			return false
+		})
+		slices.SortFunc(same, func(a, b run) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
+		r := same[len(same)/2]
+		for _, s := range same {
+			r.Memory = max(r.Memory, s.Memory)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
 // point is what one run measures.
 type point struct {
 	items   int
@@ -185,8 +207,14 @@ func (o options) points(m measured) (all []point) {
 		all = append(all, point{0, slowest, false}) // once for each job
 	}
 	for _, n := range o.sizes(m) {
-		for _, latency := range o.latencies {
-			all = append(all, point{n, latency, false})
+		turns := 1
+		if n == m.usual {
+			turns = max(1, m.turns)
+		}
+		for range turns {
+			for _, latency := range o.latencies {
+				all = append(all, point{n, latency, false})
+			}
 		}
 	}
 	if len(o.items) > 0 {

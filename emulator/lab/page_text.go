@@ -124,6 +124,9 @@ func (s section) write(b *strings.Builder, folder string) {
 	if s.why != "" {
 		fmt.Fprintf(b, " It is measured with up to %s %s. %s", thousands(s.most), s.items, s.why)
 	}
+	if s.turns > 0 {
+		fmt.Fprintf(b, " With %s %s each time is the median of %d runs, over each link in turn.", thousands(s.usual), s.items, s.turns)
+	}
 	fmt.Fprintf(b, "\n\n![time by items](%s/%s.svg)\n\n", folder, s.name)
 	s.table(b, s.runs)
 	for _, r := range s.runs {
