@@ -102,12 +102,12 @@ func TestJudgeByPath(t *testing.T) {
 			dayAgo.Add(time.Microsecond): sweep.Keep(keptYoung),
 			{}:                           sweep.Invalid(keptUndated),
 		} {
-			if want == orphans.Nobody {
+			if want == (documents.Ref{}) {
 				decision = sweep.Invalid(keptUnknownPath)
 			}
 			// PENDING and uploadedAt have a meaning only under posts/.
 			o := objects.Object{Name: name, Created: created, Metadata: map[string]string{"postId": "PENDING", "uploadedAt": ms(now)}}
-			if got := judge(o, now); got.Decision != decision || got.Owner != want || want != orphans.Nobody && !got.Uploaded.Equal(created) {
+			if got := judge(o, now); got.Decision != decision || got.Owner != want || want != (documents.Ref{}) && !got.Uploaded.Equal(created) {
 				t.Errorf("%s of %s: %+v, want %+v of %+v", name, created, got, decision, want)
 			}
 		}

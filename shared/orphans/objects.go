@@ -1,6 +1,7 @@
 package orphans
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"time"
@@ -25,13 +26,13 @@ type Objects struct {
 type Verdict struct {
 	sweep.Decision
 	// Owner is the document whose absence the decision waits for: if it exists, the object is kept. If it is [Nobody], the decision
-	// is carried out whatever documents exist.
+	// is carried out whatever documents exist. If it is forgotten, the object is kept.
 	Owner    documents.Ref
 	Uploaded time.Time // for the reason
 }
 
 // Nobody is the owner of an object that is deleted whatever documents exist.
-var Nobody documents.Ref
+var Nobody = documents.Ref{ID: "nobody"}
 
 // KeptInvalidOwner is the reason to keep an object whose owner's id is invalid (docs/spec.md, Ids).
 const KeptInvalidOwner = "the id in its metadata or path names no document"
@@ -120,7 +121,7 @@ func (f Objects) pages(ctx context.Context, p *sweep.Planner, in objects.Names) 
 
 func (f Objects) judge(o objects.Object, now time.Time) object {
 	v := f.Judge(o, now)
-	if v.Kind != "" && v.Owner != Nobody && !documents.ValidID(v.Owner.ID) {
+	if v.Kind != "" && v.Owner != Nobody && (v.Owner.Collection == "" || !documents.ValidID(v.Owner.ID)) {
 		v.Decision = sweep.Invalid(KeptInvalidOwner)
 	}
 	return object{objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}, v}
@@ -150,11 +151,10 @@ func (f Objects) propose(ctx context.Context, p *sweep.Planner, o object, ownerE
 		p.Keep("belongs to one of "+o.Owner.Collection, 1)
 		return nil
 	}
-	why := o.Reason
-	if why == "" {
-		why = o.Owner.Path() + " does not exist"
+	effect, why := sweep.DeleteObject{Deletion: o.Deletion}, o.Reason
+	if o.Owner != Nobody {
+		effect.Absent = o.Owner
+		why = cmp.Or(why, o.Owner.Path()+" does not exist")
 	}
-	return p.Propose(ctx, sweep.Action{
-		Kind: o.Kind, Target: target(), Reason: f.Reason(why, o.Uploaded), Effect: sweep.DeleteObject{Deletion: o.Deletion, Absent: o.Owner},
-	})
+	return p.Propose(ctx, sweep.Action{Kind: o.Kind, Target: target(), Reason: f.Reason(why, o.Uploaded), Effect: effect})
 }

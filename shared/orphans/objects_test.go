@@ -26,7 +26,8 @@ func TestObjects(t *testing.T) {
 	put(t, f, "odd", "files/u12/odd.png")
 	put(t, f, "nobody's", "files/u1/gone.png", "files/__x__/gone.png")
 	put(t, f, "", "files/__x__/a.png") // names no document
-	invalid := 1
+	put(t, f, "forgotten", "files/u12/forgotten.png")
+	invalid := 2
 	if f.EmbeddedStorage() { // the Firebase Emulator Suite does not allow such names
 		put(t, f, "", "files//a.png", "files/./a.png", "files/../a.png")
 		invalid += 3

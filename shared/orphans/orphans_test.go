@@ -43,7 +43,9 @@ func judgeFile(o objects.Object, _ time.Time) orphans.Verdict {
 	case "odd":
 		return orphans.Verdict{Decision: sweep.Invalid(keptUnjudged), Owner: user}
 	case "nobody's":
-		return orphans.Verdict{Decision: sweep.Do(deleteFile, "nobody's")}
+		return orphans.Verdict{Decision: sweep.Do(deleteFile, "nobody's"), Owner: orphans.Nobody}
+	case "forgotten":
+		return orphans.Verdict{Decision: sweep.Do(deleteFile, "the owner is forgotten")}
 	default:
 		return orphans.Verdict{Decision: sweep.Do(deleteFile, ""), Owner: user}
 	}
