@@ -36,7 +36,7 @@ const maxNamed = 20
 
 // begin implements [Pass]. It finds the orphans without reading a document whose owner exists. It reads the ids of all owners
 // in order: a document whose field lies between two neighbours in the field's index has no owner.
-func (c Documents) begin(ctx context.Context, p *sweep.Planner, in objects.Names) begun {
+func (c Documents) begin(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) sweep.Reading {
 	between := inorder.Begin(ctx, gapsAhead,
 		func(ctx context.Context) iter.Seq2[gaps, error] { return c.allGaps(ctx, p, in) },
 		func(ctx context.Context, g gaps) (firstOf, error) {
@@ -51,20 +51,20 @@ func (c Documents) begin(ctx context.Context, p *sweep.Planner, in objects.Names
 	if in.Before == "" { // only the last shard counts the odd ones
 		strange = c.findOdd(ctx, p)
 	}
-	return begun{
-		stop: func() {
+	return sweep.Reading{
+		Stop: func() {
 			between.Stop()
 			if strange != nil {
 				strange.Stop()
 			}
 		},
-		end: func(save func(after string) error) error { return c.end(ctx, p, between, strange, save) },
+		Plan: func() error { return c.plan(ctx, p, between, strange, save) },
 	}
 }
 
-// end proposes the orphans. A failure of this pass does not stop the others: they use other lookups, so their plan is carried
+// plan proposes the orphans. A failure of this pass does not stop the others: they use other lookups, so their plan is carried
 // out.
-func (c Documents) end(
+func (c Documents) plan(
 	ctx context.Context, p *sweep.Planner, between *inorder.Flow[gaps, firstOf], strange *inorder.Flow[documents.Query, odd],
 	save func(string) error,
 ) error {

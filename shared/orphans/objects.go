@@ -59,17 +59,17 @@ type page struct {
 }
 
 // begin implements [Pass]. While it looks up the owners of some objects, it lists and judges the next ones.
-func (f Objects) begin(ctx context.Context, p *sweep.Planner, in objects.Names) begun {
+func (f Objects) begin(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) sweep.Reading {
 	pages := inorder.Begin(ctx, pagesAhead,
 		func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in) },
 		func(ctx context.Context, page page) (map[string][]string, error) {
 			return lookUp(ctx, p.Documents, page.asked)
 		})
-	return begun{stop: pages.Stop, end: func(save func(after string) error) error { return f.end(ctx, p, pages, save) }}
+	return sweep.Reading{Stop: pages.Stop, Plan: func() error { return f.plan(ctx, p, pages, save) }}
 }
 
-// end proposes the objects that are due, in the order of their names.
-func (f Objects) end(ctx context.Context, p *sweep.Planner, pages *inorder.Flow[page, map[string][]string],
+// plan proposes the objects that are due, in the order of their names.
+func (f Objects) plan(ctx context.Context, p *sweep.Planner, pages *inorder.Flow[page, map[string][]string],
 	save func(string) error) error {
 	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
 	return pages.Each(func(page page, missing map[string][]string) error {

@@ -8,8 +8,6 @@ package orphans
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -17,18 +15,10 @@ import (
 
 // Pass is one kind of thing to go through: [Objects] or [Documents].
 type Pass interface {
-	// begin starts reading the things in a range of names.
-	begin(ctx context.Context, p *sweep.Planner, in objects.Names) begun
+	// begin starts reading the things in a range of names. Planning them calls save after each page, with the name of the last one.
+	begin(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) sweep.Reading
 	// pieces divides all things, in order, into pieces. Each should be small compared with one of so many shards.
 	pieces(ctx context.Context, p *sweep.Planner, shards int) ([]piece, error)
-}
-
-// begun is a pass that reads its first things. It proposes and reports nothing before end.
-type begun struct {
-	// end plans all things of the pass. After each page it calls save with the name of the last one.
-	end func(save func(after string) error) error
-	// stop ends the reading. It may be called after end as well.
-	stop func()
 }
 
 // Begin returns the [sweep.Job.Begin] of a job that makes these passes, one after the other. All begin to read at once, so that a
@@ -36,7 +26,7 @@ type begun struct {
 func Begin(passes ...Pass) func(ctx context.Context, p *sweep.Planner) sweep.Reading {
 	return func(ctx context.Context, p *sweep.Planner) sweep.Reading {
 		from, to := bounds(p, passes)
-		all := map[int]begun{}
+		var all []sweep.Reading
 		for i := from.Pass; i < len(passes) && i <= to.Pass; i++ {
 			in := objects.Names{}
 			if i == from.Pass {
@@ -47,12 +37,12 @@ func Begin(passes ...Pass) func(ctx context.Context, p *sweep.Planner) sweep.Rea
 					break
 				}
 			}
-			all[i] = passes[i].begin(ctx, p, in)
+			all = append(all, passes[i].begin(ctx, p, in, func(after string) error { return save(p, place{Pass: i, Name: after}) }))
 		}
 		return sweep.Reading{
 			Plan: func() error {
-				for _, i := range slices.Sorted(maps.Keys(all)) {
-					if err := all[i].end(func(after string) error { return save(p, place{Pass: i, Name: after}) }); err != nil {
+				for _, pass := range all {
+					if err := pass.Plan(); err != nil {
 						return err
 					}
 				}
@@ -60,7 +50,7 @@ func Begin(passes ...Pass) func(ctx context.Context, p *sweep.Planner) sweep.Rea
 			},
 			Stop: func() {
 				for _, pass := range all {
-					pass.stop()
+					pass.Stop()
 				}
 			},
 		}

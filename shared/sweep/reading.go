@@ -10,7 +10,6 @@ import (
 // reading is all that a run plans by, as it is being read: side by side, and beside the commit that takes the lease. It proposes
 // and reports nothing before plan. Stop it in the end.
 type reading struct {
-	run     *run
 	planner *Planner
 	left    []left // what interrupted runs have left to do
 	held    *inorder.Flow[struct{}, map[string]bool]
@@ -20,7 +19,7 @@ type reading struct {
 
 // begin begins to read from a checkpoint on.
 func (r *run) begin(ctx context.Context, checkpoint string) *reading {
-	b := &reading{run: r, planner: r.planner(checkpoint), job: Reading{Stop: func() {}}}
+	b := &reading{planner: r.planner(checkpoint), job: Reading{Stop: func() {}}}
 	b.failed = guard.Call(func() error {
 		b.job = r.job.begin(ctx, b.planner)
 		return nil
@@ -36,7 +35,7 @@ func (b *reading) plan() error {
 		return b.failed
 	}
 	err := b.held.Each(func(_ struct{}, held map[string]bool) error {
-		b.run.held = held
+		b.planner.run.held = held
 		return nil
 	})
 	if err != nil {

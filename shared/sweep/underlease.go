@@ -25,7 +25,6 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	// What is read beside the commit that takes the lease counts as if it had been read after it: the commit fails if anybody has
 	// written to the job's record since it was found free.
 	var begun *reading
-	defer func() { begun.stop() }()
 	last, err := r.lock(ctx, func(last saved) {
 		begun.stop()
 		r.from(last)
