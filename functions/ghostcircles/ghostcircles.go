@@ -80,10 +80,10 @@ func gather(ctx context.Context, src sweep.Source, due []*state) error {
 	return err
 }
 
-// owner returns the user who owns the circle; ok is false if its ownerId names no document.
+// owner returns the user who owns the circle; ok is false if its ownerId can name nobody.
 func (c state) owner() (user documents.Ref, ok bool) {
-	id, _ := c.Text("ownerId")
-	return documents.Ref{Collection: "users", ID: id}, documents.ValidID(id)
+	id, ok := c.IDIn("users", c.Value("ownerId"))
+	return documents.Ref{Collection: "users", ID: id}, ok
 }
 
 func change(c state, d sweep.Decision, run sweep.Run) sweep.Change {
@@ -142,7 +142,7 @@ func (c state) tell(change sweep.Change, n notifications.Notification, occasion,
 	}
 	nobody := "its owner has no document"
 	if !ok {
-		nobody = "its ownerId is missing or invalid"
+		nobody = "its ownerId is missing or names nobody"
 	}
 	change.Notices = []sweep.Notice{{
 		Message: c.Path + ": " + done + " without telling anybody: " + nobody, Fields: map[string]any{"reason": nobody},

@@ -25,6 +25,10 @@ func TestCheckGhostCircles(t *testing.T) {
 		"circles/stale":    owned(circle(lastYear, nil, daysAgo(500)), "hana", "再び"),
 		"circles/no-owner": circle(lastYear, nil, nil),
 		"circles/odd":      owned(circle(lastYear, nil, nil), "../hana", "主なし"),
+		"circles/odd-due":  owned(circle(lastYear, nil, daysAgo(8)), " hana", "主なし"),
+		"circles/ref":      owned(circle(lastYear, nil, nil), f.Firestore(t).Doc("users/hana"), "参照"),
+		"circles/ref-due":  owned(circle(lastYear, nil, daysAgo(8)), f.Firestore(t).Doc("users/hana"), "参照済"),
+		"circles/ref-odd":  owned(circle(lastYear, nil, daysAgo(8)), f.Firestore(t).Doc("people/hana"), "他"),
 		"circles/revived":  owned(circle(daysAgo(2), nil, daysAgo(5)), "hana", "復活"),
 		"circles/waiting":  owned(circle(lastYear, nil, daysAgo(3)), "hana", "待ち"),
 		"circles/active":   owned(circle(daysAgo(2), nil, nil), "hana", "活発"),
@@ -40,24 +44,30 @@ func TestCheckGhostCircles(t *testing.T) {
 	put(t, f, "", "circles/claimed/icon/a.png", "circles/theirs/icon/a.png", "circles/ghost/icon/a.png")
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{
-		toWarn: {Planned: 4, Done: 4}, toClear: {Planned: 1, Done: 1}, toDelete: {Planned: 2, Done: 2}, toFinish: {Planned: 1, Done: 1},
+		toWarn: {Planned: 4, Done: 4}, toClear: {Planned: 1, Done: 1}, toDelete: {Planned: 3, Done: 3}, toFinish: {Planned: 1, Done: 1},
 	})
-	sweeptest.Want(t, "kept", map[string]int{keptDeleted: 1, keptInUse: 1, keptWarned: 1}, got.Kept)
-	after := before.Without("circles/due", "circles/due-gone", "circles/claimed", "posts/claimed", "comments/claimed").
+	sweeptest.Want(t, "kept", map[string]int{keptDeleted: 1, keptInUse: 1, keptWarned: 1, keptOddOwner: 3}, got.Kept)
+	after := before.Without("circles/due", "circles/due-gone", "circles/ref-due", "circles/claimed", "posts/claimed", "comments/claimed").
 		Changed("circles/revived", map[string]any{"ghostWarningNotifiedAt": nil}).
 		With(told(warnedOf("ghost", "幽霊", ja.GhostCircleWarning, daysAgo(15)), now)).With(told(warnedOf("stale", "再び", ja.GhostCircleWarning, daysAgo(15)), now)).
 		With(told(toldOf("hana", "due", "消える", ja.GhostCircleDeleted, now), now)).With(told(toldOf("hana", "claimed", "途中", ja.GhostCircleDeleted, claimedAt), now))
-	for _, id := range []string{"ghost", "stale", "no-owner", "odd"} {
+	after = after.With(told(warnedOf("ref", "参照", ja.GhostCircleWarning, daysAgo(15)), now)).
+		With(told(toldOf("hana", "ref-due", "参照済", ja.GhostCircleDeleted, now), now))
+	for _, id := range []string{"ghost", "stale", "no-owner", "ref"} {
 		after = after.Changed("circles/"+id, map[string]any{"ghostWarningNotifiedAt": now})
 	}
 	after.Is(t, f, "circles/ghost/icon/a.png", "circles/theirs/icon/a.png")
 	for target, want := range map[string]string{
-		"circles/no-owner": "marked as warned without telling anybody: its ownerId is missing or invalid",
-		"circles/odd":      "marked as warned without telling anybody: its ownerId is missing or invalid",
+		"circles/no-owner": "marked as warned without telling anybody: its owner has no document",
 		"circles/due-gone": "deleted without telling anybody: its owner has no document",
 	} {
 		if lines := f.Warnings(t)[target]; len(lines) != 1 || lines[0]["message"] != target+": "+want || !strings.HasSuffix(want, lines[0]["reason"].(string)) {
 			t.Errorf("warnings %v, want %s", lines, want)
+		}
+	}
+	for _, target := range []string{"circles/odd", "circles/odd-due", "circles/ref-odd"} {
+		if lines := f.Warnings(t)[target]; len(lines) != 1 || !strings.Contains(lines[0]["message"].(string), keptOddOwner) {
+			t.Errorf("warnings of %s: %v", target, lines)
 		}
 	}
 }

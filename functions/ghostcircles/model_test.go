@@ -37,6 +37,9 @@ func afterRun(w model.World, now time.Time, bucket string) model.World {
 		if circle["ghostWarningNotifiedAt"] != nil && !isWarned || circle["lastHumanPostAt"] != nil && !isPosted || !isPosted && !isCreated {
 			continue
 		}
+		if early(posted, isPosted) || early(warned, isWarned) || !isPosted && early(created, true) {
+			continue
+		}
 		since, text := created.Add(30*day), notifications.Japanese.AbandonedCircleWarning
 		if isPosted {
 			since, text = posted.Add(365*day), notifications.Japanese.GhostCircleWarning
@@ -46,6 +49,7 @@ func afterRun(w model.World, now time.Time, bucket string) model.World {
 			if isWarned {
 				delete(w.Documents[path], "ghostWarningNotifiedAt")
 			}
+		case model.IDOf(circle["ownerId"]) == "":
 		case isWarned && warned.After(now):
 		case !isWarned || warned.Before(since):
 			w.Documents[path]["ghostWarningNotifiedAt"] = now
@@ -57,9 +61,12 @@ func afterRun(w model.World, now time.Time, bucket string) model.World {
 	return w
 }
 
+// early says whether a time is too early to be one.
+func early(at time.Time, isTime bool) bool { return isTime && at.Year() < 1971 }
+
 // notify tells the owner of a circle, if there is one.
 func notify(w model.World, circle map[string]any, id string, now time.Time, data map[string]any, text func(string) notifications.Text) {
-	owner, _ := circle["ownerId"].(string)
+	owner := model.IDOf(circle["ownerId"])
 	if w.Documents["users/"+owner] == nil {
 		return
 	}

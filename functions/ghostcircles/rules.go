@@ -20,7 +20,7 @@ const (
 const warnedField = "ghostWarningNotifiedAt"
 
 // judged are the fields that a circle is judged by.
-var judged = []string{"lastHumanPostAt", "createdAt", warnedField, "isDeleted", "deletedBy", "deletedAt"}
+var judged = []string{"lastHumanPostAt", "createdAt", warnedField, "isDeleted", "deletedBy", "deletedAt", "ownerId"}
 
 // What is done to circles, as the report counts it.
 const (
@@ -35,6 +35,7 @@ func judge(c state, run sweep.Run) sweep.Decision {
 	warned, isWarned, warningOK := c.Instant(warnedField)
 	i, invalid := idlenessOf(c.Document)
 	claimedAt, isDated := c.Time("deletedAt")
+	_, isOwned := c.owner()
 	revived := c.Data["deletedBy"] == jobName // somebody has undone what a run had begun
 	switch deleted := c.Data["isDeleted"]; {
 	case claimed(c.Subject):
@@ -51,6 +52,8 @@ func judge(c state, run sweep.Run) sweep.Decision {
 		return sweep.Do(toClear, "in use again; the warning was given "+retention.Stamp(warned))
 	case i.since.After(run.Now):
 		return sweep.Keep(keptInUse)
+	case !isOwned: // nobody may lose a circle untold because of a type
+		return sweep.Invalid(keptOddOwner)
 	case revived && (!isDated || claimedAt.After(run.Promise)):
 		return sweep.Invalid(keptOddRevival)
 	case warned.After(run.Promise):
@@ -112,6 +115,7 @@ const (
 	keptOddPost       = "lastHumanPostAt is not a timestamp"
 	keptUndated       = "nobody has posted, and createdAt is missing or not a timestamp"
 	keptOddWarning    = "ghostWarningNotifiedAt is not a timestamp"
+	keptOddOwner      = "nobody has posted for long, and ownerId is missing or names nobody"
 	keptFutureWarning = "ghostWarningNotifiedAt is in the future"
 	keptOddRevival    = "its deletion was undone, and deletedAt is missing, not a timestamp or in the future"
 )

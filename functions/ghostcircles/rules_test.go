@@ -17,9 +17,9 @@ var now = time.Date(2026, 1, 10, 18, 30, 0, 0, time.UTC)
 
 func daysAgo(n int) time.Time { return now.Add(-time.Duration(n) * day) }
 
-// circle returns a circle's data of what is given, without what is nil.
+// circle returns a circle's data of what is given, without what is nil. Its owner has no document.
 func circle(posted, created, warned any) map[string]any {
-	data := map[string]any{"name": "読書会"}
+	data := map[string]any{"name": "読書会", "ownerId": "gone"}
 	for field, value := range map[string]any{"lastHumanPostAt": posted, "createdAt": created, "ghostWarningNotifiedAt": warned} {
 		if value != nil {
 			data[field] = value
@@ -93,7 +93,7 @@ func TestJudge(t *testing.T) {
 		{"isDeleted number", with(circle(lastYear, long, daysAgo(8)), "isDeleted", int64(1)), sweep.Invalid(keptOddDeleted)},
 
 		{"claimed", with(with(circle(lastYear, long, daysAgo(8)), "isDeleted", true), "deletedBy", jobName), sweep.Do(toFinish, "")},
-		{"claimed, whatever else it holds", map[string]any{"isDeleted": true, "deletedBy": jobName, "createdAt": 1, "lastHumanPostAt": now}, sweep.Do(toFinish, "")},
+		{"claimed, whatever else it holds", map[string]any{"isDeleted": true, "deletedBy": jobName, "createdAt": 1, "lastHumanPostAt": now, "ownerId": nil}, sweep.Do(toFinish, "")},
 		{"claim undone", with(with(with(circle(lastYear, long, daysAgo(9)), "isDeleted", false), "deletedBy", jobName), "deletedAt", daysAgo(1)),
 			sweep.Do(toWarn, ghost+"; the warning of 2026-01-01T18:30:00Z no longer counts")},
 		{"claim undone by removing isDeleted", with(with(circle(lastYear, long, daysAgo(9)), "deletedBy", jobName), "deletedAt", daysAgo(1)), sweep.Do(toWarn, "")},
@@ -119,6 +119,28 @@ func TestJudge(t *testing.T) {
 		{"warning null of a circle in use", with(circle(daysAgo(1), long, nil), "ghostWarningNotifiedAt", nil), sweep.Keep(keptInUse)},
 		{"warning true", circle(lastYear, long, true), sweep.Invalid(keptOddWarning)},
 		{"warning as text", circle(lastYear, long, "2020-01-01"), sweep.Invalid(keptOddWarning)},
+
+		{"owner null", with(circle(lastYear, long, nil), "ownerId", nil), sweep.Invalid(keptOddOwner)},
+		{"owner null, warned", with(circle(lastYear, long, daysAgo(8)), "ownerId", nil), sweep.Invalid(keptOddOwner)},
+		{"owner null, abandoned", with(circle(nil, lastMonth, nil), "ownerId", nil), sweep.Invalid(keptOddOwner)},
+		{"owner null, in use", with(circle(daysAgo(1), long, nil), "ownerId", nil), sweep.Keep(keptInUse)},
+		{"owner null, in use again", with(circle(daysAgo(1), long, daysAgo(8)), "ownerId", nil), sweep.Do(toClear, "")},
+		{"owner empty", with(circle(lastYear, long, daysAgo(8)), "ownerId", ""), sweep.Invalid(keptOddOwner)},
+		{"owner with a blank", with(circle(lastYear, long, daysAgo(8)), "ownerId", " hana"), sweep.Invalid(keptOddOwner)},
+		{"owner undefined", with(circle(lastYear, long, daysAgo(8)), "ownerId", "undefined"), sweep.Invalid(keptOddOwner)},
+		{"owner a path", with(circle(lastYear, long, daysAgo(8)), "ownerId", "users/hana"), sweep.Invalid(keptOddOwner)},
+		{"owner a map", with(circle(lastYear, long, daysAgo(8)), "ownerId", map[string]any{"id": "hana"}), sweep.Invalid(keptOddOwner)},
+		{"owner a list", with(circle(lastYear, long, daysAgo(8)), "ownerId", []any{"hana"}), sweep.Invalid(keptOddOwner)},
+		{"owner true", with(circle(lastYear, long, daysAgo(8)), "ownerId", true), sweep.Invalid(keptOddOwner)},
+		{"owner zero", with(circle(lastYear, long, daysAgo(8)), "ownerId", int64(0)), sweep.Invalid(keptOddOwner)},
+		{"owner a number", with(circle(lastYear, long, nil), "ownerId", int64(42)), sweep.Do(toWarn, ghost)},
+		{"owner a number, warned", with(circle(lastYear, long, daysAgo(8)), "ownerId", int64(42)), sweep.Do(toDelete, "")},
+
+		{"last post in the year 1", circle(time.Time{}, long, daysAgo(8)), sweep.Invalid(keptOddPost)},
+		{"last post of 1970", circle(time.Unix(0, 0), long, nil), sweep.Invalid(keptOddPost)},
+		{"last post of 1971", circle(documents.Earliest, long, nil), sweep.Do(toWarn, "")},
+		{"creation in the year 1", circle(nil, time.Time{}, nil), sweep.Invalid(keptUndated)},
+		{"warning of 1970", circle(lastYear, long, documents.Earliest.Add(-tick)), sweep.Invalid(keptOddWarning)},
 		{"empty", map[string]any{}, sweep.Invalid(keptUndated)},
 		{"no data at all", nil, sweep.Invalid(keptUndated)},
 	}
