@@ -153,16 +153,16 @@ func TestFilesOfACircle(t *testing.T) {
 	f := newFunction(t)
 	before := world{
 		"circles/c1": circle(daysAgo(380), nil, daysAgo(8)), "circles/c12": circle(daysAgo(1), nil, nil), "circles/c": circle(daysAgo(1), nil, nil),
-		"posts/p1": post("c1", gs(f, "posts/p1.png"), gs(f, "posts/unnamed.png"), gs(f, "posts/of-p12.png"), gs(f, "circles/c12/icon/a.png"),
+		"posts/p1": post("c1", gs(f, "posts/p1.png"), gs(f, "posts/ken/unnamed.png"), gs(f, "posts/unnamed.png"), gs(f, "posts/of-p12.png"), gs(f, "circles/c12/icon/a.png"),
 			"gs://another-bucket/posts/p1.png", "https://storage.googleapis.com/another-bucket/posts/p1.png"),
 		"posts/p12": post("c12", gs(f, "posts/of-p12.png")), "posts/p1-in-c": post("c"), "posts/odd-1": post([]any{"c1"}), "posts/odd-2": post("circles/c1"),
 		"comments/p1": on("p1"), "reactions/p1": on("p1"), "comments/p12": on("p12"), "reactions/p12": on("p12"), "comments/p1-of": on("p1-in-c"),
 		"circles_old/c1": circle(daysAgo(380), nil, daysAgo(8)), "users/u/posts/p": post("c1"),
 	}
 	before.Write(t, f)
-	put(t, f, "", "circles/c1/icon/a.png", "circles/c1/icon/b.png", "circles/c1/header.png", "posts/unnamed.png")
+	put(t, f, "", "circles/c1/icon/a.png", "circles/c1/icon/b.png", "circles/c1/header.png", "posts/ken/unnamed.png")
 	put(t, f, "p1", "posts/p1.png", "circles/c1/odd.png")
-	theirs := []string{"circles/c12/icon/a.png", "circles/c/icon/a.png", "circles/c1", "circles/c1.png", "posts/c1/a.png", "circles2/c1/a.png"}
+	theirs := []string{"circles/c12/icon/a.png", "circles/c/icon/a.png", "circles/c1", "circles/c1.png", "posts/c1/a.png", "circles2/c1/a.png", "posts/unnamed.png"}
 	put(t, f, "", theirs...)
 	put(t, f, "p12", "posts/of-p12.png", "posts/p1.png.bak")
 	got := f.Run(t, "")
@@ -170,6 +170,7 @@ func TestFilesOfACircle(t *testing.T) {
 	before.Without("circles/c1", "posts/p1", "comments/p1", "reactions/p1").
 		Is(t, f, append(theirs, "posts/of-p12.png", "posts/p1.png.bak")...)
 	want := map[string]int{keptInUse: 2, "a file that belongs to another post": 1,
+		"a file without postId outside the folder of its document's author": 1,
 		"mediaItems[].url names an object outside posts/": 1, "mediaItems[].url holds a URL of another bucket": 2}
 	sweeptest.Want(t, "kept", want, got.Kept)
 }

@@ -104,7 +104,7 @@ func removeCircle(w model.World, id string, now time.Time, bucket string) {
 		for _, item := range items {
 			link, _ := item.(map[string]any)["url"].(string)
 			name, ours := strings.CutPrefix(link, "gs://"+bucket+"/")
-			if of, named := w.Objects[name]["postId"]; ours && strings.HasPrefix(name, "posts/") && (!named || of == post) {
+			if of, named := w.Objects[name]["postId"]; ours && strings.HasPrefix(name, "posts/") && (of == post || !named && strings.HasPrefix(name, fmt.Sprintf("posts/%v/", data["userId"]))) {
 				delete(w.Objects, name)
 			}
 		}
@@ -183,11 +183,11 @@ func TestModel(t *testing.T) {
 			if n%10 == 0 {
 				id = strings.Repeat("x", 1499-len(id)) + id // and one byte more names another
 			}
-			post := map[string]any{"text": "こんにちは"}
+			post := map[string]any{"text": "こんにちは", "userId": rapid.SampledFrom([]any{"u1", "u1", int64(1), "u12", nil}).Draw(rt, "userId")}
 			if of := rapid.OneOf(model.OneOf(circles...), model.OneOf(circles...), model.OneOf(circles...), model.OneOf(model.BadIDs[:len(model.BadIDs)-1]...)).Draw(rt, "circleId"); of != model.Missing {
 				post["circleId"] = of
 			}
-			name := fmt.Sprintf(rapid.SampledFrom([]string{"posts/%d.png", "posts/%d.png", "circles/%d.png", "postsx/%d.png"}).Draw(rt, "file"), n)
+			name := fmt.Sprintf(rapid.SampledFrom([]string{"posts/u1/%d.png", "posts/1/%d.png", "posts/%d.png", "circles/%d.png", "postsx/%d.png"}).Draw(rt, "file"), n)
 			switch rapid.IntRange(0, 3).Draw(rt, "whose") {
 			case 0:
 				w.Objects[name] = map[string]string{"postId": id}

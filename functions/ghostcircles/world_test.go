@@ -47,7 +47,7 @@ func post(circle any, urls ...string) map[string]any {
 	for _, url := range urls {
 		items = append(items, map[string]any{"type": "image", "url": url})
 	}
-	return map[string]any{"circleId": circle, "text": "こんにちは", "mediaItems": items}
+	return map[string]any{"circleId": circle, "userId": "ken", "text": "こんにちは", "mediaItems": items}
 }
 
 func on(post string) map[string]any { return map[string]any{"postId": post, "text": "!"} }

@@ -17,10 +17,7 @@ import (
 )
 
 // canBeID reports whether a string is a valid id.
-func canBeID(id string) bool {
-	return id != "" && len(id) <= 1500 && !strings.Contains(id, "/") && id != "." && id != ".." &&
-		(len(id) < 4 || !strings.HasPrefix(id, "__") || !strings.HasSuffix(id, "__"))
-}
+func canBeID(id string) bool { return model.IDOf(id) != "" }
 
 // orphaned reports whether an object is due by its metadata or path. All objects were created at about the same time.
 func orphaned(w model.World, name string, created, now time.Time) bool {
@@ -32,7 +29,7 @@ func orphaned(w model.World, name string, created, now time.Time) bool {
 	case parts[0] == "posts" && len(parts) > 1:
 		if text, has := metadata["uploadedAt"]; has {
 			ms, err := strconv.ParseInt(text, 10, 64)
-			old = old && err == nil && !time.UnixMilli(ms).After(now.Add(-24*time.Hour))
+			old = old && err == nil && !time.UnixMilli(ms).After(now.Add(-24*time.Hour)) // later ones are young, or in the future
 		}
 		return old && (metadata["postId"] == "PENDING" || missing("posts", metadata["postId"]))
 	case parts[0] == "circles" && len(parts) > 2:
@@ -71,7 +68,7 @@ func afterRun(w model.World, created, now time.Time, bucket string) model.World 
 			link, _ := fields["url"].(string)
 			for name, metadata := range before.Objects {
 				of, named := metadata["postId"]
-				if strings.HasPrefix(name, "posts/") && (!named || of == id) && names(link, bucket, name) {
+				if strings.HasPrefix(name, "posts/") && (of == id || !named && strings.HasPrefix(name, fmt.Sprintf("posts/%v/", post["userId"]))) && names(link, bucket, name) {
 					delete(w.Objects, name)
 				}
 			}
@@ -123,7 +120,7 @@ func TestModel(t *testing.T) {
 			case 1:
 				id = strings.Repeat("x", 1499-len(id)) + id
 			case 2:
-				id += "\x00\n"
+				id += "\x00\ny"
 			}
 			ids = append(ids, id)
 			for _, collection := range []string{"circles", "tasks"} {
@@ -133,11 +130,11 @@ func TestModel(t *testing.T) {
 			}
 		}
 		anyID := rapid.OneOf(rapid.SampledFrom(ids), rapid.SampledFrom(ids), rapid.SampledFrom(ids),
-			rapid.SampledFrom([]string{"", ".", "..", "__x__", "PENDING", "pending", strings.Repeat("x", 1500),
+			rapid.SampledFrom([]string{"", ".", "..", "__x__", "PENDING", "pending", "undefined", "[object Object]", " x", "x ", strings.Repeat("x", 1500),
 				strings.Repeat("x", 1501)}))
 		edge := f.Now.Add(-24 * time.Hour).UnixMilli()
 		uploadedAt := rapid.SampledFrom([]string{"-", "-", fmt.Sprint(edge), fmt.Sprint(edge - 1), fmt.Sprint(edge + 1), "0", "-5", "x",
-			"", fmt.Sprint(edge) + ".0", "99999999999999999999"})
+			"", fmt.Sprint(edge) + ".0", fmt.Sprint(edge) + "000", "99999999999999999999"})
 		var objects []string
 		for n := range model.Items {
 			var name string
@@ -178,7 +175,7 @@ func TestModel(t *testing.T) {
 			if rapid.IntRange(0, 2).Draw(rt, "post") == 0 {
 				continue
 			}
-			post := map[string]any{"text": "こんにちは"}
+			post := map[string]any{"text": "こんにちは", "userId": rapid.SampledFrom([]any{"u1", "u1", "u 1", "u", nil}).Draw(rt, "userId")}
 			circle := rapid.OneOf(rapid.Map(anyID, func(id string) any { return id }),
 				rapid.Map(anyID, func(id string) any { return id }), model.OneOf(model.BadIDs...),
 				model.OneOf(math.NaN(), 2.5, f.Now, []byte("x"), map[string]any{"id": "x"})).Draw(rt, "circleId")

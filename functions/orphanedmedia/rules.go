@@ -39,10 +39,20 @@ func judgePostMedia(o objects.Object, now time.Time) orphans.Verdict {
 		return orphans.Verdict{Decision: sweep.Keep(keptNoPost)}
 	case id == pendingPost:
 		due.Reason = "its post was never finished (postId PENDING)"
-		return judgeAge(due, orphans.Nobody, uploadTime(o), now)
+		return judgeUpload(due, orphans.Nobody, o, now)
 	default:
-		return judgeAge(due, documents.Ref{Collection: "posts", ID: id}, uploadTime(o), now)
+		return judgeUpload(due, documents.Ref{Collection: "posts", ID: id}, o, now)
 	}
+}
+
+// judgeUpload is [judgeAge] of an object under posts/. Its uploadedAt cannot be much later than both now and its creation, which
+// is later than now only in a run that repeats an old schedule time.
+func judgeUpload(due sweep.Decision, owner documents.Ref, o objects.Object, now time.Time) orphans.Verdict {
+	at := uploadTime(o)
+	if day := minAgeDays * retention.Day; at.After(now.Add(day)) && at.After(o.Created.Add(day)) {
+		return orphans.Verdict{Decision: sweep.Invalid(keptFuture), Owner: owner, Uploaded: at}
+	}
+	return judgeAge(due, owner, at, now)
 }
 
 // uploadTime returns when an object under posts/ was uploaded: its creation time or, if that is later, uploadedAt of its
@@ -66,7 +76,7 @@ func uploadTime(o objects.Object) time.Time {
 func judgeCircleImage(o objects.Object, now time.Time) orphans.Verdict {
 	parts := strings.SplitN(o.Name, "/", 3)
 	if len(parts) < 3 {
-		return orphans.Verdict{Decision: sweep.Invalid(keptUnknownPath)}
+		return ownerless(o)
 	}
 	return judgeAge(sweep.Do("delete circle image", ""), documents.Ref{Collection: "circles", ID: parts[1]}, o.Created, now)
 }
@@ -75,9 +85,17 @@ func judgeCircleImage(o objects.Object, now time.Time) orphans.Verdict {
 func judgeTaskAttachment(o objects.Object, now time.Time) orphans.Verdict {
 	parts := strings.SplitN(o.Name, "/", 4)
 	if len(parts) < 4 || !documents.ValidID(parts[1]) {
-		return orphans.Verdict{Decision: sweep.Invalid(keptUnknownPath)}
+		return ownerless(o)
 	}
 	return judgeAge(sweep.Do("delete task attachment", ""), documents.Ref{Collection: "tasks", ID: parts[2]}, o.Created, now)
+}
+
+// ownerless decides about an object whose path names no owner. A name that ends with a slash marks a folder in the Cloud Console.
+func ownerless(o objects.Object) orphans.Verdict {
+	if strings.HasSuffix(o.Name, "/") {
+		return orphans.Verdict{Decision: sweep.Keep(keptMarker)}
+	}
+	return orphans.Verdict{Decision: sweep.Invalid(keptUnknownPath)}
 }
 
 // judgeAge decides about an object that is due without its owner if it is old enough. uploaded is zero if it is unknown.
@@ -101,6 +119,8 @@ func aged(why string, uploaded time.Time) string {
 const (
 	keptYoung       = "uploaded less than 24 h ago"
 	keptUndated     = "its upload time is unknown"
+	keptFuture      = "uploadedAt in its metadata is in the future"
+	keptMarker      = "marks a folder"
 	keptNoPost      = "no postId in its metadata"
 	keptUnknownPath = "not at a path that names its owner"
 )

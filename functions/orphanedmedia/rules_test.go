@@ -51,6 +51,12 @@ func TestJudgePostMedia(t *testing.T) {
 		"uploadedAt as a date":               {dayAgo, at("PENDING", "2026-01-01"), sweep.Invalid(keptUndated)},
 		"uploadedAt empty":                   {dayAgo, at("PENDING", ""), sweep.Invalid(keptUndated)},
 		"uploadedAt too large":               {dayAgo, at("PENDING", strings.Repeat("9", 30)), sweep.Invalid(keptUndated)},
+		"uploadedAt a day ahead":             {dayAgo, at("p1", ms(now.AddDate(0, 0, 1))), sweep.Keep(keptYoung)},
+		"uploadedAt more than a day ahead":   {dayAgo, at("p1", ms(now.AddDate(0, 0, 1).Add(time.Millisecond))), sweep.Invalid(keptFuture)},
+		"uploadedAt in microseconds":         {dayAgo, at("PENDING", ms(dayAgo)+"000"), sweep.Invalid(keptFuture)},
+		"uploadedAt in seconds":              {dayAgo, at("p1", strconv.FormatInt(now.Unix(), 10)), orphan},
+		"uploaded since an old schedule time": {now.AddDate(0, 0, 3), at("p1", ms(now.AddDate(0, 0, 3).Add(time.Second))),
+			sweep.Keep(keptYoung)},
 		"no creation time":                   {time.Time{}, of("PENDING"), sweep.Invalid(keptUndated)},
 		"uploadedAt without a creation time": {time.Time{}, at("PENDING", ms(dayAgo)), sweep.Invalid(keptUndated)},
 	} {
@@ -92,6 +98,9 @@ func TestJudgeByPath(t *testing.T) {
 		"task_attachments/u1/t1/x/y.png":  task("t1"),
 		"task_attachments/u1//a.png":      task(""),
 		"task_attachments/u1/a.png":       {},
+		"task_attachments/u1/":            {},
+		"task_attachments/":               {},
+		"task_attachments/u1/t1/":         task("t1"),
 		"task_attachments/a.png":          {},
 		"task_attachments//t1/a.png":      {},
 		"task_attachments/../t1/a.png":    {},
@@ -107,7 +116,9 @@ func TestJudgeByPath(t *testing.T) {
 			{}:                           sweep.Invalid(keptUndated),
 		} {
 			if want == (documents.Ref{}) {
-				decision = sweep.Invalid(keptUnknownPath)
+				if decision = sweep.Invalid(keptUnknownPath); strings.HasSuffix(name, "/") {
+					decision = sweep.Keep(keptMarker)
+				}
 			}
 			// PENDING and uploadedAt have a meaning only under posts/.
 			o := objects.Object{Name: name, Created: created, Metadata: map[string]string{"postId": "PENDING", "uploadedAt": ms(now)}}
@@ -120,7 +131,7 @@ func TestJudgeByPath(t *testing.T) {
 
 func TestJudgePost(t *testing.T) {
 	for circle, named := range map[any]bool{"c1": true, "": false, nil: false, 1: false, true: false, "a/b": false, "..": false,
-		"__c__": false} {
+		"__c__": false, " ": false, "c1 ": false, "undefined": false, "null": false} {
 		post := documents.Document{Path: "posts/p1", Data: map[string]any{"circleId": circle}}
 		missing, exists := sweep.Invalid(keptInvalidCircle), sweep.Invalid(keptInvalidCircle)
 		if named {

@@ -17,11 +17,19 @@ type State struct {
 }
 
 // with is what goes along with a post.
-var with = cascade.With{Collection: "posts", Strict: true, What: []rule.Along{
+var with = cascade.With{Collection: "posts", Strict: true, Home: home, What: []rule.Along{
 	{Collection: "comments", Field: "postId"},
 	{Collection: "reactions", Field: "postId"},
 	{Object: "mediaItems[].url", Under: "posts/", Metadata: "postId"},
 }}
+
+// home returns the folder of a post's author. A post must not be able to name a file of somebody else's that names no post.
+func home(post documents.Document) string {
+	if id, ok := post.IDIn("users", post.Value("userId")); ok {
+		return "posts/" + id + "/"
+	}
+	return ""
+}
 
 // Rule returns the rule that deletes the posts that judge decides to delete.
 func Rule(name string, judge func(State, sweep.Run) sweep.Decision) sweep.AnyRule {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -51,13 +52,13 @@ func newFunction(t *testing.T, judge judge, ids ...string) *sweeptest.Function {
 	return f
 }
 
-// dueData is a post that is due, with files.
+// dueData is a post of u1's that is due, with files.
 func dueData(urls ...string) map[string]any {
 	var items []any
 	for _, url := range urls {
 		items = append(items, map[string]any{"type": "image", "url": url})
 	}
-	return map[string]any{"due": true, "text": "こんにちは", "mediaItems": items}
+	return map[string]any{"due": true, "userId": "u1", "text": "こんにちは", "mediaItems": items}
 }
 
 func put(t *testing.T, f *sweeptest.Function, name, postID string) {
@@ -102,9 +103,10 @@ func TestDelete(t *testing.T) {
 	f := newFunction(t, due, "p1", "bare")
 	f.Set(t, "posts/p1", dueData(
 		gs(f, "posts/own.png"),
-		"https://firebasestorage.googleapis.com/v0/b/"+f.Bucket+"/o/posts%2Funnamed%20%E5%86%99.png?alt=media&token=1",
+		"https://firebasestorage.googleapis.com/v0/b/"+f.Bucket+"/o/posts%2Fu1%2Funnamed%20%E5%86%99.png?alt=media&token=1",
 		"https://storage.googleapis.com/"+f.Bucket+"/posts/gone.png",
 		gs(f, "posts/own.png"),
+		gs(f, "posts/unnamed.png"), gs(f, "posts/u12/unnamed.png"), gs(f, "posts/u1/of-p12.png"), gs(f, "posts/u12/own.png"),
 		gs(f, "posts/of-p12.png"), gs(f, "posts/pending.png"), gs(f, "circles/c1/icon.png"), gs(f, "posts.png"),
 		"gs://somebody-elses/posts/own.png", "https://example.com/posts/own.png", "posts/plain.png",
 	))
@@ -119,7 +121,8 @@ func TestDelete(t *testing.T) {
 		f.Set(t, "posts/p12/"+collection+"/a", map[string]any{"postId": "p1"})
 	}
 	for name, postID := range map[string]string{
-		"posts/own.png": "p1", "posts/unnamed 写.png": "", "posts/of-p12.png": "p12", "posts/pending.png": "PENDING",
+		"posts/own.png": "p1", "posts/u1/unnamed 写.png": "", "posts/unnamed.png": "", "posts/u12/unnamed.png": "",
+		"posts/u1/of-p12.png": "p12", "posts/u12/own.png": "p1", "posts/of-p12.png": "p12", "posts/pending.png": "PENDING",
 		"posts/own.png.bak": "p1", "posts/plain.png": "p1", "circles/c1/icon.png": "", "posts.png": "p1",
 	} {
 		put(t, f, name, postID)
@@ -129,13 +132,15 @@ func TestDelete(t *testing.T) {
 	others := []string{"c", "d", "e", "f", "g", "h", "none"}
 	want(t, f, map[string][]string{
 		"posts": {"p12"}, "comments": others, "reactions": others,
-		"files": {"circles/c1/icon.png", "posts.png", "posts/of-p12.png", "posts/own.png.bak", "posts/pending.png", "posts/plain.png"},
+		"files": {"circles/c1/icon.png", "posts.png", "posts/of-p12.png", "posts/own.png.bak", "posts/pending.png", "posts/plain.png",
+			"posts/u1/of-p12.png", "posts/u12/unnamed.png", "posts/unnamed.png"},
 	})
 	if len(f.Documents(t, "posts_archive")) != 1 || len(f.Documents(t, "posts/p12/comments")) != 1 || len(f.Documents(t, "posts/p12/reactions")) != 1 {
 		t.Error("a look-alike collection was touched")
 	}
 	kept := map[string]int{
-		"a file that belongs to another post":                                2,
+		"a file that belongs to another post":                                3,
+		"a file without postId outside the folder of its document's author":  2,
 		"mediaItems[].url names an object outside posts/":                    2,
 		"mediaItems[].url holds a URL of another bucket":                     1,
 		"mediaItems[].url holds a URL that names no object of Cloud Storage": 2,
@@ -143,8 +148,8 @@ func TestDelete(t *testing.T) {
 	if diff := cmp.Diff(kept, got.Kept); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
-	if got.Usage.StorageDeletes != 2 || got.Usage.StorageClassA != 0 {
-		t.Errorf("usage %+v, want two deletes and no listing", got.Usage)
+	if got.Usage.StorageDeletes != 3 || got.Usage.StorageClassA != 0 {
+		t.Errorf("usage %+v, want three deletes and no listing", got.Usage)
 	}
 }
 
@@ -285,8 +290,8 @@ func (noStorage) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestEndedBetweenCommitAndFiles(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, due, "p1")
-	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png"), gs(f, "posts/b.png"), gs(f, "posts/of-p12.png")))
-	for name, postID := range map[string]string{"posts/a.png": "p1", "posts/b.png": "", "posts/of-p12.png": "p12", "posts/c.png": "p1"} {
+	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png"), gs(f, "posts/u1/b.png"), gs(f, "posts/b.png"), gs(f, "posts/of-p12.png")))
+	for name, postID := range map[string]string{"posts/a.png": "p1", "posts/u1/b.png": "", "posts/b.png": "", "posts/of-p12.png": "p12", "posts/c.png": "p1"} {
 		put(t, f, name, postID)
 	}
 	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return noStorage{base} }
@@ -300,28 +305,74 @@ func TestEndedBetweenCommitAndFiles(t *testing.T) {
 	if diff := cmp.Diff(sweeptest.Done("finish interrupted action", 1), got.Actions); got.Status != sweep.Completed || diff != "" {
 		t.Errorf("next run %s, actions (-want +got):\n%s", got.Status, diff)
 	}
-	want(t, f, map[string][]string{"files": {"posts/c.png", "posts/of-p12.png"}})
+	want(t, f, map[string][]string{"files": {"posts/b.png", "posts/c.png", "posts/of-p12.png"}})
 }
 
-// TestAsManyFilesAsFitIntoAPost makes sure that what is remembered of a post fits into a document.
-func TestAsManyFilesAsFitIntoAPost(t *testing.T) {
+// TestOfWhomAPostIs takes along what names no post only from the folder of the post's author.
+func TestOfWhomAPostIs(t *testing.T) {
 	t.Parallel()
-	f := newFunction(t, due, "p1")
-	var items []any
-	for room := documents.MaxDocument - 200; room > 0; {
-		item := map[string]any{"url": gs(f, fmt.Sprintf("posts/%x", len(items)))}
-		items = append(items, item)
-		room -= documents.ValueSize(item)
+	f := newFunction(t, due, "number", "text", "reference", "none", "odd", "elsewhere")
+	all := []string{"posts/7/a.png", "posts/hana/a.png", "posts/ken/a.png", "posts//a.png", "posts/undefined/a.png", "posts/a.png"}
+	for i, author := range []any{int64(7), "hana", f.Firestore(t).Doc("users/ken"), nil, "undefined", f.Firestore(t).Doc("people/hana")} {
+		var urls []string
+		for n, name := range all {
+			put(t, f, name, "")
+			if n != i { // what is in the author's folder only the author's post names below
+				urls = append(urls, gs(f, name))
+			}
+		}
+		data := dueData(urls...)
+		data["userId"] = author
+		f.Set(t, "posts/"+[]string{"number", "text", "reference", "none", "odd", "elsewhere"}[i], data)
 	}
-	f.Set(t, "posts/p1", map[string]any{"due": true, "mediaItems": items})
+	got := f.Run(t, "")
+	counts(t, got, sweep.Completed, sweep.Counts{Planned: 6, Done: 6})
+	want(t, f, map[string][]string{"files": slices.Sorted(slices.Values(all))})
+
+	f = newFunction(t, due, "number", "text", "reference")
+	for _, name := range all {
+		put(t, f, name, "")
+	}
+	for id, author := range map[string]any{"number": int64(7), "text": "hana", "reference": f.Firestore(t).Doc("users/ken")} {
+		data := dueData(gs(f, all[0]), gs(f, all[1]), gs(f, all[2]), gs(f, all[3]))
+		data["userId"] = author
+		f.Set(t, "posts/"+id, data)
+	}
+	counts(t, f.Run(t, ""), sweep.Completed, sweep.Counts{Planned: 3, Done: 3})
+	want(t, f, map[string][]string{"files": {"posts//a.png", "posts/a.png", "posts/undefined/a.png"}})
+}
+
+// TestManyFilesOfAPost follows 200 of a post's files, whose names and URLs are as long as can be, and counts and names the rest.
+func TestManyFilesOfAPost(t *testing.T) {
+	t.Parallel()
+	const files = 201
+	f := newFunction(t, due, "p1")
+	var urls []string
+	for i := range files {
+		name := fmt.Sprintf("posts/%03d", i)
+		name += strings.Repeat("x", 1024-len(name))
+		put(t, f, name, "p1")
+		urls = append(urls, gs(f, name), gs(f, name)) // named twice, it counts once
+	}
+	f.Set(t, "posts/p1", dueData(urls...))
 	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return noStorage{base} }
-	counts(t, f.Run(t, ""), sweep.Failed, sweep.Counts{Planned: 1, Failed: 1})
+	first := f.Run(t, "")
+	counts(t, first, sweep.Failed, sweep.Counts{Planned: 1, Failed: 1})
 	for id, entry := range f.Documents(t, "cleanupJobs/testJob/journal") {
-		if size := documents.Size("cleanupJobs/testJob/journal/"+id, entry); size < documents.MaxDocument/10 || size >= documents.MaxDocument/2 {
-			t.Errorf("what is remembered of %d files takes %d bytes", len(items), size)
+		if size := documents.Size("cleanupJobs/testJob/journal/"+id, entry); size < 200<<10 || size >= documents.MaxDocument/2 {
+			t.Errorf("what is remembered of 200 files takes %d bytes", size)
 		}
 	}
-	if n := len(f.Documents(t, "posts")); n != 0 {
-		t.Errorf("%d posts left", n)
+	const reason = "one document names more than 200 objects"
+	if first.Kept[reason] != 2 { // the last file's two URLs
+		t.Errorf("kept %v", first.Kept)
+	}
+	lines := f.Warnings(t)["posts/p1"]
+	if len(lines) != 1 || lines[0]["message"] != "posts/p1: deleted, but not 2 of its objects: "+reason {
+		t.Errorf("warnings %v", lines)
+	}
+	sweeptest.On(t, newFunction(t, due).Function, f.Project).Run(t, "")
+	if left := f.Objects(t); len(left) != 1 || !strings.HasPrefix(left[0], "posts/200x") {
+		t.Errorf("%d files left", len(left))
 	}
 }

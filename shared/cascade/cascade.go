@@ -24,6 +24,9 @@ type With struct {
 	// Strict says that the application writes ids as strings and objects as URLs. Then numbers, references and objects' names
 	// do not count.
 	Strict bool
+	// Home, if set, is the folder of a document's author, or "". Of the objects that the document names, those elsewhere are kept
+	// if their metadata does not name it.
+	Home func(documents.Document) string
 }
 
 // Rule returns a rule that deletes a document, and what goes along with it, if judging says so. judging has no Change. One
@@ -175,7 +178,7 @@ func (w With) follow(change *sweep.Change, a rule.Along, i item, run sweep.Run) 
 		change.Then = append(change.Then, sweep.FollowUp{Object: folder, Absent: i.Ref()})
 	case a.Object != "":
 		Objects{
-			Field: a.Object, ByName: !w.Strict, OwnerKey: a.Metadata,
+			Field: a.Object, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home,
 			Under: objects.Folders{filled.Replace(a.Under)}, Outside: a.Object + " names an object outside " + a.Under,
 		}.Follow(change, run.Config, i.Ref(), i.Document)
 	}

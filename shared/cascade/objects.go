@@ -1,6 +1,8 @@
 package cascade
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,37 +20,59 @@ type Objects struct {
 	Outside  string          // the reason for that in the report
 	ByName   bool            // a string that begins with such a folder is an object's name; any other is read as a URL
 	OwnerKey string          // if set, a key of custom metadata: an object is kept if the value is not its owner's id
+	// Home, if set, is the folder of the document's author, or "" if there is none: elsewhere an object without OwnerKey is kept.
+	Home func(documents.Document) string
 }
+
+// maxNamed is how many objects a commit follows of those that its documents name: each costs a request, and one document may name
+// thousands.
+const maxNamed = 200
 
 // Follow adds to a change the deletion of the objects that some documents name, and the reasons why others are kept. The
 // objects belong to owner: if that document exists again when they are deleted, they stay.
 func (o Objects) Follow(change *sweep.Change, c config.Config, owner documents.Ref, all ...documents.Document) {
-	var names []string
+	named, more := map[string]bool{}, 0
 	for _, d := range all {
+		home := ""
+		if o.Home != nil {
+			home = o.Home(d)
+		}
 		for _, value := range valuesAt(d.Data, strings.Split(o.Field, ".")) {
 			if isEmpty := value == nil || value == ""; isEmpty && !strings.Contains(o.Field, "[]") {
 				continue // a field may name nothing, but each element of a list must name something
 			}
 			name, kept := o.named(value, c)
-			if kept == "" {
-				names = append(names, name)
-				continue
+			switch _, known := named[name]; {
+			case kept != "":
+				change.Kept = append(change.Kept, kept)
+				change.Notices = append(change.Notices, sweep.Notice{ // without the URL: a user wrote it, so it must not be logged
+					Message: d.Path + ": deleted, but not its object: " + kept, Fields: map[string]any{"document": d.Path, "reason": kept},
+				})
+			case !known && len(named) == maxNamed:
+				more++
+				change.Kept = append(change.Kept, keptMany)
+			default:
+				named[name] = o.Home != nil && (home == "" || !strings.HasPrefix(name, home))
 			}
-			change.Kept = append(change.Kept, kept)
-			change.Notices = append(change.Notices, sweep.Notice{ // without the URL: a user wrote it, so it must not be logged
-				Message: d.Path + ": deleted, but not its object: " + kept, Fields: map[string]any{"document": d.Path, "reason": kept},
-			})
 		}
 	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		object := sweep.ObjectDeletion{Name: name, OwnerKey: o.OwnerKey}
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		object := sweep.ObjectDeletion{Name: name, OwnerKey: o.OwnerKey, Marked: named[name]}
 		if o.OwnerKey != "" {
 			object.Owner = owner.ID
 		}
 		change.Then = append(change.Then, sweep.FollowUp{Object: object, Absent: owner})
 	}
+	if more > 0 {
+		change.Notices = append(change.Notices, sweep.Notice{
+			Message: fmt.Sprintf("%s: deleted, but not %d of its objects: %s", owner.Path(), more, keptMany),
+			Fields:  map[string]any{"document": owner.Path(), "reason": keptMany},
+		})
+	}
 }
+
+// keptMany is the reason to keep the objects that a document names beyond [maxNamed].
+const keptMany = "one document names more than 200 objects"
 
 // named returns the object that a value names, or the reason why it names none that may be deleted.
 func (o Objects) named(value any, c config.Config) (name, kept string) {

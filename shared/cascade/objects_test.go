@@ -80,6 +80,27 @@ func TestObjects(t *testing.T) {
 	check(t, "no data at all", cover, nil, nil, nil)
 }
 
+// TestHome marks what lies outside the author's folder, exactly by its path segment.
+func TestHome(t *testing.T) {
+	t.Parallel()
+	const bucket = "demo.firebasestorage.app"
+	media := cascade.Objects{Field: "files[]", Under: objects.Folders{"posts/"}, OwnerKey: "postId",
+		Home: func(d documents.Document) string { text, _ := d.Text("home"); return text }}
+	for home, marked := range map[string][]bool{"posts/u1/": {false, true, true}, "posts/u12/": {true, false, true}, "": {true, true, true}} {
+		d := documents.Document{Path: "posts/p", Data: fields{"home": home, "files": array{
+			"gs://" + bucket + "/posts/u1/a", "gs://" + bucket + "/posts/u12/a", "gs://" + bucket + "/posts/z"}}}
+		var change sweep.Change
+		media.Follow(&change, config.Config{Bucket: bucket}, d.Ref(), d)
+		var got []bool
+		for _, f := range change.Then {
+			got = append(got, f.Object.Marked)
+		}
+		if diff := cmp.Diff(marked, got); diff != "" {
+			t.Errorf("at home in %q (-want +got):\n%s", home, diff)
+		}
+	}
+}
+
 // check compares what Follow adds for a document with the id d.
 func check(t *testing.T, name string, o cascade.Objects, data fields, names, kept []string) {
 	t.Helper()

@@ -46,6 +46,9 @@ func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
 		}
 	case u.Scheme == "https" && host == "storage.googleapis.com", onEmulator:
 		named, escaped, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		if named != bucket && (strings.HasPrefix(path, "/download/storage/v1/b/") || strings.HasPrefix(path, "/storage/v1/b/")) {
+			return "", ErrURLForm // of the JSON API: it names another bucket than its first part
+		}
 	case u.Scheme == "https" && strings.HasSuffix(host, ".storage.googleapis.com"):
 		named, escaped = strings.TrimSuffix(host, ".storage.googleapis.com"), strings.TrimPrefix(path, "/")
 	default:

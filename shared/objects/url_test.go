@@ -44,6 +44,8 @@ func TestObjectName(t *testing.T) {
 		{"another bucket, gs", "gs://their-app/posts/a.png", "", ErrURLBucket},
 		{"bucket that begins like ours", "gs://" + ours + "x/posts/a.png", "", ErrURLBucket},
 		{"our bucket as a folder of another", "gs://their-app/" + ours + "/posts/a.png", "", ErrURLBucket},
+		{"download by the JSON API", "https://storage.googleapis.com/download/storage/v1/b/" + ours + "/o/posts%2Fa.png?generation=1&alt=media", "", ErrURLForm},
+		{"the JSON API", "https://storage.googleapis.com/storage/v1/b/" + ours + "/o/posts%2Fa.png", "", ErrURLForm},
 		{"bucket escaped", "https://storage.googleapis.com/my%2Dapp.firebasestorage.app/posts/a.png", "", ErrURLBucket},
 
 		{"empty", "", "", ErrURLForm},

@@ -362,6 +362,8 @@ func (o ObjectDeletion) keep(object objects.Object, at time.Time) string {
 	switch {
 	case o.OwnerKey != "" && named && owner != o.Owner:
 		return "a file that belongs to another " + strings.TrimSuffix(o.OwnerKey, "Id")
+	case o.Marked && !named:
+		return "a file without " + o.OwnerKey + " outside the folder of its document's author"
 	case object.Created.After(at):
 		return keptUploadedAnew
 	default:

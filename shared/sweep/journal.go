@@ -128,6 +128,7 @@ func (f FollowUp) stored() map[string]any {
 	default:
 		m["object"] = map[string]any{
 			"names": []any{f.Object.Name}, "folder": f.Object.Folder, "ownerKey": f.Object.OwnerKey, "owner": f.Object.Owner,
+			"marked": f.Object.Marked,
 		}
 	}
 	return m
@@ -212,6 +213,7 @@ func followUpsOf(v any) (all []FollowUp, ok bool) {
 	f.Object.Folder, _ = o["folder"].(bool)
 	f.Object.OwnerKey, _ = o["ownerKey"].(string)
 	f.Object.Owner, _ = o["owner"].(string)
+	f.Object.Marked, _ = o["marked"].(bool)
 	for _, name := range list(o["names"]) {
 		if f.Object.Name, _ = name.(string); !f.Object.valid() {
 			return nil, false

@@ -158,6 +158,8 @@ type ObjectDeletion struct {
 	// OwnerKey and Owner, if set, are a key of custom metadata and its value. An object whose metadata names another owner is
 	// kept, because data must not be able to delete somebody else's object.
 	OwnerKey, Owner string
+	// Marked says that an object whose metadata names no owner is kept too.
+	Marked bool
 }
 
 // AnyRule is a [Rule] of any state.
