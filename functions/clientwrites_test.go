@@ -122,7 +122,7 @@ func collectionOf(path string) string {
 }
 
 // readers are the methods by which a document's field is read.
-var readers = []string{"Text", "Time", "Instant", "Number", "Whole", "Bool"}
+var readers = []string{"Value", "Text", "Time", "Instant", "Number", "Whole", "Bool"}
 
 // places are lists of collection.field, as PLACEHOLDER_REFERENCES has them.
 var places = regexp.MustCompile(`^\w+\.\w+(,\w+\.\w+)+$`)

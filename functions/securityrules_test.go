@@ -108,6 +108,15 @@ func attempts(judged judged) (all []attempt) {
 			what: "write", collection: "others", as: me, path: collection + "/x", after: map[string]any{"a": 1}, allowed: true,
 		})
 	}
+	pictures := func(n int) map[string]any {
+		return map[string]any{"userId": me, "mediaItems": slices.Repeat([]any{map[string]any{"url": "gs://b/posts/ken/a.png"}}, n)}
+	}
+	for n, allowed := range map[int]bool{20: true, 21: false} {
+		all = append(all,
+			attempt{what: fmt.Sprintf("post %d pictures", n), collection: "posts", as: me, path: "posts/p", after: pictures(n), allowed: allowed},
+			attempt{what: fmt.Sprintf("edit a post to %d pictures", n), collection: "posts", as: me, path: "posts/p", before: pictures(1),
+				after: pictures(n), allowed: allowed})
+	}
 	notice, message := clients["users/notifications"], clients["inquiries/messages"]
 	text := map[string]any{"content": "…", "createdAt": sampledata.RequestTime{}}
 	all = append(all,

@@ -14,7 +14,7 @@ func init() {
 		Edits: map[string]any{"text": "?"}, Deletes: true,
 		Harmless: map[string]string{
 			"createdAt":  "only circles are judged by it",
-			"mediaItems": "only objects go that name this post themselves, see docs/storage.rules",
+			"mediaItems": "only objects go that name this post themselves or are its author's, see docs/storage.rules",
 		},
 	})
 	clientsUse("comments", Client{
@@ -28,6 +28,7 @@ func init() {
 	clientsUse("tasks", Client{
 		Path: "tasks/t", Fields: map[string]any{"userId": Me, "title": "…"}, Creates: true, Private: true,
 		Edits: map[string]any{"title": "?"}, Deletes: true,
+		Harmless: map[string]string{"userId": "only posts and inquiries are judged by it"},
 	})
 }
 

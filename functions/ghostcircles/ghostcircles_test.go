@@ -171,7 +171,7 @@ func TestFilesOfACircle(t *testing.T) {
 		Is(t, f, append(theirs, "posts/of-p12.png", "posts/p1.png.bak")...)
 	want := map[string]int{keptInUse: 2, "a file that belongs to another post": 1,
 		"a file without postId outside the folder of its document's author": 1,
-		"mediaItems[].url names an object outside posts/": 1, "mediaItems[].url holds a URL of another bucket": 2}
+		"mediaItems[].url names an object outside posts/":                   1, "mediaItems[].url holds a URL of another bucket": 2}
 	sweeptest.Want(t, "kept", want, got.Kept)
 }
 

@@ -78,7 +78,9 @@ func TestUndeletedByAnOperator(t *testing.T) {
 	id := func(i int) string { return fmt.Sprintf("p%02d", i) }
 	f.Set(t, "users/hana", hana)
 	f.Set(t, "circles/c", owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "救われる"))
-	f.SetMany(t, n, func(i int) (string, map[string]any) { return "posts/" + id(i), post("c", gs(f, "posts/ken/"+id(i)+".png")) })
+	f.SetMany(t, n, func(i int) (string, map[string]any) {
+		return "posts/" + id(i), post("c", gs(f, "posts/ken/"+id(i)+".png"))
+	})
 	f.SetMany(t, n, func(i int) (string, map[string]any) { return "comments/of-" + id(i), on(id(i)) })
 	f.PutMany(t, n, func(i int) (string, map[string]string) { return "posts/ken/" + id(i) + ".png", nil })
 	put(t, f, "", "circles/c/icon.png")
