@@ -28,9 +28,10 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	banned := documents.Filter{Field: statusField, Op: "==", Value: permanent}
 	due := documents.Query{
 		Collection: users,
-		Where:      []documents.Filter{banned, {Field: dueField, Op: "<=", Value: p.Now}},
-		OrderBy:    []string{dueField},
-		Select:     []string{statusField, dueField},
+		// Without the lower bound, users with an unset date would be the first each time, and take the places of those who are due.
+		Where:   []documents.Filter{banned, {Field: dueField, Op: ">=", Value: documents.Earliest}, {Field: dueField, Op: "<=", Value: p.Now}},
+		OrderBy: []string{dueField},
+		Select:  []string{statusField, dueField},
 	}
 	chosen, err := p.First(ctx, due, maxUsers)
 	if err != nil {

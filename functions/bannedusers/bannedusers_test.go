@@ -16,6 +16,7 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 	"github.com/firesweep/firesweep/shared/undo"
@@ -176,6 +177,25 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete user", 5))
 	f.wantLeft(t, left{Users: []string{"later"}, Accounts: []string{"later"}})
+}
+
+// TestUnsetDates: users with a date that many languages write for none are kept and named, and take nobody's place in a run.
+func TestUnsetDates(t *testing.T) {
+	f := newFunction(t)
+	f.Env["MAX_USERS"] = "1"
+	dates := map[string]time.Time{"zero": {}, "epoch": time.Unix(0, 0), "before": documents.Earliest.Add(-time.Microsecond)}
+	for uid, date := range dates {
+		f.user(t, uid, "permanent", date)
+	}
+	f.user(t, "u1", "permanent", documents.Earliest)
+	f.SignUp(t, "u1", "zero", "epoch", "before")
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 1))
+	sweeptest.Want(t, "kept", map[string]int{keptUndated: 3}, got.Kept)
+	f.wantLeft(t, left{Users: []string{"before", "epoch", "zero"}, Accounts: []string{"before", "epoch", "zero"}})
+	for uid := range dates {
+		f.wantWarnings(t, uid, 1, 0, keptUndated)
+	}
 }
 
 // TestIDLongerThanAUID has users who can have no account: only the document is deleted.

@@ -31,7 +31,7 @@ func afterRun(w model.World, now time.Time, maxUsers int, held map[string]bool) 
 	}
 	for id, user := range w.In("users") {
 		at, dated := user["permanentBanScheduledDeletionAt"].(time.Time)
-		if user["banStatus"] == "permanent" && dated && !at.After(now) && !held["users/"+id] {
+		if user["banStatus"] == "permanent" && dated && at.Year() >= 1971 && !at.After(now) && !held["users/"+id] {
 			due = append(due, id)
 		}
 	}

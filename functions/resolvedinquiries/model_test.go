@@ -10,7 +10,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
 )
@@ -20,7 +19,7 @@ func afterRun(w model.World, now time.Time, bucket string) model.World {
 	w = w.Clone()
 	for id, inquiry := range w.In("inquiries") {
 		resolved, dated := inquiry["resolvedAt"].(time.Time)
-		if inquiry["status"] != "resolved" || !dated {
+		if inquiry["status"] != "resolved" || !dated || resolved.Year() < 1971 {
 			continue
 		}
 		if !resolved.After(now.Add(-7 * day)) {
@@ -33,9 +32,9 @@ func afterRun(w model.World, now time.Time, bucket string) model.World {
 			archiveInquiry(w, id, now, bucket)
 			continue
 		}
-		user, _ := inquiry["userId"].(string)
+		user := model.IDOf(inquiry["userId"])
 		told, isTold := inquiry["deletionWarningNotifiedAt"].(time.Time)
-		if resolved.After(now.Add(-6*day)) || isTold && !told.Before(resolved) && !told.After(now) || !documents.ValidID(user) {
+		if resolved.After(now.Add(-6*day)) || isTold && !told.Before(resolved) && !told.After(now) || user == "" {
 			continue
 		}
 		inquiry["deletionWarningNotifiedAt"] = now

@@ -40,10 +40,12 @@ func jobWith(most int) sweep.Job {
 			resolved := documents.Filter{Field: "status", Op: "==", Value: statusResolved}
 			due := documents.Query{
 				Collection: inquiries,
-				Where:      []documents.Filter{resolved, {Field: "resolvedAt", Op: "<=", Value: warningCutoff(p.Now)}},
-				OrderBy:    []string{"resolvedAt"},
-				Select:     []string{"status", "resolvedAt", "userId", notifiedAt},
-				PageSize:   pageSize,
+				Where: []documents.Filter{
+					resolved, {Field: "resolvedAt", Op: ">=", Value: documents.Earliest}, {Field: "resolvedAt", Op: "<=", Value: warningCutoff(p.Now)},
+				},
+				OrderBy:  []string{"resolvedAt"},
+				Select:   []string{"status", "resolvedAt", "userId", notifiedAt},
+				PageSize: pageSize,
 			}
 			p.CountKept(ctx, sweep.KeptCount{
 				Due: due, Eligible: []documents.Filter{resolved},

@@ -68,6 +68,8 @@ func TestWhatIsKeptAndCounted(t *testing.T) {
 		"young": inquiry(6*day - tick), "told": inquiry(6 * day), "open": {"status": "open", "resolvedAt": now.Add(-100 * day)}, "empty": {},
 		"null": {"status": "resolved", "resolvedAt": nil}, "map": {"status": "resolved", "resolvedAt": map[string]any{"seconds": 1}},
 		"odd":    {"status": 3.5, "resolvedAt": true, "userId": []any{}, "subject": map[string]any{}, notifiedAt: "yes"},
+		"unset":  {"status": "resolved", "resolvedAt": time.Time{}, "userId": "u1"},
+		"epoch":  {"status": "resolved", "resolvedAt": time.Unix(0, 0), "userId": "u1"},
 		"nobody": {"status": "resolved", "resolvedAt": now.Add(-6 * day), "userId": map[string]any{"id": "u1"}},
 	}
 	kept["told"][notifiedAt] = now.Add(-time.Hour)
@@ -85,10 +87,15 @@ func TestWhatIsKeptAndCounted(t *testing.T) {
 	}
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
-	sweeptest.Want(t, "scanned", 9, got.Scanned)
+	sweeptest.Want(t, "scanned", 11, got.Scanned)
 	sweeptest.Want(t, "kept", map[string]int{
-		keptYoung: 1, keptTold: 1, keptUnresolved: 3, keptUndated: 2, keptUntold: 1, "imageUrl holds no string": 1,
+		keptYoung: 1, keptTold: 1, keptUnresolved: 3, keptUndated: 4, keptUntold: 1, "imageUrl holds no string": 1,
 	}, got.Kept)
+	for _, id := range []string{"null", "map", "unset", "epoch"} {
+		if len(f.Warnings(t)["inquiries/"+id]) != 1 {
+			t.Errorf("inquiries/%s: warnings %v, want one that names it", id, f.Warnings(t)["inquiries/"+id])
+		}
+	}
 	wantIDs(t, f, "inquiries", ids(kept)...)
 	for id := range kept {
 		wantIDs(t, f, "inquiries/"+id+"/messages", "m1")

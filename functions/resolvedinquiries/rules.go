@@ -56,10 +56,16 @@ func judge(inquiry documents.Document, now, promise time.Time) sweep.Decision {
 	if isTold && !told.Before(resolved) && !told.After(promise) { // a time in the future is wrong
 		return sweep.Keep(keptTold)
 	}
-	if uid, _ := inquiry.Text("userId"); !documents.ValidID(uid) {
+	if _, named := userOf(inquiry); !named {
 		return sweep.Invalid(keptUntold)
 	}
 	return sweep.Do(warn, fmt.Sprintf("resolved %s, %d days ago or more: to be deleted tomorrow", day, warningDays))
+}
+
+// userOf returns who asked; ok is false if the userId can name nobody.
+func userOf(inquiry documents.Document) (user documents.Ref, ok bool) {
+	id, ok := inquiry.IDIn("users", inquiry.Value("userId"))
+	return documents.Ref{Collection: "users", ID: id}, ok
 }
 
 // Reasons to keep an inquiry.

@@ -49,7 +49,12 @@ func TestJudge(t *testing.T) {
 		{"status is null", with(resolved(ago(30)), "status", nil), sweep.Keep(keptUnresolved)},
 		{"no date", map[string]any{"status": "resolved"}, sweep.Invalid(keptUndated)},
 		{"date is null", resolved(nil), sweep.Invalid(keptUndated)},
-		{"date in the year 1", resolved(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)), sweep.Do(archive, "resolved 0001-01-01T00:00:00Z"+over)},
+		{"date in the year 1", resolved(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)), sweep.Invalid(keptUndated)},
+		{"date of 1970", resolved(documents.Earliest.Add(-tick)), sweep.Invalid(keptUndated)},
+		{"date of 1971", resolved(documents.Earliest), sweep.Do(archive, "resolved 1971-01-01T00:00:00Z"+over)},
+		{"user is a number", with(resolved(ago(6)), "userId", int64(42)), sweep.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
+		{"user has a blank", with(resolved(ago(6)), "userId", "u1 "), sweep.Invalid(keptUntold)},
+		{"user is undefined", with(resolved(ago(6)), "userId", "undefined"), sweep.Invalid(keptUntold)},
 		{"no data at all", nil, sweep.Keep(keptUnresolved)},
 	} {
 		if got := judge(documents.Document{Path: "inquiries/i", Data: tt.data}, now, now); got != tt.want {

@@ -34,7 +34,8 @@ var warnings = sweep.Rule[toWarn]{
 		var refs []documents.Ref
 		for _, s := range due {
 			n := warning(s.Document, notifications.Japanese) // its path is the same in every language
-			refs = append(refs, userOf(n), n.Ref())
+			user, _ := userOf(s.Document)
+			refs = append(refs, user, n.Ref())
 		}
 		found, err := src.Get(ctx, refs)
 		for _, s := range due {
@@ -45,7 +46,8 @@ var warnings = sweep.Rule[toWarn]{
 	Change: func(s toWarn, _ sweep.Decision, run sweep.Run) sweep.Change {
 		c := sweep.Update(s.Ref(), map[string]any{notifiedAt: run.Promise})
 		n := warning(s.Document, notifications.Locale(run.Config.Locale))
-		if _, hasUser := s.found[userOf(n)]; !hasUser {
+		user, _ := userOf(s.Document)
+		if _, hasUser := s.found[user]; !hasUser {
 			c.Notices = []sweep.Notice{{Message: s.Path + ": nobody was notified of its deletion, because its user has no document"}}
 		} else if _, sent := s.found[n.Ref()]; !sent {
 			c.Writes = append(c.Writes, documents.Write{Op: documents.Create, Ref: n.Ref(), Data: n.Data(run.Promise), Sent: true})
@@ -54,18 +56,14 @@ var warnings = sweep.Rule[toWarn]{
 	},
 }
 
-func userOf(n notifications.Notification) documents.Ref {
-	return documents.Ref{Collection: "users", ID: n.UserID}
-}
-
 // warning returns the notification for one resolution of an inquiry. If the inquiry is resolved again, it is another
 // notification.
 func warning(inquiry documents.Document, locale notifications.Locale) notifications.Notification {
-	uid, _ := inquiry.Text("userId")
+	user, _ := userOf(inquiry)
 	resolved, _ := inquiry.Time("resolvedAt")
 	subject, _ := inquiry.Text("subject")
 	return notifications.Notification{
-		UserID: uid, Type: "inquiry_deletion_warning",
+		UserID: user.ID, Type: "inquiry_deletion_warning",
 		Text:      locale.InquiryDeletionWarning(clip.Text(subject, maxSubject)),
 		Fields:    map[string]any{"inquiryId": inquiry.ID()},
 		Announces: []string{inquiry.ID(), resolved.UTC().Format(time.RFC3339Nano)},

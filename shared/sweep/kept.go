@@ -110,8 +110,8 @@ func (p *Planner) keepCounted(ctx context.Context, c KeptCount, all, eligible, y
 		p.KeepInvalid(ctx, c.Due.Collection, c.KeptUndated, undated)
 		p.nameAll(ctx, unjudged{Query: documents.Query{Collection: c.Due.Collection, Where: c.Eligible}, field: c.Young.Field,
 			reason: c.KeptUndated, n: undated, usable: func(v any, there bool) bool {
-				_, isTime := v.(time.Time)
-				return isTime || there && v == nil && c.KeptNull != ""
+				at, isTime := v.(time.Time)
+				return isTime && !at.Before(documents.Earliest) || there && v == nil && c.KeptNull != ""
 			}})
 	}
 }
