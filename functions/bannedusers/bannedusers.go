@@ -65,9 +65,11 @@ var userRule = sweep.Rule[sweep.Subject]{
 	Change: func(user sweep.Subject, _ sweep.Decision, run sweep.Run) sweep.Change {
 		note := documents.Document{Path: documents.Ref{Collection: notes, ID: user.ID()}.Path(),
 			Data: map[string]any{"addedAt": run.Now, "attempts": int64(0)}}
+		account := deleteAccount(note)
+		account.NoAccount = keptNoAccount // not for a note: the run that wrote it may have deleted the account
 		return sweep.Change{
 			Writes: []documents.Write{{Op: documents.Delete, Ref: user.Ref()}, {Op: documents.Set, Ref: note.Ref(), Data: note.Data}},
-			Then:   []sweep.FollowUp{deleteAccount(note)},
+			Then:   []sweep.FollowUp{account},
 		}
 	},
 }

@@ -2,6 +2,7 @@ package bannedusers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -130,7 +131,8 @@ func TestCleanupBannedUsers(t *testing.T) {
 
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 3))
-	sweeptest.Want(t, "kept", map[string]int{keptNotYet: 1, keptUndated: 2}, got.Kept)
+	sweeptest.Want(t, "kept", map[string]int{keptNotYet: 1, keptUndated: 2, keptNoAccount: 1}, got.Kept)
+	f.wantWarnings(t, "accountless", 1, 0, keptNoAccount)
 	f.wantLeft(t, left{Users: kept, Accounts: append([]string{"documentless"}, kept...)})
 	sweeptest.Want(t, "calls", [][]string{{"accountless", "u1", "u2"}}, f.calls)
 	if got.Scanned != 6 || got.Usage.AuthCalls != 2 { // one is a lookup for the undo log
@@ -198,6 +200,35 @@ func TestUnsetDates(t *testing.T) {
 	}
 }
 
+// TestAccountUnderAnotherUID: a user whose document has another id than the account is deleted, and the run says that the login
+// is not. That decides nothing, so a lookup that fails stops nothing, except where the undo log needs it.
+func TestAccountUnderAnotherUID(t *testing.T) {
+	for days, lookups := range map[string][]error{"7": {nil}, "0": {nil, errors.New("quota exceeded")}} {
+		for _, fails := range lookups {
+			t.Run(fmt.Sprint(days, " days, ", fails), func(t *testing.T) {
+				f := newFunction(t)
+				f.Env["UNDO_DAYS"] = days
+				if fails != nil {
+					f.Hooks.Accounts = func(d accounts.API) accounts.API { return unseen{d} }
+				}
+				f.user(t, "someone", "permanent", ago(time.Hour))
+				f.user(t, "u1", "permanent", ago(time.Hour))
+				f.SignUp(t, "real-uid", "u1")
+				got := f.Run(t, "")
+				sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 2))
+				f.wantLeft(t, left{Accounts: []string{"real-uid"}})
+				f.wantWarnings(t, "u1", 0, 0, "")
+				if fails != nil {
+					sweeptest.Want(t, "kept", map[string]int{}, got.Kept)
+					return
+				}
+				sweeptest.Want(t, "kept", map[string]int{keptNoAccount: 1}, got.Kept)
+				f.wantWarnings(t, "someone", 1, 0, "users/someone: "+keptNoAccount)
+			})
+		}
+	}
+}
+
 // TestIDLongerThanAUID has users who can have no account: only the document is deleted.
 func TestIDLongerThanAUID(t *testing.T) {
 	f := newFunction(t)
@@ -223,6 +254,6 @@ func TestHeldUsers(t *testing.T) {
 	f.Set(t, undo.HeldOf("cleanupBannedUsers")+"/1", map[string]any{undo.TargetsField: []string{"users/u1"}})
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 1))
-	sweeptest.Want(t, "kept", map[string]int{sweep.KeptHeld: 1, "due, left for the next run: at most 1 users a run": 1}, got.Kept)
+	sweeptest.Want(t, "kept", map[string]int{sweep.KeptHeld: 1, keptNoAccount: 1, "due, left for the next run: at most 1 users a run": 1}, got.Kept)
 	f.wantLeft(t, left{Users: []string{"u1", "u3"}})
 }

@@ -233,10 +233,15 @@ func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
 		items[n] = undo.Record{Item: all[i].of.Ref.Path(), Action: all[i].of.kind, Reason: all[i].of.reason}
 	}
 	var results []error
+	var found []accounts.Account
+	var unknown error // which accounts there are
 	err := r.checkTime()
+	expected := slices.ContainsFunc(which, func(i int) bool { return all[i].NoAccount != "" })
+	if err == nil && (r.keepsUndo() || expected) {
+		found, unknown = r.accounts.Get(ctx, uids)
+	}
 	if err == nil && r.keepsUndo() {
-		var found []accounts.Account
-		if found, err = r.accounts.Get(ctx, uids); err == nil {
+		if err = unknown; err == nil {
 			err = r.keepAccounts(ctx, items, found)
 		}
 		if err != nil {
@@ -252,6 +257,25 @@ func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
 	for n, i := range which {
 		if all[i].err = err; err == nil {
 			all[i].err = results[n]
+		}
+	}
+	if unknown == nil {
+		r.nameMissing(ctx, all, which, found)
+	}
+}
+
+// nameMissing counts and names the uids that no account had, where one was expected.
+func (r *run) nameMissing(ctx context.Context, all []pending, which []int, found []accounts.Account) {
+	named := 0
+	for _, i := range which {
+		f := all[i]
+		has := func(a accounts.Account) bool { return a.UID == f.Account }
+		if f.NoAccount == "" || f.err != nil || slices.ContainsFunc(found, has) {
+			continue
+		}
+		r.keep(f.NoAccount)
+		if named++; named <= maxInvalidLogged {
+			r.notice(ctx, f.of.Ref.Path(), Notice{Message: f.of.Ref.Path() + ": " + f.NoAccount, Fields: map[string]any{"reason": f.NoAccount}})
 		}
 	}
 }
