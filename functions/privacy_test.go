@@ -128,6 +128,11 @@ func secretSample(now time.Time, bucket string) sampledata.Sample {
 			s.Objects[i].Metadata["firebaseStorageDownloadTokens"] = secret
 		}
 	}
+	// Where an id belongs, people may write a text.
+	s.Documents = append(s.Documents, sampledata.Document{Path: "posts/text-as-circle", Before: map[string]any{
+		"circleId": secret + " is the password of ken@example.com", "userId": "user-hana", "text": secret}})
+	s.Objects = append(s.Objects, sampledata.Object{Name: "posts/user-hana/text-as-post.png",
+		Metadata: map[string]string{"postId": secret + " is the password of ken@example.com"}})
 	return s
 }
 

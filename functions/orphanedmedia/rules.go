@@ -134,7 +134,7 @@ func judgePost(post documents.Document, circleExists bool) sweep.Decision {
 	case circleExists:
 		return sweep.Keep(keptOfCircle)
 	default:
-		return sweep.Do("delete orphaned circle post", circle.Path()+" does not exist")
+		return sweep.Do("delete orphaned circle post", circle.Shown()+" does not exist")
 	}
 }
 

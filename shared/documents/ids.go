@@ -1,6 +1,9 @@
 package documents
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +58,20 @@ func IDOf(value any) (id string, ok bool) {
 	default:
 		return "", false
 	}
+}
+
+// plainID matches an id that says nothing: too short and too plain for a text, an address or a token with dots.
+var plainID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+
+// Shown returns the document's path as reports and the log show it, if its id stands in data: who writes the data may write any
+// text there. An id that is not made of at most 128 letters, digits, "-" and "_" is shown by its length and by the beginning of
+// its SHA-256.
+func (r Ref) Shown() string {
+	if plainID.MatchString(r.ID) {
+		return r.Path()
+	}
+	sum := sha256.Sum256([]byte(r.ID))
+	return fmt.Sprintf("%s/[%d bytes, SHA-256 %x…]", r.Collection, len(r.ID), sum[:6])
 }
 
 // NamesOf is the opposite of [IDOf]: it returns all values by which a field may name the document with an id. They are the id

@@ -1,6 +1,8 @@
 package documents
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"math"
 	"strings"
 	"testing"
@@ -81,6 +83,25 @@ func TestIDIn(t *testing.T) {
 	}
 	if _, ok := (Document{}).IDIn("users", ref("/documents/users/u1")); ok {
 		t.Error("a document of no database is said to refer to one")
+	}
+}
+
+func TestShown(t *testing.T) {
+	for id, want := range map[string]string{
+		"p1": "posts/p1", "a_B-9": "posts/a_B-9", strings.Repeat("x", 128): "posts/" + strings.Repeat("x", 128),
+		"":                       "posts/[0 bytes, SHA-256 e3b0c44298fc…]",
+		"ken@example.com":        "posts/[15 bytes, SHA-256 3d36523e9029…]",
+		"I am ken":               "posts/[8 bytes, SHA-256 DIGEST…]",
+		"p1\n":                   "posts/[3 bytes, SHA-256 DIGEST…]",
+		"丸":                      "posts/[3 bytes, SHA-256 DIGEST…]",
+		"a.b.c":                  "posts/[5 bytes, SHA-256 DIGEST…]",
+		strings.Repeat("x", 129): "posts/[129 bytes, SHA-256 DIGEST…]",
+	} {
+		sum := sha256.Sum256([]byte(id))
+		want = strings.Replace(want, "DIGEST", hex.EncodeToString(sum[:])[:12], 1)
+		if got := (Ref{Collection: "posts", ID: id}).Shown(); got != want {
+			t.Errorf("%q is shown as %s, want %s", id, got, want)
+		}
 	}
 }
 

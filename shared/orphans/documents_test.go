@@ -27,15 +27,15 @@ func long(n int, begin, end string) string {
 // can ask for 1,499.
 func TestDocuments(t *testing.T) {
 	f := newFunction(t, notes)
-	books := []string{"a", "c1", "c12", "c2", "m", "z", "丸", "😀", long(1499, "m10", ""), long(1499, "m99", ""), long(1500, "", "長")}
-	gone := []string{"!", "C1", "b", "c", "c11", "c1 ", "c13", "zz", "丸1", "あ", "😀😀", long(1499, "m10", "w"), long(1500, "m10", "長")}
+	books := []string{"null", "a", "c1", "c12", "c2", "m", "z", "丸", "😀", long(1499, "m10", ""), long(1499, "m99", ""), long(1500, "", "長")}
+	gone := []string{"!", "C1", "b", "c", "c11", "c1x", "c13", "zz", "丸1", "あ", "😀😀", long(1499, "m10", "w"), long(1500, "m10", "長")}
 	for i := range 60 { // neighbours, in more gaps than one query has
 		books = append(books, long(1500, fmt.Sprintf("m%02d", i), "e"))
 		gone = append(gone, long(1500, fmt.Sprintf("m%02d", i), "g"))
 	}
 	of := map[string]any{
 		"notes/none": nil, "notes/empty": "", "notes/number": 7, "notes/list": []any{"gone"},
-		"notes/slash": "a/b", "notes/dots": "..", "notes/reserved": "__g__",
+		"notes/slash": "a/b", "notes/dots": "..", "notes/reserved": "__g__", "notes/blank": "c1 ", "notes/undefined": "undefined",
 	}
 	for i, id := range books {
 		f.Set(t, "books/"+id, map[string]any{"name": "x"})
@@ -53,8 +53,8 @@ func TestDocuments(t *testing.T) {
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteNote, len(gone)))
 	sweeptest.Want(t, "notes left", kept, notesLeft(t, f))
-	if got.Kept[keptUnnamed] != 3 || got.Kept[keptOdd] != 2 || len(f.Documents(t, "notesx")) != 1 {
-		t.Errorf("kept %v, want the 3 whose bookId names no document and the 2 whose bookId is not a string", got.Kept)
+	if got.Kept[keptUnnamed] != 6 || got.Kept[keptOdd] != 2 || len(f.Documents(t, "notesx")) != 1 {
+		t.Errorf("kept %v, want the 6 whose bookId names no document, also of a book that is called null, and the 2 whose bookId is not a string", got.Kept)
 	}
 }
 

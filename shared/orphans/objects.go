@@ -154,7 +154,7 @@ func (f Objects) propose(ctx context.Context, p *sweep.Planner, o object, ownerE
 	effect, why := sweep.DeleteObject{Deletion: o.Deletion}, o.Reason
 	if o.Owner != Nobody {
 		effect.Absent = o.Owner
-		why = cmp.Or(why, o.Owner.Path()+" does not exist")
+		why = cmp.Or(why, o.Owner.Shown()+" does not exist")
 	}
 	return p.Propose(ctx, sweep.Action{Kind: o.Kind, Target: target(), Reason: f.Reason(why, o.Uploaded), Effect: effect})
 }

@@ -19,15 +19,15 @@ func TestObjects(t *testing.T) {
 		f.Set(t, path, map[string]any{"n": 1})
 	}
 	put(t, f, "", "files/u1/a.png", "files/u1/b.png", "files/写 真/a.png", "filesx/u12/a.png", "files/u1")
-	for _, user := range []string{"...", "u12", "u2", "u3", "U1", "u1 "} {
+	for _, user := range []string{"...", "u12", "u2", "u3", "U1", "u1x"} {
 		put(t, f, "", "files/"+user+"/gone.png")
 	}
 	put(t, f, "kept", "files/u12/kept.png", "files/__x__/kept.png")
 	put(t, f, "odd", "files/u12/odd.png")
 	put(t, f, "nobody's", "files/u1/gone.png", "files/__x__/gone.png")
-	put(t, f, "", "files/__x__/a.png") // names no document
+	put(t, f, "", "files/__x__/a.png", "files/u1 /a.png", "files/undefined/a.png") // name no document
 	put(t, f, "forgotten", "files/u12/forgotten.png")
-	invalid := 2
+	invalid := 4
 	if f.EmbeddedStorage() { // the Firebase Emulator Suite does not allow such names
 		put(t, f, "", "files//a.png", "files/./a.png", "files/../a.png")
 		invalid += 3

@@ -131,10 +131,10 @@ type Notice struct {
 // be repeated without harm.
 type FollowUp struct {
 	Object  ObjectDeletion
-	Account string      // the uid of an account to delete
+	Account string // the uid of an account to delete
 	// NoAccount, if set, is why it is counted and named if there is no account with that uid. It is deleted all the same.
 	NoAccount string
-	Task    *tasks.Task // to hand over
+	Task      *tasks.Task // to hand over
 	// Absent, if set, is the document that led here. If it exists again when a later run finishes an interrupted one, the
 	// follow-up is left out.
 	Absent documents.Ref
