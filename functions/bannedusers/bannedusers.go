@@ -29,7 +29,9 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	due := documents.Query{
 		Collection: users,
 		// Without the lower bound, users with an unset date would be the first each time, and take the places of those who are due.
-		Where:   []documents.Filter{banned, {Field: dueField, Op: ">=", Value: documents.Earliest}, {Field: dueField, Op: "<=", Value: p.Now}},
+		Where: []documents.Filter{
+			banned, {Field: dueField, Op: ">=", Value: documents.Earliest}, {Field: dueField, Op: "<=", Value: p.Now},
+		},
 		OrderBy: []string{dueField},
 		Select:  []string{statusField, dueField},
 	}

@@ -41,7 +41,8 @@ func jobWith(most int) sweep.Job {
 			due := documents.Query{
 				Collection: inquiries,
 				Where: []documents.Filter{
-					resolved, {Field: "resolvedAt", Op: ">=", Value: documents.Earliest}, {Field: "resolvedAt", Op: "<=", Value: warningCutoff(p.Now)},
+					resolved, {Field: "resolvedAt", Op: ">=", Value: documents.Earliest},
+					{Field: "resolvedAt", Op: "<=", Value: warningCutoff(p.Now)},
 				},
 				OrderBy:  []string{"resolvedAt"},
 				Select:   []string{"status", "resolvedAt", "userId", notifiedAt},

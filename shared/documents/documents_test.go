@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -249,6 +250,34 @@ func TestGet(t *testing.T) {
 		if _, _, err := c.Reader().Get(ctx, path); err == nil {
 			t.Errorf("Get(%q) is no error", path)
 		}
+	}
+}
+
+// TestGetOfNoDatabase: a database that does not exist is no document that does not exist. Firestore answers both alike.
+func TestGetOfNoDatabase(t *testing.T) {
+	p := backendstest.Start(t)
+	ctx, c, _ := open(t, p, grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn,
+		method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		return nil, status.Error(codes.NotFound, "The database (default) does not exist for project my-app")
+	}))
+	if _, found, err := c.Reader().Get(ctx, "things/a"); found || err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("Get = %v, %v, want an error", found, err)
+	}
+	if found, err := c.Reader().GetAll(ctx, []string{"things/a"}); found != nil || err == nil {
+		t.Errorf("GetAll = %v, %v, want an error", found, err)
+	}
+	if got, err := c.Reader().Missing(ctx, "things", []string{"a"}); got != nil || err == nil {
+		t.Errorf("Missing = %v, %v, want an error", got, err)
+	}
+	err := c.Writer(nil).Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+		_, found, err := tx.Get("things/a")
+		if found || err == nil {
+			t.Errorf("Get of a transaction = %v, %v, want an error", found, err)
+		}
+		return err
+	})
+	if err == nil {
+		t.Error("the transaction succeeds")
 	}
 }
 

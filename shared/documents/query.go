@@ -142,19 +142,25 @@ func (r Reader) Get(ctx context.Context, path string) (d Document, found bool, e
 	}
 	err = retry(ctx, func(ctx context.Context) error {
 		s, err := ref.Get(ctx)
-		if err != nil {
-			return err
-		}
-		d = documentOf(s)
-		return nil
+		d, found, err = got(s, err)
+		return err
 	})
-	if codeOf(err) == codes.NotFound {
-		return Document{}, false, nil
-	}
 	if err != nil {
 		return Document{}, false, fmt.Errorf("read %s: %w", path, err)
 	}
-	return d, true, nil
+	return d, found, nil
+}
+
+// got returns the document of a snapshot. The client library makes the same error of a document that does not exist and of a
+// database that does not exist, but only of the former it has a snapshot.
+func got(s *firestore.DocumentSnapshot, err error) (d Document, found bool, _ error) {
+	switch {
+	case s != nil && !s.Exists():
+		return Document{}, false, nil
+	case err != nil:
+		return Document{}, false, err
+	}
+	return documentOf(s), true, nil
 }
 
 // GetAll reads documents in one request and returns those that exist, by path.

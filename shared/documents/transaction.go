@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"google.golang.org/grpc/codes"
 )
 
 // Transaction reads and then writes, all or nothing.
@@ -72,14 +71,10 @@ func (t *Transaction) Get(path string) (d Document, found bool, err error) {
 	if err != nil {
 		return Document{}, false, err
 	}
-	s, err := t.tx.Get(ref)
-	if codeOf(err) == codes.NotFound {
-		return Document{}, false, nil
-	}
-	if err != nil {
+	if d, found, err = got(t.tx.Get(ref)); err != nil {
 		return Document{}, false, fmt.Errorf("read %s: %w", path, err)
 	}
-	return documentOf(s), true, nil
+	return d, found, nil
 }
 
 // Delete deletes a document that the transaction has read.

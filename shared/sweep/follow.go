@@ -275,7 +275,8 @@ func (r *run) nameMissing(ctx context.Context, all []pending, which []int, found
 		}
 		r.keep(f.NoAccount)
 		if named++; named <= maxInvalidLogged {
-			r.notice(ctx, f.of.Ref.Path(), Notice{Message: f.of.Ref.Path() + ": " + f.NoAccount, Fields: map[string]any{"reason": f.NoAccount}})
+			item := f.of.Ref.Path()
+			r.notice(ctx, item, Notice{Message: item + ": " + f.NoAccount, Fields: map[string]any{"reason": f.NoAccount}})
 		}
 	}
 }
