@@ -29,8 +29,8 @@ func TestIDOf(t *testing.T) {
 	}
 }
 
-// TestValidID: what a program wrote by mistake and what has blanks at its ends names nothing, but a document may be called so.
-func TestValidID(t *testing.T) {
+// TestMistakenIDs: what a program wrote by mistake and what has blanks at its ends names nothing, but a document may be called so.
+func TestMistakenIDs(t *testing.T) {
 	for id, want := range map[string]bool{
 		"undefined": false, "null": false, "NaN": false, "true": false, "false": false, "[object Object]": false,
 		"Undefined": true, "nullable": true, "nan": true, "True": true, "falsehood": true, "none": true, "public": true, "0": true,
