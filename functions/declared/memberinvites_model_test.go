@@ -19,7 +19,7 @@ func invitesAfterRun(w model.World, now time.Time) model.World {
 	for id, member := range w.In("members") {
 		token, _ := member["invite_token"].(string)
 		created, dated := member["created_at"].(time.Time)
-		if token != "" && member["user_id"] == nil && dated && created.Before(now.Add(-90*24*time.Hour)) {
+		if token != "" && member["user_id"] == nil && dated && created.Year() > 1970 && created.Before(now.Add(-90*24*time.Hour)) {
 			delete(w.Documents, "members/"+id)
 		}
 	}

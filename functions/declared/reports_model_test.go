@@ -19,7 +19,7 @@ func reportsAfterRun(w model.World, now time.Time) model.World {
 	w = w.Clone()
 	for id, report := range w.In("reports") {
 		created, dated := report["createdAt"].(time.Time)
-		if (report["status"] == "reviewed" || report["status"] == "dismissed") && dated && created.Before(model.MonthsAgo(now, 1)) {
+		if (report["status"] == "reviewed" || report["status"] == "dismissed") && dated && created.Year() > 1970 && created.Before(model.MonthsAgo(now, 1)) {
 			delete(w.Documents, "reports/"+id)
 		}
 	}
