@@ -182,24 +182,6 @@ func TestMonthEnds(t *testing.T) {
 	}
 }
 
-// TestNameForPeople: a name, which is user input, cannot keep its e-mail from being written or sent: not by its length, and
-// not by a line break, which would end the subject.
-func TestNameForPeople(t *testing.T) {
-	long := strings.Repeat("長", 200)
-	for _, tt := range []struct {
-		name     any
-		id, want string
-	}{
-		{"掃除 & <b>", "p1", "掃除 & <b>"}, {long, "p1", long}, {long + "い", "p1", long + "…"},
-		{"a\r\nBcc: b@example.com\x00\t", "p1", "a  Bcc: b@example.com  "},
-		{nil, "p1", "p1"}, {"", "p1", "p1"}, {int64(7), "p1", "p1"}, {[]any{"x"}, "p\r\n" + long, "p  " + strings.Repeat("長", 197) + "…"},
-	} {
-		if got := nameOf(documents.Document{Path: "projects/" + tt.id, Data: map[string]any{"name": tt.name}}); got != tt.want {
-			t.Errorf("nameOf(%v) of %s = %q, want %q", tt.name, tt.id, got, tt.want)
-		}
-	}
-}
-
 func TestRecipients(t *testing.T) {
 	long := strings.Repeat("x", 1500)
 	for name, tt := range map[string]struct {

@@ -1,13 +1,11 @@
 package inactiveprojects
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"github.com/firesweep/firesweep/functions/notifications"
-	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -96,16 +94,7 @@ func mailAbout(project sweep.Subject, run sweep.Run) notifications.Mail {
 	to, _ := recipients(project.Document)
 	date := run.Task["deletion_date"]
 	return notifications.Mail{
-		ToUserIDs: to, Type: "inactive_project_warning", Text: notifications.Locale(run.Config.Locale).InactiveProjectWarning(nameOf(project.Document), date),
+		ToUserIDs: to, Type: "inactive_project_warning", Text: notifications.Locale(run.Config.Locale).InactiveProjectWarning(notifications.NameOf(project.Document), date),
 		Announces: []string{project.ID(), since(project), date},
 	}
-}
-
-// maxName is the longest part of a project's name, or id, that an e-mail repeats, in characters.
-const maxName = 200
-
-// nameOf returns a project's name for people, its id if it has none. It is a single line, because it is part of a subject.
-func nameOf(project documents.Document) string {
-	name, _ := project.Text("name")
-	return clip.Line(cmp.Or(name, project.ID()), maxName)
 }
