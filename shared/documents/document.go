@@ -3,7 +3,6 @@ package documents
 import (
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"cloud.google.com/go/firestore"
 )
@@ -11,6 +10,7 @@ import (
 // Document is a document as it was read.
 type Document struct {
 	Path       string         // relative to the database, e.g. "reports/abc"
+	Database   string         // projects/{project}/databases/{database}; references to another one name nothing
 	Data       map[string]any // the fields asked for
 	UpdateTime time.Time      // a precondition compares with it
 	CreateTime time.Time      // distinguishes it from an earlier document of the same path
@@ -39,14 +39,19 @@ func (d Document) Value(field string) any {
 	return value
 }
 
-// Time returns a timestamp field; ok is false if it is missing, null or of another type.
+// Earliest is the earliest time that counts as one. Many languages write an unset time as 1970 or as the year 1.
+var Earliest = time.Date(1971, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Time returns a timestamp field; ok is false if it is missing, null, of another type or before [Earliest].
 func (d Document) Time(field string) (v time.Time, ok bool) {
-	v, ok = d.Value(field).(time.Time)
-	return v, ok
+	if v, ok = d.Value(field).(time.Time); !ok || v.Before(Earliest) {
+		return time.Time{}, false
+	}
+	return v, true
 }
 
-// Instant is [Document.Time] for a field that may be missing or null: set is false then. ok is false if the field has another
-// type.
+// Instant is [Document.Time] for a field that may be missing or null: set is false then. ok is false if the field holds
+// anything else that is no time.
 func (d Document) Instant(field string) (v time.Time, set, ok bool) {
 	v, set = d.Time(field)
 	return v, set, set || d.Value(field) == nil
@@ -58,14 +63,6 @@ func (d Document) Text(field string) (v string, ok bool) {
 	return v, ok
 }
 
-// ValidID reports whether an id taken from data can name a document: it is valid UTF-8 of 1 to 1500 bytes, has no slash, and
-// is not ".", ".." or reserved ("__…__"). See docs/spec.md, "Ids", and Firestore's limits. What names an invalid id is kept.
-func ValidID(id string) bool {
-	reserved := len(id) >= 4 && strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__")
-	return id != "" && len(id) <= 1500 && utf8.ValidString(id) &&
-		!strings.Contains(id, "/") && id != "." && id != ".." && !reserved
-}
-
 // relative returns a document's path within its database.
 func relative(ref *firestore.DocumentRef) string {
 	_, path, _ := strings.Cut(ref.Path, "/documents/")
@@ -73,5 +70,6 @@ func relative(ref *firestore.DocumentRef) string {
 }
 
 func documentOf(s *firestore.DocumentSnapshot) Document {
-	return Document{Path: relative(s.Ref), Data: s.Data(), UpdateTime: s.UpdateTime, CreateTime: s.CreateTime}
+	database, path, _ := strings.Cut(s.Ref.Path, "/documents/")
+	return Document{Path: path, Database: database, Data: s.Data(), UpdateTime: s.UpdateTime, CreateTime: s.CreateTime}
 }

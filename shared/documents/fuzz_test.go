@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzValidID: an id is accepted exactly if a document can have it, by Firestore's documented limits.
-func FuzzValidID(f *testing.F) {
+// FuzzValidName: an id is accepted exactly if a document can have it, by Firestore's documented limits.
+func FuzzValidName(f *testing.F) {
 	for _, seed := range []string{"", "a", "日本語", "a/b", ".", "..", "...", "__", "___", "____", "__x__", "__x_", "__\n__", "\x00",
 		"\xff", "%2F", " ",
 		strings.Repeat("x", 1500), strings.Repeat("x", 1501), strings.Repeat("語", 500), strings.Repeat("語", 500) + "x"} {
@@ -24,8 +24,8 @@ func FuzzValidID(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id string) {
 		can := id != "" && utf8.ValidString(id) && len(id) <= 1500 && !strings.ContainsRune(id, '/') && id != "." && id != ".." &&
 			!reserved.MatchString(id)
-		if got := ValidID(id); got != can {
-			t.Fatalf("ValidID(%q) = %v, want %v", id, got, can)
+		if got := ValidName(id); got != can {
+			t.Fatalf("ValidName(%q) = %v, want %v", id, got, can)
 		}
 		if !can {
 			return
@@ -61,7 +61,7 @@ func FuzzCursor(f *testing.F) {
 			return
 		}
 		id, _ := values[len(values)-1].(string)
-		if len(values) != want || !ValidID(id) {
+		if len(values) != want || !ValidName(id) {
 			t.Fatalf("cursor %q: %v", saved, values)
 		}
 		fields := []string{"a", "b", "c"}[:want-1]

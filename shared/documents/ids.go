@@ -1,6 +1,46 @@
 package documents
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"cloud.google.com/go/firestore"
+)
+
+// ValidName reports whether a document can have an id, by Firestore's limits: valid UTF-8 of 1 to 1500 bytes, without a slash,
+// and neither ".", ".." nor reserved ("__…__").
+func ValidName(id string) bool {
+	reserved := len(id) >= 4 && strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__")
+	return id != "" && len(id) <= 1500 && utf8.ValidString(id) &&
+		!strings.Contains(id, "/") && id != "." && id != ".." && !reserved
+}
+
+// mistakes are what programs write as an id if they have none.
+var mistakes = []string{"undefined", "null", "NaN", "true", "false", "[object Object]"}
+
+// ValidID reports whether an id that stands in data (metadata, an object's name, a field) names a document: a document can
+// have it (see [ValidName]), no program wrote it by mistake, and it has no blanks at its ends. A document may have such an id
+// all the same, so an id that was read from a document's own path needs only [ValidName]. See docs/spec.md, Ids: what names
+// an invalid id is kept.
+func ValidID(id string) bool {
+	return ValidName(id) && strings.TrimSpace(id) == id && !slices.Contains(mistakes, id)
+}
+
+// IDIn returns the id of the document of a collection that a value in one of d's fields names: by its id or number (see
+// [IDOf]), or by a reference. ok is false if the value names none, or one of another collection or database.
+func (d Document) IDIn(collection string, value any) (id string, ok bool) {
+	reference, isReference := value.(*firestore.DocumentRef)
+	if !isReference {
+		return IDOf(value)
+	}
+	if reference == nil || d.Database == "" {
+		return "", false
+	}
+	id, ok = strings.CutPrefix(reference.Path, d.Database+"/documents/"+collection+"/")
+	return id, ok && ValidID(id)
+}
 
 // IDOf returns the id of the document that a field's value names; ok is false if it names none. An application that numbers
 // its documents may write a number where others write a string: 42 names the document with the id "42". Such numbers begin at

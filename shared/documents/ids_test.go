@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -23,6 +24,63 @@ func TestIDOf(t *testing.T) {
 		if ok != (tt.want != "") || ok && id != tt.want {
 			t.Errorf("IDOf(%.20v) = %.20q, %v, want %.20q", tt.value, id, ok, tt.want)
 		}
+	}
+}
+
+// TestValidID: what a program wrote by mistake and what has blanks at its ends names nothing, but a document may be called so.
+func TestValidID(t *testing.T) {
+	for id, want := range map[string]bool{
+		"undefined": false, "null": false, "NaN": false, "true": false, "false": false, "[object Object]": false,
+		"Undefined": true, "nullable": true, "nan": true, "True": true, "falsehood": true, "none": true, "public": true, "0": true,
+		" ": false, " a": false, "a ": false, "a\t": false, "\na": false, "a\u3000": false, "\u00a0a": false, "a\u2009": false, "a b": true,
+	} {
+		if got := ValidID(id); got != want {
+			t.Errorf("ValidID(%q) = %v", id, got)
+		}
+		if !ValidName(id) {
+			t.Errorf("ValidName(%q) = false", id)
+		}
+		if ref, err := RefOf("things/" + id); err != nil || ref.ID != id {
+			t.Errorf("RefOf(things/%s) = %v, %v", id, ref, err)
+		}
+	}
+	for _, id := range []string{"", ".", "..", "__x__", "a/b", "\xff", strings.Repeat("x", 1501)} {
+		if ValidID(id) || ValidName(id) {
+			t.Errorf("%.20q is said to be valid", id)
+		}
+	}
+}
+
+func TestIDIn(t *testing.T) {
+	const database = "projects/p/databases/(default)"
+	ref := func(path string) *firestore.DocumentRef { return &firestore.DocumentRef{Path: path} }
+	d := Document{Path: "circles/c", Database: database}
+	for _, tt := range []struct {
+		value any
+		want  string // "": it names nothing
+	}{
+		{"u1", "u1"}, {int64(42), "42"}, {int64(0), ""}, {42.0, ""}, {true, ""}, {nil, ""}, {" u1", ""}, {"null", ""}, {"users/u1", ""},
+		{[]any{"u1"}, ""}, {map[string]any{"id": "u1"}, ""},
+		{ref(database + "/documents/users/u1"), "u1"},
+		{ref(database + "/documents/users/null"), ""},
+		{ref(database + "/documents/people/u1"), ""},
+		{ref(database + "/documents/users2/u1"), ""},
+		{ref(database + "/documents/users/u1/users/u2"), ""},
+		{ref(database + "/documents/teams/t/users/u1"), ""},
+		{ref("projects/p/databases/other/documents/users/u1"), ""},
+		{ref("projects/q/databases/(default)/documents/users/u1"), ""},
+		{(*firestore.DocumentRef)(nil), ""},
+	} {
+		id, ok := d.IDIn("users", tt.value)
+		if ok != (tt.want != "") || ok && id != tt.want {
+			t.Errorf("IDIn(users, %v) = %q, %v, want %q", tt.value, id, ok, tt.want)
+		}
+	}
+	if id, ok := d.IDIn("teams/t/users", ref(database+"/documents/teams/t/users/u1")); !ok || id != "u1" {
+		t.Errorf("in a subcollection: %q, %v", id, ok)
+	}
+	if _, ok := (Document{}).IDIn("users", ref("/documents/users/u1")); ok {
+		t.Error("a document of no database is said to refer to one")
 	}
 }
 

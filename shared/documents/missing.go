@@ -21,7 +21,7 @@ const maxLookups = connections * 100 / 2
 // groupSize is how many ids are counted together, to find out in which groups ids are missing.
 const groupSize = 5
 
-// Missing returns the ids that name no document of the collection, in order. The ids must be valid (see [ValidID]) and
+// Missing returns the ids that name no document of the collection, in order. The ids must be valid (see [ValidName]) and
 // distinct. If all exist, or none does, it costs one read per 30 ids, and one round trip. If only some exist, it takes at
 // most two more round trips.
 //
@@ -167,7 +167,7 @@ func (r Reader) refs(collection string, ids []string) ([]*firestore.DocumentRef,
 	}
 	refs := make([]*firestore.DocumentRef, len(ids))
 	for i, id := range ids {
-		if !ValidID(id) {
+		if !ValidName(id) {
 			return nil, fmt.Errorf("%q is not a valid id", id)
 		}
 		refs[i] = c.Doc(id)

@@ -314,7 +314,7 @@ func (c Cursor) values(want int, paths bool) ([]any, error) {
 		return nil, fmt.Errorf("%w: %q has %d values, the query's order needs %d", ErrCursor, string(c), len(values), want)
 	}
 	id := values[want-1].Text
-	if id == nil || !paths && !ValidID(*id) {
+	if id == nil || !paths && !ValidName(*id) {
 		return nil, fmt.Errorf("%w: %q does not end with a document's id", ErrCursor, string(c))
 	}
 	if paths {

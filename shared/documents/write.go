@@ -22,7 +22,7 @@ func (r Ref) Path() string {
 // RefOf returns the document that a path names. Collections and ids alternate in a path, so it has an even number of parts.
 func RefOf(path string) (Ref, error) {
 	i := strings.LastIndexByte(path, '/')
-	if i < 1 || strings.Count(path, "/")%2 == 0 || !ValidID(path[i+1:]) {
+	if i < 1 || strings.Count(path, "/")%2 == 0 || !ValidName(path[i+1:]) {
 		return Ref{}, fmt.Errorf("%q is not a document's path", path)
 	}
 	return Ref{Collection: path[:i], ID: path[i+1:]}, nil

@@ -160,9 +160,9 @@ func (s *imagined) write(w documents.Write) {
 		return
 	case documents.Update:
 		if before := s.written[w.Ref]; before != nil {
-			d.Data = maps.Clone(before.Data)
+			d.Database, d.Data = before.Database, maps.Clone(before.Data)
 		} else if before := s.gotten.of(w.Ref); before != nil {
-			d.Data = maps.Clone(before.Data)
+			d.Database, d.Data = before.Database, maps.Clone(before.Data)
 		}
 	case documents.Create, documents.Set:
 	}

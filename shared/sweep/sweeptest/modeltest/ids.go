@@ -21,7 +21,8 @@ func IDOf(value any) string {
 	}
 	id, _ := value.(string)
 	reserved := len(id) > 3 && strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__")
-	if len(id) > 1500 || strings.Contains(id, "/") || id == "." || id == ".." || reserved {
+	mistake := strings.Contains("|undefined|null|NaN|true|false|[object Object]|", "|"+id+"|") && !strings.Contains(id, "|")
+	if len(id) > 1500 || strings.Contains(id, "/") || id == "." || id == ".." || reserved || mistake || strings.TrimSpace(id) != id {
 		return ""
 	}
 	return id
@@ -62,4 +63,4 @@ func Named(ids ...any) *rapid.Generator[any] {
 // OddNames are values that may stand in place of an id and can be confused with one: numbers that name nothing, strings that
 // look like numbers, and ids of every length.
 var OddNames = []any{int64(0), int64(-1), 7.0, 0.5, math.Inf(1), int64(math.MaxInt64), "007", "+7", "7.0", "a\x00b", LongestAsked,
-	TooLong, []any{int64(7)}}
+	TooLong, []any{int64(7)}, "undefined", "[object Object]", "7 "}
