@@ -16,6 +16,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -60,6 +61,8 @@ type Task struct {
 	Collection string                             // where that document is
 	Rule       AnyRule                            // judges it, whether it exists or not
 	Check      func(task map[string]string) error // says what else is wrong with the values; nil if nothing can be
+	// Guard is asked beside the reading of the document. Its error, such as a [*LimitError], ends the run; nil: nothing is asked.
+	Guard func(ctx context.Context, p *Planner) error
 }
 
 // Reading is what a job plans by, as it is being read.
@@ -73,7 +76,20 @@ func (j Job) begin(ctx context.Context, p *Planner) Reading {
 	switch {
 	case j.Task != nil:
 		ref := documents.Ref{Collection: j.Task.Collection, ID: p.Task[j.Task.Fields[0]]}
-		subject := inorder.One(ctx, ref, func(ctx context.Context, ref documents.Ref) ([]documents.Document, error) { return p.read(ctx, ref) })
+		subject := inorder.One(ctx, ref, func(ctx context.Context, ref documents.Ref) (found []documents.Document, err error) {
+			errs := inorder.All(
+				func() (err error) {
+					found, err = p.read(ctx, ref)
+					return err
+				},
+				func() error {
+					if j.Task.Guard == nil {
+						return nil
+					}
+					return j.Task.Guard(ctx, p)
+				})
+			return found, cmp.Or(errs[0], errs[1])
+		})
 		return Reading{Stop: subject.Stop, Plan: func() error {
 			return subject.Each(func(_ documents.Ref, found []documents.Document) error { return p.Consider(ctx, j.Task.Rule, found) })
 		}}
