@@ -95,13 +95,18 @@ func TestPlacesThatNobodyWrote(t *testing.T) {
 	w.Worker.Env["PLACEHOLDER_REFERENCES"] = w.Env["PLACEHOLDER_REFERENCES"]
 	const problem = "PLACEHOLDER_REFERENCES: no document has any of the fields posts.userID, comments.user.id: make sure that they are spelt"
 	for name, got := range map[string]*sweep.Report{"the job": w.Run(t, ""), "the worker": w.Worker.Run(t, task)} {
-		sweeptest.WantReport(t, got, sweep.Aborted, map[string]sweep.Counts{})
+		planned := map[string]sweep.Counts{}
+		if name == "the worker" {
+			planned[deleteKind] = sweep.Counts{Planned: 1}
+		}
+		sweeptest.WantReport(t, got, sweep.Aborted, planned)
 		if len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, problem) {
 			t.Errorf("%s: failures %v", name, got.Failures)
 		}
 	}
 	w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}})
 	sweeptest.Want(t, "the detail", detail("u1"), w.Documents(t, details)["d-u1"])
+	sweeptest.WantReport(t, w.Worker.Run(t, `{"placeholder_user_id":"gone"}`), sweep.Completed, map[string]sweep.Counts{}) // nothing to do
 	// As soon as one is written, even as null or deep in a map, it is a place again.
 	w.Set(t, "comments/c", map[string]any{"user": map[string]any{"id": nil}})
 	w.Now = now.Add(tick) // an aborted run is not made again for the same time

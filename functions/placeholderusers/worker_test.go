@@ -58,7 +58,7 @@ func TestWorkerKeeps(t *testing.T) {
 				got := w.Worker.Run(t, task)
 				sweeptest.WantReport(t, got, sweep.Completed, actions)
 				sweeptest.Want(t, "kept", kept, got.Kept)
-				if tt.kept == keptNot && !late && got.Usage.FirestoreReads != 5 { // what is held, the journal, a record of an earlier version, a place, the user
+				if tt.kept == keptNot && !late && got.Usage.FirestoreReads != 4 { // what is held, the journal, a record of an earlier version, the user
 					t.Errorf("%d reads of a user who is no placeholder", got.Usage.FirestoreReads)
 				}
 				w.wantLeft(t, before)

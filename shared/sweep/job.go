@@ -16,7 +16,6 @@
 package sweep
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -61,7 +60,7 @@ type Task struct {
 	Collection string                             // where that document is
 	Rule       AnyRule                            // judges it, whether it exists or not
 	Check      func(task map[string]string) error // says what else is wrong with the values; nil if nothing can be
-	// Guard is asked beside the reading of the document. Its error, such as a [*LimitError], ends the run; nil: nothing is asked.
+	// Guard is asked if the document is to be changed. Its error, such as a [*LimitError], ends the run; nil: nothing is asked.
 	Guard func(ctx context.Context, p *Planner) error
 }
 
@@ -76,22 +75,14 @@ func (j Job) begin(ctx context.Context, p *Planner) Reading {
 	switch {
 	case j.Task != nil:
 		ref := documents.Ref{Collection: j.Task.Collection, ID: p.Task[j.Task.Fields[0]]}
-		subject := inorder.One(ctx, ref, func(ctx context.Context, ref documents.Ref) (found []documents.Document, err error) {
-			errs := inorder.All(
-				func() (err error) {
-					found, err = p.read(ctx, ref)
-					return err
-				},
-				func() error {
-					if j.Task.Guard == nil {
-						return nil
-					}
-					return j.Task.Guard(ctx, p)
-				})
-			return found, cmp.Or(errs[0], errs[1])
-		})
+		subject := inorder.One(ctx, ref, func(ctx context.Context, ref documents.Ref) ([]documents.Document, error) { return p.read(ctx, ref) })
 		return Reading{Stop: subject.Stop, Plan: func() error {
-			return subject.Each(func(_ documents.Ref, found []documents.Document) error { return p.Consider(ctx, j.Task.Rule, found) })
+			before := p.Planned()
+			err := subject.Each(func(_ documents.Ref, found []documents.Document) error { return p.Consider(ctx, j.Task.Rule, found) })
+			if err == nil && j.Task.Guard != nil && p.Planned() > before {
+				err = j.Task.Guard(ctx, p)
+			}
+			return err
 		}}
 	case j.Begin != nil:
 		return j.Begin(ctx, p)
