@@ -13,12 +13,32 @@ locals {
     }
   ]...)
 
-  field_overrides = merge([
+  field_overrides = merge(concat([
     for name, f in local.deployed : {
       for o in try(f.fieldOverrides, []) : "${local.database[name]} ${o.collectionGroup} ${o.fieldPath}" =>
       merge(o, { database = local.database[name] })
     }
-  ]...)
+    ], [
+    for name, f in local.deployed : {
+      for o in f.package == "placeholderusers" ? local.group_references : [] :
+      "${local.database[name]} ${o.collectionGroup} ${o.fieldPath}" => merge(o, { database = local.database[name] })
+    }
+  ])...)
+
+  # Collection groups have no automatic indexes. An override replaces those of collections, so it lists them as well.
+  group_references = [
+    for r in [for r in var.placeholder_references : trimprefix(r, "group:") if startswith(r, "group:")] : {
+      collectionGroup = split(".", r)[0]
+      fieldPath       = join(".", slice(split(".", r), 1, length(split(".", r))))
+      indexes = [
+        { queryScope = "COLLECTION", order = "ASCENDING" },
+        { queryScope = "COLLECTION", order = "DESCENDING" },
+        { queryScope = "COLLECTION", arrayConfig = "CONTAINS" },
+        { queryScope = "COLLECTION_GROUP", order = "ASCENDING" },
+        { queryScope = "COLLECTION_GROUP", arrayConfig = "CONTAINS" },
+      ]
+    }
+  ]
 }
 
 # Building the index of a large collection takes longer than the provider's 20 minutes. After a timeout the provider would

@@ -357,16 +357,16 @@ variable "notification_locale" {
 }
 
 variable "placeholder_references" {
-  description = "Fields that may refer to a placeholder user, as collection.field; deletePlaceholderUser deletes no user that they name. Empty: the function's own list."
+  description = "Fields that may refer to a placeholder user, as collection.field or group:collection.field, where dots lead into maps; deletePlaceholderUser deletes no user that they name. Empty: the function's own list."
   type        = list(string)
   default     = []
   nullable    = false
 
   validation {
     condition = alltrue([
-      for r in var.placeholder_references : can(regex("^[A-Za-z_][A-Za-z0-9_-]*\\.[A-Za-z_][A-Za-z0-9_]*$", r))
+      for r in var.placeholder_references : can(regex("^(group:)?[A-Za-z_][A-Za-z0-9_-]*(\\.[A-Za-z_][A-Za-z0-9_]*)+$", r))
     ])
-    error_message = "placeholder_references must hold pairs of a collection and a field, such as posts.userId."
+    error_message = "placeholder_references must hold places such as posts.userId, projects.owner.id or group:notes.author_id."
   }
 }
 

@@ -72,6 +72,7 @@ func projects(n int, now time.Time) standin.World {
 				return apart(now.Add(-day), i)
 			},
 		}, "last_activity_at"),
+		table("users", 1, func(int) string { return "somebody" }, fields{}),
 		table("organizations", organizations, func(i int) string { return strconv.Itoa(i + 1) }, fields{"admin_bot_user_id": always(standin.Text("bot"))}),
 		table("inactive_project_deletion_warnings", dormant-every(dormant, 4, 0), func(e int) string { return project(of(e)) }, fields{
 			"warned_on":     func(e int) *pb.Value { return standin.Time(given(e)) },
@@ -124,6 +125,7 @@ func placeholders(n, unclaimed int) standin.World {
 				},
 				"placeholder_user_id": texts(user), "deletion_attempts": always(standin.Int(0)),
 			}, "namespace_id", "placeholder_user_id"),
+			table("posts", 1, ids(postID, 1), fields{"userId": always(standin.Text("somebody"))}, "userId"),
 			table("users", n, user, fields{"user_type": always(standin.Text("placeholder")), "name": always(standin.Text("x"))}),
 		},
 		Accounts: standin.Accounts{Len: n, UID: user},

@@ -45,6 +45,8 @@ func inactiveProjects(now time.Time, _ string) Sample {
 			"delete_inactive_projects": true, "inactive_projects_delete_after_months": 12,
 			"inactive_projects_send_warning_email_after_months": 9, "inactive_projects_min_size_mb": 10,
 		}),
+		kept("users/sample-owner", map[string]any{"name": "Ida"}),
+		kept("users/4711", map[string]any{"name": "Otto"}),
 		kept("organizations/sample-org", map[string]any{"admin_bot_user_id": "sample-admin-bot"}),
 
 		kept("projects/project-in-use", project("In use", months(1), nil)),
@@ -54,7 +56,7 @@ func inactiveProjects(now time.Time, _ string) Sample {
 		kept("projects/project-pending-delete", project("Pending", months(20), map[string]any{"pending_delete": true})),
 		kept("projects/project-date-as-text", project("Date as text", now, map[string]any{"last_activity_at": "2020-01-01"})),
 		kept("projects/project-of-nobody-to-warn", project("Nobody to warn", months(20),
-			map[string]any{"owner_ids": []any{""}, "maintainer_ids": nil})),
+			map[string]any{"owner_ids": []any{"gone@mail.invalid"}, "maintainer_ids": nil})),
 		kept("inactive_project_deletion_warnings/project-of-nobody-to-warn", entry(months(4))),
 		kept("projects/project-of-no-bot", project("No bot", months(20), map[string]any{"organization_id": "sample-org-without-bot"})),
 		kept("organizations/sample-org-without-bot", map[string]any{"name": "No bot"}),

@@ -34,7 +34,7 @@ func placeholderUsers(now time.Time, _ string) Sample {
 			kept("users/placeholder-owner", user("Import of Barbara")),
 			tried("detail-owner", detail("placeholder-owner", nil, 0, nil), 1),
 			kept("projects/project-imported", map[string]any{"name": "Imported", "owner_ids": []any{"placeholder-owner"},
-				"last_activity_at": now}),
+				"maintainer_ids": []any{}, "last_activity_at": now}),
 			kept("users/4712", user("Import of Radia")),
 			tried("detail-of-a-number", detail(4712, nil, 0, nil), 1),
 			kept("comments/comment-imported", map[string]any{"userId": 4712, "text": "imported", "createdAt": daysAgo(30)}),

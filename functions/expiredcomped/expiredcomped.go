@@ -45,7 +45,7 @@ func membersOf(ctx context.Context, p *sweep.Planner, rows []documents.Document)
 			p.KeepJudged(ctx, row.Path, d)
 			continue
 		}
-		id, _ := documents.IDOf(row.Data[memberField])
+		id, _ := row.IDIn(members, row.Data[memberField])
 		if reasons[id] == nil {
 			due = append(due, sweep.Proposal{Document: documents.Document{Path: documents.Ref{Collection: members, ID: id}.Path()}})
 		}
@@ -97,16 +97,28 @@ type state struct {
 	stays bool
 }
 
-// rowsOf are the rows of members. The member of the id "42" has the rows that say 42 as well, and those that say 42.0, which
-// cannot be judged.
-var rowsOf = sweep.Children{
-	Collection: subscriptions, Field: memberField, Select: []string{expiryField},
-	Names: documents.NamesOf, NameOf: func(value any) (string, bool) {
-		if v, isReal := value.(float64); isReal {
-			value = int64(v)
-		}
-		return documents.IDOf(value)
-	},
+// rowsOf returns the lookup for the rows of members. The member of the id "42" has the rows that say 42 as well, those that refer
+// to members/42, and those that say 42.0, which cannot be judged.
+func rowsOf(src sweep.Source) sweep.Children {
+	return sweep.Children{
+		Collection: subscriptions, Field: memberField, Select: []string{expiryField},
+		Names: func(id string) []any {
+			names := documents.NamesOf(id)
+			if reference := src.Reference(documents.Ref{Collection: members, ID: id}); documents.Queryable(reference) {
+				names = append(names, reference)
+			}
+			return names
+		},
+		NameOf: func(value any) (string, bool) {
+			if ref, ok := documents.ReferenceOf(value); ok {
+				return ref.ID, ref.Collection == members
+			}
+			if v, isReal := value.(float64); isReal {
+				value = int64(v)
+			}
+			return documents.IDOf(value)
+		},
+	}
 }
 
 // load reads the members' rows. If a member has more rows than a commit holds, it reads on from where an earlier commit ended.
@@ -115,7 +127,7 @@ func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]st
 	for i, s := range subjects {
 		ids[i], states[i].Subject = s.ID(), s
 	}
-	those := rowsOf
+	those := rowsOf(src)
 	if subjects[0].Alone {
 		those.From = documents.Cursor(subjects[0].From)
 	}
@@ -134,7 +146,7 @@ func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]st
 	if err != nil || those.From == "" {
 		return states, err
 	}
-	first, err := src.First(ctx, rowsOf.Query(ids[0]), "", 1)
+	first, err := src.First(ctx, those.Query(ids[0]), "", 1)
 	if of := states[0].rows.Documents; len(first) > 0 && len(of) > 0 && first[0].Path != of[0].Path {
 		states[0].stays = true
 	}
@@ -153,7 +165,7 @@ func change(s state, d sweep.Decision, run sweep.Run) sweep.Change {
 		return c
 	}
 	if status, _ := s.Text(statusField); s.Found && status == comped && len(s.expired) > 0 && !s.stays {
-		// The event calls the member as the rows do: a text or a number.
+		// The event calls the member as the rows do: a text, a number or a reference.
 		event := documents.Ref{Collection: statusEvents, ID: eventID(run.Now, s.ID(), s.expired)}
 		c.Writes = append(c.Writes,
 			documents.Write{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{statusField: free, "updated_at": run.Now}},

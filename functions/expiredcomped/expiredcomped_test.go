@@ -26,7 +26,7 @@ func TestCleanExpiredComped(t *testing.T) {
 		"members_products/paid": row("paid", yesterday), "members/paid": member("paid"),
 		"members_products/gone":    row("gone", yesterday),
 		"members_products/mixed-a": row("mixed", yesterday), "members_products/mixed-b": row("mixed", today), "members/mixed": member("comped"),
-		"members_products/null-a": row("null", yesterday), "members_products/null-b": row("null", nil), "members/null": member("comped"),
+		"members_products/null-a": row("endless", yesterday), "members_products/null-b": row("endless", nil), "members/endless": member("comped"),
 		"members_products/odd-a": row("odd", yesterday), "members_products/odd-b": row("odd", "2020-01-01"), "members/odd": member("comped"),
 		"members_products/numbered-a": row(int64(44), yesterday), "members_products/text-b": row("44", today), "members/44": member("comped"),
 		"members_products/numbered-b": row(int64(45), yesterday), "members_products/real-b": row(45.0, yesterday), "members/45": member("comped"),
@@ -61,6 +61,31 @@ func TestCleanExpiredComped(t *testing.T) {
 	again := f.Run(t, "")
 	sweeptest.WantReport(t, again, sweep.Completed, map[string]sweep.Counts{})
 	sweeptest.Want(t, "lines", []string{starting, removedLine(13, 4, got), starting, removedLine(0, 0, again)}, ownLines(t, f))
+}
+
+// TestMembersAsReferences: a row may refer to its member. Rows of one member by different names belong together, so that one that
+// lasts keeps the member comped. So does one with an unset time, which was meant to last.
+func TestMembersAsReferences(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t)
+	ref := func(path string) any { return f.Firestore(t).Doc(path) }
+	before := world{
+		"members_products/by-ref": row(ref("members/ref"), yesterday), "members_products/by-text": row("ref", yesterday), "members/ref": member("comped"),
+		"members_products/ends": row("lasts", yesterday), "members_products/lasts": row(ref("members/lasts"), today), "members/lasts": member("comped"),
+		"members_products/ends-2": row(ref("members/42"), yesterday), "members_products/lasts-2": row(42, nil), "members/42": member("comped"),
+		"members_products/ended": row("unset", yesterday), "members_products/unset": row("unset", time.Time{}), "members/unset": member("comped"),
+		"members_products/epoch": row("epoch", time.Unix(0, 0)), "members/epoch": member("comped"),
+		"members_products/other":   row(ref("users/ref"), yesterday),
+		"members_products/longest": row(ref("members/"+strings.Repeat("x", 1490)), yesterday),
+	}
+	before.Write(t, f)
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(kind, 4))
+	sweeptest.Want(t, "kept", map[string]int{keptUnexpired: 1, keptEndless: 1, keptUndated: 2, keptNoMember: 1, keptLongMember: 1}, got.Kept)
+	for id, status := range map[string]string{"ref": "free", "lasts": "comped", "42": "comped", "unset": "comped", "epoch": "comped"} {
+		sweeptest.Want(t, id, any(status), f.Documents(t, "members")[id]["status"])
+	}
+	sweeptest.Want(t, "rows", []string{"epoch", "lasts", "lasts-2", "longest", "other", "unset"}, f.IDs(t, "members_products"))
 }
 
 // TestCost is what docs/jobs.md says of it: per member three reads, a delete and two writes, and a read and a delete for

@@ -37,8 +37,8 @@ const (
 // judge decides about one row.
 func judge(row documents.Document, now time.Time) sweep.Decision {
 	value, set := row.Data[expiryField]
-	expiry, dated := value.(time.Time)
-	id, named := documents.IDOf(row.Data[memberField])
+	expiry, dated := row.Time(expiryField)
+	id, named := row.IDIn(members, row.Data[memberField])
 	switch {
 	case set && value == nil:
 		return sweep.Keep(keptEndless)
@@ -48,7 +48,7 @@ func judge(row documents.Document, now time.Time) sweep.Decision {
 		return sweep.Keep(keptUnexpired)
 	case !named:
 		return sweep.Invalid(keptNoMember)
-	case !documents.Queryable(id):
+	case !documents.Queryable(id), !documents.Queryable(row.Data[memberField]):
 		return sweep.Invalid(keptLongMember)
 	default:
 		return sweep.Do(kind, row.Path+" expired "+retention.Stamp(expiry))

@@ -26,7 +26,8 @@ var projectRule = sweep.Rule[project]{
 	},
 }
 
-// load reads the settings, the entries of those projects that are dormant, and the organizations of those that are due.
+// load reads the settings, the entries of those projects that are dormant, and of those that are due the organization and one
+// of the people who are to be told; the others only if that one does not exist.
 func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]project, error) {
 	found, err := src.Get(ctx, []documents.Ref{settingsRef})
 	if err != nil {
@@ -37,28 +38,63 @@ func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]pr
 	for i, subject := range subjects {
 		all[i] = project{Subject: subject, settings: s}
 	}
-	if found, err = getOfDue(ctx, src, all, func(p sweep.Subject) documents.Ref { return entryOf(p.Ref()) }); err != nil {
+	found, err = getOf(ctx, src, all, keptNoBot, func(p sweep.Subject) []documents.Ref { return []documents.Ref{entryOf(p.Ref())} })
+	if err != nil {
 		return nil, err
 	}
 	for i, p := range all {
 		all[i].warning, all[i].warned = found[entryOf(p.Ref())]
 	}
-	found, err = getOfDue(ctx, src, all, organizationOf)
+	found, err = getOf(ctx, src, all, keptNoBot, func(p sweep.Subject) []documents.Ref {
+		people := peopleOf(p.Document)
+		return append(people[:min(1, len(people))], organizationOf(p))
+	})
+	if err != nil {
+		return nil, err
+	}
 	for i, p := range all {
+		people := peopleOf(p.Document)
 		all[i].bot = found[organizationOf(p.Subject)].Data["admin_bot_user_id"]
+		all[i].told = len(people) == 0 || len(existing(people[:1], found)) > 0
+	}
+	found, err = getOf(ctx, src, all, keptNobody, func(p sweep.Subject) []documents.Ref { return peopleOf(p.Document) })
+	for i, p := range all {
+		all[i].told = p.told || len(existing(peopleOf(p.Document), found)) > 0
 	}
 	return all, err
 }
 
-// getOfDue reads a document for each project that lacks nothing but the bot, by what has been read until now.
-func getOfDue(ctx context.Context, src sweep.Source, all []project, refOf func(sweep.Subject) documents.Ref) (map[documents.Ref]documents.Document, error) {
+// getOf reads documents for each project that is kept for one reason, by what has been read until now.
+func getOf(
+	ctx context.Context, src sweep.Source, all []project, kept string, refsOf func(sweep.Subject) []documents.Ref,
+) (map[documents.Ref]documents.Document, error) {
 	var refs []documents.Ref
 	for _, p := range all {
-		if judge(p, src.Run()).Reason == keptNoBot {
-			refs = append(refs, refOf(p.Subject))
+		if judge(p, src.Run()).Reason == kept {
+			refs = append(refs, refsOf(p.Subject)...)
 		}
 	}
 	return src.Get(ctx, refs)
+}
+
+// peopleOf returns where the users are who are to be told about a project.
+func peopleOf(project documents.Document) []documents.Ref {
+	ids, _ := recipients(project)
+	refs := make([]documents.Ref, len(ids))
+	for i, id := range ids {
+		refs[i] = documents.Ref{Collection: users, ID: id}
+	}
+	return refs
+}
+
+// existing returns the ids of those people who were found.
+func existing(people []documents.Ref, found map[documents.Ref]documents.Document) (ids []string) {
+	for _, ref := range people {
+		if _, there := found[ref]; there {
+			ids = append(ids, ref.ID)
+		}
+	}
+	return ids
 }
 
 // gatherEvents reads the audit events of warnings that were promised before.
@@ -109,7 +145,7 @@ func entryOf(project documents.Ref) documents.Ref {
 }
 
 func organizationOf(project sweep.Subject) documents.Ref {
-	id, _ := documents.IDOf(project.Data["organization_id"])
+	id, _ := project.IDIn("organizations", project.Data["organization_id"])
 	return documents.Ref{Collection: "organizations", ID: id}
 }
 

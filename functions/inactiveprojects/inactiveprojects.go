@@ -23,6 +23,7 @@ func init() {
 
 const (
 	projects  = "projects"
+	users     = "users"
 	warnings  = "inactive_project_deletion_warnings"
 	batchSize = 100            // projects at a time
 	passEvery = 24 * time.Hour // a project that has become due in another way than by time is found so much later

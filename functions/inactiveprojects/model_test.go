@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore"
 	"pgregory.net/rapid"
 
 	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
@@ -23,8 +24,19 @@ func amount(v any) (float64, bool) {
 	return 0, false
 }
 
+// idIn returns the id that a value names in a collection: by itself or by a reference to that collection.
+func idIn(collection string, v any) string {
+	if ref, isReference := v.(*firestore.DocumentRef); isReference {
+		if ref.Parent.ID != collection {
+			return ""
+		}
+		return model.IDOf(ref.ID)
+	}
+	return model.IDOf(v)
+}
+
 // people are those of a project who can be warned, and whether there are some whom nobody can warn instead.
-func people(project map[string]any) (to []any, unreachable bool) {
+func people(w model.World, project map[string]any) (to []any, unreachable bool) {
 	var named []any
 	for _, field := range []string{"owner_ids", "maintainer_ids"} {
 		switch v := project[field].(type) {
@@ -36,7 +48,8 @@ func people(project map[string]any) (to []any, unreachable bool) {
 		}
 	}
 	for _, name := range named {
-		if id := model.IDOf(name); id != "" && !slices.Contains(to, any(id)) {
+		id := idIn("users", name)
+		if _, exists := w.Documents["users/"+id]; exists && id != "" && !slices.Contains(to, any(id)) {
 			to = append(to, id)
 		}
 	}
@@ -59,18 +72,21 @@ func afterRun(w model.World, now time.Time, s terms) model.World {
 	for id, project := range w.In("projects") {
 		last, dated := project["last_activity_at"].(time.Time)
 		size, sized := amount(project["storage_size"])
-		if !dated || !last.Before(model.MonthsAgo(now, s.warn)) || !sized || size <= minSize*1024*1024 || project["marked_for_deletion_on"] != nil {
+		if !dated || !last.Before(model.MonthsAgo(now, s.warn)) || sized && size <= minSize*1024*1024 || project["marked_for_deletion_on"] != nil {
+			continue
+		}
+		if !sized && (project["storage_size"] != nil || minSize > 0) {
 			continue
 		}
 		if pending := project["pending_delete"]; pending != nil && pending != false {
 			continue
 		}
-		if _, unreachable := people(project); unreachable {
+		if _, unreachable := people(w, project); unreachable {
 			continue
 		}
-		org := model.IDOf(project["organization_id"])
+		org := idIn("organizations", project["organization_id"])
 		bot := w.Documents["organizations/"+org]["admin_bot_user_id"]
-		if org == "" || model.IDOf(bot) == "" {
+		if org == "" || idIn("users", bot) == "" {
 			continue
 		}
 		entry, has := w.Documents["inactive_project_deletion_warnings/"+id]
@@ -112,7 +128,7 @@ func warnPeople(w model.World, id string, bot any, now time.Time, date string) {
 		}
 	}
 	w.Documents["inactive_project_deletion_warnings/"+id] = map[string]any{"warned_on": now, "deletion_date": date}
-	to, _ := people(project)
+	to, _ := people(w, project)
 	if len(to) == 0 {
 		return
 	}
@@ -161,22 +177,27 @@ func TestModel(t *testing.T) {
 			switches["inactive_projects_min_size_mb"] = s.minSize
 		}
 		w.Documents["application_settings/current"] = switches
-		for org, bot := range map[string]any{"o1": "bot", "7": int64(7), model.TooLong: model.TooLong, "o3": "", "o4": nil, "o5": true, "o7": "a/b", "o8": 7.0, "o9": int64(0)} {
+		ref := func(path string) any { return p.Firestore(t).Doc(path) }
+		for _, id := range []string{"u1", "u2", "1", model.TooLong} {
+			w.Documents["users/"+id] = map[string]any{}
+		}
+		for org, bot := range map[string]any{"o1": "bot", "o2": ref("users/bot"), "o10": ref("bots/bot"), "7": int64(7), model.TooLong: model.TooLong, "o3": "", "o4": nil, "o5": true, "o7": "a/b", "o8": 7.0, "o9": int64(0)} {
 			w.Documents["organizations/"+org] = map[string]any{"admin_bot_user_id": bot}
 		}
 		limit, _ := amount(s.minSize)
 		bytes := int64(limit * 1024 * 1024)
 		dormant, over := model.MonthsAgo(p.Now, s.warn), model.MonthsAgo(p.Now, s.remove-s.warn)
 		soon := 5 * time.Minute
-		orgs := model.OneOf("o1", "o1", int64(7), "7", model.TooLong)
-		owners := model.OneOf([]any{"u1"}, []any{"u1", "u2", "u1"}, []any{int64(1), "1", model.TooLong}, []any{}, []any{"", "a/b", int64(1), nil}, []any{"", "a/b", 1.0, nil}, "u1", map[string]any{"u1": true}, nil, model.Missing)
+		orgs := model.OneOf("o1", "o1", int64(7), "7", model.TooLong, "o2", ref("organizations/o1"))
+		owners := model.OneOf([]any{"u1"}, []any{"u1", "u2", "u1"}, []any{int64(1), "1", model.TooLong}, []any{}, []any{"", "a/b", int64(1), nil}, []any{"", "a/b", 1.0, nil}, "u1", map[string]any{"u1": true}, nil, model.Missing,
+			[]any{"u9", "u1"}, []any{"u9", ref("users/u2")}, []any{"u9", "a@b.example"}, ref("users/u1"), []any{ref("members/u1")})
 		project := model.Fields{
 			"name":                   model.OneOf("Sweeper", "日本", "", model.Missing, int64(1)),
 			"last_activity_at":       model.Around(dormant, dormant.Add(soon), over, over.AddDate(0, -1, 0), over.AddDate(-1, 0, 0)),
 			"storage_size":           model.OneOf(bytes+1, bytes+1, bytes+1, float64(bytes)+0.5, bytes, bytes-1, int64(1<<40), int64(1<<40), "5", math.Inf(1), nil, model.Missing),
-			"marked_for_deletion_on": model.OneOf(model.Missing, nil, model.Missing, nil, model.Missing, p.Now, ""),
+			"marked_for_deletion_on": model.OneOf(model.Missing, nil, model.Missing, nil, model.Missing, p.Now, "", "2026-01-01"),
 			"pending_delete":         model.OneOf(model.Missing, nil, false, model.Missing, false, true, "false", int64(0)),
-			"organization_id":        rapid.OneOf(orgs, orgs, orgs, model.OneOf("o3", "o4", "o5", "o6", "o7", "o8", "o9"), model.OneOf(model.BadIDs...), model.OneOf(model.OddNames...)),
+			"organization_id":        rapid.OneOf(orgs, orgs, orgs, model.OneOf("o10", ref("users/o1"), "o3", "o4", "o5", "o6", "o7", "o8", "o9"), model.OneOf(model.BadIDs...), model.OneOf(model.OddNames...)),
 			"owner_ids":              rapid.OneOf(owners, owners, model.OneOf(model.BadIDs...), model.OneOf(model.OddNames...)),
 			"maintainer_ids":         model.OneOf([]any{"u2", "u3"}, []any{int64(2), "u1"}, []any{}, []any{}, model.Missing, model.Missing, nil, []any{0.5, ""}, "u2", int64(2)),
 		}

@@ -20,6 +20,7 @@ const (
 	keptActive   = "not dormant"
 	keptSmall    = "not larger than inactive_projects_min_size_mb"
 	keptMarked   = "marked for deletion already"
+	keptBadMark  = "marked_for_deletion_on is neither a time nor a date"
 	keptPending  = "pending_delete is true"
 	keptInGrace  = "warned, and its deletion date has not come"
 	keptUndated  = "last_activity_at is missing or not a timestamp"
@@ -28,6 +29,7 @@ const (
 	keptNoOrg    = "organization_id is missing or not a valid id"
 	keptBadID    = "its own id cannot be named in a task"
 	keptNoPeople = "owner_ids and maintainer_ids hold values, but no valid id"
+	keptNobody   = "none of its owner_ids and maintainer_ids is a user who exists"
 	keptNoBot    = "its organization has no admin_bot_user_id to act as"
 	keptBadEntry = "its warning has no usable warned_on or deletion_date"
 )
@@ -39,6 +41,7 @@ type project struct {
 	warning  documents.Document // the entry of its warning
 	warned   bool               // there is one
 	bot      any                // what its organization says of the user in whose name things are done
+	told     bool               // one of its people exists, or it has none
 	event    documents.Document // the audit event of its warning, if there is one already
 }
 
@@ -47,11 +50,12 @@ func judge(p project, run sweep.Run) sweep.Decision {
 	last, dated := p.Time("last_activity_at")
 	size, sized := p.Number("storage_size")
 	pending, isBool := p.Data["pending_delete"].(bool)
-	_, hasOrg := documents.IDOf(p.Data["organization_id"])
+	_, hasOrg := p.IDIn("organizations", p.Data["organization_id"])
+	_, _, isMark := dayOf(p.Data["marked_for_deletion_on"])
 	_, canBeWarned := recipients(p.Document)
 	given, readable := warningOf(p.warning)
 	void := given.from.Before(last)
-	_, hasBot := documents.IDOf(p.bot)
+	bot, hasBot := p.IDIn(users, p.bot)
 	switch {
 	case !p.Found || p.settings == (settings{}):
 		return sweep.Decision{}
@@ -59,12 +63,14 @@ func judge(p project, run sweep.Run) sweep.Decision {
 		return sweep.Invalid(keptUndated)
 	case !last.Before(p.settings.dormantBefore(run.Now)):
 		return sweep.Keep(keptActive)
-	case !sized:
+	case !sized && (p.Data["storage_size"] != nil || p.settings.minSize > 0): // if all sizes will do, none need be there
 		return sweep.Invalid(keptUnsized)
-	case size <= p.settings.minSize*(1<<20):
+	case sized && size <= p.settings.minSize*(1<<20):
 		return sweep.Keep(keptSmall)
-	case p.Data["marked_for_deletion_on"] != nil:
+	case isMark:
 		return sweep.Keep(keptMarked)
+	case p.Data["marked_for_deletion_on"] != nil:
+		return sweep.Invalid(keptBadMark)
 	case pending:
 		return sweep.Keep(keptPending)
 	case !isBool && p.Data["pending_delete"] != nil:
@@ -81,10 +87,12 @@ func judge(p project, run sweep.Run) sweep.Decision {
 		return sweep.Keep(keptInGrace)
 	case !hasBot:
 		return sweep.Invalid(keptNoBot)
+	case !p.told:
+		return sweep.Invalid(keptNobody)
 	}
 	reason := "no activity since " + last.UTC().Format(time.RFC3339)
 	day := given.from.UTC().Format(time.DateOnly)
-	inName := fmt.Sprintf("; acting as user %v", p.bot)
+	inName := "; acting as user " + bot
 	if p.warned && !void {
 		reason += fmt.Sprintf(", warned %s with the promise not to delete it before %s", day, given.promised.Format(time.DateOnly))
 		return sweep.Do(mark, reason+inName)
@@ -106,7 +114,7 @@ func recipients(project documents.Document) (to []string, ok bool) {
 		}
 		some = some || len(list) > 0
 		for _, v := range list {
-			if id, ok := documents.IDOf(v); ok && !slices.Contains(to, id) {
+			if id, ok := project.IDIn(users, v); ok && !slices.Contains(to, id) {
 				to = append(to, id)
 			}
 		}
@@ -128,14 +136,15 @@ func warningOf(entry documents.Document) (w warning, ok bool) {
 	return warning{from: from, to: to, promised: promised}, ok && hasDate
 }
 
-// dayOf returns a timestamp as it is, and of a date its first and its last instant in UTC.
+// dayOf returns a timestamp as it is, and of a date its first and its last instant in UTC. What is before [documents.Earliest] is
+// neither.
 func dayOf(v any) (first, last time.Time, ok bool) {
 	switch v := v.(type) {
 	case time.Time:
-		return v, v, true
+		return v, v, !v.Before(documents.Earliest)
 	case string:
 		day, err := time.Parse(time.DateOnly, v)
-		return day, day.Add(24*time.Hour - 1), err == nil
+		return day, day.Add(24*time.Hour - 1), err == nil && !day.Before(documents.Earliest)
 	default:
 		return first, last, false
 	}

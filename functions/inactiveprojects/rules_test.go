@@ -62,7 +62,7 @@ func TestSettings(t *testing.T) {
 // projectOf is a project that was found, of an organization that has a bot.
 func projectOf(id string, data map[string]any) project {
 	subject := sweep.Subject{Document: documents.Document{Path: "projects/" + id, Data: data}, Found: true}
-	return project{Subject: subject, settings: usual, bot: "bot"}
+	return project{Subject: subject, settings: usual, bot: "bot", told: true}
 }
 
 func TestWhichProjectsAreDormant(t *testing.T) {
@@ -78,10 +78,19 @@ func TestWhichProjectsAreDormant(t *testing.T) {
 		"exactly at the cutoff":  {data: sweeptest.With(base, "last_activity_at", cutoff), kept: keptActive},
 		"undated":                {data: sweeptest.With(base, "last_activity_at", sweeptest.Missing), invalid: keptUndated},
 		"0 bytes":                {data: sweeptest.With(base, "storage_size", int64(0)), kept: keptSmall},
+		"no size":                {data: sweeptest.With(base, "storage_size", sweeptest.Missing)},
+		"null as size":           {data: sweeptest.With(base, "storage_size", nil)},
+		"no size, and a minimum": {data: sweeptest.With(base, "storage_size", sweeptest.Missing), minSize: 0.001, invalid: keptUnsized},
 		"size as text":           {data: sweeptest.With(base, "storage_size", "1"), invalid: keptUnsized},
 		"exactly 10 MiB":         {data: sweeptest.With(base, "storage_size", int64(10<<20)), minSize: 10, kept: keptSmall},
 		"10 MiB and a byte":      {data: sweeptest.With(base, "storage_size", int64(10<<20+1)), minSize: 10},
 		"marked":                 {data: sweeptest.With(base, "marked_for_deletion_on", now), kept: keptMarked},
+		"marked on a day":        {data: sweeptest.With(base, "marked_for_deletion_on", "2026-04-01"), kept: keptMarked},
+		"marked with nothing":    {data: sweeptest.With(base, "marked_for_deletion_on", ""), invalid: keptBadMark},
+		"marked in 1970":         {data: sweeptest.With(base, "marked_for_deletion_on", time.Unix(0, 0)), invalid: keptBadMark},
+		"marked in the year 1":   {data: sweeptest.With(base, "marked_for_deletion_on", "0001-01-01"), invalid: keptBadMark},
+		"active in 1970":         {data: sweeptest.With(base, "last_activity_at", time.Unix(0, 0)), invalid: keptUndated},
+		"active in the year 1":   {data: sweeptest.With(base, "last_activity_at", time.Time{}), invalid: keptUndated},
 		"pending":                {data: sweeptest.With(base, "pending_delete", true), kept: keptPending},
 		"not pending":            {data: sweeptest.With(base, "pending_delete", false)},
 		"pending as text":        {data: sweeptest.With(base, "pending_delete", "false"), invalid: keptUnclear},
@@ -128,6 +137,7 @@ func TestWhatBecomesOfDormantProjects(t *testing.T) {
 		"no date of the warning":             {entry(nil, "2026-04-10"), keptBadEntry},
 		"no promise":                         {entry(monthAgo, nil), keptBadEntry},
 		"a promise that is no date":          {entry(monthAgo, "soon"), keptBadEntry},
+		"warned in the year 1":               {entry(time.Time{}, "2026-04-10"), keptBadEntry},
 		"a number for a date":                {entry(int64(1767225600), "2026-04-10"), keptBadEntry},
 	} {
 		p := projectOf("p", map[string]any{"last_activity_at": last, "storage_size": int64(1), "organization_id": "o1"})
@@ -178,24 +188,6 @@ func TestMonthEnds(t *testing.T) {
 		before, then := judge(p, sweep.Run{Now: first.Add(-tick)}), judge(p, sweep.Run{Now: first})
 		if before.Kind != "" || then.Kind != mark {
 			t.Errorf("warned on 2026-01-%d: %v, then %v", given, before, then)
-		}
-	}
-}
-
-// TestNameForPeople: a name, which is user input, cannot keep its e-mail from being written or sent: not by its length, and
-// not by a line break, which would end the subject.
-func TestNameForPeople(t *testing.T) {
-	long := strings.Repeat("長", 200)
-	for _, tt := range []struct {
-		name     any
-		id, want string
-	}{
-		{"掃除 & <b>", "p1", "掃除 & <b>"}, {long, "p1", long}, {long + "い", "p1", long + "…"},
-		{"a\r\nBcc: b@example.com\x00\t", "p1", "a  Bcc: b@example.com  "},
-		{nil, "p1", "p1"}, {"", "p1", "p1"}, {int64(7), "p1", "p1"}, {[]any{"x"}, "p\r\n" + long, "p  " + strings.Repeat("長", 197) + "…"},
-	} {
-		if got := nameOf(documents.Document{Path: "projects/" + tt.id, Data: map[string]any{"name": tt.name}}); got != tt.want {
-			t.Errorf("nameOf(%v) of %s = %q, want %q", tt.name, tt.id, got, tt.want)
 		}
 	}
 }

@@ -1,13 +1,11 @@
 package inactiveprojects
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"github.com/firesweep/firesweep/functions/notifications"
-	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -39,6 +37,7 @@ type announcement struct {
 	sweep.Subject
 	warning documents.Document // the entry of an earlier warning
 	warned  bool               // there is one
+	named   bool               // the project names people
 	mail    notifications.Mail
 	written bool // the e-mail is there already
 }
@@ -78,34 +77,28 @@ func judgeWarning(a announcement, run sweep.Run) sweep.Decision {
 		return sweep.Keep(keptWarned)
 	case !canBeWarned:
 		return sweep.Invalid(keptNoPeople)
+	case a.named && len(a.mail.ToUserIDs) == 0:
+		return sweep.Invalid(keptNobody)
 	default:
 		return sweep.Do("send warning about project", "to be deleted on "+run.Task["deletion_date"])
 	}
 }
 
 func loadAnnouncement(ctx context.Context, src sweep.Source, project sweep.Subject) (announcement, error) {
-	a := announcement{Subject: project, mail: mailAbout(project, src.Run())}
-	found, err := src.Get(ctx, []documents.Ref{entryOf(project.Ref()), a.mail.Ref()})
+	people := peopleOf(project.Document)
+	a := announcement{Subject: project, mail: mailAbout(project, src.Run()), named: len(people) > 0}
+	found, err := src.Get(ctx, append(people, entryOf(project.Ref()), a.mail.Ref()))
 	a.warning, a.warned = found[entryOf(project.Ref())]
 	_, a.written = found[a.mail.Ref()]
+	a.mail.ToUserIDs = existing(people, found)
 	return a, err
 }
 
-// mailAbout returns the e-mail about a project. The last activity tells warnings apart, or else the id and the date.
+// mailAbout returns the e-mail about a project, without its recipients. The last activity tells warnings apart, or else the id and the date.
 func mailAbout(project sweep.Subject, run sweep.Run) notifications.Mail {
-	to, _ := recipients(project.Document)
 	date := run.Task["deletion_date"]
 	return notifications.Mail{
-		ToUserIDs: to, Type: "inactive_project_warning", Text: notifications.Locale(run.Config.Locale).InactiveProjectWarning(nameOf(project.Document), date),
+		Type: "inactive_project_warning", Text: notifications.Locale(run.Config.Locale).InactiveProjectWarning(notifications.NameOf(project.Document), date),
 		Announces: []string{project.ID(), since(project), date},
 	}
-}
-
-// maxName is the longest part of a project's name, or id, that an e-mail repeats, in characters.
-const maxName = 200
-
-// nameOf returns a project's name for people, its id if it has none. It is a single line, because it is part of a subject.
-func nameOf(project documents.Document) string {
-	name, _ := project.Text("name")
-	return clip.Line(cmp.Or(name, project.ID()), maxName)
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore"
+
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -28,6 +30,7 @@ func TestWhomTheWorkerWarns(t *testing.T) {
 		"worked on since":                {old("last_activity_at", now.Add(tick)), nil, keptActiveSince, 0, ""},
 		"worked on, warned once":         {old("last_activity_at", now.Add(tick)), warnedOn(last, "2026-02-01"), keptActiveSince, 0, ""},
 		"of people without ids":          {old("owner_ids", []any{"users/u1"}, "maintainer_ids", 7.5), nil, keptNoPeople, 0, "WARNING"},
+		"of people who do not exist":     {old("owner_ids", []any{"u9", "a@b.example"}, "maintainer_ids", 7), nil, keptNobody, 0, "WARNING"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -118,11 +121,65 @@ func TestRequestsOfATask(t *testing.T) {
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(sendKind, 1))
 	for method, n := range map[string]int{
 		"RunQuery":          2, // what is held, the journal
-		"BatchGetDocuments": 4, // the project, and its entry with the e-mail: while planning and in the commit
+		"BatchGetDocuments": 4, // the project, and its people with its entry and the e-mail: while planning and in the commit
 		"BeginTransaction":  1,
 		"Commit":            2, // of the warning, and of the end of the journal's entry
 	} {
 		sweeptest.Want(t, method, n, w.Worker.Request.Count(method))
 	}
-	sweeptest.Want(t, "reads", int64(8), got.Usage.FirestoreReads)
+	sweeptest.Want(t, "reads", int64(12), got.Usage.FirestoreReads)
+}
+
+// TestMailGoesToThoseWhoExist: the extension looks for the address of each, and there are those whom nobody knows.
+func TestMailGoesToThoseWhoExist(t *testing.T) {
+	w := newWorld(t)
+	w.Set(t, "users/42", map[string]any{})
+	w.Set(t, "projects/p1", old(
+		"owner_ids", []any{"u9", int64(42), w.Firestore(t).Doc("users/u2"), w.Firestore(t).Doc("bots/u1"), "users/u1"}, "maintainer_ids", "42"))
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
+	w.Deliver(t)
+	for _, mail := range w.Documents(t, "mail") {
+		sweeptest.Want(t, "recipients", any([]any{"42", "u2"}), mail["toUids"])
+	}
+	sweeptest.Want(t, "mails", 1, len(w.IDs(t, "mail")))
+}
+
+// TestPeopleWhoDoNotExist: a project that names only such people is neither warned about nor marked, by the job as by the worker,
+// until somebody of them exists.
+func TestPeopleWhoDoNotExist(t *testing.T) {
+	w := newWorld(t)
+	nobodys := old("owner_ids", []any{"u8", "u9"}, "maintainer_ids", []any{"a@b.example"})
+	w.Set(t, "projects/towarn", nobodys)
+	w.Set(t, "projects/tomark", nobodys)
+	w.Set(t, warnings+"/tomark", warnedOn(cutoff, "2026-02-10"))
+	got := w.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+	sweeptest.Want(t, "kept", map[string]int{keptNobody: 2}, got.Kept)
+
+	w.Set(t, "users/u9", map[string]any{}) // not the first of them
+	w.Now = now.Add(day)
+	w.Hooks.BeforeApply = func() { w.Delete(t, "users/u9") }
+	got = w.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Changed: 1}, markKind: {Planned: 1, Changed: 1}})
+	w.Hooks.BeforeApply = nil
+	w.Set(t, "users/u9", map[string]any{})
+	w.Now = now.Add(2 * day)
+	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
+}
+
+// TestOrganizationAndBotAsReferences: what they refer to is meant, if it is an organization and a user.
+func TestOrganizationAndBotAsReferences(t *testing.T) {
+	w := newWorld(t)
+	ref := func(path string) any { return w.Firestore(t).Doc(path) }
+	w.Set(t, "organizations/o2", map[string]any{"admin_bot_user_id": ref("users/bot")})
+	w.Set(t, "organizations/o3", map[string]any{"admin_bot_user_id": ref("bots/bot")})
+	for id, org := range map[string]any{"p1": ref("organizations/o2"), "p2": ref("users/o1"), "p3": "o3"} {
+		w.Set(t, "projects/"+id, old("organization_id", org))
+	}
+	got := w.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(warnKind, 1))
+	sweeptest.Want(t, "kept", map[string]int{keptNoOrg: 1, keptNoBot: 1}, got.Kept)
+	for _, event := range w.Documents(t, "audit_events") {
+		sweeptest.Want(t, "author", w.Firestore(t).Doc("users/bot").Path, event["author_id"].(*firestore.DocumentRef).Path)
+	}
 }

@@ -23,6 +23,8 @@ func newWorld(t *testing.T) world {
 	w.Worker.Clock = w.Clock
 	w.Set(t, settingsPath, monthly)
 	w.Set(t, "organizations/o1", map[string]any{"admin_bot_user_id": "bot"})
+	w.Set(t, "users/u1", map[string]any{})
+	w.Set(t, "users/u2", map[string]any{})
 	return w
 }
 

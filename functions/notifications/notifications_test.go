@@ -49,15 +49,22 @@ func TestIDIsDerivedFromWhatIsAnnounced(t *testing.T) {
 }
 
 func TestEveryTextInBothLanguages(t *testing.T) {
-	for name, text := range map[string]func(Locale) Text{
-		"inquiry":   func(l Locale) Text { return l.InquiryDeletionWarning("50 %s off") },
-		"ghost":     func(l Locale) Text { return l.GhostCircleWarning("50 %s off") },
-		"abandoned": func(l Locale) Text { return l.AbandonedCircleWarning("50 %s off") },
-		"deleted":   func(l Locale) Text { return l.GhostCircleDeleted("50 %s off") },
+	const evil = "\u202ekeep it\n: https://evil.example/\u200bkeep"
+	for name, text := range map[string]func(Locale, string) Text{
+		"inquiry":   Locale.InquiryDeletionWarning,
+		"ghost":     Locale.GhostCircleWarning,
+		"abandoned": Locale.AbandonedCircleWarning,
+		"deleted":   Locale.GhostCircleDeleted,
+		"project":   func(l Locale, name string) Text { return l.InactiveProjectWarning(name, "2026-02-28") },
 	} {
-		ja, en := text(Japanese), text(English)
-		if ja == en || text("") != ja {
-			t.Errorf("%s: Japanese %q, English %q, default %q", name, ja, en, text(""))
+		ja, en := text(Japanese, "50 %s off"), text(English, "50 %s off")
+		if ja == en || text("", "50 %s off") != ja {
+			t.Errorf("%s: Japanese %q, English %q, default %q", name, ja, en, text("", "50 %s off"))
+		}
+		for _, tt := range []Text{text(Japanese, evil), text(English, evil)} {
+			if !strings.Contains(tt.Body, "keep it : https: //evil. example/keep") || strings.Contains(tt.Title, "evil.e") || strings.ContainsAny(tt.Title, "\n\u202e\u200b") {
+				t.Errorf("%s: %q", name, tt)
+			}
 		}
 		for _, tt := range []Text{ja, en} {
 			if tt.Title == "" || strings.Count(tt.Body, "50 %s off") != 1 || strings.Contains(tt.Body, "!(") {
@@ -82,6 +89,8 @@ func TestTextsAboutCircles(t *testing.T) {
 	}
 }
 
+// TestNameOf: a name, which is user input, cannot keep its e-mail from being sent: not by its length, and not by a line break,
+// which would end the subject. Nor can it hold a link.
 func TestNameOf(t *testing.T) {
 	long := strings.Repeat("長", 200)
 	for _, tt := range []struct {
@@ -89,7 +98,9 @@ func TestNameOf(t *testing.T) {
 		id   string
 		want string
 	}{
-		{"読書会", "c", "読書会"}, {long, "c", long}, {long + "い", "c", long + "…"}, {"50 %s\noff", "c", "50 %s\noff"},
+		{"読書会", "c", "読書会"}, {long, "c", long}, {long + "い", "c", long + "…"}, {"50 %s\noff", "c", "50 %s off"},
+		{"a\u202e https://evil.example", "c", "a https: //evil. example"}, {" \u200b", "c", "c"}, {nil, "evil.example", "evil. example"},
+		{"a\r\nBcc: b@x.example\x00\t", "c", "a  Bcc: b@x. example"}, {"掃除 & <b>", "c", "掃除 & <b>"},
 		{nil, "c", "c"}, {"", "c", "c"}, {7, "c", "c"}, {[]any{"x"}, "c", "c"}, {nil, long, long}, {nil, long + "い", long + "…"},
 	} {
 		if got := NameOf(documents.Document{Path: "circles/" + tt.id, Data: map[string]any{"name": tt.name}}); got != tt.want {

@@ -20,14 +20,20 @@ const (
 // Text is what a person reads.
 type Text struct{ Title, Body string }
 
-// maxName is the longest part of a name that a text repeats, in characters (docs/spec.md, "Notifications and e-mail").
-const maxName = 200
+// Longest parts of names and of anything that a text repeats, in characters (docs/spec.md, "Notifications and e-mail").
+const (
+	maxName  = 200
+	maxQuote = 500
+)
 
-// NameOf returns the name of what a document stands for, cut; its id if it has none.
+// NameOf returns the name of what a document stands for, as [clip.Name] leaves it; its id if it has none.
 func NameOf(d documents.Document) string {
 	name, _ := d.Text("name")
-	return clip.Text(cmp.Or(name, d.ID()), maxName)
+	return cmp.Or(clip.Name(name, maxName), clip.Name(d.ID(), maxName))
 }
+
+// quote returns what users wrote as a text repeats it. Every text passes it through here, so that none can hold a link.
+func quote(written string) string { return clip.Name(written, maxQuote) }
 
 // choose returns the English text for English and the Japanese one otherwise, Japanese being the default.
 func (l Locale) choose(ja, en Text) Text {
@@ -39,7 +45,7 @@ func (l Locale) choose(ja, en Text) Text {
 
 // InquiryDeletionWarning announces that a resolved inquiry, which may have no subject, is deleted tomorrow.
 func (l Locale) InquiryDeletionWarning(subject string) Text {
-	if subject == "" {
+	if subject = quote(subject); subject == "" {
 		subject = l.choose(Text{Title: "件名なし"}, Text{Title: "no subject"}).Title
 	}
 	return l.choose(
@@ -50,6 +56,7 @@ func (l Locale) InquiryDeletionWarning(subject string) Text {
 
 // GhostCircleWarning announces that a circle nobody has posted to for 365 days is deleted in a week.
 func (l Locale) GhostCircleWarning(circle string) Text {
+	circle = quote(circle)
 	return l.choose(
 		Text{"サークル削除予告", fmt.Sprintf("「%s」は365日以上投稿がないため、1週間後に削除されます。投稿があれば削除されません。", circle)},
 		Text{"Circle will be deleted", fmt.Sprintf("Nobody has posted to “%s” for 365 days or more. It will be deleted in one week unless someone posts.", circle)},
@@ -58,6 +65,7 @@ func (l Locale) GhostCircleWarning(circle string) Text {
 
 // AbandonedCircleWarning announces that a circle nobody ever posted to is deleted in a week.
 func (l Locale) AbandonedCircleWarning(circle string) Text {
+	circle = quote(circle)
 	return l.choose(
 		Text{"サークル削除予告", fmt.Sprintf("「%s」は作成から30日以上たっても投稿がないため、1週間後に削除されます。投稿があれば削除されません。", circle)},
 		Text{"Circle will be deleted", fmt.Sprintf("Nobody has posted to “%s” since it was created 30 days ago or more. It will be deleted in one week unless someone posts.", circle)},
@@ -66,6 +74,7 @@ func (l Locale) AbandonedCircleWarning(circle string) Text {
 
 // GhostCircleDeleted tells that a circle has been deleted.
 func (l Locale) GhostCircleDeleted(circle string) Text {
+	circle = quote(circle)
 	return l.choose(
 		Text{"サークルが削除されました", fmt.Sprintf("「%s」は投稿がなかったため削除されました。", circle)},
 		Text{"Circle deleted", fmt.Sprintf("“%s” was deleted because nobody posted to it.", circle)},
@@ -75,6 +84,7 @@ func (l Locale) GhostCircleDeleted(circle string) Text {
 // InactiveProjectWarning announces by e-mail that a project nobody works on is deleted on a date. The subject is
 // the same in both languages.
 func (l Locale) InactiveProjectWarning(project, date string) Text {
+	project = quote(project)
 	subject := fmt.Sprintf("Action required: Project %s is scheduled to be deleted on %s due to inactivity", project, date)
 	return l.choose(
 		Text{subject, fmt.Sprintf("プロジェクト「%s」は長期間利用されていないため、%s に削除される予定です。削除を避けるには、それまでにプロジェクトで何らかの操作を行ってください。", project, date)},

@@ -40,6 +40,11 @@ func afterRun(w model.World, now time.Time, held map[string]bool) (after model.W
 		if held["import_placeholder_user_details/"+d] || detail["namespace_id"] != nil || attempts < 0 || attempts >= 15 || id == "" || len(id) >= 1500 || detail["last_deletion_attempt_at"] != nil && !dated || dated && !last.Before(now.Add(-48*time.Hour)) {
 			continue
 		}
+		if user, there := w.Documents["users/"+id]; there {
+			if _, isText := user["user_type"].(string); !isText {
+				continue
+			}
+		}
 		detail["deletion_attempts"], detail["last_deletion_attempt_at"] = attempts+1, now
 		handed = append(handed, id)
 		if attempts == 14 {
@@ -75,7 +80,7 @@ func needed(w model.World, id string) bool {
 					return true
 				}
 			}
-			if model.Refers(data[field], id) {
+			if model.Refers(data[field], id) || model.Refers(data[field], "users/"+id) || model.Refers(data[field], "/users/"+id) {
 				return true
 			}
 		}
@@ -124,6 +129,12 @@ func TestModel(t *testing.T) {
 	job.Check(t, func(rt *rapid.T) model.World {
 		p.Now = model.Now(rt)
 		w := model.NewWorld()
+		for _, place := range referred {
+			w.Documents[place[0]+"/nobody"] = map[string]any{}
+		}
+		for _, place := range referred {
+			w.Documents[place[0]+"/nobody"][place[1]] = nil
+		}
 		user := model.Fields{"user_type": model.OneOf("placeholder", "placeholder", "placeholder", "placeholder", "placeholder", "human", "Placeholder", nil, model.Missing, []any{"placeholder"}), "name": model.OneOf("Placeholder")}
 		var ids []any
 		names := []string{strings.Repeat("x", 1477), model.LongestAsked, model.TooLong, "a\x00b", "007", "0", "9223372036854775807"}
@@ -167,7 +178,7 @@ func TestModel(t *testing.T) {
 			collection := rapid.SampledFrom([]string{place[0], place[0], place[0], "likes", "archive/x/posts"}).Draw(rt, "collection")
 			field := rapid.SampledFrom([]string{place[1], place[1], place[1], "user_id"}).Draw(rt, "field")
 			id := model.Named(ids...).Draw(rt, "user")
-			w.Documents[fmt.Sprintf("%s/%d", collection, n)] = map[string]any{field: rapid.SampledFrom([]any{id, id, []any{"x", id}, ref(id), []any{ref(id)}, asReal(id), []any{asReal(id)}, fmt.Sprint(id, "x"), nil, map[string]any{"id": id}}).Draw(rt, "reference")}
+			w.Documents[fmt.Sprintf("%s/%d", collection, n)] = map[string]any{field: rapid.SampledFrom([]any{id, id, []any{"x", id}, ref(id), []any{ref(id)}, asReal(id), []any{asReal(id)}, fmt.Sprint("users/", id), []any{fmt.Sprint("/users/", id)}, fmt.Sprint(id, "x"), nil, map[string]any{"id": id}}).Draw(rt, "reference")}
 		}
 		return w
 	})

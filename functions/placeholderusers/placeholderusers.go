@@ -5,16 +5,18 @@ package placeholderusers
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
 // Job is cleanupPlaceholderUsers.
-var Job = sweep.Job{Name: "cleanupPlaceholderUsers", Rules: []sweep.AnyRule{detailRule}, Plan: plan}
+var Job = sweep.Job{Name: "cleanupPlaceholderUsers", Settings: settings, Rules: []sweep.AnyRule{detailRule}, Plan: plan}
 
 func init() {
 	functions.Register(Job)
@@ -26,18 +28,62 @@ const (
 	details = "import_placeholder_user_details"
 )
 
+// defaultReferences are where users are referred to unless PLACEHOLDER_REFERENCES says otherwise.
+const defaultReferences = "posts.userId,comments.userId,projects.owner_ids,projects.maintainer_ids,members.user_id"
+
+// settings are those of the job and of its worker: the places in which users are referred to.
+func settings(l *config.Loader) any {
+	return config.Parsed(l, "PLACEHOLDER_REFERENCES", defaultReferences, sweep.PlacesForm, sweep.ParsePlaces)
+}
+
+func placesOf(c config.Config) []sweep.Place { return c.Own.([]sweep.Place) }
+
+// noPlaceWritten says that nobody ever wrote any of the places, so that users to whom something refers would seem to be referred to
+// by nothing.
+func noPlaceWritten(c config.Config) error {
+	names := make([]string, len(placesOf(c)))
+	for i, place := range placesOf(c) {
+		names[i] = place.String()
+	}
+	return &sweep.LimitError{Tripped: []string{fmt.Sprintf("PLACEHOLDER_REFERENCES: no document has any of the fields %s: make sure that they are "+
+		"spelt as your application writes them (PLACEHOLDER_REFERENCES, Terraform: placeholder_references), and that database %s is the right one "+
+		"(FIRESTORE_DATABASE, Terraform: databases)", strings.Join(names, ", "), c.Database)}}
+}
+
 // detailRule hands the user of a detail to the worker and then counts the attempt, in this order: an attempt whose task could
 // not be enqueued does not count, and after a crash in between the same task is handed over again, which makes no second one.
-var detailRule = sweep.Rule[sweep.Subject]{Name: "detail", Load: sweep.Itself, Judge: judge, Change: countAttempt}
+var detailRule = sweep.Rule[attempt]{Name: "detail", Load: load, Judge: judge, Change: countAttempt}
+
+// load reads the users of those details of which another attempt is due.
+func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]attempt, error) {
+	all := make([]attempt, len(subjects))
+	var due []documents.Ref
+	for i, s := range subjects {
+		all[i].Subject = s
+		if judge(all[i], src.Run()).Kind != "" {
+			due = append(due, userOf(s))
+		}
+	}
+	found, err := src.Get(ctx, due)
+	for i, s := range subjects {
+		all[i].user, all[i].hasUser = found[userOf(s)]
+	}
+	return all, err
+}
+
+func userOf(detail sweep.Subject) documents.Ref {
+	id, _ := detail.IDIn(users, detail.Data["placeholder_user_id"])
+	return documents.Ref{Collection: users, ID: id}
+}
 
 // finalAttempt is what is logged when the last attempt is made.
 const finalAttempt = "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt."
 
 // countAttempt counts the attempt that is due. Each task is due a second after the one before.
-func countAttempt(detail sweep.Subject, _ sweep.Decision, run sweep.Run) sweep.Change {
-	attempts, _ := attemptsOf(detail)
+func countAttempt(detail attempt, _ sweep.Decision, run sweep.Run) sweep.Change {
+	attempts, _ := attemptsOf(detail.Subject)
 	last, _ := detail.Time("last_deletion_attempt_at") // the zero time if there was none
-	userID, _ := documents.IDOf(detail.Data["placeholder_user_id"])
+	userID := userOf(detail.Subject).ID
 	c := sweep.Change{
 		Before: []tasks.Task{{
 			Key:  []string{detail.ID(), fmt.Sprint(attempts + 1), last.UTC().Format(time.RFC3339Nano)},
@@ -57,6 +103,16 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	q, some := p.Unset(ctx, details, "namespace_id", keptNamespace)
 	if !some {
 		return nil
+	}
+	unwritten, err := sweep.Unwritten(ctx, p.Documents, placesOf(p.Config))
+	if err != nil {
+		return fmt.Errorf("look where users are referred to: %w", err)
+	}
+	if len(unwritten) == len(placesOf(p.Config)) {
+		return noPlaceWritten(p.Config)
+	}
+	for _, place := range unwritten {
+		p.Warn(ctx, fmt.Sprintf("no document has the field %s of PLACEHOLDER_REFERENCES: is it spelt as your application writes it?", place))
 	}
 	q.Select = []string{"namespace_id", "deletion_attempts", "last_deletion_attempt_at", "placeholder_user_id"}
 	return p.Sweep(ctx, q, documents.Cursor(p.Checkpoint()), detailRule)

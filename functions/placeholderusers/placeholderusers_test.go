@@ -24,11 +24,11 @@ func TestOnlyDetailsWithoutNamespaceAreRead(t *testing.T) {
 		t.Errorf("nothing without a namespace: %d reads, want 5", got.Usage.FirestoreReads)
 	}
 	w.placeholder(t, "recent", false, "last_deletion_attempt_at", now)
-	if got := w.Run(t, ""); got.Usage.FirestoreReads != 6 || got.Scanned != 21 || got.Kept[keptNamespace] != 20 {
-		t.Errorf("one with null: %d reads, want 6; %+v", got.Usage.FirestoreReads, got)
+	if got := w.Run(t, ""); got.Usage.FirestoreReads != 6+5 || got.Scanned != 21 || got.Kept[keptNamespace] != 20 {
+		t.Errorf("one with null: %d reads, want 6, and one for each place; %+v", got.Usage.FirestoreReads, got)
 	}
 	w.placeholder(t, "without", false, "namespace_id", sweeptest.Missing, "last_deletion_attempt_at", now)
-	if got := w.Run(t, ""); got.Usage.FirestoreReads != 5+22 || got.Scanned != 22 || got.Kept[keptNamespace] != 20 {
+	if got := w.Run(t, ""); got.Usage.FirestoreReads != 5+5+22 || got.Scanned != 22 || got.Kept[keptNamespace] != 20 {
 		t.Errorf("one without the field: %d reads, want all; %+v", got.Usage.FirestoreReads, got)
 	}
 }
@@ -75,4 +75,72 @@ func TestChangedBetweenPlanAndHandingOver(t *testing.T) {
 	if n := len(w.Tasks().Pending("")); n != 1 {
 		t.Errorf("%d tasks, want 1", n)
 	}
+}
+
+// TestPlacesThatNobodyWrote: a misspelt place, in which nothing ever refers to anybody, is named; if all are, nothing is done,
+// and no attempt counts.
+func TestPlacesThatNobodyWrote(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "u1", true)
+	w.Env["PLACEHOLDER_REFERENCES"] = "posts.userID,projects.owner_ids,comments.user.id"
+	want := []string{
+		"no document has the field posts.userID of PLACEHOLDER_REFERENCES: is it spelt as your application writes it?",
+		"no document has the field comments.user.id of PLACEHOLDER_REFERENCES: is it spelt as your application writes it?",
+	}
+	got := w.Run(t, `{"dryRun":true}`)
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{handKind: {Planned: 1}})
+	sweeptest.Want(t, "warnings", want, got.Warnings)
+
+	w.Env["PLACEHOLDER_REFERENCES"] = "posts.userID,comments.user.id"
+	w.Worker.Env["PLACEHOLDER_REFERENCES"] = w.Env["PLACEHOLDER_REFERENCES"]
+	const problem = "PLACEHOLDER_REFERENCES: no document has any of the fields posts.userID, comments.user.id: make sure that they are spelt"
+	for name, got := range map[string]*sweep.Report{"the job": w.Run(t, ""), "the worker": w.Worker.Run(t, task)} {
+		planned := map[string]sweep.Counts{}
+		if name == "the worker" {
+			planned[deleteKind] = sweep.Counts{Planned: 1}
+		}
+		sweeptest.WantReport(t, got, sweep.Aborted, planned)
+		if len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, problem) {
+			t.Errorf("%s: failures %v", name, got.Failures)
+		}
+	}
+	w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}})
+	sweeptest.Want(t, "the detail", detail("u1"), w.Documents(t, details)["d-u1"])
+	sweeptest.WantReport(t, w.Worker.Run(t, `{"placeholder_user_id":"gone"}`), sweep.Completed, map[string]sweep.Counts{}) // nothing to do
+	// As soon as one is written, even as null or deep in a map, it is a place again.
+	w.Set(t, "comments/c", map[string]any{"user": map[string]any{"id": nil}})
+	w.Now = now.Add(tick) // an aborted run is not made again for the same time
+	got = w.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(handKind, 1))
+	sweeptest.Want(t, "warnings", want[:1], got.Warnings)
+	sweeptest.WantReport(t, w.Worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
+}
+
+// TestUserTypeThatIsNoText: no attempt is used up for a user whom the worker cannot judge.
+func TestUserTypeThatIsNoText(t *testing.T) {
+	w := newWorld(t)
+	for id, kind := range map[string]any{"number": 15, "unset": nil, "human": "human", "real": "placeholder"} {
+		w.placeholder(t, id, false)
+		w.Set(t, "users/"+id, map[string]any{"user_type": kind})
+	}
+	w.placeholder(t, "gone", false)
+	w.Delete(t, "users/gone")
+	got := w.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(handKind, 3))
+	sweeptest.Want(t, "kept", map[string]int{keptBadUser: 2}, got.Kept)
+	sweeptest.Want(t, "the detail", detail("number"), w.Documents(t, details)["d-number"])
+	got = w.Worker.Run(t, `{"placeholder_user_id":"number"}`)
+	sweeptest.Want(t, "kept by the worker", map[string]int{keptNoType: 1}, got.Kept)
+}
+
+// TestDetailRefersToItsUser by a reference, which must be to users.
+func TestDetailRefersToItsUser(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "u1", false, "placeholder_user_id", w.Firestore(t).Doc("users/u1"))
+	w.Set(t, details+"/other", detail(w.Firestore(t).Doc("members/u1")))
+	got := w.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(handKind, 1))
+	sweeptest.Want(t, "kept", map[string]int{keptNoUser: 1}, got.Kept)
+	sweeptest.Want(t, "tasks", 1, w.Deliver(t))
+	w.wantLeft(t, left{Details: []string{"other"}})
 }

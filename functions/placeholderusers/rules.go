@@ -25,22 +25,34 @@ const (
 // Why details are kept.
 const (
 	keptNamespace   = "namespace_id is set"
+	keptBadSpace    = "namespace_id is neither null nor an id"
 	keptExhausted   = "15 attempts have been made"
 	keptRecent      = "the last attempt was not more than 2 days ago"
 	keptBadAttempts = "deletion_attempts is not a whole number"
 	keptBadTime     = "last_deletion_attempt_at is not a timestamp"
 	keptNoUser      = "placeholder_user_id is missing or not a valid id"
 	keptLongUser    = "placeholder_user_id is too long to query what refers to it"
+	keptBadUser     = "the user_type of its user is not a text"
 )
 
+// attempt is a detail, with its user if another attempt is due otherwise.
+type attempt struct {
+	sweep.Subject
+	user    documents.Document
+	hasUser bool
+}
+
 // judge decides about one document of import_placeholder_user_details: whether another attempt is due.
-func judge(detail sweep.Subject, run sweep.Run) sweep.Decision {
-	attempts, counted := attemptsOf(detail)
+func judge(detail attempt, run sweep.Run) sweep.Decision {
+	attempts, counted := attemptsOf(detail.Subject)
 	last, dated := detail.Time("last_deletion_attempt_at")
-	userID, named := documents.IDOf(detail.Data["placeholder_user_id"])
+	userID, named := detail.IDIn(users, detail.Data["placeholder_user_id"])
+	_, typed := detail.user.Text("user_type")
 	switch {
-	case detail.Data["namespace_id"] != nil:
+	case isNamespace(detail.Data["namespace_id"]):
 		return sweep.Keep(keptNamespace)
+	case detail.Data["namespace_id"] != nil:
+		return sweep.Invalid(keptBadSpace)
 	case !counted:
 		return sweep.Invalid(keptBadAttempts)
 	case attempts >= maxAttempts:
@@ -53,12 +65,25 @@ func judge(detail sweep.Subject, run sweep.Run) sweep.Decision {
 		return sweep.Invalid(keptNoUser)
 	case !documents.Queryable(userID):
 		return sweep.Invalid(keptLongUser)
+	case detail.hasUser && !typed: // the worker would keep it, whatever the attempt
+		return sweep.Invalid(keptBadUser)
 	}
 	reason := fmt.Sprintf("in no namespace, attempt %d of %d", attempts+1, maxAttempts)
 	if dated {
 		reason += ", the last on " + last.UTC().Format(time.RFC3339)
 	}
 	return sweep.Do(handKind, reason)
+}
+
+// isNamespace reports whether a value can name a namespace: not if it is what programs write for none.
+func isNamespace(value any) bool {
+	switch value.(type) {
+	case string, int64, float64, bool:
+		_, ok := documents.IDOf(value)
+		return ok
+	default:
+		return value != nil
+	}
 }
 
 // attemptsOf returns how many attempts were made; a missing number is 0.
@@ -71,6 +96,7 @@ func attemptsOf(detail sweep.Subject) (n int64, ok bool) {
 const (
 	keptGone       = "the user does not exist"
 	keptNot        = "user_type is not placeholder"
+	keptNoType     = "user_type is not a text"
 	keptLong       = "its id is too long to query what refers to it"
 	keptReferenced = "still referenced"
 	keptCrowded    = "too many details name it"
@@ -96,9 +122,12 @@ func isPlaceholder(s sweep.Subject) bool { return s.Found && s.Data["user_type"]
 
 // judgeUser decides about one user.
 func judgeUser(u user, _ sweep.Run) sweep.Decision {
+	_, typed := u.Text("user_type")
 	switch {
 	case !u.Found:
 		return sweep.Keep(keptGone)
+	case !typed:
+		return sweep.Invalid(keptNoType)
 	case !isPlaceholder(u.Subject):
 		return sweep.Keep(keptNot)
 	case u.long:

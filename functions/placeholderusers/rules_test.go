@@ -31,7 +31,12 @@ func TestJudge(t *testing.T) {
 		"never tried":              {data: detail("u"), number: 1},
 		"namespace missing":        {data: detail("u", "namespace_id", sweeptest.Missing), number: 1},
 		"namespace set":            {data: detail("u", "namespace_id", "g1"), reason: keptNamespace},
-		"namespace is 0":           {data: detail("u", "namespace_id", int64(0)), reason: keptNamespace},
+		"namespace is a number":    {data: detail("u", "namespace_id", int64(1)), reason: keptNamespace},
+		"namespace is a map":       {data: detail("u", "namespace_id", map[string]any{}), reason: keptNamespace},
+		"namespace is 0":           {data: detail("u", "namespace_id", int64(0)), reason: keptBadSpace, invalid: true},
+		"namespace is empty":       {data: detail("u", "namespace_id", ""), reason: keptBadSpace, invalid: true},
+		"namespace is false":       {data: detail("u", "namespace_id", false), reason: keptBadSpace, invalid: true},
+		"last attempt in 1970":     {data: detail("u", last, time.Unix(0, 0)), reason: keptBadTime, invalid: true},
 		"attempts missing":         {data: detail("u", attempts, sweeptest.Missing), number: 1},
 		"attempts null":            {data: detail("u", attempts, nil), number: 1},
 		"14 attempts":              {data: detail("u", attempts, int64(14)), number: 15},
@@ -57,7 +62,7 @@ func TestJudge(t *testing.T) {
 		if name == "a tick longer ago" {
 			want.Reason += ", the last on 2026-03-07T23:59:59Z"
 		}
-		sweeptest.Want(t, name, want, judge(subject(tt.data), sweep.Run{Now: now}))
+		sweeptest.Want(t, name, want, judge(attempt{Subject: subject(tt.data)}, sweep.Run{Now: now}))
 	}
 }
 
@@ -81,7 +86,7 @@ func TestTheTask(t *testing.T) {
 		s := subject(detail(int64(7), "deletion_attempts", tt.attempts, "last_deletion_attempt_at", tt.last))
 		s.Nth = 7
 		body := map[string]string{"placeholder_user_id": "7"}
-		got := countAttempt(s, sweep.Decision{}, run)
+		got := countAttempt(attempt{Subject: s}, sweep.Decision{}, run)
 		sweeptest.Want(t, name, []tasks.Task{{Key: tt.key, Body: body, NotBefore: now.Add(67 * time.Second)}}, got.Before)
 		var notices []sweep.Notice
 		if tt.last15 {

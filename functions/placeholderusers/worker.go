@@ -2,8 +2,8 @@ package placeholderusers
 
 import (
 	"context"
+	"fmt"
 
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/inorder"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -12,17 +12,27 @@ import (
 // Worker is deletePlaceholderUser: it deletes one placeholder user that nothing refers to: the document, the account if there
 // is one, and the details that led to it.
 var Worker = sweep.Job{
-	Name: "deletePlaceholderUser",
-	Settings: func(l *config.Loader) any {
-		return config.Parsed(l, "PLACEHOLDER_REFERENCES", defaultReferences, "pairs of collection.field, separated by commas", sweep.ParsePlaces)
-	},
-	Task:    &sweep.Task{Fields: []string{"placeholder_user_id"}, Collection: users, Rule: userRule},
-	Rules:   []sweep.AnyRule{leftRule},
-	Earlier: []sweep.Earlier{earlier},
+	Name:     "deletePlaceholderUser",
+	Settings: settings,
+	Task:     &sweep.Task{Fields: []string{"placeholder_user_id"}, Collection: users, Rule: userRule, Guard: somePlaceWritten},
+	Rules:    []sweep.AnyRule{leftRule},
+	Earlier:  []sweep.Earlier{earlier},
 }
 
-// defaultReferences are where users are referred to unless PLACEHOLDER_REFERENCES says otherwise.
-const defaultReferences = "posts.userId,comments.userId,projects.owner_ids,projects.maintainer_ids,members.user_id"
+// somePlaceWritten makes sure that there is a place in which users may be referred to. The job has asked for all of them; so mostly
+// the first is enough.
+func somePlaceWritten(ctx context.Context, p *sweep.Planner) error {
+	for _, place := range placesOf(p.Config) {
+		unwritten, err := sweep.Unwritten(ctx, p.Documents, []sweep.Place{place})
+		if err != nil {
+			return fmt.Errorf("look where users are referred to: %w", err)
+		}
+		if len(unwritten) == 0 {
+			return nil
+		}
+	}
+	return noPlaceWritten(p.Config)
+}
 
 // userRule deletes a user. The account cannot be judged in the commit, so it follows it. The details follow the account:
 // while there is one, the job makes more attempts, should Cloud Tasks have given up on the account.
@@ -72,7 +82,7 @@ func loadUser(ctx context.Context, src sweep.Source, s sweep.Subject) (user, err
 	var withDetails user
 	errs := inorder.All(
 		func() error {
-			in, known, err := sweep.Referred(ctx, src, s.Ref(), src.Run().Config.Own.([]sweep.Place))
+			in, known, err := sweep.Referred(ctx, src, s.Ref(), placesOf(src.Run().Config))
 			u.long, u.referredIn = !known, in
 			return err
 		},
@@ -90,7 +100,7 @@ func loadUser(ctx context.Context, src sweep.Source, s sweep.Subject) (user, err
 func loadDetails(ctx context.Context, src sweep.Source, s sweep.Subject) (user, error) {
 	found, err := src.First(ctx, documents.Query{
 		Collection: details, Select: []string{"namespace_id"},
-		Where: []documents.Filter{{Field: "placeholder_user_id", Op: "in", Value: documents.NamesOf(s.ID())}},
+		Where: []documents.Filter{{Field: "placeholder_user_id", Op: "in", Value: append(documents.NamesOf(s.ID()), src.Reference(s.Ref()))}},
 	}, "", maxDetails+1)
 	return user{Subject: s, details: found}, err
 }

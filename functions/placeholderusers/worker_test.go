@@ -28,6 +28,7 @@ func TestWorkerKeeps(t *testing.T) {
 		by   string // where it is referred to
 	}{
 		{"users/u1", map[string]any{"user_type": "human"}, keptNot, ""},
+		{"users/u1", map[string]any{"user_type": 15}, keptNoType, ""},
 		{"users/u1", nil, keptGone, ""},
 		{"posts/p", map[string]any{"userId": "u1"}, keptReferenced, "posts.userId"},
 		{"projects/p", map[string]any{"maintainer_ids": []any{"u0", "u1"}}, keptReferenced, "projects.maintainer_ids"},
@@ -114,7 +115,7 @@ func TestReferencesThatAreNone(t *testing.T) {
 	_, err := config.Load(func(name string) string {
 		return map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "PLACEHOLDER_REFERENCES": "posts"}[name]
 	}, Worker.Settings, config.Firestore)
-	if err == nil || !strings.Contains(err.Error(), `PLACEHOLDER_REFERENCES is "posts": it must be pairs of collection.field`) {
+	if err == nil || !strings.Contains(err.Error(), `PLACEHOLDER_REFERENCES is "posts": it must be places such as posts.userId, projects.owner.id (id in the map owner) or group:notes.author_id`) {
 		t.Errorf("Load: %v", err)
 	}
 }
@@ -252,12 +253,12 @@ func TestRequestsOfATask(t *testing.T) {
 	got := w.Worker.Run(t, task)
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteKind, 1))
 	for method, n := range map[string]int{
-		"RunQuery":          15, // what is held, the journal; the five places and the details, twice; the details that are left
+		"RunQuery":          16, // what is held, the journal; a place that is written; the five places and the details, twice; the details that are left
 		"BatchGetDocuments": 4,  // a record of an earlier version, the user three times
 		"BeginTransaction":  2,  // for the user and for the details
 		"Commit":            4,  // these, the account for undoing, and the end of the journal's entries
 	} {
 		sweeptest.Want(t, method, n, w.Worker.Request.Count(method))
 	}
-	sweeptest.Want(t, "reads", int64(19), got.Usage.FirestoreReads)
+	sweeptest.Want(t, "reads", int64(20), got.Usage.FirestoreReads)
 }

@@ -18,7 +18,17 @@ func newWorld(t *testing.T) world {
 	t.Parallel()
 	w := world{sweeptest.NewPair(t, functions.New(Job), functions.New(Worker))}
 	w.Now = now
+	w.writePlaces(t)
 	return w
+}
+
+// writePlaces has every place written by somebody: else nothing is done.
+func (w world) writePlaces(t *testing.T) {
+	t.Helper()
+	w.Set(t, "posts/other", map[string]any{"userId": "other"})
+	w.Set(t, "comments/other", map[string]any{"userId": "other"})
+	w.Set(t, "projects/other", map[string]any{"owner_ids": []any{"other"}, "maintainer_ids": []any{}})
+	w.Set(t, "members/other", map[string]any{"user_id": nil})
 }
 
 // detail is one that is due; pairs of fields and values change it.

@@ -73,4 +73,7 @@ func (p *Printer) Kept(r *sweep.Report) {
 	for _, collection := range r.NotCounted {
 		p.Say(Yellow, 2, 2, "not counted: %s; what is kept there is incomplete", collection)
 	}
+	for _, warning := range r.Warnings {
+		p.Say(Yellow, 2, 2, "warning: %s", warning)
+	}
 }

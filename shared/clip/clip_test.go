@@ -26,3 +26,29 @@ func TestLine(t *testing.T) {
 		}
 	}
 }
+
+func TestName(t *testing.T) {
+	long := strings.Repeat("長", 99)
+	for text, want := range map[string]string{
+		"": "", "読書会": "読書会", "50 %s off": "50 %s off", " a\r\nb\t": "a  b",
+		"v1.2, 3.5 km. 文。次の": "v1.2, 3.5 km. 文。次の", "Node.js": "Node. js",
+		"https://evil.example/keep?x=1":    "https: //evil. example/keep?x=1",
+		"HTTP://203.0.113.7/":              "HTTP: //203.0.113.7/",
+		"https://localhost/":               "https: //localhost/",
+		"htthttp://p://x":                  "htthttp: //p: //x",
+		"www.a.b.example":                  "www. a. b. example",
+		"例え.テスト":                           "例え. テスト",
+		"mailto:keep@evil.example":         "mailto:keep@evil. example",
+		"https:\u200b//evil\u200b.example": "https: //evil. example",
+		"a\u202egnp.exe\u2066":             "agnp. exe", // no letter is turned round
+		"a\u00adb\ufeff\u200dc\u2060":      "abc",
+		"\u200b\u200f ":                    "",
+		long + "長い":                        long + "長…",
+		long + ".example":                  long + ".…",
+	} {
+		got := clip.Name(text, 100)
+		if again := clip.Name(got, 100); got != want || again != got {
+			t.Errorf("Name(%q) = %q, and of that %q, want %q", text, got, again, want)
+		}
+	}
+}

@@ -60,6 +60,8 @@ type Task struct {
 	Collection string                             // where that document is
 	Rule       AnyRule                            // judges it, whether it exists or not
 	Check      func(task map[string]string) error // says what else is wrong with the values; nil if nothing can be
+	// Guard is asked if the document is to be changed. Its error, such as a [*LimitError], ends the run; nil: nothing is asked.
+	Guard func(ctx context.Context, p *Planner) error
 }
 
 // Reading is what a job plans by, as it is being read.
@@ -75,7 +77,12 @@ func (j Job) begin(ctx context.Context, p *Planner) Reading {
 		ref := documents.Ref{Collection: j.Task.Collection, ID: p.Task[j.Task.Fields[0]]}
 		subject := inorder.One(ctx, ref, func(ctx context.Context, ref documents.Ref) ([]documents.Document, error) { return p.read(ctx, ref) })
 		return Reading{Stop: subject.Stop, Plan: func() error {
-			return subject.Each(func(_ documents.Ref, found []documents.Document) error { return p.Consider(ctx, j.Task.Rule, found) })
+			before := p.Planned()
+			err := subject.Each(func(_ documents.Ref, found []documents.Document) error { return p.Consider(ctx, j.Task.Rule, found) })
+			if err == nil && j.Task.Guard != nil && p.Planned() > before {
+				err = j.Task.Guard(ctx, p)
+			}
+			return err
 		}}
 	case j.Begin != nil:
 		return j.Begin(ctx, p)

@@ -133,6 +133,12 @@ func (p *Planner) LookedUp(kind string, asked, missing int) {
 	p.lookups[kind] = Lookups{Asked: l.Asked + asked, Missing: l.Missing + missing}
 }
 
+// Warn says in the report and in the log what is doubtful about the run as a whole.
+func (p *Planner) Warn(ctx context.Context, warning string) {
+	p.run.report.Warnings = append(p.run.report.Warnings, warning)
+	p.Log.WarnContext(ctx, p.Job+": "+warning)
+}
+
 // Fail says that an item, or a part of the job, could not be planned. The rest continues; the run ends as failed.
 func (p *Planner) Fail(ctx context.Context, target, action string, err error) {
 	p.run.failed(ctx, target, action, err)

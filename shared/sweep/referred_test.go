@@ -15,27 +15,37 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 func TestParsePlaces(t *testing.T) {
-	got, err := sweep.ParsePlaces("posts.userId, import-notes.author_id")
-	if diff := cmp.Diff([]sweep.Place{{Collection: "posts", Field: "userId"}, {Collection: "import-notes", Field: "author_id"}}, got); err != nil || diff != "" {
+	got, err := sweep.ParsePlaces("posts.userId, import-notes.author.id,group:notes.author_id")
+	want := []sweep.Place{
+		{Collection: "posts", Field: "userId"}, {Collection: "import-notes", Field: "author.id"}, {Collection: "notes", Group: true, Field: "author_id"},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	for _, wrong := range []string{"", "posts", "posts.", ".userId", "posts.userId,", "posts/p/comments.userId", "posts.user.id", "posts.userId;x.y",
-		"__all__.userId", "posts.__name__", strings.Repeat("a", 1501) + ".b", "a." + strings.Repeat("b", 1501),
-		strings.Repeat("a.b,", 50) + "a.b"} {
+	for _, wrong := range []string{"", "posts", "posts.", ".userId", "posts.userId,", "posts/p/comments.userId", "posts.user..id", "posts.user.", "posts.userId;x.y",
+		"__all__.userId", "posts.__name__", "posts.a.__name__", strings.Repeat("a", 1501) + ".b", "a." + strings.Repeat("b", 1501), "a" + strings.Repeat(".bb", 501),
+		strings.Repeat("a.b,", 50) + "a.b", "group:", "group:notes", "group.posts:x", "groups:notes.x", "Group:notes.x", "group: notes.x", "a.b,a.b", "group:a/b.c"} {
 		if got, err := sweep.ParsePlaces(wrong); err == nil {
 			t.Errorf("ParsePlaces(%q) = %v, want an error", wrong, got)
 		}
+	}
+	// All that is wrong is said at once.
+	_, err = sweep.ParsePlaces("posts,a.b,group:x, a.b")
+	const says = `"posts" is neither collection.field nor group:collection.field; "group:x" is neither collection.field nor group:collection.field; a.b is there twice`
+	if err == nil || err.Error() != says {
+		t.Errorf("%v, want %s", err, says)
 	}
 }
 
 // FuzzParsePlaces: whatever is accepted are collections and fields that Firestore can be asked for, and comes back.
 func FuzzParsePlaces(f *testing.F) {
-	for _, seed := range []string{"", "posts.userId,members.user_id", " a.b , c-d.e_f", "a", "a.", ".a", "a.b,", "a.b.c", "a/b/c.d", "__all__.x", "a.__name__", "_._", "a.b\n", "a.`b`"} {
+	for _, seed := range []string{"", "posts.userId,members.user_id", " a.b , c-d.e_f", "a", "a.", ".a", "a.b,", "a.b.c", "group:a.b.c", "group:a.b,a.b", "a/b/c.d", "__all__.x", "a.__name__", "_._", "a.b\n", "a.`b`"} {
 		f.Add(seed)
 	}
 	client := &firestore.Client{}
@@ -73,7 +83,7 @@ func TestReferred(t *testing.T) {
 		in    sweep.Place
 		known bool
 	}
-	places, err := sweep.ParsePlaces("posts.author,lists.members")
+	places, err := sweep.ParsePlaces("posts.author,lists.members,maps.author.id,group:notes.owner.id")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +122,18 @@ func TestReferred(t *testing.T) {
 		"a map":                {"posts/p", "author", map[string]any{"id": "42"}, ""},
 		"of another kind":      {"posts/p", "author", f.Firestore(t).Doc("boxes/42"), ""},
 		"a subcollection's":    {"things/x/posts/p", "author", "42", ""},
+		"a path":               {"posts/p", "author", "things/42", "posts.author"},
+		"a path from the root": {"posts/p", "author", []any{"/things/42"}, "posts.author"},
+		"another's path":       {"posts/p", "author", "boxes/42", ""},
+		"with zeros before it": {"posts/p", "author", "0042", ""},
+		"in a map":             {"maps/m", "author", map[string]any{"id": 42}, "maps.author.id"},
+		"in a map's list":      {"maps/m", "author", map[string]any{"id": []any{thing}}, "maps.author.id"},
+		"in a list of maps":    {"maps/m", "author", []any{map[string]any{"id": "42"}}, ""},
+		"the key of a map":     {"posts/p", "author", map[string]any{"42": true}, ""},
+		"a group's":            {"things/x/notes/n", "owner", map[string]any{"id": "42"}, "group:notes.owner.id"},
+		"a group's, deeper":    {"a/b/c/d/notes/n", "owner", map[string]any{"id": []any{"42"}}, "group:notes.owner.id"},
+		"a group's top level":  {"notes/n", "owner", map[string]any{"id": thing}, "group:notes.owner.id"},
+		"another group's":      {"things/x/memos/n", "owner", map[string]any{"id": "42"}, ""},
 		"nothing refers to it": {"posts/p", "author", nil, ""},
 	} {
 		for _, late := range []bool{false, true} {
@@ -151,6 +173,38 @@ func TestReferred(t *testing.T) {
 		got := f.RunQuery(t, "?dryRun=true", fmt.Sprintf(`{"thing":%q,"color":"red"}`, strings.Repeat("x", n)))
 		sweeptest.Want(t, fmt.Sprint("an id of ", n), kept, got.Kept)
 	}
+}
+
+// TestUnwritten: a place is written if any document has the field, whatever it holds, and asking costs a read a place.
+func TestUnwritten(t *testing.T) {
+	places, err := sweep.ParsePlaces("posts.author,lists.members,maps.author.id,group:notes.owner.id,nulls.x,empty.x,others.x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []sweep.Place
+	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) (err error) {
+		got, err = sweep.Unwritten(ctx, p.Documents, places)
+		for _, place := range got {
+			p.Warn(ctx, place.String())
+		}
+		return err
+	}})
+	f.Indexes = []manifest.Index{{CollectionGroup: "notes", QueryScope: "COLLECTION_GROUP", Fields: []manifest.IndexField{{FieldPath: "owner.id", Order: "ASCENDING"}}}}
+	report := f.Run(t, "")
+	sweeptest.Want(t, "in an empty database", places, got)
+	sweeptest.Want(t, "warnings", 7, len(report.Warnings))
+	sweeptest.Want(t, "reads", int64(1+len(places)), report.Usage.FirestoreReads) // the lease
+	f.Set(t, "posts/p", map[string]any{"author": map[string]any{}})
+	f.Set(t, "lists/l", map[string]any{"members": []any{}})
+	f.Set(t, "maps/m", map[string]any{"author": map[string]any{"id": f.Firestore(t).Doc("things/1")}})
+	f.Set(t, "a/b/notes/n", map[string]any{"owner": map[string]any{"id": strings.Repeat("x", 2000)}})
+	f.Set(t, "nulls/n", map[string]any{"x": nil})
+	f.Set(t, "empty/e", map[string]any{"x": ""})
+	f.Set(t, "others/o", map[string]any{"y": 1})
+	report = f.Run(t, "")
+	sweeptest.Want(t, "then", []sweep.Place{{Collection: "others", Field: "x"}}, got)
+	sweeptest.Want(t, "warnings", []string{"others.x"}, report.Warnings)
+	sweeptest.Want(t, "reads", int64(1+len(places)), report.Usage.FirestoreReads)
 }
 
 // answering is a Source whose queries take a second each and are answered by a function.

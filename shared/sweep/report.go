@@ -66,10 +66,12 @@ type Report struct {
 	Actions    map[string]Counts `json:"actions" firestore:"actions"`
 	Kept       map[string]int    `json:"kept" firestore:"kept"`
 	// NotCounted are the collections whose figures under Kept and Scanned are incomplete, because a count failed.
-	NotCounted []string  `json:"notCounted,omitempty" firestore:"notCounted,omitempty"`
-	Failures   []Failure `json:"failures" firestore:"failures"`
-	Plan       []Planned `json:"plan,omitempty" firestore:"plan,omitempty"`
-	Truncated  bool      `json:"truncated,omitempty" firestore:"truncated,omitempty"`
+	NotCounted []string `json:"notCounted,omitempty" firestore:"notCounted,omitempty"`
+	// Warnings say what is doubtful about the run as a whole, such as a setting that names what nobody ever wrote.
+	Warnings  []string  `json:"warnings,omitempty" firestore:"warnings,omitempty"`
+	Failures  []Failure `json:"failures" firestore:"failures"`
+	Plan      []Planned `json:"plan,omitempty" firestore:"plan,omitempty"`
+	Truncated bool      `json:"truncated,omitempty" firestore:"truncated,omitempty"`
 	// Continues says which runs this one continues, in a task of Cloud Tasks; nil if none. Continued says that another run
 	// continues this one at once.
 	Continues *Continuation `json:"continues,omitempty" firestore:"continues,omitempty"`
@@ -216,6 +218,9 @@ func (r *Report) summary(why string) string {
 	say("kept %d", kept)
 	if len(r.NotCounted) > 0 {
 		fmt.Fprintf(&b, ", not counted: %s", strings.Join(r.NotCounted, ", "))
+	}
+	for _, warning := range r.Warnings {
+		say("%s", warning)
 	}
 	say("%d ms", r.DurationMs)
 	return b.String()

@@ -268,7 +268,7 @@ func (r *run) plan(begun *reading) (err error) {
 // reset forgets what an abandoned plan reported.
 func (r *run) reset() {
 	r.report.Scanned, r.report.Actions, r.report.Kept, r.report.Plan = 0, map[string]Counts{}, map[string]int{}, nil
-	r.report.NotCounted = nil
+	r.report.NotCounted, r.report.Warnings = nil, nil
 }
 
 // complete sets what can only be known at the end. writes is how many documents are about to be written with the

@@ -3,8 +3,10 @@ package sweep_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"path"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -27,7 +29,8 @@ func TestUnset(t *testing.T) {
 		"missing":            {[]any{"missing"}, false, 21, 21},
 		"null and missing":   {[]any{nil, nil, "missing"}, false, 23, 23},
 		"cannot be counted":  {[]any{nil, "missing"}, true, 22, 22},
-		"odd values are set": {[]any{nil, "", false, 0, []any{}}, false, 1, 1},
+		"odd values are set": {[]any{nil, "x", true, 1, 0.5, math.NaN(), []any{}, map[string]any{}, time.Unix(0, 0)}, false, 1, 1},
+		"as good as unset":   {[]any{nil, "", false, 0, 0.0}, false, 5, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +42,12 @@ func TestUnset(t *testing.T) {
 				return p.Sweep(ctx, q, "", sweep.Rule[sweep.Subject]{
 					Name: "thing", Load: sweep.Itself,
 					Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
-						return sweep.Keep(fmt.Sprint("looked at, in a box: ", s.Data["box"] != nil))
+						set := true
+						switch s.Data["box"] {
+						case nil, "", false, int64(0), 0.0:
+							set = false
+						}
+						return sweep.Keep(fmt.Sprint("looked at, in a box: ", set))
 					},
 				})
 			}})
@@ -52,9 +60,10 @@ func TestUnset(t *testing.T) {
 				if box == "missing" {
 					data = map[string]any{}
 				}
-				if data["box"] == nil {
+				switch data["box"] {
+				case nil, "", false, 0, 0.0:
 					unset++
-				} else {
+				default:
 					others++
 				}
 				f.Set(t, fmt.Sprintf("things/t%d", i), data)

@@ -113,7 +113,7 @@ run "environment" {
     continue_for           = { cleanupOrphanedMedia = "90m", cleanupReports = "0s" }
     shards                 = { cleanupOrphanedMedia = 8 }
     notification_locale    = "en"
-    placeholder_references = ["posts.userId", "projects.owner_ids"]
+    placeholder_references = ["posts.userId", "group:notes.author.id"]
   }
 
   assert {
@@ -188,10 +188,20 @@ run "environment" {
     error_message = "a worker has its job's database and dry_run"
   }
   assert {
-    condition = module.worker["deletePlaceholderUser"].function.service_config[0].environment_variables["PLACEHOLDER_REFERENCES"] == "posts.userId,projects.owner_ids" && (
+    condition = module.worker["deletePlaceholderUser"].function.service_config[0].environment_variables["PLACEHOLDER_REFERENCES"] == "posts.userId,group:notes.author.id" && (
+      module.job["cleanupPlaceholderUsers"].function.service_config[0].environment_variables["PLACEHOLDER_REFERENCES"] == "posts.userId,group:notes.author.id"
+      ) && (
       !contains(keys(module.job["cleanupReports"].function.service_config[0].environment_variables), "PLACEHOLDER_REFERENCES")
     )
-    error_message = "placeholder_references reach the function that asks for them, and no other"
+    error_message = "placeholder_references reach the functions that ask for them, and no other"
+  }
+  assert {
+    condition = toset([
+      for i in google_firestore_field.override["(default) notes author.id"].index_config[0].indexes : "${i.query_scope} ${coalesce(i.order, i.array_config)}"
+      ]) == toset(["COLLECTION ASCENDING", "COLLECTION DESCENDING", "COLLECTION CONTAINS", "COLLECTION_GROUP ASCENDING", "COLLECTION_GROUP CONTAINS"]) && (
+      length([for key in keys(google_firestore_field.override) : key if strcontains(key, "userId")]) == 0
+    )
+    error_message = "a collection group of placeholder_references has no index, or a collection has one of its own"
   }
   assert {
     condition = (

@@ -39,11 +39,12 @@ export function byKind(actions, item, limit = 200) {
 export function kept(report) {
   const reasons = Object.entries(report.kept).sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0]));
   const total = reasons.reduce((n, [, count]) => n + count, 0);
-  if (total === 0 && !report.notCounted) return null;
+  if (total === 0 && !report.notCounted && !report.warnings) return null;
   return h("div", { class: "card kept" }, h("h4", {}, "Kept: " + total),
     h("ul", {}, reasons.map(([reason, n]) => h("li", {}, h("span", { class: "n" }, String(n)), h("span", {}, reason))),
       (report.notCounted ?? []).map((name) => h("li", {},
-        h("span", { class: "n" }, "?"), h("span", {}, `${name}: could not be counted`)))));
+        h("span", { class: "n" }, "?"), h("span", {}, `${name}: could not be counted`))),
+      (report.warnings ?? []).map((text) => h("li", {}, h("span", { class: "n" }, "!"), h("span", {}, text)))));
 }
 
 // trouble shows why a run or plan is not completed, with the cause first.

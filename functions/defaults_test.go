@@ -1,0 +1,137 @@
+package functions_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestDefaultsAgree compares the defaults and periods of the code with every page and file that repeats them. Whoever uncomments a
+// line of terraform.tfvars.example must get what the functions do without it.
+func TestDefaultsAgree(t *testing.T) {
+	const (
+		spec, jobs, settings = "../docs/spec.md", "../docs/jobs.md", "../docs/functions.md"
+		example, limits      = "../terraform/terraform.tfvars.example", "../terraform/functions.tf"
+		config               = "../shared/config/config.go"
+		banned, inquiries    = "bannedusers/bannedusers.go", "resolvedinquiries/rules.go"
+		circles, users       = "ghostcircles/rules.go", "placeholderusers/rules.go"
+	)
+	figure := regexp.MustCompile(`[\d,_]+`)
+	for name, tt := range map[string]struct {
+		reads *regexp.Regexp      // what is compared of the text in a pattern's parentheses
+		in    map[string][]string // patterns, by file
+	}{
+		"PLACEHOLDER_REFERENCES": {regexp.MustCompile(`[\w-]+\.[\w.]*\w`), map[string][]string{
+			"placeholderusers/placeholderusers.go": {`const defaultReferences = (.*)`},
+			spec:                                   {`(?s)The default is\s+(.{1,200}?)\. A field may hold`},
+			jobs:                                   {`(?s)names the places, by default (.{1,200}?) \(the log`},
+			example:                                {`# placeholder_references = \[(.*)\]`},
+		}},
+		"INQUIRY_FOLDERS": {regexp.MustCompile(`[\w-]+/`), map[string][]string{
+			"resolvedinquiries/images.go": {`"INQUIRY_FOLDERS", (".*?"),`},
+			spec:                          {"bucket under `(.*?)`, where the application keeps its images. `INQUIRY_FOLDERS`"},
+			jobs:                          {"images of inquiries: `(.*?)`, or the folders\\s+that `INQUIRY_FOLDERS`"},
+			settings:                      {"\\| `INQUIRY_FOLDERS` \\| `(.*?)` \\|"},
+			example:                       {`# inquiry_folders\s+= \[(.*)\]`},
+			"../terraform/variables.tf":   {`images from nowhere else. Empty: (.*?)\."`},
+		}},
+		"MAX_USERS": {figure, map[string][]string{
+			banned:   {`"MAX_USERS", (\d+),`},
+			spec:     {"`MAX_USERS` \\(default (.*?)\\)"},
+			jobs:     {"`MAX_USERS` \\(default (.*?)\\)"},
+			settings: {"\\| `MAX_USERS` \\| `(.*?)` \\|"},
+			limits:   {`max_users = (\d+)`},
+			example:  {`# +max_users += (\d+)`},
+		}},
+		"MAX_ACTIONS": {figure, map[string][]string{
+			config:   {`DefaultMaxActions += (.*)`},
+			spec:     {"\\| `MAX_ACTIONS` \\|.*\\| (.*?) \\|"},
+			settings: {"\\| `MAX_ACTIONS` \\| `(.*?)` \\|"},
+			limits:   {`max_actions = (\d+)`},
+			example:  {`# +max_actions += (\d+)`},
+		}},
+		"MAX_MISSING_PERCENT": {figure, map[string][]string{
+			config:   {`DefaultMaxMissingPercent += (.*)`},
+			spec:     {"\\| `MAX_MISSING_PERCENT` \\|.*\\| (.*?) \\|"},
+			settings: {"\\| `MAX_MISSING_PERCENT` \\| `(.*?)` \\|"},
+			limits:   {`max_missing_percent = (\d+)`},
+			example:  {`# +max_missing_percent += (\d+)`},
+		}},
+		"MIN_LOOKUPS": {figure, map[string][]string{
+			config:   {`DefaultMinLookups += (.*)`},
+			spec:     {"\\| `MIN_LOOKUPS` \\|.*\\| (.*?) \\|"},
+			settings: {"\\| `MIN_LOOKUPS` \\| `(.*?)` \\|"},
+			limits:   {`min_lookups = (\d+)`},
+			example:  {`# +min_lookups += (\d+)`},
+		}},
+		"UNDO_DAYS": {figure, map[string][]string{
+			config:   {`DefaultUndoDays = (\d+)`},
+			settings: {"\\| `UNDO_DAYS` \\| `(.*?)` \\|"},
+			limits:   {`lookup\(var.undo_days, .*, (\d+)\)\)`},
+		}},
+		"days of a ghost circle": {figure, map[string][]string{
+			circles:                  {`ghostDays += (\d+)`},
+			spec:                     {`\| \*ghost\* \| .* is (\d+) days ago or more`},
+			jobs:                     {`when .lastHumanPostAt. is (\d+) days ago or more`},
+			"notifications/texts.go": {`for (\d+) days or more. It will`, `」は(\d+)日以上投稿がない`},
+		}},
+		"days of an abandoned circle": {figure, map[string][]string{
+			circles:                  {`abandonedDays += (\d+)`},
+			spec:                     {`\| \*abandoned\* \| .* is (\d+) days ago or more`},
+			jobs:                     {`.createdAt. is (\d+) days\s+ago or more`},
+			"notifications/texts.go": {`since it was created (\d+) days ago or more`, `作成から(\d+)日以上`},
+		}},
+		"days of a circle's grace": {figure, map[string][]string{
+			circles: {`graceDays += (\d+)`},
+			spec:    {`.ghostWarningNotifiedAt. is (\d+) days ago or more`},
+			jobs:    {`Warned (\d+) days ago or more`},
+		}},
+		"days before an inquiry's warning": {figure, map[string][]string{
+			inquiries: {`warningDays += (\d+)`},
+			spec:      {`\| notified \| (\d+) days ago or more`},
+			jobs:      {`\*\*(\d+) days or more, less than \d+\*\*`},
+		}},
+		"days before an inquiry is archived": {figure, map[string][]string{
+			inquiries: {`retentionDays += (\d+)`},
+			spec:      {`\| archived, deleted \| (\d+) days ago or more`, `\| notified \| .*, and less than (\d+) \|`},
+			jobs:      {`\*\*(\d+) days or more\*\*: writes`},
+		}},
+		"attempts to delete a placeholder": {figure, map[string][]string{
+			users:                                  {`maxAttempts = (\d+)`, `= "(\d+) attempts have been made"`},
+			"placeholderusers/placeholderusers.go": {`Maximum deletion attempts \((\d+)\)`},
+			spec:                                   {`deletion_attempts < (\d+)`, `Maximum deletion attempts \((\d+)\)`},
+			jobs:                                   {`.deletion_attempts. is less than (\d+)`, `After (\d+) attempts`},
+		}},
+		"days between these attempts": {figure, map[string][]string{
+			users: {`retryDays += (\d+)`, `the last attempt was not more than (\d+) days ago`},
+			spec:  {"`last_deletion_attempt_at` is null, missing, or before `now − (\\d+) × 24 h`"},
+			jobs:  {`must be more than (\d+) days ago`},
+		}},
+		"days of an invitation": {figure, map[string][]string{
+			"manifest.json": {`"field": "created_at", "days": (\d+)`},
+			spec:            {`.created_at. is before .now − (\d+) × 24 h`},
+			jobs:            {`.created_at. more than (\d+) days ago`},
+		}},
+	} {
+		first, where := "", ""
+		for path, patterns := range tt.in {
+			for _, pattern := range patterns {
+				m := regexp.MustCompile(pattern).FindStringSubmatch(read(t, path))
+				if m == nil {
+					t.Errorf("%s: %s says nothing that matches %s", name, path, pattern)
+					continue
+				}
+				said := strings.Join(tt.reads.FindAllString(m[1], -1), " ")
+				if tt.reads == figure {
+					said = strings.NewReplacer(",", "", "_", "").Replace(said)
+				}
+				if first == "" {
+					first, where = said, path
+				}
+				if said == "" || said != first {
+					t.Errorf("%s: %s says %q, but %s says %q", name, path, said, where, first)
+				}
+			}
+		}
+	}
+}
