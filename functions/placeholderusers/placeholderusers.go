@@ -28,7 +28,9 @@ const (
 
 // detailRule hands the user of a detail to the worker and then counts the attempt, in this order: an attempt whose task could
 // not be enqueued does not count, and after a crash in between the same task is handed over again, which makes no second one.
-var detailRule = sweep.Rule[sweep.Subject]{Name: "detail", Load: sweep.Itself, Judge: judge, Change: countAttempt}
+var detailRule = sweep.Rule[sweep.Subject]{
+	Name: "detail", Reach: sweep.Reach{Items: details, Writes: []string{details}}, Load: sweep.Itself, Judge: judge, Change: countAttempt,
+}
 
 // finalAttempt is what is logged when the last attempt is made.
 const finalAttempt = "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt."

@@ -35,6 +35,10 @@ type crate struct {
 
 var crates = sweep.Rule[crate]{
 	Name: "crate",
+	Reach: sweep.Reach{
+		Items: "crates", Deletes: []string{"crates"}, Writes: []string{"crates"},
+		Objects: []sweep.Files{{Folder: "crates/{id}/", Whole: true}},
+	},
 	Load: sweep.Each(func(s sweep.Subject) crate { return crate{Subject: s} }),
 	Judge: func(c crate, _ sweep.Run) sweep.Decision {
 		switch c.Data["state"] {
@@ -66,7 +70,7 @@ var crates = sweep.Rule[crate]{
 		}
 		if len(change.First) == 0 {
 			change.Writes = []documents.Write{{Op: documents.Delete, Ref: c.Ref()}}
-			change.Then = []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "crates/" + c.ID() + "/", Folder: true}}}
+			change.Then = []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "crates/" + c.ID() + "/", Folder: true}, Absent: c.Ref()}}
 		}
 		return change
 	},
@@ -184,6 +188,7 @@ func TestAFileOfWhatGoesFirst(t *testing.T) {
 // leavers are people who leave: the document goes first and notes the account, which goes after it.
 var leavers = sweep.Rule[sweep.Subject]{
 	Name: "leaver", Load: sweep.Itself,
+	Reach: sweep.Reach{Items: "people", Deletes: []string{"people", "notes"}, Writes: []string{"notes"}, Account: true},
 	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
 		if s.Data["leaves"] != true {
 			return sweep.Keep("stays")
@@ -196,8 +201,8 @@ var leavers = sweep.Rule[sweep.Subject]{
 			Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}, {Op: documents.Set, Ref: note, Data: map[string]any{"attempts": 0}}},
 			Then: []sweep.FollowUp{{
 				Account: s.ID(), Absent: s.Ref(),
-				Done: []documents.Write{{Op: documents.Delete, Ref: note}},
 				Recorded: &sweep.Recorded{
+					Done:   []documents.Write{{Op: documents.Delete, Ref: note}},
 					Failed: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"attempts": 1}}},
 					Kept:   "account stays",
 					Warn:   func(err error) sweep.Notice { return sweep.Notice{Message: "stays: " + err.Error()} },
@@ -261,6 +266,7 @@ func TestAccountsAfterTheirDocuments(t *testing.T) {
 // told are things of which a worker is told after a commit that says so.
 var told = sweep.Rule[sweep.Subject]{
 	Name: "told", Load: sweep.Itself,
+	Reach: sweep.Reach{Items: "things", Writes: []string{"notes"}},
 	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
 		if s.Data["kept"] == true {
 			return sweep.Keep("kept")
@@ -360,6 +366,7 @@ func TestCheckpointAfterEach(t *testing.T) {
 // handed are things that are handed to a worker before that is counted.
 var handed = sweep.Rule[sweep.Subject]{
 	Name: "handed", Load: sweep.Itself,
+	Reach: sweep.Reach{Items: "things", Writes: []string{"things"}},
 	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
 		if n, _ := s.Data["n"].(int64); n > 0 || !s.Found {
 			return sweep.Keep("handed over")
@@ -418,6 +425,7 @@ func TestWhoeverDoesATaskMayBeQuicker(t *testing.T) {
 // numbered are things that note how many were proposed before them.
 var numbered = sweep.Rule[sweep.Subject]{
 	Name: "numbered", Load: sweep.Itself,
+	Reach: sweep.Reach{Items: "things", Writes: []string{"things"}},
 	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
 		if s.Data["due"] == true {
 			return sweep.Do("number thing", "it is due")
@@ -454,7 +462,8 @@ func TestItemsKnowTheirNumberInTheRun(t *testing.T) {
 
 // painted is what a worker paints if the color, which has a document, is allowed. What to do reaches the rule with the run.
 var painted = sweep.Rule[paint]{
-	Name: "painted",
+	Name:  "painted",
+	Reach: sweep.Reach{Items: "things", Writes: []string{"things"}},
 	Load: func(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]paint, error) {
 		color := documents.Ref{Collection: "colors", ID: src.Run().Task["color"]}
 		found, err := src.Get(ctx, []documents.Ref{color})
