@@ -210,7 +210,7 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 			o.err = o.change.problem(group[i].Rule)
 		}
 		if o.err == nil {
-			o.err = group[i].Rule.reach().problem(group[i].Rule.name(), group[i].Ref, o.change, r.config)
+			o.err = r.job.problem(group[i].Rule, group[i].Ref, o.change, r.config)
 		}
 		switch {
 		case o.err != nil, len(o.change.First) > 0, len(o.change.Before) > o.handed(group[i]), o.change.empty():

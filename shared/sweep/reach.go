@@ -133,6 +133,14 @@ func (r Reach) problem(rule string, item documents.Ref, c Change, cfg config.Con
 	return nil
 }
 
+// problem returns an error if a change of an item goes beyond what the job declares.
+func (j Job) problem(rule AnyRule, item documents.Ref, c Change, cfg config.Config) error {
+	if j.rules()[rule.name()] == nil { // a later run would not know what the journal says of it
+		return fmt.Errorf("%s: rule %s is not among the Rules of %s: this is a bug in the job", item.Path(), rule.name(), j.Name)
+	}
+	return rule.reach().problem(rule.name(), item, c, cfg)
+}
+
 // reaches returns what the job itself and its rules can do.
 func (j Job) reaches() []Reach {
 	all := []Reach{j.Reach}

@@ -76,9 +76,9 @@ var crates = sweep.Rule[crate]{
 	},
 }
 
-// ruleJob considers all documents of a collection by a rule.
-func ruleJob(collection string, rule sweep.AnyRule) sweep.Job {
-	return sweep.Job{Name: "testJob", Rules: []sweep.AnyRule{rule}, Plan: func(ctx context.Context, p *sweep.Planner) error {
+// ruleJob considers all documents of a collection by a rule. Others are of items that follow.
+func ruleJob(collection string, rule sweep.AnyRule, others ...sweep.AnyRule) sweep.Job {
+	return sweep.Job{Name: "testJob", Rules: append(others, rule), Plan: func(ctx context.Context, p *sweep.Planner) error {
 		return p.Sweep(ctx, documents.Query{Collection: collection}, "", rule)
 	}}
 }
@@ -100,7 +100,7 @@ func setCrate(t *testing.T, f *sweeptest.Function, id string, boxes int) {
 }
 
 func TestWhatGoesFirst(t *testing.T) {
-	f := ruleFunction(t, ruleJob("crates", crates))
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
 	setCrate(t, f, "c1", 25)
 	setCrate(t, f, "c12", 0)
 	f.Set(t, "crates/used", map[string]any{"state": "used"})
@@ -122,7 +122,7 @@ func TestWhatGoesFirst(t *testing.T) {
 }
 
 func TestWhatGoesFirstSharesCommits(t *testing.T) {
-	f := ruleFunction(t, ruleJob("crates", crates))
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
 	for i := range 5 {
 		setCrate(t, f, fmt.Sprintf("c%d", i), 4)
 	}
@@ -137,7 +137,7 @@ func TestWhatGoesFirstSharesCommits(t *testing.T) {
 
 // TestAFailureOfWhatGoesFirst has a box that fails among the first ten that are looked at: those behind them go all the same.
 func TestAFailureOfWhatGoesFirst(t *testing.T) {
-	f := ruleFunction(t, ruleJob("crates", crates))
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
 	setCrate(t, f, "c1", 25)
 	setCrate(t, f, "c2", 3)
 	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1", "panic": true})
@@ -162,7 +162,7 @@ func TestAFailureOfWhatGoesFirst(t *testing.T) {
 
 // TestAFileOfWhatGoesFirst is a failure of its crate, though the box that led to it is gone, and other boxes too.
 func TestAFileOfWhatGoesFirst(t *testing.T) {
-	f := ruleFunction(t, ruleJob("crates", crates))
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
 	setCrate(t, f, "c1", 3)
 	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1", "file": "files/a"})
 	f.Put(t, "files/a", nil, []byte("x"))
@@ -302,32 +302,6 @@ func TestANotedFollowUpThatFails(t *testing.T) {
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"tell": {Planned: 2, Done: 1, Failed: 1}})
 	sweeptest.Want(t, "notes", map[string]map[string]any{"t1": {"told": true}, "t2": {"told": false}}, f.Documents(t, "notes"))
 	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
-}
-
-// TestATaskOfAnInterruptedRun is handed over by the next run, with the now of the run that decided on it.
-func TestATaskOfAnInterruptedRun(t *testing.T) {
-	remembered := told
-	remembered.Change = func(s sweep.Subject, d sweep.Decision, run sweep.Run) sweep.Change {
-		c := told.Change(s, d, run)
-		c.Writes = append(c.Writes, documents.Write{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"kept": true}})
-		c.Then[0].Recorded = nil
-		return c
-	}
-	f := ruleFunction(t, ruleJob("things", remembered))
-	if f.Tasks() == nil {
-		t.Skip("only the embedded Cloud Tasks can be told to refuse")
-	}
-	f.Set(t, "things/t1", map[string]any{})
-	f.Tasks().FailCreates(func(*cloudtaskspb.Task) error { return status.Error(codes.PermissionDenied, "no role") })
-	f.Now = start
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"tell": {Planned: 1, Failed: 1}})
-	f.Tasks().FailCreates(nil)
-	f.Now = start.Add(time.Hour)
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("finish interrupted action", 1))
-	pending := f.Tasks().Pending("")
-	if len(pending) != 1 || pending[0].GetHttpRequest().GetHeaders()["Firesweep-Now"] != start.Format(time.RFC3339Nano) {
-		t.Errorf("tasks %v", pending)
-	}
 }
 
 // TestCheckpointAfterEach: each document that a pass considered has a checkpoint of its own, from which the next run goes on.
@@ -565,7 +539,7 @@ func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
 
 // TestWhatIsHeldHidesNoFailure has a folder with two objects under a hold, and between them one that cannot be deleted.
 func TestWhatIsHeldHidesNoFailure(t *testing.T) {
-	f := ruleFunction(t, ruleJob("crates", crates))
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
 	if !f.EmbeddedStorage() {
 		t.Skip("only the embedded Storage imitates holds")
 	}

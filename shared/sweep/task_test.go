@@ -23,6 +23,7 @@ import (
 // touched is a thing on which a worker notes the color that it was called with, and the run's now.
 var touched = sweep.Rule[sweep.Subject]{
 	Name: "touched", Load: sweep.Itself,
+	Reach: sweep.Reach{Items: "things", Writes: []string{"things"}},
 	Judge: func(sweep.Subject, sweep.Run) sweep.Decision { return sweep.Do("paint thing", "it was asked for") },
 	Change: func(s sweep.Subject, _ sweep.Decision, run sweep.Run) sweep.Change {
 		data := map[string]any{"color": run.Task["color"], "at": run.Now}

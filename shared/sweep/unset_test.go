@@ -37,7 +37,7 @@ func TestUnset(t *testing.T) {
 					return nil
 				}
 				return p.Sweep(ctx, q, "", sweep.Rule[sweep.Subject]{
-					Name: "thing", Load: sweep.Itself,
+					Name: "thing", Load: sweep.Itself, Reach: sweep.Reach{Items: "things"},
 					Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
 						return sweep.Keep(fmt.Sprint("looked at, in a box: ", s.Data["box"] != nil))
 					},

@@ -37,6 +37,10 @@ import (
 var (
 	users = sweep.Rule[sweep.Subject]{
 		Name: "user", Load: sweep.Itself, Judge: due,
+		Reach: sweep.Reach{
+			Items: "users", Deletes: []string{"users"}, Writes: []string{"friends", "gone", "notifications"},
+			Objects: []sweep.Files{{Folder: "users/{id}/", Whole: true}}, Account: true,
+		},
 		Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
 			id := s.ID()
 			return sweep.Change{
@@ -46,11 +50,11 @@ var (
 					{Op: documents.Create, Ref: documents.Ref{Collection: "gone", ID: id}, Data: map[string]any{"n": int64(1)}},
 					{Op: documents.Set, Ref: documents.Ref{Collection: "notifications", ID: id}, Data: map[string]any{"text": "gone"}, Sent: true},
 				},
-				Then: []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "users/" + id + "/", Folder: true}}, {Account: id}},
+				Then: []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "users/" + id + "/", Folder: true}, Absent: s.Ref()}, {Account: id, Absent: s.Ref()}},
 			}
 		},
 	}
-	plain = sweep.Rule[sweep.Subject]{Name: "draft", Load: sweep.Itself, Judge: due}
+	plain = sweep.Rule[sweep.Subject]{Name: "draft", Load: sweep.Itself, Judge: due, Reach: sweep.Reach{Items: "drafts"}}
 )
 
 func due(s sweep.Subject, _ sweep.Run) sweep.Decision {
@@ -61,7 +65,7 @@ func due(s sweep.Subject, _ sweep.Run) sweep.Decision {
 }
 
 var job = sweep.Job{
-	Name: "testJob", Rules: []sweep.AnyRule{users, plain},
+	Name: "testJob", Rules: []sweep.AnyRule{users, plain}, Reach: sweep.Reach{Objects: []sweep.Files{{Folder: ""}}},
 	Plan: func(ctx context.Context, p *sweep.Planner) error {
 		for collection, rule := range map[string]sweep.AnyRule{"users": users, "drafts": plain} {
 			if err := p.Sweep(ctx, documents.Query{Collection: collection, Select: []string{"name"}}, "", rule); err != nil {
