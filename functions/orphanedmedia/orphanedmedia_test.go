@@ -78,9 +78,8 @@ func TestObjects(t *testing.T) {
 	sweeptest.Want(t, "objects left", slices.Sorted(maps.Keys(kept)), f.Objects(t))
 	// The owners of each kind are counted with one read. Those that exist are read: one, of the posts two. The missing ones
 	// are counted again with one read a kind. For posts: the name of the circle, a query for the posts beside it, one behind
-	// it and two counts. The lease, the journal, earlier versions' records. One write puts the objects' names into the
-	// undo log.
-	wantUsage := usage.Usage{FirestoreReads: 3 + 4 + 3 + 1 + 2 + 2 + 3, FirestoreWrites: 3 + 1, StorageClassA: 3,
+	// it and two counts. The lease, the journal. One write puts the objects' names into the undo log.
+	wantUsage := usage.Usage{FirestoreReads: 3 + 4 + 3 + 1 + 2 + 2 + 2, FirestoreWrites: 3 + 1, StorageClassA: 3,
 		StorageDeletes: int64(len(gone))}
 	sweeptest.Want(t, "usage", wantUsage, got.Usage)
 	if again := f.Run(t, ""); len(again.Actions) != 0 || again.Status != sweep.Completed {
@@ -174,28 +173,4 @@ func TestRacesOfCirclePosts(t *testing.T) {
 	sweeptest.WantReport(t, got, sweep.Completed, want)
 	sweeptest.Want(t, "posts left", []string{"founded", "moved"}, ids(f.Documents(t, "posts")))
 	sweeptest.Want(t, "comments left", []string{"of-deleted", "of-founded", "of-moved"}, ids(f.Documents(t, "comments")))
-}
-
-// TestRecordsOfEarlierVersions has objects in records of versions before the journal, of a post that is gone and of one that
-// was restored.
-func TestRecordsOfEarlierVersions(t *testing.T) {
-	f := newFunction(t)
-	f.Now = time.Now() // no object is old enough to be deleted as an orphan
-	f.Set(t, "posts/restored", map[string]any{"text": "back"})
-	f.Set(t, "posts/other", map[string]any{"text": "somebody's"})
-	for name, post := range map[string]string{"posts/own.png": "p1", "posts/unnamed.png": "", "posts/theirs.png": "other",
-		"posts/restored.png": "restored"} {
-		put(t, f, name, post)
-	}
-	note := func(post string, names ...any) {
-		f.Set(t, "cleanupJobs/"+jobName+"/leftovers/"+post, map[string]any{"at": time.Now().Add(time.Minute), "objects": []any{
-			map[string]any{"names": names, "folder": false, "postId": post, "absent": "posts/" + post},
-		}})
-	}
-	note("p1", "posts/own.png", "posts/unnamed.png", "posts/theirs.png", "posts/never-was.png")
-	note("restored", "posts/restored.png")
-	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("finish interrupted action", 2))
-	sweeptest.Want(t, "objects left", []string{"posts/restored.png", "posts/theirs.png"}, f.Objects(t))
-	sweeptest.Want(t, "records left", 0, len(f.Documents(t, "cleanupJobs/"+jobName+"/leftovers")))
 }

@@ -150,7 +150,7 @@ func TestTaskCarriesTheRunsNow(t *testing.T) {
 func TestContinue(t *testing.T) {
 	var mu sync.Mutex
 	var checkpoints []string
-	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+	f := newFunction(t, sweep.Job{Name: "testJob", Rules: []sweep.AnyRule{touched}, Plan: func(ctx context.Context, p *sweep.Planner) error {
 		mu.Lock()
 		defer mu.Unlock()
 		checkpoints = append(checkpoints, p.Checkpoint())
