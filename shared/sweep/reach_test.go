@@ -111,7 +111,7 @@ func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
 		return map[string]any{"rule": rule.Draw(rt, "rule"), "path": path.Draw(rt, "path"), "from": rapid.SampledFrom([]string{"", "x"}).Draw(rt, "from")}
 	})
 	gone := 0
-	modeltest.Check(t, func(rt *rapid.T) {
+	round := func(rt *rapid.T) {
 		left := f.Objects(t)
 		for file, owner := range files {
 			if !slices.Contains(left, file) {
@@ -150,6 +150,11 @@ func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
 			if d, err := f.Firestore(t).Doc(path).Get(t.Context()); err != nil || len(d.Data()) != 2 {
 				rt.Fatalf("%s: %v", path, err)
 			}
+		}
+	}
+	modeltest.Check(t, func(rt *rapid.T) {
+		for range 40 {
+			round(rt)
 		}
 	})
 	if gone == 0 {
