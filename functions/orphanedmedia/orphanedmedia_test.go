@@ -174,3 +174,33 @@ func TestRacesOfCirclePosts(t *testing.T) {
 	sweeptest.Want(t, "posts left", []string{"founded", "moved"}, ids(f.Documents(t, "posts")))
 	sweeptest.Want(t, "comments left", []string{"of-deleted", "of-founded", "of-moved"}, ids(f.Documents(t, "comments")))
 }
+
+// TestForgedEntries: what somebody else writes into the journal deletes no file outside of posts/, no account, and writes nothing.
+func TestForgedEntries(t *testing.T) {
+	f := newFunction(t)
+	for _, name := range []string{"avatars/victim.png", "secrets/a", "posts/u1/theirs.png", "posts/u1/own.png"} {
+		put(t, f, name, "p1")
+	}
+	f.Set(t, "posts/p1", map[string]any{"text": "there"})
+	f.Set(t, "users/victim-admin", map[string]any{"name": "A"})
+	for name, then := range map[string]map[string]any{
+		"object":   {"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "postId", "names": []any{"avatars/victim.png"}},
+		"folder":   {"rule": "post", "absent": "posts/gone", "folder": true, "ownerKey": "", "names": []any{"secrets/"}},
+		"no owner": {"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "", "names": []any{"posts/u1/theirs.png"}},
+		"write":    {"rule": "post", "absent": "posts/gone", "done": []any{map[string]any{"op": "set", "path": "roles/attacker", "data": map[string]any{}}}},
+		"document": {"absent": "", "done": []any{map[string]any{"op": "delete", "path": "users/victim-admin"}}, "object": map[string]any{}},
+		"account":  {"rule": "post", "absent": "posts/victim-admin", "account": true},
+	} {
+		f.Set(t, "cleanupJobs/"+jobName+"/journal/"+name, map[string]any{"open": true, "task": "", "then": []any{then}, "next": []any{}})
+	}
+	// It reaches what the job can delete, and there the file is another post's.
+	f.Set(t, "cleanupJobs/"+jobName+"/journal/theirs", map[string]any{"open": true, "task": "", "next": []any{}, "then": []any{map[string]any{
+		"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "postId", "names": []any{"posts/u1/theirs.png", "posts/u1/own.png"},
+	}}})
+	before := f.Objects(t)
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"finish interrupted action": {Planned: 7, Done: 1, Failed: 6}})
+	sweeptest.Want(t, "objects", before, f.Objects(t))
+	sweeptest.Want(t, "roles", 0, len(f.Documents(t, "roles")))
+	sweeptest.Want(t, "users", []string{"victim-admin"}, ids(f.Documents(t, "users")))
+}

@@ -86,6 +86,7 @@ func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
 			func() map[string]any { return names("box", "boxes/gone", false, "", "files/a") },
 			func() map[string]any { return names("box", "boxes/gone", false, "box", "photos/gone", "photos/there") },
 			func() map[string]any { return names("crate", "crates/gone", true, "", "crates/gone/") },
+			func() map[string]any { return names("box", "boxes/gone", false, "", "photos/there") },
 			func() map[string]any { return accountOf("person", "people/gone") },
 		}).Draw(rt, "step")()
 		for range rapid.IntRange(0, 2).Draw(rt, "changes") {

@@ -488,27 +488,55 @@ func TestARuleOfAWorker(t *testing.T) {
 	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testWorker/journal")))
 }
 
+// TestAnUnusableJournalEntryIsAFailureOfItsOwn: what the job cannot have asked for is refused and named, and a preview says so; the rest
+// of the run goes on.
 func TestAnUnusableJournalEntryIsAFailureOfItsOwn(t *testing.T) {
 	f := boxFunction(t)
 	setBoxes(t, f, "old", 1, 0, old)
-	for name, then := range map[string]any{
-		"whole-bucket": map[string]any{"object": map[string]any{"names": []any{"/"}, "folder": true}},
-		"no-folder":    map[string]any{"object": map[string]any{"names": []any{"files/b/", "files/a"}, "folder": true}},
-		"nothing":      map[string]any{},
-		"no-name":      map[string]any{"object": map[string]any{"names": []any{}}},
-		"text":         "delete all",
-		"path":         map[string]any{"account": "a", "done": []any{map[string]any{"op": "delete", "path": "users"}}},
-	} {
+	f.Set(t, "things/t", map[string]any{"state": "old"})
+	with := func(key string, value any) map[string]any {
+		m := names("box", "boxes/gone", false, "", "files/a")
+		m[key] = value
+		return m
+	}
+	all := map[string]any{
+		"whole-bucket": with("names", []any{"/"}), "no-folder": names("box", "boxes/gone", true, "", "files/"), "nothing": map[string]any{},
+		"no-name": with("names", []any{}), "text": "delete all", "elsewhere": with("names", []any{"files/a", "secrets/a"}),
+		"dots": with("names", []any{"files/../secrets/a"}), "no-owner": with("names", []any{"photos/a"}), "no-absent": with("absent", ""),
+		"odd-absent": with("absent", "boxes/.."), "not-deleted": with("absent", "gone/a"), "no-rule": with("rule", "crate"),
+		"account": accountOf("box", "boxes/gone"), "done": with("done", []any{map[string]any{"op": "set", "path": "roles/a"}}),
+		"task": with("task", map[string]any{"key": []any{"a"}}), "number": with("folder", 1),
+	}
+	for name, then := range all {
 		f.Set(t, "cleanupJobs/testJob/journal/"+name, map[string]any{"open": true, "task": "", "then": []any{then}})
+	}
+	for name, item := range map[string]any{
+		"item":      map[string]any{"rule": "box", "path": "things/t", "from": ""},
+		"item-rule": map[string]any{"rule": "crate", "path": "boxes/old000", "from": ""}, "item-more": map[string]any{"rule": "box", "path": "boxes/old000", "from": "", "kind": "x"},
+	} {
+		all[name] = item
+		f.Set(t, "cleanupJobs/testJob/journal/"+name, map[string]any{"open": true, "task": "", "next": []any{item}})
 	}
 	f.Put(t, "files/a", nil, []byte("x"))
 	f.Put(t, "files/b/c", nil, []byte("x"))
+	f.Put(t, "secrets/a", nil, []byte("x"))
+	for _, p := range f.Run(t, `{"dryRun":true}`).Plan {
+		if p.Action != "delete box" && (len(p.Writes) != 1 || !strings.HasPrefix(p.Writes[0], "nothing: ") || !strings.Contains(p.Writes[0], "look at it and delete it")) {
+			t.Errorf("the preview of %s: %v", p.Target, p.Writes)
+		}
+	}
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{
-		"delete box": {Planned: 1, Done: 1}, "finish interrupted action": {Planned: 6, Failed: 6},
+		"delete box": {Planned: 1, Done: 1}, "finish interrupted action": {Planned: len(all), Failed: len(all)},
 	})
-	sweeptest.Want(t, "objects", []string{"files/a", "files/b/c"}, f.Objects(t))
-	sweeptest.Want(t, "journal", 6, len(ids(t, f, "cleanupJobs/testJob/journal")))
+	for _, failure := range got.Failures {
+		if !strings.HasPrefix(failure.Error, failure.Target+": ") || !strings.Contains(failure.Error, "look at it and delete it") {
+			t.Errorf("failure %+v", failure)
+		}
+	}
+	sweeptest.Want(t, "objects", []string{"files/a", "files/b/c", "secrets/a"}, f.Objects(t))
+	sweeptest.Want(t, "things", []string{"t"}, ids(t, f, "things"))
+	sweeptest.Want(t, "journal", len(all), len(ids(t, f, "cleanupJobs/testJob/journal")))
 }
 
 func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
