@@ -55,7 +55,7 @@ objects and create accounts if the job deletes some.`,
 	getenv := a.projectFlag(c)
 	c.Flags().BoolVar(&f.apply, "apply", false, "do it; without this flag it is only shown")
 	c.Flags().StringArrayVar(&f.only, "only", nil, "only this `TARGET`, as it is listed; may be repeated")
-	c.Flags().BoolVar(&f.withoutReport, "without-report", false, "take back a run that has left no report: one that was killed, or a worker's")
+	c.Flags().BoolVar(&f.withoutReport, "without-report", false, "for a run that was killed, or a worker's")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) != 1 || !runIDPattern.MatchString(args[0]) && !shortIDPattern.MatchString(args[0]) {

@@ -90,6 +90,7 @@ func (tr *trial) checkUndo() {
 	p.Clock = tr.f.Clock
 	undone := func(o restore.Options) map[undo.Step]int {
 		tr.Helper()
+		o.WithoutReport = tr.f.Job.Task != nil // of which a worker saves none
 		steps := map[undo.Step]int{}
 		err := p.Undo(tr.Context(), report.RunID, o, func(outcome restore.Outcome) error {
 			steps[outcome.Step]++
