@@ -42,6 +42,7 @@ func (r rewind) show(
 		return err
 	}
 	defer func() { err = errors.Join(err, closeAll()) }()
+	p.Jobs = functions.Registered()
 	steps := map[undo.Step]int{}
 	err = p.Undo(ctx, r.runID, restore.Options{Apply: true}, func(o restore.Outcome) error {
 		steps[o.Step]++

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/api/iterator"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -282,8 +283,9 @@ func (s *sharded) takeBack(t *testing.T, before content) {
 	t.Helper()
 	getenv := func(name string) string { return s.Environment[name] }
 	p := sweeptest.OpenRestorer(t, restore.Hooks{}, getenv, time.Now, config.Firestore, config.Storage)
+	p.Jobs = functions.Registered()
 	for _, id := range sweeptest.LoggedRuns(t, s.Firestore(t)) {
-		err := p.Undo(t.Context(), id, restore.Options{Apply: true}, func(o restore.Outcome) error {
+		err := p.Undo(t.Context(), id, restore.Options{Apply: true, WithoutReport: true}, func(o restore.Outcome) error {
 			if o.Step == undo.Conflict {
 				t.Errorf("%s: %s, says the undo, and nobody has", o.Target, o.Why)
 			}

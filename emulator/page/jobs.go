@@ -238,5 +238,6 @@ func (s *server) on(ctx context.Context, e manifest.Entry, uses []config.Backend
 	if err != nil {
 		return err
 	}
+	p.Jobs = functions.Registered()
 	return errors.Join(f(p), closeAll())
 }

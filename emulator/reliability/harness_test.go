@@ -25,6 +25,7 @@ import (
 func careless(change func(report sweep.Subject, d sweep.Decision, run sweep.Run) sweep.Change) subject {
 	rule := sweep.Rule[sweep.Subject]{
 		Name: "careless", Load: sweep.Itself, Change: change,
+		Reach: sweep.Reach{Items: "reports", Deletes: []string{"reports"}, Writes: []string{"reports"}},
 		Judge: func(sweep.Subject, sweep.Run) sweep.Decision { return sweep.Do("delete report", "it was found") },
 	}
 	s := sampled(functions.Registered()["cleanupReports"])

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 	"github.com/firesweep/firesweep/shared/undo"
 	"github.com/firesweep/firesweep/shared/undo/restore"
@@ -62,14 +63,20 @@ func (w *world) restorer(t *testing.T, hooks restore.Hooks) restore.Project {
 	}
 	ahead := w.clock
 	clock := func() time.Time { return time.Now().Add(ahead) }
-	return sweeptest.OpenRestorer(t, hooks, func(name string) string { return w.Environment[name] }, clock, uses...)
+	p := sweeptest.OpenRestorer(t, hooks, func(name string) string { return w.Environment[name] }, clock, uses...)
+	p.Jobs = map[string]sweep.Job{w.job.Name: w.job}
+	if w.worker != nil {
+		p.Jobs[w.worker.Name] = *w.worker
+	}
+	return p
 }
 
 // undo takes runs back, each by a process of its own, until one fails. It returns what became of each thing, and the runs that are
 // left.
 func (w *world) undo(t *testing.T, steps *Steps, runs []string, o restore.Options) (outcomes []restore.Outcome, left []string, err error) {
 	t.Helper()
-	var mu sync.Mutex // guards outcomes
+	o.WithoutReport = true // which runs that were killed have not left
+	var mu sync.Mutex      // guards outcomes
 	for i, runID := range runs {
 		var hooks restore.Hooks
 		if w.betweenUndo != nil {

@@ -172,8 +172,8 @@ func inLinks() subject {
 	s.links = func(tick func()) sweep.Job {
 		rule := sweep.Rule[sweep.Subject]{Name: "document", Load: sweep.Itself, Judge: func(report sweep.Subject, run sweep.Run) sweep.Decision {
 			return declared.Judge(r, report.Document, run.Now)
-		}}
-		return sweep.Job{Name: s.job.Name, Plan: func(ctx context.Context, p *sweep.Planner) error {
+		}, Reach: sweep.Reach{Items: "reports"}}
+		return sweep.Job{Name: s.job.Name, Rules: []sweep.AnyRule{rule}, Plan: func(ctx context.Context, p *sweep.Planner) error {
 			q := documents.Query{Collection: "reports", PageSize: 1, OrderBy: []string{"createdAt"}, Where: []documents.Filter{
 				{Field: "status", Op: "in", Value: []any{"reviewed", "dismissed"}}, {Field: "createdAt", Op: "<", Value: r.Age.Cutoff(p.Now)},
 			}}

@@ -64,6 +64,7 @@ const maxGroup = 200
 // is left to delete, wherever this run is interrupted.
 var userRule = sweep.Rule[sweep.Subject]{
 	Name: "user", Group: maxGroup, Load: sweep.Itself, Judge: judgeUser,
+	Reach: sweep.Reach{Items: users, Deletes: []string{users, notes}, Writes: []string{notes}, Account: true},
 	Change: func(user sweep.Subject, _ sweep.Decision, run sweep.Run) sweep.Change {
 		note := documents.Document{Path: documents.Ref{Collection: notes, ID: user.ID()}.Path(),
 			Data: map[string]any{"addedAt": run.Now, "attempts": int64(0)}}
@@ -89,7 +90,8 @@ func userOf(note documents.Document) (documents.Ref, bool) {
 // noteRule deletes the accounts that earlier runs could not delete.
 var noteRule = sweep.Rule[noted]{
 	Name: "note", Group: maxGroup, Judge: judgeNote,
-	Load: sweep.EachWith(userOf, func(note, user sweep.Subject) noted { return noted{note, user} }),
+	Reach: sweep.Reach{Items: notes, Deletes: []string{notes}, Writes: []string{notes}, Account: true},
+	Load:  sweep.EachWith(userOf, func(note, user sweep.Subject) noted { return noted{note, user} }),
 	Change: func(n noted, _ sweep.Decision, _ sweep.Run) sweep.Change {
 		return sweep.Change{Then: []sweep.FollowUp{deleteAccount(n.Document)}}
 	},
@@ -103,8 +105,9 @@ func deleteAccount(note documents.Document) sweep.FollowUp {
 	maps.Copy(failed.Data, note.Data)
 	failed.Data["attempts"] = attemptsOf(note) + 1
 	return sweep.FollowUp{
-		Account: note.ID(), Done: sweep.Delete(note).Writes,
+		Account: note.ID(),
 		Recorded: &sweep.Recorded{
+			Done:   sweep.Delete(note).Writes,
 			Failed: []documents.Write{{Op: documents.Set, Ref: note.Ref(), Data: failed.Data}}, Kept: keptAccount,
 			Warn: func(err error) sweep.Notice { return warning(failed, err) },
 		},

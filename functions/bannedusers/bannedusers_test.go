@@ -257,3 +257,26 @@ func TestHeldUsers(t *testing.T) {
 	sweeptest.Want(t, "kept", map[string]int{sweep.KeptHeld: 1, keptNoAccount: 1, "due, left for the next run: at most 1 users a run": 1}, got.Kept)
 	f.wantLeft(t, left{Users: []string{"u1", "u3"}})
 }
+
+// TestForgedEntries: what somebody else writes into the journal deletes no account of a user who is there, whatever rule it names.
+func TestForgedEntries(t *testing.T) {
+	f := newFunction(t)
+	if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("victim2")); err != nil {
+		t.Fatal(err)
+	}
+	f.Set(t, "users/victim2", map[string]any{"banStatus": "none"})
+	for name, entry := range map[string]map[string]any{
+		"absent": {"then": []any{map[string]any{"rule": "user", "absent": "users/other", "account": "victim2"}}},
+		"none":   {"then": []any{map[string]any{"absent": "", "account": "victim2"}}},
+		"user":   {"then": []any{map[string]any{"rule": "user", "absent": "users/victim2", "account": true}}},
+		"item":   {"next": []any{map[string]any{"rule": "user", "path": "users/victim2", "from": ""}}},
+	} {
+		entry["open"], entry["task"] = true, ""
+		f.Set(t, "cleanupJobs/cleanupBannedUsers/journal/"+name, entry)
+	}
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"finish interrupted action": {Planned: 4, Done: 2, Failed: 2}})
+	if _, err := f.Auth(t).GetUser(t.Context(), "victim2"); err != nil {
+		t.Error(err)
+	}
+	sweeptest.Want(t, "users", 1, len(f.Documents(t, "users")))
+}

@@ -78,6 +78,7 @@ func lastLine(end sweep.Ending) string {
 // without an event.
 var memberRule = sweep.Rule[state]{
 	Name: "member", Load: load,
+	Reach: sweep.Reach{Items: members, Deletes: []string{subscriptions}, Writes: []string{members, statusEvents}},
 	Judge: func(s state, _ sweep.Run) sweep.Decision {
 		if s.From == "" && s.rows.Whole && len(s.expired) == 0 {
 			return sweep.Keep("no subscription has expired")

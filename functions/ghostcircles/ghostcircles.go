@@ -17,7 +17,7 @@ const jobName = "checkGhostCircles"
 
 // Job is checkGhostCircles.
 var Job = sweep.Job{
-	Name: jobName, Plan: plan, Rules: []sweep.AnyRule{circleRule, postRule}, Earlier: []sweep.Earlier{sweep.Leftovers(jobName)},
+	Name: jobName, Plan: plan, Rules: []sweep.AnyRule{circleRule, postRule},
 }
 
 func init() { functions.Register(Job) }
@@ -40,6 +40,10 @@ type state struct {
 var circleRule = sweep.Rule[state]{
 	Name: "circle", Load: sweep.Each(func(s sweep.Subject) state { return state{Subject: s} }),
 	Judge: judge, Gather: gather, Change: change,
+	Reach: sweep.Reach{
+		Items: "circles", Deletes: []string{"circles"}, Writes: []string{"circles", "users/*/notifications"},
+		Objects: []sweep.Files{{Folder: "circles/{id}/", Whole: true}},
+	},
 }
 
 // postRule deletes the posts of claimed circles. Whether the circle is claimed is asked again in the commit.

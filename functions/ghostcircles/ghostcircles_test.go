@@ -175,17 +175,6 @@ func TestFilesOfACircle(t *testing.T) {
 	sweeptest.Want(t, "kept", want, got.Kept)
 }
 
-// TestRecordsOfEarlierVersions has a folder noted as versions before the journal did.
-func TestRecordsOfEarlierVersions(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t)
-	put(t, f, "", "circles/gone/icon.png", "circles/gone2/icon.png")
-	group := map[string]any{"names": []any{"circles/gone/"}, "folder": true, "postId": "", "absent": "circles/gone"}
-	f.Set(t, "cleanupJobs/"+jobName+"/leftovers/x", map[string]any{"objects": []any{group}, "at": now})
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("finish interrupted action", 1))
-	world{}.Is(t, f, "circles/gone2/icon.png")
-}
-
 // TestOutOfTime goes on where a run that was out of time got to.
 func TestOutOfTime(t *testing.T) {
 	t.Parallel()

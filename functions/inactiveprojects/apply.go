@@ -14,7 +14,8 @@ import (
 // projectRule warns the people of dormant projects, and marks projects whose people have been warned.
 var projectRule = sweep.Rule[project]{
 	Name: "project", Load: load, Judge: judge, Gather: gatherEvents,
-	With: func(project documents.Ref) []documents.Ref { return []documents.Ref{settingsRef, entryOf(project)} },
+	Reach: sweep.Reach{Items: projects, Deletes: []string{warnings}, Writes: []string{projects, "audit_events"}},
+	With:  func(project documents.Ref) []documents.Ref { return []documents.Ref{settingsRef, entryOf(project)} },
 	Change: func(p project, d sweep.Decision, run sweep.Run) sweep.Change {
 		if d.Kind == warn {
 			return warnAbout(p, run)

@@ -47,6 +47,7 @@ type announcement struct {
 // after the warning, but it is asked for once more.
 var warningRule = sweep.Rule[announcement]{
 	Name: "warning", Load: sweep.OneByOne(loadAnnouncement), Judge: judgeWarning,
+	Reach: sweep.Reach{Items: projects, Writes: []string{"mail", warnings}},
 	Change: func(a announcement, _ sweep.Decision, run sweep.Run) (c sweep.Change) {
 		date := run.Task["deletion_date"]
 		switch {

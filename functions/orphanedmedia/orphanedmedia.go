@@ -12,7 +12,7 @@ import (
 // Job is cleanupOrphanedMedia.
 var Job = sweep.Job{
 	Name: jobName, Begin: orphans.Begin(passes...), Split: orphans.Split(passes...),
-	Rules: []sweep.AnyRule{postRule}, Earlier: []sweep.Earlier{sweep.Leftovers(jobName)},
+	Rules: []sweep.AnyRule{postRule}, Reach: orphans.Reach(passes...),
 }
 
 const jobName = "cleanupOrphanedMedia"

@@ -78,9 +78,8 @@ func TestObjects(t *testing.T) {
 	sweeptest.Want(t, "objects left", slices.Sorted(maps.Keys(kept)), f.Objects(t))
 	// The owners of each kind are counted with one read. Those that exist are read: one, of the posts two. The missing ones
 	// are counted again with one read a kind. For posts: the name of the circle, a query for the posts beside it, one behind
-	// it and two counts. The lease, the journal, earlier versions' records. One write puts the objects' names into the
-	// undo log.
-	wantUsage := usage.Usage{FirestoreReads: 3 + 4 + 3 + 1 + 2 + 2 + 3, FirestoreWrites: 3 + 1, StorageClassA: 3,
+	// it and two counts. The lease, the journal. One write puts the objects' names into the undo log.
+	wantUsage := usage.Usage{FirestoreReads: 3 + 4 + 3 + 1 + 2 + 2 + 2, FirestoreWrites: 3 + 1, StorageClassA: 3,
 		StorageDeletes: int64(len(gone))}
 	sweeptest.Want(t, "usage", wantUsage, got.Usage)
 	if again := f.Run(t, ""); len(again.Actions) != 0 || again.Status != sweep.Completed {
@@ -177,26 +176,32 @@ func TestRacesOfCirclePosts(t *testing.T) {
 	sweeptest.Want(t, "comments left", []string{"of-deleted", "of-founded", "of-moved"}, ids(f.Documents(t, "comments")))
 }
 
-// TestRecordsOfEarlierVersions has objects in records of versions before the journal, of a post that is gone and of one that
-// was restored.
-func TestRecordsOfEarlierVersions(t *testing.T) {
+// TestForgedEntries: what somebody else writes into the journal deletes no file outside of posts/, no account, and writes nothing.
+func TestForgedEntries(t *testing.T) {
 	f := newFunction(t)
-	f.Now = time.Now() // no object is old enough to be deleted as an orphan
-	f.Set(t, "posts/restored", map[string]any{"text": "back"})
-	f.Set(t, "posts/other", map[string]any{"text": "somebody's"})
-	for name, post := range map[string]string{"posts/own.png": "p1", "posts/unnamed.png": "", "posts/theirs.png": "other",
-		"posts/restored.png": "restored"} {
-		put(t, f, name, post)
+	for _, name := range []string{"avatars/victim.png", "secrets/a", "posts/u1/theirs.png", "posts/u1/own.png"} {
+		put(t, f, name, "p1")
 	}
-	note := func(post string, names ...any) {
-		f.Set(t, "cleanupJobs/"+jobName+"/leftovers/"+post, map[string]any{"at": time.Now().Add(time.Minute), "objects": []any{
-			map[string]any{"names": names, "folder": false, "postId": post, "absent": "posts/" + post},
-		}})
+	f.Set(t, "posts/p1", map[string]any{"text": "there"})
+	f.Set(t, "users/victim-admin", map[string]any{"name": "A"})
+	for name, then := range map[string]map[string]any{
+		"object":   {"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "postId", "names": []any{"avatars/victim.png"}},
+		"folder":   {"rule": "post", "absent": "posts/gone", "folder": true, "ownerKey": "", "names": []any{"secrets/"}},
+		"no owner": {"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "", "names": []any{"posts/u1/theirs.png"}},
+		"write":    {"rule": "post", "absent": "posts/gone", "done": []any{map[string]any{"op": "set", "path": "roles/attacker", "data": map[string]any{}}}},
+		"document": {"absent": "", "done": []any{map[string]any{"op": "delete", "path": "users/victim-admin"}}, "object": map[string]any{}},
+		"account":  {"rule": "post", "absent": "posts/victim-admin", "account": true},
+	} {
+		f.Set(t, "cleanupJobs/"+jobName+"/journal/"+name, map[string]any{"open": true, "task": "", "then": []any{then}, "next": []any{}})
 	}
-	note("p1", "posts/own.png", "posts/unnamed.png", "posts/theirs.png", "posts/never-was.png")
-	note("restored", "posts/restored.png")
+	// It reaches what the job can delete, and there the file is another post's.
+	f.Set(t, "cleanupJobs/"+jobName+"/journal/theirs", map[string]any{"open": true, "task": "", "next": []any{}, "then": []any{map[string]any{
+		"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "postId", "names": []any{"posts/u1/theirs.png", "posts/u1/own.png"},
+	}}})
+	before := f.Objects(t)
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("finish interrupted action", 2))
-	sweeptest.Want(t, "objects left", []string{"posts/restored.png", "posts/theirs.png"}, f.Objects(t))
-	sweeptest.Want(t, "records left", 0, len(f.Documents(t, "cleanupJobs/"+jobName+"/leftovers")))
+	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"finish interrupted action": {Planned: 7, Done: 1, Failed: 6}})
+	sweeptest.Want(t, "objects", before, f.Objects(t))
+	sweeptest.Want(t, "roles", 0, len(f.Documents(t, "roles")))
+	sweeptest.Want(t, "users", []string{"victim-admin"}, ids(f.Documents(t, "users")))
 }

@@ -52,7 +52,9 @@ func noPlaceWritten(c config.Config) error {
 
 // detailRule hands the user of a detail to the worker and then counts the attempt, in this order: an attempt whose task could
 // not be enqueued does not count, and after a crash in between the same task is handed over again, which makes no second one.
-var detailRule = sweep.Rule[attempt]{Name: "detail", Load: load, Judge: judge, Change: countAttempt}
+var detailRule = sweep.Rule[attempt]{
+	Name: "detail", Reach: sweep.Reach{Items: details, Writes: []string{details}}, Load: load, Judge: judge, Change: countAttempt,
+}
 
 // load reads the users of those details of which another attempt is due.
 func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]attempt, error) {

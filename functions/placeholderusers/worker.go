@@ -16,7 +16,6 @@ var Worker = sweep.Job{
 	Settings: settings,
 	Task:     &sweep.Task{Fields: []string{"placeholder_user_id"}, Collection: users, Rule: userRule, Guard: somePlaceWritten},
 	Rules:    []sweep.AnyRule{leftRule},
-	Earlier:  []sweep.Earlier{earlier},
 }
 
 // somePlaceWritten makes sure that there is a place in which users may be referred to. The job has asked for all of them; so mostly
@@ -38,38 +37,24 @@ func somePlaceWritten(ctx context.Context, p *sweep.Planner) error {
 // while there is one, the job makes more attempts, should Cloud Tasks have given up on the account.
 var userRule = sweep.Rule[user]{
 	Name: "user", Load: sweep.OneByOne(loadUser), Judge: judgeUser,
+	Reach: sweep.Reach{Items: users, Deletes: []string{users}, Account: true},
 	Change: func(u user, _ sweep.Decision, _ sweep.Run) sweep.Change {
-		then, next := leftOf(u.Ref())
-		return sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: u.Ref()}}, Then: then, Next: next}
+		return sweep.Change{
+			Writes: []documents.Write{{Op: documents.Delete, Ref: u.Ref()}},
+			Then:   []sweep.FollowUp{{Account: u.ID(), Absent: u.Ref()}}, Next: []sweep.Item{{Rule: leftRule, Ref: u.Ref()}},
+		}
 	},
-}
-
-// leftOf returns what is left to do of a user whose document is deleted.
-func leftOf(ref documents.Ref) ([]sweep.FollowUp, []sweep.Item) {
-	return []sweep.FollowUp{{Account: ref.ID, Absent: ref}}, []sweep.Item{{Rule: leftRule, Ref: ref}}
 }
 
 // leftRule deletes the details of a user who is deleted.
 var leftRule = sweep.Rule[user]{
 	Name: "details", Load: sweep.OneByOne(loadDetails), Judge: judgeLeft,
+	Reach: sweep.Reach{Items: users, Deletes: []string{details}},
 	Change: func(u user, _ sweep.Decision, _ sweep.Run) (c sweep.Change) {
 		for _, d := range unclaimed(u) {
 			c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: d.Ref()})
 		}
 		return c
-	},
-}
-
-// earlier are the records of users whose document is deleted and whose account perhaps not yet.
-var earlier = sweep.Earlier{
-	Collection: "cleanupJobs/deletePlaceholderUser/accounts",
-	ID:         func(task map[string]string) string { return task["placeholder_user_id"] },
-	Read: func(record documents.Document) ([]sweep.FollowUp, []sweep.Item, error) {
-		if _, dated := record.Time("at"); !dated {
-			return nil, nil, sweep.ErrForeign
-		}
-		then, next := leftOf(documents.Ref{Collection: users, ID: record.ID()})
-		return then, next, nil
 	},
 }
 

@@ -58,7 +58,7 @@ func TestWorkerKeeps(t *testing.T) {
 				got := w.Worker.Run(t, task)
 				sweeptest.WantReport(t, got, sweep.Completed, actions)
 				sweeptest.Want(t, "kept", kept, got.Kept)
-				if tt.kept == keptNot && !late && got.Usage.FirestoreReads != 4 { // what is held, the journal, a record of an earlier version, the user
+				if tt.kept == keptNot && !late && got.Usage.FirestoreReads != 3 { // what is held, the journal, the user
 					t.Errorf("%d reads of a user who is no placeholder", got.Usage.FirestoreReads)
 				}
 				w.wantLeft(t, before)
@@ -162,31 +162,6 @@ func TestDetailThatIsTakenUpWhileTheAccountGoes(t *testing.T) {
 	w.wantLeft(t, left{Details: []string{"other"}})
 }
 
-// TestRecordsOfEarlierVersions are of users whose document they deleted, and whose account and details are left.
-func TestRecordsOfEarlierVersions(t *testing.T) {
-	w := newWorld(t)
-	for _, id := range []string{"u1", "u12", "u2"} {
-		w.placeholder(t, id, true)
-		w.Set(t, earlier.Collection+"/"+id, map[string]any{"at": now})
-	}
-	for _, id := range []string{"u1", "u12"} {
-		w.Delete(t, "users/"+id)
-	}
-	w.Set(t, "posts/p", map[string]any{"userId": "u2"})
-	sweeptest.WantReport(t, w.Worker.Run(t, task), sweep.Completed, sweeptest.Done(finishKind, 1))
-	others := left{Users: []string{"u2"}, Details: []string{"d-u12", "d-u2"}, Accounts: []string{"u12", "u2"}, Unfinished: 2}
-	w.wantLeft(t, others)
-	// u2 is there again: nothing of it goes.
-	sweeptest.WantReport(t, w.Worker.Run(t, `{"placeholder_user_id":"u2"}`), sweep.Completed, sweeptest.Done(finishKind, 1))
-	others.Unfinished = 1
-	w.wantLeft(t, others)
-
-	w.Set(t, earlier.Collection+"/u12", map[string]any{"note": "somebody else's"})
-	got := w.Worker.Run(t, `{"placeholder_user_id":"u12"}`)
-	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{finishKind: {Planned: 1, Failed: 1}})
-	w.wantLeft(t, others)
-}
-
 // lateSource is a Source whose queries take a second each.
 type lateSource struct {
 	sweep.Source
@@ -254,11 +229,11 @@ func TestRequestsOfATask(t *testing.T) {
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteKind, 1))
 	for method, n := range map[string]int{
 		"RunQuery":          16, // what is held, the journal; a place that is written; the five places and the details, twice; the details that are left
-		"BatchGetDocuments": 4,  // a record of an earlier version, the user three times
+		"BatchGetDocuments": 3,  // the user
 		"BeginTransaction":  2,  // for the user and for the details
 		"Commit":            4,  // these, the account for undoing, and the end of the journal's entries
 	} {
 		sweeptest.Want(t, method, n, w.Worker.Request.Count(method))
 	}
-	sweeptest.Want(t, "reads", int64(20), got.Usage.FirestoreReads)
+	sweeptest.Want(t, "reads", int64(18), got.Usage.FirestoreReads)
 }

@@ -17,11 +17,13 @@ func settings(l *config.Loader) any {
 	return config.Parsed(l, "INQUIRY_FOLDERS", "inquiries/", what, objects.ParseFolders)
 }
 
+func imageFolders(c config.Config) objects.Folders { return c.Own.(objects.Folders) }
+
 // withImages adds to a change the deletion of the objects that its messages name in imageUrl. Only objects in the folders are
 // deleted, because a message must not be able to delete somebody else's file. If the inquiry is restored before a later run
 // deletes them, they stay.
 func (s state) withImages(c sweep.Change, run sweep.Run) sweep.Change {
-	images := cascade.Objects{Field: "imageUrl", Under: run.Config.Own.(objects.Folders), Outside: keptElsewhere}
+	images := cascade.Objects{Field: "imageUrl", Under: imageFolders(run.Config), Outside: keptElsewhere}
 	images.Follow(&c, run.Config, s.Ref(), s.messages...)
 	return c
 }

@@ -35,7 +35,6 @@ func jobWith(most int) sweep.Job {
 	rule := archiveRule(most)
 	return sweep.Job{
 		Name: name, Settings: settings, Rules: []sweep.AnyRule{rule, warnings},
-		Earlier: []sweep.Earlier{sweep.Leftovers(name), begunBefore(rule)},
 		Plan: func(ctx context.Context, p *sweep.Planner) error {
 			resolved := documents.Filter{Field: "status", Op: "==", Value: statusResolved}
 			due := documents.Query{
@@ -54,27 +53,6 @@ func jobWith(most int) sweep.Job {
 				KeptOther: keptUnresolved, KeptYoung: keptYoung, KeptUndated: keptUndated,
 			})
 			return p.Sweep(ctx, due, documents.Cursor(p.Checkpoint()), rule, warnings)
-		},
-	}
-}
-
-// begunBefore reads the records of archives in parts that a version before the journal began: cleanupJobs/{job}/archives/{id}
-// says whether the inquiry is archived.
-func begunBefore(rule sweep.AnyRule) sweep.Earlier {
-	return sweep.Earlier{
-		Collection: "cleanupJobs/" + name + "/archives",
-		Read: func(record documents.Document) ([]sweep.FollowUp, []sweep.Item, error) {
-			archived, ok := record.Data["archived"].(bool)
-			if !ok {
-				return nil, nil, sweep.ErrForeign
-			}
-			stage := copying
-			if archived {
-				stage = finish
-			}
-			return nil, []sweep.Item{{
-				Rule: rule, Ref: documents.Ref{Collection: inquiries, ID: record.ID()}, From: progress{Stage: stage}.String(),
-			}}, nil
 		},
 	}
 }

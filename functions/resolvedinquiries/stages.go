@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/copies"
@@ -37,11 +38,6 @@ const (
 	finish  stage = "finish" // deletes the messages of an inquiry that is archived
 )
 
-// stages are the stages by the names in the journal, which may be those of an earlier version.
-var stages = map[stage]stage{
-	whole: whole, move: move, copying: copying, finish: finish, "back": move, "decide": copying, "discard": copying,
-}
-
 // copyRounds is how often an inquiry's messages are copied. If they change each time meanwhile, the inquiry stays.
 const copyRounds = 3
 
@@ -63,8 +59,7 @@ func (p progress) String() string {
 func parseProgress(text string) (p progress, err error) {
 	text = cmp.Or(text, progress{}.String()) // the beginning
 	valid := json.Unmarshal([]byte(text), &p) == nil && p.String() == text
-	current, known := stages[p.Stage]
-	p.Stage = current
+	known := slices.Contains([]stage{whole, move, copying, finish}, p.Stage)
 	if valid = valid && known && (documents.ValidID(p.Moved) || p.Moved == "" && p.Stage != move); !valid {
 		return progress{}, fmt.Errorf("the journal says to continue from %q, which this program did not write", text)
 	}
@@ -95,11 +90,19 @@ func (s state) earlierRef(name string) documents.Ref {
 	return documents.Ref{Collection: s.archiveRef().Path() + "/earlier", ID: name}
 }
 
+// reach is what archiveRule does at most.
+var reach = sweep.Reach{
+	Items:   inquiries,
+	Deletes: []string{inquiries, inquiries + "/*/messages", archives + "/*/messages", archives + "/*/earlier/*/messages"},
+	Writes:  []string{archives, archives + "/*/messages", archives + "/*/earlier", archives + "/*/earlier/*/messages"},
+	Objects: []sweep.Files{{Setting: imageFolders}},
+}
+
 // archiveRule archives inquiries and deletes them. Nobody sees a half, and neither a crash nor a message that is written
 // meanwhile loses anything.
 func archiveRule(most int) sweep.Rule[state] {
 	return sweep.Rule[state]{
-		Name: "inquiry", Group: 1,
+		Name: "inquiry", Group: 1, Reach: reach,
 		Load: sweep.Each(func(s sweep.Subject) state { return state{Subject: s} }),
 		Judge: func(s state, run sweep.Run) sweep.Decision {
 			d := judge(s.Document, run.Now, run.Promise)

@@ -23,7 +23,8 @@ type toWarn struct {
 // notification that exists already stays unchanged, read or unread.
 var warnings = sweep.Rule[toWarn]{
 	Name: "warning", Group: 8, // each inquiry may be large
-	Load: sweep.Each(func(s sweep.Subject) toWarn { return toWarn{Subject: s} }),
+	Reach: sweep.Reach{Items: inquiries, Writes: []string{inquiries, "users/*/notifications"}},
+	Load:  sweep.Each(func(s sweep.Subject) toWarn { return toWarn{Subject: s} }),
 	Judge: func(s toWarn, run sweep.Run) sweep.Decision {
 		if d := judge(s.Document, run.Now, run.Promise); d.Kind == warn {
 			return d

@@ -28,8 +28,8 @@ type did struct {
 
 type doneItem struct {
 	Target string `json:"target"`
-	Action string `json:"action,omitempty"` // empty, like the reason, in the log of an earlier version
-	Reason string `json:"reason,omitempty"`
+	Action string `json:"action"`
+	Reason string `json:"reason"`
 }
 
 type doneWrite struct {

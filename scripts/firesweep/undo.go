@@ -20,8 +20,9 @@ import (
 )
 
 type undoFlags struct {
-	apply, json bool
-	only        []string
+	apply, json, withoutReport bool
+
+	only []string
 }
 
 func (a *app) undoCommand() *cobra.Command {
@@ -41,7 +42,8 @@ listed as a conflict. What was sent stays sent. Repeating it changes nothing
 more.
 
 RUN is a run's id, or the last part of that as 'firesweep runs' shows it. For a
-run that was killed, and for a worker's, give the whole id.
+run that was killed, and for a worker's, give the whole id and --without-report:
+such a run has left no report that says what it was.
 
 What came back is held: the job keeps it until 'firesweep release'.
 It works with your credentials, which need to write documents, and to restore
@@ -53,6 +55,7 @@ objects and create accounts if the job deletes some.`,
 	getenv := a.projectFlag(c)
 	c.Flags().BoolVar(&f.apply, "apply", false, "do it; without this flag it is only shown")
 	c.Flags().StringArrayVar(&f.only, "only", nil, "only this `TARGET`, as it is listed; may be repeated")
+	c.Flags().BoolVar(&f.withoutReport, "without-report", false, "for a run that was killed, or a worker's")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) != 1 || !runIDPattern.MatchString(args[0]) && !shortIDPattern.MatchString(args[0]) {
@@ -94,7 +97,9 @@ func (a *app) open(ctx context.Context, name string, getenv func(string) string)
 	if err != nil {
 		return restore.Project{}, nil, err
 	}
-	return restore.Open(ctx, c, e.Uses(), a.clock)
+	p, closeAll, err := restore.Open(ctx, c, e.Uses(), a.clock)
+	p.Jobs = functions.Registered()
+	return p, closeAll, err
 }
 
 // taken is the result of taking a run back. docs/command.md documents it as JSON.
@@ -124,7 +129,7 @@ func (a *app) undo(ctx context.Context, f undoFlags, runID string, getenv func(s
 	stop := a.progress(ctx, func(passed time.Duration) string {
 		return what + " " + plural(int(things.Load()), "thing") + far.estimate(passed)
 	})
-	err = p.Undo(ctx, runID, restore.Options{Apply: f.apply, Only: f.only, Progress: far.set}, func(o restore.Outcome) error {
+	err = p.Undo(ctx, runID, restore.Options{Apply: f.apply, Only: f.only, WithoutReport: f.withoutReport, Progress: far.set}, func(o restore.Outcome) error {
 		things.Add(1)
 		t.Outcomes = append(t.Outcomes, takenBack{Target: o.Target, Step: o.Step, Why: o.Why})
 		return nil

@@ -5,6 +5,7 @@
 package cascade
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"strings"
@@ -29,13 +30,42 @@ type With struct {
 	Home func(documents.Document) string
 }
 
-// Rule returns a rule that deletes a document, and what goes along with it, if judging says so. judging has no Change. One
+// reach returns what a rule can do of whose items these are what goes along.
+func (w With) reach(items string) sweep.Reach {
+	r := sweep.Reach{Items: items, Deletes: []string{items}}
+	if w.Archive != "" {
+		r.Writes = []string{w.Archive}
+	}
+	for _, a := range w.What {
+		switch {
+		case a.Account:
+			r.Account = true
+		case a.Folder != "":
+			r.Objects = append(r.Objects, sweep.Files{Folder: a.Folder, Whole: true})
+		case a.Object != "":
+			r.Objects = append(r.Objects, sweep.Files{Folder: a.Under, Owner: a.Metadata})
+		default:
+			along := a.Collection
+			if a.Subcollection != "" {
+				along = items + "/*/" + a.Subcollection
+			}
+			r.Deletes = append(r.Deletes, along)
+			if w.Archive != "" {
+				r.Writes = append(r.Writes, w.Archive+"/*/"+path.Base(along))
+			}
+		}
+	}
+	return r
+}
+
+// Rule returns a rule that deletes a document, and what goes along with it, if judging says so. judging has no Change; its items are
+// those of its Reach, or of the collection. One
 // commit deletes the document with the documents that go along, so that nobody sees a half. Objects and the account follow.
 // If one commit cannot take all documents that go along, earlier commits delete some of them first, and each judges the
 // document again.
 func Rule[S any](judging sweep.Rule[S], with With) sweep.AnyRule {
 	return sweep.Rule[state[S]]{
-		Name: judging.Name,
+		Name: judging.Name, Reach: with.reach(cmp.Or(judging.Reach.Items, with.Collection)),
 		Load: func(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]state[S], error) {
 			judged, err := judging.Load(ctx, src, subjects)
 			states := make([]state[S], len(judged))

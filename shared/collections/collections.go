@@ -22,10 +22,7 @@ func Names() []string { return []string{Jobs, Runs, Undo, Retries} }
 // names.
 func Below() []string { return []string{"journal", "held"} }
 
-// Earlier returns the names that earlier versions used below the documents of [Jobs]. Such documents may still exist.
-func Earlier() []string { return []string{"leftovers", "archives", "accounts"} }
-
-// Documents returns the path of a document in each collection of this version.
+// Documents returns the path of a document in each of these collections.
 func Documents() []string {
 	paths := []string{Jobs + "/j"}
 	for _, name := range Below() {

@@ -8,9 +8,14 @@ import (
 
 // sweepRule returns the engine's rule: how documents are loaded, judged and changed.
 func (c cleanup) sweepRule() sweep.AnyRule {
-	r := sweep.Rule[item]{Name: "document", Load: c.load, Judge: c.judge}
+	items := c.Collection
+	if c.CollectionGroup != "" {
+		items = "**/" + c.CollectionGroup
+	}
+	r := sweep.Rule[item]{Name: "document", Reach: sweep.Reach{Items: items}, Load: c.load, Judge: c.judge}
 	switch {
 	case !c.Deletes():
+		r.Reach.Writes = []string{items}
 		r.Change = func(i item, _ sweep.Decision, run sweep.Run) sweep.Change {
 			return sweep.Update(i.Ref(), c.fieldsToSet(run))
 		}

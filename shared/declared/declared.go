@@ -13,15 +13,12 @@ import (
 // Job returns the job that a rule declares. The rule must have no problems, see [rule.Rule.Problems].
 func Job(name string, r rule.Rule) sweep.Job {
 	if r.Objects != "" {
-		return sweep.Job{Name: name, Begin: orphans.Begin(objectsOf(r)), Split: orphans.Split(objectsOf(r))}
+		pass := objectsOf(r)
+		return sweep.Job{Name: name, Begin: orphans.Begin(pass), Split: orphans.Split(pass), Reach: orphans.Reach(pass)}
 	}
 	if r.Accounts != "" {
-		return sweep.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true}
+		return sweep.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, Reach: sweep.Reach{Account: true}}
 	}
 	c := cleanup{Rule: r}
-	job := sweep.Job{Name: name, Plan: c.plan}
-	if !r.Plain() { // the journal of an interrupted run is replayed with it
-		job.Rules = []sweep.AnyRule{c.sweepRule()}
-	}
-	return job
+	return sweep.Job{Name: name, Plan: c.plan, Rules: []sweep.AnyRule{c.sweepRule()}}
 }

@@ -57,6 +57,16 @@ func Begin(passes ...Pass) func(ctx context.Context, p *sweep.Planner) sweep.Rea
 	}
 }
 
+// Reach returns the [sweep.Job.Reach] of a job that makes these passes: the objects of their folders.
+func Reach(passes ...Pass) (r sweep.Reach) {
+	for _, pass := range passes {
+		if f, ok := pass.(Objects); ok {
+			r.Objects = append(r.Objects, sweep.Files{Folder: f.Folder})
+		}
+	}
+	return r
+}
+
 func save(p *sweep.Planner, at place) error {
 	text, err := at.text()
 	if err != nil {

@@ -69,7 +69,7 @@ type note struct {
 }
 
 var noteRule = sweep.Rule[note]{
-	Name: "note",
+	Name: "note", Reach: sweep.Reach{Items: "notes", Deletes: []string{"notes"}},
 	Load: func(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]note, error) {
 		notes := make([]note, len(subjects))
 		for i, s := range subjects {
@@ -93,7 +93,7 @@ func newFunction(t *testing.T, passes ...orphans.Pass) *sweeptest.Function {
 	t.Helper()
 	t.Parallel()
 	job := sweep.Job{Name: "testJob", Begin: orphans.Begin(passes...), Split: orphans.Split(passes...),
-		Rules: []sweep.AnyRule{noteRule}}
+		Rules: []sweep.AnyRule{noteRule}, Reach: orphans.Reach(passes...)}
 	f := sweeptest.New(t, sweep.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
 	f.Now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
 	f.Env["MAX_MISSING_PERCENT"] = "100"

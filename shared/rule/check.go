@@ -55,7 +55,7 @@ func (r *Rule) Problems() (problems []string) {
 	c.expect(r.CollectionGroup == "" || plainID(r.CollectionGroup), "collectionGroup",
 		"%q is not a collection's name: a name has no slash", r.CollectionGroup)
 	c.foreign("collectionGroup", r.CollectionGroup)
-	c.expect(!slices.Contains(slices.Concat(collections.Below(), collections.Earlier()), r.CollectionGroup), "collectionGroup",
+	c.expect(!slices.Contains(collections.Below(), r.CollectionGroup), "collectionGroup",
 		"Firesweep itself has collections named %s: declare a rule for each of your own with collection", r.CollectionGroup)
 	c.expect(r.Owner == nil, "owner", "only objects have an owner; to keep documents, use unless")
 	c.where()

@@ -62,7 +62,7 @@ func (p *Planner) ConsiderAccounts(ctx context.Context, rule *AccountRule, found
 		case d.Kind == "":
 			p.Keep(d.Reason, 1)
 			continue
-		case rule.Limit > 0 && p.planned >= rule.Limit && !p.run.held[target]:
+		case rule.Limit > 0 && p.Planned() >= rule.Limit && !p.run.held[target]:
 			c.Due++
 			c.Left = true
 			continue

@@ -294,7 +294,7 @@ func (r *run) failed(ctx context.Context, target, action string, err error) {
 func (r *run) whoTriesAgain(err error) string {
 	var foreign *recordError
 	switch {
-	case errors.As(err, &foreign):
+	case errors.As(err, &foreign), errors.Is(err, ErrForeign):
 		return ", and so will every run until somebody fixes it"
 	case r.report.DryRun:
 		return ""

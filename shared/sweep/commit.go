@@ -105,7 +105,7 @@ func (r *run) commit(ctx context.Context, group []*work) (committed, error) {
 		}
 		c.entry, c.writes = entry, len(writes)+1
 		byAttempt[attempt] = c
-		return tx.Set(entry.Path(), r.entryOf(attempt, changes))
+		return tx.Set(entry.Path(), r.entryOf(attempt, group[0].Rule.name(), changes))
 	})
 	if err != nil || c.entry == (documents.Ref{}) {
 		r.journal.finished(forget...)
@@ -208,6 +208,9 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 			o.change.Writes = []documents.Write{{Op: documents.Delete, Ref: group[i].Ref}}
 		} else if o.change, o.err = items.change(i, o.decision, r.known()); o.err == nil {
 			o.err = o.change.problem(group[i].Rule)
+		}
+		if o.err == nil {
+			o.err = r.job.problem(group[i].Rule, group[i].Ref, o.change, r.config)
 		}
 		switch {
 		case o.err != nil, len(o.change.First) > 0, len(o.change.Before) > o.handed(group[i]), o.change.empty():

@@ -138,6 +138,9 @@ func (p *Planner) ProposeItems(ctx context.Context, rule AnyRule, due []Proposal
 func (p *Planner) actionsOf(ctx context.Context, rule AnyRule, due []Proposal) ([]Action, error) {
 	actions := make([]Action, len(due))
 	for i, d := range due {
+		if !rule.reach().has(d.Ref()) {
+			return nil, fmt.Errorf("rule %s would judge %s, %w", rule.name(), d.Path, errReach)
+		}
 		actions[i] = Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref(), nth: p.proposed}}}
 		p.proposed++
 		if rule.deletes() {

@@ -37,7 +37,10 @@ func deleteDraft(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
 
 // A job says which documents to look at; its rule says what is due, and what becomes of that. All else is the engine's.
 func ExampleRule() {
-	drafts := sweep.Rule[sweep.Subject]{Name: "draft", Load: sweep.Itself, Judge: judgeDraft, Change: deleteDraft}
+	drafts := sweep.Rule[sweep.Subject]{
+		Name: "draft", Load: sweep.Itself, Judge: judgeDraft, Change: deleteDraft,
+		Reach: sweep.Reach{Items: "drafts", Deletes: []string{"drafts", "draftViews"}},
+	}
 	job := sweep.Job{Name: "cleanupStaleDrafts", Rules: []sweep.AnyRule{drafts}, Plan: func(ctx context.Context, p *sweep.Planner) error {
 		return p.Sweep(ctx, documents.Query{Collection: "drafts"}, documents.Cursor(p.Checkpoint()), drafts)
 	}}

@@ -82,8 +82,10 @@ func (r *run) tally(figures map[string]int) {
 // pending is a follow-up under way.
 type pending struct {
 	FollowUp
-	of  *work // whose failure its failure is
-	err error
+	of *work // whose failure its failure is
+	// again says that it is asked once more, right before, whether the document that led here is still absent.
+	again bool
+	err   error
 }
 
 // followUp does follow-ups of one entry. Documents to write after them are committed together with the entry's deletion, unless
@@ -117,8 +119,10 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 		case isHeld(f.err): // the entry remembers it until Cloud Storage lets the object go
 			held = f.err
 			continue
+		case f.err == nil && f.Recorded != nil:
+			writes = append(writes, f.Recorded.Done...)
+			continue
 		case f.err == nil:
-			writes = append(writes, f.Done...)
 			continue
 		case errors.Is(f.err, ErrOutOfTime), ctx.Err() != nil:
 			return false, ErrOutOfTime
@@ -209,17 +213,10 @@ func (r *run) followOne(ctx context.Context, f pending, at time.Time) error {
 	return r.deleteObject(ctx, f.Object, at)
 }
 
-// enqueue hands over a task. The worker's now is this run's, unless the task has headers that say otherwise.
+// enqueue hands over a task. The worker's now is this run's.
 func (r *run) enqueue(ctx context.Context, t tasks.Task) error {
-	if t.Headers == nil {
-		t.Headers = decidedAt(r.report.Now)
-	}
+	t.Headers = map[string]string{nowHeader: r.report.Now.Format(time.RFC3339Nano)}
 	return r.tasks.Enqueue(ctx, t)
-}
-
-// decidedAt returns the headers of a task that a run of this now decided on.
-func decidedAt(now time.Time) map[string]string {
-	return map[string]string{nowHeader: now.Format(time.RFC3339Nano)}
 }
 
 // deleteAccounts deletes the accounts among some follow-ups in as few calls as possible.
@@ -249,6 +246,13 @@ func (r *run) deleteAccounts(ctx context.Context, all []pending, which []int) {
 		}
 	}
 	if err == nil {
+		which, err = r.stillDue(ctx, all, which)
+	}
+	if err == nil && len(which) > 0 {
+		uids = uids[:0]
+		for _, i := range which {
+			uids = append(uids, all[i].Account)
+		}
 		func() {
 			defer guard.Recover(&err)
 			results = r.gathered.delete(ctx, r.accounts.Delete, uids)
@@ -279,6 +283,29 @@ func (r *run) nameMissing(ctx context.Context, all []pending, which []int, found
 			r.notice(ctx, item, Notice{Message: item + ": " + f.NoAccount, Fields: map[string]any{"reason": f.NoAccount}})
 		}
 	}
+}
+
+// stillDue returns which accounts go, where that must be asked again: those whose document is still absent.
+func (r *run) stillDue(ctx context.Context, all []pending, which []int) (still []int, err error) {
+	if !all[which[0]].again {
+		return which, nil
+	}
+	absent := make([]documents.Ref, len(which))
+	for n, i := range which {
+		absent[n] = all[i].Absent
+	}
+	back, err := r.readerSource().Get(ctx, absent)
+	if err != nil {
+		return which, err
+	}
+	for _, i := range which {
+		if _, restored := back[all[i].Absent]; restored {
+			r.keepRestored(ctx, all[i].FollowUp)
+		} else {
+			still = append(still, i)
+		}
+	}
+	return still, nil
 }
 
 // handOver hands over the tasks that go before an item's commit.
@@ -354,10 +381,12 @@ func (r *run) keepObject(ctx context.Context, name, reason string) {
 	r.log.InfoContext(ctx, "kept object "+name+": "+reason)
 }
 
+// maxLooks is how often an object is looked at that changes before it is deleted: somebody would have to change it again and again.
+const maxLooks = 3
+
 // deleteFound deletes an object if its attributes allow it and it is still as it was found. If it has changed, it looks again.
 func (r *run) deleteFound(ctx context.Context, object objects.Object, o ObjectDeletion, at time.Time) error {
-	const attempts = 3 // somebody would have to change it again and again
-	for range attempts {
+	for range maxLooks {
 		if reason := o.keep(object, at); reason != "" {
 			r.keepObject(ctx, object.Name, reason)
 			return nil
@@ -378,7 +407,7 @@ func (r *run) deleteFound(ctx context.Context, object objects.Object, o ObjectDe
 		}
 		object = latest
 	}
-	return fmt.Errorf("delete object %s: it changed %d times meanwhile", object.Name, attempts)
+	return fmt.Errorf("delete object %s: it changed %d times meanwhile", object.Name, maxLooks)
 }
 
 // keep returns why an object is kept, "" if it is not.

@@ -18,6 +18,7 @@ import (
 // albums are deleted with the objects that they name, or with a folder of them. Each object must be the album's own.
 var albums = sweep.Rule[sweep.Subject]{
 	Name: "album", Load: sweep.Itself,
+	Reach: sweep.Reach{Items: "albums", Deletes: []string{"albums"}, Objects: []sweep.Files{{Folder: "{id}/", Owner: "postId", Whole: true}}},
 	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
 		if s.Found {
 			return sweep.Do("delete album", "it is there")
@@ -66,13 +67,13 @@ func relabel(t *testing.T, f *sweeptest.Function, name string, metadata map[stri
 // TestObjectsThatChangeBetweenLookAndDeletion are looked at again: they go only by what they are then, and one that changes all
 // the time is a failure that the next run mends.
 func TestObjectsThatChangeBetweenLookAndDeletion(t *testing.T) {
-	for kind, objects := range map[string][]any{"by name": {"f/relabelled", "f/touched", "f/replaced", "f/restless"}, "in a folder": {"f/"}} {
+	for kind, objects := range map[string][]any{"by name": {"p1/relabelled", "p1/touched", "p1/replaced", "p1/restless"}, "in a folder": {"p1/"}} {
 		t.Run(kind, func(t *testing.T) {
 			f := ruleFunction(t, ruleJob("albums", albums))
 			if !f.EmbeddedStorage() {
 				t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
 			}
-			for _, name := range []string{"f/relabelled", "f/touched", "f/replaced", "f/restless", "f2/other"} {
+			for _, name := range []string{"p1/relabelled", "p1/touched", "p1/replaced", "p1/restless", "p12/other"} {
 				f.Put(t, name, nil, []byte("x"))
 			}
 			f.Set(t, "albums/p1", map[string]any{"objects": objects})
@@ -81,24 +82,24 @@ func TestObjectsThatChangeBetweenLookAndDeletion(t *testing.T) {
 				seen[name]++
 				switch {
 				case calm:
-				case name == "f/relabelled" && seen[name] == 1:
+				case name == "p1/relabelled" && seen[name] == 1:
 					relabel(t, f, name, map[string]string{"postId": "p2"})
-				case name == "f/touched" && seen[name] == 1:
+				case name == "p1/touched" && seen[name] == 1:
 					relabel(t, f, name, map[string]string{"postId": "p1", "seen": "true"})
-				case name == "f/replaced" && seen[name] == 1:
+				case name == "p1/replaced" && seen[name] == 1:
 					f.Put(t, name, nil, []byte("y"))
-				case name == "f/restless":
+				case name == "p1/restless":
 					relabel(t, f, name, map[string]string{"seen": strings.Repeat("x", seen[name])})
 				}
 			})
 			got := f.Run(t, "")
 			sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"delete album": {Planned: 1, Failed: 1}})
 			sweeptest.Want(t, "kept", map[string]int{"a file that belongs to another post": 1, "a file that was uploaded again since": 1}, got.Kept)
-			sweeptest.Want(t, "objects", []string{"f/relabelled", "f/replaced", "f/restless", "f2/other"}, f.Objects(t))
-			sweeptest.Want(t, "attempts on what changes all the time", 3, seen["f/restless"])
+			sweeptest.Want(t, "objects", []string{"p1/relabelled", "p1/replaced", "p1/restless", "p12/other"}, f.Objects(t))
+			sweeptest.Want(t, "attempts on what changes all the time", 3, seen["p1/restless"])
 			calm = true
 			sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("finish interrupted action", 1))
-			sweeptest.Want(t, "objects", []string{"f/relabelled", "f/replaced", "f2/other"}, f.Objects(t))
+			sweeptest.Want(t, "objects", []string{"p1/relabelled", "p1/replaced", "p12/other"}, f.Objects(t))
 		})
 	}
 }
@@ -110,7 +111,7 @@ func TestObjectsThatChangeBetweenRuns(t *testing.T) {
 		t.Skip("the Firebase Emulator Suite cannot change an object's metadata by this API")
 	}
 	var objects []any
-	for _, name := range []string{"f/same", "f/replaced", "f/relabelled", "f/released", "f/pending"} {
+	for _, name := range []string{"p1/same", "p1/replaced", "p1/relabelled", "p1/released", "p1/pending"} {
 		f.Put(t, name, map[string]string{"postId": "p1"}, []byte("x"))
 		objects = append(objects, name)
 	}
@@ -127,14 +128,14 @@ func TestObjectsThatChangeBetweenRuns(t *testing.T) {
 	if got := f.Run(t, ""); got.Status != sweep.Failed {
 		t.Fatalf("the first run: %s", got.Status)
 	}
-	f.Put(t, "f/replaced", map[string]string{"postId": "p1"}, []byte("y"))
-	for name, owner := range map[string]string{"f/relabelled": "p2", "f/pending": "PENDING", "f/released": ""} {
+	f.Put(t, "p1/replaced", map[string]string{"postId": "p1"}, []byte("y"))
+	for name, owner := range map[string]string{"p1/relabelled": "p2", "p1/pending": "PENDING", "p1/released": ""} {
 		relabel(t, f, name, map[string]string{"postId": owner})
 	}
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("finish interrupted action", 1))
 	// A postId that is there and empty is not this post's id, and not absent either.
 	sweeptest.Want(t, "kept", map[string]int{"a file that belongs to another post": 3, "a file that was uploaded again since": 1}, got.Kept)
-	sweeptest.Want(t, "objects", []string{"f/pending", "f/relabelled", "f/released", "f/replaced"}, f.Objects(t))
+	sweeptest.Want(t, "objects", []string{"p1/pending", "p1/relabelled", "p1/released", "p1/replaced"}, f.Objects(t))
 	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
 }

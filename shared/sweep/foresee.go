@@ -13,15 +13,17 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/guard"
+	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // Bounds of what a preview works out. Each action costs the reads that its commit would.
 const (
-	maxForeseen       = 100 // actions of a run
-	maxForeseenWrites = 30  // of one action
-	maxForeseenRounds = 20  // commits of one item
-	maxForeseenDepth  = 3   // of items within items
-	maxForeseenLooks  = 100 // at objects, for one action
+	maxForeseen       = 100  // actions of a run
+	maxForeseenWrites = 30   // of one action
+	maxForeseenRounds = 20   // commits of one item
+	maxForeseenDepth  = 3    // of items within items
+	maxForeseenLooks  = 100  // at objects, for one action
+	maxForeseenLeft   = 1000 // writes and looks at objects, of what an interrupted run left
 	foreseenAtOnce    = 8
 )
 
@@ -39,7 +41,7 @@ func (p *Planner) foresee(ctx context.Context, actions []Action) error {
 		}
 		underWay.Go(func() (err error) {
 			defer guard.Recover(&err)
-			f := foresight{run: p.run, source: &imagined{fromReader: p.run.readerSource(), written: map[documents.Ref]*documents.Document{}}}
+			f := p.run.foresight(maxForeseenWrites, maxForeseenLooks)
 			err = f.item(ctx, effect.Item, actions[i].Kind, 0)
 			actions[i].Writes, actions[i].More = f.writes, f.more
 			return err
@@ -55,10 +57,17 @@ type foresight struct {
 	writes []string
 	more   bool // than the writes
 	looked int  // at objects
+
+	most, looks int // writes and looks at objects
+}
+
+func (r *run) foresight(most, looks int) foresight {
+	source := &imagined{fromReader: r.readerSource(), written: map[documents.Ref]*documents.Document{}}
+	return foresight{run: r, source: source, most: most, looks: looks}
 }
 
 func (f *foresight) add(write string) {
-	if len(f.writes) == maxForeseenWrites {
+	if len(f.writes) == f.most {
 		f.more = true
 		return
 	}
@@ -99,7 +108,10 @@ func (f *foresight) item(ctx context.Context, item Item, kind string, depth int)
 			if then.Object.Name == "" || then.Object.Folder || f.deletes(ctx, then.Object) {
 				f.add(then.String(f.run.config.Bucket))
 			}
-			for _, w := range then.Done {
+			if then.Recorded == nil {
+				continue
+			}
+			for _, w := range then.Recorded.Done {
 				f.add(w.String())
 				f.source.write(w)
 			}
@@ -121,9 +133,49 @@ func (f *foresight) item(ctx context.Context, item Item, kind string, depth int)
 	return nil
 }
 
+// foreseeEntry returns what a run would do of an entry of the journal that was written at a time, or why it would do nothing.
+func (r *run) foreseeEntry(ctx context.Context, e entry, at time.Time, refused error) (writes []string, more bool, err error) {
+	if refused != nil {
+		return []string{"nothing: " + refused.Error()}, false, nil
+	}
+	f := r.foresight(maxForeseenLeft, maxForeseenLeft)
+	then, err := r.stillAbsent(ctx, e.then)
+	for _, t := range then {
+		if err == nil && t.Object.Folder {
+			err = f.folder(ctx, t.Object, at)
+		} else if t.Object.Name == "" || f.deletes(ctx, t.Object) {
+			f.add(t.String(r.config.Bucket))
+		}
+	}
+	for _, next := range e.next {
+		if err == nil {
+			err = f.item(ctx, next, "", 1)
+		}
+	}
+	return f.writes, f.more, err
+}
+
+// folder adds the objects of a folder.
+func (f *foresight) folder(ctx context.Context, o ObjectDeletion, at time.Time) error {
+	for page, err := range f.run.objects.Pages(ctx, o.Name, objects.Names{}) {
+		if err != nil {
+			return err
+		}
+		for _, object := range page {
+			if o.keep(object, at) == "" {
+				f.add("delete gs://" + f.run.config.Bucket + "/" + object.Name)
+			}
+		}
+		if f.more {
+			break
+		}
+	}
+	return nil
+}
+
 // deletes reports whether an object exists and would be deleted, not kept because of its owner.
 func (f *foresight) deletes(ctx context.Context, o ObjectDeletion) bool {
-	if len(f.writes) == maxForeseenWrites || f.looked == maxForeseenLooks {
+	if len(f.writes) == f.most || f.looked == f.looks {
 		f.more = true
 		return false
 	}

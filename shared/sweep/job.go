@@ -3,7 +3,7 @@
 // each action only if its target is still what was judged, and reports on it.
 //
 // The order to read it in:
-//   - job.go (what a job is), rule.go (what a rule is) and source.go (what it reads from);
+//   - job.go (what a job is), rule.go (what a rule is), reach.go (what it can do at most) and source.go (what it reads from);
 //   - run.go (what a run does) with underlease.go, reading.go (it reads ahead), planner.go, consider.go (rules judge), kept.go (what
 //     is kept is counted) and limits.go;
 //   - pass.go (what runs remember), unset.go and referred.go (a field is missing, something refers to a document);
@@ -41,10 +41,10 @@ type Job struct {
 	// may be run in shards (SHARDS); nil for one that may not. Fewer than two mean that it is not worth it. A range's ends are
 	// checkpoints; Plan then ends at [Planner.End].
 	Split func(ctx context.Context, p *Planner, n int) ([]Range, error)
-	// Rules are those of its items that a commit may leave for later ([Change.Next]), so that the journal finds them.
+	// Rules are those of its items, by which it also does what the journal says is left to do.
 	Rules []AnyRule
-	// Earlier are records of unfinished work that earlier versions of the program may have left.
-	Earlier []Earlier
+	// Reach says which objects and accounts Plan itself may propose to delete.
+	Reach Reach
 	// Accounts says that Plan reads accounts, so planning needs the right to.
 	Accounts bool
 	// Task makes it a worker, which Cloud Tasks calls with one thing to do; nil for what Cloud Scheduler calls.
@@ -101,6 +101,8 @@ type Action struct {
 
 	Writes []string // what it would write, where a preview has worked that out
 	More   bool     // that is not all
+
+	also int // how many actions more it counts as, for MAX_ACTIONS
 }
 
 // Effect is how an action is done. Those of rules are proposed by [Planner.Consider] and [Planner.ConsiderAccounts]; [DeleteObject] is

@@ -2,17 +2,16 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/tasks"
 )
 
 // The journal of a job is cleanupJobs/{job}/journal. Each commit of items writes an entry with its follow-ups: objects,
-// accounts, tasks and further items. A later commit deletes the entry when they are done. So the next run finds what an
+// accounts and further items. A later commit deletes the entry when they are done. So the next run finds what an
 // interrupted run has left to do, and begins with it.
 func journalOf(job string) string { return "cleanupJobs/" + job + "/journal" }
 
@@ -71,35 +70,40 @@ func (r *run) shard() int {
 	return r.part.Number
 }
 
-// entryOf returns what is written of a commit's changes.
-func (r *run) entryOf(attempt int64, changes []Change) map[string]any {
+// entryOf returns what is written of a commit's changes, which are of one rule.
+func (r *run) entryOf(attempt int64, rule string, changes []Change) map[string]any {
 	var then, next []any
 	for _, c := range changes {
-		then = append(then, storedFollowUps(c.Then)...)
+		then = append(then, storedFollowUps(rule, c.Then)...)
 		for _, item := range c.Next {
 			next = append(next, map[string]any{"rule": item.Rule.name(), "path": item.Ref.Path(), "from": item.From})
 		}
 	}
 	return map[string]any{
-		"runId": r.id(), "shard": r.shard(), "attempt": attempt, "task": r.taskID(), "now": r.report.Now, "at": documents.ServerTimestamp,
+		"runId": r.id(), "shard": r.shard(), "attempt": attempt, "task": r.taskID(), "at": documents.ServerTimestamp,
 		"open": len(then)+len(next) > 0, "then": then, "next": next,
 	}
 }
 
 // storedFollowUps returns what the journal holds of a change's follow-ups. What objects have in common is stored once, so that
-// they take no more room than in the document that named them.
-func storedFollowUps(all []FollowUp) []any {
+// they take no more room than in the document that named them. What the item's id tells is not stored: the owner, and the uid.
+func storedFollowUps(rule string, all []FollowUp) []any {
 	var stored []any
 	var last FollowUp
 	for _, f := range all {
 		switch {
 		case f.Recorded != nil:
 			continue
+		case f.Account != "":
+			stored = append(stored, map[string]any{"rule": rule, "absent": f.Absent.Path(), "account": true})
 		case len(stored) > 0 && f.joins(last):
-			object := stored[len(stored)-1].(map[string]any)["object"].(map[string]any)
+			object := stored[len(stored)-1].(map[string]any)
 			object["names"] = append(object["names"].([]any), f.Object.Name)
 		default:
-			stored = append(stored, f.stored())
+			stored = append(stored, map[string]any{
+				"rule": rule, "absent": f.Absent.Path(), "names": []any{f.Object.Name}, "folder": f.Object.Folder, "ownerKey": f.Object.OwnerKey,
+				"marked": f.Object.Marked,
+			})
 		}
 		last = f
 	}
@@ -109,37 +113,7 @@ func storedFollowUps(all []FollowUp) []any {
 // joins reports whether a follow-up deletes an object, and differs from another in nothing but its name.
 func (f FollowUp) joins(other FollowUp) bool {
 	other.Object.Name = f.Object.Name
-	return f.Object.Name != "" && f.Object == other.Object && f.Absent == other.Absent && len(f.Done) == 0 && len(other.Done) == 0 &&
-		other.Account == "" && other.Task == nil
-}
-
-// stored returns a follow-up as the journal holds it.
-func (f FollowUp) stored() map[string]any {
-	m := map[string]any{"absent": f.Absent.Path(), "done": storedWrites(f.Done)}
-	switch {
-	case f.Task != nil:
-		key := make([]any, len(f.Task.Key))
-		for i, part := range f.Task.Key {
-			key[i] = part
-		}
-		m["task"] = map[string]any{"key": key, "body": f.Task.Body, "notBefore": f.Task.NotBefore}
-	case f.Account != "":
-		m["account"] = f.Account
-	default:
-		m["object"] = map[string]any{
-			"names": []any{f.Object.Name}, "folder": f.Object.Folder, "ownerKey": f.Object.OwnerKey, "owner": f.Object.Owner,
-			"marked": f.Object.Marked,
-		}
-	}
-	return m
-}
-
-func storedWrites(writes []documents.Write) []any {
-	stored := make([]any, len(writes))
-	for i, w := range writes {
-		stored[i] = map[string]any{"op": string(w.Op), "path": w.Ref.Path(), "data": w.Data}
-	}
-	return stored
+	return f.Object.Name != "" && f.Object == other.Object && f.Absent == other.Absent && other.Account == ""
 }
 
 // entry is a journal entry as it was read.
@@ -148,20 +122,24 @@ type entry struct {
 	next []Item
 }
 
-// parseEntry reads what [entryOf] wrote. rules are the job's, by name.
-func parseEntry(d documents.Document, rules map[string]AnyRule) (e entry, err error) {
-	problem := func(what string) error { return fmt.Errorf("no usable %s: %w", what, ErrForeign) }
+// things returns how many objects, accounts and items an entry names.
+func (e entry) things() int { return len(e.then) + len(e.next) }
+
+// ErrForeign says that a record is not one that this program wrote.
+var ErrForeign = errors.New("it is not one that this program wrote: look at it and delete it")
+
+// parseEntry reads what [run.entryOf] wrote. It refuses, with [ErrForeign], whatever the job's rules could not have asked for.
+func (r *run) parseEntry(d documents.Document) (e entry, err error) {
+	rules := r.job.rules()
 	for _, v := range list(d.Data["then"]) {
 		all, ok := followUpsOf(v)
-		if !ok {
-			return e, problem("then")
+		m, _ := v.(map[string]any)
+		name, _ := m["rule"].(string)
+		for _, f := range all {
+			ok = ok && rules[name] != nil && rules[name].reach().follows(f, r.config)
 		}
-		if now, ok := d.Data["now"].(time.Time); ok {
-			for _, f := range all {
-				if f.Task != nil {
-					f.Task.Headers = decidedAt(now)
-				}
-			}
+		if !ok {
+			return e, fmt.Errorf("then holds what no rule of %s asks for: %w", r.job.Name, ErrForeign)
 		}
 		e.then = append(e.then, all...)
 	}
@@ -171,8 +149,8 @@ func parseEntry(d documents.Document, rules map[string]AnyRule) (e entry, err er
 		path, _ := m["path"].(string)
 		from, isText := m["from"].(string)
 		ref, err := documents.RefOf(path)
-		if err != nil || !isText || rules[name] == nil {
-			return e, problem("next")
+		if err != nil || !isText || len(m) != 3 || rules[name] == nil || !rules[name].reach().has(ref) {
+			return e, fmt.Errorf("next holds what is no item of %s: %w", r.job.Name, ErrForeign)
 		}
 		e.next = append(e.next, Item{Rule: rules[name], Ref: ref, From: from})
 	}
@@ -186,69 +164,27 @@ func list(v any) []any {
 
 // followUpsOf reads what [storedFollowUps] wrote of follow-ups that have all but the object's name in common.
 func followUpsOf(v any) (all []FollowUp, ok bool) {
-	m, ok := v.(map[string]any)
-	if !ok {
-		return nil, false
-	}
-	var f FollowUp
+	m, _ := v.(map[string]any)
 	absent, _ := m["absent"].(string)
-	if absent != "" {
-		var err error
-		if f.Absent, err = documents.RefOf(absent); err != nil {
-			return nil, false
-		}
-	}
-	if f.Done, ok = writesOf(m["done"]); !ok {
+	ref, err := documents.RefOf(absent)
+	if err != nil {
 		return nil, false
 	}
-	if account, isAccount := m["account"].(string); isAccount {
-		f.Account = account
-		return []FollowUp{f}, account != ""
+	if m["account"] == true {
+		return []FollowUp{{Account: ref.ID, Absent: ref}}, len(m) == 3
 	}
-	if t, isTask := m["task"].(map[string]any); isTask {
-		f.Task, ok = taskOf(t)
-		return []FollowUp{f}, ok
+	folder, isBool := m["folder"].(bool)
+	key, isText := m["ownerKey"].(string)
+	marked, isMarked := m["marked"].(bool)
+	o := ObjectDeletion{Folder: folder, OwnerKey: key, Marked: marked}
+	if key != "" {
+		o.Owner = ref.ID
 	}
-	o, _ := m["object"].(map[string]any)
-	f.Object.Folder, _ = o["folder"].(bool)
-	f.Object.OwnerKey, _ = o["ownerKey"].(string)
-	f.Object.Owner, _ = o["owner"].(string)
-	f.Object.Marked, _ = o["marked"].(bool)
-	for _, name := range list(o["names"]) {
-		if f.Object.Name, _ = name.(string); !f.Object.valid() {
-			return nil, false
-		}
-		all = append(all, f)
+	for _, name := range list(m["names"]) {
+		o.Name, _ = name.(string)
+		all = append(all, FollowUp{Object: o, Absent: ref})
 	}
-	return all, len(all) > 0
-}
-
-func taskOf(stored map[string]any) (*tasks.Task, bool) {
-	task := &tasks.Task{Body: stored["body"]}
-	for _, part := range list(stored["key"]) {
-		text, isText := part.(string)
-		if !isText {
-			return nil, false
-		}
-		task.Key = append(task.Key, text)
-	}
-	task.NotBefore, _ = stored["notBefore"].(time.Time)
-	return task, len(task.Key) > 0
-}
-
-func writesOf(v any) (writes []documents.Write, ok bool) {
-	for _, item := range list(v) {
-		m, _ := item.(map[string]any)
-		op, _ := m["op"].(string)
-		path, _ := m["path"].(string)
-		data, _ := m["data"].(map[string]any)
-		ref, err := documents.RefOf(path)
-		if err != nil || op == "" {
-			return nil, false
-		}
-		writes = append(writes, documents.Write{Op: documents.Op(op), Ref: ref, Data: data})
-	}
-	return writes, true
+	return all, isBool && isText && isMarked && len(m) == 6 && len(all) > 0
 }
 
 // forget deletes the entries that no commit has taken along.
@@ -274,7 +210,10 @@ func deletionsOf(refs []documents.Ref) []documents.Write {
 }
 
 func (j Job) rules() map[string]AnyRule {
-	byName := make(map[string]AnyRule, len(j.Rules))
+	byName := make(map[string]AnyRule, len(j.Rules)+1)
+	if j.Task != nil {
+		byName[j.Task.Rule.name()] = j.Task.Rule
+	}
 	for _, rule := range j.Rules {
 		byName[rule.name()] = rule
 	}

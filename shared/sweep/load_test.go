@@ -22,7 +22,7 @@ func TestJudgedByAnotherDocument(t *testing.T) {
 		return documents.Ref{Collection: "boxes", ID: id}, documents.ValidID(id)
 	}
 	f := ruleFunction(t, ruleJob("things", sweep.Rule[lent]{
-		Name: "thing",
+		Name: "thing", Reach: sweep.Reach{Items: "things", Deletes: []string{"things"}},
 		Load: sweep.EachWith(boxOf, func(thing, box sweep.Subject) lent { return lent{thing, box} }),
 		Judge: func(l lent, _ sweep.Run) sweep.Decision {
 			if l.box.Data["state"] == "old" {

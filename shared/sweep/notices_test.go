@@ -12,7 +12,7 @@ import (
 // TestNoticesOfOneItem has two items with 22 things to say each: the log has the first 20 of each, and the report counts all.
 func TestNoticesOfOneItem(t *testing.T) {
 	f := ruleFunction(t, ruleJob("boxes", sweep.Rule[sweep.Subject]{
-		Name: "box", Load: sweep.Itself,
+		Name: "box", Load: sweep.Itself, Reach: sweep.Reach{Items: "boxes", Deletes: []string{"boxes"}},
 		Judge: func(sweep.Subject, sweep.Run) sweep.Decision { return sweep.Do("delete box", "it is old") },
 		Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
 			c := sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}

@@ -34,6 +34,7 @@ func loadShelves(ctx context.Context, src sweep.Source, subjects []sweep.Subject
 
 var shelves = sweep.Rule[shelf]{
 	Name: "shelf", Load: loadShelves,
+	Reach: sweep.Reach{Items: "boxes", Deletes: []string{"things"}},
 	Judge: func(shelf, sweep.Run) sweep.Decision { return sweep.Do("clear shelf", "") },
 	Change: func(s shelf, d sweep.Decision, _ sweep.Run) (c sweep.Change) {
 		if !s.things.Whole && !s.Alone {

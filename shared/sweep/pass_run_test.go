@@ -16,7 +16,7 @@ func TestPass(t *testing.T) {
 	terms := "some"
 	var seen []time.Time
 	told := sweep.Rule[sweep.Subject]{
-		Name: "thing", Load: sweep.Itself,
+		Name: "thing", Load: sweep.Itself, Reach: sweep.Reach{Items: "things"},
 		Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
 			if s.Data["fails"] == true {
 				return sweep.Do("tell", "it is there")
@@ -80,7 +80,7 @@ func TestPassReadsAhead(t *testing.T) {
 	var judged []string
 	later := make(chan struct{})
 	ahead := sweep.Rule[sweep.Subject]{
-		Name: "thing",
+		Name: "thing", Reach: sweep.Reach{Items: "things"},
 		Load: func(_ context.Context, _ sweep.Source, subjects []sweep.Subject) ([]sweep.Subject, error) {
 			switch subjects[0].ID() {
 			case "t000":

@@ -38,7 +38,8 @@ type Planner struct {
 	lookups     map[string]Lookups
 	invalid     map[string]int
 	foreseen    int // actions whose writes a preview has worked out
-	planned     int // actions proposed, those of earlier windows included
+	planned     int // actions proposed, those of earlier windows included, as MAX_ACTIONS counts them
+	left        int // of these, what interrupted runs have left to do
 	proposed    int // items of rules among them
 	remembered  proposed
 	named       int // documents read to name those that cannot be judged
@@ -89,8 +90,8 @@ const MaxUndone = 1000
 // Run is what is known of the run.
 func (p *Planner) Run() Run { return p.run.known() }
 
-// Planned returns how many actions have been proposed.
-func (p *Planner) Planned() int { return p.planned }
+// Planned returns how many actions have been proposed, besides what interrupted runs have left to do.
+func (p *Planner) Planned() int { return p.planned - p.left }
 
 // Scanned says that n more items were looked at.
 func (p *Planner) Scanned(n int) { p.run.report.Scanned += n }
@@ -149,7 +150,11 @@ func (p *Planner) Propose(ctx context.Context, a Action) error {
 	if p.keepHeld(ctx, a) {
 		return nil
 	}
-	p.planned++
+	if err := p.run.job.proposes(a.Effect); err != nil {
+		p.Fail(ctx, a.Target, a.Kind, err)
+		return nil
+	}
+	p.planned += 1 + a.also
 	p.run.report.count(a.Kind, func(c *Counts) { c.Planned++ })
 	if p.run.report.DryRun {
 		p.run.list(p.withWrites(a))

@@ -11,7 +11,7 @@ import (
 // and reports nothing before plan. Stop it in the end.
 type reading struct {
 	planner *Planner
-	left    []left // what interrupted runs have left to do
+	left    Reading // what interrupted runs have left to do
 	held    *inorder.Flow[struct{}, map[string]bool]
 	job     Reading
 	failed  error // why the job did not begin
@@ -41,7 +41,7 @@ func (b *reading) plan() error {
 	if err != nil {
 		return err
 	}
-	if err := planReplay(b.left); err != nil {
+	if err := b.left.Plan(); err != nil {
 		return err
 	}
 	return b.job.Plan()
@@ -53,6 +53,6 @@ func (b *reading) stop() {
 		return
 	}
 	b.job.Stop()
-	stopReplay(b.left)
+	b.left.Stop()
 	b.held.Stop()
 }

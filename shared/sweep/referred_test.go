@@ -88,7 +88,7 @@ func TestReferred(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := newFunction(t, touchJob(sweep.Rule[state]{
-		Name: "thing",
+		Name: "thing", Reach: sweep.Reach{Items: "things", Deletes: []string{"things"}},
 		Load: sweep.OneByOne(func(ctx context.Context, src sweep.Source, s sweep.Subject) (state, error) {
 			in, known, err := sweep.Referred(ctx, src, s.Ref(), places)
 			return state{s, in, known}, err

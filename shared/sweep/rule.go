@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/config"
@@ -17,6 +18,8 @@ import (
 type Rule[S any] struct {
 	// Name is how the journal refers to the rule; it is unique within a job.
 	Name string
+	// Reach says what Change can ask for at most.
+	Reach Reach
 	// Group is how many items share a commit, at most; 0 stands for 25. With 1, items are so large that each has a commit of
 	// its own, and that few are under way at once.
 	Group int
@@ -128,27 +131,27 @@ type Notice struct {
 }
 
 // FollowUp is something outside of Firestore that follows a commit. Exactly one of Object, Account and Task is set. All can
-// be repeated without harm.
+// be repeated without harm. The journal remembers it with Absent, or else documents of the application do: then it is Recorded.
+// A task must be.
 type FollowUp struct {
 	Object  ObjectDeletion
-	Account string // the uid of an account to delete
+	Account string // the uid of an account to delete, which is the item's id
 	// NoAccount, if set, is why it is counted and named if there is no account with that uid. It is deleted all the same.
 	NoAccount string
 	Task      *tasks.Task // to hand over
-	// Absent, if set, is the document that led here. If it exists again when a later run finishes an interrupted one, the
-	// follow-up is left out.
+	// Absent is the item, which the commit deletes or an earlier one deleted. If it exists again when a later run finishes an
+	// interrupted one, the follow-up is left out.
 	Absent documents.Ref
-	// Done is committed after the follow-up succeeded, together with the deletion of the journal's entry.
-	Done []documents.Write
 	// Recorded, if set, says that documents of the application also record the follow-up, so that a later run finds it through
 	// them. The journal does not remember it.
 	Recorded *Recorded
 }
 
-// Recorded says what happens if a follow-up fails that documents of the application record. The zero value makes it the
-// item's failure.
+// Recorded says what happens after a follow-up that documents of the application record. The zero value makes its failure the
+// item's.
 type Recorded struct {
-	Failed []documents.Write      // committed then
+	Done   []documents.Write      // committed after it succeeded
+	Failed []documents.Write      // committed after it failed
 	Kept   string                 // where set: it is not the item's failure, but counts as kept for this reason
 	Warn   func(err error) Notice // what is logged then; pure
 }
@@ -167,6 +170,7 @@ type ObjectDeletion struct {
 // AnyRule is a [Rule] of any state.
 type AnyRule interface {
 	name() string
+	reach() Reach
 	deletes() bool // nothing but the document
 	group() int    // items that share a commit, at most
 	with(item documents.Ref) []documents.Ref
@@ -182,6 +186,14 @@ type judged interface {
 
 func (r Rule[S]) name() string  { return r.Name }
 func (r Rule[S]) deletes() bool { return r.Change == nil }
+
+func (r Rule[S]) reach() Reach {
+	reach := r.Reach
+	if r.deletes() {
+		reach.Deletes = append(slices.Clone(reach.Deletes), reach.Items)
+	}
+	return reach
+}
 
 func (r Rule[S]) with(item documents.Ref) []documents.Ref {
 	if r.With == nil {

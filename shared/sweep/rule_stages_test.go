@@ -24,7 +24,8 @@ type tree struct {
 
 var trees = sweep.Rule[tree]{
 	Name: "tree", Group: 1,
-	Load: sweep.Each(func(s sweep.Subject) tree { return tree{Subject: s} }),
+	Reach: sweep.Reach{Items: "trees", Deletes: []string{"trees"}, Writes: []string{"trees/*/marks"}},
+	Load:  sweep.Each(func(s sweep.Subject) tree { return tree{Subject: s} }),
 	Judge: func(t tree, _ sweep.Run) sweep.Decision {
 		if t.Data["state"] != "old" {
 			return sweep.Decision{}
@@ -52,7 +53,7 @@ var trees = sweep.Rule[tree]{
 }
 
 var young = sweep.Rule[sweep.Subject]{
-	Name: "young", Load: sweep.Itself,
+	Name: "young", Load: sweep.Itself, Reach: sweep.Reach{Items: "trees"},
 	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
 		if s.Data["state"] == "old" {
 			return sweep.Decision{}

@@ -35,6 +35,10 @@ type crate struct {
 
 var crates = sweep.Rule[crate]{
 	Name: "crate",
+	Reach: sweep.Reach{
+		Items: "crates", Deletes: []string{"crates"}, Writes: []string{"crates"},
+		Objects: []sweep.Files{{Folder: "crates/{id}/", Whole: true}},
+	},
 	Load: sweep.Each(func(s sweep.Subject) crate { return crate{Subject: s} }),
 	Judge: func(c crate, _ sweep.Run) sweep.Decision {
 		switch c.Data["state"] {
@@ -66,15 +70,15 @@ var crates = sweep.Rule[crate]{
 		}
 		if len(change.First) == 0 {
 			change.Writes = []documents.Write{{Op: documents.Delete, Ref: c.Ref()}}
-			change.Then = []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "crates/" + c.ID() + "/", Folder: true}}}
+			change.Then = []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "crates/" + c.ID() + "/", Folder: true}, Absent: c.Ref()}}
 		}
 		return change
 	},
 }
 
-// ruleJob considers all documents of a collection by a rule.
-func ruleJob(collection string, rule sweep.AnyRule) sweep.Job {
-	return sweep.Job{Name: "testJob", Rules: []sweep.AnyRule{rule}, Plan: func(ctx context.Context, p *sweep.Planner) error {
+// ruleJob considers all documents of a collection by a rule. Others are of items that follow.
+func ruleJob(collection string, rule sweep.AnyRule, others ...sweep.AnyRule) sweep.Job {
+	return sweep.Job{Name: "testJob", Rules: append(others, rule), Plan: func(ctx context.Context, p *sweep.Planner) error {
 		return p.Sweep(ctx, documents.Query{Collection: collection}, "", rule)
 	}}
 }
@@ -96,7 +100,7 @@ func setCrate(t *testing.T, f *sweeptest.Function, id string, boxes int) {
 }
 
 func TestWhatGoesFirst(t *testing.T) {
-	f := ruleFunction(t, ruleJob("crates", crates))
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
 	setCrate(t, f, "c1", 25)
 	setCrate(t, f, "c12", 0)
 	f.Set(t, "crates/used", map[string]any{"state": "used"})
@@ -118,7 +122,7 @@ func TestWhatGoesFirst(t *testing.T) {
 }
 
 func TestWhatGoesFirstSharesCommits(t *testing.T) {
-	f := ruleFunction(t, ruleJob("crates", crates))
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
 	for i := range 5 {
 		setCrate(t, f, fmt.Sprintf("c%d", i), 4)
 	}
@@ -133,7 +137,7 @@ func TestWhatGoesFirstSharesCommits(t *testing.T) {
 
 // TestAFailureOfWhatGoesFirst has a box that fails among the first ten that are looked at: those behind them go all the same.
 func TestAFailureOfWhatGoesFirst(t *testing.T) {
-	f := ruleFunction(t, ruleJob("crates", crates))
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
 	setCrate(t, f, "c1", 25)
 	setCrate(t, f, "c2", 3)
 	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1", "panic": true})
@@ -158,7 +162,7 @@ func TestAFailureOfWhatGoesFirst(t *testing.T) {
 
 // TestAFileOfWhatGoesFirst is a failure of its crate, though the box that led to it is gone, and other boxes too.
 func TestAFileOfWhatGoesFirst(t *testing.T) {
-	f := ruleFunction(t, ruleJob("crates", crates))
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
 	setCrate(t, f, "c1", 3)
 	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1", "file": "files/a"})
 	f.Put(t, "files/a", nil, []byte("x"))
@@ -184,6 +188,7 @@ func TestAFileOfWhatGoesFirst(t *testing.T) {
 // leavers are people who leave: the document goes first and notes the account, which goes after it.
 var leavers = sweep.Rule[sweep.Subject]{
 	Name: "leaver", Load: sweep.Itself,
+	Reach: sweep.Reach{Items: "people", Deletes: []string{"people", "notes"}, Writes: []string{"notes"}, Account: true},
 	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
 		if s.Data["leaves"] != true {
 			return sweep.Keep("stays")
@@ -196,8 +201,8 @@ var leavers = sweep.Rule[sweep.Subject]{
 			Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}, {Op: documents.Set, Ref: note, Data: map[string]any{"attempts": 0}}},
 			Then: []sweep.FollowUp{{
 				Account: s.ID(), Absent: s.Ref(),
-				Done: []documents.Write{{Op: documents.Delete, Ref: note}},
 				Recorded: &sweep.Recorded{
+					Done:   []documents.Write{{Op: documents.Delete, Ref: note}},
 					Failed: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"attempts": 1}}},
 					Kept:   "account stays",
 					Warn:   func(err error) sweep.Notice { return sweep.Notice{Message: "stays: " + err.Error()} },
@@ -261,6 +266,7 @@ func TestAccountsAfterTheirDocuments(t *testing.T) {
 // told are things of which a worker is told after a commit that says so.
 var told = sweep.Rule[sweep.Subject]{
 	Name: "told", Load: sweep.Itself,
+	Reach: sweep.Reach{Items: "things", Writes: []string{"notes"}},
 	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
 		if s.Data["kept"] == true {
 			return sweep.Keep("kept")
@@ -296,32 +302,6 @@ func TestANotedFollowUpThatFails(t *testing.T) {
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"tell": {Planned: 2, Done: 1, Failed: 1}})
 	sweeptest.Want(t, "notes", map[string]map[string]any{"t1": {"told": true}, "t2": {"told": false}}, f.Documents(t, "notes"))
 	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
-}
-
-// TestATaskOfAnInterruptedRun is handed over by the next run, with the now of the run that decided on it.
-func TestATaskOfAnInterruptedRun(t *testing.T) {
-	remembered := told
-	remembered.Change = func(s sweep.Subject, d sweep.Decision, run sweep.Run) sweep.Change {
-		c := told.Change(s, d, run)
-		c.Writes = append(c.Writes, documents.Write{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"kept": true}})
-		c.Then[0].Recorded = nil
-		return c
-	}
-	f := ruleFunction(t, ruleJob("things", remembered))
-	if f.Tasks() == nil {
-		t.Skip("only the embedded Cloud Tasks can be told to refuse")
-	}
-	f.Set(t, "things/t1", map[string]any{})
-	f.Tasks().FailCreates(func(*cloudtaskspb.Task) error { return status.Error(codes.PermissionDenied, "no role") })
-	f.Now = start
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"tell": {Planned: 1, Failed: 1}})
-	f.Tasks().FailCreates(nil)
-	f.Now = start.Add(time.Hour)
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("finish interrupted action", 1))
-	pending := f.Tasks().Pending("")
-	if len(pending) != 1 || pending[0].GetHttpRequest().GetHeaders()["Firesweep-Now"] != start.Format(time.RFC3339Nano) {
-		t.Errorf("tasks %v", pending)
-	}
 }
 
 // TestCheckpointAfterEach: each document that a pass considered has a checkpoint of its own, from which the next run goes on.
@@ -360,6 +340,7 @@ func TestCheckpointAfterEach(t *testing.T) {
 // handed are things that are handed to a worker before that is counted.
 var handed = sweep.Rule[sweep.Subject]{
 	Name: "handed", Load: sweep.Itself,
+	Reach: sweep.Reach{Items: "things", Writes: []string{"things"}},
 	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
 		if n, _ := s.Data["n"].(int64); n > 0 || !s.Found {
 			return sweep.Keep("handed over")
@@ -418,6 +399,7 @@ func TestWhoeverDoesATaskMayBeQuicker(t *testing.T) {
 // numbered are things that note how many were proposed before them.
 var numbered = sweep.Rule[sweep.Subject]{
 	Name: "numbered", Load: sweep.Itself,
+	Reach: sweep.Reach{Items: "things", Writes: []string{"things"}},
 	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
 		if s.Data["due"] == true {
 			return sweep.Do("number thing", "it is due")
@@ -454,7 +436,8 @@ func TestItemsKnowTheirNumberInTheRun(t *testing.T) {
 
 // painted is what a worker paints if the color, which has a document, is allowed. What to do reaches the rule with the run.
 var painted = sweep.Rule[paint]{
-	Name: "painted",
+	Name:  "painted",
+	Reach: sweep.Reach{Items: "things", Writes: []string{"things"}},
 	Load: func(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]paint, error) {
 		color := documents.Ref{Collection: "colors", ID: src.Run().Task["color"]}
 		found, err := src.Get(ctx, []documents.Ref{color})
@@ -505,27 +488,55 @@ func TestARuleOfAWorker(t *testing.T) {
 	sweeptest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testWorker/journal")))
 }
 
+// TestAnUnusableJournalEntryIsAFailureOfItsOwn: what the job cannot have asked for is refused and named, and a preview says so; the rest
+// of the run goes on.
 func TestAnUnusableJournalEntryIsAFailureOfItsOwn(t *testing.T) {
 	f := boxFunction(t)
 	setBoxes(t, f, "old", 1, 0, old)
-	for name, then := range map[string]any{
-		"whole-bucket": map[string]any{"object": map[string]any{"names": []any{"/"}, "folder": true}},
-		"no-folder":    map[string]any{"object": map[string]any{"names": []any{"files/b/", "files/a"}, "folder": true}},
-		"nothing":      map[string]any{},
-		"no-name":      map[string]any{"object": map[string]any{"names": []any{}}},
-		"text":         "delete all",
-		"path":         map[string]any{"account": "a", "done": []any{map[string]any{"op": "delete", "path": "users"}}},
-	} {
+	f.Set(t, "things/t", map[string]any{"state": "old"})
+	with := func(key string, value any) map[string]any {
+		m := names("box", "boxes/gone", false, "", "files/a")
+		m[key] = value
+		return m
+	}
+	all := map[string]any{
+		"whole-bucket": with("names", []any{"/"}), "no-folder": names("box", "boxes/gone", true, "", "files/"), "nothing": map[string]any{},
+		"no-name": with("names", []any{}), "text": "delete all", "elsewhere": with("names", []any{"files/a", "secrets/a"}),
+		"dots": with("names", []any{"files/../secrets/a"}), "no-owner": with("names", []any{"photos/a"}), "no-absent": with("absent", ""),
+		"odd-absent": with("absent", "boxes/.."), "not-deleted": with("absent", "gone/a"), "no-rule": with("rule", "crate"),
+		"account": accountOf("box", "boxes/gone"), "done": with("done", []any{map[string]any{"op": "set", "path": "roles/a"}}),
+		"task": with("task", map[string]any{"key": []any{"a"}}), "number": with("folder", 1),
+	}
+	for name, then := range all {
 		f.Set(t, "cleanupJobs/testJob/journal/"+name, map[string]any{"open": true, "task": "", "then": []any{then}})
+	}
+	for name, item := range map[string]any{
+		"item":      map[string]any{"rule": "box", "path": "things/t", "from": ""},
+		"item-rule": map[string]any{"rule": "crate", "path": "boxes/old000", "from": ""}, "item-more": map[string]any{"rule": "box", "path": "boxes/old000", "from": "", "kind": "x"},
+	} {
+		all[name] = item
+		f.Set(t, "cleanupJobs/testJob/journal/"+name, map[string]any{"open": true, "task": "", "next": []any{item}})
 	}
 	f.Put(t, "files/a", nil, []byte("x"))
 	f.Put(t, "files/b/c", nil, []byte("x"))
+	f.Put(t, "secrets/a", nil, []byte("x"))
+	for _, p := range f.Run(t, `{"dryRun":true}`).Plan {
+		if p.Action != "delete box" && (len(p.Writes) != 1 || !strings.HasPrefix(p.Writes[0], "nothing: ") || !strings.Contains(p.Writes[0], "look at it and delete it")) {
+			t.Errorf("the preview of %s: %v", p.Target, p.Writes)
+		}
+	}
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{
-		"delete box": {Planned: 1, Done: 1}, "finish interrupted action": {Planned: 6, Failed: 6},
+		"delete box": {Planned: 1, Done: 1}, "finish interrupted action": {Planned: len(all), Failed: len(all)},
 	})
-	sweeptest.Want(t, "objects", []string{"files/a", "files/b/c"}, f.Objects(t))
-	sweeptest.Want(t, "journal", 6, len(ids(t, f, "cleanupJobs/testJob/journal")))
+	for _, failure := range got.Failures {
+		if !strings.HasPrefix(failure.Error, failure.Target+": ") || !strings.Contains(failure.Error, "look at it and delete it") {
+			t.Errorf("failure %+v", failure)
+		}
+	}
+	sweeptest.Want(t, "objects", []string{"files/a", "files/b/c", "secrets/a"}, f.Objects(t))
+	sweeptest.Want(t, "things", []string{"t"}, ids(t, f, "things"))
+	sweeptest.Want(t, "journal", len(all), len(ids(t, f, "cleanupJobs/testJob/journal")))
 }
 
 func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
@@ -556,7 +567,7 @@ func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
 
 // TestWhatIsHeldHidesNoFailure has a folder with two objects under a hold, and between them one that cannot be deleted.
 func TestWhatIsHeldHidesNoFailure(t *testing.T) {
-	f := ruleFunction(t, ruleJob("crates", crates))
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
 	if !f.EmbeddedStorage() {
 		t.Skip("only the embedded Storage imitates holds")
 	}

@@ -78,7 +78,13 @@ func changeBox(b box, d sweep.Decision, run sweep.Run) (c sweep.Change) {
 	return c
 }
 
-var boxes = sweep.Rule[box]{Name: "box", Load: loadBoxes, Judge: judgeBox, Gather: gatherThings, Change: changeBox}
+var boxes = sweep.Rule[box]{
+	Name: "box", Load: loadBoxes, Judge: judgeBox, Gather: gatherThings, Change: changeBox,
+	Reach: sweep.Reach{
+		Items: "boxes", Deletes: []string{"boxes", "things"}, Writes: []string{"gone"},
+		Objects: []sweep.Files{{Folder: "files/"}, {Folder: "photos/", Owner: "box"}},
+	},
+}
 
 func boxJob() sweep.Job {
 	return sweep.Job{Name: "testJob", Rules: []sweep.AnyRule{boxes}, Plan: func(ctx context.Context, p *sweep.Planner) error {

@@ -427,7 +427,7 @@ func TestReplacedClientsAreClosed(t *testing.T) {
 // TestPlanFitsItsMemory measures what an action takes, on which the limit of MAX_ACTIONS rests.
 func TestPlanFitsItsMemory(t *testing.T) {
 	const n = 20_000
-	name := func(i int) string { return fmt.Sprintf("posts/user-%020d-photo-of-something-%06d.jpg", i, i) }
+	name := func(i int) string { return fmt.Sprintf("things/user-%020d-photo-of-something-%06d.jpg", i, i) }
 	reason := func(i int) string {
 		return fmt.Sprintf("posts/%020d does not exist; uploaded %s, 24 hours ago or more", i, start)
 	}
@@ -447,7 +447,8 @@ func TestPlanFitsItsMemory(t *testing.T) {
 		},
 	} {
 		var bytes uint64
-		f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+		reach := sweep.Reach{Objects: []sweep.Files{{Folder: "things/"}}}
+		f := newFunction(t, sweep.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *sweep.Planner) error {
 			before := heap()
 			for i := range n {
 				if err := propose(ctx, p, i); err != nil {

@@ -31,7 +31,7 @@ var start = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
 
 // things are deleted because they are there.
 var things = sweep.Rule[sweep.Subject]{
-	Name: "thing", Load: sweep.Itself,
+	Name: "thing", Load: sweep.Itself, Reach: sweep.Reach{Items: "things"},
 	Judge: func(sweep.Subject, sweep.Run) sweep.Decision { return sweep.Do("delete thing", "it is there") },
 }
 
@@ -44,7 +44,7 @@ func thingsJob(pageSize int) sweep.Job {
 
 // fates come to what they say: "fail", "panic", "change", or they are done.
 var fates = sweep.Rule[sweep.Subject]{
-	Name: "fate", Load: sweep.Itself,
+	Name: "fate", Load: sweep.Itself, Reach: sweep.Reach{Items: "things", Deletes: []string{"things"}},
 	Judge: func(sweep.Subject, sweep.Run) sweep.Decision { return sweep.Do("do", "why not") },
 	Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
 		switch s.Data["fate"] {
@@ -319,11 +319,12 @@ func TestOutOfTimeWhileApplying(t *testing.T) {
 	}
 }
 
-// filed take as many commits as they are to have; a file goes after each.
+// filed take as many commits as they are to have, the last of which deletes them; a file goes after each.
 var filed = sweep.Rule[sweep.Subject]{
 	Name: "filed", Group: 1, Load: sweep.Itself,
+	Reach: sweep.Reach{Items: "things", Deletes: []string{"things"}, Writes: []string{"things"}, Objects: []sweep.Files{{Folder: "files/"}}},
 	Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
-		if s.Data["left"] == int64(0) {
+		if !s.Found {
 			return sweep.Keep("done")
 		}
 		return sweep.Do("file", "something is left")
@@ -331,10 +332,11 @@ var filed = sweep.Rule[sweep.Subject]{
 	Change: func(s sweep.Subject, d sweep.Decision, _ sweep.Run) sweep.Change {
 		left, _ := s.Data["left"].(int64)
 		c := sweep.Change{
-			Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"left": left - 1}}},
-			Then:   []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "files/" + s.ID()}}},
+			Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}},
+			Then:   []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "files/" + s.ID()}, Absent: s.Ref()}},
 		}
 		if left > 1 {
+			c.Writes[0] = documents.Write{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"left": left - 1}}
 			c.Again = d.Kind
 		}
 		return c
@@ -344,7 +346,7 @@ var filed = sweep.Rule[sweep.Subject]{
 // TestCheckpointIsThatOfTheFirstUnfinished lets time be up for the third of four items, between its two commits, when the others
 // are done.
 func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
-	f := ruleFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+	f := ruleFunction(t, sweep.Job{Name: "testJob", Rules: []sweep.AnyRule{filed}, Plan: func(ctx context.Context, p *sweep.Planner) error {
 		for _, id := range []string{"a", "b", "c", "d"} {
 			if id <= p.Checkpoint() {
 				continue
@@ -699,7 +701,8 @@ func TestWorksOnceTheBackendIsThere(t *testing.T) {
 
 // TestObjectUnderAHoldIsKept: nothing is wrong with a run that Cloud Storage does not let delete an object.
 func TestObjectUnderAHoldIsKept(t *testing.T) {
-	job := sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+	reach := sweep.Reach{Objects: []sweep.Files{{Folder: "files/"}}}
+	job := sweep.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *sweep.Planner) error {
 		for page, err := range p.Objects.Pages(ctx, "files/", objects.Names{}) {
 			if err != nil {
 				return err

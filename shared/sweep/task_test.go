@@ -23,6 +23,7 @@ import (
 // touched is a thing on which a worker notes the color that it was called with, and the run's now.
 var touched = sweep.Rule[sweep.Subject]{
 	Name: "touched", Load: sweep.Itself,
+	Reach: sweep.Reach{Items: "things", Writes: []string{"things"}},
 	Judge: func(sweep.Subject, sweep.Run) sweep.Decision { return sweep.Do("paint thing", "it was asked for") },
 	Change: func(s sweep.Subject, _ sweep.Decision, run sweep.Run) sweep.Change {
 		data := map[string]any{"color": run.Task["color"], "at": run.Now}
@@ -149,7 +150,7 @@ func TestTaskCarriesTheRunsNow(t *testing.T) {
 func TestContinue(t *testing.T) {
 	var mu sync.Mutex
 	var checkpoints []string
-	f := newFunction(t, sweep.Job{Name: "testJob", Plan: func(ctx context.Context, p *sweep.Planner) error {
+	f := newFunction(t, sweep.Job{Name: "testJob", Rules: []sweep.AnyRule{touched}, Plan: func(ctx context.Context, p *sweep.Planner) error {
 		mu.Lock()
 		defer mu.Unlock()
 		checkpoints = append(checkpoints, p.Checkpoint())

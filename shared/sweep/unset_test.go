@@ -40,7 +40,7 @@ func TestUnset(t *testing.T) {
 					return nil
 				}
 				return p.Sweep(ctx, q, "", sweep.Rule[sweep.Subject]{
-					Name: "thing", Load: sweep.Itself,
+					Name: "thing", Load: sweep.Itself, Reach: sweep.Reach{Items: "things"},
 					Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
 						set := true
 						switch s.Data["box"] {

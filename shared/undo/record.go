@@ -46,7 +46,7 @@ type Fields = map[string]*firestorepb.Value
 // Record is one thing that a run deleted or wrote, or an item that it judged for that: one of Item, Write, Object and Account.
 type Record struct {
 	Item           string // as the job's plan names its target; if what was done to it is taken back, it is held
-	Action, Reason string // of the item: what the run did to it, and why; empty in entries of earlier versions
+	Action, Reason string // of the item: what the run did to it, and why
 	Write          *Write
 	Object         *Object
 	Account        *Account

@@ -17,7 +17,7 @@ import (
 // are checked.
 func ExampleNew() {
 	carts := sweep.Rule[sweep.Subject]{
-		Name: "cart", Load: sweep.Itself,
+		Name: "cart", Load: sweep.Itself, Reach: sweep.Reach{Items: "carts"},
 		Judge: func(s sweep.Subject, _ sweep.Run) sweep.Decision {
 			if s.Data["ordered"] == true {
 				return sweep.Keep("ordered")

@@ -22,7 +22,9 @@ import (
 // Restorer returns what undoes runs on the function's project.
 func (f *Function) Restorer(t testing.TB) restore.Project {
 	t.Helper()
-	return OpenRestorer(t, restore.Hooks{}, f.Getenv, time.Now, config.Firestore, config.Storage, config.Auth)
+	p := OpenRestorer(t, restore.Hooks{}, f.Getenv, time.Now, config.Firestore, config.Storage, config.Auth)
+	p.Jobs = map[string]sweep.Job{f.Job.Name: f.Job}
+	return p
 }
 
 // OpenRestorer returns what undoes runs, with the permissions of an operator who may use these backends.
@@ -88,6 +90,7 @@ func (tr *trial) checkUndo() {
 	p.Clock = tr.f.Clock
 	undone := func(o restore.Options) map[undo.Step]int {
 		tr.Helper()
+		o.WithoutReport = tr.f.Job.Task != nil // of which a worker saves none
 		steps := map[undo.Step]int{}
 		err := p.Undo(tr.Context(), report.RunID, o, func(outcome restore.Outcome) error {
 			steps[outcome.Step]++

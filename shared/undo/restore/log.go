@@ -94,7 +94,7 @@ func (u *undoing) entries(ctx context.Context, f func(context.Context, entry, []
 				return err
 			}
 			select {
-			case ahead <- log{e, records}:
+			case ahead <- log{e, u.within(records)}:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -129,7 +129,7 @@ func (u *undoing) takeBack(ctx context.Context) error {
 	}
 	open := map[string][]undo.Write{}
 	done := 0
-	return u.entries(ctx, func(ctx context.Context, e entry, records []undo.Record) error {
+	err = u.entries(ctx, func(ctx context.Context, e entry, records []undo.Record) error {
 		if u.Progress != nil {
 			u.Progress(done, len(u.log))
 		}
@@ -162,6 +162,10 @@ func (u *undoing) takeBack(ctx context.Context) error {
 		}
 		return u.accounts(ctx, accounts)
 	})
+	if err != nil {
+		return err
+	}
+	return u.tellRefused()
 }
 
 // names reports whether a record is of a target, as an outcome names it.

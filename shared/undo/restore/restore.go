@@ -6,6 +6,7 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"firebase.google.com/go/v4/auth"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
@@ -30,6 +32,7 @@ type Project struct {
 	Bucket    *storage.BucketHandle // nil: objects are left
 	Accounts  Accounts              // nil: accounts are left
 	Clock     func() time.Time      // when it is
+	Jobs      map[string]sweep.Job  // by name: what their runs can have done
 }
 
 // Accounts are the calls of Authentication that are made; [auth.Client] has them.
@@ -42,6 +45,8 @@ type Accounts interface {
 type Options struct {
 	Apply bool     // do it; otherwise say what would be done
 	Only  []string // documents, objects (gs://bucket/name) and accounts (account uid) to take back; none: all
+	// WithoutReport says that the run need not have left a report.
+	WithoutReport bool
 	// Progress, if set, is told how many entries of the log are done, of how many.
 	Progress func(done, total int)
 }
@@ -64,17 +69,18 @@ var (
 )
 
 // Undo takes back a run, or says what would be. Each outcome is handed to each, one at a time in no order; its error ends it. What somebody has
-// changed since is left as it is. It can be repeated: what is as it was before the run stays so.
+// changed since is left as it is. What no run of the job can have done is left out, and [ErrRefused] in the end. It can be repeated: what is as it was before the run stays so.
 func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Outcome) error) error {
-	job, err := p.jobOf(ctx, runID)
-	if err != nil {
+	job, err := p.jobOf(ctx, runID, o.WithoutReport)
+	if err != nil && !errors.Is(err, ErrNoReport) {
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
-	entries, err := p.entriesOf(ctx, runID)
-	if err != nil {
+	entries, noLog := p.entriesOf(ctx, runID)
+	if err = cmp.Or(noLog, err); err != nil { // without a log, there is nothing to miss a report for
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
-	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: entries, each: each, restoring: semaphore.NewWeighted(objectsAtOnce)}
+	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: entries, each: each,
+		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}}
 	if !o.Apply {
 		if err := u.free(ctx); err != nil {
 			return fmt.Errorf("undo %s: %w", runID, err)
@@ -100,6 +106,7 @@ type undoing struct {
 	log        []entry
 	items      int                 // how many items of the log have been looked at
 	restoring  *semaphore.Weighted // how many objects may be, besides
+	refused    map[string]bool     // targets that no run of the job can have had
 
 	telling sync.Mutex
 	each    func(Outcome) error // called by one at a time, by tell
@@ -115,18 +122,11 @@ func (u *undoing) tell(o Outcome) error {
 	return u.each(o)
 }
 
-// jobOf returns the job that a run was of.
-func (p Project) jobOf(ctx context.Context, runID string) (string, error) {
+// jobOf returns the job that a run was of. Its report must say so, unless it needs none.
+func (p Project) jobOf(ctx context.Context, runID string, withoutReport bool) (string, error) {
 	parts := strings.Split(runID, "-") // the job's name, the time, and what tells it from others
 	if len(parts) != 3 || strings.Contains(runID, "/") {
 		return "", fmt.Errorf("%w: a run's id is like cleanupReports-20260101T000000Z-0123abcd", ErrUnknown)
 	}
-	d, err := p.Firestore.Doc("cleanupRuns/" + runID).Get(ctx)
-	if err != nil && (d == nil || d.Exists()) {
-		return "", err
-	}
-	if d.Exists() && d.Data()["dryRun"] == true {
-		return "", ErrDryRun
-	}
-	return parts[0], nil // a run that was killed, or a worker's, has left no report
+	return parts[0], p.report(ctx, runID, parts[0], withoutReport)
 }

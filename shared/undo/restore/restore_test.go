@@ -37,6 +37,10 @@ import (
 var (
 	users = sweep.Rule[sweep.Subject]{
 		Name: "user", Load: sweep.Itself, Judge: due,
+		Reach: sweep.Reach{
+			Items: "users", Deletes: []string{"users"}, Writes: []string{"friends", "gone", "notifications"},
+			Objects: []sweep.Files{{Folder: "users/{id}/", Whole: true}}, Account: true,
+		},
 		Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
 			id := s.ID()
 			return sweep.Change{
@@ -46,11 +50,11 @@ var (
 					{Op: documents.Create, Ref: documents.Ref{Collection: "gone", ID: id}, Data: map[string]any{"n": int64(1)}},
 					{Op: documents.Set, Ref: documents.Ref{Collection: "notifications", ID: id}, Data: map[string]any{"text": "gone"}, Sent: true},
 				},
-				Then: []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "users/" + id + "/", Folder: true}}, {Account: id}},
+				Then: []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "users/" + id + "/", Folder: true}, Absent: s.Ref()}, {Account: id, Absent: s.Ref()}},
 			}
 		},
 	}
-	plain = sweep.Rule[sweep.Subject]{Name: "draft", Load: sweep.Itself, Judge: due}
+	plain = sweep.Rule[sweep.Subject]{Name: "draft", Load: sweep.Itself, Judge: due, Reach: sweep.Reach{Items: "drafts"}}
 )
 
 func due(s sweep.Subject, _ sweep.Run) sweep.Decision {
@@ -61,7 +65,7 @@ func due(s sweep.Subject, _ sweep.Run) sweep.Decision {
 }
 
 var job = sweep.Job{
-	Name: "testJob", Rules: []sweep.AnyRule{users, plain},
+	Name: "testJob", Rules: []sweep.AnyRule{users, plain}, Reach: sweep.Reach{Objects: []sweep.Files{{Folder: ""}}},
 	Plan: func(ctx context.Context, p *sweep.Planner) error {
 		for collection, rule := range map[string]sweep.AnyRule{"users": users, "drafts": plain} {
 			if err := p.Sweep(ctx, documents.Query{Collection: collection, Select: []string{"name"}}, "", rule); err != nil {
@@ -504,4 +508,99 @@ func TestOff(t *testing.T) {
 
 func update(field string, value any) []firestore.Update {
 	return []firestore.Update{{Path: field, Value: value}}
+}
+
+// TestForgedRecords: whatever somebody writes to the undo log, an undo with an operator's rights writes nothing that no run of the job
+// can have done. It says what it left out, and the rest comes back.
+func TestForgedRecords(t *testing.T) {
+	admin := undo.Fields{"role": {ValueType: &firestorepb.Value_StringValue{StringValue: "admin"}}}
+	deleted := func(path string) undo.Record {
+		return undo.Record{Write: &undo.Write{Op: documents.Delete, Path: path, Found: true, Before: admin}}
+	}
+	changed := func(op documents.Op, path string) undo.Record {
+		return undo.Record{Write: &undo.Write{Op: op, Path: path, Found: true, Before: admin, After: undo.Fields{}}}
+	}
+	forged := map[string]undo.Record{
+		"admins/attacker":                       deleted("admins/attacker"),
+		"friends/attacker":                      deleted("friends/attacker"), // the job changes friends, and deletes none
+		"users/attacker/roles/r":                deleted("users/attacker/roles/r"),
+		"drafts/changed":                        changed(documents.Update, "drafts/changed"), // the job only deletes drafts
+		"drafts/set":                            changed(documents.Set, "drafts/set"),
+		"cleanupJobs/testJob/journal/attackers": deleted("cleanupJobs/testJob/journal/attackers"),
+		"cleanupJobs/testJob":                   changed(documents.Set, "cleanupJobs/testJob"),
+		"cleanupRuns/r/cleanupUndo/attackers":   deleted("cleanupRuns/r/cleanupUndo/attackers"),
+		"authDeletionRetries/u":                 deleted("authDeletionRetries/u"),
+		"gs://bucket/secrets/":                  {Object: &undo.Object{Name: "secrets/", Folder: true}},
+		"gs://bucket/users/":                    {Object: &undo.Object{Name: "users/", Folder: true}},
+		"gs://bucket/users/a/b/":                {Object: &undo.Object{Name: "users/a/b/", Folder: true}},
+	}
+	w := newWorld(t)
+	report := w.run(t)
+	var records []undo.Record
+	for _, r := range forged {
+		records = append(records, r)
+	}
+	packed, err := undo.Pack(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Set(t, undo.EntryOf(report.RunID, 999_999, 0).Path(), map[string]any{"data": packed[0], "parts": 1, "records": len(records)})
+	for _, path := range []string{"drafts/changed", "drafts/set"} {
+		w.Set(t, path, map[string]any{})
+	}
+	for _, apply := range []bool{false, true} {
+		refused, back := map[string]bool{}, 0
+		err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: apply}, func(o restore.Outcome) error {
+			switch {
+			case o.Step == undo.Conflict && strings.Contains(o.Why, "no run of testJob can have done this"):
+				refused[strings.ReplaceAll(o.Target, w.Bucket, "bucket")] = true
+			case o.Step == undo.Recreate:
+				back++
+			}
+			return nil
+		})
+		if !errors.Is(err, restore.ErrRefused) || back != 13 { // documents, files and accounts
+			t.Errorf("apply %t: %v, and %d things back", apply, err, back)
+		}
+		sweeptest.Want(t, "refused", slices.Sorted(maps.Keys(forged)), slices.Sorted(maps.Keys(refused)))
+	}
+	for path := range forged {
+		if strings.Contains(path, "://") {
+			continue
+		}
+		if d, err := w.Firestore(t).Doc(path).Get(t.Context()); err == nil && d.Data()["role"] != nil {
+			t.Errorf("%s holds what somebody forged: %v", path, d.Data())
+		}
+	}
+}
+
+// TestForgedRuns: an undo log alone makes no run. A run needs its report, which must be of its job, and nothing is written for a job
+// that deletes no accounts.
+func TestForgedRuns(t *testing.T) {
+	w := newWorld(t)
+	packed, err := undo.Pack([]undo.Record{{Account: &undo.Account{UID: "attacker", Data: `{"localId":"attacker","customAttributes":"{\"admin\":true}"}`}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const id = "testJob-20260101T000000Z-0123abcd"
+	w.Set(t, undo.EntryOf(id, 1, 0).Path(), map[string]any{"data": packed[0], "parts": 1, "records": 1})
+	tries := func(want error, o restore.Options) {
+		t.Helper()
+		o.Apply = true
+		if err := w.restorer.Undo(t.Context(), id, o, func(restore.Outcome) error { return nil }); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	tries(restore.ErrNoReport, restore.Options{})
+	w.Set(t, "cleanupRuns/"+id, map[string]any{"job": "anotherJob"})
+	tries(restore.ErrUnknown, restore.Options{})
+	tries(restore.ErrUnknown, restore.Options{WithoutReport: true})
+	w.restorer.Jobs = map[string]sweep.Job{"testJob": {Name: "testJob", Rules: []sweep.AnyRule{plain}}}
+	w.Delete(t, "cleanupRuns/"+id)
+	tries(restore.ErrRefused, restore.Options{WithoutReport: true})
+	w.restorer.Jobs = nil
+	tries(restore.ErrUnknown, restore.Options{WithoutReport: true})
+	if _, err := w.Auth(t).GetUser(t.Context(), "attacker"); !auth.IsUserNotFound(err) {
+		t.Errorf("the account that somebody forged: %v", err)
+	}
 }

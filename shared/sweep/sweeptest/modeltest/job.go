@@ -50,6 +50,9 @@ func (j Job) Prover(t testing.TB) func(rt *rapid.T, w World) {
 		j.Name = func(string, map[string]any) string { return "" }
 	}
 	restorer := j.Restorer(t)
+	if j.Worker != nil {
+		restorer.Jobs[j.Worker.Job.Name] = j.Worker.Job
+	}
 	if !j.EmbeddedStorage() {
 		t.Log("objects are not taken back: the Firebase Emulator Suite's Storage has no soft delete, from which they come back")
 		restorer.Bucket = nil

@@ -261,6 +261,7 @@ func (r *round) never(name string) bool {
 func (r *round) undoOne(runID string, o restore.Options) map[string]restore.Outcome {
 	r.t.Helper()
 	done := map[string]restore.Outcome{}
+	o.WithoutReport = true // which runs of the worker do not leave
 	err := r.restorer.Undo(r.t.Context(), runID, o, func(outcome restore.Outcome) error {
 		if r.restorer.Bucket == nil && strings.HasPrefix(outcome.Why, "no bucket") {
 			return nil
