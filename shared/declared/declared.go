@@ -1,7 +1,8 @@
 // Package declared makes jobs of declared rules (shared/rule).
 //
 // documents.go goes through documents, judge.go decides about one, and change.go says what to write. objects.go is for rules
-// about objects, accounts.go for rules about accounts.
+// about objects, accounts.go for rules about accounts. keepers.go
+// watches the collections of unless.
 package declared
 
 import (
@@ -18,7 +19,7 @@ func Job(name string, r rule.Rule) sweep.Job {
 	if r.Accounts != "" {
 		return sweep.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true}
 	}
-	c := cleanup{Rule: r}
+	c := cleanupOf(r)
 	job := sweep.Job{Name: name, Plan: c.plan}
 	if !r.Plain() { // the journal of an interrupted run is replayed with it
 		job.Rules = []sweep.AnyRule{c.sweepRule()}

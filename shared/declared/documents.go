@@ -12,7 +12,12 @@ import (
 )
 
 // cleanup makes a job of a rule about documents.
-type cleanup struct{ rule.Rule }
+type cleanup struct {
+	rule.Rule
+	keepers *keepers
+}
+
+func cleanupOf(r rule.Rule) cleanup { return cleanup{r, &keepers{}} }
 
 // PageSize is how many documents are read at once. The query fetches only the fields by which they are judged.
 const PageSize = 2000
@@ -75,6 +80,7 @@ func (c cleanup) fields() []string {
 }
 
 func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
+	c.keepers = &keepers{} // of this run alone
 	q, r := c.query(p.Run()), c.sweepRule()
 	seen, whole := 0, true
 	count := func() {
@@ -105,6 +111,9 @@ func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
 		seen += len(found)
 		p.Scanned(len(found))
 		if err := p.Consider(ctx, r, found); err != nil {
+			return err
+		}
+		if err := c.keepers.report(ctx, p); err != nil {
 			return err
 		}
 		if checkpoint, err = c.checkpoint(q, found, checkpoint, p.Run()); err != nil {
