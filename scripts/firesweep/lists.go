@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,8 +47,8 @@ func (a *app) read(l lists) (all, own []manifest.Entry, err error) {
 	var problems []error
 	for _, e := range jobsOf(all) {
 		// Reading the lists does not load time zones, because a function may run where none are installed.
-		if _, err := time.LoadLocation(e.TimeZone); err != nil || e.TimeZone == "Local" {
-			problems = append(problems, fmt.Errorf("%s: timeZone %q is unknown: it is like Europe/Berlin", e.Name, e.TimeZone))
+		if problem := e.ZoneProblem(); problem != "" {
+			problems = append(problems, fmt.Errorf("%s: %s", e.Name, problem))
 		} else if _, err := nextRuns(e, a.clock(), 1); err != nil {
 			problems = append(problems, err)
 		}

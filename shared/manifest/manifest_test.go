@@ -173,6 +173,25 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// TestProblemsOfAListTogether: a name that is taken and an unknown time zone are said with all else.
+func TestProblemsOfAListTogether(t *testing.T) {
+	const two = `{"functions":[
+		{"name":"cleanupDrafts","schedule":"every day","timeZone":"Berlin","rule":{"collection":"drafts","age":{"field":"at","days":90}}},
+		{"name":"cleanupDrafts","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":90}}}
+	]}`
+	_, err := Parse(File{"rules.json", []byte(two)})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if diff := cmp.Diff([]string{
+		`rules.json: functions[0], cleanupDrafts: schedule "every day" is not unix-cron, such as "0 3 * * *"`,
+		"cleanupDrafts: listed twice, or it differs from another only in capital letters",
+		`rules.json: functions[0], cleanupDrafts: timeZone "Berlin" is unknown: it is like Europe/Berlin`,
+	}, strings.Split(err.Error(), "\n")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestWrongTypeHidesNothingElse: for an entry with a value of a wrong type only that problem is reported, because the value
 // is missing. For the other entries all problems are.
 func TestWrongTypeHidesNothingElse(t *testing.T) {
