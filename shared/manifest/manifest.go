@@ -32,6 +32,10 @@ type Entry struct {
 	CPU            string                      `json:"cpu,omitempty"`   // the function's CPUs; if empty, what its memory brings
 	Roles          map[config.Backend][]string `json:"roles,omitempty"` // its service account's roles, by backend
 
+	// Collections are those that a job reads or writes, but for the bundle's own, with {id} for a document's id. Left out with a
+	// rule, and of a worker, whose job has them.
+	Collections []string `json:"collections,omitempty"`
+
 	// Of its database, in the form of firestore.indexes.json:
 	Indexes        []Index         `json:"indexes,omitempty"`        // those that its queries need besides the automatic ones
 	FieldOverrides []FieldOverride `json:"fieldOverrides,omitempty"` // fields with other than the automatic indexes
@@ -149,7 +153,9 @@ func Parse(files ...File) ([]Entry, error) {
 		}
 		all = append(all, list.Functions...)
 	}
-	problems = append(problems, together(all)...)
+	if len(all) > 0 || len(problems) == 0 {
+		problems = append(problems, together(all)...)
+	}
 	if len(problems) == 0 {
 		return all, nil
 	}
@@ -194,6 +200,7 @@ func together(entries []Entry) (problems []error) {
 		}
 		byName[e.Name], accounts[strings.ToLower(e.Name)] = e, true
 	}
+	problems = append(problems, archives(entries)...)
 	called := map[string]bool{}
 	for _, e := range entries {
 		called[e.Worker] = true

@@ -26,6 +26,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 	var none Entry
 	none.Package, none.Worker, none.Queue = "x", "x", &Queue{}
 	none.Roles, none.Indexes, none.FieldOverrides = map[config.Backend][]string{}, []Index{}, []FieldOverride{}
+	none.Collections = []string{}
 	for _, key := range append(none.notDeclared(), "trigger", "stopAfterSeconds") {
 		delete(entry.Properties, key)
 	}

@@ -331,13 +331,9 @@ func (c *checker) archive() {
 		return
 	}
 	c.collection("archive", r.Archive)
-	c.expect(r.Archive != r.Collection, "archive", "it is the rule's own collection")
 	c.expect(r.CollectionGroup == "", "archive",
 		"documents of a collection group may share an id: declare a rule for each collection")
 	c.expect(r.Deletes(), "archive", "set keeps the document, so it is not archived")
-	for i, a := range r.With {
-		c.expect(a.Collection != r.Archive, fmt.Sprintf("with[%d].collection", i), "it is the archive's collection")
-	}
 }
 
 func (c *checker) set() {

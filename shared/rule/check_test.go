@@ -86,7 +86,7 @@ func TestWhatIsRefused(t *testing.T) {
 		`{` + good + `,"with":[{"object":"coverUrl","under":"/"}]}`:                                               `"/" is not a folder`,
 		`{` + good + `,"with":[{"folder":"drafts/"}]}`:                                                            "{id} must be a part of it",
 		`{` + good + `,"with":[{"folder":"drafts/x{id}/"}]}`:                                                      "{id} must be a part of it",
-		`{` + good + `,"archive":"drafts"}`:                                                                       "rule.archive: it is the rule's own collection",
+		`{` + good + `,"archive":"drafts"}`:                                                                       "rule.archive: cleanupThings reads drafts, and must not find copies in drafts",
 		`{` + good + `,"archive":"old","where":[{"field":"a","is":"null"}],"set":{"a":1}}`:                        "rule.archive: set keeps the document",
 		`{` + good + `,"set":{}}`:                                                                                 "rule.set: give at least one field",
 		`{` + good + `,"set":{"a":true}}`:                                                                         "every run would find the same documents again",
