@@ -73,9 +73,9 @@ func TestPlanForPeople(t *testing.T) {
   kept 1: createdAt is missing or not a timestamp
   kept 1: not older than 1 month
   reports: kept 1, createdAt is missing or not a
-    timestamp: fix or delete them by hand
+    timestamp: look at them
   reports/undated: kept, createdAt is missing or not a
-    timestamp: fix or delete it by hand
+    timestamp: look at it
 
 `, o.well(t, "plan", "cleanupReports"))
 }

@@ -145,7 +145,7 @@ func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
 func (c cleanup) kept(p *sweep.Planner, q documents.Query) sweep.KeptCount {
 	k := sweep.KeptCount{
 		Due: q, Eligible: c.filters(), Young: documents.Filter{Field: c.Age.Field, Op: ">=", Value: c.Age.Cutoff(p.Now)},
-		KeptYoung: c.keptYoung(), KeptUndated: c.keptUndated(), MaxDuePercent: c.DuePercent(),
+		KeptYoung: c.keptYoung(), KeptUnset: c.keptUnset(), KeptUndated: c.keptUndated(), MaxDuePercent: c.DuePercent(),
 	}
 	text := c.TextField()
 	if k.Only = text != "" && len(k.Eligible) > 1 || c.CollectionGroup != ""; k.Only {

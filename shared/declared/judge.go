@@ -20,7 +20,8 @@ type item struct {
 }
 
 func (c cleanup) keptYoung() string   { return "not older than " + c.Age.Words() }
-func (c cleanup) keptUndated() string { return c.Age.Field + " is missing or not a timestamp" }
+func (c cleanup) keptUnset() string   { return c.Age.Field + " is not set yet" }
+func (c cleanup) keptUndated() string { return c.Age.Field + " is not a timestamp" }
 
 // Judge decides about a document by its own fields, as a run at now would. The decision leaves out what unless says.
 func Judge(r rule.Rule, d documents.Document, now time.Time) sweep.Decision {
@@ -41,6 +42,8 @@ func (c cleanup) judgeFields(d documents.Document, run sweep.Run) sweep.Decision
 	}
 	at, dated := d.Time(c.Age.Field)
 	switch {
+	case !dated && d.Value(c.Age.Field) == nil:
+		return sweep.Keep(c.keptUnset())
 	case !dated:
 		return sweep.Invalid(c.keptUndated())
 	case !at.Before(c.Age.Cutoff(run.Now)):
