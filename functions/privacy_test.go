@@ -209,7 +209,9 @@ func TestNothingThatUsersWroteIsLoggedByRules(t *testing.T) {
 
 // wantNoSecret runs a job and its worker as a preview, with every write failing, and for real, and fails if an answer or a log
 // tells a secret. It returns how many actions were done.
-func wantNoSecret(t *testing.T, p *backendstest.Project, now time.Time, e manifest.Entry, newFunction func(name string) *sweep.Function) (done int) {
+func wantNoSecret(
+	t *testing.T, p *backendstest.Project, now time.Time, e manifest.Entry, newFunction func(name string) *sweep.Function,
+) (done int) {
 	t.Helper()
 	for _, refused := range []bool{true, false} {
 		f := sweeptest.On(t, newFunction(e.Name), p)

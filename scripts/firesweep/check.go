@@ -148,7 +148,8 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	case f.json:
 		err = a.writeJSON(map[string]any{"checks": checks})
 	case len(names) == 0 && f.rules == "" && !f.all:
-		a.printer().Say(screen.Faint, 0, 0, "The nine jobs: firesweep check --all. What a job would do to your project: firesweep plan JOB")
+		a.printer().Say(screen.Faint, 0, 0, "The nine jobs: firesweep check --all. "+
+			"What a job would do to your project: firesweep plan JOB")
 	}
 	if err == nil && failed {
 		err = errSaid
@@ -215,12 +216,13 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 func noteOn(r rule.Rule) string {
 	switch {
 	case r.Plain() && len(r.Where) == 0:
-		return fmt.Sprintf("It goes by age alone. A TTL policy of Firestore could do that on a field that says when a document expires; on %s, "+
-			"it would delete everything (docs/rules.md)", r.Age.Field)
+		return fmt.Sprintf("It goes by age alone. A TTL policy of Firestore could do that on a field that says when a document "+
+			"expires; on %s, it would delete everything (docs/rules.md)", r.Age.Field)
 	case r.CollectionGroup != "":
 		return fmt.Sprintf("%s is also judged where it is not below a document", r.CollectionGroup)
 	case r.Owner != nil && r.Owner.Metadata == "":
-		return fmt.Sprintf("every object below %s must have its owner's id at that place: one that has something else there goes", r.Objects)
+		return fmt.Sprintf("every object below %s must have its owner's id at that place: one that has something else there goes",
+			r.Objects)
 	}
 	return ""
 }
@@ -294,8 +296,8 @@ func (p *printer) checked(c checked) {
 		p.fact("limits", "does nothing if "+strings.Join(c.Limits, "; if "))
 	}
 	if len(c.Empty) > 0 {
-		p.fact("empty", strings.Join(c.Empty, ", ")+": no document in the project, so nothing would be kept because of it, and nothing is done: "+
-			"correct the name in unless or, if it is right, put any document into it")
+		p.fact("empty", strings.Join(c.Empty, ", ")+": no document in the project, so a run does nothing: correct the name in unless "+
+			"or, if it is right, put any document into it")
 	}
 	if c.Reads != "" {
 		p.fact("reads", c.Reads)
