@@ -57,7 +57,7 @@ func TestWhatIsListedIsRegistered(t *testing.T) {
 	}
 }
 
-// TestCollectionsOfTheJobs: the list names each collection of a job's sample, so that no rule archives into it what clients wrote.
+// TestCollectionsOfTheJobs: each collection of a job's sample is listed, so that no rule archives into it what clients wrote.
 func TestCollectionsOfTheJobs(t *testing.T) {
 	for _, e := range upstream(t) {
 		if e.Rule != nil || e.Trigger != manifest.Schedule {
