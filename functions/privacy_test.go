@@ -3,6 +3,7 @@ package functions_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -15,6 +16,7 @@ import (
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"firebase.google.com/go/v4/auth"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -24,6 +26,8 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/inactiveprojects"
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
@@ -106,9 +110,8 @@ func rubbish(fields map[string]any) map[string]any {
 	return out
 }
 
-// secretSample is the sample with secrets in it, and a look-alike of every document whose ages cannot be read.
-func secretSample(now time.Time, bucket string) sampledata.Sample {
-	s := sampledata.Of(now, bucket)
+// withSecrets returns a sample with secrets in it, and a look-alike of every document whose ages cannot be read.
+func withSecrets(s sampledata.Sample) sampledata.Sample {
 	documents := s.Documents
 	s.Documents = nil
 	for _, d := range documents {
@@ -136,8 +139,7 @@ func secretSample(now time.Time, bucket string) sampledata.Sample {
 	return s
 }
 
-// TestNothingThatUsersWroteIsLogged runs every job and worker over data full of secrets, as a preview, with every write
-// failing, and for real.
+// TestNothingThatUsersWroteIsLogged runs every job and worker over data full of secrets.
 func TestNothingThatUsersWroteIsLogged(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)
@@ -146,59 +148,20 @@ func TestNothingThatUsersWroteIsLogged(t *testing.T) {
 	}
 	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
 	project := sampletest.Open(t, p)
-	if err := project.Load(t.Context(), secretSample(now, p.Bucket)); err != nil {
+	if err := project.Load(t.Context(), withSecrets(sampledata.Of(now, p.Bucket))); err != nil {
 		t.Fatal(err)
 	}
-	done, jobs := map[string]int{}, functions.Registered()
+	jobs := functions.Registered()
 	for _, e := range functions.All() {
 		if e.Trigger != manifest.Schedule {
 			continue // its job hands it tasks
 		}
-		for _, refused := range []bool{true, false} {
-			f := sweeptest.On(t, functions.New(jobs[e.Name]), p)
-			f.Now = now
-			all := []*sweeptest.Function{f}
-			if e.Worker != "" {
-				w := sweeptest.On(t, functions.New(jobs[e.Worker]), p)
-				f.Env["TASKS_TARGET_URL"] = w.Serve(t)
-				all = append(all, w)
+		t.Run(e.Name, func(t *testing.T) { // so that only the logs of a job that fails are printed
+			done := wantNoSecret(t, p, now, e, func(name string) *sweep.Function { return functions.New(jobs[name]) })
+			if done == 0 && slices.Contains(sampledata.Shown(), e.Name) {
+				t.Error("it did nothing, so nothing is proved of it: emulator/sampledata must have something for it to do")
 			}
-			p.Tasks().FailCreates(nil)
-			if refused {
-				p.Tasks().FailCreates(func(*cloudtaskspb.Task) error { return status.Error(codes.PermissionDenied, "refused by the test") })
-				for _, f := range all {
-					refuseWrites(f)
-				}
-			}
-			for _, body := range []string{`{"dryRun":true}`, ""} {
-				answer := f.Post(t, body).Body.String()
-				withoutSecret(t, e.Name+"'s answer", answer)
-				if body == "" && !refused {
-					done[e.Name] = doneOf(t, answer)
-				}
-			}
-			if e.Worker != "" {
-				if _, err := p.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, f := range all {
-				lines := f.LogLines(t)
-				for _, line := range lines {
-					text, err := json.Marshal(line)
-					if err != nil {
-						t.Fatal(err)
-					}
-					withoutSecret(t, f.Job.Name+"'s log", string(text))
-				}
-				if len(lines) == 0 && !refused {
-					t.Errorf("%s logged nothing", f.Job.Name)
-				}
-			}
-		}
-		if done[e.Name] == 0 && slices.Contains(sampledata.Shown(), e.Name) {
-			t.Errorf("%s did nothing, so nothing is proved of it: emulator/sampledata must have something for it to do", e.Name)
-		}
+		})
 	}
 	// The secrets were there to be told: a mail, a notification and an archive hold them.
 	state, err := project.Read(t.Context())
@@ -214,6 +177,96 @@ func TestNothingThatUsersWroteIsLogged(t *testing.T) {
 			t.Errorf("no document of %s holds a secret: the jobs met none", in)
 		}
 	}
+}
+
+// TestNothingThatUsersWroteIsLoggedByRules does the same with each rule of docs/rules.md.
+func TestNothingThatUsersWroteIsLoggedByRules(t *testing.T) {
+	t.Parallel()
+	rules, err := sampledata.Examples("../docs/rules.md")
+	if err != nil || len(rules) != 14 {
+		t.Fatalf("docs/rules.md has %d rules: %v", len(rules), err)
+	}
+	for _, e := range rules {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			p := backendstest.Start(t)
+			now := time.Now().Add(sampledata.Ahead(e)).UTC().Truncate(time.Second)
+			sample := withSecrets(sampledata.Declared(*e.Rule, now))
+			for _, c := range e.Rule.Where {
+				for _, d := range sample.Documents {
+					if text, is := d.Before[c.Field].(string); is && text != "" && c.Is != "" {
+						d.Before[c.Field] = text + " " + secret
+					}
+				}
+			}
+			if err := sampletest.Open(t, p).Load(t.Context(), sample); err != nil {
+				t.Fatal(err)
+			}
+			done := wantNoSecret(t, p, now, e, func(string) *sweep.Function {
+				return sweep.NewFunction(declared.Job(e.Name, *e.Rule), time.Minute, e.Uses())
+			})
+			if done == 0 {
+				t.Error("it did nothing, so nothing is proved of it")
+			}
+		})
+	}
+}
+
+// wantNoSecret runs a job and its worker as a preview, with every write failing, and for real, and fails if an answer or a log
+// tells a secret. It returns how many actions were done.
+func wantNoSecret(
+	t *testing.T, p *backendstest.Project, now time.Time, e manifest.Entry, newFunction func(name string) *sweep.Function,
+) (done int) {
+	t.Helper()
+	for _, refused := range []bool{true, false} {
+		f := sweeptest.On(t, newFunction(e.Name), p)
+		f.Now, f.Indexes = now, e.AllIndexes()
+		all := []*sweeptest.Function{f}
+		if e.Worker != "" {
+			w := sweeptest.On(t, newFunction(e.Worker), p)
+			f.Env["TASKS_TARGET_URL"] = w.Serve(t)
+			all = append(all, w)
+		}
+		if p.Tasks() != nil {
+			p.Tasks().FailCreates(nil)
+		}
+		if refused {
+			if p.Tasks() != nil {
+				p.Tasks().FailCreates(func(*cloudtaskspb.Task) error { return status.Error(codes.PermissionDenied, "refused by the test") })
+			}
+			for _, f := range all {
+				refuseWrites(f)
+			}
+		}
+		for _, body := range []string{`{"dryRun":true}`, ""} {
+			answer := f.Post(t, body).Body.String()
+			withoutSecret(t, e.Name+"'s answer", answer)
+			if n := doneOf(t, answer); refused && n > 0 {
+				t.Errorf("%d actions were done although every write was refused: %s", n, answer)
+			} else if body == "" {
+				done += n
+			}
+		}
+		if e.Worker != "" {
+			if _, err := p.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, f := range all {
+			lines := f.LogLines(t)
+			for _, line := range lines {
+				text, err := json.Marshal(line)
+				if err != nil {
+					t.Fatal(err)
+				}
+				withoutSecret(t, f.Job.Name+"'s log", string(text))
+			}
+			if len(lines) == 0 && !refused {
+				t.Errorf("%s logged nothing", f.Job.Name)
+			}
+		}
+	}
+	return done
 }
 
 // TestInvalidSettingsAreNotLogged has texts where settings should be numbers.
@@ -277,6 +330,7 @@ func refuseWrites(f *sweeptest.Function) {
 			}
 			return invoke(ctx, method, req, reply, cc, opts...)
 		}))
+	f.Hooks.Accounts = func(next accounts.API) accounts.API { return refusingAccounts{next} }
 	f.Hooks.Transport = func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			if r.Method != http.MethodDelete {
@@ -285,6 +339,14 @@ func refuseWrites(f *sweeptest.Function) {
 			return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: io.NopCloser(strings.NewReader(`{}`)), Header: http.Header{}}, nil
 		})
 	}
+}
+
+// refusingAccounts deletes no account.
+type refusingAccounts struct{ accounts.API }
+
+// DeleteUsers implements [accounts.API].
+func (refusingAccounts) DeleteUsers(context.Context, []string) (*auth.DeleteUsersResult, error) {
+	return nil, errors.New("refused by the test")
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -32,14 +32,14 @@ func TestJudgeInvite(t *testing.T) {
 		{"empty token", with(base, fields{"invite_token": ""}), keptTokenless},
 		{"numeric token", with(base, fields{"invite_token": int64(1)}), keptTokenless},
 
-		{"no date", without(base, "created_at"), inviteUndated},
-		{"null date", with(base, fields{"created_at": nil}), inviteUndated},
+		{"no date", without(base, "created_at"), inviteUnset},
+		{"null date", with(base, fields{"created_at": nil}), inviteUnset},
 		{"date as text", with(base, fields{"created_at": "2020-01-01T00:00:00Z"}), inviteUndated},
 		{"no data at all", nil, keptTokenless},
 	} {
 		want := sweep.Do("delete invite", tt.want)
 		switch tt.want {
-		case inviteYoung, keptAccepted:
+		case inviteYoung, keptAccepted, inviteUnset:
 			want = sweep.Keep(tt.want)
 		case keptTokenless, inviteUndated:
 			want = sweep.Invalid(tt.want)

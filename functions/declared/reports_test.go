@@ -16,7 +16,8 @@ var monthAgo = time.Date(2025, 12, 10, 15, 0, 0, 0, time.UTC)
 
 const (
 	keptUnsettled = "status is neither reviewed nor dismissed"
-	keptUndated   = "createdAt is missing or not a timestamp"
+	keptUnset     = "createdAt is not set yet"
+	keptUndated   = "createdAt is not a timestamp"
 	keptYoung     = "not older than 1 month"
 )
 
@@ -63,7 +64,7 @@ func TestCleanupReports(t *testing.T) {
 		DurationMs: got.DurationMs, Version: version.String(), Database: got.Database, Bucket: got.Bucket, Scanned: 13,
 		Actions: sweeptest.Done("delete report", 3),
 		Kept: map[string]int{
-			"not older than 1 month": 3, "status is neither reviewed nor dismissed": 3, "createdAt is missing or not a timestamp": 4,
+			"not older than 1 month": 3, "status is neither reviewed nor dismissed": 3, keptUnset: 2, keptUndated: 2,
 		},
 		Failures: []sweep.Failure{},
 		Usage:    got.Usage,

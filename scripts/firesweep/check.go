@@ -14,19 +14,22 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
 type checkFlags struct {
 	lists
-	noPlan, json bool
+	noPlan, json, all bool
+	project           string // to look in for the documents of unless; empty: none
 }
 
 // checked is what is known of a job before it is deployed. docs/command.md documents it as JSON.
 type checked struct {
 	Job      string                      `json:"job"`
 	Declared bool                        `json:"declared"` // by a rule; else it is written in Go
+	Own      bool                        `json:"own"`      // by a rule of one's own
 	Does     string                      `json:"does"`     // in a sentence
 	Schedule string                      `json:"schedule"`
 	TimeZone string                      `json:"timeZone"`
@@ -37,6 +40,7 @@ type checked struct {
 	Reads    string                      `json:"reads,omitempty"`    // what each run reads beside the items that are due
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
 	Note     string                      `json:"note,omitempty"`
+	Empty    []string                    `json:"empty,omitempty"` // collections of unless that hold no document in --project
 	Roles    map[config.Backend][]string `json:"roles"`
 	Indexes  []manifest.Index            `json:"indexes"`        // beside the automatic ones
 	Plan     *planned                    `json:"plan,omitempty"` // on the local backends; nil: there is none
@@ -48,22 +52,27 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check [JOB...]",
 		Short: "Say what your rules would do, and try them on this machine",
 		Long: `Check functions/manifest.json and functions/rules.json strictly, and show for
-each declared rule what it would do, when, what limits it, and which roles and
+each of your rules what it would do, when, what limits it, and which roles and
 indexes it needs. Then make data from the rule, load it into local backends like
 those of 'go run ./emulator', and show what a plan finds there: what is due, and
-what is kept and why. Nothing is sent to Google, and no project is needed.
+what is kept and why. Nothing is sent to Google, and no project is needed. With
+--project it also looks there, at one read each, whether the collections of
+unless hold any document.
 
-Jobs written in Go are shown only if you name them. --rules reads a list that is
-not in its place yet. All problems of a list are reported at once, with exit
-code 2. --no-plan leaves out what needs Java.`,
+The nine jobs are shown only if you name them, or with --all. --rules reads a
+list that is not in its place yet. All problems of a list are reported at once,
+with exit code 2. --no-plan leaves out what needs Java.`,
 		Example: `  firesweep check
   firesweep check cleanupStaleDrafts
   firesweep check --rules /tmp/rules.json
+  firesweep check --project my-app
   firesweep check --no-plan --json | jq '.checks[].does'`,
 		ValidArgsFunction: completeJobs,
 	}
 	f.flags(c)
 	c.Flags().BoolVar(&f.noPlan, "no-plan", false, "do not try the rules on local backends")
+	c.Flags().BoolVar(&f.all, "all", false, "show the nine jobs too")
+	c.Flags().StringVar(&f.project, "project", "", "the project's `ID`: look there for the documents of unless")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error { return a.check(c.Context(), f, names) }
 	return c
@@ -75,17 +84,29 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 		return err
 	}
 	jobs := own
-	if f.rules == "" {
-		jobs = slices.DeleteFunc(jobsOf(all), func(e manifest.Entry) bool { return e.Rule == nil })
+	if f.all {
+		jobs = jobsOf(all)
 	}
 	if len(names) > 0 {
 		if jobs, err = named(jobsOf(all), names); err != nil {
 			return err
 		}
 	}
+	isOwn := func(e manifest.Entry) bool {
+		return slices.ContainsFunc(own, func(o manifest.Entry) bool { return o.Name == e.Name })
+	}
+	if len(jobs) == 0 && !f.json {
+		a.printer().Say("", 0, 0, "functions/rules.json has no rule of yours yet: docs/rules.md has fourteen to start from. "+
+			"The nine jobs: firesweep check --all")
+		return nil
+	}
+	empty, err := a.emptyKeepers(ctx, f.project, jobs) // before the local backends are started, which lead all clients to themselves
+	if err != nil {
+		return err
+	}
 	try := func(context.Context, manifest.Entry) *planned { return nil }
 	far := steps{what: "checking", total: len(jobs) + 1}
-	if !f.noPlan {
+	if !f.noPlan && len(jobs) > 0 {
 		stop := a.progress(ctx, func(time.Duration) string { return "starting the local backends" })
 		l, err := a.local(ctx, a.errs)
 		stop()
@@ -106,7 +127,8 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	for i, job := range jobs {
 		far.begin(i, job.Name)
 		stop := a.progress(ctx, far.line)
-		c, err := a.checked(job)
+		c, err := a.checked(job, isOwn(job))
+		c.Empty = empty[job.Name]
 		if err == nil {
 			c.Plan = try(ctx, job)
 		}
@@ -117,7 +139,7 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 		if err != nil {
 			return err
 		}
-		failed = failed || c.Plan != nil && !c.Plan.well()
+		failed = failed || len(c.Empty) > 0 || c.Plan != nil && !c.Plan.well()
 		if checks = append(checks, c); !f.json {
 			a.printer().checked(c)
 		}
@@ -125,8 +147,8 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	switch {
 	case f.json:
 		err = a.writeJSON(map[string]any{"checks": checks})
-	case len(names) == 0 && f.rules == "":
-		a.printer().Say(screen.Faint, 0, 0, "The other jobs are written in Go; each can be named. "+
+	case len(names) == 0 && f.rules == "" && !f.all:
+		a.printer().Say(screen.Faint, 0, 0, "The nine jobs: firesweep check --all. "+
 			"What a job would do to your project: firesweep plan JOB")
 	}
 	if err == nil && failed {
@@ -135,13 +157,41 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	return err
 }
 
+// emptyKeepers returns, by job, the collections of unless that hold no document in a project; none if there is no project.
+func (a *app) emptyKeepers(ctx context.Context, project string, jobs []manifest.Entry) (map[string][]string, error) {
+	empty := map[string][]string{}
+	if project == "" {
+		return empty, nil
+	}
+	s := newStore(func(name string) string {
+		if name == "GOOGLE_CLOUD_PROJECT" {
+			return project
+		}
+		return a.getenv(name)
+	})
+	defer s.close()
+	for _, job := range jobs {
+		if job.Rule == nil || len(job.Rule.Unless) == 0 {
+			continue
+		}
+		_, db, err := s.of(ctx, job)
+		if err == nil {
+			empty[job.Name], err = declared.EmptyKeepers(ctx, db, *job.Rule)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look for the documents of unless of %s: %w", job.Name, err)
+		}
+	}
+	return empty, nil
+}
+
 // runsSaid is how many of the next runs are shown.
 const runsSaid = 2
 
 // checked returns what is known of a job without running it.
-func (a *app) checked(e manifest.Entry) (checked, error) {
+func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 	c := checked{
-		Job: e.Name, Declared: e.Rule != nil, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone, When: e.When(),
+		Job: e.Name, Declared: e.Rule != nil, Own: own, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone, When: e.When(),
 		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
 	}
 	var err error
@@ -157,11 +207,24 @@ func (a *app) checked(e manifest.Entry) (checked, error) {
 	}
 	if e.Rule != nil {
 		c.Does, c.Limits, c.Reads, c.Judged = e.Rule.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Rule.Judged()
-		if e.Rule.Plain() && len(e.Rule.Where) == 0 {
-			c.Note = "It goes by age alone: a TTL policy of Firestore does as much, without a function (docs/rules.md)"
-		}
+		c.Note = noteOn(*e.Rule)
 	}
 	return c, nil
+}
+
+// noteOn returns what else to know of a rule; "" if nothing.
+func noteOn(r rule.Rule) string {
+	switch {
+	case r.Plain() && len(r.Where) == 0:
+		return fmt.Sprintf("It goes by age alone. A TTL policy of Firestore could do that on a field that says when a document "+
+			"expires; on %s, it would delete everything (docs/rules.md)", r.Age.Field)
+	case r.CollectionGroup != "":
+		return fmt.Sprintf("%s is also judged where it is not below a document", r.CollectionGroup)
+	case r.Owner != nil && r.Owner.Metadata == "":
+		return fmt.Sprintf("every object below %s must have its owner's id at that place: one that has something else there goes",
+			r.Objects)
+	}
+	return ""
 }
 
 // limitsOf returns the conditions under which a run of a rule does nothing. The figures are the defaults.
@@ -175,6 +238,11 @@ func limitsOf(r rule.Rule) (limits []string) {
 		of := cmp.Or(r.Source(), "all accounts listed")
 		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due (of %d or more)", r.DuePercent(), of,
 			config.DefaultMinLookups))
+	}
+	for _, u := range r.Unless {
+		if limit := u.Keepers().Collection + " holds no document at all, yet unless names it"; !slices.Contains(limits, limit) {
+			limits = append(limits, limit)
+		}
 	}
 	return append(limits, fmt.Sprintf("more than %d are due (MAX_ACTIONS)", config.DefaultMaxActions))
 }
@@ -216,13 +284,20 @@ func (p *printer) checked(c checked) {
 		runs += ", next " + times(c)
 	}
 	p.fact("runs", runs)
-	dryRun := "as Terraform's dry_run says; your own jobs only plan until it says " + c.Job + " = false"
-	if c.DryRun != nil {
+	dryRun := "as Terraform's dry_run says"
+	switch {
+	case c.DryRun != nil:
 		dryRun = fmt.Sprintf("%t, by DRY_RUN", *c.DryRun)
+	case c.Own:
+		dryRun = "only plans until Terraform's dry_run says " + c.Job + " = false"
 	}
 	p.fact("dry run", dryRun)
 	if len(c.Limits) > 0 {
 		p.fact("limits", "does nothing if "+strings.Join(c.Limits, "; if "))
+	}
+	if len(c.Empty) > 0 {
+		p.fact("empty", strings.Join(c.Empty, ", ")+": no document in the project, so a run does nothing: correct the name in unless "+
+			"or, if it is right, put any document into it")
 	}
 	if c.Reads != "" {
 		p.fact("reads", c.Reads)

@@ -47,7 +47,8 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 		case !c.Declared || c.Does == "" || len(c.Limits) == 0 || len(c.Roles) == 0 || len(c.Next) != runsSaid || c.When == "" || c.DryRun != nil:
 			t.Errorf("%+v", c)
 		}
-		if (c.Note != "") != (c.Job == "cleanupActivity") {
+		note := map[string]string{"cleanupActivity": "TTL", "cleanupNotifications": "notifications is also judged where", "cleanupOrphanedAvatars": "something else there goes"}[c.Job]
+		if (c.Note != "") != (note != "") || !strings.Contains(c.Note, note) {
 			t.Errorf("%s: %s", c.Job, c.Note)
 		}
 	}
@@ -78,10 +79,11 @@ func TestCheckForPeople(t *testing.T) {
   each takes along the objects below drafts/ that coverUrl names.
 
   runs      daily, some time from 04:00 to 04:59 Europe/Berlin
-  dry run   as Terraform's dry_run says; your own jobs only plan until
-            it says cleanupStaleDrafts = false
+  dry run   only plans until Terraform's dry_run says
+            cleanupStaleDrafts = false
   limits    does nothing if more than 50 % of drafts are due (of 20 or
-            more); if more than 100000 are due (MAX_ACTIONS)
+            more); if holds holds no document at all, yet unless names it; if
+            more than 100000 are due (MAX_ACTIONS)
   reads     each document that is old enough and is in the index, in
             every run: no index knows whether published is not true, or whether
             holds/{id} exists
@@ -103,7 +105,7 @@ func TestCheckForPeople(t *testing.T) {
 	if len(c.Plan.Report.Plan) != 2 || c.Plan.Report.Kept["not older than 30 days"] != 1 {
 		t.Errorf("%+v", c.Plan.Report)
 	}
-	want(t, "limits", []string{"more than 50 % of all accounts listed are due (of 20 or more)", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
+	want(t, "limits", []string{"more than 50 % of all accounts listed are due (of 20 or more)", "users holds no document at all, yet unless names it", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
 	want(t, "judged by", map[string][]string(nil), c.Judged)
 	want(t, "reads", "all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether users/{uid} exists", c.Reads)
 
@@ -121,21 +123,41 @@ func TestCheckForPeople(t *testing.T) {
 	want(t, "when", "day 1 of each month 03:00 UTC", c.When)
 }
 
-// TestCheckOfWhatIsBuiltIn: the declared rules; others are named.
+// TestCheckOfTheProject: a collection of unless that is misspelt, or empty, is said before anything is deployed.
+func TestCheckOfTheProject(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.Set(t, "legalHolds/h", map[string]any{"x": 1})
+	o.Set(t, "users/ken/holds/h", map[string]any{"x": 1})
+	rules := rulesFile(t, `{"functions":[{"name":"cleanupStaleDrafts","schedule":"0 4 * * *","rule":{"collection":"drafts","age":{"field":"updatedAt","days":90},
+		"unless":[{"document":"legalHolds/{id}"},{"document":"legalHold/{id}"},{"document":"users/{by}/holds/{id}"},{"document":"users/{by}/notes/{id}"}]}}]}`)
+	args := []string{"check", "--no-plan", "--rules", rules, "--project", o.ID}
+	out, _, code := o.run(t, append(args, "--json")...)
+	if empty := parsed[checks](t, out).Checks[0].Empty; code != exitFailed || !slices.Equal(empty, []string{"legalHold", "users/{by}/notes"}) {
+		t.Errorf("%d, %v are empty", code, empty)
+	}
+	out, _, _ = o.run(t, args...)
+	wantParts(t, out, "legalHold, users/{by}/notes: no document in the project")
+	o.Set(t, "legalHold/h", map[string]any{"x": 1})
+	o.Set(t, "users/mia/notes/n", map[string]any{"x": 1})
+	if out := o.well(t, args...); strings.Contains(out, "no document in the project") {
+		t.Error(out)
+	}
+}
+
+// TestCheckOfWhatIsBuiltIn: it is shown if it is asked for.
 func TestCheckOfWhatIsBuiltIn(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.now = time.Now().UTC().Truncate(time.Second)
-	var declared []string
-	for _, e := range scheduled() {
-		if e.Rule != nil {
-			declared = append(declared, e.Name)
-		}
-	}
 	o.env["DRY_RUN_cleanupReports"] = "true"
 	text := o.well(t, "check", "--no-plan")
-	wantParts(t, text, append(declared, "The other jobs are written in Go", "true, by DRY_RUN")...)
-	if strings.Contains(text, "On data made from") || strings.Contains(text, "checkGhostCircles") {
+	if wantParts(t, text, "firesweep check --all"); strings.Contains(text, "cleanupReports") || strings.Contains(text, "removeUnacceptedMemberInvites") {
+		t.Errorf("more is said than was asked:\n%s", text)
+	}
+	text = o.well(t, "check", "--no-plan", "--all")
+	wantParts(t, text, append(jobNames(), "true, by DRY_RUN", "dry run   as Terraform's dry_run says\n")...)
+	if strings.Contains(text, "On data made from") || strings.Contains(text, "only plans until") {
 		t.Errorf("more is said than was asked:\n%s", text)
 	}
 	// Settings are the defaults, and the user's own project is not touched, wherever the environment leads.
@@ -161,11 +183,11 @@ func TestCheckOfAWrongList(t *testing.T) {
 		want []string // a line each
 	}{
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","rule":{"colection":"things","age":{"field":"a b","days":"9"}}},{"name":"cleanupMore","schedule":"0 4 * * *","rule":{"collection":"more"}}]}`, []string{
-			`functions[0]: there is no key "timezone"`, `functions[0].rule: there is no key "colection"`, "functions[0].rule.age.days: it must be a whole number, not a string",
+			`functions[0]: there is no key "timezone"`, `functions[0].rule: there is no key "colection"`, "functions[0].rule.age.days: it must be a whole number, not a string", "functions[0], cleanupThings: rule.age.field",
 			"functions[1], cleanupMore: rule.age: say how old it must be",
 		}},
-		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","rule":{"collection":"things","age":{"field":"a b","days":9}}},{"name":"cleanupReports","schedule":"0 4 * * *","rule":{}}]}`, []string{
-			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is not unix-cron`, "functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: give exactly one",
+		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","timeZone":"Berlin","rule":{"collection":"things","age":{"field":"a b","days":9}}},{"name":"cleanupReports","schedule":"0 4 * * *","rule":{}}]}`, []string{
+			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is not unix-cron`, `timeZone "Berlin" is unknown`, "functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: give exactly one", "cleanupReports: listed twice",
 		}},
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 31 2 *","rule":{"collection":"things","age":{"field":"at","days":9}}},{"name":"cleanupOthers","schedule":"0 4 * * *","timeZone":"Europe/Berln","rule":{"collection":"others","age":{"field":"at","days":9}}}]}`, []string{
 			`cleanupThings: its schedule "0 4 31 2 *" never comes`, `cleanupOthers: timeZone "Europe/Berln" is unknown`,
@@ -197,11 +219,11 @@ func TestCheckWithoutBackends(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.noBackends = errors.New("the Firestore emulator needs Java, and none was found: install Java")
-	out, errs, code := o.run(t, "check")
+	out, errs, code := o.run(t, "check", "cleanupReports")
 	if code != exitFailed || out != "" || !strings.Contains(errs, "needs Java, and none was found: install Java. Or leave the plan out: --no-plan") {
 		t.Errorf("%d, %s%s", code, out, errs)
 	}
-	o.well(t, "check", "--no-plan")
+	o.well(t, "check", "--no-plan", "cleanupReports")
 }
 
 // TestCheckThatFails: a plan that cannot be made is shown, the others are too, and the exit code tells.

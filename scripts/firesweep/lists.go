@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +25,8 @@ func (l *lists) flags(c *cobra.Command) {
 	c.Flags().StringVar(&l.rules, "rules", "", "read `FILE` in place of functions/rules.json")
 }
 
-// read returns the functions of the lists, and those that only the file of --rules has. It prints all problems.
+// read returns the functions of the lists, and of these one's own: those of functions/rules.json, or of the file of --rules. It
+// prints all problems.
 func (a *app) read(l lists) (all, own []manifest.Entry, err error) {
 	all = functions.All()
 	if l.rules != "" {
@@ -37,19 +37,19 @@ func (a *app) read(l lists) (all, own []manifest.Entry, err error) {
 		if all, err = functions.Read(manifest.File{Name: l.rules, Text: text}); err != nil {
 			return nil, nil, a.wrongList(err)
 		}
-		upstream, err := functions.Read(manifest.File{Name: "none", Text: []byte("{}")})
-		if err != nil {
-			return nil, nil, a.wrongList(err)
-		}
-		if own = all[len(upstream):]; len(own) == 0 {
-			return nil, nil, wrongUse("%s declares nothing: its list functions is empty", l.rules)
-		}
+	}
+	upstream, err := functions.Read(manifest.File{Name: "none", Text: []byte("{}")})
+	if err != nil {
+		return nil, nil, a.wrongList(err)
+	}
+	if own = all[len(upstream):]; len(own) == 0 && l.rules != "" {
+		return nil, nil, wrongUse("%s declares nothing: its list functions is empty", l.rules)
 	}
 	var problems []error
 	for _, e := range jobsOf(all) {
 		// Reading the lists does not load time zones, because a function may run where none are installed.
-		if _, err := time.LoadLocation(e.TimeZone); err != nil || e.TimeZone == "Local" {
-			problems = append(problems, fmt.Errorf("%s: timeZone %q is unknown: it is like Europe/Berlin", e.Name, e.TimeZone))
+		if problem := e.ZoneProblem(); problem != "" {
+			problems = append(problems, fmt.Errorf("%s: %s", e.Name, problem))
 		} else if _, err := nextRuns(e, a.clock(), 1); err != nil {
 			problems = append(problems, err)
 		}

@@ -55,7 +55,7 @@ func TestPlanForPeople(t *testing.T) {
 	o.screen.width = 60
 	want(t, "the plan", `cleanupReports: completed, plan only
   database (default), now 2026-01-10 15:00 UTC, 5 scanned,
-  13 documents read, 0 ms
+  11 documents read, 0 ms
 
   ACTION         TARGET                               WRITES
   delete report  reports/older                             1
@@ -70,12 +70,12 @@ func TestPlanForPeople(t *testing.T) {
       than 1 month
 
   planned: 3 delete report
-  kept 1: createdAt is missing or not a timestamp
+  kept 1: createdAt is not a timestamp
   kept 1: not older than 1 month
-  reports: kept 1, createdAt is missing or not a
-    timestamp: fix or delete them by hand
-  reports/undated: kept, createdAt is missing or not a
-    timestamp: fix or delete it by hand
+  reports/undated: kept, createdAt is not a timestamp:
+    look at it
+  reports: kept 1, createdAt is not a timestamp: look at
+    them
 
 `, o.well(t, "plan", "cleanupReports"))
 }

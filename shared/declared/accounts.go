@@ -19,27 +19,25 @@ type accountsOf struct{ rule.Rule }
 // plan goes through all accounts, page by page. Its checkpoint is a page's token. No documentation says how long
 // Authentication accepts a token. If it does not accept it any more, the run begins at the beginning.
 func (c accountsOf) plan(ctx context.Context, p *sweep.Planner) error {
-	all, due := 0, 0
-	lookups := map[string]sweep.Lookups{}
-	err := c.pages(ctx, p, func(page int, found sweep.Considered) {
+	all, due, keepers := 0, 0, keepers{}
+	err := c.pages(ctx, p, func(page int, found sweep.Considered) error {
 		all, due = all+page, due+found.Due
 		for collection, l := range found.Lookups {
-			lookups[collection] = sweep.Lookups{Asked: lookups[collection].Asked + l.Asked,
-				Missing: lookups[collection].Missing + l.Missing}
+			if l.Asked > 0 {
+				keepers.lookedUp(rule.Keepers{Collection: collection}, l.Missing < l.Asked)
+			}
 		}
+		return keepers.report(ctx, p)
 	})
 	if err != nil && !errors.Is(err, sweep.ErrOutOfTime) {
 		return err
 	}
 	p.Share("accounts", all, due, c.DuePercent()) // the share of the accounts that were listed
-	if failed := reportAbsence(ctx, p, lookups); failed != nil {
-		return failed
-	}
 	return err
 }
 
 // pages considers the accounts of each page. It calls seen with the number of accounts on the page and the result.
-func (c accountsOf) pages(ctx context.Context, p *sweep.Planner, seen func(page int, found sweep.Considered)) error {
+func (c accountsOf) pages(ctx context.Context, p *sweep.Planner, seen func(page int, found sweep.Considered) error) error {
 	r, token := c.accountRule(), p.Checkpoint()
 	for page, err := range p.Accounts.Pages(ctx, token) {
 		if errors.Is(err, accounts.ErrToken) {
@@ -52,7 +50,9 @@ func (c accountsOf) pages(ctx context.Context, p *sweep.Planner, seen func(page 
 		if err != nil {
 			return err
 		}
-		seen(len(page.Accounts), found)
+		if err := seen(len(page.Accounts), found); err != nil {
+			return err
+		}
 		if found.Left { // the next run begins with this page, which then lists only what was not deleted
 			p.Continue(func([]documents.Ref) string { return token })
 			return nil
@@ -61,24 +61,6 @@ func (c accountsOf) pages(ctx context.Context, p *sweep.Planner, seen func(page 
 		if err := p.SaveCheckpoint(token); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// reportAbsence reports the lookups to the safety limit on missing ids if none of the documents that keep accounts was found
-// and all of their collections are empty: then it is probably the wrong database. If only most are missing, that is normal,
-// unlike with owners of objects: unless names exceptions.
-func reportAbsence(ctx context.Context, p *sweep.Planner, lookups map[string]sweep.Lookups) error {
-	for collection, l := range lookups {
-		if l.Asked > l.Missing || l.Asked == 0 {
-			return nil
-		}
-		if empty, err := p.Documents.Empty(ctx, collection); err != nil || !empty {
-			return err
-		}
-	}
-	for collection, l := range lookups {
-		p.LookedUp(collection, l.Asked, l.Missing)
 	}
 	return nil
 }

@@ -1,7 +1,8 @@
 // Package declared makes jobs of declared rules (shared/rule).
 //
 // documents.go goes through documents, judge.go decides about one, and change.go says what to write. objects.go is for rules
-// about objects, accounts.go for rules about accounts.
+// about objects, accounts.go for rules about accounts. keepers.go
+// watches the collections of unless.
 package declared
 
 import (
@@ -19,6 +20,6 @@ func Job(name string, r rule.Rule) sweep.Job {
 	if r.Accounts != "" {
 		return sweep.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, Reach: sweep.Reach{Account: true}}
 	}
-	c := cleanup{Rule: r}
+	c := cleanupOf(r)
 	return sweep.Job{Name: name, Plan: c.plan, Rules: []sweep.AnyRule{c.sweepRule()}}
 }

@@ -12,7 +12,12 @@ import (
 )
 
 // cleanup makes a job of a rule about documents.
-type cleanup struct{ rule.Rule }
+type cleanup struct {
+	rule.Rule
+	keepers *keepers
+}
+
+func cleanupOf(r rule.Rule) cleanup { return cleanup{r, &keepers{}} }
 
 // PageSize is how many documents are read at once. The query fetches only the fields by which they are judged.
 const PageSize = 2000
@@ -75,6 +80,7 @@ func (c cleanup) fields() []string {
 }
 
 func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
+	c.keepers = &keepers{} // of this run alone
 	q, r := c.query(p.Run()), c.sweepRule()
 	seen, whole := 0, true
 	count := func() {
@@ -107,6 +113,9 @@ func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
 		if err := p.Consider(ctx, r, found); err != nil {
 			return err
 		}
+		if err := c.keepers.report(ctx, p); err != nil {
+			return err
+		}
 		if checkpoint, err = c.checkpoint(q, found, checkpoint, p.Run()); err != nil {
 			return err
 		}
@@ -136,7 +145,7 @@ func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
 func (c cleanup) kept(p *sweep.Planner, q documents.Query) sweep.KeptCount {
 	k := sweep.KeptCount{
 		Due: q, Eligible: c.filters(), Young: documents.Filter{Field: c.Age.Field, Op: ">=", Value: c.Age.Cutoff(p.Now)},
-		KeptYoung: c.keptYoung(), KeptUndated: c.keptUndated(), MaxDuePercent: c.DuePercent(),
+		KeptYoung: c.keptYoung(), KeptUnset: c.keptUnset(), KeptUndated: c.keptUndated(), MaxDuePercent: c.DuePercent(),
 	}
 	text := c.TextField()
 	if k.Only = text != "" && len(k.Eligible) > 1 || c.CollectionGroup != ""; k.Only {

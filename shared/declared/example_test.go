@@ -53,5 +53,5 @@ func ExampleJudge() {
 	// "delete signup": confirmedAt is null or missing, createdAt 2026-05-24T00:00:00Z, older than 7 days
 	// "": not older than 7 days
 	// "": confirmedAt is set
-	// "": createdAt is missing or not a timestamp
+	// "": createdAt is not set yet
 }

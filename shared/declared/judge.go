@@ -20,11 +20,12 @@ type item struct {
 }
 
 func (c cleanup) keptYoung() string   { return "not older than " + c.Age.Words() }
-func (c cleanup) keptUndated() string { return c.Age.Field + " is missing or not a timestamp" }
+func (c cleanup) keptUnset() string   { return c.Age.Field + " is not set yet" }
+func (c cleanup) keptUndated() string { return c.Age.Field + " is not a timestamp" }
 
 // Judge decides about a document by its own fields, as a run at now would. The decision leaves out what unless says.
 func Judge(r rule.Rule, d documents.Document, now time.Time) sweep.Decision {
-	return cleanup{r}.judgeFields(d, sweep.Run{Now: now})
+	return cleanupOf(r).judgeFields(d, sweep.Run{Now: now})
 }
 
 // judgeFields decides about a document by its own fields.
@@ -41,6 +42,8 @@ func (c cleanup) judgeFields(d documents.Document, run sweep.Run) sweep.Decision
 	}
 	at, dated := d.Time(c.Age.Field)
 	switch {
+	case !dated && d.Value(c.Age.Field) == nil:
+		return sweep.Keep(c.keptUnset())
 	case !dated:
 		return sweep.Invalid(c.keptUndated())
 	case !at.Before(c.Age.Cutoff(run.Now)):
@@ -83,9 +86,14 @@ func (c cleanup) judge(i item, run sweep.Run) sweep.Decision {
 
 // load looks up the documents of unless for the documents that are due without them.
 func (c cleanup) load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]item, error) {
+	type keeper struct {
+		item int
+		of   rule.Unless
+		ref  documents.Ref
+	}
 	items := make([]item, len(subjects))
+	var all []keeper
 	var refs []documents.Ref
-	keepers := make([][]documents.Ref, len(subjects))
 	for i, s := range subjects {
 		items[i].Subject = s
 		if c.judgeFields(s.Document, src.Run()).Kind == "" {
@@ -97,20 +105,19 @@ func (c cleanup) load(ctx context.Context, src sweep.Source, subjects []sweep.Su
 				items[i].unnamed = u.Document
 				continue
 			}
-			keepers[i] = append(keepers[i], ref)
-			refs = append(refs, ref)
+			all, refs = append(all, keeper{i, u, ref}), append(refs, ref)
 		}
 	}
 	found, err := src.Get(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	for i, of := range keepers {
-		for n, ref := range of {
-			if _, there := found[ref]; there {
-				items[i].keeper = c.Unless[n].Document
-			}
+	for _, k := range all {
+		_, there := found[k.ref]
+		if there {
+			items[k.item].keeper = k.of.Document
 		}
+		c.keepers.lookedUp(k.of.Keepers(), there)
 	}
 	return items, nil
 }

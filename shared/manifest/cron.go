@@ -23,7 +23,7 @@ var cronFields = []struct {
 // cronProblem returns what is wrong with a schedule, "" if nothing.
 func cronProblem(schedule string) string {
 	if !schedulePattern.MatchString(schedule) {
-		return fmt.Sprintf("schedule %q is not unix-cron", schedule)
+		return fmt.Sprintf("schedule %q is not unix-cron, such as \"0 3 * * *\"", schedule)
 	}
 	for i, field := range strings.Fields(schedule) {
 		f := cronFields[i]

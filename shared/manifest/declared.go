@@ -2,9 +2,11 @@ package manifest
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/rule"
 )
 
 // defaults are the defaults of an entry that has a rule. Terraform has the same (terraform/declared); a test compares them.
@@ -33,7 +35,7 @@ func withDefaults(object map[string]any) {
 func (e Entry) notDeclared() (keys []string) {
 	for key, said := range map[string]bool{
 		"package": e.Package != "", "roles": e.Roles != nil, "indexes": e.Indexes != nil, "fieldOverrides": e.FieldOverrides != nil,
-		"worker": e.Worker != "", "queue": e.Queue != nil,
+		"worker": e.Worker != "", "queue": e.Queue != nil, "collections": e.Collections != nil,
 	} {
 		if said {
 			keys = append(keys, key)
@@ -41,6 +43,38 @@ func (e Entry) notDeclared() (keys []string) {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// archives returns a problem for each archive that a rule or a job reads. A copy holds what clients wrote, so it must not get to
+// where it decides about anything.
+func archives(entries []Entry) (problems []error) {
+	for _, e := range entries {
+		if e.Rule == nil {
+			continue
+		}
+		for _, archive := range e.Rule.Archives() {
+			for _, other := range entries {
+				if place := other.reads(archive); place != "" {
+					problems = append(problems, fmt.Errorf("%s: rule.archive: %s reads %s, and must not find copies in %s: "+
+						"choose a collection that no rule and no job reads", e.Name, other.Name, place, archive))
+				}
+			}
+		}
+	}
+	return problems
+}
+
+// reads returns which of the places where the entry reads or writes documents is a collection; "" if none is.
+func (e Entry) reads(collection string) string {
+	places := e.Collections
+	if e.Rule != nil {
+		places = e.Rule.Reads()
+	}
+	i := slices.IndexFunc(places, func(place string) bool { return rule.Same(place, collection) })
+	if i < 0 {
+		return ""
+	}
+	return places[i]
 }
 
 // AutomaticIndexes returns the indexes that Firestore makes for a field by default.

@@ -23,14 +23,18 @@ const (
 
 // Entry is one function of a list.
 type Entry struct {
-	Name           string                      `json:"name"`           // the HTTP entry point
-	Package        string                      `json:"package"`        // its folder below functions/
-	Description    string                      `json:"description"`    // one line for people
-	Trigger        string                      `json:"trigger"`        // [Schedule] or [Tasks]
-	TimeoutSeconds int                         `json:"timeoutSeconds"` // the function's timeout
-	Memory         string                      `json:"memory"`         // the function's memory, e.g. "256Mi"
-	CPU            string                      `json:"cpu,omitempty"`  // the function's CPUs; if empty, what its memory brings
-	Roles          map[config.Backend][]string `json:"roles"`          // its service account's roles, by backend
+	Name           string                      `json:"name"`            // the HTTP entry point
+	Package        string                      `json:"package"`         // its folder below functions/
+	Description    string                      `json:"description"`     // one line for people
+	Trigger        string                      `json:"trigger"`         // [Schedule] or [Tasks]
+	TimeoutSeconds int                         `json:"timeoutSeconds"`  // the function's timeout
+	Memory         string                      `json:"memory"`          // the function's memory, e.g. "256Mi"
+	CPU            string                      `json:"cpu,omitempty"`   // the function's CPUs; if empty, what its memory brings
+	Roles          map[config.Backend][]string `json:"roles,omitempty"` // its service account's roles, by backend
+
+	// Collections are those that a job reads or writes, but for the bundle's own, with {id} for a document's id. Left out with a
+	// rule, and of a worker, whose job has them.
+	Collections []string `json:"collections,omitempty"`
 
 	// Of its database, in the form of firestore.indexes.json:
 	Indexes        []Index         `json:"indexes,omitempty"`        // those that its queries need besides the automatic ones
@@ -47,7 +51,7 @@ type Entry struct {
 	Shards int `json:"shards,omitempty"`
 
 	// Of a worker:
-	Queue *Queue `json:"queue"`
+	Queue *Queue `json:"queue,omitempty"`
 
 	// Rule, if set, is all that the function does. It then has no package, and its roles and indexes follow from the rule.
 	Rule *rule.Rule `json:"rule,omitempty"`
@@ -115,40 +119,58 @@ type File struct {
 	Text []byte
 }
 
-// Parse reads lists strictly. The error names every problem and the function that has it. It does not check that time zones
-// exist, because a function's machine may have no list of them.
+// Parse reads lists strictly. The error names every problem and the function that has it. That a time zone is unknown is no
+// error by itself, because a function's machine may have no list of them or an old one.
 func Parse(files ...File) ([]Entry, error) {
 	var all []Entry
-	var problems []error
+	var problems, zones []error
 	for _, f := range files {
 		var list struct {
 			Schema    string  `json:"$schema"` // for editors
 			Functions []Entry `json:"functions"`
 		}
-		wrong, read := strictly(f.Text, withDefaults, &list)
+		wrong := strictly(f.Text, withDefaults, &list)
 		for _, problem := range wrong {
 			problems = append(problems, fmt.Errorf("%s: %s", f.Name, problem))
 		}
 		for i := range list.Functions {
-			// A value of a wrong type is missing in the entry, so other keys of the entry would be called wrong as well.
-			here := fmt.Sprintf("functions[%d]", i)
-			if !read && slices.ContainsFunc(wrong, func(problem string) bool { return strings.HasPrefix(problem, here) }) {
-				continue
+			e, here := &list.Functions[i], fmt.Sprintf("functions[%d]", i)
+			add := func(to *[]error, text string) {
+				key, _, _ := strings.Cut(strings.SplitN(text, " ", 2)[0], ":")
+				follows := func(p problem) bool {
+					return p.hides(here+"."+key) || p.hidden && (p.at == here || p.at == here+".rule")
+				}
+				if !slices.ContainsFunc(wrong, follows) {
+					*to = append(*to, fmt.Errorf("%s: %s, %s: %s", f.Name, here, e.Name, text))
+				}
 			}
-			e := &list.Functions[i]
-			for _, problem := range e.problems() {
-				problems = append(problems, fmt.Errorf("%s: %s, %s: %s", f.Name, here, e.Name, problem))
+			for _, text := range e.problems() {
+				add(&problems, text)
+			}
+			if text := e.ZoneProblem(); text != "" && e.TimeZone != "" {
+				add(&zones, text)
 			}
 		}
 		all = append(all, list.Functions...)
 	}
+	if len(all) > 0 || len(problems) == 0 {
+		problems = append(problems, together(all)...)
+	}
 	if len(problems) == 0 {
-		problems = together(all)
+		return all, nil
 	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+	if _, err := time.LoadLocation("Europe/Berlin"); err == nil { // the machine has a list of time zones
+		problems = append(problems, zones...)
 	}
-	return all, nil
+	return nil, errors.Join(problems...)
+}
+
+// ZoneProblem says that this machine knows no such time zone; "" if it does.
+func (e Entry) ZoneProblem() string {
+	if _, err := time.LoadLocation(e.TimeZone); err == nil && e.TimeZone != "Local" {
+		return ""
+	}
+	return fmt.Sprintf("timeZone %q is unknown: it is like Europe/Berlin", e.TimeZone)
 }
 
 var (
@@ -178,6 +200,7 @@ func together(entries []Entry) (problems []error) {
 		}
 		byName[e.Name], accounts[strings.ToLower(e.Name)] = e, true
 	}
+	problems = append(problems, archives(entries)...)
 	called := map[string]bool{}
 	for _, e := range entries {
 		called[e.Worker] = true

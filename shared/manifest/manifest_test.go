@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +24,7 @@ func read(t testing.TB) string {
 
 func TestParse(t *testing.T) {
 	list := read(t)
+	lines := strings.Count(list, "\n") - 1                      // up to the end of the list
 	for _, tt := range []struct{ name, old, new, want string }{ // want is part of the error; empty: no error
 		{name: "as it is"},
 		{"listed twice", `"name": "cleanupReports"`, `"name": "cleanExpiredComped"`, "cleanExpiredComped: listed twice"},
@@ -59,8 +61,8 @@ func TestParse(t *testing.T) {
 		{"too many shards", `"shards": 1`, `"shards": 17`, "shards is 17: it must be a whole number from 1 to 16"},
 		{"shards of a job that stops early", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 240, "shards": 2`, "so it cannot run in shards"},
 		{"something after it", "\n  ]\n}\n", "\n  ]\n}\n{}", "invalid character '{' after top-level value"},
-		{"a comma too many", "\n    }\n  ]\n}\n", "\n    },\n  ]\n}\n", "line 247, column 3: it is not JSON: invalid character ']'"},
-		{"cut off", "\n  ]\n}\n", "\n  ]", "line 247, column 3: it is not JSON: unexpected end"},
+		{"a comma too many", "\n    }\n  ]\n}\n", "\n    },\n  ]\n}\n", fmt.Sprintf("line %d, column 3: it is not JSON: invalid character ']'", lines)},
+		{"cut off", "\n  ]\n}\n", "\n  ]", fmt.Sprintf("line %d, column 3: it is not JSON: unexpected end", lines)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := strings.Replace(list, tt.old, tt.new, 1)
@@ -171,6 +173,60 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("again %v (-want +got):\n%s", err, diff)
 		}
 	})
+}
+
+// TestProblemsOfAListTogether: a name that is taken and an unknown time zone are said with all else.
+func TestProblemsOfAListTogether(t *testing.T) {
+	const two = `{"functions":[
+		{"name":"cleanupDrafts","schedule":"every day","timeZone":"Berlin","rule":{"collection":"drafts","age":{"field":"at","days":90}}},
+		{"name":"cleanupDrafts","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":90}}}
+	]}`
+	_, err := Parse(File{"rules.json", []byte(two)})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if diff := cmp.Diff([]string{
+		`rules.json: functions[0], cleanupDrafts: schedule "every day" is not unix-cron, such as "0 3 * * *"`,
+		"cleanupDrafts: listed twice, or it differs from another only in capital letters",
+		`rules.json: functions[0], cleanupDrafts: timeZone "Berlin" is unknown: it is like Europe/Berlin`,
+	}, strings.Split(err.Error(), "\n")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestArchives: a copy of what clients wrote must not get to where it decides what is deleted, or who may do what.
+func TestArchives(t *testing.T) {
+	entry := func(name, rule string) string {
+		return `{"name":"` + name + `","schedule":"0 4 * * *","rule":{"age":{"field":"at","days":9},` + rule + `}}`
+	}
+	for _, tt := range []struct{ archive, with, other, reads string }{ // reads is what the error names; empty: no error
+		{"old", `[{"subcollection":"parts"},{"collection":"notes","field":"of"}]`, `"collection":"more"`, ""},
+		{"old", `[]`, `"collection":"old"`, "cleanupOthers reads old"},
+		{"old", `[]`, `"collection":"a/b/old"`, ""},
+		{"a/b/old", `[]`, `"collectionGroup":"old"`, "cleanupOthers reads …/old"},
+		{"old", `[{"subcollection":"parts"}]`, `"collectionGroup":"parts"`, "cleanupOthers reads …/parts"},
+		{"old", `[{"collection":"a/b/notes","field":"of"}]`, `"collectionGroup":"notes"`, "cleanupOthers reads …/notes"},
+		{"holds", `[]`, `"collection":"more","unless":[{"document":"holds/{id}"}]`, "cleanupOthers reads holds"},
+		{"users/ken/holds", `[]`, `"collection":"more","unless":[{"document":"users/{by}/holds/{id}"}]`, "reads users/{by}/holds"},
+		{"more/x/parts", `[]`, `"collection":"more","with":[{"subcollection":"parts"}]`, "reads more/{id}/parts"},
+		{"notes", `[]`, `"collection":"more","with":[{"collection":"notes","field":"of"}]`, "cleanupOthers reads notes"},
+		{"users/ken/notifications", `[]`, `"collection":"more"`, "reads users/{id}/notifications"},
+		{"users", `[]`, `"collection":"more"`, "reads users"},
+		{"reports", `[]`, `"collection":"more"`, "cleanupReports reads reports"},
+	} {
+		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(`{"functions":[` +
+			entry("cleanupThings", `"collection":"things","archive":"`+tt.archive+`","with":`+tt.with) + "," + entry("cleanupOthers", tt.other) + `]}`)})
+		if tt.reads == "" && err != nil {
+			t.Errorf("%s: %v", tt.archive, err)
+		}
+		if tt.reads != "" && (err == nil || !strings.Contains(err.Error(), tt.reads+",") || !strings.Contains(err.Error(), "cleanupThings: rule.archive: ")) {
+			t.Errorf("%s: %v, want an error that says %q", tt.archive, err, tt.reads)
+		}
+	}
+	own := entry("cleanupThings", `"collection":"things","archive":"old","unless":[{"document":"old/{id}"}]`)
+	if _, err := Parse(File{"rules.json", []byte(`{"functions":[` + own + `]}`)}); err == nil || !strings.Contains(err.Error(), "reads old,") {
+		t.Errorf("%v, want an error about the rule's own exceptions", err)
+	}
 }
 
 // TestWrongTypeHidesNothingElse: for an entry with a value of a wrong type only that problem is reported, because the value

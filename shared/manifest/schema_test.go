@@ -3,6 +3,10 @@ package manifest
 import (
 	"encoding/json"
 	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,14 +26,29 @@ func schema(t *testing.T) *jsonschema.Schema {
 	var none Entry
 	none.Package, none.Worker, none.Queue = "x", "x", &Queue{}
 	none.Roles, none.Indexes, none.FieldOverrides = map[config.Backend][]string{}, []Index{}, []FieldOverride{}
+	none.Collections = []string{}
 	for _, key := range append(none.notDeclared(), "trigger", "stopAfterSeconds") {
 		delete(entry.Properties, key)
 	}
 	entry.PropertyOrder, entry.Required = nil, []string{"name", "schedule", "rule"}
 	entry.Properties["name"].Pattern = namePattern.String()
+	withoutNull(entry)
 	is := entry.Properties["rule"]
-	is.Types, is.Type = nil, "object"
 	is.Required = []string{"age"}
+	least := 1.0
+	for field := range reflect.TypeFor[rule.Rule]().Fields() {
+		if _, most, found := strings.Cut(field.Tag.Get("range"), "-"); found {
+			highest, err := strconv.ParseFloat(most, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			is.Properties[keyOf(field)].Minimum, is.Properties[keyOf(field)].Maximum = &least, &highest
+		}
+	}
+	for _, key := range []string{"hours", "days", "months"} {
+		is.Properties["age"].Properties[key].Minimum = &least
+	}
+	is.Properties["owner"].Properties["segment"].Minimum = &least
 	for _, kind := range rule.AccountKinds() {
 		is.Properties["accounts"].Enum = append(is.Properties["accounts"].Enum, kind)
 	}
@@ -47,6 +66,20 @@ func schema(t *testing.T) *jsonschema.Schema {
 		},
 		Required: []string{"functions"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}
+}
+
+// withoutNull takes null from the types of a schema and of all below it: no key of a list may be null.
+func withoutNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if slices.Contains(s.Types, "null") {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	for _, below := range s.Properties {
+		withoutNull(below)
+	}
+	withoutNull(s.Items)
 }
 
 // TestSchema compares rules.schema.json with the types. After a change of the types: WRITE=1 go test ./shared/manifest -run
@@ -80,8 +113,15 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 	}
 	const good = `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":1},
 		"where":[{"field":"a","==":1},{"field":"b","in":["x",2,true]},{"field":"c","is":"not true"}],"with":[{"account":true}],"set":{"a":null}}}]}`
+	ruled := func(more string) string {
+		return `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":1},` + more + `}}]}`
+	}
 	for text, fits := range map[string]bool{
-		good: true,
+		good:               true,
+		ruled(`"limit":1`): true, ruled(`"limit":0`): false, ruled(`"limit":1000001`): false, ruled(`"limit":null`): false,
+		ruled(`"maxDuePercent":100`): true, ruled(`"maxDuePercent":0`): false, ruled(`"maxDuePercent":101`): false,
+		ruled(`"unless":null`): false, ruled(`"where":null`): false, ruled(`"owner":null`): false, ruled(`"set":null`): false,
+		ruled(`"where":[{"field":"a","in":null}]`): false, ruled(`"set":{"a":null}`): true, ruled(`"age":{"field":"at","days":0}`): false,
 		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things"}}]}`:                                                false,
 		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"colection":"things","age":{"field":"at","days":1}}}]}`:                   false,
 		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"t","age":{"days":"1"}}}]}`:                                  false,
@@ -96,6 +136,9 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		}
 		if err := resolved.Validate(value); (err == nil) != fits {
 			t.Errorf("%s: %v, want that it fits: %t", text, err, fits)
+		}
+		if _, err := Parse(File{"rules.json", []byte(text)}); err == nil && !fits {
+			t.Errorf("%s: the reader takes it", text)
 		}
 	}
 }

@@ -9,44 +9,99 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
 )
 
+// problem is what is wrong with one value.
+type problem struct {
+	at     string // the value, e.g. functions[0].rule.age; empty for the text as a whole
+	says   string
+	hidden bool // out does not have the value as it was given, so what out says about it would be wrong
+}
+
+// String returns the problem as a line.
+func (p problem) String() string { return strings.TrimPrefix(p.at+": "+p.says, ": ") }
+
+// hides reports whether something that is wrong with the same value, named key, follows from the problem.
+func (p problem) hides(key string) bool {
+	within := func(inner, outer string) bool {
+		rest, ok := strings.CutPrefix(inner, outer)
+		return ok && (outer == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
+	}
+	return p.at == key || p.hidden && (within(key, p.at) || within(p.at, key))
+}
+
 // strictly reads a JSON object into out, a pointer to a struct with json tags. Every key must be known, match exactly and
-// occur once. It returns all problems, each with its place. read says that all values had the right type; otherwise out lacks
-// some.
-func strictly(text []byte, prepare func(object map[string]any), out any) (problems []string, read bool) {
+// occur once, and none may be null. It returns all problems.
+func strictly(text []byte, prepare func(object map[string]any), out any) (problems []problem) {
+	whole := func(says string) []problem { return []problem{{says: says, hidden: true}} }
 	if err := syntax(text); err != nil {
-		return []string{err.Error()}, false
+		return whole(err.Error())
 	}
 	if key, err := doubled(json.NewDecoder(bytes.NewReader(text))); err != nil {
-		return []string{err.Error()}, false
+		return whole(err.Error())
 	} else if key != "" {
-		return []string{fmt.Sprintf("%s is given twice", key)}, false
+		return whole(fmt.Sprintf("%s is given twice", key))
 	}
 	var object map[string]any
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&object); err != nil {
-		return []string{err.Error()}, false
+		return whole(err.Error())
 	}
-	problems = unknown(object, reflect.TypeOf(out), "")
+	problems = shape(object, reflect.TypeOf(out), "")
 	prepare(object)
+	err := decode(object, out)
+	if err == nil {
+		return problems
+	}
+	_, list, _ := strings.Cut(err.Error(), "\n\n")
+	for line := range strings.SplitSeq(list, "\n") {
+		wrong := typeProblem(line, reflect.TypeOf(out))
+		problems = append(problems, wrong)
+		object, _ = without(object, wrong.at).(map[string]any)
+	}
+	reflect.ValueOf(out).Elem().SetZero()
+	if err := decode(object, out); err != nil { // nothing is known of the rest
+		reflect.ValueOf(out).Elem().SetZero()
+	}
+	return problems
+}
+
+func decode(object map[string]any, out any) error {
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
 		Result: out, TagName: "json", MatchName: func(key, field string) bool { return key == field }, DecodeHook: noNumbersAsTexts,
 	})
-	if err == nil {
-		err = decoder.Decode(object)
-	}
 	if err != nil {
-		_, list, _ := strings.Cut(err.Error(), "\n\n")
-		for problem := range strings.SplitSeq(list, "\n") {
-			problems = append(problems, typeProblem(problem))
+		return err
+	}
+	return decoder.Decode(object)
+}
+
+// step matches the first part of a path such as functions[0].rule, and the rest.
+var step = regexp.MustCompile(`^\.?(?:([^.\[\]]+)|\[(\d+)\])(.*)$`)
+
+// without returns a value with null in place of what is at a path.
+func without(value any, path string) any {
+	if path == "" {
+		return nil
+	}
+	m := step.FindStringSubmatch(path)
+	if m == nil {
+		return nil
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		v[m[1]] = without(v[m[1]], m[3])
+	case []any:
+		if i, err := strconv.Atoi(m[2]); err == nil && i < len(v) {
+			v[i] = without(v[i], m[3])
 		}
 	}
-	return problems, err == nil
+	return value
 }
 
 var (
@@ -55,21 +110,52 @@ var (
 	noNumber  = regexp.MustCompile(`^(?:cannot parse )?'(.+?)'.*strconv\.ParseInt.*$`)
 )
 
-// typeProblem says in JSON's words that a value has the wrong type. The library uses Go's words.
-func typeProblem(problem string) string {
-	if m := noNumber.FindStringSubmatch(problem); m != nil {
-		return m[1] + ": it must be a whole number"
+// typeProblem says in JSON's words that a value of an object of a type has the wrong type. The library uses Go's words.
+func typeProblem(line string, object reflect.Type) problem {
+	if m := noNumber.FindStringSubmatch(line); m != nil {
+		return problem{m[1], "it must be a whole number", true}
 	}
-	if m := wrongList.FindStringSubmatch(problem); m != nil {
-		return m[1] + ": it must be a list, not " + jsonType(m[2])
+	if m := wrongList.FindStringSubmatch(line); m != nil {
+		return problem{m[1], "it must be a list, not " + jsonType(m[2]) + example(object, m[1], "; for example [%s]"), true}
 	}
-	if m := wrongType.FindStringSubmatch(problem); m != nil {
+	if m := wrongType.FindStringSubmatch(line); m != nil {
 		if strings.HasPrefix(m[2], "map") { // for a map, the library's message is the same for a number and a string
-			return m[1] + ": it must be an object"
+			return problem{m[1], "it must be an object" + example(object, m[1], ", such as %s"), true}
 		}
-		return m[1] + ": it must be " + jsonType(m[2]) + ", not " + jsonType(m[3])
+		return problem{m[1], "it must be " + jsonType(m[2]) + ", not " + jsonType(m[3]), true}
 	}
-	return problem
+	return problem{says: line, hidden: true}
+}
+
+var position = regexp.MustCompile(`\[\d+\]`)
+
+// example returns in a form the example in the tag of the field at a path of an object of a type; "" if it has none.
+func example(of reflect.Type, path, form string) string {
+	text := ""
+	for name := range strings.SplitSeq(position.ReplaceAllString(path, ""), ".") {
+		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+			of = of.Elem()
+		}
+		if text = ""; of.Kind() != reflect.Struct {
+			return ""
+		}
+		for i := range of.NumField() {
+			if field := of.Field(i); keyOf(field) == name {
+				of, text = field.Type, field.Tag.Get("example")
+				break
+			}
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf(form, text)
+}
+
+// keyOf returns the key of a field in JSON.
+func keyOf(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
 }
 
 func jsonType(of string) string {
@@ -146,37 +232,65 @@ func doubled(d *json.Decoder) (key string, err error) {
 	return "", nil
 }
 
-// unknown returns a problem for each key of a value that its type does not have.
-func unknown(value any, of reflect.Type, path string) (problems []string) {
+// shape returns what is wrong with the keys of a value and of all that lies within it, by its type: keys that the type does not
+// have, null, and numbers outside of the range in the field's tag.
+func shape(value any, of reflect.Type, path string) (problems []problem) {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
 	switch v := value.(type) {
+	case nil:
+		if of.Kind() == reflect.Interface {
+			return []problem{{path, `it is null: give a string, a number, true or false; for null write "is": "null"`, true}}
+		}
+		return []problem{{path, "it is null: give a value, or leave it out", true}}
 	case map[string]any:
 		if of.Kind() != reflect.Struct {
 			return nil // its keys are data, or no object belongs here, which typeProblem reports
 		}
-		fields := map[string]reflect.Type{}
+		fields := map[string]reflect.StructField{}
 		var names []string
 		for i := range of.NumField() {
-			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
-			fields[name] = of.Field(i).Type
+			name := keyOf(of.Field(i))
+			fields[name] = of.Field(i)
 			names = append(names, name)
 		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if field, known := fields[key]; known {
-				problems = append(problems, unknown(v[key], field, strings.TrimPrefix(path+"."+key, "."))...)
-			} else {
-				problems = append(problems, fmt.Sprintf("%s: there is no key %q; the keys are %s", path, key, strings.Join(names, ", ")))
+			field, known := fields[key]
+			if !known {
+				problems = append(problems,
+					problem{path, fmt.Sprintf("there is no key %q; the keys are %s", key, strings.Join(names, ", ")), false})
+				continue
 			}
+			at := strings.TrimPrefix(path+"."+key, ".")
+			if says := outside(v[key], field.Tag.Get("range")); says != "" {
+				problems = append(problems, problem{at, says, true})
+			}
+			problems = append(problems, shape(v[key], field.Type, at)...)
 		}
 	case []any:
 		if of.Kind() != reflect.Slice {
 			return nil
 		}
 		for i, element := range v {
-			problems = append(problems, unknown(element, of.Elem(), fmt.Sprintf("%s[%d]", path, i))...)
+			problems = append(problems, shape(element, of.Elem(), fmt.Sprintf("%s[%d]", path, i))...)
 		}
 	}
 	return problems
+}
+
+// outside says that a number is not in a range such as 1-100; "" if it is, or if the value is no whole number.
+func outside(value any, span string) string {
+	number, isNumber := value.(json.Number)
+	n, err := number.Int64()
+	least, most, found := strings.Cut(span, "-")
+	if !isNumber || err != nil || !found {
+		return ""
+	}
+	low, _ := strconv.ParseInt(least, 10, 64)
+	high, _ := strconv.ParseInt(most, 10, 64)
+	if n >= low && n <= high {
+		return ""
+	}
+	return fmt.Sprintf("%d is not from %d to %d", n, low, high)
 }

@@ -18,7 +18,6 @@ import (
 const (
 	maxAlternatives = 30 // combinations of all conditions' values: Firestore's limit on disjunctions
 	maxHours        = 24 * 36_500
-	maxLimit        = 1_000_000
 )
 
 var (
@@ -45,8 +44,6 @@ func (r *Rule) Problems() (problems []string) {
 		c.objects()
 		return c.problems
 	}
-	c.expect(r.Limit >= 0 && r.Limit <= maxLimit, "limit", "%d is not from 1 to %d", r.Limit, maxLimit)
-	c.expect(r.MaxDuePercent >= 0 && r.MaxDuePercent <= 100, "maxDuePercent", "%d is not from 1 to 100", r.MaxDuePercent)
 	if r.Accounts != "" {
 		c.accounts()
 		return c.problems
@@ -67,6 +64,7 @@ func (r *Rule) Problems() (problems []string) {
 	}
 	c.archive()
 	c.set()
+	r.Where = slices.DeleteFunc(r.Where, func(w Condition) bool { return w.Field == r.Age.Field && w.Is == NotNull }) // the age says it
 	if len(c.problems) == 0 {
 		c.uses()
 	}
@@ -146,8 +144,12 @@ func (c *checker) collection(key, path string) {
 		return
 	}
 	parts := strings.Split(path, "/")
-	c.expect(len(parts)%2 == 1 && !slices.ContainsFunc(parts, func(p string) bool { return !plainID(p) }), key,
-		"%q is not a collection, such as drafts or teams/main/drafts", path)
+	hint := ""
+	if last := parts[len(parts)-1]; len(parts) > 1 && len(parts)%2 == 1 && plainID(last) {
+		hint = fmt.Sprintf(`; for %s below any document use "collectionGroup": %q`, last, last)
+	}
+	c.expect(len(parts)%2 == 1 && !slices.ContainsFunc(parts, func(p string) bool { return !plainID(p) || p == "*" }), key,
+		"%q is not a collection, such as drafts or teams/main/drafts%s", path, hint)
 	c.foreign(key, parts...)
 }
 
@@ -159,12 +161,18 @@ func (c *checker) foreign(key string, names ...string) {
 }
 
 func (c *checker) where() {
-	seen := map[string]bool{c.rule.Age.Field: true}
+	seen := map[string]bool{}
 	alternatives := 1
 	for i := range c.rule.Where {
 		w, key := &c.rule.Where[i], fmt.Sprintf("where[%d]", i)
 		c.field(key+".field", w.Field)
-		c.expect(!seen[w.Field], key+".field", "%s has two conditions", w.Field)
+		switch {
+		case w.Field == c.rule.Age.Field && w.Is == NotNull:
+		case w.Field == c.rule.Age.Field:
+			c.add(key+".field", "%s has two conditions: the age is one, which keeps documents without a timestamp in it", w.Field)
+		default:
+			c.expect(!seen[w.Field], key+".field", "%s has two conditions", w.Field)
+		}
 		seen[w.Field] = true
 		if count(w.Equals != nil, w.In != nil, w.Is != "") != 1 {
 			c.add(key, `give exactly one of "==", "in" and "is"`)
@@ -191,8 +199,8 @@ func (c *checker) where() {
 		"%d combinations of values; Firestore allows %d", alternatives, maxAlternatives)
 }
 
-// scalar checks a value and returns it in the type that Firestore has.
-func (c *checker) scalar(key string, value any) any {
+// scalar checks a value and returns it in the type that Firestore has. The problem says what else it might be.
+func (c *checker) scalar(key string, value any, or ...string) any {
 	switch v := value.(type) {
 	case bool:
 		return v
@@ -209,7 +217,7 @@ func (c *checker) scalar(key string, value any) any {
 			return n
 		}
 	}
-	c.add(key, `it must be a string, a number, true or false; for null write {"is": "null"}`)
+	c.add(key, "it must be a string, a number, true or false%s", strings.Join(or, ""))
 	return value
 }
 
@@ -323,13 +331,9 @@ func (c *checker) archive() {
 		return
 	}
 	c.collection("archive", r.Archive)
-	c.expect(r.Archive != r.Collection, "archive", "it is the rule's own collection")
 	c.expect(r.CollectionGroup == "", "archive",
 		"documents of a collection group may share an id: declare a rule for each collection")
 	c.expect(r.Deletes(), "archive", "set keeps the document, so it is not archived")
-	for i, a := range r.With {
-		c.expect(a.Collection != r.Archive, fmt.Sprintf("with[%d].collection", i), "it is the archive's collection")
-	}
 }
 
 func (c *checker) set() {
@@ -347,7 +351,7 @@ func (c *checker) set() {
 			"%q is not a field's name: letters, digits and _", field)
 		value := r.Set[field]
 		if value != nil {
-			value = c.scalar("set."+field, value)
+			value = c.scalar("set."+field, value, " or null")
 		}
 		r.Set[field] = value
 		if value == Now {

@@ -46,16 +46,16 @@ func TestWhatIsRefused(t *testing.T) {
 		`{` + good + `,"where":[{"field":"a","equals":1}]}`:                                                       `functions[0].rule.where[0]: there is no key "equals"; the keys are field, ==, in, is`,
 		`{` + good + `,"where":[{"field":"a"}]}`:                                                                  `rule.where[0]: give exactly one of "==", "in" and "is"`,
 		`{` + good + `,"where":[{"field":"a","==":1,"is":"true"}]}`:                                               `rule.where[0]: give exactly one of`,
-		`{` + good + `,"where":[{"field":"a","==":null}]}`:                                                        `rule.where[0]: give exactly one of`,
+		`{` + good + `,"where":[{"field":"a","==":null}]}`:                                                        `rule.where[0].==: it is null: give a string, a number, true or false; for null write "is": "null"`,
 		`{` + good + `,"where":[{"field":"a","is":"nul"}]}`:                                                       `"nul" is not one of: text, null, not null, true, not true, missing`,
 		`{` + good + `,"where":[{"field":"a","in":[]}]}`:                                                          "give at least one value",
-		`{` + good + `,"where":[{"field":"a","in":["x",null]}]}`:                                                  `rule.where[0].in[1]: it must be a string`,
+		`{` + good + `,"where":[{"field":"a","in":["x",null]}]}`:                                                  `rule.where[0].in[1]: it is null: give a string`,
 		`{` + good + `,"where":[{"field":"a","in":["x","x"]}]}`:                                                   "x is listed twice",
 		`{` + good + `,"where":[{"field":"a","==":[1]}]}`:                                                         `it must be a string, a number, true or false`,
 		`{` + good + `,"where":[{"field":"a-b","==":1}]}`:                                                         `"a-b" is not a field's name`,
 		`{` + good + `,"where":[{"field":"__a__","==":1}]}`:                                                       `"__a__" is not a field's name`,
 		`{` + good + `,"where":[{"field":"a.b","is":"text"}]}`:                                                    "text is for top-level fields only",
-		`{` + good + `,"where":[{"field":"updatedAt","is":"null"}]}`:                                              "updatedAt has two conditions",
+		`{` + good + `,"where":[{"field":"updatedAt","is":"null"}]}`:                                              "updatedAt has two conditions: the age is one",
 		`{` + good + `,"where":[{"field":"a","in":[1,2,3,4,5,6]},{"field":"b","in":[1,2,3,4,5,6]}]}`:              "36 combinations of values",
 		`{` + good + `,"unless":[{"document":"users"}]}`:                                                          `"users" is not a document's path`,
 		`{` + good + `,"unless":[{"document":"{id}/x"}]}`:                                                         "{id} stands for a collection",
@@ -86,12 +86,29 @@ func TestWhatIsRefused(t *testing.T) {
 		`{` + good + `,"with":[{"object":"coverUrl","under":"/"}]}`:                                               `"/" is not a folder`,
 		`{` + good + `,"with":[{"folder":"drafts/"}]}`:                                                            "{id} must be a part of it",
 		`{` + good + `,"with":[{"folder":"drafts/x{id}/"}]}`:                                                      "{id} must be a part of it",
-		`{` + good + `,"archive":"drafts"}`:                                                                       "rule.archive: it is the rule's own collection",
+		`{` + good + `,"archive":"drafts"}`:                                                                       "rule.archive: cleanupThings reads drafts, and must not find copies in drafts",
 		`{` + good + `,"archive":"old","where":[{"field":"a","is":"null"}],"set":{"a":1}}`:                        "rule.archive: set keeps the document",
 		`{` + good + `,"set":{}}`:                                                                                 "rule.set: give at least one field",
 		`{` + good + `,"set":{"a":true}}`:                                                                         "every run would find the same documents again",
 		`{` + good + `,"set":{"a":true},"where":[{"field":"a","is":"not null"}]}`:                                 "every run would find the same documents again",
 		`{` + good + `,"set":{"a.b":true,"c":1},"where":[{"field":"c","is":"null"}]}`:                             `"a.b" is not a field's name`,
+		`{` + good + `,"limit":0}`:                                                                                "rule.limit: 0 is not from 1 to 1000000",
+		`{` + good + `,"maxDuePercent":0}`:                                                                        "rule.maxDuePercent: 0 is not from 1 to 100",
+		`{` + guests + `,"limit":0}`:                                                                              "rule.limit: 0 is not from 1 to 1000000",
+		`{` + good + `,"unless":null}`:                                                                            "functions[0].rule.unless: it is null: give a value, or leave it out",
+		`{` + good + `,"unless":[null]}`:                                                                          "functions[0].rule.unless[0]: it is null",
+		`{` + good + `,"where":null}`:                                                                             "functions[0].rule.where: it is null",
+		`{` + good + `,"where":[{"field":"a","in":null}]}`:                                                        "functions[0].rule.where[0].in: it is null",
+		`{` + good + `,"limit":null}`:                                                                             "functions[0].rule.limit: it is null",
+		`{` + good + `,"owner":null}`:                                                                             "functions[0].rule.owner: it is null",
+		`{"collection":"drafts","age":null}`:                                                                      "functions[0].rule.age: it is null",
+		`null`:                                                                                                    "functions[0].rule: it is null",
+		`{"collection":"chats/{id}/messages","age":{"field":"at","days":1}}`:                                      `for messages below any document use "collectionGroup": "messages"`,
+		`{"collection":"chats/*/messages","age":{"field":"at","days":1}}`:                                         `for messages below any document use "collectionGroup": "messages"`,
+		`{"objects":"avatars/","age":{"hours":24},"owner":"users"}`:                                               `rule.owner: it must be an object, such as {"collection": "users", "segment": 2}`,
+		`{` + good + `,"with":["revisions"]}`:                                                                     `rule.with[0]: it must be an object, such as {"subcollection": "revisions"}`,
+		`{` + good + `,"with":{"account":true}}`:                                                                  `rule.with: it must be a list, not an object; for example [{"subcollection": "revisions"}]`,
+		`{` + good + `,"where":[{"field":"d","is":"null"}],"set":{"d":[1]}}`:                                      "rule.set.d: it must be a string, a number, true or false or null",
 		`{` + good + `,"limit":-1}`:                                                                               "rule.limit: -1 is not from 1",
 		`{` + good + `,"maxDuePercent":101}`:                                                                      "rule.maxDuePercent: 101",
 		`{` + good + `,"action":"Delete!"}`:                                                                       "rule.action:",
@@ -139,10 +156,28 @@ func TestWhatIsRefused(t *testing.T) {
 func TestWhatIsTaken(t *testing.T) {
 	for _, rule := range []string{
 		`{` + good + `,"where":[{"field":"a","is":"not null"},{"field":"a.b","==":1}],"with":[{"object":"a.url","under":"p/"},{"object":"c[].url","under":"p/"},{"object":"c[].small","under":"p/"}]}`,
+		`{` + good + `,"where":[{"field":"updatedAt","is":"not null"}]}`,
 		`{` + good + `,"where":[{"field":"kind","in":["a",1]},{"field":"cover","is":"text"}],"unless":[{"document":"kinds/{kind}"},{"document":"x/{kind}-{id}"}],"with":[{"object":"cover","under":"p/"}]}`,
 	} {
 		if _, problems := parse(rule); problems != nil {
 			t.Errorf("%s: %q", rule, problems)
+		}
+	}
+}
+
+// TestOneWrongTypeHidesNoOther: of a rule with values of wrong types, all else that is wrong is said at once.
+func TestOneWrongTypeHidesNoOther(t *testing.T) {
+	for rule, want := range map[string][]string{
+		`{"objects":"uploads/{uid}/","age":{"weeks":2},"owner":"users"}`: {`there is no key "weeks"`, "rule.owner: it must be an object",
+			`"uploads/{uid}/" contains {`},
+		`{` + good + `,"where":[{"field":"readAt","is":7},{"field":"a b","is":"null"}],"unless":null,"with":[{"folder":"x"}]}`: {
+			"rule.where[0].is: it must be a string", "where[1].field", "rule.unless: it is null", "with[0].folder"},
+	} {
+		_, problems := parse(rule)
+		for _, part := range want {
+			if !slices.ContainsFunc(problems, func(p string) bool { return strings.Contains(p, part) }) {
+				t.Errorf("%s: no problem says %q: %q", rule, part, problems)
+			}
 		}
 	}
 }

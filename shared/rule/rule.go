@@ -21,16 +21,16 @@ type Rule struct {
 	Objects         string `json:"objects,omitempty" jsonschema:"objects of the bucket below this folder, which ends with a slash; they need an owner"`
 	Accounts        string `json:"accounts,omitempty" jsonschema:"accounts of Firebase Authentication. anonymous: from an anonymous sign-in and nothing else. unverified: the e-mail address is not verified and a password the only way to sign in. disabled. all"`
 
-	Where   []Condition    `json:"where,omitempty" jsonschema:"conditions on a document's fields, all of which must hold"`
-	Age     *Age           `json:"age,omitempty" jsonschema:"how old it must be; required"`
-	Unless  []Unless       `json:"unless,omitempty" jsonschema:"what keeps a document or an account"`
-	Owner   *Owner         `json:"owner,omitempty" jsonschema:"the document that an object belongs to: objects whose owner does not exist are deleted"`
-	With    []Along        `json:"with,omitempty" jsonschema:"what is deleted along with a document"`
+	Where   []Condition    `json:"where,omitempty" example:"{\"field\": \"published\", \"is\": \"not true\"}" jsonschema:"conditions on a document's fields, all of which must hold"`
+	Age     *Age           `json:"age,omitempty" example:"{\"field\": \"createdAt\", \"days\": 90}" jsonschema:"how old it must be; required"`
+	Unless  []Unless       `json:"unless,omitempty" example:"{\"document\": \"users/{authorId}\"}" jsonschema:"what keeps a document or an account"`
+	Owner   *Owner         `json:"owner,omitempty" example:"{\"collection\": \"users\", \"segment\": 2}" jsonschema:"the document that an object belongs to: objects whose owner does not exist are deleted"`
+	With    []Along        `json:"with,omitempty" example:"{\"subcollection\": \"revisions\"}" jsonschema:"what is deleted along with a document"`
 	Archive string         `json:"archive,omitempty" jsonschema:"a collection that a document is copied to before it is deleted, with the documents that go along"`
-	Set     map[string]any `json:"set,omitempty" jsonschema:"fields to write instead of deleting; the string {now} stands for the time of the run"`
+	Set     map[string]any `json:"set,omitempty" example:"{\"deleted\": true}" jsonschema:"fields to write instead of deleting; the string {now} stands for the time of the run"`
 
-	Limit         int    `json:"limit,omitempty" jsonschema:"how many one run deletes at most; the next run continues"`
-	MaxDuePercent int    `json:"maxDuePercent,omitempty" jsonschema:"safety limit: the percentage of documents or accounts that may be due, once there are 20; 50 unless set"`
+	Limit         int    `json:"limit,omitempty" range:"1-1000000" jsonschema:"how many one run deletes at most; the next run continues"`
+	MaxDuePercent int    `json:"maxDuePercent,omitempty" range:"1-100" jsonschema:"safety limit: the percentage of documents or accounts that may be due, once there are 20; 50 unless set"`
 	Action        string `json:"action,omitempty" jsonschema:"what the report and the log call the action, e.g. delete draft"`
 	Because       string `json:"because,omitempty" jsonschema:"why, in the report and the log, e.g. not published"`
 }

@@ -36,6 +36,22 @@ func (u Unless) Of(d documents.Document) (ref documents.Ref, ok bool) {
 	return ref, err == nil
 }
 
+// Keepers is where the documents of an [Unless] are.
+type Keepers struct {
+	Collection string // as the rule writes it
+	Group      string // the collection's name, if holes in its path make it many collections; empty if it is one
+}
+
+// Keepers returns where the documents are.
+func (u Unless) Keepers() Keepers {
+	collection, _ := cutLast(u.Document)
+	in := Keepers{Collection: collection}
+	if strings.Contains(collection, "{") {
+		_, in.Group = cutLast(collection)
+	}
+	return in
+}
+
 // accountHole matches what stands for an account's uid.
 var accountHole = regexp.MustCompile(`\{u?id\}`)
 

@@ -29,6 +29,7 @@ type KeptCount struct {
 	Invalid     bool   // of those: they cannot be judged, and somebody may want to fix them
 	KeptYoung   string // why the eligible ones that are too young are kept
 	KeptNull    string // why the eligible ones whose age is null are kept; empty: null is no usable age
+	KeptUnset   string // why the eligible ones whose age is missing or null are kept; empty: like those without a usable age
 	KeptUndated string // why the eligible ones without a usable age are kept, which are invalid
 
 	// Where the job judges only the first of the due ones: how many it judged, and why the others are kept.
@@ -106,13 +107,24 @@ func (p *Planner) keepCounted(ctx context.Context, c KeptCount, all, eligible, y
 	} else {
 		p.Keep(c.KeptOther, other)
 	}
-	if undated := eligible - young - null - due; undated > 0 {
+	undated := eligible - young - null - due
+	if undated <= 0 {
+		return
+	}
+	u := unjudged{Query: documents.Query{Collection: c.Due.Collection, Where: c.Eligible}, field: c.Young.Field,
+		reason: c.KeptUndated, n: undated, usable: func(v any, there bool) bool {
+			at, isTime := v.(time.Time)
+			return isTime && !at.Before(documents.Earliest) || v == nil && (there && c.KeptNull != "" || c.KeptUnset != "")
+		}}
+	if c.KeptUnset == "" {
 		p.KeepInvalid(ctx, c.Due.Collection, c.KeptUndated, undated)
-		p.nameAll(ctx, unjudged{Query: documents.Query{Collection: c.Due.Collection, Where: c.Eligible}, field: c.Young.Field,
-			reason: c.KeptUndated, n: undated, usable: func(v any, there bool) bool {
-				at, isTime := v.(time.Time)
-				return isTime && !at.Before(documents.Earliest) || there && v == nil && c.KeptNull != ""
-			}})
+		p.nameAll(ctx, u)
+		return
+	}
+	odd := p.nameOdd(ctx, u)
+	p.Keep(c.KeptUnset, undated-odd)
+	if odd > 0 {
+		p.KeepInvalid(ctx, c.Due.Collection, c.KeptUndated, odd)
 	}
 }
 
@@ -183,10 +195,10 @@ func usableText(v any, _ bool) bool {
 	return ok && text != ""
 }
 
-// nameAll names, up to a bound, the documents that cannot be judged. Where the field holds something of another type, the
+// nameAll names, up to a bound, the documents that cannot be judged, and returns how many it named. Where the field holds something of another type, the
 // documents lie at the two ends of its index, before all usable values and behind them. Where it is missing, no index knows
 // the documents, so they are looked for among all.
-func (p *Planner) nameAll(ctx context.Context, u unjudged) {
+func (p *Planner) nameAll(ctx context.Context, u unjudged) (found int) {
 	found, err := p.nameByIndex(ctx, u)
 	looked, whole := 0, true
 	if err == nil && found < min(u.n, maxInvalidLogged) {
@@ -198,21 +210,54 @@ func (p *Planner) nameAll(ctx context.Context, u unjudged) {
 	case err != nil:
 		p.Log.WarnContext(ctx, fmt.Sprintf("%s: %d of %d are named, %s: looking for the others failed: %v", u.Collection, found, u.n, u.reason, err),
 			slog.String("target", u.Collection))
-	case left <= 0 || found >= maxInvalidLogged:
+	case left <= 0 || found >= maxInvalidLogged || u.usable(nil, false): // the others need not be named
 	case !whole:
 		p.Log.WarnContext(ctx, fmt.Sprintf("%s: %d of %d are named, %s: the others are not among the first %d documents, and no more are read to find them",
 			u.Collection, found, u.n, u.reason, looked), slog.String("target", u.Collection))
 	}
+	return found
 }
 
-// nameByIndex names those whose field holds something of another type. Their index must be the one of the field alone or the
-// one that the due ones are found by; where the conditions are ranges on other fields, it would take one more index, and
-// they are left to [Planner.nameMissing].
-func (p *Planner) nameByIndex(ctx context.Context, u unjudged) (found int, err error) {
-	for _, f := range u.Where {
-		if f.Field != u.field && f.Op != "==" && f.Op != "in" {
-			return 0, nil
+// nameOdd names, up to a bound, the documents whose field holds something that is neither a time nor null, and returns how many
+// there are. They lie together in the index of the field, before all times and behind them, so that no others are read.
+func (p *Planner) nameOdd(ctx context.Context, u unjudged) (n int) {
+	if !u.indexed() {
+		return p.nameAll(ctx, u) // nobody knows how many more there are
+	}
+	before := u.Query
+	before.OrderBy, before.Select = []string{u.field}, []string{u.field}
+	after := before
+	before.From, before.Until = []any{false}, []any{time.Time{}} // false comes right after null
+	after.From = []any{""}                                       // right after all times
+	for _, q := range []documents.Query{before, after} {
+		found, err := p.Documents.First(ctx, q, "", maxInvalidLogged)
+		all, counted := len(found), true
+		if all == maxInvalidLogged {
+			all, counted = p.Count(ctx, q)
 		}
+		if err != nil || !counted {
+			p.Log.WarnContext(ctx, fmt.Sprintf("%s: what is kept, %s, could not all be counted: %v", u.Collection, u.reason, err),
+				slog.String("target", u.Collection))
+		}
+		for _, d := range found[:min(len(found), max(0, maxInvalidLogged-n))] {
+			p.name(ctx, d.Path, u.reason)
+		}
+		n += max(all, len(found))
+	}
+	return min(n, u.n) // somebody may have written one since the count
+}
+
+// indexed reports whether an index in the order of the field knows the documents: that of the field alone, or the one that the
+// due ones are found by. Where the conditions are ranges on other fields, it would take one more.
+func (u unjudged) indexed() bool {
+	return !slices.ContainsFunc(u.Where, func(f documents.Filter) bool { return f.Field != u.field && f.Op != "==" && f.Op != "in" })
+}
+
+// nameByIndex names those whose field holds something of another type. Without an index, they
+// are left to [Planner.nameMissing].
+func (p *Planner) nameByIndex(ctx context.Context, u unjudged) (found int, err error) {
+	if !u.indexed() {
+		return 0, nil
 	}
 	q := u.Query
 	q.OrderBy, q.Select = []string{u.field}, []string{u.field}

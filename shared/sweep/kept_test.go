@@ -3,6 +3,7 @@ package sweep_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -165,6 +166,44 @@ func TestCountKeptWhereAgeIsTheOnlyCondition(t *testing.T) {
 		}
 		if len(named) != len(tt.named) {
 			t.Errorf("%s: named %v, want %v", name, named, tt.named)
+		}
+	}
+}
+
+// TestNotDatedYetIsNoFault: where documents get their date later, those without one are counted apart, in no warning, and nothing
+// is read to name them. Only values of another type are named.
+func TestNotDatedYetIsNoFault(t *testing.T) {
+	t.Parallel()
+	unset := dated("things")
+	unset.KeptUnset = "unset"
+	for name, tt := range map[string]struct {
+		odd   []any
+		kept  map[string]int
+		reads int // beside the lease and three counts
+	}{
+		"none is odd": {nil, map[string]int{"young": 30, "unset": 40}, 2}, // both ends of the index
+		"some are":    {[]any{"2020", 7, true, []any{start}}, map[string]int{"young": 30, "unset": 40, "undated": 4}, 4},
+		"many are":    {slices.Repeat([]any{"2020"}, 25), map[string]int{"young": 30, "unset": 40, "undated": 25}, 1 + 20 + 1},
+	} {
+		f := countsOf(t, unset)
+		f.SetMany(t, 70, func(i int) (string, map[string]any) {
+			return fmt.Sprintf("things/t%02d", i), []map[string]any{{"n": 1}, {"at": nil}, {"at": start}}[min(i/20, 2)]
+		})
+		f.SetMany(t, len(tt.odd), func(i int) (string, map[string]any) {
+			return fmt.Sprintf("things/odd%02d", i), map[string]any{"at": tt.odd[i]}
+		})
+		got := f.Run(t, "")
+		if diff := cmp.Diff(tt.kept, got.Kept); diff != "" || got.Status != sweep.Completed || got.Usage.FirestoreReads != int64(1+3+tt.reads) {
+			t.Errorf("%s: %s, %d reads, want %d, kept (-want +got):\n%s", name, got.Status, got.Usage.FirestoreReads, 1+3+tt.reads, diff)
+		}
+		named, said := namedIn(t, f, "things")
+		if len(named) != min(20, len(tt.odd)) || len(said) != min(1, len(tt.odd)) {
+			t.Errorf("%s: named %v, said %v", name, named, said)
+		}
+		for path := range named {
+			if !strings.HasPrefix(path, "things/odd") {
+				t.Errorf("%s: %s is named", name, path)
+			}
 		}
 	}
 }

@@ -115,14 +115,14 @@ func (p *Planner) keepNamed(ctx context.Context, target, reason string) {
 func (p *Planner) KeepInvalid(ctx context.Context, target, reason string, n int) {
 	p.Keep(reason, n)
 	if p.invalid[reason]++; p.invalid[reason] <= maxInvalidLogged {
-		p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept %d, %s: fix or delete them by hand", target, n, reason),
+		p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept %d, %s: look at them", target, n, reason),
 			slog.String("target", target), slog.String("reason", reason), slog.Int("kept", n))
 	}
 }
 
 // name names in the log a document that was counted as one that cannot be judged.
 func (p *Planner) name(ctx context.Context, target, reason string) {
-	p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept, %s: fix or delete it by hand", target, reason),
+	p.Log.WarnContext(ctx, fmt.Sprintf("%s: kept, %s: look at it", target, reason),
 		slog.String("target", target), slog.String("reason", reason))
 }
 

@@ -34,6 +34,15 @@ locals {
     for name, f in local.declared : name =>
     can(f.rule.accounts) || anytrue([for a in try(f.rule.with, []) : try(a.account, false)])
   }
+  # The collections that a function reads, as far as they are one each: no archive may be among them.
+  reads = {
+    for f in var.functions : f.name => concat(
+      try(f.collections, []), [for key in ["collection"] : f.rule[key] if can(f.rule[key])],
+      [for a in try(f.rule.with, []) : a.collection if can(a.collection)], [try(f.rule.owner.collection, "-")],
+      [for u in try(f.rule.unless, []) : trimsuffix(regex("^.*/", u.document), "/") if can(regex("^.*/", u.document))],
+    )
+  }
+
   # This finds typing errors. The functions read rules more strictly, and do not start with a wrong one.
   schema = jsondecode(file("${path.module}/../../rules.schema.json")).properties.functions.items.properties
   problems = flatten([
@@ -58,6 +67,11 @@ locals {
       ],
       length([for key in ["collection", "collectionGroup", "objects", "accounts"] : key if can(f.rule[key])]) == 1 ? [] : [
         "${name}: rule: give one of collection, collectionGroup, objects and accounts"
+      ],
+      [
+        for other in var.functions : "${name}: rule.archive: ${other.name} reads ${f.rule.archive}: choose another collection"
+        if contains(local.reads[other.name], try(f.rule.archive, "")) ||
+        try(other.rule.collectionGroup == reverse(split("/", f.rule.archive))[0], false)
       ],
       !can(regex("^(cleanupJobs|cleanupRuns|cleanupUndo|authDeletionRetries)(/|$)", local.source[name])) ? [] : [
         "${name}: rule: ${local.source[name]} belongs to Firesweep itself: choose another collection"

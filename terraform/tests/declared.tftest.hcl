@@ -54,3 +54,33 @@ run "refuses_a_rule_without_age" {
   }
   expect_failures = [output.functions]
 }
+
+run "refuses_an_archive_that_another_rule_reads" {
+  command = plan
+  module {
+    source = "./declared"
+  }
+  variables {
+    functions = [
+      { name = "cleanupThings", schedule = "0 4 * * *", rule = { collection = "things", archive = "holds", age = { field = "at", days = 1 } } },
+      {
+        name = "cleanupOthers", schedule = "0 4 * * *",
+        rule = { collection = "others", unless = [{ document = "holds/{id}" }], age = { field = "at", days = 1 } }
+      },
+    ]
+  }
+  expect_failures = [output.functions]
+}
+
+run "refuses_an_archive_among_the_collections_of_a_job" {
+  command = plan
+  module {
+    source = "./declared"
+  }
+  variables {
+    functions = concat(jsondecode(file("../functions/manifest.json")).functions, [
+      { name = "cleanupThings", schedule = "0 4 * * *", rule = { collection = "things", archive = "users", age = { field = "at", days = 1 } } },
+    ])
+  }
+  expect_failures = [output.functions]
+}

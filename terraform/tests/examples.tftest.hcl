@@ -24,6 +24,21 @@ run "five_jobs" {
   }
 }
 
+run "own_rules" {
+  command = apply
+  module {
+    source = "./examples/own-rules"
+  }
+  variables {
+    project = "my-app-1a2b3"
+  }
+
+  assert {
+    condition     = toset(keys(output.schedules)) == toset([for f in jsondecode(file("../functions/rules.json")).functions : f.name])
+    error_message = "your own rules are scheduled, and no other job"
+  }
+}
+
 run "all_jobs" {
   command = apply
   module {
