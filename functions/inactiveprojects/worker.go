@@ -95,11 +95,13 @@ func loadAnnouncement(ctx context.Context, src sweep.Source, project sweep.Subje
 	return a, err
 }
 
-// mailAbout returns the e-mail about a project, without its recipients. The last activity tells warnings apart, or else the id and the date.
+// mailAbout returns the e-mail about a project, without its recipients. The last activity tells warnings apart, or else the id
+// and the date.
 func mailAbout(project sweep.Subject, run sweep.Run) notifications.Mail {
 	date := run.Task["deletion_date"]
+	locale := notifications.Locale(run.Config.Locale)
 	return notifications.Mail{
-		Type: "inactive_project_warning", Text: notifications.Locale(run.Config.Locale).InactiveProjectWarning(notifications.NameOf(project.Document), date),
+		Type: "inactive_project_warning", Text: locale.InactiveProjectWarning(notifications.NameOf(project.Document), date),
 		Announces: []string{project.ID(), since(project), date},
 	}
 }

@@ -38,16 +38,16 @@ func settings(l *config.Loader) any {
 
 func placesOf(c config.Config) []sweep.Place { return c.Own.([]sweep.Place) }
 
-// noPlaceWritten says that nobody ever wrote any of the places, so that users to whom something refers would seem to be referred to
-// by nothing.
+// noPlaceWritten says that nobody ever wrote any of the places: users to whom something refers would seem to be referred to by
+// nothing.
 func noPlaceWritten(c config.Config) error {
 	names := make([]string, len(placesOf(c)))
 	for i, place := range placesOf(c) {
 		names[i] = place.String()
 	}
-	return &sweep.LimitError{Tripped: []string{fmt.Sprintf("PLACEHOLDER_REFERENCES: no document has any of the fields %s: make sure that they are "+
-		"spelt as your application writes them (PLACEHOLDER_REFERENCES, Terraform: placeholder_references), and that database %s is the right one "+
-		"(FIRESTORE_DATABASE, Terraform: databases)", strings.Join(names, ", "), c.Database)}}
+	return &sweep.LimitError{Tripped: []string{fmt.Sprintf("PLACEHOLDER_REFERENCES: no document has any of the fields %s: "+
+		"make sure that they are spelt as your application writes them (PLACEHOLDER_REFERENCES, Terraform: placeholder_references), "+
+		"and that database %s is the right one (FIRESTORE_DATABASE, Terraform: databases)", strings.Join(names, ", "), c.Database)}}
 }
 
 // detailRule hands the user of a detail to the worker and then counts the attempt, in this order: an attempt whose task could
@@ -114,7 +114,8 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		return noPlaceWritten(p.Config)
 	}
 	for _, place := range unwritten {
-		p.Warn(ctx, fmt.Sprintf("no document has the field %s of PLACEHOLDER_REFERENCES: is it spelt as your application writes it?", place))
+		const warning = "no document has the field %s of PLACEHOLDER_REFERENCES: is it spelt as your application writes it?"
+		p.Warn(ctx, fmt.Sprintf(warning, place))
 	}
 	q.Select = []string{"namespace_id", "deletion_attempts", "last_deletion_attempt_at", "placeholder_user_id"}
 	return p.Sweep(ctx, q, documents.Cursor(p.Checkpoint()), detailRule)

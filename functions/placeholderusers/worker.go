@@ -18,8 +18,8 @@ var Worker = sweep.Job{
 	Rules:    []sweep.AnyRule{leftRule},
 }
 
-// somePlaceWritten makes sure that there is a place in which users may be referred to. The job has asked for all of them; so mostly
-// the first is enough.
+// somePlaceWritten makes sure that there is a place in which users may be referred to. The job has asked for all of them, so the
+// first that is written is enough.
 func somePlaceWritten(ctx context.Context, p *sweep.Planner) error {
 	for _, place := range placesOf(p.Config) {
 		unwritten, err := sweep.Unwritten(ctx, p.Documents, []sweep.Place{place})
@@ -83,9 +83,10 @@ func loadUser(ctx context.Context, src sweep.Source, s sweep.Subject) (user, err
 
 // loadDetails reads the details that name the user.
 func loadDetails(ctx context.Context, src sweep.Source, s sweep.Subject) (user, error) {
+	names := append(documents.NamesOf(s.ID()), src.Reference(s.Ref()))
 	found, err := src.First(ctx, documents.Query{
 		Collection: details, Select: []string{"namespace_id"},
-		Where: []documents.Filter{{Field: "placeholder_user_id", Op: "in", Value: append(documents.NamesOf(s.ID()), src.Reference(s.Ref()))}},
+		Where: []documents.Filter{{Field: "placeholder_user_id", Op: "in", Value: names}},
 	}, "", maxDetails+1)
 	return user{Subject: s, details: found}, err
 }

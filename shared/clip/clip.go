@@ -29,8 +29,8 @@ func Line(text string, most int) string {
 // dotted is what programs take for the address of a site: a dot between two characters of words, the second a letter.
 var dotted = regexp.MustCompile(`([\p{L}\p{M}\p{N}_-])\.(\p{L})`)
 
-// Name is [Line] for a name that is repeated in the application's own words, as in an e-mail. It holds nothing that a program shows
-// as a link (a space breaks "https://" and "example.com"), and no characters that are not seen but change how others look.
+// Name is [Line] for a name that is repeated in the application's own words, as in an e-mail. It holds nothing that a program
+// shows as a link (a space breaks "https://" and "example.com"), and no characters that are not seen but change how others look.
 func Name(text string, most int) string {
 	seen := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {

@@ -40,7 +40,7 @@ const PlacesForm = "places such as posts.userId, projects.owner.id (id in the ma
 
 const groupPrefix = "group:"
 
-var placePattern = regexp.MustCompile(`^(group:)?([A-Za-z_][A-Za-z0-9_-]*)\.([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)$`)
+var placePattern = regexp.MustCompile(`^(group:)?([A-Za-z_][A-Za-z0-9_-]*)((?:\.[A-Za-z_][A-Za-z0-9_]*)+)$`)
 
 // ParsePlaces parses a list of places, see [PlacesForm]. The error says of each that is wrong what is wrong with it.
 func ParsePlaces(text string) ([]Place, error) {
@@ -70,17 +70,19 @@ func parsePlace(text string) (Place, error) {
 	if m == nil {
 		return Place{}, fmt.Errorf("%q is neither collection.field nor group:collection.field", text)
 	}
-	for _, name := range append(strings.Split(m[3], "."), m[2], m[3]) { // what cannot name a document cannot name these either
+	field := strings.TrimPrefix(m[3], ".")
+	for _, name := range append(strings.Split(field, "."), m[2], field) { // what cannot name a document cannot name these either
 		if !documents.ValidName(name) {
-			return Place{}, fmt.Errorf("%.100q: Firestore takes no names of more than 1,500 bytes, and reserves those of the form __…__", text)
+			const reserved = "%.100q: Firestore takes no names of more than 1,500 bytes, and reserves those of the form __…__"
+			return Place{}, fmt.Errorf(reserved, text)
 		}
 	}
-	return Place{Collection: m[2], Group: m[1] != "", Field: m[3]}, nil
+	return Place{Collection: m[2], Group: m[1] != "", Field: field}, nil
 }
 
 // Referred looks for documents that refer to one: by its id as a text, as a number if it is one, by a reference, or by its path
-// as a text. It returns the first of the places where it finds one, the zero Place if there is none. Places are asked side by side, ten at a
-// time: mostly nothing refers to what is asked about, and then each has to be asked. known is false if the document's id is
+// as a text. It returns the first of the places where it finds one, the zero Place if there is none. Places are asked side by
+// side, ten at a time: mostly nothing refers to what is asked about, and then each has to be asked. known is false if the document's id is
 // too long for a query, so that nobody can tell.
 func Referred(ctx context.Context, src Source, ref documents.Ref, places []Place) (in Place, known bool, err error) {
 	names := append(documents.NamesOf(ref.ID), src.Reference(ref), ref.Path(), "/"+ref.Path())

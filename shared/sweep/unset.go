@@ -6,11 +6,12 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// unsetValues are values by which programs write that a field is not set. They are not null, so a job has to say what it makes of them.
+// unsetValues are values by which programs write that a field is not set. They are not null, so a job has to say what it makes of
+// them.
 var unsetValues = []any{"", int64(0), false}
 
-// Unset returns the query for the documents of a collection whose field is null or missing, or holds "", 0 or false, and counts the
-// others as kept. some is false if there are none. A field that is missing cannot be asked for; but three counts, at one read per
+// Unset returns the query for the documents of a collection whose field is null or missing, or holds "", 0 or false, and counts
+// the others as kept. some is false if there are none. A field that is missing cannot be asked for; but three counts, at one read per
 // 1000 documents, tell whether it is missing anywhere. Only then, or where the documents cannot be counted, does the query
 // return all of them, those too whose field is set.
 func (p *Planner) Unset(ctx context.Context, collection, field, kept string) (q documents.Query, some bool) {
