@@ -29,6 +29,8 @@ const (
 const (
 	DefaultMaxActions        = 100_000
 	DefaultMaxMissingPercent = 50
+	DefaultMaxDuePercent     = 50
+	DefaultMaxPerOwner       = 1000
 	DefaultMinLookups        = 20
 )
 
@@ -67,7 +69,9 @@ type Config struct {
 
 	MaxActions        int // MAX_ACTIONS: planned actions a run may have
 	MaxMissingPercent int // MAX_MISSING_PERCENT: of the ids looked up, per kind
-	MinLookups        int // MIN_LOOKUPS: lookups from which on MaxMissingPercent counts
+	MaxDuePercent     int // MAX_DUE_PERCENT: of the items looked at
+	MaxPerOwner       int // MAX_PER_OWNER: items due because of one and the same missing id
+	MinLookups        int // MIN_LOOKUPS: ids or items from which on a percentage counts
 
 	UndoDays int // UNDO_DAYS: how long what a run deletes or changes is kept for undoing; 0: not at all
 
@@ -145,6 +149,8 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 
 		MaxActions:        l.maxActions(),
 		MaxMissingPercent: l.Integer("MAX_MISSING_PERCENT", DefaultMaxMissingPercent, 0, 100),
+		MaxDuePercent:     l.Integer("MAX_DUE_PERCENT", DefaultMaxDuePercent, 1, 100),
+		MaxPerOwner:       l.Integer("MAX_PER_OWNER", DefaultMaxPerOwner, 1, LimitMaxActions),
 		MinLookups:        l.Integer("MIN_LOOKUPS", DefaultMinLookups, 1, 1_000_000),
 
 		UndoDays: l.Integer("UNDO_DAYS", DefaultUndoDays, 0, MaxUndoDays),

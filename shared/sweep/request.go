@@ -36,6 +36,7 @@ const scheduleTimeHeader = "X-CloudScheduler-ScheduleTime"
 type request struct {
 	dryRun *bool // nil: not said
 	force  bool
+	lift   []string          // protections lifted by name
 	task   map[string]string // what a worker is to do
 	part   *Part             // of a split run; nil: of none
 }
@@ -74,20 +75,53 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *Task) (request, 
 	return req, nil
 }
 
-// parseBody parses a job's body: empty, or one object with no other fields than dryRun and force.
+// parseBody parses a job's body: empty, or one object with no other fields than dryRun, force and lift.
 func (req *request) parseBody(body []byte) error {
 	if len(bytes.Trim(body, jsonSpace)) == 0 {
 		return nil
 	}
-	fields, err := object[bool](body, []string{"dryRun", "force"}, "true or false")
+	fields, err := object[any](body, []string{"dryRun", "force", "lift"}, "a value")
 	if err != nil {
 		return err
 	}
-	if dryRun, said := fields["dryRun"]; said {
-		req.dryRun = &dryRun
+	for name, value := range fields {
+		truth, isBool := value.(bool)
+		switch {
+		case name == "lift":
+			if req.lift, err = parseLift(value); err != nil {
+				return err
+			}
+		case !isBool:
+			return fmt.Errorf("field %q must be true or false", name)
+		case name == "dryRun":
+			req.dryRun = &truth
+		default:
+			req.force = truth
+		}
 	}
-	req.force = fields["force"]
 	return nil
+}
+
+// parseLift parses a list of what is to be lifted by name, each once.
+func parseLift(value any) (lift []string, err error) {
+	list, ok := value.([]any)
+	if !ok || len(list) == 0 {
+		return nil, errors.New(`field "lift" must be a list of what is to be lifted: ` + Liftable)
+	}
+	for _, element := range list {
+		text, ok := element.(string)
+		if !ok {
+			return nil, errors.New(`field "lift" must hold strings: ` + Liftable)
+		}
+		if err := CheckLift(text); err != nil {
+			return nil, fmt.Errorf(`field "lift": %w`, err)
+		}
+		if slices.Contains(lift, text) {
+			return nil, fmt.Errorf(`field "lift" holds %q twice`, clip(text, maxQuoted))
+		}
+		lift = append(lift, text)
+	}
+	return lift, nil
 }
 
 // parseTask parses a worker's body: one object with exactly the fields of its task.
@@ -156,6 +190,9 @@ func dryRunParameter(rawQuery string) (*bool, error) {
 	}
 	if query.Has("force") {
 		return nil, errors.New(`force cannot be given in the address: put {"force":true} into the body`)
+	}
+	if query.Has("lift") {
+		return nil, errors.New(`lift cannot be given in the address: put {"lift":["empty:COLLECTION"]} into the body`)
 	}
 	for name, values := range query {
 		if name != "dryRun" {

@@ -43,7 +43,7 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	)
 	switch {
 	case errors.As(err, &ended):
-		how, wayOut := "aborted", `lift the safety limit with {"force":true}, or wait for the next scheduled time`
+		how, wayOut := "aborted", `lift the safety limit as that run's report says, or wait for the next scheduled time`
 		if ended.report.Stopped {
 			how, wayOut = "stopped", "the next scheduled run continues, and so does a run by hand"
 		}
@@ -145,7 +145,7 @@ func (r *run) admit(last *Report) error {
 
 // retries reports whether the run is a retry of the one that left this report, which, or a shard of which, was aborted, or which was stopped.
 func (r *run) retries(last *Report) bool {
-	if last == nil || last.DryRun || !r.scheduled || r.report.Force || !last.Now.Equal(r.report.Now) {
+	if last == nil || last.DryRun || !r.scheduled || r.report.Force || len(r.report.Lift) > 0 || !last.Now.Equal(r.report.Now) {
 		return false
 	}
 	aborted := func(s Shard) bool { return s.Status == Aborted }
