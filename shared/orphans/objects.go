@@ -151,7 +151,9 @@ func (f Objects) count(p *sweep.Planner, o object, ownerExists bool) {
 	case o.Kind != "" && o.Owner == Nobody:
 		return
 	case o.Kind != "":
-		p.Uploaded(o.Owner, o.Uploaded, ownerExists)
+		if !o.Uploaded.IsZero() {
+			p.Uploaded(o.Owner, o.Uploaded, ownerExists)
+		}
 		if !ownerExists {
 			due = 1
 			p.DueBecause(o.Owner)

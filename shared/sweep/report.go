@@ -189,7 +189,7 @@ func (r *Report) summary(why string) string {
 		if r.done() == 0 {
 			b.WriteString(", nothing was deleted or changed")
 		} else {
-			b.WriteString(", the other passes were done")
+			b.WriteString(", only what tripped no safety limit was done")
 		}
 	}
 	separator := ": "

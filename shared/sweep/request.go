@@ -80,11 +80,12 @@ func (req *request) parseBody(body []byte) error {
 	if len(bytes.Trim(body, jsonSpace)) == 0 {
 		return nil
 	}
-	fields, err := object[any](body, []string{"dryRun", "force", "lift"}, "a value")
+	fields, err := object[any](body, []string{"dryRun", "force", "lift"}, "true or false (lift: a list)")
 	if err != nil {
 		return err
 	}
-	for name, value := range fields {
+	for _, name := range sortedKeys(fields) {
+		value := fields[name]
 		truth, isBool := value.(bool)
 		switch {
 		case name == "lift":

@@ -566,6 +566,7 @@ func TestMissingLimit(t *testing.T) {
 		t.Errorf("10 of 20: %+v", got)
 	}
 	missing = 20
+	f.Set(t, "posts/another", map[string]any{"n": 1}) // or an empty collection would have to be lifted by its name
 	if got := f.Run(t, `{"force":true}`); got.Status != sweep.Completed || len(left(t, f)) != 0 {
 		t.Errorf("forced: %+v", got)
 	}
