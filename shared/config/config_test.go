@@ -22,7 +22,7 @@ func env(pairs ...string) func(string) string {
 }
 
 func TestLoadDefaults(t *testing.T) {
-	got, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "MAX_ACTIONS", ""), nil, Firestore)
+	got, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "false", "MAX_ACTIONS", ""), nil, Firestore)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,18 +100,40 @@ func TestLoadReportsAllProblemsTogether(t *testing.T) {
 }
 
 func TestLoadAsksOnlyForWhatIsUsed(t *testing.T) {
-	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project"), nil, Firestore, Auth); err != nil {
+	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "true"), nil, Firestore, Auth); err != nil {
 		t.Errorf("a function without Storage and Tasks needs none of their settings: %v", err)
 	}
-	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project"), nil, Firestore, Storage); err == nil {
+	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "true"), nil, Firestore, Storage); err == nil {
 		t.Error("a function that uses Storage was configured without STORAGE_BUCKET")
+	}
+}
+
+// TestDryRunMustBeSaid, but where there is nothing to lose; who runs nothing need not be told.
+func TestDryRunMustBeSaid(t *testing.T) {
+	project := []string{"GOOGLE_CLOUD_PROJECT", "my-project"}
+	for _, value := range []string{"", "yes"} {
+		_, err := Load(env(append(project, "DRY_RUN", value)...), nil, Firestore)
+		if err == nil || strings.Count(err.Error(), "DRY_RUN is ") != 1 {
+			t.Errorf("DRY_RUN=%q: %v", value, err)
+		}
+	}
+	for _, value := range []string{"true", "false"} {
+		if c, err := Load(env(append(project, "DRY_RUN", value)...), nil, Firestore); err != nil || strconv.FormatBool(c.DryRun) != value {
+			t.Errorf("DRY_RUN=%q: %t, %v", value, c.DryRun, err)
+		}
+	}
+	if c, err := Load(env(append(project, "FIRESTORE_EMULATOR_HOST", "127.0.0.1:1")...), nil, Firestore); err != nil || c.DryRun {
+		t.Errorf("on emulators: %t, %v", c.DryRun, err)
+	}
+	if c, err := Load(Previewing(env(append(project, "DRY_RUN", "false")...)), nil, Firestore); err != nil || !c.DryRun {
+		t.Errorf("previewing: %t, %v", c.DryRun, err)
 	}
 }
 
 func TestLoadOfShards(t *testing.T) {
 	base := []string{
 		"GOOGLE_CLOUD_PROJECT", "my-project", "TASKS_LOCATION", "asia-northeast1", "TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com",
-		"CONTINUE_QUEUE", "next",
+		"CONTINUE_QUEUE", "next", "CONTINUE_URL", "https://job.example", "DRY_RUN", "false",
 	}
 	for text, ok := range map[string]bool{"1": true, "16": true, "0": false, "17": false, "-1": false, "many": false} {
 		c, err := Load(env(append(slices.Clone(base), "SHARDS", text, "CONTINUE_FOR", "6h")...), nil, Firestore)
@@ -129,8 +151,11 @@ func TestLoadOfShards(t *testing.T) {
 
 // TestLoadOfAJobThatContinues: it needs a queue, and no worker's.
 func TestLoadOfAJobThatContinues(t *testing.T) {
-	base := []string{"GOOGLE_CLOUD_PROJECT", "my-project"}
-	queue := []string{"TASKS_LOCATION", "asia-northeast1", "TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "CONTINUE_QUEUE", "next"}
+	base := []string{"GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "false"}
+	queue := []string{
+		"TASKS_LOCATION", "asia-northeast1", "TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com",
+		"CONTINUE_QUEUE", "next", "CONTINUE_URL", "https://job.example",
+	}
 	for text, ok := range map[string]bool{"0s": true, "24h": true, "1s": true, "24h1s": false, "-1s": false, "6": false, "six hours": false} {
 		_, err := Load(env(append(slices.Concat(base, queue), "CONTINUE_FOR", text)...), nil, Firestore)
 		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "CONTINUE_FOR is") {
@@ -138,7 +163,7 @@ func TestLoadOfAJobThatContinues(t *testing.T) {
 		}
 	}
 	_, err := Load(env(append(base, "CONTINUE_FOR", "6h")...), nil, Firestore)
-	for _, name := range []string{"TASKS_LOCATION", "TASKS_SERVICE_ACCOUNT", "CONTINUE_QUEUE"} {
+	for _, name := range []string{"TASKS_LOCATION", "TASKS_SERVICE_ACCOUNT", "CONTINUE_QUEUE", "CONTINUE_URL"} {
 		if err == nil || !strings.Contains(err.Error(), name+" is not set") {
 			t.Errorf("%v, want it to name %s", err, name)
 		}
@@ -193,7 +218,7 @@ func TestMaxActionsFitTheMemory(t *testing.T) {
 		}
 	}
 	load := func(maxActions string) (Config, error) {
-		return Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "MAX_ACTIONS", maxActions), nil, Firestore)
+		return Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "true", "MAX_ACTIONS", maxActions), nil, Firestore)
 	}
 	if c, err := load("1000000"); err != nil || c.MaxActions != 1_000_000 {
 		t.Errorf("without a limit: %d, %v", c.MaxActions, err)

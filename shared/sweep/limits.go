@@ -87,7 +87,7 @@ func (b Limits) Check(actions int, lookups map[string]Lookups) error {
 	if e.actions = actions+b.Done > b.MaxActions; e.actions {
 		before := ""
 		if b.Done > 0 {
-			before = fmt.Sprintf(", counting %d that the runs it continues have done", b.Done)
+			before = fmt.Sprintf(", counting %d that runs of the same time have done or may have", b.Done)
 		}
 		e.Tripped = append(e.Tripped, fmt.Sprintf(
 			"MAX_ACTIONS: the plan has more than %d actions%s: see all of it with {\"dryRun\":true,\"force\":true} (firesweep plan --force), "+

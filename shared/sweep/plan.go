@@ -34,7 +34,7 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
 	uses := slices.DeleteFunc(slices.Clone(f.Uses), func(b config.Backend) bool {
 		return b != config.Firestore && b != config.Storage && (b != config.Auth || !f.Job.Accounts)
 	})
-	cfg, err := config.Load(config.For(f.Job.Name, f.Getenv), f.Job.Settings, uses...)
+	cfg, err := config.Load(config.Previewing(config.For(f.Job.Name, f.Getenv)), f.Job.Settings, uses...)
 	if err != nil {
 		return nil, err
 	}

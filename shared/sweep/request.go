@@ -44,8 +44,8 @@ type request struct {
 // parseRequest reads a request strictly, because a misspelt dryRun would be a real run: field names are compared to
 // the letter, which encoding/json does not do when it fills a struct, and unknown query parameters are refused.
 //
-// task is what a worker is called with; nil for a job, whose body may be empty.
-func parseRequest(w http.ResponseWriter, r *http.Request, task *Task) (request, error) {
+// task is what a worker is called with; nil for a job, whose body may be empty. A request that continues a run can ask for nothing.
+func parseRequest(w http.ResponseWriter, r *http.Request, task *Task, continues bool) (request, error) {
 	var req request
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
@@ -54,6 +54,11 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *Task) (request, 
 		return req, fmt.Errorf("the body is larger than %d bytes", maxBody)
 	case err != nil:
 		return req, fmt.Errorf("the body could not be read: %w", err)
+	case continues && (len(bytes.Trim(body, jsonSpace)) > 0 || r.URL.RawQuery != ""):
+		return req, fmt.Errorf("a request with header %s can have neither body nor query: dryRun, force and lift are those of the run that it continues",
+			continuesHeader)
+	case continues:
+		return req, nil
 	}
 	if task != nil {
 		req.task, err = parseTask(body, *task)
@@ -214,8 +219,7 @@ func dryRunParameter(rawQuery string) (*bool, error) {
 }
 
 // runTime returns the run's now: the schedule time if the header is there, else the wall clock. A task's now is that of the run
-// that handed it over; a task of an earlier version has it in Cloud Scheduler's header. A time in the future is accepted only
-// on emulators, for time travel.
+// that handed it over. A time in the future is accepted only on emulators, for time travel.
 func runTime(h http.Header, handedOver bool, wall time.Time, emulated bool) (now time.Time, scheduled bool, err error) {
 	now = wall
 	name := scheduleTimeHeader

@@ -43,19 +43,18 @@ type run struct {
 	held      map[string]bool // targets that came back by undoing a run
 	meter     *usage.Meter
 
-	scheduled  bool   // Cloud Scheduler said which time the run is for
-	saidDryRun bool   // the request said whether this is a dry run
-	continues  string // the id of the run that this one continues; empty: none
-	part       *Part  // of a split run; nil: of none
-	url        string // that the function was called at
-	timeout    time.Duration
-	listsAll   bool      // a preview lists its plan whole
-	ownStop    bool      // the function has a time of its own to stop after, earlier than the timeout demands
-	begun      time.Time // by the clock, with its monotonic reading
-	planUntil  time.Time // when planning must end, so that there is time to apply
-	stopAt     time.Time // when no more work may be begun
-	canceled   func() bool
-	stop       stop
+	scheduled bool   // Cloud Scheduler said which time the run is for
+	continues string // the id of the run that this one continues; empty: none
+	part      *Part  // of a split run; nil: of none
+	url       string // the function's own
+	timeout   time.Duration
+	listsAll  bool      // a preview lists its plan whole
+	ownStop   bool      // the function has a time of its own to stop after, earlier than the timeout demands
+	begun     time.Time // by the clock, with its monotonic reading
+	planUntil time.Time // when planning must end, so that there is time to apply
+	stopAt    time.Time // when no more work may be begun
+	canceled  func() bool
+	stop      stop
 
 	mu       sync.Mutex // guards what follows while actions are being applied
 	report   *Report
@@ -71,7 +70,8 @@ type run struct {
 	tripped    []string // safety limits, of the run or of sections
 
 	locked      bool               // it holds its lease, or did
-	taken       documents.Document // cleanupJobs/{job}, as taking the lease left it
+	taken       documents.Document // cleanupJobs/{job}, as this run left it last
+	reserved    bool               // the record says how many actions the run may do
 	bounds      Range              // what a shard goes through
 	ranges      []Range            // that the run is split into; none: it does all itself
 	stays       string             // why what was left is not gone on with at once, if that is anybody's business
@@ -198,8 +198,11 @@ func (r *run) checkLimits(ctx context.Context, p *Planner) error {
 	if err := r.limits.Check(p.planned, nil); err != nil {
 		return err
 	}
-	if r.part == nil || r.report.DryRun || r.limits.Lifted {
+	switch {
+	case r.report.DryRun, r.limits.Lifted, r.job.Task != nil:
 		return nil
+	case r.part == nil:
+		return r.reserve(ctx, p.planned)
 	}
 	for {
 		all, judged := p.lookups()

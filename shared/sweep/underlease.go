@@ -102,19 +102,37 @@ func (r *run) from(last saved) {
 	r.checkpoint, r.partialRuns, r.holds = last.checkpoint, last.partialRuns, last.held
 	r.beganAt = last.checkpoint
 	r.bounds = last.bounds
-	switch c := r.report.Continues; {
+	switch r.limits.Done = last.acted.at(r.report.Now); {
 	case r.part != nil:
 		r.limits.Done = last.claimed
-	case c != nil:
-		r.limits.Done = c.Done
+	case r.report.Continues != nil:
+		r.report.Continues.Done = r.limits.Done
 	}
+}
+
+// reserve counts the planned actions as done before the first of them, for the run may be killed.
+func (r *run) reserve(ctx context.Context, planned int) (err error) {
+	if planned == 0 {
+		return nil
+	}
+	r.taken, err = r.lease().reserve(ctx, r.taken, acted{Now: r.report.Now, Actions: r.limits.Done + planned})
+	r.reserved = err == nil
+	return err
+}
+
+// did returns what counts as done for the run's now at its end; nil if the run reserved nothing.
+func (r *run) did() *acted {
+	if !r.reserved {
+		return nil
+	}
+	return &acted{Now: r.report.Now, Actions: r.limits.Done + r.report.done()}
 }
 
 // unlock saves the run's report and gives back what [run.lock] took. It returns false if that was lost meanwhile.
 func (r *run) unlock(ctx context.Context) (stillHeld bool, err error) {
 	switch {
 	case r.part == nil:
-		return r.lease().finish(ctx, r.taken, r.checkpoint, r.ranges, r.complete)
+		return r.lease().finish(ctx, r.taken, r.checkpoint, r.ranges, r.complete, r.did)
 	case !r.locked: // another run may continue the shard, and what this one came to is in its answer and in the log
 		r.complete(0)
 		return false, nil
@@ -139,7 +157,10 @@ func (r *run) admit(last *Report) error {
 	if r.retries(last) {
 		return &endedError{last}
 	}
-	r.report.Continues = c
+	if r.report.Continues = c; c != nil { // what a task says decides nothing
+		r.report.Now, r.report.Force, r.report.Lift = last.Now, last.Force, last.Lift
+		r.limits.Lifted, r.limits.Lift = last.Force, last.Lift
+	}
 	return nil
 }
 
