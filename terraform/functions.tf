@@ -29,6 +29,9 @@ locals {
     for name, duration in local.continue_for : name => duration if try(tonumber(regex("^[0-9]+", duration)) > 0, true)
   }
 
+  # The jobs that hand tasks over: to themselves, to their workers, or both.
+  hands_over = setunion(values(local.job_of), keys(local.continuing))
+
   # Into how many shards a job is split. Only jobs that can be split have a number.
   splittable = { for name, f in local.functions : name => try(f.shards, 1) if can(f.shards) || can(f.rule.objects) }
   shards     = { for name, n in local.splittable : name => lookup(var.shards, name, n) }
@@ -73,6 +76,13 @@ locals {
   }
 }
 
+# Cloud Run knows a service by an address of this number, before the service is there: a job is told its own.
+data "google_project" "this" {
+  count = length(local.continuing) > 0 ? 1 : 0
+
+  project_id = var.project
+}
+
 # What follows from declared rules.
 module "declared" {
   source    = "./declared"
@@ -108,13 +118,14 @@ module "job" {
   service_account = google_service_account.function[each.key].email
   environment = merge(local.environment[each.key], can(each.value.worker) || can(local.continuing[each.key]) ? {
     TASKS_LOCATION        = var.region
-    TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker[0].email
+    TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker[each.key].email
     } : {}, can(each.value.worker) ? {
     TASKS_QUEUE      = google_cloud_tasks_queue.worker[each.value.worker].name
     TASKS_TARGET_URL = module.worker[each.value.worker].function.service_config[0].uri
     } : {}, can(local.continuing[each.key]) ? {
     CONTINUE_FOR   = local.continuing[each.key]
-    CONTINUE_QUEUE = google_cloud_tasks_queue.continue[0].name
+    CONTINUE_QUEUE = google_cloud_tasks_queue.continue[each.key].name
+    CONTINUE_URL   = "https://${lower(each.key)}-${data.google_project.this[0].number}.${var.region}.run.app"
   } : {})
   # One run at a time; or one for each shard, and one for the run that split and may still be answering. The leases in
   # Firestore guarantee this.

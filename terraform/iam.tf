@@ -112,18 +112,19 @@ resource "google_cloud_tasks_queue_iam_member" "tasks" {
   member   = google_service_account.function[each.value.function].member
 }
 
-# Also on the queue through which jobs continue by themselves.
+# Also on the queue through which the job continues by itself.
 resource "google_cloud_tasks_queue_iam_member" "continue" {
   for_each = local.continuing
 
   project  = var.project
   location = var.region
-  name     = google_cloud_tasks_queue.continue[0].name
+  name     = google_cloud_tasks_queue.continue[each.key].name
   role     = "roles/cloudtasks.enqueuer"
   member   = google_service_account.function[each.key].member
 }
 
-# The callers: an account for Cloud Scheduler and one for Cloud Tasks. Each has roles only on what it calls.
+# The callers: an account for Cloud Scheduler, and for each job that hands tasks over one for its tasks. Each has roles only on what it
+# calls. A job may act as its own tasks' account and no other, so that whoever has taken one job over cannot call the others.
 resource "google_service_account" "scheduler_invoker" {
   project      = var.project
   account_id   = "firesweep-scheduler"
@@ -133,20 +134,23 @@ resource "google_service_account" "scheduler_invoker" {
 }
 
 resource "google_service_account" "tasks_invoker" {
-  count = length(local.workers) + length(local.continuing) > 0 ? 1 : 0
+  for_each = local.hands_over
 
-  project      = var.project
-  account_id   = "firesweep-tasks"
-  display_name = "Firesweep: Cloud Tasks calls workers, and jobs that continue, as this account"
+  project = var.project
+  # At most 30 characters: a long name is cut, and told apart by its hash.
+  account_id = (
+    length(each.key) <= 24 ? "${lower(each.key)}-tasks" : "${substr(lower(each.key), 0, 19)}-${substr(sha256(each.key), 0, 4)}-tasks"
+  )
+  display_name = "Firesweep: the tasks of ${each.key} call it, or its worker, as this account"
 
   depends_on = [google_project_service.api]
 }
 
 # Only an account that may act as another one can create a task with that other account's token.
 resource "google_service_account_iam_member" "acts_as_tasks_invoker" {
-  for_each = setunion(values(local.job_of), keys(local.continuing))
+  for_each = local.hands_over
 
-  service_account_id = google_service_account.tasks_invoker[0].name
+  service_account_id = google_service_account.tasks_invoker[each.key].name
   role               = "roles/iam.serviceAccountUser"
   member             = google_service_account.function[each.key].member
 }
@@ -169,7 +173,7 @@ resource "google_cloud_run_v2_service_iam_member" "tasks" {
   location = var.region
   name     = basename(module.worker[each.key].function.service_config[0].service)
   role     = "roles/run.invoker"
-  member   = google_service_account.tasks_invoker[0].member
+  member   = google_service_account.tasks_invoker[local.job_of[each.key]].member
 }
 
 resource "google_cloud_run_v2_service_iam_member" "continue" {
@@ -179,5 +183,5 @@ resource "google_cloud_run_v2_service_iam_member" "continue" {
   location = var.region
   name     = basename(module.job[each.key].function.service_config[0].service)
   role     = "roles/run.invoker"
-  member   = google_service_account.tasks_invoker[0].member
+  member   = google_service_account.tasks_invoker[each.key].member
 }

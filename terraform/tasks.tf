@@ -25,24 +25,24 @@ resource "google_cloud_tasks_queue" "worker" {
   depends_on = [google_project_service.api]
 }
 
-# One queue for all jobs that continue by themselves with what a run had no time for: see var.continue_for.
+# Each job that continues by itself with what a run had no time for has a queue: see var.continue_for.
 resource "google_cloud_tasks_queue" "continue" {
-  count = length(local.continuing) > 0 ? 1 : 0
+  for_each = local.continuing
 
   project  = var.project
   location = var.region
-  name     = "firesweep-continue${var.queue_suffix}"
+  name     = "${each.key}-continue${var.queue_suffix}"
 
   rate_limits {
     max_dispatches_per_second = 1
-    max_concurrent_dispatches = sum([for name in keys(local.continuing) : lookup(local.shards, name, 1)])
+    max_concurrent_dispatches = lookup(local.shards, each.key, 1)
   }
 
   # As with Cloud Scheduler's retries: a task that comes again while a crashed run still holds its lease would be skipped,
-  # which Cloud Tasks counts as a success. So the first retry comes later than any of the jobs can hold its lease.
+  # which Cloud Tasks counts as a success. So the first retry comes later than the job can hold its lease.
   retry_config {
     max_attempts = 4
-    min_backoff  = "${60 * ceil((max([for name in keys(local.continuing) : local.timeout[name]]...) + 120) / 60)}s"
+    min_backoff  = "${60 * ceil((local.timeout[each.key] + 120) / 60)}s"
     max_backoff  = "3600s"
   }
 

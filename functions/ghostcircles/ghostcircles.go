@@ -25,7 +25,30 @@ func init() { functions.Register(Job) }
 // plan goes through all circles by name: a field that is missing, as isDeleted and lastHumanPostAt may be, cannot be
 // queried for.
 func plan(ctx context.Context, p *sweep.Planner) error {
-	return p.Sweep(ctx, documents.Query{Collection: "circles", Select: judged}, documents.Cursor(p.Checkpoint()), circleRule)
+	q := documents.Query{Collection: "circles", Select: judged}
+	return p.EachPage(ctx, q, documents.Cursor(p.Checkpoint()), func(circles []documents.Document) error {
+		count(p, q, circles)
+		return p.Consider(ctx, circleRule, circles)
+	})
+}
+
+// count counts circles for the safety limits. One that is deleted is none any more, so it is no part of the whole.
+func count(p *sweep.Planner, q documents.Query, circles []documents.Document) {
+	alive, due, posted := 0, 0, 0
+	for _, d := range circles {
+		if d.Value(postedField) != nil {
+			posted++
+		}
+		if d.Data["isDeleted"] == true {
+			continue
+		}
+		alive++
+		if kind := judge(state{Subject: sweep.Subject{Document: d, Found: true}}, p.Run()).Kind; kind == toWarn || kind == toDelete {
+			due++
+		}
+	}
+	p.FieldSeen(q, postedField, len(circles), posted)
+	p.Share("circles", alive, due, 0)
 }
 
 // state is a circle with what a commit needs of it.

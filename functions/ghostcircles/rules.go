@@ -17,10 +17,13 @@ const (
 	graceDays     = 7   // since the warning
 )
 
-const warnedField = "ghostWarningNotifiedAt"
+const (
+	postedField = "lastHumanPostAt"
+	warnedField = "ghostWarningNotifiedAt"
+)
 
 // judged are the fields that a circle is judged by.
-var judged = []string{"lastHumanPostAt", "createdAt", warnedField, "isDeleted", "deletedBy", "deletedAt", "ownerId"}
+var judged = []string{postedField, "createdAt", warnedField, "isDeleted", "deletedBy", "deletedAt", "ownerId"}
 
 // What is done to circles, as the report counts it.
 const (
@@ -84,7 +87,7 @@ type idleness struct {
 
 // idlenessOf returns since when a circle is idle, or why that cannot be told.
 func idlenessOf(circle documents.Document) (i idleness, invalid string) {
-	posted, isPosted, ok := circle.Instant("lastHumanPostAt")
+	posted, isPosted, ok := circle.Instant(postedField)
 	created, isCreated := circle.Time("createdAt")
 	switch {
 	case !ok:

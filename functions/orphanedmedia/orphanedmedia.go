@@ -11,7 +11,7 @@ import (
 
 // Job is cleanupOrphanedMedia.
 var Job = sweep.Job{
-	Name: jobName, Begin: orphans.Begin(passes...), Split: orphans.Split(passes...),
+	Name: jobName, Begin: orphans.Begin(passes...), Split: orphans.Split(passes...), Settings: orphans.Settings(passes...),
 	Rules: []sweep.AnyRule{postRule}, Reach: orphans.Reach(passes...),
 }
 

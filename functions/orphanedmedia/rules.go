@@ -14,13 +14,13 @@ import (
 )
 
 // passes are what the job goes through. An object is deleted if its judge says so and the document that it returns as the
-// owner does not exist. An object whose owner's id is invalid is kept.
+// owner does not exist. An object whose owner's id is invalid is kept. ORPHANS names those that a deployment wants.
 var passes = []orphans.Pass{
-	orphans.Objects{Folder: "posts/", Judge: judgePostMedia, Reason: aged},
-	orphans.Objects{Folder: "circles/", Judge: judgeCircleImage, Reason: aged},
-	orphans.Objects{Folder: "task_attachments/", Judge: judgeTaskAttachment, Reason: aged},
+	orphans.Objects{Name: "posts", Folder: "posts/", Judge: judgePostMedia, Reason: aged},
+	orphans.Objects{Name: "circles", Folder: "circles/", Judge: judgeCircleImage, Reason: aged},
+	orphans.Objects{Name: "tasks", Folder: "task_attachments/", Judge: judgeTaskAttachment, Reason: aged},
 	orphans.Documents{
-		Collection: "posts", Field: "circleId", Owners: "circles", Judge: judgePost, Rule: postRule, KeptOdd: keptOddCircle,
+		Name: "postsOfCircles", Collection: "posts", Field: "circleId", Owners: "circles", Judge: judgePost, Rule: postRule, KeptOdd: keptOddCircle,
 	},
 }
 

@@ -76,7 +76,7 @@ func settings(e manifest.Entry, getenv func(string) string, uses ...config.Backe
 	if getenv("GOOGLE_CLOUD_PROJECT") == "" {
 		return config.Config{}, wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT")
 	}
-	cfg, err := config.Load(config.For(e.Name, getenv), functions.Registered()[e.Name].Settings, uses...)
+	cfg, err := config.Load(config.Previewing(config.For(e.Name, getenv)), functions.Registered()[e.Name].Settings, uses...)
 	if err != nil {
 		return config.Config{}, wrongUse("%s: %w", e.Name, err)
 	}

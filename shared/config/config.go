@@ -29,6 +29,8 @@ const (
 const (
 	DefaultMaxActions        = 100_000
 	DefaultMaxMissingPercent = 50
+	DefaultMaxDuePercent     = 50
+	DefaultMaxPerOwner       = 1000
 	DefaultMinLookups        = 20
 )
 
@@ -62,17 +64,20 @@ type Config struct {
 	Project  string // GOOGLE_CLOUD_PROJECT
 	Bucket   string // STORAGE_BUCKET; empty if the function does not use Storage
 	Database string // FIRESTORE_DATABASE, "(default)" unless set
-	DryRun   bool   // DRY_RUN: the default for requests that do not say
+	DryRun   bool   // DRY_RUN: no request makes a run a real one; false: a request may still ask for a preview
 	Locale   string // NOTIFICATION_LOCALE: "ja" (default) or "en"
 
 	MaxActions        int // MAX_ACTIONS: planned actions a run may have
 	MaxMissingPercent int // MAX_MISSING_PERCENT: of the ids looked up, per kind
-	MinLookups        int // MIN_LOOKUPS: lookups from which on MaxMissingPercent counts
+	MaxDuePercent     int // MAX_DUE_PERCENT: of the items looked at
+	MaxPerOwner       int // MAX_PER_OWNER: items due because of one and the same missing id
+	MinLookups        int // MIN_LOOKUPS: ids or items from which on a percentage counts
 
 	UndoDays int // UNDO_DAYS: how long what a run deletes or changes is kept for undoing; 0: not at all
 
 	ContinueFor   time.Duration // CONTINUE_FOR: how long a job continues by itself with what it had no time for; 0: not at all
 	ContinueQueue string        // CONTINUE_QUEUE: the id of the queue by which it does
+	ContinueURL   string        // CONTINUE_URL: the function's own address, which the tasks of that queue call
 
 	Shards int // SHARDS: in how many parts at once a job that can be split looks through what there is
 
@@ -124,6 +129,16 @@ func For(function string, getenv func(string) string) func(string) string {
 	}
 }
 
+// Previewing returns the environment of a function for whoever runs nothing of it: only deployed functions must be told DRY_RUN.
+func Previewing(getenv func(string) string) func(string) string {
+	return func(name string) string {
+		if name == "DRY_RUN" {
+			return "true"
+		}
+		return getenv(name)
+	}
+}
+
 // Load reads the configuration of a function that uses the given backends. A variable that is set but empty counts as
 // not set. own, where not nil, reads what this function alone is told. The error, if any, is an [*Error] with every problem
 // found.
@@ -140,11 +155,12 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 		Bucket: l.text("STORAGE_BUCKET", "", bucketPattern,
 			"the bucket's name without gs://, e.g. my-project.firebasestorage.app", used[Storage]),
 		Database: l.text("FIRESTORE_DATABASE", "(default)", databasePattern, "a Firestore database id or (default)", true),
-		DryRun:   l.boolean("DRY_RUN", false),
 		Locale:   l.text("NOTIFICATION_LOCALE", "ja", regexp.MustCompile(`^(ja|en)$`), "ja or en", true),
 
 		MaxActions:        l.maxActions(),
 		MaxMissingPercent: l.Integer("MAX_MISSING_PERCENT", DefaultMaxMissingPercent, 0, 100),
+		MaxDuePercent:     l.Integer("MAX_DUE_PERCENT", DefaultMaxDuePercent, 1, 100),
+		MaxPerOwner:       l.Integer("MAX_PER_OWNER", DefaultMaxPerOwner, 1, LimitMaxActions),
 		MinLookups:        l.Integer("MIN_LOOKUPS", DefaultMinLookups, 1, 1_000_000),
 
 		UndoDays: l.Integer("UNDO_DAYS", DefaultUndoDays, 0, MaxUndoDays),
@@ -158,7 +174,7 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 		TasksQueue:    l.text("TASKS_QUEUE", "", namePattern, "a Cloud Tasks queue's id", used[Tasks]),
 		TasksServiceAccount: l.text("TASKS_SERVICE_ACCOUNT", "", regexp.MustCompile(`^[^@\s]+@[^@\s]+$`),
 			"a service account's e-mail address", used[Tasks] || continues),
-		TasksTargetURL: l.httpURL("TASKS_TARGET_URL", used[Tasks]),
+		TasksTargetURL: l.httpURL("TASKS_TARGET_URL", "the worker's URL", used[Tasks]),
 	}
 	c.Emulators = Emulators{
 		Firestore: l.host("FIRESTORE_EMULATOR_HOST"),
@@ -166,6 +182,9 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 		Auth:      l.host("FIREBASE_AUTH_EMULATOR_HOST"),
 		Tasks:     l.host("CLOUD_TASKS_EMULATOR_HOST"),
 	}
+	c.DryRun = l.dryRun(c.Emulators.Any())
+	// Emulators are called at whatever port they have.
+	c.ContinueURL = l.httpURL("CONTINUE_URL", "the function's own URL", continues && !c.Emulators.Any())
 	used[Tasks] = used[Tasks] || continues
 	if c.Shards > 1 && !continues {
 		l.problem("SHARDS is %d, and CONTINUE_FOR is 0: shards are handed over by the queue that continues runs, so it must be longer than that", c.Shards)
@@ -213,14 +232,18 @@ func (l *Loader) text(name, otherwise string, pattern *regexp.Regexp, what strin
 	return v
 }
 
-func (l *Loader) boolean(name string, otherwise bool) bool {
-	v := l.getenv(name)
+// dryRun reads DRY_RUN, which has no default but on emulators: a deployment that forgot it must not delete.
+func (l *Loader) dryRun(emulated bool) bool {
+	v := l.getenv("DRY_RUN")
 	if v == "" {
-		return otherwise
+		if !emulated {
+			l.problem("DRY_RUN is not set: it must be true (runs only plan) or false (Terraform: dry_run)")
+		}
+		return !emulated
 	}
 	b, err := strconv.ParseBool(v)
 	if err != nil {
-		l.problem("%s is %q: it must be true or false", name, v)
+		l.problem("DRY_RUN is %q: it must be true or false", v)
 	}
 	return b
 }
@@ -264,11 +287,11 @@ func (l *Loader) maxActions() int {
 	return n
 }
 
-func (l *Loader) httpURL(name string, required bool) string {
+func (l *Loader) httpURL(name, what string, required bool) string {
 	v := l.getenv(name)
 	if v == "" {
 		if required {
-			l.problem("%s is not set: it must be the worker's URL", name)
+			l.problem("%s is not set: it must be %s", name, what)
 		}
 		return ""
 	}

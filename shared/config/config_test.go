@@ -22,13 +22,13 @@ func env(pairs ...string) func(string) string {
 }
 
 func TestLoadDefaults(t *testing.T) {
-	got, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "MAX_ACTIONS", ""), nil, Firestore)
+	got, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "false", "MAX_ACTIONS", ""), nil, Firestore)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Config{
 		Project: "my-project", Database: "(default)", Locale: "ja",
-		MaxActions: 100_000, MaxMissingPercent: 50, MinLookups: 20, UndoDays: 7, Shards: 1,
+		MaxActions: 100_000, MaxMissingPercent: 50, MaxDuePercent: 50, MaxPerOwner: 1000, MinLookups: 20, UndoDays: 7, Shards: 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
@@ -57,7 +57,7 @@ func TestLoadEverything(t *testing.T) {
 	got, err := Load(env(
 		"GOOGLE_CLOUD_PROJECT", "my-project", "STORAGE_BUCKET", "my-project.firebasestorage.app",
 		"FIRESTORE_DATABASE", "ghost", "DRY_RUN", "true", "NOTIFICATION_LOCALE", "en",
-		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MIN_LOOKUPS", "1", "UNDO_DAYS", "0", "CONTINUE_FOR", "90m", "CONTINUE_QUEUE", "next", "SHARDS", "3", "OWN_NUMBER", "7", "OWN_TEXT", " a ",
+		"MAX_ACTIONS", "5", "MAX_MISSING_PERCENT", "0", "MAX_DUE_PERCENT", "1", "MAX_PER_OWNER", "7", "MIN_LOOKUPS", "1", "UNDO_DAYS", "0", "CONTINUE_FOR", "90m", "CONTINUE_QUEUE", "next", "SHARDS", "3", "OWN_NUMBER", "7", "OWN_TEXT", " a ",
 		"TASKS_LOCATION", "asia-northeast1", "TASKS_QUEUE", "warnings",
 		"TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "TASKS_TARGET_URL", "https://worker.example/f",
 		"FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080", "FIREBASE_STORAGE_EMULATOR_HOST", "127.0.0.1:9199",
@@ -68,7 +68,7 @@ func TestLoadEverything(t *testing.T) {
 	}
 	want := Config{
 		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "en",
-		MaxActions: 5, MaxMissingPercent: 0, MinLookups: 1, ContinueFor: 90 * time.Minute, ContinueQueue: "next", Shards: 3, Own: own{7, "a"},
+		MaxActions: 5, MaxMissingPercent: 0, MaxDuePercent: 1, MaxPerOwner: 7, MinLookups: 1, ContinueFor: 90 * time.Minute, ContinueQueue: "next", Shards: 3, Own: own{7, "a"},
 		TasksLocation: "asia-northeast1", TasksQueue: "warnings",
 		TasksServiceAccount: "tasks@my-project.iam.gserviceaccount.com", TasksTargetURL: "https://worker.example/f",
 		Emulators: Emulators{Firestore: "127.0.0.1:8080", Storage: "127.0.0.1:9199", Auth: "127.0.0.1:9099", Tasks: "127.0.0.1:9499"},
@@ -81,7 +81,7 @@ func TestLoadEverything(t *testing.T) {
 func TestLoadReportsAllProblemsTogether(t *testing.T) {
 	_, err := Load(env(
 		"STORAGE_BUCKET", "gs://my-bucket", "FIRESTORE_DATABASE", "A!", "DRY_RUN", "yes", "NOTIFICATION_LOCALE", "fr",
-		"MAX_ACTIONS", "0", "MAX_MISSING_PERCENT", "101", "MIN_LOOKUPS", "-1", "OWN_NUMBER", "many", "OWN_TEXT", " ",
+		"MAX_ACTIONS", "0", "MAX_MISSING_PERCENT", "101", "MAX_DUE_PERCENT", "0", "MAX_PER_OWNER", "0", "MIN_LOOKUPS", "-1", "OWN_NUMBER", "many", "OWN_TEXT", " ",
 		"TASKS_TARGET_URL", "worker", "FIRESTORE_EMULATOR_HOST", "localhost",
 	), readOwn, Firestore, Storage, Tasks)
 	var problems *Error
@@ -90,7 +90,7 @@ func TestLoadReportsAllProblemsTogether(t *testing.T) {
 	}
 	for _, name := range []string{
 		"GOOGLE_CLOUD_PROJECT", "STORAGE_BUCKET", "FIRESTORE_DATABASE", "DRY_RUN", "NOTIFICATION_LOCALE",
-		"MAX_ACTIONS", "MAX_MISSING_PERCENT", "MIN_LOOKUPS", "OWN_NUMBER", "OWN_TEXT", "TASKS_LOCATION", "TASKS_QUEUE",
+		"MAX_ACTIONS", "MAX_MISSING_PERCENT", "MAX_DUE_PERCENT", "MAX_PER_OWNER", "MIN_LOOKUPS", "OWN_NUMBER", "OWN_TEXT", "TASKS_LOCATION", "TASKS_QUEUE",
 		"TASKS_SERVICE_ACCOUNT", "TASKS_TARGET_URL", "FIRESTORE_EMULATOR_HOST", "STORAGE_EMULATOR_HOST", "CLOUD_TASKS_EMULATOR_HOST",
 	} {
 		if n := strings.Count(err.Error(), name+" is"); n != 1 {
@@ -100,18 +100,40 @@ func TestLoadReportsAllProblemsTogether(t *testing.T) {
 }
 
 func TestLoadAsksOnlyForWhatIsUsed(t *testing.T) {
-	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project"), nil, Firestore, Auth); err != nil {
+	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "true"), nil, Firestore, Auth); err != nil {
 		t.Errorf("a function without Storage and Tasks needs none of their settings: %v", err)
 	}
-	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project"), nil, Firestore, Storage); err == nil {
+	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "true"), nil, Firestore, Storage); err == nil {
 		t.Error("a function that uses Storage was configured without STORAGE_BUCKET")
+	}
+}
+
+// TestDryRunMustBeSaid, but where there is nothing to lose; who runs nothing need not be told.
+func TestDryRunMustBeSaid(t *testing.T) {
+	project := []string{"GOOGLE_CLOUD_PROJECT", "my-project"}
+	for _, value := range []string{"", "yes"} {
+		_, err := Load(env(append(project, "DRY_RUN", value)...), nil, Firestore)
+		if err == nil || strings.Count(err.Error(), "DRY_RUN is ") != 1 {
+			t.Errorf("DRY_RUN=%q: %v", value, err)
+		}
+	}
+	for _, value := range []string{"true", "false"} {
+		if c, err := Load(env(append(project, "DRY_RUN", value)...), nil, Firestore); err != nil || strconv.FormatBool(c.DryRun) != value {
+			t.Errorf("DRY_RUN=%q: %t, %v", value, c.DryRun, err)
+		}
+	}
+	if c, err := Load(env(append(project, "FIRESTORE_EMULATOR_HOST", "127.0.0.1:1")...), nil, Firestore); err != nil || c.DryRun {
+		t.Errorf("on emulators: %t, %v", c.DryRun, err)
+	}
+	if c, err := Load(Previewing(env(append(project, "DRY_RUN", "false")...)), nil, Firestore); err != nil || !c.DryRun {
+		t.Errorf("previewing: %t, %v", c.DryRun, err)
 	}
 }
 
 func TestLoadOfShards(t *testing.T) {
 	base := []string{
 		"GOOGLE_CLOUD_PROJECT", "my-project", "TASKS_LOCATION", "asia-northeast1", "TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com",
-		"CONTINUE_QUEUE", "next",
+		"CONTINUE_QUEUE", "next", "CONTINUE_URL", "https://job.example", "DRY_RUN", "false",
 	}
 	for text, ok := range map[string]bool{"1": true, "16": true, "0": false, "17": false, "-1": false, "many": false} {
 		c, err := Load(env(append(slices.Clone(base), "SHARDS", text, "CONTINUE_FOR", "6h")...), nil, Firestore)
@@ -129,8 +151,11 @@ func TestLoadOfShards(t *testing.T) {
 
 // TestLoadOfAJobThatContinues: it needs a queue, and no worker's.
 func TestLoadOfAJobThatContinues(t *testing.T) {
-	base := []string{"GOOGLE_CLOUD_PROJECT", "my-project"}
-	queue := []string{"TASKS_LOCATION", "asia-northeast1", "TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com", "CONTINUE_QUEUE", "next"}
+	base := []string{"GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "false"}
+	queue := []string{
+		"TASKS_LOCATION", "asia-northeast1", "TASKS_SERVICE_ACCOUNT", "tasks@my-project.iam.gserviceaccount.com",
+		"CONTINUE_QUEUE", "next", "CONTINUE_URL", "https://job.example",
+	}
 	for text, ok := range map[string]bool{"0s": true, "24h": true, "1s": true, "24h1s": false, "-1s": false, "6": false, "six hours": false} {
 		_, err := Load(env(append(slices.Concat(base, queue), "CONTINUE_FOR", text)...), nil, Firestore)
 		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "CONTINUE_FOR is") {
@@ -138,7 +163,7 @@ func TestLoadOfAJobThatContinues(t *testing.T) {
 		}
 	}
 	_, err := Load(env(append(base, "CONTINUE_FOR", "6h")...), nil, Firestore)
-	for _, name := range []string{"TASKS_LOCATION", "TASKS_SERVICE_ACCOUNT", "CONTINUE_QUEUE"} {
+	for _, name := range []string{"TASKS_LOCATION", "TASKS_SERVICE_ACCOUNT", "CONTINUE_QUEUE", "CONTINUE_URL"} {
 		if err == nil || !strings.Contains(err.Error(), name+" is not set") {
 			t.Errorf("%v, want it to name %s", err, name)
 		}
@@ -193,7 +218,7 @@ func TestMaxActionsFitTheMemory(t *testing.T) {
 		}
 	}
 	load := func(maxActions string) (Config, error) {
-		return Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "MAX_ACTIONS", maxActions), nil, Firestore)
+		return Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "true", "MAX_ACTIONS", maxActions), nil, Firestore)
 	}
 	if c, err := load("1000000"); err != nil || c.MaxActions != 1_000_000 {
 		t.Errorf("without a limit: %d, %v", c.MaxActions, err)

@@ -225,7 +225,11 @@ func TestAnEmptyDatabaseDeletesNoAccount(t *testing.T) {
 				t.Errorf("%s %v", got.Status, got.Failures)
 			}
 			sweeptest.Want(t, "accounts", uids, f.Accounts(t))
-			sweeptest.WantReport(t, f.Run(t, `{"force":true}`), sweep.Completed, sweeptest.Done("delete account", 3))
+			if got := f.Run(t, `{"force":true}`); got.Status != sweep.Aborted {
+				t.Errorf("forced, but not lifted by name: %s %v", got.Status, got.Failures)
+			}
+			lifted := f.Run(t, `{"lift":["empty:users","empty:holds"]}`)
+			sweeptest.WantReport(t, lifted, sweep.Completed, sweeptest.Done("delete account", 3))
 		})
 	}
 }

@@ -110,6 +110,7 @@ func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
 		}
 		seen += len(found)
 		p.Scanned(len(found))
+		c.countFields(p, q, found)
 		if err := p.Consider(ctx, r, found); err != nil {
 			return err
 		}
@@ -139,6 +140,23 @@ func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
 		count()
 	}
 	return err
+}
+
+// countFields counts, for the safety limit on fields that nobody ever wrote, which documents have those whose absence makes
+// them due.
+func (c cleanup) countFields(p *sweep.Planner, q documents.Query, found []documents.Document) {
+	for _, w := range c.Where {
+		if w.Is != rule.NotTrue && w.Is != rule.Null && w.Is != rule.Missing {
+			continue
+		}
+		written := 0
+		for _, d := range found {
+			if _, has := d.Lookup(w.Field); has {
+				written++
+			}
+		}
+		p.FieldSeen(q, w.Field, len(found), written)
+	}
 }
 
 // kept describes the documents that the query skips, so that they can be counted.

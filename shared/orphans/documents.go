@@ -3,6 +3,7 @@ package orphans
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 // Documents are the documents of a collection that have the id of their owner in a field.
 type Documents struct {
+	Name              string // what ORPHANS calls the pass; empty: it is the job's only one
 	Collection, Field string // e.g. posts, circleId
 	Owners            string // the owners' collection, e.g. circles
 	// Judge decides about a document by whether its owner exists; it is pure. It gets the documents whose field is a string
@@ -33,6 +35,9 @@ const gapPageSize = 50
 
 // maxNamed is how many documents with an odd field are read and named in the log. All are counted.
 const maxNamed = 20
+
+// name implements [Pass].
+func (c Documents) name() string { return c.Name }
 
 // begin implements [Pass]. It finds the orphans without reading a document whose owner exists. It reads the ids of all owners
 // in order: a document whose field lies between two neighbours in the field's index has no owner.
@@ -58,17 +63,17 @@ func (c Documents) begin(ctx context.Context, p *sweep.Planner, in objects.Names
 				strange.Stop()
 			}
 		},
-		Plan: func() error { return c.plan(ctx, p, between, strange, save) },
+		Plan: func() error { return c.plan(ctx, p, in, between, strange, save) },
 	}
 }
 
 // plan proposes the orphans. A failure of this pass does not stop the others: they use other lookups, so their plan is carried
 // out.
 func (c Documents) plan(
-	ctx context.Context, p *sweep.Planner, between *inorder.Flow[gaps, firstOf], strange *inorder.Flow[documents.Query, odd],
+	ctx context.Context, p *sweep.Planner, in objects.Names, between *inorder.Flow[gaps, firstOf], strange *inorder.Flow[documents.Query, odd],
 	save func(string) error,
 ) error {
-	err := c.planAllGaps(ctx, p, between, save)
+	err := c.planAllGaps(ctx, p, in, between, save)
 	var limit *sweep.LimitError
 	switch {
 	case err == nil && strange == nil:
@@ -106,16 +111,51 @@ type firstOf struct {
 	missing []string // owners
 }
 
-func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, all *inorder.Flow[gaps, firstOf],
+func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, in objects.Names, all *inorder.Flow[gaps, firstOf],
 	save func(after string) error) error {
-	counted := "" // the last missing owner that the safety limit counted
-	return all.Each(func(g gaps, first firstOf) error {
+	var due tally
+	until := in.Before
+	err := all.Each(func(g gaps, first firstOf) error {
 		p.LookedUp(c.lookedUp(), g.owners, 0)
-		if err := c.planGaps(ctx, p, c.query(g), first, &counted); err != nil || g.last == "" {
+		if err := c.planGaps(ctx, p, c.query(g), first, &due); err != nil {
 			return err
+		}
+		if until = g.last; until == "" {
+			until = in.Before
+			return nil
 		}
 		return save(g.last)
 	})
+	if err == nil || errors.Is(err, sweep.ErrOutOfTime) {
+		in.Before = until
+		c.share(ctx, p, in, due.n)
+	}
+	return err
+}
+
+// tally is what was found so far.
+type tally struct {
+	n    int    // documents that are due
+	last string // the last missing owner that the safety limit counted
+}
+
+// share holds what is due against all documents that name an owner. If it is so little that it trips the limit in no case,
+// these are not counted.
+func (c Documents) share(ctx context.Context, p *sweep.Planner, in objects.Names, due int) {
+	if due*100 <= p.Config.MaxDuePercent*p.Config.MinLookups || p.Config.MaxDuePercent == 100 {
+		return
+	}
+	op := ">="
+	if in.From == "" || in.After {
+		op = ">"
+	}
+	all, err := p.Documents.Count(ctx, documents.Query{Collection: c.Collection, Where: c.gap(op, in.From, in.Before), OrderBy: []string{c.Field}})
+	if err != nil {
+		p.Unknown(fmt.Errorf("the documents of %s could not be counted, so it is unknown whether more than %d %% of them are due: "+
+			"if there are too many for Firestore to count, set MAX_DUE_PERCENT to 100: %w", c.Collection, p.Config.MaxDuePercent, err))
+		return
+	}
+	p.Share("documents of "+c.Collection+" that name one of "+c.Owners, all, due, 0)
 }
 
 // allGaps returns the gaps between the owners in a range of ids, and those before the first and behind the last.
@@ -198,8 +238,8 @@ func (c Documents) missing(ctx context.Context, r documents.Reader, found []docu
 }
 
 // planGaps plans the documents in some gaps. Their first page has been read.
-func (c Documents) planGaps(ctx context.Context, p *sweep.Planner, q documents.Query, first firstOf, counted *string) error {
-	if err := c.planPage(ctx, p, first.found, first.missing, counted); err != nil || len(first.found) < gapPageSize {
+func (c Documents) planGaps(ctx context.Context, p *sweep.Planner, q documents.Query, first firstOf, due *tally) error {
+	if err := c.planPage(ctx, p, first.found, first.missing, due); err != nil || len(first.found) < gapPageSize {
 		return err
 	}
 	from, err := q.After(first.found[gapPageSize-1])
@@ -214,7 +254,7 @@ func (c Documents) planGaps(ctx context.Context, p *sweep.Planner, q documents.Q
 		if err != nil {
 			return err
 		}
-		if err := c.planPage(ctx, p, page.Documents, missing, counted); err != nil {
+		if err := c.planPage(ctx, p, page.Documents, missing, due); err != nil {
 			return err
 		}
 	}
@@ -222,7 +262,7 @@ func (c Documents) planGaps(ctx context.Context, p *sweep.Planner, q documents.Q
 }
 
 func (c Documents) planPage(ctx context.Context, p *sweep.Planner, found []documents.Document, missing []string,
-	counted *string) error {
+	sofar *tally) error {
 	p.Scanned(len(found))
 	var due []sweep.Proposal
 	for _, d := range found {
@@ -234,8 +274,9 @@ func (c Documents) planPage(ctx context.Context, p *sweep.Planner, found []docum
 			p.Keep(decision.Reason, 1)
 		default:
 			due = append(due, sweep.Proposal{Document: d, Decision: decision})
-			if owner != *counted {
-				*counted = owner
+			p.DueBecause(documents.Ref{Collection: c.Owners, ID: owner})
+			if sofar.n++; owner != sofar.last {
+				sofar.last = owner
 				p.LookedUp(c.lookedUp(), 1, 1)
 			}
 		}

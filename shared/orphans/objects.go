@@ -14,6 +14,7 @@ import (
 
 // Objects are the objects of a folder, each of which belongs to a document.
 type Objects struct {
+	Name   string // what ORPHANS calls the pass; empty: it is the job's only one
 	Folder string // with the slash at its end
 	// Judge decides about an object by its own attributes; it is pure.
 	Judge func(o objects.Object, now time.Time) Verdict
@@ -31,7 +32,7 @@ type Verdict struct {
 	Uploaded time.Time // for the reason
 }
 
-// Nobody is the owner of an object that is deleted whatever documents exist.
+// Nobody is the owner of an object that is deleted whatever documents exist. Such an object counts for no safety limit but MAX_ACTIONS.
 var Nobody = documents.Ref{ID: "nobody"}
 
 // KeptInvalidOwner is the reason to keep an object whose owner's id is invalid (docs/spec.md, Ids).
@@ -57,6 +58,9 @@ type page struct {
 	asked  map[string][]string // by collection, the ids of owners that no page before has asked for
 	forget bool                // forget the owners that were looked up before
 }
+
+// name implements [Pass].
+func (f Objects) name() string { return f.Name }
 
 // begin implements [Pass]. While it looks up the owners of some objects, it lists and judges the next ones.
 func (f Objects) begin(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) sweep.Reading {
@@ -84,7 +88,9 @@ func (f Objects) plan(ctx context.Context, p *sweep.Planner, pages *inorder.Flow
 			}
 		}
 		for _, o := range page.judged {
-			if err := f.propose(ctx, p, o, o.Owner != Nobody && !absent[o.Owner]); err != nil {
+			exists := o.Owner != Nobody && !absent[o.Owner]
+			f.count(p, o, exists)
+			if err := f.propose(ctx, p, o, exists); err != nil {
 				return err
 			}
 		}
@@ -136,6 +142,24 @@ func lookUp(ctx context.Context, r documents.Reader, asked map[string][]string) 
 		}
 	}
 	return missing, nil
+}
+
+// count counts an object for the safety limits.
+func (f Objects) count(p *sweep.Planner, o object, ownerExists bool) {
+	due := 0
+	switch {
+	case o.Kind != "" && o.Owner == Nobody:
+		return
+	case o.Kind != "":
+		if !o.Uploaded.IsZero() {
+			p.Uploaded(o.Owner, o.Uploaded, ownerExists)
+		}
+		if !ownerExists {
+			due = 1
+			p.DueBecause(o.Owner)
+		}
+	}
+	p.Share("objects under "+f.Folder, 1, due, 0)
 }
 
 func (f Objects) propose(ctx context.Context, p *sweep.Planner, o object, ownerExists bool) error {

@@ -87,7 +87,10 @@ func TestEmptyDatabaseEmptiesNoBucket(t *testing.T) {
 	if n := len(f.Objects(t)); n != 1000 {
 		t.Fatalf("%d objects left, want all", n)
 	}
-	got := f.Run(t, `{"force":true}`)
+	if got := f.Run(t, `{"force":true}`); got.Status != sweep.Aborted || len(f.Objects(t)) != 1000 {
+		t.Fatalf("forced, but not lifted by name: %s %v", got.Status, got.Failures)
+	}
+	got := f.Run(t, `{"force":true,"lift":["empty:users"]}`)
 	if got.Status != sweep.Completed || got.Actions[deleteFile].Done != 1000 || len(f.Objects(t)) != 0 {
 		t.Errorf("forced: %s %+v", got.Status, got.Actions)
 	}

@@ -8,13 +8,19 @@ package orphans
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-// Pass is one kind of thing to go through: [Objects] or [Documents].
+// Pass is one kind of thing to go through: [Objects] or [Documents]. The safety limits judge it by itself if it has a name.
 type Pass interface {
+	// name is what ORPHANS and messages call it; empty if it is the job's only one.
+	name() string
 	// begin starts reading the things in a range of names. Planning them calls save after each page, with the name of the last one.
 	begin(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) sweep.Reading
 	// pieces divides all things, in order, into pieces. Each should be small compared with one of so many shards.
@@ -26,7 +32,11 @@ type Pass interface {
 func Begin(passes ...Pass) func(ctx context.Context, p *sweep.Planner) sweep.Reading {
 	return func(ctx context.Context, p *sweep.Planner) sweep.Reading {
 		from, to := bounds(p, passes)
-		var all []sweep.Reading
+		type begun struct {
+			sweep.Section
+			sweep.Reading
+		}
+		var all []begun
 		for i := from.Pass; i < len(passes) && i <= to.Pass; i++ {
 			in := objects.Names{}
 			if i == from.Pass {
@@ -37,11 +47,24 @@ func Begin(passes ...Pass) func(ctx context.Context, p *sweep.Planner) sweep.Rea
 					break
 				}
 			}
-			all = append(all, passes[i].begin(ctx, p, in, func(after string) error { return save(p, place{Pass: i, Name: after}) }))
+			if !wanted(p, passes[i]) {
+				continue
+			}
+			section, err := sectionOf(passes, i)
+			if err != nil {
+				return sweep.Reading{Plan: func() error { return err }, Stop: func() {}}
+			}
+			all = append(all, begun{section,
+				passes[i].begin(ctx, p, in, func(after string) error { return save(p, place{Pass: i, Name: after}) })})
 		}
 		return sweep.Reading{
 			Plan: func() error {
 				for _, pass := range all {
+					if pass.Name != "" {
+						if err := p.Section(ctx, pass.Section); err != nil {
+							return err
+						}
+					}
 					if err := pass.Plan(); err != nil {
 						return err
 					}
@@ -65,6 +88,48 @@ func Reach(passes ...Pass) (r sweep.Reach) {
 		}
 	}
 	return r
+}
+
+// setting names the passes that a deployment wants.
+const setting = "ORPHANS"
+
+// Settings returns the [sweep.Job.Settings] of a job whose passes have names: ORPHANS says which of them it makes, all unless
+// it is set.
+func Settings(passes ...Pass) func(*config.Loader) any {
+	var names []string
+	for _, pass := range passes {
+		names = append(names, pass.name())
+	}
+	what := "names, separated by commas, of " + strings.Join(names, ", ")
+	return func(l *config.Loader) any {
+		return config.Parsed(l, setting, strings.Join(names, ","), what, func(text string) (chosen, error) {
+			chosen := chosen{}
+			for name := range strings.SplitSeq(text, ",") {
+				if name = strings.TrimSpace(name); !slices.Contains(names, name) {
+					return nil, fmt.Errorf("there is no %q", name)
+				}
+				chosen[name] = true
+			}
+			return chosen, nil
+		})
+	}
+}
+
+// chosen are the names of the passes that a job makes.
+type chosen map[string]bool
+
+// wanted reports whether the deployment wants a pass.
+func wanted(p *sweep.Planner, pass Pass) bool {
+	chosen, ok := p.Config.Own.(chosen)
+	return !ok || chosen[pass.name()]
+}
+
+// sectionOf returns what the safety limits call a pass, and how it is left out.
+func sectionOf(passes []Pass, i int) (sweep.Section, error) {
+	next, err := place{Pass: i + 1}.text()
+	name := passes[i].name()
+	return sweep.Section{Name: name, Next: next, LeaveOut: "If their owners are kept elsewhere, never lift this: leave the pass " + name +
+		" out with " + setting + " (Terraform: orphans)"}, err
 }
 
 func save(p *sweep.Planner, at place) error {

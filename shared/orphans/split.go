@@ -19,6 +19,9 @@ func Split(passes ...Pass) func(ctx context.Context, p *sweep.Planner, n int) ([
 		var cuts []cut
 		total := 0
 		for i, pass := range passes[min(begin.Pass, len(passes)):] {
+			if !wanted(p, pass) {
+				continue
+			}
 			pieces, err := pass.pieces(ctx, p, n)
 			if err != nil {
 				return nil, err

@@ -23,7 +23,7 @@ type Continuation struct {
 	RunID string    `json:"runId" firestore:"runId"` // the last of them
 	Began time.Time `json:"began" firestore:"began"` // when the first of them started
 	Runs  int       `json:"runs" firestore:"runs"`   // how many they are
-	Done  int       `json:"done" firestore:"done"`   // actions that they did, which count against MAX_ACTIONS
+	Done  int       `json:"done" firestore:"done"`   // actions that all runs of this now did or may have, which count against MAX_ACTIONS
 }
 
 // continues returns the id of the run that a request continues; empty if it continues none.
@@ -108,29 +108,16 @@ func (r *run) willContinue() (ok bool, why string) {
 // continueInTask hands what is left to Cloud Tasks. It is called after the end of the lease, which the task's run needs. If it fails, or
 // the process ends before it, Cloud Scheduler or Cloud Tasks calls again.
 func (r *run) continueInTask(ctx context.Context) error {
-	body := bodyOf(r.report, r.saidDryRun)
 	if n := len(r.ranges); n > 0 {
-		return r.handOut(ctx, r.report.RunID, r.report.Now, n, body, func(int) bool { return false })
+		return r.handOut(ctx, r.report.RunID, r.report.Now, n, func(int) bool { return false })
 	}
 	headers := map[string]string{nowHeader: r.report.Now.Format(time.RFC3339Nano), continuesHeader: r.report.RunID}
 	if r.part != nil {
 		headers[shardHeader] = r.part.header()
 	}
 	return r.next.Enqueue(ctx, tasks.Task{
-		Key: []string{"continue", r.report.RunID}, Body: body, TargetURL: r.url, Deadline: r.timeout + taskMargin, Headers: headers,
+		Key: []string{"continue", r.report.RunID}, TargetURL: r.url, Deadline: r.timeout + taskMargin, Headers: headers,
 	})
-}
-
-// bodyOf returns the body of a task that continues a run.
-func bodyOf(r *Report, saidDryRun bool) map[string]bool {
-	body := map[string]bool{}
-	if saidDryRun { // else the deployment says, which may have changed
-		body["dryRun"] = false
-	}
-	if r.Force {
-		body["force"] = true
-	}
-	return body
 }
 
 // taskMargin is how much longer than the function's timeout Cloud Tasks waits for it.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -232,7 +233,7 @@ func TestTaskThatFailsIsTriedAgain(t *testing.T) {
 		t.Fatalf("%d, %v left", code, left(t, s.Function))
 	}
 	last := s.reports(t)[len(s.reports(t))-1]["continues"].(map[string]any)
-	if last["runs"] != int64(2) || last["done"] != int64(4) || last["runId"] != task[1] {
+	if last["runs"] != int64(2) || last["done"] != int64(6) || last["runId"] != task[1] {
 		t.Errorf("it goes on with %v", last)
 	}
 }
@@ -295,7 +296,7 @@ func TestLimitHoldsForAllThatContinues(t *testing.T) {
 	}
 	last := s.reports(t)[2]
 	problem := last["failures"].([]any)[0].(map[string]any)["error"].(string)
-	if last["status"] != "aborted" || !strings.Contains(problem, "more than 5 actions, counting 4 that the runs it continues have done: ") {
+	if last["status"] != "aborted" || !strings.Contains(problem, "more than 5 actions, counting 4 that runs of the same time have done or may have: ") {
 		t.Errorf("%v: %s", last["status"], problem)
 	}
 	s.Env["MAX_ACTIONS"] = "6"
@@ -305,28 +306,84 @@ func TestLimitHoldsForAllThatContinues(t *testing.T) {
 	}
 }
 
-// TestContinuesAsItWasToldTo: a forced run stays forced; whether it is a dry run is the deployment's to say, unless the caller did.
+// TestContinuesAsItWasToldTo: a forced run stays forced, and what is deployed as a dry run meanwhile does nothing more.
 func TestContinuesAsItWasToldTo(t *testing.T) {
 	for name, tt := range map[string]struct {
-		body        string
-		dry, forced bool
-		tasks       int
+		body, dryRun string
+		left, tasks  int
 	}{
-		"nothing said": {body: "", dry: true, tasks: 1},
-		"said":         {body: `{"dryRun":false,"force":true}`, forced: true, tasks: 2},
+		"as deployed":      {body: "", left: 0, tasks: 2},
+		"forced":           {body: `{"dryRun":false,"force":true}`, left: 0, tasks: 2},
+		"dry run deployed": {body: `{"force":true}`, dryRun: "true", left: 1, tasks: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSlow(t, 3)
 			s.call(t, tt.body)
-			s.Env["DRY_RUN"] = "true" // deployed meanwhile
-			if s.deliver(t) != tt.tasks || (len(left(t, s.Function)) == 0) == tt.dry {
-				t.Errorf("%d left", len(left(t, s.Function)))
-			}
-			if !tt.dry && s.reports(t)[1]["force"] != tt.forced {
-				t.Errorf("forced: %v", s.reports(t)[1]["force"])
+			s.Env["DRY_RUN"] = tt.dryRun // deployed meanwhile
+			sweeptest.Want(t, "tasks", tt.tasks, s.deliver(t))
+			sweeptest.Want(t, "things left", tt.left, len(left(t, s.Function)))
+			for _, report := range s.reports(t) {
+				sweeptest.Want(t, "forced", strings.Contains(tt.body, "force"), report["force"] == true)
 			}
 		})
 	}
+}
+
+// TestATaskDecidesNothing: whoever may make tasks can make a run go on, and nothing else.
+func TestATaskDecidesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 3)
+	s.Env["MAX_ACTIONS"] = "3"
+	s.call(t, "")
+	first := s.reports(t)[0]
+	forged := []string{"Firesweep-Continues", first["runId"].(string), "Firesweep-Now", "2000-01-01T00:00:00Z"}
+	for _, body := range []string{`{"force":true}`, `{"dryRun":false}`, `{"lift":["empty:things"]}`, `{}`} {
+		sweeptest.Want(t, "answer to "+body, http.StatusBadRequest, s.call(t, body, forged...))
+	}
+	sweeptest.Want(t, "runs", 1, len(s.reports(t)))
+	sweeptest.Want(t, "answer", http.StatusOK, s.call(t, "", forged...))
+	second := s.reports(t)[1]
+	sweeptest.Want(t, "now", first["now"], second["now"])
+	sweeptest.Want(t, "forced", any(false), second["force"])
+}
+
+// TestTasksCallTheFunctionWhereItIsDeployed, not at the host that a caller names.
+func TestTasksCallTheFunctionWhereItIsDeployed(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 3)
+	s.Env["CONTINUE_URL"] = "https://job.example"
+	s.Host = "evil.example"
+	s.Run(t, "")
+	for _, task := range s.Tasks().Pending("") {
+		sweeptest.Want(t, "address", "https://job.example", task.GetHttpRequest().GetUrl())
+	}
+	sweeptest.Want(t, "tasks", 1, len(s.Tasks().Pending("")))
+}
+
+// TestLimitHoldsForRunsThatAreKilled: what a run that was killed may have done counts for all of the same now.
+func TestLimitHoldsForRunsThatAreKilled(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 11)
+	s.Env["MAX_ACTIONS"] = "5"
+	killed := true
+	s.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		for _, w := range r.GetWrites() {
+			if killed && strings.Contains(w.GetUpdate().GetName(), "/cleanupRuns/testJob-") && !strings.Contains(w.GetUpdate().GetName(), "/cleanupUndo/") {
+				return status.Error(codes.PermissionDenied, "killed before its last commit")
+			}
+		}
+		return send()
+	})
+	for range 5 {
+		s.call(t, "")
+		s.seconds.Add(3600) // its lease is over
+	}
+	sweeptest.Want(t, "things left", 7, len(left(t, s.Function)))
+	killed = false
+	sweeptest.Want(t, "answer to the retry", http.StatusConflict, s.call(t, ""))
+	s.Env["CONTINUE_FOR"] = "0s"
+	sweeptest.Want(t, "answer of the next night", http.StatusOK, s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano)))
+	sweeptest.Want(t, "things left", 5, len(left(t, s.Function)))
 }
 
 func TestDoesNotGoOn(t *testing.T) {

@@ -128,7 +128,12 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wrong(http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s is called with POST, not %s", f.Job.Name, clip(r.Method, maxQuoted)))
 		return
 	}
-	req, err := parseRequest(w, r, f.Job.Task)
+	earlier, err := continues(r.Header, f.Job.Name)
+	if err != nil {
+		wrong(http.StatusBadRequest, "invalid_request", err.Error())
+		return
+	}
+	req, err := parseRequest(w, r, f.Job.Task, earlier != "")
 	if err != nil {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
@@ -142,12 +147,12 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		cannot("misconfigured", fmt.Errorf("wrong configuration: SHARDS is %d, and %s cannot be split: unset it (Terraform: shards)", cfg.Shards, f.Job.Name))
 		return
 	}
-	wall := f.Clock()
-	earlier, err := continues(r.Header, f.Job.Name)
-	if err != nil {
-		wrong(http.StatusBadRequest, "invalid_request", err.Error())
+	if cfg.DryRun && req.dryRun != nil && !*req.dryRun {
+		wrong(http.StatusBadRequest, "invalid_request", f.Job.Name+" only plans, because its DRY_RUN is true, and no request can change that: "+
+			"deploy it with DRY_RUN=false (Terraform: dry_run)")
 		return
 	}
+	wall := f.Clock()
 	if req.part, err = partOf(r.Header, f.Job.Name, earlier); err != nil {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return
@@ -163,23 +168,22 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer f.release(c)
-	saidDryRun := req.dryRun != nil
-	if !saidDryRun {
+	if req.dryRun == nil {
 		req.dryRun = &cfg.DryRun
 	}
 	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
-	run.scheduled, run.saidDryRun, run.continues, run.url = scheduled, saidDryRun, earlier, addressOf(r, cfg)
+	run.scheduled, run.continues, run.url = scheduled, earlier, addressOf(r, cfg)
 	report := run.execute(r.Context())
 	respond(w, report.Status.HTTPStatus(), report)
 }
 
-// addressOf returns the URL that the function was called at. Cloud Run's is https, which its proxy ends.
+// addressOf returns the function's own URL, which its tasks call: the deployment says, for the header Host says what the caller likes.
+// On emulators, whose ports differ, it is the URL that the function was called at.
 func addressOf(r *http.Request, cfg config.Config) string {
-	scheme := "https"
-	if cfg.Emulators.Any() {
-		scheme = "http"
+	if cfg.ContinueURL == "" && cfg.Emulators.Any() {
+		return "http://" + r.Host + r.URL.Path
 	}
-	return scheme + "://" + r.Host + r.URL.Path
+	return cfg.ContinueURL
 }
 
 // newRun returns a run that begins at wall. Its time limits count from wall with its monotonic reading, so that a step of the
@@ -211,7 +215,8 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		clock:  f.Clock,
 		hooks:  f.Hooks,
 		limits: Limits{
-			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MinLookups: cfg.MinLookups, Lifted: req.force,
+			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MaxDuePercent: cfg.MaxDuePercent,
+			MaxPerOwner: cfg.MaxPerOwner, MinLookups: cfg.MinLookups, Lifted: req.force, Lift: req.lift,
 		},
 		documents: c.documents.Writer(pace),
 		meter:     new(usage.Meter),
@@ -223,7 +228,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		figures:   map[string]int{},
 		sizes:     map[string]*groupSize{},
 		report: &Report{
-			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Now: now, StartedAt: started,
+			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Lift: req.lift, Now: now, StartedAt: started,
 			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(),
 			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{}, Part: req.part,
 		},

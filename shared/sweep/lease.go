@@ -60,6 +60,7 @@ func (l lease) path() string { return "cleanupJobs/" + l.job }
 type saved struct {
 	taken       documents.Document // cleanupJobs/{job}, as taking the lease left it
 	checkpoint  string
+	acted       acted
 	partialRuns int    // how many runs in a row ended partial
 	held        bool   // items are held
 	split       *split // the last run, if it was split
@@ -101,6 +102,9 @@ func (l lease) take(ctx context.Context, admit func(*Report) error, free func(sa
 		if s.checkpoint, err = l.checkpointOf(doc); err != nil {
 			return nil, err
 		}
+		if s.acted, err = l.actedOf(doc); err != nil {
+			return nil, err
+		}
 		s.held = holds(doc)
 		if s.partialRuns = 0; last != nil {
 			s.partialRuns = last.PartialRuns
@@ -130,10 +134,12 @@ func (l lease) tooLong(field, holder string, now, until time.Time) error {
 // every attempt and returns the report to save, so that its usage can include this commit's. ranges are those that the run was
 // split into, if it was. taken is the record as [lease.take] left it, which need not be read if nobody has written to it since. A
 // run that lost its lease to another saves its report only, and finish returns false.
+//
+// did returns what counts as done for the run's now from then on; nil if nothing was reserved.
 func (l lease) finish(
-	ctx context.Context, taken documents.Document, checkpoint string, ranges []Range, complete func(writes int) *Report,
+	ctx context.Context, taken documents.Document, checkpoint string, ranges []Range, complete func(writes int) *Report, did func() *acted,
 ) (held bool, err error) {
-	err = l.writer.ExchangeAnd(ctx, l.path(), taken, func(doc documents.Document, _ bool) (end, also map[string]any, _ error) {
+	_, err = l.writer.ExchangeAnd(ctx, l.path(), taken, func(doc documents.Document, _ bool) (end, also map[string]any, _ error) {
 		holder, _, err := l.of(doc)
 		if last, _ := doc.Data["lastReport"].(map[string]any); err == nil && holder == "" && last["runId"] == l.runID {
 			held = true
@@ -148,6 +154,9 @@ func (l lease) finish(
 		report.Continued = report.Continued && held
 		if held {
 			end = map[string]any{"lease": nil, "position": checkpoint, "lastReport": report}
+			if a := did(); a != nil {
+				end[actedField] = *a
+			}
 			if len(ranges) > 0 {
 				s := newSplit(*report, ranges)
 				report = s.report(l.clock())
@@ -162,6 +171,54 @@ func (l lease) finish(
 		return end, stored(report), nil
 	})
 	return held, err
+}
+
+// actedField is the field of cleanupJobs/{job} that holds an [acted].
+const actedField = "acted"
+
+// acted says how many actions the runs of one now have done, or may have: those of a run that was killed count as done. So
+// MAX_ACTIONS holds for all that continue each other, however they end. Another now begins anew.
+type acted struct {
+	Now     time.Time `firestore:"now"`
+	Actions int       `firestore:"actions"`
+}
+
+// at returns how many of the actions count for a run of that now.
+func (a acted) at(now time.Time) int {
+	if !a.Now.Equal(now) {
+		return 0
+	}
+	return a.Actions
+}
+
+func (l lease) actedOf(doc documents.Document) (acted, error) {
+	value, set := doc.Data[actedField]
+	if !set || value == nil {
+		return acted{}, nil
+	}
+	m, _ := value.(map[string]any)
+	now, ok := m["now"].(time.Time)
+	actions, ok2 := m["actions"].(int64)
+	if !ok || !ok2 || actions < 0 {
+		return acted{}, l.foreign(actedField, "the field "+actedField+" of "+doc.Path+" is not one that this program wrote")
+	}
+	return acted{Now: now, Actions: int(actions)}, nil
+}
+
+// reserve says in the record, before anything is done, how much counts as done if the run is killed. taken is the record as the run
+// left it; it returns the record as this leaves it. The error says that another run has taken the lease.
+func (l lease) reserve(ctx context.Context, taken documents.Document, a acted) (documents.Document, error) {
+	left := taken
+	at, err := l.writer.ExchangeAnd(ctx, l.path(), taken, func(doc documents.Document, _ bool) (fields, also map[string]any, _ error) {
+		if holder, _, err := l.of(doc); err != nil || holder != l.runID {
+			return nil, nil, cmp.Or(err, fmt.Errorf("another run holds the lease of %s: %w", l.job, ErrChanged))
+		}
+		left.Data = maps.Clone(doc.Data)
+		left.Data[actedField] = map[string]any{"now": a.Now, "actions": int64(a.Actions)}
+		return map[string]any{actedField: a}, nil, nil
+	})
+	left.UpdateTime = at
+	return left, err
 }
 
 // holds reports whether items of the job may be held: if not, nobody need look for them.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestSafetyLimits(t *testing.T) {
@@ -53,5 +54,37 @@ func TestSafetyLimits(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestUploads counts owners by the upload of their newest object, in whatever order the objects come.
+func TestUploads(t *testing.T) {
+	t.Parallel()
+	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
+	restored := []upload{{"a", day(1), true}, {"b", day(2), true}, {"c", day(4), false}, {"d", day(5), false}, {"c", day(3), false}, {"d", day(6), false}}
+	for _, tt := range []struct {
+		name    string
+		uploads []upload
+		n       int
+		cut     bool
+	}{
+		{"none", nil, 2, false},
+		{"the newest two are missing", restored, 2, true},
+		{"the newest three are not", restored, 3, false},
+		{"too few to tell", restored, 5, false},
+		{"all are missing", []upload{{"c", day(1), false}, {"d", day(2), false}}, 2, false},
+		{"a new object of an old owner", append([]upload{{"a", day(7), true}}, restored...), 2, false},
+		{"an older one of an owner that is there", append([]upload{{"e", day(7), true}}, restored...), 2, false},
+		{"at the same time", []upload{{"a", day(1), true}, {"b", day(1), false}, {"c", day(1), false}}, 3, false},
+	} {
+		for turn := range max(1, len(tt.uploads)) {
+			var u uploads
+			for i := range tt.uploads {
+				u.add(tt.n, tt.uploads[(i+turn)%len(tt.uploads)])
+			}
+			if got := u.cut(tt.n); got != tt.cut {
+				t.Errorf("%s, turned by %d: %v, newest %v", tt.name, turn, got, u.newest)
+			}
+		}
 	}
 }

@@ -21,7 +21,8 @@ const planTime = 7 * 24 * time.Hour
 // PlanOptions say how [Function.Plan] plans.
 type PlanOptions struct {
 	Now   time.Time    // the plan's now, past or future; zero is the clock's
-	Force bool         // no safety limit holds
+	Force bool         // no safety limit on numbers and shares holds
+	Lift  []string     // protections lifted by name, as [CheckLift] takes them
 	Meter *usage.Meter // counts what is read, for whoever waits; nil: nobody does
 }
 
@@ -33,7 +34,7 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
 	uses := slices.DeleteFunc(slices.Clone(f.Uses), func(b config.Backend) bool {
 		return b != config.Firestore && b != config.Storage && (b != config.Auth || !f.Job.Accounts)
 	})
-	cfg, err := config.Load(config.For(f.Job.Name, f.Getenv), f.Job.Settings, uses...)
+	cfg, err := config.Load(config.Previewing(config.For(f.Job.Name, f.Getenv)), f.Job.Settings, uses...)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
 	if o.Now.IsZero() {
 		o.Now = wall
 	}
-	r := reading.newRun(c, cfg, logging.New(f.Log), wall, o.Now.UTC().Truncate(time.Microsecond), request{dryRun: &dryRun, force: o.Force})
+	r := reading.newRun(c, cfg, logging.New(f.Log), wall, o.Now.UTC().Truncate(time.Microsecond), request{dryRun: &dryRun, force: o.Force, lift: o.Lift})
 	r.listsAll = true
 	if o.Meter != nil {
 		r.meter = o.Meter

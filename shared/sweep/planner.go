@@ -35,10 +35,11 @@ type Planner struct {
 	checkpoint  string
 	actions     []Action
 	checkpoints []checkpoint
-	lookups     map[string]Lookups
+	sections    []*section // the first is what precedes the job's own
+	section     *section   // the last of them, which is being planned
 	invalid     map[string]int
 	foreseen    int // actions whose writes a preview has worked out
-	planned     int // actions proposed, those of earlier windows included, as MAX_ACTIONS counts them
+	planned     int // actions proposed, those of earlier windows included, those of dropped sections not, as MAX_ACTIONS counts them
 	left        int // of these, what interrupted runs have left to do
 	proposed    int // items of rules among them
 	remembered  proposed
@@ -47,8 +48,6 @@ type Planner struct {
 	replayed    map[documents.Ref]bool // items that a replay of the journal continues
 	next        func(undone []documents.Ref) string
 	counts      []func() // what the counts that are under way come to
-	shares      []string // safety limits on what is due of a collection that were tripped
-	uncounted   error    // of collections of which that cannot be told
 }
 
 // checkpoint says that everything before text was planned when there were so many actions in the window.
@@ -130,8 +129,7 @@ func (p *Planner) name(ctx context.Context, target, reason string) {
 // conclusions from absence. A kind is the name of the collection, after which a space and more words may tell it from
 // another kind: "circles", "circles of posts".
 func (p *Planner) LookedUp(kind string, asked, missing int) {
-	l := p.lookups[kind]
-	p.lookups[kind] = Lookups{Asked: l.Asked + asked, Missing: l.Missing + missing}
+	addLookups(p.section.lookups, map[string]Lookups{kind: {Asked: asked, Missing: missing}})
 }
 
 // Warn says in the report and in the log what is doubtful about the run as a whole.
@@ -154,14 +152,18 @@ func (p *Planner) Propose(ctx context.Context, a Action) error {
 		p.Fail(ctx, a.Target, a.Kind, err)
 		return nil
 	}
-	p.planned += 1 + a.also
 	p.run.report.count(a.Kind, func(c *Counts) { c.Planned++ })
 	if p.run.report.DryRun {
 		p.run.list(p.withWrites(a))
 	}
+	if p.section.dropped {
+		return nil
+	}
+	p.planned += 1 + a.also
+	p.section.planned += 1 + a.also
 	if !p.run.limits.Lifted && p.planned+p.run.limits.Done > p.run.limits.MaxActions {
 		// There is no point in reading on.
-		p.tripped = p.run.limits.Check(p.planned, p.lookups)
+		p.tripped = p.run.limits.Check(p.planned, nil)
 		return p.tripped
 	}
 	if p.run.report.DryRun {
@@ -170,6 +172,9 @@ func (p *Planner) Propose(ctx context.Context, a Action) error {
 	p.actions = append(p.actions, a)
 	if p.run.limits.Lifted && len(p.actions) == window {
 		p.awaitCounts()
+		if err := p.judge(ctx); err != nil || len(p.actions) < window {
+			return err
+		}
 		return p.run.applyWindow(ctx, p)
 	}
 	return nil

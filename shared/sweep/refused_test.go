@@ -9,15 +9,20 @@ import (
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
-func TestDryRunInRequestOverridesEnvironment(t *testing.T) {
+func TestNoRequestLiftsTheDryRunOfADeployment(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	f.Env["DRY_RUN"] = "true"
 	seed(t, f, 1)
 	if got := f.Run(t, ""); !got.DryRun || len(left(t, f)) != 1 {
 		t.Errorf("report %+v, want a preview", got)
 	}
-	if got := f.Run(t, `{"dryRun":false}`); got.DryRun || got.Actions["delete thing"].Done != 1 {
-		t.Errorf("report %+v", got)
+	w := f.Post(t, `{"dryRun":false}`)
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "DRY_RUN is true") || len(left(t, f)) != 1 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	f.Env["DRY_RUN"] = "false"
+	if got := f.Run(t, `{"dryRun":true}`); !got.DryRun || len(left(t, f)) != 1 {
+		t.Errorf("report %+v, want a preview", got)
 	}
 }
 

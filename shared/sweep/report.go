@@ -19,7 +19,7 @@ const (
 	Completed Status = "completed" // all that was due is done
 	Partial   Status = "partial"   // out of time, or told to stop; the next run continues
 	Skipped   Status = "skipped"   // another run holds the lease
-	Aborted   Status = "aborted"   // a safety limit tripped; nothing of the plan was done
+	Aborted   Status = "aborted"   // a safety limit tripped; nothing was done of the plan, or of the passes that tripped it
 	Failed    Status = "failed"    // at least one item, or the run itself, failed; retry is safe
 )
 
@@ -39,8 +39,9 @@ func (s Status) HTTPStatus() int {
 const (
 	maxFailures  = 20
 	maxPlan      = 1000
-	maxErrorText = 600 // bytes
-	maxProblem   = 300 // bytes of the log's field problem, which goes into an alert's message
+	maxErrorText = 600  // bytes
+	maxLimitText = 3000 // bytes of what safety limits say: the end says how to lift them
+	maxProblem   = 300  // bytes of the log's field problem, which goes into an alert's message
 	// maxLogPlanBytes keeps the summary under Cloud Logging's 256 KiB a line, for targets and reasons may be long.
 	maxLogPlanBytes = 128 << 10
 )
@@ -54,7 +55,8 @@ type Report struct {
 	RunID      string            `json:"runId" firestore:"runId"`
 	Status     Status            `json:"status" firestore:"status"`
 	DryRun     bool              `json:"dryRun" firestore:"dryRun"`
-	Force      bool              `json:"force" firestore:"force"` // the safety limits were lifted
+	Force      bool              `json:"force" firestore:"force"`                   // the safety limits on numbers and shares were lifted
+	Lift       []string          `json:"lift,omitempty" firestore:"lift,omitempty"` // what was lifted by name, e.g. "empty:tasks"
 	Database   string            `json:"database" firestore:"database"`
 	Bucket     string            `json:"bucket,omitempty" firestore:"bucket,omitempty"`     // none if it does not use Storage
 	Revision   string            `json:"revision,omitempty" firestore:"revision,omitempty"` // of the Cloud Run service; none elsewhere
@@ -119,7 +121,7 @@ func (r *Report) count(kind string, f func(*Counts)) {
 }
 
 func (r *Report) fail(target, action string, err error) {
-	if len(r.Failures) == maxFailures {
+	if len(r.Failures) >= maxFailures {
 		r.Truncated = true
 		return
 	}
@@ -151,15 +153,21 @@ func (r *Report) forLog() Report {
 	return out
 }
 
-// problem says the first thing that is wrong with a failed or aborted run; empty if nothing is.
+// problem says the first thing that is wrong with a failed run, or which safety limits an aborted one tripped; empty if nothing is.
 func (r *Report) problem() string {
 	if r.Status != Failed && r.Status != Aborted || len(r.Failures) == 0 {
 		return ""
 	}
-	f := r.Failures[0]
 	if r.Status == Aborted {
-		return f.Error
+		var limits []string
+		for _, f := range r.Failures {
+			if f.Action == checkLimits {
+				limits = append(limits, f.Error)
+			}
+		}
+		return strings.Join(limits, "; ")
 	}
+	f := r.Failures[0]
 	return phrase(f.Action, f.Target) + ": " + f.Error
 }
 
@@ -180,7 +188,11 @@ func (r *Report) summary(why string) string {
 		b.WriteString(" (dry run)")
 	}
 	if r.Status == Aborted {
-		b.WriteString(", nothing was deleted or changed")
+		if r.done() == 0 {
+			b.WriteString(", nothing was deleted or changed")
+		} else {
+			b.WriteString(", only what tripped no safety limit was done")
+		}
 	}
 	separator := ": "
 	say := func(format string, args ...any) {
@@ -199,7 +211,7 @@ func (r *Report) summary(why string) string {
 	}
 	for _, kind := range sortedKeys(r.Actions) {
 		c := r.Actions[kind]
-		if r.DryRun || r.Status == Aborted {
+		if r.DryRun || r.Status == Aborted && c.Done == 0 {
 			say("%s %d planned", kind, c.Planned)
 		} else {
 			say("%s %d of %d", kind, c.Done, c.Planned)

@@ -36,6 +36,7 @@ const scheduleTimeHeader = "X-CloudScheduler-ScheduleTime"
 type request struct {
 	dryRun *bool // nil: not said
 	force  bool
+	lift   []string          // protections lifted by name
 	task   map[string]string // what a worker is to do
 	part   *Part             // of a split run; nil: of none
 }
@@ -43,8 +44,8 @@ type request struct {
 // parseRequest reads a request strictly, because a misspelt dryRun would be a real run: field names are compared to
 // the letter, which encoding/json does not do when it fills a struct, and unknown query parameters are refused.
 //
-// task is what a worker is called with; nil for a job, whose body may be empty.
-func parseRequest(w http.ResponseWriter, r *http.Request, task *Task) (request, error) {
+// task is what a worker is called with; nil for a job, whose body may be empty. A request that continues a run can ask for nothing.
+func parseRequest(w http.ResponseWriter, r *http.Request, task *Task, continues bool) (request, error) {
 	var req request
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
@@ -53,6 +54,11 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *Task) (request, 
 		return req, fmt.Errorf("the body is larger than %d bytes", maxBody)
 	case err != nil:
 		return req, fmt.Errorf("the body could not be read: %w", err)
+	case continues && (len(bytes.Trim(body, jsonSpace)) > 0 || r.URL.RawQuery != ""):
+		return req, fmt.Errorf("a request with header %s can have neither body nor query: dryRun, force and lift are those of the run that it continues",
+			continuesHeader)
+	case continues:
+		return req, nil
 	}
 	if task != nil {
 		req.task, err = parseTask(body, *task)
@@ -74,20 +80,54 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *Task) (request, 
 	return req, nil
 }
 
-// parseBody parses a job's body: empty, or one object with no other fields than dryRun and force.
+// parseBody parses a job's body: empty, or one object with no other fields than dryRun, force and lift.
 func (req *request) parseBody(body []byte) error {
 	if len(bytes.Trim(body, jsonSpace)) == 0 {
 		return nil
 	}
-	fields, err := object[bool](body, []string{"dryRun", "force"}, "true or false")
+	fields, err := object[any](body, []string{"dryRun", "force", "lift"}, "true or false (lift: a list)")
 	if err != nil {
 		return err
 	}
-	if dryRun, said := fields["dryRun"]; said {
-		req.dryRun = &dryRun
+	for _, name := range sortedKeys(fields) {
+		value := fields[name]
+		truth, isBool := value.(bool)
+		switch {
+		case name == "lift":
+			if req.lift, err = parseLift(value); err != nil {
+				return err
+			}
+		case !isBool:
+			return fmt.Errorf("field %q must be true or false", name)
+		case name == "dryRun":
+			req.dryRun = &truth
+		default:
+			req.force = truth
+		}
 	}
-	req.force = fields["force"]
 	return nil
+}
+
+// parseLift parses a list of what is to be lifted by name, each once.
+func parseLift(value any) (lift []string, err error) {
+	list, ok := value.([]any)
+	if !ok || len(list) == 0 {
+		return nil, errors.New(`field "lift" must be a list of what is to be lifted: ` + Liftable)
+	}
+	for _, element := range list {
+		text, ok := element.(string)
+		if !ok {
+			return nil, errors.New(`field "lift" must hold strings: ` + Liftable)
+		}
+		if err := CheckLift(text); err != nil {
+			return nil, fmt.Errorf(`field "lift": %w`, err)
+		}
+		if slices.Contains(lift, text) {
+			return nil, fmt.Errorf(`field "lift" holds %q twice`, clip(text, maxQuoted))
+		}
+		lift = append(lift, text)
+	}
+	return lift, nil
 }
 
 // parseTask parses a worker's body: one object with exactly the fields of its task.
@@ -157,6 +197,9 @@ func dryRunParameter(rawQuery string) (*bool, error) {
 	if query.Has("force") {
 		return nil, errors.New(`force cannot be given in the address: put {"force":true} into the body`)
 	}
+	if query.Has("lift") {
+		return nil, errors.New(`lift cannot be given in the address: put {"lift":["empty:COLLECTION"]} into the body`)
+	}
 	for name, values := range query {
 		if name != "dryRun" {
 			return nil, fmt.Errorf("unknown query parameter %q: only dryRun may be given", clip(name, maxQuoted))
@@ -176,8 +219,7 @@ func dryRunParameter(rawQuery string) (*bool, error) {
 }
 
 // runTime returns the run's now: the schedule time if the header is there, else the wall clock. A task's now is that of the run
-// that handed it over; a task of an earlier version has it in Cloud Scheduler's header. A time in the future is accepted only
-// on emulators, for time travel.
+// that handed it over. A time in the future is accepted only on emulators, for time travel.
 func runTime(h http.Header, handedOver bool, wall time.Time, emulated bool) (now time.Time, scheduled bool, err error) {
 	now = wall
 	name := scheduleTimeHeader

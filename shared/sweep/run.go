@@ -43,19 +43,18 @@ type run struct {
 	held      map[string]bool // targets that came back by undoing a run
 	meter     *usage.Meter
 
-	scheduled  bool   // Cloud Scheduler said which time the run is for
-	saidDryRun bool   // the request said whether this is a dry run
-	continues  string // the id of the run that this one continues; empty: none
-	part       *Part  // of a split run; nil: of none
-	url        string // that the function was called at
-	timeout    time.Duration
-	listsAll   bool      // a preview lists its plan whole
-	ownStop    bool      // the function has a time of its own to stop after, earlier than the timeout demands
-	begun      time.Time // by the clock, with its monotonic reading
-	planUntil  time.Time // when planning must end, so that there is time to apply
-	stopAt     time.Time // when no more work may be begun
-	canceled   func() bool
-	stop       stop
+	scheduled bool   // Cloud Scheduler said which time the run is for
+	continues string // the id of the run that this one continues; empty: none
+	part      *Part  // of a split run; nil: of none
+	url       string // the function's own
+	timeout   time.Duration
+	listsAll  bool      // a preview lists its plan whole
+	ownStop   bool      // the function has a time of its own to stop after, earlier than the timeout demands
+	begun     time.Time // by the clock, with its monotonic reading
+	planUntil time.Time // when planning must end, so that there is time to apply
+	stopAt    time.Time // when no more work may be begun
+	canceled  func() bool
+	stop      stop
 
 	mu       sync.Mutex // guards what follows while actions are being applied
 	report   *Report
@@ -64,13 +63,15 @@ type run struct {
 	sizes    map[string]*groupSize // by rule
 	undone   []documents.Ref       // items that something became of, but not what was planned
 
-	beganAt    string // the checkpoint that the run began at
-	checkpoint string // to save for the next run
-	unfinished bool   // something was left for lack of time
-	through    bool   // all that there was to plan was planned and applied
+	beganAt    string   // the checkpoint that the run began at
+	checkpoint string   // to save for the next run
+	unfinished bool     // something was left for lack of time
+	through    bool     // all that there was to plan was planned and applied
+	tripped    []string // safety limits, of the run or of sections
 
 	locked      bool               // it holds its lease, or did
-	taken       documents.Document // cleanupJobs/{job}, as taking the lease left it
+	taken       documents.Document // cleanupJobs/{job}, as this run left it last
+	reserved    bool               // the record says how many actions the run may do
 	bounds      Range              // what a shard goes through
 	ranges      []Range            // that the run is split into; none: it does all itself
 	stays       string             // why what was left is not gone on with at once, if that is anybody's business
@@ -157,10 +158,14 @@ func (r *run) sweep(ctx context.Context, begun *reading) {
 		err = r.checkLimits(ctx, p)
 	}
 	var limit *LimitError
+	if errors.As(err, &limit) {
+		r.tripped = append(r.tripped, limit.Error())
+	}
+	if len(r.tripped) > 0 {
+		r.abort()
+	}
 	switch {
-	case errors.As(err, &limit):
-		r.report.Status = Aborted
-		r.report.fail(r.job.Name, "check safety limits", limit)
+	case limit != nil:
 		return
 	case err != nil:
 		r.failed(ctx, r.job.Name, "plan", err)
@@ -185,40 +190,52 @@ func (r *run) sweep(ctx context.Context, begun *reading) {
 	}
 }
 
-// checkLimits returns a [*LimitError] if the plan must not be applied.
-func (r *run) checkLimits(ctx context.Context, p *Planner) (err error) {
-	if p.uncounted != nil {
-		return p.uncounted
+// checkLimits drops the sections of the plan that trip a safety limit. It returns a [*LimitError] if none of the plan may be applied.
+func (r *run) checkLimits(ctx context.Context, p *Planner) error {
+	if err := p.judge(ctx); err != nil {
+		return err
 	}
-	if r.part != nil && !r.report.DryRun && !r.limits.Lifted && p.planned+len(p.lookups) > 0 {
-		defer func() {
-			if err == nil {
-				err = r.shardLease().claim(ctx, p.planned, r.limits, p.lookups)
+	if err := r.limits.Check(p.planned, nil); err != nil {
+		return err
+	}
+	switch {
+	case r.report.DryRun, r.limits.Lifted, r.job.Task != nil:
+		return nil
+	case r.part == nil:
+		return r.reserve(ctx, p.planned)
+	}
+	for {
+		all, judged := p.lookups()
+		if p.planned+len(all) == 0 {
+			return nil
+		}
+		err := r.shardLease().claim(ctx, p.planned, r.limits, all, judged)
+		var limit *LimitError
+		if !errors.As(err, &limit) || limit.actions || len(p.sections) == 1 {
+			return err
+		}
+		for i, kind := range limit.kinds { // of all shards together
+			for _, s := range p.sections {
+				if _, has := s.lookups[kind]; has && !s.dropped {
+					p.trip(s, limit.Tripped[i:i+1])
+				}
 			}
-		}()
-	}
-	var tripped []string
-	for _, collection := range r.limits.suspicious(p.lookups) {
-		empty, err := p.Documents.Empty(ctx, collection)
-		if err != nil {
-			return fmt.Errorf("look whether a collection is empty: %w", err)
-		}
-		if empty {
-			tripped = append(tripped, emptyCollection(collection, r.report.Database))
 		}
 	}
-	var limit *LimitError
-	if err := r.limits.Check(p.planned, p.lookups); errors.As(err, &limit) {
-		tripped = append(tripped, limit.Tripped...)
-	}
-	if !r.limits.Lifted {
-		tripped = append(tripped, p.shares...)
-	}
-	if len(tripped) > 0 {
-		return &LimitError{Tripped: tripped}
-	}
-	return nil
 }
+
+// abort says in the report which safety limits tripped, before all else that went wrong.
+func (r *run) abort() {
+	r.report.Status = Aborted
+	var limits []Failure
+	for _, text := range r.tripped {
+		limits = append(limits, Failure{Target: r.job.Name, Action: checkLimits, Error: clip(text, maxLimitText)})
+	}
+	r.report.Failures = append(limits, r.report.Failures...)
+}
+
+// checkLimits is the action of a failure that names a safety limit.
+const checkLimits = "check safety limits"
 
 // applyWindow applies what has been planned and empties the window. It returns [ErrOutOfTime] if some of it was left.
 // In either case the run's checkpoint is the one to continue from.
@@ -231,13 +248,16 @@ func (r *run) applyWindow(ctx context.Context, p *Planner) error {
 	if unfinished < len(p.actions) {
 		return ErrOutOfTime
 	}
-	p.checkpoint, p.actions, p.checkpoints = r.checkpoint, p.actions[:0], p.checkpoints[:0]
+	p.checkpoint, p.actions, p.checkpoints, p.section.first = r.checkpoint, p.actions[:0], p.checkpoints[:0], 0
 	r.planUntil = r.clock().Add(r.stopAt.Sub(r.clock()) / 2) // for the next window
 	return nil
 }
 
 func (r *run) planner(checkpoint string) *Planner {
+	whole := newSection(Section{}, 0)
 	return &Planner{
+		sections: []*section{whole}, section: whole,
+
 		Job:        r.job.Name,
 		Now:        r.report.Now,
 		Config:     r.config,
@@ -248,7 +268,6 @@ func (r *run) planner(checkpoint string) *Planner {
 		Log:        r.log,
 		run:        r,
 		checkpoint: checkpoint,
-		lookups:    map[string]Lookups{},
 		invalid:    map[string]int{},
 		replayed:   map[documents.Ref]bool{},
 	}
@@ -268,7 +287,7 @@ func (r *run) plan(begun *reading) (err error) {
 // reset forgets what an abandoned plan reported.
 func (r *run) reset() {
 	r.report.Scanned, r.report.Actions, r.report.Kept, r.report.Plan = 0, map[string]Counts{}, map[string]int{}, nil
-	r.report.NotCounted, r.report.Warnings = nil, nil
+	r.report.NotCounted, r.report.Warnings, r.tripped = nil, nil, nil
 }
 
 // complete sets what can only be known at the end. writes is how many documents are about to be written with the

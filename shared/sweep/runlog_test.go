@@ -207,7 +207,7 @@ func TestEmptyCollection(t *testing.T) {
 		got := f.Run(t, body)
 		if got.Status != sweep.Aborted || len(got.Failures) != 1 || len(left(t, f)) != 2 ||
 			!strings.Contains(got.Failures[0].Error, "posts holds no document at all") || strings.Contains(got.Failures[0].Error, "circles") ||
-			!strings.Contains(got.Failures[0].Error, `{"force":true}`) || !strings.Contains(got.Failures[0].Error, "database (default)") {
+			!strings.Contains(got.Failures[0].Error, `{"lift":["empty:posts"]}`) || !strings.Contains(got.Failures[0].Error, "database (default)") {
 			t.Fatalf("body %s: %+v, want aborted", body, got)
 		}
 		want := int64(1 + 2 + 2) // the job's record, the page of things, one of each collection in which nothing was found
@@ -220,8 +220,14 @@ func TestEmptyCollection(t *testing.T) {
 		t.Errorf("one of them exists, so the collection is not empty: %+v", got)
 	}
 	missing = 3
-	if got := f.Run(t, `{"force":true}`); got.Status != sweep.Completed || len(left(t, f)) != 0 {
-		t.Errorf("forced: %+v", got)
+	for _, body := range []string{`{"force":true}`, `{"force":true,"lift":["empty:circles","older:posts"]}`} {
+		if got := f.Run(t, body); got.Status != sweep.Aborted || len(left(t, f)) != 2 {
+			t.Errorf("%s lifts the protection of posts: %+v", body, got)
+		}
+	}
+	got := f.Run(t, `{"lift":["empty:posts"]}`)
+	if got.Status != sweep.Completed || len(left(t, f)) != 0 || !slices.Equal(got.Lift, []string{"empty:posts"}) {
+		t.Errorf("lifted by name: %+v", got)
 	}
 	f.Set(t, "posts/p1", map[string]any{"n": 1})
 	if got := f.Run(t, ""); got.Status != sweep.Completed {

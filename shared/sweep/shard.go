@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -179,9 +180,9 @@ func (s *split) report(now time.Time) *Report {
 	}
 	r.Continued = false
 	switch {
-	case statuses[Aborted] && r.done() == 0:
+	case statuses[Aborted]:
 		r.Status = Aborted
-	case statuses[Failed], statuses[Aborted], len(r.Failures) > 0:
+	case statuses[Failed], len(r.Failures) > 0:
 		r.Status = Failed
 	case statuses[Partial]:
 		r.Status = Partial
@@ -196,7 +197,7 @@ func (s *split) report(now time.Time) *Report {
 	return &r
 }
 
-// add adds what another run did to a report. Failures are those of both, up to as many as a report holds.
+// add adds what another run did to a report. Failures are those of both, safety limits first, up to as many as a report holds.
 func (r *Report) add(other *Report) {
 	r.Scanned += other.Scanned
 	for kind, c := range other.Actions {
@@ -212,8 +213,17 @@ func (r *Report) add(other *Report) {
 			r.NotCounted = append(r.NotCounted, collection)
 		}
 	}
-	room := maxFailures - len(r.Failures)
-	r.Truncated = r.Truncated || other.Truncated || len(other.Failures) > room
-	r.Failures = append(r.Failures, other.Failures[:min(room, len(other.Failures))]...)
+	failures := slices.Concat(r.Failures, other.Failures)
+	slices.SortStableFunc(failures, func(a, b Failure) int { return cmp.Compare(a.rank(), b.rank()) })
+	r.Truncated = r.Truncated || other.Truncated || len(failures) > maxFailures
+	r.Failures = failures[:min(maxFailures, len(failures))]
 	r.Usage = r.Usage.Plus(other.Usage)
+}
+
+// rank puts the failures that name a safety limit first.
+func (f Failure) rank() int {
+	if f.Action == checkLimits {
+		return 0
+	}
+	return 1
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/firesweep/firesweep/shared/documents"
 )
@@ -71,8 +73,9 @@ func (l shardLease) take(ctx context.Context, admit func(*Report) error, free fu
 }
 
 // claim says that the run may do n actions after these lookups, if with all that the other shards did, may do and looked up the limits
-// hold for the whole. The limits on missing ids must hold for the shard alone as well: that was checked before.
-func (l shardLease) claim(ctx context.Context, n int, limits Limits, lookups map[string]Lookups) error {
+// hold for the whole. The limits on missing ids must hold for the shard alone as well: that was checked before. judged are
+// the kinds of lookups by which the run does anything.
+func (l shardLease) claim(ctx context.Context, n int, limits Limits, lookups map[string]Lookups, judged []string) error {
 	_, err := l.writer.Exchange(ctx, l.path(), func(doc documents.Document, _ bool) (map[string]any, error) {
 		s, sh, err := l.of(doc)
 		if err != nil {
@@ -83,7 +86,9 @@ func (l shardLease) claim(ctx context.Context, n int, limits Limits, lookups map
 		}
 		sh.Looking = lookups
 		limits.Done = s.claimed(l.part.Number)
-		if err := limits.Check(n, s.lookups()); err != nil {
+		sums := s.lookups()
+		maps.DeleteFunc(sums, func(kind string, _ Lookups) bool { return !slices.Contains(judged, kind) })
+		if err := limits.Check(n, sums); err != nil {
 			return nil, err
 		}
 		sh.Claimed = n
@@ -97,7 +102,7 @@ func (l shardLease) claim(ctx context.Context, n int, limits Limits, lookups map
 func (l shardLease) finish(ctx context.Context, checkpoint string, through bool,
 	complete func(writes int) *Report, stays func() string,
 ) (held bool, ended *split, err error) {
-	err = l.writer.ExchangeAnd(ctx, l.path(), documents.Document{}, func(doc documents.Document, _ bool) (end, also map[string]any, _ error) {
+	_, err = l.writer.ExchangeAnd(ctx, l.path(), documents.Document{}, func(doc documents.Document, _ bool) (end, also map[string]any, _ error) {
 		held, ended = false, nil
 		s, sh, err := l.of(doc)
 		if err != nil {

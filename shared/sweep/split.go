@@ -106,7 +106,7 @@ func (r *run) cut(ctx context.Context) (ranges []Range, err error) {
 }
 
 // handOut hands the shards of a run to Cloud Tasks, those that skip says not. by is the run that does.
-func (r *run) handOut(ctx context.Context, of string, now time.Time, shards int, body map[string]bool, skip func(number int) bool) error {
+func (r *run) handOut(ctx context.Context, of string, now time.Time, shards int, skip func(number int) bool) error {
 	var errs []error
 	for n := range shards {
 		if skip(n) {
@@ -114,7 +114,7 @@ func (r *run) handOut(ctx context.Context, of string, now time.Time, shards int,
 		}
 		part := Part{Of: of, Number: n, Shards: shards}
 		errs = append(errs, r.next.Enqueue(ctx, tasks.Task{
-			Key: []string{"shard", of, strconv.Itoa(n), r.report.RunID}, Body: body, TargetURL: r.url, Deadline: r.timeout + taskMargin,
+			Key: []string{"shard", of, strconv.Itoa(n), r.report.RunID}, TargetURL: r.url, Deadline: r.timeout + taskMargin,
 			Headers: map[string]string{
 				nowHeader: now.Format(time.RFC3339Nano), continuesHeader: of, shardHeader: part.header(),
 			},
@@ -139,7 +139,7 @@ func (r *run) handOutAgain(ctx context.Context, s *split) {
 	if waiting == 0 || s.Seed.Stopped {
 		return
 	}
-	if err := r.handOut(ctx, s.RunID, s.Seed.Now, len(s.Shards), bodyOf(&s.Seed, r.saidDryRun), began); err != nil {
+	if err := r.handOut(ctx, s.RunID, s.Seed.Now, len(s.Shards), began); err != nil {
 		r.failed(ctx, r.job.Name, "hand over shards", err)
 		r.report.Status = ""
 		r.complete(0)

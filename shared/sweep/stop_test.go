@@ -134,7 +134,7 @@ func TestStoppedInFollowUps(t *testing.T) {
 	s.Put(t, "files/a", nil, []byte("x"))
 	s.Hooks.Dial = append(s.Hooks.Dial, unary("Commit", func(n int, send func() error) error {
 		err := send()
-		if n == 2 { // the first takes the lease
+		if n == 3 { // the first takes the lease, the second says what the run may do
 			s.tell(t)
 		}
 		return err

@@ -43,7 +43,7 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	)
 	switch {
 	case errors.As(err, &ended):
-		how, wayOut := "aborted", `lift the safety limit with {"force":true}, or wait for the next scheduled time`
+		how, wayOut := "aborted", `lift the safety limit as that run's report says, or wait for the next scheduled time`
 		if ended.report.Stopped {
 			how, wayOut = "stopped", "the next scheduled run continues, and so does a run by hand"
 		}
@@ -102,19 +102,37 @@ func (r *run) from(last saved) {
 	r.checkpoint, r.partialRuns, r.holds = last.checkpoint, last.partialRuns, last.held
 	r.beganAt = last.checkpoint
 	r.bounds = last.bounds
-	switch c := r.report.Continues; {
+	switch r.limits.Done = last.acted.at(r.report.Now); {
 	case r.part != nil:
 		r.limits.Done = last.claimed
-	case c != nil:
-		r.limits.Done = c.Done
+	case r.report.Continues != nil:
+		r.report.Continues.Done = r.limits.Done
 	}
+}
+
+// reserve counts the planned actions as done before the first of them, for the run may be killed.
+func (r *run) reserve(ctx context.Context, planned int) (err error) {
+	if planned == 0 {
+		return nil
+	}
+	r.taken, err = r.lease().reserve(ctx, r.taken, acted{Now: r.report.Now, Actions: r.limits.Done + planned})
+	r.reserved = err == nil
+	return err
+}
+
+// did returns what counts as done for the run's now at its end; nil if the run reserved nothing.
+func (r *run) did() *acted {
+	if !r.reserved {
+		return nil
+	}
+	return &acted{Now: r.report.Now, Actions: r.limits.Done + r.report.done()}
 }
 
 // unlock saves the run's report and gives back what [run.lock] took. It returns false if that was lost meanwhile.
 func (r *run) unlock(ctx context.Context) (stillHeld bool, err error) {
 	switch {
 	case r.part == nil:
-		return r.lease().finish(ctx, r.taken, r.checkpoint, r.ranges, r.complete)
+		return r.lease().finish(ctx, r.taken, r.checkpoint, r.ranges, r.complete, r.did)
 	case !r.locked: // another run may continue the shard, and what this one came to is in its answer and in the log
 		r.complete(0)
 		return false, nil
@@ -139,13 +157,16 @@ func (r *run) admit(last *Report) error {
 	if r.retries(last) {
 		return &endedError{last}
 	}
-	r.report.Continues = c
+	if r.report.Continues = c; c != nil { // what a task says decides nothing
+		r.report.Now, r.report.Force, r.report.Lift = last.Now, last.Force, last.Lift
+		r.limits.Lifted, r.limits.Lift = last.Force, last.Lift
+	}
 	return nil
 }
 
 // retries reports whether the run is a retry of the one that left this report, which, or a shard of which, was aborted, or which was stopped.
 func (r *run) retries(last *Report) bool {
-	if last == nil || last.DryRun || !r.scheduled || r.report.Force || !last.Now.Equal(r.report.Now) {
+	if last == nil || last.DryRun || !r.scheduled || r.report.Force || len(r.report.Lift) > 0 || !last.Now.Equal(r.report.Now) {
 		return false
 	}
 	aborted := func(s Shard) bool { return s.Status == Aborted }

@@ -48,7 +48,7 @@ type Task struct {
 	// Key names the work. Within 24 hours the same key is the same task, however often it is handed over; it also tells a
 	// lost answer from a task that was never made.
 	Key       []string
-	Body      any               // sent as JSON
+	Body      any               // sent as JSON; nil: none
 	NotBefore time.Time         // at most [MaxDelay] ahead; zero is at once
 	Headers   map[string]string // further ones
 	TargetURL string            // instead of the queue's; empty: the queue's
@@ -120,7 +120,11 @@ func (c *Client) parent() string {
 }
 
 func (c *Client) request(t Task) (*cloudtaskspb.CreateTaskRequest, error) {
-	body, err := json.Marshal(t.Body)
+	var body []byte
+	var err error
+	if t.Body != nil {
+		body, err = json.Marshal(t.Body)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("write its body: %w", err)
 	}

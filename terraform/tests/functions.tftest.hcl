@@ -131,10 +131,11 @@ run "environment" {
       GOMEMLIMIT            = "870MiB"
       TIMEOUT_SECONDS       = "1740"
       CONTINUE_FOR          = "90m"
-      CONTINUE_QUEUE        = "firesweep-continue"
+      CONTINUE_QUEUE        = "cleanupOrphanedMedia-continue"
+      CONTINUE_URL          = "https://cleanuporphanedmedia-123456789012.asia-northeast1.run.app"
       SHARDS                = "8"
       TASKS_LOCATION        = "asia-northeast1"
-      TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker[0].email
+      TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker["cleanupOrphanedMedia"].email
     })
     error_message = "cleanupOrphanedMedia: ${jsonencode(module.job["cleanupOrphanedMedia"].function.service_config[0].environment_variables)}"
   }
@@ -152,7 +153,7 @@ run "environment" {
       GOMEMLIMIT            = "217MiB"
       TASKS_LOCATION        = "asia-northeast1"
       TASKS_QUEUE           = "sendInactiveProjectWarning"
-      TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker[0].email
+      TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker["deleteInactiveProjects"].email
       TASKS_TARGET_URL      = module.worker["sendInactiveProjectWarning"].function.service_config[0].uri
     })
     error_message = "deleteInactiveProjects: ${jsonencode(module.job["deleteInactiveProjects"].function.service_config[0].environment_variables)}"
@@ -171,12 +172,15 @@ run "environment" {
     error_message = "each shard has an instance, and so has the run that splits; other jobs run alone"
   }
   assert {
-    # The longest of those that go on may hold its lease for 1740 s and a minute.
+    # A run may hold its lease for 1740 s and a minute.
     condition = (
-      google_cloud_tasks_queue.continue[0].retry_config[0].min_backoff == "1860s" && google_cloud_tasks_queue.continue[0].retry_config[0].max_attempts == 4
-      && google_cloud_tasks_queue.continue[0].rate_limits[0].max_concurrent_dispatches == length(local.job_names) - 2 + 7
+      google_cloud_tasks_queue.continue["cleanupOrphanedMedia"].retry_config[0].min_backoff == "1860s"
+      && google_cloud_tasks_queue.continue["cleanupOrphanedMedia"].rate_limits[0].max_concurrent_dispatches == 8
+      && google_cloud_tasks_queue.continue["cleanupBannedUsers"].retry_config[0].min_backoff == "660s"
+      && google_cloud_tasks_queue.continue["cleanupBannedUsers"].rate_limits[0].max_concurrent_dispatches == 1
+      && alltrue([for queue in google_cloud_tasks_queue.continue : queue.retry_config[0].max_attempts == 4])
     )
-    error_message = "a task that failed comes again while the lease of a run that crashed holds, and is lost: ${jsonencode(google_cloud_tasks_queue.continue[0])}"
+    error_message = "a task that failed comes again while the lease of a run that crashed holds, and is lost: ${jsonencode(google_cloud_tasks_queue.continue)}"
   }
   assert {
     condition = (

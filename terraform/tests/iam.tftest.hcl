@@ -53,19 +53,19 @@ run "least_privilege" {
   assert {
     condition = toset(keys(google_service_account_iam_member.acts_as_tasks_invoker)) == toset(local.job_names) && alltrue([
       for name, b in google_service_account_iam_member.acts_as_tasks_invoker :
-      b.role == "roles/iam.serviceAccountUser" && b.service_account_id == google_service_account.tasks_invoker[0].name && b.member == google_service_account.function[name].member
+      b.role == "roles/iam.serviceAccountUser" && b.service_account_id == google_service_account.tasks_invoker[name].name && b.member == google_service_account.function[name].member
     ])
-    error_message = "only who enqueues may act as the account of Cloud Tasks, and as no other"
+    error_message = "only who enqueues may act as the account of its own tasks, and as no other"
   }
   assert {
     condition = toset(keys(google_cloud_tasks_queue_iam_member.continue)) == setsubtract(local.job_names, ["deleteInactiveProjects"]) && alltrue([
       for name, b in google_cloud_tasks_queue_iam_member.continue :
-      b.role == "roles/cloudtasks.enqueuer" && b.name == "firesweep-continue" && b.member == google_service_account.function[name].member
+      b.role == "roles/cloudtasks.enqueuer" && b.name == "${name}-continue" && b.member == google_service_account.function[name].member
       ]) && alltrue([
       for name, b in google_cloud_run_v2_service_iam_member.continue :
-      b.role == "roles/run.invoker" && b.name == basename(module.job[name].function.service_config[0].service) && b.member == google_service_account.tasks_invoker[0].member
+      b.role == "roles/run.invoker" && b.name == basename(module.job[name].function.service_config[0].service) && b.member == google_service_account.tasks_invoker[name].member
     ]) && keys(google_cloud_run_v2_service_iam_member.continue) == keys(google_cloud_tasks_queue_iam_member.continue)
-    error_message = "a job that goes on hands itself over to the queue for that, and Cloud Tasks' account calls it"
+    error_message = "a job that continues hands itself over to its own queue, and the account of its own tasks calls it"
   }
   assert {
     condition = alltrue(concat(
@@ -92,13 +92,18 @@ run "least_privilege" {
   assert {
     condition = toset(keys(google_cloud_run_v2_service_iam_member.tasks)) == setsubtract(keys(local.functions), local.job_names) && alltrue([
       for name, b in google_cloud_run_v2_service_iam_member.tasks :
-      b.role == "roles/run.invoker" && b.name == basename(module.worker[name].function.service_config[0].service) && b.member == google_service_account.tasks_invoker[0].member
+      b.role == "roles/run.invoker" && b.name == basename(module.worker[name].function.service_config[0].service) && b.member == google_service_account.tasks_invoker[local.job_of[name]].member
     ])
-    error_message = "Cloud Tasks' account calls the workers, by the names of their Cloud Run services"
+    error_message = "the account of a job's tasks calls its worker, by the name of its Cloud Run service"
   }
   assert {
-    condition     = google_service_account.scheduler_invoker.account_id != google_service_account.tasks_invoker[0].account_id
-    error_message = "the two callers need an account each"
+    condition = length(distinct(concat(
+      [google_service_account.scheduler_invoker.account_id], [for a in google_service_account.tasks_invoker : a.account_id],
+      [for a in google_service_account.function : a.account_id],
+      ))) == 1 + length(local.job_names) + length(local.functions) && alltrue([
+      for a in google_service_account.tasks_invoker : can(regex("^[a-z]([-a-z0-9]{4,28}[a-z0-9])$", a.account_id))
+    ])
+    error_message = "each caller needs an account of its own: ${jsonencode([for a in google_service_account.tasks_invoker : a.account_id])}"
   }
   assert {
     condition = { for role, b in google_project_iam_member.build : role => [for c in b.condition : c.expression] } == {

@@ -34,10 +34,10 @@ run "disabled_jobs_leave_nothing" {
   }
   assert {
     condition = length(concat(
-      keys(module.worker), keys(google_cloud_tasks_queue.worker), keys(google_cloud_run_v2_service_iam_member.tasks), google_service_account.tasks_invoker[*].email,
+      keys(module.worker), keys(google_cloud_tasks_queue.worker), keys(google_cloud_run_v2_service_iam_member.tasks), keys(google_service_account.tasks_invoker),
       keys(google_storage_bucket_iam_member.storage), keys(google_project_iam_member.auth), keys(google_project_iam_custom_role.custom),
       keys(google_cloud_tasks_queue_iam_member.tasks), keys(google_service_account_iam_member.acts_as_tasks_invoker),
-      google_cloud_tasks_queue.continue[*].name, keys(google_cloud_tasks_queue_iam_member.continue), keys(google_cloud_run_v2_service_iam_member.continue), keys(google_monitoring_alert_policy.worker), keys(google_monitoring_alert_policy.task_dropped),
+      keys(google_cloud_tasks_queue.continue), keys(google_cloud_tasks_queue_iam_member.continue), keys(google_cloud_run_v2_service_iam_member.continue), keys(google_monitoring_alert_policy.worker), keys(google_monitoring_alert_policy.task_dropped),
       [for key in keys(google_firestore_field.override) : key if key != "(default) cleanupUndo data"],
     )) == 0
     error_message = "what only other jobs need is there"

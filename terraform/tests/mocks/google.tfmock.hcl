@@ -6,3 +6,9 @@ mock_resource "google_service_account" {
     name   = "projects/my-app-1a2b3/serviceAccounts/mocked@my-app-1a2b3.iam.gserviceaccount.com"
   }
 }
+
+mock_data "google_project" {
+  defaults = {
+    number = "123456789012"
+  }
+}
