@@ -269,7 +269,7 @@ func (p *Planner) unwritten(ctx context.Context, s *section, f fieldSeen) (bool,
 		return true, nil
 	}
 	set := documents.Query{Collection: f.Collection, Where: []documents.Filter{{Field: f.field, Op: "!=", Value: nil}},
-		Select: documents.NameOnly}
+		OrderBy: []string{f.field}, Select: documents.NameOnly}
 	others, err := p.Documents.First(ctx, set, "", 1)
 	if err != nil {
 		return false, fmt.Errorf("look whether anybody has written %s: %w", f.name(), err)
