@@ -14,7 +14,9 @@ import (
 // owned uploads objects of posts that exist.
 func owned(t *testing.T, f *sweeptest.Function, n int) {
 	t.Helper()
-	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("posts/live%03d", i), map[string]any{"n": int64(i)} })
+	f.SetMany(t, n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("posts/live%03d", i), map[string]any{"n": int64(i)}
+	})
 	f.PutMany(t, n, func(i int) (string, map[string]string) {
 		return fmt.Sprintf("posts/live/%03d.png", i), map[string]string{"postId": fmt.Sprintf("live%03d", i)}
 	})
@@ -47,9 +49,15 @@ func wantParts(t *testing.T, text string, parts ...string) {
 func TestOneSentinelEmptiesNoCollection(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t)
-	f.SetMany(t, 28, func(i int) (string, map[string]any) { return fmt.Sprintf("circles/c%02d", i), map[string]any{"n": int64(i)} })
-	f.SetMany(t, 28, func(i int) (string, map[string]any) { return fmt.Sprintf("posts/own%02d", i), map[string]any{"circleId": fmt.Sprintf("c%02d", i)} })
-	f.SetMany(t, 300, func(i int) (string, map[string]any) { return fmt.Sprintf("posts/p%03d", i), map[string]any{"circleId": "public"} })
+	f.SetMany(t, 28, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("circles/c%02d", i), map[string]any{"n": int64(i)}
+	})
+	f.SetMany(t, 28, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("posts/own%02d", i), map[string]any{"circleId": fmt.Sprintf("c%02d", i)}
+	})
+	f.SetMany(t, 300, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("posts/p%03d", i), map[string]any{"circleId": "public"}
+	})
 	put(t, f, "circles/gone/icon.png", "")
 	for _, body := range []string{`{"dryRun":true}`, ""} {
 		got := f.Run(t, body)
@@ -221,7 +229,9 @@ func TestDatabaseRestoredFromABackup(t *testing.T) {
 					return fmt.Sprintf("posts/%s%03d.png", name, i), map[string]string{"postId": fmt.Sprintf("%s%03d", name, i), "uploadedAt": ms(f.Now.Add(-at))}
 				})
 			}
-			f.SetMany(t, 200, func(i int) (string, map[string]any) { return fmt.Sprintf("posts/old%03d", i), map[string]any{"n": int64(i)} })
+			f.SetMany(t, 200, func(i int) (string, map[string]any) {
+				return fmt.Sprintf("posts/old%03d", i), map[string]any{"n": int64(i)}
+			})
 			upload(40*time.Hour, 200, "old")
 			upload(30*time.Hour, since, "since")
 			upload(time.Hour, 30, "young")
