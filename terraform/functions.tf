@@ -1,7 +1,7 @@
 # functions/manifest.json and your own functions/rules.json list the functions with their properties.
 locals {
   # The safety limits' defaults and bounds are those of shared/config.
-  default_limits = { max_actions = 100000, max_missing_percent = 50, min_lookups = 20, max_users = 20 }
+  default_limits = { max_actions = 100000, max_missing_percent = 50, max_due_percent = 50, max_per_owner = 1000, min_lookups = 20, max_users = 20 }
   safety_limits  = merge(local.default_limits, var.safety_limits)
 
   upstream  = jsondecode(file("${path.module}/../functions/manifest.json")).functions
@@ -54,6 +54,8 @@ locals {
         DRY_RUN             = tostring(lookup(var.dry_run, lookup(local.job_of, name, name), true))
         MAX_ACTIONS         = tostring(local.safety_limits.max_actions)
         MAX_MISSING_PERCENT = tostring(local.safety_limits.max_missing_percent)
+        MAX_DUE_PERCENT     = tostring(local.safety_limits.max_due_percent)
+        MAX_PER_OWNER       = tostring(local.safety_limits.max_per_owner)
         MIN_LOOKUPS         = tostring(local.safety_limits.min_lookups)
         MAX_USERS           = tostring(local.safety_limits.max_users)
         # The default is that of shared/config.
@@ -67,6 +69,7 @@ locals {
       f.package == "resolvedinquiries" && length(var.inquiry_folders) > 0 ? {
         INQUIRY_FOLDERS = join(",", var.inquiry_folders)
       } : {},
+      f.package == "orphanedmedia" && length(var.orphans) > 0 ? { ORPHANS = join(",", var.orphans) } : {},
       lookup(local.shards, name, 1) > 1 ? { SHARDS = tostring(local.shards[name]) } : {},
       can(f.roles.storage) ? { STORAGE_BUCKET = var.bucket } : {},
       f.package == "placeholderusers" && length(var.placeholder_references) > 0 ? {

@@ -79,7 +79,7 @@ variable "databases" {
 }
 
 variable "safety_limits" {
-  description = "The safety limits, beyond which a run is aborted: max_actions (100000), max_missing_percent (50), min_lookups (20), max_users (20). See docs/operations.md."
+  description = "The safety limits, beyond which a run is aborted: max_actions (100000), max_missing_percent (50), max_due_percent (50), max_per_owner (1000), min_lookups (20), max_users (20). See docs/operations.md."
   type        = map(number) # an object would silently drop a misspelt name
   default     = {}
   nullable    = false
@@ -104,6 +104,22 @@ variable "safety_limits" {
       !contains(keys(var.safety_limits), "max_missing_percent")
     )
     error_message = "safety_limits.max_missing_percent must be a whole number from 0 to 100."
+  }
+  validation {
+    condition = try(
+      var.safety_limits.max_due_percent >= 1 && var.safety_limits.max_due_percent <= 100
+      && floor(var.safety_limits.max_due_percent) == var.safety_limits.max_due_percent,
+      !contains(keys(var.safety_limits), "max_due_percent")
+    )
+    error_message = "safety_limits.max_due_percent must be a whole number from 1 to 100."
+  }
+  validation {
+    condition = try(
+      var.safety_limits.max_per_owner >= 1 && var.safety_limits.max_per_owner <= 1000000
+      && floor(var.safety_limits.max_per_owner) == var.safety_limits.max_per_owner,
+      !contains(keys(var.safety_limits), "max_per_owner")
+    )
+    error_message = "safety_limits.max_per_owner must be a whole number from 1 to 1000000."
   }
   validation {
     condition = try(
@@ -379,6 +395,18 @@ variable "inquiry_folders" {
   validation {
     condition     = alltrue([for folder in var.inquiry_folders : can(regex("^[^/,][^,]*/$", folder))])
     error_message = "inquiry_folders must hold folders with a slash at their end and none at their beginning, such as inquiries/."
+  }
+}
+
+variable "orphans" {
+  description = "Passes that cleanupOrphanedMedia makes: posts, circles, tasks, postsOfCircles. Leave out one whose owners are kept elsewhere. Empty: all."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = length(setsubtract(var.orphans, ["posts", "circles", "tasks", "postsOfCircles"])) == 0
+    error_message = "orphans must hold names of posts, circles, tasks and postsOfCircles."
   }
 }
 

@@ -36,18 +36,18 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 func count(p *sweep.Planner, q documents.Query, circles []documents.Document) {
 	alive, due, posted := 0, 0, 0
 	for _, d := range circles {
-		if d.Value(postedField) != nil {
-			posted++
-		}
 		if d.Data["isDeleted"] == true {
 			continue
 		}
 		alive++
+		if d.Value(postedField) != nil {
+			posted++
+		}
 		if kind := judge(state{Subject: sweep.Subject{Document: d, Found: true}}, p.Run()).Kind; kind == toWarn || kind == toDelete {
 			due++
 		}
 	}
-	p.FieldSeen(q, postedField, len(circles), posted)
+	p.FieldSeen(q, postedField, alive, posted)
 	p.Share("circles", alive, due, 0)
 }
 

@@ -33,6 +33,7 @@ func (p planned) well() bool {
 type planFlags struct {
 	served
 	force, writes, json bool
+	lift                []string
 	at                  string // --now
 }
 
@@ -64,6 +65,7 @@ is shown, and still nothing is written. With --local the functions that
 	getenv := a.projectFlag(c)
 	f.flags(c)
 	c.Flags().BoolVar(&f.force, "force", false, "show the whole plan even if it trips a safety limit")
+	liftFlag(c, &f.lift)
 	c.Flags().StringVar(&f.at, "now", "", "plan for `TIME`: 2026-01-31T15:00:00Z, +48h or -7d")
 	c.Flags().BoolVar(&f.writes, "writes", false, "list what each action would write")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
@@ -73,6 +75,9 @@ is shown, and still nothing is written. With --local the functions that
 
 func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, names []string) error {
 	if err := f.check(c); err != nil {
+		return err
+	}
+	if err := checkLift(f.lift); err != nil {
 		return err
 	}
 	jobs, err := jobsNamed(names)
@@ -85,7 +90,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 	}
 	f.now = now
 	plan := func(ctx context.Context, job manifest.Entry, _ *usage.Meter) planned {
-		report, err := f.call(ctx, job.Name, order{DryRun: true, Force: f.force})
+		report, err := f.call(ctx, job.Name, order{DryRun: true, Force: f.force, Lift: f.lift})
 		return plannedOf(job, report, err, nil)
 	}
 	if !f.local {
@@ -96,7 +101,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 			}
 		}
 		plan = func(ctx context.Context, job manifest.Entry, meter *usage.Meter) planned {
-			return a.planHere(ctx, job, getenv, sweep.PlanOptions{Now: now, Force: f.force, Meter: meter})
+			return a.planHere(ctx, job, getenv, sweep.PlanOptions{Now: now, Force: f.force, Lift: f.lift, Meter: meter})
 		}
 	}
 	return a.planAll(c.Context(), f, jobs, getenv, plan)

@@ -99,7 +99,7 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 		}
 		wantParts(t, out, "cleanupReports: aborted", "MAX_ACTIONS: the plan has more than 1", "-> Look at the whole plan: firesweep plan --force")
 		out = o.well(t, append([]string{"plan", "--force", "cleanupReports"}, where...)...)
-		wantParts(t, out, "completed, plan only, forced: without safety limits", "reports/old ", "reports/older ", "planned: 2 delete report")
+		wantParts(t, out, "completed, plan only, forced: without limits on numbers and shares", "reports/old ", "reports/older ", "planned: 2 delete report")
 	}
 	if n := len(o.Documents(t, "reports")); n != 3 {
 		t.Errorf("%d reports are left of 3", n)

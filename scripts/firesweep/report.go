@@ -38,7 +38,10 @@ func (p *printer) head(r *sweep.Report) {
 		status += ", plan only"
 	}
 	if r.Force {
-		status += ", forced: without safety limits"
+		status += ", forced: without limits on numbers and shares"
+	}
+	if len(r.Lift) > 0 {
+		status += ", lifted: " + strings.Join(r.Lift, ", ")
 	}
 	if screen.Columns(r.Job+": "+status) > p.Width {
 		p.Line(p.Style(screen.Bold, screen.Plain(r.Job)) + ":")

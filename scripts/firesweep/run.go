@@ -24,6 +24,7 @@ type caller interface {
 type runFlags struct {
 	served
 	force, dryRun, yes, json bool
+	lift                     []string
 	location                 *string
 }
 
@@ -41,8 +42,9 @@ needs the rights to create and delete such jobs, to act as the account
 firesweep-scheduler, and to read logs. An owner has them.
 
 A job that is deployed with dry_run only plans. With --dry-run any job only
-plans; without names, all deployed jobs do. --force lifts the safety limits for
-this run: it shows the whole plan first, and asks you.
+plans; without names, all deployed jobs do. --force lifts the safety limits on
+numbers and shares for this run, and --lift a protection that an aborted run
+names: both show the whole plan first, and ask you.
 With --local the functions that 'go run ./emulator' serves are called.`,
 		Example: `  firesweep run --project my-project --location asia-northeast1 cleanupReports
   firesweep run --location asia-northeast1 --dry-run
@@ -54,7 +56,8 @@ With --local the functions that 'go run ./emulator' serves are called.`,
 	f.location = locationFlag(c)
 	f.flags(c)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only plan")
-	c.Flags().BoolVar(&f.force, "force", false, "lift the safety limits for this run")
+	c.Flags().BoolVar(&f.force, "force", false, "lift the limits on numbers and shares for this run")
+	liftFlag(c, &f.lift)
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before a forced run")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error {
@@ -84,6 +87,9 @@ func (f *runFlags) checkRun(c *cobra.Command, s streams, names []string) ([]mani
 	if err := f.check(c); err != nil {
 		return nil, err
 	}
+	if err := checkLift(f.lift); err != nil {
+		return nil, err
+	}
 	switch {
 	case f.local && *f.location != "":
 		return nil, wrongUse("--local and --location contradict each other: leave one out")
@@ -93,13 +99,16 @@ func (f *runFlags) checkRun(c *cobra.Command, s streams, names []string) ([]mani
 		return nil, wrongUse("--location is %q: it must be a region, such as asia-northeast1", *f.location)
 	case len(names) == 0 && !f.dryRun:
 		return nil, wrongUse("name the jobs to run; only --dry-run works without names")
-	case f.force && !f.dryRun && len(names) > 1:
+	case f.lifts() && len(names) > 1:
 		return nil, wrongUse("force one job at a time")
-	case f.force && !f.dryRun && !f.yes && !s.in:
+	case f.lifts() && !f.yes && !s.in:
 		return nil, wrongUse("a forced run asks first, and standard input is not a terminal: use --yes")
 	}
 	return jobsNamed(names)
 }
+
+// lifts reports whether the run is a real one without some of its safety limits.
+func (f *runFlags) lifts() bool { return !f.dryRun && (f.force || len(f.lift) > 0) }
 
 // known returns those of the jobs that Cloud Scheduler knows.
 func (d *deployed) known(ctx context.Context, jobs []manifest.Entry) ([]manifest.Entry, error) {
@@ -133,7 +142,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 	for _, job := range jobs {
 		r := ran{Job: job.Name}
 		stop := func() {}
-		if f.local && (!f.force || f.dryRun || f.yes) { // otherwise a question is asked meanwhile
+		if f.local && (!f.lifts() || f.yes) { // otherwise a question is asked meanwhile
 			stop = a.progress(ctx, func(time.Duration) string { return job.Name + " is under way" })
 		}
 		report, err := a.runOne(ctx, f, job.Name, c)
@@ -162,10 +171,13 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 
 // runOne runs a job. It shows the plan of a forced run and asks before it runs.
 func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*sweep.Report, error) {
-	if !f.force || f.dryRun {
-		return c.call(ctx, job, order{DryRun: f.dryRun, Force: f.force})
+	o := order{DryRun: f.dryRun, Force: f.force, Lift: f.lift}
+	if !f.lifts() {
+		return c.call(ctx, job, o)
 	}
-	plan, err := c.call(ctx, job, order{DryRun: true, Force: true})
+	preview := o
+	preview.DryRun = true
+	plan, err := c.call(ctx, job, preview)
 	if err != nil {
 		return nil, fmt.Errorf("nothing was run, because the plan could not be shown: %w", err)
 	}
@@ -187,7 +199,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*sw
 			return nil, errors.New("nothing was run: the answer was not yes")
 		}
 	}
-	return c.call(ctx, job, order{Force: true})
+	return c.call(ctx, job, o)
 }
 
 // printRan prints the result of a run for people.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,8 @@ func TestForcedRun(t *testing.T) {
 	}{
 		{"agreed to", "yes\n", nil, exitFine, 1, []string{`{"dryRun":true,"force":true}`, `{"force":true}`}},
 		{"agreed to before", "", []string{"--yes"}, exitFine, 1, []string{`{"dryRun":true,"force":true}`, `{"force":true}`}},
+		{"lifted by name as well", "yes\n", []string{"--lift", "empty:tasks,older:posts"}, exitFine, 1,
+			[]string{`{"dryRun":true,"force":true,"lift":["empty:tasks","older:posts"]}`, `{"force":true,"lift":["empty:tasks","older:posts"]}`}},
 		{"not agreed to", "y\n", nil, exitFailed, 3, []string{`{"dryRun":true,"force":true}`}},
 		{"no answer", "", nil, exitFailed, 3, []string{`{"dryRun":true,"force":true}`}},
 	} {
@@ -83,7 +86,7 @@ func TestForcedRun(t *testing.T) {
 				t.Errorf("exit code %d, %s", code, errs)
 			}
 			wantParts(t, out, "completed, plan only, forced", "reports/old ", "planned: 2 delete report")
-			if asked := strings.Contains(errs, "without its safety limits? 2 actions. Type yes: "); asked != (tt.args == nil) {
+			if asked := strings.Contains(errs, "without its safety limits? 2 actions. Type yes: "); asked != !slices.Contains(tt.args, "--yes") {
 				t.Errorf("asked %t: %s", asked, errs)
 			}
 			want(t, "bodies", tt.bodies, g.bodies)

@@ -233,6 +233,9 @@ func statusWords(r *sweep.Report) string {
 	if r.Force {
 		words += ", forced"
 	}
+	if len(r.Lift) > 0 {
+		words += ", lifted"
+	}
 	return words
 }
 

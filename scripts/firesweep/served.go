@@ -31,6 +31,21 @@ func (s *served) flags(c *cobra.Command) {
 	c.Flags().StringVar(&s.url, "url", defaultURL, "their `URL`")
 }
 
+// liftFlag adds the flag for what is lifted by name.
+func liftFlag(c *cobra.Command, lift *[]string) {
+	c.Flags().StringSliceVar(lift, "lift", nil, "lift the protection of this `NAME`, e.g. empty:tasks")
+}
+
+// checkLift refuses what cannot be lifted.
+func checkLift(lift []string) error {
+	for _, name := range lift {
+		if err := sweep.CheckLift(name); err != nil {
+			return wrongUse("--lift: %s", err)
+		}
+	}
+	return nil
+}
+
 // check refuses flags that contradict each other.
 func (s *served) check(c *cobra.Command) error {
 	if c.Flags().Changed("url") && !s.local {
@@ -48,8 +63,9 @@ func (s *served) check(c *cobra.Command) error {
 
 // order is what a function is asked to do.
 type order struct {
-	DryRun bool `json:"dryRun,omitempty"` // false: the deployment decides, and may only plan
-	Force  bool `json:"force,omitempty"`
+	DryRun bool     `json:"dryRun,omitempty"` // false: the deployment decides, and may only plan
+	Force  bool     `json:"force,omitempty"`
+	Lift   []string `json:"lift,omitempty"`
 }
 
 // maxAnswer is the most of an answer that is read, in bytes: a report's lists are bounded.

@@ -100,7 +100,7 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, getenv func
 	if f.log.log {
 		return a.showLog(ctx, f, runID, getenv)
 	}
-	if report == nil || didSomething(report.Status) && !report.DryRun {
+	if report == nil || didSomething(report) && !report.DryRun {
 		most := listed
 		if f.all {
 			most = 0
@@ -120,8 +120,10 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, getenv func
 	return nil
 }
 
-// didSomething reports whether a run of this status may have deleted or changed something.
-func didSomething(s sweep.Status) bool { return s != sweep.Skipped && s != sweep.Aborted }
+// didSomething reports whether a run may have deleted or changed something.
+func didSomething(r *sweep.Report) bool {
+	return r.Status != sweep.Skipped && (r.Status != sweep.Aborted || totals(r).Done > 0)
+}
 
 // A noReportError says that a run saved no report, or that it has expired.
 type noReportError struct{ runID string }
@@ -207,7 +209,11 @@ func (p *printer) report(r *sweep.Report) {
 		}
 		p.Table([]screen.Column{{Name: "ACTION", Path: true}, {Name: "PLANNED", Right: true}, {Name: "DONE", Right: true},
 			{Name: "CHANGED", Right: true}, {Name: "FAILED", Right: true}}, rows)
-		if left > 0 && !r.DryRun {
+		switch {
+		case left == 0 || r.DryRun:
+		case r.Status == sweep.Aborted:
+			p.Say("", 2, 2, "%d planned actions were not done: a safety limit tripped, and nothing does them before somebody acts", left)
+		default:
 			p.Say("", 2, 2, "%d planned actions were left to the next run, or turned out to be kept", left)
 		}
 	}

@@ -242,3 +242,42 @@ func TestWhatAReasonHolds(t *testing.T) {
 		}
 	}
 }
+
+// TestAFieldThatNobodyWrites: a misspelt field makes nothing due, where its absence would. Whether anybody writes it is asked of the
+// whole collection.
+func TestAFieldThatNobodyWrites(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		is      string
+		n       int
+		written any // by a young document
+		aborted bool
+	}{
+		{"not true", 20, nil, true}, {"not true", 19, nil, false}, {"missing", 20, nil, true}, {"null", 20, nil, true},
+		{"not true", 20, true, false}, {"missing", 20, "x", false}, {"null", 20, "x", false},
+	} {
+		t.Run(fmt.Sprint(tt), func(t *testing.T) {
+			t.Parallel()
+			f := start(t, drafts(fields{"where": array{fields{"field": "state.published", "is": tt.is}}, "maxDuePercent": 100}))
+			f.Now = now
+			f.SetMany(t, tt.n, func(i int) (string, fields) { return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old} })
+			f.Set(t, "drafts/young", fields{"updatedAt": now, "state": fields{"published": tt.written}})
+			if tt.written == nil {
+				f.Set(t, "drafts/young", fields{"updatedAt": now})
+			}
+			got := f.Run(t, "")
+			if !tt.aborted {
+				sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", tt.n))
+				return
+			}
+			if got.Status != sweep.Aborted || !strings.Contains(got.Failures[0].Error, fmt.Sprintf("none of %d documents of drafts has state.published", tt.n)) {
+				t.Errorf("%s %v", got.Status, got.Failures)
+			}
+			if forced := f.Run(t, `{"force":true}`); forced.Status != sweep.Aborted || len(f.Documents(t, "drafts")) != tt.n+1 {
+				t.Errorf("forced: %s, %d left", forced.Status, len(f.Documents(t, "drafts")))
+			}
+			lifted := f.Run(t, `{"lift":["unwritten:drafts.state.published"]}`)
+			sweeptest.WantReport(t, lifted, sweep.Completed, sweeptest.Done("delete document", tt.n))
+		})
+	}
+}

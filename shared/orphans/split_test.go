@@ -199,3 +199,24 @@ func TestLittleIsNotSplit(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestPassesThatAreLeftOut are neither gone through nor given to shards, and those behind them keep their checkpoints.
+func TestPassesThatAreLeftOut(t *testing.T) {
+	others, named := files, notes
+	others.Name, others.Folder, named.Name = "others", "others/", "notes"
+	first := files
+	first.Name = "files"
+	f := newFunction(t, first, others, named)
+	f.Job.Settings = orphans.Settings(first, others, named)
+	f.Env["ORPHANS"] = "notes, files"
+	put(t, f, "nobody's", "files/u/a.png", "others/u/a.png")
+	f.Set(t, "books/b", map[string]any{"n": 1})
+	setNotes(t, f, map[string]any{"notes/of-b": "b", "notes/orphan": "gone"})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{deleteFile: {Planned: 1, Done: 1}, deleteNote: {Planned: 1, Done: 1}})
+	sweeptest.Want(t, "objects left", []string{"others/u/a.png"}, f.Objects(t))
+
+	f.Env["ORPHANS"] = "others"
+	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"target":2,"after":"a"}`})
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{}) // it went on behind the only one
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(deleteFile, 1))
+}

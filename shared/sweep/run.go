@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -101,6 +102,7 @@ func (r *run) execute(ctx context.Context) *Report {
 	defer cancel()
 
 	r.log.InfoContext(ctx, r.job.Name+" started", slog.Bool("dryRun", r.report.DryRun), slog.Bool("force", r.report.Force),
+		slog.String("lift", strings.Join(r.report.Lift, ",")),
 		slog.Time("now", r.report.Now), slog.String("database", r.report.Database), slog.String("bucket", r.report.Bucket),
 		slog.String("revision", r.report.Revision), slog.String("version", r.report.Version))
 	if late := r.begun.Sub(r.report.Now); late > maxLate {

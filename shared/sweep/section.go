@@ -35,8 +35,8 @@ type section struct {
 }
 
 func newSection(s Section, first int) *section {
-	return &section{Section: s, first: first, lookups: map[string]Lookups{}, because: map[documents.Ref]int{}, shares: map[string]share{},
-		uploads: map[string]*uploads{}}
+	return &section{Section: s, first: first, lookups: map[string]Lookups{}, because: map[documents.Ref]int{},
+		shares: map[string]share{}, uploads: map[string]*uploads{}}
 }
 
 // share is how much of what was looked at is due.
@@ -269,7 +269,7 @@ func (p *Planner) unwritten(ctx context.Context, s *section, f fieldSeen) (bool,
 		return true, nil
 	}
 	set := documents.Query{Collection: f.Collection, Where: []documents.Filter{{Field: f.field, Op: "!=", Value: nil}},
-		Select: documents.NameOnly}
+		OrderBy: []string{f.field}, Select: documents.NameOnly}
 	others, err := p.Documents.First(ctx, set, "", 1)
 	if err != nil {
 		return false, fmt.Errorf("look whether anybody has written %s: %w", f.name(), err)
@@ -292,20 +292,23 @@ func mostDue(because map[documents.Ref]int) (most documents.Ref, n int) {
 // What tripped, the figures, what else may be the reason, and how to lift it.
 
 func (p *Planner) emptyCollection(collection string) string {
-	return fmt.Sprintf("empty collection: %s holds no document at all, yet ids name documents in it: make sure that database %s is the right one "+
-		"(FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them under that name. Only if it is rightly empty, %s",
+	return fmt.Sprintf("empty collection: %s holds no document at all, yet ids name documents in it: make sure that "+
+		"database %s is the right one (FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them under that name. Only if it is rightly empty, %s",
 		collection, p.run.report.Database, byName(liftEmpty, collection))
 }
 
 func (p *Planner) olderDatabase(collection string, u *uploads) string {
-	return fmt.Sprintf("older database: the owners of the %d newest objects, uploaded from %s on, do not exist in %s, but owners of older ones do: "+
-		"database %s may be restored from a backup, or not be the one of bucket %s. Only if those were rightly deleted, %s", len(u.newest),
-		u.newest[len(u.newest)-1].at.UTC().Format(time.RFC3339), collection, p.run.report.Database, p.run.report.Bucket, byName(liftOlder, collection))
+	since := u.newest[len(u.newest)-1].at.UTC().Format(time.RFC3339)
+	return fmt.Sprintf("older database: the owners of the %d newest objects, uploaded from %s on, do not exist in %s, "+
+		"but owners of older ones do: database %s may be restored from a backup, or not be the one of bucket %s. "+
+		"Only if those were rightly deleted, %s",
+		len(u.newest), since, collection, p.run.report.Database, p.run.report.Bucket, byName(liftOlder, collection))
 }
 
 func (p *Planner) unwrittenField(f fieldSeen) string {
 	return fmt.Sprintf("unwritten field: none of %d documents of %s has %s, whose absence makes them due: most likely the application "+
-		"calls the field something else. Only if nobody ever had a reason to write it, %s", f.looked, f.Collection, f.field, byName(liftUnwritten, f.name()))
+		"calls the field something else. Only if nobody ever had a reason to write it, %s",
+		f.looked, f.Collection, f.field, byName(liftUnwritten, f.name()))
 }
 
 func (p *Planner) tooMuchDue(what string, of share) string {
@@ -318,7 +321,7 @@ func (p *Planner) tooMuchDue(what string, of share) string {
 }
 
 func (p *Planner) oneOwner(missing documents.Ref, n int) string {
-	return fmt.Sprintf("MAX_PER_OWNER: %d items are due because %s does not exist, but at most %d may be because of one id: perhaps the application "+
-		"writes that id where it means none. Look at the plan (firesweep plan %s --force), then raise MAX_PER_OWNER "+
+	return fmt.Sprintf("MAX_PER_OWNER: %d items are due because %s does not exist, but at most %d may be because of one id: "+
+		"perhaps the application writes that id where it means none. Look at the plan (firesweep plan %s --force), then raise MAX_PER_OWNER "+
 		"(Terraform: safety_limits.max_per_owner) or %s", n, missing.Path(), p.run.limits.MaxPerOwner, p.Job, forced)
 }

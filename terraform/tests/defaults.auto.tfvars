@@ -22,4 +22,5 @@ notification_channels  = []
 notification_locale    = "ja"
 placeholder_references = []
 inquiry_folders        = []
+orphans                = []
 runbook_url            = "https://github.com/firesweep/firesweep/blob/main/docs/operations.md"

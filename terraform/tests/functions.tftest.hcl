@@ -108,7 +108,8 @@ run "environment" {
     memory                 = { cleanupOrphanedMedia = "1Gi", deletePlaceholderUser = "512Mi" }
     timeouts               = { cleanupOrphanedMedia = 1740 }
     inquiry_folders        = ["inquiries/", "support/images/"]
-    safety_limits          = { max_actions = 500, max_users = 3 }
+    safety_limits          = { max_actions = 500, max_due_percent = 60, max_users = 3 }
+    orphans                = ["posts", "postsOfCircles"]
     undo_days              = { cleanupOrphanedMedia = 30 }
     continue_for           = { cleanupOrphanedMedia = "90m", cleanupReports = "0s" }
     shards                 = { cleanupOrphanedMedia = 8 }
@@ -124,6 +125,8 @@ run "environment" {
       DRY_RUN               = "true"
       MAX_ACTIONS           = "500"
       MAX_MISSING_PERCENT   = "50"
+      MAX_DUE_PERCENT       = "60"
+      MAX_PER_OWNER         = "1000"
       MIN_LOOKUPS           = "20"
       MAX_USERS             = "3"
       UNDO_DAYS             = "30"
@@ -134,6 +137,7 @@ run "environment" {
       CONTINUE_QUEUE        = "cleanupOrphanedMedia-continue"
       CONTINUE_URL          = "https://cleanuporphanedmedia-123456789012.asia-northeast1.run.app"
       SHARDS                = "8"
+      ORPHANS               = "posts,postsOfCircles"
       TASKS_LOCATION        = "asia-northeast1"
       TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker["cleanupOrphanedMedia"].email
     })
@@ -146,6 +150,8 @@ run "environment" {
       DRY_RUN               = "false"
       MAX_ACTIONS           = "500"
       MAX_MISSING_PERCENT   = "50"
+      MAX_DUE_PERCENT       = "60"
+      MAX_PER_OWNER         = "1000"
       MIN_LOOKUPS           = "20"
       MAX_USERS             = "3"
       UNDO_DAYS             = "7"

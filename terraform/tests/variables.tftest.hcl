@@ -77,11 +77,12 @@ run "refuses_names_and_formats" {
     notification_locale    = "fr"
     placeholder_references = ["posts"]
     inquiry_folders        = ["inquiries"]
+    orphans                = ["task"]
     runbook_url            = "https://example.com/runbook#here"
   }
   expect_failures = [
     var.project, var.region, var.bucket, var.databases, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones, var.paused, var.labels, var.queue_suffix,
-    var.notification_channels, var.notification_locale, var.placeholder_references, var.inquiry_folders, var.runbook_url,
+    var.notification_channels, var.notification_locale, var.placeholder_references, var.inquiry_folders, var.orphans, var.runbook_url,
   ]
 }
 
@@ -143,6 +144,22 @@ run "refuses_too_many_percent" {
   command = plan
   variables {
     safety_limits = { max_missing_percent = 101 }
+  }
+  expect_failures = [var.safety_limits]
+}
+
+run "refuses_no_percent" {
+  command = plan
+  variables {
+    safety_limits = { max_due_percent = 0 }
+  }
+  expect_failures = [var.safety_limits]
+}
+
+run "refuses_no_item_of_an_owner" {
+  command = plan
+  variables {
+    safety_limits = { max_per_owner = 0 }
   }
   expect_failures = [var.safety_limits]
 }

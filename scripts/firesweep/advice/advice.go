@@ -11,11 +11,19 @@ import (
 
 // advices say what to do about a failure whose text contains holds. docs/operations.md says more.
 var advices = []struct{ holds, do string }{
+	{"empty collection:", "Look into the database that the message names. If the documents are kept elsewhere, leave the pass out (ORPHANS). " +
+		"Only if the collection is rightly empty: firesweep run JOB --lift empty:COLLECTION."},
+	{"older database:", "Was the database restored, or is it another one than the bucket's? Only if the newest documents were rightly deleted: " +
+		"firesweep run JOB --lift older:COLLECTION."},
+	{"unwritten field:", "Look how the application calls the field. Only if nobody had a reason to write it: " +
+		"firesweep run JOB --lift unwritten:COLLECTION.FIELD."},
 	{"MAX_ACTIONS:", "Look at the whole plan: firesweep plan --force JOB. If it is right: firesweep run JOB --force."},
 	{"MAX_MISSING_PERCENT:", "Make sure that the database is the right one and was not emptied. Only if so much is really gone: " +
 		"firesweep run JOB --force."},
-	{"empty collection:", "Look into the database that the message names. Only if the collection is rightly empty: " +
+	{"MAX_PER_OWNER:", "Does the application write the id that the message names where it means none? If all of it is to go: " +
 		"firesweep run JOB --force."},
+	{"MAX_DUE_PERCENT:", "Look at the whole plan: firesweep plan --force JOB. If it is right: firesweep run JOB --force."},
+	{"maxDuePercent:", "Look at the whole plan: firesweep plan --force JOB. If it is right: firesweep run JOB --force."},
 	{"holds the lease until", "Run the request in the message: nothing will change by itself."},
 	{"is not one that this program wrote", "Run the request in the message: nothing will change by itself."},
 	{"PermissionDenied", "A role is missing: terraform plan shows which. Of your own credentials: see firesweep plan --help."},
@@ -56,7 +64,13 @@ func Next(r *sweep.Report) string {
 	case sweep.Skipped:
 		return "Another run was under way: see firesweep runs " + r.Job + "."
 	case sweep.Aborted:
-		return "A safety limit tripped: nothing was deleted or changed. Look at the plan before you force it: " +
+		done := "nothing was deleted or changed"
+		for _, c := range r.Actions {
+			if c.Done > 0 {
+				done = "nothing was done of what tripped it, and the rest was done"
+			}
+		}
+		return "A safety limit tripped: " + done + ". Look at the plan before you lift the limit: " +
 			"firesweep plan --force " + r.Job + "."
 	default:
 		return "The next run tries again what failed; everything else is done. A retry is safe: firesweep run " + r.Job + "."

@@ -1,0 +1,254 @@
+package orphanedmedia
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// owned uploads objects of posts that exist.
+func owned(t *testing.T, f *sweeptest.Function, n int) {
+	t.Helper()
+	f.SetMany(t, n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("posts/live%03d", i), map[string]any{"n": int64(i)}
+	})
+	f.PutMany(t, n, func(i int) (string, map[string]string) {
+		return fmt.Sprintf("posts/live/%03d.png", i), map[string]string{"postId": fmt.Sprintf("live%03d", i)}
+	})
+}
+
+// nextNight has the function run for another schedule time: a retry of an aborted run is not planned again.
+func nextNight(f *sweeptest.Function) { f.Now = f.Now.Add(24 * time.Hour) }
+
+// tripped returns what the report says of a pass that tripped a limit.
+func tripped(got *sweep.Report, pass string) string {
+	for _, f := range got.Failures {
+		if f.Action == "check safety limits" && strings.HasPrefix(f.Error, "pass "+pass+": ") {
+			return f.Error
+		}
+	}
+	return ""
+}
+
+func wantParts(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q does not say %q", text, part)
+		}
+	}
+}
+
+// TestOneSentinelEmptiesNoCollection: an application that writes "public" for posts of no circle loses none of them, although
+// only one id of 29 is missing.
+func TestOneSentinelEmptiesNoCollection(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t)
+	f.SetMany(t, 28, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("circles/c%02d", i), map[string]any{"n": int64(i)}
+	})
+	f.SetMany(t, 28, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("posts/own%02d", i), map[string]any{"circleId": fmt.Sprintf("c%02d", i)}
+	})
+	f.SetMany(t, 300, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("posts/p%03d", i), map[string]any{"circleId": "public"}
+	})
+	put(t, f, "circles/gone/icon.png", "")
+	for _, body := range []string{`{"dryRun":true}`, ""} {
+		got := f.Run(t, body)
+		if got.Status != sweep.Aborted || len(f.Documents(t, "posts")) != 328 {
+			t.Fatalf("%s: %s, %d posts left", body, got.Status, len(f.Documents(t, "posts")))
+		}
+		wantParts(t, tripped(got, "postsOfCircles"), "MAX_DUE_PERCENT: 300 of 328 documents of posts that name one of circles are due (91.5 %), but at most 50 %",
+			`run once with {"force":true}`, "never lift this: leave the pass postsOfCircles out with ORPHANS")
+	}
+	sweeptest.Want(t, "objects left, of a pass that tripped no limit", []string{}, f.Objects(t))
+	f.Env["MAX_DUE_PERCENT"], f.Env["MAX_PER_OWNER"] = "92", "299"
+	nextNight(f)
+	wantParts(t, tripped(f.Run(t, ""), "postsOfCircles"), "MAX_PER_OWNER: 300 items are due because circles/public does not exist, but at most 299")
+	f.Env["MAX_PER_OWNER"] = "300"
+	nextNight(f)
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete orphaned circle post", 300))
+}
+
+// TestOneSentinelOfObjects: most objects name a post that was never there.
+func TestOneSentinelOfObjects(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t)
+	owned(t, f, 30)
+	f.PutMany(t, 60, func(i int) (string, map[string]string) {
+		return fmt.Sprintf("posts/%02d.png", i), map[string]string{"postId": "legacy"}
+	})
+	got := f.Run(t, "")
+	if got.Status != sweep.Aborted || len(f.Objects(t)) != 90 {
+		t.Errorf("%s, %d objects left", got.Status, len(f.Objects(t)))
+	}
+	wantParts(t, tripped(got, "posts"), "MAX_DUE_PERCENT: 60 of 90 objects under posts/ are due")
+	f.Env["MAX_DUE_PERCENT"], f.Env["MAX_PER_OWNER"] = "67", "59"
+	nextNight(f)
+	wantParts(t, tripped(f.Run(t, ""), "posts"), "MAX_PER_OWNER: 60 items are due because posts/legacy does not exist")
+	sweeptest.WantReport(t, f.Run(t, `{"force":true}`), sweep.Completed, sweeptest.Done("delete post media", 60))
+}
+
+// TestShareOfDueObjects is at the limits to the letter: 19 and 20 objects, half of them and one more.
+func TestShareOfDueObjects(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		owned, due int
+		aborted    bool
+	}{{1, 18, false}, {1, 19, true}, {10, 10, false}, {10, 11, true}} {
+		t.Run(fmt.Sprint(tt), func(t *testing.T) {
+			t.Parallel()
+			f := newFunction(t)
+			owned(t, f, tt.owned)
+			f.PutMany(t, tt.due, func(i int) (string, map[string]string) {
+				return fmt.Sprintf("posts/%02d.png", i), map[string]string{"postId": "gone"}
+			})
+			if got := f.Run(t, ""); (got.Status == sweep.Aborted) != tt.aborted || len(f.Objects(t)) != map[bool]int{true: tt.owned + tt.due, false: tt.owned}[tt.aborted] {
+				t.Errorf("%s %v, %d objects left", got.Status, got.Failures, len(f.Objects(t)))
+			}
+		})
+	}
+}
+
+// TestTasksElsewhere: an application whose tasks lie in subcollections loses no attachment, and the other passes are done.
+// ORPHANS leaves the pass out.
+func TestTasksElsewhere(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t)
+	f.Set(t, "users/u/tasks/t1", map[string]any{"n": 1})
+	f.Set(t, "circles/c1", map[string]any{"n": 1})
+	f.Set(t, "posts/p1", map[string]any{"circleId": "c1"})
+	fill := func() {
+		f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
+		put(t, f, "posts/gone.png", "gone")
+		put(t, f, "circles/gone/icon.png", "")
+	}
+	put(t, f, "task_attachments/u/t1/a.pdf", "")
+	others := map[string]sweep.Counts{"delete post media": {Planned: 1, Done: 1}, "delete circle image": {Planned: 1, Done: 1},
+		"delete orphaned circle post": {Planned: 1, Done: 1}}
+	fill()
+	got := f.Run(t, "")
+	withTasks := map[string]sweep.Counts{"delete task attachment": {Planned: 1}}
+	for kind, counts := range others {
+		withTasks[kind] = counts
+	}
+	sweeptest.WantReport(t, got, sweep.Aborted, withTasks)
+	wantParts(t, tripped(got, "tasks"), "empty collection: tasks holds no document", `run once with {"lift":["empty:tasks"]}`,
+		"If their owners are kept elsewhere, never lift this: leave the pass tasks out with ORPHANS (Terraform: orphans)")
+	sweeptest.Want(t, "objects left", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
+	sweeptest.Want(t, "checkpoint", any(""), f.Documents(t, "cleanupJobs")[jobName]["position"])
+
+	fill()
+	sweeptest.WantReport(t, f.Run(t, `{"force":true}`), sweep.Aborted, withTasks)
+	sweeptest.Want(t, "objects left by a forced run", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
+	fill()
+	nextNight(f)
+	f.Env["ORPHANS"] = "posts, circles,postsOfCircles"
+	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, others)
+	sweeptest.Want(t, "objects left", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
+	f.Env["ORPHANS"] = ""
+	sweeptest.WantReport(t, f.Run(t, `{"lift":["empty:tasks"]}`), sweep.Completed, sweeptest.Done("delete task attachment", 1))
+}
+
+func TestWrongOrphans(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t)
+	for _, wrong := range []string{"posts,task", "posts,", ",", "Posts", "postsofcircles"} {
+		f.Env["ORPHANS"] = wrong
+		if got := f.Post(t, ""); got.Code != http.StatusInternalServerError || !strings.Contains(got.Body.String(), "ORPHANS is") ||
+			!strings.Contains(got.Body.String(), "posts, circles, tasks, postsOfCircles") {
+			t.Errorf("%q: %d %s", wrong, got.Code, got.Body)
+		}
+	}
+}
+
+// TestAClientStopsOnePassAlone: one upload for a task that never was, in an application without tasks, or many with invented
+// posts, stop what depends on these lookups, and nothing else.
+func TestAClientStopsOnePassAlone(t *testing.T) {
+	t.Parallel()
+	for pass, uploads := range map[string]int{"tasks": 1, "posts": 40} {
+		t.Run(pass, func(t *testing.T) {
+			t.Parallel()
+			f := newFunction(t)
+			owned(t, f, 3)
+			f.Set(t, "circles/c1", map[string]any{"n": 1})
+			put(t, f, "circles/gone/icon.png", "")
+			f.PutMany(t, uploads, func(i int) (string, map[string]string) {
+				if pass == "tasks" {
+					return "task_attachments/attacker/x/y", nil
+				}
+				return fmt.Sprintf("posts/attacker/%02d.png", i), map[string]string{"postId": fmt.Sprintf("invented%02d", i)}
+			})
+			got := f.Run(t, "")
+			if got.Status != sweep.Aborted || got.Actions["delete circle image"].Done != 1 || len(f.Objects(t)) != 3+uploads || len(got.Failures) != 1 {
+				t.Errorf("%s %v %v, %v left", got.Status, got.Actions, got.Failures, f.Objects(t))
+			}
+			wantParts(t, tripped(got, pass), map[string]string{"tasks": "empty collection: tasks", "posts": "MAX_MISSING_PERCENT: 40 of 43 posts"}[pass])
+			lines := f.LogLines(t)
+			last := lines[len(lines)-1]
+			if last["severity"] != "ERROR" || !strings.Contains(last["message"].(string), "only what tripped no safety limit was done") {
+				t.Errorf("the log ends with %v", last)
+			}
+		})
+	}
+}
+
+// TestARetryOfWhatWasDoneInPart answers the report again and plans nothing.
+func TestARetryOfWhatWasDoneInPart(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t)
+	f.Set(t, "circles/c1", map[string]any{"n": 1})
+	put(t, f, "circles/gone/icon.png", "")
+	put(t, f, "task_attachments/u/t/a.pdf", "")
+	first := f.Run(t, "")
+	put(t, f, "circles/gone/icon.png", "")
+	if again := f.Run(t, ""); again.RunID != first.RunID || again.Status != sweep.Aborted || again.Actions["delete circle image"].Done != 1 {
+		t.Errorf("a retry: %+v, want %s", again, first.RunID)
+	}
+	nextNight(f)
+	if next := f.Run(t, ""); next.RunID == first.RunID || next.Actions["delete circle image"].Done != 1 || tripped(next, "tasks") == "" {
+		t.Errorf("the next night: %+v", next)
+	}
+}
+
+// TestDatabaseRestoredFromABackup lacks the posts of the newest objects, few as they are beside the others.
+func TestDatabaseRestoredFromABackup(t *testing.T) {
+	t.Parallel()
+	for since, want := range map[int]bool{20: true, 19: false} {
+		t.Run(fmt.Sprint(since), func(t *testing.T) {
+			t.Parallel()
+			f := newFunction(t)
+			upload := func(at time.Duration, n int, name string) {
+				f.PutMany(t, n, func(i int) (string, map[string]string) {
+					return fmt.Sprintf("posts/%s%03d.png", name, i), map[string]string{"postId": fmt.Sprintf("%s%03d", name, i), "uploadedAt": ms(f.Now.Add(-at))}
+				})
+			}
+			f.SetMany(t, 200, func(i int) (string, map[string]any) {
+				return fmt.Sprintf("posts/old%03d", i), map[string]any{"n": int64(i)}
+			})
+			upload(40*time.Hour, 200, "old")
+			upload(30*time.Hour, since, "since")
+			upload(time.Hour, 30, "young")
+			got := f.Run(t, "")
+			if !want {
+				sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete post media", since))
+				return
+			}
+			if got.Status != sweep.Aborted || len(f.Objects(t)) != 250 {
+				t.Errorf("%s, %d objects left", got.Status, len(f.Objects(t)))
+			}
+			wantParts(t, tripped(got, "posts"), "older database: the owners of the 20 newest objects, uploaded from "+f.Now.Add(-30*time.Hour).Format(time.RFC3339)+" on, do not exist in posts",
+				`run once with {"lift":["older:posts"]}`)
+			if forced := f.Run(t, `{"force":true}`); forced.Status != sweep.Aborted || len(f.Objects(t)) != 250 {
+				t.Errorf("forced: %s, %d objects left", forced.Status, len(f.Objects(t)))
+			}
+			sweeptest.WantReport(t, f.Run(t, `{"lift":["older:posts"]}`), sweep.Completed, sweeptest.Done("delete post media", since))
+		})
+	}
+}
