@@ -70,7 +70,7 @@ func (r rewind) show(
 		return err
 	}
 	done, _, _ := totals(report)
-	held := report.Kept[sweep.KeptHeld]
+	held := report.Kept[sweep.KeptPinned]
 	out.Say("", 2, 2, "run again, %s: %d done, %d kept because they came back", report.Status, done, held)
 	if report.Status != sweep.Completed || done > 0 || held == 0 {
 		return fmt.Errorf("%s must keep what came back", r.job.Name)

@@ -108,7 +108,7 @@ func (w *world) notBack(t *testing.T, before, after map[string]any) []string {
 		t.Fatal(err)
 	}
 	for _, path := range notes {
-		if !strings.Contains(path, "/held/") {
+		if !strings.Contains(path, "/pinned/") {
 			lines = append(lines, path+" is still noted")
 		}
 	}

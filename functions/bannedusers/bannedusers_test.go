@@ -192,17 +192,16 @@ func TestIDLongerThanAUID(t *testing.T) {
 	sweeptest.Want(t, "calls", [][]string{{"u1"}}, f.calls)
 }
 
-// TestHeldUsers: users whom an undo restored do not count towards the limit on users of a run.
+// TestPinnedUsers: pinned users, such as an undo restores, do not count towards the limit on users of a run.
 func TestHeldUsers(t *testing.T) {
 	f := newFunction(t)
 	f.Env["MAX_USERS"] = "1"
 	f.user(t, "u1", "permanent", ago(3*time.Hour))
 	f.user(t, "u2", "permanent", ago(2*time.Hour))
 	f.user(t, "u3", "permanent", ago(time.Hour))
-	f.Set(t, "cleanupJobs/cleanupBannedUsers", map[string]any{undo.HeldField: true})
-	f.Set(t, undo.HeldOf("cleanupBannedUsers")+"/1", map[string]any{undo.TargetsField: []string{"users/u1"}})
+	f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: []string{"users/u1"}})
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 1))
-	sweeptest.Want(t, "kept", map[string]int{sweep.KeptHeld: 1, "due, left for the next run: at most 1 users a run": 1}, got.Kept)
+	sweeptest.Want(t, "kept", map[string]int{sweep.KeptPinned: 1, "due, left for the next run: at most 1 users a run": 1}, got.Kept)
 	f.wantLeft(t, left{Users: []string{"u1", "u3"}})
 }

@@ -20,7 +20,7 @@ func Names() []string { return []string{Jobs, Runs, Undo, Retries} }
 
 // Below returns the names of the collections below the documents of [Jobs]. An application may have collections of the same
 // names.
-func Below() []string { return []string{"journal", "held"} }
+func Below() []string { return []string{"journal", "pinned"} }
 
 // Earlier returns the names that earlier versions used below the documents of [Jobs]. Such documents may still exist.
 func Earlier() []string { return []string{"leftovers", "archives", "accounts"} }

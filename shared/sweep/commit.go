@@ -186,8 +186,8 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 		switch {
 		case err != nil:
 			outcomes[i].err = err
-		case r.held[w.Ref.Path()]:
-			outcomes[i].err = ErrChanged
+		case d.Kind != "" && r.keptBy(w.Ref.Path()) != nil:
+			outcomes[i].err = r.keptBy(w.Ref.Path())
 		case d.Kind == "" || w.kind != "" && d.Kind != w.kind:
 			outcomes[i].err = ErrChanged
 			if d.Invalid {
@@ -208,6 +208,9 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 			o.change.Writes = []documents.Write{{Op: documents.Delete, Ref: group[i].Ref}}
 		} else if o.change, o.err = items.change(i, o.decision, r.known()); o.err == nil {
 			o.err = o.change.problem(group[i].Rule)
+		}
+		if pinned := r.pinnedWith(o.change); pinned != nil && o.err == nil {
+			o.err = pinned
 		}
 		switch {
 		case o.err != nil, len(o.change.First) > 0, len(o.change.Before) > o.handed(group[i]), o.change.empty():

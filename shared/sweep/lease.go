@@ -10,7 +10,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/undo"
 )
 
 // leaseMargin is how much longer than its function's timeout a run's lease lasts, so that it can only expire on a run
@@ -61,7 +60,6 @@ type saved struct {
 	taken       documents.Document // cleanupJobs/{job}, as taking the lease left it
 	checkpoint  string
 	partialRuns int    // how many runs in a row ended partial
-	held        bool   // items are held
 	split       *split // the last run, if it was split
 
 	// For a shard's run:
@@ -101,7 +99,6 @@ func (l lease) take(ctx context.Context, admit func(*Report) error, free func(sa
 		if s.checkpoint, err = l.checkpointOf(doc); err != nil {
 			return nil, err
 		}
-		s.held = holds(doc)
 		if s.partialRuns = 0; last != nil {
 			s.partialRuns = last.PartialRuns
 		}
@@ -163,9 +160,6 @@ func (l lease) finish(
 	})
 	return held, err
 }
-
-// holds reports whether items of the job may be held: if not, nobody need look for them.
-func holds(doc documents.Document) bool { return doc.Data[undo.HeldField] == true }
 
 // storedRun is cleanupRuns/{runId}.
 type storedRun struct {

@@ -220,8 +220,8 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// TestHeld: what came back is kept until it is released, item by item.
-func TestHeld(t *testing.T) {
+// TestPinned: what came back is kept until it is released, item by item.
+func TestPinned(t *testing.T) {
 	w := newWorld(t)
 	first := w.run(t)
 	w.undo(t, first.RunID, restore.Options{Apply: true})
@@ -231,9 +231,9 @@ func TestHeld(t *testing.T) {
 			t.Errorf("%s: actions %v, kept %v", name, next.Actions, next.Kept)
 		}
 	}
-	notHeld, err := w.restorer.Release(t.Context(), "testJob", "users/u1", "drafts/u0", "users/none")
-	if err != nil || !slices.Equal(notHeld, []string{"users/none"}) {
-		t.Errorf("not held %v, %v", notHeld, err)
+	notPinned, err := w.restorer.Release(t.Context(), "testJob", "users/u1", "drafts/u0", "users/none")
+	if err != nil || !slices.Equal(notPinned, []string{"users/none"}) {
+		t.Errorf("not pinned %v, %v", notPinned, err)
 	}
 	w.run(t)
 	sweeptest.Want(t, "users", []string{"u0", "u2"}, slices.Sorted(maps.Keys(w.Documents(t, "users"))))
@@ -247,7 +247,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestOnly takes back what is named, and holds nothing else.
+// TestOnly takes back what is named, and pins nothing else.
 func TestOnly(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -259,7 +259,7 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// TestOnlyInParts: what was taken back before stays held when more of the run is, one thing at a time, all of it, or again.
+// TestOnlyInParts: what was taken back before stays pinned when more of the run is, one thing at a time, all of it, or again.
 func TestOnlyInParts(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -267,29 +267,34 @@ func TestOnlyInParts(t *testing.T) {
 	for _, only := range [][]string{{"drafts/u0"}, {"drafts/u1"}, {file}} {
 		w.undo(t, report.RunID, restore.Options{Apply: true, Only: only})
 	}
-	wantHeld(t, w, "drafts/u0", "drafts/u1", file)
+	wantPinned(t, w, "drafts/u0", "drafts/u1", file)
 	w.undo(t, report.RunID, restore.Options{Apply: true})
-	all := []string{"drafts/u0", "drafts/u1", "drafts/u2", "users/u0", "users/u1", "users/u2", "gs://" + w.Bucket + "/orphan", file}
-	wantHeld(t, w, all...)
+	all := []string{"drafts/u0", "drafts/u1", "drafts/u2", "gs://" + w.Bucket + "/orphan", file}
+	for _, id := range []string{"u0", "u1", "u2"} {
+		all = append(all, "users/"+id, "account "+id, "gs://"+w.Bucket+"/users/"+id+"/")
+	}
+	wantPinned(t, w, all...)
 	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"drafts/u2"}})
-	wantHeld(t, w, all...)
+	wantPinned(t, w, all...)
 	if next := w.run(t); len(next.Actions) != 0 {
 		t.Errorf("%v", next.Actions)
 	}
 }
 
-// wantHeld checks what the job keeps because it came back.
-func wantHeld(t *testing.T, w world, want ...string) {
+// wantPinned checks what the job keeps because it came back.
+func wantPinned(t *testing.T, w world, want ...string) {
 	t.Helper()
 	var got []string
-	for _, d := range w.Documents(t, undo.HeldOf("testJob")) {
-		for _, target := range d[undo.TargetsField].([]any) {
-			got = append(got, target.(string))
+	for _, d := range w.Documents(t, undo.PinnedIn) {
+		targets, err := undo.PinnedTargets(documents.Document{Path: "pinned", Data: d})
+		if err != nil {
+			t.Fatal(err)
 		}
+		got = append(got, targets...)
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	sweeptest.Want(t, "held", want, slices.Compact(got))
+	sweeptest.Want(t, "pinned", want, slices.Compact(got))
 }
 
 // TestRunMeanwhile: a run that begins while another is being taken back is skipped.
