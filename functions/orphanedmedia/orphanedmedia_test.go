@@ -80,7 +80,7 @@ func TestObjects(t *testing.T) {
 	// are counted again with one read a kind. For posts: the name of the circle, a query for the posts beside it, one behind
 	// it and two counts. The lease, the journal, earlier versions' records. One write puts the objects' names into the
 	// undo log.
-	wantUsage := usage.Usage{FirestoreReads: 3 + 4 + 3 + 1 + 2 + 2 + 3, FirestoreWrites: 3 + 1, StorageClassA: 3,
+	wantUsage := usage.Usage{FirestoreReads: 4 + 4 + 3 + 1 + 2 + 2 + 3, FirestoreWrites: 3 + 1, StorageClassA: 3,
 		StorageDeletes: int64(len(gone))}
 	sweeptest.Want(t, "usage", wantUsage, got.Usage)
 	if again := f.Run(t, ""); len(again.Actions) != 0 || again.Status != sweep.Completed {

@@ -211,6 +211,13 @@ func (r *round) undo(when string, runs, only, early []string) {
 	told, want := map[string]bool{}, map[string]bool{}
 	for _, id := range runs {
 		o := restore.Options{Only: only}
+		if len(only) > 0 { // of this run
+			of := r.undoOne(id, restore.Options{})
+			o.Only = slices.DeleteFunc(slices.Clone(only), func(target string) bool { _, ok := of[target]; return !ok })
+			if len(o.Only) == 0 {
+				continue
+			}
+		}
 		twice := rapid.IntRange(0, 3).Draw(r.t, "twice") == 0
 		var foretold map[string]restore.Outcome
 		if twice {
