@@ -60,7 +60,7 @@ func (r rewind) show(
 		return err
 	}
 	missing, compared := r.missing(is)
-	if len(missing) > 0 || compared == 0 || steps[undo.Conflict] > 0 {
+	if len(missing) > 0 || compared == 0 || steps[undo.Conflict]+steps[undo.Lost] > 0 {
 		return fmt.Errorf("of the %d things that %s had deleted or changed, these are not as they were: %s",
 			compared, r.job.Name, strings.Join(missing, ", "))
 	}

@@ -34,9 +34,9 @@ type item struct {
 
 // change is what a run did to a document, an object or an account.
 type change struct {
-	Target string  `json:"target"` // a path, gs://bucket/name, or "account uid"
-	What   string  `json:"what"`   // "deleted", "changed" or "created"
-	Sent   bool    `json:"sent,omitempty"`
+	Target string       `json:"target"` // a path, gs://bucket/name, or "account uid"
+	What   string       `json:"what"`   // "deleted", "changed" or "created"
+	Sent   bool         `json:"sent,omitempty"`
 	Fields []undo.Field `json:"fields,omitempty"` // of a document
 }
 

@@ -233,6 +233,12 @@ func statusWords(r *sweep.Report) string {
 	if r.Force {
 		words += ", forced"
 	}
+	switch {
+	case r.Undone != nil && r.Undone.Partial:
+		words += ", partly undone"
+	case r.Undone != nil:
+		words += ", undone"
+	}
 	return words
 }
 

@@ -230,7 +230,7 @@ func (r *round) undo(when string, runs, only, early []string) {
 		}
 		if twice {
 			for _, outcome := range r.undoOne(id, o) {
-				if !slices.Contains([]undo.Step{undo.Nothing, undo.Conflict, undo.Stays}, outcome.Step) {
+				if !slices.Contains([]undo.Step{undo.Nothing, undo.Conflict, undo.Lost, undo.Stays}, outcome.Step) {
 					r.t.Fatalf("%s a second time: %v", id, outcome)
 				}
 			}
@@ -239,7 +239,7 @@ func (r *round) undo(when string, runs, only, early []string) {
 			if len(only) > 0 && !slices.Contains(only, outcome.Target) {
 				r.t.Fatalf("%s: %v is not among what was to be taken back", id, outcome)
 			}
-			told[outcome.Target] = told[outcome.Target] || outcome.Step == undo.Conflict
+			told[outcome.Target] = told[outcome.Target] || outcome.Step == undo.Conflict || outcome.Step == undo.Lost
 		}
 	}
 	world := r.world
