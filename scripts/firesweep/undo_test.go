@@ -215,7 +215,7 @@ func TestUndoneAccounts(t *testing.T) {
 		o := newOperator(t)
 		o.env["UNDO_DAYS"] = "7"
 		ctx := t.Context()
-		o.Set(t, "users/u1", map[string]any{"suspensionStatus": "permanent", "deletionScheduledAt": o.now.Add(-time.Hour)})
+		o.Set(t, "users/u1", map[string]any{"banStatus": "permanent", "permanentBanScheduledDeletionAt": o.now.Add(-time.Hour)})
 		o.SignUp(t, "u1")
 		if _, err := o.Auth(t).UpdateUser(ctx, "u1", new(auth.UserToUpdate).Email("a@example.com").EmailVerified(true).
 			CustomClaims(map[string]any{"admin": true})); err != nil {

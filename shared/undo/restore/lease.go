@@ -78,19 +78,48 @@ func (u *undoing) busy(d *firestore.DocumentSnapshot) error {
 	return nil
 }
 
+// underWay returns the runs and undos that hold a job's lease, by job.
+func (p Project) underWay(ctx context.Context) (map[string]string, error) {
+	records, err := p.Firestore.Collection(collections.Jobs).Select("lease", undo.SplitField).Documents(ctx).GetAll()
+	if err != nil {
+		return nil, fmt.Errorf("look which jobs are under way: %w", err)
+	}
+	holders := map[string]string{}
+	for _, d := range records {
+		if holder := p.holder(d); holder != "" {
+			holders[d.Ref.ID] = holder
+		}
+	}
+	return holders, nil
+}
+
 // othersFree returns [ErrUnderWay] if a run of another job is under way, which may have begun before it could know what is pinned. An
 // undo of another job's run is no such run.
 func (u *undoing) othersFree(ctx context.Context) error {
-	records, err := u.Firestore.Collection(collections.Jobs).Select("lease", undo.SplitField).Documents(ctx).GetAll()
-	if err != nil {
-		return fmt.Errorf("look whether other jobs are under way: %w", err)
-	}
-	for _, d := range records {
-		holder := u.holder(d)
-		if d.Ref.ID != u.job && holder != "" && !strings.HasPrefix(holder, undo.HolderPrefix) {
+	holders, err := u.underWay(ctx)
+	for job, holder := range holders {
+		if job != u.job && !strings.HasPrefix(holder, undo.HolderPrefix) {
 			return fmt.Errorf("%w: %s might delete what comes back: wait for its end, or tell it to stop with firesweep stop %s",
-				ErrUnderWay, holder, d.Ref.ID)
+				ErrUnderWay, holder, job)
 		}
+	}
+	return err
+}
+
+// pinnedAt is the field of cleanupJobs/{job} that is written after something was pinned.
+const pinnedAt = "pinnedAt"
+
+// touch writes to the record of each job: a run that has read what is pinned, and not taken its lease yet, begins anew.
+func (p Project) touch(ctx context.Context) error {
+	records, err := p.Firestore.Collection(collections.Jobs).Select().Documents(ctx).GetAll()
+	for _, d := range records {
+		_, err := d.Ref.Update(ctx, []firestore.Update{{Path: pinnedAt, Value: p.Clock()}})
+		if err != nil && status.Code(err) != codes.NotFound {
+			return fmt.Errorf("tell %s what is pinned: %w", d.Ref.ID, err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("tell the jobs what is pinned: %w", err)
 	}
 	return nil
 }

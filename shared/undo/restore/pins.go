@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/undo"
@@ -147,8 +147,8 @@ func (p Project) Pinned(ctx context.Context) ([]undo.Pinned, error) {
 	return all, nil
 }
 
-// Pin makes every job keep targets, as [undo.CheckTarget] knows them, and what belongs to them. A run that is under way keeps them only
-// if it has not begun to plan: underWay are those.
+// Pin makes every job keep targets, as [undo.CheckTarget] knows them, and what belongs to them. A run that is under way may not
+// know: underWay are those.
 func (p Project) Pin(ctx context.Context, why, by string, targets ...string) (underWay []string, err error) {
 	for _, target := range targets {
 		if err := undo.CheckTarget(target); err != nil {
@@ -161,16 +161,11 @@ func (p Project) Pin(ctx context.Context, why, by string, targets ...string) (un
 			return nil, fmt.Errorf("pin %s: %w", target, err)
 		}
 	}
-	records, err := p.Firestore.Collection(collections.Jobs).Select("lease", undo.SplitField).Documents(ctx).GetAll()
-	if err != nil {
-		return nil, fmt.Errorf("look whether jobs are under way: %w", err)
+	if err := p.touch(ctx); err != nil {
+		return nil, err
 	}
-	for _, d := range records {
-		if holder := p.holder(d); holder != "" {
-			underWay = append(underWay, holder)
-		}
-	}
-	return underWay, nil
+	holders, err := p.underWay(ctx)
+	return slices.Sorted(maps.Values(holders)), err
 }
 
 // Release lets the jobs judge again what is pinned: what undoing a run pinned, if of is its id, or any run of a job, if of is its name; all,

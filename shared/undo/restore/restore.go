@@ -99,7 +99,7 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	pins, err := u.survey(ctx)
 	for _, step := range []func(context.Context) error{
 		u.othersFree, u.begin, func(ctx context.Context) error { return u.pin(ctx, pins) },
-		u.othersFree, // a run that has begun since knows what is pinned
+		u.touch, u.othersFree, // a run that begins from now on knows what is pinned
 		u.takeBack,
 	} {
 		if err == nil {

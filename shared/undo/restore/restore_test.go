@@ -507,6 +507,93 @@ func TestOff(t *testing.T) {
 	}
 }
 
+// TestAnotherJobIsUnderWay: it might delete what comes back, for it began before it could know. One that begins later knows.
+func TestAnotherJobIsUnderWay(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	w.Set(t, "cleanupJobs/otherJob", map[string]any{"lease": map[string]any{"runId": "otherJob-1", "expiresAt": time.Now().Add(time.Minute)}})
+	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, nil)
+	if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "firesweep stop otherJob") || len(w.Documents(t, "users")) != 0 {
+		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
+	}
+	w.Set(t, "cleanupJobs/otherJob", map[string]any{"lease": map[string]any{"runId": "undo-otherJob-1", "expiresAt": time.Now().Add(time.Minute)}})
+	w.undo(t, report.RunID, restore.Options{Apply: true})
+	if w.Documents(t, "cleanupJobs")["otherJob"]["pinnedAt"] == nil {
+		t.Error("a run that has read what is pinned and not taken its lease goes on with that")
+	}
+}
+
+// TestSignedUpSince: an account does not come back beside one that has its address, its number or its identity since, for
+// Authentication would take it.
+func TestSignedUpSince(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	client := w.Auth(t)
+	identity := []*auth.UserProvider{{UID: "g1", ProviderID: "google.com"}}
+	if _, err := client.ImportUsers(ctx, []*auth.UserToImport{
+		new(auth.UserToImport).UID("u1").PhoneNumber("+4915112345678"), new(auth.UserToImport).UID("u2").ProviderData(identity),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	report := w.run(t)
+	if _, err := client.ImportUsers(ctx, []*auth.UserToImport{
+		new(auth.UserToImport).UID("new0").Email("U0@example.com"), new(auth.UserToImport).UID("new1").PhoneNumber("+4915112345678"),
+		new(auth.UserToImport).UID("new2").ProviderData(identity),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, apply := range []bool{false, true} {
+		steps, why := w.undo(t, report.RunID, restore.Options{Apply: apply})
+		for uid, what := range map[string]string{"u0": "address since: account new0", "u1": "phone number since: account new1", "u2": "identity since: account new2"} {
+			if !slices.Contains(steps[undo.Conflict], "account "+uid) || !strings.Contains(why["account "+uid], what) {
+				t.Errorf("apply %t: account %s: %q", apply, uid, why["account "+uid])
+			}
+		}
+	}
+	if _, err := client.GetUser(ctx, "u0"); !auth.IsUserNotFound(err) {
+		t.Errorf("u0: %v", err)
+	}
+}
+
+// TestTwinsDoNotComeBack: of two accounts with one address, the first comes back.
+func TestTwinsDoNotComeBack(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.Auth(t).ImportUsers(t.Context(), []*auth.UserToImport{new(auth.UserToImport).UID("u1").Email("u0@example.com")}); err != nil {
+		t.Fatal(err)
+	}
+	report := w.run(t)
+	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	if conflicts := steps[undo.Conflict]; len(conflicts) != 1 || !strings.Contains(why[conflicts[0]], "comes back with the same address") {
+		t.Errorf("%v, %v", conflicts, why)
+	}
+}
+
+// TestRacedObjectsStayAsTheyAre: an object that changed right before its deletion was not deleted, so an undo neither brings back what
+// was overwritten nor lists it.
+func TestRacedObjectsStayAsTheyAre(t *testing.T) {
+	w := newWorld(t)
+	w.Hooks.BeforeApply = func() {
+		w.Put(t, "orphan", nil, []byte("new"))
+		w.Set(t, "drafts/u0", map[string]any{"name": "new"})
+	}
+	report := w.run(t)
+	if report.Actions["delete object"].Changed != 1 {
+		t.Fatalf("%v", report.Actions)
+	}
+	if err := w.Storage(t).Bucket(w.Bucket).Object("orphan").Delete(t.Context()); err != nil { // by its owner
+		t.Fatal(err)
+	}
+	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true})
+	if slices.Contains(w.Objects(t), "orphan") || len(steps[undo.Conflict]) > 0 || w.Documents(t, "drafts")["u0"]["name"] != "new" {
+		t.Errorf("%v, %v", w.Objects(t), steps)
+	}
+	for _, d := range w.Documents(t, undo.PinnedIn) {
+		if slices.Contains(d[undo.TargetsField].([]any), any("drafts/u0")) {
+			t.Error("what stayed is pinned")
+		}
+	}
+}
+
 func update(field string, value any) []firestore.Update {
 	return []firestore.Update{{Path: field, Value: value}}
 }
