@@ -34,14 +34,14 @@ lies below it, and whatever belongs to it: a document of which a field held the
 text, such as a user's id or e-mail address, or that has it in its path.
 
 It reads the undo logs, which are kept for seven days unless UNDO_DAYS of a job
-says otherwise, and every entry of them: that bills a read for each. It needs the
-role roles/datastore.viewer.`,
+says otherwise, and every entry of them: that bills a read for each. It needs
+the role roles/datastore.viewer.`,
 		Example: `  firesweep find --project my-project posts/abc
   firesweep find --since 2d uid-of-somebody
   firesweep find gs://my-bucket/posts/u1/a.png`,
 	}
 	getenv := a.projectFlag(c)
-	c.Flags().StringVar(&since, "since", "", "only runs that began within this `AGE`, such as 36h or 7d (default: all that are kept)")
+	c.Flags().StringVar(&since, "since", "", "only runs that began within this `AGE`, such as 36h or 7d")
 	c.Flags().BoolVar(&all, "all", false, "list everything, not only the first things")
 	c.Flags().BoolVar(&json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -60,7 +60,7 @@ It needs the role roles/datastore.viewer; with --log, roles/logging.viewer.`,
 	getenv := a.projectFlag(c)
 	c.Flags().BoolVar(&f.all, "all", false, "list everything that the run did, not only the first items")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
-	c.Flags().BoolVar(&f.contents, "contents", false, "show what was in the documents and accounts that it deleted or changed")
+	c.Flags().BoolVar(&f.contents, "contents", false, "show what was in the documents and accounts")
 	f.log.flags(c)
 	c.ValidArgsFunction = completeJobs
 	c.RunE = func(c *cobra.Command, args []string) error {

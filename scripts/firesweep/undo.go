@@ -75,6 +75,11 @@ without their passwords, and without custom claims unless --claims is given.
 What somebody has changed since is left as it is and listed as a conflict: then
 the exit code is 1. What was sent stays sent. Repeating it changes nothing more.
 
+With --where, only documents whose saved contents have the value come back, what
+lies below them, and objects and accounts with their ids, or the value, in the
+name. Custom claims may make an account an administrator. The log of a run
+without a report might be forged.
+
 RUN is a run's id, or the last part of that as 'firesweep runs' shows it. For a
 run that was killed, and for a worker's, give the whole id.
 
@@ -90,9 +95,9 @@ objects and create accounts if the job deletes some.`,
 	getenv := a.projectFlag(c)
 	c.Flags().BoolVar(&f.apply, "apply", false, "do it; without this flag it is only shown")
 	c.Flags().StringArrayVar(&f.only, "only", nil, "only this `TARGET`, as it is listed; may be repeated")
-	c.Flags().StringVar(&f.where, "where", "", "only documents whose saved contents have `FIELD=VALUE`, what lies below them, and what is named after them")
-	c.Flags().BoolVar(&f.claims, "claims", false, "give accounts their custom claims back, which may make them administrators")
-	c.Flags().BoolVar(&f.withoutReport, "without-report", false, "take back a run that has no report: its log might be forged")
+	c.Flags().StringVar(&f.where, "where", "", "only documents that had `FIELD=VALUE`, and theirs")
+	c.Flags().BoolVar(&f.claims, "claims", false, "give accounts their custom claims back")
+	c.Flags().BoolVar(&f.withoutReport, "without-report", false, "take back a run that has no report")
 	c.Flags().BoolVar(&f.all, "all", false, "list everything, not only the first of each kind")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, args []string) error {
