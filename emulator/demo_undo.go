@@ -61,7 +61,7 @@ func (r rewind) show(
 		return err
 	}
 	missing, compared := r.missing(is)
-	if len(missing) > 0 || compared == 0 || steps[undo.Conflict] > 0 {
+	if len(missing) > 0 || compared == 0 || steps[undo.Conflict]+steps[undo.Lost] > 0 {
 		return fmt.Errorf("of the %d things that %s had deleted or changed, these are not as they were: %s",
 			compared, r.job.Name, strings.Join(missing, ", "))
 	}
@@ -71,7 +71,7 @@ func (r rewind) show(
 		return err
 	}
 	done, _, _ := totals(report)
-	held := report.Kept[sweep.KeptHeld]
+	held := report.Kept[sweep.KeptPinned]
 	out.Say("", 2, 2, "run again, %s: %d done, %d kept because they came back", report.Status, done, held)
 	if report.Status != sweep.Completed || done > 0 || held == 0 {
 		return fmt.Errorf("%s must keep what came back", r.job.Name)

@@ -64,6 +64,8 @@ func (s *AuthServer) project(id string) *accounts {
 type accountRequest struct {
 	LocalID  any       `json:"localId"` // text, or texts in a lookup
 	Email    any       `json:"email"`   // likewise
+	Phone    any       `json:"phoneNumber"`
+	IDs      []account `json:"federatedUserId"`
 	LocalIDs []string  `json:"localIds"`
 	Force    bool      `json:"force"`
 	Users    []account `json:"users"`
@@ -169,20 +171,35 @@ func (p *accounts) emailTaken(email, uid string) bool {
 }
 
 func (p *accounts) lookup(request accountRequest) any {
-	var users []account
+	uids := map[string]bool{} // each account is answered once, whatever names it
 	for _, id := range texts(request.LocalID) {
-		if user := p.byID[id]; user != nil {
-			users = append(users, user)
+		uids[id] = p.byID[id] != nil
+	}
+	emails, phones := texts(request.Email), texts(request.Phone)
+	for uid, user := range p.byID {
+		email, _ := user["email"].(string)
+		phone, _ := user["phoneNumber"].(string)
+		if slices.ContainsFunc(emails, func(e string) bool { return email != "" && strings.EqualFold(e, email) }) ||
+			phone != "" && slices.Contains(phones, phone) || slices.ContainsFunc(request.IDs, func(id account) bool { return hasIdentity(user, id) }) {
+			uids[uid] = true
 		}
 	}
-	for _, email := range texts(request.Email) {
-		for _, user := range p.byID {
-			if other, _ := user["email"].(string); other != "" && strings.EqualFold(other, email) {
-				users = append(users, user)
-			}
+	var users []account
+	for _, uid := range slices.Sorted(maps.Keys(uids)) {
+		if uids[uid] {
+			users = append(users, p.byID[uid])
 		}
 	}
 	return account{"users": users}
+}
+
+// hasIdentity reports whether a user has an identity at a provider.
+func hasIdentity(user, id account) bool {
+	providers, _ := user["providerUserInfo"].([]any)
+	return slices.ContainsFunc(providers, func(p any) bool {
+		given, _ := p.(map[string]any)
+		return given["providerId"] == id["providerId"] && given["rawId"] == id["rawId"]
+	})
 }
 
 // texts returns the text, or the list of texts, in a JSON value.
@@ -267,7 +284,8 @@ func (p *accounts) batchDelete(request accountRequest) (any, *apiError) {
 	return account{"errors": errors}, nil
 }
 
-// batchCreate imports users. It replaces existing ones, as the API does.
+// batchCreate imports users. It replaces existing ones, as the API does, and like that looks at nothing but the uid: a user may have
+// the same address, number or identity as another.
 func (p *accounts) batchCreate(users []account) (any, *apiError) {
 	if len(users) == 0 || len(users) > largestBatchCreate {
 		return nil, invalid("MISSING_USER_ACCOUNT")
@@ -275,12 +293,9 @@ func (p *accounts) batchCreate(users []account) (any, *apiError) {
 	errors := []account{}
 	for i, given := range users {
 		uid, _ := given["localId"].(string)
-		email, _ := given["email"].(string)
 		switch {
 		case uid == "":
 			errors = append(errors, account{"index": i, "message": "localId is missing"})
-		case p.emailTaken(email, uid):
-			errors = append(errors, account{"index": i, "message": "email exists in other account in database"})
 		default:
 			user := maps.Clone(given)
 			hasPassword := user["passwordHash"] != nil

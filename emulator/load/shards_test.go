@@ -286,7 +286,7 @@ func (s *sharded) takeBack(t *testing.T, before content) {
 	p.Jobs = functions.Registered()
 	for _, id := range sweeptest.LoggedRuns(t, s.Firestore(t)) {
 		err := p.Undo(t.Context(), id, restore.Options{Apply: true, WithoutReport: true}, func(o restore.Outcome) error {
-			if o.Step == undo.Conflict {
+			if o.Step == undo.Conflict || o.Step == undo.Lost {
 				t.Errorf("%s: %s, says the undo, and nobody has", o.Target, o.Why)
 			}
 			return nil

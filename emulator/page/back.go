@@ -28,7 +28,7 @@ type outcome struct {
 }
 
 // order is the order in which outcomes are shown: what comes back, what does not, and what is as it was.
-var order = []undo.Step{undo.Recreate, undo.Replace, undo.Revert, undo.Remove, undo.Conflict, undo.Stays, undo.Nothing}
+var order = []undo.Step{undo.Recreate, undo.Replace, undo.Revert, undo.Remove, undo.Conflict, undo.Lost, undo.Stays, undo.Nothing}
 
 // undo takes a run back, or previews that.
 func (s *server) undo(ctx context.Context, q struct {
@@ -43,12 +43,10 @@ func (s *server) undo(ctx context.Context, q struct {
 	}
 	err = s.on(ctx, e, e.Uses(), func(p restore.Project) error {
 		return p.Undo(ctx, q.Run, restore.Options{Apply: q.Apply}, func(o restore.Outcome) error {
-			switch o.Step {
-			case undo.Recreate, undo.Revert, undo.Replace, undo.Remove:
+			if o.Step.Back() {
 				t.Back++
-			case undo.Conflict, undo.Stays, undo.Nothing:
 			}
-			t.Outcomes = append(t.Outcomes, outcome{Target: o.Target, Step: string(o.Step), Says: advice.Undone(o.Step), Why: o.Why})
+			t.Outcomes = append(t.Outcomes, outcome{Target: o.Target, Step: string(o.Step), Says: advice.Undone(o.Step), Why: cmp.Or(o.Why, o.Note)})
 			return nil
 		})
 	})
@@ -63,7 +61,7 @@ func (s *server) undo(ctx context.Context, q struct {
 	return t, err
 }
 
-// release lifts a job's holds, so that it may delete again what came back.
+// release lets jobs judge again what came back by undoing runs of a job.
 func (s *server) release(ctx context.Context, q struct{ Job string }) (struct{}, error) {
 	e, err := entry(q.Job)
 	if err != nil {

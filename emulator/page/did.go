@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"errors"
-	"maps"
 	"strings"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
@@ -35,10 +34,10 @@ type item struct {
 
 // change is what a run did to a document, an object or an account.
 type change struct {
-	Target string  `json:"target"` // a path, gs://bucket/name, or "account uid"
-	What   string  `json:"what"`   // "deleted", "changed" or "created"
-	Sent   bool    `json:"sent,omitempty"`
-	Fields []field `json:"fields,omitempty"` // of a document
+	Target string       `json:"target"` // a path, gs://bucket/name, or "account uid"
+	What   string       `json:"what"`   // "deleted", "changed" or "created"
+	Sent   bool         `json:"sent,omitempty"`
+	Fields []undo.Field `json:"fields,omitempty"` // of a document
 }
 
 // did answers with what a run did.
@@ -84,25 +83,7 @@ func (s *server) did(ctx context.Context, q struct{ Run string }) (did, error) {
 
 // changeOf returns what a run did to a document.
 func changeOf(c undo.Change) change {
-	after := c.After
-	if !c.Whole { // only the written fields are recorded
-		after = maps.Clone(c.Before)
-		if after == nil {
-			after = undo.Fields{}
-		}
-		maps.Copy(after, c.After)
-		for _, name := range c.Removed {
-			delete(after, name)
-		}
-	}
-	what := "changed"
-	switch {
-	case c.Found && !c.Exists:
-		what = "deleted"
-	case !c.Found:
-		what = "created"
-	}
-	return change{Target: c.Path, What: what, Sent: c.Sent, Fields: compared(c.Before, after)}
+	return change{Target: c.Path, What: c.What(), Sent: c.Sent, Fields: c.Fields()}
 }
 
 // advised is advice about a report.

@@ -66,11 +66,11 @@ func TestValues(t *testing.T) {
 		"1.5° N, -2° E":               &latlng.LatLng{Latitude: 1.5, Longitude: -2},
 		`[1, "a", [], {}]`:            []any{1, "a", []any{}, map[string]any{}}, `{"a": 1, "b": {"c": null}}`: map[string]any{"b": map[string]any{"c": nil}, "a": 1},
 	} {
-		if got := valueText(fields(t, map[string]any{"f": v})["f"]); got != want {
+		if got := *undo.Shown(fields(t, map[string]any{"f": v})["f"]); got != want {
 			t.Errorf("%v is shown as %s, want %s", v, got, want)
 		}
 	}
-	if long := shown(fields(t, map[string]any{"f": strings.Repeat("x", 10_000)})["f"]); len(*long) > maxValue+10 {
+	if long := undo.Shown(fields(t, map[string]any{"f": strings.Repeat("x", 10_000)})["f"]); len(*long) > undo.MaxShown+10 {
 		t.Errorf("a long value is shown with %d bytes", len(*long))
 	}
 }

@@ -49,7 +49,7 @@ type job struct {
 	Problem  string         `json:"problem,omitempty"` // why its runs are not known
 	UnderWay string         `json:"underWay,omitempty"`
 	Last     *reported      `json:"last,omitempty"`    // its last run
-	Held     bool           `json:"held,omitempty"`    // the job has holds: it keeps what came back by an undo
+	Pinned   bool           `json:"pinned,omitempty"`  // what came back by undoing its runs is pinned
 	UndoDays int            `json:"undoDays"`          // for how long a run can be taken back
 	Waiting  *int           `json:"waiting,omitempty"` // of a worker: tasks that are not done; nil: not known
 	entry    manifest.Entry `json:"-"`
@@ -143,8 +143,8 @@ func (s *server) record(ctx context.Context, j *job) {
 		if r.Err != nil {
 			j.Problem = r.Err.Error()
 		}
-		held, err := p.Firestore.Collection(undo.HeldOf(j.Name)).Limit(1).Documents(ctx).GetAll()
-		j.Held = len(held) > 0
+		pinned, err := p.Pinned(ctx)
+		j.Pinned = slices.ContainsFunc(pinned, func(one undo.Pinned) bool { return strings.HasPrefix(one.RunID, j.Name+"-") })
 		return err
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/undo"
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
@@ -135,9 +136,9 @@ const maxLooked = 100
 
 // looked is a document as it is now.
 type looked struct {
-	Path   string  `json:"path"`
-	Exists bool    `json:"exists"`
-	Fields []field `json:"fields"`
+	Path   string       `json:"path"`
+	Exists bool         `json:"exists"`
+	Fields []undo.Field `json:"fields"`
 }
 
 // documents answers with documents of a job's database as they are now.
@@ -172,7 +173,7 @@ func (s *server) documents(ctx context.Context, q struct {
 			if err != nil {
 				return fmt.Errorf("read %s: %w", q.Paths[i], err)
 			}
-			all = append(all, looked{Path: q.Paths[i], Exists: d.Exists(), Fields: compared(now, now)})
+			all = append(all, looked{Path: q.Paths[i], Exists: d.Exists(), Fields: undo.Compared(now, now)})
 		}
 		return nil
 	})

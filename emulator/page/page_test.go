@@ -195,7 +195,7 @@ func TestNeverDeployed(t *testing.T) {
 type job struct {
 	Name, When, Schedule, Problem, UnderWay, Rule string
 	CalledBy, Uses                                []string
-	Held                                          bool
+	Pinned                                        bool
 	UndoDays                                      int
 	Last                                          *struct{ RunID, Status, Next string }
 }
@@ -296,12 +296,12 @@ func TestARun(t *testing.T) {
 			t.Errorf("undo, apply %t: %+v", apply, looked)
 		}
 	}
-	if !f.job(t, "cleanupReports").Held {
+	if !f.job(t, "cleanupReports").Pinned {
 		t.Error("the page does not say that the job keeps what came back")
 	}
 	ask[struct{}](t, f, "release", `{"job":"cleanupReports"}`)
-	if f.job(t, "cleanupReports").Held {
-		t.Error("what was released is held still")
+	if f.job(t, "cleanupReports").Pinned {
+		t.Error("what was released is pinned still")
 	}
 }
 

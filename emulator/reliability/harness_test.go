@@ -91,7 +91,7 @@ func TestFindsACarelessUndo(t *testing.T) {
 			func(at int) ([]string, bool) { return tryUndone(t, lateLog, At(at, Faults[0])) },
 		},
 		"the hold is late": {
-			undisturbedUndo(t, lateHold), func(c Call) bool { return strings.Contains(c.String(), "/held/") },
+			undisturbedUndo(t, lateHold), func(c Call) bool { return strings.Contains(c.String(), "/pinned/") },
 			func(at int) ([]string, bool) { return tryUndoFault(t, lateHold, At(at, Faults[0])) },
 		},
 		"it overwrites": {
@@ -142,7 +142,7 @@ func holdAfterRestoring() grpc.UnaryClientInterceptor {
 		mu.Lock()
 		defer mu.Unlock()
 		commit, isCommit := req.(*firestorepb.CommitRequest)
-		if isCommit && strings.Contains(strings.Join(targetsOf(req), " "), "/held/") {
+		if isCommit && strings.Contains(strings.Join(targetsOf(req), " "), "/pinned/") {
 			waiting = append(waiting, commit)
 			proto.Merge(reply.(proto.Message), &firestorepb.CommitResponse{
 				WriteResults: []*firestorepb.WriteResult{{UpdateTime: timestamppb.Now()}}, CommitTime: timestamppb.Now()})

@@ -115,7 +115,7 @@ func (w *world) notBack(t *testing.T, before, after map[string]any) []string {
 		t.Fatal(err)
 	}
 	for _, path := range notes {
-		if !strings.Contains(path, "/held/") {
+		if !strings.Contains(path, "/pinned/") {
 			lines = append(lines, path+" is still noted")
 		}
 	}
@@ -125,7 +125,7 @@ func (w *world) notBack(t *testing.T, before, after map[string]any) []string {
 // conflicts returns the things of which an undo says that somebody has changed them since, where nobody has.
 func conflicts(outcomes []restore.Outcome) (lines []string) {
 	for _, o := range outcomes {
-		if o.Step == undo.Conflict {
+		if o.Step == undo.Conflict || o.Step == undo.Lost {
 			lines = append(lines, fmt.Sprintf("%s: %s, says the undo, and nobody has", o.Target, o.Why))
 		}
 	}

@@ -48,7 +48,7 @@ func edits(outcomes []restore.Outcome, before, after map[string]any, at int) (al
 		e := &edit{target: o.Target, fields: map[string]any{"written": byUser}}
 		most := 1
 		switch o.Step {
-		case undo.Nothing, undo.Stays, undo.Conflict:
+		case undo.Nothing, undo.Stays, undo.Conflict, undo.Lost:
 			continue
 		case undo.Revert:
 			most = 2
@@ -133,7 +133,9 @@ func (e *edit) expect(want, after map[string]any, outcomes []restore.Outcome) (l
 	if !e.wrote {
 		return nil
 	}
-	conflict := slices.ContainsFunc(outcomes, func(o restore.Outcome) bool { return o.Target == e.target && o.Step == undo.Conflict })
+	conflict := slices.ContainsFunc(outcomes, func(o restore.Outcome) bool {
+		return o.Target == e.target && (o.Step == undo.Conflict || o.Step == undo.Lost)
+	})
 	if must := e.inTime && !e.spares; conflict != must {
 		lines = append(lines, fmt.Sprintf("%s: the user wrote in time: %v; that this is a conflict, says the undo: %v", e.target, e.inTime, conflict))
 	}

@@ -167,11 +167,11 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 	if got.Scanned != 26 || got.Usage.AuthCalls != 2 || len(f.calls) != 1 || len(f.calls[0]) != 20 {
 		t.Errorf("%d scanned, calls %v; want 26, and one call that deletes 20 accounts", got.Scanned, f.calls)
 	}
-	// Lease, no journal, 20 users and their index entries, three counts, no notes, 20 users again, the journal's entry. For the undo log: each note before it is written and before it is deleted, and three entries: of users, accounts
+	// Lease, nothing pinned, no journal, 20 users and their index entries, three counts, no notes, 20 users again, the journal's entry. For the undo log: each note before it is written and before it is deleted, and three entries: of users, accounts
 	// and notes.
 	const undoReads, undoWrites = 40, 3
-	if u := got.Usage; u.FirestoreReads != 48+undoReads || u.FirestoreDeletes != 41 || u.FirestoreWrites != 24+undoWrites {
-		t.Errorf("usage %+v, want 48+%d reads, 20 users and notes deleted and 20 notes written, with an entry of the journal", u,
+	if u := got.Usage; u.FirestoreReads != 49+undoReads || u.FirestoreDeletes != 41 || u.FirestoreWrites != 24+undoWrites {
+		t.Errorf("usage %+v, want 49+%d reads, 20 users and notes deleted and 20 notes written, with an entry of the journal", u,
 			undoReads)
 	}
 	survivors := append([]string{"later"}, latest...)
@@ -243,18 +243,17 @@ func TestIDLongerThanAUID(t *testing.T) {
 	sweeptest.Want(t, "calls", [][]string{{"u1"}}, f.calls)
 }
 
-// TestHeldUsers: users whom an undo restored do not count towards the limit on users of a run.
+// TestPinnedUsers: pinned users, such as an undo restores, do not count towards the limit on users of a run.
 func TestHeldUsers(t *testing.T) {
 	f := newFunction(t)
 	f.Env["MAX_USERS"] = "1"
 	f.user(t, "u1", "permanent", ago(3*time.Hour))
 	f.user(t, "u2", "permanent", ago(2*time.Hour))
 	f.user(t, "u3", "permanent", ago(time.Hour))
-	f.Set(t, "cleanupJobs/cleanupBannedUsers", map[string]any{undo.HeldField: true})
-	f.Set(t, undo.HeldOf("cleanupBannedUsers")+"/1", map[string]any{undo.TargetsField: []string{"users/u1"}})
+	f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: []string{"users/u1"}})
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 1))
-	sweeptest.Want(t, "kept", map[string]int{sweep.KeptHeld: 1, keptNoAccount: 1, "due, left for the next run: at most 1 users a run": 1}, got.Kept)
+	sweeptest.Want(t, "kept", map[string]int{sweep.KeptPinned: 1, keptNoAccount: 1, "due, left for the next run: at most 1 users a run": 1}, got.Kept)
 	f.wantLeft(t, left{Users: []string{"u1", "u3"}})
 }
 

@@ -87,8 +87,8 @@ func TestNoReports(t *testing.T) {
 		t.Errorf("report %+v", got)
 	}
 	// Lease, four counts, one query.
-	if got.Usage.FirestoreReads != 6 || got.Usage.FirestoreWrites != 3 || got.Usage.FirestoreDeletes != 0 {
-		t.Errorf("usage %+v, want 6 reads and 3 writes", got.Usage)
+	if got.Usage.FirestoreReads != 7 || got.Usage.FirestoreWrites != 3 || got.Usage.FirestoreDeletes != 0 {
+		t.Errorf("usage %+v, want 7 reads and 3 writes", got.Usage)
 	}
 }
 

@@ -30,8 +30,8 @@ func TestSettingsThatStopIt(t *testing.T) {
 			if tt.err != "" && !strings.Contains(got.Failures[0].Error, tt.err) {
 				t.Errorf("failures %v", got.Failures)
 			}
-			if got.Usage.FirestoreReads != 3 {
-				t.Errorf("%d reads, want 3: the lease, no journal and the settings", got.Usage.FirestoreReads)
+			if got.Usage.FirestoreReads != 4 {
+				t.Errorf("%d reads, want 4: the lease, nothing pinned, no journal and the settings", got.Usage.FirestoreReads)
 			}
 		})
 	}

@@ -78,8 +78,8 @@ func TestObjects(t *testing.T) {
 	sweeptest.Want(t, "objects left", slices.Sorted(maps.Keys(kept)), f.Objects(t))
 	// The owners of each kind are counted with one read. Those that exist are read: one, of the posts two. The missing ones
 	// are counted again with one read a kind. For posts: the name of the circle, a query for the posts beside it, one behind
-	// it and two counts. The lease, the journal. One write puts the objects' names into the undo log.
-	wantUsage := usage.Usage{FirestoreReads: 3 + 4 + 3 + 1 + 2 + 2 + 2, FirestoreWrites: 3 + 1, StorageClassA: 3,
+	// it and two counts. The lease, what is pinned, the journal. One write puts the objects' names into the undo log.
+	wantUsage := usage.Usage{FirestoreReads: 3 + 4 + 3 + 1 + 2 + 2 + 3, FirestoreWrites: 3 + 1, StorageClassA: 3,
 		StorageDeletes: int64(len(gone))}
 	sweeptest.Want(t, "usage", wantUsage, got.Usage)
 	if again := f.Run(t, ""); len(again.Actions) != 0 || again.Status != sweep.Completed {

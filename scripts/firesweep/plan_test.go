@@ -55,7 +55,7 @@ func TestPlanForPeople(t *testing.T) {
 	o.screen.width = 60
 	want(t, "the plan", `cleanupReports: completed, plan only
   database (default), now 2026-01-10 15:00 UTC, 5 scanned,
-  11 documents read, 0 ms
+  12 documents read, 0 ms
 
   ACTION         TARGET                               WRITES
   delete report  reports/older                             1

@@ -236,6 +236,12 @@ func statusWords(r *sweep.Report) string {
 	if len(r.Lift) > 0 {
 		words += ", lifted"
 	}
+	switch {
+	case r.Undone != nil && r.Undone.Partial:
+		words += ", partly undone"
+	case r.Undone != nil:
+		words += ", undone"
+	}
 	return words
 }
 

@@ -25,8 +25,8 @@ var (
 )
 
 type showFlags struct {
-	all, json bool
-	log       logFlags
+	all, json, contents bool
+	log                 logFlags
 }
 
 // shownRun is a run as it is shown. docs/command.md documents it as JSON.
@@ -38,7 +38,7 @@ type shownRun struct {
 func (a *app) showCommand() *cobra.Command {
 	var f showFlags
 	c := &cobra.Command{
-		Use:   "show RUN",
+		Use:   "show RUN [TARGET...]",
 		Short: "Show one run in full, what failed, and what to do about it",
 		Long: `Show the report of one run in full: what was planned, done and kept, what failed
 and what to do about it. If the run has an undo log (UNDO_DAYS), what it deleted
@@ -48,40 +48,46 @@ them with --all.
 RUN is a run's id, the last part of that as 'firesweep runs' shows it, or a
 job's name for its last run. With --log every line that the run logged is shown,
 oldest first: the lines with writes name every document, object and account that
-it deleted or changed.
+it deleted or changed. With --contents what was in them is shown, of those that
+TARGETs name or of the first 30.
 
 It needs the role roles/datastore.viewer; with --log, roles/logging.viewer.`,
 		Example: `  firesweep show --project my-project 5f3a9c01
   firesweep show --all cleanupReports
+  firesweep show --contents 5f3a9c01 posts/abc
   firesweep show --log cleanupReports-20260110T150000Z-5f3a9c01`,
 	}
 	getenv := a.projectFlag(c)
 	c.Flags().BoolVar(&f.all, "all", false, "list everything that the run did, not only the first items")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	c.Flags().BoolVar(&f.contents, "contents", false, "show what was in the documents and accounts")
 	f.log.flags(c)
 	c.ValidArgsFunction = completeJobs
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return wrongUse("name one run: its id, the last part of that, or a job's name")
+		if len(args) == 0 || len(args) > 1 && !f.contents {
+			return wrongUse("name one run: its id, the last part of that, or a job's name; with --contents also targets of it")
+		}
+		if f.contents && f.log.log {
+			return wrongUse("--contents and --log do not go together: the log has names only")
 		}
 		if err := f.log.check(c); err != nil {
 			return err
 		}
 		name := args[0]
 		if !runIDPattern.MatchString(name) && !shortIDPattern.MatchString(name) {
-			if _, err := jobsNamed(args); err != nil {
+			if _, err := jobsNamed(args[:1]); err != nil {
 				return wrongUse("%q is neither a run's id as firesweep runs shows it nor a job's name", name)
 			}
 		}
 		if f.log.log && runIDPattern.MatchString(name) { // a preview is only in the log
 			return a.showLog(c.Context(), f, name, getenv)
 		}
-		return a.showRun(c.Context(), f, name, getenv)
+		return a.showRun(c.Context(), f, name, args[1:], getenv)
 	}
 	return c
 }
 
-func (a *app) showRun(ctx context.Context, f showFlags, name string, getenv func(string) string) error {
+func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []string, getenv func(string) string) error {
 	s := newStore(getenv)
 	defer s.close()
 	stop := a.progress(ctx, func(time.Duration) string { return "looking for the run" })
@@ -99,6 +105,9 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, getenv func
 	}
 	if f.log.log {
 		return a.showLog(ctx, f, runID, getenv)
+	}
+	if f.contents {
+		return a.showContents(ctx, f, runID, targets, job, bucket, getenv)
 	}
 	if report == nil || didSomething(report) && !report.DryRun {
 		most := listed
@@ -230,7 +239,23 @@ func (p *printer) report(r *sweep.Report) {
 		u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes,
 		u.StorageClassA, u.StorageClassB, u.StorageDeletes, u.AuthCalls, u.Tasks)
 	p.Line("")
+	p.undone(r.Undone)
 	p.Say("", 2, 2, "%s", advice.Next(r))
+}
+
+// undone prints when a run was taken back.
+func (p *printer) undone(u *sweep.Undone) {
+	if u == nil {
+		return
+	}
+	by, what := "", "It was taken back"
+	if u.By != "" {
+		by = " by " + u.By
+	}
+	if u.Partial {
+		what = "A part of it was taken back"
+	}
+	p.Say(screen.Yellow, 2, 2, "%s at %s UTC%s: %s.", what, when(u.At), by, plural(u.Things, "thing"))
 }
 
 // shards prints the state of a split run's shards.

@@ -3,7 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,15 +14,49 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/undo"
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
 type undoFlags struct {
-	apply, json, withoutReport bool
+	apply, json, all, claims, withoutReport bool
 
-	only []string
+	only  []string
+	where string // FIELD=VALUE
+}
+
+// options returns what is to be taken back.
+func (f undoFlags) options() (restore.Options, error) {
+	o := restore.Options{Apply: f.apply, Only: f.only, Claims: f.claims, WithoutReport: f.withoutReport, By: who()}
+	if f.where == "" {
+		return o, nil
+	}
+	field, value, found := strings.Cut(f.where, "=")
+	if !found || field == "" || value == "" {
+		return o, wrongUse("--where is %q: it must be like userId=abc", f.where)
+	}
+	o.Where = &restore.Where{Field: field, Value: value}
+	return o, nil
+}
+
+// again returns the command that does what was shown, with all that was given.
+func (f undoFlags) again(c *cobra.Command, runID string) string {
+	text := "firesweep undo --apply" + projectArg(c)
+	for _, only := range f.only {
+		text += " --only " + shellQuote(only)
+	}
+	if f.where != "" {
+		text += " --where " + shellQuote(f.where)
+	}
+	if f.claims {
+		text += " --claims"
+	}
+	if f.withoutReport {
+		text += " --without-report"
+	}
+	return text + " " + runID
 }
 
 func (a *app) undoCommand() *cobra.Command {
@@ -37,25 +71,35 @@ It needs the run's undo log, which is kept for seven days unless UNDO_DAYS
 as it was, if none is there now. A changed field gets its old value, if it still
 holds what the run wrote. A document that the run created is deleted, if nobody
 has changed it. Objects come back from the bucket's soft delete, accounts
-without their passwords. What somebody has changed since is left as it is and
-listed as a conflict. What was sent stays sent. Repeating it changes nothing
-more.
+without their passwords, and without custom claims unless --claims is given.
+What somebody has changed since is left as it is and listed as a conflict: then
+the exit code is 1. What was sent stays sent. Repeating it changes nothing more.
+
+With --where, only documents whose saved contents have the value come back, what
+lies below them, and objects and accounts with their ids, or the value, in the
+name. Custom claims may make an account an administrator. The log of a run
+without a report might be forged.
 
 RUN is a run's id, or the last part of that as 'firesweep runs' shows it. For a
 run that was killed, and for a worker's, give the whole id and --without-report:
 such a run has left no report that says what it was.
 
-What came back is held: the job keeps it until 'firesweep release'.
+What came back is pinned: every job keeps it until 'firesweep release'. While a
+run of any job is under way, undo is refused.
 It works with your credentials, which need to write documents, and to restore
 objects and create accounts if the job deletes some.`,
 		Example: `  firesweep undo --project my-project 5f3a9c01
   firesweep undo --apply cleanupReports-20260110T150000Z-5f3a9c01
-  firesweep undo --apply --only reports/abc --only reports/def 5f3a9c01`,
+  firesweep undo --apply --only reports/abc --only reports/def 5f3a9c01
+  firesweep undo --where userId=abc 5f3a9c01`,
 	}
 	getenv := a.projectFlag(c)
 	c.Flags().BoolVar(&f.apply, "apply", false, "do it; without this flag it is only shown")
 	c.Flags().StringArrayVar(&f.only, "only", nil, "only this `TARGET`, as it is listed; may be repeated")
-	c.Flags().BoolVar(&f.withoutReport, "without-report", false, "for a run that was killed, or a worker's")
+	c.Flags().StringVar(&f.where, "where", "", "only documents that had `FIELD=VALUE`, and theirs")
+	c.Flags().BoolVar(&f.claims, "claims", false, "give accounts their custom claims back")
+	c.Flags().BoolVar(&f.withoutReport, "without-report", false, "take back a run that has no report")
+	c.Flags().BoolVar(&f.all, "all", false, "list everything, not only the first of each kind")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) != 1 || !runIDPattern.MatchString(args[0]) && !shortIDPattern.MatchString(args[0]) {
@@ -65,7 +109,7 @@ objects and create accounts if the job deletes some.`,
 		if err != nil {
 			return err
 		}
-		return a.undo(c.Context(), f, runID, getenv)
+		return a.undo(c, f, runID, getenv)
 	}
 	return c
 }
@@ -93,11 +137,12 @@ func (a *app) open(ctx context.Context, name string, getenv func(string) string)
 		return restore.Project{}, nil, wrongUse("no job or worker is called %q", name)
 	}
 	e := all[i]
-	c, err := settings(e, getenv, e.Uses()...)
+	uses := slices.DeleteFunc(slices.Clone(e.Uses()), func(b config.Backend) bool { return b == config.Tasks }) // it hands nothing over
+	c, err := settings(e, getenv, uses...)
 	if err != nil {
 		return restore.Project{}, nil, err
 	}
-	p, closeAll, err := restore.Open(ctx, c, e.Uses(), a.clock)
+	p, closeAll, err := restore.Open(ctx, c, uses, a.clock)
 	p.Jobs = functions.Registered()
 	return p, closeAll, err
 }
@@ -113,9 +158,15 @@ type takenBack struct {
 	Target string    `json:"target"`
 	Step   undo.Step `json:"step"` // empty: there is nothing to do
 	Why    string    `json:"why,omitempty"`
+	Note   string    `json:"note,omitempty"` // of an account: its verified address and its claims
 }
 
-func (a *app) undo(ctx context.Context, f undoFlags, runID string, getenv func(string) string) error {
+func (a *app) undo(c *cobra.Command, f undoFlags, runID string, getenv func(string) string) error {
+	ctx := c.Context()
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
 	job, _, _ := strings.Cut(runID, "-")
 	p, closeAll, err := a.open(ctx, job, getenv)
 	if err != nil {
@@ -129,99 +180,81 @@ func (a *app) undo(ctx context.Context, f undoFlags, runID string, getenv func(s
 	stop := a.progress(ctx, func(passed time.Duration) string {
 		return what + " " + plural(int(things.Load()), "thing") + far.estimate(passed)
 	})
-	err = p.Undo(ctx, runID, restore.Options{Apply: f.apply, Only: f.only, WithoutReport: f.withoutReport, Progress: far.set}, func(o restore.Outcome) error {
+	o.Progress = far.set
+	err = p.Undo(ctx, runID, o, func(o restore.Outcome) error {
 		things.Add(1)
-		t.Outcomes = append(t.Outcomes, takenBack{Target: o.Target, Step: o.Step, Why: o.Why})
+		t.Outcomes = append(t.Outcomes, takenBack{Target: o.Target, Step: o.Step, Why: o.Why, Note: o.Note})
 		return nil
 	})
 	stop()
 	slices.SortStableFunc(t.Outcomes, func(x, y takenBack) int {
 		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Target, y.Target))
 	})
+	left := slices.ContainsFunc(t.Outcomes, func(o takenBack) bool { return o.Step == undo.Conflict || o.Step == undo.Lost })
 	switch {
+	case errors.Is(err, restore.ErrNotInLog):
+		return wrongUse("%w", err)
 	case f.json:
 		if written := a.writeJSON(t); err == nil {
 			err = written
 		}
 	case err == nil || len(t.Outcomes) > 0:
-		a.printTaken(t, job)
+		a.printTaken(t, f, f.again(c, t.Run))
+	}
+	if err == nil && left {
+		return errSaid
 	}
 	return err
 }
 
-func (a *app) printTaken(t taken, job string) {
+// printTaken prints what came back, or would. again is the command that does it.
+func (a *app) printTaken(t taken, f undoFlags, again string) {
 	p := a.printer()
 	p.Say(screen.Bold, 0, 2, "%s", t.Run)
 	var rows []screen.Row
-	back, conflicts := 0, 0
+	back, conflicts, lost, hidden := 0, 0, 0, 0
+	of := map[undo.Step]int{}
 	for _, o := range t.Outcomes {
 		r := screen.Row{Cells: []string{advice.Undone(o.Step), o.Target}}
 		switch o.Step {
 		case undo.Conflict:
 			conflicts++
 			r.Style, r.Notes = screen.Yellow, []string{o.Why}
+		case undo.Lost:
+			lost++
+			r.Style, r.Notes = screen.Yellow, []string{o.Why}
 		case undo.Recreate, undo.Revert, undo.Replace, undo.Remove:
 			back++
 		case undo.Nothing, undo.Stays:
 		}
+		if o.Note != "" {
+			r.Notes = append(r.Notes, o.Note)
+		}
+		if of[o.Step]++; of[o.Step] > listed && !f.all && o.Note == "" { // what an account may do is always shown
+			hidden++
+			continue
+		}
 		rows = append(rows, r)
 	}
-	p.Table([]screen.Column{{Name: "WHAT"}, {Name: "TARGET", Path: true}}, rows)
-	p.Line("")
+	if len(rows) > 0 {
+		p.Table([]screen.Column{{Name: "WHAT"}, {Name: "TARGET", Path: true}}, rows)
+		p.more(hidden, "thing")
+		p.Line("")
+	}
 	switch {
 	case back == 0:
 		p.Say("", 2, 2, "There is nothing to bring back.")
 	case t.Applied:
-		p.Say("", 2, 2, "%s taken back. The job keeps what came back until you release it:", plural(back, "thing"))
-		p.Command("firesweep release --all %s", job)
+		p.Say("", 2, 2, "%s taken back. Every job keeps what came back until you release it:", plural(back, "thing"))
+		p.Command("firesweep release --run %s", t.Run)
 	default:
 		p.Say("", 2, 2, "%s would be taken back; nothing was changed. Do it:", plural(back, "thing"))
-		p.Command("firesweep undo --apply %s", t.Run)
+		p.Command("%s", again)
 	}
 	if conflicts > 0 {
 		p.Say(screen.Yellow, 2, 2, "%s: left as they are; look at them by hand.", plural(conflicts, "conflict"))
 	}
-}
-
-func (a *app) releaseCommand() *cobra.Command {
-	var all bool
-	c := &cobra.Command{
-		Use:   "release JOB ITEM...",
-		Short: "Let a job delete again what came back by undoing a run",
-		Long: `Lift the hold that undoing a run put on what came back. The job judges it again
-from its next run on, and deletes it if it is still due.
-
-ITEM is a target as the job's plan names it: a document's path,
-gs://bucket/name of an object, or 'account UID'.`,
-		Example: `  firesweep release --project my-project cleanupReports reports/abc reports/def
-  firesweep release --all cleanupReports`,
-		ValidArgsFunction: completeJobs,
+	if lost > 0 {
+		p.Say(screen.Yellow, 2, 2, "%s cannot be brought back.", plural(lost, "thing"))
 	}
-	getenv := a.projectFlag(c)
-	c.Flags().BoolVar(&all, "all", false, "release all that is held of the job")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 || all == (len(args) > 1) {
-			return wrongUse("give a job and its items, or --all")
-		}
-		p, closeAll, err := a.open(c.Context(), args[0], getenv)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = closeAll() }() // what was written is written
-		stop := a.progress(c.Context(), func(time.Duration) string { return "releasing" })
-		notHeld, err := p.Release(c.Context(), args[0], args[1:]...)
-		stop()
-		if err != nil {
-			return err
-		}
-		for _, item := range notHeld {
-			fmt.Fprintf(a.errs, "firesweep: %s is not held by %s: look at the targets of firesweep undo\n", screen.Plain(item), args[0])
-		}
-		if len(notHeld) > 0 {
-			return errSaid
-		}
-		a.printer().Say("", 0, 2, "Released: %s judges it again from its next run on.", args[0])
-		return nil
-	}
-	return c
 }

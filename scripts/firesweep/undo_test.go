@@ -2,9 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"firebase.google.com/go/v4/auth"
 
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -21,7 +26,10 @@ func TestUndo(t *testing.T) {
 		t.Fatalf("%+v", first)
 	}
 	o.Set(t, "reports/c", map[string]any{"status": "new"})
-	shown := o.well(t, "undo", first.RunID)
+	shown, _, code := o.run(t, "undo", first.RunID)
+	if code != exitFailed {
+		t.Errorf("exit code %d with a conflict", code)
+	}
 	for _, part := range []string{"bring back", "reports/a", "reports/b", "left: changed since", "somebody has created it since", "2 things would be taken back", "1 conflict"} {
 		if !strings.Contains(shown, part) {
 			t.Errorf("%q is not in\n%s", part, shown)
@@ -31,28 +39,29 @@ func TestUndo(t *testing.T) {
 		t.Error("to show it has done it")
 	}
 	var got taken
-	if err := json.Unmarshal([]byte(o.well(t, "undo", "--apply", "--json", first.RunID)), &got); err != nil || len(got.Outcomes) != 3 || !got.Applied {
+	out, _, _ := o.run(t, "undo", "--apply", "--json", first.RunID)
+	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Outcomes) != 3 || !got.Applied {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if back := o.Documents(t, "reports"); back["a"]["text"] != "a" || back["b"]["text"] != "b" || back["c"]["status"] != "new" {
 		t.Errorf("%v", back)
 	}
-	if again := o.well(t, "undo", "--apply", first.RunID); !strings.Contains(again, "nothing to bring back") {
+	if again, _, _ := o.run(t, "undo", "--apply", first.RunID); !strings.Contains(again, "nothing to bring back") {
 		t.Error(again)
 	}
 	o.now = o.now.Add(time.Hour)
 	if next := o.called(t, "cleanupReports", ""); len(next.Actions) != 0 {
 		t.Errorf("what came back is deleted again: %v", next.Actions)
 	}
-	if _, errs, code := o.run(t, "release", "cleanupReports", "reports/none"); code != exitFailed || !strings.Contains(errs, "reports/none is not held") {
+	if _, errs, code := o.run(t, "release", "reports/none"); code != exitFailed || !strings.Contains(errs, "reports/none is not pinned") {
 		t.Errorf("%d, %s", code, errs)
 	}
-	o.well(t, "release", "cleanupReports", "reports/a")
+	o.well(t, "release", "reports/a")
 	o.called(t, "cleanupReports", "")
 	if left := o.Documents(t, "reports"); left["a"] != nil || left["b"] == nil {
 		t.Errorf("%v", left)
 	}
-	o.well(t, "release", "--all", "cleanupReports")
+	o.well(t, "release", "--run", first.RunID)
 	o.called(t, "cleanupReports", "")
 	if left := o.Documents(t, "reports"); left["b"] != nil || left["c"] == nil {
 		t.Errorf("%v", left)
@@ -71,10 +80,13 @@ func TestUndoRefuses(t *testing.T) {
 		{[]string{"undo", "cleanupReports"}, exitWrongUse, "by its id"},
 		{[]string{"undo", "noSuchJob-20260101T000000Z-0123abcd"}, exitWrongUse, "no job or worker"},
 		{[]string{"undo", "cleanupReports-20260101T000000Z-0123abcd"}, exitFailed, "the undo log has nothing of it"},
-		{[]string{"release"}, exitWrongUse, "give a job"},
-		{[]string{"release", "cleanupReports"}, exitWrongUse, "or --all"},
-		{[]string{"release", "--all", "cleanupReports", "reports/a"}, exitWrongUse, "or --all"},
-		{[]string{"release", "noSuchJob", "x"}, exitWrongUse, "no job or worker"},
+		{[]string{"undo", "--where", "userId", "cleanupReports-20260101T000000Z-0123abcd"}, exitWrongUse, "like userId=abc"},
+		{[]string{"release"}, exitWrongUse, "give targets"},
+		{[]string{"release", "--all", "reports/a"}, exitWrongUse, "or --all"},
+		{[]string{"release", "--run", "5f3a9c01"}, exitWrongUse, "whole id"},
+		{[]string{"pin", "reports/a"}, exitWrongUse, "--because"},
+		{[]string{"pin", "--because", "x", "reports"}, exitWrongUse, "no document's path"},
+		{[]string{"find"}, exitWrongUse, "name one"},
 	} {
 		_, errs, code := o.run(t, tt.args...)
 		if code != tt.code || !strings.Contains(errs, tt.want) {
@@ -83,5 +95,146 @@ func TestUndoRefuses(t *testing.T) {
 	}
 	if left := o.Documents(t, "cleanupJobs"); len(left) != 0 {
 		t.Errorf("something was written: %v", left)
+	}
+}
+
+// TestUndoOfAPart: the preview proposes to do what it has shown, and what the log does not have is wrong use.
+func TestUndoOfAPart(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.env["UNDO_DAYS"] = "7"
+	for i := range listed + 5 {
+		o.Set(t, fmt.Sprintf("reports/r%02d", i), map[string]any{
+			"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0), "reporter": fmt.Sprintf("u%d", i%2), "text": "it's"})
+	}
+	run := o.called(t, "cleanupReports", "").RunID
+	project := o.env["GOOGLE_CLOUD_PROJECT"]
+	shown := o.well(t, "undo", "--project", project, "--only", "reports/r01", "--only", "reports/r02", run)
+	wantParts(t, shown, "2 things would be taken back", "firesweep undo --apply --project "+project+" --only reports/r01 --only reports/r02 "+run)
+	wantParts(t, o.well(t, "undo", "--where", "text=it's", run), `--where 'text=it'\''s' `+run, "and 5 things more: use --all")
+	if all := o.well(t, "undo", "--all", run); strings.Count(all, "bring back") != listed+5 || strings.Contains(all, "use --all") {
+		t.Error(all)
+	}
+	_, errs, code := o.run(t, "undo", "--apply", "--only", "reports/r01", "--only", "reports/typo", run)
+	if code != exitWrongUse || !strings.Contains(errs, "reports/typo") || len(o.Documents(t, "reports")) != 0 {
+		t.Errorf("%d, %s, %v", code, errs, o.Documents(t, "reports"))
+	}
+	o.well(t, "undo", "--apply", "--where", "reporter=u1", run)
+	for id, d := range o.Documents(t, "reports") {
+		if d["reporter"] != "u1" {
+			t.Errorf("%s is back, of %v", id, d["reporter"])
+		}
+	}
+	if n := len(o.Documents(t, "reports")); n != (listed+5)/2 {
+		t.Errorf("%d are back", n)
+	}
+	wantParts(t, o.well(t, "runs", "cleanupReports"), "undone")
+	wantParts(t, o.well(t, "show", run), "A part of it was taken back at", "17 things")
+	o.well(t, "undo", "--apply", run)
+	wantParts(t, o.well(t, "show", "cleanupReports"), "It was taken back at", "35 things")
+}
+
+// TestUndoWithoutTheQueue: neither undo nor what goes with it needs the settings of Cloud Tasks, or a bucket where the job has none.
+func TestUndoWithoutTheQueue(t *testing.T) {
+	t.Parallel()
+	for _, job := range []string{"deleteInactiveProjects", "cleanupPlaceholderUsers"} {
+		o := newOperator(t)
+		o.env["UNDO_DAYS"] = "7"
+		o.now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
+		o.sample(t)
+		run := o.called(t, job, "").RunID
+		o.other = maps.Clone(o.env)
+		maps.DeleteFunc(o.env, func(name, _ string) bool { return strings.HasPrefix(name, "TASKS_") || name == "STORAGE_BUCKET" })
+		o.well(t, "undo", run)
+		o.well(t, "undo", "--apply", run)
+		o.well(t, "show", "--contents", run)
+		o.well(t, "pin", "--apply", "--because", "hold", "projects/p1")
+		o.well(t, "pinned")
+		o.well(t, "release", "--all")
+	}
+}
+
+// TestPostStaysThoughItsCircleIsGone: what one job deleted and an undo brought back is not deleted by another.
+func TestPostStaysThoughItsCircleIsGone(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.env["UNDO_DAYS"] = "7"
+	o.now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
+	o.sample(t)
+	before := o.Documents(t, "posts")
+	run := o.called(t, "checkGhostCircles", "").RunID
+	gone := slices.DeleteFunc(slices.Sorted(maps.Keys(before)), func(id string) bool { return o.Documents(t, "posts")[id] != nil })
+	if len(gone) == 0 {
+		t.Fatal("no post is gone")
+	}
+	post := "posts/" + gone[0]
+	wantParts(t, o.well(t, "find", post), "deleted", post, run)
+	wantParts(t, o.well(t, "find", gone[0]), post)
+	wantParts(t, o.well(t, "show", "--contents", run, post), "deleted "+post, "circleId: ")
+	if _, _, code := o.run(t, "find", "posts/none"); code != exitFailed {
+		t.Errorf("nothing was found: exit code %d", code)
+	}
+	o.well(t, "undo", "--apply", "--only", post, run)
+	wantParts(t, o.well(t, "pinned"), post, "it came back by undoing a run", run)
+	next := o.called(t, "cleanupOrphanedMedia", "")
+	if o.Documents(t, "posts")[gone[0]] == nil || next.Kept[sweep.KeptPinned]+next.Kept[sweep.KeptWithPinned] == 0 {
+		t.Errorf("it is deleted again: kept %v", next.Kept)
+	}
+	o.well(t, "release", post)
+	if o.called(t, "cleanupOrphanedMedia", ""); o.Documents(t, "posts")[gone[0]] != nil {
+		t.Error("it is kept after its release")
+	}
+}
+
+// TestPin: nothing that is pinned goes, nor what leads to it.
+func TestPin(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	old := map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)}
+	for _, path := range []string{"reports/a", "reports/b", "reports/c", "reports/b/notes/n"} {
+		o.Set(t, path, old)
+	}
+	args := []string{"--because", "legal hold", "reports/a", "reports/b/notes/n"}
+	wantParts(t, o.well(t, append([]string{"pin"}, args...)...), "Nothing was changed", "firesweep pin --apply --because 'legal hold' reports/a")
+	wantParts(t, o.well(t, "pinned"), "Nothing is pinned")
+	o.well(t, append([]string{"pin", "--apply"}, args...)...)
+	wantParts(t, o.well(t, "pinned"), "reports/a", "legal hold", "by ")
+	if got := o.called(t, "cleanupReports", ""); got.Kept[sweep.KeptPinned] != 1 || got.Kept[sweep.KeptWithPinned] != 1 {
+		t.Errorf("kept %v", got.Kept)
+	}
+	want(t, "left", []string{"a", "b"}, slices.Sorted(maps.Keys(o.Documents(t, "reports"))))
+	o.well(t, "release", "reports/a", "reports/b/notes/n")
+	o.called(t, "cleanupReports", "")
+	want(t, "left", 0, len(o.Documents(t, "reports")))
+}
+
+// TestUndoneAccounts: claims and verified addresses are shown first, and claims come back only if that is asked for.
+func TestUndoneAccounts(t *testing.T) {
+	t.Parallel()
+	for _, claims := range []bool{false, true} {
+		o := newOperator(t)
+		o.env["UNDO_DAYS"] = "7"
+		ctx := t.Context()
+		o.Set(t, "users/u1", map[string]any{"banStatus": "permanent", "permanentBanScheduledDeletionAt": o.now.Add(-time.Hour)})
+		o.SignUp(t, "u1")
+		if _, err := o.Auth(t).UpdateUser(ctx, "u1", new(auth.UserToUpdate).Email("a@example.com").EmailVerified(true).
+			CustomClaims(map[string]any{"admin": true})); err != nil {
+			t.Fatal(err)
+		}
+		run := o.called(t, "cleanupBannedUsers", "").RunID
+		args := []string{run}
+		if claims {
+			args = []string{"--claims", run}
+		}
+		shown := o.well(t, append([]string{"undo"}, args...)...)
+		wantParts(t, shown, "a@example.com", `{"admin":true}`)
+		if strings.Contains(shown, "undo --apply --claims") != claims {
+			t.Error(shown)
+		}
+		wantParts(t, o.well(t, append([]string{"undo", "--apply"}, args...)...), "a@example.com", `{"admin":true}`)
+		user, err := o.Auth(t).GetUser(ctx, "u1")
+		if err != nil || !user.EmailVerified || (user.CustomClaims["admin"] == true) != claims {
+			t.Errorf("%v: %+v, %v", claims, user, err)
+		}
 	}
 }

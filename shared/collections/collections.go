@@ -20,7 +20,7 @@ func Names() []string { return []string{Jobs, Runs, Undo, Retries} }
 
 // Below returns the names of the collections below the documents of [Jobs]. An application may have collections of the same
 // names.
-func Below() []string { return []string{"journal", "held"} }
+func Below() []string { return []string{"journal", "pinned"} }
 
 // Documents returns the path of a document in each of these collections.
 func Documents() []string {

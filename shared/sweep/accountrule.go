@@ -62,7 +62,7 @@ func (p *Planner) ConsiderAccounts(ctx context.Context, rule *AccountRule, found
 		case d.Kind == "":
 			p.Keep(d.Reason, 1)
 			continue
-		case rule.Limit > 0 && p.Planned() >= rule.Limit && !p.run.held[target]:
+		case rule.Limit > 0 && p.Planned() >= rule.Limit && p.run.keptBy(target) == nil:
 			c.Due++
 			c.Left = true
 			continue
@@ -70,7 +70,7 @@ func (p *Planner) ConsiderAccounts(ctx context.Context, rule *AccountRule, found
 		if err := p.Propose(ctx, Action{Kind: d.Kind, Target: target, Reason: d.Reason, Effect: deleteAccount{found[i].UID, rule}}); err != nil {
 			return c, err
 		}
-		c.Due += p.planned - before // not what is held
+		c.Due += p.planned - before // not what is pinned
 	}
 	return c, nil
 }

@@ -153,7 +153,9 @@ func (r *run) do(ctx context.Context, batch []Action, keep func() error) []error
 		if err := keep(); err != nil {
 			return slices.Repeat([]error{err}, len(batch))
 		}
-		return r.documents.Delete(ctx, deletions)
+		results := r.documents.Delete(ctx, deletions)
+		r.noteStayed(ctx, batch, results)
+		return results
 	case DeleteObject:
 		deletions := make([]DeleteObject, len(batch))
 		for i, a := range batch {
@@ -162,7 +164,9 @@ func (r *run) do(ctx context.Context, batch []Action, keep func() error) []error
 		if err := r.keepObjects(ctx, batch); err != nil { // before the look at absence, so that nothing comes between that and the deletion
 			return slices.Repeat([]error{err}, len(batch))
 		}
-		return r.deleteObjects(ctx, deletions)
+		results := r.deleteObjects(ctx, deletions)
+		r.noteStayed(ctx, batch, results)
+		return results
 	case deleteAccount:
 		return r.deleteDueAccounts(ctx, batch)
 	case ruled:
@@ -254,6 +258,7 @@ func (r *run) deleteObjects(ctx context.Context, deletions []DeleteObject) []err
 func (r *run) record(ctx context.Context, a Action, err error) {
 	attributes := []any{slog.String("target", a.Target), slog.String("action", a.Kind), slog.String("reason", a.Reason)}
 	var held *objects.HeldError
+	var pinned *pinnedError
 	switch {
 	case err == nil:
 		r.mu.Lock()
@@ -270,6 +275,9 @@ func (r *run) record(ctx context.Context, a Action, err error) {
 		r.report.Kept[held.Reason]++
 		r.mu.Unlock()
 		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": kept, "+held.Reason, attributes...)
+	case errors.As(err, &pinned):
+		r.keep(pinned.reason)
+		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": kept, "+pinned.Error(), attributes...)
 	case errors.Is(err, errLater):
 		r.log.InfoContext(ctx, phrase(a.Kind, a.Target)+": not done yet, a later run continues it", attributes...)
 	default:

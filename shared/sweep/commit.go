@@ -186,8 +186,8 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 		switch {
 		case err != nil:
 			outcomes[i].err = err
-		case r.held[w.Ref.Path()]:
-			outcomes[i].err = ErrChanged
+		case d.Kind != "" && r.keptBy(w.Ref.Path()) != nil:
+			outcomes[i].err = r.keptBy(w.Ref.Path())
 		case d.Kind == "" || w.kind != "" && d.Kind != w.kind:
 			outcomes[i].err = ErrChanged
 			if d.Invalid {
@@ -211,6 +211,9 @@ func (r *run) decide(ctx context.Context, src Source, group []*work) ([]outcome,
 		}
 		if o.err == nil {
 			o.err = r.job.problem(group[i].Rule, group[i].Ref, o.change, r.config)
+		}
+		if pinned := r.pinnedWith(o.change); pinned != nil && o.err == nil {
+			o.err = pinned
 		}
 		switch {
 		case o.err != nil, len(o.change.First) > 0, len(o.change.Before) > o.handed(group[i]), o.change.empty():

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/stats"
@@ -77,12 +78,27 @@ func denyAll(method string) grpc.DialOption {
 	})
 }
 
-// afterEachQuery calls f with every query that is sent.
+// afterEachQuery calls f with every query that is sent, except that for what is pinned, which is sent beside the others.
 func afterEachQuery(f func(n int)) grpc.DialOption {
-	return streamed("RunQuery", func(n int) error {
-		f(n)
-		return nil
+	var n atomic.Int32
+	return grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		s, err := stream(ctx, desc, cc, method, opts...)
+		return besidesPins{s, func() { f(int(n.Add(1))) }}, err
 	})
+}
+
+// besidesPins calls f before each query is sent that is not for what is pinned.
+type besidesPins struct {
+	grpc.ClientStream
+	f func()
+}
+
+// SendMsg implements grpc.ClientStream.
+func (s besidesPins) SendMsg(m any) error {
+	if q, ok := m.(*firestorepb.RunQueryRequest); ok && q.GetStructuredQuery().GetFrom()[0].GetCollectionId() != "pinned" {
+		s.f()
+	}
+	return s.ClientStream.SendMsg(m)
 }
 
 // counter counts connections.

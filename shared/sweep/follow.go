@@ -106,6 +106,13 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 			return nil
 		})
 	}
+	accounts = slices.DeleteFunc(accounts, func(i int) bool {
+		if pinned := r.followsPinned(all[i].FollowUp); pinned != nil { // since the commit, which would have kept the item
+			r.keep(pinned.reason)
+			all[i].err = pinned
+		}
+		return all[i].err != nil
+	})
 	r.deleteAccounts(ctx, all, accounts)
 	_ = underWay.Wait() // each error is in its follow-up
 	var writes []documents.Write
@@ -116,7 +123,7 @@ func (r *run) followUp(ctx context.Context, entry documents.Ref, at time.Time, a
 			items = append(items, undo.Record{Item: item, Action: f.of.kind, Reason: f.of.reason})
 		}
 		switch {
-		case isHeld(f.err): // the entry remembers it until Cloud Storage lets the object go
+		case isHeld(f.err): // the entry remembers it until Cloud Storage lets the object go, or somebody releases it
 			held = f.err
 			continue
 		case f.err == nil && f.Recorded != nil:
@@ -369,10 +376,11 @@ func (r *run) deleteObject(ctx context.Context, o ObjectDeletion, at time.Time) 
 	return failed
 }
 
-// isHeld reports whether Cloud Storage refuses to delete an object.
+// isHeld reports whether something stays because Cloud Storage refuses to delete it, or because it is pinned.
 func isHeld(err error) bool {
 	var held *objects.HeldError
-	return errors.As(err, &held)
+	var pinned *pinnedError
+	return errors.As(err, &held) || errors.As(err, &pinned)
 }
 
 // keepObject counts and names an object that is kept.
@@ -390,6 +398,10 @@ func (r *run) deleteFound(ctx context.Context, object objects.Object, o ObjectDe
 		if reason := o.keep(object, at); reason != "" {
 			r.keepObject(ctx, object.Name, reason)
 			return nil
+		}
+		if pinned := r.keptBy(r.objectTarget(object.Name)); pinned != nil { // since the commit, which would have kept the item
+			r.keepObject(ctx, object.Name, pinned.reason)
+			return pinned
 		}
 		err := r.objects.Delete(ctx, objects.Deletion{
 			Name: object.Name, Generation: object.Generation, Metageneration: object.Metageneration,

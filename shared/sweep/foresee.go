@@ -86,7 +86,11 @@ func (f *foresight) item(ctx context.Context, item Item, kind string, depth int)
 		}
 		o := outcomes[0]
 		if o.err != nil {
-			if depth == 0 && o.change.Fail != nil && !errors.Is(o.err, ErrChanged) {
+			var pinned *pinnedError
+			switch {
+			case depth == 0 && errors.As(o.err, &pinned):
+				f.add("nothing: " + pinned.Error())
+			case depth == 0 && o.change.Fail != nil && !errors.Is(o.err, ErrChanged):
 				f.add("nothing: " + o.change.Fail.Error())
 			}
 			return nil // it would be found to have changed, or fail

@@ -316,6 +316,7 @@ const maxFailedNamed = 20
 // resultOf returns how many of a family were done, and the failure of the others.
 func (r *run) resultOf(ctx context.Context, f family) (done int, err error) {
 	failed := 0
+	var pinned *pinnedError // the other item stays with it
 	for _, w := range f.all {
 		switch {
 		case w.err == nil:
@@ -323,6 +324,7 @@ func (r *run) resultOf(ctx context.Context, f family) (done int, err error) {
 		case errors.Is(w.err, ErrChanged):
 		case errors.Is(w.err, ErrOutOfTime), ctx.Err() != nil:
 			return done, ErrOutOfTime
+		case errors.As(w.err, &pinned):
 		default:
 			if failed++; failed == 1 {
 				err = fmt.Errorf("%s: %w", w.Ref.Path(), w.err)
@@ -334,6 +336,8 @@ func (r *run) resultOf(ctx context.Context, f family) (done int, err error) {
 	}
 	if failed > 0 {
 		err = fmt.Errorf("%d of its follow-ups failed, the first: %w", failed, err)
+	} else if pinned != nil {
+		err = &pinnedError{KeptWithPinned, pinned.target}
 	}
 	return done, err
 }

@@ -74,7 +74,7 @@ func TestCountKept(t *testing.T) {
 			if diff := cmp.Diff(tt.kept, got.Kept); diff != "" || got.Status != sweep.Completed || got.Scanned != tt.scanned {
 				t.Errorf("status %s, scanned %d, want %d; kept (-want +got):\n%s", got.Status, got.Scanned, tt.scanned, diff)
 			}
-			if want := int64(4 + 1 + tt.reads); got.Usage.FirestoreReads != want { // the counts; the lease
+			if want := int64(4 + 2 + tt.reads); got.Usage.FirestoreReads != want { // the counts; the lease, what is pinned
 				t.Errorf("%d reads, want %d", got.Usage.FirestoreReads, want)
 			}
 			warnings := 0

@@ -10,7 +10,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/undo"
 )
 
 // leaseMargin is how much longer than its function's timeout a run's lease lasts, so that it can only expire on a run
@@ -62,7 +61,6 @@ type saved struct {
 	checkpoint  string
 	acted       acted
 	partialRuns int    // how many runs in a row ended partial
-	held        bool   // items are held
 	split       *split // the last run, if it was split
 
 	// For a shard's run:
@@ -105,7 +103,6 @@ func (l lease) take(ctx context.Context, admit func(*Report) error, free func(sa
 		if s.acted, err = l.actedOf(doc); err != nil {
 			return nil, err
 		}
-		s.held = holds(doc)
 		if s.partialRuns = 0; last != nil {
 			s.partialRuns = last.PartialRuns
 		}
@@ -220,9 +217,6 @@ func (l lease) reserve(ctx context.Context, taken documents.Document, a acted) (
 	left.UpdateTime = at
 	return left, err
 }
-
-// holds reports whether items of the job may be held: if not, nobody need look for them.
-func holds(doc documents.Document) bool { return doc.Data[undo.HeldField] == true }
 
 // storedRun is cleanupRuns/{runId}.
 type storedRun struct {

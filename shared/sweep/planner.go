@@ -103,7 +103,7 @@ func (p *Planner) Keep(reason string, n int) {
 }
 
 // keepNamed says that one item is kept for a reason that is in order, and names it in the log. It is for workers, whose
-// one item it is, and for what is held.
+// one item it is, and for what is pinned.
 func (p *Planner) keepNamed(ctx context.Context, target, reason string) {
 	p.Keep(reason, 1)
 	p.Log.InfoContext(ctx, target+": kept, "+reason, slog.String("target", target), slog.String("reason", reason))
@@ -143,9 +143,9 @@ func (p *Planner) Fail(ctx context.Context, target, action string, err error) {
 	p.run.failed(ctx, target, action, err)
 }
 
-// Propose adds an action to the plan, unless its target is held.
+// Propose adds an action to the plan, unless its target is pinned or something below that is.
 func (p *Planner) Propose(ctx context.Context, a Action) error {
-	if p.keepHeld(ctx, a) {
+	if p.keepPinned(ctx, a) {
 		return nil
 	}
 	if err := p.run.job.proposes(a.Effect); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/inorder"
+	"github.com/firesweep/firesweep/shared/undo"
 )
 
 // reading is all that a run plans by, as it is being read: side by side, and beside the commit that takes the lease. It proposes
@@ -12,7 +13,7 @@ import (
 type reading struct {
 	planner *Planner
 	left    Reading // what interrupted runs have left to do
-	held    *inorder.Flow[struct{}, map[string]bool]
+	pins    *inorder.Flow[struct{}, undo.Pins]
 	job     Reading
 	failed  error // why the job did not begin
 }
@@ -25,7 +26,7 @@ func (r *run) begin(ctx context.Context, checkpoint string) *reading {
 		return nil
 	})
 	b.left = r.beginReplay(ctx, b.planner)
-	b.held = inorder.One(ctx, struct{}{}, func(ctx context.Context, _ struct{}) (map[string]bool, error) { return r.readHeld(ctx) })
+	b.pins = inorder.One(ctx, struct{}{}, func(ctx context.Context, _ struct{}) (undo.Pins, error) { return r.readPins(ctx) })
 	return b
 }
 
@@ -34,8 +35,8 @@ func (b *reading) plan() error {
 	if b.failed != nil {
 		return b.failed
 	}
-	err := b.held.Each(func(_ struct{}, held map[string]bool) error {
-		b.planner.run.held = held
+	err := b.pins.Each(func(_ struct{}, pins undo.Pins) error {
+		b.planner.run.pins = pins
 		return nil
 	})
 	if err != nil {
@@ -54,5 +55,5 @@ func (b *reading) stop() {
 	}
 	b.job.Stop()
 	b.left.Stop()
-	b.held.Stop()
+	b.pins.Stop()
 }

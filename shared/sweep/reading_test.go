@@ -61,8 +61,8 @@ func TestReadsBesideTheLease(t *testing.T) {
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete thing", 3))
 	sweeptest.Want(t, "left", 0, len(left(t, f)))
-	// The lease, the things, the three that are kept for undoing.
-	sweeptest.Want(t, "reads", int64(1+3+3), got.Usage.FirestoreReads)
+	// The lease, what is pinned, the things, the three that are kept for undoing.
+	sweeptest.Want(t, "reads", int64(1+1+3+3), got.Usage.FirestoreReads)
 }
 
 // TestReadsAnewWhenTheRecordHasChanged: what was read beside a commit that failed, because somebody wrote to the job's record

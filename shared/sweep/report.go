@@ -86,6 +86,16 @@ type Report struct {
 	PartialRuns int         `json:"partialRuns,omitempty" firestore:"partialRuns,omitempty"`
 	Stopped     bool        `json:"stopped,omitempty" firestore:"stopped,omitempty"` // it was told to stop, and so is partial
 	Usage       usage.Usage `json:"usage" firestore:"usage"`
+	// Undone says that the run was taken back since; nil if it was not.
+	Undone *Undone `json:"undone,omitempty" firestore:"undone,omitempty"`
+}
+
+// Undone says when a run was taken back.
+type Undone struct {
+	At      time.Time `json:"at" firestore:"at"`                               // the last time
+	By      string    `json:"by,omitempty" firestore:"by,omitempty"`           // empty: not known
+	Things  int       `json:"things" firestore:"things"`                       // that came back
+	Partial bool      `json:"partial,omitempty" firestore:"partial,omitempty"` // only single things were to come back
 }
 
 // Counts says what became of the actions of one kind. What is planned and none of the others was left for the next run, or

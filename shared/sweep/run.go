@@ -18,6 +18,7 @@ import (
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
+	"github.com/firesweep/firesweep/shared/undo"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -39,9 +40,8 @@ type run struct {
 	next      tasks.Writer     // of no use in one that does not continue by itself
 	gathered  gathered
 	journal   journal
-	undo      atomic.Int64    // entries of the undo log
-	holds     bool            // items may be held
-	held      map[string]bool // targets that came back by undoing a run
+	undo      atomic.Int64 // entries of the undo log
+	pins      undo.Pins    // what every job keeps
 	meter     *usage.Meter
 
 	scheduled bool   // Cloud Scheduler said which time the run is for
@@ -111,7 +111,6 @@ func (r *run) execute(ctx context.Context) *Report {
 	}
 	switch {
 	case r.job.Task != nil:
-		r.holds = true // nobody looked
 		r.sweep(work, r.begin(work, ""))
 		r.complete(0)
 	case r.report.DryRun:
@@ -134,7 +133,6 @@ func (r *run) preview(ctx context.Context) {
 	l := r.lease()
 	doc, _, err := r.documents.Get(ctx, l.path())
 	if err == nil {
-		r.holds = holds(doc)
 		r.checkpoint, err = l.checkpointOf(doc)
 	}
 	if err != nil {

@@ -210,7 +210,7 @@ func TestEmptyCollection(t *testing.T) {
 			!strings.Contains(got.Failures[0].Error, `{"lift":["empty:posts"]}`) || !strings.Contains(got.Failures[0].Error, "database (default)") {
 			t.Fatalf("body %s: %+v, want aborted", body, got)
 		}
-		want := int64(1 + 2 + 2) // the job's record, the page of things, one of each collection in which nothing was found
+		want := int64(1 + 1 + 2 + 2) // the job's record, what is pinned, the page of things, one of each collection in which nothing was found
 		if got.Usage.FirestoreReads != want {
 			t.Errorf("body %s: %d reads, want %d", body, got.Usage.FirestoreReads, want)
 		}

@@ -63,7 +63,7 @@ func (l shardLease) take(ctx context.Context, admit func(*Report) error, free fu
 			sh.lookedUp()
 		}
 		sh.Holder, sh.Until = l.runID, now.Add(l.length)
-		saved.checkpoint, saved.bounds, saved.held = sh.Position, sh.Range, holds(doc)
+		saved.checkpoint, saved.bounds = sh.Position, sh.Range
 		saved.told = doc.Data[stopField] == l.part.Of
 		saved.claimed = s.claimed(l.part.Number)
 		free(saved)

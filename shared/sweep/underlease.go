@@ -99,7 +99,7 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 
 // from sets where the run begins: where the last one ended.
 func (r *run) from(last saved) {
-	r.checkpoint, r.partialRuns, r.holds = last.checkpoint, last.partialRuns, last.held
+	r.checkpoint, r.partialRuns = last.checkpoint, last.partialRuns
 	r.beganAt = last.checkpoint
 	r.bounds = last.bounds
 	switch r.limits.Done = last.acted.at(r.report.Now); {

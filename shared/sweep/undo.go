@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -187,6 +188,28 @@ func (r *run) keepObjects(ctx context.Context, batch []Action) error {
 		records = append(records, itemOf(a), undo.Record{Object: &undo.Object{Name: d.Name, Generation: d.Generation}})
 	}
 	return r.keepAhead(ctx, records)
+}
+
+// noteStayed notes what was written down and then changed before it could be deleted, so that an undo leaves it out.
+func (r *run) noteStayed(ctx context.Context, batch []Action, results []error) {
+	if !r.keepsUndo() {
+		return
+	}
+	var records []undo.Record
+	for i, err := range results {
+		if !errors.Is(err, ErrChanged) {
+			continue
+		}
+		switch effect := batch[i].Effect.(type) {
+		case deleteDocument:
+			records = append(records, undo.Record{Stayed: effect.Path})
+		case DeleteObject:
+			records = append(records, undo.Record{Stayed: undo.StayedObject + effect.Name})
+		}
+	}
+	if err := r.keepAhead(ctx, records); err != nil { // an undo looks at it, and says that somebody has changed it
+		r.log.WarnContext(ctx, fmt.Sprintf("%s could not note in the undo log that %d items stayed: %s", r.job.Name, len(records), err))
+	}
 }
 
 // keepAccounts writes down what there is to know of accounts that are to be deleted. items are what they are deleted for.

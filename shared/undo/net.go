@@ -76,8 +76,12 @@ const (
 	Replace  Step = "replace"  // write it as it was, over what the run left
 	Remove   Step = "remove"   // delete what the run created
 	Conflict Step = "conflict" // somebody has changed it since: it is left as it is
+	Lost     Step = "lost"     // it is gone, and nothing keeps it any more
 	Stays    Step = "stays"    // what was sent is not taken back
 )
+
+// Back reports whether a step brings something back.
+func (s Step) Back() bool { return s == Recreate || s == Revert || s == Replace || s == Remove }
 
 // Decide returns what to do, given the document as it is now, and the reason if that is a conflict.
 func (c Change) Decide(now Fields, found bool) (step Step, why string) {

@@ -43,14 +43,21 @@ const maxRecords = 64 << 20
 // Fields are a document's fields as Firestore's API has them.
 type Fields = map[string]*firestorepb.Value
 
-// Record is one thing that a run deleted or wrote, or an item that it judged for that: one of Item, Write, Object and Account.
+// Record is one thing that a run deleted or wrote, or an item that it judged for that: one of Item, Write, Object, Account and
+// Stayed.
 type Record struct {
 	Item           string // as the job's plan names its target; if what was done to it is taken back, it is held
 	Action, Reason string // of the item: what the run did to it, and why
 	Write          *Write
 	Object         *Object
 	Account        *Account
+	// Stayed is a document's path, or "object" and a name: it changed before the deletion that an earlier entry tells of, which was
+	// therefore not made.
+	Stayed string
 }
+
+// StayedObject precedes the name of an object in [Record.Stayed].
+const StayedObject = "object "
 
 // Write is one write of a commit.
 type Write struct {
@@ -166,7 +173,7 @@ const (
 	opKey, pathKey, foundKey, beforeKey, afterKey, removedKey, sentKey = "op", "path", "found", "before", "after", "removed", "sent"
 	objectKey, generationKey, folderKey, ownerKeyKey, ownerKey         = "object", "generation", "folder", "ownerKey", "owner"
 	accountKey, dataKey                                                = "account", "data"
-	itemKey, actionKey, reasonKey                                      = "item", "action", "reason"
+	itemKey, actionKey, reasonKey, stayedKey                           = "item", "action", "reason", "stayed"
 )
 
 func (r Record) fields() Fields {
@@ -190,6 +197,8 @@ func (r Record) fields() Fields {
 		}
 	case r.Account != nil:
 		return Fields{accountKey: text(r.Account.UID), dataKey: text(r.Account.Data)}
+	case r.Stayed != "":
+		return Fields{stayedKey: text(r.Stayed)}
 	}
 	return Fields{itemKey: text(r.Item), actionKey: text(r.Action), reasonKey: text(r.Reason)}
 }
@@ -217,6 +226,9 @@ func recordOf(f Fields) (Record, bool) {
 	case f[accountKey] != nil:
 		a := Account{UID: f[accountKey].GetStringValue(), Data: f[dataKey].GetStringValue()}
 		return Record{Account: &a}, a.UID != ""
+	case f[stayedKey] != nil:
+		stayed := f[stayedKey].GetStringValue()
+		return Record{Stayed: stayed}, stayed != ""
 	}
 	item := Record{Item: f[itemKey].GetStringValue(), Action: f[actionKey].GetStringValue(), Reason: f[reasonKey].GetStringValue()}
 	return item, item.Item != ""

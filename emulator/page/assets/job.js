@@ -182,7 +182,7 @@ export function page(job, about, reload) {
     });
     fill(notes, job.problem ? problem("No run can begin.", [job.problem]) : null,
       job.underWay ? h("div", { class: "box warn" }, h("p", {}, `Under way: ${job.underWay}`)) : null,
-      job.held ? h("div", { class: "box note" },
+      job.pinned ? h("div", { class: "box note" },
         h("p", {}, "It keeps what came back when a run was undone. Release it, and the job judges it again."), release) : null);
     await history();
   }

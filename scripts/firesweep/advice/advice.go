@@ -81,7 +81,7 @@ func Next(r *sweep.Report) string {
 var undone = map[undo.Step]string{
 	undo.Nothing: "is as it was", undo.Recreate: "bring back", undo.Revert: "set fields back",
 	undo.Replace: "set back", undo.Remove: "remove",
-	undo.Conflict: "left: changed since", undo.Stays: "stays: it was sent",
+	undo.Conflict: "left: changed since", undo.Lost: "cannot be brought back", undo.Stays: "stays: it was sent",
 }
 
 // Undone returns what a step of an undo does to an item, in words.

@@ -94,7 +94,7 @@ func (tr *trial) checkUndo() {
 		steps := map[undo.Step]int{}
 		err := p.Undo(tr.Context(), report.RunID, o, func(outcome restore.Outcome) error {
 			steps[outcome.Step]++
-			if outcome.Step == undo.Conflict {
+			if outcome.Step == undo.Conflict || outcome.Step == undo.Lost {
 				tr.Errorf("%s: %s", outcome.Target, outcome.Why)
 			}
 			return nil

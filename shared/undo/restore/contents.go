@@ -2,7 +2,11 @@ package restore
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
@@ -23,4 +27,24 @@ func (p Project) Contents(ctx context.Context, runID string, each func(done, tot
 		}
 	}
 	return nil
+}
+
+// Logged returns the ids of the runs that have an undo log, the latest first. It finds them by their logs: a run that was killed, and a
+// worker's, have no report. It reads the name of every entry.
+func (p Project) Logged(ctx context.Context) ([]string, error) {
+	entries, err := p.Firestore.CollectionGroup(collections.Undo).Select().Documents(ctx).GetAll()
+	if err != nil {
+		return nil, fmt.Errorf("look for undo logs: %w", err)
+	}
+	var runs []string
+	seen := map[string]bool{}
+	for _, e := range entries {
+		if run := e.Ref.Parent.Parent; run != nil && !seen[run.ID] && run.Parent.ID == collections.Runs {
+			seen[run.ID] = true
+			runs = append(runs, run.ID)
+		}
+	}
+	began := func(runID string) string { _, at, _ := strings.Cut(runID, "-"); return at }
+	slices.SortFunc(runs, func(x, y string) int { return strings.Compare(began(y), began(x)) })
+	return runs, nil
 }

@@ -141,7 +141,7 @@ func (u *undoing) writeOf(c undo.Change, step undo.Step, now *firestorepb.Docume
 			}
 		}
 		return &firestorepb.Write{Operation: &firestorepb.Write_Update{Update: part}, UpdateMask: mask, CurrentDocument: same}
-	case undo.Nothing, undo.Conflict, undo.Stays:
+	case undo.Nothing, undo.Conflict, undo.Lost, undo.Stays:
 	}
 	return nil
 }

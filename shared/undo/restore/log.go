@@ -112,24 +112,44 @@ func (u *undoing) entries(ctx context.Context, f func(context.Context, entry, []
 	return g.Wait()
 }
 
-// takeBack goes through the log twice: a document that several commits wrote to is taken back when the last of them has been read, so
-// they are counted first.
-func (u *undoing) takeBack(ctx context.Context) error {
-	writes := map[string]int{} // how many the log has of each document
-	err := u.entries(ctx, func(_ context.Context, _ entry, records []undo.Record) error {
+// survey goes through the log once: a document that several commits wrote to is taken back when the last of them has been read, so they
+// are counted first, and nothing may come back before all that will is pinned. It returns what may have to be pinned.
+func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
+	u.writes, u.stayed = map[string]int{}, map[string]bool{}
+	u.matched, u.ids, u.taken = map[string]bool{}, map[string]bool{}, map[string]string{}
+	named := map[string]bool{} // of Only
+	err = u.entries(ctx, func(_ context.Context, _ entry, records []undo.Record) error {
+		u.pinsOf(&pins, records)
 		for _, r := range records {
+			u.match(r)
+			for _, target := range u.Only {
+				named[target] = named[target] || u.names(r, target)
+			}
+			switch {
+			case r.Stayed != "":
+				u.stayed[u.targetOf(r)] = true
+			default:
+				delete(u.stayed, u.targetOf(r)) // it was tried again
+			}
 			if r.Write != nil {
-				writes[r.Write.Path]++
+				u.writes[r.Write.Path]++
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return err
+	for _, target := range u.Only {
+		if err == nil && !named[target] {
+			err = fmt.Errorf("%s: %w", target, ErrNotInLog)
+		}
 	}
+	return pins, err
+}
+
+// takeBack goes through the log and takes back what it has.
+func (u *undoing) takeBack(ctx context.Context) error {
 	open := map[string][]undo.Write{}
 	done := 0
-	err = u.entries(ctx, func(ctx context.Context, e entry, records []undo.Record) error {
+	err := u.entries(ctx, func(ctx context.Context, e entry, records []undo.Record) error {
 		if u.Progress != nil {
 			u.Progress(done, len(u.log))
 		}
@@ -139,9 +159,10 @@ func (u *undoing) takeBack(ctx context.Context) error {
 		var accounts []undo.Account
 		for _, r := range records {
 			switch {
+			case u.stayed[u.targetOf(r)]: // there is nothing to take back
 			case r.Write != nil:
 				path := r.Write.Path
-				if open[path] = append(open[path], *r.Write); len(open[path]) == writes[path] {
+				if open[path] = append(open[path], *r.Write); len(open[path]) == u.writes[path] {
 					changes = append(changes, undo.Net(open[path])...)
 					delete(open, path)
 				}
@@ -150,9 +171,6 @@ func (u *undoing) takeBack(ctx context.Context) error {
 			case r.Account != nil:
 				accounts = append(accounts, *r.Account)
 			}
-		}
-		if err := u.hold(ctx, records); err != nil {
-			return err
 		}
 		if err := u.documents(ctx, changes); err != nil {
 			return err
@@ -166,23 +184,4 @@ func (u *undoing) takeBack(ctx context.Context) error {
 		return err
 	}
 	return u.tellRefused()
-}
-
-// names reports whether a record is of a target, as an outcome names it.
-func (u *undoing) names(r undo.Record, target string) bool {
-	switch {
-	case r.Write != nil:
-		return target == r.Write.Path
-	case r.Object != nil && u.Bucket != nil:
-		name := u.objectTarget(r.Object.Name)
-		return target == name || r.Object.Folder && strings.HasPrefix(target, name)
-	case r.Account != nil:
-		return target == accountTarget(r.Account.UID)
-	}
-	return target == r.Item
-}
-
-// chosen reports whether a target is among those to take back.
-func (u *undoing) chosen(target string) bool {
-	return len(u.Only) == 0 || slices.Contains(u.Only, target)
 }

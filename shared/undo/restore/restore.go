@@ -1,8 +1,8 @@
 // Package restore takes back what a run deleted or changed, from the run's undo log. It works with the credentials of whoever calls
 // it; no function needs its rights.
 //
-// log.go reads the log, documents.go, objects.go and accounts.go take back what each kind of thing needs, and held.go makes the
-// job keep what came back.
+// log.go reads the log and choice.go says what of it is meant; documents.go, objects.go and accounts.go take back what each kind of
+// thing needs. lease.go keeps runs out meanwhile, pins.go makes every job keep what came back, and undone.go notes what was done.
 package restore
 
 import (
@@ -45,8 +45,12 @@ type Accounts interface {
 type Options struct {
 	Apply bool     // do it; otherwise say what would be done
 	Only  []string // documents, objects (gs://bucket/name) and accounts (account uid) to take back; none: all
-	// WithoutReport says that the run need not have left a report.
+	Where *Where   // nil: any
+	// Claims gives accounts their custom claims back, which may make them administrators. Otherwise they come back without.
+	Claims bool
+	// WithoutReport takes back a run that has no report.
 	WithoutReport bool
+	By            string // who does it, for the record; empty: not known
 	// Progress, if set, is told how many entries of the log are done, of how many.
 	Progress func(done, total int)
 }
@@ -56,6 +60,7 @@ type Outcome struct {
 	Target string // a document's path, gs://bucket/name, or "account uid"
 	Step   undo.Step
 	Why    string // of a conflict
+	Note   string // of an account: what it may do once it is back
 }
 
 // Errors that say why nothing is taken back.
@@ -65,6 +70,7 @@ var (
 	ErrUnfinished = errors.New("the run was interrupted and has work left: run the job once more first, or take back the whole run")
 	ErrUnderWay   = errors.New("the job is under way")
 	ErrLeaseLost  = errors.New("the job's lease ended, because Firestore did not answer in time: nothing more is taken back; run undo again")
+	ErrNotInLog   = errors.New("the undo log does not have it: look at the targets of firesweep undo without --only")
 	ErrNoLog      = errors.New("the undo log has nothing of it: it is older than UNDO_DAYS, UNDO_DAYS was 0, or it changed nothing")
 )
 
@@ -85,17 +91,26 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 		if err := u.free(ctx); err != nil {
 			return fmt.Errorf("undo %s: %w", runID, err)
 		}
+		if _, err := u.survey(ctx); err != nil {
+			return fmt.Errorf("undo %s: %w", runID, err)
+		}
 		return u.takeBack(ctx)
 	}
 	release, err := u.lease(ctx)
 	if err != nil {
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
-	err = u.begin(ctx)
-	if err == nil {
-		err = u.takeBack(ctx)
+	pins, err := u.survey(ctx)
+	for _, step := range []func(context.Context) error{
+		u.othersFree, u.begin, func(ctx context.Context) error { return u.pin(ctx, pins) },
+		u.touch, u.othersFree, // a run that begins from now on knows what is pinned
+		u.takeBack,
+	} {
+		if err == nil {
+			err = step(ctx)
+		}
 	}
-	return errors.Join(err, release())
+	return errors.Join(err, u.noteUndone(ctx), release())
 }
 
 // undoing is one call of [Project.Undo].
@@ -104,7 +119,12 @@ type undoing struct {
 	Options
 	job, runID string
 	log        []entry
-	items      int                 // how many items of the log have been looked at
+	writes     map[string]int      // how many the log has of each document
+	stayed     map[string]bool     // targets that the run wrote down and then did not delete
+	matched    map[string]bool     // documents that Where means
+	ids        map[string]bool     // of these documents, and Where's value
+	taken      map[string]string   // which account comes back, by what identifies it
+	back       int                 // things that came back
 	restoring  *semaphore.Weighted // how many objects may be, besides
 	refused    map[string]bool     // targets that no run of the job can have had
 
@@ -119,6 +139,9 @@ type undoing struct {
 func (u *undoing) tell(o Outcome) error {
 	u.telling.Lock()
 	defer u.telling.Unlock()
+	if o.Step.Back() {
+		u.back++
+	}
 	return u.each(o)
 }
 

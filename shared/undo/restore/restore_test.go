@@ -224,8 +224,8 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// TestHeld: what came back is kept until it is released, item by item.
-func TestHeld(t *testing.T) {
+// TestPinned: what came back is kept until it is released, item by item.
+func TestPinned(t *testing.T) {
 	w := newWorld(t)
 	first := w.run(t)
 	w.undo(t, first.RunID, restore.Options{Apply: true})
@@ -235,9 +235,9 @@ func TestHeld(t *testing.T) {
 			t.Errorf("%s: actions %v, kept %v", name, next.Actions, next.Kept)
 		}
 	}
-	notHeld, err := w.restorer.Release(t.Context(), "testJob", "users/u1", "drafts/u0", "users/none")
-	if err != nil || !slices.Equal(notHeld, []string{"users/none"}) {
-		t.Errorf("not held %v, %v", notHeld, err)
+	notPinned, err := w.restorer.Release(t.Context(), "testJob", "users/u1", "drafts/u0", "users/none")
+	if err != nil || !slices.Equal(notPinned, []string{"users/none"}) {
+		t.Errorf("not pinned %v, %v", notPinned, err)
 	}
 	w.run(t)
 	sweeptest.Want(t, "users", []string{"u0", "u2"}, slices.Sorted(maps.Keys(w.Documents(t, "users"))))
@@ -251,7 +251,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestOnly takes back what is named, and holds nothing else.
+// TestOnly takes back what is named, and pins nothing else.
 func TestOnly(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -263,7 +263,7 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// TestOnlyInParts: what was taken back before stays held when more of the run is, one thing at a time, all of it, or again.
+// TestOnlyInParts: what was taken back before stays pinned when more of the run is, one thing at a time, all of it, or again.
 func TestOnlyInParts(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -271,29 +271,34 @@ func TestOnlyInParts(t *testing.T) {
 	for _, only := range [][]string{{"drafts/u0"}, {"drafts/u1"}, {file}} {
 		w.undo(t, report.RunID, restore.Options{Apply: true, Only: only})
 	}
-	wantHeld(t, w, "drafts/u0", "drafts/u1", file)
+	wantPinned(t, w, "drafts/u0", "drafts/u1", file)
 	w.undo(t, report.RunID, restore.Options{Apply: true})
-	all := []string{"drafts/u0", "drafts/u1", "drafts/u2", "users/u0", "users/u1", "users/u2", "gs://" + w.Bucket + "/orphan", file}
-	wantHeld(t, w, all...)
+	all := []string{"drafts/u0", "drafts/u1", "drafts/u2", "gs://" + w.Bucket + "/orphan", file}
+	for _, id := range []string{"u0", "u1", "u2"} {
+		all = append(all, "users/"+id, "account "+id, "gs://"+w.Bucket+"/users/"+id+"/")
+	}
+	wantPinned(t, w, all...)
 	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"drafts/u2"}})
-	wantHeld(t, w, all...)
+	wantPinned(t, w, all...)
 	if next := w.run(t); len(next.Actions) != 0 {
 		t.Errorf("%v", next.Actions)
 	}
 }
 
-// wantHeld checks what the job keeps because it came back.
-func wantHeld(t *testing.T, w world, want ...string) {
+// wantPinned checks what the job keeps because it came back.
+func wantPinned(t *testing.T, w world, want ...string) {
 	t.Helper()
 	var got []string
-	for _, d := range w.Documents(t, undo.HeldOf("testJob")) {
-		for _, target := range d[undo.TargetsField].([]any) {
-			got = append(got, target.(string))
+	for _, d := range w.Documents(t, undo.PinnedIn) {
+		targets, err := undo.PinnedTargets(documents.Document{Path: "pinned", Data: d})
+		if err != nil {
+			t.Fatal(err)
 		}
+		got = append(got, targets...)
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	sweeptest.Want(t, "held", want, slices.Compact(got))
+	sweeptest.Want(t, "pinned", want, slices.Compact(got))
 }
 
 // TestRunMeanwhile: a run that begins while another is being taken back is skipped.
@@ -503,6 +508,93 @@ func TestOff(t *testing.T) {
 	}
 	if err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, nil); !errors.Is(err, restore.ErrNoLog) {
 		t.Error(err)
+	}
+}
+
+// TestAnotherJobIsUnderWay: it might delete what comes back, for it began before it could know. One that begins later knows.
+func TestAnotherJobIsUnderWay(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	w.Set(t, "cleanupJobs/otherJob", map[string]any{"lease": map[string]any{"runId": "otherJob-1", "expiresAt": time.Now().Add(time.Minute)}})
+	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, nil)
+	if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "firesweep stop otherJob") || len(w.Documents(t, "users")) != 0 {
+		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
+	}
+	w.Set(t, "cleanupJobs/otherJob", map[string]any{"lease": map[string]any{"runId": "undo-otherJob-1", "expiresAt": time.Now().Add(time.Minute)}})
+	w.undo(t, report.RunID, restore.Options{Apply: true})
+	if w.Documents(t, "cleanupJobs")["otherJob"]["pinnedAt"] == nil {
+		t.Error("a run that has read what is pinned and not taken its lease goes on with that")
+	}
+}
+
+// TestSignedUpSince: an account does not come back beside one that has its address, its number or its identity since, for
+// Authentication would take it.
+func TestSignedUpSince(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	client := w.Auth(t)
+	identity := []*auth.UserProvider{{UID: "g1", ProviderID: "google.com"}}
+	if _, err := client.ImportUsers(ctx, []*auth.UserToImport{
+		new(auth.UserToImport).UID("u1").PhoneNumber("+4915112345678"), new(auth.UserToImport).UID("u2").ProviderData(identity),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	report := w.run(t)
+	if _, err := client.ImportUsers(ctx, []*auth.UserToImport{
+		new(auth.UserToImport).UID("new0").Email("U0@example.com"), new(auth.UserToImport).UID("new1").PhoneNumber("+4915112345678"),
+		new(auth.UserToImport).UID("new2").ProviderData(identity),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, apply := range []bool{false, true} {
+		steps, why := w.undo(t, report.RunID, restore.Options{Apply: apply})
+		for uid, what := range map[string]string{"u0": "address since: account new0", "u1": "phone number since: account new1", "u2": "identity since: account new2"} {
+			if !slices.Contains(steps[undo.Conflict], "account "+uid) || !strings.Contains(why["account "+uid], what) {
+				t.Errorf("apply %t: account %s: %q", apply, uid, why["account "+uid])
+			}
+		}
+	}
+	if _, err := client.GetUser(ctx, "u0"); !auth.IsUserNotFound(err) {
+		t.Errorf("u0: %v", err)
+	}
+}
+
+// TestTwinsDoNotComeBack: of two accounts with one address, the first comes back.
+func TestTwinsDoNotComeBack(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.Auth(t).ImportUsers(t.Context(), []*auth.UserToImport{new(auth.UserToImport).UID("u1").Email("u0@example.com")}); err != nil {
+		t.Fatal(err)
+	}
+	report := w.run(t)
+	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	if conflicts := steps[undo.Conflict]; len(conflicts) != 1 || !strings.Contains(why[conflicts[0]], "comes back with the same address") {
+		t.Errorf("%v, %v", conflicts, why)
+	}
+}
+
+// TestRacedObjectsStayAsTheyAre: an object that changed right before its deletion was not deleted, so an undo neither brings back what
+// was overwritten nor lists it.
+func TestRacedObjectsStayAsTheyAre(t *testing.T) {
+	w := newWorld(t)
+	w.Hooks.BeforeApply = func() {
+		w.Put(t, "orphan", nil, []byte("new"))
+		w.Set(t, "drafts/u0", map[string]any{"name": "new"})
+	}
+	report := w.run(t)
+	if report.Actions["delete object"].Changed != 1 {
+		t.Fatalf("%v", report.Actions)
+	}
+	if err := w.Storage(t).Bucket(w.Bucket).Object("orphan").Delete(t.Context()); err != nil { // by its owner
+		t.Fatal(err)
+	}
+	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true})
+	if slices.Contains(w.Objects(t), "orphan") || len(steps[undo.Conflict]) > 0 || w.Documents(t, "drafts")["u0"]["name"] != "new" {
+		t.Errorf("%v, %v", w.Objects(t), steps)
+	}
+	for _, d := range w.Documents(t, undo.PinnedIn) {
+		if slices.Contains(d[undo.TargetsField].([]any), any("drafts/u0")) {
+			t.Error("what stayed is pinned")
+		}
 	}
 }
 

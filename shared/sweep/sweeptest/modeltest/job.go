@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,7 +145,10 @@ func (r *round) runAll() {
 // held returns what a function keeps because it was restored.
 func (r *round) held(f *sweeptest.Function) map[string]bool {
 	held := map[string]bool{}
-	for _, d := range r.Documents(r.tb, undo.HeldOf(f.Job.Name)) {
+	for _, d := range r.Documents(r.tb, undo.PinnedIn) {
+		if run, _ := d["runId"].(string); !strings.HasPrefix(run, f.Job.Name+"-") {
+			continue
+		}
 		for _, target := range d[undo.TargetsField].([]any) {
 			held[target.(string)] = true
 		}
@@ -169,7 +173,7 @@ func (r *round) runHeld() {
 	} else if len(report.Actions) > 0 {
 		r.t.Fatalf("%s: %v", when, report.Actions)
 	}
-	if n := report.Kept[sweep.KeptHeld]; n > most || most > 0 && n == 0 && r.percent == 0 {
+	if n := report.Kept[sweep.KeptPinned]; n > most || most > 0 && n == 0 && r.percent == 0 {
 		r.t.Fatalf("%s: kept %v, of which up to %d should be because they came back", when, report.Kept, most)
 	}
 	r.is(when, want)

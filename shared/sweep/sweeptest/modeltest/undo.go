@@ -211,6 +211,13 @@ func (r *round) undo(when string, runs, only, early []string) {
 	told, want := map[string]bool{}, map[string]bool{}
 	for _, id := range runs {
 		o := restore.Options{Only: only}
+		if len(only) > 0 { // of this run
+			of := r.undoOne(id, restore.Options{})
+			o.Only = slices.DeleteFunc(slices.Clone(only), func(target string) bool { _, ok := of[target]; return !ok })
+			if len(o.Only) == 0 {
+				continue
+			}
+		}
 		twice := rapid.IntRange(0, 3).Draw(r.t, "twice") == 0
 		var foretold map[string]restore.Outcome
 		if twice {
@@ -223,7 +230,7 @@ func (r *round) undo(when string, runs, only, early []string) {
 		}
 		if twice {
 			for _, outcome := range r.undoOne(id, o) {
-				if !slices.Contains([]undo.Step{undo.Nothing, undo.Conflict, undo.Stays}, outcome.Step) {
+				if !slices.Contains([]undo.Step{undo.Nothing, undo.Conflict, undo.Lost, undo.Stays}, outcome.Step) {
 					r.t.Fatalf("%s a second time: %v", id, outcome)
 				}
 			}
@@ -232,7 +239,7 @@ func (r *round) undo(when string, runs, only, early []string) {
 			if len(only) > 0 && !slices.Contains(only, outcome.Target) {
 				r.t.Fatalf("%s: %v is not among what was to be taken back", id, outcome)
 			}
-			told[outcome.Target] = told[outcome.Target] || outcome.Step == undo.Conflict
+			told[outcome.Target] = told[outcome.Target] || outcome.Step == undo.Conflict || outcome.Step == undo.Lost
 		}
 	}
 	world := r.world

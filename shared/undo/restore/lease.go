@@ -2,15 +2,15 @@ package restore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/firestore"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/undo"
@@ -23,13 +23,13 @@ const leaseLength = 2 * time.Minute
 func (u *undoing) jobRef() *firestore.DocumentRef { return u.Firestore.Doc("cleanupJobs/" + u.job) }
 
 // holder returns who holds the job's lease, "" if nobody does.
-func (u *undoing) holder(d *firestore.DocumentSnapshot) string {
+func (p Project) holder(d *firestore.DocumentSnapshot) string {
 	lease, _ := d.Data()["lease"].(map[string]any)
 	runID, _ := lease["runId"].(string)
-	if until, _ := lease["expiresAt"].(time.Time); u.Clock().Before(until) {
+	if until, _ := lease["expiresAt"].(time.Time); p.Clock().Before(until) {
 		return runID
 	}
-	return holderOfShards(d, u.Clock())
+	return holderOfShards(d, p.Clock())
 }
 
 // holderOfShards returns the run that is under way in shards, "" if there is none.
@@ -40,7 +40,7 @@ func holderOfShards(d *firestore.DocumentSnapshot, now time.Time) string {
 	return ""
 }
 
-// fromTheBeginning lets the job's next run begin at the beginning: what came back, or is held no longer, may lie before the place from
+// fromTheBeginning lets the job's next run begin at the beginning: what came back, or is pinned no longer, may lie before the place from
 // which it would continue. A run that is under way in shards continues where it is.
 func (p Project) fromTheBeginning(ctx context.Context, job string) error {
 	ref := p.Firestore.Doc("cleanupJobs/" + job)
@@ -74,6 +74,52 @@ func (u *undoing) free(ctx context.Context) error {
 func (u *undoing) busy(d *firestore.DocumentSnapshot) error {
 	if holder := u.holder(d); holder != "" && holder != u.leaseID() {
 		return fmt.Errorf("%w: %s holds its lease; wait for its end", ErrUnderWay, holder)
+	}
+	return nil
+}
+
+// underWay returns the runs and undos that hold a job's lease, by job.
+func (p Project) underWay(ctx context.Context) (map[string]string, error) {
+	records, err := p.Firestore.Collection(collections.Jobs).Select("lease", undo.SplitField).Documents(ctx).GetAll()
+	if err != nil {
+		return nil, fmt.Errorf("look which jobs are under way: %w", err)
+	}
+	holders := map[string]string{}
+	for _, d := range records {
+		if holder := p.holder(d); holder != "" {
+			holders[d.Ref.ID] = holder
+		}
+	}
+	return holders, nil
+}
+
+// othersFree returns [ErrUnderWay] if a run of another job is under way, which may have begun before it could know what is pinned. An
+// undo of another job's run is no such run.
+func (u *undoing) othersFree(ctx context.Context) error {
+	holders, err := u.underWay(ctx)
+	for job, holder := range holders {
+		if job != u.job && !strings.HasPrefix(holder, undo.HolderPrefix) {
+			return fmt.Errorf("%w: %s might delete what comes back: wait for its end, or tell it to stop with firesweep stop %s",
+				ErrUnderWay, holder, job)
+		}
+	}
+	return err
+}
+
+// pinnedAt is the field of cleanupJobs/{job} that is written after something was pinned.
+const pinnedAt = "pinnedAt"
+
+// touch writes to the record of each job: a run that has read what is pinned, and not taken its lease yet, begins anew.
+func (p Project) touch(ctx context.Context) error {
+	records, err := p.Firestore.Collection(collections.Jobs).Select().Documents(ctx).GetAll()
+	for _, d := range records {
+		_, err := d.Ref.Update(ctx, []firestore.Update{{Path: pinnedAt, Value: p.Clock()}})
+		if err != nil && status.Code(err) != codes.NotFound {
+			return fmt.Errorf("tell %s what is pinned: %w", d.Ref.ID, err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("tell the jobs what is pinned: %w", err)
 	}
 	return nil
 }
@@ -127,7 +173,7 @@ func (u *undoing) renew(ctx context.Context) error {
 		}
 		at = u.Clock()
 		return tx.Set(u.jobRef(), map[string]any{
-			"lease": map[string]any{"runId": u.leaseID(), "expiresAt": at.Add(leaseLength)}, undo.HeldField: true,
+			"lease": map[string]any{"runId": u.leaseID(), "expiresAt": at.Add(leaseLength)},
 		}, firestore.MergeAll)
 	})
 	if err == nil {
@@ -142,7 +188,7 @@ func (u *undoing) begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
-	if len(open) > 0 && len(u.Only) > 0 {
+	if len(open) > 0 && u.partial() {
 		return ErrUnfinished
 	}
 	if err := u.fromTheBeginning(ctx, u.job); err != nil {
@@ -154,83 +200,4 @@ func (u *undoing) begin(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// hold makes the job keep from now on what it deleted or changed according to an entry. It is called before these are back. Of
-// single targets these themselves are held, for an object, say, that comes back without its document may be an item too. An
-// item's place in the log says which document names it, so what is held already stays held when this is done again, or for
-// other targets.
-func (u *undoing) hold(ctx context.Context, records []undo.Record) error {
-	if !u.Apply {
-		return nil
-	}
-	chunks := map[int][]any{}
-	for _, r := range records {
-		n := u.items / undo.MaxHeld
-		if r.Item != "" {
-			u.items++
-		}
-		switch {
-		case len(u.Only) == 0 && r.Item != "":
-			chunks[n] = append(chunks[n], r.Item)
-		case len(u.Only) > 0:
-			for _, target := range u.Only {
-				if u.names(r, target) {
-					chunks[n] = append(chunks[n], target)
-				}
-			}
-		}
-	}
-	for n, items := range chunks {
-		if err := u.stillOurs(ctx); err != nil {
-			return err
-		}
-		ref := u.Firestore.Doc(fmt.Sprintf("%s/%s-%06d", undo.HeldOf(u.job), u.runID, n+1))
-		held := map[string]any{undo.TargetsField: firestore.ArrayUnion(items...), "runId": u.runID, "at": u.Clock()}
-		if _, err := ref.Set(ctx, held, firestore.MergeAll); err != nil {
-			return fmt.Errorf("hold %s and %d more: %w", items[0], len(items)-1, err)
-		}
-	}
-	return nil
-}
-
-// Release lifts the hold on items of a job, or on all. It returns those of them that were not held.
-func (p Project) Release(ctx context.Context, job string, items ...string) (notHeld []string, err error) {
-	notHeld = slices.Clone(items)
-	docs, err := p.Firestore.Collection(undo.HeldOf(job)).Documents(ctx).GetAll()
-	if err != nil {
-		return nil, fmt.Errorf("read what is held of %s: %w", job, err)
-	}
-	for _, d := range docs {
-		err := p.Firestore.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
-			d, err := tx.Get(d.Ref)
-			if status.Code(err) == codes.NotFound {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			values, _ := d.Data()[undo.TargetsField].([]any)
-			left := slices.DeleteFunc(values, func(v any) bool {
-				text, _ := v.(string)
-				return len(items) == 0 || slices.Contains(items, text)
-			})
-			if len(left) == 0 {
-				return tx.Delete(d.Ref)
-			}
-			return tx.Update(d.Ref, []firestore.Update{{Path: undo.TargetsField, Value: left}})
-		})
-		values, ok := d.Data()[undo.TargetsField].([]any)
-		if !ok && err == nil {
-			err = errors.New("it does not say what is held: look at it and delete it")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("release items in %s: %w", d.Ref.Path, err)
-		}
-		notHeld = slices.DeleteFunc(notHeld, func(item string) bool { return slices.Contains(values, any(item)) })
-	}
-	if len(docs) == 0 {
-		return notHeld, nil
-	}
-	return notHeld, p.fromTheBeginning(ctx, job)
 }

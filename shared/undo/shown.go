@@ -1,4 +1,4 @@
-package page
+package undo
 
 import (
 	"encoding/json"
@@ -12,34 +12,33 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/clip"
-	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// maxValue is how many characters of a value are shown.
-const maxValue = 600
+// MaxShown is how many characters of a value are shown.
+const MaxShown = 600
 
-// field is a document's field before and after a run. The value of a missing field is nil.
-type field struct {
+// Field is a document's field before and after a run. The value of a missing field is nil.
+type Field struct {
 	Name    string  `json:"name"`
 	Before  *string `json:"before"`
 	After   *string `json:"after"`
 	Changed bool    `json:"changed,omitempty"`
 }
 
-// compared returns a document's fields before and after a run, those that differ first.
-func compared(before, after undo.Fields) []field {
+// Compared returns a document's fields before and after a run, those that differ first.
+func Compared(before, after Fields) []Field {
 	names := maps.Clone(before)
 	if names == nil {
-		names = undo.Fields{}
+		names = Fields{}
 	}
 	maps.Copy(names, after)
-	fields := []field{}
+	fields := []Field{}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		b, a := before[name], after[name]
 		changed := (b == nil) != (a == nil) || !proto.Equal(b, a)
-		fields = append(fields, field{Name: name, Before: shown(b), After: shown(a), Changed: changed})
+		fields = append(fields, Field{Name: name, Before: Shown(b), After: Shown(a), Changed: changed})
 	}
-	slices.SortStableFunc(fields, func(x, y field) int {
+	slices.SortStableFunc(fields, func(x, y Field) int {
 		switch {
 		case x.Changed == y.Changed:
 			return 0
@@ -51,13 +50,40 @@ func compared(before, after undo.Fields) []field {
 	return fields
 }
 
-// shown returns a value as text for people; nil for a missing one.
-func shown(v *firestorepb.Value) *string {
+// Shown returns a value as text for people; nil for a missing one.
+func Shown(v *firestorepb.Value) *string {
 	if v == nil {
 		return nil
 	}
-	text := clip.Text(valueText(v), maxValue)
+	text := clip.Text(valueText(v), MaxShown)
 	return &text
+}
+
+// What returns what a run did to a document: "deleted", "changed" or "created".
+func (c Change) What() string {
+	switch {
+	case c.Found && !c.Exists:
+		return "deleted"
+	case !c.Found:
+		return "created"
+	}
+	return "changed"
+}
+
+// Fields returns the document's fields before and after the run.
+func (c Change) Fields() []Field {
+	after := c.After
+	if !c.Whole { // only the written fields are recorded
+		after = maps.Clone(c.Before)
+		if after == nil {
+			after = Fields{}
+		}
+		maps.Copy(after, c.After)
+		for _, name := range c.Removed {
+			delete(after, name)
+		}
+	}
+	return Compared(c.Before, after)
 }
 
 // valueText writes a value like JSON, with Firestore's own types in words.
@@ -99,7 +125,7 @@ func valueText(v *firestorepb.Value) string {
 func quoted(text string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // the page shows it as text
+	e.SetEscapeHTML(false) // it is shown as text
 	_ = e.Encode(text)     // a text can always be encoded
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -1,0 +1,119 @@
+package sweep_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/undo"
+)
+
+// pages belong to books. A page goes with its file and its place in an index, a book after its pages, and with its folder and account.
+var (
+	pageRule = sweep.Rule[sweep.Subject]{
+		Name: "page", Load: sweep.Itself, Judge: whileThere,
+		Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
+			return sweep.Change{
+				Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}, {Op: documents.Delete, Ref: documents.Ref{Collection: "index", ID: s.ID()}}},
+				Then:   []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "files/" + s.ID() + ".png"}}},
+			}
+		},
+	}
+	bookRule = sweep.Rule[sweep.Subject]{
+		Name: "book", Group: 1, Load: sweep.Itself, Judge: whileThere,
+		Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
+			pages, _ := s.Data["pages"].([]any)
+			if !s.Found {
+				return sweep.Change{}
+			}
+			c := sweep.Change{
+				Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}},
+				Then:   []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "books/" + s.ID() + "/", Folder: true}}, {Account: s.ID()}},
+			}
+			for _, id := range pages {
+				c.Next = append(c.Next, sweep.Item{Rule: pageRule, Ref: documents.Ref{Collection: "pages", ID: id.(string)}})
+			}
+			return c
+		},
+	}
+)
+
+func whileThere(s sweep.Subject, _ sweep.Run) sweep.Decision {
+	if !s.Found {
+		return sweep.Keep("gone")
+	}
+	return sweep.Do("delete "+s.Ref().Collection, "due")
+}
+
+// TestWhatLeadsToSomethingPinnedIsKept, whatever it is that is pinned: nothing of the book goes, not even what is not pinned.
+func TestWhatLeadsToSomethingPinnedIsKept(t *testing.T) {
+	t.Parallel()
+	for pinned, kept := range map[string]string{
+		"books/b1": sweep.KeptPinned, "books/b1/notes/n": sweep.KeptWithPinned, "pages/p1": sweep.KeptWithPinned,
+		"gs://BUCKET/books/b1/cover.png": sweep.KeptWithPinned, "gs://BUCKET/books/": sweep.KeptWithPinned, "account b1": sweep.KeptWithPinned,
+	} {
+		t.Run(pinned, func(t *testing.T) {
+			t.Parallel()
+			f := sweeptest.New(t, sweep.NewFunction(sweep.Job{
+				Name: "testJob", Rules: []sweep.AnyRule{bookRule, pageRule},
+				Plan: func(ctx context.Context, p *sweep.Planner) error {
+					return p.Sweep(ctx, documents.Query{Collection: "books"}, "", bookRule)
+				},
+			}, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}))
+			for _, id := range []string{"b1", "b2"} {
+				page := "p" + id[1:]
+				f.Set(t, "books/"+id, map[string]any{"pages": []string{page}})
+				f.Set(t, "pages/"+page, map[string]any{"n": 1})
+				f.Set(t, "index/"+page, map[string]any{"n": 1})
+				f.Put(t, "books/"+id+"/cover.png", nil, []byte("x"))
+				f.Put(t, "files/"+page+".png", nil, []byte("x"))
+				f.SignUp(t, id)
+			}
+			f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: []string{strings.ReplaceAll(pinned, "BUCKET", f.Bucket)}})
+			preview := f.Run(t, `{"dryRun":true}`)
+			got := f.Run(t, "")
+			if got.Status != sweep.Completed || got.Kept[kept] == 0 {
+				t.Fatalf("%s, kept %v, %v", got.Status, got.Kept, got.Failures)
+			}
+			left := []string{"b1"}
+			objects := []string{"books/b1/cover.png", "files/p1.png"}
+			if pinned == "gs://BUCKET/books/" { // which both have something in
+				left, objects = []string{"b1", "b2"}, []string{"books/b1/cover.png", "books/b2/cover.png", "files/p1.png", "files/p2.png"}
+			}
+			sweeptest.Want(t, "books", left, f.IDs(t, "books"))
+			sweeptest.Want(t, "pages", len(left), len(f.IDs(t, "pages")))
+			sweeptest.Want(t, "objects", objects, f.Objects(t))
+			for _, p := range preview.Plan {
+				if p.Target == "books/b1" && !slices.ContainsFunc(p.Writes, func(w string) bool { return strings.HasPrefix(w, "nothing: ") }) {
+					t.Errorf("the preview says %v", p.Writes)
+				}
+			}
+		})
+	}
+}
+
+// TestPinsThatCannotBeRead: a run that does not know what is pinned does nothing.
+func TestPinsThatCannotBeRead(t *testing.T) {
+	for name, spoil := range map[string]func(f *sweeptest.Function){
+		"refused": func(f *sweeptest.Function) {
+			f.Hooks.Dial = append(f.Hooks.Dial, streamed("RunQuery", func(int) error { return status.Error(codes.PermissionDenied, "no") }))
+		},
+		"foreign": func(f *sweeptest.Function) { f.Set(t, undo.PinnedIn+"/x", map[string]any{"targets": "things/t001"}) },
+	} {
+		f := newFunction(t, thingsJob(10))
+		seed(t, f, 2)
+		spoil(f)
+		if got := f.Run(t, ""); got.Status != sweep.Failed || len(left(t, f)) != 2 {
+			t.Errorf("%s: %s, %v left", name, got.Status, left(t, f))
+		}
+	}
+}

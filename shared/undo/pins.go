@@ -1,0 +1,173 @@
+package undo
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// PinnedIn is the collection that says what every job keeps: what came back by undoing a run, and what an operator pinned.
+const PinnedIn = "cleanupJobs/pins/pinned"
+
+// Pinned is a document of that collection.
+type Pinned struct {
+	Targets []string  `firestore:"targets"` // as plans name them; gs://bucket/folder/ is all that is in a folder
+	With    []string  `firestore:"with"`    // what is pinned and released with one of them, as [With] puts it
+	Why     string    `firestore:"why"`
+	By      string    `firestore:"by"` // who pinned it; empty: not known
+	At      time.Time `firestore:"at"`
+	RunID   string    `firestore:"runId"` // of the run that was taken back; empty: none was
+}
+
+// Bounds of one document of that collection. It names many targets, so that a run reads them at the price of few reads.
+const (
+	MaxPinned      = 500
+	MaxPinnedBytes = 500 << 10
+)
+
+// SplitField is the field of cleanupJobs/{job} that says who does what of a run that was split into shards.
+const SplitField = "split"
+
+// HolderPrefix precedes the id of the run that is taken back, in the lease that an undo holds.
+const HolderPrefix = "undo-"
+
+// The fields of [Pinned.Targets] and [Pinned.With].
+const (
+	TargetsField = "targets"
+	WithField    = "with"
+)
+
+// With returns how [Pinned.With] names something that is pinned with a target. No object's name has a new line.
+func With(something, target string) string { return something + "\n" + target }
+
+// CutWith returns what [With] put together.
+func CutWith(text string) (something, target string) {
+	i := strings.LastIndexByte(text, '\n')
+	return text[:max(i, 0)], text[i+1:]
+}
+
+// PinnedTargets returns the targets that a document of [PinnedIn] names. An error says that this program did not write it.
+func PinnedTargets(d documents.Document) ([]string, error) {
+	values, ok := d.Data[TargetsField].([]any)
+	targets := make([]string, 0, len(values))
+	for _, v := range values {
+		text, isText := v.(string)
+		ok = ok && isText
+		targets = append(targets, text)
+	}
+	with, _ := d.Data[WithField].([]any)
+	for _, v := range with {
+		text, isText := v.(string)
+		something, _ := CutWith(text)
+		ok = ok && isText && something != ""
+		targets = append(targets, something)
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s does not say what is pinned: look at it and delete it", d.Path)
+	}
+	return targets, nil
+}
+
+const (
+	objectPrefix  = "gs://"
+	accountPrefix = "account "
+)
+
+// CheckTarget returns an error unless a target is a document's path, gs://bucket/name, gs://bucket/folder/ or "account UID".
+func CheckTarget(target string) error {
+	bucket, name, isObject := strings.Cut(strings.TrimPrefix(target, objectPrefix), "/")
+	switch {
+	case strings.HasPrefix(target, objectPrefix):
+		if !isObject || bucket == "" || name == "" {
+			return fmt.Errorf("%q is no object and no folder, such as gs://my-bucket/posts/u1/a.png or gs://my-bucket/posts/u1/", target)
+		}
+	case strings.HasPrefix(target, accountPrefix):
+		if len(target) == len(accountPrefix) {
+			return fmt.Errorf("%q is no account, such as 'account UID'", target)
+		}
+	default:
+		if _, err := documents.RefOf(target); err != nil {
+			return fmt.Errorf("%q is no document's path such as reports/abc, no gs://bucket/name and no 'account UID'", target)
+		}
+	}
+	return nil
+}
+
+// Pins are the things that are pinned. The zero value has none.
+type Pins struct {
+	themselves map[string]bool
+	above      map[string]bool            // what they belong to
+	within     map[string]map[string]bool // by collection, the documents that are kept
+}
+
+// Add adds a target.
+func (p *Pins) Add(target string) {
+	if p.themselves == nil {
+		p.themselves, p.above, p.within = map[string]bool{}, map[string]bool{}, map[string]map[string]bool{}
+	}
+	p.themselves[target] = true
+	p.keeps(target)
+	for _, higher := range above(target) {
+		p.above[higher] = true
+		p.keeps(higher)
+	}
+}
+
+// keeps counts a document that is kept.
+func (p *Pins) keeps(path string) {
+	ref, err := documents.RefOf(path)
+	if err != nil {
+		return
+	}
+	if p.within[ref.Collection] == nil {
+		p.within[ref.Collection] = map[string]bool{}
+	}
+	p.within[ref.Collection][path] = true
+}
+
+// Keep reports whether a target is pinned, or belongs to something that is: to a document above it, or to a folder.
+func (p Pins) Keep(target string) bool {
+	if len(p.themselves) == 0 {
+		return false
+	}
+	if p.themselves[target] {
+		return true
+	}
+	for _, higher := range above(target) {
+		if p.themselves[higher] {
+			return true
+		}
+	}
+	return false
+}
+
+// Within reports whether something pinned belongs to a target.
+func (p Pins) Within(target string) bool { return p.above[target] }
+
+// In returns how many documents of a collection are pinned or have something pinned below them.
+func (p Pins) In(collection string) int { return len(p.within[collection]) }
+
+// above returns the documents that a document is below, or the folders that an object or a folder is in.
+func above(target string) (all []string) {
+	if strings.HasPrefix(target, accountPrefix) {
+		return nil
+	}
+	begin, document := 0, true
+	if strings.HasPrefix(target, objectPrefix) {
+		begin, document = len(objectPrefix), false
+	}
+	for i, slashes := begin, 0; i < len(target)-1; i++ {
+		if target[i] != '/' {
+			continue
+		}
+		switch slashes++; {
+		case !document:
+			all = append(all, target[:i+1])
+		case slashes%2 == 0:
+			all = append(all, target[:i])
+		}
+	}
+	return all
+}
