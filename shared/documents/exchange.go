@@ -19,7 +19,7 @@ import (
 func (w Writer) Exchange(
 	ctx context.Context, path string, f func(d Document, found bool) (map[string]any, error),
 ) (at time.Time, err error) {
-	return w.exchangeAll(ctx, path, Document{}, func(d Document, found bool) (map[string]any, map[string]any, error) {
+	return w.ExchangeAnd(ctx, path, Document{}, func(d Document, found bool) (map[string]any, map[string]any, error) {
 		fields, err := f(d, found)
 		return fields, nil, err
 	})
@@ -31,13 +31,6 @@ func (w Writer) Exchange(
 // known is what an earlier exchange is known to have left: it need not be read, unless it has changed since; the zero value if
 // nothing is known.
 func (w Writer) ExchangeAnd(
-	ctx context.Context, path string, known Document, f func(d Document, found bool) (fields, also map[string]any, err error),
-) error {
-	_, err := w.exchangeAll(ctx, path, known, f)
-	return err
-}
-
-func (w Writer) exchangeAll(
 	ctx context.Context, path string, known Document, f func(d Document, found bool) (fields, also map[string]any, err error),
 ) (at time.Time, err error) {
 	ref := w.c.firestore.Doc(path)

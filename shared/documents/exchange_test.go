@@ -112,7 +112,7 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 			}
 			var seen []any
 			known := documents.Document{Path: path, UpdateTime: at, Data: data{"is": "left"}}
-			err = w.ExchangeAnd(t.Context(), path, known, func(d documents.Document, _ bool) (fields, also map[string]any, _ error) {
+			_, err = w.ExchangeAnd(t.Context(), path, known, func(d documents.Document, _ bool) (fields, also map[string]any, _ error) {
 				seen = append(seen, d.Data["is"])
 				return data{"is": "again"}, nil, nil
 			})
@@ -164,7 +164,7 @@ func TestExchangeAnd(t *testing.T) {
 			return lost
 		})
 		calls := 0
-		err := w.ExchangeAnd(t.Context(), "things/t", documents.Document{}, func(d documents.Document, _ bool) (fields, also map[string]any, err error) {
+		_, err := w.ExchangeAnd(t.Context(), "things/t", documents.Document{}, func(d documents.Document, _ bool) (fields, also map[string]any, err error) {
 			if calls++; calls == 1 && tt.meanwhile != nil {
 				p.Set(t, "things/t", tt.meanwhile)
 			}
@@ -191,7 +191,7 @@ func TestExchangeAnd(t *testing.T) {
 		t.Error("something was written")
 		return nil
 	})
-	err := w.ExchangeAnd(t.Context(), "things/t", documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, err error) {
+	_, err := w.ExchangeAnd(t.Context(), "things/t", documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, err error) {
 		return data{"n": 1}, data{"others": data{}}, nil
 	})
 	if err == nil || !strings.Contains(err.Error(), "not a document's path") {
