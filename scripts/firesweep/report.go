@@ -13,7 +13,7 @@ import (
 // statusStyle is the style of a run's status.
 func statusStyle(s sweep.Status) string {
 	switch s {
-	case sweep.Failed, sweep.Aborted:
+	case sweep.Failed, sweep.Aborted, sweep.Killed:
 		return screen.Red
 	case sweep.Partial, sweep.Skipped:
 		return screen.Yellow

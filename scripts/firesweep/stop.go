@@ -174,7 +174,7 @@ func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record
 		case record.Err != nil:
 			return nil, record.Err
 		case record.Holder != runID:
-			report, found, err := s.run(ctx, job, runID)
+			report, found, err := s.run(ctx, job, runID, a.clock())
 			if err != nil || !found {
 				return nil, err
 			}

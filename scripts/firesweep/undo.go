@@ -41,7 +41,7 @@ listed as a conflict. What was sent stays sent. Repeating it changes nothing
 more.
 
 RUN is a run's id, or the last part of that as 'firesweep runs' shows it. For a
-run that was killed, and for a worker's, give the whole id.
+worker's run, give the whole id.
 
 What came back is held: the job keeps it until 'firesweep release'.
 It works with your credentials, which need to write documents, and to restore

@@ -178,12 +178,15 @@ type storedRun struct {
 	ExpireAt time.Time `firestore:"expireAt"`
 }
 
+// Stored returns what cleanupRuns/{runId} holds of a report.
+func (r *Report) Stored() any { return storedRun{Report: *r, ExpireAt: r.StartedAt.Add(RunRetention)} }
+
 // stored returns the document that keeps a report, by its path; none for none.
 func stored(r *Report) map[string]any {
 	if r == nil {
 		return nil
 	}
-	return map[string]any{"cleanupRuns/" + r.RunID: storedRun{Report: *r, ExpireAt: r.StartedAt.Add(RunRetention)}}
+	return map[string]any{"cleanupRuns/" + r.RunID: r.Stored()}
 }
 
 // of returns who holds the lease and until when; nobody if holder is empty.
