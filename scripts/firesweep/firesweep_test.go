@@ -273,7 +273,8 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	wantParts(t, o.well(t), "Usage:", "plan ")
-	for _, command := range (&app{}).root().Commands() {
+	a, _, _ := o.app()
+	for _, command := range a.root().Commands() {
 		if !command.IsAvailableCommand() || command.Name() == "help" {
 			continue
 		}

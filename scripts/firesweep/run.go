@@ -52,7 +52,7 @@ With --local the functions that 'go run ./emulator' serves are called.`,
 	}
 	getenv := a.projectFlag(c)
 	f.location = locationFlag(c)
-	f.flags(c)
+	f.flags(c, a.getenv)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only plan")
 	c.Flags().BoolVar(&f.force, "force", false, "lift the safety limits for this run")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before a forced run")
@@ -63,6 +63,9 @@ With --local the functions that 'go run ./emulator' serves are called.`,
 			return err
 		}
 		if f.local {
+			if err := f.answers(c.Context()); err != nil {
+				return err
+			}
 			return a.runAll(c.Context(), f, jobs, &f.served)
 		}
 		d, err := a.openDeployed(c.Context(), getenv, *f.location)
