@@ -50,8 +50,11 @@ func (p *printer) head(r *sweep.Report) {
 	if r.Bucket != "" {
 		facts = append(facts, "bucket "+r.Bucket)
 	}
-	facts = append(facts, "now "+when(r.Now)+" UTC", fmt.Sprintf("%d scanned", r.Scanned),
-		fmt.Sprintf("%d documents read", r.Usage.FirestoreReads), short(time.Duration(r.DurationMs)*time.Millisecond))
+	facts = append(facts, "now "+when(r.Now)+" UTC")
+	if r.Status != sweep.Killed { // whose figures nobody knows
+		facts = append(facts, fmt.Sprintf("%d scanned", r.Scanned),
+			fmt.Sprintf("%d documents read", r.Usage.FirestoreReads), short(time.Duration(r.DurationMs)*time.Millisecond))
+	}
 	p.Say("", 2, 0, "%s", strings.Join(facts, ", "))
 }
 

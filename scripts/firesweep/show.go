@@ -270,11 +270,12 @@ func (p *printer) report(r *sweep.Report) {
 	if r.Truncated && !r.DryRun {
 		p.Say("", 2, 2, "there are more failures than are listed: see --log")
 	}
-	u := r.Usage
-	p.Say(screen.Faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; "+
-		"Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
-		u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes,
-		u.StorageClassA, u.StorageClassB, u.StorageDeletes, u.AuthCalls, u.Tasks)
+	if u := r.Usage; r.Status != sweep.Killed {
+		p.Say(screen.Faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; "+
+			"Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
+			u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes,
+			u.StorageClassA, u.StorageClassB, u.StorageDeletes, u.AuthCalls, u.Tasks)
+	}
 	p.Line("")
 	p.Say("", 2, 2, "%s", advice.Next(r))
 }
