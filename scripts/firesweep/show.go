@@ -244,11 +244,12 @@ func (p *printer) report(r *sweep.Report) {
 		p.Say("", 2, 0, "%s", strings.Join(built, ", "))
 	}
 	p.Line("")
-	if r.Status == sweep.Killed {
+	switch {
+	case r.Status == sweep.Killed:
 		p.Line("  what was planned is not known")
-	} else if len(r.Actions) == 0 {
+	case len(r.Actions) == 0:
 		p.Line("  nothing was due")
-	} else {
+	default:
 		var rows []screen.Row
 		left := 0
 		for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
