@@ -243,6 +243,9 @@ func TestServesUntilStopped(t *testing.T) {
 			t.Errorf("%s on the sample data: %s %s", url, resp.Status, body.String())
 		}
 	}
+	if !strings.Contains(out.String(), "export FIRESWEEP_URL="+strings.TrimSuffix(urls[0], "/"+path.Base(urls[0]))+"\n") {
+		t.Errorf("firesweep --local is not told where the functions are:\n%s", out.String())
+	}
 	shown, err := http.Get(regexp.MustCompile(`Look at it: (http://127\.0\.0\.1:\d+/)\n`).FindStringSubmatch(out.String())[1])
 	if err != nil {
 		t.Fatal(err)

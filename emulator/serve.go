@@ -55,6 +55,7 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 	for _, name := range []string{projectVariable, bucketVariable} { // firesweep needs them
 		environment[name] = os.Getenv(name)
 	}
+	environment[urlVariable] = strings.TrimSuffix(l.url(""), "/")
 	for _, name := range slices.Sorted(maps.Keys(environment)) {
 		fmt.Fprintf(out, "export %s=%s\n", name, environment[name])
 	}
@@ -75,6 +76,9 @@ func serve(ctx context.Context, out io.Writer, o backends.Options, functionsPort
 		return fmt.Errorf("a backend ended: %w", l.backends.Err())
 	}
 }
+
+// urlVariable tells firesweep --local where the functions are.
+const urlVariable = "FIRESWEEP_URL"
 
 // probeTimeout is how long an emulator that the environment names may take to answer.
 const probeTimeout = 2 * time.Second

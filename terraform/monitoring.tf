@@ -58,6 +58,38 @@ locals {
       ])
     }
   }
+
+  # What is typed at night, whole: at that hour nobody fills in placeholders. A worker's tasks are held back by its queue.
+  command_options = { for name in keys(local.deployed) : name => "--project ${var.project} --location ${var.region}" }
+  command_environment = {
+    for name in keys(local.jobs) : name => join("", [
+      local.database[name] == "(default)" ? "" : "FIRESTORE_DATABASE=${local.database[name]} ",
+      can(local.jobs[name].roles.storage) ? "STORAGE_BUCKET=${var.bucket} " : "",
+    ])
+  }
+  commands = {
+    for name in keys(local.deployed) : name => join("\n", contains(keys(local.jobs), name) ? [
+      "- the last runs: `${local.command_environment[name]}firesweep runs --project ${var.project} ${name}`",
+      "- pause it, and stop what runs: `${local.command_environment[name]}firesweep pause ${local.command_options[name]} ${name}`",
+      "- see its whole plan, writing nothing: `${local.command_environment[name]}firesweep plan --project ${var.project} --force ${name}`",
+      "- only if all of that is right, run it without its limits: `firesweep run ${local.command_options[name]} --force ${name}`",
+      ] : [
+      "- hold its tasks back: `gcloud tasks queues pause ${google_cloud_tasks_queue.worker[name].name} --project=${var.project} --location=${var.region}`",
+    ])
+  }
+  # Of the run that the log line names. A line of the platform names none.
+  commands_of_run = {
+    for name in keys(local.deployed) : name => join("\n", [
+      "- this run: `${lookup(local.command_environment, name, "")}firesweep show --project ${var.project} $${log.extracted_label.run}`",
+      join("", [
+        "- its log: https://console.cloud.google.com/logs/query;query=labels.runId%3D%22$${log.extracted_label.run}%22;",
+        "duration=P2D?project=${var.project}",
+      ]),
+      local.commands[name],
+      "",
+      "`firesweep` is `go run ./scripts/firesweep` in the repository.",
+    ])
+  }
 }
 
 resource "google_logging_metric" "runs" {
@@ -158,7 +190,7 @@ resource "google_monitoring_alert_policy" "failed" {
 
   documentation {
     mime_type = "text/markdown"
-    subject   = "Firesweep: ${each.key} $${log.extracted_label.status}: $${log.extracted_label.problem}"
+    subject   = "Firesweep: ${each.key} failed or was aborted. $${log.extracted_label.problem}"
     content   = <<-TEXT
       Run `$${log.extracted_label.run}` of `${each.key}` ended `$${log.extracted_label.status}`.
 
@@ -167,6 +199,8 @@ resource "google_monitoring_alert_policy" "failed" {
       Log line: $${log.extracted_label.message}
 
       (A value is empty if the run ended without a report.)
+
+      ${local.commands_of_run[each.key]}
 
       ${local.runbook[each.key]["failed-or-aborted"]}
     TEXT
@@ -230,6 +264,8 @@ resource "google_monitoring_alert_policy" "no_success" {
     content   = <<-TEXT
       No run of `${each.key}` (${local.crontab[each.key]} ${lookup(var.time_zones, each.key, each.value.timeZone)}) ended well in ${ceil(local.silence[each.key] / 60)} minutes.
 
+      ${local.commands[each.key]}
+
       ${local.runbook[each.key]["no-success"]}
     TEXT
     links {
@@ -283,6 +319,8 @@ resource "google_monitoring_alert_policy" "attention" {
     content   = <<-TEXT
       `$${log.extracted_label.alert}`, raised by run `$${log.extracted_label.run}` of `${each.key}`: $${log.extracted_label.message}
 
+      ${local.commands_of_run[each.key]}
+
       ${local.runbook[each.key]["needs-attention"]}
     TEXT
     links {
@@ -334,6 +372,8 @@ resource "google_monitoring_alert_policy" "worker" {
     subject   = "Firesweep: ${each.key} keeps failing"
     content   = <<-TEXT
       Tasks of the queue `${google_cloud_tasks_queue.worker[each.key].name}` fail again and again.
+
+      ${local.commands[each.key]}
 
       ${local.runbook[each.key]["worker-keeps-failing"]}
     TEXT

@@ -193,7 +193,10 @@ func (b *Backends) serveHTTP(ctx context.Context, service, host string, port int
 	if err != nil {
 		return "", err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	guarded := Guard(handler, func(w http.ResponseWriter, status int, code, message string) {
+		(&apiError{status, code, message}).write(w)
+	})
+	server := &http.Server{Handler: guarded, ReadHeaderTimeout: time.Minute}
 	b.serve(service, listener, server.Serve, func() { _ = server.Close() }) // all connections are local and no longer needed
 	return listener.Addr().String(), nil
 }

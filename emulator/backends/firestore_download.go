@@ -32,7 +32,7 @@ var firestoreDownload = download{
 // time: the file gets its name only when it is whole and checked.
 func (d download) fetch(ctx context.Context, folder string, log *slog.Logger) (string, error) {
 	path := filepath.Join(folder, d.name)
-	if info, err := os.Stat(path); err == nil && info.Size() == d.bytes {
+	if d.verify(path) == nil { // else it is missing, or somebody put another one there
 		return path, nil
 	}
 	log.Info(fmt.Sprintf("downloading the Firestore emulator, once: %s, %d MB, to %s", d.url, d.bytes/1_000_000, path))
@@ -44,6 +44,23 @@ func (d download) fetch(ctx context.Context, folder string, log *slog.Logger) (s
 			"  FIRESTORE_EMULATOR_BINARY_PATH=/path/to/cloud-firestore-emulator.jar", err)
 	}
 	return path, nil
+}
+
+// verify returns an error unless the file at the path is the one that was meant.
+func (d download) verify(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if sum := hex.EncodeToString(hash.Sum(nil)); sum != d.sha256 {
+		return fmt.Errorf("%s: SHA-256 is %s, want %s: delete it", path, sum, d.sha256)
+	}
+	return nil
 }
 
 func (d download) save(ctx context.Context, path string) (err error) {

@@ -75,6 +75,42 @@ func TestDownload(t *testing.T) {
 	}
 }
 
+// TestDownloadChecksTheCache: a file of the right size that is another one is not run, but replaced.
+func TestDownloadChecksTheCache(t *testing.T) {
+	const content = "the emulator"
+	sum := sha256.Sum256([]byte(content))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(t, w, content) }))
+	defer server.Close()
+	folder := t.TempDir()
+	d := download{url: server.URL, name: "x.jar", bytes: int64(len(content)), sha256: hex.EncodeToString(sum[:])}
+	if err := os.WriteFile(filepath.Join(folder, d.name), []byte("the emulatoR"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path, err := d.fetch(context.Background(), folder, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != content {
+		t.Errorf("file %q, %v", got, err)
+	}
+	if err := d.verify(path); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTheCLIsEmulatorIsChecked where its sum is known.
+func TestTheCLIsEmulatorIsChecked(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("FIREBASE_EMULATORS_PATH", folder)
+	t.Setenv(jarVariable, "")
+	if err := os.WriteFile(filepath.Join(folder, firestoreDownload.name), []byte("another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := findFirestoreJar(context.Background(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "delete it") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestDownloadOffline(t *testing.T) {
 	// Nobody listens on the first port.
 	_, err := download{url: "http://127.0.0.1:1", name: "x.jar"}.fetch(context.Background(), t.TempDir(), slog.New(slog.DiscardHandler))

@@ -66,7 +66,7 @@ func TestFindFirestoreJar(t *testing.T) {
 	expect(expect2)
 	folder := filepath.Join(home, ".cache", "firebase", "emulators")
 	touch(t, folder, "cloud-firestore-emulator-v1.9.9.jar")
-	newest := touch(t, folder, "cloud-firestore-emulator-v1.19.8.jar")
+	newest := touch(t, folder, "cloud-firestore-emulator-v1.19.7.jar")
 	touch(t, folder, "cloud-firestore-emulator-v1.2.30.jar")
 	touch(t, folder, "cloud-firestore-emulator-v9.9.9.jar.part")
 	touch(t, folder, "firebase-database-emulator-v4.11.2.jar")

@@ -168,7 +168,8 @@ func (s *StorageServer) resume(w http.ResponseWriter, r *http.Request, id string
 }
 
 // parseContentRange returns a chunk's place and the whole's size, -1 while it is unknown. The forms are "bytes 0-9/100",
-// "bytes 0-9/*", "bytes */100" and "bytes */*"; none at all is the whole.
+// "bytes 0-9/*", "bytes */100" and "bytes */*"; none at all is the whole. "bytes 0-*/*", which firebase-admin for Node sends, is all
+// from there to the end.
 func parseContentRange(text string, chunk int) (start, size int, ok bool) {
 	if text == "" {
 		return 0, chunk, true
@@ -190,6 +191,12 @@ func parseContentRange(text string, chunk int) (start, size int, ok bool) {
 	}
 	first, last, dash := strings.Cut(span, "-")
 	start, firstErr := strconv.Atoi(first)
+	if last == "*" && dash && firstErr == nil && start >= 0 {
+		if size < 0 {
+			size = start + chunk
+		}
+		return start, size, size == start+chunk
+	}
 	end, lastErr := strconv.Atoi(last)
 	return start, size, dash && firstErr == nil && lastErr == nil && start >= 0 && end-start+1 == chunk
 }

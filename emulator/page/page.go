@@ -3,7 +3,7 @@
 //
 // The page calls the functions as Cloud Scheduler does, and shows their reports. It gets everything else, such as the documents
 // before and after a run, from an API below [Prefix], where no function can be. The page and the API are for this machine
-// only: see guard.go. Nothing of this is deployed.
+// only: see [backends.Guard]. Nothing of this is deployed.
 package page
 
 import (
@@ -48,7 +48,7 @@ func Handler(o Options, functions http.Handler) http.Handler {
 	mux.Handle(Prefix+"api/advice", call(s.advice))
 	mux.Handle(Prefix+"api/undo", call(s.undo))
 	mux.Handle(Prefix+"api/release", call(s.release))
-	return guard(mux)
+	return backends.Guard(mux, refuse)
 }
 
 // server answers the API's calls.

@@ -158,13 +158,17 @@ func (p *printer) more(n int, what string) {
 	}
 }
 
-// run prints a run's report and what it did; either may be missing.
-func (p *printer) run(run shownRun, runID string) {
+// run prints a run's report and what it did; either may be missing, and none says why there is no report.
+func (p *printer) run(run shownRun, runID string, none *noReportError) {
 	if run.Report != nil {
 		p.report(run.Report)
 	} else {
 		p.Say(screen.Bold, 0, 2, "%s", runID)
-		p.Say(screen.Yellow, 2, 2, "There is no report of it: it was killed, it is a worker's, or it is older than 90 days.")
+		why := "There is no report of it: it is a worker's, or it is older than 90 days."
+		if none.record.Holder != "" {
+			why = none.Error()
+		}
+		p.Say(screen.Yellow, 2, 2, "%s", why)
 	}
 	switch {
 	case run.Did != nil:

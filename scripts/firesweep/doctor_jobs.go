@@ -16,6 +16,9 @@ import (
 // lookedThrough is how many of a job's last runs are searched for a success.
 const lookedThrough = 20
 
+// ended says how a run ended.
+var ended = map[string]string{stateFailed: "failed", stateAborted: "was aborted", stateKilled: "was killed"}
+
 // examineRecords checks what the bundle keeps of its runs.
 func (p *patient) examineRecords(ctx context.Context, f *findings) {
 	s := newStore(p.getenv)
@@ -47,8 +50,10 @@ func (p *patient) examineJob(ctx context.Context, f *findings, s *store, job man
 		return err
 	}
 	switch st.State {
-	case stateBroken, stateMissing:
+	case stateMissing:
 		f.add(levelProblem, job.Name, "Look at: firesweep runs --log "+job.Name, "It %s. %s", st.State, st.Detail)
+	case stateFailed, stateAborted, stateKilled:
+		f.add(levelProblem, job.Name, "Look at: firesweep show "+job.Name, "Its last run %s: %s", ended[st.State], st.Detail)
 	case stateNever:
 		f.add(levelUnseen, job.Name, "", "No run is saved. %s", st.Detail)
 		return nil

@@ -378,7 +378,7 @@ func TestDoctorOfRecords(t *testing.T) {
 	}{
 		{"success", nil, late, levelFine, "The last success was 2026-01-10 15:00 UTC"},
 		{"no run in time", nil, late.Add(time.Second), levelProblem, "It did not run in time."},
-		{"killed", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now}}, now, levelProblem, "It ended without a report."},
+		{"killed", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now}}, now, levelProblem, "Its last run was killed: Run r ended without a report"},
 		{"under way", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now.Add(7 * time.Minute)}}, now, levelFine, "The last success was"},
 		{"stuck lease", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now.AddDate(100, 0, 0)}}, now, levelProblem, "longer than any run may"},
 		{"foreign lease", map[string]any{"lease": 7}, now, levelProblem, "No run can begin: the field lease"},
@@ -414,7 +414,7 @@ func TestDoctorOfRecords(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	wantNarrow(t, out, screen.DefaultWidth)
-	wantParts(t, out, "problem: cleanupReports: The last success was 2026-01-10 15:00 UTC, 26h05m\n  ago; ", "-> Look at: firesweep show cleanupReports", "1 problem, 1 unseen")
+	wantParts(t, out, "problem: cleanupReports: The last success was 2026-01-10 15:00 UTC, 26h05m\n  ago; ", "-> Look at: firesweep show cleanupReports", "Its last run failed: See firesweep show 00000001.", "2 problem, 1 unseen")
 
 	o.Set(t, "cleanupRuns/"+success.RunID, map[string]any{"job": "cleanupReports", "runId": success.RunID, "status": "aborted", "startedAt": now})
 	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": failed})

@@ -120,6 +120,12 @@ func (g *google) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // schedule is Cloud Scheduler. https://docs.cloud.google.com/scheduler/docs/reference/rest/v1/projects.locations.jobs
 func (g *google) schedule(r *http.Request, name string, body []byte) (int, any) {
 	own, run := strings.CutSuffix(name, ":run")
+	for verb, state := range map[string]string{":pause": paused, ":resume": enabled} {
+		if job, is := strings.CutSuffix(name, verb); is && r.Method == http.MethodPost && g.jobs[job] != nil {
+			g.jobs[job]["state"] = state
+			return http.StatusOK, g.jobs[job]
+		}
+	}
 	switch {
 	case strings.HasSuffix(name, "/jobs") && r.Method == http.MethodGet:
 		var jobs []any

@@ -231,6 +231,10 @@ func TestWrongUse(t *testing.T) {
 		{"runs --since 2d", "--since needs --log"},
 		{"runs --log --since 2w", `--since is "2w": it must be like 12h or 30d`},
 		{"runs --log", "emulators have no Cloud Logging"},
+		{"pause --location asia-northeast1", "name the jobs, or give --all"},
+		{"pause --location asia-northeast1 --all cleanupReports", "name the jobs, or give --all"},
+		{"pause --all", "say where it is deployed: --location REGION"},
+		{"resume --all --location asia-northeast1", "FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Scheduler"},
 		{"doctor cleanupReport", "no job is called"},
 		{"doctor --location a/b", "it must be a region"},
 		{"check cleanupReport", "no job is called"},
@@ -272,7 +276,8 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	wantParts(t, o.well(t), "Usage:", "plan ")
-	for _, command := range (&app{}).root().Commands() {
+	a, _, _ := o.app()
+	for _, command := range a.root().Commands() {
 		if !command.IsAvailableCommand() || command.Name() == "help" {
 			continue
 		}

@@ -63,7 +63,7 @@ is shown, and still nothing is written. With --local the functions that
 		ValidArgsFunction: completeJobs,
 	}
 	getenv := a.projectFlag(c)
-	f.flags(c)
+	f.flags(c, a.getenv)
 	c.Flags().BoolVar(&f.force, "force", false, "show the whole plan even if it trips a safety limit")
 	liftFlag(c, &f.lift)
 	c.Flags().StringVar(&f.at, "now", "", "plan for `TIME`: 2026-01-31T15:00:00Z, +48h or -7d")
@@ -89,6 +89,11 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 		return err
 	}
 	f.now = now
+	if f.local {
+		if err := f.answers(c.Context()); err != nil {
+			return err
+		}
+	}
 	plan := func(ctx context.Context, job manifest.Entry, _ *usage.Meter) planned {
 		report, err := f.call(ctx, job.Name, order{DryRun: true, Force: f.force, Lift: f.lift})
 		return plannedOf(job, report, err, nil)

@@ -13,7 +13,7 @@ import (
 // statusStyle is the style of a run's status.
 func statusStyle(s sweep.Status) string {
 	switch s {
-	case sweep.Failed, sweep.Aborted:
+	case sweep.Failed, sweep.Aborted, sweep.Killed:
 		return screen.Red
 	case sweep.Partial, sweep.Skipped:
 		return screen.Yellow
@@ -53,8 +53,11 @@ func (p *printer) head(r *sweep.Report) {
 	if r.Bucket != "" {
 		facts = append(facts, "bucket "+r.Bucket)
 	}
-	facts = append(facts, "now "+when(r.Now)+" UTC", fmt.Sprintf("%d scanned", r.Scanned),
-		fmt.Sprintf("%d documents read", r.Usage.FirestoreReads), short(time.Duration(r.DurationMs)*time.Millisecond))
+	facts = append(facts, "now "+when(r.Now)+" UTC")
+	if r.Status != sweep.Killed { // whose figures nobody knows
+		facts = append(facts, fmt.Sprintf("%d scanned", r.Scanned),
+			fmt.Sprintf("%d documents read", r.Usage.FirestoreReads), short(time.Duration(r.DurationMs)*time.Millisecond))
+	}
 	p.Say("", 2, 0, "%s", strings.Join(facts, ", "))
 }
 

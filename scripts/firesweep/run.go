@@ -54,7 +54,7 @@ With --local the functions that 'go run ./emulator' serves are called.`,
 	}
 	getenv := a.projectFlag(c)
 	f.location = locationFlag(c)
-	f.flags(c)
+	f.flags(c, a.getenv)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only plan")
 	c.Flags().BoolVar(&f.force, "force", false, "lift the limits on numbers and shares for this run")
 	liftFlag(c, &f.lift)
@@ -66,6 +66,9 @@ With --local the functions that 'go run ./emulator' serves are called.`,
 			return err
 		}
 		if f.local {
+			if err := f.answers(c.Context()); err != nil {
+				return err
+			}
 			return a.runAll(c.Context(), f, jobs, &f.served)
 		}
 		d, err := a.openDeployed(c.Context(), getenv, *f.location)

@@ -19,7 +19,10 @@ import (
 const (
 	stateFine     = "fine"
 	stateUnderWay = "under way"
-	stateBroken   = "ended without a report"
+	stateFailed   = string(sweep.Failed) // the last run did; likewise the next two
+	stateAborted  = string(sweep.Aborted)
+	stateKilled   = string(sweep.Killed)
+	stateBroken   = "cannot run"
 	stateMissing  = "did not run in time"
 	stateNever    = "never ran"
 )
@@ -32,6 +35,11 @@ type standing struct {
 	State    string          `json:"state"`
 	Detail   string          `json:"detail,omitempty"` // describes the state in a sentence
 	Runs     []*sweep.Report `json:"runs"`             // newest first
+}
+
+// bad reports whether somebody should look at the job.
+func (s standing) bad() bool {
+	return s.State != stateFine && s.State != stateUnderWay && s.State != stateNever
 }
 
 // last returns when the job's last known run started.
@@ -54,8 +62,9 @@ func (a *app) runsCommand() *cobra.Command {
 		Use:   "runs [JOB...]",
 		Short: "Show what ran, what is under way, and what did not run in time",
 		Long: `Show the last runs of jobs, newest first, and the state of each job: whether a
-run is under way, ended without a report, or did not start, because the last one
-is older than the schedule in functions/manifest.json allows.
+run is under way, whether the last one failed, was aborted or was killed, and
+whether one did not start, because the last is older than the schedule in
+functions/manifest.json allows. Such a job makes the exit code 1.
 
 The runs are read from Firestore (cleanupRuns, kept for 90 days), in the
 databases that FIRESTORE_DATABASE names. Previews are not saved there. With
@@ -109,7 +118,11 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, gete
 	stop()
 	slices.SortStableFunc(all, func(a, b standing) int { return b.last().Compare(a.last()) })
 	if f.json {
-		return a.writeJSON(map[string]any{"jobs": all})
+		err := a.writeJSON(map[string]any{"jobs": all})
+		if err == nil && slices.ContainsFunc(all, standing.bad) {
+			err = errSaid
+		}
+		return err
 	}
 	p := a.printer()
 	var never []string
@@ -122,6 +135,9 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, gete
 	}
 	if len(never) > 0 {
 		p.Say("", 0, 2, "No run is saved for: %s", strings.Join(never, ", "))
+	}
+	if slices.ContainsFunc(all, standing.bad) {
+		return errSaid
 	}
 	return nil
 }
@@ -137,7 +153,7 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 	if err != nil {
 		return st, err
 	}
-	if st.Runs, err = s.newest(ctx, job, now, every, limit); err != nil {
+	if st.Runs, err = s.newest(ctx, job, now, every, limit, record.Killed(now)); err != nil {
 		return st, err
 	}
 	last := st.last()
@@ -149,8 +165,10 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 		st.State, st.Detail = stateBroken, "No run can begin: "+record.Err.Error()
 	case record.Holder != "" && now.Before(record.Until):
 		st.State, st.Detail = stateUnderWay, underWay(job.Name, record)
+	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
+		st.State, st.Detail = stateKilled, fmt.Sprintf("Taking a run back (%s) was interrupted: do it again.", record.Holder)
 	case record.Holder != "":
-		st.State, st.Detail = stateBroken, fmt.Sprintf("Run %s ended without a report: it was killed, or was out of memory or time. "+
+		st.State, st.Detail = stateKilled, fmt.Sprintf("Run %s ended without a report: it was killed, or was out of memory or time. "+
 			"The next run continues from there.", record.Holder)
 	case last.IsZero():
 		st.State, st.Detail = stateNever, "It is not deployed, is paused, only plans, or its first time has not come."
@@ -158,8 +176,25 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; it runs every %s. "+
 			"Check whether it is paused or only plans.",
 			when(last), short(now.Sub(last)), short(every))
+	default:
+		st.byLastRun(record.Last)
 	}
 	return st, nil
+}
+
+// byLastRun sets the state by how the last run ended, which is last if all that are shown were skipped.
+func (s *standing) byLastRun(last *sweep.Report) {
+	if i := slices.IndexFunc(s.Runs, func(r *sweep.Report) bool { return r.Status != sweep.Skipped }); i >= 0 {
+		last = s.Runs[i]
+	}
+	if last == nil || !wentWrong(last.Status) {
+		return
+	}
+	s.State, s.Detail = string(last.Status), "See firesweep show "+shortID(last.RunID)+"."
+	if len(last.Failures) > 0 {
+		f := last.Failures[0]
+		s.Detail = fmt.Sprintf("%s %s: %s. %s", f.Action, f.Target, f.Error, s.Detail)
+	}
 }
 
 // underWay describes what holds a job's lease.
@@ -197,10 +232,12 @@ func (p *printer) runs(reports []*sweep.Report) {
 	rows := make([]screen.Row, len(reports))
 	for i, r := range reports {
 		t := totals(r)
-		rows[i] = screen.Row{Style: statusStyle(r.Status), Cells: []string{
-			r.StartedAt.UTC().Format("2006-01-02 15:04"), statusWords(r), fmt.Sprint(t.Planned), fmt.Sprint(t.Done), fmt.Sprint(t.Failed),
-			short(time.Duration(r.DurationMs) * time.Millisecond), shortID(r.RunID),
-		}}
+		figures := []string{fmt.Sprint(t.Planned), fmt.Sprint(t.Done), fmt.Sprint(t.Failed), short(time.Duration(r.DurationMs) * time.Millisecond)}
+		if r.Status == sweep.Killed {
+			figures = []string{"?", "?", "?", "?"}
+		}
+		rows[i] = screen.Row{Style: statusStyle(r.Status), Cells: slices.Concat(
+			[]string{r.StartedAt.UTC().Format("2006-01-02 15:04"), statusWords(r)}, figures, []string{shortID(r.RunID)})}
 		if len(r.Failures) > 0 {
 			first := r.Failures[0]
 			note := fmt.Sprintf("%s %s: %s", first.Action, first.Target, first.Error)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,8 @@ type standings struct{ Jobs []standing }
 // standingOf returns how a job stands.
 func (o *operator) standingOf(t *testing.T, job string) standing {
 	t.Helper()
-	jobs := parsed[standings](t, o.well(t, "runs", "--json", job)).Jobs
+	out, _, _ := o.run(t, "runs", "--json", job)
+	jobs := parsed[standings](t, out).Jobs
 	if len(jobs) != 1 || jobs[0].Job != job {
 		t.Fatalf("%+v", jobs)
 	}
@@ -87,7 +89,8 @@ func TestHowAJobStands(t *testing.T) {
 		{"has run", nil, late, stateFine, ""},
 		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs every 24h00m."},
 		{"runs", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(59 * time.Second), stateUnderWay, "Run r-1 is under way."},
-		{"was killed", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(time.Minute), stateBroken, "Run r-1 ended without a report"},
+		{"was killed", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(time.Minute), stateKilled, "Run r-1 ended without a report"},
+		{"an undo was killed", map[string]any{"runId": "undo-r-1", "expiresAt": now.Add(time.Minute)}, now.Add(time.Minute), stateKilled, "(undo-r-1) was interrupted"},
 		{"cannot run", "mine", now, stateBroken, "is not one that this program wrote"},
 	} {
 		changed := maps.Clone(record)
@@ -98,9 +101,99 @@ func TestHowAJobStands(t *testing.T) {
 		if s.State != tt.state || !strings.Contains(s.Detail, tt.detail) || (s.Detail == "") != (tt.detail == "") {
 			t.Errorf("%s: %s, %s; want %s, %s", tt.name, s.State, s.Detail, tt.state, tt.detail)
 		}
+		out, _, code := o.run(t, "runs", "cleanupReports")
 		if tt.state != stateFine {
-			wantParts(t, o.well(t, "runs", "cleanupReports"), tt.state+": ")
+			wantParts(t, out, tt.state+": ")
 		}
+		if fine := tt.state == stateFine || tt.state == stateUnderWay; fine != (code == exitFine) {
+			t.Errorf("%s: exit code %d", tt.name, code)
+		}
+	}
+}
+
+// TestAbortedAndFailedAreStates: a job is not fine until a run of it has succeeded again, and what watches it is told so.
+func TestAbortedAndFailedAreStates(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.called(t, "cleanupReports", "")
+	o.reports(t)
+	report := func(state, cause string) {
+		t.Helper()
+		out, errs, code := o.run(t, "runs", "--json", "cleanupReports")
+		if s := parsed[standings](t, out).Jobs[0]; s.State != state || !strings.Contains(s.Detail, cause) || code != exitFailed || errs != "" {
+			t.Errorf("%s: exit code %d, %s, %+v", state, code, errs, s)
+		}
+		if out, _, code := o.run(t, "show", "cleanupReports"); code != exitFailed || !strings.Contains(out, "cleanupReports: "+state) {
+			t.Errorf("show of what %s: exit code %d\n%s", state, code, out)
+		}
+		out, _, code = o.run(t, "doctor", "--json", "cleanupReports")
+		said := slices.ContainsFunc(parsed[struct{ Findings []finding }](t, out).Findings, func(f finding) bool {
+			return f.Level == levelProblem && strings.Contains(f.Text, "Its last run "+ended[state]+": ") && strings.Contains(f.Text, cause)
+		})
+		if code != exitFailed || !said {
+			t.Errorf("doctor: exit code %d\n%s", code, out)
+		}
+	}
+	o.now = o.now.Add(time.Minute)
+	o.env["MAX_ACTIONS"] = "1"
+	o.called(t, "cleanupReports", "")
+	report(stateAborted, "MAX_ACTIONS")
+	o.env["MAX_ACTIONS"] = ""
+	o.now = o.now.Add(time.Minute)
+	failed := o.called(t, "cleanupReports", "")
+	o.now = o.now.Add(time.Minute)
+	if s := o.standingOf(t, "cleanupReports"); s.State != stateFine {
+		t.Errorf("%+v", s)
+	}
+	failed.Status, failed.Failures = sweep.Failed, []sweep.Failure{{Target: "reports/x", Action: "delete report", Error: "no such luck"}}
+	o.Set(t, "cleanupRuns/"+failed.RunID, map[string]any{"runId": failed.RunID, "job": failed.Job, "status": "failed", "startedAt": failed.StartedAt,
+		"failures": []any{map[string]any{"target": "reports/x", "action": "delete report", "error": "no such luck"}}})
+	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": o.Documents(t, "cleanupRuns")[failed.RunID]})
+	report(stateFailed, "delete report reports/x: no such luck")
+}
+
+// TestKilledRun is in the list, is shown and taken back by the end of its id, before another run has followed it and after.
+func TestKilledRun(t *testing.T) {
+	t.Parallel()
+	for _, followed := range []bool{false, true} {
+		o := newOperator(t)
+		o.env["UNDO_DAYS"] = "7"
+		o.reports(t)
+		killed := o.called(t, "cleanupReports", "") // what it did stands for what the killed run did
+		o.Delete(t, "cleanupRuns/"+killed.RunID)
+		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lease": map[string]any{"runId": killed.RunID, "expiresAt": o.now.Add(6 * time.Minute)}})
+		short := shortID(killed.RunID)
+		o.now = o.now.Add(time.Minute)
+		wantParts(t, o.well(t, "show", short), killed.RunID, "Run "+killed.RunID+" is under way.", "reports/old")
+		if _, errs, code := o.run(t, "undo", short); code != exitFailed || !strings.Contains(errs, "is under way") {
+			t.Errorf("%d, %s", code, errs)
+		}
+		o.now = o.now.Add(5 * time.Minute)
+		state := stateKilled
+		if followed {
+			o.called(t, "cleanupReports", "")
+			state = stateFine
+		}
+		s := o.standingOf(t, "cleanupReports")
+		i := slices.IndexFunc(s.Runs, func(r *sweep.Report) bool { return r.RunID == killed.RunID })
+		if s.State != state || i < 0 || s.Runs[i].Status != sweep.Killed || !s.Runs[i].StartedAt.Equal(killed.StartedAt) {
+			t.Errorf("followed: %t: %s, %+v", followed, s.State, s.Runs)
+		}
+		text, _, _ := o.run(t, "runs", "cleanupReports")
+		wantParts(t, text, "2026-01-10 15:00  killed", short, "run cleanupReports: it was killed")
+		wantNarrow(t, text, screen.DefaultWidth)
+		out, _, code := o.run(t, "show", short)
+		want(t, "exit code of show", exitFailed, code)
+		wantParts(t, out, "cleanupReports: killed", "what was planned is not known", "reports/old", "reports/older", "firesweep undo "+killed.RunID)
+		wantParts(t, o.well(t, "undo", short), "2 things would be taken back")
+		wantParts(t, o.well(t, "undo", "--apply", short), "2 things taken back")
+		if got := o.Documents(t, "reports"); len(got) != 3 {
+			t.Errorf("reports %v", got)
+		}
+		if saved := o.Documents(t, "cleanupRuns")[killed.RunID]; saved["status"] != "killed" || saved["expireAt"] == nil {
+			t.Errorf("after the undo its report is %v", saved)
+		}
+		wantParts(t, o.well(t, "undo", short), "There is nothing to bring back.")
 	}
 }
 
@@ -165,12 +258,17 @@ func TestWhatToDo(t *testing.T) {
 	for status, says := range map[sweep.Status]string{
 		sweep.Completed: "there is nothing to do", sweep.Partial: "The next run continues from there", sweep.Skipped: "firesweep runs cleanupReports",
 		sweep.Aborted: "firesweep plan --force cleanupReports", sweep.Failed: "firesweep run cleanupReports",
+		sweep.Killed: "What it did is in its undo log.",
 	} {
 		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": map[string]any{
 			"job": "cleanupReports", "runId": "cleanupReports-20260110T150000Z-00000000", "status": string(status), "startedAt": now,
 			"failures": []any{map[string]any{"target": "reports/r", "action": "delete report", "error": "rpc error: code = PermissionDenied"}},
 		}})
-		wantParts(t, o.well(t, "show", "cleanupReports"), "cleanupReports: "+string(status), says, "-> A role is missing: terraform plan shows which.")
+		out, _, code := o.run(t, "show", "cleanupReports")
+		if bad := status == sweep.Aborted || status == sweep.Failed || status == sweep.Killed; bad != (code == exitFailed) {
+			t.Errorf("%s: exit code %d", status, code)
+		}
+		wantParts(t, out, "cleanupReports: "+string(status), says, "-> A role is missing: terraform plan shows which.")
 	}
 }
 

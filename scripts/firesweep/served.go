@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,9 +28,12 @@ type served struct {
 	now   time.Time // of the runs, which functions on emulators accept; zero: the clock's
 }
 
-func (s *served) flags(c *cobra.Command) {
+// urlVariable holds the URL, as the emulator exports it.
+const urlVariable = "FIRESWEEP_URL"
+
+func (s *served) flags(c *cobra.Command, getenv func(string) string) {
 	c.Flags().BoolVar(&s.local, "local", false, "ask the functions that 'go run ./emulator' serves")
-	c.Flags().StringVar(&s.url, "url", defaultURL, "their `URL`")
+	c.Flags().StringVar(&s.url, "url", cmp.Or(getenv(urlVariable), defaultURL), "their `URL`")
 }
 
 // liftFlag adds the flag for what is lifted by name.
@@ -56,9 +61,27 @@ func (s *served) check(c *cobra.Command) error {
 	}
 	u, err := url.Parse(s.url)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
-		return wrongUse("--url is %q: it must be like %s", s.url, defaultURL)
+		return wrongUse("--url, or %s, is %q: it must be like %s", urlVariable, s.url, defaultURL)
 	}
 	return nil
+}
+
+// answers returns an error where nobody serves the functions: one for all jobs.
+func (s *served) answers(ctx context.Context) error {
+	u, err := url.Parse(s.url)
+	if err != nil {
+		return fmt.Errorf("--url: %w", err)
+	}
+	address := u.Host
+	if u.Port() == "" {
+		address = net.JoinHostPort(u.Hostname(), u.Scheme) // a service's name stands for its port
+	}
+	connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("nobody answers at %s: %w: start the functions with: go run ./emulator --sample; "+
+			"if they are elsewhere, set --url or %s, as that prints it", s.url, err, urlVariable)
+	}
+	return connection.Close()
 }
 
 // order is what a function is asked to do.
@@ -87,7 +110,7 @@ func (s *served) call(ctx context.Context, job string, o order) (*sweep.Report, 
 	}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("call %s: %w: start the functions with: go run ./emulator --sample", job, err)
+		return nil, fmt.Errorf("call %s: %w", job, err)
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if closeErr := response.Body.Close(); err == nil {

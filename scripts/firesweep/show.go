@@ -17,6 +17,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/undo"
 )
 
 var (
@@ -51,7 +52,9 @@ oldest first: the lines with writes name every document, object and account that
 it deleted or changed. With --contents what was in them is shown, of those that
 TARGETs name or of the first 30.
 
-It needs the role roles/datastore.viewer; with --log, roles/logging.viewer.`,
+It needs the role roles/datastore.viewer; with --log, roles/logging.viewer.
+Exit code 1 means that the run failed, was aborted or was killed, or that there
+is no such run.`,
 		Example: `  firesweep show --project my-project 5f3a9c01
   firesweep show --all cleanupReports
   firesweep show --contents 5f3a9c01 posts/abc
@@ -97,6 +100,9 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 	if err != nil && !errors.As(err, &none) {
 		return err
 	}
+	if none != nil {
+		name = none.runID
+	}
 	job, _ := entryOfRun(name)
 	run, runID, bucket := shownRun{Report: report}, name, config.For(job.Name, getenv)("STORAGE_BUCKET")
 	if report != nil {
@@ -123,10 +129,20 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 		return err
 	}
 	if f.json {
-		return a.writeJSON(run)
+		err = a.writeJSON(run)
+	} else {
+		a.printer().run(run, runID, none)
+		err = nil
 	}
-	a.printer().run(run, runID)
-	return nil
+	if err == nil && report != nil && wentWrong(report.Status) {
+		err = errSaid
+	}
+	return err
+}
+
+// wentWrong reports whether a run of this status needs somebody to look at it.
+func wentWrong(s sweep.Status) bool {
+	return s == sweep.Failed || s == sweep.Aborted || s == sweep.Killed
 }
 
 // didSomething reports whether a run may have deleted or changed something.
@@ -134,12 +150,30 @@ func didSomething(r *sweep.Report) bool {
 	return r.Status != sweep.Skipped && (r.Status != sweep.Aborted || totals(r).Done > 0)
 }
 
-// A noReportError says that a run saved no report, or that it has expired.
-type noReportError struct{ runID string }
+// A noReportError says that a run has saved no report, or that it has expired.
+type noReportError struct {
+	job, runID string
+	record     sweep.Record // of its job, where the run is under way; else zero
+}
 
 func (e *noReportError) Error() string {
+	if e.record.Holder != "" {
+		return underWay(e.job, e.record)
+	}
 	return fmt.Sprintf("there is no report of %s: reports are kept for 90 days, and those of previews are in the log only (--log)",
 		e.runID)
+}
+
+// noReport returns why a run has no report.
+func (s *store) noReport(ctx context.Context, job manifest.Entry, runID string, now time.Time) error {
+	record, err := s.record(ctx, job)
+	if err != nil {
+		return err
+	}
+	if record.Holder != runID || !now.Before(record.Until) {
+		record = sweep.Record{}
+	}
+	return &noReportError{job.Name, runID, record}
 }
 
 // find returns the report of a run by its id, its short id, or its job.
@@ -150,15 +184,18 @@ func (s *store) find(ctx context.Context, name string, now time.Time) (*sweep.Re
 			continue
 		}
 		record, err := s.record(ctx, job)
+		if killed := record.Killed(now); killed != nil {
+			return killed, err
+		}
 		if err == nil && record.Last == nil {
 			err = fmt.Errorf("no run of %s is saved: see firesweep runs", name)
 		}
 		return record.Last, err
 	}
 	if job, ok := entryOfRun(name); ok {
-		report, found, err := s.run(ctx, job, name)
+		report, found, err := s.run(ctx, job, name, now)
 		if err == nil && !found {
-			err = &noReportError{name}
+			err = s.noReport(ctx, job, name, now)
 		}
 		return report, err
 	}
@@ -170,6 +207,19 @@ func (s *store) find(ctx context.Context, name string, now time.Time) (*sweep.Re
 
 // findShort looks for a run by the last part of its id, in the newest runs first.
 func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short string, now time.Time) (*sweep.Report, error) {
+	isIt := func(runID string) bool { return strings.HasSuffix(runID, "-"+short) }
+	for _, job := range jobs { // what has no report yet
+		record, err := s.record(ctx, job)
+		if err != nil {
+			return nil, err
+		}
+		if killed := record.Killed(now); killed != nil && isIt(killed.RunID) {
+			return killed, nil
+		}
+		if isIt(record.Holder) && now.Before(record.Until) && !strings.HasPrefix(record.Holder, undo.HolderPrefix) {
+			return nil, &noReportError{job.Name, record.Holder, record}
+		}
+	}
 	oldest, until := now.Add(-sweep.RunRetention), now.Add(time.Hour)
 	for window := 24 * time.Hour; until.After(oldest); window *= 4 {
 		from := until.Add(-window)
@@ -179,7 +229,7 @@ func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short stri
 				return nil, err
 			}
 			for _, report := range reports {
-				if strings.HasSuffix(report.RunID, "-"+short) {
+				if isIt(report.RunID) {
 					return report, nil
 				}
 			}
@@ -205,9 +255,12 @@ func (p *printer) report(r *sweep.Report) {
 		p.Say("", 2, 0, "%s", strings.Join(built, ", "))
 	}
 	p.Line("")
-	if len(r.Actions) == 0 {
+	switch {
+	case r.Status == sweep.Killed:
+		p.Line("  what was planned is not known")
+	case len(r.Actions) == 0:
 		p.Line("  nothing was due")
-	} else {
+	default:
 		var rows []screen.Row
 		left := 0
 		for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
@@ -233,11 +286,12 @@ func (p *printer) report(r *sweep.Report) {
 	if r.Truncated && !r.DryRun {
 		p.Say("", 2, 2, "there are more failures than are listed: see --log")
 	}
-	u := r.Usage
-	p.Say(screen.Faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; "+
-		"Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
-		u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes,
-		u.StorageClassA, u.StorageClassB, u.StorageDeletes, u.AuthCalls, u.Tasks)
+	if u := r.Usage; r.Status != sweep.Killed {
+		p.Say(screen.Faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; "+
+			"Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
+			u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes,
+			u.StorageClassA, u.StorageClassB, u.StorageDeletes, u.AuthCalls, u.Tasks)
+	}
 	p.Line("")
 	p.undone(r.Undone)
 	p.Say("", 2, 2, "%s", advice.Next(r))

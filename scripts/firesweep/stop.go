@@ -31,9 +31,7 @@ together with how to take back what the run did. The next run finishes what is
 half done, or undo takes it back.
 
 The job itself is not paused: Cloud Scheduler calls it at its next time. To
-prevent that, pause it first:
-
-  gcloud scheduler jobs pause JOB --project=PROJECT --location=REGION
+prevent that, use 'firesweep pause' instead, which also stops the run.
 
 Interrupting this command does not withdraw the order. It needs the role
 roles/datastore.user. Exit code 1 means that no run is under way, or that it
@@ -160,6 +158,18 @@ func tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv fu
 	return nil
 }
 
+// stopAndWait tells a run to stop and waits for its end, as [app.awaitEnd] does. One that has ended meanwhile is none to stop.
+func (a *app) stopAndWait(ctx context.Context, s *store, job manifest.Entry, record sweep.Record) (*sweep.Report, error) {
+	err := tellToStop(ctx, job, record.Holder, s.getenv, a.clock())
+	if err != nil && !errors.Is(err, sweep.ErrNotUnderWay) {
+		return nil, err
+	}
+	return a.awaitEnd(ctx, s, job, record)
+}
+
+// answersWithin is how long a run takes to end that was told to stop: it looks every five seconds, and ends what it has begun.
+const answersWithin = 30 * time.Second
+
 // awaitEnd waits until a run has released its lease, and returns its report. If the lease expires before, there is none.
 func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record sweep.Record) (*sweep.Report, error) {
 	runID, until := record.Holder, record.Until
@@ -167,15 +177,23 @@ func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record
 		return fmt.Sprintf("waiting for the run to end, %s left at most", short(max(0, until.Sub(a.clock())).Round(time.Second)))
 	})
 	defer stop()
+	begun, guessed := a.clock(), false
 	for {
+		if !guessed && a.clock().Sub(begun) >= answersWithin {
+			guessed = true
+			p := a.printer()
+			p.W = a.errs
+			p.Say("", 0, 2, "Run %s has not ended within %s. It may have been killed: then it does nothing any more, and its "+
+				"lease ends at %s UTC. Interrupting this command withdraws nothing.", runID, answersWithin, when(until))
+		}
 		switch record, err := s.record(ctx, job); {
 		case err != nil:
 			return nil, fmt.Errorf("wait for %s, which is told to stop: %w", runID, err)
 		case record.Err != nil:
 			return nil, record.Err
 		case record.Holder != runID:
-			report, found, err := s.run(ctx, job, runID)
-			if err != nil || !found {
+			report, found, err := s.run(ctx, job, runID, a.clock())
+			if err != nil || !found || report.Status == sweep.Killed {
 				return nil, err
 			}
 			return report, nil
@@ -214,5 +232,5 @@ func (p *printer) stopped(st stopped) {
 			"(docs/operations.md, Restoring what was deleted).")
 	}
 	p.Say("", 2, 2, "%s runs again at its next time, unless you pause it:", st.Job)
-	p.Command("gcloud scheduler jobs pause %s --location=REGION", st.Job)
+	p.Command("firesweep pause --location REGION %s", st.Job)
 }

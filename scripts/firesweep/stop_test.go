@@ -53,7 +53,7 @@ func TestStop(t *testing.T) {
 	}
 	out := o.well(t, "stop", "cleanupReports")
 	wantParts(t, out, "Run "+runID+" has been told to stop.", "cleanupReports: partial, stopped", "It was stopped. The next run continues from there.",
-		"\n    firesweep undo "+runID+"\n", "\n    gcloud scheduler jobs pause cleanupReports --location=REGION\n")
+		"\n    firesweep undo "+runID+"\n", "\n    firesweep pause --location REGION cleanupReports\n")
 	wantNarrow(t, out, screen.DefaultWidth)
 	want(t, "marks", []any{runID, runID, runID}, marks)
 
@@ -119,12 +119,13 @@ func TestStopOfARunThatDies(t *testing.T) {
 		o.now = o.now.Add(100 * d)
 		return nil
 	}
-	out, _, code := o.run(t, "stop", "cleanupReports")
+	out, errs, code := o.run(t, "stop", "cleanupReports")
 	if code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
+	want(t, "guesses", 1, strings.Count(strings.Join(strings.Fields(errs), " "), "has not ended within 30s. It may have been killed"))
 	wantParts(t, out, "ended without a report", "There is nothing to take back")
-	_, errs, code := o.run(t, "stop", "cleanupReports")
+	_, errs, code = o.run(t, "stop", "cleanupReports")
 	if code != exitFailed || !strings.Contains(errs, "run "+runID+" of cleanupReports is dead") {
 		t.Errorf("%d, %s", code, errs)
 	}

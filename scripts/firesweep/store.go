@@ -63,6 +63,16 @@ func (s *store) record(ctx context.Context, job manifest.Entry) (sweep.Record, e
 	return sweep.RecordOf(cfg, job.Name, doc), nil
 }
 
+// killed returns the report of the run that was killed and that no other has followed yet, so that none is saved; nil if there is
+// none.
+func (s *store) killed(ctx context.Context, job manifest.Entry, now time.Time) (*sweep.Report, error) {
+	record, err := s.record(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	return record.Killed(now), nil
+}
+
 // maxRunsInAWindow is how many reports a query may return: more than a job that runs every ten minutes has in 90 days.
 const maxRunsInAWindow = 20_000
 
@@ -91,10 +101,15 @@ func (s *store) between(ctx context.Context, job manifest.Entry, from, until tim
 	return reports, nil
 }
 
-// newest returns the reports of a job's last runs, newest first, at most limit. period is the time between two runs.
-func (s *store) newest(ctx context.Context, job manifest.Entry, now time.Time, period time.Duration, limit int,
+// newest returns the reports of a job's last runs, newest first, at most limit. period is the time between two runs. killed is the
+// report of the last one, if that was killed and none is saved.
+func (s *store) newest(
+	ctx context.Context, job manifest.Entry, now time.Time, period time.Duration, limit int, killed *sweep.Report,
 ) ([]*sweep.Report, error) {
 	newest := []*sweep.Report{}
+	if killed != nil {
+		newest = append(newest, killed)
+	}
 	oldest := now.Add(-sweep.RunRetention)
 	until := now.Add(time.Hour) // for clocks that differ
 	for window := period * time.Duration(limit+1); until.After(oldest) && len(newest) < limit; window *= 4 {
@@ -111,15 +126,22 @@ func (s *store) newest(ctx context.Context, job manifest.Entry, now time.Time, p
 	return newest, nil
 }
 
-// run reads the report of a run.
-func (s *store) run(ctx context.Context, job manifest.Entry, runID string) (report *sweep.Report, found bool, err error) {
+// run reads the report of a run, which for one that was killed a moment ago is not saved yet.
+func (s *store) run(ctx context.Context, job manifest.Entry, runID string, now time.Time) (report *sweep.Report, found bool, err error) {
 	_, db, err := s.of(ctx, job)
 	if err != nil {
 		return nil, false, err
 	}
 	doc, found, err := db.Get(ctx, "cleanupRuns/"+runID)
-	if err != nil || !found {
+	if err != nil {
 		return nil, false, err
+	}
+	if !found {
+		killed, err := s.killed(ctx, job, now)
+		if err != nil || killed == nil || killed.RunID != runID {
+			return nil, false, err
+		}
+		return killed, true, nil
 	}
 	report, err = sweep.ReportOf(doc)
 	return report, true, err

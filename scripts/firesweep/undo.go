@@ -81,8 +81,8 @@ name. Custom claims may make an account an administrator. The log of a run
 without a report might be forged.
 
 RUN is a run's id, or the last part of that as 'firesweep runs' shows it. For a
-run that was killed, and for a worker's, give the whole id and --without-report:
-such a run has left no report that says what it was.
+worker's run, give the whole id and --without-report: it leaves no report that
+says what it was.
 
 What came back is pinned: every job keeps it until 'firesweep release'. While a
 run of any job is under way, undo is refused.

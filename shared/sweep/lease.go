@@ -51,6 +51,7 @@ type lease struct {
 	runID  string
 	clock  func() time.Time
 	length time.Duration
+	begun  Report // of the run, as far as its report is known from the beginning
 }
 
 func (l lease) path() string { return "cleanupJobs/" + l.job }
@@ -60,8 +61,9 @@ type saved struct {
 	taken       documents.Document // cleanupJobs/{job}, as taking the lease left it
 	checkpoint  string
 	acted       acted
-	partialRuns int    // how many runs in a row ended partial
-	split       *split // the last run, if it was split
+	partialRuns int     // how many runs in a row ended partial
+	split       *split  // the last run, if it was split
+	killed      *Report // of the run that held the lease until that ended; nil if there is none
 
 	// For a shard's run:
 	bounds  Range // what it goes through
@@ -72,48 +74,51 @@ type saved struct {
 // take takes the lease and returns what the last run saved. If another run holds it, the error is a [*heldError]. admit looks at the
 // last run's report, nil if there is none; its error is returned, and nothing is written. free is called before each commit.
 func (l lease) take(ctx context.Context, admit func(*Report) error, free func(saved)) (s saved, err error) {
-	s.taken.UpdateTime, err = l.writer.Exchange(ctx, l.path(), func(doc documents.Document, _ bool) (map[string]any, error) {
+	s.taken.UpdateTime, err = l.writer.ExchangeAnd(ctx, l.path(), documents.Document{}, func(doc documents.Document, _ bool) (end, also map[string]any, _ error) {
 		now := l.clock()
 		holder, until, err := l.of(doc)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		// A lease of this very run was taken by an attempt whose answer was lost.
 		if holder != l.runID && now.Before(until) {
-			return nil, cmp.Or(l.tooLong("lease", holder, now, until), error(&heldError{runID: holder, until: until}))
+			return nil, nil, cmp.Or(l.tooLong("lease", holder, now, until), error(&heldError{runID: holder, until: until}))
 		}
 		if s.split, err = l.splitOf(doc); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if s.split != nil && holder != l.runID {
 			if until := s.split.held(); now.Before(until) {
 				held := &heldError{runID: s.split.RunID, until: until, split: s.split}
-				return nil, cmp.Or(l.tooLong(splitField, held.runID, now, until), error(held))
+				return nil, nil, cmp.Or(l.tooLong(splitField, held.runID, now, until), error(held))
 			}
 		}
 		last := lastReport(doc)
 		if holder != l.runID {
 			if err := admit(last); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		if s.checkpoint, err = l.checkpointOf(doc); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if s.acted, err = l.actedOf(doc); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if s.partialRuns = 0; last != nil {
 			s.partialRuns = last.PartialRuns
 		}
 		free(s)
-		lease := map[string]any{"runId": l.runID, "expiresAt": now.Add(l.length)}
+		lease := map[string]any{"runId": l.runID, "expiresAt": now.Add(l.length), begunField: l.begun}
+		if s.killed = nil; holder != l.runID {
+			s.killed = KilledIn(l.job, doc, now)
+		}
 		s.taken = doc
 		if s.taken.Data = maps.Clone(doc.Data); s.taken.Data == nil {
 			s.taken.Data = map[string]any{}
 		}
 		s.taken.Data["lease"] = lease
-		return map[string]any{"lease": lease}, nil
+		return map[string]any{"lease": lease}, stored(s.killed), nil
 	})
 	return s, err
 }
@@ -224,9 +229,15 @@ type storedRun struct {
 	ExpireAt time.Time `firestore:"expireAt"`
 }
 
-// stored returns the document that keeps a report, by its path.
+// Stored returns what cleanupRuns/{runId} holds of a report.
+func (r *Report) Stored() any { return storedRun{Report: *r, ExpireAt: r.StartedAt.Add(RunRetention)} }
+
+// stored returns the document that keeps a report, by its path; none for none.
 func stored(r *Report) map[string]any {
-	return map[string]any{"cleanupRuns/" + r.RunID: storedRun{Report: *r, ExpireAt: r.StartedAt.Add(RunRetention)}}
+	if r == nil {
+		return nil
+	}
+	return map[string]any{"cleanupRuns/" + r.RunID: r.Stored()}
 }
 
 // of returns who holds the lease and until when; nobody if holder is empty.

@@ -16,6 +16,8 @@ type Record struct {
 	Told   bool      // that run was told to stop
 	Last   *Report   // of the last run that held the lease; nil if there is none that can be read
 	field  string    // in which that is
+	job    string
+	doc    documents.Document
 	// Err says which field is not one that this program wrote, and the request that deletes it. No run begins until then.
 	Err error
 }
@@ -24,7 +26,7 @@ type Record struct {
 func RecordOf(cfg config.Config, job string, doc documents.Document) Record {
 	doc.Path = "cleanupJobs/" + job
 	l := lease{config: cfg, job: job}
-	r := Record{Last: lastReport(doc)}
+	r := Record{Last: lastReport(doc), job: job, doc: doc}
 	if r.Holder, r.Until, r.Err = l.holder(doc); r.Err == nil {
 		_, r.Err = l.checkpointOf(doc)
 	}
@@ -35,6 +37,9 @@ func RecordOf(cfg config.Config, job string, doc documents.Document) Record {
 	r.Told = r.Holder != "" && doc.Data[stopField] == r.Holder
 	return r
 }
+
+// Killed returns the report of the run that held the lease until that ended, as [KilledIn] does.
+func (r Record) Killed(now time.Time) *Report { return KilledIn(r.job, r.doc, now) }
 
 // HeldInShards returns which run is under way in shards by a job's record, and until when the last of them holds it; empty if none is.
 func HeldInShards(doc documents.Document) (runID string, until time.Time) {

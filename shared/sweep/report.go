@@ -21,6 +21,7 @@ const (
 	Skipped   Status = "skipped"   // another run holds the lease
 	Aborted   Status = "aborted"   // a safety limit tripped; nothing was done of the plan, or of the passes that tripped it
 	Failed    Status = "failed"    // at least one item, or the run itself, failed; retry is safe
+	Killed    Status = "killed"    // it ended without a report, which whoever came next saved for it; the next run continues
 )
 
 // HTTPStatus returns the response status that tells Cloud Scheduler whether to retry.

@@ -189,6 +189,40 @@ run "alerts" {
   }
 }
 
+run "alerts_bring_their_commands" {
+  command = apply
+  override_resource {
+    target = time_static.since
+    values = { unix = 1000000 }
+  }
+  assert {
+    # No subject ends with a colon or dash and nothing behind it where a line names no problem.
+    condition = alltrue([
+      for a in values(google_monitoring_alert_policy.failed) : endswith(a.documentation[0].subject, " failed or was aborted. $${log.extracted_label.problem}")
+    ])
+    error_message = google_monitoring_alert_policy.failed["cleanupReports"].documentation[0].subject
+  }
+  assert {
+    condition = alltrue([
+      for name, a in google_monitoring_alert_policy.failed : alltrue([
+        for part in [
+          "firesweep show --project ${var.project} $${log.extracted_label.run}`", "query=labels.runId%3D%22$${log.extracted_label.run}%22;",
+          "firesweep pause --project ${var.project} --location ${var.region} ${name}`", "firesweep plan --project ${var.project} --force ${name}`",
+          "firesweep run --project ${var.project} --location ${var.region} --force ${name}`",
+        ] : strcontains(a.documentation[0].content, part)
+      ])
+    ])
+    error_message = google_monitoring_alert_policy.failed["cleanupReports"].documentation[0].content
+  }
+  assert {
+    condition = alltrue(concat(
+      [for name, a in google_monitoring_alert_policy.no_success : strcontains(a.documentation[0].content, "firesweep runs --project ${var.project} ${name}`")],
+      [for name, a in google_monitoring_alert_policy.worker : strcontains(a.documentation[0].content, "gcloud tasks queues pause ${name} --project=${var.project}")],
+    ))
+    error_message = google_monitoring_alert_policy.no_success["cleanupReports"].documentation[0].content
+  }
+}
+
 run "alerts_of_every_kind_of_schedule" {
   command = apply
   override_resource {

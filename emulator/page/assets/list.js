@@ -2,7 +2,7 @@
 
 import { clock, h } from "./dom.js";
 
-const mood = { completed: "good", partial: "warn", skipped: "warn", aborted: "bad", failed: "bad" };
+const mood = { completed: "good", partial: "warn", skipped: "warn", aborted: "bad", failed: "bad", killed: "bad" };
 
 export const badge = (report) => h("span", { class: "badge " + mood[report.status] }, report.status);
 

@@ -72,6 +72,8 @@ func Next(r *sweep.Report) string {
 		}
 		return "A safety limit tripped: " + done + ". Look at the plan before you lift the limit: " +
 			"firesweep plan --force " + r.Job + "."
+	case sweep.Killed:
+		return "What it did is in its undo log. The next run continues from there, or take it back: firesweep undo " + r.RunID + "."
 	default:
 		return "The next run tries again what failed; everything else is done. A retry is safe: firesweep run " + r.Job + "."
 	}

@@ -172,6 +172,9 @@ func (u *undoing) renew(ctx context.Context) error {
 			return ErrLeaseLost
 		}
 		at = u.Clock()
+		if err := saveKilled(tx, u.Project, u.job, d); err != nil {
+			return err
+		}
 		return tx.Set(u.jobRef(), map[string]any{
 			"lease": map[string]any{"runId": u.leaseID(), "expiresAt": at.Add(leaseLength)},
 		}, firestore.MergeAll)

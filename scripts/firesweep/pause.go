@@ -1,0 +1,312 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/api/cloudscheduler/v1"
+	"google.golang.org/api/cloudtasks/v2"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/undo"
+)
+
+// States of a job of Cloud Scheduler and of a queue of Cloud Tasks.
+const (
+	enabled = "ENABLED" // a job
+	running = "RUNNING" // a queue
+	paused  = "PAUSED"
+)
+
+// switched is what became of one thing. docs/command.md documents it as JSON.
+type switched struct {
+	What  string `json:"what"` // job, queue or run
+	Name  string `json:"name"`
+	Did   string `json:"did"`             // empty if it failed
+	Error string `json:"error,omitempty"` // why it failed
+}
+
+type pauseFlags struct {
+	all, json bool
+	location  *string
+}
+
+func (a *app) pauseCommand() *cobra.Command {
+	return a.switchCommand(&cobra.Command{
+		Use:   "pause [JOB...]",
+		Short: "Pause jobs with their queues, and stop what is under way",
+		Long: `Pause jobs, or with --all everything: Cloud Scheduler calls them no more, the
+queues of their tasks send none, and a run that is under way is stopped, as
+'firesweep stop' does. Whatever fails, the rest is done. Nothing is lost: the
+next run does what is due then, and waiting tasks are sent after 'resume'.
+
+The next 'terraform apply' resumes the jobs, unless your tfvars have
+paused = ["all"], or the jobs' names.
+
+It needs roles/cloudscheduler.admin, roles/cloudtasks.queueAdmin and
+roles/datastore.user. Exit code 1 means that something could not be paused, or
+that a run ended without a report.`,
+		Example: `  firesweep pause --project my-project --location asia-northeast1 --all
+  firesweep pause --location asia-northeast1 cleanupReports`,
+	}, true)
+}
+
+func (a *app) resumeCommand() *cobra.Command {
+	return a.switchCommand(&cobra.Command{
+		Use:   "resume [JOB...]",
+		Short: "Resume what was paused",
+		Long: `Resume jobs and the queues of their tasks, or with --all everything, also what
+was paused in another way than by 'firesweep pause'. Jobs run again at their
+next time, and tasks that waited are sent at once.
+
+It needs roles/cloudscheduler.admin and roles/cloudtasks.queueAdmin.`,
+		Example: `  firesweep resume --project my-project --location asia-northeast1 --all
+  firesweep resume --location asia-northeast1 cleanupReports`,
+	}, false)
+}
+
+// switchCommand completes pause, or resume.
+func (a *app) switchCommand(c *cobra.Command, pause bool) *cobra.Command {
+	var f pauseFlags
+	c.ValidArgsFunction = completeJobs
+	getenv := a.projectFlag(c)
+	f.location = locationFlag(c)
+	c.Flags().BoolVar(&f.all, "all", false, "all jobs and all queues of Firesweep")
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
+	c.RunE = func(c *cobra.Command, names []string) error {
+		switch {
+		case f.all == (len(names) > 0):
+			return wrongUse("name the jobs, or give --all")
+		case *f.location == "" || strings.Contains(*f.location, "/"):
+			return wrongUse("say where it is deployed: --location REGION, such as asia-northeast1")
+		case getenv("GOOGLE_CLOUD_PROJECT") == "":
+			return wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT")
+		case getenv("FIRESTORE_EMULATOR_HOST") != "":
+			return wrongUse("FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Scheduler: unset it")
+		}
+		jobs, err := jobsNamed(names)
+		if err != nil {
+			return err
+		}
+		s := switching{app: a, getenv: getenv, pause: pause, all: f.all, jobs: jobs,
+			parent: "projects/" + getenv("GOOGLE_CLOUD_PROJECT") + "/locations/" + *f.location}
+		s.do(c.Context())
+		if c.Context().Err() != nil {
+			return context.Cause(c.Context())
+		}
+		if f.json {
+			err = a.writeJSON(map[string]any{"switched": s.done})
+		} else {
+			s.print(a.printer(), *f.location)
+		}
+		if err == nil && s.failed() {
+			err = errSaid
+		}
+		return err
+	}
+	return c
+}
+
+// switching pauses or resumes.
+type switching struct {
+	*app
+	getenv     func(string) string
+	pause, all bool
+	jobs       []manifest.Entry
+	parent     string // projects/{project}/locations/{location}
+	done       []switched
+}
+
+// do does all of it, whatever fails: no more calls first, then no more tasks, and then what is under way.
+func (s *switching) do(ctx context.Context) {
+	s.switchJobs(ctx)
+	s.switchQueues(ctx)
+	if !s.pause {
+		return
+	}
+	runs := newStore(s.getenv)
+	defer runs.close()
+	for _, job := range s.jobs {
+		s.stopRun(ctx, runs, job)
+	}
+}
+
+// note records what became of a thing.
+func (s *switching) note(what, name, did string, err error) {
+	d := switched{What: what, Name: name, Did: did}
+	if err != nil {
+		d.Did, d.Error = "", apiError(err).Error()
+	}
+	s.done = append(s.done, d)
+}
+
+func (s *switching) failed() bool {
+	return slices.ContainsFunc(s.done, func(d switched) bool { return d.Error != "" })
+}
+
+// turn switches one thing, unless it is as it is to be.
+func (s *switching) turn(what, name, state, on string, pause, resume func() error) {
+	switch {
+	case s.pause && state == paused:
+		s.note(what, name, "was paused already", nil)
+	case !s.pause && state == on:
+		s.note(what, name, "was not paused", nil)
+	case s.pause:
+		s.note(what, name, "paused", pause())
+	default:
+		s.note(what, name, "resumed", resume())
+	}
+}
+
+func (s *switching) switchJobs(ctx context.Context) {
+	scheduler, err := cloudscheduler.NewService(ctx, s.google("cloudscheduler")...)
+	if err != nil {
+		s.note("job", "Cloud Scheduler", "", err)
+		return
+	}
+	d := deployed{app: s.app, scheduler: scheduler, parent: s.parent}
+	there, err := d.jobs(ctx)
+	if err != nil {
+		s.note("job", "Cloud Scheduler", "", err)
+		return
+	}
+	found := 0
+	for _, job := range s.jobs {
+		own := there[job.Name]
+		if own == nil {
+			if !s.all {
+				s.note("job", job.Name, "", fmt.Errorf("Cloud Scheduler has no such job in %s: is it deployed there? See --location", s.parent)) //nolint:staticcheck // a name
+			}
+			continue
+		}
+		found++
+		jobs := scheduler.Projects.Locations.Jobs
+		s.turn("job", job.Name, own.State, enabled, func() error {
+			_, err := jobs.Pause(own.Name, &cloudscheduler.PauseJobRequest{}).Context(ctx).Do()
+			return err
+		}, func() error {
+			_, err := jobs.Resume(own.Name, &cloudscheduler.ResumeJobRequest{}).Context(ctx).Do()
+			return err
+		})
+	}
+	if s.all && found == 0 {
+		s.note("job", "Cloud Scheduler", "", fmt.Errorf("no job is deployed in %s: see --location", s.parent))
+	}
+}
+
+func (s *switching) switchQueues(ctx context.Context) {
+	service, err := cloudtasks.NewService(ctx, s.google("cloudtasks")...)
+	if err != nil {
+		s.note("queue", "Cloud Tasks", "", err)
+		return
+	}
+	queues := service.Projects.Locations.Queues
+	err = queues.List(s.parent).Pages(ctx, func(page *cloudtasks.ListQueuesResponse) error {
+		for _, q := range page.Queues {
+			name := path.Base(q.Name)
+			if !s.owns(name) {
+				continue
+			}
+			s.turn("queue", name, q.State, running, func() error {
+				_, err := queues.Pause(q.Name, &cloudtasks.PauseQueueRequest{}).Context(ctx).Do()
+				return err
+			}, func() error {
+				_, err := queues.Resume(q.Name, &cloudtasks.ResumeQueueRequest{}).Context(ctx).Do()
+				return err
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		s.note("queue", "Cloud Tasks", "", fmt.Errorf("list the queues in %s: %w", s.parent, apiError(err)))
+	}
+}
+
+// queuePrefix begins the names of the queues that are not called like a worker.
+const queuePrefix = "firesweep-"
+
+// owns reports whether a queue is one of those to switch: terraform/tasks.tf names it after a worker or a job, before or after what
+// says what it is for. A queue that names none is for all jobs.
+func (s *switching) owns(queue string) bool {
+	words := strings.Split(queue, "-")
+	for _, e := range functions.All() {
+		if slices.Contains(words, e.Name) {
+			return s.all || slices.ContainsFunc(s.jobs, func(job manifest.Entry) bool { return e.Name == job.Name || e.Name == job.Worker })
+		}
+	}
+	return s.all && strings.HasPrefix(queue, queuePrefix)
+}
+
+// stopRun stops the run of a job that is under way, if one is, and waits for its end.
+func (s *switching) stopRun(ctx context.Context, runs *store, job manifest.Entry) {
+	record, err := runs.record(ctx, job)
+	if err == nil {
+		err = record.Err
+	}
+	if err != nil {
+		s.note("run", job.Name, "", err)
+		return
+	}
+	switch {
+	case record.Holder == "" || !s.clock().Before(record.Until):
+		return
+	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
+		s.note("run", record.Holder, "goes on: somebody is taking a run back", nil)
+		return
+	}
+	report, err := s.stopAndWait(ctx, runs, job, record)
+	switch {
+	case err != nil:
+		s.note("run", record.Holder, "", err)
+	case report == nil:
+		s.note("run", record.Holder, "", errors.New("it ended without a report: it was killed"))
+	default:
+		s.note("run", record.Holder, "ended "+statusWords(report), nil)
+	}
+}
+
+func (s *switching) print(p *printer, location string) {
+	var rows []screen.Row
+	for _, d := range s.done {
+		r := screen.Row{Cells: []string{d.What, d.Name, d.Did}}
+		if d.Error != "" {
+			r.Style, r.Notes, r.Cells[2] = screen.Red, []string{d.Error}, "FAILED"
+		}
+		rows = append(rows, r)
+	}
+	p.Table([]screen.Column{{Name: "WHAT"}, {Name: "NAME", Path: true}, {Name: "NOW"}}, rows)
+	p.Line("")
+	names := "--all"
+	if !s.all {
+		var list []string
+		for _, job := range s.jobs {
+			list = append(list, job.Name)
+		}
+		names = strings.Join(list, " ")
+	}
+	if s.pause {
+		p.Say("", 0, 2, "The next terraform apply resumes the jobs, unless your tfvars say %s. Later:", s.variable())
+		p.Command("firesweep resume --project %s --location %s %s", s.getenv("GOOGLE_CLOUD_PROJECT"), location, names)
+	} else {
+		p.Say("", 0, 2, "The next terraform apply pauses again what paused in your tfvars names.")
+	}
+}
+
+// variable is what Terraform is told so that it leaves the jobs paused.
+func (s *switching) variable() string {
+	if s.all {
+		return `paused = ["all"]`
+	}
+	var list []string
+	for _, job := range s.jobs {
+		list = append(list, `"`+job.Name+`"`)
+	}
+	return "paused = [" + strings.Join(list, ", ") + "]"
+}
