@@ -78,8 +78,8 @@ func TestObjects(t *testing.T) {
 	sweeptest.Want(t, "objects left", slices.Sorted(maps.Keys(kept)), f.Objects(t))
 	// The owners of each kind are counted with one read. Those that exist are read: one, of the posts two. The missing ones
 	// are counted again with one read a kind. For posts: the name of the circle, a query for the posts beside it, one behind
-	// it and two counts. The lease, what is pinned, the journal. One write puts the objects' names into the undo log.
-	wantUsage := usage.Usage{FirestoreReads: 3 + 4 + 3 + 1 + 2 + 2 + 3, FirestoreWrites: 3 + 1, StorageClassA: 3,
+	// it and two counts. The lease, what is pinned, the journal. One write says what the run may do, one puts the objects' names into the undo log.
+	wantUsage := usage.Usage{FirestoreReads: 3 + 4 + 3 + 1 + 2 + 2 + 3, FirestoreWrites: 3 + 2, StorageClassA: 3,
 		StorageDeletes: int64(len(gone))}
 	sweeptest.Want(t, "usage", wantUsage, got.Usage)
 	if again := f.Run(t, ""); len(again.Actions) != 0 || again.Status != sweep.Completed {
@@ -185,9 +185,9 @@ func TestForgedEntries(t *testing.T) {
 	f.Set(t, "posts/p1", map[string]any{"text": "there"})
 	f.Set(t, "users/victim-admin", map[string]any{"name": "A"})
 	for name, then := range map[string]map[string]any{
-		"object":   {"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "postId", "names": []any{"avatars/victim.png"}},
-		"folder":   {"rule": "post", "absent": "posts/gone", "folder": true, "ownerKey": "", "names": []any{"secrets/"}},
-		"no owner": {"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "", "names": []any{"posts/u1/theirs.png"}},
+		"object":   {"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "postId", "marked": false, "names": []any{"avatars/victim.png"}},
+		"folder":   {"rule": "post", "absent": "posts/gone", "folder": true, "ownerKey": "", "marked": false, "names": []any{"secrets/"}},
+		"no owner": {"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "", "marked": false, "names": []any{"posts/u1/theirs.png"}},
 		"write":    {"rule": "post", "absent": "posts/gone", "done": []any{map[string]any{"op": "set", "path": "roles/attacker", "data": map[string]any{}}}},
 		"document": {"absent": "", "done": []any{map[string]any{"op": "delete", "path": "users/victim-admin"}}, "object": map[string]any{}},
 		"account":  {"rule": "post", "absent": "posts/victim-admin", "account": true},
@@ -196,7 +196,7 @@ func TestForgedEntries(t *testing.T) {
 	}
 	// It reaches what the job can delete, and there the file is another post's.
 	f.Set(t, "cleanupJobs/"+jobName+"/journal/theirs", map[string]any{"open": true, "task": "", "next": []any{}, "then": []any{map[string]any{
-		"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "postId", "names": []any{"posts/u1/theirs.png", "posts/u1/own.png"},
+		"rule": "post", "absent": "posts/gone", "folder": false, "ownerKey": "postId", "marked": false, "names": []any{"posts/u1/theirs.png", "posts/u1/own.png"},
 	}}})
 	before := f.Objects(t)
 	got := f.Run(t, "")

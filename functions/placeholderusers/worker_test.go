@@ -235,5 +235,5 @@ func TestRequestsOfATask(t *testing.T) {
 	} {
 		sweeptest.Want(t, method, n, w.Worker.Request.Count(method))
 	}
-	sweeptest.Want(t, "reads", int64(18), got.Usage.FirestoreReads)
+	sweeptest.Want(t, "reads", int64(19), got.Usage.FirestoreReads)
 }

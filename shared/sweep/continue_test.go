@@ -368,7 +368,9 @@ func TestLimitHoldsForRunsThatAreKilled(t *testing.T) {
 	killed := true
 	s.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
 		for _, w := range r.GetWrites() {
-			if killed && strings.Contains(w.GetUpdate().GetName(), "/cleanupRuns/testJob-") && !strings.Contains(w.GetUpdate().GetName(), "/cleanupUndo/") {
+			name, fields := w.GetUpdate().GetName(), w.GetUpdate().GetFields()
+			report := strings.Contains(name, "/cleanupRuns/testJob-") && !strings.Contains(name, "/cleanupUndo/")
+			if killed && report && fields["status"].GetStringValue() != "killed" { // that is of the run before
 				return status.Error(codes.PermissionDenied, "killed before its last commit")
 			}
 		}

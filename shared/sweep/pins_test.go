@@ -21,15 +21,19 @@ import (
 var (
 	pageRule = sweep.Rule[sweep.Subject]{
 		Name: "page", Load: sweep.Itself, Judge: whileThere,
+		Reach: sweep.Reach{Items: "pages", Deletes: []string{"pages", "index"}, Objects: []sweep.Files{{Folder: "files/"}}},
 		Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
 			return sweep.Change{
 				Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}, {Op: documents.Delete, Ref: documents.Ref{Collection: "index", ID: s.ID()}}},
-				Then:   []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "files/" + s.ID() + ".png"}}},
+				Then:   []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "files/" + s.ID() + ".png"}, Absent: s.Ref()}},
 			}
 		},
 	}
 	bookRule = sweep.Rule[sweep.Subject]{
 		Name: "book", Group: 1, Load: sweep.Itself, Judge: whileThere,
+		Reach: sweep.Reach{
+			Items: "books", Deletes: []string{"books"}, Account: true, Objects: []sweep.Files{{Folder: "books/{id}/", Whole: true}},
+		},
 		Change: func(s sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
 			pages, _ := s.Data["pages"].([]any)
 			if !s.Found {
@@ -37,7 +41,10 @@ var (
 			}
 			c := sweep.Change{
 				Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}},
-				Then:   []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "books/" + s.ID() + "/", Folder: true}}, {Account: s.ID()}},
+				Then: []sweep.FollowUp{
+					{Object: sweep.ObjectDeletion{Name: "books/" + s.ID() + "/", Folder: true}, Absent: s.Ref()},
+					{Account: s.ID(), Absent: s.Ref()},
+				},
 			}
 			for _, id := range pages {
 				c.Next = append(c.Next, sweep.Item{Rule: pageRule, Ref: documents.Ref{Collection: "pages", ID: id.(string)}})

@@ -53,7 +53,7 @@ func journal(t *testing.T, f *sweeptest.Function, name string, then, next []any)
 }
 
 func names(rule, absent string, folder bool, key string, all ...any) map[string]any {
-	return map[string]any{"rule": rule, "absent": absent, "folder": folder, "ownerKey": key, "names": all}
+	return map[string]any{"rule": rule, "absent": absent, "folder": folder, "ownerKey": key, "marked": false, "names": all}
 }
 
 func accountOf(rule, absent string) map[string]any {
@@ -100,7 +100,7 @@ func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
 			case 3:
 				m["folder"] = rapid.Bool().Draw(rt, "folder")
 			default:
-				key := rapid.SampledFrom([]string{"rule", "absent", "account", "folder", "names", "ownerKey", "done", "task", "object"}).Draw(rt, "key")
+				key := rapid.SampledFrom([]string{"rule", "absent", "account", "folder", "names", "ownerKey", "marked", "done", "task", "object"}).Draw(rt, "key")
 				if m[key] = value.Draw(rt, "value"); m[key] == nil {
 					delete(m, key)
 				}

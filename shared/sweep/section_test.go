@@ -157,7 +157,7 @@ func TestSectionsOfShards(t *testing.T) {
 			return err
 		}
 		p.LookedUp("owners", 10, 10)
-		odd := documents.Document{Path: "odd/of" + p.Checkpoint(), UpdateTime: start}
+		odd := documents.Document{Path: "things/odd" + p.Checkpoint(), UpdateTime: start}
 		if err := p.ProposeItems(ctx, things, []sweep.Proposal{{Document: odd, Decision: sweep.Do("delete odd", "")}}); err != nil {
 			return err
 		}
