@@ -105,6 +105,10 @@ func (r *run) execute(ctx context.Context) *Report {
 		slog.String("lift", strings.Join(r.report.Lift, ",")),
 		slog.Time("now", r.report.Now), slog.String("database", r.report.Database), slog.String("bucket", r.report.Bucket),
 		slog.String("revision", r.report.Revision), slog.String("version", r.report.Version))
+	if r.config.MaxMissingPercent == 100 {
+		r.log.WarnContext(ctx, r.job.Name+" has no limit on missing documents, because MAX_MISSING_PERCENT is 100: a database that lost most of them "+
+			"would empty the bucket (Terraform: safety_limits.max_missing_percent)")
+	}
 	if late := r.begun.Sub(r.report.Now); late > maxLate {
 		r.log.WarnContext(ctx, fmt.Sprintf("%s runs for %s, %.1f days ago: it judges by that time, so less may be due than now; "+
 			"what it promises people counts from now", r.job.Name, r.report.Now.Format(time.RFC3339), late.Hours()/24))
