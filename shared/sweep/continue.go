@@ -26,10 +26,16 @@ type Continuation struct {
 	Done  int       `json:"done" firestore:"done"`   // actions that all runs of this now did or may have, which count against MAX_ACTIONS
 }
 
-// continues returns the id of the run that a request continues; empty if it continues none.
+// queueHeader is on each request of Cloud Tasks, which sets it whatever the task says.
+const queueHeader = "X-CloudTasks-QueueName"
+
+// continues returns the id of the run that a request to a job continues; empty if it continues none, which no task may.
 func continues(h http.Header, job string) (runID string, err error) {
 	runID = h.Get(continuesHeader)
 	switch {
+	case runID == "" && h.Get(queueHeader) != "":
+		return "", fmt.Errorf("the task of queue %q names no run to continue (header %s), and Cloud Tasks begins none",
+			clip(h.Get(queueHeader), maxQuoted), continuesHeader)
 	case runID == "":
 	case !isRunOf(runID, job):
 		return "", fmt.Errorf("header %s is %q, which is not a run of %s", continuesHeader, clip(runID, maxQuoted), job)

@@ -388,6 +388,17 @@ func TestLimitHoldsForRunsThatAreKilled(t *testing.T) {
 	sweeptest.Want(t, "things left", 5, len(left(t, s.Function)))
 }
 
+// TestTaskThatContinuesNothing: Cloud Tasks begins no run, so who may hand tasks over can have none forced.
+func TestTaskThatContinuesNothing(t *testing.T) {
+	s := newSlow(t, 3)
+	s.Env["MAX_ACTIONS"] = "1"
+	for _, body := range []string{"", `{"force":true,"dryRun":false}`} {
+		if code := s.call(t, body, "X-CloudTasks-QueueName", "testJob-continue"); code != http.StatusBadRequest || len(left(t, s.Function)) != 3 {
+			t.Errorf("%q: %d, %d left; want 400, 3", body, code, len(left(t, s.Function)))
+		}
+	}
+}
+
 func TestDoesNotGoOn(t *testing.T) {
 	for name, set := range map[string]func(s *slow) (body string){
 		"not told":         func(s *slow) string { delete(s.Env, "CONTINUE_FOR"); return "" },

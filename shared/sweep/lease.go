@@ -137,9 +137,10 @@ func (l lease) tooLong(field, holder string, now, until time.Time) error {
 // split into, if it was. taken is the record as [lease.take] left it, which need not be read if nobody has written to it since. A
 // run that lost its lease to another saves its report only, and finish returns false.
 //
-// did returns what counts as done for the run's now from then on; nil if nothing was reserved.
+// did returns what counts as done for the run's now from then on; nil if nothing was reserved. earlier is what counted before the run.
 func (l lease) finish(
-	ctx context.Context, taken documents.Document, checkpoint string, ranges []Range, complete func(writes int) *Report, did func() *acted,
+	ctx context.Context, taken documents.Document, checkpoint string, ranges []Range, earlier int,
+	complete func(writes int) *Report, did func() *acted,
 ) (held bool, err error) {
 	_, err = l.writer.ExchangeAnd(ctx, l.path(), taken, func(doc documents.Document, _ bool) (end, also map[string]any, _ error) {
 		holder, _, err := l.of(doc)
@@ -160,7 +161,7 @@ func (l lease) finish(
 				end[actedField] = *a
 			}
 			if len(ranges) > 0 {
-				s := newSplit(*report, ranges)
+				s := newSplit(*report, ranges, earlier)
 				report = s.report(l.clock())
 				end["lastReport"], end[splitField], end["position"] = report, s, "" // which the ranges have in them
 			} else if _, set := doc.Data[splitField]; set {

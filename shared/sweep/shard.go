@@ -30,6 +30,8 @@ type split struct {
 	RunID  string  `json:"runId" firestore:"runId"`
 	Seed   Report  `json:"seed" firestore:"seed"` // of the run that was split, which itself did nothing but split
 	Shards []shard `json:"shards" firestore:"shards"`
+	// Earlier is how many actions the runs before it for the same now did or may have done.
+	Earlier int `json:"earlier" firestore:"earlier"`
 }
 
 // shard is what is known of one part of a split run.
@@ -85,9 +87,9 @@ func splitOf(doc documents.Document) (*split, error) {
 	return &s, nil
 }
 
-// newSplit returns the shards of a run that is split.
-func newSplit(seed Report, ranges []Range) *split {
-	s := &split{RunID: seed.RunID, Seed: brief(seed)}
+// newSplit returns the shards of a run that is split. earlier is what counts as done before it.
+func newSplit(seed Report, ranges []Range, earlier int) *split {
+	s := &split{RunID: seed.RunID, Seed: brief(seed), Earlier: earlier}
 	for _, bounds := range ranges {
 		s.Shards = append(s.Shards, shard{Range: bounds, Position: bounds.Begin, Last: brief(seed)})
 	}
@@ -123,8 +125,9 @@ func (s *split) remaining() (ranges []Range) {
 	return ranges
 }
 
-// claimed returns how many actions all shards did or may do, but for what the run under way in one of them may.
+// claimed returns how many actions all shards, and the runs before them, did or may do, but for what the run under way in one of them may.
 func (s *split) claimed(but int) (n int) {
+	n = s.Earlier
 	for i, sh := range s.Shards {
 		if n += sh.Done; i != but {
 			n += sh.Claimed

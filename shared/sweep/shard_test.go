@@ -513,6 +513,32 @@ func TestWrongSplits(t *testing.T) {
 	}
 }
 
+// TestLimitHoldsForAllThatIsSplitForOneTime: a retry that splits what is left counts what was done before.
+func TestLimitHoldsForAllThatIsSplitForOneTime(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Env["MAX_ACTIONS"] = "15"
+	s.call(t, "")
+	s.began = func(begin string) error {
+		if begin != "" {
+			return errors.New("no luck")
+		}
+		return nil
+	}
+	if _, err := s.deliverOnce(t); err == nil || len(left(t, s.Function)) != 30 {
+		t.Fatalf("%v, %d left", err, len(left(t, s.Function)))
+	}
+	s.began = nil
+	s.call(t, "")
+	if _, err := s.deliverOnce(t); err == nil || len(left(t, s.Function)) != 30 {
+		t.Errorf("%v, %d left; want 30: five more are allowed, and each shard has ten", err, len(left(t, s.Function)))
+	}
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	if _, err := s.deliverOnce(t); err == nil || len(left(t, s.Function)) != 20 {
+		t.Errorf("%v, %d left; want 20: the next scheduled run has the limit for itself", err, len(left(t, s.Function)))
+	}
+}
+
 // TestRefusesWrongShards: a header that names none.
 func TestRefusesWrongShards(t *testing.T) {
 	t.Parallel()

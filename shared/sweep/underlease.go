@@ -106,7 +106,11 @@ func (r *run) from(last saved) {
 	r.checkpoint, r.partialRuns = last.checkpoint, last.partialRuns
 	r.beganAt = last.checkpoint
 	r.bounds = last.bounds
-	switch r.limits.Done = last.acted.at(r.report.Now); {
+	r.limits.Done = last.acted.at(r.report.Now)
+	if s := last.split; s != nil && s.Seed.Now.Equal(r.report.Now) {
+		r.limits.Done = max(r.limits.Done, s.claimed(-1))
+	}
+	switch {
 	case r.part != nil:
 		r.limits.Done = last.claimed
 	case r.report.Continues != nil:
@@ -136,7 +140,7 @@ func (r *run) did() *acted {
 func (r *run) unlock(ctx context.Context) (stillHeld bool, err error) {
 	switch {
 	case r.part == nil:
-		return r.lease().finish(ctx, r.taken, r.checkpoint, r.ranges, r.complete, r.did)
+		return r.lease().finish(ctx, r.taken, r.checkpoint, r.ranges, r.limits.Done, r.complete, r.did)
 	case !r.locked: // another run may continue the shard, and what this one came to is in its answer and in the log
 		r.complete(0)
 		return false, nil
