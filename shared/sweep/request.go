@@ -165,7 +165,7 @@ func object[V any](body []byte, allowed []string, what string) (map[string]V, er
 		}
 		name, _ := key.(string) // an object's keys are strings, or Token has failed
 		if !slices.Contains(allowed, name) {
-			return nil, fmt.Errorf("unknown field %q: the body may hold %s", clip(name, maxQuoted), strings.Join(allowed, " and "))
+			return nil, fmt.Errorf("unknown field %q: the body may hold %s", clip(name, maxQuoted), strings.Join(allowed, ", "))
 		}
 		if _, twice := fields[name]; twice {
 			return nil, fmt.Errorf("field %q is given twice", name)

@@ -81,10 +81,25 @@ func splitOf(doc documents.Document) (*split, error) {
 		return nil, fmt.Errorf("read its field %s: %w", splitField, err)
 	}
 	var s split
-	if err := json.Unmarshal(text, &s); err != nil || s.RunID == "" || len(s.Shards) == 0 {
+	if err := json.Unmarshal(text, &s); err != nil || s.RunID == "" || len(s.Shards) == 0 || s.negative() {
 		return nil, fmt.Errorf("the field %s of %s is not one that this program wrote", splitField, doc.Path)
 	}
 	return &s, nil
+}
+
+// negative reports whether it counts less than nothing, which would leave the limits more room than they have.
+func (s *split) negative() bool {
+	less := func(all map[string]Lookups) bool {
+		for _, l := range all {
+			if l.Missing < 0 || l.Asked < l.Missing {
+				return true
+			}
+		}
+		return false
+	}
+	return s.Earlier < 0 || slices.ContainsFunc(s.Shards, func(sh shard) bool {
+		return sh.Done < 0 || sh.Claimed < 0 || less(sh.Looked) || less(sh.Looking)
+	})
 }
 
 // newSplit returns the shards of a run that is split. earlier is what counts as done before it.

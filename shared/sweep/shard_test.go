@@ -571,7 +571,15 @@ func TestRefusesWrongShards(t *testing.T) {
 // TestShardsOfAForeignRecord: a field that this program did not write ends every run, and says how to delete it.
 func TestShardsOfAForeignRecord(t *testing.T) {
 	t.Parallel()
-	for _, foreign := range []any{"x", map[string]any{}, map[string]any{"runId": 7}, map[string]any{"runId": "testJob-x", "shards": []any{}}} {
+	shards := func(fields map[string]any) map[string]any {
+		return map[string]any{"runId": "testJob-x", "shards": []any{fields}}
+	}
+	for _, foreign := range []any{
+		"x", map[string]any{}, map[string]any{"runId": 7}, map[string]any{"runId": "testJob-x", "shards": []any{}},
+		shards(map[string]any{"done": -1}), shards(map[string]any{"claimed": -1}),
+		shards(map[string]any{"looked": map[string]any{"owners": map[string]any{"Asked": 1, "Missing": -9}}}),
+		map[string]any{"runId": "testJob-x", "shards": []any{map[string]any{}}, "earlier": -9},
+	} {
 		s := newSharded(t).seeded(t)
 		s.Set(t, "cleanupJobs/testJob", map[string]any{"split": foreign})
 		if code := s.call(t, ""); code != http.StatusInternalServerError || len(left(t, s.Function)) != 40 {
