@@ -144,6 +144,9 @@ func (s *state) gather(ctx context.Context, src sweep.Source, most int) (err err
 	case stage == move:
 		s.from = messagesOf(s.earlierRef(s.at.Moved))
 	case stage == copying && !s.due:
+		if err := s.onlyCopies(ctx, src, most); err != nil {
+			return err
+		}
 		s.from, s.to, s.at.After = s.to, "", ""
 	}
 	room := min(s.Room, documents.MaxBatch) // the room is smaller after Firestore refused a commit
@@ -159,6 +162,22 @@ func (s *state) gather(ctx context.Context, src sweep.Source, most int) (err err
 		}
 	}
 	return err
+}
+
+// onlyCopies returns an error if the messages below the archive are not copies that this inquiry left, but the archive's own: then
+// the journal asks for what no run wrote, for a run moves these before it copies any.
+func (s *state) onlyCopies(ctx context.Context, src sweep.Source, most int) error {
+	found, err := src.Get(ctx, []documents.Ref{s.archiveRef()})
+	if err != nil || found[s.archiveRef()].Data[inSubcollection] != true {
+		return err
+	}
+	if s.at.Moved != "" {
+		moved, _, _, err := copies.Part(ctx, src, messagesOf(s.earlierRef(s.at.Moved)), "", 1, most)
+		if err != nil || len(moved) > 0 {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: its messages are the archive's and no copies: %w", s.archiveRef().Path(), sweep.ErrForeign)
 }
 
 // gatherArchive reads the archive that exists already, and finds where to move it.
