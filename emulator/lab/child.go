@@ -113,7 +113,7 @@ func runOne(in io.Reader, out io.Writer) error {
 		f := o.function(job, m)
 		defer f.Close()
 		if o.Headers != nil {
-			result.Report, err = post(f, "{}", o.Headers)
+			result.Report, err = post(f, "", o.Headers) // a task has no body
 			break
 		}
 		result.Report, result.Runs, err = m.call(f, o.Items, o.Now)
@@ -131,7 +131,7 @@ func (o order) function(job sweep.Job, m measured) *sweep.Function {
 	f.Log = io.Discard
 	environment := map[string]string{
 		"GOOGLE_CLOUD_PROJECT": o.Google.Project, "STORAGE_BUCKET": o.Google.Bucket, "TASKS_LOCATION": "asia-northeast1", "TASKS_QUEUE": "lab",
-		"TASKS_SERVICE_ACCOUNT": "lab@example.com", "TASKS_TARGET_URL": "https://worker.example.com/",
+		"TASKS_SERVICE_ACCOUNT": "lab@example.com", "TASKS_TARGET_URL": "https://worker.example.com/", "DRY_RUN": "false",
 	}
 	maps.Copy(environment, o.Emulators)
 	maps.Copy(environment, m.env)

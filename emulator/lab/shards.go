@@ -82,7 +82,7 @@ func measureShards(ctx context.Context, n int, link standin.Link, out io.Writer)
 		}
 	}()
 	o := order{Case: m.name, Job: m.job, Items: n, Google: google.Address, Env: map[string]string{
-		"SHARDS": strconv.Itoa(shards), "CONTINUE_FOR": "6h", "CONTINUE_QUEUE": "continue",
+		"SHARDS": strconv.Itoa(shards), "CONTINUE_FOR": "6h", "CONTINUE_QUEUE": "continue", "CONTINUE_URL": "https://lab.example.com/",
 	}}
 	s = sharded{Items: n, Beside: beside(), Link: link, Parts: make([]part, shards)}
 	o.Headers = scheduled(time.Now().UTC())

@@ -66,7 +66,7 @@ func TestUndo(t *testing.T) {
 	if want := (sweep.Counts{Planned: n, Done: n}); deleted.Status != sweep.Completed || deleted.Actions["delete report"] != want {
 		t.Fatalf("%s: %+v", deleted.Status, deleted.Actions)
 	}
-	if writes := deleted.Usage.FirestoreWrites - 3; writes*100 > int64(n) {
+	if writes := deleted.Usage.FirestoreWrites - 4; writes*100 > int64(n) {
 		t.Errorf("%d writes keep %d documents, want at most one for 100", writes, n)
 	}
 	if left := w.names(t, "reports"); len(left) != 0 {
