@@ -284,8 +284,8 @@ func (p *accounts) batchDelete(request accountRequest) (any, *apiError) {
 	return account{"errors": errors}, nil
 }
 
-// batchCreate imports users. It replaces existing ones, as the API does, and like that looks at nothing but the uid: a user may have
-// the same address, number or identity as another.
+// batchCreate imports users. It replaces existing ones, as the API does, and like that looks at nothing but the uid: a user may
+// have the same address, number or identity as another.
 func (p *accounts) batchCreate(users []account) (any, *apiError) {
 	if len(users) == 0 || len(users) > largestBatchCreate {
 		return nil, invalid("MISSING_USER_ACCOUNT")

@@ -232,8 +232,8 @@ func (s *switching) switchQueues(ctx context.Context) {
 // queuePrefix begins the names of the queues that are not called like a worker.
 const queuePrefix = "firesweep-"
 
-// owns reports whether a queue is one of those to switch: terraform/tasks.tf names it after a worker or a job, before or after what
-// says what it is for. A queue that names none is for all jobs.
+// owns reports whether a queue is one of those to switch: terraform/tasks.tf names it after a worker or a job, before or after
+// what says what it is for. A queue that names none is for all jobs.
 func (s *switching) owns(queue string) bool {
 	words := strings.Split(queue, "-")
 	for _, e := range functions.All() {

@@ -101,8 +101,8 @@ func (s *store) between(ctx context.Context, job manifest.Entry, from, until tim
 	return reports, nil
 }
 
-// newest returns the reports of a job's last runs, newest first, at most limit. period is the time between two runs. killed is the
-// report of the last one, if that was killed and none is saved.
+// newest returns the reports of a job's last runs, newest first, at most limit. period is the time between two runs. killed is
+// the report of the last one, if that was killed and none is saved.
 func (s *store) newest(
 	ctx context.Context, job manifest.Entry, now time.Time, period time.Duration, limit int, killed *sweep.Report,
 ) ([]*sweep.Report, error) {

@@ -207,8 +207,8 @@ func (l lease) actedOf(doc documents.Document) (acted, error) {
 	return acted{Now: now, Actions: int(actions)}, nil
 }
 
-// reserve says in the record, before anything is done, how much counts as done if the run is killed. taken is the record as the run
-// left it; it returns the record as this leaves it. The error says that another run has taken the lease.
+// reserve says in the record, before anything is done, how much counts as done if the run is killed. taken is the record as the
+// run left it; it returns the record as this leaves it. The error says that another run has taken the lease.
 func (l lease) reserve(ctx context.Context, taken documents.Document, a acted) (documents.Document, error) {
 	left := taken
 	at, err := l.writer.ExchangeAnd(ctx, l.path(), taken, func(doc documents.Document, _ bool) (fields, also map[string]any, _ error) {

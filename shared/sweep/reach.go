@@ -14,9 +14,9 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// Reach says what a rule can delete and write at most. A change outside of it is a bug in the job, and nothing of it is written: so
-// the declaration cannot drift from the rule. What is stored for later runs and for undoing is checked against it as well, because
-// others may have been able to write it.
+// Reach says what a rule can delete and write at most. A change outside of it is a bug in the job, and nothing of it is
+// written: so the declaration cannot drift from the rule. What is stored for later runs and for undoing is checked against it
+// as well, because others may have been able to write it.
 //
 // A collection is a pattern, in which * stands for one id, and ** at the beginning for any documents above it or none: comments,
 // circles/*/members, **/comments. No pattern means a collection of the bundle's own records.

@@ -164,7 +164,8 @@ func (r *Report) forLog() Report {
 	return out
 }
 
-// problem says the first thing that is wrong with a failed run, or which safety limits an aborted one tripped; empty if nothing is.
+// problem says the first thing that is wrong with a failed run, or which safety limits an aborted one tripped; empty if nothing
+// is.
 func (r *Report) problem() string {
 	if r.Status != Failed && r.Status != Aborted || len(r.Failures) == 0 {
 		return ""

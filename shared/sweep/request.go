@@ -44,7 +44,8 @@ type request struct {
 // parseRequest reads a request strictly, because a misspelt dryRun would be a real run: field names are compared to
 // the letter, which encoding/json does not do when it fills a struct, and unknown query parameters are refused.
 //
-// task is what a worker is called with; nil for a job, whose body may be empty. A request that continues a run can ask for nothing.
+// task is what a worker is called with; nil for a job, whose body may be empty. A request that continues a run can ask for
+// nothing.
 func parseRequest(w http.ResponseWriter, r *http.Request, task *Task, continues bool) (request, error) {
 	var req request
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))

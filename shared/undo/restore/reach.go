@@ -14,8 +14,8 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// Errors that say that the undo log does not tell what a run of the job did. Whoever can write to the database can write to the log,
-// and what the log says is written with the rights of whoever takes the run back.
+// Errors that say that the undo log does not tell what a run of the job did. Whoever can write to the database can write to the
+// log, and what the log says is written with the rights of whoever takes the run back.
 var (
 	ErrNoReport = errors.New("the run has left no report, as a worker's, so nothing but the undo log says what it did: " +
 		"look at the log with firesweep show, then give --without-report")
