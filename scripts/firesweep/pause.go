@@ -182,7 +182,9 @@ func (s *switching) switchJobs(ctx context.Context) {
 		own := there[job.Name]
 		if own == nil {
 			if !s.all {
-				s.note("job", job.Name, "", fmt.Errorf("Cloud Scheduler has no such job in %s: is it deployed there? See --location", s.parent)) //nolint:staticcheck // a name
+				//nolint:staticcheck // a name
+				none := fmt.Errorf("Cloud Scheduler has no such job in %s: is it deployed there? See --location", s.parent)
+				s.note("job", job.Name, "", none)
 			}
 			continue
 		}
@@ -238,7 +240,9 @@ func (s *switching) owns(queue string) bool {
 	words := strings.Split(queue, "-")
 	for _, e := range functions.All() {
 		if slices.Contains(words, e.Name) {
-			return s.all || slices.ContainsFunc(s.jobs, func(job manifest.Entry) bool { return e.Name == job.Name || e.Name == job.Worker })
+			return s.all || slices.ContainsFunc(s.jobs, func(job manifest.Entry) bool {
+				return e.Name == job.Name || e.Name == job.Worker
+			})
 		}
 	}
 	return s.all && strings.HasPrefix(queue, queuePrefix)

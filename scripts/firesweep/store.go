@@ -127,7 +127,9 @@ func (s *store) newest(
 }
 
 // run reads the report of a run, which for one that was killed a moment ago is not saved yet.
-func (s *store) run(ctx context.Context, job manifest.Entry, runID string, now time.Time) (report *sweep.Report, found bool, err error) {
+func (s *store) run(ctx context.Context, job manifest.Entry, runID string, now time.Time) (
+	report *sweep.Report, found bool, err error,
+) {
 	_, db, err := s.of(ctx, job)
 	if err != nil {
 		return nil, false, err

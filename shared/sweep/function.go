@@ -148,8 +148,8 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if cfg.DryRun && req.dryRun != nil && !*req.dryRun {
-		wrong(http.StatusBadRequest, "invalid_request", f.Job.Name+" only plans, because its DRY_RUN is true, and no request can change that: "+
-			"deploy it with DRY_RUN=false (Terraform: dry_run)")
+		wrong(http.StatusBadRequest, "invalid_request", f.Job.Name+" only plans, because its DRY_RUN is true, and no request can "+
+			"change that: deploy it with DRY_RUN=false (Terraform: dry_run)")
 		return
 	}
 	wall := f.Clock()

@@ -25,7 +25,8 @@ func (e *pinnedError) Error() string { return e.target + " is pinned" }
 // readPins reads what is pinned.
 func (r *run) readPins(ctx context.Context) (undo.Pins, error) {
 	var pins undo.Pins
-	for page, err := range r.documents.Pages(ctx, documents.Query{Collection: undo.PinnedIn, Select: []string{undo.TargetsField, undo.WithField}}, "") {
+	pinned := documents.Query{Collection: undo.PinnedIn, Select: []string{undo.TargetsField, undo.WithField}}
+	for page, err := range r.documents.Pages(ctx, pinned, "") {
 		if err != nil {
 			return pins, fmt.Errorf("read what is pinned: %w", err)
 		}

@@ -75,7 +75,8 @@ func (r Reach) write(op documents.Op, ref documents.Ref) bool {
 
 // object reports whether objects that belong to an item with an id are within reach.
 func (r Reach) object(o ObjectDeletion, id string, c config.Config) bool {
-	if name, err := objects.ObjectName("gs://b/"+o.Name, "b", ""); o.OwnerKey != "" && o.Owner != id || !o.Folder && (err != nil || name != o.Name) {
+	name, err := objects.ObjectName("gs://b/"+o.Name, "b", "")
+	if o.OwnerKey != "" && o.Owner != id || !o.Folder && (err != nil || name != o.Name) {
 		return false
 	}
 	return slices.ContainsFunc(r.Objects, func(f Files) bool {

@@ -200,7 +200,8 @@ func (r *run) replayFollowUps(ctx context.Context, all []FollowUp, at time.Time)
 	for _, f := range all {
 		switch {
 		case f.Account != "":
-			accounts = append(accounts, pending{FollowUp: f, of: &work{Item: Item{Ref: f.Absent}, kind: finishKind, reason: goneBecause(f)}})
+			of := &work{Item: Item{Ref: f.Absent}, kind: finishKind, reason: goneBecause(f)}
+			accounts = append(accounts, pending{FollowUp: f, of: of})
 		case f.Object.Folder:
 			failed = worse(failed, r.replayFolder(ctx, f, at))
 		default:

@@ -56,7 +56,7 @@ type Report struct {
 	RunID      string            `json:"runId" firestore:"runId"`
 	Status     Status            `json:"status" firestore:"status"`
 	DryRun     bool              `json:"dryRun" firestore:"dryRun"`
-	Force      bool              `json:"force" firestore:"force"`                   // the safety limits on numbers and shares were lifted
+	Force      bool              `json:"force" firestore:"force"`                   // the limits on numbers and shares were lifted
 	Lift       []string          `json:"lift,omitempty" firestore:"lift,omitempty"` // what was lifted by name, e.g. "empty:tasks"
 	Database   string            `json:"database" firestore:"database"`
 	Bucket     string            `json:"bucket,omitempty" firestore:"bucket,omitempty"`     // none if it does not use Storage

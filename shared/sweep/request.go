@@ -56,8 +56,8 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *Task, continues 
 	case err != nil:
 		return req, fmt.Errorf("the body could not be read: %w", err)
 	case continues && (len(bytes.Trim(body, jsonSpace)) > 0 || r.URL.RawQuery != ""):
-		return req, fmt.Errorf("a request with header %s can have neither body nor query: dryRun, force and lift are those of the run that it continues",
-			continuesHeader)
+		return req, fmt.Errorf("a request with header %s can have neither body nor query: dryRun, force and lift are those of the run "+
+			"that it continues", continuesHeader)
 	case continues:
 		return req, nil
 	}

@@ -81,7 +81,8 @@ func textOf(fields undo.Fields) string {
 
 // mentions reports whether a text holds an object's name, as it is or as URLs have it.
 func mentions(text, name string) bool {
-	return strings.Contains(text, name) || strings.Contains(text, url.PathEscape(name)) || strings.Contains(text, (&url.URL{Path: name}).EscapedPath())
+	return strings.Contains(text, name) || strings.Contains(text, url.PathEscape(name)) ||
+		strings.Contains(text, (&url.URL{Path: name}).EscapedPath())
 }
 
 // belongs reports whether a target is below an item, or named after it.
