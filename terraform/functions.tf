@@ -4,7 +4,8 @@ locals {
   default_limits = { max_actions = 100000, max_missing_percent = 50, max_due_percent = 50, max_per_owner = 1000, min_lookups = 20, max_users = 20 }
   safety_limits  = merge(local.default_limits, var.safety_limits)
 
-  upstream  = jsondecode(file("${path.module}/../functions/manifest.json")).functions
+  manifest  = jsondecode(file("${path.module}/../functions/manifest.json"))
+  upstream  = local.manifest.functions
   own       = jsondecode(file("${path.module}/../functions/rules.json")).functions
   functions = module.declared.functions
   job_names = [for name, f in local.functions : name if f.trigger == "schedule"]

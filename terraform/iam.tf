@@ -1,4 +1,5 @@
-# Each function has its own account, with the roles that functions/manifest.json names and no others.
+# Each function has its own account, with the roles that functions/manifest.json names and no others: those on what it works on in its
+# entry, and those of handing tasks over and of calling, which are the same for all, at the top.
 resource "google_service_account" "function" {
   for_each = local.deployed
 
@@ -119,7 +120,7 @@ resource "google_cloud_tasks_queue_iam_member" "continue" {
   project  = var.project
   location = var.region
   name     = google_cloud_tasks_queue.continue[each.key].name
-  role     = "roles/cloudtasks.enqueuer"
+  role     = local.manifest.roles.ownQueue
   member   = google_service_account.function[each.key].member
 }
 
@@ -151,7 +152,7 @@ resource "google_service_account_iam_member" "acts_as_tasks_invoker" {
   for_each = local.hands_over
 
   service_account_id = google_service_account.tasks_invoker[each.key].name
-  role               = "roles/iam.serviceAccountUser"
+  role               = local.manifest.roles.tasksAccount
   member             = google_service_account.function[each.key].member
 }
 
@@ -162,7 +163,7 @@ resource "google_cloud_run_v2_service_iam_member" "scheduler" {
   project  = var.project
   location = var.region
   name     = basename(module.job[each.key].function.service_config[0].service)
-  role     = "roles/run.invoker"
+  role     = local.manifest.roles.caller
   member   = google_service_account.scheduler_invoker.member
 }
 
@@ -172,7 +173,7 @@ resource "google_cloud_run_v2_service_iam_member" "tasks" {
   project  = var.project
   location = var.region
   name     = basename(module.worker[each.key].function.service_config[0].service)
-  role     = "roles/run.invoker"
+  role     = local.manifest.roles.caller
   member   = google_service_account.tasks_invoker[local.job_of[each.key]].member
 }
 
@@ -182,6 +183,6 @@ resource "google_cloud_run_v2_service_iam_member" "continue" {
   project  = var.project
   location = var.region
   name     = basename(module.job[each.key].function.service_config[0].service)
-  role     = "roles/run.invoker"
+  role     = local.manifest.roles.caller
   member   = google_service_account.tasks_invoker[each.key].member
 }

@@ -45,11 +45,13 @@ locals {
   runbook = {
     for name in keys(local.deployed) : name => {
       for kind, section in local.runbook_sections : kind => join("\n\n", [
-        replace(replace(replace(replace(
+        replace(replace(replace(replace(replace(
           section,
           "/(?m)^\\|[^|]*\\|[^|]*\\|\n\\|---\\|---\\|\n/", ""),
           "/(?m)^\\| (.+?) \\| (.+) \\|$/", "- $1: $2"),
           "](#", "](${var.runbook_url}#"),
+          # The account of the tasks of this job, or of the job whose tasks this worker does.
+          "`JOB-tasks` in lower case", try("`${google_service_account.tasks_invoker[lookup(local.job_of, name, name)].account_id}`", "none")),
         "/\\b(JOB|WORKER) in lower case/", local.service[name]),
         join("", [
           "Project `${var.project}`, region `${var.region}`, function `${name}`, database `${local.database[name]}`. ",

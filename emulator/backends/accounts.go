@@ -180,7 +180,8 @@ func (p *accounts) lookup(request accountRequest) any {
 		email, _ := user["email"].(string)
 		phone, _ := user["phoneNumber"].(string)
 		if slices.ContainsFunc(emails, func(e string) bool { return email != "" && strings.EqualFold(e, email) }) ||
-			phone != "" && slices.Contains(phones, phone) || slices.ContainsFunc(request.IDs, func(id account) bool { return hasIdentity(user, id) }) {
+			phone != "" && slices.Contains(phones, phone) ||
+			slices.ContainsFunc(request.IDs, func(id account) bool { return hasIdentity(user, id) }) {
 			uids[uid] = true
 		}
 	}
@@ -284,8 +285,8 @@ func (p *accounts) batchDelete(request accountRequest) (any, *apiError) {
 	return account{"errors": errors}, nil
 }
 
-// batchCreate imports users. It replaces existing ones, as the API does, and like that looks at nothing but the uid: a user may have
-// the same address, number or identity as another.
+// batchCreate imports users. It replaces existing ones, as the API does, and like that looks at nothing but the uid: a user may
+// have the same address, number or identity as another.
 func (p *accounts) batchCreate(users []account) (any, *apiError) {
 	if len(users) == 0 || len(users) > largestBatchCreate {
 		return nil, invalid("MISSING_USER_ACCOUNT")
@@ -293,26 +294,25 @@ func (p *accounts) batchCreate(users []account) (any, *apiError) {
 	errors := []account{}
 	for i, given := range users {
 		uid, _ := given["localId"].(string)
-		switch {
-		case uid == "":
+		if uid == "" {
 			errors = append(errors, account{"index": i, "message": "localId is missing"})
-		default:
-			user := maps.Clone(given)
-			hasPassword := user["passwordHash"] != nil
-			for _, secret := range []string{"passwordHash", "salt"} {
-				delete(user, secret) // a caller needs another permission to read it
-			}
-			user["providerUserInfo"] = providersOf(user, hasPassword)
-			for _, field := range []string{"createdAt", "lastLoginAt"} { // numbers in requests, texts in answers
-				if n, isNumber := user[field].(float64); isNumber {
-					user[field] = strconv.FormatInt(int64(n), 10)
-				}
-			}
-			if user["createdAt"] == nil {
-				user["createdAt"] = strconv.FormatInt(time.Now().UnixMilli(), 10)
-			}
-			p.byID[uid] = user
+			continue
 		}
+		user := maps.Clone(given)
+		hasPassword := user["passwordHash"] != nil
+		for _, secret := range []string{"passwordHash", "salt"} {
+			delete(user, secret) // a caller needs another permission to read it
+		}
+		user["providerUserInfo"] = providersOf(user, hasPassword)
+		for _, field := range []string{"createdAt", "lastLoginAt"} { // numbers in requests, texts in answers
+			if n, isNumber := user[field].(float64); isNumber {
+				user[field] = strconv.FormatInt(int64(n), 10)
+			}
+		}
+		if user["createdAt"] == nil {
+			user["createdAt"] = strconv.FormatInt(time.Now().UnixMilli(), 10)
+		}
+		p.byID[uid] = user
 	}
 	return account{"error": errors}, nil
 }

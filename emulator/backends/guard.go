@@ -8,8 +8,8 @@ import (
 )
 
 // Guard keeps web pages of other origins from what is served on this machine. A browser says from which page a request comes
-// (Sec-Fetch-Site, Origin); SDKs and other programs say nothing and are let through. A page whose own name leads to 127.0.0.1 (DNS
-// rebinding) is recognised by the Host header. refuse answers a request that is not let through.
+// (Sec-Fetch-Site, Origin); SDKs and other programs say nothing and are let through. A page whose own name leads to 127.0.0.1
+// (DNS rebinding) is recognised by the Host header. refuse answers a request that is not let through.
 func Guard(next http.Handler, refuse func(w http.ResponseWriter, status int, code, message string)) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -168,8 +168,8 @@ func (s *StorageServer) resume(w http.ResponseWriter, r *http.Request, id string
 }
 
 // parseContentRange returns a chunk's place and the whole's size, -1 while it is unknown. The forms are "bytes 0-9/100",
-// "bytes 0-9/*", "bytes */100" and "bytes */*"; none at all is the whole. "bytes 0-*/*", which firebase-admin for Node sends, is all
-// from there to the end.
+// "bytes 0-9/*", "bytes */100" and "bytes */*"; none at all is the whole. "bytes 0-*/*", which firebase-admin for Node sends,
+// is all from there to the end.
 func parseContentRange(text string, chunk int) (start, size int, ok bool) {
 	if text == "" {
 		return 0, chunk, true

@@ -46,7 +46,9 @@ func (s *server) undo(ctx context.Context, q struct {
 			if o.Step.Back() {
 				t.Back++
 			}
-			t.Outcomes = append(t.Outcomes, outcome{Target: o.Target, Step: string(o.Step), Says: advice.Undone(o.Step), Why: cmp.Or(o.Why, o.Note)})
+			t.Outcomes = append(t.Outcomes, outcome{
+				Target: o.Target, Step: string(o.Step), Says: advice.Undone(o.Step), Why: cmp.Or(o.Why, o.Note),
+			})
 			return nil
 		})
 	})

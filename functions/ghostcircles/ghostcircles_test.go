@@ -50,9 +50,9 @@ func TestCheckGhostCircles(t *testing.T) {
 	after := before.Without("circles/due", "circles/due-gone", "circles/ref-due", "circles/claimed", "posts/claimed", "comments/claimed").
 		Changed("circles/revived", map[string]any{"ghostWarningNotifiedAt": nil}).
 		With(told(warnedOf("ghost", "幽霊", ja.GhostCircleWarning, daysAgo(15)), now)).With(told(warnedOf("stale", "再び", ja.GhostCircleWarning, daysAgo(15)), now)).
-		With(told(toldOf("hana", "due", "消える", ja.GhostCircleDeleted, now), now)).With(told(toldOf("hana", "claimed", "途中", ja.GhostCircleDeleted, claimedAt), now))
+		With(told(toldOf("due", "消える", ja.GhostCircleDeleted, now), now)).With(told(toldOf("claimed", "途中", ja.GhostCircleDeleted, claimedAt), now))
 	after = after.With(told(warnedOf("ref", "参照", ja.GhostCircleWarning, daysAgo(15)), now)).
-		With(told(toldOf("hana", "ref-due", "参照済", ja.GhostCircleDeleted, now), now))
+		With(told(toldOf("ref-due", "参照済", ja.GhostCircleDeleted, now), now))
 	for _, id := range []string{"ghost", "stale", "no-owner", "ref"} {
 		after = after.Changed("circles/"+id, map[string]any{"ghostWarningNotifiedAt": now})
 	}
@@ -118,7 +118,7 @@ func TestYearsOfACircle(t *testing.T) {
 	gone := warned.Add(7 * day)
 	run(gone, "delete circle")
 	run(gone.Add(day), "")
-	w.Without("circles/c", "posts/p").With(told(toldOf("hana", "c", "読書会", en.GhostCircleDeleted, gone), gone)).Is(t, f) // two warnings and the end
+	w.Without("circles/c", "posts/p").With(told(toldOf("c", "読書会", en.GhostCircleDeleted, gone), gone)).Is(t, f) // two warnings and the end
 }
 
 // TestOldScheduleTimeShortensNoGrace has runs whose schedule time lies days back warn and delete: the owner has a week from

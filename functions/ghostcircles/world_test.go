@@ -52,7 +52,7 @@ func post(circle any, urls ...string) map[string]any {
 
 func on(post string) map[string]any { return map[string]any{"postId": post, "text": "!"} }
 
-// warnedOf and toldOf are the notifications about a circle, the former one of hana's, as they must be.
+// warnedOf and toldOf are the notifications about a circle of hana's, as they must be.
 func warnedOf(id, name string, text func(string) notifications.Text, since time.Time) notifications.Notification {
 	return notifications.Notification{
 		UserID: "hana", Type: "circle_ghost_warning", Text: text(name),
@@ -61,9 +61,9 @@ func warnedOf(id, name string, text func(string) notifications.Text, since time.
 	}
 }
 
-func toldOf(owner, id, name string, text func(string) notifications.Text, claimedAt time.Time) notifications.Notification {
+func toldOf(id, name string, text func(string) notifications.Text, claimedAt time.Time) notifications.Notification {
 	return notifications.Notification{
-		UserID: owner, Type: "circle_ghost_deleted", Text: text(name),
+		UserID: "hana", Type: "circle_ghost_deleted", Text: text(name),
 		Fields:    map[string]any{"circleName": name},
 		Announces: []string{id, claimedAt.UTC().Format(time.RFC3339Nano)},
 	}

@@ -20,7 +20,8 @@ var passes = []orphans.Pass{
 	orphans.Objects{Name: "circles", Folder: "circles/", Judge: judgeCircleImage, Reason: aged},
 	orphans.Objects{Name: "tasks", Folder: "task_attachments/", Judge: judgeTaskAttachment, Reason: aged},
 	orphans.Documents{
-		Name: "postsOfCircles", Collection: "posts", Field: "circleId", Owners: "circles", Judge: judgePost, Rule: postRule, KeptOdd: keptOddCircle,
+		Name: "postsOfCircles", Collection: "posts", Field: "circleId", Owners: "circles",
+		Judge: judgePost, Rule: postRule, KeptOdd: keptOddCircle,
 	},
 }
 

@@ -74,7 +74,9 @@ the role roles/datastore.viewer.`,
 }
 
 // find looks through the undo logs of runs that began since a time, the latest first. It returns how many it looked through.
-func (a *app) find(ctx context.Context, what string, from time.Time, getenv func(string) string) (found []foundThing, runs int, err error) {
+func (a *app) find(ctx context.Context, what string, from time.Time, getenv func(string) string) (
+	found []foundThing, runs int, err error,
+) {
 	found = []foundThing{}
 	stop := a.progress(ctx, func(time.Duration) string { return "looking through the undo logs" })
 	defer stop()
@@ -169,8 +171,9 @@ func under(name, other string) bool { return name == other || strings.HasPrefix(
 
 func (p *printer) found(found []foundThing, runs int, what string, all bool, project string) {
 	if len(found) == 0 {
-		p.Say(screen.Yellow, 0, 2, "Nothing in the undo logs of %s concerns %s. They are kept for UNDO_DAYS, seven unless set, and none are with 0. "+
-			"Of older runs, Cloud Logging has the names, for 30 days unless you keep it longer: firesweep show --log RUN.", plural(runs, "run"), what)
+		p.Say(screen.Yellow, 0, 2, "Nothing in the undo logs of %s concerns %s. They are kept for UNDO_DAYS, seven unless set, "+
+			"and none are with 0. Of older runs, Cloud Logging has the names, for 30 days unless you keep it longer: "+
+			"firesweep show --log RUN.", plural(runs, "run"), what)
 		return
 	}
 	var rows []screen.Row

@@ -182,7 +182,9 @@ func (s *switching) switchJobs(ctx context.Context) {
 		own := there[job.Name]
 		if own == nil {
 			if !s.all {
-				s.note("job", job.Name, "", fmt.Errorf("Cloud Scheduler has no such job in %s: is it deployed there? See --location", s.parent)) //nolint:staticcheck // a name
+				//nolint:staticcheck // a name
+				none := fmt.Errorf("Cloud Scheduler has no such job in %s: is it deployed there? See --location", s.parent)
+				s.note("job", job.Name, "", none)
 			}
 			continue
 		}
@@ -232,13 +234,15 @@ func (s *switching) switchQueues(ctx context.Context) {
 // queuePrefix begins the names of the queues that are not called like a worker.
 const queuePrefix = "firesweep-"
 
-// owns reports whether a queue is one of those to switch: terraform/tasks.tf names it after a worker or a job, before or after what
-// says what it is for. A queue that names none is for all jobs.
+// owns reports whether a queue is one of those to switch: terraform/tasks.tf names it after a worker or a job, before or after
+// what says what it is for. A queue that names none is for all jobs.
 func (s *switching) owns(queue string) bool {
 	words := strings.Split(queue, "-")
 	for _, e := range functions.All() {
 		if slices.Contains(words, e.Name) {
-			return s.all || slices.ContainsFunc(s.jobs, func(job manifest.Entry) bool { return e.Name == job.Name || e.Name == job.Worker })
+			return s.all || slices.ContainsFunc(s.jobs, func(job manifest.Entry) bool {
+				return e.Name == job.Name || e.Name == job.Worker
+			})
 		}
 	}
 	return s.all && strings.HasPrefix(queue, queuePrefix)

@@ -32,7 +32,9 @@ func who() string {
 }
 
 // eachDatabase calls f with each database that functions work on, and its name. Each has pins of its own.
-func (a *app) eachDatabase(ctx context.Context, getenv func(string) string, f func(p restore.Project, database string) error) error {
+func (a *app) eachDatabase(
+	ctx context.Context, getenv func(string) string, f func(p restore.Project, database string) error,
+) error {
 	var seen []string
 	for _, e := range functions.All() {
 		c, err := settings(e, getenv, config.Firestore)
@@ -107,7 +109,8 @@ It needs the role roles/datastore.user.`,
 		p.Say("", 0, 2, "Pinned: every job keeps %s from its next run on, until you release it:", plural(len(targets), "target"))
 		p.Command("firesweep release%s %s", projectArg(c), shellQuoted(targets))
 		for _, run := range underWay {
-			p.Say(screen.Yellow, 0, 2, "%s is under way and may not know it: wait for its end, or tell it to stop with firesweep stop.", run)
+			p.Say(screen.Yellow, 0, 2, "%s is under way and may not know it: wait for its end, or tell it to stop with firesweep stop.",
+				run)
 		}
 		return nil
 	}

@@ -232,7 +232,8 @@ func (p *printer) runs(reports []*sweep.Report) {
 	rows := make([]screen.Row, len(reports))
 	for i, r := range reports {
 		t := totals(r)
-		figures := []string{fmt.Sprint(t.Planned), fmt.Sprint(t.Done), fmt.Sprint(t.Failed), short(time.Duration(r.DurationMs) * time.Millisecond)}
+		took := short(time.Duration(r.DurationMs) * time.Millisecond)
+		figures := []string{fmt.Sprint(t.Planned), fmt.Sprint(t.Done), fmt.Sprint(t.Failed), took}
 		if r.Status == sweep.Killed {
 			figures = []string{"?", "?", "?", "?"}
 		}

@@ -101,8 +101,8 @@ func (s *store) between(ctx context.Context, job manifest.Entry, from, until tim
 	return reports, nil
 }
 
-// newest returns the reports of a job's last runs, newest first, at most limit. period is the time between two runs. killed is the
-// report of the last one, if that was killed and none is saved.
+// newest returns the reports of a job's last runs, newest first, at most limit. period is the time between two runs. killed is
+// the report of the last one, if that was killed and none is saved.
 func (s *store) newest(
 	ctx context.Context, job manifest.Entry, now time.Time, period time.Duration, limit int, killed *sweep.Report,
 ) ([]*sweep.Report, error) {
@@ -127,7 +127,9 @@ func (s *store) newest(
 }
 
 // run reads the report of a run, which for one that was killed a moment ago is not saved yet.
-func (s *store) run(ctx context.Context, job manifest.Entry, runID string, now time.Time) (report *sweep.Report, found bool, err error) {
+func (s *store) run(ctx context.Context, job manifest.Entry, runID string, now time.Time) (
+	report *sweep.Report, found bool, err error,
+) {
 	_, db, err := s.of(ctx, job)
 	if err != nil {
 		return nil, false, err

@@ -137,7 +137,8 @@ func (a *app) open(ctx context.Context, name string, getenv func(string) string)
 		return restore.Project{}, nil, wrongUse("no job or worker is called %q", name)
 	}
 	e := all[i]
-	uses := slices.DeleteFunc(slices.Clone(e.Uses()), func(b config.Backend) bool { return b == config.Tasks }) // it hands nothing over
+	// It hands nothing over.
+	uses := slices.DeleteFunc(slices.Clone(e.Uses()), func(b config.Backend) bool { return b == config.Tasks })
 	c, err := settings(e, getenv, uses...)
 	if err != nil {
 		return restore.Project{}, nil, err

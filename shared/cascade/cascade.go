@@ -58,11 +58,10 @@ func (w With) reach(items string) sweep.Reach {
 	return r
 }
 
-// Rule returns a rule that deletes a document, and what goes along with it, if judging says so. judging has no Change; its items are
-// those of its Reach, or of the collection. One
-// commit deletes the document with the documents that go along, so that nobody sees a half. Objects and the account follow.
-// If one commit cannot take all documents that go along, earlier commits delete some of them first, and each judges the
-// document again.
+// Rule returns a rule that deletes a document, and what goes along with it, if judging says so. judging has no Change; its
+// items are those of its Reach, or of the collection. One commit deletes the document with the documents that go along, so
+// that nobody sees a half. Objects and the account follow. If one commit cannot take all documents that go along, earlier
+// commits delete some of them first, and each judges the document again.
 func Rule[S any](judging sweep.Rule[S], with With) sweep.AnyRule {
 	return sweep.Rule[state[S]]{
 		Name: judging.Name, Reach: with.reach(cmp.Or(judging.Reach.Items, with.Collection)),

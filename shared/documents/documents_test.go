@@ -256,8 +256,8 @@ func TestGet(t *testing.T) {
 // TestGetOfNoDatabase: a database that does not exist is no document that does not exist. Firestore answers both alike.
 func TestGetOfNoDatabase(t *testing.T) {
 	p := backendstest.Start(t)
-	ctx, c, _ := open(t, p, grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn,
-		method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	ctx, c, _ := open(t, p, grpc.WithChainStreamInterceptor(func(context.Context, *grpc.StreamDesc, *grpc.ClientConn,
+		string, grpc.Streamer, ...grpc.CallOption) (grpc.ClientStream, error) {
 		return nil, status.Error(codes.NotFound, "The database (default) does not exist for project my-app")
 	}))
 	if _, found, err := c.Reader().Get(ctx, "things/a"); found || err == nil || !strings.Contains(err.Error(), "does not exist") {

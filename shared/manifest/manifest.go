@@ -113,6 +113,23 @@ func (e Entry) Timeout(getenv func(string) string) (time.Duration, error) {
 // Uses returns the backends that the function has roles on, sorted.
 func (e Entry) Uses() []config.Backend { return slices.Sorted(maps.Keys(e.Roles)) }
 
+// Roles are those that Terraform gives to jobs and their callers whatever a function works on.
+type Roles struct {
+	Caller       string `json:"caller"`       // of Cloud Scheduler's account and of those of the tasks, on what they call
+	OwnQueue     string `json:"ownQueue"`     // of a job that continues by itself, on its own queue
+	TasksAccount string `json:"tasksAccount"` // of a job that hands tasks over, on the account of its own tasks
+}
+
+// problems returns what is wrong with the roles.
+func (r Roles) problems() (problems []string) {
+	for _, one := range [][2]string{{"caller", r.Caller}, {"ownQueue", r.OwnQueue}, {"tasksAccount", r.TasksAccount}} {
+		if !rolePattern.MatchString(one[1]) {
+			problems = append(problems, fmt.Sprintf("roles.%s %q is not a role of Google's, such as roles/run.invoker", one[0], one[1]))
+		}
+	}
+	return problems
+}
+
 // File is a list of functions.
 type File struct {
 	Name string // as errors call it
@@ -127,11 +144,22 @@ func Parse(files ...File) ([]Entry, error) {
 	for _, f := range files {
 		var list struct {
 			Schema    string  `json:"$schema"` // for editors
+			Roles     *Roles  `json:"roles"`   // of manifest.json, which Terraform takes them from
 			Functions []Entry `json:"functions"`
 		}
 		wrong := strictly(f.Text, withDefaults, &list)
 		for _, problem := range wrong {
 			problems = append(problems, fmt.Errorf("%s: %s", f.Name, problem))
+		}
+		if list.Roles != nil {
+			if len(all) > 0 {
+				problems = append(problems, fmt.Errorf("%s: roles: the list before it decides them: leave them out", f.Name))
+			}
+			for _, text := range list.Roles.problems() {
+				if !slices.ContainsFunc(wrong, func(p problem) bool { return p.hidden }) {
+					problems = append(problems, fmt.Errorf("%s: %s", f.Name, text))
+				}
+			}
 		}
 		for i := range list.Functions {
 			e, here := &list.Functions[i], fmt.Sprintf("functions[%d]", i)
@@ -176,6 +204,7 @@ func (e Entry) ZoneProblem() string {
 var (
 	namePattern    = regexp.MustCompile(`^[a-z][A-Za-z0-9]{5,29}$`) // it is a service account's name as well, in lower case
 	packagePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
+	rolePattern    = regexp.MustCompile(`^roles/[a-z]+\.[A-Za-z]+$`)
 	memoryPattern  = regexp.MustCompile(`^[1-9][0-9]{0,4}(Mi|Gi)$`)
 	smallMemory    = regexp.MustCompile(`^([0-9]{1,2}|[1-4][0-9]{2}|50[0-9]|51[01])Mi$`) // less than 512Mi
 )

@@ -55,6 +55,10 @@ func TestParse(t *testing.T) {
 		{"schedule", `"schedule": "0 0 * * *"`, `"schedule": "0 0 * *"`, "is not unix-cron"},
 		{"no time zone", `"timeZone": "Asia/Tokyo"`, `"timeZone": ""`, "timeZone is missing"},
 		{"role", `"firestore"`, `"fire"`, "roles has none on Firestore"},
+		{"role for all misspelt", `"ownQueue"`, `"queue"`, `there is no key "queue"; the keys are caller, ownQueue, tasksAccount`},
+		{"role for all left out", `"caller": "roles/run.invoker",`, ``, `roles.caller "" is not a role of Google's`},
+		{"role for all without its prefix", `"roles/run.invoker"`, `"run.invoker"`, `roles.caller "run.invoker" is not a role of Google's`},
+		{"role for all as a list", `"roles/run.invoker"`, `["roles/run.invoker"]`, "roles.caller: it must be a string, not a list"},
 		{"worker misspelt", `"worker": "deletePlaceholderUser"`, `"worker": "deletePlaceholderUsers"`, "deletePlaceholderUser: no job hands tasks to it"},
 		{"queue", `"maxAttempts"`, `"attempts"`, `there is no key "attempts"`},
 		{"stops too late", `"stopAfterSeconds": 240`, `"stopAfterSeconds": 2400`, "stopAfterSeconds is 2400"},
@@ -80,6 +84,15 @@ func TestParse(t *testing.T) {
 				t.Errorf("%d entries, error %v, want one that says %q", len(entries), err, tt.want)
 			}
 		})
+	}
+}
+
+// TestRolesOfAllAreOnlyInTheFirstList: Terraform takes them from manifest.json alone, so elsewhere they would change nothing.
+func TestRolesOfAllAreOnlyInTheFirstList(t *testing.T) {
+	rules := `{"roles":{"caller":"roles/a.b","ownQueue":"roles/a.b","tasksAccount":"roles/a.b"},"functions":[]}`
+	_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(rules)})
+	if err == nil || !strings.Contains(err.Error(), "rules.json: roles: the list before it decides them") {
+		t.Errorf("%v, want an error that says so", err)
 	}
 }
 

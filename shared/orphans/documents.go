@@ -70,8 +70,8 @@ func (c Documents) begin(ctx context.Context, p *sweep.Planner, in objects.Names
 // plan proposes the orphans. A failure of this pass does not stop the others: they use other lookups, so their plan is carried
 // out.
 func (c Documents) plan(
-	ctx context.Context, p *sweep.Planner, in objects.Names, between *inorder.Flow[gaps, firstOf], strange *inorder.Flow[documents.Query, odd],
-	save func(string) error,
+	ctx context.Context, p *sweep.Planner, in objects.Names, between *inorder.Flow[gaps, firstOf],
+	strange *inorder.Flow[documents.Query, odd], save func(string) error,
 ) error {
 	err := c.planAllGaps(ctx, p, in, between, save)
 	var limit *sweep.LimitError
@@ -149,7 +149,9 @@ func (c Documents) share(ctx context.Context, p *sweep.Planner, in objects.Names
 	if in.From == "" || in.After {
 		op = ">"
 	}
-	all, err := p.Documents.Count(ctx, documents.Query{Collection: c.Collection, Where: c.gap(op, in.From, in.Before), OrderBy: []string{c.Field}})
+	all, err := p.Documents.Count(ctx, documents.Query{
+		Collection: c.Collection, Where: c.gap(op, in.From, in.Before), OrderBy: []string{c.Field},
+	})
 	if err != nil {
 		p.Unknown(fmt.Errorf("the documents of %s could not be counted, so it is unknown whether more than %d %% of them are due: "+
 			"if there are too many for Firestore to count, set MAX_DUE_PERCENT to 100: %w", c.Collection, p.Config.MaxDuePercent, err))

@@ -32,7 +32,8 @@ type Verdict struct {
 	Uploaded time.Time // for the reason
 }
 
-// Nobody is the owner of an object that is deleted whatever documents exist. Such an object counts for no safety limit but MAX_ACTIONS.
+// Nobody is the owner of an object that is deleted whatever documents exist. Such an object counts for no safety limit but
+// MAX_ACTIONS.
 var Nobody = documents.Ref{ID: "nobody"}
 
 // KeptInvalidOwner is the reason to keep an object whose owner's id is invalid (docs/spec.md, Ids).

@@ -128,8 +128,8 @@ func wanted(p *sweep.Planner, pass Pass) bool {
 func sectionOf(passes []Pass, i int) (sweep.Section, error) {
 	next, err := place{Pass: i + 1}.text()
 	name := passes[i].name()
-	return sweep.Section{Name: name, Next: next, LeaveOut: "If their owners are kept elsewhere, never lift this: leave the pass " + name +
-		" out with " + setting + " (Terraform: orphans)"}, err
+	return sweep.Section{Name: name, Next: next, LeaveOut: "If their owners are kept elsewhere, never lift this: leave the pass " +
+		name + " out with " + setting + " (Terraform: orphans)"}, err
 }
 
 func save(p *sweep.Planner, at place) error {

@@ -64,7 +64,8 @@ func (r *Rule) Problems() (problems []string) {
 	}
 	c.archive()
 	c.set()
-	r.Where = slices.DeleteFunc(r.Where, func(w Condition) bool { return w.Field == r.Age.Field && w.Is == NotNull }) // the age says it
+	// The age says this.
+	r.Where = slices.DeleteFunc(r.Where, func(w Condition) bool { return w.Field == r.Age.Field && w.Is == NotNull })
 	if len(c.problems) == 0 {
 		c.uses()
 	}

@@ -23,7 +23,7 @@ type Continuation struct {
 	RunID string    `json:"runId" firestore:"runId"` // the last of them
 	Began time.Time `json:"began" firestore:"began"` // when the first of them started
 	Runs  int       `json:"runs" firestore:"runs"`   // how many they are
-	Done  int       `json:"done" firestore:"done"`   // actions that all runs of this now did or may have, which count against MAX_ACTIONS
+	Done  int       `json:"done" firestore:"done"`   // actions that all runs of this now did or may have; they count for MAX_ACTIONS
 }
 
 // queueHeader is on each request of Cloud Tasks, which sets it whatever the task says.

@@ -389,7 +389,8 @@ func (r *run) keepObject(ctx context.Context, name, reason string) {
 	r.log.InfoContext(ctx, "kept object "+name+": "+reason)
 }
 
-// maxLooks is how often an object is looked at that changes before it is deleted: somebody would have to change it again and again.
+// maxLooks is how often an object is looked at that changes before it is deleted: somebody would have to change it again and
+// again.
 const maxLooks = 3
 
 // deleteFound deletes an object if its attributes allow it and it is still as it was found. If it has changed, it looks again.

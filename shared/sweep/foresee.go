@@ -140,7 +140,7 @@ func (f *foresight) item(ctx context.Context, item Item, kind string, depth int)
 // foreseeEntry returns what a run would do of an entry of the journal that was written at a time, or why it would do nothing.
 func (r *run) foreseeEntry(ctx context.Context, e entry, at time.Time, refused error) (writes []string, more bool, err error) {
 	if refused != nil {
-		return []string{"nothing: " + refused.Error()}, false, nil
+		return []string{"nothing: " + refused.Error()}, false, nil //nolint:nilerr // that the entry is refused is what is foreseen
 	}
 	f := r.foresight(maxForeseenLeft, maxForeseenLeft)
 	then, err := r.stillAbsent(ctx, e.then)

@@ -151,8 +151,8 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if cfg.DryRun && req.dryRun != nil && !*req.dryRun {
-		wrong(http.StatusBadRequest, "invalid_request", f.Job.Name+" only plans, because its DRY_RUN is true, and no request can change that: "+
-			"deploy it with DRY_RUN=false (Terraform: dry_run)")
+		wrong(http.StatusBadRequest, "invalid_request", f.Job.Name+" only plans, because its DRY_RUN is true, and no request can "+
+			"change that: deploy it with DRY_RUN=false (Terraform: dry_run)")
 		return
 	}
 	wall := f.Clock()
@@ -180,8 +180,8 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	respond(w, report.Status.HTTPStatus(), report)
 }
 
-// addressOf returns the function's own URL, which its tasks call: the deployment says, for the header Host says what the caller likes.
-// On emulators, whose ports differ, it is the URL that the function was called at.
+// addressOf returns the function's own URL, which its tasks call: the deployment says, for the header Host says what the caller
+// likes. On emulators, whose ports differ, it is the URL that the function was called at.
 func addressOf(r *http.Request, cfg config.Config) string {
 	if cfg.ContinueURL == "" && cfg.Emulators.Any() {
 		return "http://" + r.Host + r.URL.Path

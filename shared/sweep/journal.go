@@ -101,8 +101,8 @@ func storedFollowUps(rule string, all []FollowUp) []any {
 			object["names"] = append(object["names"].([]any), f.Object.Name)
 		default:
 			stored = append(stored, map[string]any{
-				"rule": rule, "absent": f.Absent.Path(), "names": []any{f.Object.Name}, "folder": f.Object.Folder, "ownerKey": f.Object.OwnerKey,
-				"marked": f.Object.Marked,
+				"rule": rule, "absent": f.Absent.Path(), "names": []any{f.Object.Name}, "folder": f.Object.Folder,
+				"ownerKey": f.Object.OwnerKey, "marked": f.Object.Marked,
 			})
 		}
 		last = f
@@ -121,9 +121,6 @@ type entry struct {
 	then []FollowUp
 	next []Item
 }
-
-// things returns how many objects, accounts and items an entry names.
-func (e entry) things() int { return len(e.then) + len(e.next) }
 
 // ErrForeign says that a record is not one that this program wrote.
 var ErrForeign = errors.New("it is not one that this program wrote: look at it and delete it")

@@ -195,9 +195,9 @@ func usableText(v any, _ bool) bool {
 	return ok && text != ""
 }
 
-// nameAll names, up to a bound, the documents that cannot be judged, and returns how many it named. Where the field holds something of another type, the
-// documents lie at the two ends of its index, before all usable values and behind them. Where it is missing, no index knows
-// the documents, so they are looked for among all.
+// nameAll names, up to a bound, the documents that cannot be judged, and returns how many it named. Where the field holds
+// something of another type, the documents lie at the two ends of its index, before all usable values and behind them. Where it
+// is missing, no index knows the documents, so they are looked for among all.
 func (p *Planner) nameAll(ctx context.Context, u unjudged) (found int) {
 	found, err := p.nameByIndex(ctx, u)
 	looked, whole := 0, true

@@ -49,6 +49,7 @@ func KilledIn(job string, doc documents.Document, now time.Time) *Report {
 	r.Job, r.RunID, r.Status = job, holder, Killed
 	r.Actions, r.Kept = map[string]Counts{}, map[string]int{}
 	r.Failures = []Failure{{Target: job, Action: "run", Error: fmt.Sprintf(
-		"it was killed, or was out of memory or time: its lease ended at %s, and it had saved no report", until.UTC().Format(time.RFC3339))}}
+		"it was killed, or was out of memory or time: its lease ended at %s, and it had saved no report",
+		until.UTC().Format(time.RFC3339))}}
 	return &r
 }

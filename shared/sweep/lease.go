@@ -74,7 +74,9 @@ type saved struct {
 // take takes the lease and returns what the last run saved. If another run holds it, the error is a [*heldError]. admit looks at the
 // last run's report, nil if there is none; its error is returned, and nothing is written. free is called before each commit.
 func (l lease) take(ctx context.Context, admit func(*Report) error, free func(saved)) (s saved, err error) {
-	s.taken.UpdateTime, err = l.writer.ExchangeAnd(ctx, l.path(), documents.Document{}, func(doc documents.Document, _ bool) (end, also map[string]any, _ error) {
+	s.taken.UpdateTime, err = l.writer.ExchangeAnd(ctx, l.path(), documents.Document{}, func(doc documents.Document, _ bool) (
+		end, also map[string]any, _ error,
+	) {
 		now := l.clock()
 		holder, until, err := l.of(doc)
 		if err != nil {
@@ -208,11 +210,13 @@ func (l lease) actedOf(doc documents.Document) (acted, error) {
 	return acted{Now: now, Actions: int(actions)}, nil
 }
 
-// reserve says in the record, before anything is done, how much counts as done if the run is killed. taken is the record as the run
-// left it; it returns the record as this leaves it. The error says that another run has taken the lease.
+// reserve says in the record, before anything is done, how much counts as done if the run is killed. taken is the record as the
+// run left it; it returns the record as this leaves it. The error says that another run has taken the lease.
 func (l lease) reserve(ctx context.Context, taken documents.Document, a acted) (documents.Document, error) {
 	left := taken
-	at, err := l.writer.ExchangeAnd(ctx, l.path(), taken, func(doc documents.Document, _ bool) (fields, also map[string]any, _ error) {
+	at, err := l.writer.ExchangeAnd(ctx, l.path(), taken, func(doc documents.Document, _ bool) (
+		fields, also map[string]any, _ error,
+	) {
 		if holder, _, err := l.of(doc); err != nil || holder != l.runID {
 			return nil, nil, cmp.Or(err, fmt.Errorf("another run holds the lease of %s: %w", l.job, ErrChanged))
 		}

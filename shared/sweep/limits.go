@@ -71,7 +71,8 @@ func (b Limits) suspicious(lookups map[string]Lookups) []string {
 	var collections []string
 	for _, kind := range sortedKeys(lookups) {
 		collection, _, _ := strings.Cut(kind, " ")
-		if l := lookups[kind]; l.Asked > 0 && l.Asked == l.Missing && !slices.Contains(collections, collection) && !b.lifts(liftEmpty, collection) {
+		if l := lookups[kind]; l.Asked > 0 && l.Asked == l.Missing && !slices.Contains(collections, collection) &&
+			!b.lifts(liftEmpty, collection) {
 			collections = append(collections, collection)
 		}
 	}

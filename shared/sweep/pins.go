@@ -8,8 +8,8 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// What an undo brought back would be due again, perhaps by another job. So it is pinned: every job keeps it, until it is released. An
-// operator pins what no job may touch. Every run reads what is pinned before it plans.
+// What an undo brought back would be due again, perhaps by another job. So it is pinned: every job keeps it, until it is
+// released. An operator pins what no job may touch. Every run reads what is pinned before it plans.
 
 // Reasons to keep what is pinned.
 const (
@@ -25,7 +25,8 @@ func (e *pinnedError) Error() string { return e.target + " is pinned" }
 // readPins reads what is pinned.
 func (r *run) readPins(ctx context.Context) (undo.Pins, error) {
 	var pins undo.Pins
-	for page, err := range r.documents.Pages(ctx, documents.Query{Collection: undo.PinnedIn, Select: []string{undo.TargetsField, undo.WithField}}, "") {
+	pinned := documents.Query{Collection: undo.PinnedIn, Select: []string{undo.TargetsField, undo.WithField}}
+	for page, err := range r.documents.Pages(ctx, pinned, "") {
 		if err != nil {
 			return pins, fmt.Errorf("read what is pinned: %w", err)
 		}
@@ -42,8 +43,8 @@ func (r *run) readPins(ctx context.Context) (undo.Pins, error) {
 	return pins, nil
 }
 
-// First returns the first n documents of a query that are not kept because they or what is below them is pinned, and the kept ones among
-// them. Without this, those would keep a job that takes a few at a time from everything after them.
+// First returns the first n documents of a query that are not kept because they or what is below them is pinned, and the kept
+// ones among them. Without this, those would keep a job that takes a few at a time from everything after them.
 func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]documents.Document, error) {
 	found, err := p.Documents.First(ctx, q, "", n+p.run.pins.In(q.Collection))
 	for i, d := range found {

@@ -62,7 +62,8 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
 	if o.Now.IsZero() {
 		o.Now = wall
 	}
-	r := reading.newRun(c, cfg, logging.New(f.Log), wall, o.Now.UTC().Truncate(time.Microsecond), request{dryRun: &dryRun, force: o.Force, lift: o.Lift})
+	asked := request{dryRun: &dryRun, force: o.Force, lift: o.Lift}
+	r := reading.newRun(c, cfg, logging.New(f.Log), wall, o.Now.UTC().Truncate(time.Microsecond), asked)
 	r.listsAll = true
 	if o.Meter != nil {
 		r.meter = o.Meter

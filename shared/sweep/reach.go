@@ -14,9 +14,9 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// Reach says what a rule can delete and write at most. A change outside of it is a bug in the job, and nothing of it is written: so
-// the declaration cannot drift from the rule. What is stored for later runs and for undoing is checked against it as well, because
-// others may have been able to write it.
+// Reach says what a rule can delete and write at most. A change outside of it is a bug in the job, and nothing of it is
+// written: so the declaration cannot drift from the rule. What is stored for later runs and for undoing is checked against it
+// as well, because others may have been able to write it.
 //
 // A collection is a pattern, in which * stands for one id, and ** at the beginning for any documents above it or none: comments,
 // circles/*/members, **/comments. No pattern means a collection of the bundle's own records.
@@ -75,7 +75,8 @@ func (r Reach) write(op documents.Op, ref documents.Ref) bool {
 
 // object reports whether objects that belong to an item with an id are within reach.
 func (r Reach) object(o ObjectDeletion, id string, c config.Config) bool {
-	if name, err := objects.ObjectName("gs://b/"+o.Name, "b", ""); o.OwnerKey != "" && o.Owner != id || !o.Folder && (err != nil || name != o.Name) {
+	name, err := objects.ObjectName("gs://b/"+o.Name, "b", "")
+	if o.OwnerKey != "" && o.Owner != id || !o.Folder && (err != nil || name != o.Name) {
 		return false
 	}
 	return slices.ContainsFunc(r.Objects, func(f Files) bool {

@@ -82,8 +82,8 @@ func parsePlace(text string) (Place, error) {
 
 // Referred looks for documents that refer to one: by its id as a text, as a number if it is one, by a reference, or by its path
 // as a text. It returns the first of the places where it finds one, the zero Place if there is none. Places are asked side by
-// side, ten at a time: mostly nothing refers to what is asked about, and then each has to be asked. known is false if the document's id is
-// too long for a query, so that nobody can tell.
+// side, ten at a time: mostly nothing refers to what is asked about, and then each has to be asked. known is false if the
+// document's id is too long for a query, so that nobody can tell.
 func Referred(ctx context.Context, src Source, ref documents.Ref, places []Place) (in Place, known bool, err error) {
 	names := append(documents.NamesOf(ref.ID), src.Reference(ref), ref.Path(), "/"+ref.Path())
 	for _, name := range names {

@@ -23,8 +23,8 @@ const finishKind = "finish interrupted action"
 // entryPage is how many entries of the journal are held at once: each may be as large as a document.
 const entryPage = 20
 
-// beginReplay begins to read what interrupted runs have left to do, which is planned before anything else. A worker looks for its own
-// task's alone, for others of its kind may be running.
+// beginReplay begins to read what interrupted runs have left to do, which is planned before anything else. A worker looks for
+// its own task's alone, for others of its kind may be running.
 func (r *run) beginReplay(ctx context.Context, p *Planner) Reading {
 	if !slices.ContainsFunc(r.job.Rules, func(rule AnyRule) bool { return !rule.deletes() }) && r.job.Task == nil {
 		return Reading{Plan: func() error { return nil }, Stop: func() {}} // nothing ever follows
@@ -48,8 +48,8 @@ func (r *run) beginReplay(ctx context.Context, p *Planner) Reading {
 	}}
 }
 
-// planEntry proposes what an entry of the journal holds, if it is the run's to do. Each object, account and item in it counts as an
-// action. Items that it continues are not proposed again.
+// planEntry proposes what an entry of the journal holds, if it is the run's to do. Each object, account and item in it counts
+// as an action. Items that it continues are not proposed again.
 func (r *run) planEntry(ctx context.Context, p *Planner, d documents.Document) error {
 	if !r.concerns(d) {
 		return nil
@@ -80,7 +80,8 @@ func (r *run) planEntry(ctx context.Context, p *Planner, d documents.Document) e
 	return p.Propose(ctx, a)
 }
 
-// countLeft returns as how many actions more than one an entry counts. It looks into folders, no further than a safety limit allows.
+// countLeft returns as how many actions more than one an entry counts. It looks into folders, no further than a safety limit
+// allows.
 func (r *run) countLeft(ctx context.Context, p *Planner, e entry, at time.Time) (also int, err error) {
 	n := len(e.next)
 	for _, f := range e.then {
@@ -168,8 +169,8 @@ func (r *run) keepRestored(ctx context.Context, f FollowUp) {
 	r.log.InfoContext(ctx, "kept "+f.name()+": "+reason)
 }
 
-// stillAbsent looks up the documents that led to some follow-ups, and returns those whose document does not exist. It counts and names
-// the others.
+// stillAbsent looks up the documents that led to some follow-ups, and returns those whose document does not exist. It counts
+// and names the others.
 func (r *run) stillAbsent(ctx context.Context, all []FollowUp) (still []FollowUp, err error) {
 	var absent []documents.Ref
 	for _, f := range all {
@@ -191,15 +192,16 @@ func (r *run) stillAbsent(ctx context.Context, all []FollowUp) (still []FollowUp
 	return still, nil
 }
 
-// replayFollowUps deletes accounts and objects of an entry. at is when the entry was written. It goes on after a failure, which it
-// returns in the end; whether something is held, only if nothing failed.
+// replayFollowUps deletes accounts and objects of an entry. at is when the entry was written. It goes on after a failure, which
+// it returns in the end; whether something is held, only if nothing failed.
 func (r *run) replayFollowUps(ctx context.Context, all []FollowUp, at time.Time) (failed error) {
 	var accounts []pending
 	var named []FollowUp
 	for _, f := range all {
 		switch {
 		case f.Account != "":
-			accounts = append(accounts, pending{FollowUp: f, of: &work{Item: Item{Ref: f.Absent}, kind: finishKind, reason: goneBecause(f)}})
+			of := &work{Item: Item{Ref: f.Absent}, kind: finishKind, reason: goneBecause(f)}
+			accounts = append(accounts, pending{FollowUp: f, of: of})
 		case f.Object.Folder:
 			failed = worse(failed, r.replayFolder(ctx, f, at))
 		default:
@@ -283,8 +285,8 @@ func (r *run) replayFolder(ctx context.Context, f FollowUp, at time.Time) (faile
 	return failed
 }
 
-// deleteLed deletes objects as a plan's actions would: the undo log has them before, and right before the deletion it is asked whether
-// the document that led to them is still absent. It looks again at what has changed meanwhile.
+// deleteLed deletes objects as a plan's actions would: the undo log has them before, and right before the deletion it is asked
+// whether the document that led to them is still absent. It looks again at what has changed meanwhile.
 func (r *run) deleteLed(ctx context.Context, all []led, at time.Time) (failed error) {
 	logged := map[objects.Deletion]bool{}
 	for range maxLooks {

@@ -56,7 +56,7 @@ type Report struct {
 	RunID      string            `json:"runId" firestore:"runId"`
 	Status     Status            `json:"status" firestore:"status"`
 	DryRun     bool              `json:"dryRun" firestore:"dryRun"`
-	Force      bool              `json:"force" firestore:"force"`                   // the safety limits on numbers and shares were lifted
+	Force      bool              `json:"force" firestore:"force"`                   // the limits on numbers and shares were lifted
 	Lift       []string          `json:"lift,omitempty" firestore:"lift,omitempty"` // what was lifted by name, e.g. "empty:tasks"
 	Database   string            `json:"database" firestore:"database"`
 	Bucket     string            `json:"bucket,omitempty" firestore:"bucket,omitempty"`     // none if it does not use Storage
@@ -164,7 +164,8 @@ func (r *Report) forLog() Report {
 	return out
 }
 
-// problem says the first thing that is wrong with a failed run, or which safety limits an aborted one tripped; empty if nothing is.
+// problem says the first thing that is wrong with a failed run, or which safety limits an aborted one tripped; empty if nothing
+// is.
 func (r *Report) problem() string {
 	if r.Status != Failed && r.Status != Aborted || len(r.Failures) == 0 {
 		return ""

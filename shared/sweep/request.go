@@ -44,7 +44,8 @@ type request struct {
 // parseRequest reads a request strictly, because a misspelt dryRun would be a real run: field names are compared to
 // the letter, which encoding/json does not do when it fills a struct, and unknown query parameters are refused.
 //
-// task is what a worker is called with; nil for a job, whose body may be empty. A request that continues a run can ask for nothing.
+// task is what a worker is called with; nil for a job, whose body may be empty. A request that continues a run can ask for
+// nothing.
 func parseRequest(w http.ResponseWriter, r *http.Request, task *Task, continues bool) (request, error) {
 	var req request
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -55,8 +56,8 @@ func parseRequest(w http.ResponseWriter, r *http.Request, task *Task, continues 
 	case err != nil:
 		return req, fmt.Errorf("the body could not be read: %w", err)
 	case continues && (len(bytes.Trim(body, jsonSpace)) > 0 || r.URL.RawQuery != ""):
-		return req, fmt.Errorf("a request with header %s can have neither body nor query: dryRun, force and lift are those of the run that it continues",
-			continuesHeader)
+		return req, fmt.Errorf("a request with header %s can have neither body nor query: dryRun, force and lift are those of the run "+
+			"that it continues", continuesHeader)
 	case continues:
 		return req, nil
 	}

@@ -194,7 +194,8 @@ func (r *run) sweep(ctx context.Context, begun *reading) {
 	}
 }
 
-// checkLimits drops the sections of the plan that trip a safety limit. It returns a [*LimitError] if none of the plan may be applied.
+// checkLimits drops the sections of the plan that trip a safety limit. It returns a [*LimitError] if none of the plan may be
+// applied.
 func (r *run) checkLimits(ctx context.Context, p *Planner) error {
 	if err := p.judge(ctx); err != nil {
 		return err

@@ -102,7 +102,9 @@ func (l shardLease) claim(ctx context.Context, n int, limits Limits, lookups map
 func (l shardLease) finish(ctx context.Context, checkpoint string, through bool,
 	complete func(writes int) *Report, stays func() string,
 ) (held bool, ended *split, err error) {
-	_, err = l.writer.ExchangeAnd(ctx, l.path(), documents.Document{}, func(doc documents.Document, _ bool) (end, also map[string]any, _ error) {
+	_, err = l.writer.ExchangeAnd(ctx, l.path(), documents.Document{}, func(doc documents.Document, _ bool) (
+		end, also map[string]any, _ error,
+	) {
 		held, ended = false, nil
 		s, sh, err := l.of(doc)
 		if err != nil {

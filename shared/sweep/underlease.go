@@ -66,7 +66,8 @@ func (r *run) underLease(ctx context.Context) (earlier *Report) {
 	default:
 		r.locked, r.taken = true, last.taken
 		if last.killed != nil {
-			r.log.WarnContext(ctx, fmt.Sprintf("%s found that run %s was killed, and continues from there: firesweep show %s lists what it did",
+			r.log.WarnContext(ctx, fmt.Sprintf(
+				"%s found that run %s was killed, and continues from there: firesweep show %s lists what it did",
 				r.job.Name, last.killed.RunID, last.killed.RunID), slog.String("killed", last.killed.RunID))
 		}
 		if !r.hooks.DeafToStop {
@@ -182,6 +183,6 @@ func (r *run) retries(last *Report) bool {
 }
 
 func (r *run) lease() lease {
-	return lease{writer: r.records, config: r.config, job: r.job.Name, runID: r.report.RunID, clock: r.clock, length: r.timeout + leaseMargin,
-		begun: r.report.begun()}
+	return lease{writer: r.records, config: r.config, job: r.job.Name, runID: r.report.RunID, clock: r.clock,
+		length: r.timeout + leaseMargin, begun: r.report.begun()}
 }

@@ -11,9 +11,9 @@ import (
 var unsetValues = []any{"", int64(0), false}
 
 // Unset returns the query for the documents of a collection whose field is null or missing, or holds "", 0 or false, and counts
-// the others as kept. some is false if there are none. A field that is missing cannot be asked for; but three counts, at one read per
-// 1000 documents, tell whether it is missing anywhere. Only then, or where the documents cannot be counted, does the query
-// return all of them, those too whose field is set.
+// the others as kept. some is false if there are none. A field that is missing cannot be asked for; but three counts, at one
+// read per 1000 documents, tell whether it is missing anywhere. Only then, or where the documents cannot be counted, does the
+// query return all of them, those too whose field is set.
 func (p *Planner) Unset(ctx context.Context, collection, field, kept string) (q documents.Query, some bool) {
 	in := func(where ...documents.Filter) documents.Query {
 		return documents.Query{Collection: collection, Where: where}

@@ -197,7 +197,7 @@ func (w world) takeBack(c Change) Step {
 		w[c.Path] = maps.Clone(c.Before)
 	case Remove:
 		delete(w, c.Path)
-	case Nothing, Conflict, Stays:
+	case Nothing, Conflict, Lost, Stays:
 	case Revert:
 		for _, field := range c.Wrote() {
 			delete(now, field)

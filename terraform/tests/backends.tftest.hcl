@@ -218,6 +218,7 @@ run "alerts_bring_their_commands" {
     condition = alltrue(concat(
       [for name, a in google_monitoring_alert_policy.no_success : strcontains(a.documentation[0].content, "firesweep runs --project ${var.project} ${name}`")],
       [for name, a in google_monitoring_alert_policy.worker : strcontains(a.documentation[0].content, "gcloud tasks queues pause ${name} --project=${var.project}")],
+      [for name, a in google_monitoring_alert_policy.worker : strcontains(a.documentation[0].content, "The account of the job's tasks, `${lower(local.job_of[name])}-tasks`, may")],
     ))
     error_message = google_monitoring_alert_policy.no_success["cleanupReports"].documentation[0].content
   }

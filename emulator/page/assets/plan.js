@@ -50,7 +50,9 @@ export function kept(report) {
 // trouble shows why a run or plan is not completed, with the cause first.
 export function trouble(report, advice) {
   if (report.failures.length > 0) {
-    const title = report.status === "aborted" ? "A safety limit tripped: nothing is deleted or changed." : "Something failed.";
+    const done = Object.values(report.actions).some((c) => c.done > 0); // by passes that tripped no limit
+    const aborted = `A safety limit tripped: ${done ? "what it guards is neither deleted nor changed" : "nothing is deleted or changed"}.`;
+    const title = report.status === "aborted" ? aborted : "Something failed.";
     const texts = report.failures.map((f) => (report.status === "aborted" ? f.error : `${f.action} ${f.target}: ${f.error}`));
     const box = problem(title, texts, advice?.failures);
     if (advice?.next) box.append(h("p", {}, advice.next));

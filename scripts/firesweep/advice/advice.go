@@ -11,10 +11,10 @@ import (
 
 // advices say what to do about a failure whose text contains holds. docs/operations.md says more.
 var advices = []struct{ holds, do string }{
-	{"empty collection:", "Look into the database that the message names. If the documents are kept elsewhere, leave the pass out (ORPHANS). " +
-		"Only if the collection is rightly empty: firesweep run JOB --lift empty:COLLECTION."},
-	{"older database:", "Was the database restored, or is it another one than the bucket's? Only if the newest documents were rightly deleted: " +
-		"firesweep run JOB --lift older:COLLECTION."},
+	{"empty collection:", "Look into the database that the message names. If the documents are kept elsewhere, leave the pass out " +
+		"(ORPHANS). Only if the collection is rightly empty: firesweep run JOB --lift empty:COLLECTION."},
+	{"older database:", "Was the database restored, or is it another one than the bucket's? Only if the newest documents were " +
+		"rightly deleted: firesweep run JOB --lift older:COLLECTION."},
 	{"unwritten field:", "Look how the application calls the field. Only if nobody had a reason to write it: " +
 		"firesweep run JOB --lift unwritten:COLLECTION.FIELD."},
 	{"MAX_ACTIONS:", "Look at the whole plan: firesweep plan --force JOB. If it is right: firesweep run JOB --force."},

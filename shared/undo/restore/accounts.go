@@ -66,7 +66,8 @@ func (u *undoing) someAccounts(ctx context.Context, all []undo.Account) error {
 		for _, id := range identifiersOf(a) {
 			switch taken := u.taken[id.key()]; {
 			case !slices.Contains(owners[id.key()], a.UID) && len(owners[id.key()]) > 0:
-				outcome.Step, outcome.Why = undo.Conflict, fmt.Sprintf("somebody has signed up with its %s since: %s", id.what, accountTarget(owners[id.key()][0]))
+				outcome.Step, outcome.Why = undo.Conflict, fmt.Sprintf("somebody has signed up with its %s since: %s", id.what,
+					accountTarget(owners[id.key()][0]))
 			case taken != "" && taken != a.UID:
 				outcome.Step, outcome.Why = undo.Conflict, fmt.Sprintf("%s comes back with the same %s", accountTarget(taken), id.what)
 			}

@@ -10,11 +10,12 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// Where means the documents whose saved contents have a value in a field, what lies below them, and the objects and accounts that are
-// named after them or after the value.
+// Where means the documents whose saved contents have a value in a field, what lies below them, and the objects and accounts
+// that are named after them or after the value.
 type Where struct{ Field, Value string }
 
-// Has reports whether a document's contents have the value: a text as it is, a number, a truth value, or a reference by its path or id.
+// Has reports whether a document's contents have the value: a text as it is, a number, a truth value, or a reference by its
+// path or id.
 func (w Where) Has(fields undo.Fields) bool { return Is(fields[w.Field], w.Value) }
 
 // Is reports whether a field's value is what a text says, or a list that has it.

@@ -29,8 +29,8 @@ func (p Project) Contents(ctx context.Context, runID string, each func(done, tot
 	return nil
 }
 
-// Logged returns the ids of the runs that have an undo log, the latest first. It finds them by their logs: a run that was killed, and a
-// worker's, have no report. It reads the name of every entry.
+// Logged returns the ids of the runs that have an undo log, the latest first. It finds them by their logs: a run that was
+// killed, and a worker's, have no report. It reads the name of every entry.
 func (p Project) Logged(ctx context.Context) ([]string, error) {
 	entries, err := p.Firestore.CollectionGroup(collections.Undo).Select().Documents(ctx).GetAll()
 	if err != nil {

@@ -40,8 +40,8 @@ func holderOfShards(d *firestore.DocumentSnapshot, now time.Time) string {
 	return ""
 }
 
-// fromTheBeginning lets the job's next run begin at the beginning: what came back, or is pinned no longer, may lie before the place from
-// which it would continue. A run that is under way in shards continues where it is.
+// fromTheBeginning lets the job's next run begin at the beginning: what came back, or is pinned no longer, may lie before the
+// place from which it would continue. A run that is under way in shards continues where it is.
 func (p Project) fromTheBeginning(ctx context.Context, job string) error {
 	ref := p.Firestore.Doc("cleanupJobs/" + job)
 	err := p.Firestore.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
@@ -93,8 +93,8 @@ func (p Project) underWay(ctx context.Context) (map[string]string, error) {
 	return holders, nil
 }
 
-// othersFree returns [ErrUnderWay] if a run of another job is under way, which may have begun before it could know what is pinned. An
-// undo of another job's run is no such run.
+// othersFree returns [ErrUnderWay] if a run of another job is under way, which may have begun before it could know what is
+// pinned. An undo of another job's run is no such run.
 func (u *undoing) othersFree(ctx context.Context) error {
 	holders, err := u.underWay(ctx)
 	for job, holder := range holders {

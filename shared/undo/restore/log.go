@@ -112,8 +112,8 @@ func (u *undoing) entries(ctx context.Context, f func(context.Context, entry, []
 	return g.Wait()
 }
 
-// survey goes through the log once: a document that several commits wrote to is taken back when the last of them has been read, so they
-// are counted first, and nothing may come back before all that will is pinned. It returns what may have to be pinned.
+// survey goes through the log once: a document that several commits wrote to is taken back when the last of them has been read,
+// so they are counted first, and nothing may come back before all that will is pinned. It returns what may have to be pinned.
 func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 	u.writes, u.stayed = map[string]int{}, map[string]bool{}
 	u.matched, u.ids, u.taken = map[string]bool{}, map[string]bool{}, map[string]string{}

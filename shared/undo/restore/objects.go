@@ -95,7 +95,8 @@ func (u *undoing) missing(ctx context.Context, o undo.Object, at time.Time) erro
 	case err == nil:
 		return u.tell(Outcome{Target: target, Step: undo.Conflict, Why: uploadedAgain})
 	case errors.Is(err, storage.ErrObjectNotExist):
-		return u.tell(Outcome{Target: target, Step: undo.Lost, Why: "it is not among the bucket's soft-deleted objects: it never existed, or soft delete kept it no longer"})
+		return u.tell(Outcome{Target: target, Step: undo.Lost, Why: "it is not among the bucket's soft-deleted objects: it never " +
+			"existed, or soft delete kept it no longer"})
 	}
 	return fmt.Errorf("look for object %s: %w", o.Name, err)
 }

@@ -41,8 +41,8 @@ func (p *pinning) add(target, with string) {
 	p.all = append(p.all, toPin{target, with})
 }
 
-// pinsOf adds what the undo of an entry may have to pin: its items, and with each what was deleted for it. Of single targets these
-// themselves are pinned, for an object, say, that comes back without its document may be an item too.
+// pinsOf adds what the undo of an entry may have to pin: its items, and with each what was deleted for it. Of single targets
+// these themselves are pinned, for an object, say, that comes back without its document may be an item too.
 func (u *undoing) pinsOf(p *pinning, records []undo.Record) {
 	var items []string
 	contents := map[string]string{} // of items, as far as they are documents
@@ -81,7 +81,8 @@ func textOf(fields undo.Fields) string {
 
 // mentions reports whether a text holds an object's name, as it is or as URLs have it.
 func mentions(text, name string) bool {
-	return strings.Contains(text, name) || strings.Contains(text, url.PathEscape(name)) || strings.Contains(text, (&url.URL{Path: name}).EscapedPath())
+	return strings.Contains(text, name) || strings.Contains(text, url.PathEscape(name)) ||
+		strings.Contains(text, (&url.URL{Path: name}).EscapedPath())
 }
 
 // belongs reports whether a target is below an item, or named after it.
@@ -90,8 +91,8 @@ func belongs(target, item string) bool {
 	return strings.HasPrefix(target, item+"/") || target == accountTarget(id) || slices.Contains(strings.Split(target, "/"), id)
 }
 
-// pin makes every job keep from now on what comes back. It is called before anything is back. A target's place in the log says which
-// document names it, so what is pinned already stays pinned when this is done again, or for other targets.
+// pin makes every job keep from now on what comes back. It is called before anything is back. A target's place in the log says
+// which document names it, so what is pinned already stays pinned when this is done again, or for other targets.
 func (u *undoing) pin(ctx context.Context, p pinning) error {
 	var targets, with []any
 	number, n, bytes := 1, 0, 0 // of the document, and what it would name if all were chosen
@@ -168,8 +169,8 @@ func (p Project) Pin(ctx context.Context, why, by string, targets ...string) (un
 	return slices.Sorted(maps.Values(holders)), err
 }
 
-// Release lets the jobs judge again what is pinned: what undoing a run pinned, if of is its id, or any run of a job, if of is its name; all,
-// if of is empty. If targets are given, only those of it. It returns those of them that were not pinned.
+// Release lets the jobs judge again what is pinned: what undoing a run pinned, if of is its id, or any run of a job, if of is
+// its name; all, if of is empty. If targets are given, only those of it. It returns those of them that were not pinned.
 func (p Project) Release(ctx context.Context, of string, targets ...string) (notPinned []string, err error) {
 	notPinned = slices.Clone(targets)
 	found, err := p.Firestore.Collection(undo.PinnedIn).Documents(ctx).GetAll()

@@ -14,13 +14,13 @@ import (
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// Errors that say that the undo log does not tell what a run of the job did. Whoever can write to the database can write to the log,
-// and what the log says is written with the rights of whoever takes the run back.
+// Errors that say that the undo log does not tell what a run of the job did. Whoever can write to the database can write to the
+// log, and what the log says is written with the rights of whoever takes the run back.
 var (
 	ErrNoReport = errors.New("the run has left no report, as a worker's, so nothing but the undo log says what it did: " +
 		"look at the log with firesweep show, then give --without-report")
-	ErrRefused = errors.New("the undo log says what no run of the job can have done: somebody else wrote that, and it was left out; " +
-		"find out who can write to cleanupRuns")
+	ErrRefused = errors.New("the undo log says what no run of the job can have done: somebody else wrote that, and it was left " +
+		"out; find out who can write to cleanupRuns")
 )
 
 // within returns the records that say what a run of the job can have done, and notes the others.
@@ -66,7 +66,9 @@ func (p Project) report(ctx context.Context, runID, job string, without bool) er
 	if _, known := p.Jobs[job]; !known {
 		return fmt.Errorf("%w: there is no job %q, so nobody knows what it can have done", ErrUnknown, job)
 	}
-	all, err := p.Firestore.GetAll(ctx, []*firestore.DocumentRef{p.Firestore.Doc("cleanupRuns/" + runID), p.Firestore.Doc("cleanupJobs/" + job)})
+	all, err := p.Firestore.GetAll(ctx, []*firestore.DocumentRef{
+		p.Firestore.Doc("cleanupRuns/" + runID), p.Firestore.Doc("cleanupJobs/" + job),
+	})
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the run's report: %w", err)

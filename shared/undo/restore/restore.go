@@ -1,8 +1,9 @@
 // Package restore takes back what a run deleted or changed, from the run's undo log. It works with the credentials of whoever calls
 // it; no function needs its rights.
 //
-// log.go reads the log and choice.go says what of it is meant; documents.go, objects.go and accounts.go take back what each kind of
-// thing needs. lease.go keeps runs out meanwhile, pins.go makes every job keep what came back, and undone.go notes what was done.
+// log.go reads the log and choice.go says what of it is meant; documents.go, objects.go and accounts.go take back what each
+// kind of thing needs. lease.go keeps runs out meanwhile, pins.go makes every job keep what came back, and undone.go notes what
+// was done.
 package restore
 
 import (
@@ -75,7 +76,8 @@ var (
 )
 
 // Undo takes back a run, or says what would be. Each outcome is handed to each, one at a time in no order; its error ends it. What somebody has
-// changed since is left as it is. What no run of the job can have done is left out, and [ErrRefused] in the end. It can be repeated: what is as it was before the run stays so.
+// changed since is left as it is. What no run of the job can have done is left out, and [ErrRefused] in the end. It can be
+// repeated: what is as it was before the run stays so.
 func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Outcome) error) error {
 	job, err := p.jobOf(ctx, runID, o.WithoutReport)
 	if err != nil && !errors.Is(err, ErrNoReport) {

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -21,7 +22,7 @@ func IDOf(value any) string {
 	}
 	id, _ := value.(string)
 	reserved := len(id) > 3 && strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__")
-	mistake := strings.Contains("|undefined|null|NaN|true|false|[object Object]|", "|"+id+"|") && !strings.Contains(id, "|")
+	mistake := slices.Contains([]string{"undefined", "null", "NaN", "true", "false", "[object Object]"}, id)
 	if len(id) > 1500 || strings.Contains(id, "/") || id == "." || id == ".." || reserved || mistake || strings.TrimSpace(id) != id {
 		return ""
 	}
