@@ -29,8 +29,13 @@ type Continuation struct {
 // queueHeader is on each request of Cloud Tasks, which sets it whatever the task says.
 const queueHeader = "X-CloudTasks-QueueName"
 
-// continues returns the id of the run that a request to a job continues; empty if it continues none, which no task may.
-func continues(h http.Header, job string) (runID string, err error) {
+// continues returns the id of the run that a request to a job continues; empty if it continues none, which no task may. A worker's
+// request never does.
+func continues(h http.Header, j Job) (runID string, err error) {
+	if j.Task != nil {
+		return "", nil
+	}
+	job := j.Name
 	runID = h.Get(continuesHeader)
 	switch {
 	case runID == "" && h.Get(queueHeader) != "":

@@ -128,10 +128,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wrong(http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s is called with POST, not %s", f.Job.Name, clip(r.Method, maxQuoted)))
 		return
 	}
-	earlier, err := "", error(nil)
-	if f.Job.Task == nil {
-		earlier, err = continues(r.Header, f.Job.Name)
-	}
+	earlier, err := continues(r.Header, f.Job)
 	if err != nil {
 		wrong(http.StatusBadRequest, "invalid_request", err.Error())
 		return

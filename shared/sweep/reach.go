@@ -166,31 +166,43 @@ func (j Job) proposes(effect Effect) error {
 	return nil
 }
 
-// CanHaveDone reports whether a run of the job can have done what a record of its undo log says. Folders that a setting names are
-// not known here, so any object counts as one of those.
-func (j Job) CanHaveDone(record undo.Record) bool {
-	return slices.ContainsFunc(j.reaches(), func(r Reach) bool {
-		switch {
-		case record.Write != nil:
-			ref, err := documents.RefOf(record.Write.Path)
-			return err == nil && r.write(record.Write.Op, ref)
-		case record.Object != nil:
-			return slices.ContainsFunc(r.Objects, func(f Files) bool { return f.heldOnce(*record.Object) })
-		case record.Account != nil:
-			return r.Account
+// CanHaveDone returns what reports whether a run of the job can have done what a record of its undo log says, for as many
+// records as there are. Folders that a setting names are not known here, so any object counts as one of those.
+func (j Job) CanHaveDone() func(undo.Record) bool {
+	reaches, held := j.reaches(), []func(undo.Object) bool(nil)
+	for _, r := range reaches {
+		for _, f := range r.Objects {
+			held = append(held, f.heldOnce())
 		}
-		return true // an item, which is but a name
-	})
+	}
+	return func(record undo.Record) bool {
+		if record.Object != nil {
+			return slices.ContainsFunc(held, func(once func(undo.Object) bool) bool { return once(*record.Object) })
+		}
+		return slices.ContainsFunc(reaches, func(r Reach) bool {
+			switch {
+			case record.Write != nil:
+				ref, err := documents.RefOf(record.Write.Path)
+				return err == nil && r.write(record.Write.Op, ref)
+			case record.Account != nil:
+				return r.Account
+			}
+			return true // an item, which is but a name
+		})
+	}
 }
 
-// heldOnce reports whether an object can have been one of these, of any item.
-func (f Files) heldOnce(o undo.Object) bool {
+// heldOnce returns what reports whether an object can have been one of these, of any item.
+func (f Files) heldOnce() func(undo.Object) bool {
 	if f.Setting != nil {
-		return !o.Folder
+		return func(o undo.Object) bool { return !o.Folder }
 	}
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(f.Folder), regexp.QuoteMeta(idHole), "[^/]+")
-	if o.Folder {
-		return f.Whole && regexp.MustCompile("^"+pattern+"$").MatchString(o.Name)
+	folder, below := regexp.MustCompile("^"+pattern+"$"), regexp.MustCompile("^"+pattern+"(?s:.)")
+	return func(o undo.Object) bool {
+		if o.Folder {
+			return f.Whole && folder.MatchString(o.Name)
+		}
+		return below.MatchString(o.Name)
 	}
-	return regexp.MustCompile("^" + pattern + "(?s:.)").MatchString(o.Name)
 }

@@ -26,7 +26,7 @@ var (
 // within returns the records that say what a run of the job can have done, and notes the others.
 func (u *undoing) within(records []undo.Record) []undo.Record {
 	return slices.DeleteFunc(records, func(r undo.Record) bool {
-		if u.Jobs[u.job].CanHaveDone(r) {
+		if u.canHave(r) {
 			return false
 		}
 		switch {

@@ -88,7 +88,8 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: entries, each: each,
-		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{}}
+		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{},
+		canHave: p.Jobs[job].CanHaveDone()}
 	if !o.Apply {
 		if err := u.free(ctx); err != nil {
 			return fmt.Errorf("undo %s: %w", runID, err)
@@ -129,6 +130,7 @@ type undoing struct {
 	back       int                 // things that came back
 	restoring  *semaphore.Weighted // how many objects may be, besides
 	refused    map[string]bool     // targets that no run of the job can have had
+	canHave    func(undo.Record) bool
 
 	telling sync.Mutex
 	each    func(Outcome) error // called by one at a time, by tell
