@@ -4,6 +4,7 @@ package ghostcircles
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
@@ -22,33 +23,51 @@ var Job = sweep.Job{
 
 func init() { functions.Register(Job) }
 
-// plan goes through all circles by name: a field that is missing, as isDeleted and lastHumanPostAt may be, cannot be
-// queried for.
+const circles = "circles"
+
+// plan considers the circles that may be due: those a run has claimed, ghosts, abandoned ones, and those that were warned. Counts
+// tell where they are. Where the counts fail, and where an earlier run did not end with them, it considers all circles.
 func plan(ctx context.Context, p *sweep.Planner) error {
-	q := documents.Query{Collection: "circles", Select: judged}
-	return p.EachPage(ctx, q, documents.Cursor(p.Checkpoint()), func(circles []documents.Document) error {
-		count(p, q, circles)
-		return p.Consider(ctx, circleRule, circles)
+	if p.Checkpoint() != "" {
+		return planAll(ctx, p)
+	}
+	c, err := takeCensus(ctx, p.Documents, p.Now)
+	if err != nil {
+		p.Warn(ctx, "the circles could not be counted, so every one is read, at a read each (a missing index? firesweep doctor): "+err.Error())
+		return planAll(ctx, p)
+	}
+	return (&found{Planner: p, seen: map[string]bool{}}).plan(ctx, c)
+}
+
+// planAll considers all circles by name.
+func planAll(ctx context.Context, p *sweep.Planner) error {
+	q := documents.Query{Collection: circles, Select: judged}
+	return p.EachPage(ctx, q, documents.Cursor(p.Checkpoint()), func(page []documents.Document) error {
+		posted := 0
+		for _, d := range alive(page) {
+			if d.Value(postedField) != nil {
+				posted++
+			}
+		}
+		p.FieldSeen(q, postedField, len(alive(page)), posted)
+		p.Share(circles, len(alive(page)), due(p, page), 0)
+		return p.Consider(ctx, circleRule, page)
 	})
 }
 
-// count counts circles for the safety limits. One that is deleted is none any more, so it is no part of the whole.
-func count(p *sweep.Planner, q documents.Query, circles []documents.Document) {
-	alive, due, posted := 0, 0, 0
-	for _, d := range circles {
-		if d.Data["isDeleted"] == true {
-			continue
-		}
-		alive++
-		if d.Value(postedField) != nil {
-			posted++
-		}
+// alive returns the circles that are not deleted. A deleted one is no part of the whole that the safety limits judge by.
+func alive(all []documents.Document) []documents.Document {
+	return slices.DeleteFunc(slices.Clone(all), func(d documents.Document) bool { return d.Data[deletedField] == true })
+}
+
+// due returns how many circles count as due for the safety limits.
+func due(p *sweep.Planner, all []documents.Document) (n int) {
+	for _, d := range alive(all) {
 		if kind := judge(state{Subject: sweep.Subject{Document: d, Found: true}}, p.Run()).Kind; kind == toWarn || kind == toDelete {
-			due++
+			n++
 		}
 	}
-	p.FieldSeen(q, postedField, alive, posted)
-	p.Share("circles", alive, due, 0)
+	return n
 }
 
 // state is a circle with what a commit needs of it.
