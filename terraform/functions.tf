@@ -71,6 +71,7 @@ locals {
         INQUIRY_FOLDERS = join(",", var.inquiry_folders)
       } : {},
       f.package == "orphanedmedia" && length(var.orphans) > 0 ? { ORPHANS = join(",", var.orphans) } : {},
+      f.package == "orphanedmedia" ? { MAX_OWNERS = tostring(var.max_owners) } : {},
       lookup(local.shards, name, 1) > 1 ? { SHARDS = tostring(local.shards[name]) } : {},
       can(f.roles.storage) ? { STORAGE_BUCKET = var.bucket } : {},
       f.package == "placeholderusers" && length(var.placeholder_references) > 0 ? {

@@ -8,9 +8,10 @@ import (
 	"log/slog"
 	"slices"
 
+	"cloud.google.com/go/firestore"
+
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/inorder"
-	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -41,9 +42,11 @@ func (c Documents) name() string { return c.Name }
 
 // begin implements [Pass]. It finds the orphans without reading a document whose owner exists. It reads the ids of all owners
 // in order: a document whose field lies between two neighbours in the field's index has no owner.
-func (c Documents) begin(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) sweep.Reading {
+//
+// A run reads [ownersSetting] owners at most. The next ones go on from there, and all begin anew behind the last owner.
+func (c Documents) begin(ctx context.Context, p *sweep.Planner, in stretch) sweep.Reading {
 	between := inorder.Begin(ctx, gapsAhead,
-		func(ctx context.Context) iter.Seq2[gaps, error] { return c.allGaps(ctx, p, in) },
+		func(ctx context.Context) iter.Seq2[gaps, error] { return c.allGaps(ctx, p, in.From) },
 		func(ctx context.Context, g gaps) (firstOf, error) {
 			found, err := p.Documents.First(ctx, c.query(g), "", gapPageSize)
 			if err != nil || len(found) == 0 {
@@ -52,32 +55,32 @@ func (c Documents) begin(ctx context.Context, p *sweep.Planner, in objects.Names
 			missing, err := c.missing(ctx, p.Documents, found)
 			return firstOf{found, missing}, err
 		})
-	var strange *inorder.Flow[documents.Query, odd]
-	if in.Before == "" { // only the last shard counts the odd ones
-		strange = c.findOdd(ctx, p)
-	}
+	strange := c.findOdd(ctx, p)
 	return sweep.Reading{
 		Stop: func() {
 			between.Stop()
-			if strange != nil {
-				strange.Stop()
-			}
+			strange.Stop()
 		},
-		Plan: func() error { return c.plan(ctx, p, in, between, strange, save) },
+		Plan: func() error { return c.plan(ctx, p, in, between, strange) },
 	}
+}
+
+// maxOwners returns how many owners a run reads at most.
+func maxOwners(p *sweep.Planner) int {
+	if own, ok := p.Config.Own.(settings); ok {
+		return own.owners
+	}
+	return defaultMaxOwners
 }
 
 // plan proposes the orphans. A failure of this pass does not stop the others: they use other lookups, so their plan is carried
 // out.
 func (c Documents) plan(
-	ctx context.Context, p *sweep.Planner, in objects.Names, between *inorder.Flow[gaps, firstOf],
-	strange *inorder.Flow[documents.Query, odd], save func(string) error,
+	ctx context.Context, p *sweep.Planner, in stretch, between *inorder.Flow[gaps, firstOf], strange *inorder.Flow[documents.Query, odd],
 ) error {
-	err := c.planAllGaps(ctx, p, in, between, save)
+	err := c.planAllGaps(ctx, p, in, between)
 	var limit *sweep.LimitError
 	switch {
-	case err == nil && strange == nil:
-		return nil
 	case err == nil:
 		if err := c.keepOdd(ctx, p, strange); err != nil {
 			message := ": those whose " + c.Field + " is not a string are not counted; the cleanup itself continues: "
@@ -103,6 +106,7 @@ type gaps struct {
 	filters [][]documents.Filter
 	owners  int    // how many owners were read for them
 	last    string // the owner at which they end; "" for the last gap
+	enough  bool   // a run reads no more owners
 }
 
 // firstOf is the first page of the documents in some gaps.
@@ -111,26 +115,42 @@ type firstOf struct {
 	missing []string // owners
 }
 
-func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, in objects.Names, all *inorder.Flow[gaps, firstOf],
-	save func(after string) error) error {
+func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, in stretch, all *inorder.Flow[gaps, firstOf]) error {
 	var due tally
-	until := in.Before
+	until := ""
 	err := all.Each(func(g gaps, first firstOf) error {
 		p.LookedUp(c.lookedUp(), g.owners, 0)
 		if err := c.planGaps(ctx, p, c.query(g), first, &due); err != nil {
 			return err
 		}
 		if until = g.last; until == "" {
-			until = in.Before
 			return nil
 		}
-		return save(g.last)
+		if g.enough {
+			c.leave(ctx, p, g.last)
+			if err := in.later(g.last); err != nil {
+				return err
+			}
+		}
+		return in.save(g.last)
 	})
 	if err == nil || errors.Is(err, sweep.ErrOutOfTime) {
-		in.Before = until
-		c.share(ctx, p, in, due.n)
+		c.share(ctx, p, c.gap(in.From, until), due.n)
 	}
 	return err
+}
+
+// leave says what is left for the next runs.
+func (c Documents) leave(ctx context.Context, p *sweep.Planner, after string) {
+	behind := documents.Filter{Field: firestore.DocumentID, Op: ">", Value: p.Documents.Ref(c.Owners + "/" + after)}
+	left, counted := p.Count(ctx, documents.Query{Collection: c.Owners, Where: []documents.Filter{behind}})
+	if !counted {
+		return
+	}
+	most := maxOwners(p)
+	p.Keep(fmt.Sprintf("left for the next runs: one looks for %s of %d %s at most (%s)", c.Collection, most, c.Owners, ownersSetting), left)
+	p.Log.InfoContext(ctx, fmt.Sprintf("%s of missing %s: looked for up to %s/%s; %d %s are left, for %d runs, before it begins anew",
+		c.Collection, c.Owners, c.Owners, after, left, c.Owners, (left+most-1)/most), slog.Int("left", left))
 }
 
 // tally is what was found so far.
@@ -141,16 +161,12 @@ type tally struct {
 
 // share holds what is due against all documents that name an owner. If it is so little that it trips the limit in no case,
 // these are not counted.
-func (c Documents) share(ctx context.Context, p *sweep.Planner, in objects.Names, due int) {
+func (c Documents) share(ctx context.Context, p *sweep.Planner, among []documents.Filter, due int) {
 	if due*100 <= p.Config.MaxDuePercent*p.Config.MinLookups || p.Config.MaxDuePercent == 100 {
 		return
 	}
-	op := ">="
-	if in.From == "" || in.After {
-		op = ">"
-	}
 	all, err := p.Documents.Count(ctx, documents.Query{
-		Collection: c.Collection, Where: c.gap(op, in.From, in.Before), OrderBy: []string{c.Field},
+		Collection: c.Collection, Where: among, OrderBy: []string{c.Field},
 	})
 	if err != nil {
 		p.Unknown(fmt.Errorf("the documents of %s could not be counted, so it is unknown whether more than %d %% of them are due: "+
@@ -160,46 +176,40 @@ func (c Documents) share(ctx context.Context, p *sweep.Planner, in objects.Names
 	p.Share("documents of "+c.Collection+" that name one of "+c.Owners, all, due, 0)
 }
 
-// allGaps returns the gaps between the owners in a range of ids, and those before the first and behind the last.
-func (c Documents) allGaps(ctx context.Context, p *sweep.Planner, in objects.Names) iter.Seq2[gaps, error] {
+// allGaps returns the gaps between the owners behind one, and those before the first and behind the last: as many as a run looks at.
+func (c Documents) allGaps(ctx context.Context, p *sweep.Planner, below string) iter.Seq2[gaps, error] {
 	return func(yield func(gaps, error) bool) {
 		owners := documents.Query{Collection: c.Owners, Select: documents.NameOnly, PageSize: gapsAhead * maxGaps}
 		var from documents.Cursor
-		if in.After {
+		if below != "" {
 			var err error
-			if from, err = owners.After(documents.Document{Path: c.Owners + "/" + in.From}); err != nil {
+			if from, err = owners.After(documents.Document{Path: c.Owners + "/" + below}); err != nil {
 				yield(gaps{}, err)
 				return
 			}
-			owners.Where = c.named(p, "", in.Before)
-		} else {
-			owners.Where = c.named(p, in.From, in.Before)
 		}
-		below := in.From
-		op := ">"
-		if in.From != "" && !in.After {
-			op = ">=" // the range includes documents whose field is exactly From
-		}
-		read := 0
+		read, left := 0, maxOwners(p)
 		for page, err := range p.Documents.Pages(ctx, owners, from) {
 			if err != nil {
 				yield(gaps{}, err)
 				return
 			}
 			read += len(page.Documents)
-			for chunk := range slices.Chunk(slices.DeleteFunc(page.Documents, noBound), maxGaps) {
-				g := gaps{owners: read}
+			left -= len(page.Documents)
+			bounds := slices.DeleteFunc(page.Documents, noBound)
+			for i := 0; i < len(bounds); i += maxGaps {
+				g := gaps{owners: read, enough: left < owners.PageSize && i+maxGaps >= len(bounds)}
 				read = 0
-				for _, owner := range chunk {
-					g.filters = append(g.filters, c.gap(op, below, owner.ID()))
-					op, below = ">", owner.ID()
+				for _, owner := range bounds[i:min(i+maxGaps, len(bounds))] {
+					g.filters = append(g.filters, c.gap(below, owner.ID()))
+					below = owner.ID()
 				}
-				if g.last = below; !yield(g, nil) {
+				if g.last = below; !yield(g, nil) || g.enough {
 					return
 				}
 			}
 		}
-		yield(gaps{filters: [][]documents.Filter{c.gap(op, below, in.Before)}, owners: read}, nil)
+		yield(gaps{filters: [][]documents.Filter{c.gap(below, "")}, owners: read}, nil)
 	}
 }
 
@@ -211,11 +221,10 @@ func noBound(owner documents.Document) bool {
 	return !documents.Queryable(owner.ID()) || !documents.ValidID(owner.ID())
 }
 
-// gap returns the condition that the field lies between two owners' ids: behind the first or, with the operator ">=", at it.
-// below is "" before the first owner, and above is "" behind the last. It excludes the empty string and values of other
-// types.
-func (c Documents) gap(op, below, above string) []documents.Filter {
-	filters := []documents.Filter{{Field: c.Field, Op: op, Value: below}}
+// gap returns the condition that the field lies between two owners' ids. below is "" before the first owner, and above is "" behind
+// the last. It excludes the empty string and values of other types.
+func (c Documents) gap(below, above string) []documents.Filter {
+	filters := []documents.Filter{{Field: c.Field, Op: ">", Value: below}}
 	if above != "" {
 		filters = append(filters, documents.Filter{Field: c.Field, Op: "<", Value: above})
 	}

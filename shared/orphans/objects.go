@@ -64,13 +64,13 @@ type page struct {
 func (f Objects) name() string { return f.Name }
 
 // begin implements [Pass]. While it looks up the owners of some objects, it lists and judges the next ones.
-func (f Objects) begin(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) sweep.Reading {
+func (f Objects) begin(ctx context.Context, p *sweep.Planner, in stretch) sweep.Reading {
 	pages := inorder.Begin(ctx, pagesAhead,
-		func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in) },
+		func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in.Names) },
 		func(ctx context.Context, page page) (map[string][]string, error) {
 			return lookUp(ctx, p.Documents, page.asked)
 		})
-	return sweep.Reading{Stop: pages.Stop, Plan: func() error { return f.plan(ctx, p, pages, save) }}
+	return sweep.Reading{Stop: pages.Stop, Plan: func() error { return f.plan(ctx, p, pages, in.save) }}
 }
 
 // plan proposes the objects that are due, in the order of their names.

@@ -9,10 +9,12 @@ package orphans
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -21,10 +23,17 @@ import (
 type Pass interface {
 	// name is what ORPHANS and messages call it; empty if it is the job's only one.
 	name() string
-	// begin starts reading the things in a range of names. Planning them calls save after each page, with the name of the last one.
-	begin(ctx context.Context, p *sweep.Planner, in objects.Names, save func(after string) error) sweep.Reading
+	// begin starts reading what a run goes through.
+	begin(ctx context.Context, p *sweep.Planner, in stretch) sweep.Reading
 	// pieces divides all things, in order, into pieces. Each should be small compared with one of so many shards.
 	pieces(ctx context.Context, p *sweep.Planner, shards int) ([]piece, error)
+}
+
+// stretch is the range of names that a run goes through in a pass.
+type stretch struct {
+	objects.Names
+	save  func(after string) error // planning calls it after each page, with the name of the last one
+	later func(after string) error // planning calls it where the pass has gone far enough: the next run begins behind this name
 }
 
 // Begin returns the [sweep.Job.Begin] of a job that makes these passes, one after the other. All begin to read at once, so that a
@@ -38,9 +47,15 @@ func Begin(passes ...Pass) func(ctx context.Context, p *sweep.Planner) sweep.Rea
 		}
 		var all []begun
 		for i := from.Pass; i < len(passes) && i <= to.Pass; i++ {
-			in := objects.Names{}
-			if i == from.Pass {
-				in = objects.Names{From: from.Name, After: from.Name != "" && !from.Included}
+			in := stretch{
+				save:  func(after string) error { return save(p, place{Pass: i, Name: after, Owner: from.Owner}) },
+				later: func(after string) error { return later(p, place{Owner: after}) },
+			}
+			switch _, ofDocuments := passes[i].(Documents); {
+			case i == from.Pass && from.Name != "":
+				in.Names = objects.Names{From: from.Name, After: !from.Included}
+			case ofDocuments && from.Owner != "":
+				in.Names = objects.Names{From: from.Owner, After: true}
 			}
 			if i == to.Pass {
 				if in.Before = to.Name; in.Before == "" { // it ends before this pass
@@ -54,8 +69,7 @@ func Begin(passes ...Pass) func(ctx context.Context, p *sweep.Planner) sweep.Rea
 			if err != nil {
 				return sweep.Reading{Plan: func() error { return err }, Stop: func() {}}
 			}
-			all = append(all, begun{section,
-				passes[i].begin(ctx, p, in, func(after string) error { return save(p, place{Pass: i, Name: after}) })})
+			all = append(all, begun{section, passes[i].begin(ctx, p, in)})
 		}
 		return sweep.Reading{
 			Plan: func() error {
@@ -90,11 +104,21 @@ func Reach(passes ...Pass) (r sweep.Reach) {
 	return r
 }
 
-// setting names the passes that a deployment wants.
-const setting = "ORPHANS"
+// What a deployment may set: which passes it wants, all unless it says so, and how many owners' ids a run reads at most to find
+// documents between them.
+const (
+	setting          = "ORPHANS"
+	ownersSetting    = "MAX_OWNERS"
+	defaultMaxOwners = 100_000
+)
 
-// Settings returns the [sweep.Job.Settings] of a job whose passes have names: ORPHANS says which of them it makes, all unless
-// it is set.
+// settings are those of a job whose passes have names.
+type settings struct {
+	passes map[string]bool // by name
+	owners int
+}
+
+// Settings returns the [sweep.Job.Settings] of a job whose passes have names.
 func Settings(passes ...Pass) func(*config.Loader) any {
 	var names []string
 	for _, pass := range passes {
@@ -102,8 +126,8 @@ func Settings(passes ...Pass) func(*config.Loader) any {
 	}
 	what := "names, separated by commas, of " + strings.Join(names, ", ")
 	return func(l *config.Loader) any {
-		return config.Parsed(l, setting, strings.Join(names, ","), what, func(text string) (chosen, error) {
-			chosen := chosen{}
+		chosen := config.Parsed(l, setting, strings.Join(names, ","), what, func(text string) (map[string]bool, error) {
+			chosen := map[string]bool{}
 			for name := range strings.SplitSeq(text, ",") {
 				if name = strings.TrimSpace(name); !slices.Contains(names, name) {
 					return nil, fmt.Errorf("there is no %q", name)
@@ -112,16 +136,14 @@ func Settings(passes ...Pass) func(*config.Loader) any {
 			}
 			return chosen, nil
 		})
+		return settings{chosen, l.Integer(ownersSetting, defaultMaxOwners, 1000, math.MaxInt32)}
 	}
 }
 
-// chosen are the names of the passes that a job makes.
-type chosen map[string]bool
-
 // wanted reports whether the deployment wants a pass.
 func wanted(p *sweep.Planner, pass Pass) bool {
-	chosen, ok := p.Config.Own.(chosen)
-	return !ok || chosen[pass.name()]
+	own, ok := p.Config.Own.(settings)
+	return !ok || own.passes[pass.name()]
 }
 
 // sectionOf returns what the safety limits call a pass, and how it is left out.
@@ -138,6 +160,13 @@ func save(p *sweep.Planner, at place) error {
 		return err
 	}
 	return p.SaveCheckpoint(text)
+}
+
+// later lets the next run begin at a place.
+func later(p *sweep.Planner, at place) error {
+	text, err := at.text()
+	p.Continue(func([]documents.Ref) string { return text })
+	return err
 }
 
 // bounds returns where a run begins, and where it ends: for a shard, where the next one begins.

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"cloud.google.com/go/firestore"
-
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -27,7 +25,7 @@ func Split(passes ...Pass) func(ctx context.Context, p *sweep.Planner, n int) ([
 				return nil, err
 			}
 			for _, piece := range pieces {
-				c := cut{place{Pass: begin.Pass + i, Name: piece.from, Included: piece.from != ""}, piece.n}
+				c := cut{place{Pass: begin.Pass + i, Name: piece.from, Included: piece.from != "", Owner: begin.Owner}, piece.n}
 				switch {
 				case i == 0 && piece.before != "" && piece.before <= begin.Name: // an earlier run has looked through it
 					continue
@@ -86,23 +84,10 @@ func (f Objects) pieces(ctx context.Context, p *sweep.Planner, shards int) ([]pi
 	return pieces, err
 }
 
-// pieces divides the owners' ids: [Documents.begin] looks for documents between two of them.
-func (c Documents) pieces(ctx context.Context, p *sweep.Planner, shards int) ([]piece, error) {
-	return divide(ctx, "", shards, func(ctx context.Context, from, before string) (weight, error) {
-		n, err := p.Documents.Count(ctx, documents.Query{Collection: c.Owners, Where: c.named(p, from, before)})
-		return weight{n: n}, err
-	})
-}
-
-// named returns the conditions for owners whose ids lie in a range.
-func (c Documents) named(p *sweep.Planner, from, before string) (all []documents.Filter) {
-	if from != "" {
-		all = append(all, documents.Filter{Field: firestore.DocumentID, Op: ">=", Value: p.Documents.Ref(c.Owners + "/" + from)})
-	}
-	if before != "" {
-		all = append(all, documents.Filter{Field: firestore.DocumentID, Op: "<", Value: p.Documents.Ref(c.Owners + "/" + before)})
-	}
-	return all
+// pieces returns the pass whole: a run reads so many owners at most, wherever an earlier one got to.
+func (c Documents) pieces(ctx context.Context, p *sweep.Planner, _ int) ([]piece, error) {
+	n, err := p.Documents.Count(ctx, documents.Query{Collection: c.Owners})
+	return []piece{{weight: weight{n: min(n, maxOwners(p))}}}, err
 }
 
 // place is a place in the order of all things: where a run stopped, or where a range begins or ends.
@@ -110,6 +95,10 @@ type place struct {
 	Pass     int    `json:"target"`       // index of the passes
 	Name     string `json:"after"`        // an object's name or an owner's id
 	Included bool   `json:"at,omitempty"` // Name itself is not planned yet
+
+	// Owner is where the pass of documents begins, if the run begins before it: up to there, earlier runs have gone. A job has one such
+	// pass at most.
+	Owner string `json:"owner,omitempty"`
 }
 
 // placeOf parses the text of a place.

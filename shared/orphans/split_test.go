@@ -54,8 +54,8 @@ func savedReport(t *testing.T, f *sweeptest.Function, id string) *sweep.Report {
 	return &report
 }
 
-// TestWhereverItIsCut: shards have the same result as one run, whatever names they are cut at: names of things and of owners,
-// names before and behind them, and a place between two passes.
+// TestWhereverItIsCut: shards have the same result as one run, whatever names they are cut at: names of objects, names before and
+// behind them, and a place between two passes.
 func TestWhereverItIsCut(t *testing.T) {
 	const shards = 6
 	f := inShards(t, shards, files, notes)
@@ -94,7 +94,6 @@ func TestWhereverItIsCut(t *testing.T) {
 		for _, name := range []string{id, id + "-", id + "/1"} {
 			places = append(places, place(t, 0, "files/"+name))
 		}
-		places = append(places, place(t, 1, id))
 	}
 	var mu sync.Mutex
 	var cuts []string
@@ -219,4 +218,51 @@ func TestPassesThatAreLeftOut(t *testing.T) {
 	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"target":2,"after":"a"}`})
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{}) // it went on behind the only one
 	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(deleteFile, 1))
+}
+
+// TestOwnersOfManyDays: a run reads no more owners than MAX_OWNERS says. The next ones go on from there, also if the files before
+// them are gone through anew, and behind the last owner all begin anew. A preview changes nothing of that.
+func TestOwnersOfManyDays(t *testing.T) {
+	for _, shards := range []int{0, 3} {
+		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
+			files, notes := files, notes
+			files.Name, notes.Name = "files", "notes"
+			passes := []orphans.Pass{files, notes}
+			var f *sweeptest.Function
+			call := func() *sweep.Report { return f.Run(t, "") }
+			if shards == 0 {
+				f = newFunction(t, passes...)
+			} else {
+				f = inShards(t, shards, passes...)
+				call = func() *sweep.Report { return run(t, f) }
+			}
+			f.Job.Settings = orphans.Settings(passes...)
+			f.Env["MAX_OWNERS"] = "1000"
+			f.SetMany(t, 2000, func(i int) (string, map[string]any) { return fmt.Sprintf("books/b%04d", i), map[string]any{"n": 1} })
+			tonight := func() {
+				setNotes(t, f, map[string]any{"notes/1": "a", "notes/2": "b0500x", "notes/3": "b1500x", "notes/4": "b1990x", "notes/5": "z",
+					"notes/of-b": "b0001"})
+				f.PutMany(t, 2000*min(shards, 1), func(i int) (string, map[string]string) {
+					return fmt.Sprintf("files/%04d.png", i), map[string]string{"is": "kept"}
+				})
+				put(t, f, "nobody's", "files/u/a.png")
+				f.Now = f.Now.Add(24 * time.Hour)
+			}
+			const left = "left for the next runs: one looks for notes of 1000 books at most (MAX_OWNERS)"
+			for night, want := range []struct{ notes, left int }{{2, 1040}, {1, 80}, {2, 0}, {2, 1040}} {
+				tonight()
+				if shards == 0 {
+					f.Run(t, `{"dryRun":true}`)
+				}
+				got := call()
+				sweeptest.WantReport(t, got, sweep.Completed,
+					map[string]sweep.Counts{deleteFile: {Planned: 1, Done: 1}, deleteNote: {Planned: want.notes, Done: want.notes}})
+				sweeptest.Want(t, fmt.Sprint("left in night ", night), want.left, got.Kept[left])
+				sweeptest.Want(t, "shards", shards > 0, len(got.Shards) > 0)
+				if got.Usage.FirestoreReads > 1100 {
+					t.Errorf("night %d: %d reads", night, got.Usage.FirestoreReads)
+				}
+			}
+		})
+	}
 }

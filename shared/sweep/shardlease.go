@@ -124,6 +124,9 @@ func (l shardLease) finish(ctx context.Context, checkpoint string, through bool,
 		}
 		report := s.report(l.clock())
 		end = map[string]any{splitField: s, "lastReport": report}
+		if through && checkpoint != "" { // where the next run begins that is none of these shards ([Planner.Continue])
+			end["position"] = checkpoint
+		}
 		if s.settled() {
 			ended = s
 			if _, marked := doc.Data[stopField]; marked {
