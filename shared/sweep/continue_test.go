@@ -2,6 +2,7 @@ package sweep_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -207,6 +208,33 @@ func TestContinuesAfterAFailure(t *testing.T) {
 	}
 	if code := s.call(t, ""); code != http.StatusOK || s.deliver(t) != 2 || len(left(t, s.Function)) != 0 {
 		t.Errorf("%d, %v left", code, left(t, s.Function))
+	}
+}
+
+// TestAFailureThatContinuesIsNotTriedAgain: where something failed and the run is continued at once, a retry would only meet the run that
+// continues it, so the answer is 200. The log tells of the failure all the same.
+func TestAFailureThatContinuesIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 3)
+	plan, failed := s.Job.Plan, false
+	s.Job.Plan = func(ctx context.Context, p *sweep.Planner) error {
+		if !failed {
+			failed = true
+			p.Fail(ctx, "things/odd", "read", errors.New("it is odd"))
+		}
+		return plan(ctx, p)
+	}
+	if code := s.call(t, ""); code != http.StatusOK || len(left(t, s.Function)) != 1 {
+		t.Fatalf("%d, %v left", code, left(t, s.Function))
+	}
+	if line := s.Summaries(t)[0]; line["severity"] != "ERROR" {
+		t.Errorf("summary %v", line)
+	}
+	if first := s.reports(t)[0]; first["status"] != "failed" || first["continued"] != true {
+		t.Errorf("%v", first)
+	}
+	if n := s.deliver(t); n == 0 || len(left(t, s.Function)) != 0 {
+		t.Errorf("%d tasks, %v left", n, left(t, s.Function))
 	}
 }
 

@@ -174,7 +174,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
 	run.scheduled, run.continues, run.url = scheduled, earlier, addressOf(r, cfg)
 	report := run.execute(r.Context())
-	respond(w, report.Status.HTTPStatus(), report)
+	respond(w, report.HTTPStatus(), report)
 }
 
 // addressOf returns the function's own URL, which its tasks call: the deployment says, for the header Host says what the caller

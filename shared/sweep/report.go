@@ -24,14 +24,18 @@ const (
 	Killed    Status = "killed"    // it ended without a report, which whoever came next saved for it; the next run continues
 )
 
-// HTTPStatus returns the response status that tells Cloud Scheduler whether to retry.
-func (s Status) HTTPStatus() int {
-	switch s {
+// HTTPStatus returns the response status that tells Cloud Scheduler and Cloud Tasks whether to call again. Where the run is continued
+// at once they need not, whatever failed: they would meet the run that continues it.
+func (r *Report) HTTPStatus() int {
+	switch r.Status {
 	case Completed, Partial, Skipped:
 		return http.StatusOK
 	case Aborted:
 		return http.StatusConflict
 	default:
+		if r.Continued {
+			return http.StatusOK
+		}
 		return http.StatusInternalServerError
 	}
 }

@@ -86,7 +86,7 @@ func (f *Function) RunQuery(t testing.TB, query, body string) *sweep.Report {
 	if err := json.Unmarshal(w.Body.Bytes(), &report); err != nil || report.RunID == "" {
 		t.Fatalf("answer %d %s: not a report", w.Code, w.Body)
 	}
-	if want := report.Status.HTTPStatus(); w.Code != want {
+	if want := report.HTTPStatus(); w.Code != want {
 		t.Errorf("status %s answered with %d, want %d", report.Status, w.Code, want)
 	}
 	return &report
