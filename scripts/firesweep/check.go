@@ -38,6 +38,7 @@ type checked struct {
 	DryRun   *bool                       `json:"dryRun,omitempty"` // nil: Terraform knows
 	Limits   []string                    `json:"limits,omitempty"`
 	Reads    string                      `json:"reads,omitempty"`    // what each run reads beside the items that are due
+	Costs    string                      `json:"costs,omitempty"`    // of a rule
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
 	Note     string                      `json:"note,omitempty"`
 	Empty    []string                    `json:"empty,omitempty"` // collections of unless that hold no document in --project
@@ -208,8 +209,9 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 	if e.Rule != nil {
 		c.Does, c.Limits, c.Reads, c.Judged = e.Rule.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Rule.Judged()
 		c.Note = noteOn(*e.Rule)
+		c.Costs, err = costs(e)
 	}
-	return c, nil
+	return c, err
 }
 
 // noteOn returns what else to know of a rule; "" if nothing.
@@ -301,6 +303,9 @@ func (p *printer) checked(c checked) {
 	}
 	if c.Reads != "" {
 		p.fact("reads", c.Reads)
+	}
+	if c.Costs != "" {
+		p.fact("costs", c.Costs)
 	}
 	if len(c.Judged) > 0 {
 		p.fact("clients", "decide what goes if your security rules let them write "+judgedWords(c.Judged))

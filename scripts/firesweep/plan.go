@@ -12,6 +12,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/prices"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -22,6 +23,9 @@ type planned struct {
 	Report   *sweep.Report `json:"report,omitempty"`
 	Error    string        `json:"error,omitempty"`    // why there is no report
 	Warnings []string      `json:"warnings,omitempty"` // such as documents that cannot be judged
+
+	// Price is what a run would bill that carries out the plan, in US dollars, by the class of the database's location.
+	Price map[string]float64 `json:"price,omitempty"`
 }
 
 // well reports whether a run would carry out the plan.
@@ -138,6 +142,12 @@ func plannedOf(job manifest.Entry, report *sweep.Report, err error, warnings []s
 	if err != nil {
 		p.Error = err.Error()
 	}
+	if report != nil {
+		p.Price = map[string]float64{}
+		for _, l := range prices.Lists {
+			p.Price[l.Name] = l.Of(expected(report))
+		}
+	}
 	return p
 }
 
@@ -200,6 +210,9 @@ func (p *printer) planned(planned planned, writes bool) {
 	p.head(r)
 	p.Line("")
 	p.Plan(r, writes)
+	if len(r.Plan) > 0 {
+		p.Say("", 2, 2, "a run would bill %s", prices.About(expected(r)))
+	}
 	p.Kept(r)
 	p.failures(r)
 	for _, warning := range planned.Warnings {

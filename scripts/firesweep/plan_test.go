@@ -70,6 +70,7 @@ func TestPlanForPeople(t *testing.T) {
       than 1 month
 
   planned: 3 delete report
+  a run would bill less than a cent
   kept 1: createdAt is not a timestamp
   kept 1: not older than 1 month
   reports/undated: kept, createdAt is not a timestamp:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/prices"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/undo"
 )
@@ -35,6 +36,7 @@ type standing struct {
 	State    string          `json:"state"`
 	Detail   string          `json:"detail,omitempty"` // describes the state in a sentence
 	Runs     []*sweep.Report `json:"runs"`             // newest first
+	Month    sweep.Month     `json:"month"`            // what all runs of this month have used, in UTC
 }
 
 // bad reports whether somebody should look at the job.
@@ -156,6 +158,7 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 	if st.Runs, err = s.newest(ctx, job, now, every, limit, record.Killed(now)); err != nil {
 		return st, err
 	}
+	st.Month = record.Month(now)
 	last := st.last()
 	if record.Last != nil && record.Last.StartedAt.After(last) {
 		last = record.Last.StartedAt
@@ -223,6 +226,9 @@ func (p *printer) standing(s standing) {
 	}
 	if len(s.Runs) > 0 {
 		p.runs(s.Runs)
+	}
+	if s.Month.Runs > 0 {
+		p.Say("", 2, 2, "%s so far: %s, which used %s", s.Month.Of, plural(s.Month.Runs, "run"), prices.About(s.Month.Usage))
 	}
 	p.Line("")
 }

@@ -50,11 +50,17 @@ func TestRuns(t *testing.T) {
 	wantParts(t, text, "cleanupReports (0 0 * * * Asia/Tokyo)\n",
 		"2026-01-11 15:01  completed, forced        2     2       0  0 ms  "+shortID(third.RunID),
 		"2026-01-11 15:00  aborted                  2     0       0  0 ms  "+shortID(second.RunID), "check safety limits cleanupReports: MAX_ACTIONS",
-		"2026-01-10 15:00  completed                2     2       0  0 ms  "+shortID(first.RunID), "No run is saved for: cleanupOrphanedMedia, ")
+		"2026-01-10 15:00  completed                2     2       0  0 ms  "+shortID(first.RunID),
+		"2026-01 so far: 3 runs, which used less than a cent", "No run is saved for: cleanupOrphanedMedia, ")
 	s := o.standingOf(t, "cleanupReports")
 	if s.State != stateFine || len(s.Runs) != 3 || s.Runs[0].RunID != third.RunID || s.Runs[2].RunID != first.RunID {
 		t.Errorf("%+v", s)
 	}
+	used := first.Usage.Plus(second.Usage).Plus(third.Usage)
+	want(t, "the month", sweep.Month{Of: "2026-01", Runs: 3, Usage: used}, s.Month)
+	o.now = o.now.AddDate(0, 1, 0)
+	want(t, "the next month", sweep.Month{Of: "2026-02"}, o.standingOf(t, "cleanupReports").Month)
+	o.now = o.now.AddDate(0, -1, 0)
 	want(t, "the newest alone", third.RunID, parsed[standings](t, o.well(t, "runs", "--json", "--limit", "1", "cleanupReports")).Jobs[0].Runs[0].RunID)
 }
 

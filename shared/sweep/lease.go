@@ -158,7 +158,9 @@ func (l lease) finish(
 		report := complete(writes)
 		report.Continued = report.Continued && held
 		if held {
-			end = map[string]any{"lease": nil, "position": checkpoint, "lastReport": report}
+			end = map[string]any{
+				"lease": nil, "position": checkpoint, "lastReport": report, monthField: monthOf(doc, l.clock()).plus(report),
+			}
 			if a := did(); a != nil {
 				end[actedField] = *a
 			}

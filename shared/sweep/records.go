@@ -41,6 +41,9 @@ func RecordOf(cfg config.Config, job string, doc documents.Document) Record {
 // Killed returns the report of the run that held the lease until that ended, as [KilledIn] does.
 func (r Record) Killed(now time.Time) *Report { return KilledIn(r.job, r.doc, now) }
 
+// Month returns what the job's runs have used since the month began that now is in.
+func (r Record) Month(now time.Time) Month { return monthOf(r.doc, now) }
+
 // HeldInShards returns which run is under way in shards by a job's record, and until when the last of them holds it; empty if none is.
 func HeldInShards(doc documents.Document) (runID string, until time.Time) {
 	s, err := splitOf(doc)

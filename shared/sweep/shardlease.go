@@ -110,6 +110,7 @@ func (l shardLease) finish(ctx context.Context, checkpoint string, through bool,
 		if err != nil {
 			return nil, nil, err
 		}
+		month := monthOf(doc, l.clock())
 		switch {
 		case sh.Holder == "" && sh.Last.RunID == l.runID: // an earlier attempt took effect and its answer was lost
 			held = true
@@ -119,11 +120,12 @@ func (l shardLease) finish(ctx context.Context, checkpoint string, through bool,
 		default:
 			held = true
 			report := complete(2)
+			month = month.plus(report)
 			sh.end(report, checkpoint, through)
 			sh.Stays = stays()
 		}
 		report := s.report(l.clock())
-		end = map[string]any{splitField: s, "lastReport": report}
+		end = map[string]any{splitField: s, "lastReport": report, monthField: month}
 		if through && checkpoint != "" { // where the next run begins that is none of these shards ([Planner.Continue])
 			end["position"] = checkpoint
 		}

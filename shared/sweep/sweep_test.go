@@ -124,6 +124,7 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 	}
 	wantJob := map[string]any{
 		"lease": nil, "position": "", "lastReport": want, "acted": map[string]any{"now": start, "actions": int64(3)},
+		"month": map[string]any{"of": start.Format("2006-01"), "runs": int64(1), "usage": want["usage"]},
 	}
 	if diff := cmp.Diff(wantJob, job(t, f)); diff != "" {
 		t.Errorf("cleanupJobs (-want +got):\n%s", diff)

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/prices"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// expected is what a run would use that carries out a plan: what planning read, and for each action the documents that it writes and
+// deletes, each of which its commit reads, and its share of the undo log. Where not all actions were worked out, the others count as those
+// of their kind.
+func expected(r *sweep.Report) usage.Usage {
+	type sum struct{ known, writes, deletes, tasks int }
+	kinds := map[string]sum{}
+	for _, a := range r.Plan {
+		if a.Writes == nil {
+			continue
+		}
+		s := kinds[a.Action]
+		s.known++
+		for _, w := range a.Writes {
+			switch verb, target, _ := strings.Cut(w, " "); {
+			case verb == "nothing:", strings.HasPrefix(target, "gs://"), strings.HasPrefix(target, "account "):
+			case verb == "delete":
+				s.deletes++
+			case verb == "hand":
+				s.tasks++
+			default:
+				s.writes++
+			}
+		}
+		kinds[a.Action] = s
+	}
+	all := r.Usage
+	for kind, s := range kinds {
+		each := func(n int) int64 { return int64(n) * int64(r.Actions[kind].Planned) / int64(s.known) }
+		all.FirestoreReads += each(s.writes + s.deletes)
+		all.FirestoreWrites += each(s.writes) + each(s.writes+s.deletes)/loggedTogether
+		all.FirestoreDeletes += each(s.deletes)
+		all.Tasks += each(s.tasks)
+	}
+	return all
+}
+
+// loggedTogether is how many changes a commit's two entries in the logs hold, as a rule.
+const loggedTogether = 25
+
+// atRest is what a run of a rule uses that finds nothing to do: the lease, what is pinned, the logs, one query, and counts.
+var atRest = usage.Usage{FirestoreReads: 8, FirestoreWrites: 3}
+
+// costs says what a rule costs in a month in which nothing is due, and for 100,000 things that go.
+func costs(job manifest.Entry) (string, error) {
+	every, err := period(job)
+	if err != nil {
+		return "", err
+	}
+	runs := int64(30 * 24 * time.Hour / every)
+	month := usage.Usage{FirestoreReads: runs * atRest.FirestoreReads, FirestoreWrites: runs * atRest.FirestoreWrites}
+	const gone = 100_000
+	r, what, per := job.Rule, "documents", int64(loggedTogether)
+	each := usage.Usage{FirestoreReads: gone, FirestoreDeletes: gone}
+	switch {
+	case r.Objects != "":
+		what, per, each = "files", 500, usage.Usage{FirestoreReads: gone / 30} // thirty owners are looked up with one read
+	case r.Accounts != "":
+		what, per, each = "accounts", 200, usage.Usage{}
+	case r.Plain():
+		per = 500
+	case r.Set != nil:
+		each = usage.Usage{FirestoreReads: gone, FirestoreWrites: gone}
+	}
+	if r.Archive != "" {
+		each.FirestoreWrites += gone
+	}
+	each.FirestoreWrites += 2 * gone / per // to the logs
+	text := fmt.Sprintf("%s a month while nothing is due, besides %s for its schedule; %s for 100,000 %s that go",
+		prices.About(month), prices.Dollars(prices.SchedulerJob), prices.About(each), what)
+	switch {
+	case r.Objects != "":
+		text += "; " + prices.About(usage.Usage{StorageClassA: 1000 * runs}) + " a month for each million files there are"
+	case len(r.With) > 0:
+		text += ", and as much for what goes along"
+	}
+	return text + " (prices of " + prices.Date + ")", nil
+}

@@ -1,0 +1,209 @@
+// Command pricepage writes docs/prices.md: what the nine jobs cost, by what the lab has counted and by the prices of shared/prices.
+//
+//	go run ./scripts/pricepage           # write
+//	go run ./scripts/pricepage --check   # fail if it is out of date
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/prices"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+func main() {
+	check := flag.Bool("check", false, "write nothing; fail if docs/prices.md is out of date")
+	docs := flag.String("docs", "docs", "the folder of the page, in which the lab's figures are in performance/measured.json")
+	flag.Parse()
+	if err := run(*docs, *check); err != nil {
+		fmt.Fprintln(os.Stderr, "pricepage: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+// measured is a run that the lab measured.
+type measured struct {
+	Case, Job   string
+	Items, Done int
+	Seed        bool
+	Usage       usage.Usage
+}
+
+func run(docs string, check bool) error {
+	text, err := os.ReadFile(filepath.Join(docs, "performance", "measured.json"))
+	if err != nil {
+		return err
+	}
+	var lab struct{ Runs []measured }
+	if err := json.Unmarshal(text, &lab); err != nil {
+		return fmt.Errorf("read what the lab measured: %w", err)
+	}
+	page, err := write(lab.Runs)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(docs, "prices.md")
+	old, err := os.ReadFile(path)
+	switch {
+	case err == nil && bytes.Equal(old, page):
+		return nil
+	case err != nil && !os.IsNotExist(err):
+		return err
+	case check:
+		return fmt.Errorf("%s is out of date: run go run ./scripts/pricepage", path)
+	}
+	return os.WriteFile(path, page, 0o644) //nolint:gosec // a page for everybody
+}
+
+const head = `# Prices
+
+What the nine jobs cost in US dollars, beyond what Google gives for free, written by ` + "`go run ./scripts/pricepage`" + ` from what the lab has counted
+([performance.md](performance.md)) and from one table in the code, ` + "`shared/prices`" + `. Prices of %s; a bill in another currency has other ones.
+` + "`firesweep plan`" + ` says what a run would bill, ` + "`firesweep runs`" + ` what a job's runs of the month have used, and ` + "`firesweep check`" + ` what a rule of
+your own costs.
+
+## What Google charges
+
+| class of location | such as | 100,000 reads | writes | deletes | 1,000 class A | class B | a GiB of documents, a month | of files |
+|---|---|--:|--:|--:|--:|--:|--:|--:|
+`
+
+const fixed = `
+Deletions of files and calls of Authentication are free. A schedule costs %s a month (an account's first three are free), a condition of an alert
+%s, a second of a run some %s with one CPU and 512 MiB (a month's first 180,000 are free), a million tasks or requests %s. Firestore's free
+50,000 reads, 20,000 writes and 20,000 deletes a day are for one database of a project; deletions by its TTL policies, which take the logs of runs
+away, count as deletes and are never free.
+
+## At rest
+
+A month in which there is nothing to do, in a project without data: what runs read and write at least. What there is adds to it: a read for a thousand
+documents that are counted, a class A operation for a thousand files that are listed.
+
+| job | runs a month | reads and writes a run | %s | %s |
+|---|--:|--:|--:|--:|
+`
+
+const deletions = `
+## For 100,000 deletions
+
+What the lab's cases used, for 100,000 actions of a job: the actions with all that goes along, the log for undoing them, and what was looked at. What the
+cases hold is said on [performance.md](performance.md).
+
+| job | case | reads | writes | deletes | class A | %s | %s |
+|---|---|--:|--:|--:|--:|--:|--:|
+`
+
+const objectsHead = `
+## For a million files that stay
+
+| job | case | reads | class A | %s | %s |
+|---|---|--:|--:|--:|--:|
+`
+
+const actions = 100_000
+
+func write(runs []measured) ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, head, prices.Date)
+	for _, l := range prices.Lists {
+		fmt.Fprintf(&b, "| %s | %s |", l.Name, l.Where)
+		for _, price := range []float64{l.Reads, l.Writes, l.Deletes, l.ClassA, l.ClassB, l.Document, l.Object} {
+			fmt.Fprintf(&b, " $%g |", price)
+		}
+		b.WriteByte('\n')
+	}
+	dear, cheap := prices.Lists[0], prices.Lists[len(prices.Lists)-1]
+	second := prices.VCPUSecond + prices.GiBSecond/2
+	fmt.Fprintf(&b, fixed, prices.Dollars(prices.SchedulerJob), prices.Dollars(prices.AlertCondition), prices.Dollars(second),
+		prices.Dollars(prices.Million), dear.Name, cheap.Name)
+	both := func(u usage.Usage) string { return prices.Dollars(dear.Of(u)) + " | " + prices.Dollars(cheap.Of(u)) }
+	for _, job := range functions.All() {
+		idle, found := find(runs, func(r measured) bool { return r.Job == job.Name && r.Items == 0 })
+		if !found || job.Schedule == "" {
+			continue
+		}
+		n, err := runsOf(job)
+		if err != nil {
+			return nil, err
+		}
+		u := idle.Usage
+		fmt.Fprintf(&b, "| `%s` | %d | %d and %d | %s |\n", job.Name, n, u.FirestoreReads, u.FirestoreWrites, both(times(u, float64(n))))
+	}
+	fmt.Fprintf(&b, deletions, dear.Name, cheap.Name)
+	for _, r := range largest(runs) {
+		if r.Done > 0 {
+			u := times(r.Usage, actions/float64(r.Done))
+			fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %d | %d | %s |\n", r.Job, r.Case, u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes,
+				u.StorageClassA, both(u))
+		}
+	}
+	fmt.Fprintf(&b, objectsHead, dear.Name, cheap.Name)
+	for _, r := range largest(runs) {
+		if r.Done == 0 && r.Usage.StorageClassA > 0 {
+			u := times(r.Usage, 1_000_000/float64(r.Items))
+			fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %s |\n", r.Job, r.Case, u.FirestoreReads, u.StorageClassA, both(u))
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// find returns the last run of which something holds.
+func find(runs []measured, holds func(measured) bool) (last measured, found bool) {
+	for _, r := range runs {
+		if holds(r) {
+			last, found = r, true
+		}
+	}
+	return last, found
+}
+
+// largest returns of each case the run with the most items, in the order of the cases.
+func largest(runs []measured) (all []measured) {
+	for _, r := range runs {
+		switch last := len(all) - 1; {
+		case r.Seed || r.Items == 0:
+		case last >= 0 && all[last].Case == r.Case && all[last].Items <= r.Items:
+			all[last] = r
+		case last < 0 || all[last].Case != r.Case:
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// times returns so many times what was used.
+func times(u usage.Usage, n float64) usage.Usage {
+	of := func(v int64) int64 { return int64(float64(v)*n + 0.5) }
+	return usage.Usage{
+		FirestoreReads: of(u.FirestoreReads), FirestoreWrites: of(u.FirestoreWrites), FirestoreDeletes: of(u.FirestoreDeletes),
+		StorageClassA: of(u.StorageClassA), StorageClassB: of(u.StorageClassB), StorageDeletes: of(u.StorageDeletes),
+		AuthCalls: of(u.AuthCalls), Tasks: of(u.Tasks),
+	}
+}
+
+// chosenOnce is a value that Terraform chooses once for a project, such as 0~59. It does not matter for how often a job runs.
+var chosenOnce = regexp.MustCompile(`(\d+)~\d+`)
+
+// runsOf returns how often a job runs in a month of thirty days.
+func runsOf(e manifest.Entry) (n int, err error) {
+	schedule, err := cron.ParseStandard("CRON_TZ=UTC " + chosenOnce.ReplaceAllString(e.Schedule, "$1"))
+	if err != nil {
+		return 0, fmt.Errorf("read the schedule of %s: %w", e.Name, err)
+	}
+	begin := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	for at := schedule.Next(begin.Add(-time.Second)); at.Before(begin.AddDate(0, 0, 30)) && !at.IsZero(); at = schedule.Next(at) {
+		n++
+	}
+	return n, nil
+}
