@@ -143,7 +143,7 @@ func (a *app) open(ctx context.Context, name string, getenv func(string) string)
 	if err != nil {
 		return restore.Project{}, nil, err
 	}
-	p, closeAll, err := restore.Open(ctx, c, uses, a.clock)
+	p, closeAll, err := a.hooks.Open(ctx, c, uses, a.clock)
 	p.Jobs = functions.Registered()
 	return p, closeAll, err
 }

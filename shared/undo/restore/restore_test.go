@@ -107,7 +107,7 @@ func newWorld(t *testing.T) world {
 	}
 	f.Put(t, "orphan", nil, []byte("o"))
 	f.Env["UNDO_DAYS"] = "7"
-	p := f.Restorer(t)
+	p := f.Restorer(t, func() time.Time { return f.Clock() })
 	return world{f, p}
 }
 
@@ -334,7 +334,6 @@ func TestLeaseLost(t *testing.T) {
 			report := w.run(t)
 			now, late := time.Now(), time.Duration(0)
 			w.Clock = func() time.Time { return now.Add(late) }
-			w.restorer.Clock = w.Clock
 			told := 0
 			err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
 				if told++; told == 1 {
@@ -392,7 +391,7 @@ func TestRefusedWrite(t *testing.T) {
 		}
 	}()
 	p := w.restorer
-	p.Firestore, p.Raw, p.Database = c.Clients()
+	p.DB = c.Writer(documents.NewRate())
 	err = p.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
 	if status.Code(err) != codes.PermissionDenied {
 		t.Errorf("%v, want that permission was denied", err)
@@ -453,8 +452,7 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 	w := newWorld(t)
 	preview := w.Run(t, `{"dryRun":true}`)
 	report := w.run(t)
-	later := w.restorer
-	later.Clock = func() time.Time { return time.Now().Add(8 * 24 * time.Hour) }
+	later := w.Restorer(t, func() time.Time { return time.Now().Add(8 * 24 * time.Hour) })
 	for name, tt := range map[string]struct {
 		p     restore.Project
 		runID string
