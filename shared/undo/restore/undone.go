@@ -3,7 +3,6 @@ package restore
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -19,8 +18,8 @@ func (u *undoing) noteUndone(ctx context.Context) error {
 		return nil
 	}
 	report := collections.Runs + "/" + u.runID
-	// It may be noted already, if the answer to that was lost: the time, as Firestore keeps it, says by whom.
-	done := sweep.Undone{At: u.Clock().UTC().Truncate(time.Microsecond), By: u.By, Things: u.back, Partial: u.partial()}
+	done := sweep.Undone{At: u.Clock().UTC(), By: u.By, Things: u.back, Partial: u.partial()}
+	added := false // what came back before: once, or what an attempt has noted whose answer was lost would count twice
 	err := u.DB.Transact(context.WithoutCancel(ctx), func(_ context.Context, tx *documents.Transaction) error {
 		d, found, err := tx.Get(report)
 		if err != nil || !found { // a worker's, or of a run that was killed
@@ -30,21 +29,18 @@ func (u *undoing) noteUndone(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		total := done
-		if before, err := sweep.ReportOf(d); err == nil && before.Undone != nil { // any other report tells nothing of it
-			if before.Undone.At.Equal(done.At) {
-				return nil
-			}
-			total.Things += before.Undone.Things
-			total.Partial = total.Partial && before.Undone.Partial
+		if before, err := sweep.ReportOf(d); err == nil && before.Undone != nil && !added { // any other report tells nothing of it
+			done.Things += before.Undone.Things
+			done.Partial = done.Partial && before.Undone.Partial
 		}
+		added = true
 		if last, _ := job.Data["lastReport"].(map[string]any); last["runId"] == u.runID {
-			last[undoneField] = total
+			last[undoneField] = done
 			if err := tx.Update(u.record(), map[string]any{"lastReport": last}); err != nil {
 				return err
 			}
 		}
-		return tx.Update(report, map[string]any{undoneField: total})
+		return tx.Update(report, map[string]any{undoneField: done})
 	})
 	if err != nil {
 		return fmt.Errorf("note in the report of %s that it was taken back: %w", u.runID, err)
