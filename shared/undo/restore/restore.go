@@ -53,6 +53,8 @@ type Options struct {
 	By            string // who does it, for the record; empty: not known
 	// Progress, if set, is told how many entries of the log are done, of how many.
 	Progress func(done, total int)
+	// Warn, if set, is told what things that come back will lack, for want of permissions.
+	Warn func(text string)
 }
 
 // Outcome says what was done to one thing, or would be.
@@ -128,7 +130,8 @@ type undoing struct {
 	taken      map[string]string   // which account comes back, by what identifies it
 	back       int                 // things that came back
 	restoring  *semaphore.Weighted // how many objects may be, besides
-	refused    map[string]bool     // targets that no run of the job can have had
+	access     access
+	refused    map[string]bool // targets that no run of the job can have had
 	canHave    func(undo.Record) bool
 
 	telling sync.Mutex

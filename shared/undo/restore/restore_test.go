@@ -197,28 +197,29 @@ func TestLostAnswer(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
 	bucket, err := objects.Open(t.Context(), objects.Bucket{Name: w.Bucket, EmulatorHost: strings.TrimPrefix(w.Environment[backends.StorageHost], "http://")},
-		func(base http.RoundTripper) http.RoundTripper { return &losing{base: base} })
+		func(base http.RoundTripper) http.RoundTripper { return &losing{base: base, of: "/restore"} })
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.restorer.Bucket = bucket.Handle()
 	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
-	if len(steps[undo.Conflict]) > 0 {
-		t.Error(why)
+	if len(steps[undo.Conflict]) > 0 || !slices.Contains(steps[undo.Recreate], "gs://bucket/orphan") || len(steps[undo.Recreate]) != 13 {
+		t.Error(steps, why)
 	}
 	sweeptest.Want(t, "objects", []string{"orphan", "users/u0/a.png", "users/u1/a.png", "users/u2/a.png"}, w.Objects(t))
 }
 
-// losing loses the answer of the first call that restores an object.
+// losing loses the answer of the first call to restore an object.
 type losing struct {
 	base http.RoundTripper
+	of   string // in its path
 	lost atomic.Bool
 }
 
 // RoundTrip implements http.RoundTripper.
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := l.base.RoundTrip(r)
-	if err == nil && strings.HasSuffix(r.URL.Path, "/restore") && l.lost.CompareAndSwap(false, true) {
+	if err == nil && strings.Contains(r.URL.Path, l.of) && l.lost.CompareAndSwap(false, true) {
 		return nil, errors.Join(syscall.ECONNRESET, answer.Body.Close())
 	}
 	return answer, err
@@ -438,7 +439,7 @@ func TestObjectsThatAreNotThere(t *testing.T) {
 	w.SetSoftDelete(t, 0)
 	report := w.run(t)
 	_, why := w.undo(t, report.RunID, restore.Options{Apply: true})
-	if orphan := why["gs://bucket/orphan"]; !strings.Contains(orphan, "not among the bucket's soft-deleted objects") {
+	if orphan := why["gs://bucket/orphan"]; !strings.Contains(orphan, "not among the bucket's soft-deleted objects and versions") {
 		t.Errorf("%q", orphan)
 	}
 	w.Put(t, "orphan", nil, []byte("o"))
