@@ -154,10 +154,21 @@ func (s *objectStore) patch(bucket, name string, c conditions, change func(resou
 	return &o, nil
 }
 
-// remove deletes an object.
+// remove deletes an object: the live one, or the noncurrent one of the generation that the conditions name.
 func (s *objectStore) remove(bucket, name string, c conditions) *apiError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	b := s.bucket(bucket)
+	if c.generation != nil {
+		if o := b.noncurrent(name, *c.generation); o != nil {
+			if err := cmp.Or(c.check(o.generation, o.metageneration), o.held(bucket, name)); err != nil {
+				return err
+			}
+			b.old[name] = slices.DeleteFunc(b.old[name], func(one *object) bool { return one == o })
+			b.bury(name, o, false)
+			return nil
+		}
+	}
 	o, err := s.check(bucket, name, c)
 	if err != nil {
 		return err
@@ -165,7 +176,6 @@ func (s *objectStore) remove(bucket, name string, c conditions) *apiError {
 	if err := o.held(bucket, name); err != nil {
 		return err
 	}
-	b := s.bucket(bucket)
 	b.bury(name, o, b.versioning && c.generation == nil) // to name the generation deletes it in spite of versioning
 	delete(b.objects, name)
 	return nil

@@ -13,9 +13,9 @@ import (
 
 // Versions and access lists, as Cloud Storage documents them (https://cloud.google.com/storage/docs/object-versioning,
 // https://cloud.google.com/storage/docs/uniform-bucket-level-access), as far as somebody needs them who brings objects back. In a
-// bucket with versioning, an object that is overwritten or deleted becomes noncurrent: it can be got, listed and copied by its
-// generation. A noncurrent one can be deleted only by its bucket's lifecycle, which is not imitated. In a bucket without uniform
-// access, an object has a list of its own, which a copy and a restored object have only if the request says so.
+// bucket with versioning, an object that is overwritten or deleted becomes noncurrent: it can be got, listed, copied and deleted by its
+// generation; the bucket's lifecycle is not imitated. In a bucket without uniform access, an object has a list of its own, which a
+// copy and a restored object have only if the request says so.
 
 // SetVersioning lets the bucket keep what is overwritten or deleted from now on.
 func (s *StorageServer) SetVersioning(bucket string, on bool) {

@@ -64,6 +64,12 @@ func TestVersioning(t *testing.T) {
 	if _, err := other.CopierFrom(a.Generation(7)).Run(ctx); httpStatus(err) != http.StatusNotFound {
 		t.Errorf("of a generation that never was: %v", err)
 	}
+	if err := a.Generation(first.Generation).Delete(ctx); err != nil || !slices.Equal(versions(t, bucket, "f/a"), []string{"f/a:2:false", "f/a:1:true"}) {
+		t.Errorf("%v, versions %q", err, versions(t, bucket, "f/a"))
+	}
+	if generations, _ := dead(t, bucket, "f/a"); !slices.Equal(generations, []int64{first.Generation}) {
+		t.Errorf("soft-deleted %v", generations)
+	}
 	// A generation that is named is deleted in spite of versioning.
 	live, err := other.Attrs(ctx)
 	if err != nil {

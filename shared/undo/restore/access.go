@@ -17,8 +17,8 @@ type access struct {
 	err    error
 }
 
-// accessPermissions are needed to give an object that comes back the access list that it had.
-var accessPermissions = []string{"storage.objects.getIamPolicy", "storage.objects.setIamPolicy"}
+// AccessPermissions are needed to give an object that comes back the access list that it had.
+var AccessPermissions = []string{"storage.objects.getIamPolicy", "storage.objects.setIamPolicy"}
 
 // copiesAccess reports whether the bucket's objects have access lists of their own that whoever undoes may copy. If they may have, and
 // it is not so, it warns.
@@ -41,13 +41,13 @@ func (u *undoing) mayCopyAccess(ctx context.Context) (bool, error) {
 	case attrs.UniformBucketLevelAccess.Enabled:
 		return false, nil
 	}
-	granted, err := u.Bucket.IAM().TestPermissions(ctx, accessPermissions)
+	granted, err := u.Bucket.IAM().TestPermissions(ctx, AccessPermissions)
 	if err != nil {
 		return false, fmt.Errorf("look whether access lists of bucket %s may be copied: %w", name, err)
 	}
-	if len(granted) < len(accessPermissions) {
+	if len(granted) < len(AccessPermissions) {
 		u.warn(fmt.Sprintf("uniform access is off in bucket %s, and you may not copy access lists, which needs %s and %s: %s", name,
-			accessPermissions[0], accessPermissions[1], private))
+			AccessPermissions[0], AccessPermissions[1], private))
 		return false, nil
 	}
 	return true, nil
