@@ -16,8 +16,8 @@ import (
 )
 
 // StorageServer imitates in memory the part of Cloud Storage that the bundle and its tests use: the JSON API's objects (insert
-// in its three forms, get, list, patch, update, delete, restore), with soft deletion, and the XML API's download, with which the
-// Go client reads.
+// in its three forms, get, list, patch, update, delete, restore, rewrite), with soft deletion, versions and access lists, and the XML API's
+// download, with which the Go client reads.
 //
 // It is not built on fake-gcs-server, which lacks generations on delete and patch, metagenerations, patch semantics, atomicity
 // between requests, partial responses and a list that is not quadratic. Only its parsing of uploads could be used.
@@ -89,6 +89,7 @@ func (s *StorageServer) serve(w http.ResponseWriter, r *http.Request) *apiError 
 		return invalid("Invalid bucket name.")
 	}
 	name, isObject := strings.CutPrefix(rest, "o/")
+	name, to, copies := strings.Cut(name, "/rewriteTo/b/") // a slash in the name is sent as %2F
 	if name, err = url.PathUnescape(name); err != nil {
 		return invalid("Invalid object name.")
 	}
@@ -98,13 +99,17 @@ func (s *StorageServer) serve(w http.ResponseWriter, r *http.Request) *apiError 
 	}
 	switch {
 	case rest == "" && method == http.MethodGet:
-		writeJSON(w, http.StatusOK, bucketResource(baseURL(r), bucket, s.store.retention(bucket)))
+		writeJSON(w, http.StatusOK, bucketResource(baseURL(r), bucket, s.store.policy(bucket)))
 		return nil
+	case rest == "iam/testPermissions" && method == http.MethodGet:
+		return s.testPermissions(w, r, bucket)
 	case (rest == "o" || rest == "o/") && method == http.MethodGet:
 		return s.list(w, r, bucket)
 	case !isObject || name == "":
 		return notImitated("Storage", r)
-	case method == http.MethodPost && strings.HasSuffix(rest, "/restore"): // a slash in the name is sent as %2F
+	case copies && method == http.MethodPost:
+		return s.rewrite(w, r, bucket, name, to)
+	case method == http.MethodPost && strings.HasSuffix(rest, "/restore"):
 		return s.restore(w, r, bucket, strings.TrimSuffix(name, "/restore"))
 	case method == http.MethodGet && r.URL.Query().Get("alt") == "media":
 		return s.download(w, r, bucket, name)
@@ -222,7 +227,7 @@ const (
 func (s *StorageServer) list(w http.ResponseWriter, r *http.Request, bucket string) *apiError {
 	query := r.URL.Query()
 	for _, parameter := range []string{
-		"versions", "matchGlob", "filter", "includeFoldersAsPrefixes", "includeTrailingDelimiter",
+		"matchGlob", "filter", "includeFoldersAsPrefixes", "includeTrailingDelimiter",
 	} {
 		if value := query.Get(parameter); value != "" && value != "false" {
 			failure := notImitated("Storage", r)
@@ -251,8 +256,8 @@ func (s *StorageServer) list(w http.ResponseWriter, r *http.Request, bucket stri
 		}
 		l.limit = min(limit, defaultPage)
 	}
-	if query.Get("softDeleted") == "true" {
-		return s.listDead(w, r, l)
+	if softDeleted := query.Get("softDeleted") == "true"; softDeleted || query.Get("versions") == "true" {
+		return s.listAll(w, r, l, softDeleted)
 	}
 	if token := query.Get("pageToken"); token != "" {
 		start, err := base64.URLEncoding.DecodeString(token)
@@ -300,11 +305,13 @@ func writeSelected(w http.ResponseWriter, r *http.Request, answer resource) *api
 
 func baseURL(r *http.Request) string { return "http://" + r.Host }
 
-func bucketResource(base, bucket string, softDelete time.Duration) resource {
+func bucketResource(base, bucket string, p policy) resource {
 	return resource{
 		"kind": "storage#bucket", "id": bucket, "name": bucket, "selfLink": base + "/storage/v1/b/" + url.PathEscape(bucket),
 		"location": "US", "locationType": "multi-region", "storageClass": "STANDARD", "metageneration": "1",
-		"softDeletePolicy": resource{"retentionDurationSeconds": strconv.Itoa(int(softDelete.Seconds()))},
+		"softDeletePolicy": resource{"retentionDurationSeconds": strconv.Itoa(int(p.softDelete.Seconds()))},
+		"versioning":       resource{"enabled": p.versioning},
+		"iamConfiguration": resource{"uniformBucketLevelAccess": resource{"enabled": !p.ownAccess}},
 	}
 }
 

@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"crypto/md5" // for Cloud Storage's md5Hash; it protects no secret
 	"encoding/base64"
 	"encoding/binary"
@@ -29,10 +30,11 @@ type object struct {
 	metageneration int64
 	created        time.Time
 	updated        time.Time
+	superseded     time.Time // when it became noncurrent; zero while it is live
 	deleted, lost  time.Time // when it was soft-deleted, and when it is gone for good; zero while it is live
 }
 
-// objectStore keeps the objects of all buckets. Every bucket exists; versions and retention policies do not.
+// objectStore keeps the objects of all buckets. Every bucket exists; retention policies do not.
 type objectStore struct {
 	mu             sync.Mutex
 	buckets        map[string]*bucket
@@ -47,8 +49,9 @@ type bucket struct {
 	names   []string // sorted; some may be deleted
 	added   []string // not yet in names
 
-	softDelete time.Duration // how long what is deleted can be restored
-	dead       map[string][]*object
+	policy
+	dead map[string][]*object // soft-deleted
+	old  map[string][]*object // noncurrent, the oldest first
 }
 
 func newObjectStore() *objectStore { return &objectStore{buckets: map[string]*bucket{}} }
@@ -57,16 +60,24 @@ func newObjectStore() *objectStore { return &objectStore{buckets: map[string]*bu
 func (s *objectStore) bucket(name string) *bucket {
 	b := s.buckets[name]
 	if b == nil {
-		b = &bucket{objects: map[string]*object{}, softDelete: defaultSoftDelete, dead: map[string][]*object{}}
+		b = &bucket{
+			objects: map[string]*object{}, policy: policy{softDelete: defaultSoftDelete},
+			dead: map[string][]*object{}, old: map[string][]*object{},
+		}
 		s.buckets[name] = b
 	}
 	return b
 }
 
-// get returns an object if the conditions hold for it.
+// get returns an object if the conditions hold for it: the live one, or the noncurrent one of the generation that they name.
 func (s *objectStore) get(bucket, name string, c conditions) (*object, *apiError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if c.generation != nil {
+		if o := s.bucket(bucket).noncurrent(name, *c.generation); o != nil {
+			return o, c.check(o.generation, o.metageneration)
+		}
+	}
 	return s.check(bucket, name, c)
 }
 
@@ -97,7 +108,7 @@ func (s *objectStore) putLocked(bucket, name string, c conditions, attributes re
 	if err := c.check(generation, metageneration); err != nil {
 		return nil, err
 	}
-	if err := old.held(bucket, name); err != nil {
+	if err := cmp.Or(old.held(bucket, name), b.checkAccess(attributes)); err != nil {
 		return nil, err
 	}
 	now := time.Now().UTC()
@@ -107,7 +118,7 @@ func (s *objectStore) putLocked(bucket, name string, c conditions, attributes re
 	if old == nil {
 		b.added = append(b.added, name)
 	}
-	b.bury(name, old)
+	b.bury(name, old, b.versioning)
 	b.objects[name] = o
 	return o, nil
 }
@@ -134,16 +145,30 @@ func (s *objectStore) patch(bucket, name string, c conditions, change func(resou
 	}
 	o := *old
 	o.attributes = change(old.attributes)
+	if err := s.bucket(bucket).checkAccess(o.attributes); err != nil {
+		return nil, err
+	}
 	o.metageneration++
 	o.updated = time.Now().UTC()
 	s.bucket(bucket).objects[name] = &o
 	return &o, nil
 }
 
-// remove deletes an object.
+// remove deletes an object: the live one, or the noncurrent one of the generation that the conditions name.
 func (s *objectStore) remove(bucket, name string, c conditions) *apiError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	b := s.bucket(bucket)
+	if c.generation != nil {
+		if o := b.noncurrent(name, *c.generation); o != nil {
+			if err := cmp.Or(c.check(o.generation, o.metageneration), o.held(bucket, name)); err != nil {
+				return err
+			}
+			b.old[name] = slices.DeleteFunc(b.old[name], func(one *object) bool { return one == o })
+			b.bury(name, o, false)
+			return nil
+		}
+	}
 	o, err := s.check(bucket, name, c)
 	if err != nil {
 		return err
@@ -151,8 +176,8 @@ func (s *objectStore) remove(bucket, name string, c conditions) *apiError {
 	if err := o.held(bucket, name); err != nil {
 		return err
 	}
-	s.bucket(bucket).bury(name, o)
-	delete(s.bucket(bucket).objects, name)
+	b.bury(name, o, b.versioning && c.generation == nil) // to name the generation deletes it in spite of versioning
+	delete(b.objects, name)
 	return nil
 }
 
@@ -238,7 +263,7 @@ func (b *bucket) sorted() []string {
 
 // settable are the attributes that a client can set. Others are ignored, as by Cloud Storage.
 var settable = []string{
-	"cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customTime", "eventBasedHold",
+	"acl", "cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customTime", "eventBasedHold",
 	"metadata",
 	"temporaryHold",
 }
@@ -302,6 +327,9 @@ func (o *object) resource(base, bucket, name string) resource {
 		"timeCreated": o.created.Format(time.RFC3339Nano), "timeStorageClassUpdated": o.created.Format(time.RFC3339Nano),
 		"updated": o.updated.Format(time.RFC3339Nano), "crc32c": o.crc32c, "md5Hash": o.md5, "etag": o.etag(),
 	})
+	if !o.superseded.IsZero() {
+		r["timeDeleted"] = o.superseded.Format(time.RFC3339Nano)
+	}
 	if !o.deleted.IsZero() {
 		r["softDeleteTime"], r["hardDeleteTime"] = o.deleted.Format(time.RFC3339Nano), o.lost.Format(time.RFC3339Nano)
 	}

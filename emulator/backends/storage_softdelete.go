@@ -2,6 +2,7 @@ package backends
 
 import (
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"slices"
 	"sort"
@@ -23,16 +24,18 @@ func (s *StorageServer) SetSoftDelete(bucket string, retention time.Duration) {
 	s.store.bucket(bucket).softDelete = retention
 }
 
-// retention returns how long the bucket keeps deleted objects.
-func (s *objectStore) retention(bucket string) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.bucket(bucket).softDelete
-}
-
-// bury keeps an object that is no longer live. The lock is held.
-func (b *bucket) bury(name string, o *object) {
-	if o == nil || b.softDelete == 0 {
+// bury keeps an object that is no longer live, as noncurrent or as soft-deleted. The lock is held.
+func (b *bucket) bury(name string, o *object, noncurrent bool) {
+	if o == nil {
+		return
+	}
+	if noncurrent {
+		old := *o
+		old.superseded = time.Now().UTC()
+		b.old[name] = append(b.old[name], &old)
+		return
+	}
+	if b.softDelete == 0 {
 		return
 	}
 	dead := *o
@@ -70,31 +73,38 @@ func (s *objectStore) findBuried(bucket, name string, generation int64) (*object
 	return all[i], nil
 }
 
-// restore makes a soft-deleted generation live again, as a new generation. The conditions are those on the live object.
-func (s *objectStore) restore(bucket, name string, generation int64, c conditions) (*object, *apiError) {
+// restore makes a soft-deleted generation live again, as a new generation, with its access list if access says so. The conditions
+// are those on the live object.
+func (s *objectStore) restore(bucket, name string, generation int64, c conditions, access bool) (*object, *apiError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	dead, err := s.findBuried(bucket, name, generation)
 	if err != nil {
 		return nil, err
 	}
-	return s.putLocked(bucket, name, c, dead.attributes, dead.content)
+	attributes := dead.attributes
+	if !access {
+		attributes = withoutAccess(attributes)
+	}
+	return s.putLocked(bucket, name, c, attributes, dead.content)
 }
 
-// listSoftDeleted returns the soft-deleted generations after (after, generation), by name and then the oldest first.
-func (s *objectStore) listSoftDeleted(l listing, after string, generation int64) (page listed, next string) {
+// listGenerations returns the soft-deleted generations after (after, generation), or all others, by name and then the oldest first.
+func (s *objectStore) listGenerations(l listing, softDeleted bool, after string, generation int64) (page listed, next string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.bucket(l.bucket)
-	names := make([]string, 0, len(b.dead))
-	for name := range b.dead {
-		if strings.HasPrefix(name, l.prefix) && name >= l.start && (l.end == "" || name < l.end) {
-			names = append(names, name)
-		}
+	of, all := b.buried, slices.Collect(maps.Keys(b.dead))
+	if !softDeleted {
+		of, all = b.versions, slices.AppendSeq(slices.Collect(maps.Keys(b.old)), maps.Keys(b.objects))
 	}
+	names := slices.DeleteFunc(all, func(name string) bool {
+		return !strings.HasPrefix(name, l.prefix) || name < l.start || l.end != "" && name >= l.end
+	})
 	slices.Sort(names)
+	names = slices.Compact(names)
 	for _, name := range names[sort.SearchStrings(names, after):] {
-		for _, o := range b.buried(name) {
+		for _, o := range of(name) {
 			if name == after && o.generation <= generation {
 				continue
 			}
@@ -108,11 +118,11 @@ func (s *objectStore) listSoftDeleted(l listing, after string, generation int64)
 	return page, ""
 }
 
-// listDead answers a list with softDeleted=true.
-func (s *StorageServer) listDead(w http.ResponseWriter, r *http.Request, l listing) *apiError {
+// listAll answers a list with softDeleted=true or versions=true.
+func (s *StorageServer) listAll(w http.ResponseWriter, r *http.Request, l listing, softDeleted bool) *apiError {
 	if l.delimiter != "" {
 		failure := notImitated("Storage", r)
-		failure.message += " with softDeleted and delimiter"
+		failure.message += " with generations and delimiter"
 		return failure
 	}
 	var after string
@@ -125,7 +135,7 @@ func (s *StorageServer) listDead(w http.ResponseWriter, r *http.Request, l listi
 		}
 		after = name
 	}
-	page, next := s.store.listSoftDeleted(l, after, generation)
+	page, next := s.store.listGenerations(l, softDeleted, after, generation)
 	return writeSelected(w, r, listAnswer(r, l.bucket, page, next))
 }
 
@@ -152,10 +162,15 @@ func (s *StorageServer) restore(w http.ResponseWriter, r *http.Request, bucket, 
 		return failure
 	case c.generation == nil:
 		return &apiError{http.StatusBadRequest, "required", "Required parameter: generation"}
-	case r.URL.Query().Get("copySourceAcl") == "true": // buckets have uniform bucket-level access
-		return invalid("copySourceAcl cannot be used where uniform bucket-level access is enabled.")
 	}
-	o, failure := s.store.restore(bucket, name, *c.generation, c)
+	access, policy := r.URL.Query().Get("copySourceAcl") == "true", s.store.policy(bucket)
+	switch {
+	case access && !policy.ownAccess:
+		return invalid("copySourceAcl cannot be used where uniform bucket-level access is enabled.")
+	case access && policy.deniesAccess:
+		return &apiError{http.StatusForbidden, "forbidden", "The caller does not have storage.objects.setIamPolicy access."}
+	}
+	o, failure := s.store.restore(bucket, name, *c.generation, c, access)
 	if failure != nil {
 		return failure
 	}

@@ -628,7 +628,7 @@ func TestInvalidStorageRequests(t *testing.T) {
 		{"GET", "/storage/v1/b/b/o?maxResults=0", "", "", 400},
 		{"GET", "/storage/v1/b/b/o?pageToken=%21", "", "", 400},
 		{"GET", "/storage/v1/b/b/o?fields=items(", "", "", 400},
-		{"GET", "/storage/v1/b/b/o?versions=true", "", "", 501},
+		{"GET", "/storage/v1/b/b/o?versions=true&delimiter=/", "", "", 501},
 		{"GET", "/storage/v1/b/b/o?startOffset=a%00", "", "", 400},
 		{"GET", "/storage/v1/b/b/o?startOffset=a%0Ab", "", "", 400},
 		{"GET", "/storage/v1/b/b/o?endOffset=a%0D", "", "", 400},

@@ -63,8 +63,7 @@ func runSeed(ctx context.Context, o order, run seed) (*sweep.Report, error) {
 		return nil, err
 	}
 	meter := new(usage.Meter)
-	db, _, _ := d.Clients()
-	looked, done, err := run(usage.NewContext(ctx, meter), plain{db, b.Handle(), users, t.Writer(), o.Now}, o.Items)
+	looked, done, err := run(usage.NewContext(ctx, meter), plain{d.Firestore(), b.Handle(), users, t.Writer(), o.Now}, o.Items)
 	report := &sweep.Report{
 		Job: o.Job, RunID: "seed", Status: sweep.Completed, Scanned: looked, Usage: meter.Usage(),
 		Actions: map[string]sweep.Counts{"all": {Planned: done, Done: done}},

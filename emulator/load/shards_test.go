@@ -288,7 +288,7 @@ func (w world) content(t *testing.T) content {
 func (s *sharded) takeBack(t *testing.T, before content) {
 	t.Helper()
 	getenv := func(name string) string { return s.Environment[name] }
-	p := sweeptest.OpenRestorer(t, restore.Hooks{}, getenv, time.Now, config.Firestore, config.Storage)
+	p := sweeptest.OpenRestorer(t, restore.Hooks{}, getenv, nil, config.Firestore, config.Storage)
 	p.Jobs = functions.Registered()
 	for _, id := range sweeptest.LoggedRuns(t, s.Firestore(t)) {
 		err := p.Undo(t.Context(), id, restore.Options{Apply: true, WithoutReport: true}, func(o restore.Outcome) error {

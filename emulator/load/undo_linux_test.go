@@ -1,9 +1,6 @@
 package load_test
 
 import (
-	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -14,31 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore"
-	"github.com/google/go-cmp/cmp"
-	"google.golang.org/api/iterator"
-
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // What a process had resident at most is told by Linux, so this test is for Linux.
-
-const reports = "cleanupReports"
-
-var reportCount = flag.Int("reports", 2_000, "how many documents a run deletes, all of which are taken back, at most 100,000")
-
-var reportsNow = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
-
-// report returns a report that is due: some 400 bytes of all that a document holds.
-func (w world) report(t *testing.T, i int) map[string]any {
-	return map[string]any{
-		"status": "reviewed", "createdAt": reportsNow.AddDate(0, -2, 0).Add(-time.Duration(i) * time.Second),
-		"reporter": w.Firestore(t).Doc(fmt.Sprintf("users/u%05d", i%1000)), "score": 0.5 + float64(i),
-		"text": strings.Repeat(fmt.Sprintf("報告 %d ", i*7919), 10), "tags": []any{"spam", int64(i), nil, map[string]any{"n": int64(i)}},
-	}
-}
 
 // TestUndo has a run delete many documents, shows by the command what would come back, brings it back, twice, and runs the job
 // again. Neither the function's process nor the command's may hold more than the function is given.
@@ -130,28 +108,5 @@ func execute(t *testing.T, path string, environment map[string]string, arguments
 	t.Logf("firesweep %s: %s, peak %d MiB", strings.Join(arguments[:len(arguments)-1], " "), took.Round(100*time.Millisecond), peak>>20)
 	if peak > maxMemory {
 		t.Errorf("the command held %d MiB, want at most %d", peak>>20, maxMemory>>20)
-	}
-}
-
-// wantReports compares each report with what it was.
-func (w world) wantReports(t *testing.T, n int) {
-	t.Helper()
-	it := w.Firestore(t).Collection("reports").OrderBy(firestore.DocumentID, firestore.Asc).Documents(context.Background())
-	defer it.Stop()
-	for i := 0; ; i++ {
-		d, err := it.Next()
-		if errors.Is(err, iterator.Done) {
-			if i != n {
-				t.Errorf("%d reports are back, want %d", i, n)
-			}
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		sameRef := cmp.Comparer(func(a, b *firestore.DocumentRef) bool { return a.Path == b.Path })
-		if diff := cmp.Diff(w.report(t, i), d.Data(), sameRef); d.Ref.ID != fmt.Sprintf("r%06d", i) || diff != "" {
-			t.Fatalf("report %d is %s (-want +got):\n%s", i, d.Ref.ID, diff)
-		}
 	}
 }

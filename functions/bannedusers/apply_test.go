@@ -102,7 +102,7 @@ func TestTakenBackAfterALostAnswer(t *testing.T) {
 			if !lost {
 				t.Fatal("no commit writes the note: what would this prove?")
 			}
-			err := f.Restorer(t).Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+			err := f.Restorer(t, nil).Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}

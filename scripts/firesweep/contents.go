@@ -28,7 +28,7 @@ func (a *app) showContents(ctx context.Context, f showFlags, runID string, targe
 	if err != nil {
 		return err
 	}
-	p, closeAll, err := restore.Open(ctx, cfg, []config.Backend{config.Firestore}, a.clock)
+	p, closeAll, err := a.hooks.Open(ctx, cfg, []config.Backend{config.Firestore}, a.clock)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (a *app) whatItDid(ctx context.Context, job manifest.Entry, runID, bucket s
 	if err != nil {
 		return nil, err
 	}
-	p, closeAll, err := restore.Open(ctx, cfg, []config.Backend{config.Firestore}, a.clock)
+	p, closeAll, err := a.hooks.Open(ctx, cfg, []config.Backend{config.Firestore}, a.clock)
 	if err != nil {
 		return nil, err
 	}

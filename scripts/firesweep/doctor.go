@@ -58,11 +58,11 @@ func (a *app) doctorCommand() *cobra.Command {
 		Short: "Look for what would make a job fail or a mistake final",
 		Long: `Check the project for what would make a job fail or a mistake final, and say
 what to do about it. It checks the databases' mode, edition and point-in-time
-recovery, the TTL policy on the bundle's own records, composite indexes that are
-missing or still being built, security rules that let clients use the bundle's
-own collections, the bucket's soft delete, leases that are stuck, and the last
-success of each job. With --location it also checks whether each job is
-deployed, paused or failing. Nothing is written.
+recovery, the TTL policies on the bundle's own records, composite indexes that
+are missing or still being built, security rules that let clients use the
+bundle's own collections, the bucket's soft delete and access lists, leases that
+are stuck, and the last success of each job. With --location it also checks
+whether each job is deployed, paused or failing. Nothing is written.
 
 It needs roles/datastore.viewer, roles/firebaserules.viewer,
 roles/storage.legacyBucketReader on the bucket and, with --location,

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/api/firestore/v1"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -75,21 +76,33 @@ func (d database) examine(ctx context.Context, f *findings) {
 	}
 }
 
-// examineRetention checks the TTL policy that deletes reports of runs after 90 days.
+// retention is a TTL policy on one of the bundle's own groups of records.
+type retention struct{ group, what, after, level string }
+
+// retentions are the policies that each database needs. Undo logs hold whole documents of the application, people's data.
+var retentions = []retention{
+	{"cleanupRuns", "reports of runs", "90 days", levelWarning},
+	{collections.Undo, "undo logs, which hold the documents that were deleted,", "UNDO_DAYS", levelProblem},
+}
+
+// examineRetention checks the TTL policies that delete the bundle's own records.
 func (d database) examineRetention(ctx context.Context, f *findings) {
-	name := d.name + "/collectionGroups/cleanupRuns/fields/expireAt"
-	field, err := d.service.Projects.Databases.CollectionGroups.Fields.Get(name).Context(ctx).Do()
-	switch {
-	case err != nil:
-		d.unknown(f, "The TTL policy of cleanupRuns", err)
-	case field.TtlConfig == nil:
-		f.add(levelWarning, d.about(), "terraform apply",
-			"cleanupRuns has no TTL policy on expireAt: reports of runs are kept for ever.")
-	case field.TtlConfig.State != "ACTIVE":
-		f.add(levelWarning, d.about(), "Wait. If that does not help: terraform apply",
-			"The TTL policy of cleanupRuns is %s: reports of runs are not deleted yet.", field.TtlConfig.State)
-	default:
-		f.add(levelFine, d.about(), "", "Reports of runs are deleted after 90 days")
+	for _, r := range retentions {
+		field, err := d.service.Projects.Databases.CollectionGroups.Fields.Get(
+			d.name + "/collectionGroups/" + r.group + "/fields/expireAt").Context(ctx).Do()
+		do := fmt.Sprintf("terraform apply, or: gcloud firestore fields ttls update expireAt --project=%s --database='%s' "+
+			"--collection-group=%s --enable-ttl", d.project, d.id, r.group)
+		switch {
+		case err != nil:
+			d.unknown(f, "The TTL policy of "+r.group, err)
+		case field.TtlConfig == nil:
+			f.add(r.level, d.about(), do, "%s has no TTL policy on expireAt: %s are kept for ever.", r.group, r.what)
+		case field.TtlConfig.State != "ACTIVE":
+			f.add(r.level, d.about(), "Wait. If that does not help: "+do,
+				"The TTL policy of %s is %s: %s are not deleted yet.", r.group, field.TtlConfig.State, r.what)
+		default:
+			f.add(levelFine, d.about(), "", "%s are deleted after %s", strings.ToUpper(r.what[:1])+r.what[1:], r.after)
+		}
 	}
 }
 

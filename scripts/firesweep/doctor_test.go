@@ -36,7 +36,9 @@ func levelsOf(found []finding) map[string][]string {
 func (g *google) healthy() {
 	database := "/v1/projects/" + g.o.ID + "/databases/(default)"
 	g.answer(database, map[string]any{"type": "FIRESTORE_NATIVE", "databaseEdition": "STANDARD", "pointInTimeRecoveryEnablement": "POINT_IN_TIME_RECOVERY_ENABLED"})
-	g.answer(database+"/collectionGroups/cleanupRuns/fields/expireAt", map[string]any{"ttlConfig": map[string]any{"state": "ACTIVE"}})
+	for _, group := range []string{"cleanupRuns", "cleanupUndo"} {
+		g.answer(database+"/collectionGroups/"+group+"/fields/expireAt", map[string]any{"ttlConfig": map[string]any{"state": "ACTIVE"}})
+	}
 	for at, indexes := range g.indexes(scheduled()) {
 		if strings.Contains(at, "/fields/") {
 			g.answer(at, map[string]any{"indexConfig": map[string]any{"indexes": indexes}})
@@ -44,8 +46,14 @@ func (g *google) healthy() {
 			g.answer(at, map[string]any{"indexes": indexes})
 		}
 	}
-	g.answer("/storage/v1/b/"+g.o.Bucket, map[string]any{"name": g.o.Bucket, "softDeletePolicy": map[string]any{"retentionDurationSeconds": "604800"}})
+	g.answer("/storage/v1/b/"+g.o.Bucket, g.bucket())
 	g.rules("cloud.firestore", func(map[string]any) map[string]any { return map[string]any{"state": "SUCCESS"} })
+}
+
+// bucket returns what Google tells of a bucket.
+func (g *google) bucket() map[string]any {
+	return map[string]any{"name": g.o.Bucket, "softDeletePolicy": map[string]any{"retentionDurationSeconds": "604800"},
+		"iamConfiguration": map[string]any{"uniformBucketLevelAccess": map[string]any{"enabled": true}}}
 }
 
 // indexes returns the indexes that functions need, as Google tells them, by where it is asked for them.
@@ -231,7 +239,7 @@ func TestDoctorOfAHealthyProject(t *testing.T) {
 	o := newOperator(t)
 	g := onGoogle(t, o)
 	g.healthy()
-	well := []string{levelFine, levelFine, levelFine, levelFine} // mode, recovery, TTL, rules
+	well := []string{levelFine, levelFine, levelFine, levelFine, levelFine} // mode, recovery, TTL of two, rules
 	for _, e := range scheduled() {
 		for range e.AllIndexes() {
 			well = append(well, levelFine)
@@ -245,7 +253,7 @@ func TestDoctorOfAHealthyProject(t *testing.T) {
 		"bucket " + o.Bucket: {levelFine}, "Cloud Scheduler": {levelUnseen},
 	}, levelsOf(o.examined(t, "")))
 	want(t, "findings of two jobs", map[string][]string{
-		"database (default)": {levelFine, levelFine, levelFine, levelFine, levelFine}, "cleanupReports": {levelFine}, "cleanExpiredComped": {levelFine},
+		"database (default)": {levelFine, levelFine, levelFine, levelFine, levelFine, levelFine}, "cleanupReports": {levelFine}, "cleanExpiredComped": {levelFine},
 	}, levelsOf(o.examined(t, location, "cleanupReports", "cleanExpiredComped")))
 }
 
@@ -260,7 +268,7 @@ func TestDoctorFinds(t *testing.T) {
 	}
 	bucket := func(more map[string]any) func(g *google) {
 		return func(g *google) {
-			all := map[string]any{"name": g.o.Bucket, "softDeletePolicy": map[string]any{"retentionDurationSeconds": "604800"}}
+			all := g.bucket()
 			maps.Copy(all, more)
 			g.answer("/storage/v1/b/"+g.o.Bucket, all)
 		}
@@ -285,6 +293,12 @@ func TestDoctorFinds(t *testing.T) {
 		{"TTL is made", func(g *google) {
 			g.answer(database(g.o)+"/collectionGroups/cleanupRuns/fields/expireAt", map[string]any{"ttlConfig": map[string]any{"state": "CREATING"}})
 		}, levelWarning, "is CREATING"},
+		{"no TTL of undo logs", func(g *google) {
+			g.answer(database(g.o)+"/collectionGroups/cleanupUndo/fields/expireAt", map[string]any{})
+		}, levelProblem, "cleanupUndo has no TTL policy on expireAt: undo logs, which hold the documents that were deleted, are kept for ever"},
+		{"TTL of undo logs needs repair", func(g *google) {
+			g.answer(database(g.o)+"/collectionGroups/cleanupUndo/fields/expireAt", map[string]any{"ttlConfig": map[string]any{"state": "NEEDS_REPAIR"}})
+		}, levelProblem, "The TTL policy of cleanupUndo is NEEDS_REPAIR"},
 		{"no index", func(g *google) { g.answer(indexes(g.o), map[string]any{}) }, levelProblem,
 			"cleanupReports needs the index status ASCENDING, createdAt ASCENDING (COLLECTION) of reports, which is not there"},
 		{"another index", func(g *google) { g.answer(indexes(g.o), index("READY", "DESCENDING")) }, levelProblem, "which is not there"},
@@ -293,7 +307,11 @@ func TestDoctorFinds(t *testing.T) {
 		{"no soft delete", bucket(map[string]any{"softDeletePolicy": nil}), levelWarning, "Soft delete is off: a deleted file is gone at once"},
 		{"soft delete of nothing", bucket(map[string]any{"softDeletePolicy": map[string]any{"retentionDurationSeconds": "0"}}), levelWarning, "is gone at once"},
 		{"short soft delete", bucket(map[string]any{"softDeletePolicy": map[string]any{"retentionDurationSeconds": "604799"}}), levelWarning, "for 6 days only"},
-		{"versions", bucket(map[string]any{"softDeletePolicy": nil, "versioning": map[string]any{"enabled": true}}), levelFine, "object versioning is on"},
+		{"soft delete ends before UNDO_DAYS", func(g *google) { g.o.env["UNDO_DAYS"] = "8" }, levelWarning,
+			"Soft delete keeps a deleted file for 7 days, and UNDO_DAYS of cleanupOrphanedMedia is 8"},
+		{"access lists", bucket(map[string]any{"iamConfiguration": nil}), levelWarning,
+			"Uniform bucket-level access is off: a file comes back with its own access list only if"},
+		{"versions", bucket(map[string]any{"softDeletePolicy": nil, "versioning": map[string]any{"enabled": true}}), levelFine, "Object versioning is on"},
 		{"requester pays", bucket(map[string]any{"billing": map[string]any{"requesterPays": true}}), levelProblem, "Requester pays is on"},
 		{"retention", bucket(map[string]any{"retentionPolicy": map[string]any{"retentionPeriod": "259200"}}), levelWarning, "A retention policy of 3 days is on"},
 		{"no bucket", func(g *google) { delete(g.extra, "/storage/v1/b/"+g.o.Bucket) }, levelUnknown, "It cannot be read: 404"},

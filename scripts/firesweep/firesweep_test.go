@@ -23,6 +23,8 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/undo/restore"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
@@ -70,6 +72,7 @@ func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 	return &app{
 		in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
 		clock: func() time.Time { return o.now }, sleep: o.sleep, screen: o.screen, google: o.google,
+		hooks: restore.Hooks{Dial: sweeptest.AtTime(func() time.Time { return o.now })},
 		local: func(context.Context, io.Writer) (*local, error) {
 			if o.noBackends != nil {
 				return nil, o.noBackends

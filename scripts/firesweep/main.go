@@ -23,6 +23,7 @@ import (
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/undo/restore"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
@@ -44,6 +45,8 @@ type app struct {
 	screen    streams
 	// google returns additional options for a client of one of Google's services, such as another address.
 	google func(service string) []option.ClientOption
+
+	hooks restore.Hooks // of what reads undo logs and takes runs back
 
 	// local starts backends on this machine. It announces what takes long, such as a download.
 	local func(ctx context.Context, announce io.Writer) (*local, error)

@@ -45,7 +45,7 @@ func (a *app) eachDatabase(
 			continue
 		}
 		seen = append(seen, c.Database)
-		p, closeAll, err := restore.Open(ctx, c, []config.Backend{config.Firestore}, a.clock)
+		p, closeAll, err := a.hooks.Open(ctx, c, []config.Backend{config.Firestore}, a.clock)
 		if err != nil {
 			return err
 		}

@@ -143,7 +143,7 @@ func (a *app) open(ctx context.Context, name string, getenv func(string) string)
 	if err != nil {
 		return restore.Project{}, nil, err
 	}
-	p, closeAll, err := restore.Open(ctx, c, uses, a.clock)
+	p, closeAll, err := a.hooks.Open(ctx, c, uses, a.clock)
 	p.Jobs = functions.Registered()
 	return p, closeAll, err
 }
@@ -153,6 +153,7 @@ type taken struct {
 	Run      string      `json:"run"`
 	Applied  bool        `json:"applied"`
 	Outcomes []takenBack `json:"outcomes"`
+	Warnings []string    `json:"warnings,omitempty"` // of what things lack that come back
 }
 
 type takenBack struct {
@@ -182,6 +183,7 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string, getenv func(stri
 		return what + " " + plural(int(things.Load()), "thing") + far.estimate(passed)
 	})
 	o.Progress = far.set
+	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
 	err = p.Undo(ctx, runID, o, func(o restore.Outcome) error {
 		things.Add(1)
 		t.Outcomes = append(t.Outcomes, takenBack{Target: o.Target, Step: o.Step, Why: o.Why, Note: o.Note})
@@ -251,6 +253,9 @@ func (a *app) printTaken(t taken, f undoFlags, again string) {
 	default:
 		p.Say("", 2, 2, "%s would be taken back; nothing was changed. Do it:", plural(back, "thing"))
 		p.Command("%s", again)
+	}
+	for _, text := range t.Warnings {
+		p.Say(screen.Yellow, 2, 2, "Warning: %s.", text)
 	}
 	if conflicts > 0 {
 		p.Say(screen.Yellow, 2, 2, "%s: left as they are; look at them by hand.", plural(conflicts, "conflict"))

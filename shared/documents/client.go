@@ -107,11 +107,9 @@ func (c *Client) Close() error {
 	return err
 }
 
-// Clients returns the client library's two clients and the database's full name. Undo needs them to restore documents exactly
-// as they were.
-func (c *Client) Clients() (*firestore.Client, *apiv1.Client, string) {
-	return c.firestore, c.batch, c.root
-}
+// Firestore returns the client library's client, for what a [Reader] lacks, such as a list of the collections. Nothing repeats its
+// requests.
+func (c *Client) Firestore() *firestore.Client { return c.firestore }
 
 // Reader returns the reading side of the database.
 func (c *Client) Reader() Reader { return Reader{c: c} }

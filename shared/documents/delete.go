@@ -8,9 +8,6 @@ import (
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/googleapis/gax-go/v2"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/firesweep/firesweep/shared/judged"
@@ -73,7 +70,7 @@ func (w Writer) Delete(ctx context.Context, deletions []Deletion) []error {
 			switch err := outcomes[i]; {
 			case err == nil:
 				results[i] = nil
-			case codeOf(err) == codes.FailedPrecondition || codeOf(err) == codes.NotFound:
+			case refusedByCondition(err):
 				results[i] = ErrChanged
 				if unsure[i] {
 					results[i] = w.goneOrChanged(ctx, deletions[i].Path)
@@ -95,39 +92,18 @@ func (w Writer) Delete(ctx context.Context, deletions []Deletion) []error {
 
 // batchDelete sends one BatchWrite for the pending deletions and returns the outcome of each by its index.
 func (w Writer) batchDelete(ctx context.Context, deletions []Deletion, pending []int) map[int]error {
-	outcomes := make(map[int]error, len(pending))
-	fail := func(err error) map[int]error {
-		for _, i := range pending {
-			outcomes[i] = err
-		}
-		return outcomes
-	}
-	if err := w.pace.Wait(ctx, len(pending)); err != nil {
-		return fail(err)
-	}
-	req := &firestorepb.BatchWriteRequest{Database: w.c.root}
-	for _, i := range pending {
-		req.Writes = append(req.Writes, &firestorepb.Write{
-			Operation: &firestorepb.Write_Delete{Delete: w.c.root + "/documents/" + deletions[i].Path},
+	writes := make([]*firestorepb.Write, len(pending))
+	for n, i := range pending {
+		writes[n] = &firestorepb.Write{
+			Operation: &firestorepb.Write_Delete{Delete: w.Name(deletions[i].Path)},
 			CurrentDocument: &firestorepb.Precondition{
 				ConditionType: &firestorepb.Precondition_UpdateTime{UpdateTime: timestamppb.New(deletions[i].LastUpdateTime)},
 			},
-		})
-	}
-	began := w.c.clock()
-	resp, err := w.c.batch.BatchWrite(metadata.AppendToOutgoingContext(ctx, databaseHeader, w.c.root), req)
-	if err != nil {
-		if transient(err) {
-			w.batch.failed()
 		}
-		return fail(err)
 	}
-	w.batch.answered(len(pending), w.c.clock().Sub(began))
-	if len(resp.GetStatus()) != len(pending) {
-		return fail(fmt.Errorf("BatchWrite answered %d statuses for %d writes", len(resp.GetStatus()), len(pending)))
-	}
-	for n, i := range pending {
-		outcomes[i] = status.FromProto(resp.GetStatus()[n]).Err()
+	outcomes := make(map[int]error, len(pending))
+	for n, err := range w.batchWrite(ctx, writes) {
+		outcomes[pending[n]] = err
 	}
 	return outcomes
 }

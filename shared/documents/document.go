@@ -14,6 +14,7 @@ type Document struct {
 	Data       map[string]any // the fields asked for
 	UpdateTime time.Time      // a precondition compares with it
 	CreateTime time.Time      // distinguishes it from an earlier document of the same path
+	ReadTime   time.Time      // when that was, by Firestore's clock; also of a document that was not found
 }
 
 // ID returns the last part of the document's path.
@@ -71,5 +72,6 @@ func relative(ref *firestore.DocumentRef) string {
 
 func documentOf(s *firestore.DocumentSnapshot) Document {
 	database, path, _ := strings.Cut(s.Ref.Path, "/documents/")
-	return Document{Path: path, Database: database, Data: s.Data(), UpdateTime: s.UpdateTime, CreateTime: s.CreateTime}
+	return Document{Path: path, Database: database, Data: s.Data(), UpdateTime: s.UpdateTime, CreateTime: s.CreateTime,
+		ReadTime: s.ReadTime}
 }

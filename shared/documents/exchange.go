@@ -3,12 +3,10 @@ package documents
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"cloud.google.com/go/firestore"
 	"github.com/googleapis/gax-go/v2"
-	"google.golang.org/grpc/codes"
 )
 
 // Exchange reads a document and writes the top-level fields that f returns, if the document did not change since it was read.
@@ -91,5 +89,5 @@ func (w Writer) exchange(
 	if err == nil && len(fields) > 0 {
 		at = results[0].UpdateTime
 	}
-	return at, slices.Contains([]codes.Code{codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists}, codeOf(err)), err
+	return at, refusedByCondition(err), err
 }

@@ -156,7 +156,7 @@ func (r Reader) Get(ctx context.Context, path string) (d Document, found bool, e
 func got(s *firestore.DocumentSnapshot, err error) (d Document, found bool, _ error) {
 	switch {
 	case s != nil && !s.Exists():
-		return Document{}, false, nil
+		return Document{ReadTime: s.ReadTime}, false, nil
 	case err != nil:
 		return Document{}, false, err
 	}

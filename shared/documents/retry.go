@@ -36,6 +36,13 @@ func retry(ctx context.Context, f func(ctx context.Context) error) error {
 	return retryIf(ctx, transient, f)
 }
 
+// Transient reports whether the same request may succeed a little later. One that writes may have taken effect.
+func Transient(err error) bool { return err != nil && transient(err) }
+
+// Retry calls f as every [Reader] and [Writer] repeats its requests: again after a [Transient] error, with growing pauses, for some
+// 20 seconds. It must be safe to call f again after an attempt whose answer was lost.
+func Retry(ctx context.Context, f func(ctx context.Context) error) error { return retry(ctx, f) }
+
 // retryIf is [retry] with another definition of transient errors.
 func retryIf(ctx context.Context, transient func(error) bool, f func(ctx context.Context) error) error {
 	backoff := newBackoff()

@@ -228,8 +228,7 @@ func TestReplayIsTakenBack(t *testing.T) {
 	sweeptest.WantReport(t, report, sweep.Completed, sweeptest.Done("finish interrupted action", 1))
 	sweeptest.Want(t, "objects", 0, len(f.Objects(t)))
 	steps := map[undo.Step]int{}
-	p := f.Restorer(t)
-	p.Clock = f.Clock
+	p := f.Restorer(t, f.Clock)
 	err := p.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(o restore.Outcome) error { steps[o.Step]++; return nil })
 	sweeptest.Want(t, "steps", map[undo.Step]int{undo.Recreate: 4}, steps)
 	sweeptest.Want(t, "objects back", all, f.Objects(t))

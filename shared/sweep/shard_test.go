@@ -162,8 +162,7 @@ func TestShardsAreTakenBackAsOne(t *testing.T) {
 	s := newSharded(t).seeded(t)
 	s.call(t, "")
 	id := s.whole(t).RunID
-	p := s.Restorer(t)
-	p.Clock = s.Clock
+	p := s.Restorer(t, s.Clock)
 	var underWay error
 	s.began = func(begin string) error {
 		if begin == "t030" {
@@ -822,8 +821,7 @@ func TestUndoBetweenShards(t *testing.T) {
 	s.call(t, "")
 	id := s.whole(t).RunID
 	s.call(t, "", s.shardTask(id, 2)...)
-	p := s.Restorer(t)
-	p.Clock = s.Clock
+	p := s.Restorer(t, s.Clock)
 	if err := p.Undo(t.Context(), id, restore.Options{Apply: true}, func(restore.Outcome) error { return nil }); err != nil {
 		t.Fatal(err)
 	}

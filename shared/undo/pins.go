@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -13,12 +14,25 @@ const PinnedIn = "cleanupJobs/pins/pinned"
 
 // Pinned is a document of that collection.
 type Pinned struct {
-	Targets []string  `firestore:"targets"` // as plans name them; gs://bucket/folder/ is all that is in a folder
-	With    []string  `firestore:"with"`    // what is pinned and released with one of them, as [With] puts it
-	Why     string    `firestore:"why"`
-	By      string    `firestore:"by"` // who pinned it; empty: not known
-	At      time.Time `firestore:"at"`
-	RunID   string    `firestore:"runId"` // of the run that was taken back; empty: none was
+	Targets []string  `json:"targets"` // as plans name them; gs://bucket/folder/ is all that is in a folder
+	With    []string  `json:"with"`    // what is pinned and released with one of them, as [With] puts it
+	Why     string    `json:"why"`
+	By      string    `json:"by"` // who pinned it; empty: not known
+	At      time.Time `json:"at"`
+	RunID   string    `json:"runId"` // of the run that was taken back; empty: none was
+}
+
+// PinnedOf reads a document of that collection. An error says that this program did not write it.
+func PinnedOf(d documents.Document) (Pinned, error) {
+	var p Pinned
+	text, err := json.Marshal(d.Data) // in which the fields have the same names
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil {
+		return Pinned{}, fmt.Errorf("%s does not say what is pinned: look at it and delete it: %w", d.Path, err)
+	}
+	return p, nil
 }
 
 // Bounds of one document of that collection. It names many targets, so that a run reads them at the price of few reads.

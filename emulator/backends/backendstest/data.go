@@ -39,6 +39,20 @@ func (p *Project) SetSoftDelete(t testing.TB, retention time.Duration) {
 	p.backends.Storage().SetSoftDelete(p.Bucket, retention)
 }
 
+// SetVersioning lets the project's bucket keep what is overwritten or deleted from now on as noncurrent. Only the embedded Storage can
+// do that.
+func (p *Project) SetVersioning(t testing.TB) {
+	t.Helper()
+	p.backends.Storage().SetVersioning(p.Bucket, true)
+}
+
+// SetObjectAccess gives the objects of the project's bucket access lists of their own; may says whether callers may read and set them.
+// Only the embedded Storage can do that.
+func (p *Project) SetObjectAccess(t testing.TB, may bool) {
+	t.Helper()
+	p.backends.Storage().SetObjectAccess(p.Bucket, true, may)
+}
+
 // PutMany stores n empty objects: directly in the embedded Storage, elsewhere with several uploads at a time.
 func (p *Project) PutMany(t testing.TB, n int, of func(i int) (name string, metadata map[string]string)) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package sweeptest
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,7 +10,10 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/collections"
@@ -19,21 +23,27 @@ import (
 	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
-// Restorer returns what undoes runs on the function's project.
-func (f *Function) Restorer(t testing.TB) restore.Project {
+// Restorer returns what undoes runs on the function's project, when clock says that it is; nil: now.
+func (f *Function) Restorer(t testing.TB, clock func() time.Time) restore.Project {
 	t.Helper()
-	p := OpenRestorer(t, restore.Hooks{}, f.Getenv, time.Now, config.Firestore, config.Storage, config.Auth)
+	p := OpenRestorer(t, restore.Hooks{}, f.Getenv, clock, config.Firestore, config.Storage, config.Auth)
 	p.Jobs = map[string]sweep.Job{f.Job.Name: f.Job}
 	return p
 }
 
-// OpenRestorer returns what undoes runs, with the permissions of an operator who may use these backends.
+// OpenRestorer returns what undoes runs, with the permissions of an operator who may use these backends, when clock says that it is;
+// nil: now.
 func OpenRestorer(t testing.TB, hooks restore.Hooks, getenv func(string) string, clock func() time.Time,
 	uses ...config.Backend) restore.Project {
 	t.Helper()
 	c, err := config.Load(getenv, nil, uses...)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if clock == nil {
+		clock = time.Now
+	} else {
+		hooks.Dial = append(hooks.Dial, AtTime(clock)...)
 	}
 	p, closeAll, err := hooks.Open(t.Context(), c, uses, clock)
 	if err != nil {
@@ -45,6 +55,33 @@ func OpenRestorer(t testing.TB, hooks restore.Hooks, getenv func(string) string,
 		}
 	})
 	return p
+}
+
+// AtTime returns dial options by which Firestore reads when clock says that it is. By that, and not by its own clock, an undo judges
+// whether a lease has ended.
+func AtTime(clock func() time.Time) []grpc.DialOption {
+	return []grpc.DialOption{grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn,
+		method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		s, err := stream(ctx, desc, cc, method, opts...)
+		return readAt{s, clock}, err
+	})}
+}
+
+type readAt struct {
+	grpc.ClientStream
+	clock func() time.Time
+}
+
+// RecvMsg implements grpc.ClientStream.
+func (r readAt) RecvMsg(m any) error {
+	err := r.ClientStream.RecvMsg(m)
+	switch m := m.(type) {
+	case *firestorepb.BatchGetDocumentsResponse:
+		m.ReadTime = timestamppb.New(r.clock())
+	case *firestorepb.RunQueryResponse:
+		m.ReadTime = timestamppb.New(r.clock())
+	}
+	return err
 }
 
 // NeedsSoftDelete skips a test that undoes runs which delete objects if the bucket has no soft delete.
@@ -86,8 +123,7 @@ func (tr *trial) checkUndo() {
 	before := tr.state()
 	report := tr.f.Run(tr, tr.Body)
 	after := tr.state()
-	p := tr.f.Restorer(tr)
-	p.Clock = tr.f.Clock
+	p := tr.f.Restorer(tr, tr.f.Clock)
 	undone := func(o restore.Options) map[undo.Step]int {
 		tr.Helper()
 		o.WithoutReport = tr.f.Job.Task != nil // of which a worker saves none

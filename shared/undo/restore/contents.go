@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
@@ -32,14 +33,15 @@ func (p Project) Contents(ctx context.Context, runID string, each func(done, tot
 // Logged returns the ids of the runs that have an undo log, the latest first. It finds them by their logs: a run that was
 // killed, and a worker's, have no report. It reads the name of every entry.
 func (p Project) Logged(ctx context.Context) ([]string, error) {
-	entries, err := p.Firestore.CollectionGroup(collections.Undo).Select().Documents(ctx).GetAll()
+	entries, err := p.all(ctx, documents.Query{Collection: collections.Undo, Group: true, Select: documents.NameOnly})
 	if err != nil {
 		return nil, fmt.Errorf("look for undo logs: %w", err)
 	}
 	var runs []string
 	seen := map[string]bool{}
 	for _, e := range entries {
-		if run := e.Ref.Parent.Parent; run != nil && !seen[run.ID] && run.Parent.ID == collections.Runs {
+		run, err := documents.RefOf(strings.TrimSuffix(e.Ref().Collection, "/"+collections.Undo))
+		if err == nil && run.Collection == collections.Runs && !seen[run.ID] { // others are the application's, and no run's
 			seen[run.ID] = true
 			runs = append(runs, run.ID)
 		}

@@ -4,17 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
@@ -22,12 +23,12 @@ import (
 const (
 	maxDocuments = 100
 	maxBytes     = 4 << 20
-	maxAttempts  = 4 // of documents whose answer was lost
 	atOnce       = 4
 )
 
 // documents takes back changes of documents, each once.
 func (u *undoing) documents(ctx context.Context, changes []undo.Change) error {
+	changes = slices.DeleteFunc(changes, func(c undo.Change) bool { return !u.chosen(c.Path) })
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
 	for len(changes) > 0 {
@@ -38,91 +39,94 @@ func (u *undoing) documents(ctx context.Context, changes []undo.Change) error {
 			}
 			n++
 		}
-		some := changes[:n:n]
-		g.Go(func() error { return u.someDocuments(ctx, some) })
+		some := someDocuments{undoing: u, left: changes[:n:n], unsure: map[string]Outcome{}}
+		g.Go(func() error { return documents.Retry(ctx, some.takeBack) })
 		changes = changes[n:]
 	}
 	return g.Wait()
 }
 
-// someDocuments reads documents as they are now and takes back what can be taken back. What somebody else writes meanwhile is
-// looked at again.
-func (u *undoing) someDocuments(ctx context.Context, changes []undo.Change) error {
-	for attempt := 1; len(changes) > 0; attempt++ {
-		now, err := u.current(ctx, changes)
-		if err != nil {
-			return err
-		}
-		var writes []*firestorepb.Write
-		var written []undo.Change
-		var outcomes []Outcome
-		for _, c := range changes {
-			if !u.chosen(c.Path) {
-				continue
-			}
-			d := now[c.Path]
-			step, why := c.Decide(d.GetFields(), d != nil)
-			outcome := Outcome{Target: c.Path, Step: step, Why: why}
-			w := u.writeOf(c, step, d)
-			if w == nil || !u.Apply {
-				if err := u.tell(outcome); err != nil {
-					return err
-				}
-				continue
-			}
+// someDocuments are documents that are read, and written back, together.
+type someDocuments struct {
+	*undoing
+	left   []undo.Change      // to take back, or to look at again
+	unsure map[string]Outcome // what a write whose answer was lost was to do, by path
+}
+
+// takeBack reads the documents as they are now and takes back what can be taken back. What somebody else writes meanwhile, and what
+// Firestore could not write, is left to look at again: the error is [documents.Transient] then.
+func (s *someDocuments) takeBack(ctx context.Context) error {
+	now, err := s.current(ctx)
+	if err != nil {
+		return err
+	}
+	var writes []*firestorepb.Write
+	var written []undo.Change
+	var outcomes []Outcome
+	for _, c := range s.left {
+		d, found := now[c.Path]
+		outcome := Outcome{Target: c.Path}
+		outcome.Step, outcome.Why = c.Decide(d.Fields, found)
+		if w := s.writeOf(c, outcome.Step, d); w != nil && s.Apply {
 			writes, written, outcomes = append(writes, w), append(written, c), append(outcomes, outcome)
+			continue
 		}
-		again, err := u.write(ctx, writes, outcomes)
-		if err != nil && (len(again) == 0 || attempt == maxAttempts) {
+		if wanted, sent := s.unsure[c.Path]; sent && outcome.Step == undo.Nothing { // the write took effect
+			outcome = wanted
+		}
+		if err := s.tell(outcome); err != nil {
 			return err
-		}
-		changes = changes[:0]
-		for _, i := range again {
-			changes = append(changes, written[i])
-		}
-		if attempt == maxAttempts && len(changes) > 0 {
-			return fmt.Errorf("%s and %d more keep changing: try again later", changes[0].Path, len(changes)-1)
 		}
 	}
-	return nil
+	s.left = nil
+	if len(writes) == 0 {
+		return nil
+	}
+	if err := s.stillOurs(ctx); err != nil {
+		s.left = written
+		return err
+	}
+	var failed error
+	for i, err := range s.DB.BatchWrite(ctx, writes) {
+		switch {
+		case err == nil:
+			err = s.tell(outcomes[i])
+		case errors.Is(err, documents.ErrChanged):
+			s.left = append(s.left, written[i])
+			err = status.Errorf(codes.Aborted, "%s keeps changing: try again later", outcomes[i].Target)
+		case documents.Transient(err):
+			s.left, s.unsure[outcomes[i].Target] = append(s.left, written[i]), outcomes[i]
+			err = fmt.Errorf("write %s: %w", outcomes[i].Target, err)
+		default:
+			err = fmt.Errorf("write %s: %w", outcomes[i].Target, err)
+		}
+		if err != nil && (failed == nil || documents.Transient(failed)) { // what will not get better counts
+			failed = err
+		}
+	}
+	return failed
 }
 
 // current returns the documents as they are.
-func (u *undoing) current(ctx context.Context, changes []undo.Change) (map[string]*firestorepb.Document, error) {
-	request := &firestorepb.BatchGetDocumentsRequest{Database: u.Database}
-	for _, c := range changes {
-		request.Documents = append(request.Documents, u.name(c.Path))
+func (s *someDocuments) current(ctx context.Context) (map[string]documents.Original, error) {
+	paths := make([]string, len(s.left))
+	for i, c := range s.left {
+		paths[i] = c.Path
 	}
-	stream, err := u.Raw.BatchGetDocuments(u.routed(ctx), request)
-	if err != nil {
-		return nil, fmt.Errorf("read %d documents: %w", len(changes), err)
-	}
-	found := map[string]*firestorepb.Document{}
-	for {
-		response, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return found, nil
-		}
+	now := map[string]documents.Original{}
+	for d, err := range s.DB.Originals(ctx, paths) {
 		if err != nil {
-			return nil, fmt.Errorf("read %d documents: %w", len(changes), err)
+			return nil, fmt.Errorf("read %d documents: %w", len(paths), err)
 		}
-		if d := response.GetFound(); d != nil {
-			found[strings.TrimPrefix(d.GetName(), u.name(""))] = d
-		}
+		now[d.Path] = d
 	}
-}
-
-func (u *undoing) name(path string) string { return u.Database + "/documents/" + path }
-
-// routed says which database a request is for, as Google's front end wants it.
-func (u *undoing) routed(ctx context.Context) context.Context {
-	return metadata.AppendToOutgoingContext(ctx, "google-cloud-resource-prefix", u.Database)
+	return now, nil
 }
 
 // writeOf returns the write that a step is, on the condition that the document is still as it was decided about; nil for none.
-func (u *undoing) writeOf(c undo.Change, step undo.Step, now *firestorepb.Document) *firestorepb.Write {
-	same := &firestorepb.Precondition{ConditionType: &firestorepb.Precondition_UpdateTime{UpdateTime: now.GetUpdateTime()}}
-	whole := &firestorepb.Document{Name: u.name(c.Path), Fields: c.Before}
+func (u *undoing) writeOf(c undo.Change, step undo.Step, now documents.Original) *firestorepb.Write {
+	same := &firestorepb.Precondition{ConditionType: &firestorepb.Precondition_UpdateTime{UpdateTime: timestamppb.New(now.UpdateTime)}}
+	whole := &firestorepb.Document{Name: u.DB.Name(c.Path), Fields: c.Before}
 	switch step {
 	case undo.Recreate:
 		missing := &firestorepb.Precondition{ConditionType: &firestorepb.Precondition_Exists{Exists: false}}
@@ -154,34 +158,4 @@ func fieldPath(field string) string {
 		return field
 	}
 	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(field) + "`"
-}
-
-// write makes writes, each on its own, and tells what was done. It returns those to look at again.
-func (u *undoing) write(ctx context.Context, writes []*firestorepb.Write, outcomes []Outcome) (again []int, err error) {
-	if len(writes) == 0 {
-		return nil, nil
-	}
-	if err := u.stillOurs(ctx); err != nil {
-		return nil, err
-	}
-	response, err := u.Raw.BatchWrite(u.routed(ctx), &firestorepb.BatchWriteRequest{Database: u.Database, Writes: writes})
-	if err != nil { // perhaps the answer alone was lost
-		for i := range writes {
-			again = append(again, i)
-		}
-		return again, fmt.Errorf("write %s and %d more: %w", outcomes[0].Target, len(writes)-1, err)
-	}
-	for i, s := range response.GetStatus() {
-		switch err := status.FromProto(s).Err(); status.Code(err) {
-		case codes.OK:
-			if err := u.tell(outcomes[i]); err != nil {
-				return nil, err
-			}
-		case codes.FailedPrecondition, codes.AlreadyExists, codes.NotFound, codes.Aborted, codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted:
-			again = append(again, i)
-		default:
-			return nil, fmt.Errorf("write %s: %w", outcomes[i].Target, err)
-		}
-	}
-	return again, nil
 }

@@ -3,12 +3,9 @@ package restore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
-
-	"cloud.google.com/go/firestore"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -20,21 +17,22 @@ import (
 // any run, or else a run would take the lease for one that no run can hold, and fail, where it is to be skipped.
 const leaseLength = 2 * time.Minute
 
-func (u *undoing) jobRef() *firestore.DocumentRef { return u.Firestore.Doc("cleanupJobs/" + u.job) }
+func (u *undoing) record() string { return collections.Jobs + "/" + u.job }
 
-// holder returns who holds the job's lease, "" if nobody does.
-func (p Project) holder(d *firestore.DocumentSnapshot) string {
-	lease, _ := d.Data()["lease"].(map[string]any)
+// holder returns who holds the lease of a job, "" if nobody does: record is cleanupJobs/{job} as it was read. Whether the lease has
+// ended, Firestore's clock says: the operator's may be minutes off.
+func holder(record documents.Document) string {
+	lease, _ := record.Data["lease"].(map[string]any)
 	runID, _ := lease["runId"].(string)
-	if until, _ := lease["expiresAt"].(time.Time); p.Clock().Before(until) {
+	if until, _ := lease["expiresAt"].(time.Time); record.ReadTime.Before(until) {
 		return runID
 	}
-	return holderOfShards(d, p.Clock())
+	return holderOfShards(record)
 }
 
 // holderOfShards returns the run that is under way in shards, "" if there is none.
-func holderOfShards(d *firestore.DocumentSnapshot, now time.Time) string {
-	if runID, until := sweep.HeldInShards(documents.Document{Data: d.Data()}); now.Before(until) {
+func holderOfShards(record documents.Document) string {
+	if runID, until := sweep.HeldInShards(record); record.ReadTime.Before(until) {
 		return runID
 	}
 	return ""
@@ -43,17 +41,12 @@ func holderOfShards(d *firestore.DocumentSnapshot, now time.Time) string {
 // fromTheBeginning lets the job's next run begin at the beginning: what came back, or is pinned no longer, may lie before the
 // place from which it would continue. A run that is under way in shards continues where it is.
 func (p Project) fromTheBeginning(ctx context.Context, job string) error {
-	ref := p.Firestore.Doc("cleanupJobs/" + job)
-	err := p.Firestore.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
-		d, err := tx.Get(ref)
-		if err != nil && status.Code(err) != codes.NotFound {
-			return err
-		}
+	_, err := p.DB.Exchange(ctx, collections.Jobs+"/"+job, func(d documents.Document, _ bool) (map[string]any, error) {
 		begin := map[string]any{"position": ""}
-		if _, set := d.Data()[undo.SplitField]; set && holderOfShards(d, p.Clock()) == "" {
-			begin[undo.SplitField] = firestore.Delete
+		if _, set := d.Data[undo.SplitField]; set && holderOfShards(d) == "" {
+			begin[undo.SplitField] = documents.DeleteField
 		}
-		return tx.Set(ref, begin, firestore.MergeAll)
+		return begin, nil
 	})
 	if err != nil {
 		return fmt.Errorf("reset the checkpoint: %w", err)
@@ -63,16 +56,16 @@ func (p Project) fromTheBeginning(ctx context.Context, job string) error {
 
 // free returns [ErrUnderWay] if a run of the job is under way.
 func (u *undoing) free(ctx context.Context) error {
-	d, err := u.jobRef().Get(ctx)
-	if err != nil && status.Code(err) != codes.NotFound {
+	d, _, err := u.DB.Get(ctx, u.record())
+	if err != nil {
 		return fmt.Errorf("look whether the job is under way: %w", err)
 	}
 	return u.busy(d)
 }
 
 // busy returns [ErrUnderWay] if somebody else holds the lease.
-func (u *undoing) busy(d *firestore.DocumentSnapshot) error {
-	if holder := u.holder(d); holder != "" && holder != u.leaseID() {
+func (u *undoing) busy(record documents.Document) error {
+	if holder := holder(record); holder != "" && holder != u.leaseID() {
 		return fmt.Errorf("%w: %s holds its lease; wait for its end", ErrUnderWay, holder)
 	}
 	return nil
@@ -80,17 +73,28 @@ func (u *undoing) busy(d *firestore.DocumentSnapshot) error {
 
 // underWay returns the runs and undos that hold a job's lease, by job.
 func (p Project) underWay(ctx context.Context) (map[string]string, error) {
-	records, err := p.Firestore.Collection(collections.Jobs).Select("lease", undo.SplitField).Documents(ctx).GetAll()
+	records, err := p.all(ctx, documents.Query{Collection: collections.Jobs, Select: []string{"lease", undo.SplitField}})
 	if err != nil {
 		return nil, fmt.Errorf("look which jobs are under way: %w", err)
 	}
 	holders := map[string]string{}
 	for _, d := range records {
-		if holder := p.holder(d); holder != "" {
-			holders[d.Ref.ID] = holder
+		if holder := holder(d); holder != "" {
+			holders[d.ID()] = holder
 		}
 	}
 	return holders, nil
+}
+
+// all returns all documents of a query.
+func (p Project) all(ctx context.Context, q documents.Query) (all []documents.Document, err error) {
+	for page, err := range p.DB.Pages(ctx, q, "") {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Documents...)
+	}
+	return all, nil
 }
 
 // othersFree returns [ErrUnderWay] if a run of another job is under way, which may have begun before it could know what is
@@ -111,15 +115,20 @@ const pinnedAt = "pinnedAt"
 
 // touch writes to the record of each job: a run that has read what is pinned, and not taken its lease yet, begins anew.
 func (p Project) touch(ctx context.Context) error {
-	records, err := p.Firestore.Collection(collections.Jobs).Select().Documents(ctx).GetAll()
-	for _, d := range records {
-		_, err := d.Ref.Update(ctx, []firestore.Update{{Path: pinnedAt, Value: p.Clock()}})
-		if err != nil && status.Code(err) != codes.NotFound {
-			return fmt.Errorf("tell %s what is pinned: %w", d.Ref.ID, err)
-		}
-	}
+	records, err := p.all(ctx, documents.Query{Collection: collections.Jobs, Select: documents.NameOnly})
 	if err != nil {
 		return fmt.Errorf("tell the jobs what is pinned: %w", err)
+	}
+	for _, d := range records {
+		_, err := p.DB.ExchangeAnd(ctx, d.Path, d, func(_ documents.Document, found bool) (fields, also map[string]any, err error) {
+			if !found { // somebody has deleted it meanwhile
+				return nil, nil, nil
+			}
+			return map[string]any{pinnedAt: documents.ServerTimestamp}, nil, nil
+		})
+		if err != nil {
+			return fmt.Errorf("tell %s what is pinned: %w", d.ID(), err)
+		}
 	}
 	return nil
 }
@@ -133,12 +142,11 @@ func (u *undoing) lease(ctx context.Context) (release func() error, err error) {
 		return nil, err
 	}
 	return func() error {
-		err := u.Firestore.RunTransaction(context.WithoutCancel(ctx), func(_ context.Context, tx *firestore.Transaction) error {
-			d, err := tx.Get(u.jobRef())
-			if err != nil || u.holder(d) != u.leaseID() {
-				return err
+		_, err := u.DB.Exchange(context.WithoutCancel(ctx), u.record(), func(d documents.Document, _ bool) (map[string]any, error) {
+			if holder(d) != u.leaseID() {
+				return nil, nil
 			}
-			return tx.Update(u.jobRef(), []firestore.Update{{Path: "lease", Value: nil}})
+			return map[string]any{"lease": nil}, nil
 		})
 		if err != nil {
 			return fmt.Errorf("give the lease of %s back, which ends by itself after %s: %w", u.job, leaseLength, err)
@@ -151,43 +159,42 @@ func (u *undoing) lease(ctx context.Context) (release func() error, err error) {
 func (u *undoing) stillOurs(ctx context.Context) error {
 	u.leasing.Lock()
 	defer u.leasing.Unlock()
-	if u.Clock().Sub(u.renewed) < leaseLength/3 {
+	now := u.Clock()
+	// While a laptop sleeps, its monotonic clock may stand still; its wall clock may be set back.
+	if passed := max(now.Sub(u.renewed), now.Round(0).Sub(u.renewed)); passed < leaseLength/3 {
 		return nil
 	}
 	return u.renew(ctx)
 }
 
-// renew takes the lease, or holds it for longer. One that ended is not taken again: a run may have begun since.
+// renew takes the lease, or holds it for longer. One that ended is not taken again: a run may have begun since. Like a job's next run,
+// it saves the report of a run that was killed, of which nothing but the lease tells.
 func (u *undoing) renew(ctx context.Context) error {
-	var at time.Time
-	err := u.Firestore.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
-		d, err := tx.Get(u.jobRef())
-		if err != nil && status.Code(err) != codes.NotFound {
-			return err
-		}
+	began := u.Clock() // before Firestore reads the clock that the lease goes by
+	lease := func(d documents.Document, _ bool) (fields, also map[string]any, err error) {
 		if err := u.busy(d); err != nil {
-			return err
+			return nil, nil, err
 		}
-		if !u.renewed.IsZero() && u.holder(d) != u.leaseID() {
-			return ErrLeaseLost
+		if !u.renewed.IsZero() && holder(d) != u.leaseID() {
+			return nil, nil, ErrLeaseLost
 		}
-		at = u.Clock()
-		if err := saveKilled(tx, u.Project, u.job, d); err != nil {
-			return err
+		if killed := sweep.KilledIn(u.job, d, d.ReadTime); killed != nil {
+			also = map[string]any{collections.Runs + "/" + killed.RunID: killed.Stored()}
 		}
-		return tx.Set(u.jobRef(), map[string]any{
-			"lease": map[string]any{"runId": u.leaseID(), "expiresAt": at.Add(leaseLength)},
-		}, firestore.MergeAll)
-	})
+		return map[string]any{"lease": map[string]any{"runId": u.leaseID(), "expiresAt": d.ReadTime.Add(leaseLength)}}, also, nil
+	}
+	_, err := u.DB.ExchangeAnd(ctx, u.record(), documents.Document{}, lease)
 	if err == nil {
-		u.renewed = at
+		u.renewed = began
 	}
 	return err
 }
 
 // begin keeps what the run has left to do from being done: the journal's entries of the run go.
 func (u *undoing) begin(ctx context.Context) error {
-	open, err := u.Firestore.Collection("cleanupJobs/"+u.job+"/journal").Where("runId", "==", u.runID).Select().Documents(ctx).GetAll()
+	open, err := u.all(ctx, documents.Query{
+		Collection: u.record() + "/journal", Where: []documents.Filter{{Field: "runId", Op: "==", Value: u.runID}}, Select: documents.NameOnly,
+	})
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
@@ -197,9 +204,16 @@ func (u *undoing) begin(ctx context.Context) error {
 	if err := u.fromTheBeginning(ctx, u.job); err != nil {
 		return err
 	}
-	for _, d := range open {
-		if _, err := d.Ref.Delete(ctx); err != nil {
-			return fmt.Errorf("delete %s: %w", d.Ref.Path, err)
+	for some := range slices.Chunk(open, documents.MaxBatch) {
+		writes := make([]documents.Write, len(some))
+		for i, d := range some {
+			writes[i] = documents.Write{Op: documents.Delete, Ref: d.Ref()}
+		}
+		if err := u.DB.Wait(ctx, len(writes)); err != nil {
+			return err
+		}
+		if err := u.DB.Put(ctx, writes); err != nil {
+			return fmt.Errorf("delete %d entries of the journal, of %s on: %w", len(some), some[0].Path, err)
 		}
 	}
 	return nil

@@ -7,38 +7,38 @@ import (
 	"strings"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
-// entry is what one commit left in the log: the names of its parts, and when it was written.
+// entry is what one commit left in the log: the paths of its parts, and when it was written.
 type entry struct {
-	parts []*firestore.DocumentRef
+	parts []string
 	at    time.Time
 }
 
 // entriesOf returns a run's entries in the order in which they were written. The records themselves are read later, an entry at a
 // time.
 func (p Project) entriesOf(ctx context.Context, runID string) ([]entry, error) {
-	found, err := p.Firestore.Collection(undo.Collection(runID)).Select("expireAt").Documents(ctx).GetAll()
+	found, err := p.all(ctx, documents.Query{Collection: undo.Collection(runID), Select: []string{"expireAt"}})
 	if err != nil {
 		return nil, fmt.Errorf("read the undo log: %w", err)
 	}
 	byName := map[string]*entry{}
 	var all []*entry
 	for _, d := range found {
-		if expires, ok := d.Data()["expireAt"].(time.Time); ok && !p.Clock().Before(expires) {
+		if expires, ok := d.Data["expireAt"].(time.Time); ok && !d.ReadTime.Before(expires) {
 			continue // Firestore deletes it within a day
 		}
-		name, _, _ := strings.Cut(d.Ref.ID, "-") // the entry's number, and which part of it
+		name, _, _ := strings.Cut(d.ID(), "-") // the entry's number, and which part of it
 		e := byName[name]
 		if e == nil {
 			e = &entry{at: d.UpdateTime}
 			byName[name], all = e, append(all, e)
 		}
-		e.parts = append(e.parts, d.Ref)
+		e.parts = append(e.parts, d.Path)
 	}
 	if len(all) == 0 {
 		return nil, ErrNoLog
@@ -53,22 +53,23 @@ func (p Project) entriesOf(ctx context.Context, runID string) ([]entry, error) {
 
 // read returns an entry's records.
 func (p Project) read(ctx context.Context, e entry) ([]undo.Record, error) {
-	slices.SortFunc(e.parts, func(a, b *firestore.DocumentRef) int { return strings.Compare(a.ID, b.ID) })
-	found, err := p.Firestore.GetAll(ctx, e.parts)
+	slices.Sort(e.parts)
+	found, err := p.DB.GetAll(ctx, e.parts)
 	if err != nil {
 		return nil, fmt.Errorf("read the undo log: %w", err)
 	}
 	var packed [][]byte
-	for _, d := range found {
-		data, _ := d.Data()["data"].([]byte)
+	for _, path := range e.parts {
+		d := found[path]
+		data, _ := d.Data["data"].([]byte)
 		packed = append(packed, data)
-		if n, _ := d.Data()["parts"].(int64); n != int64(len(found)) {
-			return nil, fmt.Errorf("%s: only %d of its %d parts are left: it is about to expire", d.Ref.Path, len(found), n)
+		if n, _ := d.Data["parts"].(int64); n != int64(len(found)) {
+			return nil, fmt.Errorf("%s: only %d of its %d parts are left: it is about to expire", path, len(found), n)
 		}
 	}
 	records, err := undo.Unpack(packed)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", e.parts[0].Path, err)
+		return nil, fmt.Errorf("%s: %w", e.parts[0], err)
 	}
 	return records, nil
 }

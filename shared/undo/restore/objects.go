@@ -45,14 +45,32 @@ func (u *undoing) generation(ctx context.Context, o undo.Object, at time.Time) e
 	if !u.chosen(u.objectTarget(o.Name)) {
 		return nil
 	}
-	attrs, err := u.Bucket.Object(o.Name).Generation(o.Generation).SoftDeleted().Attrs(ctx)
+	generation := u.Bucket.Object(o.Name).Generation(o.Generation)
+	attrs, err := generation.SoftDeleted().Attrs(ctx)
+	if errors.Is(err, storage.ErrObjectNotExist) {
+		attrs, err = generation.Attrs(ctx) // noncurrent, in a bucket with versioning
+	}
 	switch {
-	case errors.Is(err, storage.ErrObjectNotExist):
+	case errors.Is(err, storage.ErrObjectNotExist) || err == nil && gone(attrs).IsZero():
 		return u.missing(ctx, o, at)
 	case err != nil:
 		return fmt.Errorf("look for deleted object %s: %w", o.Name, err)
+	case gone(attrs).Before(at.Add(-clocksApart)): // somebody else deleted or overwrote it, before the run was to
+		return u.tell(Outcome{Target: u.objectTarget(o.Name), Step: undo.Nothing})
 	}
 	return u.restore(ctx, attrs)
+}
+
+// clocksApart is more than the clocks of Firestore and Cloud Storage differ by.
+const clocksApart = 10 * time.Second
+
+// gone returns when an object was no longer live: when it became noncurrent, in a bucket with versioning, or soft-deleted. It is zero
+// of one that is live.
+func gone(attrs *storage.ObjectAttrs) time.Time {
+	if !attrs.Deleted.IsZero() {
+		return attrs.Deleted
+	}
+	return attrs.SoftDeleteTime
 }
 
 // liveAt takes back the deletion of an object, or of the objects of a folder, without knowing their generations: what was live
@@ -61,20 +79,23 @@ func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error
 	found := false
 	g, within := errgroup.WithContext(ctx) // of a folder, which may hold many
 	g.SetLimit(objectsAtOnce)
-	for it := u.Bucket.Objects(within, &storage.Query{Prefix: o.Name, SoftDeleted: true}); ; {
-		attrs, err := it.Next()
-		if errors.Is(err, iterator.Done) || err == nil && !o.Folder && attrs.Name != o.Name { // which begins like it, and so comes after it
-			break
+	// In a bucket with versioning, a deleted object is noncurrent.
+	for _, q := range []*storage.Query{{Prefix: o.Name, SoftDeleted: true}, {Prefix: o.Name, Versions: true}} {
+		for it := u.Bucket.Objects(within, q); ; {
+			attrs, err := it.Next()
+			if errors.Is(err, iterator.Done) || err == nil && !o.Folder && attrs.Name != o.Name { // which begins like it, and so comes after it
+				break
+			}
+			if err != nil {
+				return cmp.Or(g.Wait(), fmt.Errorf("list deleted objects of %s: %w", o.Name, err))
+			}
+			owner, owned := attrs.Metadata[o.OwnerKey]
+			if attrs.Created.After(at) || gone(attrs).Before(at) || o.OwnerKey != "" && owned && owner != o.Owner { // or is live
+				continue
+			}
+			found = true
+			g.Go(func() error { return u.restore(within, attrs) })
 		}
-		if err != nil {
-			return cmp.Or(g.Wait(), fmt.Errorf("list deleted objects of %s: %w", o.Name, err))
-		}
-		owner, owned := attrs.Metadata[o.OwnerKey]
-		if attrs.Created.After(at) || attrs.SoftDeleteTime.Before(at) || o.OwnerKey != "" && owned && owner != o.Owner {
-			continue
-		}
-		found = true
-		g.Go(func() error { return u.restore(within, attrs) })
 	}
 	if err := g.Wait(); err != nil || found || o.Folder {
 		return err
@@ -95,8 +116,8 @@ func (u *undoing) missing(ctx context.Context, o undo.Object, at time.Time) erro
 	case err == nil:
 		return u.tell(Outcome{Target: target, Step: undo.Conflict, Why: uploadedAgain})
 	case errors.Is(err, storage.ErrObjectNotExist):
-		return u.tell(Outcome{Target: target, Step: undo.Lost, Why: "it is not among the bucket's soft-deleted objects: it never " +
-			"existed, or soft delete kept it no longer"})
+		return u.tell(Outcome{Target: target, Step: undo.Lost, Why: "it is not among the bucket's soft-deleted objects and " +
+			"versions: it never existed, or the bucket kept it no longer"})
 	}
 	return fmt.Errorf("look for object %s: %w", o.Name, err)
 }
@@ -114,7 +135,9 @@ func (u *undoing) restore(ctx context.Context, attrs *storage.ObjectAttrs) error
 	outcome, err := u.restored(ctx, attrs)
 	var refusal *googleapi.Error
 	if errors.As(err, &refusal) && refusal.Code == http.StatusPreconditionFailed { // there is one of its name meanwhile
-		outcome, err = u.restored(ctx, attrs)
+		if outcome, err = u.restored(ctx, attrs); err == nil && outcome.Step == undo.Nothing {
+			outcome.Step = undo.Recreate // by this undo: the answer to that was lost
+		}
 	}
 	if err != nil {
 		return err
@@ -128,12 +151,16 @@ func (u *undoing) restored(ctx context.Context, attrs *storage.ObjectAttrs) (Out
 	object := u.Bucket.Object(attrs.Name)
 	live, err := object.Attrs(ctx)
 	switch {
-	case err == nil && live.Size == attrs.Size && live.CRC32C == attrs.CRC32C && live.Created.After(attrs.SoftDeleteTime): // composed ones have no MD5
+	case err == nil && live.Size == attrs.Size && live.CRC32C == attrs.CRC32C && live.Created.After(gone(attrs)): // composed ones have no MD5
 		return Outcome{Step: undo.Nothing}, nil // this very content is back
 	case err == nil:
 		return Outcome{Step: undo.Conflict, Why: uploadedAgain}, nil
 	case !errors.Is(err, storage.ErrObjectNotExist):
 		return Outcome{}, fmt.Errorf("look for object %s: %w", attrs.Name, err)
+	}
+	access, err := u.copiesAccess(ctx)
+	if err != nil {
+		return Outcome{}, err
 	}
 	if !u.Apply {
 		return Outcome{Step: undo.Recreate}, nil
@@ -141,7 +168,16 @@ func (u *undoing) restored(ctx context.Context, attrs *storage.ObjectAttrs) (Out
 	if err := u.stillOurs(ctx); err != nil {
 		return Outcome{}, err
 	}
-	_, err = object.Generation(attrs.Generation).If(storage.Conditions{DoesNotExist: true}).Restore(ctx, &storage.RestoreOptions{})
+	missing := storage.Conditions{DoesNotExist: true}
+	if attrs.SoftDeleteTime.IsZero() { // noncurrent
+		copier := object.If(missing).CopierFrom(object.Generation(attrs.Generation))
+		if access {
+			copier.ObjectAttrs = *attrs // with its access list
+		}
+		_, err = copier.Run(ctx)
+	} else {
+		_, err = object.Generation(attrs.Generation).If(missing).Restore(ctx, &storage.RestoreOptions{CopySourceACL: access})
+	}
 	if err != nil {
 		return Outcome{}, fmt.Errorf("restore object %s: %w", attrs.Name, err)
 	}

@@ -21,6 +21,7 @@ type Hooks struct {
 	Dial      []grpc.DialOption                         // for the Firestore connections
 	Transport func(http.RoundTripper) http.RoundTripper // around Storage's
 	Accounts  func(Accounts) Accounts                   // around Authentication's
+	Pace      documents.Pace                            // of writes to Firestore; nil: a function's, [documents.NewRate]
 }
 
 // Open opens what a function works on, with the caller's credentials or on the emulators that its settings name. The function
@@ -49,8 +50,11 @@ func (h Hooks) Open(ctx context.Context, c config.Config, uses []config.Backend,
 		return p, closeAll, err
 	}
 	closers = append(closers, db.Close)
-	p = Project{Clock: clock}
-	p.Firestore, p.Raw, p.Database = db.Clients()
+	pace := h.Pace
+	if pace == nil {
+		pace = documents.NewRate()
+	}
+	p = Project{Clock: clock, DB: db.Writer(pace), Firestore: db.Firestore()}
 	if slices.Contains(uses, config.Storage) {
 		bucket, err := objects.Open(ctx, objects.Bucket{Name: c.Bucket, EmulatorHost: c.Emulators.Storage}, h.Transport)
 		if err != nil {

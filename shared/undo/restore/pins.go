@@ -10,8 +10,6 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/digest"
@@ -103,12 +101,13 @@ func (u *undoing) pin(ctx context.Context, p pinning) error {
 		if err := u.stillOurs(ctx); err != nil {
 			return err
 		}
-		ref := u.Firestore.Doc(fmt.Sprintf("%s/%s-%06d", undo.PinnedIn, u.runID, number))
 		pinned := map[string]any{
 			undo.TargetsField: firestore.ArrayUnion(targets...), undo.WithField: firestore.ArrayUnion(with...),
 			"runId": u.runID, "by": u.By, "at": u.Clock(), "why": "it came back by undoing a run",
 		}
-		if _, err := ref.Set(ctx, pinned, firestore.MergeAll); err != nil {
+		_, err := u.DB.Exchange(ctx, fmt.Sprintf("%s/%s-%06d", undo.PinnedIn, u.runID, number),
+			func(documents.Document, bool) (map[string]any, error) { return pinned, nil })
+		if err != nil {
 			return fmt.Errorf("pin %d things that come back: %w", len(targets)+len(with), err)
 		}
 		return nil
@@ -135,14 +134,14 @@ func (u *undoing) pin(ctx context.Context, p pinning) error {
 
 // Pinned returns what is pinned, in the order of the names of the documents that say so.
 func (p Project) Pinned(ctx context.Context) ([]undo.Pinned, error) {
-	found, err := p.Firestore.Collection(undo.PinnedIn).Documents(ctx).GetAll()
+	found, err := p.all(ctx, documents.Query{Collection: undo.PinnedIn})
 	if err != nil {
 		return nil, fmt.Errorf("read what is pinned: %w", err)
 	}
 	all := make([]undo.Pinned, len(found))
 	for i, d := range found {
-		if err := d.DataTo(&all[i]); err != nil {
-			return nil, fmt.Errorf("%s does not say what is pinned: look at it and delete it: %w", d.Ref.Path, err)
+		if all[i], err = undo.PinnedOf(d); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil
@@ -157,8 +156,13 @@ func (p Project) Pin(ctx context.Context, why, by string, targets ...string) (un
 		}
 	}
 	for _, target := range targets {
-		ref := p.Firestore.Doc(undo.PinnedIn + "/" + digest.Of(target))
-		if _, err := ref.Set(ctx, undo.Pinned{Targets: []string{target}, Why: why, By: by, At: p.Clock()}); err != nil {
+		err := p.DB.Put(ctx, []documents.Write{{
+			Op: documents.Set, Ref: documents.Ref{Collection: undo.PinnedIn, ID: digest.Of(target)},
+			Data: map[string]any{
+				undo.TargetsField: []string{target}, undo.WithField: nil, "why": why, "by": by, "at": p.Clock(), "runId": "",
+			},
+		}})
+		if err != nil {
 			return nil, fmt.Errorf("pin %s: %w", target, err)
 		}
 	}
@@ -173,20 +177,20 @@ func (p Project) Pin(ctx context.Context, why, by string, targets ...string) (un
 // its name; all, if of is empty. If targets are given, only those of it. It returns those of them that were not pinned.
 func (p Project) Release(ctx context.Context, of string, targets ...string) (notPinned []string, err error) {
 	notPinned = slices.Clone(targets)
-	found, err := p.Firestore.Collection(undo.PinnedIn).Documents(ctx).GetAll()
+	found, err := p.all(ctx, documents.Query{Collection: undo.PinnedIn})
 	if err != nil {
 		return nil, fmt.Errorf("read what is pinned: %w", err)
 	}
 	jobs := map[string]bool{} // whose runs' items are released
 	for _, d := range found {
-		runID, _ := d.Data()["runId"].(string)
+		runID, _ := d.Data["runId"].(string)
 		job, _, _ := strings.Cut(runID, "-")
 		if of != "" && of != runID && of != job {
 			continue
 		}
-		released, err := p.releaseFrom(ctx, d.Ref, targets)
+		released, err := p.releaseFrom(ctx, d.Path, targets)
 		if err != nil {
-			return nil, fmt.Errorf("release what %s names: %w", d.Ref.Path, err)
+			return nil, fmt.Errorf("release what %s names: %w", d.Path, err)
 		}
 		notPinned = slices.DeleteFunc(notPinned, func(target string) bool { return slices.Contains(released, target) })
 		if len(released) > 0 && job != "" {
@@ -202,19 +206,16 @@ func (p Project) Release(ctx context.Context, of string, targets ...string) (not
 }
 
 // releaseFrom takes targets, all if none is given, out of a document that names what is pinned, and returns which it named.
-func (p Project) releaseFrom(ctx context.Context, ref *firestore.DocumentRef, targets []string) (released []string, err error) {
-	err = p.Firestore.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
-		released = nil
-		d, err := tx.Get(ref)
-		if status.Code(err) == codes.NotFound {
-			return nil
-		}
-		if err != nil {
+func (p Project) releaseFrom(ctx context.Context, path string, targets []string) (released []string, err error) {
+	// It keeps what an earlier attempt found: the answer to that may have been lost.
+	err = p.DB.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+		d, found, err := tx.Get(path)
+		if err != nil || !found {
 			return err
 		}
-		var pinned undo.Pinned
-		if err := d.DataTo(&pinned); err != nil {
-			return fmt.Errorf("it does not say what is pinned: look at it and delete it: %w", err)
+		pinned, err := undo.PinnedOf(d)
+		if err != nil {
+			return err
 		}
 		ours := func(target string) bool { return len(targets) == 0 || slices.Contains(targets, target) }
 		left := slices.DeleteFunc(pinned.Targets, func(target string) bool {
@@ -231,10 +232,9 @@ func (p Project) releaseFrom(ctx context.Context, ref *firestore.DocumentRef, ta
 			return ours(something) || ours(target)
 		})
 		if len(left)+len(with) == 0 {
-			return tx.Delete(ref)
+			return tx.Delete(path)
 		}
-		return tx.Update(ref, []firestore.Update{{Path: undo.TargetsField, Value: append([]string{}, left...)},
-			{Path: undo.WithField, Value: append([]string{}, with...)}})
+		return tx.Update(path, map[string]any{undo.TargetsField: append([]string{}, left...), undo.WithField: append([]string{}, with...)})
 	})
 	return released, err
 }

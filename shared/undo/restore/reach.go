@@ -7,9 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"cloud.google.com/go/firestore"
-
-	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/undo"
 )
@@ -66,25 +64,25 @@ func (p Project) report(ctx context.Context, runID, job string, without bool) er
 	if _, known := p.Jobs[job]; !known {
 		return fmt.Errorf("%w: there is no job %q, so nobody knows what it can have done", ErrUnknown, job)
 	}
-	all, err := p.Firestore.GetAll(ctx, []*firestore.DocumentRef{
-		p.Firestore.Doc("cleanupRuns/" + runID), p.Firestore.Doc("cleanupJobs/" + job),
-	})
-	switch {
-	case err != nil:
+	record := collections.Jobs + "/" + job
+	all, err := p.DB.GetAll(ctx, []string{collections.Runs + "/" + runID, record})
+	if err != nil {
 		return fmt.Errorf("read the run's report: %w", err)
-	case !all[0].Exists() && !without:
+	}
+	report, found := all[collections.Runs+"/"+runID]
+	switch {
+	case !found && without:
+		return nil
+	case !found:
 		// A run that was killed has a report when the next one takes its lease over.
-		record := documents.Document{Path: "cleanupJobs/" + job, Data: all[1].Data()}
-		if killed := sweep.KilledIn(job, record, p.Clock()); killed == nil || killed.RunID != runID {
+		if killed := sweep.KilledIn(job, all[record], all[record].ReadTime); killed == nil || killed.RunID != runID {
 			return ErrNoReport
 		}
 		return nil
-	case !all[0].Exists():
-		return nil
-	case all[0].Data()["dryRun"] == true:
+	case report.Data["dryRun"] == true:
 		return ErrDryRun
-	case all[0].Data()["job"] != job:
-		return fmt.Errorf("%w: its report is of the job %v", ErrUnknown, all[0].Data()["job"])
+	case report.Data["job"] != job:
+		return fmt.Errorf("%w: its report is of the job %v", ErrUnknown, report.Data["job"])
 	}
 	return nil
 }

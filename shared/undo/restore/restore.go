@@ -16,23 +16,22 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	apiv1 "cloud.google.com/go/firestore/apiv1"
 	"cloud.google.com/go/storage"
 	"firebase.google.com/go/v4/auth"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/undo"
 )
 
 // Project is what a run worked on.
 type Project struct {
-	Firestore *firestore.Client
-	Raw       *apiv1.Client         // of the same database: documents are written as the log has them
-	Database  string                // projects/{project}/databases/{database}
+	DB        documents.Writer
+	Firestore *firestore.Client     // of the same database, for what DB lacks; nothing of this package uses it
 	Bucket    *storage.BucketHandle // nil: objects are left
 	Accounts  Accounts              // nil: accounts are left
-	Clock     func() time.Time      // when it is
+	Clock     func() time.Time      // the operator's, for records and for how long something took: leases go by Firestore's
 	Jobs      map[string]sweep.Job  // by name: what their runs can have done
 }
 
@@ -54,6 +53,8 @@ type Options struct {
 	By            string // who does it, for the record; empty: not known
 	// Progress, if set, is told how many entries of the log are done, of how many.
 	Progress func(done, total int)
+	// Warn, if set, is told what things that come back will lack, for want of permissions.
+	Warn func(text string)
 }
 
 // Outcome says what was done to one thing, or would be.
@@ -129,7 +130,8 @@ type undoing struct {
 	taken      map[string]string   // which account comes back, by what identifies it
 	back       int                 // things that came back
 	restoring  *semaphore.Weighted // how many objects may be, besides
-	refused    map[string]bool     // targets that no run of the job can have had
+	access     access
+	refused    map[string]bool // targets that no run of the job can have had
 	canHave    func(undo.Record) bool
 
 	telling sync.Mutex

@@ -107,7 +107,7 @@ func newWorld(t *testing.T) world {
 	}
 	f.Put(t, "orphan", nil, []byte("o"))
 	f.Env["UNDO_DAYS"] = "7"
-	p := f.Restorer(t)
+	p := f.Restorer(t, func() time.Time { return f.Clock() })
 	return world{f, p}
 }
 
@@ -197,28 +197,29 @@ func TestLostAnswer(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
 	bucket, err := objects.Open(t.Context(), objects.Bucket{Name: w.Bucket, EmulatorHost: strings.TrimPrefix(w.Environment[backends.StorageHost], "http://")},
-		func(base http.RoundTripper) http.RoundTripper { return &losing{base: base} })
+		func(base http.RoundTripper) http.RoundTripper { return &losing{base: base, of: "/restore"} })
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.restorer.Bucket = bucket.Handle()
 	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
-	if len(steps[undo.Conflict]) > 0 {
-		t.Error(why)
+	if len(steps[undo.Conflict]) > 0 || !slices.Contains(steps[undo.Recreate], "gs://bucket/orphan") || len(steps[undo.Recreate]) != 13 {
+		t.Error(steps, why)
 	}
 	sweeptest.Want(t, "objects", []string{"orphan", "users/u0/a.png", "users/u1/a.png", "users/u2/a.png"}, w.Objects(t))
 }
 
-// losing loses the answer of the first call that restores an object.
+// losing loses the answer of the first call to restore an object.
 type losing struct {
 	base http.RoundTripper
+	of   string // in its path
 	lost atomic.Bool
 }
 
 // RoundTrip implements http.RoundTripper.
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := l.base.RoundTrip(r)
-	if err == nil && strings.HasSuffix(r.URL.Path, "/restore") && l.lost.CompareAndSwap(false, true) {
+	if err == nil && strings.Contains(r.URL.Path, l.of) && l.lost.CompareAndSwap(false, true) {
 		return nil, errors.Join(syscall.ECONNRESET, answer.Body.Close())
 	}
 	return answer, err
@@ -334,7 +335,6 @@ func TestLeaseLost(t *testing.T) {
 			report := w.run(t)
 			now, late := time.Now(), time.Duration(0)
 			w.Clock = func() time.Time { return now.Add(late) }
-			w.restorer.Clock = w.Clock
 			told := 0
 			err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
 				if told++; told == 1 {
@@ -392,7 +392,7 @@ func TestRefusedWrite(t *testing.T) {
 		}
 	}()
 	p := w.restorer
-	p.Firestore, p.Raw, p.Database = c.Clients()
+	p.DB = c.Writer(documents.NewRate())
 	err = p.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
 	if status.Code(err) != codes.PermissionDenied {
 		t.Errorf("%v, want that permission was denied", err)
@@ -439,7 +439,7 @@ func TestObjectsThatAreNotThere(t *testing.T) {
 	w.SetSoftDelete(t, 0)
 	report := w.run(t)
 	_, why := w.undo(t, report.RunID, restore.Options{Apply: true})
-	if orphan := why["gs://bucket/orphan"]; !strings.Contains(orphan, "not among the bucket's soft-deleted objects") {
+	if orphan := why["gs://bucket/orphan"]; !strings.Contains(orphan, "not among the bucket's soft-deleted objects and versions") {
 		t.Errorf("%q", orphan)
 	}
 	w.Put(t, "orphan", nil, []byte("o"))
@@ -453,8 +453,7 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 	w := newWorld(t)
 	preview := w.Run(t, `{"dryRun":true}`)
 	report := w.run(t)
-	later := w.restorer
-	later.Clock = func() time.Time { return time.Now().Add(8 * 24 * time.Hour) }
+	later := w.Restorer(t, func() time.Time { return time.Now().Add(8 * 24 * time.Hour) })
 	for name, tt := range map[string]struct {
 		p     restore.Project
 		runID string

@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"cloud.google.com/go/firestore"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -20,33 +17,30 @@ func (u *undoing) noteUndone(ctx context.Context) error {
 	if u.back == 0 {
 		return nil
 	}
-	report, record := u.Firestore.Doc(collections.Runs+"/"+u.runID), u.jobRef()
-	err := u.Firestore.RunTransaction(context.WithoutCancel(ctx), func(_ context.Context, tx *firestore.Transaction) error {
-		d, err := tx.Get(report)
-		if status.Code(err) == codes.NotFound { // a worker's, or of a run that was killed
-			return nil
+	report := collections.Runs + "/" + u.runID
+	done := sweep.Undone{At: u.Clock().UTC(), By: u.By, Things: u.back, Partial: u.partial()}
+	added := false // what came back before: once, or what an attempt has noted whose answer was lost would count twice
+	err := u.DB.Transact(context.WithoutCancel(ctx), func(_ context.Context, tx *documents.Transaction) error {
+		d, found, err := tx.Get(report)
+		if err != nil || !found { // a worker's, or of a run that was killed
+			return err
 		}
+		job, _, err := tx.Get(u.record())
 		if err != nil {
 			return err
 		}
-		job, err := tx.Get(record)
-		if err != nil && status.Code(err) != codes.NotFound {
-			return err
-		}
-		done := sweep.Undone{At: u.Clock().UTC(), By: u.By, Things: u.back, Partial: u.partial()}
-		var before struct {
-			Undone *sweep.Undone `firestore:"undone"`
-		}
-		if err := d.DataTo(&before); err == nil && before.Undone != nil {
+		if before, err := sweep.ReportOf(d); err == nil && before.Undone != nil && !added { // any other report tells nothing of it
 			done.Things += before.Undone.Things
 			done.Partial = done.Partial && before.Undone.Partial
 		}
-		if last, _ := job.Data()["lastReport"].(map[string]any); last["runId"] == u.runID {
-			if err := tx.Update(record, []firestore.Update{{Path: "lastReport." + undoneField, Value: done}}); err != nil {
+		added = true
+		if last, _ := job.Data["lastReport"].(map[string]any); last["runId"] == u.runID {
+			last[undoneField] = done
+			if err := tx.Update(u.record(), map[string]any{"lastReport": last}); err != nil {
 				return err
 			}
 		}
-		return tx.Update(report, []firestore.Update{{Path: undoneField, Value: done}})
+		return tx.Update(report, map[string]any{undoneField: done})
 	})
 	if err != nil {
 		return fmt.Errorf("note in the report of %s that it was taken back: %w", u.runID, err)

@@ -50,7 +50,8 @@ func (j Job) Prover(t testing.TB) func(rt *rapid.T, w World) {
 	if j.Name == nil {
 		j.Name = func(string, map[string]any) string { return "" }
 	}
-	restorer := j.Restorer(t)
+	var began time.Time // runs of a model are years apart, and their undo logs would expire in between
+	restorer := j.Restorer(t, func() time.Time { return began })
 	if j.Worker != nil {
 		restorer.Jobs[j.Worker.Job.Name] = j.Worker.Job
 	}
@@ -63,8 +64,7 @@ func (j Job) Prover(t testing.TB) func(rt *rapid.T, w World) {
 		if j.Loaded != nil {
 			j.Loaded(w)
 		}
-		began := j.Clock() // runs of a model are years apart, and their undo logs would expire in between
-		restorer.Clock = func() time.Time { return began }
+		began = j.Clock()
 		r := &round{Job: j, tb: t, t: rt, world: w, restorer: restorer, derived: map[string]bool{}, sent: map[string]bool{}}
 		r.percent = rapid.SampledFrom([]int{0, 5, 20}).Draw(rt, "percent that somebody changes")
 		r.runAll()
