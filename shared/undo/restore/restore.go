@@ -18,9 +18,9 @@ import (
 	"cloud.google.com/go/firestore"
 	apiv1 "cloud.google.com/go/firestore/apiv1"
 	"cloud.google.com/go/storage"
-	"firebase.google.com/go/v4/auth"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/undo"
 )
@@ -31,15 +31,9 @@ type Project struct {
 	Raw       *apiv1.Client         // of the same database: documents are written as the log has them
 	Database  string                // projects/{project}/databases/{database}
 	Bucket    *storage.BucketHandle // nil: objects are left
-	Accounts  Accounts              // nil: accounts are left
+	Accounts  *accounts.Importer    // nil: accounts are left
 	Clock     func() time.Time      // when it is
 	Jobs      map[string]sweep.Job  // by name: what their runs can have done
-}
-
-// Accounts are the calls of Authentication that are made; [auth.Client] has them.
-type Accounts interface {
-	GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error)
-	ImportUsers(ctx context.Context, users []*auth.UserToImport, options ...auth.UserImportOption) (*auth.UserImportResult, error)
 }
 
 // Options say what to take back.
@@ -122,14 +116,14 @@ type undoing struct {
 	Options
 	job, runID string
 	log        []entry
-	writes     map[string]int      // how many the log has of each document
-	stayed     map[string]bool     // targets that the run wrote down and then did not delete
-	matched    map[string]bool     // documents that Where means
-	ids        map[string]bool     // of these documents, and Where's value
-	taken      map[string]string   // which account comes back, by what identifies it
-	back       int                 // things that came back
-	restoring  *semaphore.Weighted // how many objects may be, besides
-	refused    map[string]bool     // targets that no run of the job can have had
+	writes     map[string]int        // how many the log has of each document
+	stayed     map[string]bool       // targets that the run wrote down and then did not delete
+	matched    map[string]bool       // documents that Where means
+	ids        map[string]bool       // of these documents, and Where's value
+	claimed    map[identifier]string // which account comes back, by what identifies it
+	back       int                   // things that came back
+	restoring  *semaphore.Weighted   // how many objects may be, besides
+	refused    map[string]bool       // targets that no run of the job can have had
 	canHave    func(undo.Record) bool
 
 	telling sync.Mutex
