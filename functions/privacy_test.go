@@ -16,7 +16,6 @@ import (
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"firebase.google.com/go/v4/auth"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -345,7 +344,7 @@ func refuseWrites(f *sweeptest.Function) {
 type refusingAccounts struct{ accounts.API }
 
 // DeleteUsers implements [accounts.API].
-func (refusingAccounts) DeleteUsers(context.Context, []string) (*auth.DeleteUsersResult, error) {
+func (refusingAccounts) DeleteUsers(context.Context, []string) (map[int]string, error) {
 	return nil, errors.New("refused by the test")
 }
 

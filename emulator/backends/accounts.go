@@ -69,6 +69,9 @@ type accountRequest struct {
 	LocalIDs []string  `json:"localIds"`
 	Force    bool      `json:"force"`
 	Users    []account `json:"users"`
+	// Of an import.
+	SanityCheck    bool  `json:"sanityCheck"`
+	AllowOverwrite *bool `json:"allowOverwrite"`
 }
 
 // ServeHTTP implements http.Handler.
@@ -130,7 +133,7 @@ func (p *accounts) call(r *http.Request, call string, raw account, request accou
 	case "POST accounts:batchDelete":
 		return p.batchDelete(request)
 	case "POST accounts:batchCreate":
-		return p.batchCreate(request.Users)
+		return p.batchCreate(request)
 	case "GET accounts:batchGet":
 		return p.list(r.URL.Query())
 	}
@@ -260,10 +263,7 @@ func (p *accounts) delete(uid string) (any, *apiError) {
 	return account{}, nil
 }
 
-const (
-	largestBatchDelete = 1000
-	largestBatchCreate = 1000
-)
+const largestBatchDelete = 1000
 
 func (p *accounts) batchDelete(request accountRequest) (any, *apiError) {
 	if n := len(request.LocalIDs); n == 0 || n > largestBatchDelete {
@@ -283,36 +283,4 @@ func (p *accounts) batchDelete(request accountRequest) (any, *apiError) {
 		delete(p.byID, uid) // a missing one counts as deleted
 	}
 	return account{"errors": errors}, nil
-}
-
-// batchCreate imports users. It replaces existing ones, as the API does, and like that looks at nothing but the uid: a user may
-// have the same address, number or identity as another.
-func (p *accounts) batchCreate(users []account) (any, *apiError) {
-	if len(users) == 0 || len(users) > largestBatchCreate {
-		return nil, invalid("MISSING_USER_ACCOUNT")
-	}
-	errors := []account{}
-	for i, given := range users {
-		uid, _ := given["localId"].(string)
-		if uid == "" {
-			errors = append(errors, account{"index": i, "message": "localId is missing"})
-			continue
-		}
-		user := maps.Clone(given)
-		hasPassword := user["passwordHash"] != nil
-		for _, secret := range []string{"passwordHash", "salt"} {
-			delete(user, secret) // a caller needs another permission to read it
-		}
-		user["providerUserInfo"] = providersOf(user, hasPassword)
-		for _, field := range []string{"createdAt", "lastLoginAt"} { // numbers in requests, texts in answers
-			if n, isNumber := user[field].(float64); isNumber {
-				user[field] = strconv.FormatInt(int64(n), 10)
-			}
-		}
-		if user["createdAt"] == nil {
-			user["createdAt"] = strconv.FormatInt(time.Now().UnixMilli(), 10)
-		}
-		p.byID[uid] = user
-	}
-	return account{"error": errors}, nil
 }

@@ -115,6 +115,7 @@ func TestGetUsers(t *testing.T) {
 	createUser(t, client, new(auth.UserToCreate).UID("u2").Email("b@example.com"))
 	got, err := client.GetUsers(context.Background(), []auth.UserIdentifier{
 		auth.UIDIdentifier{UID: "u1"}, auth.UIDIdentifier{UID: "nobody"}, auth.EmailIdentifier{Email: "b@example.com"},
+		auth.UIDIdentifier{UID: "u2"}, // whom two name
 	})
 	if err != nil {
 		t.Fatal(err)

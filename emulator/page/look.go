@@ -10,9 +10,9 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"firebase.google.com/go/v4/auth"
 	"google.golang.org/api/iterator"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -70,12 +70,12 @@ func (s *server) counts(ctx context.Context, q struct {
 			}
 			all = append(all, files...)
 		}
-		if users, ok := p.Accounts.(lister); ok {
-			accounts, err := accountsOf(ctx, users)
+		if p.Accounts != nil {
+			users, err := accountsOf(ctx, p.Accounts.Reader)
 			if err != nil {
 				return err
 			}
-			all = append(all, accounts)
+			all = append(all, users)
 		}
 		return nil
 	})
@@ -111,24 +111,19 @@ func folders(ctx context.Context, p restore.Project) ([]count, error) {
 	return all, nil
 }
 
-type lister interface {
-	Users(ctx context.Context, nextPageToken string) *auth.UserIterator
-}
-
-func accountsOf(ctx context.Context, users lister) (count, error) {
+func accountsOf(ctx context.Context, all accounts.Reader) (count, error) {
 	c := count{Sort: "accounts", Name: "accounts"}
-	for all := users.Users(ctx, ""); ; c.Count++ {
-		_, err := all.Next()
-		if errors.Is(err, iterator.Done) {
-			return c, nil
-		}
+	for page, err := range all.Pages(ctx, "") {
 		if err != nil {
-			return c, fmt.Errorf("list the accounts: %w", err)
+			return c, err
 		}
-		if c.More = c.Count == maxCounted; c.More {
+		c.Count += len(page.Accounts)
+		if c.More = c.Count > maxCounted; c.More {
+			c.Count = maxCounted
 			return c, nil
 		}
 	}
+	return c, nil
 }
 
 // maxLooked is how many documents a call may ask for.

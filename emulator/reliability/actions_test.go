@@ -18,7 +18,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
@@ -253,14 +252,7 @@ func comeBack(r rule.Rule) (all []action) {
 			}
 			back := first
 			back.Created, back.LastLogin = during.UnixMilli(), during.UnixMilli() // by which a rule counts, whichever it is
-			result, err := w.content.Auth.ImportUsers(ctx, []*auth.UserToImport{back.Import()}, accounts.Passwords())
-			if err == nil && result.FailureCount > 0 { // the Firebase Emulator Suite imports over none; Google does
-				err = w.content.Auth.DeleteUser(ctx, first.UID)
-				if err == nil || auth.IsUserNotFound(err) {
-					_, err = w.content.Auth.ImportUsers(ctx, []*auth.UserToImport{back.Import()}, accounts.Passwords())
-				}
-			}
-			return err
+			return w.content.SetAccount(ctx, back)
 		},
 	})
 	for _, u := range r.Unless[:min(1, len(r.Unless))] {

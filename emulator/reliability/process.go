@@ -45,7 +45,7 @@ func (s *Steps) Undo(h *restore.Hooks) *Process {
 	p := s.newProcess()
 	h.Dial = append(h.Dial, p.dial()...)
 	h.Transport = func(base http.RoundTripper) http.RoundTripper { return transport{p, base} }
-	h.Accounts = func(base restore.Accounts) restore.Accounts { return restoredAccounts{p, base} }
+	h.Accounts = func(base accounts.API) accounts.API { return authentication{p, base} }
 	return p
 }
 

@@ -5,10 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"firebase.google.com/go/v4/auth"
-
 	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
 // transport is the HTTP transport of Cloud Storage's client.
@@ -59,20 +56,20 @@ func answered[T any](p *Process, method string, uids []string, send func() (T, e
 	return result, nil
 }
 
-// authentication makes a run's calls of Authentication.
+// authentication makes the calls of Authentication of a run or an undo.
 type authentication struct {
 	process *Process
 	base    accounts.API
 }
 
 // DeleteUsers implements [accounts.API].
-func (d authentication) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
-	return answered(d.process, "DeleteUsers", uids, func() (*auth.DeleteUsersResult, error) { return d.base.DeleteUsers(ctx, uids) })
+func (d authentication) DeleteUsers(ctx context.Context, uids []string) (map[int]string, error) {
+	return answered(d.process, "DeleteUsers", uids, func() (map[int]string, error) { return d.base.DeleteUsers(ctx, uids) })
 }
 
 // GetUsers implements [accounts.API].
-func (d authentication) GetUsers(ctx context.Context, uids []string) ([]*accounts.User, error) {
-	return answered(d.process, "GetUsers", uids, func() ([]*accounts.User, error) { return d.base.GetUsers(ctx, uids) })
+func (d authentication) GetUsers(ctx context.Context, by *accounts.Identifiers) ([]*accounts.User, error) {
+	return answered(d.process, "GetUsers", by.LocalId, func() ([]*accounts.User, error) { return d.base.GetUsers(ctx, by) })
 }
 
 // ListUsers implements [accounts.API].
@@ -84,33 +81,7 @@ func (d authentication) ListUsers(ctx context.Context, token string) (users []*a
 	return users, next, err
 }
 
-func uidsOf(identifiers []auth.UserIdentifier) (uids []string) {
-	for _, id := range identifiers {
-		if uid, ok := id.(auth.UIDIdentifier); ok {
-			uids = append(uids, uid.UID)
-		}
-	}
-	return uids
-}
-
-// restoredAccounts makes an undo's calls of Authentication.
-type restoredAccounts struct {
-	process *Process
-	base    restore.Accounts
-}
-
-// GetUsers implements [restore.Accounts].
-func (a restoredAccounts) GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error) {
-	return answered(a.process, "GetUsers", uidsOf(identifiers), func() (*auth.GetUsersResult, error) {
-		return a.base.GetUsers(ctx, identifiers)
-	})
-}
-
-// ImportUsers implements [restore.Accounts].
-func (a restoredAccounts) ImportUsers(
-	ctx context.Context, users []*auth.UserToImport, options ...auth.UserImportOption,
-) (*auth.UserImportResult, error) {
-	return answered(a.process, "ImportUsers", nil, func() (*auth.UserImportResult, error) {
-		return a.base.ImportUsers(ctx, users, options...)
-	})
+// ImportUsers implements [accounts.API].
+func (d authentication) ImportUsers(ctx context.Context, upload *accounts.Upload) (map[int]string, error) {
+	return answered(d.process, "ImportUsers", nil, func() (map[int]string, error) { return d.base.ImportUsers(ctx, upload) })
 }

@@ -212,22 +212,12 @@ func tryUndoRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
 		if at == 1 && !e.inTime {
 			t.Errorf("%s: before the first call nobody is too late", e.target)
 		}
-		// Calls of one moment are numbered as they come: what the undo says tells whether it looked before.
-		e.wrote = e.wrote && (!e.isLate(calls, at) || e.isConflict(outcomes))
 		lines = append(lines, e.expect(want, after, outcomes)...)
 	}
 	if lines = append(lines, w.notBack(t, want, after)...); len(lines) > 0 {
 		t.Logf("before call %d, %s, users wrote to: %s", at, calls[at-1], said(users))
 	}
 	return lines, true
-}
-
-// isLate says that what the user did before a call is lost, which nothing can prevent: to import an account has no condition. One
-// that is made after the undo has looked for it is too late.
-func (e *edit) isLate(calls []Call, at int) bool {
-	uid, isAccount := strings.CutPrefix(e.target, "account ")
-	looked := slices.IndexFunc(calls, func(c Call) bool { return strings.HasPrefix(c.Method, "GetUser") && slices.Contains(c.Targets, uid) })
-	return isAccount && looked+1 < at
 }
 
 // said names what users did.

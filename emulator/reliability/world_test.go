@@ -24,6 +24,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/orphanedmedia"
 	"github.com/firesweep/firesweep/functions/resolvedinquiries"
@@ -249,7 +250,7 @@ func newWorld(t *testing.T, s subject) *world {
 	}
 	w := &world{
 		Project: p, subject: s, sample: s.data(now, p.Bucket),
-		content: &sampledata.Project{Firestore: p.Firestore(t), Bucket: p.Storage(t).Bucket(p.Bucket), Auth: p.Auth(t)},
+		content: sampletest.Open(t, p),
 	}
 	if err := w.content.Load(t.Context(), w.sample); err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ type Project struct {
 	Firestore *firestore.Client
 	Bucket    *storage.BucketHandle
 	Auth      *auth.Client
+	Importer  accounts.Importer
 	storage   *storage.Client
 }
 
@@ -48,9 +49,14 @@ func Open(ctx context.Context, projectID, bucket string) (*Project, error) {
 	if err == nil {
 		p.Auth, err = app.Auth(ctx)
 	}
+	var client *accounts.Client
+	if err == nil {
+		client, err = accounts.Open(ctx, projectID, nil)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the local Authentication: %w", err), p.Close())
 	}
+	p.Importer = client.Importer()
 	return p, nil
 }
 
@@ -86,9 +92,8 @@ func (p *Project) Load(ctx context.Context, s Sample) error {
 	}
 	for _, a := range s.Accounts {
 		if a.As != nil {
-			result, err := p.Auth.ImportUsers(ctx, []*auth.UserToImport{a.As.Import()}, accounts.Passwords())
-			if err != nil || result.FailureCount > 0 {
-				return fmt.Errorf("load account %s: %+v %w", a.UID, result, err)
+			if err := p.SetAccount(ctx, *a.As); err != nil {
+				return fmt.Errorf("load account %s: %w", a.UID, err)
 			}
 			continue
 		}
@@ -97,6 +102,18 @@ func (p *Project) Load(ctx context.Context, s Sample) error {
 		}
 	}
 	return nil
+}
+
+// SetAccount makes an account, in place of one that has its uid.
+func (p *Project) SetAccount(ctx context.Context, a accounts.Account) error {
+	if err := p.Auth.DeleteUser(ctx, a.UID); err != nil && !auth.IsUserNotFound(err) {
+		return err
+	}
+	refused, err := p.Importer.Import(ctx, []accounts.Account{a})
+	if err == nil && len(refused) > 0 {
+		err = errors.New(refused[a.UID])
+	}
+	return err
 }
 
 // State is what a project holds, without the bundle's own records.

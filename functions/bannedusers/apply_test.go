@@ -117,7 +117,7 @@ func TestTakenBackAfterALostAnswer(t *testing.T) {
 type unseen struct{ accounts.API }
 
 // GetUsers implements accounts.API.
-func (unseen) GetUsers(context.Context, []string) ([]*accounts.User, error) {
+func (unseen) GetUsers(context.Context, *accounts.Identifiers) ([]*accounts.User, error) {
 	return nil, errors.New("quota exceeded")
 }
 

@@ -58,7 +58,7 @@ type deleter struct {
 }
 
 // DeleteUsers implements accounts.API.
-func (d deleter) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
+func (d deleter) DeleteUsers(ctx context.Context, uids []string) (map[int]string, error) {
 	d.f.mu.Lock()
 	d.f.calls = append(d.f.calls, slices.Sorted(slices.Values(uids)))
 	d.f.mu.Unlock()

@@ -31,7 +31,7 @@ func (p *patient) examineBuckets(ctx context.Context, f *findings) {
 	if len(jobs) == 0 {
 		return
 	}
-	service, err := storage.NewService(ctx, p.google("storage")...)
+	service, err := storage.NewService(ctx, p.google(ctx, "storage", p.project())...)
 	if err != nil {
 		f.add(levelUnknown, "Storage", advice.On("", err.Error()), "It cannot be opened: %s", err)
 		return

@@ -18,10 +18,10 @@ import (
 
 // examineDatabases checks the databases of the jobs.
 func (p *patient) examineDatabases(ctx context.Context, f *findings) {
-	service, err := firestore.NewService(ctx, p.google("firestore")...)
+	service, err := firestore.NewService(ctx, p.google(ctx, "firestore", p.project())...)
 	var rules *firebaserules.Service
 	if err == nil {
-		rules, err = firebaserules.NewService(ctx, p.google("firebaserules")...)
+		rules, err = firebaserules.NewService(ctx, p.google(ctx, "firebaserules", p.project())...)
 	}
 	if err != nil {
 		f.add(levelUnknown, "Firestore", advice.On("", err.Error()), "It cannot be opened: %s", err)

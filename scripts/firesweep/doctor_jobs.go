@@ -99,7 +99,7 @@ func (p *patient) examineScheduler(ctx context.Context, f *findings) {
 		f.add(levelUnseen, "Cloud Scheduler", "Add --location REGION.", "Whether jobs are deployed or paused was not checked.")
 		return
 	}
-	scheduler, err := cloudscheduler.NewService(ctx, p.google("cloudscheduler")...)
+	scheduler, err := cloudscheduler.NewService(ctx, p.google(ctx, "cloudscheduler", p.project())...)
 	var there map[string]*cloudscheduler.Job
 	if err == nil {
 		d := deployed{app: p.app, scheduler: scheduler, parent: "projects/" + p.project() + "/locations/" + p.location}

@@ -367,7 +367,7 @@ func TestDoctorOfACollectionGroup(t *testing.T) {
 			}
 			g.answer(at, map[string]any{"indexConfig": map[string]any{"indexes": indexes}})
 		}
-		service, err := firestore.NewService(t.Context(), o.google("firestore")...)
+		service, err := firestore.NewService(t.Context(), o.google(t.Context(), "firestore", o.ID)...)
 		if err != nil {
 			t.Fatal(err)
 		}

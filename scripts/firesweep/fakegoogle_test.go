@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -58,7 +59,7 @@ func onGoogle(t *testing.T, o *operator) *google {
 	}
 	server := httptest.NewServer(g)
 	t.Cleanup(server.Close)
-	o.google = func(service string) []option.ClientOption {
+	o.google = func(_ context.Context, service, _ string) []option.ClientOption {
 		endpoint := server.URL + "/"
 		if service == "storage" {
 			endpoint += "storage/v1/"

@@ -38,7 +38,7 @@ type operator struct {
 	now    time.Time
 	screen streams
 	in     string
-	google func(service string) []option.ClientOption
+	google func(ctx context.Context, service, project string) []option.ClientOption
 	sleep  func(context.Context, time.Duration) error
 	log    bytes.Buffer // of the functions
 
@@ -50,7 +50,7 @@ func newOperator(t *testing.T) *operator {
 	p := backendstest.Start(t)
 	return &operator{
 		Project: p, env: maps.Clone(p.Environment), now: now, screen: streams{width: screen.DefaultWidth},
-		google: func(service string) []option.ClientOption {
+		google: func(_ context.Context, service, _ string) []option.ClientOption {
 			t.Errorf("%s of Google was opened", service)
 			return []option.ClientOption{option.WithEndpoint("http://127.0.0.1:9/"), option.WithoutAuthentication()}
 		},

@@ -71,7 +71,7 @@ func (a *app) openLog(ctx context.Context, getenv func(string) string) (*cloudLo
 		return nil, wrongUse("FIRESTORE_EMULATOR_HOST is set, and emulators have no Cloud Logging: " +
 			"go run ./emulator prints the functions' log")
 	}
-	service, err := logging.NewService(ctx, a.google("logging")...)
+	service, err := logging.NewService(ctx, a.google(ctx, "logging", project)...)
 	if err != nil {
 		return nil, fmt.Errorf("open Cloud Logging of %s: %w", project, err)
 	}

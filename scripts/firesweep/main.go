@@ -23,6 +23,7 @@ import (
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/quota"
 	"github.com/firesweep/firesweep/shared/undo/restore"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -43,8 +44,8 @@ type app struct {
 	clock     func() time.Time
 	sleep     func(context.Context, time.Duration) error // ends early with the context's error
 	screen    streams
-	// google returns additional options for a client of one of Google's services, such as another address.
-	google func(service string) []option.ClientOption
+	// google returns additional options for a client of one of Google's services that works on a project, such as whose quota counts.
+	google func(ctx context.Context, service, project string) []option.ClientOption
 
 	hooks restore.Hooks // of what reads undo logs and takes runs back
 
@@ -65,12 +66,17 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
-		screen: streamsOf(os.Stdin, os.Stdout, os.Stderr, os.Getenv), google: func(string) []option.ClientOption { return nil },
+		screen: streamsOf(os.Stdin, os.Stdout, os.Stderr, os.Getenv), google: asCaller,
 		local: startLocal,
 	}
 	code := a.run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
+}
+
+// asCaller returns the options of clients that work with the caller's credentials.
+func asCaller(ctx context.Context, _, project string) []option.ClientOption {
+	return quota.Of(ctx, project)
 }
 
 // streamsOf looks at the streams.

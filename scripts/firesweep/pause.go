@@ -166,7 +166,7 @@ func (s *switching) turn(what, name, state, on string, pause, resume func() erro
 }
 
 func (s *switching) switchJobs(ctx context.Context) {
-	scheduler, err := cloudscheduler.NewService(ctx, s.google("cloudscheduler")...)
+	scheduler, err := cloudscheduler.NewService(ctx, s.google(ctx, "cloudscheduler", s.getenv("GOOGLE_CLOUD_PROJECT"))...)
 	if err != nil {
 		s.note("job", "Cloud Scheduler", "", err)
 		return
@@ -204,7 +204,7 @@ func (s *switching) switchJobs(ctx context.Context) {
 }
 
 func (s *switching) switchQueues(ctx context.Context) {
-	service, err := cloudtasks.NewService(ctx, s.google("cloudtasks")...)
+	service, err := cloudtasks.NewService(ctx, s.google(ctx, "cloudtasks", s.getenv("GOOGLE_CLOUD_PROJECT"))...)
 	if err != nil {
 		s.note("queue", "Cloud Tasks", "", err)
 		return

@@ -44,7 +44,7 @@ func (a *app) openDeployed(ctx context.Context, getenv func(string) string, loca
 	if err != nil {
 		return nil, err
 	}
-	scheduler, err := cloudscheduler.NewService(ctx, a.google("cloudscheduler")...)
+	scheduler, err := cloudscheduler.NewService(ctx, a.google(ctx, "cloudscheduler", log.project)...)
 	if err != nil {
 		return nil, fmt.Errorf("open Cloud Scheduler of %s: %w", log.project, err)
 	}

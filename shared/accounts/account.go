@@ -1,13 +1,9 @@
 package accounts
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"time"
-
-	"firebase.google.com/go/v4/auth"
-	"firebase.google.com/go/v4/auth/hash"
 )
 
 // Account is what Authentication tells of an account and takes back again: all but the password and second factors. That somebody
@@ -100,45 +96,6 @@ func (a Account) Anonymous() bool {
 // sign in with.
 func (a Account) Unverified() bool {
 	return a.Email != "" && !a.EmailVerified && a.Password && a.PhoneNumber == "" && len(a.Providers) == 0 && !a.CustomAuth
-}
-
-// Import returns the account as Authentication takes it. It takes no time of a token, so that of a later one counts as the last
-// sign-in: else an account would come back older than it was. One that had a password has one that nobody knows. To import it takes
-// [Passwords].
-func (a Account) Import() *auth.UserToImport {
-	user := new(auth.UserToImport).UID(a.UID).EmailVerified(a.EmailVerified).Disabled(a.Disabled).
-		Metadata(&auth.UserMetadata{CreationTimestamp: a.Created, LastLogInTimestamp: max(a.LastLogin, a.LastRefresh)})
-	for _, f := range []struct {
-		set   func(string) *auth.UserToImport
-		value string
-	}{{user.Email, a.Email}, {user.PhoneNumber, a.PhoneNumber}, {user.DisplayName, a.DisplayName}, {user.PhotoURL, a.PhotoURL}} {
-		if f.value != "" { // Authentication refuses an empty one
-			f.set(f.value)
-		}
-	}
-	if len(a.Claims) > 0 {
-		user.CustomClaims(a.Claims)
-	}
-	var providers []*auth.UserProvider
-	for _, p := range a.Providers {
-		providers = append(providers, &auth.UserProvider{UID: p.UID, ProviderID: p.ID, Email: p.Email, DisplayName: p.DisplayName, PhotoURL: p.PhotoURL})
-	}
-	if len(providers) > 0 {
-		user.ProviderData(providers)
-	}
-	if a.Password {
-		user.PasswordHash(secret())
-	}
-	return user
-}
-
-// Passwords is the option without which accounts that had a password are not imported. No text is known that has the hash of one.
-func Passwords() auth.UserImportOption { return auth.WithHash(hash.HMACSHA256{Key: secret()}) }
-
-func secret() []byte {
-	random := make([]byte, 32)
-	_, _ = rand.Read(random) // documented never to fail
-	return random
 }
 
 // JSON returns the account as text.

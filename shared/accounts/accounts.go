@@ -1,112 +1,86 @@
-// Package accounts is what the bundle knows of Firebase Authentication: listing accounts, looking at them, and deleting them, one or
-// many at a time. It knows those of the project; accounts of the tenants of Identity Platform's multi-tenancy it does not know, so that
-// none of them counts as anything but missing.
+// Package accounts is what the bundle knows of Firebase Authentication: listing accounts, looking at them, deleting them, and
+// importing those that an undo brings back. It knows those of the project; accounts of the tenants of Identity Platform's
+// multi-tenancy it does not know, so that none of them counts as anything but missing.
 //
-// account.go says what an account is, read.go how accounts are read, and this file how they are deleted.
+// account.go says what an account is, api.go which calls are made, read.go how accounts are read, import.go how they come back,
+// and this file how they are deleted.
 package accounts
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	firebase "firebase.google.com/go/v4"
-	"firebase.google.com/go/v4/auth"
-	"firebase.google.com/go/v4/errorutils"
 	"github.com/googleapis/gax-go/v2"
 	"golang.org/x/time/rate"
 	"google.golang.org/api/googleapi"
+	"google.golang.org/api/option"
 
+	"github.com/firesweep/firesweep/shared/quota"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// Limits of the API: users a call, characters of a uid, and calls a second, which are a project's: whoever else deletes
+// Limits of the API: users a call, characters of a uid, and calls a second that delete, which are a project's: whoever else deletes
 // accounts, another instance of the function among them, has a share in them. So a call that comes too early is no
 // failure, but made again.
 const (
 	maxUsers         = 1000
 	maxUID           = 128
 	batchesPerSecond = 1
-	singlesPerSecond = 10
 	maxAttempts      = 6 // over some 20 seconds
 )
 
 // ValidUID reports whether an account can have the uid: 1 to 128 characters.
 func ValidUID(uid string) bool { return uid != "" && utf8.RuneCountInString(uid) <= maxUID }
 
-// Deletable reports whether the SDK accepts the uid of an account. It counts bytes, where Authentication counts characters.
+// Deletable reports whether an account of the uid is deleted. Authentication counts characters, but Firebase's SDKs count bytes
+// and refuse a call that names a longer one, and nothing says that Authentication takes it.
 func Deletable(uid string) bool { return ValidUID(uid) && len(uid) <= maxUID }
 
-// errLongUID is why an account whose uid has at most 128 characters but more than 128 bytes is not deleted: Firebase's
-// SDK counts bytes and refuses the whole call.
-var errLongUID = errors.New("a uid of more than 128 bytes is refused by the SDK: delete the account in the Firebase console")
-
-// API are the calls of Authentication that are made.
-type API interface {
-	// DeleteUsers deletes accounts in one call. One that does not exist counts as deleted.
-	DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error)
-	// GetUsers returns those of some accounts that there are, in one call.
-	GetUsers(ctx context.Context, uids []string) ([]*User, error)
-	// ListUsers returns a page of the project's accounts, and the token of the next page, which is empty if there is none.
-	ListUsers(ctx context.Context, token string) (users []*User, next string, err error)
-}
-
-// sdk deletes by Firebase's SDK. A single account goes by the call for one, of which a project has ten times as many.
-type sdk struct {
-	client *auth.Client
-	toolkit
-}
-
-// DeleteUsers implements [API].
-func (s sdk) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
-	if len(uids) != 1 {
-		return s.client.DeleteUsers(ctx, uids)
-	}
-	if err := s.client.DeleteUser(ctx, uids[0]); err != nil && !auth.IsUserNotFound(err) {
-		return nil, err
-	}
-	return &auth.DeleteUsersResult{SuccessCount: 1}, nil
-}
+// errLongUID is why an account whose uid has at most 128 characters but more than 128 bytes is not deleted.
+var errLongUID = errors.New(
+	"a uid of more than 128 bytes is not sent, lest the whole call be refused: delete the account in the Firebase console")
 
 // Client is a project's Authentication. It is safe for concurrent use by any number of runs.
 type Client struct {
-	api              API
-	batches, singles *rate.Limiter // of the process, not of a run
-	sleep            func(context.Context, time.Duration) error
+	api     API
+	batches *rate.Limiter // of the process, not of a run
+	sleep   func(context.Context, time.Duration) error
 }
 
 func newClient(api API) *Client {
-	return &Client{
-		api: api, batches: rate.NewLimiter(batchesPerSecond, 1), singles: rate.NewLimiter(singlesPerSecond, 1), sleep: gax.Sleep,
-	}
+	return &Client{api: api, batches: rate.NewLimiter(batchesPerSecond, 1), sleep: gax.Sleep}
 }
 
 // Unpace lets calls follow each other at once: for tests, on a local Authentication.
-func (c *Client) Unpace() {
-	c.batches, c.singles = rate.NewLimiter(rate.Inf, 1), rate.NewLimiter(rate.Inf, 1)
-}
+func (c *Client) Unpace() { c.batches = rate.NewLimiter(rate.Inf, 1) }
 
 // Open connects to a project's Authentication, or to the emulator that FIREBASE_AUTH_EMULATOR_HOST names. wrap, where
-// not nil, is put around the SDK's calls. It fails where no credentials are found; nothing of a failed attempt is kept.
+// not nil, is put around the calls. It fails where no credentials are found; nothing of a failed attempt is kept.
 func Open(ctx context.Context, project string, wrap func(API) API) (*Client, error) {
-	app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: project})
+	return open(ctx, project, wrap)
+}
+
+// OpenForOperator is [Open] with the credentials of whoever calls the command: a person's calls count against the project's quota.
+func OpenForOperator(ctx context.Context, project string, wrap func(API) API) (*Client, error) {
+	if os.Getenv(emulatorHost) != "" {
+		return open(ctx, project, wrap)
+	}
+	return open(ctx, project, wrap, quota.Of(ctx, project)...)
+}
+
+func open(ctx context.Context, project string, wrap func(API) API, options ...option.ClientOption) (*Client, error) {
+	api, err := openToolkit(ctx, project, options...)
 	if err != nil {
 		return nil, fmt.Errorf("open Authentication of project %s: %w", project, err)
 	}
-	client, err := app.Auth(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("open Authentication of project %s: %w", project, err)
-	}
-	reading, err := openToolkit(ctx, project)
-	if err != nil {
-		return nil, fmt.Errorf("open Authentication of project %s: %w", project, err)
-	}
-	c := newClient(sdk{client, reading})
+	c := newClient(api)
 	if wrap != nil {
 		c.api = wrap(c.api)
 	}
@@ -124,8 +98,11 @@ type Writer struct {
 // Writer returns what deletes the project's accounts.
 func (c *Client) Writer() Writer { return Writer{Reader: Reader{c}} }
 
-// Delete deletes the accounts of the uids, in one call for up to 1000 of them, within what Authentication allows a project. The errors are one per uid, nil for an
-// account that is gone, never was, or cannot be (see [ValidUID]).
+// Delete deletes the accounts of the uids, in one call for up to 1000 of them, within what Authentication allows a project. The
+// errors are one per uid, nil for an account that is gone, never was, or cannot be (see [ValidUID]).
+//
+// A single account goes by the same call, which fires no onDelete trigger: the call for one account does, so that what an
+// application does in it would depend on how many were due.
 func (w Writer) Delete(ctx context.Context, uids []string) []error {
 	results := make([]error, len(uids))
 	possible := make([]int, 0, len(uids)) // the indexes of the uids to send
@@ -175,11 +152,7 @@ func (w Writer) call(ctx context.Context, uids []string, chunk []int, results []
 			results[i] = fmt.Errorf("delete account %s: %w", uids[i], err)
 		}
 	}
-	pace := w.c.batches
-	if len(chunk) == 1 {
-		pace = w.c.singles
-	}
-	if err := pace.Wait(ctx); err != nil {
+	if err := w.c.batches.Wait(ctx); err != nil {
 		fail(err)
 		return nil
 	}
@@ -189,23 +162,23 @@ func (w Writer) call(ctx context.Context, uids []string, chunk []int, results []
 		results[i] = nil
 	}
 	usage.FromContext(ctx).AuthCalls()
-	result, err := w.c.api.DeleteUsers(ctx, asked)
+	refused, err := w.c.api.DeleteUsers(ctx, asked)
 	if err != nil {
 		fail(readable(err))
-		if errorutils.IsResourceExhausted(err) || isQuota(err.Error()) {
+		if isQuota(err) {
 			return chunk
 		}
 		return nil
 	}
-	for _, e := range result.Errors {
-		if e.Index < 0 || e.Index >= len(chunk) {
+	for index, reason := range refused {
+		if index < 0 || index >= len(chunk) {
 			// Whose error it is cannot be told, so no account counts as deleted.
-			fail(fmt.Errorf("the answer names user %d of %d: %s", e.Index, len(chunk), e.Reason))
+			fail(fmt.Errorf("the answer names user %d of %d: %s", index, len(chunk), reason))
 			return nil
 		}
-		i := chunk[e.Index]
-		results[i] = fmt.Errorf("delete account %s: %w", uids[i], errors.New(e.Reason))
-		if isQuota(e.Reason) {
+		i, why := chunk[index], errors.New(reason)
+		results[i] = fmt.Errorf("delete account %s: %w", uids[i], why)
+		if isQuota(why) {
 			early = append(early, i)
 		}
 	}
@@ -214,25 +187,19 @@ func (w Writer) call(ctx context.Context, uids []string, chunk []int, results []
 
 // isQuota reports whether a refusal says that there were too many calls. Apart from the HTTP status 429, the API says so
 // with several words.
-func isQuota(text string) bool {
-	return slices.ContainsFunc([]string{"QUOTA_EXCEEDED", "TOO_MANY_ATTEMPTS", "RESOURCE_EXHAUSTED"}, func(word string) bool {
-		return strings.Contains(text, word)
-	})
+func isQuota(err error) bool {
+	var refused *googleapi.Error
+	return errors.As(err, &refused) && refused.Code == http.StatusTooManyRequests ||
+		slices.ContainsFunc([]string{"QUOTA_EXCEEDED", "TOO_MANY_ATTEMPTS", "RESOURCE_EXHAUSTED"}, func(word string) bool {
+			return strings.Contains(err.Error(), word)
+		})
 }
 
-// readable returns the API's own words if the error is the whole answer.
+// readable returns the API's own words of an error that it answered.
 func readable(err error) error {
 	var refused *googleapi.Error
 	if errors.As(err, &refused) && refused.Message != "" {
 		return refusal{refused.Message, err}
-	}
-	var answer struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	if _, body, ok := strings.Cut(err.Error(), "\n"); ok && json.Unmarshal([]byte(body), &answer) == nil && answer.Error.Message != "" {
-		return refusal{answer.Error.Message, err}
 	}
 	return err
 }
@@ -246,5 +213,5 @@ type refusal struct {
 // Error returns what the API said.
 func (r refusal) Error() string { return r.message }
 
-// Unwrap returns the SDK's error.
+// Unwrap returns the client's error.
 func (r refusal) Unwrap() error { return r.error }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -36,12 +35,22 @@ func texts(errs []error) []string {
 // fake is an API that remembers its calls.
 type fake struct {
 	calls  [][]string
-	answer func(call int, uids []string) (*auth.DeleteUsersResult, error) // nil: all are deleted
+	answer func(call int, uids []string) (map[int]string, error) // nil: all are deleted
 	list   func(token string) ([]*User, string, error)
 }
 
 // GetUsers implements [API].
-func (f *fake) GetUsers(context.Context, []string) ([]*User, error) { return nil, nil }
+func (f *fake) GetUsers(context.Context, *Identifiers) ([]*User, error) { return nil, nil }
+
+// ImportUsers implements [API].
+func (f *fake) ImportUsers(_ context.Context, u *Upload) (map[int]string, error) {
+	var uids []string
+	for _, user := range u.Users {
+		uids = append(uids, user.LocalId)
+	}
+	f.calls = append(f.calls, uids)
+	return f.answer(len(f.calls), uids)
+}
 
 // ListUsers implements [API].
 func (f *fake) ListUsers(_ context.Context, token string) ([]*User, string, error) {
@@ -49,21 +58,12 @@ func (f *fake) ListUsers(_ context.Context, token string) ([]*User, string, erro
 }
 
 // DeleteUsers implements [API].
-func (f *fake) DeleteUsers(_ context.Context, uids []string) (*auth.DeleteUsersResult, error) {
+func (f *fake) DeleteUsers(_ context.Context, uids []string) (map[int]string, error) {
 	f.calls = append(f.calls, slices.Clone(uids))
 	if f.answer == nil {
-		return &auth.DeleteUsersResult{SuccessCount: len(uids)}, nil
+		return nil, nil
 	}
 	return f.answer(len(f.calls), uids)
-}
-
-// failing is the answer that says of some users why they were not deleted.
-func failing(reasons map[int]string) *auth.DeleteUsersResult {
-	r := &auth.DeleteUsersResult{}
-	for _, i := range slices.Sorted(maps.Keys(reasons)) {
-		r.Errors = append(r.Errors, &auth.DeleteUsersErrorInfo{Index: i, Reason: reasons[i]})
-	}
-	return r
 }
 
 // writer returns a writer on a deleter that need not wait between its calls, and counts its pauses.
@@ -77,7 +77,7 @@ func writer(d API, pauses *int) Writer {
 	return c.Writer()
 }
 
-// TestDelete goes through the SDK to a server.
+// TestDelete goes through the client to a server.
 func TestDelete(t *testing.T) {
 	p := backendstest.Start(t)
 	client := p.Auth(t)
@@ -93,9 +93,8 @@ func TestDelete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.batches.Limit() != 1 || c.batches.Burst() != 1 || c.singles.Limit() != 10 || c.singles.Burst() != 1 {
-		t.Errorf("%v and %v calls a second, %d and %d at once: the API allows one for many accounts, ten for one",
-			c.batches.Limit(), c.singles.Limit(), c.batches.Burst(), c.singles.Burst())
+	if c.batches.Limit() != 1 || c.batches.Burst() != 1 {
+		t.Errorf("%v calls a second, %d at once: the API allows one", c.batches.Limit(), c.batches.Burst())
 	}
 	var meter usage.Meter
 	bytesOver := strings.Repeat("花", 43)
@@ -117,7 +116,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestDeleteOne goes through the SDK to a server, by the call for one account.
+// TestDeleteOne goes through the client to a server, by the call for many accounts: the one for a single account would fire the
+// application's onDelete trigger, which the other does not.
 func TestDeleteOne(t *testing.T) {
 	p := backendstest.Start(t)
 	client := p.Auth(t)
@@ -130,7 +130,11 @@ func TestDeleteOne(t *testing.T) {
 		t.Skip("the Firebase Emulator Suite cannot be made to fail")
 	}
 	pauses := 0
-	w := writer(sdk{client: client}, &pauses)
+	api, err := openToolkit(t.Context(), p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := writer(api, &pauses)
 	w.c.sleep = func(context.Context, time.Duration) error {
 		if pauses++; pauses == 2 {
 			p.FailDelete(t, "u3", "")
@@ -177,6 +181,9 @@ func TestTooManyRequests(t *testing.T) {
 	if got := writer(c.api, &pauses).Delete(t.Context(), []string{"u1"}); got[0] != nil || pauses != 2 {
 		t.Errorf("one: %v after %d pauses", got[0], pauses)
 	}
+	if diff := cmp.Diff(slices.Repeat([]string{"accounts:batchDelete"}, 3), paths); diff != "" {
+		t.Errorf("calls for one (-want +got):\n%s", diff)
+	}
 	paths, pauses = nil, 0
 	if got := writer(c.api, &pauses).Delete(t.Context(), []string{"u1", "u2"}); got[0] != nil || got[1] != nil || pauses != 2 {
 		t.Errorf("two: %v after %d pauses", got, pauses)
@@ -193,14 +200,14 @@ func TestTooManyRequests(t *testing.T) {
 
 // TestQuotaOfSome makes the call again for those accounts alone that were kept by it.
 func TestQuotaOfSome(t *testing.T) {
-	f := &fake{answer: func(call int, uids []string) (*auth.DeleteUsersResult, error) {
+	f := &fake{answer: func(call int, _ []string) (map[int]string, error) {
 		switch call {
 		case 1:
-			return failing(map[int]string{0: "INTERNAL_ERROR", 1: "TOO_MANY_ATTEMPTS_TRY_LATER", 2: "RESOURCE_EXHAUSTED"}), nil
+			return map[int]string{0: "INTERNAL_ERROR", 1: "TOO_MANY_ATTEMPTS_TRY_LATER", 2: "RESOURCE_EXHAUSTED"}, nil
 		case 2:
-			return failing(map[int]string{1: "QUOTA_EXCEEDED : Exceeded quota for deleting accounts."}), nil
+			return map[int]string{1: "QUOTA_EXCEEDED : Exceeded quota for deleting accounts."}, nil
 		}
-		return &auth.DeleteUsersResult{SuccessCount: len(uids)}, nil
+		return nil, nil
 	}}
 	pauses := 0
 	got := writer(f, &pauses).Delete(t.Context(), []string{"a", "b", "c", "d"})
@@ -215,7 +222,7 @@ func TestQuotaOfSome(t *testing.T) {
 // TestQuotaUntilTimeIsUp: a pause that the run's end breaks off leaves the refusal as the result.
 func TestQuotaUntilTimeIsUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	f := &fake{answer: func(int, []string) (*auth.DeleteUsersResult, error) {
+	f := &fake{answer: func(int, []string) (map[int]string, error) {
 		cancel()
 		return nil, errors.New("QUOTA_EXCEEDED")
 	}}
@@ -231,7 +238,7 @@ type counted struct {
 }
 
 // DeleteUsers implements [API].
-func (c counted) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
+func (c counted) DeleteUsers(ctx context.Context, uids []string) (map[int]string, error) {
 	*c.calls++
 	return c.API.DeleteUsers(ctx, uids)
 }
@@ -250,14 +257,14 @@ func TestThousandAccountsACall(t *testing.T) {
 	}
 	want[2500] = "delete account u2499: last"
 
-	f := &fake{answer: func(call int, _ []string) (*auth.DeleteUsersResult, error) {
+	f := &fake{answer: func(call int, _ []string) (map[int]string, error) {
 		switch call {
 		case 1:
-			return failing(map[int]string{1: "first", 999: "last of the first call"}), nil
+			return map[int]string{1: "first", 999: "last of the first call"}, nil
 		case 2:
 			return nil, errors.New("quota exceeded")
 		default:
-			return failing(map[int]string{499: "last"}), nil
+			return map[int]string{499: "last"}, nil
 		}
 	}}
 	var meter usage.Meter
@@ -290,8 +297,8 @@ func TestNothingToDelete(t *testing.T) {
 
 func TestErrorOfNobodyIsEverybodys(t *testing.T) {
 	for _, index := range []int{-1, 2} {
-		f := &fake{answer: func(int, []string) (*auth.DeleteUsersResult, error) {
-			return failing(map[int]string{0: "of u1", index: "of whom?"}), nil
+		f := &fake{answer: func(int, []string) (map[int]string, error) {
+			return map[int]string{0: "of u1", index: "of whom?"}, nil
 		}}
 		for i, err := range writer(f, new(int)).Delete(t.Context(), []string{"u1", "u2"}) {
 			if err == nil {
@@ -306,7 +313,7 @@ func TestErrorOfNobodyIsEverybodys(t *testing.T) {
 func TestRunsShareThePace(t *testing.T) {
 	f := &fake{}
 	c := newClient(f)
-	c.singles = rate.NewLimiter(rate.Every(time.Hour), 1)
+	c.batches = rate.NewLimiter(rate.Every(time.Hour), 1)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if got := c.Writer().Delete(ctx, []string{"u1"}); got[0] != nil {
@@ -339,14 +346,14 @@ func TestValidUID(t *testing.T) {
 }
 
 func TestDeletedAccountsAreTold(t *testing.T) {
-	f := &fake{answer: func(int, []string) (*auth.DeleteUsersResult, error) {
-		return failing(map[int]string{1: "INTERNAL_ERROR"}), nil
+	f := &fake{answer: func(int, []string) (map[int]string, error) {
+		return map[int]string{1: "INTERNAL_ERROR"}, nil
 	}}
 	w := writer(f, new(int))
 	var told [][]string
 	w.Written = func(_ context.Context, uids []string) { told = append(told, uids) }
 	w.Delete(t.Context(), []string{"u1", "u2", "", "u3", strings.Repeat("a", 129)})
-	f.answer = func(int, []string) (*auth.DeleteUsersResult, error) { return nil, errors.New("unavailable") }
+	f.answer = func(int, []string) (map[int]string, error) { return nil, errors.New("unavailable") }
 	w.Delete(t.Context(), []string{"u4", "u5"})
 	if diff := cmp.Diff([][]string{{"u1", "u3"}}, told); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)

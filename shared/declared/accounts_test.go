@@ -257,13 +257,13 @@ func (a *api) call(method string, uids []string, send func() error) error {
 	return err
 }
 
-func (a *api) DeleteUsers(ctx context.Context, uids []string) (result *auth.DeleteUsersResult, err error) {
-	err = a.call("DeleteUsers", uids, func() (err error) { result, err = a.API.DeleteUsers(ctx, uids); return err })
-	return result, err
+func (a *api) DeleteUsers(ctx context.Context, uids []string) (refused map[int]string, err error) {
+	err = a.call("DeleteUsers", uids, func() (err error) { refused, err = a.API.DeleteUsers(ctx, uids); return err })
+	return refused, err
 }
 
-func (a *api) GetUsers(ctx context.Context, uids []string) (users []*accounts.User, err error) {
-	err = a.call("GetUsers", uids, func() (err error) { users, err = a.API.GetUsers(ctx, uids); return err })
+func (a *api) GetUsers(ctx context.Context, by *accounts.Identifiers) (users []*accounts.User, err error) {
+	err = a.call("GetUsers", by.LocalId, func() (err error) { users, err = a.API.GetUsers(ctx, by); return err })
 	return users, err
 }
 

@@ -58,6 +58,8 @@ type Function struct {
 	Log    io.Writer
 	Hooks  Hooks
 
+	forOperator bool // the credentials are those of whoever calls the command
+
 	mu      sync.Mutex
 	opened  config.Config // what clients was opened for
 	clients *clients
@@ -287,7 +289,11 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error
 		}
 	}
 	if slices.Contains(f.Uses, config.Auth) {
-		c.accounts, err = accounts.Open(ctx, cfg.Project, f.Hooks.Accounts)
+		open := accounts.Open
+		if f.forOperator {
+			open = accounts.OpenForOperator
+		}
+		c.accounts, err = open(ctx, cfg.Project, f.Hooks.Accounts)
 		if err != nil {
 			c.close()
 			return nil, err

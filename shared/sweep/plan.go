@@ -38,7 +38,8 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	reading := &Function{Job: f.Job, Timeout: planTime, Uses: uses, Getenv: f.Getenv, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks}
+	reading := &Function{Job: f.Job, Timeout: planTime, Uses: uses, Getenv: f.Getenv, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks,
+		forOperator: true}
 	reading.Hooks.Dial = append(documents.ReadOnly(), f.Hooks.Dial...)
 	reading.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
 		if f.Hooks.Transport != nil {

@@ -220,7 +220,7 @@ type failing struct {
 }
 
 // DeleteUsers implements accounts.API.
-func (d *failing) DeleteUsers(ctx context.Context, uids []string) (*auth.DeleteUsersResult, error) {
+func (d *failing) DeleteUsers(ctx context.Context, uids []string) (map[int]string, error) {
 	d.mu.Lock()
 	d.calls++
 	err := d.err

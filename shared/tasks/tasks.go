@@ -45,8 +45,9 @@ type Queue struct {
 
 // Task is work for the queue's worker.
 type Task struct {
-	// Key names the work. Within 24 hours the same key is the same task, however often it is handed over; it also tells a
-	// lost answer from a task that was never made.
+	// Key names the work. As long as its task exists, and for some time after its end, the same key is the same task, however often
+	// it is handed over; it also tells a lost answer from a task that was never made. How long its name stays taken is said twice:
+	// an hour by Google's reference, up to 24 hours by the API's definition. Rely on neither: a key that may come again must differ.
 	Key       []string
 	Body      any               // sent as JSON; nil: none
 	NotBefore time.Time         // at most [MaxDelay] ahead; zero is at once

@@ -8,6 +8,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
@@ -15,7 +16,13 @@ import (
 // Open opens a test's project for the sample.
 func Open(t testing.TB, p *backendstest.Project) *sampledata.Project {
 	t.Helper()
-	return &sampledata.Project{Firestore: p.Firestore(t), Bucket: p.Storage(t).Bucket(p.Bucket), Auth: p.Auth(t)}
+	client, err := accounts.Open(t.Context(), p.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &sampledata.Project{
+		Firestore: p.Firestore(t), Bucket: p.Storage(t).Bucket(p.Bucket), Auth: p.Auth(t), Importer: client.Importer(),
+	}
 }
 
 // Names returns all that a project holds, by the names that the log uses.

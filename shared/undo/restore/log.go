@@ -117,7 +117,7 @@ func (u *undoing) entries(ctx context.Context, f func(context.Context, entry, []
 // so they are counted first, and nothing may come back before all that will is pinned. It returns what may have to be pinned.
 func (u *undoing) survey(ctx context.Context) (pins pinning, err error) {
 	u.writes, u.stayed = map[string]int{}, map[string]bool{}
-	u.matched, u.ids, u.taken = map[string]bool{}, map[string]bool{}, map[string]string{}
+	u.matched, u.ids, u.claimed = map[string]bool{}, map[string]bool{}, map[identifier]string{}
 	named := map[string]bool{} // of Only
 	err = u.entries(ctx, func(_ context.Context, _ entry, records []undo.Record) error {
 		u.pinsOf(&pins, records)

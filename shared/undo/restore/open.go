@@ -3,14 +3,13 @@ package restore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
-	firebase "firebase.google.com/go/v4"
 	"google.golang.org/grpc"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -20,7 +19,7 @@ import (
 type Hooks struct {
 	Dial      []grpc.DialOption                         // for the Firestore connections
 	Transport func(http.RoundTripper) http.RoundTripper // around Storage's
-	Accounts  func(Accounts) Accounts                   // around Authentication's
+	Accounts  func(accounts.API) accounts.API           // around Authentication's
 	Pace      documents.Pace                            // of writes to Firestore; nil: a function's, [documents.NewRate]
 }
 
@@ -64,16 +63,12 @@ func (h Hooks) Open(ctx context.Context, c config.Config, uses []config.Backend,
 		p.Bucket = bucket.Handle()
 	}
 	if slices.Contains(uses, config.Auth) {
-		app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: c.Project})
-		if err == nil {
-			p.Accounts, err = app.Auth(ctx)
-		}
+		client, err := accounts.OpenForOperator(ctx, c.Project, h.Accounts)
 		if err != nil {
-			return p, closeAll, fmt.Errorf("open Authentication of project %s: %w", c.Project, err)
+			return p, closeAll, err
 		}
-		if h.Accounts != nil {
-			p.Accounts = h.Accounts(p.Accounts)
-		}
+		importer := client.Importer()
+		p.Accounts = &importer
 	}
 	return p, closeAll, nil
 }

@@ -17,9 +17,9 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
-	"firebase.google.com/go/v4/auth"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/undo"
@@ -30,15 +30,9 @@ type Project struct {
 	DB        documents.Writer
 	Firestore *firestore.Client     // of the same database, for what DB lacks; nothing of this package uses it
 	Bucket    *storage.BucketHandle // nil: objects are left
-	Accounts  Accounts              // nil: accounts are left
+	Accounts  *accounts.Importer    // nil: accounts are left
 	Clock     func() time.Time      // the operator's, for records and for how long something took: leases go by Firestore's
 	Jobs      map[string]sweep.Job  // by name: what their runs can have done
-}
-
-// Accounts are the calls of Authentication that are made; [auth.Client] has them.
-type Accounts interface {
-	GetUsers(ctx context.Context, identifiers []auth.UserIdentifier) (*auth.GetUsersResult, error)
-	ImportUsers(ctx context.Context, users []*auth.UserToImport, options ...auth.UserImportOption) (*auth.UserImportResult, error)
 }
 
 // Options say what to take back.
@@ -123,13 +117,13 @@ type undoing struct {
 	Options
 	job, runID string
 	log        []entry
-	writes     map[string]int      // how many the log has of each document
-	stayed     map[string]bool     // targets that the run wrote down and then did not delete
-	matched    map[string]bool     // documents that Where means
-	ids        map[string]bool     // of these documents, and Where's value
-	taken      map[string]string   // which account comes back, by what identifies it
-	back       int                 // things that came back
-	restoring  *semaphore.Weighted // how many objects may be, besides
+	writes     map[string]int        // how many the log has of each document
+	stayed     map[string]bool       // targets that the run wrote down and then did not delete
+	matched    map[string]bool       // documents that Where means
+	ids        map[string]bool       // of these documents, and Where's value
+	claimed    map[identifier]string // which account comes back, by what identifies it
+	back       int                   // things that came back
+	restoring  *semaphore.Weighted   // how many objects may be, besides
 	access     access
 	refused    map[string]bool // targets that no run of the job can have had
 	canHave    func(undo.Record) bool

@@ -526,51 +526,6 @@ func TestAnotherJobIsUnderWay(t *testing.T) {
 	}
 }
 
-// TestSignedUpSince: an account does not come back beside one that has its address, its number or its identity since, for
-// Authentication would take it.
-func TestSignedUpSince(t *testing.T) {
-	w := newWorld(t)
-	ctx := t.Context()
-	client := w.Auth(t)
-	identity := []*auth.UserProvider{{UID: "g1", ProviderID: "google.com"}}
-	if _, err := client.ImportUsers(ctx, []*auth.UserToImport{
-		new(auth.UserToImport).UID("u1").PhoneNumber("+4915112345678"), new(auth.UserToImport).UID("u2").ProviderData(identity),
-	}); err != nil {
-		t.Fatal(err)
-	}
-	report := w.run(t)
-	if _, err := client.ImportUsers(ctx, []*auth.UserToImport{
-		new(auth.UserToImport).UID("new0").Email("U0@example.com"), new(auth.UserToImport).UID("new1").PhoneNumber("+4915112345678"),
-		new(auth.UserToImport).UID("new2").ProviderData(identity),
-	}); err != nil {
-		t.Fatal(err)
-	}
-	for _, apply := range []bool{false, true} {
-		steps, why := w.undo(t, report.RunID, restore.Options{Apply: apply})
-		for uid, what := range map[string]string{"u0": "address since: account new0", "u1": "phone number since: account new1", "u2": "identity since: account new2"} {
-			if !slices.Contains(steps[undo.Conflict], "account "+uid) || !strings.Contains(why["account "+uid], what) {
-				t.Errorf("apply %t: account %s: %q", apply, uid, why["account "+uid])
-			}
-		}
-	}
-	if _, err := client.GetUser(ctx, "u0"); !auth.IsUserNotFound(err) {
-		t.Errorf("u0: %v", err)
-	}
-}
-
-// TestTwinsDoNotComeBack: of two accounts with one address, the first comes back.
-func TestTwinsDoNotComeBack(t *testing.T) {
-	w := newWorld(t)
-	if _, err := w.Auth(t).ImportUsers(t.Context(), []*auth.UserToImport{new(auth.UserToImport).UID("u1").Email("u0@example.com")}); err != nil {
-		t.Fatal(err)
-	}
-	report := w.run(t)
-	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
-	if conflicts := steps[undo.Conflict]; len(conflicts) != 1 || !strings.Contains(why[conflicts[0]], "comes back with the same address") {
-		t.Errorf("%v, %v", conflicts, why)
-	}
-}
-
 // TestRacedObjectsStayAsTheyAre: an object that changed right before its deletion was not deleted, so an undo neither brings back what
 // was overwritten nor lists it.
 func TestRacedObjectsStayAsTheyAre(t *testing.T) {

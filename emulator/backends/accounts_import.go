@@ -1,0 +1,119 @@
+package backends
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const largestBatchCreate = 1000
+
+// batchCreate imports users. Like the API it compares addresses and identities only if it is asked for a sanity check, and phone numbers
+// never. It does not check whether the providers are enabled, which the API does then as well.
+//
+// Google contradicts itself about a user who is there: the API's reference says that one is replaced only if allowOverwrite is true,
+// and Firebase's documentation that its SDK, which does not send the field, replaces one. So here a user stays only if the field is
+// sent as false: what relies on that elsewhere shows.
+func (p *accounts) batchCreate(request accountRequest) (any, *apiError) {
+	users, keep := request.Users, request.AllowOverwrite != nil && !*request.AllowOverwrite
+	if len(users) == 0 || len(users) > largestBatchCreate {
+		return nil, invalid("MISSING_USER_ACCOUNT")
+	}
+	if twice := duplicate(users, request.SanityCheck, keep); twice != "" {
+		return nil, invalid(twice)
+	}
+	errors := []account{}
+	for i, given := range users {
+		uid, _ := given["localId"].(string)
+		why := ""
+		switch {
+		case uid == "":
+			why = "localId is missing"
+		case request.SanityCheck:
+			why = p.taken(uid, given)
+		}
+		if why == "" && keep && p.byID[uid] != nil {
+			why = "localId belongs to an existing account - can not overwrite."
+		}
+		if why != "" {
+			errors = append(errors, account{"index": i, "message": why})
+			continue
+		}
+		p.byID[uid] = imported(given)
+	}
+	return account{"error": errors}, nil
+}
+
+// imported returns the record of a user.
+func imported(given account) account {
+	user := maps.Clone(given)
+	hasPassword := user["passwordHash"] != nil
+	for _, secret := range []string{"passwordHash", "salt"} {
+		delete(user, secret) // a caller needs another permission to read it
+	}
+	user["providerUserInfo"] = providersOf(user, hasPassword)
+	for _, field := range []string{"createdAt", "lastLoginAt"} { // Firebase's SDK sends numbers; answers have texts
+		if n, isNumber := user[field].(float64); isNumber {
+			user[field] = strconv.FormatInt(int64(n), 10)
+		}
+	}
+	if user["createdAt"] == nil {
+		user["createdAt"] = strconv.FormatInt(time.Now().UnixMilli(), 10)
+	}
+	return user
+}
+
+// taken says which other user has the address or an identity of one who is imported; empty: nobody.
+func (p *accounts) taken(uid string, given account) string {
+	for _, id := range identities(given) {
+		for other, user := range p.byID {
+			if other != uid && hasIdentity(user, id) {
+				return "raw id exists in other account in database"
+			}
+		}
+	}
+	if email, _ := given["email"].(string); p.emailTaken(email, uid) {
+		return "email exists in other account in database"
+	}
+	return ""
+}
+
+// duplicate says what users of one import have in common, because of which none of them is imported.
+func duplicate(users []account, sane, uids bool) string {
+	seen := map[string]bool{}
+	twice := ""
+	see := func(code, value string) {
+		key := code + " : " + value
+		if twice == "" && seen[key] {
+			twice = key
+		}
+		seen[key] = true
+	}
+	for _, user := range users {
+		if email, _ := user["email"].(string); sane && email != "" {
+			see("DUPLICATE_EMAIL", strings.ToLower(email))
+		}
+		for _, id := range identities(user) {
+			if sane {
+				see("DUPLICATE_RAW_ID", fmt.Sprintf("Provider id(%v), Raw id(%v)", id["providerId"], id["rawId"]))
+			}
+		}
+		if uid, _ := user["localId"].(string); uids {
+			see("DUPLICATE_LOCAL_ID", uid)
+		}
+	}
+	return twice
+}
+
+// identities returns what a user who is imported has at providers.
+func identities(user account) (all []account) {
+	given, _ := user["providerUserInfo"].([]any)
+	for _, one := range given {
+		if p, is := one.(account); is && p["providerId"] != "password" && p["providerId"] != "phone" {
+			all = append(all, p)
+		}
+	}
+	return all
+}

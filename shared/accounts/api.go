@@ -1,0 +1,160 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/googleapis/gax-go/v2"
+	"google.golang.org/api/googleapi"
+	"google.golang.org/api/identitytoolkit/v1"
+	"google.golang.org/api/option"
+)
+
+// What Google's API has of accounts. Firebase's SDK leaves out whether somebody has signed in by a custom token, without which such
+// an account cannot be told from an anonymous one, and what keeps an import from replacing accounts and making second ones.
+type (
+	// User is an account.
+	User = identitytoolkit.GoogleCloudIdentitytoolkitV1UserInfo
+	// Identifiers name accounts, by uid or by what they have.
+	Identifiers = identitytoolkit.GoogleCloudIdentitytoolkitV1GetAccountInfoRequest
+	// Upload is what is imported, and how.
+	Upload = identitytoolkit.GoogleCloudIdentitytoolkitV1UploadAccountRequest
+)
+
+// API are the calls of Authentication that are made. What a call refuses of what it is given is returned by its index.
+type API interface {
+	// DeleteUsers deletes accounts in one call. One that does not exist counts as deleted.
+	DeleteUsers(ctx context.Context, uids []string) (refused map[int]string, err error)
+	// GetUsers returns those of some accounts that there are, in one call.
+	GetUsers(ctx context.Context, by *Identifiers) ([]*User, error)
+	// ListUsers returns a page of the project's accounts, and the token of the next page, which is empty if there is none.
+	ListUsers(ctx context.Context, token string) (users []*User, next string, err error)
+	// ImportUsers imports accounts in one call.
+	ImportUsers(ctx context.Context, upload *Upload) (refused map[int]string, err error)
+}
+
+// toolkit makes the calls by Google's client of the API.
+type toolkit struct {
+	project string
+	users   *identitytoolkit.ProjectsAccountsService
+	header  http.Header // of each call
+}
+
+// emulatorHost names the variable with the emulator's address, which Firebase's SDK reads as well.
+const emulatorHost = "FIREBASE_AUTH_EMULATOR_HOST"
+
+func openToolkit(ctx context.Context, project string, options ...option.ClientOption) (toolkit, error) {
+	header := http.Header{}
+	if host := os.Getenv(emulatorHost); host != "" {
+		options = append(options, option.WithEndpoint("http://"+host+"/identitytoolkit.googleapis.com/"), option.WithoutAuthentication())
+		header.Set("Authorization", "Bearer owner") // the emulator's administrator
+	}
+	service, err := identitytoolkit.NewService(ctx, options...)
+	if err != nil {
+		return toolkit{}, err
+	}
+	return toolkit{project, identitytoolkit.NewProjectsAccountsService(service), header}, nil
+}
+
+// DeleteUsers implements [API]. It deletes accounts that are not disabled as well.
+func (t toolkit) DeleteUsers(ctx context.Context, uids []string) (map[int]string, error) {
+	call := t.users.BatchDelete(t.project, &identitytoolkit.GoogleCloudIdentitytoolkitV1BatchDeleteAccountsRequest{
+		LocalIds: uids, Force: true,
+	}).Context(ctx)
+	maps.Copy(call.Header(), t.header)
+	answer, err := again(ctx, broken, call.Do)
+	if err != nil {
+		return nil, err
+	}
+	refused := map[int]string{}
+	for _, e := range answer.Errors {
+		refused[int(e.Index)] = e.Message
+	}
+	return refused, nil
+}
+
+// ImportUsers implements [API].
+func (t toolkit) ImportUsers(ctx context.Context, upload *Upload) (map[int]string, error) {
+	call := t.users.BatchCreate(t.project, upload).Context(ctx)
+	maps.Copy(call.Header(), t.header)
+	answer, err := call.Do() // [Importer] repeats it
+	if err != nil {
+		return nil, err
+	}
+	refused := map[int]string{}
+	for _, e := range answer.Error {
+		refused[int(e.Index)] = e.Message
+	}
+	return refused, nil
+}
+
+// GetUsers implements [API].
+func (t toolkit) GetUsers(ctx context.Context, by *Identifiers) ([]*User, error) {
+	call := t.users.Lookup(t.project, by).Context(ctx)
+	maps.Copy(call.Header(), t.header)
+	answer, err := again(ctx, passing, call.Do)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Users, nil
+}
+
+// ListUsers implements [API].
+func (t toolkit) ListUsers(ctx context.Context, token string) (users []*User, next string, err error) {
+	call := t.users.BatchGet(t.project).MaxResults(PageSize).Context(ctx)
+	if token != "" {
+		call.NextPageToken(token)
+	}
+	maps.Copy(call.Header(), t.header)
+	answer, err := again(ctx, passing, call.Do)
+	if err != nil {
+		return nil, "", err
+	}
+	return answer.Users, answer.NextPageToken, nil
+}
+
+// again makes a call that may be repeated, a few times if what stands in the way is likely to pass. Google's client makes it once.
+func again[T any](ctx context.Context, passes func(error) bool, do func(...googleapi.CallOption) (T, error)) (answer T, err error) {
+	backoff := pauses()
+	for attempt := 1; ; attempt++ {
+		answer, err = do()
+		if err == nil || attempt == maxAttempts || !passes(err) || gax.Sleep(ctx, backoff.Pause()) != nil {
+			return answer, err
+		}
+	}
+}
+
+func pauses() gax.Backoff {
+	return gax.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2}
+}
+
+// passing reports whether an error is likely to pass: too many calls, or what [broken] says.
+func passing(err error) bool { return isQuota(err) || broken(err) }
+
+// broken reports a fault of Google's, or of the connection.
+func broken(err error) bool {
+	var refused *googleapi.Error
+	if !errors.As(err, &refused) {
+		return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	}
+	return refused.Code >= http.StatusInternalServerError
+}
+
+// ReadOnly wraps the calls of Authentication so that those that do not only read are refused before they are sent.
+func ReadOnly(base API) API { return readOnly{base} }
+
+type readOnly struct{ API }
+
+// DeleteUsers implements [API].
+func (readOnly) DeleteUsers(context.Context, []string) (map[int]string, error) {
+	return nil, errors.New("the deletion was not sent: this connection only reads")
+}
+
+// ImportUsers implements [API].
+func (readOnly) ImportUsers(context.Context, *Upload) (map[int]string, error) {
+	return nil, errors.New("the import was not sent: this connection only reads")
+}
