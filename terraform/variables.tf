@@ -221,7 +221,7 @@ variable "memory" {
 }
 
 variable "shards" {
-  description = "Into how many shards, 16 at most, a job is split if one instance takes too long to look through the bucket. Shards run at once, each on its own instance, e.g. { cleanupOrphanedMedia = 8 }."
+  description = "Into how many shards, 16 at most, a job is split if one instance takes too long to look through the bucket. Shards run at once, each on its own instance, e.g. { cleanupOrphanedMedia = 8 }. To find equal parts, all names are listed once more."
   type        = map(number)
   default     = {}
   nullable    = false

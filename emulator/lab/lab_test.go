@@ -179,7 +179,7 @@ func TestInShards(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, p := range s.Parts {
-		if p.Scanned < 500 || p.Scanned > 4000 || p.Runs != 1 || p.Elapsed == 0 || p.Memory == 0 || p.Usage.StorageClassA == 0 {
+		if p.Scanned < 1900 || p.Scanned > 2100 || p.Runs != 1 || p.Elapsed == 0 || p.Memory == 0 || p.Usage.StorageClassA == 0 {
 			t.Errorf("shard %d: %+v", i, p)
 		}
 	}
@@ -200,10 +200,17 @@ func TestInShards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| the run that splits |  | 10.0 s |", "the longest shard: 35.0 s", "100,000,000 / 8 × 1.00 / 40,000 a second = 5 min, in 2 runs"} {
+	for _, want := range []string{"| the run that splits |  | 10.0 s |", "the longest shard: 35.0 s", "100,000,000 / 8 × 1.00 / 40,000 a second = 5 min, in 2 runs",
+		"lists all names: 100,000,000 in 2 min.\n"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page does not say %q:\n%s", want, page)
 		}
+	}
+	s.Cut.Elapsed = time.Minute
+	var slow strings.Builder
+	s.write(&slow, section{})
+	if want := "lists all names: 100,000,000 in 12 min. A run has 570.0 s for it, so the last shard would be larger"; !strings.Contains(slow.String(), want) {
+		t.Errorf("the page does not say %q:\n%s", want, &slow)
 	}
 }
 

@@ -184,7 +184,8 @@ func (s section) row(b *strings.Builder, r run) {
 
 // What the functions and Terraform allow a run of cleanupOrphanedMedia.
 const (
-	planTime    = 285 * time.Second // half of what is left of ten minutes after the last tenth or thirty seconds
+	splitTime   = 570 * time.Second // what is left of ten minutes after the last tenth or thirty seconds
+	planTime    = splitTime / 2
 	continueFor = 6 * time.Hour
 )
 

@@ -137,8 +137,8 @@ func (s sharded) write(b *strings.Builder, missing section) {
 	fmt.Fprintf(b, `
 ## A hundred million objects in %d shards
 
-With SHARDS=%d each shard is a run of its own, on an instance of its own. The scheduled run finds where to cut, and Cloud Tasks calls the function for each
-part. Here %s live objects were split, with answers after %s and pages of a listing after %s. Each shard ran in a process with one CPU of its own, %s at
+With SHARDS=%d each shard is a run of its own, on an instance of its own. The scheduled run lists all names to find where to cut, and Cloud Tasks calls the
+function for each part. Here %s live objects were split, with answers after %s and pages of a listing after %s. Each shard ran in a process with one CPU of its own, %s at
 a time, as many as fit on this machine beside the stand-in. That a shard whose process is killed changes nothing in the result is tested by
 `+"`go test ./emulator/load -run TestShards`"+`.
 
@@ -167,6 +167,12 @@ a time, as many as fit on this machine beside the stand-in. That a shard whose p
 	fmt.Fprintf(b, "- **All live**: 100,000,000 / %d × %.2f / %s a second = %s, in %s of %s. Together the shards ask for %s pages of a listing a second, where a bucket "+
 		"answers %s at first, and make %s look-ups a second.\n", shards, share, thousands(each), lasting(took),
 		runsOf(runsFor(took)), seconds(planTime), thousands(inSum(all.Usage.StorageClassA)), thousands(listingsOfAll), thousands(inSum(all.Usage.FirestoreReads)))
+	lists := time.Duration(float64(s.Cut.Elapsed) * objects / float64(s.Items))
+	fmt.Fprintf(b, "- **The split** lists all names: 100,000,000 in %s.", lasting(lists))
+	if lists > splitTime {
+		fmt.Fprintf(b, " A run has %s for it, so the last shard would be larger than the others, unless the function's timeout is longer.", seconds(splitTime))
+	}
+	b.WriteByte('\n')
 	r := missing.largest(missing.slowest())
 	if r.Items == 0 {
 		return

@@ -25,8 +25,9 @@ type Pass interface {
 	name() string
 	// begin starts reading what a run goes through.
 	begin(ctx context.Context, p *sweep.Planner, in stretch) sweep.Reading
-	// pieces divides all things, in order, into pieces. Each should be small compared with one of so many shards.
-	pieces(ctx context.Context, p *sweep.Planner, shards int) ([]piece, error)
+	// pieces divides what there is from a name on into pieces, in order. With [sweep.ErrOutOfTime], nobody knows how much the last of
+	// them holds.
+	pieces(ctx context.Context, p *sweep.Planner, in objects.Names) ([]piece, error)
 }
 
 // stretch is the range of names that a run goes through in a pass.
@@ -40,7 +41,7 @@ type stretch struct {
 // run waits only once for first pages. While it plans a long pass, it holds a few pages of the others.
 func Begin(passes ...Pass) func(ctx context.Context, p *sweep.Planner) sweep.Reading {
 	return func(ctx context.Context, p *sweep.Planner) sweep.Reading {
-		from, to := bounds(p, passes)
+		from, to := beginning(p, passes), ending(p, passes)
 		type begun struct {
 			sweep.Section
 			sweep.Reading
@@ -53,7 +54,7 @@ func Begin(passes ...Pass) func(ctx context.Context, p *sweep.Planner) sweep.Rea
 			}
 			switch _, ofDocuments := passes[i].(Documents); {
 			case i == from.Pass && from.Name != "":
-				in.Names = objects.Names{From: from.Name, After: !from.Included}
+				in.Names = from.names()
 			case ofDocuments && from.Owner != "":
 				in.Names = objects.Names{From: from.Owner, After: true}
 			}
@@ -169,15 +170,20 @@ func later(p *sweep.Planner, at place) error {
 	return err
 }
 
-// bounds returns where a run begins, and where it ends: for a shard, where the next one begins.
-func bounds(p *sweep.Planner, passes []Pass) (begin, end place) {
+// beginning returns where a run begins.
+func beginning(p *sweep.Planner, passes []Pass) place {
 	// A checkpoint that cannot be read is from another version: the run begins at the beginning.
 	begin, ok := placeOf(p.Checkpoint())
 	if !ok || begin.Pass < 0 || begin.Pass >= len(passes) {
-		begin = place{}
+		return place{}
 	}
-	if end, ok = placeOf(p.End()); !ok {
-		end = place{Pass: len(passes)}
+	return begin
+}
+
+// ending returns where a run ends: for a shard, where the next one begins.
+func ending(p *sweep.Planner, passes []Pass) place {
+	if end, ok := placeOf(p.End()); ok {
+		return end
 	}
-	return begin, end
+	return place{Pass: len(passes)}
 }

@@ -1,42 +1,56 @@
 package orphans
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
+// leastShard is how many things are worth a shard.
+const leastShard = 1000
+
 // Split returns the function that divides what [Plan] goes through into ranges of about the same size.
 func Split(passes ...Pass) func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Range, error) {
 	return func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Range, error) {
-		begin, _ := bounds(p, passes)
+		begin := beginning(p, passes)
 		var cuts []cut
 		total := 0
-		for i, pass := range passes[min(begin.Pass, len(passes)):] {
+		var outOfTime error
+		for i, pass := range passes[begin.Pass:] {
 			if !wanted(p, pass) {
 				continue
 			}
-			pieces, err := pass.pieces(ctx, p, n)
-			if err != nil {
+			first := place{Pass: begin.Pass + i, Owner: begin.Owner}
+			if i == 0 {
+				first = begin
+			}
+			pieces, err := pass.pieces(ctx, p, first.names())
+			if err != nil && !errors.Is(err, sweep.ErrOutOfTime) {
 				return nil, err
 			}
-			for _, piece := range pieces {
-				c := cut{place{Pass: begin.Pass + i, Name: piece.from, Included: piece.from != "", Owner: begin.Owner}, piece.n}
-				switch {
-				case i == 0 && piece.before != "" && piece.before <= begin.Name: // an earlier run has looked through it
-					continue
-				case c.at.before(begin): // or through some of it
-					c.at = begin
+			for j, piece := range pieces {
+				at := first
+				if j > 0 {
+					at.Name, at.Included = piece.from, true
 				}
-				cuts = append(cuts, c)
+				cuts = append(cuts, cut{at, piece.n})
 				total += piece.n
 			}
+			if outOfTime = err; err != nil {
+				rest := total / (n - 1) // counts for what was not listed, so that it is a range of its own
+				cuts[len(cuts)-1].n = rest
+				total += rest
+				break
+			}
 		}
-		return joined(cuts, total, min(n, total/leastShard))
+		all, err := joined(cuts, total, min(n, total/leastShard))
+		return all, cmp.Or(err, outOfTime)
 	}
 }
 
@@ -69,25 +83,58 @@ func joined(cuts []cut, total, n int) (all []sweep.Range, err error) {
 	return all, nil
 }
 
-// pieces divides the folder. If the bucket does not support offsets, the folder is one piece.
-func (f Objects) pieces(ctx context.Context, p *sweep.Planner, shards int) ([]piece, error) {
-	pieces, err := divide(ctx, f.Folder, shards, func(ctx context.Context, from, before string) (weight, error) {
-		page, more, err := p.Objects.First(ctx, f.Folder, objects.Names{From: from, Before: before})
-		if err != nil || !more || len(page) == 0 {
-			return weight{n: len(page)}, err
+// piece is the names from one on, up to where the next piece begins.
+type piece struct {
+	from string
+	n    int // how many there are
+}
+
+// mostPieces bounds how many names of a listing are kept in memory. It is even, and much larger than the number of shards.
+const mostPieces = 4096
+
+// sampled divides listed names, in their order, into pieces of one size: each begins with one of every so many names. When
+// checkTime returns an error, so does sampled. The last of its pieces then counts nothing: nobody knows how many names follow.
+func sampled(pages iter.Seq2[[]string, error], checkTime func() error) (pieces []piece, err error) {
+	listed, every := 0, 1
+	for page, err := range pages {
+		if err != nil {
+			return nil, err
 		}
-		return weightOfPage(max(from, f.Folder), page[0].Name, page[len(page)-1].Name, len(page)), nil
-	})
-	if errors.Is(err, objects.ErrNoOffsets) {
-		return []piece{{}}, nil
+		if listed > 0 {
+			if err := checkTime(); err != nil {
+				pieces[len(pieces)-1].n = 0
+				return pieces, err
+			}
+		}
+		for _, name := range page {
+			if len(pieces) == mostPieces && listed%every == 0 {
+				every *= 2
+				for i := range mostPieces / 2 {
+					pieces[i] = piece{from: pieces[2*i].from, n: every}
+				}
+				pieces = pieces[:mostPieces/2]
+			}
+			if listed%every == 0 {
+				pieces = append(pieces, piece{from: name, n: every})
+			}
+			listed++
+		}
 	}
-	return pieces, err
+	if listed > 0 {
+		pieces[len(pieces)-1].n = (listed-1)%every + 1
+	}
+	return pieces, nil
+}
+
+// pieces lists the names in the folder.
+func (f Objects) pieces(ctx context.Context, p *sweep.Planner, in objects.Names) ([]piece, error) {
+	return sampled(p.Objects.PagesOfNames(ctx, f.Folder, in), p.CheckTime)
 }
 
 // pieces returns the pass whole: a run reads so many owners at most, wherever an earlier one got to.
-func (c Documents) pieces(ctx context.Context, p *sweep.Planner, _ int) ([]piece, error) {
+func (c Documents) pieces(ctx context.Context, p *sweep.Planner, _ objects.Names) ([]piece, error) {
 	n, err := p.Documents.Count(ctx, documents.Query{Collection: c.Owners})
-	return []piece{{weight: weight{n: min(n, maxOwners(p))}}}, err
+	return []piece{{n: min(n, maxOwners(p))}}, err
 }
 
 // place is a place in the order of all things: where a run stopped, or where a range begins or ends.
@@ -101,6 +148,11 @@ type place struct {
 	Owner string `json:"owner,omitempty"`
 }
 
+// names returns the names from a place on.
+func (a place) names() objects.Names {
+	return objects.Names{From: a.Name, After: a.Name != "" && !a.Included}
+}
+
 // placeOf parses the text of a place.
 func placeOf(text string) (at place, ok bool) {
 	err := json.Unmarshal([]byte(text), &at)
@@ -110,15 +162,4 @@ func placeOf(text string) (at place, ok bool) {
 func (a place) text() (string, error) {
 	text, err := json.Marshal(a)
 	return string(text), err
-}
-
-// before reports whether a place comes before another.
-func (a place) before(b place) bool {
-	switch {
-	case a.Pass != b.Pass:
-		return a.Pass < b.Pass
-	case a.Name != b.Name:
-		return a.Name < b.Name
-	}
-	return a.Included && !b.Included
 }

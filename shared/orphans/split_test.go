@@ -173,16 +173,12 @@ func TestSplitsWhatThereIs(t *testing.T) {
 	got := run(t, f)
 	want := map[string]sweep.Counts{deleteFile: {Planned: 66, Done: 66}, deleteNote: {Planned: 4, Done: 4}}
 	sweeptest.WantReport(t, got, sweep.Completed, want)
-	shards := 3
-	if !f.EmbeddedStorage() { // the Firebase Emulator Suite does not support offsets, so nobody can tell where to cut
-		shards = 0
+	if len(got.Shards) != 3 || got.Kept[keptByWish] != 3300-66 {
+		t.Fatalf("%d shards, kept %v", len(got.Shards), got.Kept)
 	}
-	if len(got.Shards) != shards || got.Kept[keptByWish] != 3300-66 {
-		t.Errorf("%d shards, kept %v", len(got.Shards), got.Kept)
-	}
-	for i, shard := range got.Shards[:max(0, shards-1)] { // the third has the books, which do not count as scanned
-		if shard.Scanned < 500 || shard.Scanned > 2000 {
-			t.Errorf("shard %d looked at %d things", i, shard.Scanned)
+	for i, shard := range got.Shards[:2] { // the third has the books, which do not count as scanned
+		if shard.Scanned != 1500 {
+			t.Errorf("shard %d looked at %d things, want a third of 4,500", i, shard.Scanned)
 		}
 	}
 	if len(f.Objects(t)) != 3300-66 || len(notesLeft(t, f)) != 1 {
@@ -190,12 +186,25 @@ func TestSplitsWhatThereIs(t *testing.T) {
 	}
 }
 
+// TestSplitsWhatIsLeft: a run that continues behind a checkpoint divides what lies behind it.
+func TestSplitsWhatIsLeft(t *testing.T) {
+	f := inShards(t, 2, files, notes)
+	f.PutMany(t, 3000, func(i int) (string, map[string]string) {
+		return fmt.Sprintf("files/u/%04d", i), map[string]string{"is": "kept"}
+	})
+	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"target":0,"after":"files/u/0899"}`})
+	got := run(t, f)
+	if len(got.Shards) != 2 || got.Shards[0].Scanned != 1050 || got.Shards[1].Scanned != 1050 {
+		t.Errorf("of 2,100 objects: %+v", got.Shards)
+	}
+}
+
 func TestLittleIsNotSplit(t *testing.T) {
 	f := inShards(t, 16, files, notes)
 	put(t, f, "nobody's", "files/a/1", "files/b/2")
 	got := run(t, f)
-	if got.Status != sweep.Completed || got.Shards != nil || len(f.Objects(t)) != 0 {
-		t.Errorf("%+v", got)
+	if got.Status != sweep.Completed || got.Shards != nil || len(f.Objects(t)) != 0 || got.Usage.StorageClassA != 2 {
+		t.Errorf("%+v, want one listing to see that it is little, and one to plan", got)
 	}
 }
 

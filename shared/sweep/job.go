@@ -39,7 +39,8 @@ type Job struct {
 	Begin func(ctx context.Context, p *Planner) Reading
 	// Split divides what Plan goes through into at most n ranges of about the same size, in order and without gaps, for a job that
 	// may be run in shards (SHARDS); nil for one that may not. Fewer than two mean that it is not worth it. A range's ends are
-	// checkpoints; Plan then ends at [Planner.End].
+	// checkpoints; Plan then ends at [Planner.End]. It asks [Planner.CheckTime] whether it may go on. If not, it returns that error
+	// with ranges, of which the last may be much larger than the others.
 	Split func(ctx context.Context, p *Planner, n int) ([]Range, error)
 	// Rules are those of its items, by which it also does what the journal says is left to do.
 	Rules []AnyRule

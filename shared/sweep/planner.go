@@ -78,6 +78,9 @@ func (p *Planner) SaveCheckpoint(text string) error {
 	return nil
 }
 
+// CheckTime returns [ErrOutOfTime] when nothing more may be begun. [Job.Split] asks, since it saves no checkpoints.
+func (p *Planner) CheckTime() error { return p.run.checkTime() }
+
 // Continue sets where the next run starts after this one has finished in time. The default is the beginning. checkpoint is
 // called when all actions have been applied. It gets the items that rules judged and that were left undone, because something
 // failed or because they changed meanwhile: up to [MaxUndone] of them, without those that are gone.

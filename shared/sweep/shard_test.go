@@ -489,6 +489,49 @@ func TestNothingIsSplitThatIsNotWorthIt(t *testing.T) {
 	}
 }
 
+// TestSplitWithoutTime: a job that has no time to look at all that it divides says so, and what it knows is handed over. Where a
+// person stops it, nothing is.
+func TestSplitWithoutTime(t *testing.T) {
+	t.Parallel()
+	const warning = "had no time to find out how much there is"
+	s := newSharded(t).seeded(t)
+	divide := s.Job.Split
+	s.Job.Split = func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Range, error) {
+		if err := p.CheckTime(); err != nil {
+			t.Errorf("it has all of its time: %v", err)
+		}
+		s.seconds.Add(2 * slowRun)
+		all, err := divide(ctx, p, n)
+		return all, errors.Join(err, p.CheckTime())
+	}
+	s.call(t, "")
+	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 0 || len(s.messages(t, warning)) != 1 {
+		t.Errorf("%d tasks, %v left, %q", n, left(t, s.Function), s.messages(t, warning))
+	}
+	if got := s.whole(t); got.Status != sweep.Completed || len(got.Shards) != shards {
+		t.Errorf("%+v", got)
+	}
+
+	s = newSharded(t).seeded(t)
+	s.Hooks.DeafToStop = false
+	s.Job.Split = func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Range, error) {
+		if err := sweep.Stop(ctx, writerOf(t, s.Function), "testJob", p.Run().ID, s.Clock()); err != nil {
+			t.Error(err)
+		}
+		s.seconds.Add(6)
+		all, err := divide(ctx, p, n)
+		return all, errors.Join(err, p.CheckTime())
+	}
+	s.call(t, "")
+	got := s.whole(t)
+	if n := s.deliver(t); n != 0 || got.Status != sweep.Partial || !got.Stopped || len(got.Shards) != 0 || len(s.messages(t, warning)) != 0 {
+		t.Errorf("stopped: %d tasks, %+v", n, got)
+	}
+	if len(left(t, s.Function)) != 10*shards {
+		t.Errorf("stopped: %v left", left(t, s.Function))
+	}
+}
+
 // TestWrongSplits: what would leave something out is not begun.
 func TestWrongSplits(t *testing.T) {
 	t.Parallel()

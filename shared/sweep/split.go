@@ -87,8 +87,15 @@ func (r *run) cuts() bool { return r.job.Split != nil && r.config.Shards > 1 && 
 func (r *run) cut(ctx context.Context) (ranges []Range, err error) {
 	defer guard.Recover(&err)
 	ranges, err = r.job.Split(ctx, r.planner(r.checkpoint), r.config.Shards)
-	if err != nil || len(ranges) < 2 {
+	outOfTime := errors.Is(err, ErrOutOfTime)
+	switch {
+	case err != nil && !outOfTime:
 		return nil, err
+	case len(ranges) < 2, r.stop.told.Load():
+		return nil, nil
+	case outOfTime:
+		r.log.WarnContext(ctx, r.job.Name+" had no time to find out how much there is: the last shard goes through all that was not looked at, "+
+			"and may take much longer than the others; give the job more time (Terraform: timeouts)")
 	}
 	if len(ranges) > r.config.Shards {
 		return nil, fmt.Errorf("the job made %d ranges, but at most %d are allowed", len(ranges), r.config.Shards)
