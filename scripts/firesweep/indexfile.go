@@ -125,16 +125,12 @@ func (o fileOverride) field() string { return o.CollectionGroup + "." + o.FieldP
 func (o fileOverride) same(other fileOverride) bool { return o.field() == other.field() }
 
 // lacks returns what another override of the same field asks for and this one does not have. The error says that the two
-// contradict each other. An override with a TTL policy asks for no indexes.
+// contradict each other. An override with a TTL policy asks for no indexes, and takes none away.
 func (o fileOverride) lacks(other fileOverride) (more fileOverride, err error) {
-	wanted := other.Indexes
-	if isTrue(other.TTL) {
-		wanted = o.Indexes
-	}
-	if (len(o.Indexes) == 0) != (len(wanted) == 0) {
+	if !isTrue(other.TTL) && (len(o.Indexes) == 0) != (len(other.Indexes) == 0) {
 		return more, fmt.Errorf("%s: one wants it not indexed at all, the other wants it indexed", o.field())
 	}
-	for _, index := range wanted {
+	for _, index := range other.Indexes {
 		if !slices.ContainsFunc(o.Indexes, func(have manifest.OverrideIndex) bool {
 			have.QueryScope = cmp.Or(have.QueryScope, "COLLECTION")
 			return have == index
