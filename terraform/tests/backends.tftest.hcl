@@ -117,7 +117,7 @@ run "alerts" {
   }
 
   assert {
-    condition     = length(google_monitoring_alert_policy.failed) == 1 && keys(google_monitoring_alert_policy.no_success) == tolist(["log"]) && length(google_monitoring_alert_policy.attention) == 1 && length(google_monitoring_alert_policy.worker) == 1
+    condition     = length(google_monitoring_alert_policy.failed) == 1 && keys(google_monitoring_alert_policy.no_success) == ["log"] && length(google_monitoring_alert_policy.attention) == 1 && length(google_monitoring_alert_policy.worker) == 1
     error_message = "each kind of alert is one policy, however many jobs there are"
   }
   assert {
