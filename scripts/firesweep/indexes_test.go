@@ -273,6 +273,25 @@ func TestIndexesCommand(t *testing.T) {
 	}
 }
 
+// TestIndexesOfPlacesThatReferToUsers: where they are is a setting.
+func TestIndexesOfPlacesThatReferToUsers(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.env["PLACEHOLDER_REFERENCES"] = "posts.userId,group:notes.author.id"
+	file := filepath.Join(t.TempDir(), "indexes.json")
+	out := strings.Join(strings.Fields(o.well(t, "indexes", "--write", file, "cleanupPlaceholderUsers")), " ")
+	wantParts(t, out, "field notes.author.id: ASCENDING (COLLECTION), DESCENDING (COLLECTION), CONTAINS (COLLECTION), "+
+		"ASCENDING (COLLECTION_GROUP), CONTAINS (COLLECTION_GROUP)")
+	if strings.Contains(out, "posts") {
+		t.Errorf("Firestore indexes a collection's field by itself: %s", out)
+	}
+	o.well(t, "indexes", "--check", file, "cleanupPlaceholderUsers")
+	o.env["PLACEHOLDER_REFERENCES"] = "group:notes"
+	if _, errs, code := o.run(t, "indexes"); code != exitWrongUse || !strings.Contains(errs, "PLACEHOLDER_REFERENCES: ") {
+		t.Errorf("%d, %s", code, errs)
+	}
+}
+
 // FuzzMerge: of whatever file, either nothing is said of it but what is wrong, or it has all that is needed afterwards, and what it had.
 func FuzzMerge(f *testing.F) {
 	ours := needs(f, activityRule, "cleanupActivity")
