@@ -1,7 +1,10 @@
 locals {
   # The duration is Cloud Run's own measure. What runs read and deleted stands in their log lines, which need no metric.
-  latency_24h = "increase(run_googleapis_com:request_latencies_SUFFIX{monitored_resource=\"cloud_run_revision\",service_name=~\"${join("|", values(local.service))}\"}[1d])"
-  runs_24h    = "increase(logging_googleapis_com:user_${google_logging_metric.runs.name}{monitored_resource=\"cloud_run_revision\"}[1d])"
+  latency_24h = join("", [
+    "increase(run_googleapis_com:request_latencies_SUFFIX{monitored_resource=\"cloud_run_revision\",",
+    "service_name=~\"${join("|", values(local.service))}\"}[1d])",
+  ])
+  runs_24h = "increase(logging_googleapis_com:user_${google_logging_metric.runs.name}{monitored_resource=\"cloud_run_revision\"}[1d])"
 
   charts = [
     { title = "Runs in 24 hours, by job and status", query = "sum by (function, status) (${local.runs_24h})" },

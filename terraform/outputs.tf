@@ -36,7 +36,9 @@ output "alerts" {
 
 output "collection_group_indexes" {
   description = "The indexes of single fields that the jobs need and Terraform does not make, by database: `firesweep indexes --write`."
-  value       = { for database, indexes in local.group_indexes : database => sort(distinct(flatten(indexes))) if length(flatten(indexes)) > 0 }
+  value = {
+    for database, indexes in local.group_indexes : database => sort(distinct(flatten(indexes))) if length(flatten(indexes)) > 0
+  }
 }
 
 output "archive" {
