@@ -13,32 +13,29 @@ locals {
     }
   ]...)
 
-  field_overrides = merge(concat([
+  # Fields that are not indexed at all, which only Firesweep's own records have.
+  exemptions = merge([
     for name, f in local.deployed : {
       for o in try(f.fieldOverrides, []) : "${local.database[name]} ${o.collectionGroup} ${o.fieldPath}" =>
-      merge(o, { database = local.database[name] })
+      merge(o, { database = local.database[name] }) if length(o.indexes) == 0
     }
-    ], [
-    for name, f in local.deployed : {
-      for o in f.package == "placeholderusers" ? local.group_references : [] :
-      "${local.database[name]} ${o.collectionGroup} ${o.fieldPath}" => merge(o, { database = local.database[name] })
-    }
-  ])...)
+  ]...)
 
-  # Collection groups have no automatic indexes. An override replaces those of collections, so it lists them as well.
-  group_references = [
-    for r in [for r in var.placeholder_references : trimprefix(r, "group:") if startswith(r, "group:")] : {
-      collectionGroup = split(".", r)[0]
-      fieldPath       = join(".", slice(split(".", r), 1, length(split(".", r))))
-      indexes = [
-        { queryScope = "COLLECTION", order = "ASCENDING" },
-        { queryScope = "COLLECTION", order = "DESCENDING" },
-        { queryScope = "COLLECTION", arrayConfig = "CONTAINS" },
-        { queryScope = "COLLECTION_GROUP", order = "ASCENDING" },
-        { queryScope = "COLLECTION_GROUP", arrayConfig = "CONTAINS" },
-      ]
-    }
-  ]
+  # Indexes of single fields of collection groups, by database. These fields are the application's, which may have other indexes
+  # or a TTL policy on them. A resource would hold all settings of such a field and reset those that it does not know.
+  group_indexes = {
+    for name, f in local.deployed : local.database[name] => concat(
+      flatten([
+        for o in try(f.fieldOverrides, []) : [
+          for i in o.indexes : "${o.collectionGroup}.${o.fieldPath} ${try(i.order, i.arrayConfig)}" if i.queryScope == "COLLECTION_GROUP"
+        ]
+      ]),
+      flatten([
+        for r in f.package == "placeholderusers" ? var.placeholder_references : [] :
+        [for kind in ["ASCENDING", "CONTAINS"] : "${trimprefix(r, "group:")} ${kind}"] if startswith(r, "group:")
+      ]),
+    )...
+  }
 }
 
 # Building the index of a large collection takes longer than the provider's 20 minutes. After a timeout the provider would
@@ -68,25 +65,16 @@ resource "google_firestore_index" "index" {
   depends_on = [google_project_service.api]
 }
 
-# Large lists that no query uses: each element would be an index entry.
+# Large values that no query uses: each element of a list would be an index entry.
 resource "google_firestore_field" "override" {
-  for_each = local.field_overrides
+  for_each = local.exemptions
 
   project    = var.project
   database   = each.value.database
   collection = each.value.collectionGroup
   field      = each.value.fieldPath
 
-  index_config {
-    dynamic "indexes" {
-      for_each = each.value.indexes
-      content {
-        query_scope  = try(indexes.value.queryScope, "COLLECTION")
-        order        = try(indexes.value.order, null)
-        array_config = try(indexes.value.arrayConfig, null)
-      }
-    }
-  }
+  index_config {}
 
   timeouts {
     create = "4h"
@@ -97,7 +85,7 @@ resource "google_firestore_field" "override" {
   depends_on = [google_project_service.api]
 }
 
-# Reports of runs are deleted after 90 days.
+# Reports of runs are deleted after 90 days. No query asks for the time.
 resource "google_firestore_field" "run_retention" {
   for_each = local.databases
 
@@ -106,7 +94,11 @@ resource "google_firestore_field" "run_retention" {
   collection = "cleanupRuns"
   field      = "expireAt"
 
+  index_config {}
   ttl_config {}
+
+  # What is there when Firesweep leaves the database must still expire.
+  deletion_policy = "ABANDON"
 
   timeouts {
     create = "4h"
@@ -117,7 +109,7 @@ resource "google_firestore_field" "run_retention" {
   depends_on = [google_project_service.api]
 }
 
-# The undo logs of runs are deleted after undo_days.
+# The undo logs of runs are deleted after undo_days: whole documents as they were.
 resource "google_firestore_field" "undo_retention" {
   for_each = local.databases
 
@@ -126,7 +118,11 @@ resource "google_firestore_field" "undo_retention" {
   collection = "cleanupUndo"
   field      = "expireAt"
 
+  index_config {}
   ttl_config {}
+
+  # What is there when Firesweep leaves the database must still expire.
+  deletion_policy = "ABANDON"
 
   timeouts {
     create = "4h"

@@ -30,9 +30,6 @@ locals {
     for name, duration in local.continue_for : name => duration if try(tonumber(regex("^[0-9]+", duration)) > 0, true)
   }
 
-  # The jobs that hand tasks over: to themselves, to their workers, or both.
-  hands_over = setunion(values(local.job_of), keys(local.continuing))
-
   # Into how many shards a job is split. Only jobs that can be split have a number.
   splittable = { for name, f in local.functions : name => try(f.shards, 1) if can(f.shards) || can(f.rule.objects) }
   shards     = { for name, n in local.splittable : name => lookup(var.shards, name, n) }
@@ -123,7 +120,7 @@ module "job" {
   service_account = google_service_account.function[each.key].email
   environment = merge(local.environment[each.key], can(each.value.worker) || can(local.continuing[each.key]) ? {
     TASKS_LOCATION        = var.region
-    TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker[each.key].email
+    TASKS_SERVICE_ACCOUNT = google_service_account.function[each.key].email
     } : {}, can(each.value.worker) ? {
     TASKS_QUEUE      = google_cloud_tasks_queue.worker[each.value.worker].name
     TASKS_TARGET_URL = module.worker[each.value.worker].function.service_config[0].uri
@@ -132,9 +129,9 @@ module "job" {
     CONTINUE_QUEUE = google_cloud_tasks_queue.continue[each.key].name
     CONTINUE_URL   = "https://${lower(each.key)}-${data.google_project.this[0].number}.${var.region}.run.app"
   } : {})
-  # One run at a time; or one for each shard, and one for the run that split and may still be answering. The leases in
-  # Firestore guarantee this.
-  max_instances = lookup(local.shards, each.key, 1) > 1 ? local.shards[each.key] + 1 : 1
+  # One run at a time, or one for each shard: the leases in Firestore guarantee this. Another instance answers who calls meanwhile
+  # that the job is busy, and is there for the run that split. Without it Cloud Run would answer 429, which slows the queue.
+  max_instances = lookup(local.shards, each.key, 1) + 1
   build         = local.build
 
   depends_on = [time_sleep.settled]

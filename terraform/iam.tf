@@ -33,17 +33,20 @@ locals {
   # Custom roles, where no predefined role is narrow enough. manifest.json names them without "roles/".
   custom_roles = {
     firesweepAccountDeleter = {
-      title = "Firesweep: deletes accounts of Firebase Authentication, and looks at them if that can be undone"
+      title       = "Firesweep: account deleter"
+      description = "Deletes accounts of Firebase Authentication, and looks at them if that can be undone"
       # All that accounts:batchDelete needs, and accounts:lookup, which reads an account for the undo log.
       permissions = concat(["firebaseauth.users.delete"], local.keeps_accounts ? ["firebaseauth.users.get"] : [])
     }
     firesweepAccountReader = {
-      title = "Firesweep: lists accounts of Firebase Authentication and looks at them"
+      title       = "Firesweep: account reader"
+      description = "Lists accounts of Firebase Authentication and looks at them"
       # All that accounts:batchGet and accounts:lookup need. It does not show password hashes.
       permissions = ["firebaseauth.users.get"]
     }
     firesweepObjectCleaner = {
-      title       = "Firesweep: lists, looks at and deletes objects of Cloud Storage, and writes none"
+      title       = "Firesweep: object cleaner"
+      description = "Lists, looks at and deletes objects of Cloud Storage, and writes none"
       permissions = ["storage.objects.delete", "storage.objects.get", "storage.objects.list"]
     }
   }
@@ -57,6 +60,7 @@ resource "google_project_iam_custom_role" "custom" {
   project     = var.project
   role_id     = each.key
   title       = each.value.title
+  description = each.value.description
   permissions = each.value.permissions
 
   depends_on = [google_project_service.api]
@@ -82,6 +86,11 @@ resource "google_project_iam_member" "firestore" {
     title      = "firesweep-database-only"
     expression = "resource.name==\"projects/${var.project}/databases/${local.database[each.value.function]}\""
   }
+
+  # A job that moves to another database has its role there before it loses the one here.
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 # Storage: on the bucket.
@@ -102,30 +111,40 @@ resource "google_project_iam_member" "auth" {
   member  = google_service_account.function[each.value.function].member
 }
 
-# Cloud Tasks: on the queue of the function's own worker.
-resource "google_cloud_tasks_queue_iam_member" "tasks" {
+# Cloud Tasks: on the queue of the function's own worker. On what is Firesweep's alone the bindings are authoritative: the next plan
+# shows whoever else was given the role, and the apply takes it back.
+resource "google_cloud_tasks_queue_iam_binding" "tasks" {
   for_each = { for key, g in local.grants : key => g if g.backend == "tasks" }
 
   project  = var.project
   location = var.region
   name     = google_cloud_tasks_queue.worker[local.deployed[each.value.function].worker].name
   role     = local.role_id[each.key]
-  member   = google_service_account.function[each.value.function].member
+  members  = [google_service_account.function[each.value.function].member]
 }
 
 # Also on the queue through which the job continues by itself.
-resource "google_cloud_tasks_queue_iam_member" "continue" {
-  for_each = local.continuing
+resource "google_cloud_tasks_queue_iam_binding" "continue" {
+  for_each = local.continue_for
 
   project  = var.project
   location = var.region
   name     = google_cloud_tasks_queue.continue[each.key].name
   role     = local.manifest.roles.ownQueue
-  member   = google_service_account.function[each.key].member
+  members  = [google_service_account.function[each.key].member]
 }
 
-# The callers: an account for Cloud Scheduler, and for each job that hands tasks over one for its tasks. Each has roles only on what it
-# calls. A job may act as its own tasks' account and no other, so that whoever has taken one job over cannot call the others.
+# The tasks of a job call it, or its worker, as the job's own account: a task can have the token of no account that the job may not
+# act as, so that whoever has taken one job over cannot call the others.
+resource "google_service_account_iam_binding" "acts_as_itself" {
+  for_each = setunion(values(local.job_of), keys(local.continue_for))
+
+  service_account_id = google_service_account.function[each.key].name
+  role               = local.manifest.roles.tasksAccount
+  members            = [google_service_account.function[each.key].member]
+}
+
+# Cloud Scheduler calls the jobs as an account that may do nothing else: who makes its schedules must be allowed to act as it.
 resource "google_service_account" "scheduler_invoker" {
   project      = var.project
   account_id   = "firesweep-scheduler"
@@ -134,55 +153,17 @@ resource "google_service_account" "scheduler_invoker" {
   depends_on = [google_project_service.api]
 }
 
-resource "google_service_account" "tasks_invoker" {
-  for_each = local.hands_over
-
-  project = var.project
-  # At most 30 characters: a long name is cut, and told apart by its hash.
-  account_id = (
-    length(each.key) <= 24 ? "${lower(each.key)}-tasks" : "${substr(lower(each.key), 0, 19)}-${substr(sha256(each.key), 0, 4)}-tasks"
-  )
-  display_name = "Firesweep: the tasks of ${each.key} call it, or its worker, as this account"
-
-  depends_on = [google_project_service.api]
-}
-
-# Only an account that may act as another one can create a task with that other account's token.
-resource "google_service_account_iam_member" "acts_as_tasks_invoker" {
-  for_each = local.hands_over
-
-  service_account_id = google_service_account.tasks_invoker[each.key].name
-  role               = local.manifest.roles.tasksAccount
-  member             = google_service_account.function[each.key].member
-}
-
 # On the Cloud Run service behind the function, which checks the calls.
-resource "google_cloud_run_v2_service_iam_member" "scheduler" {
-  for_each = local.jobs
+resource "google_cloud_run_v2_service_iam_binding" "caller" {
+  for_each = local.deployed
 
   project  = var.project
   location = var.region
-  name     = basename(module.job[each.key].function.service_config[0].service)
+  name     = basename(merge(module.job, module.worker)[each.key].function.service_config[0].service)
   role     = local.manifest.roles.caller
-  member   = google_service_account.scheduler_invoker.member
-}
-
-resource "google_cloud_run_v2_service_iam_member" "tasks" {
-  for_each = local.workers
-
-  project  = var.project
-  location = var.region
-  name     = basename(module.worker[each.key].function.service_config[0].service)
-  role     = local.manifest.roles.caller
-  member   = google_service_account.tasks_invoker[local.job_of[each.key]].member
-}
-
-resource "google_cloud_run_v2_service_iam_member" "continue" {
-  for_each = local.continuing
-
-  project  = var.project
-  location = var.region
-  name     = basename(module.job[each.key].function.service_config[0].service)
-  role     = local.manifest.roles.caller
-  member   = google_service_account.tasks_invoker[each.key].member
+  members = concat(
+    contains(keys(local.jobs), each.key) ? [google_service_account.scheduler_invoker.member] : [],
+    contains(keys(local.continue_for), each.key) ? [google_service_account.function[each.key].member] : [],
+    contains(keys(local.workers), each.key) ? [google_service_account.function[local.job_of[each.key]].member] : [],
+  )
 }

@@ -12,8 +12,11 @@ output "urls" {
 }
 
 output "queues" {
-  description = "The Cloud Tasks queue of each worker."
-  value       = { for name, queue in google_cloud_tasks_queue.worker : name => queue.name }
+  description = "The Cloud Tasks queues: of each worker, and of each job that continues by itself (JOB-continue)."
+  value = merge(
+    { for name, queue in google_cloud_tasks_queue.worker : name => queue.name },
+    { for name, queue in google_cloud_tasks_queue.continue : "${name}-continue" => queue.name },
+  )
 }
 
 output "service_accounts" {
@@ -22,14 +25,25 @@ output "service_accounts" {
 }
 
 output "alerts" {
-  description = "The alert policies, by what they look for and by function: resource names."
+  description = "The alert policies, by what they look for: resource names."
   value = {
-    failed       = { for name, a in google_monitoring_alert_policy.failed : name => a.name }
-    no_success   = { for name, a in google_monitoring_alert_policy.no_success : name => a.name }
-    attention    = { for name, a in google_monitoring_alert_policy.attention : name => a.name }
-    worker       = { for name, a in google_monitoring_alert_policy.worker : name => a.name }
-    task_dropped = { for name, a in google_monitoring_alert_policy.task_dropped : name => a.name }
+    failed     = [for a in google_monitoring_alert_policy.failed : a.name]
+    no_success = [for a in google_monitoring_alert_policy.no_success : a.name]
+    attention  = [for a in google_monitoring_alert_policy.attention : a.name]
+    worker     = [for a in google_monitoring_alert_policy.worker : a.name]
   }
+}
+
+output "collection_group_indexes" {
+  description = "The indexes of single fields that the jobs need and Terraform does not make, by database: `firesweep indexes --write`."
+  value = {
+    for database, indexes in local.group_indexes : database => sort(distinct(flatten(indexes))) if length(flatten(indexes)) > 0
+  }
+}
+
+output "archive" {
+  description = "What the functions are built from."
+  value       = "gs://${google_storage_bucket_object.source.bucket}/${google_storage_bucket_object.source.name}"
 }
 
 output "dry_run" {

@@ -60,9 +60,11 @@ locals {
 resource "google_cloud_scheduler_job" "job" {
   for_each = local.jobs
 
-  project   = var.project
-  region    = var.region
-  name      = each.key
+  project     = var.project
+  region      = var.region
+  name        = each.key
+  description = each.value.description
+
   schedule  = local.crontab[each.key]
   time_zone = lookup(var.time_zones, each.key, each.value.timeZone)
   paused    = local.paused[each.key]
@@ -96,5 +98,5 @@ resource "google_cloud_scheduler_job" "job" {
     }
   }
 
-  depends_on = [google_cloud_run_v2_service_iam_member.scheduler]
+  depends_on = [google_cloud_run_v2_service_iam_binding.caller]
 }

@@ -1,20 +1,18 @@
-# The APIs that Firesweep uses. They stay enabled when it is removed, because the project may use them, too.
+# The APIs that Firesweep uses. They stay enabled when it is removed, because the project may use them, too. Those of Firestore
+# and of projects are on already: a plan looks at both.
 resource "google_project_service" "api" {
-  for_each = toset([
+  for_each = toset(concat([
     "artifactregistry.googleapis.com",
     "cloudbuild.googleapis.com",
     "cloudfunctions.googleapis.com",
-    "cloudresourcemanager.googleapis.com",
     "cloudscheduler.googleapis.com",
     "cloudtasks.googleapis.com",
-    "firestore.googleapis.com",
     "iam.googleapis.com",
-    "identitytoolkit.googleapis.com",
     "logging.googleapis.com",
     "monitoring.googleapis.com",
     "run.googleapis.com",
     "storage.googleapis.com",
-  ])
+  ], anytrue([for f in local.deployed : can(f.roles.auth)]) ? ["identitytoolkit.googleapis.com"] : []))
 
   project            = var.project
   service            = each.key
@@ -24,12 +22,14 @@ resource "google_project_service" "api" {
 # A new API or role takes effect only after a minute or two. Without this wait the first build would fail.
 resource "time_sleep" "settled" {
   create_duration = "90s"
-  triggers        = { build_account = google_service_account.build.email }
+  triggers = {
+    build_account = google_service_account.build.email
+    repository    = google_artifact_registry_repository.images.id # another one after a change of the region
+  }
 
   depends_on = [
     google_project_service.api,
     google_project_iam_member.build,
-    google_storage_bucket_iam_member.build_source,
-    google_artifact_registry_repository_iam_member.build,
+    google_artifact_registry_repository_iam_binding.build,
   ]
 }

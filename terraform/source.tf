@@ -1,5 +1,5 @@
-# The source archive holds the files that the functions need, as source.json says. It depends on their contents only, so the
-# same contents have the same hash and are not deployed again.
+# The source archive holds the files that the functions need, as source.json says. Its name depends on their contents only, so
+# the same contents have the same name and are not deployed again.
 locals {
   source_rule = jsondecode(file("${path.module}/source.json"))
   source_files = [
@@ -8,6 +8,12 @@ locals {
     ]...) : f
     if length(regexall(local.source_rule.include, f)) > 0 && length(regexall(local.source_rule.exclude, f)) == 0
   ]
+  # What the archive holds, by path.
+  source_contents = { for f in local.source_files : f => file("${path.module}/../${f}") }
+  # Of the contents and not of the archive, which is made only while applying if this module waits for something (depends_on).
+  source_hash = sha256(jsonencode({ for f, text in local.source_contents : f => sha256(text) }))
+  # Each project has its own file, because for_each makes them at the same time.
+  archive = "${path.module}/.terraform/firesweep-${var.project}.zip"
 
   build = {
     service_account = google_service_account.build.name
@@ -18,22 +24,22 @@ locals {
 }
 
 data "archive_file" "source" {
-  type = "zip"
-  # Each project has its own file, because for_each makes them at the same time.
-  output_path = "${path.module}/.terraform/firesweep-${var.project}.zip"
+  type        = "zip"
+  output_path = local.archive
 
   dynamic "source" {
-    for_each = local.source_files
+    for_each = local.source_contents
     content {
-      filename = source.value
-      content  = file("${path.module}/../${source.value}")
+      filename = source.key
+      content  = source.value
     }
   }
 }
 
 resource "google_storage_bucket" "source" {
-  project                     = var.project
-  name                        = "${var.project}-firesweep-source"
+  project = var.project
+  # A bucket cannot move. Under another name, a change of the region makes the archive's object anew, too.
+  name                        = "${var.project}-firesweep-source-${substr(sha256(var.region), 0, 6)}"
   location                    = var.region
   uniform_bucket_level_access = true
   public_access_prevention    = "enforced"
@@ -45,13 +51,13 @@ resource "google_storage_bucket" "source" {
 
 resource "google_storage_bucket_object" "source" {
   bucket = google_storage_bucket.source.name
-  name   = "source-${data.archive_file.source.output_sha256}.zip"
-  source = data.archive_file.source.output_path
+  name   = "source-${local.source_hash}.zip"
+  source = local.archive
+  # Old archives stay: functions are built from one until the next is there, and where only the path of the archive changes,
+  # Terraform would upload it and then delete it by the same name.
+  deletion_policy = "ABANDON"
 
-  # The old archive stays until the new one is uploaded.
-  lifecycle {
-    create_before_destroy = true
-  }
+  depends_on = [data.archive_file.source]
 }
 
 resource "google_artifact_registry_repository" "images" {
@@ -92,8 +98,10 @@ resource "google_service_account" "build" {
 resource "google_project_iam_member" "build" {
   for_each = {
     # Cloud Functions copies the archive into its own bucket, from which the build reads.
-    "roles/storage.objectViewer" = "resource.name.startsWith(\"projects/_/buckets/gcf-v2-sources-\")"
-    "roles/logging.logWriter"    = null
+    "roles/storage.objectViewer" = join(" || ", [
+      for bucket in ["gcf-v2-sources-", google_storage_bucket.source.name] : "resource.name.startsWith(\"projects/_/buckets/${bucket}\")"
+    ])
+    "roles/logging.logWriter" = null
   }
 
   project = var.project
@@ -109,16 +117,11 @@ resource "google_project_iam_member" "build" {
   }
 }
 
-resource "google_storage_bucket_iam_member" "build_source" {
-  bucket = google_storage_bucket.source.name
-  role   = "roles/storage.objectViewer"
-  member = google_service_account.build.member
-}
-
-resource "google_artifact_registry_repository_iam_member" "build" {
+# Authoritative, as on everything that is Firesweep's alone: the next plan shows whoever else may push images.
+resource "google_artifact_registry_repository_iam_binding" "build" {
   project    = var.project
   location   = var.region
   repository = google_artifact_registry_repository.images.name
   role       = "roles/artifactregistry.writer"
-  member     = google_service_account.build.member
+  members    = [google_service_account.build.member]
 }

@@ -25,9 +25,14 @@ resource "google_cloud_tasks_queue" "worker" {
   depends_on = [google_project_service.api]
 }
 
-# Each job that continues by itself with what a run had no time for has a queue: see var.continue_for.
+locals {
+  continue_attempts = 4
+}
+
+# Each job that can continue by itself with what a run had no time for has a queue. It stays when continue_for is 0, because it
+# could not be made again for some days, and costs nothing.
 resource "google_cloud_tasks_queue" "continue" {
-  for_each = local.continuing
+  for_each = local.continue_for
 
   project  = var.project
   location = var.region
@@ -41,7 +46,7 @@ resource "google_cloud_tasks_queue" "continue" {
   # As with Cloud Scheduler's retries: a task that comes again while a crashed run still holds its lease would be skipped,
   # which Cloud Tasks counts as a success. So the first retry comes later than the job can hold its lease.
   retry_config {
-    max_attempts = 4
+    max_attempts = local.continue_attempts
     min_backoff  = "${60 * ceil((local.timeout[each.key] + 120) / 60)}s"
     max_backoff  = "3600s"
   }

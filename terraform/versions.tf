@@ -7,8 +7,8 @@ terraform {
   required_providers {
     google = {
       source = "hashicorp/google"
-      # 6.13 has disable_metric_validation, and knows an account's address when it plans.
-      version = ">= 6.13.0, < 8.0.0"
+      # 7.33 has deletion_policy.
+      version = ">= 7.33.0, < 8.0.0"
     }
     archive = {
       source  = "hashicorp/archive"

@@ -90,6 +90,9 @@ that something could not be checked.`,
 				return err
 			}
 		}
+		if p.jobs, err = withGroups(jobs, getenv); err != nil {
+			return err
+		}
 		p.far = steps{what: "looking at", total: 3 + len(jobs)}
 		stop := a.progress(c.Context(), p.far.line)
 		found := p.examine(c.Context())

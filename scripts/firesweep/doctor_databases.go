@@ -112,7 +112,9 @@ func (d database) examineIndexes(ctx context.Context, f *findings, jobs []manife
 	for _, job := range jobs {
 		for _, index := range job.AllIndexes() {
 			group, of, get := index.CollectionGroup, index.CollectionGroup, d.indexes
-			if len(index.Fields) == 1 {
+			do := "Run terraform apply: it makes the indexes."
+			if len(index.Fields) == 1 { // Terraform would overwrite what the application set on the field
+				do = "Add it: firesweep indexes --write firestore.indexes.json; then firebase deploy --only firestore:indexes"
 				of, get = group+"/fields/"+index.Fields[0].FieldPath, d.fieldIndexes
 			}
 			if there[of] == nil {
@@ -130,7 +132,7 @@ func (d database) examineIndexes(ctx context.Context, f *findings, jobs []manife
 			case "READY":
 				f.add(levelFine, d.about(), "", "The index %s of %s is there", wanted, group)
 			case "":
-				f.add(levelProblem, d.about(), "Run terraform apply: it makes the indexes.",
+				f.add(levelProblem, d.about(), do,
 					"%s needs the index %s of %s, which is not there.", job.Name, wanted, group)
 			case "CREATING":
 				f.add(levelProblem, d.about(), "Wait until it is built; the job is tried again.",

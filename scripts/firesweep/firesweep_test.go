@@ -211,6 +211,8 @@ func TestWrongUse(t *testing.T) {
 		{"plan cleanupReport", `no job is called "cleanupReport"; the jobs are cleanupOrphanedMedia, `},
 		{"plan deletePlaceholderUser", "no job is called"},
 		{"plan cleanupReports cleanupReports", "cleanupReports is named twice"},
+		{"plan cleanupReports cleanupreports", "cleanupreports is named twice"}, // as an alert names it
+		{"plan cleanupREPORTS", "no job is called"},
 		{"plan --now yesterday", `--now is "yesterday": it must be like 2026-01-31T15:00:00Z, +48h or -7d`},
 		{"plan --now +-7d", "--now is"},
 		{"plan --now 2026-01-31", "--now is"},

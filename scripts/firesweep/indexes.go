@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 type indexesFlags struct {
@@ -32,9 +34,10 @@ creates FILE if there is none. Existing entries stay as they are, comments
 included; if one contradicts what is needed, that is an error and nothing is
 written. --check only says what FILE lacks, with exit code 1.
 
-Terraform makes the same indexes for the jobs that it deploys. You need the file
-where you deploy indexes with the Firebase CLI as well, or it offers to delete
-them.`,
+Terraform makes the same indexes for the jobs that it deploys, except those of
+single fields of collection groups, because it would overwrite other settings of
+the field. You need the file for these, and where you deploy indexes with the
+Firebase CLI as well, or it offers to delete them.`,
 		Example: `  firesweep indexes cleanupStaleDrafts
   firesweep indexes --write ../my-app/firestore.indexes.json
   firesweep indexes --check ../my-app/firestore.indexes.json`,
@@ -67,6 +70,9 @@ func (a *app) indexes(f indexesFlags, names []string) error {
 		}
 		all = jobs
 	}
+	if all, err = withGroups(all, a.getenv); err != nil {
+		return err
+	}
 	ours, err := needed(all)
 	if err != nil {
 		return err
@@ -78,6 +84,32 @@ func (a *app) indexes(f indexesFlags, names []string) error {
 		return a.checkIndexes(f.check, ours)
 	}
 	return a.writeJSON(ours)
+}
+
+// withGroups adds to functions the indexes of the collection groups that PLACEHOLDER_REFERENCES names: where users are referred to is
+// a setting, so no list has them.
+func withGroups(all []manifest.Entry, getenv func(string) string) ([]manifest.Entry, error) {
+	all = slices.Clone(all)
+	for i, e := range all {
+		text := config.For(e.Name, getenv)("PLACEHOLDER_REFERENCES")
+		if e.Package != "placeholderusers" || text == "" {
+			continue
+		}
+		places, err := sweep.ParsePlaces(text)
+		if err != nil {
+			return nil, wrongUse("PLACEHOLDER_REFERENCES: %w", err)
+		}
+		for _, place := range places {
+			if place.Group {
+				all[i].FieldOverrides = append(slices.Clone(all[i].FieldOverrides), manifest.FieldOverride{
+					CollectionGroup: place.Collection, FieldPath: place.Field, Indexes: append(manifest.AutomaticIndexes(),
+						manifest.OverrideIndex{QueryScope: "COLLECTION_GROUP", Order: "ASCENDING"},
+						manifest.OverrideIndex{QueryScope: "COLLECTION_GROUP", ArrayConfig: "CONTAINS"}),
+				})
+			}
+		}
+	}
+	return all, nil
 }
 
 // noIndexes is the text of a file without indexes.

@@ -52,9 +52,9 @@ func TestIndexesOfThisRepository(t *testing.T) {
 // reportsNeed is what cleanupReports needs, as it is said.
 var reportsNeed = []string{
 	"index of reports: status ASCENDING, createdAt ASCENDING (COLLECTION)",
-	"field cleanupRuns.expireAt: ASCENDING (COLLECTION), DESCENDING (COLLECTION), CONTAINS (COLLECTION), TTL",
-	"field cleanupUndo.data: not indexed",
-	"field cleanupUndo.expireAt: ASCENDING (COLLECTION), DESCENDING (COLLECTION), CONTAINS (COLLECTION), TTL",
+	"field cleanupRuns.expireAt: not indexed, TTL",
+	"field cleanupUndo.*: not indexed",
+	"field cleanupUndo.expireAt: not indexed, TTL",
 }
 
 const activityRule = `{"functions":[{"name":"cleanupActivity","schedule":"0 4 * * *","rule":{"collectionGroup":"activity","age":{"field":"at","days":30}}}]}`
@@ -94,7 +94,7 @@ func TestMergeAddsWhatIsLacking(t *testing.T) {
 		{"the index with the name the other way", `{"indexes":[` + strings.Replace(index, `}]}`, `},{"fieldPath":"__name__","order":"DESCENDING"}]}`, 1) + `]}`, reportsNeed},
 		{"the index of another edition", `{"indexes":[` + strings.Replace(index, `"queryScope"`, `"density":"DENSE","queryScope"`, 1) + `]}`, reportsNeed},
 		{"a vector", `{"indexes":[{"collectionGroup":"reports","queryScope":"COLLECTION","fields":[{"fieldPath":"status","order":"ASCENDING"},{"fieldPath":"createdAt","vectorConfig":{"dimension":3,"flat":{}}}]}]}`, reportsNeed},
-		{"a TTL policy without the indexes", `{"fieldOverrides":[{"collectionGroup":"cleanupRuns","fieldPath":"expireAt","ttl":true,"indexes":[]}]}`, []string{reportsNeed[0], reportsNeed[2], reportsNeed[3]}},
+		{"a TTL policy with indexes", `{"fieldOverrides":[{"collectionGroup":"cleanupRuns","fieldPath":"expireAt","ttl":true,"indexes":[{"order":"ASCENDING"}]}]}`, []string{reportsNeed[0], reportsNeed[2], reportsNeed[3]}},
 		{"a field without the TTL policy", `{"fieldOverrides":[{"collectionGroup":"cleanupRuns","fieldPath":"expireAt","indexes":[]}]}`, []string{reportsNeed[0], "field cleanupRuns.expireAt: TTL", reportsNeed[2], reportsNeed[3]}},
 	} {
 		ours := needs(t, `{}`, "cleanupReports")
@@ -190,7 +190,7 @@ func TestMergeRefuses(t *testing.T) {
 		want  []string
 	}{
 		{`{"fieldOverrides":[{"collectionGroup":"activity","fieldPath":"at","indexes":[]}]}`, false, []string{"activity.at: one wants it not indexed at all, the other wants it indexed"}},
-		{`{"fieldOverrides":[{"collectionGroup":"cleanupUndo","fieldPath":"data","indexes":[{"order":"ASCENDING"}]}]}`, false, []string{"cleanupUndo.data: one wants it not indexed"}},
+		{`{"fieldOverrides":[{"collectionGroup":"cleanupUndo","fieldPath":"*","indexes":[{"order":"ASCENDING"}]}]}`, false, []string{"cleanupUndo.*: one wants it not indexed"}},
 		{`{"fieldOverrides":[{"collectionGroup":"cleanupRuns","fieldPath":"expireAt","ttl":false,"indexes":[]},{"collectionGroup":"cleanupUndo","fieldPath":"at","ttl":true,"indexes":[]}]}`, false,
 			[]string{"cleanupRuns.expireAt: one wants a TTL policy on it, the other wants none", "cleanupUndo.at and cleanupUndo.expireAt: a collection has one TTL policy"}},
 		{``, true, []string{"f: "}}, {`[]`, true, []string{"it is not a JSON object"}}, {`{"indexes":{}}`, true, []string{"f: "}}, {`{"indexes":null}`, true, []string{"indexes is not a list"}},
@@ -270,6 +270,25 @@ func TestIndexesCommand(t *testing.T) {
 		if out, errs, code := o.run(t, append([]string{"indexes"}, strings.Fields(args)...)...); code != exitWrongUse || out != "" || !strings.Contains(errs, part) {
 			t.Errorf("%s: %d, %s%s", args, code, out, errs)
 		}
+	}
+}
+
+// TestIndexesOfPlacesThatReferToUsers: where they are is a setting.
+func TestIndexesOfPlacesThatReferToUsers(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.env["PLACEHOLDER_REFERENCES"] = "posts.userId,group:notes.author.id"
+	file := filepath.Join(t.TempDir(), "indexes.json")
+	out := strings.Join(strings.Fields(o.well(t, "indexes", "--write", file, "cleanupPlaceholderUsers")), " ")
+	wantParts(t, out, "field notes.author.id: ASCENDING (COLLECTION), DESCENDING (COLLECTION), CONTAINS (COLLECTION), "+
+		"ASCENDING (COLLECTION_GROUP), CONTAINS (COLLECTION_GROUP)")
+	if strings.Contains(out, "posts") {
+		t.Errorf("Firestore indexes a collection's field by itself: %s", out)
+	}
+	o.well(t, "indexes", "--check", file, "cleanupPlaceholderUsers")
+	o.env["PLACEHOLDER_REFERENCES"] = "group:notes"
+	if _, errs, code := o.run(t, "indexes"); code != exitWrongUse || !strings.Contains(errs, "PLACEHOLDER_REFERENCES: ") {
+		t.Errorf("%d, %s", code, errs)
 	}
 }
 

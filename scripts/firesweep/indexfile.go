@@ -43,7 +43,8 @@ type fileOverride struct {
 	TTL *bool `json:"ttl,omitempty"` // nil: the CLI leaves it as it is
 }
 
-// expiring are the bundle's own collections with a TTL policy on expireAt. terraform/firestore.tf makes the same policies.
+// expiring are the bundle's own collections with a TTL policy on expireAt, which no query asks for. terraform/firestore.tf makes
+// the same policies.
 var expiring = []string{"cleanupRuns", "cleanupUndo"}
 
 // needed returns what functions need of their database, sorted and without duplicates. The error names needs that contradict
@@ -79,7 +80,7 @@ func needed(entries []manifest.Entry) (indexFile, error) {
 	for _, collection := range expiring {
 		yes := true
 		add(fileOverride{TTL: &yes, FieldOverride: manifest.FieldOverride{
-			CollectionGroup: collection, FieldPath: "expireAt", Indexes: manifest.AutomaticIndexes()}})
+			CollectionGroup: collection, FieldPath: "expireAt", Indexes: []manifest.OverrideIndex{}}})
 	}
 	slices.SortFunc(file.Indexes, func(a, b fileIndex) int { return cmp.Compare(a.words(), b.words()) })
 	slices.SortFunc(file.FieldOverrides, func(a, b fileOverride) int { return cmp.Compare(a.field(), b.field()) })
@@ -124,16 +125,12 @@ func (o fileOverride) field() string { return o.CollectionGroup + "." + o.FieldP
 func (o fileOverride) same(other fileOverride) bool { return o.field() == other.field() }
 
 // lacks returns what another override of the same field asks for and this one does not have. The error says that the two
-// contradict each other. An override with a TTL policy asks for no indexes.
+// contradict each other. An override with a TTL policy asks for no indexes, and takes none away.
 func (o fileOverride) lacks(other fileOverride) (more fileOverride, err error) {
-	wanted := other.Indexes
-	if isTrue(other.TTL) {
-		wanted = o.Indexes
-	}
-	if (len(o.Indexes) == 0) != (len(wanted) == 0) {
+	if !isTrue(other.TTL) && (len(o.Indexes) == 0) != (len(other.Indexes) == 0) {
 		return more, fmt.Errorf("%s: one wants it not indexed at all, the other wants it indexed", o.field())
 	}
-	for _, index := range wanted {
+	for _, index := range other.Indexes {
 		if !slices.ContainsFunc(o.Indexes, func(have manifest.OverrideIndex) bool {
 			have.QueryScope = cmp.Or(have.QueryScope, "COLLECTION")
 			return have == index

@@ -28,7 +28,7 @@ func jobsNamed(names []string) ([]manifest.Entry, error) {
 	return named(scheduled(), names)
 }
 
-// named returns the jobs of these names. The error says which name is not among the jobs.
+// named returns the jobs of these names, also in the lower case of their Cloud Run services, as alerts write them. The error says which name is not among the jobs.
 func named(jobs []manifest.Entry, names []string) ([]manifest.Entry, error) {
 	var known []string
 	for _, e := range jobs {
@@ -36,11 +36,11 @@ func named(jobs []manifest.Entry, names []string) ([]manifest.Entry, error) {
 	}
 	var chosen []manifest.Entry
 	for _, name := range names {
-		i := slices.Index(known, name)
+		i := slices.IndexFunc(known, func(k string) bool { return k == name || strings.ToLower(k) == name })
 		if i < 0 {
 			return nil, wrongUse("no job is called %q; the jobs are %s", name, strings.Join(known, ", "))
 		}
-		if slices.ContainsFunc(chosen, func(e manifest.Entry) bool { return e.Name == name }) {
+		if slices.ContainsFunc(chosen, func(e manifest.Entry) bool { return e.Name == known[i] }) {
 			return nil, wrongUse("%s is named twice", name)
 		}
 		chosen = append(chosen, jobs[i])

@@ -134,7 +134,7 @@ func (e *Entry) derive() {
 	bare := func(group, field string) {
 		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{CollectionGroup: group, FieldPath: field, Indexes: []OverrideIndex{}})
 	}
-	bare("cleanupUndo", "data")
+	bare("cleanupUndo", "*")
 	if !r.Plain() {
 		bare("journal", "next")
 		bare("journal", "then")

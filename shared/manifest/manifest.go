@@ -117,7 +117,7 @@ func (e Entry) Uses() []config.Backend { return slices.Sorted(maps.Keys(e.Roles)
 type Roles struct {
 	Caller       string `json:"caller"`       // of Cloud Scheduler's account and of those of the tasks, on what they call
 	OwnQueue     string `json:"ownQueue"`     // of a job that continues by itself, on its own queue
-	TasksAccount string `json:"tasksAccount"` // of a job that hands tasks over, on the account of its own tasks
+	TasksAccount string `json:"tasksAccount"` // of a job that hands tasks over, on its own account, which the tasks call as
 }
 
 // problems returns what is wrong with the roles.

@@ -135,7 +135,7 @@ output "functions" {
               } if length(fields) == 1 && can(f.rule.collectionGroup)
             ],
             [
-              for path in concat(["cleanupUndo data"], local.plain[name] ? [] : ["journal next", "journal then"]) : {
+              for path in concat(["cleanupUndo *"], local.plain[name] ? [] : ["journal next", "journal then"]) : {
                 collectionGroup = split(" ", path)[0]
                 fieldPath       = split(" ", path)[1]
                 indexes         = []

@@ -5,7 +5,7 @@ terraform {
   required_providers {
     google = {
       source  = "hashicorp/google"
-      version = ">= 6.13.0, < 8.0.0"
+      version = ">= 7.33.0, < 8.0.0"
     }
   }
 }
@@ -14,6 +14,7 @@ variable "function" {
   description = "The function's entry in functions/manifest.json."
   type = object({
     name           = string
+    description    = string
     timeoutSeconds = number
     memory         = string
     cpu            = optional(string) # without it, as much as the memory comes with
@@ -61,10 +62,11 @@ variable "build" {
 }
 
 resource "google_cloudfunctions2_function" "this" {
-  project  = var.project
-  location = var.region
-  name     = var.function.name
-  labels   = var.labels
+  project     = var.project
+  location    = var.region
+  name        = var.function.name
+  description = var.function.description
+  labels      = var.labels
 
   build_config {
     runtime           = "go126"

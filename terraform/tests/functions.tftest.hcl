@@ -14,10 +14,6 @@ variables {
 
 run "functions" {
   command = apply
-  override_data {
-    target = data.archive_file.source
-    values = { output_sha256 = "5f2c" }
-  }
 
   assert {
     condition     = toset(keys(module.job)) == toset(local.job_names) && toset(keys(module.worker)) == setsubtract(keys(local.functions), local.job_names)
@@ -53,10 +49,10 @@ run "functions" {
   }
   assert {
     condition = alltrue([for f in merge(module.job, module.worker) : f.function.service_config[0].max_instance_request_concurrency == 1]) && alltrue(concat(
-      [for f in module.job : f.function.service_config[0].max_instance_count == 1],
+      [for f in module.job : f.function.service_config[0].max_instance_count == 2],
       [for name, f in module.worker : f.function.service_config[0].max_instance_count == local.functions[name].queue.maxConcurrentDispatches],
     ))
-    error_message = "one request an instance; one instance a job, and as many a worker as its queue sends tasks at a time"
+    error_message = "one request an instance; one instance for a job and one that answers meanwhile, and as many for a worker as its queue sends tasks at a time"
   }
   assert {
     condition = alltrue([
@@ -71,12 +67,23 @@ run "functions" {
     error_message = "rates and retries come from manifest.json"
   }
   assert {
-    condition     = google_storage_bucket_object.source.name == "source-5f2c.zip"
-    error_message = "the object's name must hold the archive's hash, or a new source would not be deployed"
+    condition     = google_storage_bucket_object.source.name == "source-${sha256(jsonencode({ for f in local.source_files : f => filesha256("../${f}") }))}.zip"
+    error_message = "the object's name must hold the hash of its contents, or a new source would not be deployed"
+  }
+  assert {
+    # A name may be uploaded again, from another path: Terraform must not delete it after that.
+    condition     = google_storage_bucket_object.source.deletion_policy == "ABANDON"
+    error_message = "the archive that the functions were just built from can be deleted"
+  }
+  assert {
+    condition = { for name, f in merge(module.job, module.worker) : name => f.function.description } == { for name, f in local.functions : name => f.description } && alltrue([
+      for name, job in google_cloud_scheduler_job.job : job.description == local.functions[name].description
+    ])
+    error_message = "functions and schedules say what they do"
   }
   assert {
     condition = alltrue([for f in merge(module.job, module.worker) :
-      f.function.build_config[0].source[0].storage_source[0].object == "source-5f2c.zip" && f.function.build_config[0].source[0].storage_source[0].bucket == google_storage_bucket.source.name
+      f.function.build_config[0].source[0].storage_source[0].object == google_storage_bucket_object.source.name && f.function.build_config[0].source[0].storage_source[0].bucket == google_storage_bucket.source.name
     ])
     error_message = "a function is built from something else"
   }
@@ -139,7 +146,7 @@ run "environment" {
       SHARDS                = "8"
       ORPHANS               = "posts,postsOfCircles"
       TASKS_LOCATION        = "asia-northeast1"
-      TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker["cleanupOrphanedMedia"].email
+      TASKS_SERVICE_ACCOUNT = google_service_account.function["cleanupOrphanedMedia"].email
     })
     error_message = "cleanupOrphanedMedia: ${jsonencode(module.job["cleanupOrphanedMedia"].function.service_config[0].environment_variables)}"
   }
@@ -159,7 +166,7 @@ run "environment" {
       GOMEMLIMIT            = "217MiB"
       TASKS_LOCATION        = "asia-northeast1"
       TASKS_QUEUE           = "sendInactiveProjectWarning"
-      TASKS_SERVICE_ACCOUNT = google_service_account.tasks_invoker["deleteInactiveProjects"].email
+      TASKS_SERVICE_ACCOUNT = google_service_account.function["deleteInactiveProjects"].email
       TASKS_TARGET_URL      = module.worker["sendInactiveProjectWarning"].function.service_config[0].uri
     })
     error_message = "deleteInactiveProjects: ${jsonencode(module.job["deleteInactiveProjects"].function.service_config[0].environment_variables)}"
@@ -172,10 +179,10 @@ run "environment" {
     error_message = "a job goes on for six hours unless told otherwise; one that stops early on purpose does not"
   }
   assert {
-    condition = { for name, job in module.job : name => job.function.service_config[0].max_instance_count if job.function.service_config[0].max_instance_count != 1 } == {
+    condition = { for name, job in module.job : name => job.function.service_config[0].max_instance_count if job.function.service_config[0].max_instance_count != 2 } == {
       cleanupOrphanedMedia = 9
     } && [for name, job in module.job : name if can(job.function.service_config[0].environment_variables["SHARDS"])] == ["cleanupOrphanedMedia"]
-    error_message = "each shard has an instance, and so has the run that splits; other jobs run alone"
+    error_message = "each shard has an instance, and so has the run that splits; another job has one to run and one that answers"
   }
   assert {
     # A run may hold its lease for 1740 s and a minute.
@@ -206,12 +213,15 @@ run "environment" {
     error_message = "placeholder_references reach the functions that ask for them, and no other"
   }
   assert {
-    condition = toset([
-      for i in google_firestore_field.override["(default) notes author.id"].index_config[0].indexes : "${i.query_scope} ${coalesce(i.order, i.array_config)}"
-      ]) == toset(["COLLECTION ASCENDING", "COLLECTION DESCENDING", "COLLECTION CONTAINS", "COLLECTION_GROUP ASCENDING", "COLLECTION_GROUP CONTAINS"]) && (
-      length([for key in keys(google_firestore_field.override) : key if strcontains(key, "userId")]) == 0
+    condition     = jsonencode(output.collection_group_indexes) == jsonencode({ "(default)" = ["notes.author.id ASCENDING", "notes.author.id CONTAINS"] }) && length([for key in keys(google_firestore_field.override) : key if strcontains(key, "notes")]) == 0
+    error_message = "an index of the application's field is made, or not named: ${jsonencode(output.collection_group_indexes)}"
+  }
+  assert {
+    # A queue could not be made again for some days.
+    condition = toset(keys(google_cloud_tasks_queue.continue)) == setsubtract(local.job_names, ["deleteInactiveProjects"]) && toset(values(output.queues)) == setunion(
+      [for queue in google_cloud_tasks_queue.continue : queue.name], ["deletePlaceholderUser", "sendInactiveProjectWarning"],
     )
-    error_message = "a collection group of placeholder_references has no index, or a collection has one of its own"
+    error_message = "cleanupReports, which does not continue for now, has lost its queue: ${jsonencode(output.queues)}"
   }
   assert {
     condition = (
@@ -258,5 +268,35 @@ run "names_and_labels" {
   assert {
     condition     = [for p in google_artifact_registry_repository.images.cleanup_policies : p.action] == ["DELETE", "KEEP"]
     error_message = "old images must go, and the newest stay"
+  }
+}
+
+# A bucket cannot be made anew under its name before it is deleted, and an object would not be made anew in one that was.
+run "another_region" {
+  command = plan
+  variables {
+    region = "europe-west1"
+  }
+
+  assert {
+    condition     = google_storage_bucket.source.name == "my-app-1a2b3-firesweep-source-${substr(sha256("europe-west1"), 0, 6)}" && length("my-app-1a2b3-firesweep-source-123456") - length("my-app-1a2b3") + 30 <= 63
+    error_message = "the bucket has the same name in another region, or a name that is too long: ${google_storage_bucket.source.name}"
+  }
+  assert {
+    condition     = contains(keys(time_sleep.settled.triggers), "repository")
+    error_message = "the first build in another region does not wait for its repository"
+  }
+}
+
+# What the module waits for must not make the archive's name unknown, nor empty its bucket.
+run "as_a_module_that_waits" {
+  command = plan
+  module {
+    source = "./tests/waits"
+  }
+
+  assert {
+    condition     = output.archive == "gs://my-app-1a2b3-firesweep-source-${substr(sha256("asia-northeast1"), 0, 6)}/${basename(run.functions.archive)}"
+    error_message = "the archive's name depends on what is known only while applying: ${output.archive}"
   }
 }

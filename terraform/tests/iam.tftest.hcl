@@ -45,34 +45,30 @@ run "least_privilege" {
     error_message = "a rule about accounts lists them and looks at them, and nothing else; it deletes by another role"
   }
   assert {
-    condition = { for key, b in google_cloud_tasks_queue_iam_member.tasks : key => b.name } == {
-      for name, f in local.jobs : "${name} roles/cloudtasks.enqueuer" => f.worker if can(f.worker)
+    condition = { for key, b in google_cloud_tasks_queue_iam_binding.tasks : key => "${b.name} ${one(b.members)}" } == {
+      for name, f in local.jobs : "${name} roles/cloudtasks.enqueuer" => "${f.worker} ${google_service_account.function[name].member}" if can(f.worker)
     }
     error_message = "Cloud Tasks: a job with a worker, on that worker's queue"
   }
   assert {
-    condition = toset(keys(google_service_account_iam_member.acts_as_tasks_invoker)) == toset(local.job_names) && alltrue([
-      for name, b in google_service_account_iam_member.acts_as_tasks_invoker :
-      b.role == "roles/iam.serviceAccountUser" && b.service_account_id == google_service_account.tasks_invoker[name].name && b.member == google_service_account.function[name].member
+    condition = toset(keys(google_service_account_iam_binding.acts_as_itself)) == toset(local.job_names) && alltrue([
+      for name, b in google_service_account_iam_binding.acts_as_itself :
+      b.role == "roles/iam.serviceAccountUser" && b.service_account_id == google_service_account.function[name].name && one(b.members) == google_service_account.function[name].member
     ])
-    error_message = "only who enqueues may act as the account of its own tasks, and as no other"
+    error_message = "who enqueues may act as itself, for its tasks, and as nobody else"
   }
   assert {
-    condition = toset(keys(google_cloud_tasks_queue_iam_member.continue)) == setsubtract(local.job_names, ["deleteInactiveProjects"]) && alltrue([
-      for name, b in google_cloud_tasks_queue_iam_member.continue :
-      b.role == "roles/cloudtasks.enqueuer" && b.name == "${name}-continue" && b.member == google_service_account.function[name].member
-      ]) && alltrue([
-      for name, b in google_cloud_run_v2_service_iam_member.continue :
-      b.role == "roles/run.invoker" && b.name == basename(module.job[name].function.service_config[0].service) && b.member == google_service_account.tasks_invoker[name].member
-    ]) && keys(google_cloud_run_v2_service_iam_member.continue) == keys(google_cloud_tasks_queue_iam_member.continue)
-    error_message = "a job that continues hands itself over to its own queue, and the account of its own tasks calls it"
+    condition = toset(keys(google_cloud_tasks_queue_iam_binding.continue)) == setsubtract(local.job_names, ["deleteInactiveProjects"]) && alltrue([
+      for name, b in google_cloud_tasks_queue_iam_binding.continue :
+      b.role == "roles/cloudtasks.enqueuer" && b.name == "${name}-continue" && one(b.members) == google_service_account.function[name].member
+    ])
+    error_message = "a job that continues hands itself over to its own queue"
   }
   assert {
     condition = alltrue(concat(
       [for key, b in google_project_iam_member.firestore : b.member == google_service_account.function[split(" ", key)[0]].member],
       [for key, b in google_storage_bucket_iam_member.storage : b.member == google_service_account.function[split(" ", key)[0]].member],
       [for key, b in google_project_iam_member.auth : b.member == google_service_account.function[split(" ", key)[0]].member],
-      [for key, b in google_cloud_tasks_queue_iam_member.tasks : b.member == google_service_account.function[split(" ", key)[0]].member],
     ))
     error_message = "a role was given to another account than the function's"
   }
@@ -83,38 +79,29 @@ run "least_privilege" {
     error_message = "each function runs as an account of its own"
   }
   assert {
-    condition = toset(keys(google_cloud_run_v2_service_iam_member.scheduler)) == toset(local.job_names) && alltrue([
-      for name, b in google_cloud_run_v2_service_iam_member.scheduler :
-      b.role == "roles/run.invoker" && b.name == basename(module.job[name].function.service_config[0].service) && b.member == google_service_account.scheduler_invoker.member
-    ])
-    error_message = "Cloud Scheduler's account calls the jobs, by the names of their Cloud Run services"
+    # Cloud Scheduler's account calls jobs alone; a job's own account calls that job, and its worker, and no other.
+    condition = { for name, b in google_cloud_run_v2_service_iam_binding.caller : name => [b.role, b.name, b.members] } == {
+      for name, f in merge(module.job, module.worker) : name => ["roles/run.invoker", basename(f.function.service_config[0].service), toset(concat(
+        contains(local.job_names, name) ? [google_service_account.scheduler_invoker.member] : [google_service_account.function[local.job_of[name]].member],
+        contains(local.job_names, name) && name != "deleteInactiveProjects" ? [google_service_account.function[name].member] : [],
+      ))]
+    }
+    error_message = jsonencode(google_cloud_run_v2_service_iam_binding.caller)
   }
   assert {
-    condition = toset(keys(google_cloud_run_v2_service_iam_member.tasks)) == setsubtract(keys(local.functions), local.job_names) && alltrue([
-      for name, b in google_cloud_run_v2_service_iam_member.tasks :
-      b.role == "roles/run.invoker" && b.name == basename(module.worker[name].function.service_config[0].service) && b.member == google_service_account.tasks_invoker[local.job_of[name]].member
-    ])
-    error_message = "the account of a job's tasks calls its worker, by the name of its Cloud Run service"
-  }
-  assert {
-    condition = length(distinct(concat(
-      [google_service_account.scheduler_invoker.account_id], [for a in google_service_account.tasks_invoker : a.account_id],
-      [for a in google_service_account.function : a.account_id],
-      ))) == 1 + length(local.job_names) + length(local.functions) && alltrue([
-      for a in google_service_account.tasks_invoker : can(regex("^[a-z]([-a-z0-9]{4,28}[a-z0-9])$", a.account_id))
-    ])
-    error_message = "each caller needs an account of its own: ${jsonencode([for a in google_service_account.tasks_invoker : a.account_id])}"
+    condition     = length(distinct(concat([google_service_account.scheduler_invoker.account_id], [for a in google_service_account.function : a.account_id]))) == 1 + length(local.functions)
+    error_message = "each function needs an account of its own"
   }
   assert {
     condition = { for role, b in google_project_iam_member.build : role => [for c in b.condition : c.expression] } == {
-      "roles/storage.objectViewer" = ["resource.name.startsWith(\"projects/_/buckets/gcf-v2-sources-\")"]
+      "roles/storage.objectViewer" = ["resource.name.startsWith(\"projects/_/buckets/gcf-v2-sources-\") || resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.source.name}\")"]
       "roles/logging.logWriter"    = []
     }
     error_message = "the account that builds reads the functions' sources and writes its log, no more"
   }
   assert {
-    condition     = google_artifact_registry_repository_iam_member.build.role == "roles/artifactregistry.writer" && google_storage_bucket_iam_member.build_source.role == "roles/storage.objectViewer"
-    error_message = "the account that builds writes images, and reads the archive"
+    condition     = google_artifact_registry_repository_iam_binding.build.role == "roles/artifactregistry.writer" && google_artifact_registry_repository_iam_binding.build.members == toset([google_service_account.build.member])
+    error_message = "the account that builds writes images"
   }
   assert {
     condition     = alltrue([for f in merge(module.job, module.worker) : f.function.build_config[0].service_account == google_service_account.build.name])
@@ -122,14 +109,17 @@ run "least_privilege" {
   }
   assert {
     condition = alltrue([
-      for b in concat(
-        values(google_project_iam_member.firestore), values(google_project_iam_member.auth), values(google_project_iam_member.build),
-        values(google_storage_bucket_iam_member.storage), [google_storage_bucket_iam_member.build_source],
-        values(google_cloud_tasks_queue_iam_member.tasks), values(google_service_account_iam_member.acts_as_tasks_invoker),
-        values(google_cloud_run_v2_service_iam_member.scheduler), values(google_cloud_run_v2_service_iam_member.tasks),
-        values(google_cloud_tasks_queue_iam_member.continue), values(google_cloud_run_v2_service_iam_member.continue),
-        [google_artifact_registry_repository_iam_member.build],
-      ) : !contains(["allUsers", "allAuthenticatedUsers"], b.member)
+      for member in flatten([
+        [for b in concat(
+          values(google_project_iam_member.firestore), values(google_project_iam_member.auth), values(google_project_iam_member.build),
+          values(google_storage_bucket_iam_member.storage),
+        ) : b.member],
+        [for b in concat(
+          values(google_cloud_tasks_queue_iam_binding.tasks), values(google_cloud_tasks_queue_iam_binding.continue),
+          values(google_service_account_iam_binding.acts_as_itself), values(google_cloud_run_v2_service_iam_binding.caller),
+          [google_artifact_registry_repository_iam_binding.build],
+        ) : tolist(b.members)],
+      ]) : !contains(["allUsers", "allAuthenticatedUsers"], member)
     ])
     error_message = "something is open to allUsers or allAuthenticatedUsers"
   }
@@ -140,6 +130,16 @@ run "least_privilege" {
   assert {
     condition     = google_storage_bucket.source.public_access_prevention == "enforced" && google_storage_bucket.source.uniform_bucket_level_access
     error_message = "the source's bucket can be made public"
+  }
+}
+
+run "custom_roles" {
+  command = plan
+
+  assert {
+    # Google takes 100 bytes.
+    condition     = alltrue([for role in local.custom_roles : length(role.title) <= 50 && length(role.description) <= 256])
+    error_message = "a role's title or description is too long"
   }
 }
 

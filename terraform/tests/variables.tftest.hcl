@@ -25,8 +25,8 @@ run "disabled_jobs_leave_nothing" {
   assert {
     condition = alltrue([
       for names in [
-        keys(module.job), keys(google_service_account.function), keys(google_cloud_scheduler_job.job), keys(google_cloud_run_v2_service_iam_member.scheduler),
-        keys(google_monitoring_alert_policy.failed), keys(google_monitoring_alert_policy.no_success), keys(google_monitoring_alert_policy.attention), keys(time_static.since),
+        keys(module.job), keys(google_service_account.function), keys(google_cloud_scheduler_job.job), keys(google_cloud_run_v2_service_iam_binding.caller),
+        keys(time_static.since), flatten(values(local.watched_functions)), keys(google_cloud_tasks_queue.continue),
         [for key in keys(google_project_iam_member.firestore) : split(" ", key)[0]],
       ] : names == ["cleanupReports"]
     ])
@@ -34,11 +34,10 @@ run "disabled_jobs_leave_nothing" {
   }
   assert {
     condition = length(concat(
-      keys(module.worker), keys(google_cloud_tasks_queue.worker), keys(google_cloud_run_v2_service_iam_member.tasks), keys(google_service_account.tasks_invoker),
+      keys(module.worker), keys(google_cloud_tasks_queue.worker), keys(google_cloud_tasks_queue_iam_binding.tasks),
       keys(google_storage_bucket_iam_member.storage), keys(google_project_iam_member.auth), keys(google_project_iam_custom_role.custom),
-      keys(google_cloud_tasks_queue_iam_member.tasks), keys(google_service_account_iam_member.acts_as_tasks_invoker),
-      keys(google_cloud_tasks_queue.continue), keys(google_cloud_tasks_queue_iam_member.continue), keys(google_cloud_run_v2_service_iam_member.continue), keys(google_monitoring_alert_policy.worker), keys(google_monitoring_alert_policy.task_dropped),
-      [for key in keys(google_firestore_field.override) : key if key != "(default) cleanupUndo data"],
+      google_monitoring_alert_policy.worker, [for api in keys(google_project_service.api) : api if api == "identitytoolkit.googleapis.com"],
+      [for key in keys(google_firestore_field.override) : key if key != "(default) cleanupUndo *"],
     )) == 0
     error_message = "what only other jobs need is there"
   }

@@ -6,7 +6,7 @@ terraform {
   required_providers {
     google = {
       source  = "hashicorp/google"
-      version = ">= 6.13.0, < 8.0.0"
+      version = ">= 7.33.0, < 8.0.0"
     }
     archive = {
       source = "hashicorp/archive"

@@ -1,0 +1,50 @@
+# How much Terraform makes: each resource takes time to plan and to make, and some cost money. .ci/run counts what these plans create
+# and compares it with the number in the run's name.
+mock_provider "google" {
+  source = "./tests/mocks"
+}
+mock_provider "archive" {}
+mock_provider "time" {}
+
+run "all_jobs_at_most_150" {
+  command = plan
+  variables {
+    dry_run = { for f in jsondecode(file("../functions/manifest.json")).functions : f.name => true if try(f.trigger, "schedule") == "schedule" }
+  }
+
+  assert {
+    condition     = length(local.jobs) == length(local.job_names)
+    error_message = "a job is left out"
+  }
+}
+
+# README's rule, alone.
+run "one_rule_at_most_40" {
+  command = plan
+  variables {
+    enabled = ["cleanupStaleDrafts"]
+    dry_run = { cleanupStaleDrafts = true }
+  }
+  override_module {
+    target = module.declared
+    outputs = {
+      functions = {
+        cleanupStaleDrafts = {
+          name     = "cleanupStaleDrafts", description = "A declared rule", package = "", trigger = "schedule", schedule = "0 4 * * *"
+          timeZone = "Europe/Berlin", timeoutSeconds = 540, memory = "512Mi", cpu = "1", retryCount = 3
+          roles    = { firestore = ["roles/datastore.user"], storage = ["firesweepObjectCleaner"] }
+          indexes  = []
+          fieldOverrides = [
+            { collectionGroup = "cleanupUndo", fieldPath = "*", indexes = [] }, { collectionGroup = "journal", fieldPath = "next", indexes = [] },
+            { collectionGroup = "journal", fieldPath = "then", indexes = [] },
+          ]
+        }
+      }
+    }
+  }
+
+  assert {
+    condition     = keys(local.jobs) == ["cleanupStaleDrafts"]
+    error_message = "another job is made"
+  }
+}
