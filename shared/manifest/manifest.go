@@ -2,6 +2,8 @@
 package manifest
 
 import (
+	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/config"
@@ -32,8 +35,8 @@ type Entry struct {
 	CPU            string                      `json:"cpu,omitempty"`   // the function's CPUs; if empty, what its memory brings
 	Roles          map[config.Backend][]string `json:"roles,omitempty"` // its service account's roles, by backend
 
-	// Collections are those that a job reads or writes, but for the bundle's own, with {id} for a document's id. Left out with a
-	// rule, and of a worker, whose job has them.
+	// Collections are those that a job reads or writes, but for the bundle's own, with {id} for a document's id. They follow from a
+	// rule; those of a worker are its job's.
 	Collections []string `json:"collections,omitempty"`
 
 	// Of its database, in the form of firestore.indexes.json:
@@ -41,11 +44,11 @@ type Entry struct {
 	FieldOverrides []FieldOverride `json:"fieldOverrides,omitempty"` // fields with other than the automatic indexes
 
 	// Of a job:
-	Schedule         string `json:"schedule"`         // unix-cron; a~b in a field is one value from a to b, fixed per project
-	TimeZone         string `json:"timeZone"`         // IANA name
-	RetryCount       int    `json:"retryCount"`       // Cloud Scheduler's attempts after the first
-	StopAfterSeconds int    `json:"stopAfterSeconds"` // after so long it begins no more work; 0: as late as its timeout allows
-	Worker           string `json:"worker"`           // the function that its tasks call
+	Schedule         string `json:"schedule,omitempty"`         // unix-cron; a~b in a field is one value from a to b, fixed per project
+	TimeZone         string `json:"timeZone,omitempty"`         // one of time_zones.json
+	RetryCount       int    `json:"retryCount"`                 // Cloud Scheduler's attempts after the first
+	StopAfterSeconds int    `json:"stopAfterSeconds,omitempty"` // after so long it begins no more work; 0: as late as its timeout allows
+	Worker           string `json:"worker,omitempty"`           // the function that its tasks call
 	// Shards is into how many parts a run is split, which run at the same time (SHARDS); 1 for a job that can be split but is
 	// not, left out for one that cannot be split.
 	Shards int `json:"shards,omitempty"`
@@ -53,7 +56,7 @@ type Entry struct {
 	// Of a worker:
 	Queue *Queue `json:"queue,omitempty"`
 
-	// Rule, if set, is all that the function does. It then has no package, and its roles and indexes follow from the rule.
+	// Rule, if set, is all that the function does. It then has no package, and its roles, indexes and collections follow from the rule.
 	Rule *rule.Rule `json:"rule,omitempty"`
 }
 
@@ -136,11 +139,11 @@ type File struct {
 	Text []byte
 }
 
-// Parse reads lists strictly. The error names every problem and the function that has it. That a time zone is unknown is no
-// error by itself, because a function's machine may have no list of them or an old one.
+// Parse reads lists strictly. The error names every problem and the function that has it.
 func Parse(files ...File) ([]Entry, error) {
 	var all []Entry
-	var problems, zones []error
+	var problems []error
+	taken := map[string]string{} // which entry has a name, in lower case
 	for _, f := range files {
 		var list struct {
 			Schema    string  `json:"$schema"` // for editors
@@ -149,7 +152,7 @@ func Parse(files ...File) ([]Entry, error) {
 		}
 		wrong := strictly(f.Text, withDefaults, &list)
 		for _, problem := range wrong {
-			problems = append(problems, fmt.Errorf("%s: %s", f.Name, problem))
+			problems = append(problems, fmt.Errorf("%s: %s", f.Name, problem.of(list.Functions)))
 		}
 		if list.Roles != nil {
 			if len(all) > 0 {
@@ -163,20 +166,19 @@ func Parse(files ...File) ([]Entry, error) {
 		}
 		for i := range list.Functions {
 			e, here := &list.Functions[i], fmt.Sprintf("functions[%d]", i)
-			add := func(to *[]error, text string) {
+			texts := e.problems()
+			if other, found := taken[strings.ToLower(e.Name)]; found && e.Name != "" {
+				texts = append(texts, fmt.Sprintf("name is taken by %s: choose another that differs in more than capital letters", other))
+			}
+			taken[strings.ToLower(e.Name)] = fmt.Sprintf("%s, %s of %s", here, e.Name, f.Name)
+			for _, text := range texts {
 				key, _, _ := strings.Cut(strings.SplitN(text, " ", 2)[0], ":")
 				follows := func(p problem) bool {
 					return p.hides(here+"."+key) || p.hidden && (p.at == here || p.at == here+".rule")
 				}
 				if !slices.ContainsFunc(wrong, follows) {
-					*to = append(*to, fmt.Errorf("%s: %s, %s: %s", f.Name, here, e.Name, text))
+					problems = append(problems, fmt.Errorf("%s: %s, %s: %s", f.Name, here, e.Name, text))
 				}
-			}
-			for _, text := range e.problems() {
-				add(&problems, text)
-			}
-			if text := e.ZoneProblem(); text != "" && e.TimeZone != "" {
-				add(&zones, text)
 			}
 		}
 		all = append(all, list.Functions...)
@@ -184,29 +186,17 @@ func Parse(files ...File) ([]Entry, error) {
 	if len(all) > 0 || len(problems) == 0 {
 		problems = append(problems, together(all)...)
 	}
-	if len(problems) == 0 {
-		return all, nil
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
 	}
-	if _, err := time.LoadLocation("Europe/Berlin"); err == nil { // the machine has a list of time zones
-		problems = append(problems, zones...)
-	}
-	return nil, errors.Join(problems...)
-}
-
-// ZoneProblem says that this machine knows no such time zone; "" if it does.
-func (e Entry) ZoneProblem() string {
-	if _, err := time.LoadLocation(e.TimeZone); err == nil && e.TimeZone != "Local" {
-		return ""
-	}
-	return fmt.Sprintf("timeZone %q is unknown: it is like Europe/Berlin", e.TimeZone)
+	return all, nil
 }
 
 var (
 	namePattern    = regexp.MustCompile(`^[a-z][A-Za-z0-9]{5,29}$`) // it is a service account's name as well, in lower case
 	packagePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 	rolePattern    = regexp.MustCompile(`^roles/[a-z]+\.[A-Za-z]+$`)
-	memoryPattern  = regexp.MustCompile(`^[1-9][0-9]{0,4}(Mi|Gi)$`)
-	smallMemory    = regexp.MustCompile(`^([0-9]{1,2}|[1-4][0-9]{2}|50[0-9]|51[01])Mi$`) // less than 512Mi
+	memoryPattern  = regexp.MustCompile(`^([1-9][0-9]{0,4})(Mi|Gi)$`)
 )
 
 // What Google's services allow.
@@ -222,12 +212,9 @@ func together(entries []Entry) (problems []error) {
 	if len(entries) == 0 {
 		return []error{errors.New("no functions are listed")}
 	}
-	byName, accounts := map[string]Entry{}, map[string]bool{}
+	byName := map[string]Entry{}
 	for _, e := range entries {
-		if accounts[strings.ToLower(e.Name)] {
-			problems = append(problems, fmt.Errorf("%s: listed twice, or it differs from another only in capital letters", e.Name))
-		}
-		byName[e.Name], accounts[strings.ToLower(e.Name)] = e, true
+		byName[e.Name] = e
 	}
 	problems = append(problems, archives(entries)...)
 	called := map[string]bool{}
@@ -253,20 +240,26 @@ func (e *Entry) problems() (problems []string) {
 		}
 	}
 	expect(namePattern.MatchString(e.Name), "name %q is not 6 to 30 letters and digits in camelCase", e.Name)
-	if e.Rule == nil {
+	switch {
+	case e.Rule == nil && e.Package == "":
+		expect(false, "rule is missing: it says what the function does")
+	case e.Rule == nil:
 		expect(packagePattern.MatchString(e.Package), "package %q is not a package name: use lower-case letters and digits", e.Package)
-	} else {
+	default:
 		expect(len(e.notDeclared()) == 0, "it has a rule, which decides these: leave out %s", strings.Join(e.notDeclared(), ", "))
 		expect(e.Trigger == Schedule, "it has a rule, so its trigger is %s", Schedule)
 		problems = append(problems, e.Rule.Problems()...)
 		e.derive()
 	}
 	expect(e.Description != "", "description is missing")
-	expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= maxTimeout, "timeoutSeconds is %d: it must be from %d to %d",
-		e.TimeoutSeconds, minTimeout, maxTimeout)
-	expect(memoryPattern.MatchString(e.Memory), "memory %q is not like 256Mi", e.Memory)
+	longest := maxTimeout
+	if e.Trigger == Schedule {
+		longest = maxJobTimeout
+	}
+	expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= longest, "timeoutSeconds is %d: it must be from %d to %d",
+		e.TimeoutSeconds, minTimeout, longest)
 	expect(e.CPU == "" || e.CPU == "1", "cpu is %q: it must be 1 or left out", e.CPU)
-	expect(e.CPU == "" || !smallMemory.MatchString(e.Memory), "memory is %s: a whole CPU needs 512Mi at least", e.Memory)
+	expect(e.memoryProblem() == "", "%s", e.memoryProblem())
 	for _, i := range e.Indexes {
 		expect(i.problem() == "", "index of %q: %s", i.CollectionGroup, i.problem())
 	}
@@ -274,15 +267,13 @@ func (e *Entry) problems() (problems []string) {
 		expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil,
 			"a field override lacks collectionGroup, fieldPath or indexes")
 	}
-	expect(slices.Contains(e.Uses(), config.Firestore), "roles has none on Firestore, which holds the lease")
+	expect(slices.Contains(e.Uses(), config.Firestore) || e.Package == "", "roles has none on Firestore, which holds the lease")
 	expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks),
 		"worker and the roles on tasks go together: worker is %q, and the roles are on %v", e.Worker, e.Uses())
 	switch e.Trigger {
 	case Schedule:
 		expect(cronProblem(e.Schedule) == "", "%s", cronProblem(e.Schedule))
-		expect(e.TimeZone != "", "timeZone is missing")
-		expect(e.TimeoutSeconds <= maxJobTimeout, "timeoutSeconds is %d: Cloud Scheduler waits for %d at most", e.TimeoutSeconds,
-			maxJobTimeout)
+		expect(slices.Contains(timeZones(), e.TimeZone), "timeZone %q is unknown: it must be a name such as Europe/Berlin or UTC", e.TimeZone)
 		expect(e.StopAfterSeconds >= 0 && e.StopAfterSeconds <= e.TimeoutSeconds/10*9,
 			"stopAfterSeconds is %d: it must be at most nine tenths of timeoutSeconds", e.StopAfterSeconds)
 		expect(e.RetryCount >= 0 && e.RetryCount <= maxRetries, "retryCount is %d: it must be from 0 to %d", e.RetryCount, maxRetries)
@@ -303,6 +294,36 @@ func (e *Entry) problems() (problems []string) {
 	}
 	return problems
 }
+
+// memoryProblem returns what is wrong with the memory, "" if nothing. The bounds are Cloud Run's.
+func (e Entry) memoryProblem() string {
+	m := memoryPattern.FindStringSubmatch(e.Memory)
+	if m == nil {
+		return fmt.Sprintf("memory is %q: it must be a number and Mi or Gi, such as 512Mi or 1Gi", e.Memory)
+	}
+	mebibytes, err := strconv.Atoi(m[1])
+	if m[2] == "Gi" {
+		mebibytes *= 1024
+	}
+	switch {
+	case err != nil || mebibytes < 128 || mebibytes > 32<<10:
+		return fmt.Sprintf("memory is %s: it must be from 128Mi to 32Gi", e.Memory)
+	case e.CPU != "" && (mebibytes < 512 || mebibytes > 4<<10):
+		return fmt.Sprintf(`memory is %s: with a whole CPU it must be from 512Mi to 4Gi; with "cpu": "", Google chooses the CPU`, e.Memory)
+	}
+	return ""
+}
+
+//go:embed time_zones.json
+var timeZonesJSON []byte
+
+// timeZones returns the names of the IANA database, whether or not the machine has it.
+var timeZones = sync.OnceValue(func() (names []string) {
+	if err := json.Unmarshal(timeZonesJSON, &names); err != nil {
+		panic(fmt.Sprintf("shared/manifest/time_zones.json: %v", err)) // it is part of the program, and a test reads it
+	}
+	return names
+})
 
 // problem returns what is wrong with an index, "" if nothing.
 func (i Index) problem() string {

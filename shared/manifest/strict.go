@@ -25,6 +25,22 @@ type problem struct {
 // String returns the problem as a line.
 func (p problem) String() string { return strings.TrimPrefix(p.at+": "+p.says, ": ") }
 
+// inEntry matches where a value of an entry is.
+var inEntry = regexp.MustCompile(`^functions\[(\d+)\]\.?(.*)$`)
+
+// of returns the problem as a line that names the entry, one of a list.
+func (p problem) of(entries []Entry) string {
+	m := inEntry.FindStringSubmatch(p.at)
+	if m == nil {
+		return p.String()
+	}
+	i, err := strconv.Atoi(m[1])
+	if err != nil || i >= len(entries) || entries[i].Name == "" {
+		return p.String()
+	}
+	return fmt.Sprintf("functions[%d], %s: %s", i, entries[i].Name, problem{at: m[2], says: p.says})
+}
+
 // hides reports whether something that is wrong with the same value, named key, follows from the problem.
 func (p problem) hides(key string) bool {
 	within := func(inner, outer string) bool {
@@ -52,7 +68,7 @@ func strictly(text []byte, prepare func(object map[string]any), out any) (proble
 	if err := d.Decode(&object); err != nil {
 		return whole(err.Error())
 	}
-	problems = shape(object, reflect.TypeOf(out), "")
+	problems = shape(object, reflect.TypeOf(out), nil, "")
 	prepare(object)
 	err := decode(object, out)
 	if err == nil {
@@ -139,11 +155,8 @@ func example(of reflect.Type, path, form string) string {
 		if text = ""; of.Kind() != reflect.Struct {
 			return ""
 		}
-		for i := range of.NumField() {
-			if field := of.Field(i); keyOf(field) == name {
-				of, text = field.Type, field.Tag.Get("example")
-				break
-			}
+		if field, found := fieldOf(of, name); found {
+			of, text = field.Type, field.Tag.Get("example")
 		}
 	}
 	if text == "" {
@@ -233,8 +246,8 @@ func doubled(d *json.Decoder) (key string, err error) {
 }
 
 // shape returns what is wrong with the keys of a value and of all that lies within it, by its type: keys that the type does not
-// have, null, and numbers outside of the range in the field's tag.
-func shape(value any, of reflect.Type, path string) (problems []problem) {
+// have, null, and numbers outside of the range in the field's tag. The value lies within one of the type around.
+func shape(value any, of, around reflect.Type, path string) (problems []problem) {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
@@ -248,35 +261,57 @@ func shape(value any, of reflect.Type, path string) (problems []problem) {
 		if of.Kind() != reflect.Struct {
 			return nil // its keys are data, or no object belongs here, which typeProblem reports
 		}
-		fields := map[string]reflect.StructField{}
-		var names []string
-		for i := range of.NumField() {
-			name := keyOf(of.Field(i))
-			fields[name] = of.Field(i)
-			names = append(names, name)
-		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			field, known := fields[key]
+			field, known := fieldOf(of, key)
 			if !known {
-				problems = append(problems,
-					problem{path, fmt.Sprintf("there is no key %q; the keys are %s", key, strings.Join(names, ", ")), false})
+				problems = append(problems, problem{path, fmt.Sprintf("there is no key %q%s", key, instead(key, of, around, path)), false})
 				continue
 			}
 			at := strings.TrimPrefix(path+"."+key, ".")
 			if says := outside(v[key], field.Tag.Get("range")); says != "" {
 				problems = append(problems, problem{at, says, true})
 			}
-			problems = append(problems, shape(v[key], field.Type, at)...)
+			problems = append(problems, shape(v[key], field.Type, of, at)...)
 		}
 	case []any:
 		if of.Kind() != reflect.Slice {
 			return nil
 		}
 		for i, element := range v {
-			problems = append(problems, shape(element, of.Elem(), fmt.Sprintf("%s[%d]", path, i))...)
+			problems = append(problems, shape(element, of.Elem(), around, fmt.Sprintf("%s[%d]", path, i))...)
 		}
 	}
 	return problems
+}
+
+// fieldOf returns the field of a struct that has a key in JSON.
+func fieldOf(of reflect.Type, key string) (reflect.StructField, bool) {
+	for field := range of.Fields() {
+		if keyOf(field) == key {
+			return field, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+// instead says where a key belongs that the struct at a path does not have, or else which keys it has.
+func instead(key string, of, around reflect.Type, path string) string {
+	_, own, _ := strings.Cut(path, ".")
+	if around != nil && own != "" {
+		if _, beside := fieldOf(around, key); beside {
+			return fmt.Sprintf(": it belongs beside %s, not into it", position.ReplaceAllString(own, ""))
+		}
+	}
+	var names []string
+	for field := range of.Fields() {
+		names = append(names, keyOf(field))
+		if field.Type.Kind() == reflect.Pointer && field.Type.Elem().Kind() == reflect.Struct {
+			if _, within := fieldOf(field.Type.Elem(), key); within {
+				return fmt.Sprintf(": it belongs into %s", keyOf(field))
+			}
+		}
+	}
+	return "; the keys are " + strings.Join(names, ", ")
 }
 
 // outside says that a number is not in a range such as 1-100; "" if it is, or if the value is no whole number.
