@@ -3,33 +3,27 @@ package functions_test
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// TestTimeZonesThatTerraformKnows: Terraform refuses others, for it cannot ask which exist.
-func TestTimeZonesThatTerraformKnows(t *testing.T) {
-	var zones []string
-	if err := json.Unmarshal([]byte(read(t, "../terraform/time_zones.json")), &zones); err != nil {
-		t.Fatal(err)
-	}
-	for _, zone := range zones {
-		if _, err := time.LoadLocation(zone); err != nil {
-			t.Errorf("terraform/time_zones.json: %v", err)
+// TestLocks: Terraform refuses a lock file that is not of its list, and nobody else would notice that one lacks what now follows
+// from the rules.
+func TestLocks(t *testing.T) {
+	for _, list := range []string{"rules.json", "../terraform/examples/own-rules/rules.json"} {
+		want, err := functions.Lock(manifest.File{Name: list, Text: []byte(read(t, list))})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	for _, e := range functions.All() {
-		if e.Trigger == manifest.Schedule && !slices.Contains(zones, e.TimeZone) {
-			t.Errorf("terraform/time_zones.json lacks %s of %s", e.TimeZone, e.Name)
+		if diff := cmp.Diff(string(want), read(t, manifest.LockName(list))); diff != "" {
+			t.Errorf("%s is stale (-want +file): write it with go run ./scripts/firesweep check --write --rules FILE; "+
+				"if more than the digests differ and neither list has changed, raise manifest.LockVersion before\n%s", manifest.LockName(list), diff)
 		}
-	}
-	if !slices.IsSorted(zones) || len(zones) < 400 {
-		t.Errorf("terraform/time_zones.json holds %d names, want the whole database, sorted", len(zones))
 	}
 }
 

@@ -26,7 +26,7 @@ data "archive_file" "source" {
     for_each = local.source_files
     content {
       filename = source.value
-      content  = file("${path.module}/../${source.value}")
+      content  = file(source.value == "functions/rules.json" ? local.rules_file : "${path.module}/../${source.value}")
     }
   }
 }

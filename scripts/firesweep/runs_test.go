@@ -318,7 +318,9 @@ func TestPeriods(t *testing.T) {
 	}
 	for schedule, want := range map[string]time.Duration{
 		"*/10 * * * * UTC": 10 * time.Minute, "0 3 * * * Asia/Tokyo": 24 * time.Hour, "0~59 0~5 * * * UTC": 24 * time.Hour,
-		"0 3 * * * Europe/Berlin": 25 * time.Hour, "30 2 * * 1-5 UTC": 72 * time.Hour, "0 3 1 * * UTC": 31 * 24 * time.Hour, "0 25 * * * UTC": 0,
+		"0 3 * * * Europe/Berlin": 25 * time.Hour, "30 2 * * 1-5 UTC": 72 * time.Hour, "0 3 1 * * UTC": 31 * 24 * time.Hour,
+		"0 3 * * 7 UTC": 168 * time.Hour, "0 3 * * 5-7/2 UTC": 120 * time.Hour, "0 3 * * 1,6-7 UTC": 120 * time.Hour, "0 3 * * */7 UTC": 168 * time.Hour,
+		"0 3 * * 7-7 UTC": 168 * time.Hour, "0 3 * * 5~7 UTC": 168 * time.Hour, "0 3 * * 7~7 UTC": 168 * time.Hour, "0 25 * * * UTC": 0,
 	} {
 		at := strings.LastIndexByte(schedule, ' ')
 		if got, err := period(manifest.Entry{Schedule: schedule[:at], TimeZone: schedule[at+1:]}); got != want || (err != nil) != (want == 0) {
