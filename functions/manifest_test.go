@@ -2,6 +2,8 @@ package functions_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,17 +14,54 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// TestLocks: Terraform refuses a lock file that is not of its list, and nobody else would notice that one lacks what now follows
-// from the rules.
+// lock is a lock file.
+type lock struct {
+	Version   int                       `json:"version"`
+	Rules     string                    `json:"rules"`
+	Manifest  string                    `json:"manifest"`
+	Functions map[string]manifest.Entry `json:"functions"`
+}
+
+// TestLocks: the lock files of this repository are of their lists and of functions/manifest.json as they are now. Those that
+// terraform/tests/rules.tftest.hcl shows Terraform to refuse are wrong in one thing alone. After a change: WRITE=1 go test ./functions -run
+// Locks. If functions/rules.lock.json then has other entries although neither list has changed, raise manifest.LockVersion.
 func TestLocks(t *testing.T) {
-	for _, list := range []string{"rules.json", "../terraform/examples/own-rules/rules.json"} {
+	if version := fmt.Sprintf("lock.version == %d\n", manifest.LockVersion); !strings.Contains(read(t, "../terraform/variables.tf"), version) {
+		t.Errorf("terraform/variables.tf does not ask for %s", version)
+	}
+	zeros := strings.Repeat("0", 64)
+	for list, wrong := range map[string]func(*lock){ // nil: nothing is wrong, and all of it is there
+		"rules.json": nil,
+		"../terraform/examples/own-rules/rules.json": nil,
+		"../terraform/tests/rules/crlf.json":         func(*lock) {},
+		"../terraform/tests/rules/stale.json":        func(l *lock) { l.Rules = zeros },
+		"../terraform/tests/rules/manifest.json":     func(l *lock) { l.Manifest = zeros },
+		"../terraform/tests/rules/version.json":      func(l *lock) { l.Version++ },
+	} {
 		want, err := functions.Lock(manifest.File{Name: list, Text: []byte(read(t, list))})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(want), read(t, manifest.LockName(list))); diff != "" {
-			t.Errorf("%s is stale (-want +file): write it with go run ./scripts/firesweep check --write --rules FILE; "+
-				"if more than the digests differ and neither list has changed, raise manifest.LockVersion before\n%s", manifest.LockName(list), diff)
+		if wrong != nil {
+			var l lock
+			if err := json.Unmarshal(want, &l); err != nil {
+				t.Fatal(err)
+			}
+			wrong(&l)
+			l.Functions = map[string]manifest.Entry{}
+			if want, err = json.MarshalIndent(l, "", "  "); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, '\n')
+		}
+		name := manifest.LockName(list)
+		if os.Getenv("WRITE") != "" {
+			if err := os.WriteFile(name, want, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(string(want), read(t, name)); diff != "" {
+			t.Errorf("%s is stale (-want +file); write it with WRITE=1 go test ./functions -run Locks\n%s", name, diff)
 		}
 	}
 }
