@@ -26,9 +26,12 @@ var manifestJSON []byte
 var rulesJSON []byte
 
 // Read returns the entries of manifest.json and of another list in place of rules.json.
-func Read(rules manifest.File) ([]manifest.Entry, error) {
-	return manifest.Parse(manifest.File{Name: "functions/manifest.json", Text: manifestJSON}, rules)
-}
+func Read(rules manifest.File) ([]manifest.Entry, error) { return manifest.Parse(jobs(), rules) }
+
+// Lock returns the text of the lock file of a list in place of rules.json.
+func Lock(rules manifest.File) ([]byte, error) { return manifest.Lock(jobs(), rules) }
+
+func jobs() manifest.File { return manifest.File{Name: "functions/manifest.json", Text: manifestJSON} }
 
 // All returns the entries of manifest.json and rules.json in their order.
 func All() []manifest.Entry { return slices.Clone(all()) }

@@ -2,34 +2,67 @@ package functions_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// TestTimeZonesThatTerraformKnows: Terraform refuses others, for it cannot ask which exist.
-func TestTimeZonesThatTerraformKnows(t *testing.T) {
-	var zones []string
-	if err := json.Unmarshal([]byte(read(t, "../terraform/time_zones.json")), &zones); err != nil {
-		t.Fatal(err)
+// lock is a lock file.
+type lock struct {
+	Version   int                       `json:"version"`
+	Rules     string                    `json:"rules"`
+	Manifest  string                    `json:"manifest"`
+	Functions map[string]manifest.Entry `json:"functions"`
+}
+
+// TestLocks: the lock files of this repository are of their lists and of functions/manifest.json as they are now. Those that
+// terraform/tests/rules.tftest.hcl shows Terraform to refuse are wrong in one thing alone. After a change: WRITE=1 go test ./functions -run
+// Locks. If functions/rules.lock.json then has other entries although neither list has changed, raise manifest.LockVersion.
+func TestLocks(t *testing.T) {
+	if version := fmt.Sprintf("lock.version == %d\n", manifest.LockVersion); !strings.Contains(read(t, "../terraform/variables.tf"), version) {
+		t.Errorf("terraform/variables.tf does not ask for %s", version)
 	}
-	for _, zone := range zones {
-		if _, err := time.LoadLocation(zone); err != nil {
-			t.Errorf("terraform/time_zones.json: %v", err)
+	zeros := strings.Repeat("0", 64)
+	for list, wrong := range map[string]func(*lock){ // nil: nothing is wrong, and all of it is there
+		"rules.json": nil,
+		"../terraform/examples/own-rules/rules.json": nil,
+		"../terraform/tests/rules/crlf.json":         func(*lock) {},
+		"../terraform/tests/rules/stale.json":        func(l *lock) { l.Rules = zeros },
+		"../terraform/tests/rules/manifest.json":     func(l *lock) { l.Manifest = zeros },
+		"../terraform/tests/rules/version.json":      func(l *lock) { l.Version++ },
+	} {
+		want, err := functions.Lock(manifest.File{Name: list, Text: []byte(read(t, list))})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	for _, e := range functions.All() {
-		if e.Trigger == manifest.Schedule && !slices.Contains(zones, e.TimeZone) {
-			t.Errorf("terraform/time_zones.json lacks %s of %s", e.TimeZone, e.Name)
+		if wrong != nil {
+			var l lock
+			if err := json.Unmarshal(want, &l); err != nil {
+				t.Fatal(err)
+			}
+			wrong(&l)
+			l.Functions = map[string]manifest.Entry{}
+			if want, err = json.MarshalIndent(l, "", "  "); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, '\n')
 		}
-	}
-	if !slices.IsSorted(zones) || len(zones) < 400 {
-		t.Errorf("terraform/time_zones.json holds %d names, want the whole database, sorted", len(zones))
+		name := manifest.LockName(list)
+		if os.Getenv("WRITE") != "" {
+			if err := os.WriteFile(name, want, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(string(want), read(t, name)); diff != "" {
+			t.Errorf("%s is stale (-want +file); write it with WRITE=1 go test ./functions -run Locks\n%s", name, diff)
+		}
 	}
 }
 

@@ -1,14 +1,15 @@
-# functions/manifest.json and your own functions/rules.json list the functions with their properties.
+# functions/manifest.json lists the functions with their properties, and the lock file of your rules has what follows from them.
 locals {
   # The safety limits' defaults and bounds are those of shared/config.
   default_limits = { max_actions = 100000, max_missing_percent = 50, max_due_percent = 50, max_per_owner = 1000, min_lookups = 20, max_users = 20 }
   safety_limits  = merge(local.default_limits, var.safety_limits)
 
-  manifest  = jsondecode(file("${path.module}/../functions/manifest.json"))
-  upstream  = local.manifest.functions
-  own       = jsondecode(file("${path.module}/../functions/rules.json")).functions
-  functions = module.declared.functions
-  job_names = [for name, f in local.functions : name if f.trigger == "schedule"]
+  manifest   = jsondecode(file("${path.module}/../functions/manifest.json"))
+  rules_file = coalesce(var.rules_file, "${path.module}/../functions/rules.json")
+  lock       = jsondecode(file("${trimsuffix(local.rules_file, ".json")}.lock.json"))
+  functions  = merge({ for f in local.manifest.functions : f.name => f if !can(f.rule) }, local.lock.functions)
+  own        = setsubtract(keys(local.lock.functions), local.manifest.functions[*].name)
+  job_names  = [for name, f in local.functions : name if f.trigger == "schedule"]
 
   jobs = {
     for name, f in local.functions : name => f
@@ -31,7 +32,7 @@ locals {
   }
 
   # Into how many shards a job is split. Only jobs that can be split have a number.
-  splittable = { for name, f in local.functions : name => try(f.shards, 1) if can(f.shards) || can(f.rule.objects) }
+  splittable = { for name, f in local.functions : name => f.shards if can(f.shards) }
   shards     = { for name, n in local.splittable : name => lookup(var.shards, name, n) }
 
   memory  = { for name, f in local.deployed : name => lookup(var.memory, name, f.memory) }
@@ -83,12 +84,6 @@ data "google_project" "this" {
   count = length(local.continuing) > 0 ? 1 : 0
 
   project_id = var.project
-}
-
-# What follows from declared rules.
-module "declared" {
-  source    = "./declared"
-  functions = concat(local.upstream, local.own)
 }
 
 # Workers are made first, because a job's environment has its worker's address.

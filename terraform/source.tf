@@ -9,7 +9,9 @@ locals {
     if length(regexall(local.source_rule.include, f)) > 0 && length(regexall(local.source_rule.exclude, f)) == 0
   ]
   # What the archive holds, by path.
-  source_contents = { for f in local.source_files : f => file("${path.module}/../${f}") }
+  source_contents = {
+    for f in local.source_files : f => file(f == "functions/rules.json" ? local.rules_file : "${path.module}/../${f}")
+  }
   # Of the contents and not of the archive, which is made only while applying if this module waits for something (depends_on).
   source_hash = sha256(jsonencode({ for f, text in local.source_contents : f => sha256(text) }))
   # Each project has its own file, because for_each makes them at the same time.

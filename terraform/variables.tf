@@ -33,6 +33,25 @@ variable "bucket" {
   }
 }
 
+variable "rules_file" {
+  description = "File with your own rules, such as \"$${path.module}/rules.json\"; `firesweep check --write --rules FILE` writes the lock file that must lie beside it. Null: functions/rules.json."
+  type        = string
+  default     = null
+
+  # The version and the digests are those of shared/manifest. No local may stand here, because it would depend on this variable.
+  validation {
+    condition = try(alltrue([
+      for list in [coalesce(var.rules_file, "${path.module}/../functions/rules.json")] : alltrue([
+        for lock in [jsondecode(file("${trimsuffix(list, ".json")}.lock.json"))] :
+        lock.version == 1
+        && lock.rules == sha256(replace(file(list), "\r\n", "\n"))
+        && lock.manifest == sha256(replace(file("${path.module}/../functions/manifest.json"), "\r\n", "\n"))
+      ])
+    ]), false)
+    error_message = "${trimsuffix(coalesce(var.rules_file, "${path.module}/../functions/rules.json"), ".json")}.lock.json is missing, or is not of these rules as they are now and of this version of Firesweep. With the command of this version, run: firesweep check --write --rules ${coalesce(var.rules_file, "${path.module}/../functions/rules.json")}"
+  }
+}
+
 variable "enabled" {
   description = "Which jobs to deploy; null means all. A job's worker comes with it."
   type        = set(string)
@@ -45,12 +64,12 @@ variable "enabled" {
 }
 
 variable "dry_run" {
-  description = "For each enabled job: true plans and logs only, false deletes. There is no default: you decide for each job. Your own jobs in functions/rules.json only plan until you set false."
+  description = "For each enabled job: true plans and logs only, false deletes. There is no default: you decide for each job. Your own rules only plan until you set false."
   type        = map(bool)
 
   validation {
-    condition     = length(setsubtract(keys(local.jobs), concat(keys(var.dry_run), local.own[*].name))) == 0
-    error_message = "dry_run says nothing about ${join(", ", setsubtract(keys(local.jobs), concat(keys(var.dry_run), local.own[*].name)))}. Decide for each enabled job; true is right for the first week."
+    condition     = length(setsubtract(keys(local.jobs), setunion(keys(var.dry_run), local.own))) == 0
+    error_message = "dry_run says nothing about ${join(", ", setsubtract(keys(local.jobs), setunion(keys(var.dry_run), local.own)))}. Decide for each enabled job; true is right for the first week."
   }
   validation {
     condition     = length(setsubtract(keys(var.dry_run), keys(local.jobs))) == 0
@@ -332,8 +351,8 @@ variable "time_zones" {
     error_message = "time_zones names unknown jobs: ${join(", ", setsubtract(keys(var.time_zones), local.job_names))}. Jobs are ${join(", ", local.job_names)}."
   }
   validation {
-    condition     = length(setsubtract(values(var.time_zones), jsondecode(file("${path.module}/time_zones.json")))) == 0
-    error_message = "time_zones holds unknown time zones: ${join(", ", setsubtract(values(var.time_zones), jsondecode(file("${path.module}/time_zones.json"))))}. They are names of the IANA database, such as Asia/Tokyo or UTC; not JST or +09:00."
+    condition     = length(setsubtract(values(var.time_zones), jsondecode(file("${path.module}/../shared/manifest/time_zones.json")))) == 0
+    error_message = "time_zones holds unknown time zones: ${join(", ", setsubtract(values(var.time_zones), jsondecode(file("${path.module}/../shared/manifest/time_zones.json"))))}. They are names of the IANA database, such as Asia/Tokyo or UTC; not JST or +09:00."
   }
 }
 

@@ -21,8 +21,8 @@ import (
 
 type checkFlags struct {
 	lists
-	noPlan, json, all bool
-	project           string // to look in for the documents of unless; empty: none
+	noPlan, json, all, write bool
+	project                  string // to look in for the documents of unless; empty: none
 }
 
 // checked is what is known of a job before it is deployed. docs/command.md documents it as JSON.
@@ -60,18 +60,24 @@ what is kept and why. Nothing is sent to Google, and no project is needed. With
 --project it also looks there, at one read each, whether the collections of
 unless hold any document.
 
-The nine jobs are shown only if you name them, or with --all. --rules reads a
-list that is not in its place yet. All problems of a list are reported at once,
-with exit code 2. --no-plan leaves out what needs Java.`,
+The nine jobs are shown only if you name them, or with --all. --rules reads
+another list. All problems of a list are reported at once, with exit code 2.
+--no-plan leaves out what needs Java.
+
+Terraform deploys your rules by a lock file beside the list, rules.lock.json,
+with all that follows from them. --write writes it, and makes no plan. Without
+--rules, run it at the root of the repository.`,
 		Example: `  firesweep check
   firesweep check cleanupStaleDrafts
   firesweep check --rules /tmp/rules.json
+  firesweep check --write --rules ../my-app/rules.json
   firesweep check --project my-app
   firesweep check --no-plan --json | jq '.checks[].does'`,
 		ValidArgsFunction: completeJobs,
 	}
 	f.flags(c)
 	c.Flags().BoolVar(&f.noPlan, "no-plan", false, "do not try the rules on local backends")
+	c.Flags().BoolVar(&f.write, "write", false, "write the lock file that Terraform reads, and make no plan")
 	c.Flags().BoolVar(&f.all, "all", false, "show the nine jobs too")
 	c.Flags().StringVar(&f.project, "project", "", "the project's `ID`: look there for the documents of unless")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
@@ -80,6 +86,9 @@ with exit code 2. --no-plan leaves out what needs Java.`,
 }
 
 func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
+	if f.write {
+		return a.writeLock(f, names)
+	}
 	all, own, err := a.read(f.lists)
 	if err != nil {
 		return err

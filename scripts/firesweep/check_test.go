@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +11,9 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
 
@@ -187,21 +190,24 @@ func TestCheckOfAWrongList(t *testing.T) {
 		want []string // a line each
 	}{
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","rule":{"colection":"things","age":{"field":"a b","days":"9"}}},{"name":"cleanupMore","schedule":"0 4 * * *","rule":{"collection":"more"}}]}`, []string{
-			`functions[0]: there is no key "timezone"`, `functions[0].rule: there is no key "colection"`, "functions[0].rule.age.days: it must be a whole number, not a string", "functions[0], cleanupThings: rule.age.field",
+			`functions[0], cleanupThings: there is no key "timezone"`, `functions[0], cleanupThings: rule: there is no key "colection"`, "functions[0], cleanupThings: rule.age.days: it must be a whole number, not a string", "functions[0], cleanupThings: rule.age.field",
 			"functions[1], cleanupMore: rule.age: say how old it must be",
 		}},
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","timeZone":"Berlin","rule":{"collection":"things","age":{"field":"a b","days":9}}},{"name":"cleanupReports","schedule":"0 4 * * *","rule":{}}]}`, []string{
-			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is not unix-cron`, `timeZone "Berlin" is unknown`, "functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: give exactly one", "cleanupReports: listed twice",
+			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is not unix-cron`, `timeZone "Berlin" is unknown`, "functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: give exactly one", "cleanupReports: name is taken by functions[4], cleanupReports of functions/manifest.json",
 		}},
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 31 2 *","rule":{"collection":"things","age":{"field":"at","days":9}}},{"name":"cleanupOthers","schedule":"0 4 * * *","timeZone":"Europe/Berln","rule":{"collection":"others","age":{"field":"at","days":9}}}]}`, []string{
-			`cleanupThings: its schedule "0 4 31 2 *" never comes`, `cleanupOthers: timeZone "Europe/Berln" is unknown`,
+			`cleanupThings: schedule "0 4 31 2 *": the month is 2 and must be *`, `cleanupOthers: timeZone "Europe/Berln" is unknown`,
 		}},
-		{`{"functions":[{"name":"cleanupReports","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":9}}}]}`, []string{"cleanupReports: listed twice"}},
+		{`{"functions":[{"name":"cleanupReports","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":9}}}]}`, []string{"cleanupReports: name is taken by functions[4], cleanupReports of functions/manifest.json"}},
 		{"{\n  \"functions\": [\n  ],\n}", []string{"rules.json: line 4, column 1: it is not JSON: invalid character '}'"}},
 	} {
 		rules := rulesFile(t, tt.text)
-		for _, command := range []string{"check", "indexes"} {
-			out, errs, code := o.run(t, command, "--rules", rules)
+		for _, command := range []string{"check", "check --write", "indexes"} {
+			out, errs, code := o.run(t, append(strings.Fields(command), "--rules", rules)...)
+			if _, err := os.Stat(manifest.LockName(rules)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: there is a lock file of wrong rules: %v", tt.text, err)
+			}
 			if code != exitWrongUse || out != "" {
 				t.Errorf("%s: %d, %s", tt.text, code, out)
 			}
@@ -214,6 +220,51 @@ func TestCheckOfAWrongList(t *testing.T) {
 		}
 	}
 	if _, errs, code := o.run(t, "check", "--rules", rulesFile(t, `{"functions":[]}`)); code != exitWrongUse || !strings.Contains(errs, "declares nothing") {
+		t.Errorf("%d, %s", code, errs)
+	}
+}
+
+// TestCheckWrite: the lock file is written beside the list, only if it changes, and without Java.
+func TestCheckWrite(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.noBackends = errors.New("no Java")
+	const text = `{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":9}}}]}`
+	rules := rulesFile(t, text)
+	lock := strings.TrimSuffix(rules, ".json") + ".lock.json"
+	written, err := functions.Lock(manifest.File{Name: "rules.json", Text: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLock := func(said string) {
+		t.Helper()
+		wantParts(t, strings.Join(strings.Fields(o.well(t, "check", "--write", "--rules", rules)), " "), lock+said)
+		if got, err := os.ReadFile(lock); err != nil || string(got) != string(written) {
+			t.Errorf("%v, the lock file is\n%s\nwant\n%s", err, got, written)
+		}
+	}
+	wantLock(" was written. Commit it with " + rules)
+	wantLock(" is up to date: nothing was written.")
+	if err := os.WriteFile(lock, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantLock(" was written. Commit it with " + rules)
+
+	// Upstream's own list has no rule, and a lock file too.
+	o.well(t, "check", "--write", "--rules", rulesFile(t, `{"functions":[]}`))
+
+	for _, args := range []string{"cleanupThings", "--all", "--json", "--project demo"} {
+		if _, errs, code := o.run(t, append([]string{"check", "--write", "--rules", rules}, strings.Fields(args)...)...); code != exitWrongUse || errs == "" {
+			t.Errorf("%s: %d, %s", args, code, errs)
+		}
+	}
+	if _, errs, code := o.run(t, "check", "--write", "--rules", rules+"x"); code != exitWrongUse || !strings.Contains(errs, "with --rules") {
+		t.Errorf("%d, %s", code, errs)
+	}
+	if err := errors.Join(os.Remove(lock), os.Mkdir(lock, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := o.run(t, "check", "--write", "--rules", rules); code != exitFailed || !strings.Contains(errs, lock) {
 		t.Errorf("%d, %s", code, errs)
 	}
 }

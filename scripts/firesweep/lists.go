@@ -45,18 +45,6 @@ func (a *app) read(l lists) (all, own []manifest.Entry, err error) {
 	if own = all[len(upstream):]; len(own) == 0 && l.rules != "" {
 		return nil, nil, wrongUse("%s declares nothing: its list functions is empty", l.rules)
 	}
-	var problems []error
-	for _, e := range jobsOf(all) {
-		// Reading the lists does not load time zones, because a function may run where none are installed.
-		if problem := e.ZoneProblem(); problem != "" {
-			problems = append(problems, fmt.Errorf("%s: %s", e.Name, problem))
-		} else if _, err := nextRuns(e, a.clock(), 1); err != nil {
-			problems = append(problems, err)
-		}
-	}
-	if len(problems) > 0 {
-		return nil, nil, a.wrongList(errors.Join(problems...))
-	}
 	return all, own, nil
 }
 

@@ -3,7 +3,10 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"strconv"
+	"strings"
 	"time"
+	_ "time/tzdata" // where the machine has no time zones
 
 	"github.com/robfig/cron/v3"
 
@@ -19,11 +22,41 @@ const maxOccurrences = 400
 
 // scheduleOf reads a job's schedule.
 func scheduleOf(e manifest.Entry) (cron.Schedule, error) {
-	schedule, err := cron.ParseStandard("CRON_TZ=" + e.TimeZone + " " + chosenOnce.ReplaceAllString(e.Schedule, "$1"))
+	fields := strings.Split(chosenOnce.ReplaceAllString(e.Schedule, "$1"), " ")
+	last := len(fields) - 1
+	fields[last] = withoutSeven(fields[last])
+	schedule, err := cron.ParseStandard("CRON_TZ=" + e.TimeZone + " " + strings.Join(fields, " "))
 	if err != nil {
 		return nil, fmt.Errorf("read the schedule of %s: %w", e.Name, err)
 	}
 	return schedule, nil
+}
+
+// untilSunday matches a day of the week 7, and a range that ends with it.
+var untilSunday = regexp.MustCompile(`^(?:([0-7])-)?7(?:/([1-7]))?$`)
+
+// withoutSeven names Sunday 0 in a field of days of the week. Cron knows it as 7 too, the library does not.
+func withoutSeven(field string) string {
+	parts := strings.Split(field, ",")
+	for i, part := range parts {
+		m := untilSunday.FindStringSubmatch(part)
+		if m == nil {
+			continue
+		}
+		first, step := 7, 1
+		if m[1] != "" {
+			first = int(m[1][0] - '0')
+		}
+		if m[2] != "" {
+			step = int(m[2][0] - '0')
+		}
+		var days []string
+		for day := first; day <= 7; day += step {
+			days = append(days, strconv.Itoa(day%7))
+		}
+		parts[i] = strings.Join(days, ",")
+	}
+	return strings.Join(parts, ",")
 }
 
 // period returns the longest time between two runs by a job's schedule in functions/manifest.json.
@@ -44,8 +77,7 @@ func period(e manifest.Entry) (time.Duration, error) {
 	return longest, nil
 }
 
-// nextRuns returns the next n times at which a job is called; none if Terraform chooses the time. The error says that the
-// schedule never comes.
+// nextRuns returns the next n times at which a job is called; none if Terraform chooses the time.
 func nextRuns(e manifest.Entry, now time.Time, n int) (times []time.Time, err error) {
 	schedule, err := scheduleOf(e)
 	if err != nil || chosenOnce.MatchString(e.Schedule) {
@@ -56,9 +88,6 @@ func nextRuns(e manifest.Entry, now time.Time, n int) (times []time.Time, err er
 			break
 		}
 		times = append(times, now.UTC())
-	}
-	if len(times) == 0 {
-		return nil, fmt.Errorf("%s: its schedule %q never comes: correct the day and the month", e.Name, e.Schedule)
 	}
 	return times, nil
 }

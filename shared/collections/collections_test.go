@@ -1,23 +1,10 @@
 package collections_test
 
 import (
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/firesweep/firesweep/shared/collections"
 )
-
-// TestTerraform: Terraform refuses the same names.
-func TestTerraform(t *testing.T) {
-	text, err := os.ReadFile("../../terraform/declared/main.tf")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if names := `"^(` + strings.Join(collections.Names(), "|") + `)(/|$)"`; !strings.Contains(string(text), names) {
-		t.Errorf("terraform/declared/main.tf does not refuse %s", names)
-	}
-}
 
 func TestIsRecord(t *testing.T) {
 	for path, want := range map[string]bool{

@@ -1,14 +1,10 @@
 package declared_test
 
 import (
-	"encoding/json"
 	"flag"
-	"os"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
@@ -103,54 +99,5 @@ func TestConform(t *testing.T) {
 	}
 	if tried != len(conforming) {
 		t.Errorf("docs/rules.md has %d of %d rules", tried, len(conforming))
-	}
-}
-
-// TestTerraformDerivesTheSame compares what shared/manifest derives from the rules of docs/rules.md with what
-// terraform/tests/declared.tftest.hcl expects of Terraform. After a change of either: WRITE=1 go test ./shared/declared -run
-// TerraformDerives.
-func TestTerraformDerivesTheSame(t *testing.T) {
-	blocks, err := sampledata.ExampleTexts(rules)
-	if err != nil {
-		t.Fatal(err)
-	}
-	type derived struct {
-		Name, Trigger, TimeZone, Memory, CPU string
-		TimeoutSeconds, RetryCount           int
-		Roles                                any
-		Indexes                              []manifest.Index
-		FieldOverrides                       []manifest.FieldOverride
-	}
-	var want struct {
-		Functions []json.RawMessage
-		Derived   map[string]derived
-	}
-	want.Derived = map[string]derived{}
-	for _, block := range blocks {
-		want.Functions = append(want.Functions, json.RawMessage(block))
-	}
-	for _, e := range page(t) {
-		if e.Indexes == nil {
-			e.Indexes = []manifest.Index{}
-		}
-		want.Derived[e.Name] = derived{e.Name, e.Trigger, e.TimeZone, e.Memory, e.CPU, e.TimeoutSeconds, e.RetryCount, e.Roles,
-			e.Indexes, e.FieldOverrides}
-	}
-	written, err := json.MarshalIndent(want, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const path = "../../terraform/tests/declared.json"
-	if os.Getenv("WRITE") != "" {
-		if err := os.WriteFile(path, append(written, '\n'), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kept, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(kept), string(written)+"\n"); diff != "" {
-		t.Errorf("%s (-file +derived):\n%s", path, diff)
 	}
 }

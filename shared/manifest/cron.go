@@ -22,11 +22,18 @@ var cronFields = []struct {
 
 // cronProblem returns what is wrong with a schedule, "" if nothing.
 func cronProblem(schedule string) string {
+	if schedule == "" {
+		return "schedule is missing: it is unix-cron, such as \"0 3 * * *\""
+	}
 	if !schedulePattern.MatchString(schedule) {
 		return fmt.Sprintf("schedule %q is not unix-cron, such as \"0 3 * * *\"", schedule)
 	}
 	for i, field := range strings.Fields(schedule) {
 		f := cronFields[i]
+		if f.name == "month" && field != "*" {
+			return fmt.Sprintf("schedule %q: the month is %s and must be *: no alert could tell for so long that a run is missing",
+				schedule, field)
+		}
 		for part := range strings.SplitSeq(field, ",") {
 			m := cronPart.FindStringSubmatch(part)
 			wrong := m == nil

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,18 +10,18 @@ import (
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// defaults are the defaults of an entry that has a rule. Terraform has the same (terraform/declared); a test compares them.
+// defaults are the defaults of an entry that has a rule.
 var defaults = map[string]any{
 	"description": "A declared rule", "trigger": Schedule, "timeZone": "UTC", "timeoutSeconds": json.Number("540"),
 	"memory": "512Mi", "cpu": "1", "retryCount": json.Number("3"),
 }
 
-// withDefaults fills in what an entry with a rule leaves out.
+// withDefaults fills in what an entry without a package leaves out.
 func withDefaults(object map[string]any) {
 	functions, _ := object["functions"].([]any)
 	for _, one := range functions {
 		entry, _ := one.(map[string]any)
-		if entry["rule"] == nil {
+		if entry == nil || entry["package"] != nil && entry["rule"] == nil {
 			continue
 		}
 		for key, value := range defaults {
@@ -66,15 +67,11 @@ func archives(entries []Entry) (problems []error) {
 
 // reads returns which of the places where the entry reads or writes documents is a collection; "" if none is.
 func (e Entry) reads(collection string) string {
-	places := e.Collections
-	if e.Rule != nil {
-		places = e.Rule.Reads()
-	}
-	i := slices.IndexFunc(places, func(place string) bool { return rule.Same(place, collection) })
+	i := slices.IndexFunc(e.Collections, func(place string) bool { return rule.Same(place, collection) })
 	if i < 0 {
 		return ""
 	}
-	return places[i]
+	return e.Collections[i]
 }
 
 // AutomaticIndexes returns the indexes that Firestore makes for a field by default.
@@ -100,10 +97,14 @@ func (e Entry) AllIndexes() []Index {
 	return all
 }
 
-// derive sets what follows from the rule: roles, the index of its query, and the exemptions from indexes for fields of the
-// bundle's own records.
+// derive sets what follows from the rule: collections, roles, whether it can be split, the index of its query, and the exemptions
+// from indexes for fields of the bundle's own records.
 func (e *Entry) derive() {
 	r := e.Rule
+	e.Collections = r.Reads()
+	if r.Objects != "" {
+		e.Shards = cmp.Or(e.Shards, 1)
+	}
 	e.Roles = map[config.Backend][]string{config.Firestore: {"roles/datastore.user"}}
 	if r.UsesStorage() {
 		e.Roles[config.Storage] = []string{"firesweepObjectCleaner"}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,8 +31,8 @@ type Entry struct {
 	CPU            string                      `json:"cpu,omitempty"`   // the function's CPUs; if empty, what its memory brings
 	Roles          map[config.Backend][]string `json:"roles,omitempty"` // its service account's roles, by backend
 
-	// Collections are those that a job reads or writes, but for the bundle's own, with {id} for a document's id. Left out with a
-	// rule, and of a worker, whose job has them.
+	// Collections are those that a job reads or writes, but for the bundle's own, with {id} for a document's id. They follow from a
+	// rule; those of a worker are its job's.
 	Collections []string `json:"collections,omitempty"`
 
 	// Of its database, in the form of firestore.indexes.json:
@@ -41,11 +40,11 @@ type Entry struct {
 	FieldOverrides []FieldOverride `json:"fieldOverrides,omitempty"` // fields with other than the automatic indexes
 
 	// Of a job:
-	Schedule         string `json:"schedule"`         // unix-cron; a~b in a field is one value from a to b, fixed per project
-	TimeZone         string `json:"timeZone"`         // IANA name
-	RetryCount       int    `json:"retryCount"`       // Cloud Scheduler's attempts after the first
-	StopAfterSeconds int    `json:"stopAfterSeconds"` // after so long it begins no more work; 0: as late as its timeout allows
-	Worker           string `json:"worker"`           // the function that its tasks call
+	Schedule         string `json:"schedule,omitempty"`         // unix-cron; a~b in a field is one value from a to b, fixed per project
+	TimeZone         string `json:"timeZone,omitempty"`         // one of time_zones.json
+	RetryCount       int    `json:"retryCount"`                 // Cloud Scheduler's attempts after the first
+	StopAfterSeconds int    `json:"stopAfterSeconds,omitempty"` // after so long it begins no more work; 0: as late as its timeout allows
+	Worker           string `json:"worker,omitempty"`           // the function that its tasks call
 	// Shards is into how many parts a run is split, which run at the same time (SHARDS); 1 for a job that can be split but is
 	// not, left out for one that cannot be split.
 	Shards int `json:"shards,omitempty"`
@@ -53,7 +52,7 @@ type Entry struct {
 	// Of a worker:
 	Queue *Queue `json:"queue,omitempty"`
 
-	// Rule, if set, is all that the function does. It then has no package, and its roles and indexes follow from the rule.
+	// Rule, if set, is all that the function does. It then has no package, and its roles, indexes and collections follow from the rule.
 	Rule *rule.Rule `json:"rule,omitempty"`
 }
 
@@ -136,11 +135,11 @@ type File struct {
 	Text []byte
 }
 
-// Parse reads lists strictly. The error names every problem and the function that has it. That a time zone is unknown is no
-// error by itself, because a function's machine may have no list of them or an old one.
+// Parse reads lists strictly. The error names every problem and the function that has it.
 func Parse(files ...File) ([]Entry, error) {
 	var all []Entry
-	var problems, zones []error
+	var problems []error
+	taken := map[string]string{} // which entry has a name, in lower case
 	for _, f := range files {
 		var list struct {
 			Schema    string  `json:"$schema"` // for editors
@@ -149,7 +148,7 @@ func Parse(files ...File) ([]Entry, error) {
 		}
 		wrong := strictly(f.Text, withDefaults, &list)
 		for _, problem := range wrong {
-			problems = append(problems, fmt.Errorf("%s: %s", f.Name, problem))
+			problems = append(problems, fmt.Errorf("%s: %s", f.Name, problem.of(list.Functions)))
 		}
 		if list.Roles != nil {
 			if len(all) > 0 {
@@ -163,20 +162,19 @@ func Parse(files ...File) ([]Entry, error) {
 		}
 		for i := range list.Functions {
 			e, here := &list.Functions[i], fmt.Sprintf("functions[%d]", i)
-			add := func(to *[]error, text string) {
+			texts := e.problems()
+			if other, found := taken[strings.ToLower(e.Name)]; found && e.Name != "" {
+				texts = append(texts, fmt.Sprintf("name is taken by %s: choose another that differs in more than capital letters", other))
+			}
+			taken[strings.ToLower(e.Name)] = fmt.Sprintf("%s, %s of %s", here, e.Name, f.Name)
+			for _, text := range texts {
 				key, _, _ := strings.Cut(strings.SplitN(text, " ", 2)[0], ":")
 				follows := func(p problem) bool {
 					return p.hides(here+"."+key) || p.hidden && (p.at == here || p.at == here+".rule")
 				}
 				if !slices.ContainsFunc(wrong, follows) {
-					*to = append(*to, fmt.Errorf("%s: %s, %s: %s", f.Name, here, e.Name, text))
+					problems = append(problems, fmt.Errorf("%s: %s, %s: %s", f.Name, here, e.Name, text))
 				}
-			}
-			for _, text := range e.problems() {
-				add(&problems, text)
-			}
-			if text := e.ZoneProblem(); text != "" && e.TimeZone != "" {
-				add(&zones, text)
 			}
 		}
 		all = append(all, list.Functions...)
@@ -184,141 +182,8 @@ func Parse(files ...File) ([]Entry, error) {
 	if len(all) > 0 || len(problems) == 0 {
 		problems = append(problems, together(all)...)
 	}
-	if len(problems) == 0 {
-		return all, nil
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
 	}
-	if _, err := time.LoadLocation("Europe/Berlin"); err == nil { // the machine has a list of time zones
-		problems = append(problems, zones...)
-	}
-	return nil, errors.Join(problems...)
-}
-
-// ZoneProblem says that this machine knows no such time zone; "" if it does.
-func (e Entry) ZoneProblem() string {
-	if _, err := time.LoadLocation(e.TimeZone); err == nil && e.TimeZone != "Local" {
-		return ""
-	}
-	return fmt.Sprintf("timeZone %q is unknown: it is like Europe/Berlin", e.TimeZone)
-}
-
-var (
-	namePattern    = regexp.MustCompile(`^[a-z][A-Za-z0-9]{5,29}$`) // it is a service account's name as well, in lower case
-	packagePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
-	rolePattern    = regexp.MustCompile(`^roles/[a-z]+\.[A-Za-z]+$`)
-	memoryPattern  = regexp.MustCompile(`^[1-9][0-9]{0,4}(Mi|Gi)$`)
-	smallMemory    = regexp.MustCompile(`^([0-9]{1,2}|[1-4][0-9]{2}|50[0-9]|51[01])Mi$`) // less than 512Mi
-)
-
-// What Google's services allow.
-const (
-	minTimeout    = 60   // seconds: enough for the time that the engine reserves at the end
-	maxJobTimeout = 1740 // seconds: Cloud Scheduler waits at most 30 minutes, and must wait longer than the timeout
-	maxTimeout    = 3600 // seconds, for a function that is called over HTTP
-	maxRetries    = 5    // by Cloud Scheduler
-)
-
-// together returns the problems of the entries with each other.
-func together(entries []Entry) (problems []error) {
-	if len(entries) == 0 {
-		return []error{errors.New("no functions are listed")}
-	}
-	byName, accounts := map[string]Entry{}, map[string]bool{}
-	for _, e := range entries {
-		if accounts[strings.ToLower(e.Name)] {
-			problems = append(problems, fmt.Errorf("%s: listed twice, or it differs from another only in capital letters", e.Name))
-		}
-		byName[e.Name], accounts[strings.ToLower(e.Name)] = e, true
-	}
-	problems = append(problems, archives(entries)...)
-	called := map[string]bool{}
-	for _, e := range entries {
-		called[e.Worker] = true
-		if w := byName[e.Worker]; e.Worker != "" && (w.Trigger != Tasks || w.Package != e.Package) {
-			problems = append(problems, fmt.Errorf("%s: its worker %q is not listed as a worker of the same package", e.Name, e.Worker))
-		}
-	}
-	for _, e := range entries {
-		if e.Trigger == Tasks && !called[e.Name] {
-			problems = append(problems, fmt.Errorf("%s: no job hands tasks to it", e.Name))
-		}
-	}
-	return problems
-}
-
-// problems returns what is wrong with one entry. If the entry has a rule, it also sets what follows from the rule.
-func (e *Entry) problems() (problems []string) {
-	expect := func(ok bool, format string, args ...any) {
-		if !ok {
-			problems = append(problems, fmt.Sprintf(format, args...))
-		}
-	}
-	expect(namePattern.MatchString(e.Name), "name %q is not 6 to 30 letters and digits in camelCase", e.Name)
-	if e.Rule == nil {
-		expect(packagePattern.MatchString(e.Package), "package %q is not a package name: use lower-case letters and digits", e.Package)
-	} else {
-		expect(len(e.notDeclared()) == 0, "it has a rule, which decides these: leave out %s", strings.Join(e.notDeclared(), ", "))
-		expect(e.Trigger == Schedule, "it has a rule, so its trigger is %s", Schedule)
-		problems = append(problems, e.Rule.Problems()...)
-		e.derive()
-	}
-	expect(e.Description != "", "description is missing")
-	expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= maxTimeout, "timeoutSeconds is %d: it must be from %d to %d",
-		e.TimeoutSeconds, minTimeout, maxTimeout)
-	expect(memoryPattern.MatchString(e.Memory), "memory %q is not like 256Mi", e.Memory)
-	expect(e.CPU == "" || e.CPU == "1", "cpu is %q: it must be 1 or left out", e.CPU)
-	expect(e.CPU == "" || !smallMemory.MatchString(e.Memory), "memory is %s: a whole CPU needs 512Mi at least", e.Memory)
-	for _, i := range e.Indexes {
-		expect(i.problem() == "", "index of %q: %s", i.CollectionGroup, i.problem())
-	}
-	for _, o := range e.FieldOverrides {
-		expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil,
-			"a field override lacks collectionGroup, fieldPath or indexes")
-	}
-	expect(slices.Contains(e.Uses(), config.Firestore), "roles has none on Firestore, which holds the lease")
-	expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks),
-		"worker and the roles on tasks go together: worker is %q, and the roles are on %v", e.Worker, e.Uses())
-	switch e.Trigger {
-	case Schedule:
-		expect(cronProblem(e.Schedule) == "", "%s", cronProblem(e.Schedule))
-		expect(e.TimeZone != "", "timeZone is missing")
-		expect(e.TimeoutSeconds <= maxJobTimeout, "timeoutSeconds is %d: Cloud Scheduler waits for %d at most", e.TimeoutSeconds,
-			maxJobTimeout)
-		expect(e.StopAfterSeconds >= 0 && e.StopAfterSeconds <= e.TimeoutSeconds/10*9,
-			"stopAfterSeconds is %d: it must be at most nine tenths of timeoutSeconds", e.StopAfterSeconds)
-		expect(e.RetryCount >= 0 && e.RetryCount <= maxRetries, "retryCount is %d: it must be from 0 to %d", e.RetryCount, maxRetries)
-		expect(e.Queue == nil, "queue is for workers, whose trigger is tasks: leave it out")
-		expect(e.Shards >= 0 && e.Shards <= config.MaxShards, "shards is %d: it must be a whole number from 1 to %d", e.Shards,
-			config.MaxShards)
-		expect(e.Shards < 2 || e.StopAfterSeconds == 0,
-			"it stops before its timeout on purpose (stopAfterSeconds), so it cannot run in shards")
-		expect(e.Shards == 0 || e.Rule == nil || e.Rule.Objects != "", "only rules about objects can be split: leave out shards")
-	case Tasks:
-		q := e.Queue
-		expect(q != nil && q.MaxDispatchesPerSecond > 0 && q.MaxConcurrentDispatches >= 1 && q.MaxAttempts >= 1 &&
-			q.MinBackoffSeconds >= 1 && q.MaxBackoffSeconds >= q.MinBackoffSeconds, "queue is missing or invalid")
-		expect(e.Schedule == "" && e.TimeZone == "" && e.RetryCount == 0 && e.StopAfterSeconds == 0 && e.Worker == "" && e.Shards == 0,
-			"a worker has no schedule, timeZone, retryCount, stopAfterSeconds, worker or shards: leave them out")
-	default:
-		expect(false, "trigger %q is neither %s nor %s", e.Trigger, Schedule, Tasks)
-	}
-	return problems
-}
-
-// problem returns what is wrong with an index, "" if nothing.
-func (i Index) problem() string {
-	switch {
-	case i.CollectionGroup == "":
-		return "collectionGroup is missing"
-	case i.QueryScope != "COLLECTION" && i.QueryScope != "COLLECTION_GROUP":
-		return fmt.Sprintf("queryScope is %q: it must be COLLECTION or COLLECTION_GROUP", i.QueryScope)
-	case len(i.Fields) < 2:
-		return "it has fewer than two fields: Firestore indexes single fields by itself"
-	}
-	for _, f := range i.Fields {
-		ordered := f.Order == "ASCENDING" || f.Order == "DESCENDING"
-		if f.FieldPath == "" || ordered == (f.ArrayConfig == "CONTAINS") {
-			return fmt.Sprintf("field %q is neither ordered nor an array", f.FieldPath)
-		}
-	}
-	return ""
+	return all, nil
 }

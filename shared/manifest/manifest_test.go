@@ -27,16 +27,16 @@ func TestParse(t *testing.T) {
 	lines := strings.Count(list, "\n") - 1                      // up to the end of the list
 	for _, tt := range []struct{ name, old, new, want string }{ // want is part of the error; empty: no error
 		{name: "as it is"},
-		{"listed twice", `"name": "cleanupReports"`, `"name": "cleanExpiredComped"`, "cleanExpiredComped: listed twice"},
+		{"listed twice", `"name": "cleanupReports"`, `"name": "cleanExpiredComped"`, "functions[5], cleanExpiredComped: name is taken by functions[4], cleanExpiredComped of manifest.json"},
 		{"name", `"name": "cleanupReports"`, `"name": "Cleanup reports"`, "in camelCase"},
 		{"package", `"package": "ghostcircles"`, `"package": "../ghostcircles"`, "package"},
 		{"misspelt field", `"timeoutSeconds": 300`, `"timeoutsSeconds": 300`, `there is no key "timeoutsSeconds"; the keys are name,`},
 		{"no timeout", `"timeoutSeconds": 300`, `"timeoutSeconds": 0`, "timeoutSeconds is 0"},
-		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "functions[4].timeoutSeconds: it must be a whole number, not a string"},
-		{"longer than Cloud Scheduler waits", `"timeoutSeconds": 300`, `"timeoutSeconds": 1741`, "timeoutSeconds is 1741: Cloud Scheduler waits for 1740 at most"},
+		{"timeout as text", `"timeoutSeconds": 300`, `"timeoutSeconds": "300"`, "functions[4], cleanupReports: timeoutSeconds: it must be a whole number, not a string"},
+		{"longer than Cloud Scheduler waits", `"timeoutSeconds": 300`, `"timeoutSeconds": 1741`, "timeoutSeconds is 1741: it must be from 60 to 1740"},
 		{"memory", `"memory": "256Mi"`, `"memory": "256"`, "memory"},
 		{"half a CPU", `"cpu": "1"`, `"cpu": "0.5"`, "cpu is"},
-		{"a CPU without its memory", `"memory": "512Mi"`, `"memory": "511Mi"`, "a whole CPU needs 512Mi"},
+		{"a CPU without its memory", `"memory": "512Mi"`, `"memory": "511Mi"`, "with a whole CPU it must be from 512Mi"},
 		{"index of one field", `{ "fieldPath": "banStatus", "order": "ASCENDING" },`, ``, "fewer than two fields"},
 		{"index without order", `{ "fieldPath": "status", "order": "ASCENDING" },`, `{ "fieldPath": "status" },`, "neither ordered nor an array"},
 		{"index of no collection", `"collectionGroup": "users"`, `"collectionGroup": ""`, "collectionGroup is missing"},
@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 		{"nothing in a list", `"schedule": "0 0 * * *"`, `"schedule": "1, 0 * * *"`, `"" is not a valid minute`},
 		{"trigger", `"trigger": "schedule"`, `"trigger": "cron"`, "neither schedule nor tasks"},
 		{"schedule", `"schedule": "0 0 * * *"`, `"schedule": "0 0 * *"`, "is not unix-cron"},
-		{"no time zone", `"timeZone": "Asia/Tokyo"`, `"timeZone": ""`, "timeZone is missing"},
+		{"no time zone", `"timeZone": "Asia/Tokyo"`, `"timeZone": ""`, `timeZone "" is unknown`},
 		{"role", `"firestore"`, `"fire"`, "roles has none on Firestore"},
 		{"role for all misspelt", `"ownQueue"`, `"queue"`, `there is no key "queue"; the keys are caller, ownQueue, tasksAccount`},
 		{"role for all left out", `"caller": "roles/run.invoker",`, ``, `roles.caller "" is not a role of Google's`},
@@ -97,7 +97,7 @@ func TestRolesOfAllAreOnlyInTheFirstList(t *testing.T) {
 }
 
 func TestEveryFormOfScheduleIsAccepted(t *testing.T) {
-	for _, schedule := range []string{"59 23 31 12 7", "0-59/15 0,12 1-15 * 0", "0~59 22~23 * * 1-5", "*/59 * * * *",
+	for _, schedule := range []string{"59 23 31 * 7", "0-59/15 0,12 1-15 * 0", "0~59 22~23 * * 1-5", "*/59 * * * *",
 		"1,2,3-5,*/30 * * * *"} {
 		if problem := cronProblem(schedule); problem != "" {
 			t.Error(problem)
@@ -111,7 +111,7 @@ func TestWhen(t *testing.T) {
 		"30 2 * * 1-5": "Monday to Friday 02:30 UTC", "0 3 1 * *": "day 1 of each month 03:00 UTC", "0~59 0~5 * * *": "daily, some time from 00:00 to 05:59 UTC",
 		"0~59 2 * * *": "daily, some time from 02:00 to 02:59 UTC", "*/10 * * * *": "every 10 minutes UTC", "5 * * * *": "hourly at minute 5 UTC",
 		// No words: they would not be true.
-		"*/7 * * * *": "*/7 * * * * UTC", "0 3 13 * 5": "0 3 13 * 5 UTC", "0 3 1 1 *": "0 3 1 1 * UTC", "0 3,15 * * *": "0 3,15 * * * UTC", "0~29 3 * * *": "0~29 3 * * * UTC",
+		"*/7 * * * *": "*/7 * * * * UTC", "0 3 13 * 5": "0 3 13 * 5 UTC", "0 3,15 * * *": "0 3,15 * * * UTC", "0~29 3 * * *": "0~29 3 * * * UTC",
 	} {
 		if problem := cronProblem(schedule); problem != "" {
 			t.Error(problem)
@@ -168,8 +168,8 @@ func FuzzParse(f *testing.F) {
 			names = append(names, e.Name)
 		}
 		for i := range entries {
-			if e := &entries[i]; e.Rule != nil { // its roles and indexes are derived
-				e.Roles, e.Indexes, e.FieldOverrides = nil, nil, nil
+			if e := &entries[i]; e.Rule != nil { // these are derived
+				e.Roles, e.Indexes, e.FieldOverrides, e.Collections = nil, nil, nil, nil
 			}
 		}
 		written, err := json.Marshal(map[string]any{"functions": entries})
@@ -179,7 +179,7 @@ func FuzzParse(f *testing.F) {
 		again, err := Parse(File{"again", written})
 		for i := range again {
 			if e := &again[i]; e.Rule != nil {
-				e.Roles, e.Indexes, e.FieldOverrides = nil, nil, nil
+				e.Roles, e.Indexes, e.FieldOverrides, e.Collections = nil, nil, nil, nil
 			}
 		}
 		if diff := cmp.Diff(entries, again); err != nil || diff != "" {
@@ -200,8 +200,9 @@ func TestProblemsOfAListTogether(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{
 		`rules.json: functions[0], cleanupDrafts: schedule "every day" is not unix-cron, such as "0 3 * * *"`,
-		"cleanupDrafts: listed twice, or it differs from another only in capital letters",
-		`rules.json: functions[0], cleanupDrafts: timeZone "Berlin" is unknown: it is like Europe/Berlin`,
+		`rules.json: functions[0], cleanupDrafts: timeZone "Berlin" is unknown: it must be a name such as Europe/Berlin or UTC`,
+		"rules.json: functions[1], cleanupDrafts: name is taken by functions[0], cleanupDrafts of rules.json: " +
+			"choose another that differs in more than capital letters",
 	}, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -254,7 +255,7 @@ func TestWrongTypeHidesNothingElse(t *testing.T) {
 	}
 	problems := strings.Split(err.Error(), "\n")
 	for i, want := range []string{
-		"rules.json: functions[0].rule.age.days: it must be a whole number, not a string",
+		"rules.json: functions[0], cleanupDrafts: rule.age.days: it must be a whole number, not a string",
 		"rules.json: functions[1], cleanupThings: rule.age: give one of hours, days and months",
 		"rules.json: functions[1], cleanupThings: rule.collection: ",
 		"rules.json: functions[1], cleanupThings: ",

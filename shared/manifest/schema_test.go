@@ -32,6 +32,13 @@ func schema(t *testing.T) *jsonschema.Schema {
 	}
 	entry.PropertyOrder, entry.Required = nil, []string{"name", "schedule", "rule"}
 	entry.Properties["name"].Pattern = namePattern.String()
+	entry.Properties["memory"].Pattern = memoryPattern.String()
+	between := func(key string, least, most float64) {
+		entry.Properties[key].Minimum, entry.Properties[key].Maximum = &least, &most
+	}
+	between("timeoutSeconds", minTimeout, maxJobTimeout)
+	between("retryCount", 0, maxRetries)
+	between("shards", 1, config.MaxShards)
 	withoutNull(entry)
 	is := entry.Properties["rule"]
 	is.Required = []string{"age"}
@@ -122,13 +129,17 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		ruled(`"maxDuePercent":100`): true, ruled(`"maxDuePercent":0`): false, ruled(`"maxDuePercent":101`): false,
 		ruled(`"unless":null`): false, ruled(`"where":null`): false, ruled(`"owner":null`): false, ruled(`"set":null`): false,
 		ruled(`"where":[{"field":"a","in":null}]`): false, ruled(`"set":{"a":null}`): true, ruled(`"age":{"field":"at","days":0}`): false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things"}}]}`:                                                false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"colection":"things","age":{"field":"at","days":1}}}]}`:                   false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"t","age":{"days":"1"}}}]}`:                                  false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"t","age":{"days":1},"where":[{"field":"a","is":"nul"}]}}]}`: false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","roles":{},"rule":{"collection":"t","age":{"days":1}}}]}`:                         false,
-		`{"functions":[{"name":"cleanupThings","rule":{"collection":"t","age":{"days":1}}}]}`:                                                           false,
-		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"t","age":{"days":1},"where":[{"field":"a","==":[1]}]}}]}`:   false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","memory":"512Mi","timeoutSeconds":1740,"retryCount":0,"rule":{"collection":"t","age":{"field":"at","days":1}}}]}`: true,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","memory":"512MB","rule":{"collection":"t","age":{"field":"at","days":1}}}]}`:                                      false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timeoutSeconds":1741,"rule":{"collection":"t","age":{"field":"at","days":1}}}]}`:                                 false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","retryCount":6,"rule":{"collection":"t","age":{"field":"at","days":1}}}]}`:                                        false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things"}}]}`:                                                                                false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"colection":"things","age":{"field":"at","days":1}}}]}`:                                                   false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"t","age":{"days":"1"}}}]}`:                                                                  false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"t","age":{"days":1},"where":[{"field":"a","is":"nul"}]}}]}`:                                 false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","roles":{},"rule":{"collection":"t","age":{"days":1}}}]}`:                                                         false,
+		`{"functions":[{"name":"cleanupThings","rule":{"collection":"t","age":{"days":1}}}]}`:                                                                                           false,
+		`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"t","age":{"days":1},"where":[{"field":"a","==":[1]}]}}]}`:                                   false,
 	} {
 		var value any
 		if err := json.Unmarshal([]byte(text), &value); err != nil {

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +22,22 @@ type problem struct {
 
 // String returns the problem as a line.
 func (p problem) String() string { return strings.TrimPrefix(p.at+": "+p.says, ": ") }
+
+// inEntry matches where a value of an entry is.
+var inEntry = regexp.MustCompile(`^functions\[(\d+)\]\.?(.*)$`)
+
+// of returns the problem as a line that names the entry, one of a list.
+func (p problem) of(entries []Entry) string {
+	m := inEntry.FindStringSubmatch(p.at)
+	if m == nil {
+		return p.String()
+	}
+	i, err := strconv.Atoi(m[1])
+	if err != nil || i >= len(entries) || entries[i].Name == "" {
+		return p.String()
+	}
+	return fmt.Sprintf("functions[%d], %s: %s", i, entries[i].Name, problem{at: m[2], says: p.says})
+}
 
 // hides reports whether something that is wrong with the same value, named key, follows from the problem.
 func (p problem) hides(key string) bool {
@@ -52,7 +66,7 @@ func strictly(text []byte, prepare func(object map[string]any), out any) (proble
 	if err := d.Decode(&object); err != nil {
 		return whole(err.Error())
 	}
-	problems = shape(object, reflect.TypeOf(out), "")
+	problems = shape(object, reflect.TypeOf(out), nil, "")
 	prepare(object)
 	err := decode(object, out)
 	if err == nil {
@@ -139,11 +153,8 @@ func example(of reflect.Type, path, form string) string {
 		if text = ""; of.Kind() != reflect.Struct {
 			return ""
 		}
-		for i := range of.NumField() {
-			if field := of.Field(i); keyOf(field) == name {
-				of, text = field.Type, field.Tag.Get("example")
-				break
-			}
+		if field, found := fieldOf(of, name); found {
+			of, text = field.Type, field.Tag.Get("example")
 		}
 	}
 	if text == "" {
@@ -230,67 +241,4 @@ func doubled(d *json.Decoder) (key string, err error) {
 		}
 	}
 	return "", nil
-}
-
-// shape returns what is wrong with the keys of a value and of all that lies within it, by its type: keys that the type does not
-// have, null, and numbers outside of the range in the field's tag.
-func shape(value any, of reflect.Type, path string) (problems []problem) {
-	for of.Kind() == reflect.Pointer {
-		of = of.Elem()
-	}
-	switch v := value.(type) {
-	case nil:
-		if of.Kind() == reflect.Interface {
-			return []problem{{path, `it is null: give a string, a number, true or false; for null write "is": "null"`, true}}
-		}
-		return []problem{{path, "it is null: give a value, or leave it out", true}}
-	case map[string]any:
-		if of.Kind() != reflect.Struct {
-			return nil // its keys are data, or no object belongs here, which typeProblem reports
-		}
-		fields := map[string]reflect.StructField{}
-		var names []string
-		for i := range of.NumField() {
-			name := keyOf(of.Field(i))
-			fields[name] = of.Field(i)
-			names = append(names, name)
-		}
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			field, known := fields[key]
-			if !known {
-				problems = append(problems,
-					problem{path, fmt.Sprintf("there is no key %q; the keys are %s", key, strings.Join(names, ", ")), false})
-				continue
-			}
-			at := strings.TrimPrefix(path+"."+key, ".")
-			if says := outside(v[key], field.Tag.Get("range")); says != "" {
-				problems = append(problems, problem{at, says, true})
-			}
-			problems = append(problems, shape(v[key], field.Type, at)...)
-		}
-	case []any:
-		if of.Kind() != reflect.Slice {
-			return nil
-		}
-		for i, element := range v {
-			problems = append(problems, shape(element, of.Elem(), fmt.Sprintf("%s[%d]", path, i))...)
-		}
-	}
-	return problems
-}
-
-// outside says that a number is not in a range such as 1-100; "" if it is, or if the value is no whole number.
-func outside(value any, span string) string {
-	number, isNumber := value.(json.Number)
-	n, err := number.Int64()
-	least, most, found := strings.Cut(span, "-")
-	if !isNumber || err != nil || !found {
-		return ""
-	}
-	low, _ := strconv.ParseInt(least, 10, 64)
-	high, _ := strconv.ParseInt(most, 10, 64)
-	if n >= low && n <= high {
-		return ""
-	}
-	return fmt.Sprintf("%d is not from %d to %d", n, low, high)
 }

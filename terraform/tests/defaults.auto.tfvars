@@ -3,6 +3,7 @@
 project                = "my-app-1a2b3"
 region                 = "asia-northeast1"
 bucket                 = "my-app-1a2b3.firebasestorage.app"
+rules_file             = null
 enabled                = null
 databases              = {}
 safety_limits          = {}

@@ -34,7 +34,7 @@ run "own_rules" {
   }
 
   assert {
-    condition     = toset(keys(output.schedules)) == toset([for f in jsondecode(file("../functions/rules.json")).functions : f.name])
+    condition     = toset(keys(output.schedules)) == toset([for f in jsondecode(file("examples/own-rules/rules.json")).functions : f.name])
     error_message = "your own rules are scheduled, and no other job"
   }
 }

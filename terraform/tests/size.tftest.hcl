@@ -22,25 +22,9 @@ run "all_jobs_at_most_150" {
 run "one_rule_at_most_40" {
   command = plan
   variables {
-    enabled = ["cleanupStaleDrafts"]
-    dry_run = { cleanupStaleDrafts = true }
-  }
-  override_module {
-    target = module.declared
-    outputs = {
-      functions = {
-        cleanupStaleDrafts = {
-          name     = "cleanupStaleDrafts", description = "A declared rule", package = "", trigger = "schedule", schedule = "0 4 * * *"
-          timeZone = "Europe/Berlin", timeoutSeconds = 540, memory = "512Mi", cpu = "1", retryCount = 3
-          roles    = { firestore = ["roles/datastore.user"], storage = ["firesweepObjectCleaner"] }
-          indexes  = []
-          fieldOverrides = [
-            { collectionGroup = "cleanupUndo", fieldPath = "*", indexes = [] }, { collectionGroup = "journal", fieldPath = "next", indexes = [] },
-            { collectionGroup = "journal", fieldPath = "then", indexes = [] },
-          ]
-        }
-      }
-    }
+    rules_file = "examples/own-rules/rules.json"
+    enabled    = ["cleanupStaleDrafts"]
+    dry_run    = { cleanupStaleDrafts = true }
   }
 
   assert {

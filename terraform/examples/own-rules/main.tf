@@ -1,4 +1,5 @@
-# Your own rules (functions/rules.json) and none of the nine jobs, all of which only plan: the first week.
+# Your own rules, in rules.json beside this file, and none of the nine jobs. They only plan: the first week. After each change
+# of the rules: firesweep check --write --rules rules.json
 terraform {
   required_version = ">= 1.9.0"
 
@@ -26,12 +27,12 @@ module "firesweep" {
 
   project = var.project
   region  = "europe-west1"
+  bucket  = "${var.project}.firebasestorage.app" # because a rule deletes objects
 
-  # bucket = "${var.project}.firebasestorage.app" # if a rule deletes objects
-
+  rules_file = "${path.module}/rules.json"
   # In a terraform.tfvars, write the names: enabled = ["cleanupStaleDrafts"]
-  enabled = [for rule in jsondecode(file("${path.module}/../../../functions/rules.json")).functions : rule.name]
-  dry_run = {} # your own jobs only plan until it says cleanupStaleDrafts = false
+  enabled = [for rule in jsondecode(file("${path.module}/rules.json")).functions : rule.name]
+  dry_run = {} # your own rules only plan until it says cleanupStaleDrafts = false
 }
 
 output "schedules" {

@@ -1,0 +1,205 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestWhatNoFunctionCanStartWith: Google, or the start of every function, would refuse these after the deployment has begun. Each
+// problem names the entry, its key and what would be right, and all are said together.
+func TestWhatNoFunctionCanStartWith(t *testing.T) {
+	const rule = `"rule":{"collection":"drafts","age":{"field":"at","days":90}}`
+	for _, tt := range []struct {
+		entry string
+		want  []string // the lines of the error, without the name of the list; none: no error
+	}{
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `}`, nil},
+		{`{"name":"cleanupBannedUsers","schedule":"0 4 * * *",` + rule + `}`, []string{
+			"functions[0], cleanupBannedUsers: name is taken by functions[3], cleanupBannedUsers of manifest.json: choose another that differs in more than capital letters",
+		}},
+		{`{"name":"cleanupReports","schedule":"0 4 * * *",` + rule + `}`, []string{
+			"functions[0], cleanupReports: name is taken by functions[4], cleanupReports of manifest.json: choose another that differs in more than capital letters",
+		}},
+		{`{"name":"cleanupREPORTS","schedule":"0 4 * * *",` + rule + `}`, []string{
+			"functions[0], cleanupREPORTS: name is taken by functions[4], cleanupReports of manifest.json: choose another that differs in more than capital letters",
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `},{"name":"cleanupdrafts","schedule":"0 4 * * *",` + rule + `}`, []string{
+			"functions[1], cleanupdrafts: name is taken by functions[0], cleanupDrafts of rules.json: choose another that differs in more than capital letters",
+		}},
+		{`{"name":"drafts-x","schedule":"0 4 * * *","rule":{"collection":"drafts","where":[{"field":"a","is":"false"}],"age":{"field":"at","days":90}}}`, []string{
+			`functions[0], drafts-x: name "drafts-x" is not 6 to 30 letters and digits in camelCase`,
+			`functions[0], drafts-x: rule.where[0].is: "false" is not one of: text, null, not null, true, not true, missing`,
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","timeZone":"Berlin","memory":"512MB","timeoutSeconds":3600,"retryCount":9,` + rule + `}`, []string{
+			`functions[0], cleanupDrafts: memory is "512MB": it must be a number and Mi or Gi, such as 512Mi or 1Gi`,
+			`functions[0], cleanupDrafts: timeZone "Berlin" is unknown: it must be a name such as Europe/Berlin or UTC`,
+			"functions[0], cleanupDrafts: timeoutSeconds is 3600: it must be from 60 to 1740",
+			"functions[0], cleanupDrafts: retryCount is 9: it must be from 0 to 5",
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","memory":"256Mi",` + rule + `}`, []string{
+			`functions[0], cleanupDrafts: memory is 256Mi: with a whole CPU it must be from 512Mi to 4Gi; with "cpu": "", Google chooses the CPU`,
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","timeoutSeconds":59,"retryCount":-1,` + rule + `}`, []string{
+			"functions[0], cleanupDrafts: timeoutSeconds is 59: it must be from 60 to 1740",
+			"functions[0], cleanupDrafts: retryCount is -1: it must be from 0 to 5",
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 1 1 *",` + rule + `}`, []string{
+			`functions[0], cleanupDrafts: schedule "0 4 1 1 *": the month is 1 and must be *: no alert could tell for so long that a run is missing`,
+		}},
+		{`{"name":"cleanupDrafts","schedule":"every day 04:00",` + rule + `}`, []string{
+			`functions[0], cleanupDrafts: schedule "every day 04:00" is not unix-cron, such as "0 3 * * *"`,
+		}},
+		{`{"name":"cleanupDrafts",` + rule + `}`, []string{
+			`functions[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
+		}},
+		{`{"name":"cleanupDrafts"}`, []string{
+			"functions[0], cleanupDrafts: rule is missing: it says what the function does",
+			`functions[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","collectionGroup":"drafts","rule":{"collection":"drafts","age":{"field":"at","hours":1},"days":90,"shards":4,"where":[{"field":"a","==":1,"limit":3}]}}`, []string{
+			`functions[0], cleanupDrafts: there is no key "collectionGroup": it belongs into rule`,
+			`functions[0], cleanupDrafts: rule: there is no key "days": it belongs into age`,
+			`functions[0], cleanupDrafts: rule: there is no key "shards": it belongs beside rule, not into it`,
+			`functions[0], cleanupDrafts: rule.where[0]: there is no key "limit": it belongs beside rule.where, not into it`,
+		}},
+	} {
+		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(`{"functions":[` + tt.entry + `]}`)})
+		var got []string
+		if err != nil {
+			for line := range strings.SplitSeq(err.Error(), "\n") {
+				got = append(got, strings.TrimPrefix(line, "rules.json: "))
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(tt.want)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", tt.entry, diff)
+		}
+	}
+}
+
+// TestMemoryThatGoogleAccepts has the bounds, one step either side.
+func TestMemoryThatGoogleAccepts(t *testing.T) {
+	for _, tt := range []struct {
+		memory, cpu string
+		accepted    bool
+	}{
+		{"512Mi", "1", true}, {"511Mi", "1", false}, {"4Gi", "1", true}, {"4096Mi", "1", true}, {"4097Mi", "1", false}, {"5Gi", "1", false},
+		{"128Mi", "", true}, {"127Mi", "", false}, {"256Mi", "", true}, {"32Gi", "", true}, {"33Gi", "", false}, {"32769Mi", "", false},
+		{"0Mi", "", false}, {"512", "1", false}, {"512MB", "1", false}, {"512mi", "1", false}, {"1.5Gi", "1", false}, {"100000Mi", "", false},
+	} {
+		problem := Entry{Memory: tt.memory, CPU: tt.cpu}.memoryProblem()
+		if (problem == "") != tt.accepted {
+			t.Errorf("%s with cpu %q: %q, want that it is accepted: %t", tt.memory, tt.cpu, problem, tt.accepted)
+		}
+	}
+}
+
+// TestTimeZones: each name is in Go's database, which Cloud Scheduler's is a version of, and every job has one of them.
+func TestTimeZones(t *testing.T) {
+	names := timeZones()
+	if !slices.IsSorted(names) || len(names) < 400 {
+		t.Errorf("time_zones.json holds %d names, want the whole database, sorted", len(names))
+	}
+	for _, name := range names {
+		if _, err := time.LoadLocation(name); err != nil {
+			t.Errorf("time_zones.json: %v", err)
+		}
+	}
+	for _, name := range []string{"", "Local", "JST", "+09:00", "europe/berlin"} {
+		if slices.Contains(names, name) {
+			t.Errorf("time_zones.json has %q", name)
+		}
+	}
+}
+
+func lockOf(t *testing.T, manifest, rules string) (lock struct {
+	Version         int
+	Rules, Manifest string
+	Functions       map[string]map[string]any
+}) {
+	t.Helper()
+	text, err := Lock(File{"manifest.json", []byte(manifest)}, File{"rules.json", []byte(rules)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &lock); err != nil {
+		t.Fatal(err)
+	}
+	return lock
+}
+
+// TestLock: the file has each rule whole, in the form of the other entries of functions/manifest.json, and no key without a value:
+// Terraform takes a key that is there for an answer.
+func TestLock(t *testing.T) {
+	const rules = `{"functions":[
+		{"name":"cleanupDrafts","schedule":"0 4 * * *","rule":{"collection":"drafts","where":[{"field":"state","==":"open"}],"age":{"field":"at","days":9}}},
+		{"name":"cleanupAvatars","schedule":"0 3 * * 1","timeZone":"Europe/Berlin","memory":"256Mi","cpu":"","timeoutSeconds":600,"retryCount":0,
+			"description":"Avatars","rule":{"objects":"avatars/","owner":{"collection":"users","segment":2},"age":{"hours":24}}}]}`
+	lock := lockOf(t, read(t), rules)
+	drafts := map[string]any{
+		"name": "cleanupDrafts", "package": "", "description": "A declared rule", "trigger": "schedule", "schedule": "0 4 * * *", "timeZone": "UTC",
+		"timeoutSeconds": 540.0, "memory": "512Mi", "cpu": "1", "retryCount": 3.0, "collections": []any{"drafts"},
+		"roles": map[string]any{"firestore": []any{"roles/datastore.user"}},
+		"indexes": []any{map[string]any{"collectionGroup": "drafts", "queryScope": "COLLECTION", "fields": []any{
+			map[string]any{"fieldPath": "state", "order": "ASCENDING"}, map[string]any{"fieldPath": "at", "order": "ASCENDING"}}}},
+		"fieldOverrides": []any{map[string]any{"collectionGroup": "cleanupUndo", "fieldPath": "data", "indexes": []any{}}},
+	}
+	bare := func(group, field string) any {
+		return map[string]any{"collectionGroup": group, "fieldPath": field, "indexes": []any{}}
+	}
+	avatars := map[string]any{
+		"name": "cleanupAvatars", "package": "", "description": "Avatars", "trigger": "schedule", "schedule": "0 3 * * 1", "timeZone": "Europe/Berlin",
+		"timeoutSeconds": 600.0, "memory": "256Mi", "retryCount": 0.0, "shards": 1.0, "collections": []any{"users"},
+		"roles":          map[string]any{"firestore": []any{"roles/datastore.user"}, "storage": []any{"firesweepObjectCleaner"}},
+		"fieldOverrides": []any{bare("cleanupUndo", "data"), bare("journal", "next"), bare("journal", "then")},
+	}
+	if diff := cmp.Diff(drafts, lock.Functions["cleanupDrafts"]); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff(avatars, lock.Functions["cleanupAvatars"]); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if len(lock.Functions) != 4 || lock.Functions["cleanupReports"] == nil || lock.Functions["removeUnacceptedMemberInvites"] == nil {
+		t.Errorf("%d entries, want those of the two rules and of the two of the manifest", len(lock.Functions))
+	}
+	if lock.Version != LockVersion {
+		t.Errorf("version %d, want %d", lock.Version, LockVersion)
+	}
+
+	// A change of either list shows, but for line ends.
+	for text, same := range map[string]bool{rules: true, strings.ReplaceAll(rules, "\n", "\r\n"): true, rules + "\n": false} {
+		if got := lockOf(t, read(t), text); (got.Rules == lock.Rules) != same || got.Manifest != lock.Manifest {
+			t.Errorf("digests %s and %s, want the first to be the same: %t", got.Rules, got.Manifest, same)
+		}
+	}
+	if other := lockOf(t, read(t)+"\n", rules); other.Manifest == lock.Manifest || other.Rules != lock.Rules {
+		t.Errorf("digests %s and %s of another manifest", other.Rules, other.Manifest)
+	}
+	// What Terraform computes: sha256(replace(file(path), "\r\n", "\n")).
+	if want := "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"; digest([]byte("abc")) != want {
+		t.Errorf("the digest of abc is %s, want %s", digest([]byte("abc")), want)
+	}
+}
+
+func TestNoLockOfWrongRules(t *testing.T) {
+	const wrong = `{"functions":[{"name":"cleanupReports","schedule":"0 4 * *","rule":{"collection":"a","age":{"field":"at","days":9}}}]}`
+	text, err := Lock(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(wrong)})
+	if err == nil || text != nil || strings.Count(fmt.Sprint(err), "\n") != 1 {
+		t.Errorf("%s, %v, want no lock and two problems", text, err)
+	}
+}
+
+func TestLockName(t *testing.T) {
+	for list, want := range map[string]string{"functions/rules.json": "functions/rules.lock.json", "a.b/mine": "a.b/mine.lock.json"} {
+		if got := LockName(list); got != want {
+			t.Errorf("%s has %s, want %s", list, got, want)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+# Rules are deployed as their lock file says, which must be of the rules, of the nine jobs and of this version.
+mock_provider "google" {
+  source = "./tests/mocks"
+}
+mock_provider "archive" {}
+mock_provider "time" {}
+
+variables {
+  enabled = ["cleanupBannedUsers"]
+  dry_run = { cleanupBannedUsers = true }
+}
+
+run "rules_of_another_folder" {
+  command = plan
+  variables {
+    rules_file = "examples/own-rules/rules.json"
+    enabled    = ["cleanupBannedUsers", "cleanupReports", "cleanupStaleDrafts", "cleanupActivity", "cleanupAnonymousAccounts"]
+    dry_run    = { cleanupBannedUsers = false, cleanupReports = false, cleanupActivity = false }
+  }
+
+  assert {
+    condition = toset(keys(local.functions)) == setunion(
+      [for f in jsondecode(file("../functions/manifest.json")).functions : f.name], ["cleanupStaleDrafts", "cleanupActivity", "cleanupAnonymousAccounts"],
+    ) && toset(keys(module.job)) == toset(["cleanupBannedUsers", "cleanupReports", "cleanupStaleDrafts", "cleanupActivity", "cleanupAnonymousAccounts"])
+    error_message = "the rules are deployed beside the jobs that are enabled: ${jsonencode(keys(local.functions))}"
+  }
+  assert {
+    condition = { for name, job in module.job : name => job.function.service_config[0].environment_variables["DRY_RUN"] } == {
+      cleanupBannedUsers = "false", cleanupReports = "false", cleanupStaleDrafts = "true", cleanupActivity = "false", cleanupAnonymousAccounts = "true"
+    }
+    error_message = "a rule deletes only if dry_run says so"
+  }
+  assert {
+    condition = (
+      "${google_cloud_scheduler_job.job["cleanupStaleDrafts"].schedule} ${google_cloud_scheduler_job.job["cleanupStaleDrafts"].time_zone}" == "0 4 * * * Europe/Berlin"
+      && google_cloud_scheduler_job.job["cleanupActivity"].time_zone == "UTC" && google_cloud_scheduler_job.job["cleanupActivity"].retry_config[0].retry_count == 3
+      && module.job["cleanupActivity"].function.service_config[0].available_memory == "512Mi" && module.job["cleanupActivity"].function.service_config[0].timeout_seconds == 540
+    )
+    error_message = "schedule, time zone, retries, memory or timeout are not the lock file's"
+  }
+  assert {
+    condition = toset([for key, g in local.grants : key if startswith(g.function, "cleanupAnon") || startswith(g.function, "cleanupStale")]) == toset([
+      "cleanupStaleDrafts roles/datastore.user", "cleanupStaleDrafts firesweepObjectCleaner",
+      "cleanupAnonymousAccounts roles/datastore.user", "cleanupAnonymousAccounts firesweepAccountDeleter", "cleanupAnonymousAccounts firesweepAccountReader",
+    ])
+    error_message = "the rules' roles are ${jsonencode(local.grants)}"
+  }
+  assert {
+    condition = toset(keys(google_firestore_index.index)) == toset([
+      "(default) users COLLECTION banStatus:ASCENDING permanentBanScheduledDeletionAt:ASCENDING", "(default) reports COLLECTION status:ASCENDING createdAt:ASCENDING",
+    ]) && contains([for o in local.functions["cleanupActivity"].fieldOverrides : "${o.collectionGroup}.${o.fieldPath}"], "activity.at")
+    error_message = "indexes are ${jsonencode(keys(google_firestore_index.index))}, and fields ${jsonencode(local.functions["cleanupActivity"].fieldOverrides)}"
+  }
+  assert {
+    condition     = { for s in data.archive_file.source.source : s.filename => s.content }["functions/rules.json"] == file("examples/own-rules/rules.json")
+    error_message = "the functions must be built with the rules that are deployed"
+  }
+}
+
+run "line_ends_of_windows" {
+  command = plan
+  variables {
+    rules_file = "tests/rules/crlf.json"
+  }
+}
+
+run "refuses_rules_that_do_not_exist" {
+  command = plan
+  variables {
+    rules_file = "tests/rules/none.json"
+  }
+  expect_failures = [var.rules_file]
+}
+
+run "refuses_rules_without_a_lock_file" {
+  command = plan
+  variables {
+    rules_file = "tests/rules/missing.json"
+  }
+  expect_failures = [var.rules_file]
+}
+
+run "refuses_a_lock_file_of_other_rules" {
+  command = plan
+  variables {
+    rules_file = "tests/rules/stale.json"
+  }
+  expect_failures = [var.rules_file]
+}
+
+run "refuses_a_lock_file_of_another_version" {
+  command = plan
+  variables {
+    rules_file = "tests/rules/version.json"
+  }
+  expect_failures = [var.rules_file]
+}
+
+run "refuses_a_lock_file_of_other_jobs" {
+  command = plan
+  variables {
+    rules_file = "tests/rules/manifest.json"
+  }
+  expect_failures = [var.rules_file]
+}
