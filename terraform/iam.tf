@@ -107,7 +107,7 @@ resource "google_cloud_tasks_queue_iam_member" "tasks" {
   for_each = { for key, g in local.grants : key => g if g.backend == "tasks" }
 
   project  = var.project
-  location = var.region
+  location = local.tasks_region
   name     = google_cloud_tasks_queue.worker[local.deployed[each.value.function].worker].name
   role     = local.role_id[each.key]
   member   = google_service_account.function[each.value.function].member
@@ -118,7 +118,7 @@ resource "google_cloud_tasks_queue_iam_member" "continue" {
   for_each = local.continuing
 
   project  = var.project
-  location = var.region
+  location = local.tasks_region
   name     = google_cloud_tasks_queue.continue[each.key].name
   role     = local.manifest.roles.ownQueue
   member   = google_service_account.function[each.key].member

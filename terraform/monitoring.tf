@@ -62,7 +62,7 @@ locals {
   }
 
   # What is typed at night, whole: at that hour nobody fills in placeholders. A worker's tasks are held back by its queue.
-  command_options = { for name in keys(local.deployed) : name => "--project ${var.project} --location ${var.region}" }
+  command_options = { for name in keys(local.deployed) : name => "--project ${var.project} --location ${local.scheduler_region}" }
   command_environment = {
     for name in keys(local.jobs) : name => join("", [
       local.database[name] == "(default)" ? "" : "FIRESTORE_DATABASE=${local.database[name]} ",
@@ -76,7 +76,7 @@ locals {
       "- see its whole plan, writing nothing: `${local.command_environment[name]}firesweep plan --project ${var.project} --force ${name}`",
       "- only if all of that is right, run it without its limits: `firesweep run ${local.command_options[name]} --force ${name}`",
       ] : [
-      "- hold its tasks back: `gcloud tasks queues pause ${google_cloud_tasks_queue.worker[name].name} --project=${var.project} --location=${var.region}`",
+      "- hold its tasks back: `gcloud tasks queues pause ${google_cloud_tasks_queue.worker[name].name} --project=${var.project} --location=${local.tasks_region}`",
     ])
   }
   # Of the run that the log line names. A line of the platform names none.

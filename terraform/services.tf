@@ -1,6 +1,6 @@
 # The APIs that Firesweep uses. They stay enabled when it is removed, because the project may use them, too.
 resource "google_project_service" "api" {
-  for_each = toset([
+  for_each = toset(var.enable_apis ? [
     "artifactregistry.googleapis.com",
     "cloudbuild.googleapis.com",
     "cloudfunctions.googleapis.com",
@@ -14,7 +14,7 @@ resource "google_project_service" "api" {
     "monitoring.googleapis.com",
     "run.googleapis.com",
     "storage.googleapis.com",
-  ])
+  ] : [])
 
   project            = var.project
   service            = each.key

@@ -3,7 +3,7 @@ resource "google_cloud_tasks_queue" "worker" {
   for_each = local.workers
 
   project  = var.project
-  location = var.region
+  location = local.tasks_region
   name     = "${each.key}${var.queue_suffix}"
 
   rate_limits {
@@ -30,7 +30,7 @@ resource "google_cloud_tasks_queue" "continue" {
   for_each = local.continuing
 
   project  = var.project
-  location = var.region
+  location = local.tasks_region
   name     = "${each.key}-continue${var.queue_suffix}"
 
   rate_limits {

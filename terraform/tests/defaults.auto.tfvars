@@ -2,6 +2,11 @@
 # `terraform test` reads too, changes no test. Only dry_run stands in the tests themselves: it is made from the job list.
 project                = "my-app-1a2b3"
 region                 = "asia-northeast1"
+tasks_region           = null
+scheduler_region       = null
+new_regions            = {}
+kms_key                = null
+enable_apis            = true
 bucket                 = "my-app-1a2b3.firebasestorage.app"
 enabled                = null
 databases              = {}
