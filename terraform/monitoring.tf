@@ -63,6 +63,7 @@ locals {
 
   # What is typed at night, whole: at that hour nobody fills in placeholders. A worker's tasks are held back by its queue.
   command_options = { for name in keys(local.deployed) : name => "--project ${var.project} --location ${local.scheduler_region}" }
+  tasks_option    = local.tasks_region == local.scheduler_region ? "" : " --tasks-location ${local.tasks_region}"
   command_environment = {
     for name in keys(local.jobs) : name => join("", [
       local.database[name] == "(default)" ? "" : "FIRESTORE_DATABASE=${local.database[name]} ",
@@ -72,7 +73,7 @@ locals {
   commands = {
     for name in keys(local.deployed) : name => join("\n", contains(keys(local.jobs), name) ? [
       "- the last runs: `${local.command_environment[name]}firesweep runs --project ${var.project} ${name}`",
-      "- pause it, and stop what runs: `${local.command_environment[name]}firesweep pause ${local.command_options[name]} ${name}`",
+      "- pause it, and stop what runs: `${local.command_environment[name]}firesweep pause ${local.command_options[name]}${local.tasks_option} ${name}`",
       "- see its whole plan, writing nothing: `${local.command_environment[name]}firesweep plan --project ${var.project} --force ${name}`",
       "- only if all of that is right, run it without its limits: `firesweep run ${local.command_options[name]} --force ${name}`",
       ] : [

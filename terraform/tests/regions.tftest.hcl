@@ -83,7 +83,7 @@ run "each_service_can_be_elsewhere" {
     error_message = "the schedules are in scheduler_region"
   }
   assert {
-    condition     = strcontains(local.commands["cleanupOrphanedMedia"], "--location europe-west3 ") && strcontains(local.commands["deletePlaceholderUser"], "--location=europe-west1`")
+    condition     = strcontains(local.commands["cleanupOrphanedMedia"], "--location europe-west3 --tasks-location europe-west1 cleanupOrphanedMedia`") && strcontains(local.commands["cleanupOrphanedMedia"], "--location europe-west3 --force") && strcontains(local.commands["deletePlaceholderUser"], "--location=europe-west1`")
     error_message = "the alerts' commands name Cloud Scheduler's region for jobs and Cloud Tasks' for queues"
   }
   assert {
