@@ -24,7 +24,7 @@ variable "tasks_region" {
   default     = null
 
   validation {
-    condition     = length(local.hands_over) == 0 || contains(local.regions.tasks, coalesce(var.tasks_region, var.region))
+    condition     = length(local.continuing) + length(local.job_of) == 0 || contains(local.regions.tasks, coalesce(var.tasks_region, var.region))
     error_message = "Cloud Tasks is not in ${coalesce(var.tasks_region, var.region)}: set tasks_region to a region that has it. The nearest: ${local.nearest.tasks}. ${local.newer_regions.tasks}"
   }
 }
