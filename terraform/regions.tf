@@ -1,8 +1,8 @@
 # Not every service is in every region, and Google says so only when much else was made. The services call each other by
 # public addresses, so they need not be in one region.
 locals {
-  # By service, what of gcloud lists its regions.
-  region_lists = { functions = "functions regions", tasks = "tasks locations", scheduler = "scheduler locations" }
+  # By service, the command of gcloud that lists its regions.
+  region_lists = { functions = "functions regions list", tasks = "tasks locations list", scheduler = "scheduler locations list" }
 
   # As Google's pages listed them in the month asOf. nearest has the regions that lack a service.
   region_file = jsondecode(file("${path.module}/regions.json"))
@@ -20,7 +20,7 @@ locals {
   # Google may have brought a service to a region since then.
   newer_regions = {
     for service, gcloud in local.region_lists : service => join("", [
-      "This is as of ${local.region_file.asOf}. If `gcloud ${gcloud} list --project=${var.project}` names the region now, ",
+      "The list is of ${local.region_file.asOf}. If `gcloud ${gcloud}` names the region now, ",
       "set new_regions = { ${service} = [\"REGION\"] }.",
     ])
   }

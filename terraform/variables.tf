@@ -24,7 +24,10 @@ variable "tasks_region" {
   default     = null
 
   validation {
-    condition     = length(local.continuing) + length(local.job_of) == 0 || contains(local.regions.tasks, coalesce(var.tasks_region, var.region))
+    condition = (
+      length(local.continuing) + length(local.job_of) == 0 || contains(local.regions.tasks, coalesce(var.tasks_region, var.region))
+      || var.tasks_region == null && !contains(local.regions.functions, var.region) # which region itself says
+    )
     error_message = "Cloud Tasks is not in ${coalesce(var.tasks_region, var.region)}: set tasks_region to a region that has it. The nearest: ${local.nearest.tasks}. ${local.newer_regions.tasks}"
   }
 }
@@ -35,7 +38,10 @@ variable "scheduler_region" {
   default     = null
 
   validation {
-    condition     = contains(local.regions.scheduler, coalesce(var.scheduler_region, var.region))
+    condition = (
+      contains(local.regions.scheduler, coalesce(var.scheduler_region, var.region))
+      || var.scheduler_region == null && !contains(local.regions.functions, var.region)
+    )
     error_message = "Cloud Scheduler is not in ${coalesce(var.scheduler_region, var.region)}: set scheduler_region to a region that has it. The nearest: ${local.nearest.scheduler}. ${local.newer_regions.scheduler}"
   }
 }

@@ -26,11 +26,20 @@ variable "mail" {
   type        = string
 }
 
+# The module enables this API too, but waits for the channel.
+resource "google_project_service" "monitoring" {
+  project            = var.project
+  service            = "monitoring.googleapis.com"
+  disable_on_destroy = false
+}
+
 resource "google_monitoring_notification_channel" "mail" {
   project      = var.project
   display_name = "Firesweep"
   type         = "email"
   labels       = { email_address = var.mail }
+
+  depends_on = [google_project_service.monitoring]
 }
 
 module "firesweep" {
