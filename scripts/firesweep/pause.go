@@ -80,7 +80,7 @@ func (a *app) switchCommand(c *cobra.Command, pause bool) *cobra.Command {
 	c.ValidArgsFunction = completeJobs
 	getenv := a.projectFlag(c)
 	f.location = locationFlag(c)
-	c.Flags().StringVar(&f.tasks, "tasks-location", "", "the `REGION` of the queues, if Terraform's tasks_region is another one")
+	c.Flags().StringVar(&f.tasks, "tasks-location", "", "the `REGION` of Cloud Tasks, if it is another")
 	c.Flags().BoolVar(&f.all, "all", false, "all jobs and all queues of Firesweep")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error {
