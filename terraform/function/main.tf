@@ -66,10 +66,11 @@ variable "kms_key" {
 }
 
 resource "google_cloudfunctions2_function" "this" {
-  project      = var.project
-  location     = var.region
-  name         = var.function.name
-  labels       = var.labels
+  project  = var.project
+  location = var.region
+  name     = var.function.name
+  labels   = var.labels
+
   kms_key_name = var.kms_key
 
   build_config {
