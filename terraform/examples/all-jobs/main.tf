@@ -1,4 +1,5 @@
-# All jobs of functions/manifest.json, on three databases and with most settings in use. Some jobs delete already.
+# All nine jobs, and your own rules if there are any, on three databases and with most settings in use. Some jobs delete already;
+# rules only plan until dry_run names them.
 terraform {
   required_version = ">= 1.9.0"
 
