@@ -6,7 +6,9 @@ locals {
 
   # As Google's pages listed them in the month asOf. nearest has the regions that lack a service.
   region_file = jsondecode(file("${path.module}/regions.json"))
-  regions     = { for service in keys(local.region_lists) : service => setunion(local.region_file[service], lookup(var.new_regions, service, [])) }
+  regions = {
+    for service in keys(local.region_lists) : service => setunion(local.region_file[service], lookup(var.new_regions, service, []))
+  }
 
   tasks_region     = coalesce(var.tasks_region, var.region)
   scheduler_region = coalesce(var.scheduler_region, var.region)
