@@ -81,8 +81,6 @@ locals {
 
 # Cloud Run knows a service by an address of this number, before the service is there: a job is told its own.
 data "google_project" "this" {
-  count = length(local.continuing) > 0 ? 1 : 0
-
   project_id = var.project
 }
 
@@ -100,6 +98,7 @@ module "worker" {
   # An instance does one task at a time, so there are as many instances as the queue sends tasks at a time.
   max_instances = each.value.queue.maxConcurrentDispatches
   build         = local.build
+  kms_key       = var.kms_key
 
   depends_on = [time_sleep.settled]
 }
@@ -114,7 +113,7 @@ module "job" {
   labels          = var.labels
   service_account = google_service_account.function[each.key].email
   environment = merge(local.environment[each.key], can(each.value.worker) || can(local.continuing[each.key]) ? {
-    TASKS_LOCATION        = var.region
+    TASKS_LOCATION        = local.tasks_region
     TASKS_SERVICE_ACCOUNT = google_service_account.function[each.key].email
     } : {}, can(each.value.worker) ? {
     TASKS_QUEUE      = google_cloud_tasks_queue.worker[each.value.worker].name
@@ -122,12 +121,13 @@ module "job" {
     } : {}, can(local.continuing[each.key]) ? {
     CONTINUE_FOR   = local.continuing[each.key]
     CONTINUE_QUEUE = google_cloud_tasks_queue.continue[each.key].name
-    CONTINUE_URL   = "https://${lower(each.key)}-${data.google_project.this[0].number}.${var.region}.run.app"
+    CONTINUE_URL   = "https://${lower(each.key)}-${data.google_project.this.number}.${var.region}.run.app"
   } : {})
   # One run at a time, or one for each shard: the leases in Firestore guarantee this. Another instance answers who calls meanwhile
   # that the job is busy, and is there for the run that split. Without it Cloud Run would answer 429, which slows the queue.
   max_instances = lookup(local.shards, each.key, 1) + 1
   build         = local.build
+  kms_key       = var.kms_key
 
   depends_on = [time_sleep.settled]
 }

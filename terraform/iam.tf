@@ -117,7 +117,7 @@ resource "google_cloud_tasks_queue_iam_binding" "tasks" {
   for_each = { for key, g in local.grants : key => g if g.backend == "tasks" }
 
   project  = var.project
-  location = var.region
+  location = local.tasks_region
   name     = google_cloud_tasks_queue.worker[local.deployed[each.value.function].worker].name
   role     = local.role_id[each.key]
   members  = [google_service_account.function[each.value.function].member]
@@ -125,10 +125,10 @@ resource "google_cloud_tasks_queue_iam_binding" "tasks" {
 
 # Also on the queue through which the job continues by itself.
 resource "google_cloud_tasks_queue_iam_binding" "continue" {
-  for_each = local.continue_for
+  for_each = google_cloud_tasks_queue.continue
 
   project  = var.project
-  location = var.region
+  location = local.tasks_region
   name     = google_cloud_tasks_queue.continue[each.key].name
   role     = local.manifest.roles.ownQueue
   members  = [google_service_account.function[each.key].member]

@@ -29,7 +29,8 @@ locals {
   }
 
   # What is typed at night, whole: at that hour nobody fills in placeholders.
-  command_options     = "--project ${var.project} --location ${var.region}"
+  command_options     = "--project ${var.project} --location ${local.scheduler_region}"
+  tasks_option        = local.tasks_region == local.scheduler_region ? "" : " --tasks-location ${local.tasks_region}"
   command_environment = local.uses_bucket ? "STORAGE_BUCKET=${var.bucket} " : ""
   uses_bucket         = anytrue([for f in local.jobs : can(f.roles.storage)])
   # Only if not all jobs use the default database, because then no job's name needs to be looked up.
@@ -50,10 +51,10 @@ locals {
       ["- all jobs' last runs: `firesweep runs --project ${var.project}`"],
       kind == "worker-keeps-failing" ? [
         for name, queue in google_cloud_tasks_queue.worker :
-        "- hold the tasks of ${name} back: `gcloud tasks queues pause ${queue.name} --project=${var.project} --location=${var.region}`"
+        "- hold the tasks of ${name} back: `gcloud tasks queues pause ${queue.name} --project=${var.project} --location=${local.tasks_region}`"
         ] : [
         "- this job's: `firesweep runs --project ${var.project} ${job}`",
-        "- pause it, and stop what runs: `firesweep pause ${local.command_options} ${job}`",
+        "- pause it, and stop what runs: `firesweep pause ${local.command_options}${local.tasks_option} ${job}`",
         "- see its whole plan, writing nothing: `${local.command_environment}firesweep plan --project ${var.project} --force ${job}`",
         "- only if all of that is right, run it without its limits: `firesweep run ${local.command_options} --force ${job}`",
       ],

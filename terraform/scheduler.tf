@@ -61,7 +61,7 @@ resource "google_cloud_scheduler_job" "job" {
   for_each = local.jobs
 
   project     = var.project
-  region      = var.region
+  region      = local.scheduler_region
   name        = each.key
   description = each.value.description
 

@@ -1,7 +1,7 @@
 # The APIs that Firesweep uses. They stay enabled when it is removed, because the project may use them, too. Those of Firestore
-# and of projects are on already: a plan looks at both.
+# and of projects are on already: there is a database, and a plan looks at the project.
 resource "google_project_service" "api" {
-  for_each = toset(concat([
+  for_each = toset(!var.enable_apis ? [] : concat([
     "artifactregistry.googleapis.com",
     "cloudbuild.googleapis.com",
     "cloudfunctions.googleapis.com",

@@ -48,6 +48,13 @@ resource "google_storage_bucket" "source" {
   force_destroy               = true # it holds nothing but the archive
   labels                      = var.labels
 
+  dynamic "encryption" {
+    for_each = var.kms_key[*]
+    content {
+      default_kms_key_name = encryption.value
+    }
+  }
+
   depends_on = [google_project_service.api]
 }
 
@@ -68,6 +75,7 @@ resource "google_artifact_registry_repository" "images" {
   repository_id = "firesweep"
   format        = "DOCKER"
   labels        = var.labels
+  kms_key_name  = var.kms_key
 
   # Every change of a function builds all images, and nothing else removes the old ones.
   cleanup_policies {

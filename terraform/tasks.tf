@@ -3,7 +3,7 @@ resource "google_cloud_tasks_queue" "worker" {
   for_each = local.workers
 
   project  = var.project
-  location = var.region
+  location = local.tasks_region
   name     = "${each.key}${var.queue_suffix}"
 
   rate_limits {
@@ -30,12 +30,12 @@ locals {
 }
 
 # Each job that can continue by itself with what a run had no time for has a queue. It stays when continue_for is 0, because it
-# could not be made again for some days, and costs nothing.
+# could not be made again for some days, and costs nothing. Where Cloud Tasks is not, there is none: no job continues then.
 resource "google_cloud_tasks_queue" "continue" {
-  for_each = local.continue_for
+  for_each = contains(local.regions.tasks, local.tasks_region) ? local.continue_for : {}
 
   project  = var.project
-  location = var.region
+  location = local.tasks_region
   name     = "${each.key}-continue${var.queue_suffix}"
 
   rate_limits {

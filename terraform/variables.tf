@@ -13,9 +13,71 @@ variable "region" {
   type        = string
 
   validation {
-    condition     = contains(jsondecode(file("${path.module}/regions.json")), var.region)
-    error_message = "region must be one of Google's regions, such as asia-northeast1; not a zone (asia-northeast1-a) and not a multi-region (nam5). terraform/regions.json lists the known ones: add a newer one there."
+    condition     = contains(local.regions.functions, var.region)
+    error_message = "region is ${var.region}, which is not among the regions of Cloud Functions. It must be a region, such as asia-northeast1; not a zone (asia-northeast1-a) and not a multi-region (nam5). ${local.newer_regions.functions}"
   }
+}
+
+variable "tasks_region" {
+  description = "Where the queues of Cloud Tasks are, which is not in every region; region unless set. Whether a queue is needed at all, continue_for says."
+  type        = string
+  default     = null
+
+  validation {
+    condition = (
+      length(local.continuing) + length(local.job_of) == 0 || contains(local.regions.tasks, coalesce(var.tasks_region, var.region))
+      || var.tasks_region == null && !contains(local.regions.functions, var.region) # which region itself says
+    )
+    error_message = "Cloud Tasks is not in ${coalesce(var.tasks_region, var.region)}: set tasks_region to a region that has it. The nearest: ${local.nearest.tasks}. ${local.newer_regions.tasks}"
+  }
+}
+
+variable "scheduler_region" {
+  description = "Where the jobs of Cloud Scheduler are, which is not in every region; region unless set."
+  type        = string
+  default     = null
+
+  validation {
+    condition = (
+      contains(local.regions.scheduler, coalesce(var.scheduler_region, var.region))
+      || var.scheduler_region == null && !contains(local.regions.functions, var.region)
+    )
+    error_message = "Cloud Scheduler is not in ${coalesce(var.scheduler_region, var.region)}: set scheduler_region to a region that has it. The nearest: ${local.nearest.scheduler}. ${local.newer_regions.scheduler}"
+  }
+}
+
+variable "new_regions" {
+  description = "Regions that Google gave a service after terraform/regions.json was written, e.g. { tasks = [\"europe-west4\"] }. The services are functions, tasks and scheduler."
+  type        = map(set(string))
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = length(setsubtract(keys(var.new_regions), keys(local.region_lists))) == 0
+    error_message = "new_regions names unknown services: ${join(", ", setsubtract(keys(var.new_regions), keys(local.region_lists)))}. Services are ${join(", ", keys(local.region_lists))}."
+  }
+  validation {
+    condition     = alltrue([for r in setunion([], values(var.new_regions)...) : can(regex("^[a-z]+-[a-z]+[0-9]+$", r))])
+    error_message = "new_regions must hold regions, such as asia-northeast1; not zones (asia-northeast1-a) and not multi-regions (nam5)."
+  }
+}
+
+variable "kms_key" {
+  description = "Key of Cloud KMS, in the same region, for functions, their images and their source, where your organization demands one. docs/operations.md says who must be allowed to use it, and what else it takes."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.kms_key == null ? true : can(regex("^projects/[^/]+/locations/${var.region}/keyRings/[^/]+/cryptoKeys/[^/]+$", var.kms_key))
+    error_message = "kms_key must be a key in ${var.region}, such as projects/my-keys/locations/${var.region}/keyRings/firesweep/cryptoKeys/firesweep. Google takes no other region's key, and none of global."
+  }
+}
+
+variable "enable_apis" {
+  description = "Whether Terraform enables the APIs that terraform/README.md lists. With false, which needs no right to do so, they must be on."
+  type        = bool
+  default     = true
+  nullable    = false
 }
 
 variable "bucket" {

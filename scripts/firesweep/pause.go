@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ type switched struct {
 type pauseFlags struct {
 	all, json bool
 	location  *string
+	tasks     string // the queues' region, if it is another one
 }
 
 func (a *app) pauseCommand() *cobra.Command {
@@ -78,13 +80,14 @@ func (a *app) switchCommand(c *cobra.Command, pause bool) *cobra.Command {
 	c.ValidArgsFunction = completeJobs
 	getenv := a.projectFlag(c)
 	f.location = locationFlag(c)
+	c.Flags().StringVar(&f.tasks, "tasks-location", "", "the `REGION` of Cloud Tasks, if it is another")
 	c.Flags().BoolVar(&f.all, "all", false, "all jobs and all queues of Firesweep")
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON, as docs/command.md says")
 	c.RunE = func(c *cobra.Command, names []string) error {
 		switch {
 		case f.all == (len(names) > 0):
 			return wrongUse("name the jobs, or give --all")
-		case *f.location == "" || strings.Contains(*f.location, "/"):
+		case *f.location == "" || strings.Contains(*f.location+f.tasks, "/"):
 			return wrongUse("say where it is deployed: --location REGION, such as asia-northeast1")
 		case getenv("GOOGLE_CLOUD_PROJECT") == "":
 			return wrongUse("no project: give --project, or set GOOGLE_CLOUD_PROJECT")
@@ -95,8 +98,9 @@ func (a *app) switchCommand(c *cobra.Command, pause bool) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		locations := "projects/" + getenv("GOOGLE_CLOUD_PROJECT") + "/locations/"
 		s := switching{app: a, getenv: getenv, pause: pause, all: f.all, jobs: jobs,
-			parent: "projects/" + getenv("GOOGLE_CLOUD_PROJECT") + "/locations/" + *f.location}
+			parent: locations + *f.location, queues: locations + cmp.Or(f.tasks, *f.location)}
 		s.do(c.Context())
 		if c.Context().Err() != nil {
 			return context.Cause(c.Context())
@@ -104,7 +108,7 @@ func (a *app) switchCommand(c *cobra.Command, pause bool) *cobra.Command {
 		if f.json {
 			err = a.writeJSON(map[string]any{"switched": s.done})
 		} else {
-			s.print(a.printer(), *f.location)
+			s.print(a.printer())
 		}
 		if err == nil && s.failed() {
 			err = errSaid
@@ -120,7 +124,8 @@ type switching struct {
 	getenv     func(string) string
 	pause, all bool
 	jobs       []manifest.Entry
-	parent     string // projects/{project}/locations/{location}
+	parent     string // of the jobs: projects/{project}/locations/{location}
+	queues     string // the same of the queues
 	done       []switched
 }
 
@@ -209,13 +214,14 @@ func (s *switching) switchQueues(ctx context.Context) {
 		s.note("queue", "Cloud Tasks", "", err)
 		return
 	}
-	queues := service.Projects.Locations.Queues
-	err = queues.List(s.parent).Pages(ctx, func(page *cloudtasks.ListQueuesResponse) error {
+	queues, found := service.Projects.Locations.Queues, false
+	err = queues.List(s.queues).Pages(ctx, func(page *cloudtasks.ListQueuesResponse) error {
 		for _, q := range page.Queues {
 			name := path.Base(q.Name)
 			if !s.owns(name) {
 				continue
 			}
+			found = true
 			s.turn("queue", name, q.State, running, func() error {
 				_, err := queues.Pause(q.Name, &cloudtasks.PauseQueueRequest{}).Context(ctx).Do()
 				return err
@@ -226,8 +232,11 @@ func (s *switching) switchQueues(ctx context.Context) {
 		}
 		return nil
 	})
-	if err != nil {
-		s.note("queue", "Cloud Tasks", "", fmt.Errorf("list the queues in %s: %w", s.parent, apiError(err)))
+	switch {
+	case err != nil:
+		s.note("queue", "Cloud Tasks", "", fmt.Errorf("list the queues in %s: %w", s.queues, apiError(err)))
+	case !found:
+		s.note("queue", "Cloud Tasks", "none in "+path.Base(s.queues)+": if tasks_region is another one, say --tasks-location", nil)
 	}
 }
 
@@ -276,7 +285,7 @@ func (s *switching) stopRun(ctx context.Context, runs *store, job manifest.Entry
 	}
 }
 
-func (s *switching) print(p *printer, location string) {
+func (s *switching) print(p *printer) {
 	var rows []screen.Row
 	for _, d := range s.done {
 		r := screen.Row{Cells: []string{d.What, d.Name, d.Did}}
@@ -297,7 +306,11 @@ func (s *switching) print(p *printer, location string) {
 	}
 	if s.pause {
 		p.Say("", 0, 2, "The next terraform apply resumes the jobs, unless your tfvars say %s. Later:", s.variable())
-		p.Command("firesweep resume --project %s --location %s %s", s.getenv("GOOGLE_CLOUD_PROJECT"), location, names)
+		where := path.Base(s.parent)
+		if s.queues != s.parent {
+			where += " --tasks-location " + path.Base(s.queues)
+		}
+		p.Command("firesweep resume --project %s --location %s %s", s.getenv("GOOGLE_CLOUD_PROJECT"), where, names)
 	} else {
 		p.Say("", 0, 2, "The next terraform apply pauses again what paused in your tfvars names.")
 	}

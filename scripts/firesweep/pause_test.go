@@ -12,9 +12,12 @@ import (
 )
 
 // onQueues has Cloud Tasks hold queues, and returns their states, which pausing and resuming change.
-func (g *google) onQueues(names ...string) map[string]string {
+func (g *google) onQueues(names ...string) map[string]string { return g.onQueuesIn(location, names...) }
+
+// onQueuesIn does so in a region.
+func (g *google) onQueuesIn(region string, names ...string) map[string]string {
 	states := map[string]string{}
-	parent := "/v2/projects/" + g.o.ID + "/locations/" + location + "/queues"
+	parent := "/v2/projects/" + g.o.ID + "/locations/" + region + "/queues"
 	g.extra[parent] = func(url.Values) any {
 		var queues []any
 		for _, name := range slices.Sorted(maps.Keys(states)) {
@@ -65,12 +68,12 @@ func TestPauseAndResume(t *testing.T) {
 	g.jobs[g.name("somebody-elses")] = map[string]any{"name": g.name("somebody-elses"), "state": "ENABLED"}
 	queues := g.onQueues("deletePlaceholderUser", "cleanupReports-continue-2", "firesweep-continue", "mails", "reports")
 	s := switching{getenv: func(name string) string { return o.other[name] }, pause: true, all: true, jobs: scheduled(),
-		parent: "projects/" + o.ID + "/locations/" + location}
+		parent: "projects/" + o.ID + "/locations/" + location, queues: "projects/" + o.ID + "/locations/" + location}
 	runID := o.deployedRun(t)
 	a, out, _ := o.app()
 	s.app = a
 	s.do(t.Context())
-	s.print(a.printer(), location)
+	s.print(a.printer())
 	wantParts(t, out.String(), "job    cleanupReports", "queue  deletePlaceholderUser", runID, "ended partial, stopped", `["all"]`,
 		"firesweep resume --project "+o.ID+" --location asia-northeast1 --all")
 	want(t, "jobs", map[string]string{"cleanupReports": paused, "cleanExpiredComped": paused, "somebody-elses": enabled}, g.states())
@@ -90,6 +93,28 @@ func TestPauseAndResume(t *testing.T) {
 		!slices.Contains(all, switched{What: "queue", Name: "firesweep-continue", Did: "resumed"}) {
 		t.Errorf("%+v", all)
 	}
+}
+
+// TestQueuesElsewhere: queues in another region than the jobs are found where --tasks-location says, and only there.
+func TestQueuesElsewhere(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	g := onGoogle(t, o)
+	here, there := g.onQueues("mails"), g.onQueuesIn("europe-west1", "cleanupReports-continue")
+	there["cleanupReports-continue"] = paused
+	wantParts(t, o.well(t, "resume", "--location", location, "--all"), "none in "+location, "--tasks-location")
+	want(t, "queues elsewhere", map[string]string{"cleanupReports-continue": paused}, there)
+	out := o.well(t, "resume", "--location", location, "--tasks-location", "europe-west1", "--all")
+	wantParts(t, out, "cleanupReports-continue  resumed")
+	want(t, "queues elsewhere", map[string]string{"cleanupReports-continue": running}, there)
+	want(t, "queues", map[string]string{"mails": running}, here)
+
+	s := switching{app: nil, getenv: func(name string) string { return o.other[name] }, pause: true, all: true,
+		parent: "projects/" + o.ID + "/locations/" + location, queues: "projects/" + o.ID + "/locations/europe-west1"}
+	a, printed, _ := o.app()
+	s.app = a
+	s.print(a.printer())
+	wantParts(t, printed.String(), "firesweep resume --project "+o.ID+" --location "+location+" --tasks-location europe-west1 --all")
 }
 
 // TestPauseDoesTheRest: what cannot be paused keeps nothing else from it, and is said.

@@ -35,7 +35,7 @@ const (
 )
 
 func locationFlag(c *cobra.Command) *string {
-	return c.Flags().String("location", "", "the `REGION` where it is deployed")
+	return c.Flags().String("location", "", "the `REGION` of Cloud Scheduler")
 }
 
 // openDeployed returns a caller of the functions of a project's region.

@@ -1,5 +1,5 @@
-// Command tfreadme writes the inputs and outputs of the Terraform module into terraform/README.md, between its two
-// marks, as terraform/*.tf declare them:
+// Command tfreadme writes what a user of the Terraform module has to know into terraform/README.md, between its two marks:
+// inputs, outputs, roles and APIs as terraform/*.tf declare them, and what the examples say of themselves:
 //
 //	go run ./scripts/tfreadme           # write
 //	go run ./scripts/tfreadme --check   # fail if it is out of date
@@ -11,6 +11,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,6 +64,9 @@ type module struct {
 	requires  []declared // Terraform and providers, with their versions
 	variables []declared
 	outputs   []declared
+	types     []string   // of the resources that it and its own modules make
+	apis      []string   // that it enables
+	examples  []declared // name and description
 }
 
 type declared struct {
@@ -72,32 +76,25 @@ type declared struct {
 
 // read parses the module's files.
 func read(folder string) (*module, error) {
-	files, err := filepath.Glob(filepath.Join(folder, "*.tf"))
+	m := &module{}
+	if err := blocks(filepath.Join(folder, "*.tf"), m.add); err != nil {
+		return nil, err
+	}
+	if len(m.variables)+len(m.outputs)+len(m.requires) == 0 {
+		return nil, fmt.Errorf("%s holds no Terraform module", folder)
+	}
+	// Of the module's own modules, only the resources concern its user.
+	err := blocks(filepath.Join(folder, "*", "*.tf"), func(block *hclsyntax.Block, source []byte) error {
+		if block.Type == "resource" {
+			return m.add(block, source)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("%s holds no Terraform files", folder)
-	}
-	m := &module{}
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		parsed, diagnostics := hclsyntax.ParseConfig(source, file, hcl.InitialPos)
-		if diagnostics.HasErrors() {
-			return nil, diagnostics
-		}
-		body, ok := parsed.Body.(*hclsyntax.Body)
-		if !ok {
-			return nil, fmt.Errorf("%s: not in HCL's native syntax", file)
-		}
-		for _, block := range body.Blocks {
-			if err := m.add(block, source); err != nil {
-				return nil, fmt.Errorf("%s: %w", block.DefRange(), err)
-			}
-		}
+	if err := m.addExamples(filepath.Join(folder, "examples")); err != nil {
+		return nil, err
 	}
 	// Required variables come first.
 	slices.SortStableFunc(m.variables, func(a, b declared) int {
@@ -105,6 +102,54 @@ func read(folder string) (*module, error) {
 	})
 	slices.SortFunc(m.outputs, func(a, b declared) int { return strings.Compare(a.name, b.name) })
 	return m, nil
+}
+
+// blocks calls do with each block of the files.
+func blocks(pattern string, do func(block *hclsyntax.Block, source []byte) error) error {
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		parsed, diagnostics := hclsyntax.ParseConfig(source, file, hcl.InitialPos)
+		if diagnostics.HasErrors() {
+			return diagnostics
+		}
+		body, ok := parsed.Body.(*hclsyntax.Body)
+		if !ok {
+			return fmt.Errorf("%s: not in HCL's native syntax", file)
+		}
+		for _, block := range body.Blocks {
+			if err := do(block, source); err != nil {
+				return fmt.Errorf("%s: %w", block.DefRange(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// addExamples adds the configurations in the folder's folders, with what each main.tf begins with.
+func (m *module) addExamples(folder string) error {
+	files, err := filepath.Glob(filepath.Join(folder, "*", "main.tf"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		d := declared{name: filepath.Base(filepath.Dir(file)), description: about(string(source))}
+		if d.description == "" {
+			return fmt.Errorf("%s begins with no comment that says what it shows", file)
+		}
+		m.examples = append(m.examples, d)
+	}
+	return nil
 }
 
 func compareBools(a, b bool) int {
@@ -128,6 +173,11 @@ func (m *module) add(block *hclsyntax.Block, source []byte) error {
 			m.variables = append(m.variables, d)
 		} else {
 			m.outputs = append(m.outputs, d)
+		}
+	case "resource":
+		m.types = append(m.types, block.Labels[0])
+		if a := block.Body.Attributes["for_each"]; a != nil && block.Labels[0] == "google_project_service" {
+			m.apis = append(m.apis, apisIn(text(a.Expr, source))...)
 		}
 	case "terraform":
 		if a := block.Body.Attributes["required_version"]; a != nil {
@@ -222,6 +272,19 @@ func (m *module) insert(page []byte) ([]byte, error) {
 	b.WriteString("\n## Outputs\n\n| name | |\n|---|---|\n")
 	for _, o := range m.outputs {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", o.name, cell(o.description))
+	}
+	roles, err := rolesFor(m.types)
+	if err != nil {
+		return nil, err
+	}
+	b.WriteString("\n## Roles of whoever applies\n\n| on the project | for |\n|---|---|\n")
+	for _, role := range slices.Sorted(maps.Keys(roles)) {
+		fmt.Fprintf(&b, "| `%s` | `%s` |\n", role, strings.Join(roles[role], "`, `"))
+	}
+	fmt.Fprintf(&b, "\n## APIs\n\nThey are enabled unless `enable_apis` is false: `%s`.\n", strings.Join(m.apis, "`, `"))
+	b.WriteString("\n## Examples\n\n| | |\n|---|---|\n")
+	for _, e := range m.examples {
+		fmt.Fprintf(&b, "| [%s](examples/%s) | %s |\n", e.name, e.name, cell(e.description))
 	}
 	b.WriteString("\n" + end + after)
 	return []byte(b.String()), nil

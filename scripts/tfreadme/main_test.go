@@ -37,7 +37,28 @@ output "urls" {
   description = "Addresses."
   value       = {}
 }
+
+resource "google_project_service" "api" {
+  for_each = toset(concat(["run.googleapis.com"], var.zones == {} ? [] : ["firestore.googleapis.com"]))
+}
+
+resource "google_storage_bucket" "source" {}
+resource "google_storage_bucket" "second" {}
+resource "time_static" "since" {}
 `
+
+// One of the module's own modules, and an example.
+const (
+	function = `
+variable "secret" {}
+resource "google_cloudfunctions2_function" "this" {}
+`
+	example = `# All jobs, on three
+# databases.
+terraform {}
+# Not this.
+`
+)
 
 const page = "# Module\n\n" + begin + "old\n" + end + "\nafter\n"
 
@@ -45,16 +66,26 @@ const page = "# Module\n\n" + begin + "old\n" + end + "\nafter\n"
 func folder(t *testing.T, tf, readme string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"main.tf": tf, "README.md": readme} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write(t, dir, "main.tf", tf)
+	write(t, dir, "README.md", readme)
 	return dir
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	file := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestRun(t *testing.T) {
 	dir := folder(t, variables, page)
+	write(t, dir, "function/main.tf", function)
+	write(t, dir, "examples/all/main.tf", example)
 	if err := run(dir, true); err == nil || !strings.Contains(err.Error(), "out of date: run go run ./scripts/tfreadme") {
 		t.Errorf("check of an old page: %v", err)
 	}
@@ -86,6 +117,25 @@ func TestRun(t *testing.T) {
 |---|---|
 | ` + "`urls`" + ` | Addresses. |
 
+## Roles of whoever applies
+
+| on the project | for |
+|---|---|
+| ` + "`roles/cloudfunctions.admin` | `google_cloudfunctions2_function`" + ` |
+| ` + "`roles/iam.serviceAccountUser` | `google_cloudfunctions2_function`" + ` |
+| ` + "`roles/serviceusage.serviceUsageAdmin` | `google_project_service`" + ` |
+| ` + "`roles/storage.admin` | `google_storage_bucket`" + ` |
+
+## APIs
+
+They are enabled unless ` + "`enable_apis` is false: `firestore.googleapis.com`, `run.googleapis.com`" + `.
+
+## Examples
+
+| | |
+|---|---|
+| [all](examples/all) | All jobs, on three databases. |
+
 ` + end + "\nafter\n"
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("README.md (-want +got):\n%s", diff)
@@ -102,12 +152,22 @@ func TestWhatIsRefused(t *testing.T) {
 		{"no description", `variable "a" { type = string }`, page, "no description"},
 		{"no type", `variable "a" { description = "A." }`, page, "no type"},
 		{"no HCL", `variable "a" {`, page, "main.tf"},
+		{"no module", "", page, "holds no Terraform module"},
+		{"an unknown resource", variables + `resource "google_pubsub_topic" "a" {}`, page, "which role making a google_pubsub_topic takes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := run(folder(t, tt.tf, tt.readme), false); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one that says %q", err, tt.want)
 			}
 		})
+	}
+}
+
+func TestAnExampleSaysWhatItShows(t *testing.T) {
+	dir := folder(t, variables, page)
+	write(t, dir, "examples/mute/main.tf", "terraform {}\n")
+	if err := run(dir, false); err == nil || !strings.Contains(err.Error(), "begins with no comment") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -61,12 +61,19 @@ variable "build" {
   })
 }
 
+variable "kms_key" {
+  description = "The key that encrypts the function, null for one of Google's."
+  type        = string
+}
+
 resource "google_cloudfunctions2_function" "this" {
   project     = var.project
   location    = var.region
   name        = var.function.name
   description = var.function.description
   labels      = var.labels
+
+  kms_key_name = var.kms_key
 
   build_config {
     runtime           = "go126"

@@ -2,6 +2,11 @@
 # `terraform test` reads too, changes no test. Only dry_run stands in the tests themselves: it is made from the job list.
 project                = "my-app-1a2b3"
 region                 = "asia-northeast1"
+tasks_region           = null
+scheduler_region       = null
+new_regions            = {}
+kms_key                = null
+enable_apis            = true
 bucket                 = "my-app-1a2b3.firebasestorage.app"
 rules_file             = null
 enabled                = null
@@ -25,3 +30,4 @@ placeholder_references = []
 inquiry_folders        = []
 orphans                = []
 runbook_url            = "https://github.com/firesweep/firesweep/blob/main/docs/operations.md"
+max_owners             = 100000

@@ -1,4 +1,5 @@
-# All jobs of functions/manifest.json, on three databases and with most settings in use. Some jobs delete already.
+# All nine jobs, and your own rules if there are any, on three databases and with most settings in use. Some jobs delete already;
+# rules only plan until dry_run names them.
 terraform {
   required_version = ">= 1.9.0"
 
@@ -26,11 +27,20 @@ variable "mail" {
   type        = string
 }
 
+# The module enables this API too, but waits for the channel.
+resource "google_project_service" "monitoring" {
+  project            = var.project
+  service            = "monitoring.googleapis.com"
+  disable_on_destroy = false
+}
+
 resource "google_monitoring_notification_channel" "mail" {
   project      = var.project
   display_name = "Firesweep"
   type         = "email"
   labels       = { email_address = var.mail }
+
+  depends_on = [google_project_service.monitoring]
 }
 
 module "firesweep" {

@@ -12,3 +12,10 @@ mock_data "google_project" {
     number = "123456789012"
   }
 }
+
+mock_data "google_storage_bucket" {
+  defaults = {
+    project_number = 123456789012
+    requester_pays = false
+  }
+}
