@@ -14,6 +14,7 @@ type Document struct {
 	Data       map[string]any // the fields asked for
 	UpdateTime time.Time      // a precondition compares with it
 	CreateTime time.Time      // distinguishes it from an earlier document of the same path
+	Original   []byte         // the whole document, for [Unpack], if [Reader.FirstWhole] kept it
 }
 
 // ID returns the last part of the document's path.
