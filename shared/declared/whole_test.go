@@ -95,7 +95,9 @@ func TestChangedAfterThePlanHasReadIt(t *testing.T) {
 	for _, id := range ids {
 		f.Set(t, "reports/"+id, fields{"status": "reviewed", "createdAt": old, "text": id})
 	}
-	f.SetMany(t, 10, func(i int) (string, fields) { return fmt.Sprintf("reports/young%d", i), fields{"status": "reviewed", "createdAt": now} })
+	f.SetMany(t, 10, func(i int) (string, fields) {
+		return fmt.Sprintf("reports/young%d", i), fields{"status": "reviewed", "createdAt": now}
+	})
 	f.Hooks.BeforeApply = func() {
 		for _, id := range []string{"deleted", "again"} {
 			if _, err := f.Firestore(t).Doc("reports/" + id).Delete(t.Context()); err != nil {

@@ -91,7 +91,8 @@ func (l *lookups) answered(sent time.Time, err error) {
 	switch {
 	case 4*l.slow > l.n:
 		half := max(1, l.most/2)
-		l.excess += l.most - half
+		for l.excess += l.most - half; l.excess > 0 && l.free.TryAcquire(1); l.excess-- {
+		}
 		l.most, l.steady, l.halved = half, true, now
 	case 10*l.quick >= 9*l.n:
 		more := l.most

@@ -16,7 +16,9 @@ import (
 func TestLookupsUnderWay(t *testing.T) {
 	const failed = -1
 	const fine, unclear, slow = 40 * time.Millisecond, 340 * time.Millisecond, 540 * time.Millisecond
-	all := func(took time.Duration) func(i, n int) time.Duration { return func(int, int) time.Duration { return took } }
+	all := func(took time.Duration) func(i, n int) time.Duration {
+		return func(int, int) time.Duration { return took }
+	}
 	some := func(took time.Duration, part float64) func(i, n int) time.Duration { // the others are fine
 		return func(i, n int) time.Duration {
 			if float64(i) >= float64(n)*(1-part) {

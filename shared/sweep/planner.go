@@ -48,7 +48,7 @@ type Planner struct {
 	tripped     error
 	replayed    map[documents.Ref]bool // items that a replay of the journal continues
 	next        func(undone []documents.Ref) string
-	counts      []func() // what the counts that are under way come to
+	counts      []func()       // what the counts that are under way come to
 	counting    sync.WaitGroup // of those counts
 	originals   int            // bytes of documents that the window's actions hold for the undo log
 }
