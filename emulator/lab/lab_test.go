@@ -118,6 +118,19 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// TestBusyService: a service that bears few lookups is asked for few at once, so nobody waits long for it. All at once would wait two
+// seconds.
+func TestBusyService(t *testing.T) {
+	t.Parallel()
+	r, err := measure(t.Context(), caseOf(t, "busy"), 20_000, standin.Link{Firestore: 10 * time.Millisecond}, false, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != sweep.Completed || r.Traffic.Turn < 10*time.Millisecond || r.Traffic.Turn > time.Second {
+		t.Errorf("%s; a lookup waited up to %s", r.Status, r.Traffic.Turn)
+	}
+}
+
 // TestMedians: of runs that measured the same, the median time counts, and the most memory.
 func TestMedians(t *testing.T) {
 	at := func(items int, latency, took time.Duration, memory int64) run {
