@@ -20,7 +20,7 @@ type cleanup struct {
 
 func cleanupOf(r rule.Rule) cleanup { return cleanup{r, &keepers{}} }
 
-// PageSize is how many documents are read at once. The query fetches only the fields by which they are judged.
+// PageSize is how many documents are read at once, where the query fetches only the fields by which they are judged.
 const PageSize = 2000
 
 // filters returns the filters for the conditions that an index can answer, without the age. That of the string comes first.
