@@ -109,7 +109,7 @@ func (c cleanup) begin(ctx context.Context, p *sweep.Planner) sweep.Reading {
 		if err != nil {
 			return page{}, err
 		}
-		return g.read(ctx, from)
+		return g.read(ctx, from, 0) // what interrupted runs left may be proposed meanwhile, and does not count
 	})
 	plans := false
 	return sweep.Reading{
@@ -126,11 +126,11 @@ func (c cleanup) begin(ctx context.Context, p *sweep.Planner) sweep.Reading {
 	}
 }
 
-// read reads a page.
-func (g *planning) read(ctx context.Context, from documents.Cursor) (p page, err error) {
+// read reads a page, when so many actions have been proposed.
+func (g *planning) read(ctx context.Context, from documents.Cursor, planned int) (p page, err error) {
 	n := PageSize
 	if g.Limit > 0 {
-		n = min(n, g.Limit-g.Planned())
+		n = min(n, g.Limit-planned)
 	}
 	p.found, p.more, err = g.FirstToJudge(ctx, g.rule, g.query, from, n)
 	return p, err
@@ -170,7 +170,7 @@ func (g *planning) plan(ctx context.Context, checkpoint string, p page) (err err
 		if from == "" {
 			break
 		}
-		if p, err = g.read(ctx, from); err != nil {
+		if p, err = g.read(ctx, from, g.Planned()); err != nil {
 			return err
 		}
 	}
