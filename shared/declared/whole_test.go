@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
@@ -143,4 +144,36 @@ func TestBeyondTheBoundOfMemory(t *testing.T) {
 			t.Errorf("UNDO_DAYS %s: %d reads, so %d documents were read again, want %d to %d; %d are kept", days, got.Usage.FirestoreReads, again, want.least, want.most, len(writes))
 		}
 	}
+}
+
+// TestReadsAndCountsBesideTheLease: what was read and counted beside a commit that failed, because another run was faster, is neither
+// done nor reported.
+func TestReadsAndCountsBesideTheLease(t *testing.T) {
+	t.Parallel()
+	f := start(t, settled)
+	f.Now = now
+	f.SetMany(t, 10, func(i int) (string, fields) {
+		created := now
+		if i < 3 {
+			created = old
+		}
+		return fmt.Sprintf("reports/r%d", i), fields{"status": "reviewed", "createdAt": created}
+	})
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if n == 1 {
+			f.Set(t, "cleanupJobs/cleanupThings", fields{"lease": fields{"runId": "cleanupThings-another", "expiresAt": time.Now().Add(30 * time.Second)}})
+		}
+		return send()
+	})
+	got := f.Run(t, "")
+	if got.Status != sweep.Skipped || got.Scanned != 0 || len(got.Kept)+len(got.NotCounted)+len(got.Actions)+len(got.Failures) != 0 {
+		t.Errorf("%+v", got)
+	}
+	if left := len(f.Documents(t, "reports")); left != 10 {
+		t.Errorf("%d left", left)
+	}
+	f.Set(t, "cleanupJobs/cleanupThings", fields{})
+	got = f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", 3))
+	sweeptest.Want(t, "scanned", 10, got.Scanned)
 }
