@@ -62,9 +62,10 @@ func MaxActionsWithin(memoryLimit int64) int {
 // maxOriginals is how many bytes of documents a plan keeps at most, so that they are not read again for the undo log.
 const maxOriginals = 64 << 20
 
-// originalsWithin returns how many bytes of documents a plan may keep beside so many actions.
+// originalsWithin returns how many bytes of documents a plan may keep beside so many actions: a quarter of the memory that these leave.
+// The garbage collector lets as much pile up again, and the limit does not include what is not the heap's.
 func originalsWithin(memoryLimit int64, actions int) int {
-	return int(max(0, min(maxOriginals, memoryLimit-int64(actions)*BytesPerAction)))
+	return int(max(0, min(maxOriginals, (memoryLimit-int64(actions)*BytesPerAction)/4)))
 }
 
 // Config is a function's validated configuration.

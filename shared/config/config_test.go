@@ -221,9 +221,10 @@ func TestMaxActionsFitTheMemory(t *testing.T) {
 		memory        int64
 		actions, want int
 	}{
-		{217 * mib, DefaultMaxActions, 64 * mib},
-		{217 * mib, 200_000, 217*mib - 200_000*BytesPerAction},
-		{217 * mib, 217 * mib / BytesPerAction, 217 * mib % BytesPerAction}, // as many as fit
+		{217 * mib, DefaultMaxActions, (217*mib - DefaultMaxActions*BytesPerAction) / 4}, // 34 MiB
+		{435 * mib, DefaultMaxActions, 64 * mib},
+		{217 * mib, 200_000, (217*mib - 200_000*BytesPerAction) / 4},
+		{217 * mib, 217 * mib / BytesPerAction, 217 * mib % BytesPerAction / 4}, // as many as fit
 		{mib, DefaultMaxActions, 0},
 		{math.MaxInt64, 1, 64 * mib},
 	} {

@@ -124,7 +124,7 @@ func TestChangedAfterThePlanHasReadIt(t *testing.T) {
 // are in the undo log. Without one, nothing is read whole.
 func TestBeyondTheBoundOfMemory(t *testing.T) {
 	const n, room, most = 60, 5000, config.LimitMaxActions
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(most*config.BytesPerAction + room))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(most*config.BytesPerAction + 4*room))
 	for days, want := range map[string]struct{ least, most int }{"7": {20, 45}, "0": {0, 0}} {
 		f := start(t, settled)
 		f.Now, f.Env["MAX_ACTIONS"], f.Env["UNDO_DAYS"], f.Env["MAX_DUE_PERCENT"] = now, fmt.Sprint(most), days, "100"
