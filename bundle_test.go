@@ -127,10 +127,10 @@ func TestManyDueReportsAmongThreeTimesAsMany(t *testing.T) {
 	}
 	// The due documents and their index entries in full pages and an empty one after them, counts of three times as many, twice,
 	// once and once as many, a read for each thousand, the lease, and what is pinned, which is nothing; a look every five seconds
-	// at most whether the run is to stop; and for undoing, each that goes once more. The writes are that of the lease, that of what
-	// the run may do at most, the two of its end, and for undoing one for 500 documents.
-	pages, counts := n/1000, 7*n/1000
-	reads := int64(n + pages + 1 + counts + 1 + 1 + n)
+	// at most whether the run is to stop. The pages are of 500, because they are read whole for undoing. The writes are that of the
+	// lease, that of what the run may do at most, the two of its end, and for undoing one for 500 documents.
+	pages, counts := n/500, 7*n/1000
+	reads := int64(n + pages + 1 + counts + 1 + 1)
 	looks := report.DurationMs / 5000
 	if u := report.Usage; u.FirestoreReads < reads || u.FirestoreReads > reads+looks ||
 		u.FirestoreDeletes != int64(n) || u.FirestoreWrites != int64(4+n/500) {

@@ -16,6 +16,7 @@ type measured struct {
 	world func(n int, now time.Time) standin.World
 	seed  seed
 	due   func(n int) int           // how many actions n items lead to
+	bears float64                   // lookups a second that Firestore bears at first; 0: all that come
 	least func(n int) time.Duration // what Google's quotas leave for n items; nil: they do not matter
 	quota string                    // which
 	env   map[string]string         // what the job is told besides
@@ -44,12 +45,24 @@ const (
 	objectsQuota = "1,000 deletions of objects a second"
 )
 
+const (
+	busyLookups = 100             // a second, that Firestore bears at first
+	atOnce      = 2 * time.Second // the longest wait with 200 lookups under way from the beginning, at commit 46a5f4c
+)
+
 var cases = []measured{
 	{
 		name: "live", job: "cleanupOrphanedMedia", items: "objects",
 		about: "Two objects of each post, all of which exist: nothing is to be done.",
 		world: func(n int, _ time.Time) standin.World { return media(n, 0) }, seed: seedMedia,
 		due: none, usual: 200_000, turns: 5, most: 1_000_000, huge: 10_000_000,
+	},
+	{
+		name: "busy", job: "cleanupOrphanedMedia", items: "objects",
+		about: "The objects of live, and a Firestore that bears 100 lookups of 30 posts a second at first, and half as many more every five minutes: those that come faster wait for their turn.",
+		world: func(n int, _ time.Time) standin.World { return media(n, 0) }, seed: seedMedia, bears: busyLookups,
+		due: none, least: atRate(1./objectsAPost/30, busyLookups), quota: "100 lookups of 30 posts a second, which is assumed", usual: 20_000, most: 20_000,
+		why: "It is about how many lookups are under way.",
 	},
 	{
 		name: "missing", job: "cleanupOrphanedMedia", items: "objects",

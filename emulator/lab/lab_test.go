@@ -105,6 +105,7 @@ func TestCost(t *testing.T) {
 		{"live", 20_000, 357, 60, 4},
 		{"missing", 11_000, 3_713, 150, 4},
 		{"projects", 2_000, 1_446, 45, 0},     // 32, which were 51; one of the reads is of what is pinned, where nothing is
+		{"reports", 4_000, 420, 7, 0},         // 5, which were 8 and 816 reads
 		{"warning", 1, 10, 9, 0},              // 7, which were 10
 		{"placeholder", 3, 3 * 20, 3 * 18, 0}, // 14 for each task, which were 29 when each question waited for the one before
 	} {
@@ -115,6 +116,19 @@ func TestCost(t *testing.T) {
 		if u := r.Usage; u.FirestoreReads > tt.reads || r.Traffic.Chain > tt.trips || u.StorageClassA > tt.more*int64(tt.n)/1000 {
 			t.Errorf("%s: %d reads, want at most %d; %d round trips, want at most %d; %d pages listed", tt.name, u.FirestoreReads, tt.reads, r.Traffic.Chain, tt.trips, u.StorageClassA)
 		}
+	}
+}
+
+// TestBusyService: a service that bears few lookups is asked for few at once, so nobody waits long for it. All at once would wait two
+// seconds.
+func TestBusyService(t *testing.T) {
+	t.Parallel()
+	r, err := measure(t.Context(), caseOf(t, "busy"), 20_000, standin.Link{Firestore: 10 * time.Millisecond}, false, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != sweep.Completed || r.Traffic.Turn < 10*time.Millisecond || r.Traffic.Turn > time.Second {
+		t.Errorf("%s; a lookup waited up to %s", r.Status, r.Traffic.Turn)
 	}
 }
 

@@ -49,6 +49,7 @@ func linkOf(firestore time.Duration, o options) standin.Link {
 // measure runs a job over a link, in a process of its own, on the stand-in or, where they are given, on the local backends.
 func measure(ctx context.Context, m measured, n int, link standin.Link, seed bool, on *local, heap string) (r run, err error) {
 	o := order{Case: m.name, Job: m.job, Items: n, Now: time.Now().UTC(), Seed: seed, Heap: heap}
+	link.Lookups = m.bears
 	var services interface {
 		Traffic() standin.Traffic
 		Close() error

@@ -30,7 +30,7 @@ func careless(change func(report sweep.Subject, d sweep.Decision, run sweep.Run)
 	}
 	s := sampled(functions.Registered()["cleanupReports"])
 	s.job.Rules = []sweep.AnyRule{rule}
-	s.job.Plan = func(ctx context.Context, p *sweep.Planner) error {
+	s.job.Begin, s.job.Plan = nil, func(ctx context.Context, p *sweep.Planner) error {
 		due := documents.Query{Collection: "reports", Where: []documents.Filter{
 			{Field: "status", Op: "in", Value: []string{"reviewed", "dismissed"}},
 			{Field: "createdAt", Op: "<", Value: retention.MonthsBefore(p.Now, 1)},

@@ -21,5 +21,5 @@ func Job(name string, r rule.Rule) sweep.Job {
 		return sweep.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, Reach: sweep.Reach{Account: true}}
 	}
 	c := cleanupOf(r)
-	return sweep.Job{Name: name, Plan: c.plan, Rules: []sweep.AnyRule{c.sweepRule()}}
+	return sweep.Job{Name: name, Begin: c.begin, Rules: []sweep.AnyRule{c.sweepRule()}}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/inorder"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/sweep"
 )
@@ -19,7 +20,7 @@ type cleanup struct {
 
 func cleanupOf(r rule.Rule) cleanup { return cleanup{r, &keepers{}} }
 
-// PageSize is how many documents are read at once. The query fetches only the fields by which they are judged.
+// PageSize is how many documents are read at once, where the query fetches only the fields by which they are judged.
 const PageSize = 2000
 
 // filters returns the filters for the conditions that an index can answer, without the age. That of the string comes first.
@@ -79,67 +80,117 @@ func (c cleanup) fields() []string {
 	return slices.Compact(fields)
 }
 
-func (c cleanup) plan(ctx context.Context, p *sweep.Planner) error {
+// planning is a run of the rule.
+type planning struct {
+	cleanup
+	*sweep.Planner
+	query documents.Query
+	rule  sweep.AnyRule
+	seen  int  // documents that were judged
+	later bool // Limit leaves some to a later run
+}
+
+// page is the first documents from a cursor on.
+type page struct {
+	found []documents.Document
+	more  bool // there may be more
+}
+
+// begin reads the first page, and counts what is kept, beside the commit that takes the run's lease.
+func (c cleanup) begin(ctx context.Context, p *sweep.Planner) sweep.Reading {
 	c.keepers = &keepers{} // of this run alone
-	q, r := c.query(p.Run()), c.sweepRule()
-	seen, whole := 0, true
-	count := func() {
-		k := c.kept(p, q)
-		if !whole {
-			k.Judged, k.KeptLater = seen, fmt.Sprintf("left to a later run: each run does %d", c.Limit)
-		}
-		if !c.indexed() {
-			// The share that is due is taken to be the same among the documents that were not read.
-			k.Planned = func(due int) int { return p.Planned() * due / max(1, seen) }
-		}
-		p.CountKept(ctx, k)
-	}
+	g := &planning{cleanup: c, Planner: p, query: c.query(p.Run()), rule: c.sweepRule()}
+	counting, cancel := context.WithCancel(ctx)
 	if c.Limit == 0 {
-		count() // while the run plans
+		g.count(counting)
 	}
-	checkpoint := p.Checkpoint()
-	from, err := c.cursorAt(ctx, p, q, checkpoint)
-	for err == nil {
-		n := PageSize
-		if c.Limit > 0 {
-			n = min(n, c.Limit-p.Planned())
+	first := inorder.One(ctx, p.Checkpoint(), func(ctx context.Context, checkpoint string) (page, error) {
+		from, err := c.cursorAt(ctx, p, g.query, checkpoint)
+		if err != nil {
+			return page{}, err
 		}
-		var found []documents.Document
-		if found, err = p.Documents.First(ctx, q, from, n); err != nil {
+		return g.read(ctx, from, 0) // what interrupted runs left may be proposed meanwhile, and does not count
+	})
+	plans := false
+	return sweep.Reading{
+		Stop: func() {
+			first.Stop()
+			if !plans {
+				cancel()
+			}
+		},
+		Plan: func() error {
+			plans = true
+			return first.Each(func(checkpoint string, first page) error { return g.plan(ctx, checkpoint, first) })
+		},
+	}
+}
+
+// read reads a page, when so many actions have been proposed.
+func (g *planning) read(ctx context.Context, from documents.Cursor, planned int) (p page, err error) {
+	n := PageSize
+	if g.Limit > 0 {
+		n = min(n, g.Limit-planned)
+	}
+	p.found, p.more, err = g.FirstToJudge(ctx, g.rule, g.query, from, n)
+	return p, err
+}
+
+func (g *planning) plan(ctx context.Context, checkpoint string, p page) (err error) {
+	for {
+		found := p.found
+		g.seen += len(found)
+		g.Scanned(len(found))
+		g.countFields(g.Planner, g.query, found)
+		if err := g.Consider(ctx, g.rule, found); err != nil {
 			return err
 		}
-		seen += len(found)
-		p.Scanned(len(found))
-		c.countFields(p, q, found)
-		if err := p.Consider(ctx, r, found); err != nil {
+		if err := g.keepers.report(ctx, g.Planner); err != nil {
 			return err
 		}
-		if err := c.keepers.report(ctx, p); err != nil {
+		if checkpoint, err = g.checkpoint(g.query, found, checkpoint, g.Run()); err != nil {
 			return err
 		}
-		if checkpoint, err = c.checkpoint(q, found, checkpoint, p.Run()); err != nil {
+		if err := g.SaveCheckpoint(checkpoint); err != nil {
 			return err
 		}
-		if err := p.SaveCheckpoint(checkpoint); err != nil {
-			return err
-		}
-		if len(found) < n {
+		if !p.more {
 			break
 		}
-		if c.Limit > 0 && p.Planned() == c.Limit {
-			whole = false
-			p.Continue(func([]documents.Ref) string { return checkpoint })
+		if g.Limit > 0 && g.Planned() == g.Limit {
+			g.later = true
+			g.Continue(func([]documents.Ref) string { return checkpoint })
 			break
 		}
 		// Of strings that are too long for a query and begin alike, some may be left out. The next run reads them first.
-		if from, err = q.Past(found[n-1]); from == "" {
+		from, err := g.query.Past(found[len(found)-1])
+		if err != nil {
+			return err
+		}
+		if from == "" {
 			break
 		}
+		if p, err = g.read(ctx, from, g.Planned()); err != nil {
+			return err
+		}
 	}
-	if c.Limit > 0 && err == nil {
-		count()
+	if g.Limit > 0 {
+		g.count(ctx)
 	}
-	return err
+	return nil
+}
+
+// count counts what the query skips, while the run plans.
+func (g *planning) count(ctx context.Context) {
+	k := g.kept(g.Planner, g.query)
+	if g.later {
+		k.Judged, k.KeptLater = g.seen, fmt.Sprintf("left to a later run: each run does %d", g.Limit)
+	}
+	if !g.indexed() {
+		// The share that is due is taken to be the same among the documents that were not read.
+		k.Planned = func(due int) int { return g.Planned() * due / max(1, g.seen) }
+	}
+	g.CountKept(ctx, k)
 }
 
 // countFields counts, for the safety limit on fields that nobody ever wrote, which documents have those whose absence makes

@@ -43,7 +43,7 @@ type Client struct {
 	turn  *semaphore.Weighted // of a transaction, on an emulator; see [Client.takeTurn]
 	clock func() time.Time    // times requests
 
-	lookups *semaphore.Weighted // under way, of up to 30 ids each
+	lookups *lookups // of [Reader.Missing]
 }
 
 // Open connects to a database. It applies further dial options, such as interceptors, to every connection. It fails if no
@@ -92,7 +92,7 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 		batch:     batch,
 		root:      fmt.Sprintf("projects/%s/databases/%s", db.Project, db.ID),
 		clock:     time.Now,
-		lookups:   semaphore.NewWeighted(maxLookups),
+		lookups:   newLookups(time.Now),
 	}
 	if db.EmulatorHost != "" {
 		c.turn = semaphore.NewWeighted(1)

@@ -15,6 +15,7 @@ type Document struct {
 	UpdateTime time.Time      // a precondition compares with it
 	CreateTime time.Time      // distinguishes it from an earlier document of the same path
 	ReadTime   time.Time      // when that was, by Firestore's clock; also of a document that was not found
+	Original   []byte         // the whole document, for [Unpack], if [Reader.FirstWhole] kept it
 }
 
 // ID returns the last part of the document's path.

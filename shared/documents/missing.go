@@ -14,10 +14,6 @@ import (
 // maxDisjunctions is how many ids one condition may list: Firestore's limit.
 const maxDisjunctions = 30
 
-// maxLookups is how many lookups of up to 30 ids are under way at once, for all calls of [Reader.Missing]: half of what the
-// connections carry, because a lookup may send several requests at once. They take more memory than the pages they are for.
-const maxLookups = connections * 100 / 2
-
 // groupSize is how many ids are counted together, to find out in which groups ids are missing.
 const groupSize = 5
 
@@ -38,10 +34,10 @@ func (r Reader) Missing(ctx context.Context, collection string, ids []string) ([
 	lookups, ctx := errgroup.WithContext(ctx)
 	for i, chunk := range chunks {
 		lookups.Go(func() (err error) {
-			if err := r.c.lookups.Acquire(ctx, 1); err != nil {
+			if err := r.c.lookups.begin(ctx); err != nil {
 				return err
 			}
-			defer r.c.lookups.Release(1)
+			defer r.c.lookups.end()
 			missing[i], err = r.missingOf(ctx, collection, chunk)
 			return err
 		})
@@ -178,7 +174,9 @@ func (r Reader) refs(collection string, ids []string) ([]*firestore.DocumentRef,
 func (r Reader) countRefs(ctx context.Context, collection string, refs []*firestore.DocumentRef) (n int, err error) {
 	q := r.c.firestore.Collection(collection).Where(firestore.DocumentID, "in", refs)
 	err = retry(ctx, func(ctx context.Context) (err error) {
+		sent := r.c.clock()
 		n, err = count(ctx, q)
+		r.c.lookups.answered(sent, err)
 		return err
 	})
 	return n, err

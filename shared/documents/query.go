@@ -239,13 +239,7 @@ func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, err
 		fq = fq.OrderBy(firestore.DocumentID, firestore.Asc)
 	}
 	if len(q.Select) > 0 {
-		fields := slices.Clone(q.Select)
-		for _, field := range q.OrderBy {
-			if !slices.Contains(fields, field) {
-				fields = append(fields, field) // the cursor needs it
-			}
-		}
-		fq = fq.Select(fields...)
+		fq = fq.Select(q.selected()...)
 	}
 	fq = q.bounded(fq)
 	if from != "" {
@@ -259,6 +253,17 @@ func (q Query) firestore(c *firestore.Client, from Cursor) (firestore.Query, err
 		fq = fq.StartAfter(values...)
 	}
 	return fq, nil
+}
+
+// selected returns the fields of Select, and those that the cursor needs.
+func (q Query) selected() []string {
+	fields := slices.Clone(q.Select)
+	for _, field := range q.OrderBy {
+		if !slices.Contains(fields, field) {
+			fields = append(fields, field)
+		}
+	}
+	return fields
 }
 
 func (q Query) bounded(fq firestore.Query) firestore.Query {

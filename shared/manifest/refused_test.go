@@ -149,7 +149,7 @@ func TestLock(t *testing.T) {
 		"roles": map[string]any{"firestore": []any{"roles/datastore.user"}},
 		"indexes": []any{map[string]any{"collectionGroup": "drafts", "queryScope": "COLLECTION", "fields": []any{
 			map[string]any{"fieldPath": "state", "order": "ASCENDING"}, map[string]any{"fieldPath": "at", "order": "ASCENDING"}}}},
-		"fieldOverrides": []any{map[string]any{"collectionGroup": "cleanupUndo", "fieldPath": "data", "indexes": []any{}}},
+		"fieldOverrides": []any{map[string]any{"collectionGroup": "cleanupUndo", "fieldPath": "*", "indexes": []any{}}},
 	}
 	bare := func(group, field string) any {
 		return map[string]any{"collectionGroup": group, "fieldPath": field, "indexes": []any{}}
@@ -158,7 +158,7 @@ func TestLock(t *testing.T) {
 		"name": "cleanupAvatars", "package": "", "description": "Avatars", "trigger": "schedule", "schedule": "0 3 * * 1", "timeZone": "Europe/Berlin",
 		"timeoutSeconds": 600.0, "memory": "256Mi", "retryCount": 0.0, "shards": 1.0, "collections": []any{"users"},
 		"roles":          map[string]any{"firestore": []any{"roles/datastore.user"}, "storage": []any{"firesweepObjectCleaner"}},
-		"fieldOverrides": []any{bare("cleanupUndo", "data"), bare("journal", "next"), bare("journal", "then")},
+		"fieldOverrides": []any{bare("cleanupUndo", "*"), bare("journal", "next"), bare("journal", "then")},
 	}
 	if diff := cmp.Diff(drafts, lock.Functions["cleanupDrafts"]); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -33,7 +33,7 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 		underWay = semaphore.NewWeighted(maxWeight)
 	)
 	unfinished = len(actions)
-	var ahead keptAhead
+	defer func() { r.ahead = keptAhead{} }()
 	leave := func(i int) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -46,8 +46,8 @@ func (r *run) apply(ctx context.Context, actions []Action) (unfinished int) {
 			leave(i)
 			break
 		}
-		n = ahead.cover(actions, i, n, func(stretch []Action) error { return r.keepDocuments(ctx, stretch) })
-		first, batch, keep := i, actions[i:i+n], ahead.keep
+		n = r.ahead.cover(actions, i, n, func(stretch []Action) error { return r.keepDocuments(ctx, stretch) })
+		first, batch, keep := i, actions[i:i+n], r.ahead.keep
 		wg.Go(func() {
 			defer underWay.Release(weight)
 			for k, err := range r.doGuarded(ctx, batch, keep) {
@@ -148,7 +148,7 @@ func (r *run) do(ctx context.Context, batch []Action, keep func() error) []error
 	case deleteDocument:
 		deletions := make([]documents.Deletion, len(batch))
 		for i, a := range batch {
-			deletions[i] = documents.Deletion(a.Effect.(deleteDocument))
+			deletions[i] = a.Effect.(deleteDocument).Deletion
 		}
 		if err := keep(); err != nil {
 			return slices.Repeat([]error{err}, len(batch))

@@ -144,7 +144,7 @@ func (p *Planner) actionsOf(ctx context.Context, rule AnyRule, due []Proposal) (
 		actions[i] = Action{Kind: d.Kind, Target: d.Path, Reason: d.Reason, Effect: ruled{Item{Rule: rule, Ref: d.Ref(), nth: p.proposed}}}
 		p.proposed++
 		if rule.deletes() {
-			actions[i].Effect = deleteDocument{Path: d.Path, LastUpdateTime: d.UpdateTime}
+			actions[i].Effect = deleteDocument{documents.Deletion{Path: d.Path, LastUpdateTime: d.UpdateTime}, d.Original}
 		}
 	}
 	if p.run.report.DryRun {
@@ -166,6 +166,24 @@ func (p *Planner) Sweep(ctx context.Context, q documents.Query, from documents.C
 		}
 		return nil
 	})
+}
+
+// wholePage is how many whole documents are read at once: of the largest that there are, 500 MiB go over the line.
+const wholePage = 500
+
+// FirstToJudge returns the first documents that a query matches from a cursor on, at most n, for a rule to judge, and whether there may be
+// more. If the run keeps what it deletes and the rule deletes nothing else, they are read whole, as long as there is memory to keep
+// them for the undo log: the precondition of the deletion proves that they are what is deleted.
+func (p *Planner) FirstToJudge(ctx context.Context, rule AnyRule, q documents.Query, from documents.Cursor, n int) (
+	found []documents.Document, more bool, err error,
+) {
+	if room := p.Config.Originals - p.originals; rule.deletes() && p.run.keepsUndo() && room > 0 {
+		n = min(n, wholePage)
+		found, err = p.Documents.FirstWhole(ctx, q, from, n, room)
+	} else {
+		found, err = p.Documents.First(ctx, q, from, n)
+	}
+	return found, len(found) == n, err
 }
 
 // EachPage calls consider with each page of the documents that a query returns, from a cursor on, and saves after it where the

@@ -111,7 +111,10 @@ type Action struct {
 type Effect interface{ effect() }
 
 // deleteDocument deletes a document if it is still as it was when it was read.
-type deleteDocument documents.Deletion
+type deleteDocument struct {
+	documents.Deletion
+	original []byte // see [documents.Document]; nil: it is to be read for the undo log
+}
 
 // DeleteObject deletes an object if it is still as it was when it was listed.
 type DeleteObject struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
@@ -47,7 +48,9 @@ type Planner struct {
 	tripped     error
 	replayed    map[documents.Ref]bool // items that a replay of the journal continues
 	next        func(undone []documents.Ref) string
-	counts      []func() // what the counts that are under way come to
+	counts      []func()       // what the counts that are under way come to
+	counting    sync.WaitGroup // of those counts
+	originals   int            // bytes of documents that the window's actions hold for the undo log
 }
 
 // checkpoint says that everything before text was planned when there were so many actions in the window.
@@ -173,6 +176,9 @@ func (p *Planner) Propose(ctx context.Context, a Action) error {
 		return nil
 	}
 	p.actions = append(p.actions, a)
+	if d, ok := a.Effect.(deleteDocument); ok {
+		p.originals += len(d.original)
+	}
 	if p.run.limits.Lifted && len(p.actions) == window {
 		p.awaitCounts()
 		if err := p.judge(ctx); err != nil || len(p.actions) < window {

@@ -54,6 +54,7 @@ func (b *reading) stop() {
 		return
 	}
 	b.job.Stop()
+	b.planner.counting.Wait()
 	b.left.Stop()
 	b.pins.Stop()
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/guard"
+	"github.com/firesweep/firesweep/shared/inorder"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/undo"
@@ -40,6 +41,7 @@ type run struct {
 	next      tasks.Writer     // of no use in one that does not continue by itself
 	gathered  gathered
 	journal   journal
+	ahead     keptAhead    // of the window that is being applied
 	undo      atomic.Int64 // entries of the undo log
 	pins      undo.Pins    // what every job keeps
 	meter     *usage.Meter
@@ -207,7 +209,8 @@ func (r *run) checkLimits(ctx context.Context, p *Planner) error {
 	case r.report.DryRun, r.limits.Lifted, r.job.Task != nil:
 		return nil
 	case r.part == nil:
-		return r.reserve(ctx, p.planned)
+		// What is deleted first is written down meanwhile. Whoever deletes it gets the error of that.
+		return inorder.All(func() error { return r.reserve(ctx, p.planned) }, func() error { return r.keepFirst(ctx, p.actions) })[0]
 	}
 	for {
 		all, judged := p.lookups()
@@ -253,6 +256,8 @@ func (r *run) applyWindow(ctx context.Context, p *Planner) error {
 	if unfinished < len(p.actions) {
 		return ErrOutOfTime
 	}
+	clear(p.actions) // they hold documents
+	p.originals = 0
 	p.checkpoint, p.actions, p.checkpoints, p.section.first = r.checkpoint, p.actions[:0], p.checkpoints[:0], 0
 	r.planUntil = r.clock().Add(r.stopAt.Sub(r.clock()) / 2) // for the next window
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -139,34 +140,60 @@ func (k *keptAhead) cover(actions []Action, i, n int, keep func([]Action) error)
 	return min(n, k.until-i)
 }
 
-// keepDocuments writes down whole documents that are to be deleted. What has changed since it was judged is not deleted, and so
-// left out.
+// keepFirst writes down the first stretch of the actions, if they delete documents.
+func (r *run) keepFirst(ctx context.Context, actions []Action) error {
+	if len(actions) == 0 {
+		return nil
+	}
+	r.ahead.cover(actions, 0, 1, func(stretch []Action) error { return r.keepDocuments(ctx, stretch) })
+	if r.ahead.keep == nil {
+		return nil
+	}
+	return r.ahead.keep()
+}
+
+// keepDocuments writes down whole documents that are to be deleted, and reads those that the plan has not kept. What has changed since
+// it was judged is not deleted; it is left out where that shows by then, and else noted after the deletion has failed.
 func (r *run) keepDocuments(ctx context.Context, batch []Action) error {
 	if !r.keepsUndo() {
 		return nil
 	}
-	judged := make(map[string]Action, len(batch))
-	paths := make([]string, len(batch))
-	for i, a := range batch {
-		paths[i] = a.Effect.(deleteDocument).Path
-		judged[paths[i]] = a
-	}
 	var records []undo.Record
 	size := 0
-	for d, err := range r.documents.Originals(ctx, paths) {
-		if err != nil {
-			return fmt.Errorf("read %d documents for the undo log: %w", len(paths), err)
+	keep := func(a Action, before undo.Fields, bytes int) error {
+		records = append(records, itemOf(a), undo.Record{Write: &undo.Write{Op: documents.Delete, Path: a.Target, Found: true, Before: before}})
+		if size += bytes; size <= maxAheadBytes {
+			return nil
 		}
-		a := judged[d.Path]
+		full := records
+		records, size = nil, 0
+		return r.keepAhead(ctx, full)
+	}
+	unread := map[string]Action{}
+	for _, a := range batch {
+		d := a.Effect.(deleteDocument)
+		if len(d.original) == 0 {
+			unread[d.Path] = a
+			continue
+		}
+		before, err := documents.Unpack(d.original)
+		if err == nil {
+			err = keep(a, before, len(d.original))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for d, err := range r.documents.Originals(ctx, slices.Collect(maps.Keys(unread))) {
+		if err != nil {
+			return fmt.Errorf("read %d documents for the undo log: %w", len(unread), err)
+		}
+		a := unread[d.Path]
 		if !d.UpdateTime.Equal(a.Effect.(deleteDocument).LastUpdateTime) {
 			continue
 		}
-		records = append(records, itemOf(a), undo.Record{Write: &undo.Write{Op: documents.Delete, Path: d.Path, Found: true, Before: d.Fields}})
-		if size += d.Bytes; size > maxAheadBytes {
-			if err := r.keepAhead(ctx, records); err != nil {
-				return err
-			}
-			records, size = nil, 0
+		if err := keep(a, d.Fields, d.Bytes); err != nil {
+			return err
 		}
 	}
 	return r.keepAhead(ctx, records)

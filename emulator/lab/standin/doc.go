@@ -14,6 +14,7 @@
 //     not exist 404. A page of a listing holds 1,000 objects at most; startOffset is inclusive and endOffset exclusive.
 //   - Authentication allows one deletion of many accounts a second and ten of one account, with a burst of one second, and answers
 //     429 to more. Cloud Tasks accepts a task whose name is new, and delivers none: whoever measures calls the function.
-//   - It needs no indexes: the tests on the emulator check those. It imitates neither contention nor hot spots nor the time that
-//     writes take, apart from the link's.
+//   - It needs no indexes: the tests on the emulator check those. All times are assumed: an answer takes the link's time, whatever is
+//     asked. It imitates no contention, and of what Firestore does when it is asked too fast only that lookups by names wait for their
+//     turn, if [Link.Lookups] says so.
 package standin

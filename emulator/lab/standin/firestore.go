@@ -23,7 +23,8 @@ const (
 // server is the service of Firestore.
 type server struct {
 	pb.UnimplementedFirestoreServer
-	s *store
+	s    *store
+	turn func(now time.Time) time.Duration // how long a lookup waits
 }
 
 // routed refuses a request whose header does not name its database, as Google's front end does.
@@ -267,6 +268,9 @@ func (s *server) RunAggregationQuery(r *pb.RunAggregationQueryRequest, stream pb
 	a := r.GetStructuredAggregationQuery()
 	if len(a.GetAggregations()) != 1 || a.GetAggregations()[0].GetCount() == nil {
 		return status.Error(codes.Unimplemented, "the stand-in counts, and nothing else")
+	}
+	if a.GetStructuredQuery().GetWhere().GetFieldFilter().GetField().GetFieldPath() == nameField {
+		time.Sleep(s.turn(time.Now()))
 	}
 	s.s.mu.Lock()
 	var n int64

@@ -23,6 +23,9 @@ type Link struct {
 	Errors    float64       // part of the requests that are answered Unavailable or 503, and not carried out
 	Quota     float64       // part of the requests that are answered ResourceExhausted or 429, and not carried out
 	Seed      uint64
+	// Lookups is how many counts of documents by their names a second Firestore bears at first, and half as many more every five
+	// minutes. Those that come faster wait for their turn; 0: none does.
+	Lookups float64 `json:",omitempty"`
 }
 
 // Traffic is what a link has carried.
@@ -34,6 +37,7 @@ type Traffic struct {
 	// come. Nobody can see whether it needed that answer, so this is an upper bound.
 	Chain int64
 	Waits time.Duration // what the requests of a chain waited together, at most
+	Turn  time.Duration `json:",omitempty"` // the longest that a lookup waited for its turn
 }
 
 // path carries requests over a link.
@@ -43,6 +47,31 @@ type path struct {
 
 	mu      sync.Mutex
 	traffic Traffic
+	began   time.Time // when the first lookup came
+	until   time.Time // when the service has done those that came
+}
+
+// moreLookups is how often the service bears half as many lookups more.
+const moreLookups = 5 * time.Minute
+
+// turn returns how long a lookup that comes now waits for its turn.
+func (p *path) turn(now time.Time) time.Duration {
+	if p.link.Lookups == 0 {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.began.IsZero() {
+		p.began = now
+	}
+	if p.until.Before(now) {
+		p.until = now
+	}
+	bears := p.link.Lookups * math.Pow(1.5, float64(now.Sub(p.began)/moreLookups))
+	p.until = p.until.Add(time.Duration(float64(time.Second) / bears))
+	wait := p.until.Sub(now)
+	p.traffic.Turn = max(p.traffic.Turn, wait)
+	return wait
 }
 
 // what is asked for.

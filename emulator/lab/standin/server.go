@@ -53,7 +53,7 @@ func Start(project, bucketName string, w World, link Link) (*Google, error) {
 	g := &Google{path: &path{link: link}, queues: &queues{taken: map[string]bool{}}, Address: Address{Project: project, Bucket: bucketName, Certificate: text}}
 	g.grpc = grpc.NewServer(grpc.Creds(credentials.NewServerTLSFromCert(&certificate)), grpc.MaxRecvMsgSize(maxRequest),
 		grpc.UnaryInterceptor(g.path.unary), grpc.StreamInterceptor(g.path.stream), grpc.MaxConcurrentStreams(100))
-	pb.RegisterFirestoreServer(g.grpc, &server{s: newStore(project, w)})
+	pb.RegisterFirestoreServer(g.grpc, &server{s: newStore(project, w), turn: g.path.turn})
 	cloudtaskspb.RegisterCloudTasksServer(g.grpc, g.queues)
 	documents, err := listen(&g.Firestore)
 	if err != nil {

@@ -56,7 +56,14 @@ func world() World {
 // clientOf returns a client of the stand-in.
 func clientOf(t *testing.T, w World) *gofirestore.Client {
 	t.Helper()
-	g, err := Start("p", "bucket", w, Link{})
+	c, _ := over(t, w, Link{})
+	return c
+}
+
+// over returns a client of the stand-in behind a link.
+func over(t *testing.T, w World, link Link) (*gofirestore.Client, *Google) {
+	t.Helper()
+	g, err := Start("p", "bucket", w, link)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +83,7 @@ func clientOf(t *testing.T, w World) *gofirestore.Client {
 			t.Error(err)
 		}
 	})
-	return c
+	return c, g
 }
 
 // TestAnswersAsTheEmulator asks the stand-in and Google's emulator the same, on the same documents, some of which were
@@ -385,5 +392,41 @@ func TestFront(t *testing.T) {
 		if err := errors.Join(answer.Body.Close(), f.Close()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestLookupsWaitForTheirTurn: what is counted by names faster than the service bears waits, and nothing else does.
+func TestLookupsWaitForTheirTurn(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	p := &path{link: Link{Lookups: 10}}
+	for i, tt := range []struct{ after, want time.Duration }{
+		{0, 100 * time.Millisecond}, {0, 200 * time.Millisecond}, {150 * time.Millisecond, 150 * time.Millisecond}, {10 * time.Second, 100 * time.Millisecond},
+		{5*time.Minute - 1, 100 * time.Millisecond}, {5*time.Minute + time.Second, time.Second / 15}, {10 * time.Minute, 2 * time.Second / 45},
+	} {
+		if got := p.turn(at.Add(tt.after)); got.Round(time.Microsecond) != tt.want.Round(time.Microsecond) {
+			t.Errorf("lookup %d waits %s, want %s", i+1, got, tt.want)
+		}
+	}
+	if p.traffic.Turn != 200*time.Millisecond {
+		t.Errorf("the longest is %s", p.traffic.Turn)
+	}
+	if got := (&path{}).turn(at); got != 0 {
+		t.Errorf("without a bound it waits %s", got)
+	}
+
+	db, g := over(t, world(), Link{Lookups: 1000})
+	count := func(q gofirestore.Query) {
+		t.Helper()
+		if _, err := q.NewAggregationQuery().WithCount("n").Get(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	things := db.Collection("things")
+	if count(things.Where("group", "==", "a")); g.Traffic().Turn != 0 {
+		t.Errorf("another count waits %s", g.Traffic().Turn)
+	}
+	ids := []*gofirestore.DocumentRef{things.Doc("t001"), things.Doc("t002")}
+	if count(things.Where(gofirestore.DocumentID, "in", ids)); g.Traffic().Turn == 0 {
+		t.Error("a lookup does not wait")
 	}
 }

@@ -1,0 +1,179 @@
+package declared_test
+
+import (
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/undo"
+)
+
+// kept returns what a run's undo log holds of each document, and which it says to have stayed.
+func kept(t testing.TB, f *sweeptest.Function, runID string) (writes map[string]undo.Fields, stayed []string) {
+	t.Helper()
+	writes = map[string]undo.Fields{}
+	entries := f.Documents(t, undo.Collection(runID))
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		records, err := undo.Unpack([][]byte{entries[name]["data"].([]byte)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records {
+			switch {
+			case r.Stayed != "":
+				stayed = append(stayed, r.Stayed)
+			case r.Write != nil && writes[r.Write.Path] != nil:
+				t.Errorf("%s is kept twice", r.Write.Path)
+			case r.Write != nil:
+				writes[r.Write.Path] = r.Write.Before
+			}
+		}
+	}
+	return writes, stayed
+}
+
+var settled = fields{
+	"collection": "reports", "age": fields{"field": "createdAt", "months": 1},
+	"where": array{fields{"field": "status", "in": array{"reviewed", "dismissed"}}},
+}
+
+// TestWhatThePlanHasReadIsNotReadAgain: 400 of 2,400 reports go at 1.05 reads each at most, and the undo log holds the whole of each.
+func TestWhatThePlanHasReadIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	f := start(t, settled)
+	f.Now = now
+	const n, due = 2400, 400
+	report := func(i int) fields {
+		created := now
+		if i < due {
+			created = old
+		}
+		return fields{"status": "reviewed", "createdAt": created, "reporter": fmt.Sprint("u", i), "of": fields{"post": int64(i), "at": old}}
+	}
+	f.SetMany(t, n, func(i int) (string, fields) { return fmt.Sprintf("reports/r%04d", i), report(i) })
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", due))
+	if u := got.Usage; u.FirestoreReads > due*105/100 || u.FirestoreWrites != 5 {
+		t.Errorf("usage %+v, want at most 1.05 reads a document, and five writes", u)
+	}
+	if left := len(f.Documents(t, "reports")); left != n-due {
+		t.Errorf("%d left", left)
+	}
+	writes, _ := kept(t, f, got.RunID)
+	for i := range due {
+		want, err := documents.Encode(report(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := fmt.Sprintf("reports/r%04d", i)
+		if diff := cmp.Diff(want, writes[path], protocmp.Transform()); diff != "" {
+			t.Fatalf("%s is kept as (-want +got):\n%s", path, diff)
+		}
+	}
+	if len(writes) != due {
+		t.Errorf("%d are kept", len(writes))
+	}
+}
+
+// TestChangedAfterThePlanHasReadIt: what the plan kept is not what is there, so nothing is deleted, and an undo leaves it alone.
+func TestChangedAfterThePlanHasReadIt(t *testing.T) {
+	t.Parallel()
+	f := start(t, settled)
+	f.Now = now
+	ids := []string{"changed", "deleted", "again", "same", "due"}
+	for _, id := range ids {
+		f.Set(t, "reports/"+id, fields{"status": "reviewed", "createdAt": old, "text": id})
+	}
+	f.SetMany(t, 10, func(i int) (string, fields) {
+		return fmt.Sprintf("reports/young%d", i), fields{"status": "reviewed", "createdAt": now}
+	})
+	f.Hooks.BeforeApply = func() {
+		for _, id := range []string{"deleted", "again"} {
+			if _, err := f.Firestore(t).Doc("reports/" + id).Delete(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		f.Set(t, "reports/changed", fields{"status": "reviewed", "createdAt": old, "text": "new"})
+		f.Set(t, "reports/again", fields{"status": "reviewed", "createdAt": old, "text": "again"})
+		f.Set(t, "reports/same", fields{"status": "reviewed", "createdAt": old, "text": "same"}) // writes nothing
+	}
+	got := f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete document": {Planned: 5, Done: 2, Changed: 3}})
+	left := f.Documents(t, "reports")
+	if len(left) != 12 || left["changed"]["text"] != "new" || left["again"]["text"] != "again" {
+		t.Errorf("left %v", left)
+	}
+	if _, stayed := kept(t, f, got.RunID); !slices.Equal(slices.Sorted(slices.Values(stayed)), []string{"reports/again", "reports/changed", "reports/deleted"}) {
+		t.Errorf("stayed %q", stayed)
+	}
+}
+
+// TestBeyondTheBoundOfMemory: documents that do not fit are read again, as are those that the client library cannot keep, and all
+// are in the undo log. Without one, nothing is read whole.
+func TestBeyondTheBoundOfMemory(t *testing.T) {
+	const n, room, most = 60, 5000, config.LimitMaxActions
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(most*config.BytesPerAction + 4*room))
+	for days, want := range map[string]struct{ least, most int }{"7": {20, 45}, "0": {0, 0}} {
+		f := start(t, settled)
+		f.Now, f.Env["MAX_ACTIONS"], f.Env["UNDO_DAYS"], f.Env["MAX_DUE_PERCENT"] = now, fmt.Sprint(most), days, "100"
+		f.SetMany(t, 2*n, func(i int) (string, fields) {
+			created := now
+			if i < n {
+				created = old.Add(time.Duration(i) * time.Second)
+			}
+			return fmt.Sprintf("reports/r%04d", i), fields{"status": "reviewed", "createdAt": created, "text": strings.Repeat("x", 100)}
+		})
+		got := f.Run(t, "")
+		sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", n))
+		writes, _ := kept(t, f, got.RunID)
+		const besides = 1 + 1 + 1 + 4 // the lease, what is pinned, the page's index entries, the counts
+		again := int(got.Usage.FirestoreReads) - n - besides
+		if again < want.least || again > want.most || days != "0" && len(writes) != n {
+			t.Errorf("UNDO_DAYS %s: %d reads, so %d documents were read again, want %d to %d; %d are kept", days, got.Usage.FirestoreReads, again, want.least, want.most, len(writes))
+		}
+	}
+}
+
+// TestReadsAndCountsBesideTheLease: what was read and counted beside a commit that failed, because another run was faster, is neither
+// done nor reported.
+func TestReadsAndCountsBesideTheLease(t *testing.T) {
+	t.Parallel()
+	f := start(t, settled)
+	f.Now = now
+	f.SetMany(t, 10, func(i int) (string, fields) {
+		created := now
+		if i < 3 {
+			created = old
+		}
+		return fmt.Sprintf("reports/r%d", i), fields{"status": "reviewed", "createdAt": created}
+	})
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if n == 1 {
+			f.Set(t, "cleanupJobs/cleanupThings", fields{"lease": fields{"runId": "cleanupThings-another", "expiresAt": time.Now().Add(30 * time.Second)}})
+		}
+		return send()
+	})
+	got := f.Run(t, "")
+	if got.Status != sweep.Skipped || got.Scanned != 0 || len(got.Kept)+len(got.NotCounted)+len(got.Actions)+len(got.Failures) != 0 {
+		t.Errorf("%+v", got)
+	}
+	if left := len(f.Documents(t, "reports")); left != 10 {
+		t.Errorf("%d left", left)
+	}
+	f.Set(t, "cleanupJobs/cleanupThings", fields{})
+	got = f.Run(t, "")
+	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", 3))
+	sweeptest.Want(t, "scanned", 10, got.Scanned)
+}
