@@ -68,7 +68,10 @@ func TestFirstWhole(t *testing.T) {
 					t.Errorf("%s (-want +got):\n%s", found[i].Path, diff)
 				}
 			}
-			found[i].Original = nil
+			if found[i].ReadTime.IsZero() {
+				t.Errorf("%s was read at no time", found[i].Path)
+			}
+			found[i].Original, found[i].ReadTime = nil, selected[i].ReadTime
 		}
 		if diff := cmp.Diff(selected, found); diff != "" || kept != want {
 			t.Errorf("room for %d bytes: %d are whole, want %d; what is selected (-want +got):\n%s", room, kept, want, diff)

@@ -145,6 +145,7 @@ run "environment" {
       CONTINUE_URL          = "https://cleanuporphanedmedia-123456789012.asia-northeast1.run.app"
       SHARDS                = "8"
       ORPHANS               = "posts,postsOfCircles"
+      MAX_OWNERS            = "100000"
       TASKS_LOCATION        = "asia-northeast1"
       TASKS_SERVICE_ACCOUNT = google_service_account.function["cleanupOrphanedMedia"].email
     })
