@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/prices"
+	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/usage"
 )

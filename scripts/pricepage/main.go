@@ -1,4 +1,4 @@
-// Command pricepage writes docs/prices.md: what the nine jobs cost, by what the lab has counted and by the prices of shared/prices.
+// Command pricepage writes docs/prices.md: what the nine jobs cost, by what the lab has counted and by the prices of scripts/prices.
 //
 //	go run ./scripts/pricepage           # write
 //	go run ./scripts/pricepage --check   # fail if it is out of date
@@ -18,7 +18,7 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/prices"
+	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -69,7 +69,7 @@ func run(docs string, check bool) error {
 const head = `# Prices
 
 What the nine jobs cost in US dollars, beyond what Google gives for free, written by ` + "`go run ./scripts/pricepage`" + ` from what the lab has counted
-([performance.md](performance.md)) and from one table in the code, ` + "`shared/prices`" + `. Prices of %s; a bill in another currency has other ones.
+([performance.md](performance.md)) and from one table in the code, ` + "`scripts/prices`" + `. Prices of %s; a bill in another currency has other ones.
 ` + "`firesweep plan`" + ` says what a run would bill, ` + "`firesweep runs`" + ` what a job's runs of the month have used, and ` + "`firesweep check`" + ` what a rule of
 your own costs.
 
