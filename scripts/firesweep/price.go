@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/scripts/prices"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/usage"
 )

@@ -17,8 +17,8 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/scripts/prices"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
