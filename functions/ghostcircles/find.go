@@ -110,7 +110,7 @@ func (c census) unpostedIn(ctx context.Context, r documents.Reader, s sweep.Span
 	in := s.Where(createdField)
 	queries := []documents.Query{among(in...), bothDates(in...)}
 	if c.byDeletion {
-		gone := append(in, isDeleted)
+		gone := append(slices.Clone(in), isDeleted)
 		queries = append(queries, among(gone...), bothDates(gone...))
 	}
 	n, err := count(ctx, r, queries...)
