@@ -3,7 +3,6 @@ package objects
 import (
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -54,21 +53,6 @@ func BenchmarkPage(b *testing.B) {
 	for b.Loop() {
 		if page, _, err := r.list(b.Context(), "posts/", Names{}); err != nil || len(page) != pageSize {
 			b.Fatal(len(page), err)
-		}
-	}
-}
-
-// BenchmarkGuess learns from a page of names, and guesses where the next ranges should end.
-func BenchmarkGuess(b *testing.B) {
-	names := named(rand.New(rand.NewPCG(1, 2)), pageSize)["of users"]
-	b.ReportAllocs()
-	for b.Loop() {
-		l := listing[Object]{prefix: "f/", before: []span{{names[0], names[pageSize-1], pageSize}}, parts: []*part[Object]{{Names: Names{From: names[pageSize-1]}}}}
-		for i := 0; i < len(names); i += learnEach {
-			l.letters.learn(names[i][len(l.prefix):])
-		}
-		if end := l.guess(0); end == "" {
-			b.Fatal("nothing was guessed")
 		}
 	}
 }

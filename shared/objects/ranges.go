@@ -2,6 +2,7 @@ package objects
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 
@@ -10,17 +11,29 @@ import (
 
 // A long listing is read as ranges of names side by side.
 const (
-	maxRanges   = 40  // requests under way
-	maxHeld     = 48  // pages that were asked for and not given yet
-	rangeTarget = 920 // objects a range is to hold: fewer than a page, for where a range ends is a guess
-	guessAfter  = 1   // pages that are read one after the other first
-	atFirst     = 16  // requests under way before it is known that the listing is long, and wanted
-	wanted      = 4   // pages that were given tell that: what has only been begun takes three
+	maxRanges = 40  // requests under way
+	maxHeld   = 208 // pages that were asked for and not given yet
+	atFirst   = 16  // both, before it is known that the listing is long, and wanted
+	wanted    = 4   // pages that were given tell that: what has only been begun takes three
+	inTime    = 36  // pages that may be taken while one is answered
+	full      = 0.95
 )
 
-// listing reads ranges of names side by side and gives their objects in order. Where a range ends is guessed from how close
-// together the names before it are; a range that holds more than a page is divided again, one that holds nothing costs a
-// request. So each object is listed once, whatever the names are, and where guessing fails it is as slow as page after page.
+// Bounds of the requests that cuts may cost.
+const (
+	mayWaste  = 0.12 // to each page
+	wasteMore = 3    // and so many
+	expected  = 100  // pages that count before they are read, where so many are likely
+	starving  = 0.4  // to each of the first hungry pages besides, while few requests are under way
+	hungry    = 100
+	few       = 16
+	unlikely  = 3 // how much farther a cut is from the last known name than the one before it, where no cut was right so far
+)
+
+// listing reads ranges of names side by side and gives their objects in order. Each range is read page after page, so it is cut to
+// the pages that can be read before those ahead of it are given. Where to cut is a guess ([spread]): a range may hold more, and what
+// is left of it is cut again, or nothing. As each cut costs half a request on average, there are fewer as more was in vain. So each
+// object is listed once, whatever the names are.
 type listing[T any] struct {
 	list     func(ctx context.Context, prefix string, names Names) ([]Object, bool, error)
 	of       func(Object) T // what is kept of an object
@@ -28,35 +41,41 @@ type listing[T any] struct {
 	parts    []*part[T] // what has not been given yet, in order and without gaps
 	answers  chan *part[T]
 	underWay sync.WaitGroup
-	waiting  int    // requests that were not answered yet
-	vain     bool   // the last part that was given held nothing
-	held     int    // parts that were asked for
-	given    int    // objects
-	received int    // objects
-	last     string // the last name that was given
-	answered int    // requests
-	letters  letters
-	before   []span // of the last parts that were given
+	waiting  int     // requests that were not answered yet
+	cuts     int     // of these, behind a cut
+	held     int     // parts that were asked for
+	given    int     // objects
+	last     string  // the last name that was given
+	received int     // objects
+	answered int     // requests
+	waste    float64 // of a range's last page, on average
+	unsure   float64 // part of the cuts behind which there was less than half of what was expected
+	spread   spread
 }
 
 // part is a range of names, or the rest of one.
 type part[T any] struct {
 	Names
-	asked bool
-	done  bool
-	found []T
-	names []string // one of [learnEach], the first one among them
-	last  string   // name
-	more  bool     // than these
-	err   error
-	span  span // of names that were looked through
+	cut    bool    // it begins with a cut
+	near   *run    // of names before it; nil: nothing is known
+	behind float64 // objects between these and the part, a guess
+	size   float64 // pages, a guess until it is done
+	asked  bool
+	done   bool
+	found  []T
+	names  []string
+	first  string // name
+	last   string // name
+	more   bool   // than these
+	err    error
 }
 
 // newListing returns the listing of a range of names.
 func newListing[T any](
 	list func(ctx context.Context, prefix string, names Names) ([]Object, bool, error), prefix string, names Names, of func(Object) T,
 ) *listing[T] {
-	return &listing[T]{list: list, of: of, prefix: prefix, parts: []*part[T]{{Names: names}}, answers: make(chan *part[T])}
+	return &listing[T]{list: list, of: of, prefix: prefix, parts: []*part[T]{{Names: names, cut: !names.After}}, answers: make(chan *part[T]),
+		waste: 0.5, unsure: 0.4, spread: spread{prefix: len(prefix)}}
 }
 
 // read gives all objects, some at a time, until give returns false. While the caller is busy with some, others are asked for.
@@ -113,53 +132,99 @@ func (l *listing[T]) run(ctx context.Context, found chan<- []T) error {
 // pop takes away the first part, which was given.
 func (l *listing[T]) pop(first *part[T]) {
 	l.parts = l.parts[1:]
-	if first.span.from != "" && first.span.to != "" {
-		l.before = append(l.before[max(0, len(l.before)+1-mostSpans):], first.span)
-	}
 	l.held--
-	l.vain = len(first.found) == 0
 	l.given += len(first.found)
-	if !l.vain {
+	if len(first.found) > 0 {
 		l.last = first.last
 	}
 	first.found = nil
 }
 
-// ask sends requests for the first parts that were not asked for, as many as may be under way: the more pages have been given, so
-// that a short listing costs few in vain, and one that nobody wants yet as well. Where a range turns out to be long, what lies
-// behind it waits.
+// ask sends requests for the first parts that were not asked for, as many as may be under way, and cuts them before. A quarter of
+// what may be held is left to what is given soon.
 func (l *listing[T]) ask(ctx context.Context) {
-	requests, pages := atFirst, atFirst
-	if l.given >= wanted*pageSize {
-		requests, pages = maxRanges, maxHeld
+	requests, pages := maxRanges, maxHeld
+	if l.given < wanted*pageSize {
+		requests, pages = atFirst, atFirst
 	}
+	left := 0.0
+	for _, p := range l.parts {
+		if !p.asked {
+			left += l.guess(p)
+		}
+	}
+	ahead := 0.0
 	for i := 0; i < len(l.parts) && l.waiting < requests; i++ {
 		p := l.parts[i]
-		if p.asked {
-			continue
-		}
-		if i > 0 && l.held >= pages {
-			return
-		}
-		end := l.guess(i)
-		if l.vainSoFar() {
-			end = "" // all the rest: that finds whatever comes next, or that nothing does
-		}
-		if end > p.From && (p.Before == "" || end < p.Before) {
-			l.parts = slices.Insert(l.parts, i+1, &part[T]{Names: Names{From: end, Before: p.Before}})
-			p.Before = end
-		}
-		p.asked = true
-		l.held++
-		l.waiting++
-		l.underWay.Go(func() {
-			p.err = guard.Call(func() error { return l.fill(ctx, p) })
-			select {
-			case l.answers <- p:
-			case <-ctx.Done(): // nobody waits for it any more
+		if !p.asked {
+			if i > 0 && (l.held >= pages || ahead > float64(pages)/4 && l.held >= pages*3/4) {
+				return
 			}
-		})
+			if rest := l.split(p, ahead, left); rest != nil {
+				l.parts = slices.Insert(l.parts, i+1, rest)
+			}
+			l.request(ctx, p)
+		}
+		ahead += min(p.size, maxHeld)
 	}
+}
+
+// guess returns how many pages a part that was not asked for probably has.
+func (l *listing[T]) guess(p *part[T]) float64 {
+	switch {
+	case p.size > 0:
+	case p.near == nil:
+		p.size = 1
+	default:
+		_, n := l.spread.behind(p.near, p.Before, math.Inf(1))
+		p.size = max(1, n-p.behind) / pageSize
+	}
+	return p.size
+}
+
+// split takes away and returns what of a part cannot be read while the pages ahead of it are given; nil if that is too little, or
+// cannot be told. Far from known names, and if much was in vain, it leaves more.
+func (l *listing[T]) split(p *part[T], ahead, left float64) (rest *part[T]) {
+	if p.near == nil || ahead > maxHeld {
+		return nil
+	}
+	read := float64(l.received) / pageSize
+	sure := read + min(expected, left)
+	may := wasteMore + mayWaste*sure + starving*max(0, 1-float64(l.waiting)/few)*min(sure, hungry)
+	spent := (float64(l.answered) - read + l.waste*float64(l.cuts)) / may
+	if spent >= 1 {
+		return nil
+	}
+	pages := math.Round(max(1, ahead/inTime, unlikely*l.unsure*p.behind/pageSize) / (1 - spent))
+	if p.size < 1.5*pages {
+		return nil
+	}
+	at, n := l.spread.behind(p.near, p.Before, p.behind+pages*full*pageSize)
+	if at <= p.From {
+		return nil
+	}
+	rest = &part[T]{
+		Names: Names{From: at, Before: p.Before}, cut: true, near: p.near, behind: n, size: max(1, p.size*pageSize-n+p.behind) / pageSize,
+	}
+	p.Before, p.size = at, pages
+	return rest
+}
+
+// request asks for the first page of a part.
+func (l *listing[T]) request(ctx context.Context, p *part[T]) {
+	p.asked = true
+	l.held++
+	l.waiting++
+	if p.cut {
+		l.cuts++
+	}
+	l.underWay.Go(func() {
+		p.err = guard.Call(func() error { return l.fill(ctx, p) })
+		select {
+		case l.answers <- p:
+		case <-ctx.Done(): // nobody waits for it any more
+		}
+	})
 }
 
 // fill lists the first page of a part. Only what is kept of its objects stays in memory until it is their turn.
@@ -171,23 +236,9 @@ func (l *listing[T]) fill(ctx context.Context, p *part[T]) error {
 	p.more, p.found = more, make([]T, len(objects))
 	for i, o := range objects {
 		p.found[i] = l.of(o)
-		if i%learnEach == 0 {
-			p.names = append(p.names, o.Name)
-		}
-		p.last = o.Name
+		p.names = append(p.names, o.Name)
 	}
 	return nil
-}
-
-// vainSoFar reports whether the furthest part that was answered held nothing. The order of the names counts and not that of the
-// answers, which chance decides.
-func (l *listing[T]) vainSoFar() bool {
-	for _, p := range slices.Backward(l.parts) {
-		if p.done {
-			return len(p.found) == 0
-		}
-	}
-	return l.vain
 }
 
 // receive takes an answer. What is left of a range that held more than a page is a range of its own.
@@ -199,74 +250,54 @@ func (l *listing[T]) receive(p *part[T]) {
 	}
 	n := len(p.found)
 	l.received, l.answered = l.received+n, l.answered+1
-	p.span = span{from: p.From, to: p.Before, n: n}
-	if n > 0 {
-		if p.more || p.Before == "" {
-			p.span.to = p.last
+	if p.cut {
+		l.cuts--
+		little := 0.0
+		if !p.more && float64(n) < p.size*pageSize/2 {
+			little = 1
 		}
-		if p.From == "" {
-			p.span.from = p.names[0]
-		}
+		l.unsure += (little - l.unsure) / 8
 	}
-	l.letters.learnAll(p.names, len(l.prefix))
-	p.names = nil
+	if !p.more {
+		l.waste += (1 - float64(n)/pageSize - l.waste) / 16
+	}
+	p.size = float64(n) / pageSize
+	at := slices.Index(l.parts, p)
+	if n == 0 && !p.more {
+		l.parts = slices.Delete(l.parts, at, at+1)
+		l.held--
+		return
+	}
+	near := l.learn(p, at)
 	if p.more {
-		rest := &part[T]{Names: p.Names}
+		rest := &part[T]{Names: p.Names, near: near}
 		if n > 0 { // or the page held nothing but the name to leave out
 			rest.From, rest.After = p.last, true
 		}
-		at := slices.Index(l.parts, p)
 		l.parts = slices.Insert(l.parts, at+1, rest)
 		p.Before = rest.From
 	}
 }
 
-// guess returns where a range might end that begins with the i-th part: so far behind it as holds [rangeTarget] objects where
-// names are as close together as in what is known before it. It returns "" if nothing can be said, or if guessing costs too much:
-// where names cannot be guessed, no more than twice as many requests are made as page after page would take.
-func (l *listing[T]) guess(i int) (end string) {
-	if pages := l.received / pageSize; pages < guessAfter || l.answered > 2*pages+guessAfter {
-		return ""
-	}
-	near := l.known(i)
-	if near.from == "" || near.to == "" {
-		return ""
-	}
-	end = l.letters.behind(l.parts[i].From[min(len(l.prefix), len(l.parts[i].From)):], near, len(l.prefix))
-	if end == "" {
-		return ""
-	}
-	return l.prefix + end
-}
-
-// Spans side by side that tell how close together names are: one alone holds too few for that, beyond many they may be of other
-// names.
-const (
-	enoughSpans = 4
-	mostSpans   = 8
-)
-
-// known returns the span nearest before the i-th part that has been looked through, if it is of enough pages, or else the
-// largest.
-func (l *listing[T]) known(i int) (best span) {
-	run, parts := slices.Clone(l.before), 0
-	consider := func() {
-		if n := len(run); n > 0 && (n >= enoughSpans || n >= parts) {
-			run = run[max(0, n-mostSpans):]
-			best, parts = span{from: run[0].from, to: run[len(run)-1].to}, len(run)
-			for _, s := range run {
-				best.n += s.n
-			}
-		}
-		run = nil
-	}
-	for _, p := range l.parts[:i] {
-		if p.done && p.err == nil && p.span.from != "" && p.span.to != "" {
-			run = append(run, p.span)
-		} else {
-			consider()
+// learn learns from the names of a part, and from those beside them that are known. It returns the run that ends with them.
+func (l *listing[T]) learn(p *part[T], at int) *run {
+	near, before := p.near, p.From
+	if p.cut {
+		near, before = nil, ""
+		switch {
+		case at == 0:
+			before = l.last
+		case l.parts[at-1].done:
+			before = l.parts[at-1].last
 		}
 	}
-	consider()
-	return best
+	near = l.spread.learn(near, before, p.names)
+	if len(p.names) > 0 {
+		p.first, p.last = p.names[0], p.names[len(p.names)-1]
+	}
+	if next := at + 1; !p.more && next < len(l.parts) && l.parts[next].done {
+		l.spread.learn(near, p.last, []string{l.parts[next].first})
+	}
+	p.near, p.names = nil, nil
+	return near
 }
