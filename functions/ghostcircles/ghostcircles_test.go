@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -186,9 +187,9 @@ func TestOutOfTime(t *testing.T) {
 	t.Parallel()
 	outOfTime := func(t *testing.T) *sweeptest.Function {
 		f := newFunction(t)
-		asked := 0
+		var asked atomic.Int64
 		f.Clock = func() time.Time { // for the request, the lease and after each page
-			if asked++; asked == 3 {
+			if asked.Add(1) == 3 {
 				return now.Add(f.Timeout/2 + time.Second)
 			}
 			return now

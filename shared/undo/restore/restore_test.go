@@ -333,12 +333,12 @@ func TestLeaseLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			report := w.run(t)
-			now, late := time.Now(), time.Duration(0)
-			w.Clock = func() time.Time { return now.Add(late) }
+			now, late := time.Now(), atomic.Int64{}
+			w.Clock = func() time.Time { return now.Add(time.Duration(late.Load())) }
 			told := 0
 			err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
 				if told++; told == 1 {
-					late = 3 * time.Minute
+					late.Store(int64(3 * time.Minute))
 					tt.meanwhile(t, w)
 				}
 				return nil
