@@ -1,8 +1,8 @@
 // Command lab measures jobs on a stand-in for Google's services, over links of several lengths, and writes docs/performance.md.
 // The case names measures one job with objects named in many ways.
 //
-//	go run ./emulator/lab        takes some ten minutes
-//	go run ./emulator/lab -full  from 1,000 to 10,000,000 items; takes an hour and a quarter
+//	go run ./emulator/lab        takes some fourteen minutes
+//	go run ./emulator/lab -full  from 1,000 to 10,000,000 items; takes an hour and twenty-five minutes
 //	go run ./emulator/lab -case missing -items 50000 -latency 0,40ms -page ""
 //	go run ./emulator/lab -backend emulator   on Google's emulator of Firestore and the other local backends
 //

@@ -68,9 +68,9 @@ func writeNames(b *strings.Builder, runs []run) {
 	b.WriteString(`
 ## Names of objects
 
-The case live by how its objects are named. A listing is read as ranges of names side by side, and where to cut them is guessed from the names that
-are known, so it depends on these how long the run waits. Each time is of one run; those of a row ran one after the other. The requests are those of the
-run over the link, which lists two other folders besides; a page holds 1,000 objects.
+The case live by how its objects are named. A listing is read as ranges of names side by side, and where to cut them is guessed
+from the names that are known: so they decide how long the run waits. Each time is of one run, so small differences tell nothing.
+Requests of pages are those of the run over the link, two of them for other folders; a page holds 1,000 objects.
 
 | names | such as | objects | without a link | answers after | time | times the time without a link | requests of pages | a page |
 |---|---|--:|--:|--:|--:|--:|--:|--:|
