@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/lab/names"
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -180,6 +181,49 @@ func TestWorlds(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestNames measures two kinds of names, each without a link and over one. The page says what the link makes of the time.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	kinds := slices.DeleteFunc(slices.Clone(names.Kinds), func(k names.Kind) bool { return k.Name != "skew" && k.Name != "unicode" })
+	o := options{only: namesCase, items: []int{3000}, latencies: []time.Duration{time.Millisecond, 10 * time.Millisecond}}
+	runs, err := measureNames(t.Context(), o, kinds, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, r := range runs {
+		got = append(got, fmt.Sprintf("%d of %s over %s, %s", r.Items, r.Kind, r.Link.Firestore, r.Link.Listing))
+		if r.Traffic.Listings < 5 || r.Usage.FirestoreReads < int64(r.Items)/2/30 || r.Memory == 0 { // two more folders are listed
+			t.Errorf("%s: %+v", got[i], r)
+		}
+		runs[i].Elapsed, runs[i].Traffic.Listings = time.Duration(i+2)*time.Second, 7
+	}
+	if want := []string{"3000 of unicode over 0s, 0s", "3000 of unicode over 10ms, 30ms", "2885 of skew over 0s, 0s", "2885 of skew over 10ms, 30ms"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	path := filepath.Join(t.TempDir(), "performance.md")
+	live := run{Case: "live", Items: 1000, Link: runs[1].Link, Elapsed: time.Second}
+	for _, again := range []struct {
+		name string
+		runs []run
+	}{{namesCase, runs[2:]}, {"live", []run{live}}, {namesCase, runs}} { // what was measured before and not again stays
+		if err := writePage(path, o, nil, again.name, again.runs, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n## Names of objects\n")
+	table, _, _ = strings.Cut(table[strings.Index(table, "--:|\n")+5:], "\n\n")
+	want := "| unicode | `posts/垲娽姝/彃宯.jpg` | 3,000 | 2.0 s | 10ms | 3.0 s | 1.50 | 7 | 2.33 |\n" +
+		"| skew | `posts/all/0323080937.jpg` | 2,885 | 4.0 s | 10ms | 5.0 s | 1.25 | 7 | 2.33 |"
+	if table != want || strings.Count(string(page), " | 1,000 | 10ms | 1.0 s |") != 1 {
+		t.Errorf("the table is\n%s\nwant\n%s\non the page\n%s", table, want, page)
 	}
 }
 

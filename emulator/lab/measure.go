@@ -20,8 +20,9 @@ import (
 // run is one measurement.
 type run struct {
 	Case    string
-	Items   int  // 0: there is no data at all
-	Seed    bool `json:",omitempty"` // the seed's algorithm
+	Kind    string `json:",omitempty"` // of names, in the case names
+	Items   int    // 0: there is no data at all
+	Seed    bool   `json:",omitempty"` // the seed's algorithm
 	Link    standin.Link
 	Traffic standin.Traffic
 	Job     string

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -32,7 +33,7 @@ func (r run) who() string {
 func (r run) line() string {
 	u := r.Usage
 	return fmt.Sprintf("%-12s %-20s %9s items, answers after %5s: %8s, %7s a second, %5d round trips of %6d requests, %d reads, %d writes, %d pages listed, %d MiB, CPU %s, %s",
-		r.Case, r.who(), thousands(r.Items), r.Link.Firestore, seconds(r.Elapsed), thousands(int(r.perSecond())), r.Traffic.Chain, r.Traffic.Requests,
+		cmp.Or(r.Kind, r.Case), r.who(), thousands(r.Items), r.Link.Firestore, seconds(r.Elapsed), thousands(int(r.perSecond())), r.Traffic.Chain, r.Traffic.Requests,
 		u.FirestoreReads, u.FirestoreWrites, u.StorageClassA, r.Memory>>20, seconds(r.CPU), r.Status)
 }
 
@@ -121,6 +122,7 @@ func writePage(path string, o options, args []string, name string, runs []run, i
 	for _, s := range sections {
 		s.write(&b, filepath.Base(folder))
 	}
+	writeNames(&b, all.Runs)
 	tenMillion(&b, sections)
 	if all.Shards != nil {
 		all.Shards.write(&b, section{measured: cases[caseNumber("missing")], runs: of(cases[caseNumber("missing")], all.Runs)})
@@ -163,7 +165,7 @@ func (all results) save(path string) error {
 	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
-// same reports whether two runs measured the same case, items and link.
+// same reports whether two runs measured the same case, kind of names, items and link.
 func (r run) same(s run) bool { return r.Case == s.Case && r.compare(s) == 0 }
 
 // compare orders runs as the tables do.
@@ -173,14 +175,13 @@ func (r run) compare(s run) int {
 		if r.Seed {
 			seed = 1
 		}
-		return []int64{int64(caseNumber(r.Case)), seed, int64(r.Items), int64(r.Link.Firestore)}
+		return []int64{int64(caseNumber(r.Case)), int64(kindNumber(r.Kind)), seed, int64(r.Items), int64(r.Link.Firestore)}
 	}
 	return slices.Compare(place(r), place(s))
 }
 
-func caseNumber(name string) int {
-	return slices.IndexFunc(cases, func(m measured) bool { return m.name == name })
-}
+// caseNumber returns the place of a case, in cases or behind them; -1 if there is none of the name.
+func caseNumber(name string) int { return slices.Index(caseNames(), name) }
 
 // section is what the page says of one case.
 type section struct {

@@ -35,6 +35,7 @@ func main() {
 // measured is a run that the lab measured.
 type measured struct {
 	Case, Job   string
+	Kind        string // of names, in the case names
 	Items, Done int
 	Seed        bool
 	Usage       usage.Usage
@@ -168,11 +169,11 @@ func find(runs []measured, holds func(measured) bool) (last measured, found bool
 	return last, found
 }
 
-// largest returns of each case the run with the most items, in the order of the cases.
+// largest returns of each case the run with the most items, in the order of the cases. Kinds of names are no cases.
 func largest(runs []measured) (all []measured) {
 	for _, r := range runs {
 		switch last := len(all) - 1; {
-		case r.Seed || r.Items == 0:
+		case r.Seed || r.Items == 0 || r.Kind != "":
 		case last >= 0 && all[last].Case == r.Case && all[last].Items <= r.Items:
 			all[last] = r
 		case last < 0 || all[last].Case != r.Case:
