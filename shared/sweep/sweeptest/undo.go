@@ -63,7 +63,10 @@ func AtTime(clock func() time.Time) []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn,
 		method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 		s, err := stream(ctx, desc, cc, method, opts...)
-		return readAt{s, clock}, err
+		if err != nil {
+			return nil, err
+		}
+		return readAt{s, clock}, nil
 	})}
 }
 
