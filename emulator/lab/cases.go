@@ -86,6 +86,12 @@ var cases = []measured{
 		usual: 2000, most: 10_000, why: "A resolved inquiry stays a week, so there are no more than people can answer in that time and have open.",
 	},
 	{
+		name: "inuse", job: "checkGhostCircles", items: "circles",
+		about: "Circles of which none is due: people post to some, one of twenty is new, and as many were deleted long ago.",
+		world: circlesInUse, seed: seedCircles,
+		due: none, usual: 10_000, most: 1_000_000,
+	},
+	{
 		name: "circles", job: "checkGhostCircles", items: "circles",
 		about: "Circles with three posts each, a comment, a reaction and an image to each. One of twenty is a ghost whose owner is to be warned, another of twenty was warned and is deleted with " +
 			"its posts and images; the others are in use.",

@@ -155,6 +155,35 @@ func circles(n int, now time.Time) standin.World {
 	}
 }
 
+// circlesInUse are n circles: of each twenty the first is new, and nobody has posted to it; the second was deleted long ago.
+func circlesInUse(n int, now time.Time) standin.World {
+	ago := func(days int) *pb.Value { return standin.Time(now.Add(-time.Duration(days) * day)) }
+	return standin.World{
+		Written: written,
+		Collections: []standin.Collection{
+			table("circles", n, ids(circleID, n), fields{
+				"name": always(standin.Text("Walks with dogs")), "ownerId": always(standin.Text("owner")),
+				"isDeleted": func(i int) *pb.Value { return standin.Bool(i%20 == 1) },
+				"createdAt": func(i int) *pb.Value {
+					if i%20 == 0 {
+						return ago(10)
+					}
+					return ago(800)
+				},
+				"lastHumanPostAt": func(i int) *pb.Value {
+					switch i % 20 {
+					case 0:
+						return nil
+					case 1:
+						return ago(500)
+					}
+					return ago(10)
+				},
+			}),
+		},
+	}
+}
+
 // banned are n users, of whom the last are banned for good, and of those the first half is due.
 func banned(n int, now time.Time) standin.World {
 	all := n / 250

@@ -2,6 +2,7 @@ package standin
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"sort"
 	"strings"
@@ -74,7 +75,8 @@ func (s *store) query(parent string, q *pb.StructuredQuery) (*query, error) {
 		return nil, wrong("the query has %d filters and orders in disjunctive normal form, at most %d are allowed", terms, maxTerms)
 	}
 	out.addOrders()
-	return out, out.checkOrder()
+	out.sorted = out.isSorted()
+	return out, nil
 }
 
 // normal returns a filter in disjunctive normal form.
@@ -182,19 +184,12 @@ func (c condition) ranges() bool {
 	}
 }
 
-// checkOrder refuses what could only be answered by sorting very many documents that are made.
-func (q *query) checkOrder() error {
-	q.sorted = true
-	for _, o := range q.order {
+// isSorted reports whether documents that are made come in the order of the query.
+func (q *query) isSorted() bool {
+	return !slices.ContainsFunc(q.order, func(o *pb.StructuredQuery_Order) bool {
 		field := o.GetField().GetFieldPath()
-		if o.GetDirection() == pb.StructuredQuery_DESCENDING || field != nameField && !q.c.absent(field) && !slices.Contains(q.c.Ascending, field) {
-			q.sorted = false
-		}
-	}
-	if !q.sorted && q.c.Len > maxSmall {
-		return status.Errorf(codes.Unimplemented, "the stand-in's %s are not made in the order %v", q.c.Path, q.order)
-	}
-	return nil
+		return o.GetDirection() == pb.StructuredQuery_DESCENDING || field != nameField && !q.c.absent(field) && !slices.Contains(q.c.Ascending, field)
+	})
 }
 
 // absent reports whether no document that is made has the field.
@@ -392,6 +387,20 @@ func (q *query) spanOf(c condition, first func(func(*doc) bool) int) (in span, a
 	}
 }
 
+// made returns the documents of the answer that are made, in the order in which they are made.
+func (q *query) made() iter.Seq[*doc] {
+	return func(yield func(*doc) bool) {
+		spans, _ := q.spans()
+		for _, s := range spans {
+			for i := s.from; i < s.to; i++ {
+				if d := q.c.numbered(q.s, i); !q.c.gone.has(i) && q.matches(d) && q.within(d) && !yield(d) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // each calls f with the documents of the answer in their order until it returns false.
 func (q *query) each(f func(*doc) bool) error {
 	var written []*doc
@@ -401,12 +410,9 @@ func (q *query) each(f func(*doc) bool) error {
 		}
 	}
 	if !q.sorted {
-		spans, _ := q.spans()
-		for _, s := range spans {
-			for i := s.from; i < s.to; i++ {
-				if d := q.c.numbered(q.s, i); !q.c.gone.has(i) && q.matches(d) && q.within(d) {
-					written = append(written, d)
-				}
+		for d := range q.made() {
+			if written = append(written, d); len(written) > maxSmall {
+				return status.Errorf(codes.Unimplemented, "the stand-in's %s are not made in the order %v", q.c.Path, q.order)
 			}
 		}
 	}
@@ -476,7 +482,18 @@ func (q *query) count(asked *pb.StructuredQuery) (n int64, err error) {
 	if n, ok := q.c.kept[string(key)]; ok {
 		return n, nil
 	}
-	err = q.each(func(*doc) bool { n++; return true })
+	if q.sorted || q.limit > 0 {
+		err = q.each(func(*doc) bool { n++; return true })
+	} else { // whatever their order
+		for range q.made() {
+			n++
+		}
+		for _, d := range q.c.sorted() {
+			if q.matches(d) && q.within(d) {
+				n++
+			}
+		}
+	}
 	if err == nil {
 		if q.c.kept == nil {
 			q.c.kept = map[string]int64{}
