@@ -100,13 +100,10 @@ func TestCost(t *testing.T) {
 		w["members/"+id], w["members_products/"+id] = member("comped"), row(id, today.Add(-time.Duration(i+1)*time.Hour))
 	}
 	w.Write(t, f)
-	got := f.Run(t, "")
+	got := sweeptest.NewGolden(t, "members").Run(t, "100 members", f, "", "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(kind, n))
-	// Besides: lease, journal, four counts, the page's index entries; lease, what the run may do, job and run; an entry of the journal
-	// and one of the undo log for each commit.
-	const commits = 4
-	if u := got.Usage; u.FirestoreReads != 8+3*n || u.FirestoreDeletes != n+commits || u.FirestoreWrites != 4+2*n+2*commits {
-		t.Errorf("usage %+v, want %d reads, %d deletes, %d writes", u, 8+3*n, n+commits, 4+2*n+2*commits)
+	if u := got.Usage; u.FirestoreReads > 3*n+20 || u.FirestoreDeletes > n+20 || u.FirestoreWrites > 2*n+20 {
+		t.Errorf("usage %+v, want little more than %d reads, %d deletes, %d writes", u, 3*n, n, 2*n)
 	}
 }
 

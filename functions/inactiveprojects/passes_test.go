@@ -61,24 +61,16 @@ func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
 	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
 	sweeptest.Want(t, "kept", map[string]int{keptInGrace: 3, keptActive: 2, keptUndated: 1}, got.Kept)
 	w.Now = hour
-	got = w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
+	golden := sweeptest.NewGolden(t, "between-passes")
+	golden.Run(t, "one to warn about and one to mark", w.Function, "", "")
 	sweeptest.Want(t, "marked", []string{"due"}, w.marked(t))
 	if n := w.Deliver(t); n != 1 || w.Documents(t, warnings)["soon"] == nil {
 		t.Errorf("%d tasks, warnings %v", n, w.IDs(t, warnings))
 	}
-	// Lease, pins, no journal, settings; grace ended 2, their projects 2, settings, entry, organization and owner of due; dormant 1,
-	// settings, its entry, organization and owner; both in one commit 8: settings, projects 2, entries 2, organization, owner,
-	// event; index entries of the two queries by time.
-	if reads := got.Usage.FirestoreReads; reads != 27 {
-		t.Errorf("%d reads, want 27", reads)
-	}
 	// A day after the pass began comes the next, over the four dormant ones.
 	w.Now = now.Add(24*time.Hour - tick)
 	// As before, but for the grace of one project less, which has a project: notdue is marked, later is warned about.
-	if got := w.Run(t, ""); got.Scanned != 1 || got.Usage.FirestoreReads != 25 {
-		t.Errorf("within a day %d projects were scanned, want 1, and %d reads, want 25", got.Scanned, got.Usage.FirestoreReads)
-	}
+	golden.Run(t, "within a day", w.Function, "", "")
 	w.Now = now.Add(24 * time.Hour)
 	if got := w.Run(t, ""); got.Scanned != 6 {
 		t.Errorf("after a day %d projects were scanned, want all 6", got.Scanned)
@@ -140,24 +132,4 @@ func TestPoisonedProject(t *testing.T) {
 	if n := w.Deliver(t); n != 3 || len(w.IDs(t, "audit_events")) != 3 || len(w.IDs(t, "mail")) != 3 {
 		t.Errorf("%d tasks, %d events, want 3", n, len(w.IDs(t, "audit_events")))
 	}
-}
-
-// TestRequestsOfARun counts what it takes to mark a project and to warn about another.
-func TestRequestsOfARun(t *testing.T) {
-	w := newWorld(t)
-	w.Set(t, "projects/p1", old())
-	w.Set(t, warnings+"/p1", warnedOn(now.AddDate(0, -3, 0), "2026-02-01"))
-	w.Set(t, "projects/p2", old())
-	got := w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{markKind: {Planned: 1, Done: 1}, warnKind: {Planned: 1, Done: 1}})
-	for method, n := range map[string]int{
-		// The lease; the settings to plan with; the settings, the entries and the organizations to judge
-		// with; in the commit the projects with settings and entries, the organizations, and the events.
-		"BatchGetDocuments": 8,
-		"RunQuery":          3, // what is pinned, the journal, the projects
-		"BeginTransaction":  1,
-	} {
-		sweeptest.Want(t, method, n, w.Request.Count(method))
-	}
-	sweeptest.Want(t, "reads", int64(23), got.Usage.FirestoreReads)
 }

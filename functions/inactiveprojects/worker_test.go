@@ -112,24 +112,6 @@ func TestTask(t *testing.T) {
 	}
 }
 
-// TestRequestsOfATask counts what warning the people of a project takes.
-func TestRequestsOfATask(t *testing.T) {
-	w := newWorld(t)
-	w.Worker.Now = now
-	w.Set(t, "projects/p1", old())
-	got := w.Worker.Run(t, task)
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(sendKind, 1))
-	for method, n := range map[string]int{
-		"RunQuery":          2, // what is held, the journal
-		"BatchGetDocuments": 4, // the project, and its people with its entry and the e-mail: while planning and in the commit
-		"BeginTransaction":  1,
-		"Commit":            2, // of the warning, and of the end of the journal's entry
-	} {
-		sweeptest.Want(t, method, n, w.Worker.Request.Count(method))
-	}
-	sweeptest.Want(t, "reads", int64(12), got.Usage.FirestoreReads)
-}
-
 // TestMailGoesToThoseWhoExist: the extension looks for the address of each, and there are those whom nobody knows.
 func TestMailGoesToThoseWhoExist(t *testing.T) {
 	w := newWorld(t)

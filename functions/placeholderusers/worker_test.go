@@ -220,20 +220,3 @@ func TestUserIsLoadedInOneRoundTrip(t *testing.T) {
 		})
 	}
 }
-
-// TestRequestsOfATask counts what deleting a user with its account and its detail takes.
-func TestRequestsOfATask(t *testing.T) {
-	w := newWorld(t)
-	w.placeholder(t, "u1", true)
-	got := w.Worker.Run(t, task)
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteKind, 1))
-	for method, n := range map[string]int{
-		"RunQuery":          16, // what is held, the journal; a place that is written; the five places and the details, twice; the details that are left
-		"BatchGetDocuments": 3,  // the user
-		"BeginTransaction":  2,  // for the user and for the details
-		"Commit":            4,  // these, the account for undoing, and the end of the journal's entries
-	} {
-		sweeptest.Want(t, method, n, w.Worker.Request.Count(method))
-	}
-	sweeptest.Want(t, "reads", int64(19), got.Usage.FirestoreReads)
-}

@@ -65,8 +65,8 @@ func TestWhatThePlanHasReadIsNotReadAgain(t *testing.T) {
 	f.SetMany(t, n, func(i int) (string, fields) { return fmt.Sprintf("reports/r%04d", i), report(i) })
 	got := f.Run(t, "")
 	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", due))
-	if u := got.Usage; u.FirestoreReads > due*105/100 || u.FirestoreWrites != 5 {
-		t.Errorf("usage %+v, want at most 1.05 reads a document, and five writes", u)
+	if u := got.Usage; u.FirestoreReads > due*105/100 || u.FirestoreWrites > 10 {
+		t.Errorf("usage %+v, want at most 1.05 reads a document, and a few writes", u)
 	}
 	if left := len(f.Documents(t, "reports")); left != n-due {
 		t.Errorf("%d left", left)

@@ -14,10 +14,11 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// Recorder records the requests that a function sent to Firestore.
+// Recorder records the requests that a function sent to Firestore, and counts all that it sent.
 type Recorder struct {
 	mu      sync.Mutex
 	methods []string
+	all     map[string]int // how many requests of each service and method
 	queries []*firestorepb.StructuredQuery
 	// unrouted are the requests without the header by which Google's service finds the database. On the emulator the client
 	// refuses them; this reports them even if the job ignores the failure.
@@ -55,6 +56,7 @@ func (r *Recorder) record(ctx context.Context, method string, req any) {
 	defer r.mu.Unlock()
 	if method != "" {
 		r.methods = append(r.methods, path.Base(method))
+		r.countLocked("Firestore " + path.Base(method))
 	}
 	if req != nil && documents.CheckRouted(ctx, req) != nil {
 		r.unrouted = append(r.unrouted, fmt.Sprintf("%T", req))

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/sweep"
@@ -54,6 +55,9 @@ func On(t testing.TB, f *sweep.Function, p *backendstest.Project) *Function {
 	f.Hooks.DeafToStop = true
 	f.Hooks.Dial = append(f.Hooks.Dial,
 		grpc.WithChainUnaryInterceptor(tf.Request.unary), grpc.WithChainStreamInterceptor(tf.Request.stream))
+	f.Hooks.DialTasks = append(f.Hooks.DialTasks, grpc.WithChainUnaryInterceptor(tf.Request.task))
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return countedStorage{base, tf.Request} }
+	f.Hooks.Accounts = func(base accounts.API) accounts.API { return countedAccounts{base, tf.Request} }
 	t.Cleanup(func() {
 		f.Close()
 		if unrouted := tf.Request.unroutedRequests(); len(unrouted) > 0 {

@@ -1,0 +1,48 @@
+package functions_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
+	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+)
+
+// TestGolden compares what each job and worker reports and requests on its part of the sample with testdata/golden.
+func TestGolden(t *testing.T) {
+	entries, err := functions.Read(manifest.File{Name: "none", Text: []byte(`{"functions":[]}`)}) // your own rules need no file
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name, job := e.Name, functions.Registered()[e.Name]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := time.Date(2026, 3, 10, 6, 0, 0, 0, time.UTC)
+			if slices.Contains(functions.New(job).Uses, config.Storage) { // the time of an upload cannot be chosen, and is always before this
+				now = now.AddDate(100, 0, 0)
+			}
+			body := tasksAt(now)[name]
+			start := func() *sweeptest.Function {
+				f := sweeptest.New(t, functions.New(job))
+				f.Now, f.Clock = now, func() time.Time { return now }
+				f.Env["TASKS_TARGET_URL"] = "http://127.0.0.1:1/" // so that nothing is delivered
+				return f
+			}
+			g := sweeptest.NewGolden(t, "golden/"+name)
+			g.Run(t, "nothing to do", start(), "", body)
+			f := start()
+			if err := sampletest.Open(t, f.Project).Load(t.Context(), sampledata.Job(sampleOf(name), now, f.Bucket)); err != nil {
+				t.Fatal(err)
+			}
+			g.Run(t, "preview", f, "?dryRun=true", body)
+			g.Run(t, "run", f, "", body)
+			g.Run(t, "second run", f, "", body)
+		})
+	}
+}
