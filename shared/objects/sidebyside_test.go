@@ -59,7 +59,8 @@ func TestListingThatBeginsInTheMiddle(t *testing.T) {
 				t.Fatalf("from %s: %d objects and %v, want %d", from, n, err, len(left))
 			}
 			pages := len(left) / pageSize
-			if took, most := int(time.Since(began)/(100*time.Millisecond)), pages/5; took > most {
+			// Chance decides in which order answers come that come at once.
+			if took, most := int(time.Since(began)/(100*time.Millisecond)), pages/5+3; took > most {
 				t.Errorf("from %s: %d pages took as long as %d one after the other, want at most %d", from, pages, took, most)
 			}
 			if requests := int(b.requests.Load()); requests > pages*3/2+maxRanges {

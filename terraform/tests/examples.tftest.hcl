@@ -54,7 +54,7 @@ run "all_jobs" {
   }
 
   assert {
-    condition     = toset(keys(output.urls)) == toset([for f in concat(jsondecode(file("../functions/manifest.json")).functions, jsondecode(file("../functions/rules.json")).functions) : f.name])
+    condition     = toset(keys(output.urls)) == toset([for f in concat(jsondecode(file("../functions/manifest.json")).functions, jsondecode(file("examples/own-rules/rules.json")).functions) : f.name])
     error_message = "every function is deployed"
   }
 }

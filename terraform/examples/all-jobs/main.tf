@@ -1,5 +1,5 @@
-# All nine jobs, and your own rules if there are any, on three databases and with most settings in use. Some jobs delete already;
-# rules only plan until dry_run names them.
+# All nine jobs and rules of your own, on three databases and with most settings in use. Some jobs delete already; rules only plan
+# until dry_run says that they delete.
 terraform {
   required_version = ">= 1.9.0"
 
@@ -49,6 +49,8 @@ module "firesweep" {
   project = var.project
   region  = "asia-northeast1"
   bucket  = "${var.project}.firebasestorage.app"
+
+  rules_file = "${path.module}/../own-rules/rules.json"
 
   # The named jobs delete; all others only plan.
   dry_run = merge(
