@@ -11,13 +11,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
-
-	"github.com/robfig/cron/v3"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/prices"
+	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -193,17 +191,14 @@ func times(u usage.Usage, n float64) usage.Usage {
 	}
 }
 
-// chosenOnce is a value that Terraform chooses once for a project, such as 0~59. It does not matter for how often a job runs.
-var chosenOnce = regexp.MustCompile(`(\d+)~\d+`)
-
 // runsOf returns how often a job runs in a month of thirty days.
 func runsOf(e manifest.Entry) (n int, err error) {
-	schedule, err := cron.ParseStandard("CRON_TZ=UTC " + chosenOnce.ReplaceAllString(e.Schedule, "$1"))
+	comes, err := schedule.Of(e)
 	if err != nil {
-		return 0, fmt.Errorf("read the schedule of %s: %w", e.Name, err)
+		return 0, err
 	}
 	begin := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	for at := schedule.Next(begin.Add(-time.Second)); at.Before(begin.AddDate(0, 0, 30)) && !at.IsZero(); at = schedule.Next(at) {
+	for at := comes.Next(begin.Add(-time.Second)); at.Before(begin.AddDate(0, 0, 30)) && !at.IsZero(); at = comes.Next(at) {
 		n++
 	}
 	return n, nil

@@ -1,0 +1,59 @@
+// Package schedule reads when a job runs, from the schedule in its entry of the manifest.
+package schedule
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	_ "time/tzdata" // where the machine has no time zones
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// chosenOnce is a value that Terraform chooses once for a project, such as 0~59. It does not matter for how often a job runs.
+var chosenOnce = regexp.MustCompile(`(\d+)~\d+`)
+
+// IsChosenOnce reports whether Terraform chooses the time of a job.
+func IsChosenOnce(e manifest.Entry) bool { return chosenOnce.MatchString(e.Schedule) }
+
+// Of reads a job's schedule.
+func Of(e manifest.Entry) (cron.Schedule, error) {
+	fields := strings.Split(chosenOnce.ReplaceAllString(e.Schedule, "$1"), " ")
+	last := len(fields) - 1
+	fields[last] = withoutSeven(fields[last])
+	schedule, err := cron.ParseStandard("CRON_TZ=" + e.TimeZone + " " + strings.Join(fields, " "))
+	if err != nil {
+		return nil, fmt.Errorf("read the schedule of %s: %w", e.Name, err)
+	}
+	return schedule, nil
+}
+
+// untilSunday matches a day of the week 7, and a range that ends with it.
+var untilSunday = regexp.MustCompile(`^(?:([0-7])-)?7(?:/([1-7]))?$`)
+
+// withoutSeven names Sunday 0 in a field of days of the week. Cron knows it as 7 too, the library does not.
+func withoutSeven(field string) string {
+	parts := strings.Split(field, ",")
+	for i, part := range parts {
+		m := untilSunday.FindStringSubmatch(part)
+		if m == nil {
+			continue
+		}
+		first, step := 7, 1
+		if m[1] != "" {
+			first = int(m[1][0] - '0')
+		}
+		if m[2] != "" {
+			step = int(m[2][0] - '0')
+		}
+		var days []string
+		for day := first; day <= 7; day += step {
+			days = append(days, strconv.Itoa(day%7))
+		}
+		parts[i] = strings.Join(days, ",")
+	}
+	return strings.Join(parts, ",")
+}
