@@ -19,9 +19,9 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 var now = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
@@ -45,7 +45,7 @@ func TestEveryEntryPointServesFromTheBundle(t *testing.T) {
 				}
 			}
 			report := bundletest.Start(t, e.Name, p.Environment).Run(t, body, now)
-			if report.Job != e.Name || report.Status != sweep.Completed {
+			if report.Job != e.Name || report.Status != engine.Completed {
 				t.Errorf("report %+v", report)
 			}
 		})
@@ -114,8 +114,8 @@ func TestManyDueReportsAmongThreeTimesAsMany(t *testing.T) {
 	p := bundletest.Start(t, "cleanupReports", project.Environment)
 
 	report := p.Run(t, "", now)
-	if report.Status != sweep.Completed || report.Scanned != 3*n ||
-		report.Actions["delete report"] != (sweep.Counts{Planned: n, Done: n}) {
+	if report.Status != engine.Completed || report.Scanned != 3*n ||
+		report.Actions["delete report"] != (engine.Counts{Planned: n, Done: n}) {
 		t.Errorf("report %+v", report)
 	}
 	left := reportCounts(t, db)
@@ -185,8 +185,8 @@ func TestTerminatedProcessLeavesNoLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := <-answered
-	var report sweep.Report
-	if err := json.Unmarshal(got.body, &report); err != nil || report.Status != sweep.Partial {
+	var report engine.Report
+	if err := json.Unmarshal(got.body, &report); err != nil || report.Status != engine.Partial {
 		t.Fatalf("answered %v %s, want a partial report", got.err, got.body)
 	}
 	if err := p.Wait(); err == nil || err.Error() != "signal: terminated" {
@@ -197,7 +197,7 @@ func TestTerminatedProcessLeavesNoLease(t *testing.T) {
 		t.Errorf("%d done, %d left of 2000", done, left)
 	}
 	again := bundletest.Start(t, "cleanupReports", project.Environment).Run(t, "", now)
-	if again.Status != sweep.Completed || again.Actions["delete report"].Done != left {
+	if again.Status != engine.Completed || again.Actions["delete report"].Done != left {
 		t.Errorf("the next run, at once: %+v", again)
 	}
 }
@@ -220,7 +220,7 @@ func TestKilledProcessIsFollowedByOneThatFinishes(t *testing.T) {
 		t.Fatal("the run had ended before it was killed")
 	}
 	second := bundletest.Start(t, "cleanupReports", project.Environment)
-	if got := second.Run(t, "", now); got.Status != sweep.Skipped {
+	if got := second.Run(t, "", now); got.Status != engine.Skipped {
 		t.Errorf("while the dead run's lease lasts: %s, want skipped", got.Status)
 	}
 	// Not sooner: the emulator may still have been at what the dead process had sent.
@@ -228,12 +228,12 @@ func TestKilledProcessIsFollowedByOneThatFinishes(t *testing.T) {
 	if half["due"] == 0 || half["due"] == 2000 || half["pending"] != 2000 || half["reviewed"] != 2000 {
 		t.Fatalf("after the kill %v, want some of the due ones gone and nothing else", half)
 	}
-	later := sweeptest.On(t, functions.New(functions.Registered()["cleanupReports"]), project)
+	later := enginetest.On(t, functions.New(functions.Registered()["cleanupReports"]), project)
 	later.Now = now
 	later.Clock = func() time.Time { return time.Now().Add(later.Timeout + time.Minute) }
 	got := later.Run(t, "")
 	// What the dead process had sent may have taken effect after they were counted.
-	if done := got.Actions["delete report"].Done; got.Status != sweep.Completed || done == 0 || done > half["due"] {
+	if done := got.Actions["delete report"].Done; got.Status != engine.Completed || done == 0 || done > half["due"] {
 		t.Errorf("after its expiry: %+v, want the others done, at most %d", got, half["due"])
 	}
 	if left := reportCounts(t, db); left["due"] != 0 || left["pending"] != 2000 || left["reviewed"] != 2000 {

@@ -20,9 +20,9 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // timeTravel is how far ahead of the clock the demo's now is, so that the sample's new objects are old enough.
@@ -78,7 +78,7 @@ func runDemo(ctx context.Context, out *screen.Printer) (err error) {
 	out.Say("", 0, 0, "The demo's now is %s, two days ahead: the files have only just been uploaded.",
 		now.Format(time.RFC3339))
 
-	var reports []*sweep.Report
+	var reports []*engine.Report
 	var back rewind
 	for _, e := range functions.All() {
 		if e.Trigger != manifest.Schedule {
@@ -189,14 +189,14 @@ func (l *local) showEmptyDatabase(
 		cause, _, _ := strings.Cut(f.Error, ": make sure") // the rest says what to do about it
 		out.Say("", 2, 2, "%s", cause)
 	}
-	if report.Status != sweep.Aborted || len(before.Objects) == 0 || !slices.Equal(before.Objects, after.Objects) {
+	if report.Status != engine.Aborted || len(before.Objects) == 0 || !slices.Equal(before.Objects, after.Objects) {
 		return fmt.Errorf("%s on an empty database must end as aborted and leave every file", job)
 	}
 	return nil
 }
 
 // demonstrate previews a job, runs it, and runs it again to show that nothing is left to do.
-func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest.Entry, now time.Time) (*sweep.Report, error) {
+func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest.Entry, now time.Time) (*engine.Report, error) {
 	out.Line("")
 	out.Line(out.Style(screen.Bold, e.Name) + " (" + e.Schedule + " " + e.TimeZone + ")")
 	out.Say("", 0, 0, "%s", e.Description)
@@ -229,7 +229,7 @@ func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest
 	}
 	done, changed, failed := totals(again)
 	out.Line("  " + out.Style(screen.Bold, "run again, "+string(again.Status)) + fmt.Sprintf(": %d done", done))
-	completed := preview.Status == sweep.Completed && report.Status == sweep.Completed && again.Status == sweep.Completed
+	completed := preview.Status == engine.Completed && report.Status == engine.Completed && again.Status == engine.Completed
 	if !completed || done+changed+failed > 0 {
 		return nil, fmt.Errorf("%s: the preview and both runs must complete, and the second run must find nothing to do", e.Name)
 	}
@@ -237,7 +237,7 @@ func (l *local) demonstrate(ctx context.Context, out *screen.Printer, e manifest
 }
 
 // post calls a function as Cloud Scheduler does.
-func (l *local) post(ctx context.Context, e manifest.Entry, now time.Time, body string) (*sweep.Report, error) {
+func (l *local) post(ctx context.Context, e manifest.Entry, now time.Time, body string) (*engine.Report, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url(e.Name), bytes.NewReader([]byte(body)))
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", e.Name, err)
@@ -254,7 +254,7 @@ func (l *local) post(ctx context.Context, e manifest.Entry, now time.Time, body 
 	if err = errors.Join(err, resp.Body.Close()); err != nil {
 		return nil, fmt.Errorf("call %s: %w", e.Name, err)
 	}
-	var report sweep.Report
+	var report engine.Report
 	if err := json.Unmarshal(answer, &report); err != nil || report.RunID == "" {
 		return nil, fmt.Errorf("call %s: %s: %s", e.Name, resp.Status, answer)
 	}
@@ -262,7 +262,7 @@ func (l *local) post(ctx context.Context, e manifest.Entry, now time.Time, body 
 }
 
 // whatWasDone says how much a job did itself, handed to its worker, and kept although the preview had planned it.
-func whatWasDone(e manifest.Entry, preview, report *sweep.Report) string {
+func whatWasDone(e manifest.Entry, preview, report *engine.Report) string {
 	done, _, _ := totals(report)
 	handed := int(report.Usage.Tasks)
 	var parts []string
@@ -278,14 +278,14 @@ func whatWasDone(e manifest.Entry, preview, report *sweep.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-func keptOf(r *sweep.Report) (kept int) {
+func keptOf(r *engine.Report) (kept int) {
 	for _, n := range r.Kept {
 		kept += n
 	}
 	return kept
 }
 
-func totals(r *sweep.Report) (done, changed, failed int) {
+func totals(r *engine.Report) (done, changed, failed int) {
 	for _, c := range r.Actions {
 		done, changed, failed = done+c.Done, changed+c.Changed, failed+c.Failed
 	}
@@ -301,7 +301,7 @@ func numbers(name string, others ...string) []screen.Column {
 	return columns
 }
 
-func printSummary(out *screen.Printer, reports []*sweep.Report) {
+func printSummary(out *screen.Printer, reports []*engine.Report) {
 	var rows []screen.Row
 	for _, r := range reports {
 		done, _, _ := totals(r)

@@ -13,10 +13,10 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/undo"
-	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
 // takenBack is the job whose run the demo takes back. It deletes documents and files, changes fields, and notifies people.
@@ -71,9 +71,9 @@ func (r rewind) show(
 		return err
 	}
 	done, _, _ := totals(report)
-	held := report.Kept[sweep.KeptPinned]
+	held := report.Kept[engine.KeptPinned]
 	out.Say("", 2, 2, "run again, %s: %d done, %d kept because they came back", report.Status, done, held)
-	if report.Status != sweep.Completed || done > 0 || held == 0 {
+	if report.Status != engine.Completed || done > 0 || held == 0 {
 		return fmt.Errorf("%s must keep what came back", r.job.Name)
 	}
 	return nil

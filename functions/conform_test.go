@@ -10,7 +10,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 var full = flag.Bool("full", false, "prove all that the engine promises of each job, and try each part of the security rules")
@@ -34,7 +34,7 @@ func TestConform(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := sampletest.Conformance(func() *sweep.Function { return functions.New(job) }, now, func(bucket string) sampledata.Sample {
+			c := sampletest.Conformance(func() *engine.Function { return functions.New(job) }, now, func(bucket string) sampledata.Sample {
 				return sampledata.Job(sample, now, bucket)
 			})
 			c.Body = tasks[name]

@@ -14,9 +14,9 @@ import (
 	framework "github.com/GoogleCloudPlatform/functions-framework-go/functions"
 
 	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/shutdown"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 //go:embed manifest.json
@@ -54,14 +54,14 @@ func init() {
 }
 
 // New returns the function that serves a job or a worker, with the times and backends that manifest.json gives it.
-func New(job sweep.Job) *sweep.Function {
+func New(job engine.Job) *engine.Function {
 	for _, e := range All() {
 		if e.Name == job.Name {
 			timeout, err := e.Timeout(os.Getenv)
 			if err != nil {
 				panic(fmt.Sprintf("%s: wrong configuration: %v", job.Name, err))
 			}
-			f := sweep.NewFunction(job, timeout, e.Uses())
+			f := engine.NewFunction(job, timeout, e.Uses())
 			f.StopAfter = time.Duration(e.StopAfterSeconds) * time.Second
 			return f
 		}
@@ -69,14 +69,14 @@ func New(job sweep.Job) *sweep.Function {
 	panic(fmt.Sprintf("functions/manifest.json has no entry for the job %q: add one, or correct the name in the job's package", job.Name))
 }
 
-var registered = map[string]sweep.Job{}
+var registered = map[string]engine.Job{}
 
 // Register makes a job a Cloud Function; its package calls it in init.
-func Register(job sweep.Job) {
+func Register(job engine.Job) {
 	framework.HTTP(job.Name, shutdown.Handler(New(job).ServeHTTP))
 	registered[job.Name] = job
 }
 
 // Registered returns every job and worker of the packages that the program imports, by its name. A program that imports the
 // bundle has all of manifest.json: what ranges over the jobs takes them from here.
-func Registered() map[string]sweep.Job { return maps.Clone(registered) }
+func Registered() map[string]engine.Job { return maps.Clone(registered) }

@@ -9,8 +9,8 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // TestGolden compares what each job and worker reports and requests on its part of the sample with testdata/golden.
@@ -28,8 +28,8 @@ func TestGolden(t *testing.T) {
 				now = now.AddDate(100, 0, 0)
 			}
 			body := tasksAt(now)[name]
-			start := func() *sweeptest.Function {
-				f := sweeptest.New(t, functions.New(job))
+			start := func() *enginetest.Function {
+				f := enginetest.New(t, functions.New(job))
 				f.Now, f.Clock = now, func() time.Time { return now }
 				f.Env["TASKS_TARGET_URL"] = "http://127.0.0.1:1/" // so that nothing is delivered
 				return f
@@ -38,7 +38,7 @@ func TestGolden(t *testing.T) {
 			if name == "cleanupBannedUsers" { // users and notes of earlier runs share a call if they come in time
 				varying = []string{"Authentication DeleteUsers"}
 			}
-			g := sweeptest.NewGolden(t, "golden/"+name)
+			g := enginetest.NewGolden(t, "golden/"+name)
 			g.Run(t, "nothing to do", start(), "", body)
 			f := start()
 			if err := sampletest.Open(t, f.Project).Load(t.Context(), sampledata.Job(sampleOf(name), now, f.Bucket)); err != nil {

@@ -27,9 +27,9 @@ import (
 	"github.com/firesweep/firesweep/functions/inactiveprojects"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // secret is in every text that a user wrote, and in every token and address.
@@ -156,7 +156,7 @@ func TestNothingThatUsersWroteIsLogged(t *testing.T) {
 			continue // its job hands it tasks
 		}
 		t.Run(e.Name, func(t *testing.T) { // so that only the logs of a job that fails are printed
-			done := wantNoSecret(t, p, now, e, func(name string) *sweep.Function { return functions.New(jobs[name]) })
+			done := wantNoSecret(t, p, now, e, func(name string) *engine.Function { return functions.New(jobs[name]) })
 			if done == 0 && slices.Contains(sampledata.Shown(), e.Name) {
 				t.Error("it did nothing, so nothing is proved of it: emulator/sampledata must have something for it to do")
 			}
@@ -201,8 +201,8 @@ func TestNothingThatUsersWroteIsLoggedByRules(t *testing.T) {
 			if err := sampletest.Open(t, p).Load(t.Context(), sample); err != nil {
 				t.Fatal(err)
 			}
-			done := wantNoSecret(t, p, now, e, func(string) *sweep.Function {
-				return sweep.NewFunction(declared.Job(e.Name, *e.Rule), time.Minute, e.Uses())
+			done := wantNoSecret(t, p, now, e, func(string) *engine.Function {
+				return engine.NewFunction(declared.Job(e.Name, *e.Rule), time.Minute, e.Uses())
 			})
 			if done == 0 {
 				t.Error("it did nothing, so nothing is proved of it")
@@ -214,15 +214,15 @@ func TestNothingThatUsersWroteIsLoggedByRules(t *testing.T) {
 // wantNoSecret runs a job and its worker as a preview, with every write failing, and for real, and fails if an answer or a log
 // tells a secret. It returns how many actions were done.
 func wantNoSecret(
-	t *testing.T, p *backendstest.Project, now time.Time, e manifest.Entry, newFunction func(name string) *sweep.Function,
+	t *testing.T, p *backendstest.Project, now time.Time, e manifest.Entry, newFunction func(name string) *engine.Function,
 ) (done int) {
 	t.Helper()
 	for _, refused := range []bool{true, false} {
-		f := sweeptest.On(t, newFunction(e.Name), p)
+		f := enginetest.On(t, newFunction(e.Name), p)
 		f.Now, f.Indexes = now, e.AllIndexes()
-		all := []*sweeptest.Function{f}
+		all := []*enginetest.Function{f}
 		if e.Worker != "" {
-			w := sweeptest.On(t, newFunction(e.Worker), p)
+			w := enginetest.On(t, newFunction(e.Worker), p)
 			f.Env["TASKS_TARGET_URL"] = w.Serve(t)
 			all = append(all, w)
 		}
@@ -271,13 +271,13 @@ func wantNoSecret(
 // TestInvalidSettingsAreNotLogged has texts where settings should be numbers.
 func TestInvalidSettingsAreNotLogged(t *testing.T) {
 	t.Parallel()
-	f := sweeptest.New(t, functions.New(inactiveprojects.Job))
+	f := enginetest.New(t, functions.New(inactiveprojects.Job))
 	f.Set(t, "application_settings/current", map[string]any{
 		"delete_inactive_projects": true, "inactive_projects_delete_after_months": secret, "inactive_projects_min_size_mb": secret,
 		"inactive_projects_send_warning_email_after_months": map[string]any{"text": secret},
 	})
 	report := f.Run(t, "")
-	if report.Status != sweep.Failed || !strings.Contains(report.Failures[0].Error, "inactive_projects_delete_after_months") {
+	if report.Status != engine.Failed || !strings.Contains(report.Failures[0].Error, "inactive_projects_delete_after_months") {
 		t.Errorf("report %+v, want one that names the settings", report)
 	}
 	for _, told := range []any{report, f.LogLines(t)} {
@@ -300,7 +300,7 @@ func withoutSecret(t *testing.T, where, text string) {
 
 func doneOf(t *testing.T, answer string) (done int) {
 	t.Helper()
-	var report sweep.Report
+	var report engine.Report
 	if err := json.Unmarshal([]byte(answer), &report); err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func doneOf(t *testing.T, answer string) (done int) {
 }
 
 // refuseWrites has every write fail but those of the run's own records.
-func refuseWrites(f *sweeptest.Function) {
+func refuseWrites(f *enginetest.Function) {
 	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
 		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 			var writes []*firestorepb.Write

@@ -11,8 +11,8 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // TestWhateverARunChangesIsFoundByItsID runs every job and its worker on the sample and compares the whole project before
@@ -36,11 +36,11 @@ func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
 			continue // its job hands it tasks
 		}
 		before := sampletest.Names(t, project, p.Bucket)
-		f := sweeptest.On(t, functions.New(registered[e.Name]), p)
+		f := enginetest.On(t, functions.New(registered[e.Name]), p)
 		f.Now = now
-		all := []*sweeptest.Function{f}
+		all := []*enginetest.Function{f}
 		if e.Worker != "" {
-			w := sweeptest.On(t, functions.New(registered[e.Worker]), p)
+			w := enginetest.On(t, functions.New(registered[e.Worker]), p)
 			f.Env["TASKS_TARGET_URL"] = w.Serve(t)
 			all = append(all, w)
 		}
@@ -51,7 +51,7 @@ func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
 			}
 		}
 		after := sampletest.Names(t, project, p.Bucket)
-		changed := sweeptest.Changes(before, after)
+		changed := enginetest.Changes(before, after)
 		found := map[string]bool{}
 		for _, f := range all {
 			maps.Copy(found, writtenBy(t, f))
@@ -74,7 +74,7 @@ func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
 }
 
 // writtenBy returns what the log of a function says its runs wrote.
-func writtenBy(t *testing.T, f *sweeptest.Function) map[string]bool {
+func writtenBy(t *testing.T, f *enginetest.Function) map[string]bool {
 	t.Helper()
 	written := map[string]bool{}
 	for _, line := range f.LogLines(t) {

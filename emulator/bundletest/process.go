@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/emulator/ports"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // Process is a process of the bundle, with one FUNCTION_TARGET.
@@ -157,13 +157,13 @@ func (p *Process) Post(ctx context.Context, body string, now time.Time) (int, []
 }
 
 // Run calls the function and returns its report.
-func (p *Process) Run(t testing.TB, body string, now time.Time) *sweep.Report {
+func (p *Process) Run(t testing.TB, body string, now time.Time) *engine.Report {
 	t.Helper()
 	code, answer, err := p.Post(t.Context(), body, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var report sweep.Report
+	var report engine.Report
 	if err := json.Unmarshal(answer, &report); err != nil || report.RunID == "" {
 		t.Fatalf("%d %s: not a report", code, answer)
 	}

@@ -26,7 +26,7 @@ import (
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // childArgument makes the program the process that is measured.
@@ -62,7 +62,7 @@ func (o order) transport() func(http.RoundTripper) http.RoundTripper {
 
 // outcome is what the measured process answers.
 type outcome struct {
-	Report  *sweep.Report // of all runs together
+	Report  *engine.Report // of all runs together
 	Runs    int
 	Elapsed time.Duration // of the requests
 	CPU     time.Duration // of the process, from the request to its answer
@@ -126,7 +126,7 @@ func runOne(in io.Reader, out io.Writer) error {
 }
 
 // function returns a job's function with the settings that Terraform would give it.
-func (o order) function(job sweep.Job, m measured) *sweep.Function {
+func (o order) function(job engine.Job, m measured) *engine.Function {
 	f := functions.New(job)
 	f.Log = io.Discard
 	environment := map[string]string{
@@ -162,7 +162,7 @@ func (o order) profile() {
 
 // call calls a function, and again as long as it ends as partial and makes progress; or a worker once for each task, as many at a
 // time as its queue would. The report sums up all runs.
-func (m measured) call(f *sweep.Function, n int, now time.Time) (all *sweep.Report, runs int, err error) {
+func (m measured) call(f *engine.Function, n int, now time.Time) (all *engine.Report, runs int, err error) {
 	if m.task != nil {
 		all, err = m.callEach(f, n)
 		return all, 1, err
@@ -179,16 +179,16 @@ func (m measured) call(f *sweep.Function, n int, now time.Time) (all *sweep.Repo
 			all = report
 		}
 		all.Status = report.Status
-		if report.Status != sweep.Partial || scanned == 0 || runs == maxRuns {
+		if report.Status != engine.Partial || scanned == 0 || runs == maxRuns {
 			return all, runs, nil
 		}
 	}
 }
 
 // callEach calls a worker with each of its tasks.
-func (m measured) callEach(f *sweep.Function, n int) (*sweep.Report, error) {
+func (m measured) callEach(f *engine.Function, n int) (*engine.Report, error) {
 	var mu sync.Mutex
-	all := &sweep.Report{Status: sweep.Completed, Actions: map[string]sweep.Counts{}}
+	all := &engine.Report{Status: engine.Completed, Actions: map[string]engine.Counts{}}
 	var tasks errgroup.Group
 	tasks.SetLimit(m.atOne)
 	for i := range n {
@@ -212,13 +212,13 @@ func scheduled(now time.Time) map[string]string {
 }
 
 // post calls a function.
-func post(f *sweep.Function, body string, headers map[string]string) (*sweep.Report, error) {
+func post(f *engine.Function, body string, headers map[string]string) (*engine.Report, error) {
 	answer, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 	for name, value := range headers {
 		request.Header.Set(name, value)
 	}
 	f.ServeHTTP(answer, request)
-	var report *sweep.Report
+	var report *engine.Report
 	if err := json.Unmarshal(answer.Body.Bytes(), &report); err != nil || report.RunID == "" {
 		return nil, fmt.Errorf("%s answered %d: %s", f.Job.Name, answer.Code, answer.Body)
 	}
@@ -226,7 +226,7 @@ func post(f *sweep.Function, body string, headers map[string]string) (*sweep.Rep
 }
 
 // together adds another run's report to a report.
-func together(all, more *sweep.Report) {
+func together(all, more *engine.Report) {
 	all.Scanned += more.Scanned
 	for kind, c := range more.Actions {
 		sum := all.Actions[kind]
@@ -234,7 +234,7 @@ func together(all, more *sweep.Report) {
 		all.Actions[kind] = sum
 	}
 	all.Usage = all.Usage.Plus(more.Usage)
-	if more.Status != sweep.Completed {
+	if more.Status != engine.Completed {
 		all.Status = more.Status
 	}
 	all.Failures = append(all.Failures, more.Failures...)

@@ -17,7 +17,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/lab/names"
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // TestMain is the measured process as well, as the command is.
@@ -60,7 +60,7 @@ func TestCases(t *testing.T) {
 				if seed && m.due(n) > 0 && r.Traffic.Chain < 2 || r.Memory == 0 || r.Elapsed == 0 || r.Traffic.Requests == 0 {
 					t.Errorf("measured %+v", r)
 				}
-				if r.Status != sweep.Completed || r.Done != m.due(n) || r.Runs != 1 {
+				if r.Status != engine.Completed || r.Done != m.due(n) || r.Runs != 1 {
 					t.Errorf("%s, %d done, want %d: %v", r.Status, r.Done, m.due(n), r.failures)
 				}
 			})
@@ -87,7 +87,7 @@ func TestLocalBackends(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Status != sweep.Completed || r.Done != m.due(n) || r.Traffic.Chain < 8 || r.Elapsed < time.Duration(r.Traffic.Chain)*link.Storage {
+		if r.Status != engine.Completed || r.Done != m.due(n) || r.Traffic.Chain < 8 || r.Elapsed < time.Duration(r.Traffic.Chain)*link.Storage {
 			t.Errorf("%s: %s, %d done, want %d, in %s with %d round trips: %v", name, r.Status, r.Done, m.due(n), r.Elapsed, r.Traffic.Chain, r.failures)
 		}
 	}
@@ -128,7 +128,7 @@ func TestBusyService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Status != sweep.Completed || r.Traffic.Turn < 10*time.Millisecond || r.Traffic.Turn > time.Second {
+	if r.Status != engine.Completed || r.Traffic.Turn < 10*time.Millisecond || r.Traffic.Turn > time.Second {
 		t.Errorf("%s; a lookup waited up to %s", r.Status, r.Traffic.Turn)
 	}
 }
@@ -157,7 +157,7 @@ func TestLinkThatFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Status != sweep.Completed || r.Done+r.Changed != m.due(1100) || r.Traffic.Refused == 0 {
+	if r.Status != engine.Completed || r.Done+r.Changed != m.due(1100) || r.Traffic.Refused == 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -284,12 +284,12 @@ func TestGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", credentials)
-	f := sweep.NewFunction(sweep.Job{Name: "twice", Plan: func(_ context.Context, p *sweep.Planner) error {
+	f := engine.NewFunction(engine.Job{Name: "twice", Plan: func(_ context.Context, p *engine.Planner) error {
 		p.Scanned(10)
 		if p.Checkpoint() != "" {
 			return nil
 		}
-		return cmp.Or(p.SaveCheckpoint("half"), sweep.ErrOutOfTime)
+		return cmp.Or(p.SaveCheckpoint("half"), engine.ErrOutOfTime)
 	}}, time.Minute, []config.Backend{config.Firestore})
 	f.Log, f.Hooks.Dial = io.Discard, google.Dial()
 	f.Getenv = func(name string) string {
@@ -297,7 +297,7 @@ func TestGoesOn(t *testing.T) {
 	}
 	defer f.Close()
 	report, runs, err := measured{}.call(f, 1, time.Now().Add(-time.Second))
-	if err != nil || runs != 2 || report.Status != sweep.Completed || report.Scanned != 20 {
+	if err != nil || runs != 2 || report.Status != engine.Completed || report.Scanned != 20 {
 		t.Errorf("%d runs, %+v, %v", runs, report, err)
 	}
 }
@@ -309,7 +309,7 @@ func TestPage(t *testing.T) {
 	var runs []run
 	for _, ms := range []int{0, 40} {
 		for _, n := range []int{1000, 50_000} {
-			r := run{Case: "missing", Items: n, Link: linkOf(time.Duration(ms)*time.Millisecond, options{}), Job: "cleanupOrphanedMedia", Status: sweep.Completed, Runs: 1, Memory: 50 << 20}
+			r := run{Case: "missing", Items: n, Link: linkOf(time.Duration(ms)*time.Millisecond, options{}), Job: "cleanupOrphanedMedia", Status: engine.Completed, Runs: 1, Memory: 50 << 20}
 			r.Elapsed = time.Duration(ms+1) * time.Second
 			runs = append(runs, r)
 		}
@@ -335,7 +335,7 @@ func TestPage(t *testing.T) {
 	}
 	again := runs[len(runs)-1]
 	again.Elapsed = 3 * time.Second
-	idle := run{Case: "live", Job: "cleanupOrphanedMedia", Status: sweep.Completed, Link: again.Link}
+	idle := run{Case: "live", Job: "cleanupOrphanedMedia", Status: engine.Completed, Link: again.Link}
 	if err := writePage(path, options{only: "missing", items: []int{50_000}}, []string{"-case", "missing"}, "missing", []run{again, idle}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	// A run of all cases that fails at the second one keeps the first, and leaves the others and their command as they were.
-	live := run{Case: "live", Items: 1000, Job: "cleanupOrphanedMedia", Status: sweep.Completed, Runs: 1, Memory: 50 << 20, Link: again.Link, Elapsed: time.Second}
+	live := run{Case: "live", Items: 1000, Job: "cleanupOrphanedMedia", Status: engine.Completed, Runs: 1, Memory: 50 << 20, Link: again.Link, Elapsed: time.Second}
 	if err := writePage(path, options{}, []string{"-seed", "3"}, "live", []run{live}, nil); err != nil {
 		t.Fatal(err)
 	}

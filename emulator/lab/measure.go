@@ -13,7 +13,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -26,7 +26,7 @@ type run struct {
 	Link    standin.Link
 	Traffic standin.Traffic
 	Job     string
-	Status  sweep.Status
+	Status  engine.Status
 	Usage   usage.Usage
 	Done    int // actions
 	Changed int `json:",omitempty"` // actions that were not done, because what was judged had changed
@@ -35,7 +35,7 @@ type run struct {
 	CPU     time.Duration
 	Memory  int64
 
-	failures []sweep.Failure
+	failures []engine.Failure
 }
 
 const project, bucket = "lab-project", "lab-project.firebasestorage.app"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/lab/names"
 	"github.com/firesweep/firesweep/emulator/lab/standin"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // namesCase names the case live with objects of many kinds of names.
@@ -45,7 +45,7 @@ func measureNames(ctx context.Context, o options, kinds []names.Kind, out io.Wri
 			}
 			for _, latency := range links {
 				r, err := measure(ctx, m, len(all), linkOf(latency, o), false, nil, o.heap)
-				if err == nil && (r.Status != sweep.Completed || r.Done > 0) {
+				if err == nil && (r.Status != engine.Completed || r.Done > 0) {
 					err = fmt.Errorf("the run ended as %s with %d deletions of live objects: %v", r.Status, r.Done, r.failures)
 				}
 				if err != nil {

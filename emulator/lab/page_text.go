@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 const pageHead = `# Performance
@@ -176,7 +176,7 @@ func (s section) row(b *strings.Builder, r run) {
 	if r.Runs > 1 {
 		who += fmt.Sprintf(", %d runs", r.Runs)
 	}
-	if r.Status != sweep.Completed {
+	if r.Status != engine.Completed {
 		who += " (" + string(r.Status) + ")"
 	}
 	least, trips := "", "–"

@@ -16,8 +16,8 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/objects"
-	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -37,7 +37,7 @@ type plain struct {
 }
 
 // runSeed runs a seed's algorithm in place of the job.
-func runSeed(ctx context.Context, o order, run seed) (*sweep.Report, error) {
+func runSeed(ctx context.Context, o order, run seed) (*engine.Report, error) {
 	d, err := documents.Open(ctx, documents.Database{Project: o.Google.Project, ID: gofirestore.DefaultDatabaseID, EmulatorHost: o.Emulators[backends.FirestoreHost]}, o.dial()...)
 	if err != nil {
 		return nil, err
@@ -64,9 +64,9 @@ func runSeed(ctx context.Context, o order, run seed) (*sweep.Report, error) {
 	}
 	meter := new(usage.Meter)
 	looked, done, err := run(usage.NewContext(ctx, meter), plain{d.Firestore(), b.Handle(), users, t.Writer(), o.Now}, o.Items)
-	report := &sweep.Report{
-		Job: o.Job, RunID: "seed", Status: sweep.Completed, Scanned: looked, Usage: meter.Usage(),
-		Actions: map[string]sweep.Counts{"all": {Planned: done, Done: done}},
+	report := &engine.Report{
+		Job: o.Job, RunID: "seed", Status: engine.Completed, Scanned: looked, Usage: meter.Usage(),
+		Actions: map[string]engine.Counts{"all": {Planned: done, Done: done}},
 	}
 	return report, errors.Join(err, d.Close(), b.Close(), t.Close())
 }

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/firesweep/firesweep/emulator/lab/standin"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -109,7 +109,7 @@ func measureShards(ctx context.Context, n int, link standin.Link, out io.Writer)
 		}
 		for _, came := range results {
 			of := came.Report.Part
-			if of == nil || of.Shards != shards || came.Report.Status != sweep.Completed && came.Report.Status != sweep.Partial {
+			if of == nil || of.Shards != shards || came.Report.Status != engine.Completed && came.Report.Status != engine.Partial {
 				return sharded{}, fmt.Errorf("measure shards of %d objects: run %s ended as %s, failures %v", n, came.Report.RunID, came.Report.Status, came.Report.Failures)
 			}
 			s.Parts[of.Number].add(came)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 const job = "cleanupOrphanedMedia"
@@ -63,9 +63,9 @@ func TestLoad(t *testing.T) {
 
 // finish runs the job in a process of its own until a run completes, as Cloud Scheduler does day by day: a machine may be too
 // slow for one run. It returns what the runs did together, and how long the first took.
-func (w world) finish(t *testing.T, what string, now time.Time) (sum map[string]sweep.Counts, took time.Duration) {
+func (w world) finish(t *testing.T, what string, now time.Time) (sum map[string]engine.Counts, took time.Duration) {
 	t.Helper()
-	sum = map[string]sweep.Counts{}
+	sum = map[string]engine.Counts{}
 	for range 20 {
 		p := bundletest.Start(t, job, w.Environment)
 		samples := sample(p)
@@ -79,12 +79,12 @@ func (w world) finish(t *testing.T, what string, now time.Time) (sum map[string]
 		}
 		for kind, c := range report.Actions {
 			had := sum[kind]
-			sum[kind] = sweep.Counts{Done: had.Done + c.Done, Changed: had.Changed + c.Changed, Failed: had.Failed + c.Failed}
+			sum[kind] = engine.Counts{Done: had.Done + c.Done, Changed: had.Changed + c.Changed, Failed: had.Failed + c.Failed}
 		}
-		if report.Status == sweep.Completed {
+		if report.Status == engine.Completed {
 			return sum, took
 		}
-		if report.Status != sweep.Partial {
+		if report.Status != engine.Partial {
 			t.Fatalf("%s: %s, failures %v", what, report.Status, report.Failures)
 		}
 	}
@@ -93,7 +93,7 @@ func (w world) finish(t *testing.T, what string, now time.Time) (sum map[string]
 }
 
 // wantActions checks that the runs did what there was to do, and each thing once.
-func (w world) wantActions(t *testing.T, got map[string]sweep.Counts) {
+func (w world) wantActions(t *testing.T, got map[string]engine.Counts) {
 	t.Helper()
 	_, posts := w.deletions()
 	for kind, n := range map[string]int{
@@ -102,7 +102,7 @@ func (w world) wantActions(t *testing.T, got map[string]sweep.Counts) {
 		"delete task attachment":      w.units / 2,
 		"delete orphaned circle post": posts,
 	} {
-		if want := (sweep.Counts{Done: n}); got[kind] != want {
+		if want := (engine.Counts{Done: n}); got[kind] != want {
 			t.Errorf("%s: %+v, want %+v", kind, got[kind], want)
 		}
 	}
@@ -146,7 +146,7 @@ func (w world) expireLease(t *testing.T, now time.Time) {
 	}
 	p := bundletest.Start(t, job, w.Environment)
 	defer p.Kill()
-	if got := p.Run(t, "", now); got.Status != sweep.Skipped {
+	if got := p.Run(t, "", now); got.Status != engine.Skipped {
 		t.Errorf("while the dead run's lease lasts: %s, want skipped", got.Status)
 	}
 	record := w.Documents(t, "cleanupJobs")[job]
@@ -203,7 +203,7 @@ func logMemory(t *testing.T, samples []int) {
 	}
 }
 
-func logRun(t *testing.T, what string, r *sweep.Report) {
+func logRun(t *testing.T, what string, r *engine.Report) {
 	t.Helper()
 	t.Logf("%s: %s in %.1f s; %d scanned; actions %v; kept %v; usage %+v", what, r.Status, float64(r.DurationMs)/1000, r.Scanned,
 		r.Actions, r.Kept, r.Usage)

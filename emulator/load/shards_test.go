@@ -23,10 +23,10 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	"github.com/firesweep/firesweep/shared/undo"
-	"github.com/firesweep/firesweep/shared/undo/restore"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 var shardKills = flag.Int("shard-kills", 6, "how many processes are killed while they do a shard, at most: some end before")
@@ -85,7 +85,7 @@ type sharded struct {
 }
 
 // schedule calls the function as Cloud Scheduler does, for a time a second after the last. The report is nil if the process was killed.
-func (s *sharded) schedule(t *testing.T) *sweep.Report {
+func (s *sharded) schedule(t *testing.T) *engine.Report {
 	t.Helper()
 	s.now = s.now.Add(time.Second)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, strings.NewReader(s.body))
@@ -105,7 +105,7 @@ func (s *sharded) schedule(t *testing.T) *sweep.Report {
 	if answer.StatusCode == http.StatusBadGateway {
 		return nil
 	}
-	var report sweep.Report
+	var report engine.Report
 	if err := json.Unmarshal(text, &report); err != nil || report.RunID == "" {
 		t.Fatalf("%d %s: not a report", answer.StatusCode, text)
 	}
@@ -147,10 +147,10 @@ func (s *sharded) finish(t *testing.T) {
 		if len(s.Tasks().Pending("")) > 0 {
 			continue
 		}
-		if last := s.last(t); last != nil && last.Status == sweep.Completed && last.Now.Equal(s.now) {
+		if last := s.last(t); last != nil && last.Status == engine.Completed && last.Now.Equal(s.now) {
 			return
 		}
-		if report := s.schedule(t); report != nil && report.Status != sweep.Partial && report.Status != sweep.Skipped {
+		if report := s.schedule(t); report != nil && report.Status != engine.Partial && report.Status != engine.Skipped {
 			t.Fatalf("a scheduled run, which is to split: %s, failures %v", report.Status, report.Failures)
 		}
 	}
@@ -201,20 +201,20 @@ func (s *sharded) expire(t *testing.T) {
 }
 
 // reports returns the reports that are saved, by when their runs began.
-func (s *sharded) reports(t *testing.T) (all []*sweep.Report) {
+func (s *sharded) reports(t *testing.T) (all []*engine.Report) {
 	t.Helper()
 	for id, data := range s.Documents(t, "cleanupRuns") {
-		report, err := sweep.ReportOf(documents.Document{Path: "cleanupRuns/" + id, Data: data})
+		report, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/" + id, Data: data})
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, report)
 	}
-	slices.SortFunc(all, func(a, b *sweep.Report) int { return a.StartedAt.Compare(b.StartedAt) })
+	slices.SortFunc(all, func(a, b *engine.Report) int { return a.StartedAt.Compare(b.StartedAt) })
 	return all
 }
 
-func (s *sharded) last(t *testing.T) *sweep.Report {
+func (s *sharded) last(t *testing.T) *engine.Report {
 	t.Helper()
 	all := s.reports(t)
 	if len(all) == 0 {
@@ -225,7 +225,7 @@ func (s *sharded) last(t *testing.T) *sweep.Report {
 
 // wantWhole checks the figures of an undisturbed run. Files of posts that go are deleted with their post, or as those of a post that is
 // gone, whichever shard comes first.
-func (s *sharded) wantWhole(t *testing.T, whole *sweep.Report) {
+func (s *sharded) wantWhole(t *testing.T, whole *engine.Report) {
 	t.Helper()
 	_, posts := s.deletions()
 	least := perPost*s.posts()/10 + s.units
@@ -247,7 +247,7 @@ func (s *sharded) wantWhole(t *testing.T, whole *sweep.Report) {
 		t.Errorf("the whole: %+v", whole.Shards)
 	}
 	for i, shard := range whole.Shards {
-		if shard.Status != sweep.Completed || !shard.Through || shard.Left {
+		if shard.Status != engine.Completed || !shard.Through || shard.Left {
 			t.Errorf("shard %d: %+v", i, shard)
 		}
 	}
@@ -258,7 +258,7 @@ func (s *sharded) wantNothingLeft(t *testing.T) {
 	t.Helper()
 	s.schedule(t)
 	s.finish(t)
-	if last := s.last(t); len(last.Actions) > 0 || last.Status != sweep.Completed {
+	if last := s.last(t); len(last.Actions) > 0 || last.Status != engine.Completed {
 		t.Errorf("the next run: %s, %v", last.Status, last.Actions)
 	}
 }
@@ -288,9 +288,9 @@ func (w world) content(t *testing.T) content {
 func (s *sharded) takeBack(t *testing.T, before content) {
 	t.Helper()
 	getenv := func(name string) string { return s.Environment[name] }
-	p := sweeptest.OpenRestorer(t, restore.Hooks{}, getenv, nil, config.Firestore, config.Storage)
+	p := enginetest.OpenRestorer(t, restore.Hooks{}, getenv, nil, config.Firestore, config.Storage)
 	p.Jobs = functions.Registered()
-	for _, id := range sweeptest.LoggedRuns(t, s.Firestore(t)) {
+	for _, id := range enginetest.LoggedRuns(t, s.Firestore(t)) {
 		err := p.Undo(t.Context(), id, restore.Options{Apply: true, WithoutReport: true}, func(o restore.Outcome) error {
 			if o.Step == undo.Conflict || o.Step == undo.Lost {
 				t.Errorf("%s: %s, says the undo, and nobody has", o.Target, o.Why)
@@ -302,8 +302,8 @@ func (s *sharded) takeBack(t *testing.T, before content) {
 		}
 	}
 	after := s.content(t)
-	sweeptest.Want(t, "objects, taken back", before.objects, after.objects)
-	sweeptest.Want(t, "posts, taken back", before.posts, after.posts)
+	enginetest.Want(t, "objects, taken back", before.objects, after.objects)
+	enginetest.Want(t, "posts, taken back", before.posts, after.posts)
 	if _, err := p.Release(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}

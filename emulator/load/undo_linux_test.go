@@ -13,7 +13,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // What a process had resident at most is told by Linux, so this test is for Linux.
@@ -30,7 +30,7 @@ func TestUndo(t *testing.T) {
 	w.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("reports/r%06d", i), w.report(t, i) })
 	environment := maps.Clone(w.Environment)
 	environment["TIMEOUT_SECONDS"] = "1740" // the emulator is slower than Google's service
-	run := func(what string, now time.Time) *sweep.Report {
+	run := func(what string, now time.Time) *engine.Report {
 		p := bundletest.Start(t, reports, environment)
 		defer p.Kill()
 		samples := sample(p)
@@ -41,7 +41,7 @@ func TestUndo(t *testing.T) {
 		return report
 	}
 	deleted := run("deletes", reportsNow)
-	if want := (sweep.Counts{Planned: n, Done: n}); deleted.Status != sweep.Completed || deleted.Actions["delete report"] != want {
+	if want := (engine.Counts{Planned: n, Done: n}); deleted.Status != engine.Completed || deleted.Actions["delete report"] != want {
 		t.Fatalf("%s: %+v", deleted.Status, deleted.Actions)
 	}
 	if writes := deleted.Usage.FirestoreWrites - 4; writes*100 > int64(n) {
@@ -59,7 +59,7 @@ func TestUndo(t *testing.T) {
 	}
 	w.wantReports(t, n)
 	next := run("keeps what came back", reportsNow.Add(24*time.Hour))
-	if kept := slices.Collect(maps.Values(next.Kept)); next.Status != sweep.Completed || len(next.Actions) != 0 || !slices.Contains(kept, n) {
+	if kept := slices.Collect(maps.Values(next.Kept)); next.Status != engine.Completed || len(next.Actions) != 0 || !slices.Contains(kept, n) {
 		t.Errorf("the next run: %s, actions %v, kept %v; want all kept", next.Status, next.Actions, next.Kept)
 	}
 }

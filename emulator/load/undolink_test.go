@@ -23,9 +23,9 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	"github.com/firesweep/firesweep/shared/undo"
-	"github.com/firesweep/firesweep/shared/undo/restore"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 const reports = "cleanupReports"
@@ -52,7 +52,7 @@ func TestUndoOverABadLink(t *testing.T) {
 	const run = reports + "-20260110T150000Z-0123abcd"
 	w.deletedReports(t, run, n)
 	var link badLink
-	p := sweeptest.OpenRestorer(t, restore.Hooks{Dial: link.dial(), Pace: &link}, func(name string) string { return w.Environment[name] }, nil,
+	p := enginetest.OpenRestorer(t, restore.Hooks{Dial: link.dial(), Pace: &link}, func(name string) string { return w.Environment[name] }, nil,
 		config.Firestore)
 	p.Jobs = functions.Registered()
 	told := map[string]bool{}
@@ -68,7 +68,7 @@ func TestUndoOverABadLink(t *testing.T) {
 	}
 	w.wantReports(t, n)
 	undone, _ := w.Documents(t, collections.Runs)[run]["undone"].(map[string]any)
-	sweeptest.Want(t, "what the report says came back", int64(n), undone["things"])
+	enginetest.Want(t, "what the report says came back", int64(n), undone["things"])
 	requests, lost, sent := link.requests.Load(), link.lost.Load(), int(link.sent.Load())
 	t.Logf("%d requests, %d answers lost, %d writes sent for %d documents", requests, lost, sent, n)
 	if len(told) != n || lost == 0 || link.early.Load() || sent > n+n/20+200*int(lost) {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/undo"
-	"github.com/firesweep/firesweep/shared/undo/restore"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // taken is the result of taking a run back, or of a preview of that.

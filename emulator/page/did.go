@@ -7,9 +7,9 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/undo"
-	"github.com/firesweep/firesweep/shared/undo/restore"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // Limits of what is shown of a run.
@@ -95,13 +95,13 @@ type advised struct {
 // advice answers with what to do about a function's report, or about the error that the function answered instead.
 func (s *server) advice(_ context.Context, q struct {
 	Job      string
-	Status   sweep.Status
+	Status   engine.Status
 	Stopped  bool
 	Failures []string
 }) (advised, error) {
 	a := advised{Failures: []string{}}
 	if q.Status != "" {
-		a.Next = advice.Local(advice.Next(&sweep.Report{Job: q.Job, Status: q.Status, Stopped: q.Stopped}))
+		a.Next = advice.Local(advice.Next(&engine.Report{Job: q.Job, Status: q.Status, Stopped: q.Stopped}))
 	}
 	for _, text := range q.Failures {
 		a.Failures = append(a.Failures, advice.Local(advice.On(q.Job, text)))

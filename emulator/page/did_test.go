@@ -10,7 +10,7 @@ import (
 	"google.golang.org/genproto/googleapis/type/latlng"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 func fields(t *testing.T, values map[string]any) undo.Fields {

@@ -18,10 +18,10 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/undo"
-	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
 // overview is what the first page shows.
@@ -57,11 +57,11 @@ type job struct {
 
 // reported is a run's report, with what to do next.
 type reported struct {
-	*sweep.Report
+	*engine.Report
 	Next string `json:"next,omitempty"`
 }
 
-func reportedOf(r *sweep.Report) *reported {
+func reportedOf(r *engine.Report) *reported {
 	if r == nil {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (s *server) record(ctx context.Context, j *job) {
 		if err != nil {
 			return fmt.Errorf("read the record of %s: %w", j.Name, err)
 		}
-		r := sweep.RecordOf(cfg, j.Name, documents.Document{Data: d.Data(), UpdateTime: d.UpdateTime})
+		r := engine.RecordOf(cfg, j.Name, documents.Document{Data: d.Data(), UpdateTime: d.UpdateTime})
 		j.Last = reportedOf(r.Last)
 		if r.Holder != "" && time.Now().Before(r.Until) {
 			j.UnderWay = r.Holder
@@ -196,7 +196,7 @@ func (s *server) runs(ctx context.Context, q struct{ Job string }) ([]run, error
 		for _, d := range docs {
 			one := run{RunID: d.Ref.ID}
 			if d.Exists() {
-				report, err := sweep.ReportOf(documents.Document{Path: collections.Runs + "/" + d.Ref.ID, Data: d.Data()})
+				report, err := engine.ReportOf(documents.Document{Path: collections.Runs + "/" + d.Ref.ID, Data: d.Data()})
 				if err != nil {
 					return err
 				}

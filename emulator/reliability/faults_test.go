@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // atOnce is how many points are tried at once. Most of their time they wait for a backoff.
@@ -105,7 +105,7 @@ func undisturbed(t *testing.T, s subject) (calls []Call) {
 		w := newWorld(t, s)
 		steps := Undisturbed()
 		report := w.run(t, steps)
-		if report.Status != sweep.Completed {
+		if report.Status != engine.Completed {
 			t.Fatalf("status %s; failures %v", report.Status, report.Failures)
 		}
 		if c := report.Continues; len(report.Actions) == 0 && (c == nil || c.Done == 0) {

@@ -17,20 +17,20 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/expiredcomped"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // careless is cleanupReports as it must not be: its rule finds each report due without looking at it.
-func careless(change func(report sweep.Subject, d sweep.Decision, run sweep.Run) sweep.Change) subject {
-	rule := sweep.Rule[sweep.Subject]{
-		Name: "careless", Load: sweep.Itself, Change: change,
-		Reach: sweep.Reach{Items: "reports", Deletes: []string{"reports"}, Writes: []string{"reports"}},
-		Judge: func(sweep.Subject, sweep.Run) sweep.Decision { return sweep.Do("delete report", "it was found") },
+func careless(change func(report engine.Subject, d engine.Decision, run engine.Run) engine.Change) subject {
+	rule := engine.Rule[engine.Subject]{
+		Name: "careless", Load: engine.Itself, Change: change,
+		Reach: engine.Reach{Items: "reports", Deletes: []string{"reports"}, Writes: []string{"reports"}},
+		Judge: func(engine.Subject, engine.Run) engine.Decision { return engine.Do("delete report", "it was found") },
 	}
 	s := sampled(functions.Registered()["cleanupReports"])
-	s.job.Rules = []sweep.AnyRule{rule}
-	s.job.Begin, s.job.Plan = nil, func(ctx context.Context, p *sweep.Planner) error {
+	s.job.Rules = []engine.AnyRule{rule}
+	s.job.Begin, s.job.Plan = nil, func(ctx context.Context, p *engine.Planner) error {
 		due := documents.Query{Collection: "reports", Where: []documents.Filter{
 			{Field: "status", Op: "in", Value: []string{"reviewed", "dismissed"}},
 			{Field: "createdAt", Op: "<", Value: retention.MonthsBefore(p.Now, 1)},
@@ -43,12 +43,12 @@ func careless(change func(report sweep.Subject, d sweep.Decision, run sweep.Run)
 // TestFindsWhatACrashBreaks proves that a fault at every step finds a job that a crash leaves half done.
 func TestFindsWhatACrashBreaks(t *testing.T) {
 	t.Parallel()
-	s := careless(func(report sweep.Subject, d sweep.Decision, _ sweep.Run) sweep.Change {
+	s := careless(func(report engine.Subject, d engine.Decision, _ engine.Run) engine.Change {
 		if report.Data["status"] != "deleting" { // so that the next run does not find it, and nothing is remembered of it
 			mark := documents.Write{Op: documents.Update, Ref: report.Ref(), Data: map[string]any{"status": "deleting"}}
-			return sweep.Change{Writes: []documents.Write{mark}, Again: d.Kind}
+			return engine.Change{Writes: []documents.Write{mark}, Again: d.Kind}
 		}
-		return sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
+		return engine.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
 	})
 	for at := len(undisturbed(t, s)) - 3; at > 0; at-- { // before the three calls that save the report
 		lines, tried := tryFault(t, s, At(at, Faults[0]))
@@ -62,8 +62,8 @@ func TestFindsWhatACrashBreaks(t *testing.T) {
 // TestFindsWhatARaceBreaks proves that a user's write before every call finds a job that does not look again.
 func TestFindsWhatARaceBreaks(t *testing.T) {
 	t.Parallel()
-	s := careless(func(report sweep.Subject, _ sweep.Decision, _ sweep.Run) sweep.Change {
-		return sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
+	s := careless(func(report engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+		return engine.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
 	})
 	for at := len(undisturbed(t, s)) - 3; at > 0; at-- {
 		lines, tried := tryRace(t, s, at)

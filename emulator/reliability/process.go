@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/undo/restore"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // Process is the process of a function or an undo. It counts all calls and disturbs one.
@@ -31,7 +31,7 @@ type Process struct {
 func (s *Steps) newProcess() *Process { return &Process{steps: s, open: map[string]func() error{}} }
 
 // Run gives a function a process of its own. Call it before the function.
-func (s *Steps) Run(f *sweep.Function) *Process {
+func (s *Steps) Run(f *engine.Function) *Process {
 	p := s.newProcess()
 	f.Hooks.Dial = append(f.Hooks.Dial, p.dial()...)
 	f.Hooks.DialTasks = append(f.Hooks.DialTasks, grpc.WithChainUnaryInterceptor(p.unary(Tasks)))

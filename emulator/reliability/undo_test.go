@@ -16,10 +16,10 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	"github.com/firesweep/firesweep/shared/undo"
-	"github.com/firesweep/firesweep/shared/undo/restore"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // state is all that the project holds but the bundle's own records: documents by path, the metadata of objects, the names of the
@@ -63,8 +63,8 @@ func (w *world) restorer(t *testing.T, hooks restore.Hooks) restore.Project {
 	}
 	ahead := w.clock
 	clock := func() time.Time { return time.Now().Add(ahead) }
-	p := sweeptest.OpenRestorer(t, hooks, func(name string) string { return w.Environment[name] }, clock, uses...)
-	p.Jobs = map[string]sweep.Job{w.job.Name: w.job}
+	p := enginetest.OpenRestorer(t, hooks, func(name string) string { return w.Environment[name] }, clock, uses...)
+	p.Jobs = map[string]engine.Job{w.job.Name: w.job}
 	if w.worker != nil {
 		p.Jobs[w.worker.Name] = *w.worker
 	}
@@ -109,7 +109,7 @@ var apply = restore.Options{Apply: true}
 // notBack returns what is not as it was before the runs that were taken back, and not what they sent.
 func (w *world) notBack(t *testing.T, before, after map[string]any) []string {
 	t.Helper()
-	_, lines := sweeptest.NotBack(before, after, w.state(t))
+	_, lines := enginetest.NotBack(before, after, w.state(t))
 	notes, err := w.notes(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func (w *world) takenBack(t *testing.T, before map[string]any, steps *Steps) (li
 	t.Helper()
 	after := w.state(t)
 	w.expireLease()
-	runs := sweeptest.LoggedRuns(t, w.content.Firestore)
+	runs := enginetest.LoggedRuns(t, w.content.Firestore)
 	outcomes, _, err := w.undo(t, steps, runs, apply)
 	if err != nil {
 		lines = append(lines, err.Error())
@@ -194,7 +194,7 @@ func (w *world) release(t *testing.T) {
 // needsSoftDelete skips a job whose objects the bucket does not keep.
 func needsSoftDelete(t *testing.T, s subject) {
 	t.Helper()
-	sweeptest.NeedsSoftDelete(t, backendstest.Start(t), newFunction(s.job).Uses...)
+	enginetest.NeedsSoftDelete(t, backendstest.Start(t), newFunction(s.job).Uses...)
 }
 
 // undisturbedUndo takes an undisturbed run back and returns the calls that this takes.
@@ -274,7 +274,7 @@ func tryUndoFault(t *testing.T, s subject, steps *Steps) (lines []string, tried 
 	w := newWorld(t, s)
 	before := w.state(t)
 	w.run(t, Undisturbed())
-	after, runs := w.state(t), sweeptest.LoggedRuns(t, w.content.Firestore)
+	after, runs := w.state(t), enginetest.LoggedRuns(t, w.content.Firestore)
 	outcomes, left, _ := w.undo(t, steps, runs, apply) // what fails is told by what is left
 	if !steps.Struck() {
 		t.Log("the undo made fewer calls than the undisturbed one: the fault did not happen")
@@ -285,7 +285,7 @@ func tryUndoFault(t *testing.T, s subject, steps *Steps) (lines []string, tried 
 		w.expireLease()
 		half := w.state(t)
 		w.run(t, Undisturbed())
-		for _, name := range slices.Sorted(maps.Keys(sweeptest.Changes(half, w.state(t)))) {
+		for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(half, w.state(t)))) {
 			lines = append(lines, name+" was changed by a run between the undo that was killed and the next one")
 		}
 	}

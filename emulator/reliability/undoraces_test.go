@@ -18,9 +18,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	"github.com/firesweep/firesweep/shared/undo"
-	"github.com/firesweep/firesweep/shared/undo/restore"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // edit is what a user does to a thing that an undo is to bring back.
@@ -68,7 +68,7 @@ func edits(outcomes []restore.Outcome, before, after map[string]any, at int) (al
 func changedField(before, after any) string {
 	was, _ := before.(map[string]any)
 	is, _ := after.(map[string]any)
-	return slices.Min(slices.Collect(maps.Keys(sweeptest.Changes(was, is))))
+	return slices.Min(slices.Collect(maps.Keys(enginetest.Changes(was, is))))
 }
 
 // do does it, unless it is too late to: a document that is gone is created anew, one that is there is updated, an object is uploaded
@@ -182,7 +182,7 @@ func tryUndoRace(t *testing.T, s subject, at int) (lines []string, tried bool) {
 	w := newWorld(t, s)
 	before := w.state(t)
 	w.run(t, Undisturbed())
-	after, runs := w.state(t), sweeptest.LoggedRuns(t, w.content.Firestore)
+	after, runs := w.state(t), enginetest.LoggedRuns(t, w.content.Firestore)
 	foretold, _, err := w.undo(t, Undisturbed(), runs, restore.Options{})
 	if err != nil {
 		t.Fatal(err)

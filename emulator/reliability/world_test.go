@@ -30,20 +30,20 @@ import (
 	"github.com/firesweep/firesweep/functions/resolvedinquiries"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
 // subject is a job with its worker, if it has one, and the data that it runs on.
 type subject struct {
 	name   string // as in docs/reliability.md
-	job    sweep.Job
-	worker *sweep.Job
-	links  func(tick func()) sweep.Job // the job, which calls tick when half of its time has gone by; nil if it has time for all
-	shards int                         // into which the job is split; 0: it is not
+	job    engine.Job
+	worker *engine.Job
+	links  func(tick func()) engine.Job // the job, which calls tick when half of its time has gone by; nil if it has time for all
+	shards int                          // into which the job is split; 0: it is not
 	data   func(now time.Time, bucket string) sampledata.Sample
 
 	// What is between the job, or the undo, and its calls, to show that a careless one is found; nil: nothing.
@@ -108,7 +108,7 @@ func rules() []manifest.Entry {
 }
 
 // exampleOf returns the example that a job is of.
-func exampleOf(job sweep.Job) (manifest.Entry, bool) {
+func exampleOf(job engine.Job) (manifest.Entry, bool) {
 	i := slices.IndexFunc(examples(), func(e manifest.Entry) bool { return e.Name == job.Name })
 	if i < 0 {
 		return manifest.Entry{}, false
@@ -117,9 +117,9 @@ func exampleOf(job sweep.Job) (manifest.Entry, bool) {
 }
 
 // newFunction returns the function that serves a job.
-func newFunction(job sweep.Job) *sweep.Function {
+func newFunction(job engine.Job) *engine.Function {
 	if e, ok := exampleOf(job); ok {
-		return sweep.NewFunction(job, time.Duration(e.TimeoutSeconds)*time.Second, e.Uses())
+		return engine.NewFunction(job, time.Duration(e.TimeoutSeconds)*time.Second, e.Uses())
 	}
 	return functions.New(job)
 }
@@ -138,7 +138,7 @@ func (s subject) goesOn() bool { return s.links != nil || s.shards > 0 }
 func (s subject) handsOver() bool { return s.worker != nil || s.goesOn() }
 
 // sampled is a job on its part of the sample data.
-func sampled(job sweep.Job) subject {
+func sampled(job engine.Job) subject {
 	return subject{name: job.Name, job: job, data: func(now time.Time, bucket string) sampledata.Sample {
 		return sampledata.Job(job.Name, now, bucket)
 	}}
@@ -170,11 +170,11 @@ func inLinks() subject {
 	r := *functions.All()[i].Rule
 	s := sampled(functions.Registered()["cleanupReports"])
 	s.name += "InLinks"
-	s.links = func(tick func()) sweep.Job {
-		rule := sweep.Rule[sweep.Subject]{Name: "document", Load: sweep.Itself, Judge: func(report sweep.Subject, run sweep.Run) sweep.Decision {
+	s.links = func(tick func()) engine.Job {
+		rule := engine.Rule[engine.Subject]{Name: "document", Load: engine.Itself, Judge: func(report engine.Subject, run engine.Run) engine.Decision {
 			return declared.Judge(r, report.Document, run.Now)
-		}, Reach: sweep.Reach{Items: "reports"}}
-		return sweep.Job{Name: s.job.Name, Rules: []sweep.AnyRule{rule}, Plan: func(ctx context.Context, p *sweep.Planner) error {
+		}, Reach: engine.Reach{Items: "reports"}}
+		return engine.Job{Name: s.job.Name, Rules: []engine.AnyRule{rule}, Plan: func(ctx context.Context, p *engine.Planner) error {
 			q := documents.Query{Collection: "reports", PageSize: 1, OrderBy: []string{"createdAt"}, Where: []documents.Filter{
 				{Field: "status", Op: "in", Value: []any{"reviewed", "dismissed"}}, {Field: "createdAt", Op: "<", Value: r.Age.Cutoff(p.Now)},
 			}}
@@ -207,12 +207,12 @@ func inShards() subject {
 	s.name += "InShards"
 	s.shards = 3
 	split := s.job.Split
-	s.job.Split = func(ctx context.Context, p *sweep.Planner, n int) ([]sweep.Range, error) {
+	s.job.Split = func(ctx context.Context, p *engine.Planner, n int) ([]engine.Range, error) {
 		if worth, err := split(ctx, p, n); err != nil || worth != nil {
 			return worth, cmp.Or(err, errors.New("the sample has become large enough to be split by itself"))
 		}
 		const second, third = `{"target":0,"after":"posts/user-hana/of","at":true}`, `{"target":2,"after":""}`
-		return []sweep.Range{{End: second}, {Begin: second, End: third}, {Begin: third}}, nil
+		return []engine.Range{{End: second}, {Begin: second, End: third}, {Begin: third}}, nil
 	}
 	return s
 }
@@ -229,9 +229,9 @@ type world struct {
 	content *sampledata.Project
 	sample  sampledata.Sample
 
-	serve   atomic.Value  // the http.HandlerFunc of the worker's process
-	address string        // of the worker, or of the job that goes on by itself
-	last    *sweep.Report // of the run that went on last; nil if none did
+	serve   atomic.Value   // the http.HandlerFunc of the worker's process
+	address string         // of the worker, or of the job that goes on by itself
+	last    *engine.Report // of the run that went on last; nil if none did
 	// tasksFirst says that tasks which fail come again before the next scheduled run does.
 	tasksFirst bool
 	clock      time.Duration // how far the clock is ahead of the machine's
@@ -265,12 +265,12 @@ func newWorld(t *testing.T, s subject) *world {
 
 // started is a process of a job or worker.
 type started struct {
-	*sweeptest.Function
+	*enginetest.Function
 	process *Process
 	ahead   atomic.Int64 // how far its clock is ahead of the machine's, in nanoseconds
 }
 
-func (w *world) start(t *testing.T, job sweep.Job, steps *Steps) *started {
+func (w *world) start(t *testing.T, job engine.Job, steps *Steps) *started {
 	t.Helper()
 	s := &started{}
 	if w.links != nil {
@@ -283,7 +283,7 @@ func (w *world) start(t *testing.T, job sweep.Job, steps *Steps) *started {
 	s.process = steps.Run(f)
 	s.ahead.Store(int64(w.clock))
 	f.Clock = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
-	s.Function = sweeptest.On(t, f, w.Project)
+	s.Function = enginetest.On(t, f, w.Project)
 	if e, ok := exampleOf(job); ok {
 		s.Indexes = e.AllIndexes()
 	}
@@ -320,7 +320,7 @@ func (s *started) serving(ctx context.Context, t *testing.T, steps *Steps, call 
 }
 
 // run runs the job once and delivers the tasks that are there. It returns the report of the last run of the job, or of all its shards.
-func (w *world) run(t *testing.T, steps *Steps) *sweep.Report {
+func (w *world) run(t *testing.T, steps *Steps) *engine.Report {
 	t.Helper()
 	report := w.runJob(t, steps)
 	w.last = nil
@@ -329,7 +329,7 @@ func (w *world) run(t *testing.T, steps *Steps) *sweep.Report {
 		return cmp.Or(w.last, report)
 	}
 	if data, saved := w.Documents(t, "cleanupRuns")[report.RunID]; saved {
-		whole, err := sweep.ReportOf(documents.Document{Path: "cleanupRuns/" + report.RunID, Data: data})
+		whole, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/" + report.RunID, Data: data})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,11 +339,11 @@ func (w *world) run(t *testing.T, steps *Steps) *sweep.Report {
 }
 
 // runJob runs the job once.
-func (w *world) runJob(t *testing.T, steps *Steps) *sweep.Report {
+func (w *world) runJob(t *testing.T, steps *Steps) *engine.Report {
 	t.Helper()
 	f := w.start(t, w.job, steps)
 	f.Now = now
-	var report sweep.Report
+	var report engine.Report
 	f.serving(t.Context(), t, steps, func(ctx context.Context) {
 		answer := f.PostContext(ctx, t, "")
 		if err := json.Unmarshal(answer.Body.Bytes(), &report); err != nil || report.RunID == "" {
@@ -376,7 +376,7 @@ func (w *world) goOn(t *testing.T, steps *Steps, rw http.ResponseWriter, r *http
 	t.Helper()
 	f, answer := w.start(t, w.job, steps), httptest.NewRecorder()
 	f.serving(r.Context(), t, steps, func(ctx context.Context) { f.ServeHTTP(answer, r.WithContext(ctx)) })
-	w.last = new(sweep.Report)
+	w.last = new(engine.Report)
 	if err := json.Unmarshal(answer.Body.Bytes(), w.last); err != nil || w.last.RunID == "" {
 		t.Errorf("answer %d %s: not a report", answer.Code, answer.Body)
 	}
@@ -400,7 +400,7 @@ func (w *world) recover(t *testing.T) bool {
 		for _, c := range report.Actions {
 			planned += c.Planned
 		}
-		if report.Status == sweep.Completed && planned == 0 && w.pending() == 0 {
+		if report.Status == engine.Completed && planned == 0 && w.pending() == 0 {
 			return true
 		}
 	}
@@ -446,7 +446,7 @@ func (w *world) differences(t *testing.T, want sampledata.Sample) []string {
 		lines = append(lines, fmt.Sprintf("%d tasks are left", n))
 	}
 	// To say what would be taken back reads all of the undo logs.
-	if _, _, err := w.undo(t, Undisturbed(), sweeptest.LoggedRuns(t, w.content.Firestore), restore.Options{}); err != nil {
+	if _, _, err := w.undo(t, Undisturbed(), enginetest.LoggedRuns(t, w.content.Firestore), restore.Options{}); err != nil {
 		lines = append(lines, err.Error())
 	}
 	return lines

@@ -15,16 +15,16 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	"github.com/firesweep/firesweep/shared/undo/restore"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 const retry = "retry account deletion"
 
 // counts returns the actions of a report with one kind.
-func counts(kind string, c sweep.Counts) map[string]sweep.Counts {
-	return map[string]sweep.Counts{kind: c}
+func counts(kind string, c engine.Counts) map[string]engine.Counts {
+	return map[string]engine.Counts{kind: c}
 }
 
 func TestOneAccountThatCannotBeDeleted(t *testing.T) {
@@ -34,22 +34,22 @@ func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 		f.SignUp(t, uid)
 	}
 	f.FailDelete(t, "u1", "INTERNAL_ERROR")
-	want := counts("delete user", sweep.Counts{Planned: 3, Done: 2})
+	want := counts("delete user", engine.Counts{Planned: 3, Done: 2})
 	for attempts := 1; attempts <= 5; attempts++ { // from the third on, each is an alert
 		got := f.Run(t, "")
-		sweeptest.WantReport(t, got, sweep.Completed, want) // the run itself does not fail
-		sweeptest.Want(t, "kept", map[string]int{keptAccount: 1}, got.Kept)
+		enginetest.WantReport(t, got, engine.Completed, want) // the run itself does not fail
+		enginetest.Want(t, "kept", map[string]int{keptAccount: 1}, got.Kept)
 		f.wantLeft(t, left{Accounts: []string{"u1"}, Notes: []string{"u1"}})
 		note := map[string]any{"addedAt": now, "attempts": int64(attempts)}
-		sweeptest.Want(t, "note", note, f.Documents(t, "authDeletionRetries")["u1"])
+		enginetest.Want(t, "note", note, f.Documents(t, "authDeletionRetries")["u1"])
 		f.wantWarnings(t, "u1", attempts, max(0, attempts-2), "INTERNAL_ERROR")
 		f.wantWarnings(t, "u1", attempts, max(0, attempts-2),
 			fmt.Sprint("user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: ", attempts))
-		want = counts(retry, sweep.Counts{Planned: 1})
+		want = counts(retry, engine.Counts{Planned: 1})
 		f.Now = f.Now.AddDate(0, 0, 1)
 	}
 	f.FailDelete(t, "u1", "")
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(retry, 1))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(retry, 1))
 	f.wantLeft(t, left{})
 	f.wantWarnings(t, "u1", 5, 3, "Auth delete failed for u1: ")
 	f.wantWarnings(t, "u12", 0, 0, "")
@@ -64,14 +64,14 @@ func TestAuthenticationDown(t *testing.T) {
 	f.SignUp(t, "u1", "u2", "old", "bystander")
 	f.beforeCall = func() error { return errors.New("quota exceeded") }
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete user": {Planned: 2}, retry: {Planned: 1}})
-	sweeptest.Want(t, "kept", map[string]int{keptAccount: 3}, got.Kept)
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete user": {Planned: 2}, retry: {Planned: 1}})
+	enginetest.Want(t, "kept", map[string]int{keptAccount: 3}, got.Kept)
 	f.wantLeft(t, left{Accounts: []string{"bystander", "old", "u1", "u2"}, Notes: []string{"old", "u1", "u2"}})
 	for uid, alerts := range map[string]int{"u1": 0, "u2": 0, "old": 1} {
 		f.wantWarnings(t, uid, 1, alerts, "quota exceeded")
 	}
 	f.beforeCall = nil
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(retry, 3))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(retry, 3))
 	f.wantLeft(t, left{Accounts: []string{"bystander"}})
 }
 
@@ -108,7 +108,7 @@ func TestTakenBackAfterALostAnswer(t *testing.T) {
 			}
 			f.Run(t, "")
 			f.wantLeft(t, left{Accounts: []string{"old"}, Notes: []string{"old"}})
-			sweeptest.Want(t, "note", note, f.Documents(t, "authDeletionRetries")["old"])
+			enginetest.Want(t, "note", note, f.Documents(t, "authDeletionRetries")["old"])
 		})
 	}
 }
@@ -137,13 +137,13 @@ func TestChangedBetweenPlanAndApply(t *testing.T) {
 		f.Delete(t, "users/gone")
 	}
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, counts("delete user", sweep.Counts{Planned: 7, Done: 2, Changed: 5}))
+	enginetest.WantReport(t, got, engine.Completed, counts("delete user", engine.Counts{Planned: 7, Done: 2, Changed: 5}))
 	f.wantLeft(t, left{
 		Users:    []string{"eased", "postponed", "unbanned", "undated"},
 		Accounts: []string{"eased", "gone", "postponed", "unbanned", "undated"},
 	})
 	f.wantWarnings(t, "gone", 1, 0, "its account was kept")
-	sweeptest.Want(t, "calls", [][]string{{"left", "touched"}}, f.calls)
+	enginetest.Want(t, "calls", [][]string{{"left", "touched"}}, f.calls)
 }
 
 func TestNotedUserIsThereAgain(t *testing.T) {
@@ -161,9 +161,9 @@ func TestNotedUserIsThereAgain(t *testing.T) {
 	f.SignUp(t, all...)
 
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed,
-		map[string]sweep.Counts{"delete user": {Planned: 1, Done: 1}, retry: {Planned: 1, Done: 1}})
-	sweeptest.Want(t, "kept", map[string]int{keptWithUser: 2, keptBack: 2, fmt.Sprintf(keptByLimit, 1): 1, keptNotYet: 1}, got.Kept)
+	enginetest.WantReport(t, got, engine.Completed,
+		map[string]engine.Counts{"delete user": {Planned: 1, Done: 1}, retry: {Planned: 1, Done: 1}})
+	enginetest.Want(t, "kept", map[string]int{keptWithUser: 2, keptBack: 2, fmt.Sprintf(keptByLimit, 1): 1, keptNotYet: 1}, got.Kept)
 	f.wantLeft(t, left{
 		Users:    []string{"postponed", "restored", "second"},
 		Accounts: []string{"postponed", "restored", "second"},
@@ -172,7 +172,7 @@ func TestNotedUserIsThereAgain(t *testing.T) {
 	f.wantWarnings(t, "restored", 1, 0, keptBack)
 	f.wantWarnings(t, "postponed", 1, 0, keptBack)
 
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete user", 1))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete user", 1))
 	f.wantLeft(t, left{Users: []string{"postponed", "restored"}, Accounts: []string{"postponed", "restored"},
 		Notes: []string{"postponed", "restored"}})
 }
@@ -190,7 +190,7 @@ func TestNoteChangedBetweenPlanAndApply(t *testing.T) {
 		f.user(t, "due", "permanent", ago(time.Hour))
 		f.Delete(t, "authDeletionRetries/forgotten")
 	}
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, counts(retry, sweep.Counts{Planned: 4, Done: 1, Changed: 3}))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, counts(retry, engine.Counts{Planned: 4, Done: 1, Changed: 3}))
 	f.wantLeft(t, left{Users: []string{"back", "due"}, Accounts: []string{"back", "due", "forgotten"},
 		Notes: []string{"back", "due"}})
 	f.wantWarnings(t, "back", 1, 0, keptBack)
@@ -221,16 +221,16 @@ func TestManyRetries(t *testing.T) {
 		return s, err
 	}))
 	f.beforeCall = func() error { return errors.New("quota exceeded") }
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Partial, counts(retry, sweep.Counts{Planned: 500}))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Partial, counts(retry, engine.Counts{Planned: 500}))
 	if checkpoint := f.Documents(t, "cleanupJobs")["cleanupBannedUsers"]["position"]; checkpoint != `[{"text":"r0499"}]` {
 		t.Errorf("checkpoint %v", checkpoint)
 	}
 	f.beforeCall = nil
 	f.user(t, "r0000", "permanent", ago(time.Hour)) // a due user is found whatever the checkpoint
 	pages.Store(-10)
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{
 		"delete user": {Planned: 1, Done: 1}, retry: {Planned: n - 500, Done: n - 500}})
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(retry, 499))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(retry, 499))
 	f.wantLeft(t, left{Accounts: []string{"r12020"}})
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // Job is cleanupBannedUsers.
-var Job = sweep.Job{Name: "cleanupBannedUsers", Settings: settings, Plan: plan, Rules: []sweep.AnyRule{userRule, noteRule}}
+var Job = engine.Job{Name: "cleanupBannedUsers", Settings: settings, Plan: plan, Rules: []engine.AnyRule{userRule, noteRule}}
 
 func init() { functions.Register(Job) }
 
@@ -23,7 +23,7 @@ func settings(l *config.Loader) any { return l.Integer("MAX_USERS", 20, 1, 1000)
 
 // plan considers the first users that are due, then the accounts that earlier runs could not delete. The checkpoint is a
 // place in the notes. The users need none: few are due, and a run always begins with the first.
-func plan(ctx context.Context, p *sweep.Planner) error {
+func plan(ctx context.Context, p *engine.Planner) error {
 	maxUsers := p.Config.Own.(int)
 	banned := documents.Filter{Field: statusField, Op: "==", Value: permanent}
 	due := documents.Query{
@@ -46,7 +46,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 	if err := p.SaveCheckpoint(p.Checkpoint()); err != nil {
 		return err
 	}
-	p.CountKept(ctx, sweep.KeptCount{
+	p.CountKept(ctx, engine.KeptCount{
 		Due: due, Among: []documents.Filter{banned}, Eligible: []documents.Filter{banned},
 		Young:     documents.Filter{Field: dueField, Op: ">", Value: p.Now},
 		KeptYoung: keptNotYet, KeptUndated: keptUndated,
@@ -62,25 +62,25 @@ const maxGroup = 200
 // userRule deletes documents first and accounts second. Only a document can be judged again and deleted in one commit, so
 // somebody who is unbanned meanwhile loses neither. The same commit writes a note of the uid, so that a later run knows what
 // is left to delete, wherever this run is interrupted.
-var userRule = sweep.Rule[sweep.Subject]{
-	Name: "user", Group: maxGroup, Load: sweep.Itself, Judge: judgeUser,
-	Reach: sweep.Reach{Items: users, Deletes: []string{users, notes}, Writes: []string{notes}, Account: true},
-	Change: func(user sweep.Subject, _ sweep.Decision, run sweep.Run) sweep.Change {
+var userRule = engine.Rule[engine.Subject]{
+	Name: "user", Group: maxGroup, Load: engine.Itself, Judge: judgeUser,
+	Reach: engine.Reach{Items: users, Deletes: []string{users, notes}, Writes: []string{notes}, Account: true},
+	Change: func(user engine.Subject, _ engine.Decision, run engine.Run) engine.Change {
 		note := documents.Document{Path: documents.Ref{Collection: notes, ID: user.ID()}.Path(),
 			Data: map[string]any{"addedAt": run.Now, "attempts": int64(0)}}
 		account := deleteAccount(note)
 		account.NoAccount = keptNoAccount // not for a note: the run that wrote it may have deleted the account
-		return sweep.Change{
+		return engine.Change{
 			Writes: []documents.Write{{Op: documents.Delete, Ref: user.Ref()}, {Op: documents.Set, Ref: note.Ref(), Data: note.Data}},
-			Then:   []sweep.FollowUp{account},
+			Then:   []engine.FollowUp{account},
 		}
 	},
 }
 
 // noted is a note with the user document of its uid, if one exists again.
 type noted struct {
-	sweep.Subject
-	user sweep.Subject
+	engine.Subject
+	user engine.Subject
 }
 
 func userOf(note documents.Document) (documents.Ref, bool) {
@@ -88,28 +88,28 @@ func userOf(note documents.Document) (documents.Ref, bool) {
 }
 
 // noteRule deletes the accounts that earlier runs could not delete.
-var noteRule = sweep.Rule[noted]{
+var noteRule = engine.Rule[noted]{
 	Name: "note", Group: maxGroup, Judge: judgeNote,
-	Reach: sweep.Reach{Items: notes, Deletes: []string{notes}, Writes: []string{notes}, Account: true},
-	Load:  sweep.EachWith(userOf, func(note, user sweep.Subject) noted { return noted{note, user} }),
-	Change: func(n noted, _ sweep.Decision, _ sweep.Run) sweep.Change {
-		return sweep.Change{Then: []sweep.FollowUp{deleteAccount(n.Document)}}
+	Reach: engine.Reach{Items: notes, Deletes: []string{notes}, Writes: []string{notes}, Account: true},
+	Load:  engine.EachWith(userOf, func(note, user engine.Subject) noted { return noted{note, user} }),
+	Change: func(n noted, _ engine.Decision, _ engine.Run) engine.Change {
+		return engine.Change{Then: []engine.FollowUp{deleteAccount(n.Document)}}
 	},
 }
 
 // deleteAccount deletes the account that a note is about, and then the note. If the account could not be deleted, the note
 // stays for the next run and counts the attempts. That is a warning, not a failure of the run, and the action does not count
 // as done. After [alertAttempts] attempts it is an alert.
-func deleteAccount(note documents.Document) sweep.FollowUp {
+func deleteAccount(note documents.Document) engine.FollowUp {
 	failed := documents.Document{Path: note.Path, Data: map[string]any{}}
 	maps.Copy(failed.Data, note.Data)
 	failed.Data["attempts"] = attemptsOf(note) + 1
-	return sweep.FollowUp{
+	return engine.FollowUp{
 		Account: note.ID(),
-		Recorded: &sweep.Recorded{
-			Done:   sweep.Delete(note).Writes,
+		Recorded: &engine.Recorded{
+			Done:   engine.Delete(note).Writes,
 			Failed: []documents.Write{{Op: documents.Set, Ref: note.Ref(), Data: failed.Data}}, Kept: keptAccount,
-			Warn: func(err error) sweep.Notice { return warning(failed, err) },
+			Warn: func(err error) engine.Notice { return warning(failed, err) },
 		},
 	}
 }

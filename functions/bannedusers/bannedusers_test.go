@@ -18,16 +18,16 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	"github.com/firesweep/firesweep/shared/undo"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 var now = time.Date(2026, 1, 10, 19, 0, 0, 0, time.UTC)
 
 // function is the function under test and the calls that it made to Authentication.
 type function struct {
-	*sweeptest.Function
+	*enginetest.Function
 
 	mu         sync.Mutex
 	calls      [][]string
@@ -39,7 +39,7 @@ type function struct {
 func newFunction(t *testing.T) *function {
 	t.Helper()
 	t.Parallel()
-	f := &function{Function: sweeptest.New(t, functions.New(Job))}
+	f := &function{Function: enginetest.New(t, functions.New(Job))}
 	f.Now = now
 	f.Hooks.Accounts = func(d accounts.API) accounts.API { return deleter{d, f} }
 	t.Cleanup(func() {
@@ -130,11 +130,11 @@ func TestCleanupBannedUsers(t *testing.T) {
 	f.Set(t, "archive/x/users/u1", map[string]any{"banStatus": "permanent", "permanentBanScheduledDeletionAt": ago(time.Hour)})
 
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 3))
-	sweeptest.Want(t, "kept", map[string]int{keptNotYet: 1, keptUndated: 2, keptNoAccount: 1}, got.Kept)
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete user", 3))
+	enginetest.Want(t, "kept", map[string]int{keptNotYet: 1, keptUndated: 2, keptNoAccount: 1}, got.Kept)
 	f.wantWarnings(t, "accountless", 1, 0, keptNoAccount)
 	f.wantLeft(t, left{Users: kept, Accounts: append([]string{"documentless"}, kept...)})
-	sweeptest.Want(t, "calls", [][]string{{"accountless", "u1", "u2"}}, f.calls)
+	enginetest.Want(t, "calls", [][]string{{"accountless", "u1", "u2"}}, f.calls)
 	if got.Scanned != 6 || got.Usage.AuthCalls != 2 { // one is a lookup for the undo log
 		t.Errorf("%d scanned and %d calls metered, want 6 and 2", got.Scanned, got.Usage.AuthCalls)
 	}
@@ -161,16 +161,16 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 	f.user(t, "later", "permanent", now.Add(time.Hour))
 	f.SignUp(t, append(all, "later")...)
 
-	got := sweeptest.NewGolden(t, "limit").Run(t, "20 of 25", f.Function, "", "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 20))
-	sweeptest.Want(t, "kept", map[string]int{fmt.Sprintf(keptByLimit, 20): 5, keptNotYet: 1}, got.Kept)
+	got := enginetest.NewGolden(t, "limit").Run(t, "20 of 25", f.Function, "", "")
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete user", 20))
+	enginetest.Want(t, "kept", map[string]int{fmt.Sprintf(keptByLimit, 20): 5, keptNotYet: 1}, got.Kept)
 	if got.Scanned != 26 || got.Usage.AuthCalls != 2 || len(f.calls) != 1 || len(f.calls[0]) != 20 {
 		t.Errorf("%d scanned, calls %v; want 26, and one call that deletes 20 accounts", got.Scanned, f.calls)
 	}
 	survivors := append([]string{"later"}, latest...)
 	f.wantLeft(t, left{Users: survivors, Accounts: survivors})
 
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete user", 5))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete user", 5))
 	f.wantLeft(t, left{Users: []string{"later"}, Accounts: []string{"later"}})
 }
 
@@ -185,8 +185,8 @@ func TestUnsetDates(t *testing.T) {
 	f.user(t, "u1", "permanent", documents.Earliest)
 	f.SignUp(t, "u1", "zero", "epoch", "before")
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 1))
-	sweeptest.Want(t, "kept", map[string]int{keptUndated: 3}, got.Kept)
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete user", 1))
+	enginetest.Want(t, "kept", map[string]int{keptUndated: 3}, got.Kept)
 	f.wantLeft(t, left{Users: []string{"before", "epoch", "zero"}, Accounts: []string{"before", "epoch", "zero"}})
 	for uid := range dates {
 		f.wantWarnings(t, uid, 1, 0, keptUndated)
@@ -208,14 +208,14 @@ func TestAccountUnderAnotherUID(t *testing.T) {
 				f.user(t, "u1", "permanent", ago(time.Hour))
 				f.SignUp(t, "real-uid", "u1")
 				got := f.Run(t, "")
-				sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 2))
+				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete user", 2))
 				f.wantLeft(t, left{Accounts: []string{"real-uid"}})
 				f.wantWarnings(t, "u1", 0, 0, "")
 				if fails != nil {
-					sweeptest.Want(t, "kept", map[string]int{}, got.Kept)
+					enginetest.Want(t, "kept", map[string]int{}, got.Kept)
 					return
 				}
-				sweeptest.Want(t, "kept", map[string]int{keptNoAccount: 1}, got.Kept)
+				enginetest.Want(t, "kept", map[string]int{keptNoAccount: 1}, got.Kept)
 				f.wantWarnings(t, "someone", 1, 0, "users/someone: "+keptNoAccount)
 			})
 		}
@@ -231,9 +231,9 @@ func TestIDLongerThanAUID(t *testing.T) {
 	f.user(t, strings.Repeat("y", 1500), "permanent", now.Add(time.Hour))
 	f.user(t, "u1", "permanent", ago(time.Minute))
 	f.SignUp(t, "u1", strings.Repeat("x", 128))
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete user", 4))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete user", 4))
 	f.wantLeft(t, left{Users: []string{strings.Repeat("y", 1500)}, Accounts: []string{strings.Repeat("x", 128)}})
-	sweeptest.Want(t, "calls", [][]string{{"u1"}}, f.calls)
+	enginetest.Want(t, "calls", [][]string{{"u1"}}, f.calls)
 }
 
 // TestPinnedUsers: pinned users, such as an undo restores, do not count towards the limit on users of a run.
@@ -245,8 +245,8 @@ func TestHeldUsers(t *testing.T) {
 	f.user(t, "u3", "permanent", ago(time.Hour))
 	f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: []string{"users/u1"}})
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete user", 1))
-	sweeptest.Want(t, "kept", map[string]int{sweep.KeptPinned: 1, keptNoAccount: 1, "due, left for the next run: at most 1 users a run": 1}, got.Kept)
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete user", 1))
+	enginetest.Want(t, "kept", map[string]int{engine.KeptPinned: 1, keptNoAccount: 1, "due, left for the next run: at most 1 users a run": 1}, got.Kept)
 	f.wantLeft(t, left{Users: []string{"u1", "u3"}})
 }
 
@@ -266,9 +266,9 @@ func TestForgedEntries(t *testing.T) {
 		entry["open"], entry["task"] = true, ""
 		f.Set(t, "cleanupJobs/cleanupBannedUsers/journal/"+name, entry)
 	}
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Failed, map[string]sweep.Counts{"finish interrupted action": {Planned: 4, Done: 2, Failed: 2}})
+	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"finish interrupted action": {Planned: 4, Done: 2, Failed: 2}})
 	if _, err := f.Auth(t).GetUser(t.Context(), "victim2"); err != nil {
 		t.Error(err)
 	}
-	sweeptest.Want(t, "users", 1, len(f.Documents(t, "users")))
+	enginetest.Want(t, "users", 1, len(f.Documents(t, "users")))
 }

@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	model "github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 )
 
 // stuck is the beginning of the uids of accounts that cannot be deleted. Neither can those of 128 characters and more bytes.
@@ -68,7 +68,7 @@ func TestModel(t *testing.T) {
 	}
 	var maxUsers int
 	job := model.Job{
-		Pair: sweeptest.Pair{Function: f.Function}, Whole: "authDeletionRetries", HoldsSome: true,
+		Pair: enginetest.Pair{Function: f.Function}, Whole: "authDeletionRetries", HoldsSome: true,
 		After: func(_ *rapid.T, w model.World, held map[string]bool) model.World {
 			return afterRun(w, f.Now, maxUsers, held)
 		},

@@ -6,9 +6,9 @@ import (
 
 	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/retention"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // The collections of the job, and the fields by which a user is judged.
@@ -21,35 +21,35 @@ const (
 )
 
 // judgeUser decides about one user.
-func judgeUser(user sweep.Subject, run sweep.Run) sweep.Decision {
+func judgeUser(user engine.Subject, run engine.Run) engine.Decision {
 	status, _ := user.Text(statusField)
 	scheduled, dated := user.Time(dueField)
 	switch {
 	case !user.Found:
-		return sweep.Invalid(keptGone)
+		return engine.Invalid(keptGone)
 	case status != permanent:
-		return sweep.Keep(keptNotBanned)
+		return engine.Keep(keptNotBanned)
 	case !dated:
-		return sweep.Invalid(keptUndated)
+		return engine.Invalid(keptUndated)
 	case scheduled.After(run.Now):
-		return sweep.Keep(keptNotYet)
+		return engine.Keep(keptNotYet)
 	}
-	return sweep.Do("delete user", "permanently banned, deletion scheduled for "+retention.Stamp(scheduled))
+	return engine.Do("delete user", "permanently banned, deletion scheduled for "+retention.Stamp(scheduled))
 }
 
 // judgeNote decides about the account that a note is about. If the user document exists again, the account is kept. If that
 // document is due, its own action deletes the account. If it is not, nobody here can tell whether somebody restored it on
 // purpose or a banned user came back. So the note stays as well, and every run says so, until a person decides.
-func judgeNote(n noted, run sweep.Run) sweep.Decision {
+func judgeNote(n noted, run engine.Run) engine.Decision {
 	switch {
 	case !n.Found:
-		return sweep.Decision{} // somebody deleted it
+		return engine.Decision{} // somebody deleted it
 	case !n.user.Found:
-		return sweep.Do("retry account deletion", reasonFor(n.Document))
+		return engine.Do("retry account deletion", reasonFor(n.Document))
 	case judgeUser(n.user, run).Kind != "":
-		return sweep.Keep(keptWithUser)
+		return engine.Keep(keptWithUser)
 	default:
-		return sweep.Invalid(keptBack)
+		return engine.Invalid(keptBack)
 	}
 }
 
@@ -82,8 +82,8 @@ func attemptsOf(note documents.Document) int64 {
 }
 
 // warning says that an account was not deleted. It is one line, whatever the uid and the error contain.
-func warning(note documents.Document, err error) sweep.Notice {
-	n := sweep.Notice{Fields: map[string]any{"attempts": attemptsOf(note)}}
+func warning(note documents.Document, err error) engine.Notice {
+	n := engine.Notice{Fields: map[string]any{"attempts": attemptsOf(note)}}
 	problem := clip.Text(err.Error(), maxError)
 	text := fmt.Sprintf("Auth delete failed for %s: %s (%s): every run tries again", note.ID(), problem, reasonFor(note))
 	if attemptsOf(note) >= alertAttempts {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 func TestJudge(t *testing.T) {
@@ -17,57 +17,57 @@ func TestJudge(t *testing.T) {
 	banned := func(status, due any) map[string]any {
 		return map[string]any{"banStatus": status, "permanentBanScheduledDeletionAt": due}
 	}
-	due := func(date string) sweep.Decision {
-		return sweep.Do("delete user", "permanently banned, deletion scheduled for "+date)
+	due := func(date string) engine.Decision {
+		return engine.Do("delete user", "permanently banned, deletion scheduled for "+date)
 	}
 	long := time.Date(2020, 1, 1, 9, 0, 0, 0, time.FixedZone("JST", 9*60*60))
 	for _, tt := range []struct {
 		name string
 		data map[string]any
-		want sweep.Decision
+		want engine.Decision
 	}{
 		{"long due", banned("permanent", long), due("2020-01-01T00:00:00Z")},
 		{"a tick past", banned("permanent", now.Add(-tick)), due("2026-01-10T18:59:59Z")},
 		{"due exactly now", banned("permanent", now), due("2026-01-10T19:00:00Z")},
-		{"due in a tick", banned("permanent", now.Add(tick)), sweep.Keep(keptNotYet)},
-		{"due next month", banned("permanent", now.AddDate(0, 1, 0)), sweep.Keep(keptNotYet)},
+		{"due in a tick", banned("permanent", now.Add(tick)), engine.Keep(keptNotYet)},
+		{"due next month", banned("permanent", now.AddDate(0, 1, 0)), engine.Keep(keptNotYet)},
 
-		{"banned for a time", banned("temporary", long), sweep.Keep(keptNotBanned)},
-		{"unbanned, date left", banned("none", long), sweep.Keep(keptNotBanned)},
-		{"status in capitals", banned("Permanent", long), sweep.Keep(keptNotBanned)},
-		{"status with a space", banned("permanent ", long), sweep.Keep(keptNotBanned)},
-		{"empty status", banned("", long), sweep.Keep(keptNotBanned)},
-		{"null status", banned(nil, long), sweep.Keep(keptNotBanned)},
-		{"true as status", banned(true, long), sweep.Keep(keptNotBanned)},
-		{"list as status", banned([]any{"permanent"}, long), sweep.Keep(keptNotBanned)},
-		{"no status", map[string]any{"permanentBanScheduledDeletionAt": long}, sweep.Keep(keptNotBanned)},
-		{"no date", map[string]any{"banStatus": "permanent"}, sweep.Invalid(keptUndated)},
-		{"null date", banned("permanent", nil), sweep.Invalid(keptUndated)},
-		{"date as text", banned("permanent", "2020-01-01T00:00:00Z"), sweep.Invalid(keptUndated)},
-		{"date as milliseconds", banned("permanent", int64(1577836800000)), sweep.Invalid(keptUndated)},
-		{"date is NaN", banned("permanent", math.NaN()), sweep.Invalid(keptUndated)},
-		{"date in the year 9999", banned("permanent", time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)), sweep.Keep(keptNotYet)},
-		{"date in the year 1", banned("permanent", time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)), sweep.Invalid(keptUndated)},
-		{"date of 1970", banned("permanent", documents.Earliest.Add(-tick)), sweep.Invalid(keptUndated)},
+		{"banned for a time", banned("temporary", long), engine.Keep(keptNotBanned)},
+		{"unbanned, date left", banned("none", long), engine.Keep(keptNotBanned)},
+		{"status in capitals", banned("Permanent", long), engine.Keep(keptNotBanned)},
+		{"status with a space", banned("permanent ", long), engine.Keep(keptNotBanned)},
+		{"empty status", banned("", long), engine.Keep(keptNotBanned)},
+		{"null status", banned(nil, long), engine.Keep(keptNotBanned)},
+		{"true as status", banned(true, long), engine.Keep(keptNotBanned)},
+		{"list as status", banned([]any{"permanent"}, long), engine.Keep(keptNotBanned)},
+		{"no status", map[string]any{"permanentBanScheduledDeletionAt": long}, engine.Keep(keptNotBanned)},
+		{"no date", map[string]any{"banStatus": "permanent"}, engine.Invalid(keptUndated)},
+		{"null date", banned("permanent", nil), engine.Invalid(keptUndated)},
+		{"date as text", banned("permanent", "2020-01-01T00:00:00Z"), engine.Invalid(keptUndated)},
+		{"date as milliseconds", banned("permanent", int64(1577836800000)), engine.Invalid(keptUndated)},
+		{"date is NaN", banned("permanent", math.NaN()), engine.Invalid(keptUndated)},
+		{"date in the year 9999", banned("permanent", time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)), engine.Keep(keptNotYet)},
+		{"date in the year 1", banned("permanent", time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)), engine.Invalid(keptUndated)},
+		{"date of 1970", banned("permanent", documents.Earliest.Add(-tick)), engine.Invalid(keptUndated)},
 		{"date of 1971", banned("permanent", documents.Earliest), due("1971-01-01T00:00:00Z")},
-		{"date in a map", banned("permanent", map[string]any{"seconds": int64(0)}), sweep.Invalid(keptUndated)},
-		{"empty", map[string]any{}, sweep.Keep(keptNotBanned)},
-		{"no data at all", nil, sweep.Keep(keptNotBanned)},
+		{"date in a map", banned("permanent", map[string]any{"seconds": int64(0)}), engine.Invalid(keptUndated)},
+		{"empty", map[string]any{}, engine.Keep(keptNotBanned)},
+		{"no data at all", nil, engine.Keep(keptNotBanned)},
 	} {
-		user := sweep.Subject{Document: documents.Document{Path: "users/u1", Data: tt.data}, Found: true}
-		sweeptest.Want(t, tt.name, tt.want, judgeUser(user, sweep.Run{Now: now}))
+		user := engine.Subject{Document: documents.Document{Path: "users/u1", Data: tt.data}, Found: true}
+		enginetest.Want(t, tt.name, tt.want, judgeUser(user, engine.Run{Now: now}))
 	}
 }
 
 // TestOneCommit: one commit deletes the document and writes the note, and the journal does not repeat the account.
 func TestOneCommit(t *testing.T) {
-	user := sweep.Subject{Document: documents.Document{Path: "users/u1"}, Found: true}
-	got := userRule.Change(user, sweep.Decision{}, sweep.Run{Now: now})
+	user := engine.Subject{Document: documents.Document{Path: "users/u1"}, Found: true}
+	got := userRule.Change(user, engine.Decision{}, engine.Run{Now: now})
 	note := documents.Ref{Collection: "authDeletionRetries", ID: "u1"}
 	want := []documents.Write{
 		{Op: documents.Delete, Ref: user.Ref()}, {Op: documents.Set, Ref: note, Data: map[string]any{"addedAt": now, "attempts": int64(0)}},
 	}
-	sweeptest.Want(t, "writes", want, got.Writes)
+	enginetest.Want(t, "writes", want, got.Writes)
 	if len(got.Then) != 1 || got.Then[0].Account != "u1" || got.Then[0].Recorded == nil {
 		t.Errorf("then %+v", got.Then)
 	}
@@ -95,7 +95,7 @@ func TestWarning(t *testing.T) {
 		{nil, "u1", "quota", "u1: quota (the user document is gone, the account may not be" + again},
 	} {
 		got := warning(documents.Document{Path: "authDeletionRetries/" + tt.uid, Data: tt.data}, errors.New(tt.err))
-		sweeptest.Want(t, "warning", "Auth delete failed for "+tt.want, got.Message)
-		sweeptest.Want(t, "alert", strings.HasSuffix(tt.want, last), got.Fields["alert"] == "account")
+		enginetest.Want(t, "warning", "Auth delete failed for "+tt.want, got.Message)
+		enginetest.Want(t, "alert", strings.HasSuffix(tt.want, last), got.Fields["alert"] == "account")
 	}
 }

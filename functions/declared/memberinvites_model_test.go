@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	model "github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 )
 
 // invitesAfterRun is the rule of removeUnacceptedMemberInvites. What is no text, or empty, is no invitation.
@@ -28,9 +28,9 @@ func invitesAfterRun(w model.World, now time.Time) model.World {
 
 func TestInvitesModel(t *testing.T) {
 	t.Parallel()
-	f := sweeptest.New(t, functions.New(functions.Registered()["removeUnacceptedMemberInvites"]))
+	f := enginetest.New(t, functions.New(functions.Registered()["removeUnacceptedMemberInvites"]))
 	job := model.Job{
-		Pair:  sweeptest.Pair{Function: f},
+		Pair:  enginetest.Pair{Function: f},
 		After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World { return invitesAfterRun(w, f.Now) },
 	}
 	job.Check(t, func(rt *rapid.T) model.World {

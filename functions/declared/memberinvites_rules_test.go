@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 func TestJudgeInvite(t *testing.T) {
@@ -37,12 +37,12 @@ func TestJudgeInvite(t *testing.T) {
 		{"date as text", with(base, fields{"created_at": "2020-01-01T00:00:00Z"}), inviteUndated},
 		{"no data at all", nil, keptTokenless},
 	} {
-		want := sweep.Do("delete invite", tt.want)
+		want := engine.Do("delete invite", tt.want)
 		switch tt.want {
 		case inviteYoung, keptAccepted, inviteUnset:
-			want = sweep.Keep(tt.want)
+			want = engine.Keep(tt.want)
 		case keptTokenless, inviteUndated:
-			want = sweep.Invalid(tt.want)
+			want = engine.Invalid(tt.want)
 		}
 		if d := judge(t, "removeUnacceptedMemberInvites", tt.data, now); d != want {
 			t.Errorf("%s: %+v, want %+v", tt.name, d, want)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/declared"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 const (
@@ -31,10 +31,10 @@ var (
 	old   = limit.AddDate(0, 0, -30)
 )
 
-func newInvites(t *testing.T) *sweeptest.Function {
+func newInvites(t *testing.T) *enginetest.Function {
 	t.Helper()
 	t.Parallel()
-	f := sweeptest.New(t, functions.New(functions.Registered()["removeUnacceptedMemberInvites"]))
+	f := enginetest.New(t, functions.New(functions.Registered()["removeUnacceptedMemberInvites"]))
 	f.Now = now
 	return f
 }
@@ -79,11 +79,11 @@ func TestWhatIsReadAndCounted(t *testing.T) {
 			f.Set(t, "members/"+id, data)
 		}
 	}
-	got := sweeptest.NewGolden(t, "memberinvites").Run(t, "what is read and counted", f, "", "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(action, 3))
-	sweeptest.Want(t, "scanned", 14, got.Scanned)
-	sweeptest.Want(t, "kept", map[string]int{inviteYoung: 3, keptAccepted: 2, keptTokenless: 3, inviteUnset: 2, inviteUndated: 1}, got.Kept)
-	sweeptest.Want(t, "members left", ids(left), ids(f.Documents(t, "members")))
+	got := enginetest.NewGolden(t, "memberinvites").Run(t, "what is read and counted", f, "", "")
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(action, 3))
+	enginetest.Want(t, "scanned", 14, got.Scanned)
+	enginetest.Want(t, "kept", map[string]int{inviteYoung: 3, keptAccepted: 2, keptTokenless: 3, inviteUnset: 2, inviteUndated: 1}, got.Kept)
+	enginetest.Want(t, "members left", ids(left), ids(f.Documents(t, "members")))
 }
 
 func TestInviteAcceptedBetweenPlanAndApplySurvives(t *testing.T) {
@@ -103,8 +103,8 @@ func TestInviteAcceptedBetweenPlanAndApplySurvives(t *testing.T) {
 		f.Set(t, "members/invited-anew", invite("token-new", now))
 	}
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{action: {Planned: 6, Done: 1, Changed: 5}})
-	sweeptest.Want(t, "members left", []string{"accepted", "accepted-token-cleared", "invited-anew", "resent"}, ids(f.Documents(t, "members")))
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{action: {Planned: 6, Done: 1, Changed: 5}})
+	enginetest.Want(t, "members left", []string{"accepted", "accepted-token-cleared", "invited-anew", "resent"}, ids(f.Documents(t, "members")))
 }
 
 // TestOutOfTimeThenFinishedByTheNextRuns has accepted invitations among the due ones, over which the saved checkpoint leads.
@@ -121,7 +121,7 @@ func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
 	})
 	// The clock jumps past the time for planning when the first page has been planned.
 	wall, read, runs := now, 0, 0
-	for status := sweep.Partial; status == sweep.Partial && runs < 10; runs++ {
+	for status := engine.Partial; status == engine.Partial && runs < 10; runs++ {
 		started, looks := wall, new(atomic.Int64) // batches look at the clock as well
 		f.Clock = func() time.Time {
 			if looks.Add(1) > 4 {
@@ -133,7 +133,7 @@ func TestOutOfTimeThenFinishedByTheNextRuns(t *testing.T) {
 		status, wall = got.Status, wall.Add(24*time.Hour)
 		read += got.Kept[keptAccepted]
 		checkpoint, _ := f.Documents(t, "cleanupJobs")["removeUnacceptedMemberInvites"]["position"].(string)
-		if status == sweep.Partial != strings.HasPrefix(checkpoint, "m") || strings.Contains(checkpoint, "secret") {
+		if status == engine.Partial != strings.HasPrefix(checkpoint, "m") || strings.Contains(checkpoint, "secret") {
 			t.Fatalf("a run that is %s saved the checkpoint %q", status, checkpoint)
 		}
 	}
@@ -152,7 +152,7 @@ func TestCheckpointThatLeadsNowhereBeginsAtTheBeginning(t *testing.T) {
 			f.Set(t, "members/member", without(invite("", old), "invite_token"))
 			f.Set(t, "members/undated", invite("z", nil))
 			f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", fields{"position": checkpoint})
-			if got := f.Run(t, ""); got.Status != sweep.Completed || got.Actions[action].Done != 1 {
+			if got := f.Run(t, ""); got.Status != engine.Completed || got.Actions[action].Done != 1 {
 				t.Errorf("report %+v, want one done", got)
 			}
 		})
@@ -177,14 +177,14 @@ func TestTokensTooLongForAQuery(t *testing.T) {
 	})
 	f.Set(t, "members/accepted", with(invite("~"+long, old), fields{"user_id": 7}))
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(action, 2*pageSize))
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(action, 2*pageSize))
 	if left := ids(f.Documents(t, "members")); !slices.Equal(left, []string{"accepted", "twin0", "twin1", "twin2"}) {
 		t.Errorf("left %.200v", left)
 	}
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(action, 3))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(action, 3))
 
 	// A run that was out of time goes on behind the accepted one.
 	f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", fields{"position": "accepted"})
 	f.Set(t, "members/last", invite("\U0010FFFF", old))
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(action, 1))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(action, 1))
 }

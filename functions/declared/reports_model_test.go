@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	model "github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 )
 
 // reportsAfterRun is cleanupReports, by its rules.
@@ -28,9 +28,9 @@ func reportsAfterRun(w model.World, now time.Time) model.World {
 
 func TestReportsModel(t *testing.T) {
 	t.Parallel()
-	f := sweeptest.New(t, functions.New(functions.Registered()["cleanupReports"]))
+	f := enginetest.New(t, functions.New(functions.Registered()["cleanupReports"]))
 	job := model.Job{
-		Pair:  sweeptest.Pair{Function: f},
+		Pair:  enginetest.Pair{Function: f},
 		After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World { return reportsAfterRun(w, f.Now) },
 	}
 	job.Check(t, func(rt *rapid.T) model.World {

@@ -8,11 +8,11 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // judge decides about a document by a declared rule.
-func judge(t *testing.T, job string, data map[string]any, now time.Time) sweep.Decision {
+func judge(t *testing.T, job string, data map[string]any, now time.Time) engine.Decision {
 	t.Helper()
 	for _, e := range functions.All() {
 		if e.Name == job {
@@ -20,7 +20,7 @@ func judge(t *testing.T, job string, data map[string]any, now time.Time) sweep.D
 		}
 	}
 	t.Fatalf("no entry %s", job)
-	return sweep.Decision{}
+	return engine.Decision{}
 }
 
 func TestJudgeReport(t *testing.T) {
@@ -90,7 +90,7 @@ func TestJudgeReport(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			d := judge(t, "cleanupReports", tt.data, tt.now)
-			want := sweep.Decision{Reason: tt.reason + tt.kept, Invalid: tt.kept == keptUndated}
+			want := engine.Decision{Reason: tt.reason + tt.kept, Invalid: tt.kept == keptUndated}
 			if tt.kept == "" {
 				want.Kind = "delete report"
 			}

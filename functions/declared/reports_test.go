@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
@@ -21,9 +21,9 @@ const (
 	keptYoung     = "not older than 1 month"
 )
 
-func newReports(t *testing.T) *sweeptest.Function {
+func newReports(t *testing.T) *enginetest.Function {
 	t.Helper()
-	f := sweeptest.New(t, functions.New(functions.Registered()["cleanupReports"]))
+	f := enginetest.New(t, functions.New(functions.Registered()["cleanupReports"]))
 	f.Now = monthAgo.AddDate(0, 1, 0)
 	return f
 }
@@ -59,31 +59,31 @@ func TestCleanupReports(t *testing.T) {
 	f.Set(t, "posts/p/reports/due1", report("reviewed", monthAgo.AddDate(-1, 0, 0)))
 
 	got := f.Run(t, "")
-	sweeptest.Want(t, "report", &sweep.Report{
-		Job: "cleanupReports", RunID: got.RunID, Status: sweep.Completed, Now: f.Now, StartedAt: got.StartedAt,
+	enginetest.Want(t, "report", &engine.Report{
+		Job: "cleanupReports", RunID: got.RunID, Status: engine.Completed, Now: f.Now, StartedAt: got.StartedAt,
 		DurationMs: got.DurationMs, Version: version.String(), Database: got.Database, Bucket: got.Bucket, Scanned: 13,
-		Actions: sweeptest.Done("delete report", 3),
+		Actions: enginetest.Done("delete report", 3),
 		Kept: map[string]int{
 			"not older than 1 month": 3, "status is neither reviewed nor dismissed": 3, keptUnset: 2, keptUndated: 2,
 		},
-		Failures: []sweep.Failure{},
+		Failures: []engine.Failure{},
 		Usage:    got.Usage,
 	}, got)
 	survivors := []string{"empty", "exactly", "future", "null", "number", "odd", "pending", "text", "undated", "young"}
-	sweeptest.Want(t, "reports left", survivors, ids(f.Documents(t, "reports")))
+	enginetest.Want(t, "reports left", survivors, ids(f.Documents(t, "reports")))
 	for _, collection := range []string{"reports_archive", "posts/p/reports"} {
-		sweeptest.Want(t, collection, []string{"due1"}, ids(f.Documents(t, collection)))
+		enginetest.Want(t, collection, []string{"due1"}, ids(f.Documents(t, collection)))
 	}
 	again := f.Run(t, "")
-	sweeptest.WantReport(t, again, sweep.Completed, map[string]sweep.Counts{})
-	sweeptest.Want(t, "scanned by a second run", 10, again.Scanned)
+	enginetest.WantReport(t, again, engine.Completed, map[string]engine.Counts{})
+	enginetest.Want(t, "scanned by a second run", 10, again.Scanned)
 }
 
 func TestNoReports(t *testing.T) {
 	t.Parallel()
 	f := newReports(t)
 	got := f.Run(t, "")
-	if got.Status != sweep.Completed || got.Scanned != 0 || len(got.Actions) != 0 || len(got.Kept) != 0 {
+	if got.Status != engine.Completed || got.Scanned != 0 || len(got.Actions) != 0 || len(got.Kept) != 0 {
 		t.Errorf("report %+v", got)
 	}
 }
@@ -106,6 +106,6 @@ func TestReportChangedBetweenPlanAndApplySurvives(t *testing.T) {
 		f.Set(t, "reports/recreated", report("pending", f.Now))
 	}
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete report": {Planned: 5, Done: 1, Changed: 4}})
-	sweeptest.Want(t, "reports left", []string{"recreated", "reopened", "touched"}, ids(f.Documents(t, "reports")))
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete report": {Planned: 5, Done: 1, Changed: 4}})
+	enginetest.Want(t, "reports left", []string{"recreated", "reopened", "touched"}, ids(f.Documents(t, "reports")))
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 const starting = "Starting cleanup of expired comp subscriptions"
@@ -44,8 +44,8 @@ func TestCleanExpiredComped(t *testing.T) {
 	}
 	before.Write(t, f)
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(kind, 11))
-	sweeptest.Want(t, "kept", map[string]int{keptUnexpired: 3, keptEndless: 1, keptUndated: 2, keptNoMember: 4, keptLongMember: 1}, got.Kept)
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(kind, 11))
+	enginetest.Want(t, "kept", map[string]int{keptUnexpired: 3, keptEndless: 1, keptUndated: 2, keptNoMember: 4, keptLongMember: 1}, got.Kept)
 	after := before.Without("members_products/paid", "members_products/gone", "members_products/mixed-a", "members_products/null-a",
 		"members_products/odd-a", "members_products/numbered-a", "members_products/numbered-b")
 	for id, rows := range map[string][]string{"last-tick": {"last-tick"}, "two": {"two-a", "two-b"}, "43": {"numbered", "numbered-text"}, longest: {"longest"}} {
@@ -59,8 +59,8 @@ func TestCleanExpiredComped(t *testing.T) {
 	}
 
 	again := f.Run(t, "")
-	sweeptest.WantReport(t, again, sweep.Completed, map[string]sweep.Counts{})
-	sweeptest.Want(t, "lines", []string{starting, removedLine(13, 4, got), starting, removedLine(0, 0, again)}, ownLines(t, f))
+	enginetest.WantReport(t, again, engine.Completed, map[string]engine.Counts{})
+	enginetest.Want(t, "lines", []string{starting, removedLine(13, 4, got), starting, removedLine(0, 0, again)}, ownLines(t, f))
 }
 
 // TestMembersAsReferences: a row may refer to its member. Rows of one member by different names belong together, so that one that
@@ -80,12 +80,12 @@ func TestMembersAsReferences(t *testing.T) {
 	}
 	before.Write(t, f)
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(kind, 4))
-	sweeptest.Want(t, "kept", map[string]int{keptUnexpired: 1, keptEndless: 1, keptUndated: 2, keptNoMember: 1, keptLongMember: 1}, got.Kept)
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(kind, 4))
+	enginetest.Want(t, "kept", map[string]int{keptUnexpired: 1, keptEndless: 1, keptUndated: 2, keptNoMember: 1, keptLongMember: 1}, got.Kept)
 	for id, status := range map[string]string{"ref": "free", "lasts": "comped", "42": "comped", "unset": "comped", "epoch": "comped"} {
-		sweeptest.Want(t, id, any(status), f.Documents(t, "members")[id]["status"])
+		enginetest.Want(t, id, any(status), f.Documents(t, "members")[id]["status"])
 	}
-	sweeptest.Want(t, "rows", []string{"epoch", "lasts", "lasts-2", "longest", "other", "unset"}, f.IDs(t, "members_products"))
+	enginetest.Want(t, "rows", []string{"epoch", "lasts", "lasts-2", "longest", "other", "unset"}, f.IDs(t, "members_products"))
 }
 
 // TestCost is what docs/jobs.md says of it: per member three reads, a delete and two writes, and a read and a delete for
@@ -100,8 +100,8 @@ func TestCost(t *testing.T) {
 		w["members/"+id], w["members_products/"+id] = member("comped"), row(id, today.Add(-time.Duration(i+1)*time.Hour))
 	}
 	w.Write(t, f)
-	got := sweeptest.NewGolden(t, "members").Run(t, "100 members", f, "", "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(kind, n))
+	got := enginetest.NewGolden(t, "members").Run(t, "100 members", f, "", "")
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(kind, n))
 	if u := got.Usage; u.FirestoreReads > 3*n+20 || u.FirestoreDeletes > n+20 || u.FirestoreWrites > 2*n+20 {
 		t.Errorf("usage %+v, want little more than %d reads, %d deletes, %d writes", u, 3*n, n, 2*n)
 	}
@@ -127,13 +127,13 @@ func TestRowsOnSeveralPages(t *testing.T) {
 				return now
 			}
 			got := f.Run(t, "")
-			if (got.Status == sweep.Partial) != outOfTime || (got.Scanned < n) != outOfTime {
+			if (got.Status == engine.Partial) != outOfTime || (got.Scanned < n) != outOfTime {
 				t.Errorf("%s, %d scanned", got.Status, got.Scanned)
 			}
-			sweeptest.Want(t, "actions", sweeptest.Done(kind, people), got.Actions)
-			sweeptest.Want(t, "own lines", []string{starting, removedLine(n, people, got)}, ownLines(t, f))
+			enginetest.Want(t, "actions", enginetest.Done(kind, people), got.Actions)
+			enginetest.Want(t, "own lines", []string{starting, removedLine(n, people, got)}, ownLines(t, f))
 			f.Clock = func() time.Time { return now }
-			sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+			enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{})
 			if rows, events := f.Documents(t, "members_products"), f.Documents(t, "members_status_events"); len(rows) != 0 || len(events) != people {
 				t.Errorf("%d rows and %d events left, want none and %d", len(rows), len(events), people)
 			}

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // TestManyRowsOfOneMember is a member with 420 expired rows, which take two commits of at most 400, or with twice as many. Rows that
@@ -85,15 +85,15 @@ func TestManyRowsOfOneMember(t *testing.T) {
 			got := f.Run(t, "")
 			if tt.last > 0 {
 				rows, events, m := f.Documents(t, "members_products"), f.Documents(t, "members_status_events"), f.Documents(t, "members")["m"]
-				if got.Status != sweep.Partial || m["status"] != "comped" || len(rows) == 0 || len(rows) == n || len(events) > 0 {
+				if got.Status != engine.Partial || m["status"] != "comped" || len(rows) == 0 || len(rows) == n || len(events) > 0 {
 					t.Errorf("%s: the member is %v, %d rows are left, and events %v", got.Status, m["status"], len(rows), events)
 				}
 				late.Store(false)
 				got = f.Run(t, "")
 			} else {
-				sweeptest.Want(t, "lines", removedLine(n, min(1, len(f.Documents(t, "members_status_events"))), got), ownLines(t, f)[1])
+				enginetest.Want(t, "lines", removedLine(n, min(1, len(f.Documents(t, "members_status_events"))), got), ownLines(t, f)[1])
 			}
-			sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(kind, 1))
+			enginetest.WantReport(t, got, engine.Completed, enginetest.Done(kind, 1))
 			// With an entry of the journal; and a row that stays may be among those that a commit looks at.
 			if largest > 401 || tt.most == 0 && largest < 400 && (tt.stays == "" || largest < 399) {
 				t.Errorf("the largest commit has %d deletions, want those of 400 rows", largest)
@@ -108,7 +108,7 @@ func TestManyRowsOfOneMember(t *testing.T) {
 				want["members_status_events/"+id] = data
 			}
 			want.Is(t, f)
-			sweeptest.Want(t, "documents, with an event of a member made free", 2, len(want))
+			enginetest.Want(t, "documents, with an event of a member made free", 2, len(want))
 		})
 	}
 }
@@ -122,6 +122,6 @@ func TestRowsThatStayBeforeThoseThatGo(t *testing.T) {
 		w[fmt.Sprintf("members_products/r%03d", i)] = row("m", nil)
 	}
 	w.With(world{"members_products/x": row("m", yesterday)}).Write(t, f)
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(kind, 1))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(kind, 1))
 	w.Is(t, f)
 }

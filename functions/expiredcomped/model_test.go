@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	model "github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 )
 
 // afterRun is the rule of cleanExpiredComped. A row whose expiry cannot be told is kept and keeps its member comped, and so does one
@@ -62,9 +62,9 @@ func event(path string, data map[string]any) string {
 
 func TestModel(t *testing.T) {
 	t.Parallel()
-	f := sweeptest.New(t, functions.New(Job))
+	f := enginetest.New(t, functions.New(Job))
 	job := model.Job{
-		Pair: sweeptest.Pair{Function: f}, Steps: []time.Duration{0, 0, 24 * time.Hour}, Name: event,
+		Pair: enginetest.Pair{Function: f}, Steps: []time.Duration{0, 0, 24 * time.Hour}, Name: event,
 		After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World { return afterRun(w, f.Now) },
 	}
 	job.Check(t, func(rt *rapid.T) model.World {

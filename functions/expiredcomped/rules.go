@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // The collections and fields of the membership platform that the job works on.
@@ -35,23 +35,23 @@ const (
 )
 
 // judge decides about one row.
-func judge(row documents.Document, now time.Time) sweep.Decision {
+func judge(row documents.Document, now time.Time) engine.Decision {
 	value, set := row.Data[expiryField]
 	expiry, dated := row.Time(expiryField)
 	id, named := row.IDIn(members, row.Data[memberField])
 	switch {
 	case set && value == nil:
-		return sweep.Keep(keptEndless)
+		return engine.Keep(keptEndless)
 	case !dated:
-		return sweep.Invalid(keptUndated)
+		return engine.Invalid(keptUndated)
 	case !expiry.Before(cutoff(now)):
-		return sweep.Keep(keptUnexpired)
+		return engine.Keep(keptUnexpired)
 	case !named:
-		return sweep.Invalid(keptNoMember)
+		return engine.Invalid(keptNoMember)
 	case !documents.Queryable(id), !documents.Queryable(row.Data[memberField]):
-		return sweep.Invalid(keptLongMember)
+		return engine.Invalid(keptLongMember)
 	default:
-		return sweep.Do(kind, row.Path+" expired "+retention.Stamp(expiry))
+		return engine.Do(kind, row.Path+" expired "+retention.Stamp(expiry))
 	}
 }
 

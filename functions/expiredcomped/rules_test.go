@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 func TestCutoff(t *testing.T) {
@@ -27,35 +27,35 @@ func TestCutoff(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
-	expired := sweep.Do(kind, "members_products/r expired 2026-01-09T23:59:59Z")
+	expired := engine.Do(kind, "members_products/r expired 2026-01-09T23:59:59Z")
 	for _, tt := range []struct {
 		name string
 		data map[string]any
-		want sweep.Decision
+		want engine.Decision
 	}{
 		{"yesterday's last tick", row("m", yesterday), expired},
 		{"in another zone", row("m", yesterday.In(time.FixedZone("JST", 9*60*60))), expired},
-		{"today's first tick", row("m", today), sweep.Keep(keptUnexpired)},
-		{"an hour ago", row("m", now.Add(-time.Hour)), sweep.Keep(keptUnexpired)},
-		{"tomorrow, of nobody", row(nil, today.Add(day)), sweep.Keep(keptUnexpired)},
-		{"null", row("m", nil), sweep.Keep(keptEndless)},
-		{"missing", map[string]any{"member_id": "m"}, sweep.Invalid(keptUndated)},
-		{"text", row("m", "2020-01-01T00:00:00Z"), sweep.Invalid(keptUndated)},
-		{"milliseconds", row("m", int64(1577836800000)), sweep.Invalid(keptUndated)},
-		{"the year 1", row("m", time.Time{}), sweep.Invalid(keptUndated)},
-		{"1970", row("m", time.Unix(0, 0)), sweep.Invalid(keptUndated)},
-		{"the last tick of 1970", row("m", documents.Earliest.Add(-tick)), sweep.Invalid(keptUndated)},
-		{"the first of 1971", row("m", documents.Earliest), sweep.Do(kind, "members_products/r expired 1971-01-01T00:00:00Z")},
-		{"no data at all", nil, sweep.Invalid(keptUndated)},
-		{"of nobody", map[string]any{"expiry_at": yesterday}, sweep.Invalid(keptNoMember)},
+		{"today's first tick", row("m", today), engine.Keep(keptUnexpired)},
+		{"an hour ago", row("m", now.Add(-time.Hour)), engine.Keep(keptUnexpired)},
+		{"tomorrow, of nobody", row(nil, today.Add(day)), engine.Keep(keptUnexpired)},
+		{"null", row("m", nil), engine.Keep(keptEndless)},
+		{"missing", map[string]any{"member_id": "m"}, engine.Invalid(keptUndated)},
+		{"text", row("m", "2020-01-01T00:00:00Z"), engine.Invalid(keptUndated)},
+		{"milliseconds", row("m", int64(1577836800000)), engine.Invalid(keptUndated)},
+		{"the year 1", row("m", time.Time{}), engine.Invalid(keptUndated)},
+		{"1970", row("m", time.Unix(0, 0)), engine.Invalid(keptUndated)},
+		{"the last tick of 1970", row("m", documents.Earliest.Add(-tick)), engine.Invalid(keptUndated)},
+		{"the first of 1971", row("m", documents.Earliest), engine.Do(kind, "members_products/r expired 1971-01-01T00:00:00Z")},
+		{"no data at all", nil, engine.Invalid(keptUndated)},
+		{"of nobody", map[string]any{"expiry_at": yesterday}, engine.Invalid(keptNoMember)},
 		{"of a number", row(int64(1), yesterday), expired},
 		{"of the longest id", row(strings.Repeat("x", 1499), yesterday), expired},
-		{"of an id too long to be asked for", row(strings.Repeat("x", 1500), yesterday), sweep.Invalid(keptLongMember)},
-		{"of a longer one", row(strings.Repeat("x", 1501), yesterday), sweep.Invalid(keptNoMember)},
-		{"of a real number", row(1.0, yesterday), sweep.Invalid(keptNoMember)},
-		{"of a path", row("members/m", yesterday), sweep.Invalid(keptNoMember)},
+		{"of an id too long to be asked for", row(strings.Repeat("x", 1500), yesterday), engine.Invalid(keptLongMember)},
+		{"of a longer one", row(strings.Repeat("x", 1501), yesterday), engine.Invalid(keptNoMember)},
+		{"of a real number", row(1.0, yesterday), engine.Invalid(keptNoMember)},
+		{"of a path", row("members/m", yesterday), engine.Invalid(keptNoMember)},
 	} {
-		sweeptest.Want(t, tt.name, tt.want, judge(documents.Document{Path: "members_products/r", Data: tt.data}, now))
+		enginetest.Want(t, tt.name, tt.want, judge(documents.Document{Path: "members_products/r", Data: tt.data}, now))
 	}
 }
 
@@ -82,13 +82,13 @@ func TestEventID(t *testing.T) {
 
 func TestReasonFor(t *testing.T) {
 	for n, want := range map[int]string{1: "a", 3: "a, b, c", 4: "a, b, c and 1 more", 5: "a, b, c and 2 more"} {
-		sweeptest.Want(t, "reason", want, reasonFor([]string{"a", "b", "c", "d", "e"}[:n]))
+		enginetest.Want(t, "reason", want, reasonFor([]string{"a", "b", "c", "d", "e"}[:n]))
 	}
 }
 
 func TestLastLine(t *testing.T) {
-	end := sweep.Ending{Figures: map[string]int{removed: 3, freed: 2}, Duration: 1500 * time.Millisecond}
-	sweeptest.Want(t, "line", "Removed 3 expired subscriptions, updated 2 members in 1500ms", lastLine(end))
+	end := engine.Ending{Figures: map[string]int{removed: 3, freed: 2}, Duration: 1500 * time.Millisecond}
+	enginetest.Want(t, "line", "Removed 3 expired subscriptions, updated 2 members in 1500ms", lastLine(end))
 	end.Canceled = true
-	sweeptest.Want(t, "line", "Expired complimentary subscriptions cleanup cancelled before completion", lastLine(end))
+	enginetest.Want(t, "line", "Expired complimentary subscriptions cleanup cancelled before completion", lastLine(end))
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 const (
@@ -23,14 +23,14 @@ var (
 	yesterday = today.Add(-tick)
 )
 
-func newFunction(t *testing.T) *sweeptest.Function {
+func newFunction(t *testing.T) *enginetest.Function {
 	t.Helper()
-	f := sweeptest.New(t, functions.New(Job))
+	f := enginetest.New(t, functions.New(Job))
 	f.Now = now
 	return f
 }
 
-type world = sweeptest.World
+type world = enginetest.World
 
 func row(member, expiry any) map[string]any {
 	return map[string]any{"member_id": member, "product_id": "gold", "sort_order": int64(0), "expiry_at": expiry}
@@ -56,7 +56,7 @@ func whenFree(w world, id string, rows ...string) world {
 }
 
 // ownLines returns the job's own log lines of all runs so far.
-func ownLines(t *testing.T, f *sweeptest.Function) []string {
+func ownLines(t *testing.T, f *enginetest.Function) []string {
 	t.Helper()
 	var lines []string
 	for _, line := range f.LogLines(t) {
@@ -68,6 +68,6 @@ func ownLines(t *testing.T, f *sweeptest.Function) []string {
 }
 
 // removedLine is the last line of a run.
-func removedLine(rows, freed int, got *sweep.Report) string {
+func removedLine(rows, freed int, got *engine.Report) string {
 	return fmt.Sprintf("Removed %d expired subscriptions, updated %d members in %dms", rows, freed, got.DurationMs)
 }

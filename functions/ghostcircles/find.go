@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 const (
@@ -25,17 +25,17 @@ var (
 // census says how many circles there are, and where those are that may be due, without reading one.
 type census struct {
 	all, deleted, posted int
-	undated              int          // without a post, and without a creation that tells since when
-	idle                 []sweep.Span // of lastHumanPostAt, with ghosts
-	unposted             []sweep.Span // of createdAt, with abandoned circles
-	byDeletion           bool         // some circles are deleted, and counted apart
+	undated              int           // without a post, and without a creation that tells since when
+	idle                 []engine.Span // of lastHumanPostAt, with ghosts
+	unposted             []engine.Span // of createdAt, with abandoned circles
+	byDeletion           bool          // some circles are deleted, and counted apart
 }
 
 // takeCensus counts circles. No query finds those that lack lastHumanPostAt, and none those that are not deleted, as isDeleted
 // may be missing. So they are what is left of a span of time when those that have the field are taken away.
 func takeCensus(ctx context.Context, r documents.Reader, now time.Time) (c census, err error) {
-	ghosts := sweep.Span{From: documents.Earliest, Until: retention.DaysBefore(now, ghostDays).Add(time.Microsecond)}
-	abandoned := sweep.Span{From: documents.Earliest, Until: retention.DaysBefore(now, abandonedDays).Add(time.Microsecond)}
+	ghosts := engine.Span{From: documents.Earliest, Until: retention.DaysBefore(now, ghostDays).Add(time.Microsecond)}
+	abandoned := engine.Span{From: documents.Earliest, Until: retention.DaysBefore(now, abandonedDays).Add(time.Microsecond)}
 	young := documents.Filter{Field: createdField, Op: ">=", Value: abandoned.Until}
 	n, err := count(ctx, r, among(), among(isDeleted), among(hasPost),
 		among(ghosts.Where(postedField)...), among(young), bothDates(young))
@@ -43,10 +43,10 @@ func takeCensus(ctx context.Context, r documents.Reader, now time.Time) (c censu
 		return c, err
 	}
 	c = census{all: n[0], deleted: n[1], posted: n[2], byDeletion: n[1] > 0}
-	ghost := sweep.Share{Sought: n[3], All: n[3]}
+	ghost := engine.Share{Sought: n[3], All: n[3]}
 	unposted, youngUnposted := c.all-c.posted, n[4]-n[5]
 
-	inIdle := func(ctx context.Context, s sweep.Span) (sweep.Share, error) { return c.idleIn(ctx, r, s) }
+	inIdle := func(ctx context.Context, s engine.Span) (engine.Share, error) { return c.idleIn(ctx, r, s) }
 	if c.byDeletion && ghost.All > 0 {
 		gone, err := count(ctx, r, among(append(ghosts.Where(postedField), isDeleted)...))
 		if err != nil {
@@ -54,10 +54,10 @@ func takeCensus(ctx context.Context, r documents.Reader, now time.Time) (c censu
 		}
 		ghost.Sought -= gone[0]
 	}
-	if c.idle, err = sweep.Halve(ctx, ghosts, ghost, inIdle); err != nil || unposted == youngUnposted {
+	if c.idle, err = engine.Halve(ctx, ghosts, ghost, inIdle); err != nil || unposted == youngUnposted {
 		return c, err
 	}
-	inUnposted := func(ctx context.Context, s sweep.Span) (sweep.Share, error) {
+	inUnposted := func(ctx context.Context, s engine.Span) (engine.Share, error) {
 		share, _, err := c.unpostedIn(ctx, r, s)
 		return share, err
 	}
@@ -73,7 +73,7 @@ func takeCensus(ctx context.Context, r documents.Reader, now time.Time) (c censu
 		}
 		c.undated -= gone
 	}
-	c.unposted, err = sweep.Halve(ctx, abandoned, old, inUnposted)
+	c.unposted, err = engine.Halve(ctx, abandoned, old, inUnposted)
 	return c, err
 }
 
@@ -88,7 +88,7 @@ func (c census) deletedUndated(ctx context.Context, r documents.Reader) (int, er
 }
 
 // idleIn counts the circles whose last post lies in a span. Those that are not deleted are sought.
-func (c census) idleIn(ctx context.Context, r documents.Reader, s sweep.Span) (sweep.Share, error) {
+func (c census) idleIn(ctx context.Context, r documents.Reader, s engine.Span) (engine.Share, error) {
 	in := s.Where(postedField)
 	queries := []documents.Query{among(in...)}
 	if c.byDeletion {
@@ -96,17 +96,17 @@ func (c census) idleIn(ctx context.Context, r documents.Reader, s sweep.Span) (s
 	}
 	n, err := count(ctx, r, queries...)
 	if err != nil {
-		return sweep.Share{}, err
+		return engine.Share{}, err
 	}
 	if !c.byDeletion {
-		return sweep.Share{Sought: n[0], All: n[0]}, nil
+		return engine.Share{Sought: n[0], All: n[0]}, nil
 	}
-	return sweep.Share{Sought: n[0] - n[1], All: n[0]}, nil
+	return engine.Share{Sought: n[0] - n[1], All: n[0]}, nil
 }
 
 // unpostedIn counts the circles that were created in a span. Those without a post that are not deleted are sought; deleted are
 // those without a post that are.
-func (c census) unpostedIn(ctx context.Context, r documents.Reader, s sweep.Span) (share sweep.Share, deleted int, err error) {
+func (c census) unpostedIn(ctx context.Context, r documents.Reader, s engine.Span) (share engine.Share, deleted int, err error) {
 	in := s.Where(createdField)
 	queries := []documents.Query{among(in...), bothDates(in...)}
 	if c.byDeletion {
@@ -120,7 +120,7 @@ func (c census) unpostedIn(ctx context.Context, r documents.Reader, s sweep.Span
 	if c.byDeletion {
 		deleted = n[2] - n[3]
 	}
-	return sweep.Share{Sought: n[0] - n[1] - deleted, All: n[0]}, deleted, nil
+	return engine.Share{Sought: n[0] - n[1] - deleted, All: n[0]}, deleted, nil
 }
 
 // bothDates returns the query for those that have a post besides, in the order of its index.
@@ -150,7 +150,7 @@ func count(ctx context.Context, r documents.Reader, queries ...documents.Query) 
 
 // found considers circles that queries have found, each once.
 type found struct {
-	*sweep.Planner
+	*engine.Planner
 	seen    map[string]bool // paths
 	read    int             // circles that are not deleted
 	undated int             // of those, without a post and without a usable creation

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // TestReadsOfCircles says what a run reads of circles that are not due: nothing but counts, at a read for each thousand.
@@ -74,13 +74,13 @@ func TestReadsOfCircles(t *testing.T) {
 			f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("circles/c%04d", i), tt.of(i) })
 			f.Env["MAX_DUE_PERCENT"] = "100"
 			got := f.Run(t, `{"dryRun":true}`)
-			want := map[string]sweep.Counts{}
+			want := map[string]engine.Counts{}
 			if tt.warn > 0 {
-				want[toWarn] = sweep.Counts{Planned: tt.warn}
+				want[toWarn] = engine.Counts{Planned: tt.warn}
 			}
-			sweeptest.WantReport(t, got, sweep.Completed, want)
-			sweeptest.Want(t, "kept", tt.kept, got.Kept)
-			sweeptest.Want(t, "scanned", n, got.Scanned)
+			enginetest.WantReport(t, got, engine.Completed, want)
+			enginetest.Want(t, "kept", tt.kept, got.Kept)
+			enginetest.Want(t, "scanned", n, got.Scanned)
 			if got.Usage.FirestoreReads > tt.reads {
 				t.Errorf("%d reads, want at most %d", got.Usage.FirestoreReads, tt.reads)
 			}
@@ -100,11 +100,11 @@ func TestOddCircles(t *testing.T) {
 	}
 	f.SetMany(t, 30*len(kinds), func(i int) (string, map[string]any) { return fmt.Sprintf("circles/c%04d", i), kinds[i%len(kinds)] })
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
-	sweeptest.Want(t, "kept", map[string]int{
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
+	enginetest.Want(t, "kept", map[string]int{
 		keptOddPost: 90, keptOddDeleted: 30, keptOddWarning: 30, keptUndated: 90, keptDeleted: 30, keptInUse: 30,
 	}, got.Kept)
-	sweeptest.Want(t, "scanned", 300, got.Scanned)
+	enginetest.Want(t, "scanned", 300, got.Scanned)
 	if got.Usage.FirestoreReads > 200 {
 		t.Errorf("%d reads", got.Usage.FirestoreReads)
 	}
@@ -119,7 +119,7 @@ func TestUncountableCircles(t *testing.T) {
 	f.Set(t, "circles/abandoned", circle(nil, daysAgo(31), nil))
 	f.Set(t, "circles/active", circle(daysAgo(1), nil, nil))
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(toWarn, 2))
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(toWarn, 2))
 	if len(got.Warnings) != 1 {
 		t.Errorf("warnings %q", got.Warnings)
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/functions/posts"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 const jobName = "checkGhostCircles"
 
 // Job is checkGhostCircles.
-var Job = sweep.Job{
-	Name: jobName, Plan: plan, Rules: []sweep.AnyRule{circleRule, postRule},
+var Job = engine.Job{
+	Name: jobName, Plan: plan, Rules: []engine.AnyRule{circleRule, postRule},
 }
 
 func init() { functions.Register(Job) }
@@ -27,7 +27,7 @@ const circles = "circles"
 
 // plan considers the circles that may be due: those a run has claimed, ghosts, abandoned ones, and those that were warned. Counts
 // tell where they are. Where the counts fail, and where an earlier run did not end with them, it considers all circles.
-func plan(ctx context.Context, p *sweep.Planner) error {
+func plan(ctx context.Context, p *engine.Planner) error {
 	if p.Checkpoint() != "" {
 		return planAll(ctx, p)
 	}
@@ -40,7 +40,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 }
 
 // planAll considers all circles by name.
-func planAll(ctx context.Context, p *sweep.Planner) error {
+func planAll(ctx context.Context, p *engine.Planner) error {
 	q := documents.Query{Collection: circles, Select: judged}
 	return p.EachPage(ctx, q, documents.Cursor(p.Checkpoint()), func(page []documents.Document) error {
 		posted := 0
@@ -61,9 +61,9 @@ func alive(all []documents.Document) []documents.Document {
 }
 
 // due returns how many circles count as due for the safety limits.
-func due(p *sweep.Planner, all []documents.Document) (n int) {
+func due(p *engine.Planner, all []documents.Document) (n int) {
 	for _, d := range alive(all) {
-		if kind := judge(state{Subject: sweep.Subject{Document: d, Found: true}}, p.Run()).Kind; kind == toWarn || kind == toDelete {
+		if kind := judge(state{Subject: engine.Subject{Document: d, Found: true}}, p.Run()).Kind; kind == toWarn || kind == toDelete {
 			n++
 		}
 	}
@@ -72,34 +72,34 @@ func due(p *sweep.Planner, all []documents.Document) (n int) {
 
 // state is a circle with what a commit needs of it.
 type state struct {
-	sweep.Subject
-	posts    sweep.Belonging // of a claimed circle
-	hasOwner bool            // its owner has a document
+	engine.Subject
+	posts    engine.Belonging // of a claimed circle
+	hasOwner bool             // its owner has a document
 }
 
 // circleRule warns, clears, claims and deletes circles. A claimed circle is shown by the application no longer. It can only be
 // finished, by this run or another, or revived by a person: then it keeps what is left of it.
-var circleRule = sweep.Rule[state]{
-	Name: "circle", Load: sweep.Each(func(s sweep.Subject) state { return state{Subject: s} }),
+var circleRule = engine.Rule[state]{
+	Name: "circle", Load: engine.Each(func(s engine.Subject) state { return state{Subject: s} }),
 	Judge: judge, Gather: gather, Change: change,
-	Reach: sweep.Reach{
+	Reach: engine.Reach{
 		Items: "circles", Deletes: []string{"circles"}, Writes: []string{"circles", "users/*/notifications"},
-		Objects: []sweep.Files{{Folder: "circles/{id}/", Whole: true}},
+		Objects: []engine.Files{{Folder: "circles/{id}/", Whole: true}},
 	},
 }
 
 // postRule deletes the posts of claimed circles. Whether the circle is claimed is asked again in the commit.
-var postRule = posts.Rule("post", func(s posts.State, _ sweep.Run) sweep.Decision {
+var postRule = posts.Rule("post", func(s posts.State, _ engine.Run) engine.Decision {
 	if !claimed(s.Circle) {
-		return sweep.Keep("its circle is not to be deleted")
+		return engine.Keep("its circle is not to be deleted")
 	}
-	return sweep.Do("delete post", "its circle is deleted")
+	return engine.Do("delete post", "its circle is deleted")
 })
 
-var postsOf = sweep.Children{Collection: "posts", Field: "circleId"}
+var postsOf = engine.Children{Collection: "posts", Field: "circleId"}
 
 // gather reads the posts of claimed circles, and the owners who are to be told something.
-func gather(ctx context.Context, src sweep.Source, due []*state) error {
+func gather(ctx context.Context, src engine.Source, due []*state) error {
 	var ids []string
 	for _, c := range due {
 		if claimed(c.Subject) {
@@ -132,7 +132,7 @@ func (c state) owner() (user documents.Ref, ok bool) {
 	return documents.Ref{Collection: "users", ID: id}, ok
 }
 
-func change(c state, d sweep.Decision, run sweep.Run) sweep.Change {
+func change(c state, d engine.Decision, run engine.Run) engine.Change {
 	switch d.Kind {
 	case toWarn:
 		i, _ := idlenessOf(c.Document)
@@ -140,13 +140,13 @@ func change(c state, d sweep.Decision, run sweep.Run) sweep.Change {
 			Type: "circle_ghost_warning", Text: i.text(notifications.Locale(run.Config.Locale), notifications.NameOf(c.Document)),
 			Fields: map[string]any{"circleId": c.ID()},
 		}
-		mark := sweep.Update(c.Ref(), map[string]any{warnedField: run.Promise})
+		mark := engine.Update(c.Ref(), map[string]any{warnedField: run.Promise})
 		return c.tell(mark, warning, i.countsFrom, run.Promise, "marked as warned")
 	case toClear:
-		return sweep.Update(c.Ref(), map[string]any{warnedField: documents.DeleteField})
+		return engine.Update(c.Ref(), map[string]any{warnedField: documents.DeleteField})
 	case toDelete:
 		claim := map[string]any{"isDeleted": true, "deletedAt": run.Promise, "deletedBy": jobName, "deleteReason": d.Reason}
-		change := sweep.Update(c.Ref(), claim)
+		change := engine.Update(c.Ref(), claim)
 		change.Again = toFinish
 		return change
 	default:
@@ -156,12 +156,12 @@ func change(c state, d sweep.Decision, run sweep.Run) sweep.Change {
 
 // finish deletes a claimed circle: its posts, and once there are none, itself and its files. Until then they are the files of
 // a circle that can still be revived. Its owner is told in the commit that deletes it.
-func (c state) finish(run sweep.Run) (change sweep.Change) {
+func (c state) finish(run engine.Run) (change engine.Change) {
 	if !c.posts.Whole && !c.Alone {
-		return sweep.Change{Again: toFinish, Apart: true}
+		return engine.Change{Again: toFinish, Apart: true}
 	}
 	for _, post := range c.posts.Documents {
-		change.First = append(change.First, sweep.Item{Rule: postRule, Ref: post.Ref()})
+		change.First = append(change.First, engine.Item{Rule: postRule, Ref: post.Ref()})
 	}
 	if len(change.First) > 0 || !c.posts.Whole {
 		return change
@@ -171,14 +171,14 @@ func (c state) finish(run sweep.Run) (change sweep.Change) {
 		Text: notifications.Locale(run.Config.Locale).GhostCircleDeleted(notifications.NameOf(c.Document)),
 	}
 	claimedAt, _ := c.Time("deletedAt") // without, the id alone tells circles apart
-	change = c.tell(sweep.Delete(c.Document), farewell, claimedAt, run.Now, "deleted")
-	change.Then = []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "circles/" + c.ID() + "/", Folder: true}, Absent: c.Ref()}}
+	change = c.tell(engine.Delete(c.Document), farewell, claimedAt, run.Now, "deleted")
+	change.Then = []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "circles/" + c.ID() + "/", Folder: true}, Absent: c.Ref()}}
 	return change
 }
 
 // tell adds to a change what the circle's owner is told, or a warning that nobody is. The circle and the occasion are what is
 // announced: told again, it is no second notification.
-func (c state) tell(change sweep.Change, n notifications.Notification, occasion, at time.Time, done string) sweep.Change {
+func (c state) tell(change engine.Change, n notifications.Notification, occasion, at time.Time, done string) engine.Change {
 	owner, ok := c.owner()
 	if c.hasOwner {
 		n.UserID, n.Announces = owner.ID, []string{c.ID(), occasion.UTC().Format(time.RFC3339Nano)}
@@ -190,7 +190,7 @@ func (c state) tell(change sweep.Change, n notifications.Notification, occasion,
 	if !ok {
 		nobody = "its ownerId is missing or names nobody"
 	}
-	change.Notices = []sweep.Notice{{
+	change.Notices = []engine.Notice{{
 		Message: c.Path + ": " + done + " without telling anybody: " + nobody, Fields: map[string]any{"reason": nobody},
 	}}
 	return change

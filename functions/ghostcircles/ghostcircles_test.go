@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/functions/notifications"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // TestCheckGhostCircles has one circle for each thing that is done, and for each way to have no owner who can be told.
@@ -49,10 +49,10 @@ func TestCheckGhostCircles(t *testing.T) {
 	before.Write(t, f)
 	put(t, f, "", "circles/claimed/icon/a.png", "circles/theirs/icon/a.png", "circles/ghost/icon/a.png")
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{
 		toWarn: {Planned: 4, Done: 4}, toClear: {Planned: 1, Done: 1}, toDelete: {Planned: 3, Done: 3}, toFinish: {Planned: 1, Done: 1},
 	})
-	sweeptest.Want(t, "kept", map[string]int{keptDeleted: 1, keptInUse: 1, keptWarned: 1, keptOddOwner: 3}, got.Kept)
+	enginetest.Want(t, "kept", map[string]int{keptDeleted: 1, keptInUse: 1, keptWarned: 1, keptOddOwner: 3}, got.Kept)
 	after := before.Without("circles/due", "circles/due-gone", "circles/ref-due", "circles/claimed", "posts/claimed", "comments/claimed").
 		Changed("circles/revived", map[string]any{"ghostWarningNotifiedAt": nil}).
 		With(told(warnedOf("ghost", "幽霊", ja.GhostCircleWarning, daysAgo(15)), now)).With(told(warnedOf("stale", "再び", ja.GhostCircleWarning, daysAgo(15)), now)).
@@ -91,11 +91,11 @@ func TestYearsOfACircle(t *testing.T) {
 	run := func(at time.Time, action string) {
 		t.Helper()
 		f.Now = at
-		want := map[string]sweep.Counts{}
+		want := map[string]engine.Counts{}
 		if action != "" {
-			want = sweeptest.Done(action, 1)
+			want = enginetest.Done(action, 1)
 		}
-		sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, want)
+		enginetest.WantReport(t, f.Run(t, ""), engine.Completed, want)
 	}
 	warned := created.Add(30 * day)
 	run(warned.Add(-tick), "")
@@ -136,21 +136,21 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	f.Set(t, "circles/c", owned(circle(daysAgo(380), nil, nil), "hana", "読書会"))
 	wall := now.Add(6*day + 12*time.Hour)
 	f.Clock = func() time.Time { return wall }
-	run := func(schedule, at time.Time, want map[string]sweep.Counts) {
+	run := func(schedule, at time.Time, want map[string]engine.Counts) {
 		t.Helper()
 		f.Now, wall = schedule, at
-		sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, want)
+		enginetest.WantReport(t, f.Run(t, ""), engine.Completed, want)
 	}
 	warned := wall
-	run(now, wall, sweeptest.Done("warn owner of circle", 1))
+	run(now, wall, enginetest.Done("warn owner of circle", 1))
 	told := slices.Collect(maps.Values(f.Documents(t, "users/hana/notifications")))
 	if len(told) != 1 || told[0]["createdAt"] != warned || f.Documents(t, "circles")["c"]["ghostWarningNotifiedAt"] != warned {
 		t.Errorf("warned %v, want at %v", told, warned)
 	}
-	run(now, wall.Add(time.Hour), map[string]sweep.Counts{}) // a retry is no second warning, and nothing invalid
-	run(now.Add(7*day), now.Add(7*day), map[string]sweep.Counts{})
-	run(warned.Add(7*day-tick), warned.Add(7*day-time.Millisecond), map[string]sweep.Counts{})
-	run(warned.Add(6*day), warned.Add(7*day), sweeptest.Done("delete circle", 1))
+	run(now, wall.Add(time.Hour), map[string]engine.Counts{}) // a retry is no second warning, and nothing invalid
+	run(now.Add(7*day), now.Add(7*day), map[string]engine.Counts{})
+	run(warned.Add(7*day-tick), warned.Add(7*day-time.Millisecond), map[string]engine.Counts{})
+	run(warned.Add(6*day), warned.Add(7*day), enginetest.Done("delete circle", 1))
 }
 
 // TestFilesOfACircle has look-alikes beside everything that is deleted.
@@ -172,20 +172,20 @@ func TestFilesOfACircle(t *testing.T) {
 	put(t, f, "", theirs...)
 	put(t, f, "p12", "posts/of-p12.png", "posts/p1.png.bak")
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete circle": {Planned: 1, Done: 1}})
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete circle": {Planned: 1, Done: 1}})
 	before.Without("circles/c1", "posts/p1", "comments/p1", "reactions/p1").
 		Is(t, f, append(theirs, "posts/of-p12.png", "posts/p1.png.bak")...)
 	want := map[string]int{keptInUse: 2, "a file that belongs to another post": 1,
 		"a file without postId outside the folder of its document's author": 1,
 		"mediaItems[].url names an object outside posts/":                   1, "mediaItems[].url holds a URL of another bucket": 2}
-	sweeptest.Want(t, "kept", want, got.Kept)
+	enginetest.Want(t, "kept", want, got.Kept)
 }
 
 // TestOutOfTime goes on where a run that was out of time got to: what it has done is not found again. Where it read all circles,
 // it goes on behind the last.
 func TestOutOfTime(t *testing.T) {
 	t.Parallel()
-	outOfTime := func(t *testing.T) *sweeptest.Function {
+	outOfTime := func(t *testing.T) *enginetest.Function {
 		f := newFunction(t)
 		var asked atomic.Int64
 		f.Clock = func() time.Time { // for the request, the lease and after each page
@@ -207,9 +207,9 @@ func TestOutOfTime(t *testing.T) {
 			return fmt.Sprintf("circles/c%04d", i), circle(posted, nil, nil)
 		})
 		first, second := f.Run(t, ""), f.Run(t, "")
-		sweeptest.WantReport(t, first, sweep.Partial, sweeptest.Done(toWarn, 500))
-		sweeptest.WantReport(t, second, sweep.Completed, sweeptest.Done(toWarn, 1))
-		sweeptest.Want(t, "kept", map[string]int{keptWarned: 500, keptInUse: 699}, second.Kept)
+		enginetest.WantReport(t, first, engine.Partial, enginetest.Done(toWarn, 500))
+		enginetest.WantReport(t, second, engine.Completed, enginetest.Done(toWarn, 1))
+		enginetest.Want(t, "kept", map[string]int{keptWarned: 500, keptInUse: 699}, second.Kept)
 	})
 	t.Run("uncountable", func(t *testing.T) {
 		t.Parallel()
@@ -218,7 +218,7 @@ func TestOutOfTime(t *testing.T) {
 		f.SetMany(t, 501, func(i int) (string, map[string]any) {
 			return fmt.Sprintf("circles/c%04d", i), circle(daysAgo(1), nil, nil)
 		})
-		if first, second := f.Run(t, ""), f.Run(t, ""); first.Status != sweep.Partial || first.Scanned != 500 || second.Status != sweep.Completed || second.Scanned != 1 {
+		if first, second := f.Run(t, ""), f.Run(t, ""); first.Status != engine.Partial || first.Scanned != 500 || second.Status != engine.Completed || second.Scanned != 1 {
 			t.Errorf("%s, %d scanned; then %s, %d scanned", first.Status, first.Scanned, second.Status, second.Scanned)
 		}
 	})

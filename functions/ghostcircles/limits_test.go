@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // circlesOf writes circles, the first posted of which have a human post of long ago, the next active one of yesterday.
-func circlesOf(t *testing.T, f *sweeptest.Function, n, posted, active int) {
+func circlesOf(t *testing.T, f *enginetest.Function, n, posted, active int) {
 	t.Helper()
 	f.Set(t, "users/hana", hana)
 	f.SetMany(t, n, func(i int) (string, map[string]any) {
@@ -25,9 +25,9 @@ func circlesOf(t *testing.T, f *sweeptest.Function, n, posted, active int) {
 	})
 }
 
-func wantTripped(t *testing.T, got *sweep.Report, parts ...string) {
+func wantTripped(t *testing.T, got *engine.Report, parts ...string) {
 	t.Helper()
-	if got.Status != sweep.Aborted || len(got.Failures) != 1 {
+	if got.Status != engine.Aborted || len(got.Failures) != 1 {
 		t.Fatalf("%s %v %v, want aborted", got.Status, got.Actions, got.Failures)
 	}
 	for _, part := range parts {
@@ -48,7 +48,7 @@ func TestAFieldThatNobodyWrites(t *testing.T) {
 	wantTripped(t, f.Run(t, ""), append(unwritten, share)...)
 	wantTripped(t, f.Run(t, `{"force":true}`), unwritten...)
 	wantTripped(t, f.Run(t, `{"lift":["unwritten:circles.lastHumanPostAt"]}`), share)
-	sweeptest.Want(t, "circles", before, f.Documents(t, "circles"))
+	enginetest.Want(t, "circles", before, f.Documents(t, "circles"))
 	f.Now = f.Now.Add(tick)
 
 	f.Set(t, "circles/c000", owned(circle(daysAgo(380), nil, nil), "hana", "x")) // somebody writes it
@@ -57,7 +57,7 @@ func TestAFieldThatNobodyWrites(t *testing.T) {
 		t.Errorf("%q, but one circle has the field", got.Failures[0].Error)
 	}
 	wantTripped(t, got, share)
-	sweeptest.WantReport(t, f.Run(t, `{"force":true}`), sweep.Completed, sweeptest.Done(toWarn, 120))
+	enginetest.WantReport(t, f.Run(t, `{"force":true}`), engine.Completed, enginetest.Done(toWarn, 120))
 
 	f.Now = f.Now.Add(8 * day) // those that were warned are the same share again
 	wantTripped(t, f.Run(t, ""), share)
@@ -81,7 +81,7 @@ func TestShareOfGhosts(t *testing.T) {
 			f.SetMany(t, 30, func(i int) (string, map[string]any) {
 				return fmt.Sprintf("circles/deleted%02d", i), with(circle(nil, daysAgo(100), nil), "isDeleted", true)
 			})
-			if got := f.Run(t, ""); (got.Status == sweep.Aborted) != tt.aborted || (got.Actions[toWarn].Done == 0) != tt.aborted {
+			if got := f.Run(t, ""); (got.Status == engine.Aborted) != tt.aborted || (got.Actions[toWarn].Done == 0) != tt.aborted {
 				t.Errorf("%s %v %v", got.Status, got.Actions, got.Failures)
 			}
 		})

@@ -12,8 +12,8 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/notifications"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	model "github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 )
 
 // afterRun is checkGhostCircles, by its rules. A circle with a field that decides and is of a wrong type is kept, and so is one with
@@ -130,10 +130,10 @@ func announcement(path string, data map[string]any) string {
 
 func TestModel(t *testing.T) {
 	t.Parallel()
-	f := sweeptest.New(t, functions.New(Job))
+	f := enginetest.New(t, functions.New(Job))
 	f.Clock = func() time.Time { return f.Now } // promises count from the wall clock
 	job := model.Job{
-		Pair: sweeptest.Pair{Function: f}, Steps: []time.Duration{0, 0, 7 * day}, Name: announcement,
+		Pair: enginetest.Pair{Function: f}, Steps: []time.Duration{0, 0, 7 * day}, Name: announcement,
 		After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World { return afterRun(w, f.Now, f.Bucket) },
 	}
 	job.Check(t, func(rt *rapid.T) model.World {

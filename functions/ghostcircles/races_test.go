@@ -12,8 +12,8 @@ import (
 
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // TestChangedBetweenPlanAndApply changes each kind of circle in each way that matters.
@@ -60,7 +60,7 @@ func TestChangedBetweenPlanAndApply(t *testing.T) {
 	before.Write(t, f)
 	put(t, f, "", files...)
 	f.Hooks.BeforeApply = func() { changes.Write(t, f) }
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{
 		"warn owner of circle":    {Planned: 4, Changed: 4},
 		"clear warning of circle": {Planned: 3, Changed: 3},
 		"delete circle":           {Planned: 5, Changed: 5},
@@ -93,9 +93,9 @@ func TestUndeletedByAnOperator(t *testing.T) {
 			}
 		}
 	})
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{toDelete: {Planned: 1, Changed: 1}})
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{toDelete: {Planned: 1, Changed: 1}})
 	left := f.Documents(t, "posts")
-	sweeptest.Want(t, "posts left, all but those of one commit", n-aCommit, len(left))
+	enginetest.Want(t, "posts left, all but those of one commit", n-aCommit, len(left))
 	w := world{"users/hana": hana, "circles/c": owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "救われる")}.Changed("circles/c", map[string]any{
 		"isDeleted": false, "deletedBy": jobName, "deletedAt": now,
 		"deleteReason": "ghost: the last human post is of 2024-12-26T18:30:00Z, 365 days ago or more; warned 2026-01-02T18:30:00Z"})
@@ -107,11 +107,11 @@ func TestUndeletedByAnOperator(t *testing.T) {
 	w.Is(t, f, files...)
 
 	f.Now = now.Add(day)
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(toWarn, 1))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(toWarn, 1))
 	w.Changed("circles/c", map[string]any{"ghostWarningNotifiedAt": f.Now}).
 		With(told(warnedOf("c", "救われる", notifications.Japanese.GhostCircleWarning, now), f.Now)).Is(t, f, files...)
 	f.Now = now.Add(8 * day)
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(toDelete, 1))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(toDelete, 1))
 	if rest := f.Documents(t, "posts"); len(rest) != 0 || len(f.Objects(t)) != 0 {
 		t.Errorf("left in the end: %v, %v", rest, f.Objects(t))
 	}
@@ -119,17 +119,17 @@ func TestUndeletedByAnOperator(t *testing.T) {
 
 // TestFilesWaitForTheCircle: the files of a circle follow the commit that deletes it, and stay if it is restored until then.
 func TestFilesWaitForTheCircle(t *testing.T) {
-	s := state{Subject: sweep.Subject{Document: documents.Document{Path: "circles/c"}}, posts: sweep.Belonging{Whole: true}}
-	want := []sweep.FollowUp{{Object: sweep.ObjectDeletion{Name: "circles/c/", Folder: true}, Absent: s.Ref()}}
-	sweeptest.Want(t, "then", want, s.finish(sweep.Run{}).Then)
-	for name, posts := range map[string]sweep.Belonging{
+	s := state{Subject: engine.Subject{Document: documents.Document{Path: "circles/c"}}, posts: engine.Belonging{Whole: true}}
+	want := []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "circles/c/", Folder: true}, Absent: s.Ref()}}
+	enginetest.Want(t, "then", want, s.finish(engine.Run{}).Then)
+	for name, posts := range map[string]engine.Belonging{
 		"a post":                   {Documents: []documents.Document{{Path: "posts/p"}}, Whole: true},
 		"more than a few posts":    {Documents: []documents.Document{{Path: "posts/p"}}},
 		"posts that were not read": {},
 	} {
 		s.posts, s.Alone = posts, true
-		sweeptest.Want(t, name+": first", len(posts.Documents), len(s.finish(sweep.Run{}).First))
-		sweeptest.Want(t, name+": writes", 0, len(s.finish(sweep.Run{}).Writes))
+		enginetest.Want(t, name+": first", len(posts.Documents), len(s.finish(engine.Run{}).First))
+		enginetest.Want(t, name+": writes", 0, len(s.finish(engine.Run{}).Writes))
 	}
 }
 
@@ -151,12 +151,12 @@ func TestPostsWrittenMeanwhile(t *testing.T) {
 			f.Set(t, "posts/z", post("e"))
 		}
 	})
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(toDelete, 2))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(toDelete, 2))
 	world{"circles/e": before["circles/e"], "posts/z": post("e")}.Is(t, f)
 }
 
 // afterPosts calls after each commit that deleted posts, before the next begins.
-func afterPosts(f *sweeptest.Function, do func()) {
+func afterPosts(f *enginetest.Function, do func()) {
 	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
 		err := send()
 		if err == nil && slices.ContainsFunc(commit.GetWrites(), func(w *firestorepb.Write) bool { return strings.Contains(w.GetDelete(), "/documents/posts/") }) {

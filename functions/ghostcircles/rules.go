@@ -6,8 +6,8 @@ import (
 
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // How long a circle may be idle, and how long its owner is left after a warning, in days.
@@ -34,7 +34,7 @@ const (
 )
 
 // judge decides about one circle. The owner's week begins and ends by run.Promise: now, or the wall clock if now is older.
-func judge(c state, run sweep.Run) sweep.Decision {
+func judge(c state, run engine.Run) engine.Decision {
 	warned, isWarned, warningOK := c.Instant(warnedField)
 	i, invalid := idlenessOf(c.Document)
 	claimedAt, isDated := c.Time("deletedAt")
@@ -42,38 +42,38 @@ func judge(c state, run sweep.Run) sweep.Decision {
 	revived := c.Data["deletedBy"] == jobName // somebody has undone what a run had begun
 	switch deleted := c.Data["isDeleted"]; {
 	case claimed(c.Subject):
-		return sweep.Do(toFinish, "a run that was interrupted began to delete it")
+		return engine.Do(toFinish, "a run that was interrupted began to delete it")
 	case deleted == true:
-		return sweep.Keep(keptDeleted)
+		return engine.Keep(keptDeleted)
 	case deleted != nil && deleted != false:
-		return sweep.Invalid(keptOddDeleted)
+		return engine.Invalid(keptOddDeleted)
 	case !warningOK:
-		return sweep.Invalid(keptOddWarning)
+		return engine.Invalid(keptOddWarning)
 	case invalid != "":
-		return sweep.Invalid(invalid)
+		return engine.Invalid(invalid)
 	case i.since.After(run.Now) && isWarned:
-		return sweep.Do(toClear, "in use again; the warning was given "+retention.Stamp(warned))
+		return engine.Do(toClear, "in use again; the warning was given "+retention.Stamp(warned))
 	case i.since.After(run.Now):
-		return sweep.Keep(keptInUse)
+		return engine.Keep(keptInUse)
 	case !isOwned: // nobody may lose a circle untold because of a type
-		return sweep.Invalid(keptOddOwner)
+		return engine.Invalid(keptOddOwner)
 	case revived && (!isDated || claimedAt.After(run.Promise)):
-		return sweep.Invalid(keptOddRevival)
+		return engine.Invalid(keptOddRevival)
 	case warned.After(run.Promise):
-		return sweep.Invalid(keptFutureWarning)
+		return engine.Invalid(keptFutureWarning)
 	case !isWarned:
-		return sweep.Do(toWarn, i.reason)
+		return engine.Do(toWarn, i.reason)
 	case warned.Before(i.countsFrom):
-		return sweep.Do(toWarn, i.reason+"; the warning of "+retention.Stamp(warned)+" no longer counts")
+		return engine.Do(toWarn, i.reason+"; the warning of "+retention.Stamp(warned)+" no longer counts")
 	case warned.After(retention.DaysBefore(run.Promise, graceDays)):
-		return sweep.Keep(keptWarned)
+		return engine.Keep(keptWarned)
 	default:
-		return sweep.Do(toDelete, i.reason+"; warned "+retention.Stamp(warned))
+		return engine.Do(toDelete, i.reason+"; warned "+retention.Stamp(warned))
 	}
 }
 
 // claimed reports whether a run has begun to delete a circle and nobody has undone that.
-func claimed(circle sweep.Subject) bool {
+func claimed(circle engine.Subject) bool {
 	return circle.Data["isDeleted"] == true && circle.Data["deletedBy"] == jobName
 }
 

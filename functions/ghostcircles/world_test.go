@@ -6,14 +6,14 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/notifications"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
-type world = sweeptest.World
+type world = enginetest.World
 
-func newFunction(t *testing.T) *sweeptest.Function {
+func newFunction(t *testing.T) *enginetest.Function {
 	t.Helper()
-	f := sweeptest.New(t, functions.New(Job))
+	f := enginetest.New(t, functions.New(Job))
 	f.Now = now
 	f.Clock = func() time.Time { return f.Now } // promises count from the wall clock
 	return f
@@ -29,7 +29,7 @@ func owned(data map[string]any, owner any, name string) map[string]any {
 
 var hana = map[string]any{"displayName": "花"}
 
-func put(t *testing.T, f *sweeptest.Function, postID string, names ...string) {
+func put(t *testing.T, f *enginetest.Function, postID string, names ...string) {
 	t.Helper()
 	var metadata map[string]string
 	if postID != "" {
@@ -40,7 +40,7 @@ func put(t *testing.T, f *sweeptest.Function, postID string, names ...string) {
 	}
 }
 
-func gs(f *sweeptest.Function, name string) string { return "gs://" + f.Bucket + "/" + name }
+func gs(f *enginetest.Function, name string) string { return "gs://" + f.Bucket + "/" + name }
 
 func post(circle any, urls ...string) map[string]any {
 	items := []any{}

@@ -10,11 +10,11 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // Job is deleteInactiveProjects.
-var Job = sweep.Job{Name: "deleteInactiveProjects", Plan: plan, Rules: []sweep.AnyRule{projectRule}}
+var Job = engine.Job{Name: "deleteInactiveProjects", Plan: plan, Rules: []engine.AnyRule{projectRule}}
 
 func init() {
 	functions.Register(Job)
@@ -36,7 +36,7 @@ var projectFields = []string{
 
 // plan looks at the dormant projects that this pass, or the runs after it, have not looked at yet. Once a pass it counts those
 // that its query skips.
-func plan(ctx context.Context, p *sweep.Planner) error {
+func plan(ctx context.Context, p *engine.Planner) error {
 	d, _, err := p.Documents.Get(ctx, settingsRef.Path())
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 		OrderBy:    []string{"last_activity_at"}, Select: projectFields, PageSize: batchSize,
 	}
 	if pass.Fresh() {
-		p.CountKept(ctx, sweep.KeptCount{
+		p.CountKept(ctx, engine.KeptCount{
 			Due: q, Young: documents.Filter{Field: "last_activity_at", Op: ">=", Value: before}, KeptYoung: keptActive, KeptUndated: keptUndated,
 		})
 	}
@@ -73,7 +73,7 @@ func plan(ctx context.Context, p *sweep.Planner) error {
 }
 
 // graceOver looks at the projects that were warned about after an instant and by another: their grace has ended between passes.
-func graceOver(ctx context.Context, p *sweep.Planner, after, by time.Time) error {
+func graceOver(ctx context.Context, p *engine.Planner, after, by time.Time) error {
 	q := documents.Query{
 		Collection: warnings,
 		Where:      []documents.Filter{{Field: "warned_on", Op: ">", Value: after}, {Field: "warned_on", Op: "<=", Value: by}},

@@ -5,19 +5,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 func TestSettingsThatStopIt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		settings map[string]any
-		status   sweep.Status
+		status   engine.Status
 		err      string
 	}{
-		"empty":   {map[string]any{}, sweep.Completed, ""},
-		"off":     {sweeptest.With(monthly, "delete_inactive_projects", false), sweep.Completed, ""},
-		"invalid": {sweeptest.With(monthly, "inactive_projects_delete_after_months", 3), sweep.Failed, "application_settings/current is invalid, so nothing is done"},
+		"empty":   {map[string]any{}, engine.Completed, ""},
+		"off":     {enginetest.With(monthly, "delete_inactive_projects", false), engine.Completed, ""},
+		"invalid": {enginetest.With(monthly, "inactive_projects_delete_after_months", 3), engine.Failed, "application_settings/current is invalid, so nothing is done"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -25,8 +25,8 @@ func TestSettingsThatStopIt(t *testing.T) {
 			w.Set(t, "projects/towarn", old())
 			w.Set(t, "projects/tomark", old())
 			w.Set(t, warnings+"/tomark", warnedOn(cutoff, "2026-02-10"))
-			got := sweeptest.NewGolden(t, "settings-"+name).Run(t, "nothing is read besides the settings", w.Function, "", "")
-			sweeptest.WantReport(t, got, tt.status, map[string]sweep.Counts{})
+			got := enginetest.NewGolden(t, "settings-"+name).Run(t, "nothing is read besides the settings", w.Function, "", "")
+			enginetest.WantReport(t, got, tt.status, map[string]engine.Counts{})
 			if tt.err != "" && !strings.Contains(got.Failures[0].Error, tt.err) {
 				t.Errorf("failures %v", got.Failures)
 			}
@@ -66,11 +66,11 @@ func TestPromises(t *testing.T) {
 				w.Set(t, "audit_events/"+w.IDs(t, "audit_events")[0], tt.changed)
 			}
 			w.Now = now.Add(tt.after)
-			sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
+			enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(warnKind, 1))
 			if n := w.Deliver(t); n != 1 || len(w.IDs(t, "audit_events")) != 1 || len(w.IDs(t, "mail")) != 1 {
 				t.Errorf("%d tasks, events %v, mail %v: want one of each", n, w.IDs(t, "audit_events"), w.IDs(t, "mail"))
 			}
-			sweeptest.Want(t, "warning", warnedOn(w.Now, tt.want), w.Documents(t, warnings)["p1"]) // told today, with the promise made then
+			enginetest.Want(t, "warning", warnedOn(w.Now, tt.want), w.Documents(t, warnings)["p1"]) // told today, with the promise made then
 		})
 	}
 }
@@ -87,10 +87,10 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	if len(preview.Plan) != 1 || !strings.Contains(preview.Plan[0].Reason, "to be deleted on 2026-05-10") {
 		t.Errorf("plan %v", preview.Plan)
 	}
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
+	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(warnKind, 1))
 	w.Deliver(t)
-	sweeptest.Want(t, "warnings", map[string]map[string]any{"p1": warnedOn(now, "2026-05-10")}, w.Documents(t, warnings))
+	enginetest.Want(t, "warnings", map[string]map[string]any{"p1": warnedOn(now, "2026-05-10")}, w.Documents(t, warnings))
 	for _, event := range w.Documents(t, "audit_events") {
-		sweeptest.Want(t, "promise in the audit event", "2026-05-10", event["deletion_date"].(string))
+		enginetest.Want(t, "promise in the audit event", "2026-05-10", event["deletion_date"].(string))
 	}
 }

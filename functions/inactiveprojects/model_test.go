@@ -11,7 +11,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"pgregory.net/rapid"
 
-	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	model "github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 )
 
 func amount(v any) (float64, bool) {

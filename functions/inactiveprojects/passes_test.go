@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // TestNothingDueCostsUnderTenReads has some pages of dormant projects, all warned. One pass reads them; for the rest of the day a
@@ -27,20 +27,20 @@ func TestNothingDueCostsUnderTenReads(t *testing.T) {
 		return fmt.Sprintf("%s/p%05d", warnings, i), warnedOn(now.Add(-time.Duration(i)*time.Second), "2026-05-10")
 	})
 	got := w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
 	if reads := got.Usage.FirestoreReads; reads > 2*n+2*n/100+50 || got.Kept[keptInGrace] != n {
 		t.Errorf("a pass: %d reads, kept %v", reads, got.Kept)
 	}
 	for _, after := range []time.Duration{10 * time.Minute, 20 * time.Minute, 24*time.Hour - tick} {
 		w.Now = now.Add(after)
 		got := w.Run(t, "")
-		sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
+		enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
 		if reads := got.Usage.FirestoreReads; reads >= 10 {
 			t.Errorf("after %s: %d reads, want under 10", after, reads)
 		}
 	}
-	w.Set(t, settingsPath, sweeptest.With(monthly, "inactive_projects_min_size_mb", 1))
-	sweeptest.Want(t, "kept by other settings", map[string]int{keptSmall: n}, w.Run(t, "").Kept)
+	w.Set(t, settingsPath, enginetest.With(monthly, "inactive_projects_min_size_mb", 1))
+	enginetest.Want(t, "kept by other settings", map[string]int{keptSmall: n}, w.Run(t, "").Kept)
 }
 
 // TestBetweenPassesOnlyWhatCameUpIsRead has one project become dormant and one grace end within a day.
@@ -58,12 +58,12 @@ func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
 	w.Set(t, warnings+"/gone", warnedOn(hour.AddDate(0, -1, 0), "2026-04-10"))
 	w.Set(t, "projects/undated", old("last_activity_at", "2020"))
 	got := w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
-	sweeptest.Want(t, "kept", map[string]int{keptInGrace: 3, keptActive: 2, keptUndated: 1}, got.Kept)
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
+	enginetest.Want(t, "kept", map[string]int{keptInGrace: 3, keptActive: 2, keptUndated: 1}, got.Kept)
 	w.Now = hour
-	golden := sweeptest.NewGolden(t, "between-passes")
+	golden := enginetest.NewGolden(t, "between-passes")
 	golden.Run(t, "one to warn about and one to mark", w.Function, "", "")
-	sweeptest.Want(t, "marked", []string{"due"}, w.marked(t))
+	enginetest.Want(t, "marked", []string{"due"}, w.marked(t))
 	if n := w.Deliver(t); n != 1 || w.Documents(t, warnings)["soon"] == nil {
 		t.Errorf("%d tasks, warnings %v", n, w.IDs(t, warnings))
 	}
@@ -94,12 +94,12 @@ func TestPlanningOutOfTime(t *testing.T) {
 	}
 	got := w.Run(t, "")
 	first := got.Actions[warnKind].Done
-	if got.Status != sweep.Partial || first == 0 || first >= n {
+	if got.Status != engine.Partial || first == 0 || first >= n {
 		t.Fatalf("report %+v", got)
 	}
 	w.Clock = func() time.Time { return now.Add(10 * time.Minute) }
 	w.Now = now.Add(10 * time.Minute)
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, n-first))
+	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(warnKind, n-first))
 	if delivered := w.Deliver(t); delivered != n || len(w.IDs(t, "audit_events")) != n {
 		t.Errorf("%d tasks, %d events, want %d of each", delivered, len(w.IDs(t, "audit_events")), n)
 	}
@@ -122,13 +122,13 @@ func TestPoisonedProject(t *testing.T) {
 		}
 		return nil
 	})
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Failed, map[string]sweep.Counts{warnKind: {Planned: 3, Done: 2, Failed: 1}})
+	enginetest.WantReport(t, w.Run(t, ""), engine.Failed, map[string]engine.Counts{warnKind: {Planned: 3, Done: 2, Failed: 1}})
 	// The next run, ten minutes later, looks at that one alone.
 	w.Now = now.Add(10 * time.Minute)
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Failed, map[string]sweep.Counts{warnKind: {Planned: 1, Failed: 1}})
+	enginetest.WantReport(t, w.Run(t, ""), engine.Failed, map[string]engine.Counts{warnKind: {Planned: 1, Failed: 1}})
 	refuse = false
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(warnKind, 1))
+	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, map[string]engine.Counts{})
 	if n := w.Deliver(t); n != 3 || len(w.IDs(t, "audit_events")) != 3 || len(w.IDs(t, "mail")) != 3 {
 		t.Errorf("%d tasks, %d events, want 3", n, len(w.IDs(t, "audit_events")))
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // What the job does to a project.
@@ -36,7 +36,7 @@ const (
 
 // project is a project with what decides about it.
 type project struct {
-	sweep.Subject
+	engine.Subject
 	settings settings
 	warning  documents.Document // the entry of its warning
 	warned   bool               // there is one
@@ -46,7 +46,7 @@ type project struct {
 }
 
 // judge decides about a project.
-func judge(p project, run sweep.Run) sweep.Decision {
+func judge(p project, run engine.Run) engine.Decision {
 	last, dated := p.Time("last_activity_at")
 	size, sized := p.Number("storage_size")
 	pending, isBool := p.Data["pending_delete"].(bool)
@@ -58,49 +58,49 @@ func judge(p project, run sweep.Run) sweep.Decision {
 	bot, hasBot := p.IDIn(users, p.bot)
 	switch {
 	case !p.Found || p.settings == (settings{}):
-		return sweep.Decision{}
+		return engine.Decision{}
 	case !dated:
-		return sweep.Invalid(keptUndated)
+		return engine.Invalid(keptUndated)
 	case !last.Before(p.settings.dormantBefore(run.Now)):
-		return sweep.Keep(keptActive)
+		return engine.Keep(keptActive)
 	case !sized && (p.Data["storage_size"] != nil || p.settings.minSize > 0): // if all sizes will do, none need be there
-		return sweep.Invalid(keptUnsized)
+		return engine.Invalid(keptUnsized)
 	case sized && size <= p.settings.minSize*(1<<20):
-		return sweep.Keep(keptSmall)
+		return engine.Keep(keptSmall)
 	case isMark:
-		return sweep.Keep(keptMarked)
+		return engine.Keep(keptMarked)
 	case p.Data["marked_for_deletion_on"] != nil:
-		return sweep.Invalid(keptBadMark)
+		return engine.Invalid(keptBadMark)
 	case pending:
-		return sweep.Keep(keptPending)
+		return engine.Keep(keptPending)
 	case !isBool && p.Data["pending_delete"] != nil:
-		return sweep.Invalid(keptUnclear)
+		return engine.Invalid(keptUnclear)
 	case !hasOrg:
-		return sweep.Invalid(keptNoOrg)
+		return engine.Invalid(keptNoOrg)
 	case !documents.ValidID(p.ID()):
-		return sweep.Invalid(keptBadID)
+		return engine.Invalid(keptBadID)
 	case !canBeWarned:
-		return sweep.Invalid(keptNoPeople)
+		return engine.Invalid(keptNoPeople)
 	case p.warned && !readable:
-		return sweep.Invalid(keptBadEntry)
+		return engine.Invalid(keptBadEntry)
 	case p.warned && !void && (given.to.After(p.settings.warnedBy(run.Now)) || run.Now.Before(given.promised)):
-		return sweep.Keep(keptInGrace)
+		return engine.Keep(keptInGrace)
 	case !hasBot:
-		return sweep.Invalid(keptNoBot)
+		return engine.Invalid(keptNoBot)
 	case !p.told:
-		return sweep.Invalid(keptNobody)
+		return engine.Invalid(keptNobody)
 	}
 	reason := "no activity since " + last.UTC().Format(time.RFC3339)
 	day := given.from.UTC().Format(time.DateOnly)
 	inName := "; acting as user " + bot
 	if p.warned && !void {
 		reason += fmt.Sprintf(", warned %s with the promise not to delete it before %s", day, given.promised.Format(time.DateOnly))
-		return sweep.Do(mark, reason+inName)
+		return engine.Do(mark, reason+inName)
 	}
 	if p.warned {
 		reason += fmt.Sprintf("; its warning of %s is older", day)
 	}
-	return sweep.Do(warn, reason+"; to be deleted on "+p.settings.promise(run.Promise)+inName)
+	return engine.Do(warn, reason+"; to be deleted on "+p.settings.promise(run.Promise)+inName)
 }
 
 // recipients returns the ids of a project's owners and maintainers, each once. A single id counts as a list of one. ok is

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // now has a cutoff of 10 January 2026 for projects and of 10 March for warnings, by the settings below.
@@ -31,7 +31,7 @@ func TestSettings(t *testing.T) {
 	const on, warnAfter, deleteAfter, size = "delete_inactive_projects", "inactive_projects_send_warning_email_after_months",
 		"inactive_projects_delete_after_months", "inactive_projects_min_size_mb"
 	doc := func(pairs ...any) map[string]any {
-		return sweeptest.With(map[string]any{on: true, warnAfter: int64(3), deleteAfter: int64(4)}, pairs...)
+		return enginetest.With(map[string]any{on: true, warnAfter: int64(3), deleteAfter: int64(4)}, pairs...)
 	}
 	for name, tt := range map[string]struct {
 		doc  map[string]any
@@ -46,7 +46,7 @@ func TestSettings(t *testing.T) {
 		"on with a size":    {doc(size, 0.5), settings{3, 4, 0.5}, ""},
 		"size null":         {doc(size, nil), usual, ""},
 		"switch as text":    {doc(on, "true"), settings{}, on + " is a string: it must be true or false"},
-		"no warning months": {doc(warnAfter, sweeptest.Missing), settings{}, warnAfter + " is missing: it must be a whole number from 1 to 1199"},
+		"no warning months": {doc(warnAfter, enginetest.Missing), settings{}, warnAfter + " is missing: it must be a whole number from 1 to 1199"},
 		"0 months":          {doc(warnAfter, int64(0)), settings{}, warnAfter + " is 0: it must be a whole number from 1 to 1199"},
 		"equal":             {doc(deleteAfter, int64(3)), settings{}, deleteAfter + " is 3: it must be a whole number from 4 to 1200"},
 		"far too long":      {doc(deleteAfter, int64(1201)), settings{}, deleteAfter + " is 1201: it must be a whole number from 4 to 1200"},
@@ -61,7 +61,7 @@ func TestSettings(t *testing.T) {
 
 // projectOf is a project that was found, of an organization that has a bot.
 func projectOf(id string, data map[string]any) project {
-	subject := sweep.Subject{Document: documents.Document{Path: "projects/" + id, Data: data}, Found: true}
+	subject := engine.Subject{Document: documents.Document{Path: "projects/" + id, Data: data}, Found: true}
 	return project{Subject: subject, settings: usual, bot: "bot", told: true}
 }
 
@@ -75,41 +75,41 @@ func TestWhichProjectsAreDormant(t *testing.T) {
 		invalid string
 	}{
 		"just before the cutoff": {data: base},
-		"exactly at the cutoff":  {data: sweeptest.With(base, "last_activity_at", cutoff), kept: keptActive},
-		"undated":                {data: sweeptest.With(base, "last_activity_at", sweeptest.Missing), invalid: keptUndated},
-		"0 bytes":                {data: sweeptest.With(base, "storage_size", int64(0)), kept: keptSmall},
-		"no size":                {data: sweeptest.With(base, "storage_size", sweeptest.Missing)},
-		"null as size":           {data: sweeptest.With(base, "storage_size", nil)},
-		"no size, and a minimum": {data: sweeptest.With(base, "storage_size", sweeptest.Missing), minSize: 0.001, invalid: keptUnsized},
-		"size as text":           {data: sweeptest.With(base, "storage_size", "1"), invalid: keptUnsized},
-		"exactly 10 MiB":         {data: sweeptest.With(base, "storage_size", int64(10<<20)), minSize: 10, kept: keptSmall},
-		"10 MiB and a byte":      {data: sweeptest.With(base, "storage_size", int64(10<<20+1)), minSize: 10},
-		"marked":                 {data: sweeptest.With(base, "marked_for_deletion_on", now), kept: keptMarked},
-		"marked on a day":        {data: sweeptest.With(base, "marked_for_deletion_on", "2026-04-01"), kept: keptMarked},
-		"marked with nothing":    {data: sweeptest.With(base, "marked_for_deletion_on", ""), invalid: keptBadMark},
-		"marked in 1970":         {data: sweeptest.With(base, "marked_for_deletion_on", time.Unix(0, 0)), invalid: keptBadMark},
-		"marked in the year 1":   {data: sweeptest.With(base, "marked_for_deletion_on", "0001-01-01"), invalid: keptBadMark},
-		"active in 1970":         {data: sweeptest.With(base, "last_activity_at", time.Unix(0, 0)), invalid: keptUndated},
-		"active in the year 1":   {data: sweeptest.With(base, "last_activity_at", time.Time{}), invalid: keptUndated},
-		"pending":                {data: sweeptest.With(base, "pending_delete", true), kept: keptPending},
-		"not pending":            {data: sweeptest.With(base, "pending_delete", false)},
-		"pending as text":        {data: sweeptest.With(base, "pending_delete", "false"), invalid: keptUnclear},
-		"no organization":        {data: sweeptest.With(base, "organization_id", sweeptest.Missing), invalid: keptNoOrg},
-		"a path as organization": {data: sweeptest.With(base, "organization_id", "o1/x"), invalid: keptNoOrg},
-		"size not a number":      {data: sweeptest.With(base, "storage_size", math.NaN()), invalid: keptUnsized},
-		"owners who are none":    {data: sweeptest.With(base, "owner_ids", []any{"", nil}), invalid: keptNoPeople},
+		"exactly at the cutoff":  {data: enginetest.With(base, "last_activity_at", cutoff), kept: keptActive},
+		"undated":                {data: enginetest.With(base, "last_activity_at", enginetest.Missing), invalid: keptUndated},
+		"0 bytes":                {data: enginetest.With(base, "storage_size", int64(0)), kept: keptSmall},
+		"no size":                {data: enginetest.With(base, "storage_size", enginetest.Missing)},
+		"null as size":           {data: enginetest.With(base, "storage_size", nil)},
+		"no size, and a minimum": {data: enginetest.With(base, "storage_size", enginetest.Missing), minSize: 0.001, invalid: keptUnsized},
+		"size as text":           {data: enginetest.With(base, "storage_size", "1"), invalid: keptUnsized},
+		"exactly 10 MiB":         {data: enginetest.With(base, "storage_size", int64(10<<20)), minSize: 10, kept: keptSmall},
+		"10 MiB and a byte":      {data: enginetest.With(base, "storage_size", int64(10<<20+1)), minSize: 10},
+		"marked":                 {data: enginetest.With(base, "marked_for_deletion_on", now), kept: keptMarked},
+		"marked on a day":        {data: enginetest.With(base, "marked_for_deletion_on", "2026-04-01"), kept: keptMarked},
+		"marked with nothing":    {data: enginetest.With(base, "marked_for_deletion_on", ""), invalid: keptBadMark},
+		"marked in 1970":         {data: enginetest.With(base, "marked_for_deletion_on", time.Unix(0, 0)), invalid: keptBadMark},
+		"marked in the year 1":   {data: enginetest.With(base, "marked_for_deletion_on", "0001-01-01"), invalid: keptBadMark},
+		"active in 1970":         {data: enginetest.With(base, "last_activity_at", time.Unix(0, 0)), invalid: keptUndated},
+		"active in the year 1":   {data: enginetest.With(base, "last_activity_at", time.Time{}), invalid: keptUndated},
+		"pending":                {data: enginetest.With(base, "pending_delete", true), kept: keptPending},
+		"not pending":            {data: enginetest.With(base, "pending_delete", false)},
+		"pending as text":        {data: enginetest.With(base, "pending_delete", "false"), invalid: keptUnclear},
+		"no organization":        {data: enginetest.With(base, "organization_id", enginetest.Missing), invalid: keptNoOrg},
+		"a path as organization": {data: enginetest.With(base, "organization_id", "o1/x"), invalid: keptNoOrg},
+		"size not a number":      {data: enginetest.With(base, "storage_size", math.NaN()), invalid: keptUnsized},
+		"owners who are none":    {data: enginetest.With(base, "owner_ids", []any{"", nil}), invalid: keptNoPeople},
 		// Datastore's numbered keys, which Firestore shows like this after an import, and no task can name.
 		"a reserved id": {id: "__id7__", data: base, invalid: keptBadID},
 	} {
 		p := projectOf(cmp.Or(tt.id, "p"), tt.data)
 		p.settings.minSize = tt.minSize
-		want := sweep.Decision{Reason: tt.kept + tt.invalid, Invalid: tt.invalid != ""}
+		want := engine.Decision{Reason: tt.kept + tt.invalid, Invalid: tt.invalid != ""}
 		if want.Reason == "" {
-			want = sweep.Do(warn, "no activity since 2026-01-10T11:59:59Z; to be deleted on 2026-05-10; acting as user bot")
+			want = engine.Do(warn, "no activity since 2026-01-10T11:59:59Z; to be deleted on 2026-05-10; acting as user bot")
 		}
-		sweeptest.Want(t, name, want, judge(p, sweep.Run{Now: now, Promise: now}))
+		enginetest.Want(t, name, want, judge(p, engine.Run{Now: now, Promise: now}))
 		p.settings = settings{}
-		sweeptest.Want(t, name+", switched off", sweep.Decision{}, judge(p, sweep.Run{Now: now, Promise: now}))
+		enginetest.Want(t, name+", switched off", engine.Decision{}, judge(p, engine.Run{Now: now, Promise: now}))
 	}
 }
 
@@ -147,7 +147,7 @@ func TestWhatBecomesOfDormantProjects(t *testing.T) {
 				want = keptNoBot
 			}
 			p.bot = bot
-			got := judge(p, sweep.Run{Now: now, Promise: now})
+			got := judge(p, engine.Run{Now: now, Promise: now})
 			if got.Kind != "" && !strings.HasSuffix(got.Reason, "; acting as user bot") {
 				t.Errorf("%s: the reason %q does not say in whose name", name, got.Reason)
 			}
@@ -163,12 +163,12 @@ func TestWhatBecomesOfDormantProjects(t *testing.T) {
 func TestOneCommit(t *testing.T) {
 	p := projectOf("p", map[string]any{"last_activity_at": cutoff})
 	p.bot = int64(7)
-	got := projectRule.Change(p, sweep.Do(mark, ""), sweep.Run{Now: now})
-	sweeptest.Want(t, "writes of a mark", []documents.Write{
+	got := projectRule.Change(p, engine.Do(mark, ""), engine.Run{Now: now})
+	enginetest.Want(t, "writes of a mark", []documents.Write{
 		{Op: documents.Update, Ref: p.Ref(), Data: map[string]any{"marked_for_deletion_on": now, "deleting_user": int64(7)}},
 		{Op: documents.Delete, Ref: documents.Ref{Collection: warnings, ID: "p"}},
 	}, got.Writes)
-	got = projectRule.Change(p, sweep.Do(warn, ""), sweep.Run{Now: now, Promise: now})
+	got = projectRule.Change(p, engine.Do(warn, ""), engine.Run{Now: now, Promise: now})
 	if len(got.Writes) != 1 || got.Writes[0].Ref.Collection != "audit_events" || len(got.Then) != 1 || got.Then[0].Task == nil || got.Then[0].Recorded == nil {
 		t.Errorf("a warning: %+v", got)
 	}
@@ -185,7 +185,7 @@ func TestMonthEnds(t *testing.T) {
 			t.Errorf("warned on 2026-01-%d: promised %s", given, got)
 		}
 		p.warned, p.warning = true, documents.Document{Data: map[string]any{"warned_on": at, "deletion_date": usual.promise(at)}}
-		before, then := judge(p, sweep.Run{Now: first.Add(-tick)}), judge(p, sweep.Run{Now: first})
+		before, then := judge(p, engine.Run{Now: first.Add(-tick)}), judge(p, engine.Run{Now: first})
 		if before.Kind != "" || then.Kind != mark {
 			t.Errorf("warned on 2026-01-%d: %v, then %v", given, before, then)
 		}

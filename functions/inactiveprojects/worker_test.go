@@ -7,8 +7,8 @@ import (
 
 	"cloud.google.com/go/firestore"
 
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 const task = `{"project_id":"p1","deletion_date":"2026-05-10"}`
@@ -23,7 +23,7 @@ func TestWhomTheWorkerWarns(t *testing.T) {
 	}{
 		"warned for an earlier activity": {old(), warnedOn(last.Add(-tick), "2025-12-24"), "", 1, ""},
 		"worked on when it was decided":  {old("last_activity_at", now), nil, "", 1, ""},
-		"nobody's":                       {old("owner_ids", sweeptest.Missing, "maintainer_ids", []any{}), nil, "", 0, "WARNING"},
+		"nobody's":                       {old("owner_ids", enginetest.Missing, "maintainer_ids", []any{}), nil, "", 0, "WARNING"},
 		"gone":                           {nil, nil, keptGone, 0, "ERROR"},
 		"warned":                         {old(), warnedOn(last, "2026-02-01"), keptWarned, 0, ""},
 		"warned, unreadable":             {old(), map[string]any{}, keptWarned, 0, ""},
@@ -41,22 +41,22 @@ func TestWhomTheWorkerWarns(t *testing.T) {
 			if tt.entry != nil {
 				w.Set(t, warnings+"/p1", tt.entry)
 			}
-			want, kept, actions := tt.entry, map[string]int{tt.kept: 1}, map[string]sweep.Counts{}
+			want, kept, actions := tt.entry, map[string]int{tt.kept: 1}, map[string]engine.Counts{}
 			if tt.kept == "" {
-				want, kept, actions = warnedOn(now, "2026-05-10"), map[string]int{}, sweeptest.Done(sendKind, 1)
+				want, kept, actions = warnedOn(now, "2026-05-10"), map[string]int{}, enginetest.Done(sendKind, 1)
 			}
 			got := w.Worker.Run(t, task)
-			sweeptest.WantReport(t, got, sweep.Completed, actions)
-			sweeptest.Want(t, "kept", kept, got.Kept)
-			sweeptest.Want(t, "warning", want, w.Documents(t, warnings)["p1"])
-			sweeptest.Want(t, "mails", tt.mails, len(w.IDs(t, "mail")))
+			enginetest.WantReport(t, got, engine.Completed, actions)
+			enginetest.Want(t, "kept", kept, got.Kept)
+			enginetest.Want(t, "warning", want, w.Documents(t, warnings)["p1"])
+			enginetest.Want(t, "mails", tt.mails, len(w.IDs(t, "mail")))
 			logged := ""
 			for _, line := range w.Worker.LogLines(t) {
 				if line["severity"] != "INFO" && strings.Contains(line["message"].(string), "projects/p1") {
 					logged = line["severity"].(string)
 				}
 			}
-			sweeptest.Want(t, "severity in the log", tt.logged, logged)
+			enginetest.Want(t, "severity in the log", tt.logged, logged)
 		})
 	}
 }
@@ -66,21 +66,21 @@ func TestWhomTheWorkerWarns(t *testing.T) {
 func TestLateWorkerShortensNoGrace(t *testing.T) {
 	w := newWorld(t)
 	w.Set(t, "projects/p1", old())
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
+	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(warnKind, 1))
 	told := now.AddDate(0, 0, 20)
 	w.Now = told
 	w.Deliver(t)
-	sweeptest.Want(t, "warning", warnedOn(told, "2026-05-10"), w.Documents(t, warnings)["p1"])
+	enginetest.Want(t, "warning", warnedOn(told, "2026-05-10"), w.Documents(t, warnings)["p1"])
 	for _, step := range []struct {
 		at      time.Time
-		actions map[string]sweep.Counts
+		actions map[string]engine.Counts
 	}{
-		{now.AddDate(0, 1, 1), map[string]sweep.Counts{}},
-		{told.AddDate(0, 1, 0).Add(-tick), map[string]sweep.Counts{}},
-		{told.AddDate(0, 1, 0), sweeptest.Done(markKind, 1)},
+		{now.AddDate(0, 1, 1), map[string]engine.Counts{}},
+		{told.AddDate(0, 1, 0).Add(-tick), map[string]engine.Counts{}},
+		{told.AddDate(0, 1, 0), enginetest.Done(markKind, 1)},
 	} {
 		w.Now = step.at
-		sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, step.actions)
+		enginetest.WantReport(t, w.Run(t, ""), engine.Completed, step.actions)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestMailIsNotWrittenAgain(t *testing.T) {
 	w := newWorld(t)
 	w.Worker.Now = now
 	w.Worker.Env["NOTIFICATION_LOCALE"] = "en"
-	w.Set(t, "projects/p1", old("name", sweeptest.Missing))
+	w.Set(t, "projects/p1", old("name", enginetest.Missing))
 	w.Worker.Run(t, task)
 	id := w.IDs(t, "mail")[0]
 	message := w.Documents(t, "mail")[id]["message"].(map[string]any)
@@ -99,9 +99,9 @@ func TestMailIsNotWrittenAgain(t *testing.T) {
 	}
 	w.Set(t, "mail/"+id, map[string]any{"delivery": "sent"})
 	w.Delete(t, warnings+"/p1")
-	sweeptest.WantReport(t, w.Worker.Run(t, task), sweep.Completed, sweeptest.Done(sendKind, 1))
-	sweeptest.Want(t, "mail", map[string]map[string]any{id: {"delivery": "sent"}}, w.Documents(t, "mail"))
-	sweeptest.Want(t, "warnings", []string{"p1"}, w.IDs(t, warnings))
+	enginetest.WantReport(t, w.Worker.Run(t, task), engine.Completed, enginetest.Done(sendKind, 1))
+	enginetest.Want(t, "mail", map[string]map[string]any{id: {"delivery": "sent"}}, w.Documents(t, "mail"))
+	enginetest.Want(t, "warnings", []string{"p1"}, w.IDs(t, warnings))
 }
 
 func TestTask(t *testing.T) {
@@ -118,12 +118,12 @@ func TestMailGoesToThoseWhoExist(t *testing.T) {
 	w.Set(t, "users/42", map[string]any{})
 	w.Set(t, "projects/p1", old(
 		"owner_ids", []any{"u9", int64(42), w.Firestore(t).Doc("users/u2"), w.Firestore(t).Doc("bots/u1"), "users/u1"}, "maintainer_ids", "42"))
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(warnKind, 1))
+	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(warnKind, 1))
 	w.Deliver(t)
 	for _, mail := range w.Documents(t, "mail") {
-		sweeptest.Want(t, "recipients", any([]any{"42", "u2"}), mail["toUids"])
+		enginetest.Want(t, "recipients", any([]any{"42", "u2"}), mail["toUids"])
 	}
-	sweeptest.Want(t, "mails", 1, len(w.IDs(t, "mail")))
+	enginetest.Want(t, "mails", 1, len(w.IDs(t, "mail")))
 }
 
 // TestPeopleWhoDoNotExist: a project that names only such people is neither warned about nor marked, by the job as by the worker,
@@ -135,18 +135,18 @@ func TestPeopleWhoDoNotExist(t *testing.T) {
 	w.Set(t, "projects/tomark", nobodys)
 	w.Set(t, warnings+"/tomark", warnedOn(cutoff, "2026-02-10"))
 	got := w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
-	sweeptest.Want(t, "kept", map[string]int{keptNobody: 2}, got.Kept)
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
+	enginetest.Want(t, "kept", map[string]int{keptNobody: 2}, got.Kept)
 
 	w.Set(t, "users/u9", map[string]any{}) // not the first of them
 	w.Now = now.Add(day)
 	w.Hooks.BeforeApply = func() { w.Delete(t, "users/u9") }
 	got = w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Changed: 1}, markKind: {Planned: 1, Changed: 1}})
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{warnKind: {Planned: 1, Changed: 1}, markKind: {Planned: 1, Changed: 1}})
 	w.Hooks.BeforeApply = nil
 	w.Set(t, "users/u9", map[string]any{})
 	w.Now = now.Add(2 * day)
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
+	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, map[string]engine.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
 }
 
 // TestOrganizationAndBotAsReferences: what they refer to is meant, if it is an organization and a user.
@@ -159,9 +159,9 @@ func TestOrganizationAndBotAsReferences(t *testing.T) {
 		w.Set(t, "projects/"+id, old("organization_id", org))
 	}
 	got := w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(warnKind, 1))
-	sweeptest.Want(t, "kept", map[string]int{keptNoOrg: 1, keptNoBot: 1}, got.Kept)
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(warnKind, 1))
+	enginetest.Want(t, "kept", map[string]int{keptNoOrg: 1, keptNoBot: 1}, got.Kept)
 	for _, event := range w.Documents(t, "audit_events") {
-		sweeptest.Want(t, "author", w.Firestore(t).Doc("users/bot").Path, event["author_id"].(*firestore.DocumentRef).Path)
+		enginetest.Want(t, "author", w.Firestore(t).Doc("users/bot").Path, event["author_id"].(*firestore.DocumentRef).Path)
 	}
 }

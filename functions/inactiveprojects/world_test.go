@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // world is the job and its worker on a project of their own.
-type world struct{ sweeptest.Pair }
+type world struct{ enginetest.Pair }
 
 // newWorld sets the settings and an organization, o1, whose admin bot is "bot".
 func newWorld(t *testing.T) world {
 	t.Helper()
 	t.Parallel()
-	w := world{sweeptest.NewPair(t, functions.New(Job), functions.New(Worker))}
+	w := world{enginetest.NewPair(t, functions.New(Job), functions.New(Worker))}
 	w.Now = now
 	w.Worker.Now = time.Time{} // its tasks say when they were made
 	w.Clock = func() time.Time { return w.Now }
@@ -30,7 +30,7 @@ func newWorld(t *testing.T) world {
 
 // old is a dormant project of 5 bytes with two people.
 func old(pairs ...any) map[string]any {
-	return sweeptest.With(map[string]any{
+	return enginetest.With(map[string]any{
 		"name": "Sweeper", "last_activity_at": cutoff.AddDate(0, -1, 0), "storage_size": int64(5), "organization_id": "o1",
 		"owner_ids": []any{"u1"}, "maintainer_ids": []any{"u2"},
 	}, pairs...)

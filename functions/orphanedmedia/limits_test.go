@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // owned uploads objects of posts that exist.
-func owned(t *testing.T, f *sweeptest.Function, n int) {
+func owned(t *testing.T, f *enginetest.Function, n int) {
 	t.Helper()
 	f.SetMany(t, n, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("posts/live%03d", i), map[string]any{"n": int64(i)}
@@ -23,10 +23,10 @@ func owned(t *testing.T, f *sweeptest.Function, n int) {
 }
 
 // nextNight has the function run for another schedule time: a retry of an aborted run is not planned again.
-func nextNight(f *sweeptest.Function) { f.Now = f.Now.Add(24 * time.Hour) }
+func nextNight(f *enginetest.Function) { f.Now = f.Now.Add(24 * time.Hour) }
 
 // tripped returns what the report says of a pass that tripped a limit.
-func tripped(got *sweep.Report, pass string) string {
+func tripped(got *engine.Report, pass string) string {
 	for _, f := range got.Failures {
 		if f.Action == "check safety limits" && strings.HasPrefix(f.Error, "pass "+pass+": ") {
 			return f.Error
@@ -61,19 +61,19 @@ func TestOneSentinelEmptiesNoCollection(t *testing.T) {
 	put(t, f, "circles/gone/icon.png", "")
 	for _, body := range []string{`{"dryRun":true}`, ""} {
 		got := f.Run(t, body)
-		if got.Status != sweep.Aborted || len(f.Documents(t, "posts")) != 328 {
+		if got.Status != engine.Aborted || len(f.Documents(t, "posts")) != 328 {
 			t.Fatalf("%s: %s, %d posts left", body, got.Status, len(f.Documents(t, "posts")))
 		}
 		wantParts(t, tripped(got, "postsOfCircles"), "MAX_DUE_PERCENT: 300 of 328 documents of posts that name one of circles are due (91.5 %), but at most 50 %",
 			`run once with {"force":true}`, "never lift this: leave the pass postsOfCircles out with ORPHANS")
 	}
-	sweeptest.Want(t, "objects left, of a pass that tripped no limit", []string{}, f.Objects(t))
+	enginetest.Want(t, "objects left, of a pass that tripped no limit", []string{}, f.Objects(t))
 	f.Env["MAX_DUE_PERCENT"], f.Env["MAX_PER_OWNER"] = "92", "299"
 	nextNight(f)
 	wantParts(t, tripped(f.Run(t, ""), "postsOfCircles"), "MAX_PER_OWNER: 300 items are due because circles/public does not exist, but at most 299")
 	f.Env["MAX_PER_OWNER"] = "300"
 	nextNight(f)
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete orphaned circle post", 300))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete orphaned circle post", 300))
 }
 
 // TestOneSentinelOfObjects: most objects name a post that was never there.
@@ -85,14 +85,14 @@ func TestOneSentinelOfObjects(t *testing.T) {
 		return fmt.Sprintf("posts/%02d.png", i), map[string]string{"postId": "legacy"}
 	})
 	got := f.Run(t, "")
-	if got.Status != sweep.Aborted || len(f.Objects(t)) != 90 {
+	if got.Status != engine.Aborted || len(f.Objects(t)) != 90 {
 		t.Errorf("%s, %d objects left", got.Status, len(f.Objects(t)))
 	}
 	wantParts(t, tripped(got, "posts"), "MAX_DUE_PERCENT: 60 of 90 objects under posts/ are due")
 	f.Env["MAX_DUE_PERCENT"], f.Env["MAX_PER_OWNER"] = "67", "59"
 	nextNight(f)
 	wantParts(t, tripped(f.Run(t, ""), "posts"), "MAX_PER_OWNER: 60 items are due because posts/legacy does not exist")
-	sweeptest.WantReport(t, f.Run(t, `{"force":true}`), sweep.Completed, sweeptest.Done("delete post media", 60))
+	enginetest.WantReport(t, f.Run(t, `{"force":true}`), engine.Completed, enginetest.Done("delete post media", 60))
 }
 
 // TestShareOfDueObjects is at the limits to the letter: 19 and 20 objects, half of them and one more.
@@ -109,7 +109,7 @@ func TestShareOfDueObjects(t *testing.T) {
 			f.PutMany(t, tt.due, func(i int) (string, map[string]string) {
 				return fmt.Sprintf("posts/%02d.png", i), map[string]string{"postId": "gone"}
 			})
-			if got := f.Run(t, ""); (got.Status == sweep.Aborted) != tt.aborted || len(f.Objects(t)) != map[bool]int{true: tt.owned + tt.due, false: tt.owned}[tt.aborted] {
+			if got := f.Run(t, ""); (got.Status == engine.Aborted) != tt.aborted || len(f.Objects(t)) != map[bool]int{true: tt.owned + tt.due, false: tt.owned}[tt.aborted] {
 				t.Errorf("%s %v, %d objects left", got.Status, got.Failures, len(f.Objects(t)))
 			}
 		})
@@ -130,30 +130,30 @@ func TestTasksElsewhere(t *testing.T) {
 		put(t, f, "circles/gone/icon.png", "")
 	}
 	put(t, f, "task_attachments/u/t1/a.pdf", "")
-	others := map[string]sweep.Counts{"delete post media": {Planned: 1, Done: 1}, "delete circle image": {Planned: 1, Done: 1},
+	others := map[string]engine.Counts{"delete post media": {Planned: 1, Done: 1}, "delete circle image": {Planned: 1, Done: 1},
 		"delete orphaned circle post": {Planned: 1, Done: 1}}
 	fill()
 	got := f.Run(t, "")
-	withTasks := map[string]sweep.Counts{"delete task attachment": {Planned: 1}}
+	withTasks := map[string]engine.Counts{"delete task attachment": {Planned: 1}}
 	for kind, counts := range others {
 		withTasks[kind] = counts
 	}
-	sweeptest.WantReport(t, got, sweep.Aborted, withTasks)
+	enginetest.WantReport(t, got, engine.Aborted, withTasks)
 	wantParts(t, tripped(got, "tasks"), "empty collection: tasks holds no document", `run once with {"lift":["empty:tasks"]}`,
 		"If their owners are kept elsewhere, never lift this: leave the pass tasks out with ORPHANS (Terraform: orphans)")
-	sweeptest.Want(t, "objects left", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
-	sweeptest.Want(t, "checkpoint", any(""), f.Documents(t, "cleanupJobs")[jobName]["position"])
+	enginetest.Want(t, "objects left", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
+	enginetest.Want(t, "checkpoint", any(""), f.Documents(t, "cleanupJobs")[jobName]["position"])
 
 	fill()
-	sweeptest.WantReport(t, f.Run(t, `{"force":true}`), sweep.Aborted, withTasks)
-	sweeptest.Want(t, "objects left by a forced run", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
+	enginetest.WantReport(t, f.Run(t, `{"force":true}`), engine.Aborted, withTasks)
+	enginetest.Want(t, "objects left by a forced run", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
 	fill()
 	nextNight(f)
 	f.Env["ORPHANS"] = "posts, circles,postsOfCircles"
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, others)
-	sweeptest.Want(t, "objects left", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, others)
+	enginetest.Want(t, "objects left", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
 	f.Env["ORPHANS"] = ""
-	sweeptest.WantReport(t, f.Run(t, `{"lift":["empty:tasks"]}`), sweep.Completed, sweeptest.Done("delete task attachment", 1))
+	enginetest.WantReport(t, f.Run(t, `{"lift":["empty:tasks"]}`), engine.Completed, enginetest.Done("delete task attachment", 1))
 }
 
 func TestWrongOrphans(t *testing.T) {
@@ -186,7 +186,7 @@ func TestAClientStopsOnePassAlone(t *testing.T) {
 				return fmt.Sprintf("posts/attacker/%02d.png", i), map[string]string{"postId": fmt.Sprintf("invented%02d", i)}
 			})
 			got := f.Run(t, "")
-			if got.Status != sweep.Aborted || got.Actions["delete circle image"].Done != 1 || len(f.Objects(t)) != 3+uploads || len(got.Failures) != 1 {
+			if got.Status != engine.Aborted || got.Actions["delete circle image"].Done != 1 || len(f.Objects(t)) != 3+uploads || len(got.Failures) != 1 {
 				t.Errorf("%s %v %v, %v left", got.Status, got.Actions, got.Failures, f.Objects(t))
 			}
 			wantParts(t, tripped(got, pass), map[string]string{"tasks": "empty collection: tasks", "posts": "MAX_MISSING_PERCENT: 40 of 43 posts"}[pass])
@@ -208,7 +208,7 @@ func TestARetryOfWhatWasDoneInPart(t *testing.T) {
 	put(t, f, "task_attachments/u/t/a.pdf", "")
 	first := f.Run(t, "")
 	put(t, f, "circles/gone/icon.png", "")
-	if again := f.Run(t, ""); again.RunID != first.RunID || again.Status != sweep.Aborted || again.Actions["delete circle image"].Done != 1 {
+	if again := f.Run(t, ""); again.RunID != first.RunID || again.Status != engine.Aborted || again.Actions["delete circle image"].Done != 1 {
 		t.Errorf("a retry: %+v, want %s", again, first.RunID)
 	}
 	nextNight(f)
@@ -237,18 +237,18 @@ func TestDatabaseRestoredFromABackup(t *testing.T) {
 			upload(time.Hour, 30, "young")
 			got := f.Run(t, "")
 			if !want {
-				sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete post media", since))
+				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete post media", since))
 				return
 			}
-			if got.Status != sweep.Aborted || len(f.Objects(t)) != 250 {
+			if got.Status != engine.Aborted || len(f.Objects(t)) != 250 {
 				t.Errorf("%s, %d objects left", got.Status, len(f.Objects(t)))
 			}
 			wantParts(t, tripped(got, "posts"), "older database: the owners of the 20 newest objects, uploaded from "+f.Now.Add(-30*time.Hour).Format(time.RFC3339)+" on, do not exist in posts",
 				`run once with {"lift":["older:posts"]}`)
-			if forced := f.Run(t, `{"force":true}`); forced.Status != sweep.Aborted || len(f.Objects(t)) != 250 {
+			if forced := f.Run(t, `{"force":true}`); forced.Status != engine.Aborted || len(f.Objects(t)) != 250 {
 				t.Errorf("forced: %s, %d objects left", forced.Status, len(f.Objects(t)))
 			}
-			sweeptest.WantReport(t, f.Run(t, `{"lift":["older:posts"]}`), sweep.Completed, sweeptest.Done("delete post media", since))
+			enginetest.WantReport(t, f.Run(t, `{"lift":["older:posts"]}`), engine.Completed, enginetest.Done("delete post media", since))
 		})
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	model "github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 )
 
 // canBeID reports whether a string is a valid id.
@@ -94,11 +94,11 @@ func names(link, bucket, name string) bool {
 
 func TestModel(t *testing.T) {
 	t.Parallel()
-	f := sweeptest.New(t, functions.New(Job))
+	f := enginetest.New(t, functions.New(Job))
 	f.Env["MAX_MISSING_PERCENT"] = "100"
 	var created time.Time
 	job := model.Job{
-		Pair: sweeptest.Pair{Function: f}, Steps: []time.Duration{0, 0, 0},
+		Pair: enginetest.Pair{Function: f}, Steps: []time.Duration{0, 0, 0},
 		After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World {
 			return afterRun(w, created, f.Now, f.Bucket)
 		},

@@ -5,14 +5,14 @@ package orphanedmedia
 import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/posts"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/orphans"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // Job is cleanupOrphanedMedia.
-var Job = sweep.Job{
+var Job = engine.Job{
 	Name: jobName, Begin: orphans.Begin(passes...), Split: orphans.Split(passes...), Settings: orphans.Settings(passes...),
-	Rules: []sweep.AnyRule{postRule}, Reach: orphans.Reach(passes...),
+	Rules: []engine.AnyRule{postRule}, Reach: orphans.Reach(passes...),
 }
 
 const jobName = "cleanupOrphanedMedia"
@@ -20,6 +20,6 @@ const jobName = "cleanupOrphanedMedia"
 func init() { functions.Register(Job) }
 
 // postRule deletes posts of circles that do not exist. The commit reads the circle again.
-var postRule = posts.Rule("post", func(s posts.State, _ sweep.Run) sweep.Decision {
+var postRule = posts.Rule("post", func(s posts.State, _ engine.Run) engine.Decision {
 	return judgePost(s.Document, s.Circle.Found)
 })

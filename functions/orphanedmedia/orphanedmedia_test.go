@@ -9,20 +9,20 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/orphans"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // newFunction returns the function with a now at which everything that the test uploads is two days old.
-func newFunction(t *testing.T) *sweeptest.Function {
+func newFunction(t *testing.T) *enginetest.Function {
 	t.Helper()
-	f := sweeptest.New(t, functions.New(Job))
+	f := enginetest.New(t, functions.New(Job))
 	f.Now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
 	return f
 }
 
-func put(t *testing.T, f *sweeptest.Function, name, postID string) {
+func put(t *testing.T, f *enginetest.Function, name, postID string) {
 	t.Helper()
 	metadata := map[string]string{}
 	if postID != "" {
@@ -32,7 +32,7 @@ func put(t *testing.T, f *sweeptest.Function, name, postID string) {
 }
 
 // lift lifts the safety limits, because a test has little data.
-func lift(f *sweeptest.Function) { f.Env["MAX_MISSING_PERCENT"] = "100" }
+func lift(f *enginetest.Function) { f.Env["MAX_MISSING_PERCENT"] = "100" }
 
 func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
 
@@ -65,18 +65,18 @@ func TestObjects(t *testing.T) {
 	f.Put(t, "posts/young", map[string]string{"postId": "PENDING", "uploadedAt": ms(f.Now.Add(-23 * time.Hour))}, nil)
 
 	got := f.Run(t, "")
-	wantActions := map[string]sweep.Counts{
+	wantActions := map[string]engine.Counts{
 		"delete post media": {Planned: 3, Done: 3}, "delete circle image": {Planned: 3, Done: 3}, "delete task attachment": {Planned: 2, Done: 2},
 	}
-	sweeptest.WantReport(t, got, sweep.Completed, wantActions)
+	enginetest.WantReport(t, got, engine.Completed, wantActions)
 	wantKept := map[string]int{
 		keptYoung: 1, keptNoPost: 1, orphans.KeptInvalidOwner: invalid, keptUnknownPath: 2,
 		"belongs to one of posts": 2, "belongs to one of circles": 1, "belongs to one of tasks": 1,
 	}
-	sweeptest.Want(t, "kept", wantKept, got.Kept)
-	sweeptest.Want(t, "objects left", slices.Sorted(maps.Keys(kept)), f.Objects(t))
-	sweeptest.Want(t, "deletions", int64(len(gone)), got.Usage.StorageDeletes)
-	if again := f.Run(t, ""); len(again.Actions) != 0 || again.Status != sweep.Completed {
+	enginetest.Want(t, "kept", wantKept, got.Kept)
+	enginetest.Want(t, "objects left", slices.Sorted(maps.Keys(kept)), f.Objects(t))
+	enginetest.Want(t, "deletions", int64(len(gone)), got.Usage.StorageDeletes)
+	if again := f.Run(t, ""); len(again.Actions) != 0 || again.Status != engine.Completed {
 		t.Errorf("second run %+v, want nothing to do", again)
 	}
 }
@@ -86,7 +86,7 @@ func TestPendingCountsForNoLimit(t *testing.T) {
 	f.PutMany(t, 50, func(i int) (string, map[string]string) {
 		return fmt.Sprintf("posts/%04d.png", i), map[string]string{"postId": "PENDING"}
 	})
-	if got := f.Run(t, ""); got.Status != sweep.Completed || got.Actions["delete post media"].Done != 50 {
+	if got := f.Run(t, ""); got.Status != engine.Completed || got.Actions["delete post media"].Done != 50 {
 		t.Errorf("report %+v", got)
 	}
 }
@@ -111,24 +111,24 @@ func TestCirclePosts(t *testing.T) {
 		}
 	}
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete orphaned circle post", len(gone)))
-	sweeptest.Want(t, "kept", map[string]int{keptInvalidCircle: 4, keptOddCircle: 2}, got.Kept)
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete orphaned circle post", len(gone)))
+	enginetest.Want(t, "kept", map[string]int{keptInvalidCircle: 4, keptOddCircle: 2}, got.Kept)
 	for _, collection := range []string{"posts", "comments"} {
-		sweeptest.Want(t, collection+" left", slices.Sorted(maps.Keys(kept)), ids(f.Documents(t, collection)))
+		enginetest.Want(t, collection+" left", slices.Sorted(maps.Keys(kept)), ids(f.Documents(t, collection)))
 	}
 }
 
 // TestWrongDatabase has twenty things of one kind, and none of their owners.
 func TestWrongDatabase(t *testing.T) {
-	for kind, thing := range map[string]func(t *testing.T, f *sweeptest.Function, i int){
-		"posts": func(t *testing.T, f *sweeptest.Function, i int) {
+	for kind, thing := range map[string]func(t *testing.T, f *enginetest.Function, i int){
+		"posts": func(t *testing.T, f *enginetest.Function, i int) {
 			put(t, f, fmt.Sprintf("posts/%d", i), fmt.Sprintf("p%d", i))
 		},
-		"circles": func(t *testing.T, f *sweeptest.Function, i int) { put(t, f, fmt.Sprintf("circles/c%d/icon", i), "") },
-		"tasks": func(t *testing.T, f *sweeptest.Function, i int) {
+		"circles": func(t *testing.T, f *enginetest.Function, i int) { put(t, f, fmt.Sprintf("circles/c%d/icon", i), "") },
+		"tasks": func(t *testing.T, f *enginetest.Function, i int) {
 			put(t, f, fmt.Sprintf("task_attachments/u/t%d/a", i), "")
 		},
-		"circles of posts": func(t *testing.T, f *sweeptest.Function, i int) {
+		"circles of posts": func(t *testing.T, f *enginetest.Function, i int) {
 			f.Set(t, fmt.Sprintf("posts/post%d", i), map[string]any{"circleId": fmt.Sprintf("c%d", i)})
 		},
 	} {
@@ -137,10 +137,10 @@ func TestWrongDatabase(t *testing.T) {
 			thing(t, f, i)
 		}
 		got := f.Run(t, "")
-		if got.Status != sweep.Aborted || !strings.Contains(got.Failures[0].Error, "20 of 20 "+kind+" looked up") {
+		if got.Status != engine.Aborted || !strings.Contains(got.Failures[0].Error, "20 of 20 "+kind+" looked up") {
 			t.Errorf("%s: %+v", kind, got)
 		}
-		sweeptest.Want(t, "things left", 20, len(f.Objects(t))+len(f.Documents(t, "posts")))
+		enginetest.Want(t, "things left", 20, len(f.Objects(t))+len(f.Documents(t, "posts")))
 	}
 }
 
@@ -164,10 +164,10 @@ func TestRacesOfCirclePosts(t *testing.T) {
 	}
 	got := f.Run(t, "")
 	// Although edited and commented, a post of a circle that is gone is an orphan: nobody can see it.
-	want := map[string]sweep.Counts{"delete orphaned circle post": {Planned: 5, Done: 2, Changed: 3}}
-	sweeptest.WantReport(t, got, sweep.Completed, want)
-	sweeptest.Want(t, "posts left", []string{"founded", "moved"}, ids(f.Documents(t, "posts")))
-	sweeptest.Want(t, "comments left", []string{"of-deleted", "of-founded", "of-moved"}, ids(f.Documents(t, "comments")))
+	want := map[string]engine.Counts{"delete orphaned circle post": {Planned: 5, Done: 2, Changed: 3}}
+	enginetest.WantReport(t, got, engine.Completed, want)
+	enginetest.Want(t, "posts left", []string{"founded", "moved"}, ids(f.Documents(t, "posts")))
+	enginetest.Want(t, "comments left", []string{"of-deleted", "of-founded", "of-moved"}, ids(f.Documents(t, "comments")))
 }
 
 // TestForgedEntries: what somebody else writes into the journal deletes no file outside of posts/, no account, and writes nothing.
@@ -194,8 +194,8 @@ func TestForgedEntries(t *testing.T) {
 	}}})
 	before := f.Objects(t)
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"finish interrupted action": {Planned: 7, Done: 1, Failed: 6}})
-	sweeptest.Want(t, "objects", before, f.Objects(t))
-	sweeptest.Want(t, "roles", 0, len(f.Documents(t, "roles")))
-	sweeptest.Want(t, "users", []string{"victim-admin"}, ids(f.Documents(t, "users")))
+	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"finish interrupted action": {Planned: 7, Done: 1, Failed: 6}})
+	enginetest.Want(t, "objects", before, f.Objects(t))
+	enginetest.Want(t, "roles", 0, len(f.Documents(t, "roles")))
+	enginetest.Want(t, "users", []string{"victim-admin"}, ids(f.Documents(t, "users")))
 }

@@ -10,7 +10,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"pgregory.net/rapid"
 
-	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	model "github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 )
 
 // referred are the default places where users are referred to, collection and field.

@@ -11,12 +11,12 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
 // Job is cleanupPlaceholderUsers.
-var Job = sweep.Job{Name: "cleanupPlaceholderUsers", Settings: settings, Rules: []sweep.AnyRule{detailRule}, Plan: plan}
+var Job = engine.Job{Name: "cleanupPlaceholderUsers", Settings: settings, Rules: []engine.AnyRule{detailRule}, Plan: plan}
 
 func init() {
 	functions.Register(Job)
@@ -33,10 +33,10 @@ const defaultReferences = "posts.userId,comments.userId,projects.owner_ids,proje
 
 // settings are those of the job and of its worker: the places in which users are referred to.
 func settings(l *config.Loader) any {
-	return config.Parsed(l, "PLACEHOLDER_REFERENCES", defaultReferences, sweep.PlacesForm, sweep.ParsePlaces)
+	return config.Parsed(l, "PLACEHOLDER_REFERENCES", defaultReferences, engine.PlacesForm, engine.ParsePlaces)
 }
 
-func placesOf(c config.Config) []sweep.Place { return c.Own.([]sweep.Place) }
+func placesOf(c config.Config) []engine.Place { return c.Own.([]engine.Place) }
 
 // noPlaceWritten says that nobody ever wrote any of the places: users to whom something refers would seem to be referred to by
 // nothing.
@@ -45,19 +45,19 @@ func noPlaceWritten(c config.Config) error {
 	for i, place := range placesOf(c) {
 		names[i] = place.String()
 	}
-	return &sweep.LimitError{Tripped: []string{fmt.Sprintf("PLACEHOLDER_REFERENCES: no document has any of the fields %s: "+
+	return &engine.LimitError{Tripped: []string{fmt.Sprintf("PLACEHOLDER_REFERENCES: no document has any of the fields %s: "+
 		"make sure that they are spelt as your application writes them (PLACEHOLDER_REFERENCES, Terraform: placeholder_references), "+
 		"and that database %s is the right one (FIRESTORE_DATABASE, Terraform: databases)", strings.Join(names, ", "), c.Database)}}
 }
 
 // detailRule hands the user of a detail to the worker and then counts the attempt, in this order: an attempt whose task could
 // not be enqueued does not count, and after a crash in between the same task is handed over again, which makes no second one.
-var detailRule = sweep.Rule[attempt]{
-	Name: "detail", Reach: sweep.Reach{Items: details, Writes: []string{details}}, Load: load, Judge: judge, Change: countAttempt,
+var detailRule = engine.Rule[attempt]{
+	Name: "detail", Reach: engine.Reach{Items: details, Writes: []string{details}}, Load: load, Judge: judge, Change: countAttempt,
 }
 
 // load reads the users of those details of which another attempt is due.
-func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]attempt, error) {
+func load(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]attempt, error) {
 	all := make([]attempt, len(subjects))
 	var due []documents.Ref
 	for i, s := range subjects {
@@ -73,7 +73,7 @@ func load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]at
 	return all, err
 }
 
-func userOf(detail sweep.Subject) documents.Ref {
+func userOf(detail engine.Subject) documents.Ref {
 	id, _ := detail.IDIn(users, detail.Data["placeholder_user_id"])
 	return documents.Ref{Collection: users, ID: id}
 }
@@ -82,11 +82,11 @@ func userOf(detail sweep.Subject) documents.Ref {
 const finalAttempt = "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt."
 
 // countAttempt counts the attempt that is due. Each task is due a second after the one before.
-func countAttempt(detail attempt, _ sweep.Decision, run sweep.Run) sweep.Change {
+func countAttempt(detail attempt, _ engine.Decision, run engine.Run) engine.Change {
 	attempts, _ := attemptsOf(detail.Subject)
 	last, _ := detail.Time("last_deletion_attempt_at") // the zero time if there was none
 	userID := userOf(detail.Subject).ID
-	c := sweep.Change{
+	c := engine.Change{
 		Before: []tasks.Task{{
 			Key:  []string{detail.ID(), fmt.Sprint(attempts + 1), last.UTC().Format(time.RFC3339Nano)},
 			Body: map[string]string{"placeholder_user_id": userID}, NotBefore: run.Started.Add(time.Duration(detail.Nth) * time.Second),
@@ -96,17 +96,17 @@ func countAttempt(detail attempt, _ sweep.Decision, run sweep.Run) sweep.Change 
 		}}},
 	}
 	if attempts+1 == maxAttempts {
-		c.Notices = []sweep.Notice{{Message: finalAttempt, Fields: map[string]any{"placeholder_user_id": userID}}}
+		c.Notices = []engine.Notice{{Message: finalAttempt, Fields: map[string]any{"placeholder_user_id": userID}}}
 	}
 	return c
 }
 
-func plan(ctx context.Context, p *sweep.Planner) error {
+func plan(ctx context.Context, p *engine.Planner) error {
 	q, some := p.Unset(ctx, details, "namespace_id", keptNamespace)
 	if !some {
 		return nil
 	}
-	unwritten, err := sweep.Unwritten(ctx, p.Documents, placesOf(p.Config))
+	unwritten, err := engine.Unwritten(ctx, p.Documents, placesOf(p.Config))
 	if err != nil {
 		return fmt.Errorf("look where users are referred to: %w", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // TestOnlyDetailsWithoutNamespaceAreRead compares what a run with and without details that lack the field costs: only if one lacks it,
@@ -20,11 +20,11 @@ func TestOnlyDetailsWithoutNamespaceAreRead(t *testing.T) {
 	w.SetMany(t, 20, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("%s/mapped%03d", details, i), detail(fmt.Sprint(i), "namespace_id", "g1")
 	})
-	golden := sweeptest.NewGolden(t, "namespaces")
+	golden := enginetest.NewGolden(t, "namespaces")
 	golden.Run(t, "nothing without a namespace", w.Function, "", "")
 	w.placeholder(t, "recent", false, "last_deletion_attempt_at", now)
 	golden.Run(t, "one with null: one more read, and one for each place", w.Function, "", "")
-	w.placeholder(t, "without", false, "namespace_id", sweeptest.Missing, "last_deletion_attempt_at", now)
+	w.placeholder(t, "without", false, "namespace_id", enginetest.Missing, "last_deletion_attempt_at", now)
 	golden.Run(t, "one without the field: all are read", w.Function, "", "")
 }
 
@@ -34,8 +34,8 @@ func TestGoesOnBehindItsCheckpoint(t *testing.T) {
 		w.placeholder(t, id, false)
 	}
 	w.Set(t, "cleanupJobs/cleanupPlaceholderUsers", map[string]any{"position": `[{"text":"d-u2"}]`})
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 1))
-	sweeptest.Want(t, "the one before it", detail("u2"), w.Documents(t, details)["d-u2"])
+	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(handKind, 1))
+	enginetest.Want(t, "the one before it", detail("u2"), w.Documents(t, details)["d-u2"])
 }
 
 func TestAttemptThatCannotBeEnqueuedDoesNotCount(t *testing.T) {
@@ -50,10 +50,10 @@ func TestAttemptThatCannotBeEnqueuedDoesNotCount(t *testing.T) {
 		return nil
 	})
 	got := w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{handKind: {Planned: 3, Done: 2, Failed: 1}})
-	sweeptest.Want(t, "the detail that failed", detail("u2"), w.Documents(t, details)["d-u2"])
+	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{handKind: {Planned: 3, Done: 2, Failed: 1}})
+	enginetest.Want(t, "the detail that failed", detail("u2"), w.Documents(t, details)["d-u2"])
 	w.Tasks().FailCreates(nil)
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 1))
+	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(handKind, 1))
 }
 
 func TestChangedBetweenPlanAndHandingOver(t *testing.T) {
@@ -66,7 +66,7 @@ func TestChangedBetweenPlanAndHandingOver(t *testing.T) {
 		w.Set(t, details+"/d-tried", detail("tried", "last_deletion_attempt_at", now))
 		w.Delete(t, details+"/d-gone")
 	}
-	sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, map[string]sweep.Counts{handKind: {Planned: 4, Done: 1, Changed: 3}})
+	enginetest.WantReport(t, w.Run(t, ""), engine.Completed, map[string]engine.Counts{handKind: {Planned: 4, Done: 1, Changed: 3}})
 	if n := len(w.Tasks().Pending("")); n != 1 {
 		t.Errorf("%d tasks, want 1", n)
 	}
@@ -83,32 +83,32 @@ func TestPlacesThatNobodyWrote(t *testing.T) {
 		"no document has the field comments.user.id of PLACEHOLDER_REFERENCES: is it spelt as your application writes it?",
 	}
 	got := w.Run(t, `{"dryRun":true}`)
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{handKind: {Planned: 1}})
-	sweeptest.Want(t, "warnings", want, got.Warnings)
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{handKind: {Planned: 1}})
+	enginetest.Want(t, "warnings", want, got.Warnings)
 
 	w.Env["PLACEHOLDER_REFERENCES"] = "posts.userID,comments.user.id"
 	w.Worker.Env["PLACEHOLDER_REFERENCES"] = w.Env["PLACEHOLDER_REFERENCES"]
 	const problem = "PLACEHOLDER_REFERENCES: no document has any of the fields posts.userID, comments.user.id: make sure that they are spelt"
-	for name, got := range map[string]*sweep.Report{"the job": w.Run(t, ""), "the worker": w.Worker.Run(t, task)} {
-		planned := map[string]sweep.Counts{}
+	for name, got := range map[string]*engine.Report{"the job": w.Run(t, ""), "the worker": w.Worker.Run(t, task)} {
+		planned := map[string]engine.Counts{}
 		if name == "the worker" {
-			planned[deleteKind] = sweep.Counts{Planned: 1}
+			planned[deleteKind] = engine.Counts{Planned: 1}
 		}
-		sweeptest.WantReport(t, got, sweep.Aborted, planned)
+		enginetest.WantReport(t, got, engine.Aborted, planned)
 		if len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, problem) {
 			t.Errorf("%s: failures %v", name, got.Failures)
 		}
 	}
 	w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}})
-	sweeptest.Want(t, "the detail", detail("u1"), w.Documents(t, details)["d-u1"])
-	sweeptest.WantReport(t, w.Worker.Run(t, `{"placeholder_user_id":"gone"}`), sweep.Completed, map[string]sweep.Counts{}) // nothing to do
+	enginetest.Want(t, "the detail", detail("u1"), w.Documents(t, details)["d-u1"])
+	enginetest.WantReport(t, w.Worker.Run(t, `{"placeholder_user_id":"gone"}`), engine.Completed, map[string]engine.Counts{}) // nothing to do
 	// As soon as one is written, even as null or deep in a map, it is a place again.
 	w.Set(t, "comments/c", map[string]any{"user": map[string]any{"id": nil}})
 	w.Now = now.Add(tick) // an aborted run is not made again for the same time
 	got = w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(handKind, 1))
-	sweeptest.Want(t, "warnings", want[:1], got.Warnings)
-	sweeptest.WantReport(t, w.Worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(handKind, 1))
+	enginetest.Want(t, "warnings", want[:1], got.Warnings)
+	enginetest.WantReport(t, w.Worker.Run(t, task), engine.Completed, enginetest.Done(deleteKind, 1))
 }
 
 // TestUserTypeThatIsNoText: no attempt is used up for a user whom the worker cannot judge.
@@ -121,11 +121,11 @@ func TestUserTypeThatIsNoText(t *testing.T) {
 	w.placeholder(t, "gone", false)
 	w.Delete(t, "users/gone")
 	got := w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(handKind, 3))
-	sweeptest.Want(t, "kept", map[string]int{keptBadUser: 2}, got.Kept)
-	sweeptest.Want(t, "the detail", detail("number"), w.Documents(t, details)["d-number"])
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(handKind, 3))
+	enginetest.Want(t, "kept", map[string]int{keptBadUser: 2}, got.Kept)
+	enginetest.Want(t, "the detail", detail("number"), w.Documents(t, details)["d-number"])
 	got = w.Worker.Run(t, `{"placeholder_user_id":"number"}`)
-	sweeptest.Want(t, "kept by the worker", map[string]int{keptNoType: 1}, got.Kept)
+	enginetest.Want(t, "kept by the worker", map[string]int{keptNoType: 1}, got.Kept)
 }
 
 // TestDetailRefersToItsUser by a reference, which must be to users.
@@ -134,8 +134,8 @@ func TestDetailRefersToItsUser(t *testing.T) {
 	w.placeholder(t, "u1", false, "placeholder_user_id", w.Firestore(t).Doc("users/u1"))
 	w.Set(t, details+"/other", detail(w.Firestore(t).Doc("members/u1")))
 	got := w.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(handKind, 1))
-	sweeptest.Want(t, "kept", map[string]int{keptNoUser: 1}, got.Kept)
-	sweeptest.Want(t, "tasks", 1, w.Deliver(t))
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(handKind, 1))
+	enginetest.Want(t, "kept", map[string]int{keptNoUser: 1}, got.Kept)
+	enginetest.Want(t, "tasks", 1, w.Deliver(t))
 	w.wantLeft(t, left{Details: []string{"other"}})
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // Limits of the attempts to delete a placeholder user.
@@ -37,42 +37,42 @@ const (
 
 // attempt is a detail, with its user if another attempt is due otherwise.
 type attempt struct {
-	sweep.Subject
+	engine.Subject
 	user    documents.Document
 	hasUser bool
 }
 
 // judge decides about one document of import_placeholder_user_details: whether another attempt is due.
-func judge(detail attempt, run sweep.Run) sweep.Decision {
+func judge(detail attempt, run engine.Run) engine.Decision {
 	attempts, counted := attemptsOf(detail.Subject)
 	last, dated := detail.Time("last_deletion_attempt_at")
 	userID, named := detail.IDIn(users, detail.Data["placeholder_user_id"])
 	_, typed := detail.user.Text("user_type")
 	switch {
 	case isNamespace(detail.Data["namespace_id"]):
-		return sweep.Keep(keptNamespace)
+		return engine.Keep(keptNamespace)
 	case detail.Data["namespace_id"] != nil:
-		return sweep.Invalid(keptBadSpace)
+		return engine.Invalid(keptBadSpace)
 	case !counted:
-		return sweep.Invalid(keptBadAttempts)
+		return engine.Invalid(keptBadAttempts)
 	case attempts >= maxAttempts:
-		return sweep.Keep(keptExhausted)
+		return engine.Keep(keptExhausted)
 	case !dated && detail.Data["last_deletion_attempt_at"] != nil:
-		return sweep.Invalid(keptBadTime)
+		return engine.Invalid(keptBadTime)
 	case dated && !last.Before(retention.DaysBefore(run.Now, retryDays)):
-		return sweep.Keep(keptRecent)
+		return engine.Keep(keptRecent)
 	case !named:
-		return sweep.Invalid(keptNoUser)
+		return engine.Invalid(keptNoUser)
 	case !documents.Queryable(userID):
-		return sweep.Invalid(keptLongUser)
+		return engine.Invalid(keptLongUser)
 	case detail.hasUser && !typed: // the worker would keep it, whatever the attempt
-		return sweep.Invalid(keptBadUser)
+		return engine.Invalid(keptBadUser)
 	}
 	reason := fmt.Sprintf("in no namespace, attempt %d of %d", attempts+1, maxAttempts)
 	if dated {
 		reason += ", the last on " + last.UTC().Format(time.RFC3339)
 	}
-	return sweep.Do(handKind, reason)
+	return engine.Do(handKind, reason)
 }
 
 // isNamespace reports whether a value can name a namespace: not if it is what programs write for none.
@@ -87,7 +87,7 @@ func isNamespace(value any) bool {
 }
 
 // attemptsOf returns how many attempts were made; a missing number is 0.
-func attemptsOf(detail sweep.Subject) (n int64, ok bool) {
+func attemptsOf(detail engine.Subject) (n int64, ok bool) {
 	n, ok = detail.Whole("deletion_attempts")
 	return n, n >= 0 && (ok || detail.Data["deletion_attempts"] == nil)
 }
@@ -112,44 +112,44 @@ const maxDetails = 100
 
 // user is what stands at the path of a user, with what speaks against deleting it.
 type user struct {
-	sweep.Subject
+	engine.Subject
 	long       bool                 // the id is too long for a query
-	referredIn sweep.Place          // what refers to it
+	referredIn engine.Place         // what refers to it
 	details    []documents.Document // that name it, one more than maxDetails at most
 }
 
-func isPlaceholder(s sweep.Subject) bool { return s.Found && s.Data["user_type"] == "placeholder" }
+func isPlaceholder(s engine.Subject) bool { return s.Found && s.Data["user_type"] == "placeholder" }
 
 // judgeUser decides about one user.
-func judgeUser(u user, _ sweep.Run) sweep.Decision {
+func judgeUser(u user, _ engine.Run) engine.Decision {
 	_, typed := u.Text("user_type")
 	switch {
 	case !u.Found:
-		return sweep.Keep(keptGone)
+		return engine.Keep(keptGone)
 	case !typed:
-		return sweep.Invalid(keptNoType)
+		return engine.Invalid(keptNoType)
 	case !isPlaceholder(u.Subject):
-		return sweep.Keep(keptNot)
+		return engine.Keep(keptNot)
 	case u.long:
-		return sweep.Invalid(keptLong)
-	case u.referredIn != sweep.Place{}:
-		d := sweep.Keep(keptReferenced)
-		d.Notice = &sweep.Notice{Message: referencedMessage, Fields: map[string]any{"placeholder_user_id": u.ID(), "referenced_in": u.referredIn.String()}}
+		return engine.Invalid(keptLong)
+	case u.referredIn != engine.Place{}:
+		d := engine.Keep(keptReferenced)
+		d.Notice = &engine.Notice{Message: referencedMessage, Fields: map[string]any{"placeholder_user_id": u.ID(), "referenced_in": u.referredIn.String()}}
 		return d
 	case len(u.details) > maxDetails:
-		return sweep.Invalid(keptCrowded)
+		return engine.Invalid(keptCrowded)
 	case len(unclaimed(u)) < len(u.details):
-		return sweep.Keep(keptClaimed) // an import took it up after the task was made
+		return engine.Keep(keptClaimed) // an import took it up after the task was made
 	}
-	return sweep.Do(deleteKind, "a placeholder, and nothing refers to it")
+	return engine.Do(deleteKind, "a placeholder, and nothing refers to it")
 }
 
 // judgeLeft decides about the details of a user who is deleted. Those that an import has taken up meanwhile stay.
-func judgeLeft(u user, _ sweep.Run) sweep.Decision {
+func judgeLeft(u user, _ engine.Run) engine.Decision {
 	if u.Found || len(unclaimed(u)) == 0 {
-		return sweep.Keep("the user is there again, or no detail is left")
+		return engine.Keep("the user is there again, or no detail is left")
 	}
-	return sweep.Do("delete details", "the user is deleted")
+	return engine.Do("delete details", "the user is deleted")
 }
 
 // unclaimed returns the details of a user that are in no namespace.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
@@ -29,7 +29,7 @@ func TestJudge(t *testing.T) {
 		invalid bool
 	}{
 		"never tried":              {data: detail("u"), number: 1},
-		"namespace missing":        {data: detail("u", "namespace_id", sweeptest.Missing), number: 1},
+		"namespace missing":        {data: detail("u", "namespace_id", enginetest.Missing), number: 1},
 		"namespace set":            {data: detail("u", "namespace_id", "g1"), reason: keptNamespace},
 		"namespace is a number":    {data: detail("u", "namespace_id", int64(1)), reason: keptNamespace},
 		"namespace is a map":       {data: detail("u", "namespace_id", map[string]any{}), reason: keptNamespace},
@@ -37,7 +37,7 @@ func TestJudge(t *testing.T) {
 		"namespace is empty":       {data: detail("u", "namespace_id", ""), reason: keptBadSpace, invalid: true},
 		"namespace is false":       {data: detail("u", "namespace_id", false), reason: keptBadSpace, invalid: true},
 		"last attempt in 1970":     {data: detail("u", last, time.Unix(0, 0)), reason: keptBadTime, invalid: true},
-		"attempts missing":         {data: detail("u", attempts, sweeptest.Missing), number: 1},
+		"attempts missing":         {data: detail("u", attempts, enginetest.Missing), number: 1},
 		"attempts null":            {data: detail("u", attempts, nil), number: 1},
 		"14 attempts":              {data: detail("u", attempts, int64(14)), number: 15},
 		"14 attempts, as a real":   {data: detail("u", attempts, 14.0), number: 15},
@@ -55,24 +55,24 @@ func TestJudge(t *testing.T) {
 		"the longest user":         {data: detail(strings.Repeat("x", 1499)), number: 1},
 		"too long to be asked for": {data: detail(strings.Repeat("x", 1500)), reason: keptLongUser, invalid: true},
 	} {
-		want := sweep.Decision{Reason: tt.reason, Invalid: tt.invalid}
+		want := engine.Decision{Reason: tt.reason, Invalid: tt.invalid}
 		if tt.number > 0 {
-			want = sweep.Do(handKind, fmt.Sprintf("in no namespace, attempt %d of 15", tt.number))
+			want = engine.Do(handKind, fmt.Sprintf("in no namespace, attempt %d of 15", tt.number))
 		}
 		if name == "a tick longer ago" {
 			want.Reason += ", the last on 2026-03-07T23:59:59Z"
 		}
-		sweeptest.Want(t, name, want, judge(attempt{Subject: subject(tt.data)}, sweep.Run{Now: now}))
+		enginetest.Want(t, name, want, judge(attempt{Subject: subject(tt.data)}, engine.Run{Now: now}))
 	}
 }
 
-func subject(data map[string]any) sweep.Subject {
-	return sweep.Subject{Document: documents.Document{Path: details + "/d", Data: data}, Found: true}
+func subject(data map[string]any) engine.Subject {
+	return engine.Subject{Document: documents.Document{Path: details + "/d", Data: data}, Found: true}
 }
 
 // TestTheTask is the same whenever it is asked for, another for each attempt, and due a second after the one before.
 func TestTheTask(t *testing.T) {
-	run := sweep.Run{Now: now, Started: now.Add(time.Minute)}
+	run := engine.Run{Now: now, Started: now.Add(time.Minute)}
 	for name, tt := range map[string]struct {
 		attempts any
 		last     any
@@ -86,15 +86,15 @@ func TestTheTask(t *testing.T) {
 		s := subject(detail(int64(7), "deletion_attempts", tt.attempts, "last_deletion_attempt_at", tt.last))
 		s.Nth = 7
 		body := map[string]string{"placeholder_user_id": "7"}
-		got := countAttempt(attempt{Subject: s}, sweep.Decision{}, run)
-		sweeptest.Want(t, name, []tasks.Task{{Key: tt.key, Body: body, NotBefore: now.Add(67 * time.Second)}}, got.Before)
-		var notices []sweep.Notice
+		got := countAttempt(attempt{Subject: s}, engine.Decision{}, run)
+		enginetest.Want(t, name, []tasks.Task{{Key: tt.key, Body: body, NotBefore: now.Add(67 * time.Second)}}, got.Before)
+		var notices []engine.Notice
 		if tt.last15 {
-			notices = []sweep.Notice{{
+			notices = []engine.Notice{{
 				Message: "Maximum deletion attempts (15) reached for deletion of placeholder user. Making final deletion attempt.",
 				Fields:  map[string]any{"placeholder_user_id": "7"},
 			}}
 		}
-		sweeptest.Want(t, name+": notices", notices, got.Notices)
+		enginetest.Want(t, name+": notices", notices, got.Notices)
 	}
 }

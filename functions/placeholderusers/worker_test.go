@@ -13,8 +13,8 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 const task = `{"placeholder_user_id":"u1"}`
@@ -35,7 +35,7 @@ func TestWorkerKeeps(t *testing.T) {
 		{details + "/d-u1", detail("u1", "namespace_id", "g1"), keptClaimed, ""},
 		{details + "/other", detail("u1", "namespace_id", "g1"), keptClaimed, ""},
 	} {
-		for late, actions := range map[bool]map[string]sweep.Counts{false: {}, true: {deleteKind: {Planned: 1, Changed: 1}}} {
+		for late, actions := range map[bool]map[string]engine.Counts{false: {}, true: {deleteKind: {Planned: 1, Changed: 1}}} {
 			t.Run(fmt.Sprintf("%s,%s,late=%v", tt.path, tt.kept, late), func(t *testing.T) {
 				w := newWorld(t)
 				w.placeholder(t, "u1", true)
@@ -56,19 +56,19 @@ func TestWorkerKeeps(t *testing.T) {
 					kept[tt.kept] = 1
 				}
 				got := w.Worker.Run(t, task)
-				sweeptest.WantReport(t, got, sweep.Completed, actions)
-				sweeptest.Want(t, "kept", kept, got.Kept)
+				enginetest.WantReport(t, got, engine.Completed, actions)
+				enginetest.Want(t, "kept", kept, got.Kept)
 				if tt.kept == keptNot && !late && got.Usage.FirestoreReads != 3 { // what is held, the journal, the user
 					t.Errorf("%d reads of a user who is no placeholder", got.Usage.FirestoreReads)
 				}
 				w.wantLeft(t, before)
 				for _, line := range w.Worker.LogLines(t) {
 					if line["message"] == "Unable to delete placeholder user because it is still referenced in other tables" && line["severity"] == "WARNING" {
-						sweeptest.Want(t, "who is named", any("u1"), line["placeholder_user_id"])
+						enginetest.Want(t, "who is named", any("u1"), line["placeholder_user_id"])
 						named = line["referenced_in"].(string)
 					}
 				}
-				sweeptest.Want(t, "the log's place", by, named)
+				enginetest.Want(t, "the log's place", by, named)
 			})
 		}
 	}
@@ -80,7 +80,7 @@ func TestLongIDs(t *testing.T) {
 	for n, kept := range map[int]map[string]int{1477: {}, 1478: {keptLong: 1}, 1500: {keptLong: 1}} {
 		id := strings.Repeat("x", n)
 		w.Set(t, "users/"+id, map[string]any{"user_type": "placeholder"})
-		sweeptest.Want(t, fmt.Sprint(n), kept, w.Worker.RunQuery(t, "?dryRun=true", fmt.Sprintf(`{"placeholder_user_id":%q}`, id)).Kept)
+		enginetest.Want(t, fmt.Sprint(n), kept, w.Worker.RunQuery(t, "?dryRun=true", fmt.Sprintf(`{"placeholder_user_id":%q}`, id)).Kept)
 	}
 }
 
@@ -92,10 +92,10 @@ func TestUserOfManyDetails(t *testing.T) {
 		return fmt.Sprintf("%s/e%03d", details, i), detail("u1")
 	})
 	got := w.Worker.Run(t, task)
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
-	sweeptest.Want(t, "kept", map[string]int{keptCrowded: 1}, got.Kept)
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
+	enginetest.Want(t, "kept", map[string]int{keptCrowded: 1}, got.Kept)
 	w.Delete(t, details+"/e000")
-	sweeptest.WantReport(t, w.Worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
+	enginetest.WantReport(t, w.Worker.Run(t, task), engine.Completed, enginetest.Done(deleteKind, 1))
 	w.wantLeft(t, left{})
 }
 
@@ -105,10 +105,10 @@ func TestWorkerLooksWhereItIsTold(t *testing.T) {
 	w.placeholder(t, "u1", false)
 	w.Set(t, "posts/p", map[string]any{"userId": "u1"})
 	w.Set(t, "issues/i", map[string]any{"author_id": "u1"})
-	sweeptest.Want(t, "kept", map[string]int{keptReferenced: 1}, w.Worker.Run(t, task).Kept)
+	enginetest.Want(t, "kept", map[string]int{keptReferenced: 1}, w.Worker.Run(t, task).Kept)
 	w.Set(t, "issues/i", map[string]any{"author_id": "u12"})
-	sweeptest.WantReport(t, w.Worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
-	sweeptest.Want(t, "kept by the second delivery", map[string]int{keptGone: 1}, w.Worker.Run(t, task).Kept)
+	enginetest.WantReport(t, w.Worker.Run(t, task), engine.Completed, enginetest.Done(deleteKind, 1))
+	enginetest.Want(t, "kept by the second delivery", map[string]int{keptGone: 1}, w.Worker.Run(t, task).Kept)
 }
 
 func TestReferencesThatAreNone(t *testing.T) {
@@ -128,19 +128,19 @@ func TestAccountThatCannotBeDeleted(t *testing.T) {
 			w := newWorld(t)
 			w.placeholder(t, "u1", true)
 			w.FailDelete(t, "u1", "INTERNAL_ERROR")
-			sweeptest.WantReport(t, w.Worker.Run(t, task), sweep.Failed, map[string]sweep.Counts{deleteKind: {Planned: 1, Failed: 1}})
+			enginetest.WantReport(t, w.Worker.Run(t, task), engine.Failed, map[string]engine.Counts{deleteKind: {Planned: 1, Failed: 1}})
 			w.wantLeft(t, left{Details: []string{"d-u1"}, Accounts: []string{"u1"}, Unfinished: 1})
 			w.FailDelete(t, "u1", "")
 			if !restored {
-				sweeptest.WantReport(t, w.Run(t, ""), sweep.Completed, sweeptest.Done(handKind, 1))
-				sweeptest.Want(t, "tasks", 1, w.Deliver(t))
+				enginetest.WantReport(t, w.Run(t, ""), engine.Completed, enginetest.Done(handKind, 1))
+				enginetest.Want(t, "tasks", 1, w.Deliver(t))
 				w.wantLeft(t, left{})
 				return
 			}
 			w.Worker.Hooks.BeforeApply = func() { w.Set(t, "users/u1", map[string]any{"user_type": "human"}) }
 			got := w.Worker.Run(t, task)
-			sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(finishKind, 1))
-			sweeptest.Want(t, "kept", map[string]int{"its document was restored since": 1}, got.Kept)
+			enginetest.WantReport(t, got, engine.Completed, enginetest.Done(finishKind, 1))
+			enginetest.Want(t, "kept", map[string]int{"its document was restored since": 1}, got.Kept)
 			w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}})
 		})
 	}
@@ -158,20 +158,20 @@ func TestDetailThatIsTakenUpWhileTheAccountGoes(t *testing.T) {
 		}
 		return err
 	})
-	sweeptest.WantReport(t, w.Worker.Run(t, task), sweep.Completed, sweeptest.Done(deleteKind, 1))
+	enginetest.WantReport(t, w.Worker.Run(t, task), engine.Completed, enginetest.Done(deleteKind, 1))
 	w.wantLeft(t, left{Details: []string{"other"}})
 }
 
 // lateSource is a Source whose queries take a second each.
 type lateSource struct {
-	sweep.Source
+	engine.Source
 	found map[string][]documents.Document // by collection
 	fails string                          // the collection that cannot be asked
 }
 
-func (s lateSource) Run() sweep.Run {
-	places, _ := sweep.ParsePlaces(defaultReferences)
-	return sweep.Run{Config: config.Config{Own: places}}
+func (s lateSource) Run() engine.Run {
+	places, _ := engine.ParsePlaces(defaultReferences)
+	return engine.Run{Config: config.Config{Own: places}}
 }
 
 func (s lateSource) Reference(ref documents.Ref) any { return ref.Path() }
@@ -208,13 +208,13 @@ func TestUserIsLoadedInOneRoundTrip(t *testing.T) {
 		"a place that fails":        {map[string][]documents.Document{details: claimed}, "members", "", errLate},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := sweep.Subject{Document: documents.Document{Path: "users/u1", Data: map[string]any{"user_type": "placeholder"}}, Found: true}
+			s := engine.Subject{Document: documents.Document{Path: "users/u1", Data: map[string]any{"user_type": "placeholder"}}, Found: true}
 			began := time.Now()
 			u, err := loadUser(t.Context(), lateSource{found: tt.found, fails: tt.fails}, s)
 			if took := time.Since(began); took != time.Second || !errors.Is(err, tt.err) {
 				t.Errorf("%s: %v after %s", name, err, took)
 			}
-			if d := judgeUser(u, sweep.Run{}); tt.err == nil && d.Kind != tt.want && d.Reason != tt.want {
+			if d := judgeUser(u, engine.Run{}); tt.err == nil && d.Kind != tt.want && d.Reason != tt.want {
 				t.Errorf("%s: %+v, want %s", name, d, tt.want)
 			}
 		})

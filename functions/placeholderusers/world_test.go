@@ -7,16 +7,16 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // world is the job and its worker on a project of their own.
-type world struct{ sweeptest.Pair }
+type world struct{ enginetest.Pair }
 
 func newWorld(t *testing.T) world {
 	t.Helper()
 	t.Parallel()
-	w := world{sweeptest.NewPair(t, functions.New(Job), functions.New(Worker))}
+	w := world{enginetest.NewPair(t, functions.New(Job), functions.New(Worker))}
 	w.Now = now
 	w.writePlaces(t)
 	return w
@@ -33,7 +33,7 @@ func (w world) writePlaces(t *testing.T) {
 
 // detail is one that is due; pairs of fields and values change it.
 func detail(userID any, pairs ...any) map[string]any {
-	return sweeptest.With(map[string]any{
+	return enginetest.With(map[string]any{
 		"placeholder_user_id": userID, "namespace_id": nil, "deletion_attempts": int64(0), "last_deletion_attempt_at": nil,
 	}, pairs...)
 }

@@ -20,34 +20,34 @@ import (
 	"github.com/firesweep/firesweep/functions/posts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 var start = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
 
 // due deletes a post whose field due is true.
-func due(post posts.State, _ sweep.Run) sweep.Decision {
+func due(post posts.State, _ engine.Run) engine.Decision {
 	if post.Data["due"] != true {
-		return sweep.Keep("not due")
+		return engine.Keep("not due")
 	}
-	return sweep.Do("delete post", "due")
+	return engine.Do("delete post", "due")
 }
 
-type judge = func(posts.State, sweep.Run) sweep.Decision
+type judge = func(posts.State, engine.Run) engine.Decision
 
 // newFunction returns a function that proposes to delete the posts with these ids.
-func newFunction(t *testing.T, judge judge, ids ...string) *sweeptest.Function {
+func newFunction(t *testing.T, judge judge, ids ...string) *enginetest.Function {
 	t.Helper()
 	rule := posts.Rule("post", judge)
-	job := sweep.Job{Name: "testJob", Rules: []sweep.AnyRule{rule}, Plan: func(ctx context.Context, p *sweep.Planner) error {
-		proposed := make([]sweep.Proposal, len(ids))
+	job := engine.Job{Name: "testJob", Rules: []engine.AnyRule{rule}, Plan: func(ctx context.Context, p *engine.Planner) error {
+		proposed := make([]engine.Proposal, len(ids))
 		for i, id := range ids {
-			proposed[i] = sweep.Proposal{Document: documents.Document{Path: "posts/" + id}, Decision: sweep.Do("delete post", "due")}
+			proposed[i] = engine.Proposal{Document: documents.Document{Path: "posts/" + id}, Decision: engine.Do("delete post", "due")}
 		}
 		return p.ProposeItems(ctx, rule, proposed)
 	}}
-	f := sweeptest.New(t, sweep.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
+	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
 	f.Clock = func() time.Time { return start }
 	return f
 }
@@ -61,7 +61,7 @@ func dueData(urls ...string) map[string]any {
 	return map[string]any{"due": true, "userId": "u1", "text": "こんにちは", "mediaItems": items}
 }
 
-func put(t *testing.T, f *sweeptest.Function, name, postID string) {
+func put(t *testing.T, f *enginetest.Function, name, postID string) {
 	t.Helper()
 	var metadata map[string]string
 	if postID != "" {
@@ -70,12 +70,12 @@ func put(t *testing.T, f *sweeptest.Function, name, postID string) {
 	f.Put(t, name, metadata, []byte("x"))
 }
 
-func gs(f *sweeptest.Function, name string) string { return "gs://" + f.Bucket + "/" + name }
+func gs(f *enginetest.Function, name string) string { return "gs://" + f.Bucket + "/" + name }
 
 func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
 
 // want compares what is left of the posts, their children, the files and the journal.
-func want(t *testing.T, f *sweeptest.Function, state map[string][]string) {
+func want(t *testing.T, f *enginetest.Function, state map[string][]string) {
 	t.Helper()
 	got := map[string][]string{"files": f.Objects(t), "journal": ids(f.Documents(t, "cleanupJobs/testJob/journal"))}
 	for _, collection := range []string{"posts", "comments", "reactions"} {
@@ -91,7 +91,7 @@ func want(t *testing.T, f *sweeptest.Function, state map[string][]string) {
 	}
 }
 
-func counts(t *testing.T, report *sweep.Report, status sweep.Status, want sweep.Counts) {
+func counts(t *testing.T, report *engine.Report, status engine.Status, want engine.Counts) {
 	t.Helper()
 	if diff := cmp.Diff(want, report.Actions["delete post"]); report.Status != status || diff != "" {
 		t.Errorf("%s %v, want %s; counts (-want +got):\n%s", report.Status, report.Failures, status, diff)
@@ -128,7 +128,7 @@ func TestDelete(t *testing.T) {
 		put(t, f, name, postID)
 	}
 	got := f.Run(t, "")
-	counts(t, got, sweep.Completed, sweep.Counts{Planned: 2, Done: 2})
+	counts(t, got, engine.Completed, engine.Counts{Planned: 2, Done: 2})
 	others := []string{"c", "d", "e", "f", "g", "h", "none"}
 	want(t, f, map[string][]string{
 		"posts": {"p12"}, "comments": others, "reactions": others,
@@ -156,11 +156,11 @@ func TestDelete(t *testing.T) {
 // TestJudgedByItsCircle shows a judge the circles of its posts.
 func TestJudgedByItsCircle(t *testing.T) {
 	t.Parallel()
-	f := newFunction(t, func(post posts.State, run sweep.Run) sweep.Decision {
+	f := newFunction(t, func(post posts.State, run engine.Run) engine.Decision {
 		if post.Circle.Data["closed"] == true {
 			return due(post, run)
 		}
-		return sweep.Keep("its circle is not closed")
+		return engine.Keep("its circle is not closed")
 	}, "closed", "closed2", "open", "gone", "none", "odd")
 	for id, circle := range map[string]any{"closed": "c1", "closed2": "c1", "open": "c2", "gone": "c3", "none": nil, "odd": "c1/members/x"} {
 		f.Set(t, "posts/"+id, map[string]any{"due": true, "circleId": circle})
@@ -168,7 +168,7 @@ func TestJudgedByItsCircle(t *testing.T) {
 	f.Set(t, "circles/c1", map[string]any{"closed": true})
 	f.Set(t, "circles/c2", map[string]any{"closed": false})
 	f.Set(t, "circles/c1/members/x", map[string]any{"closed": true})
-	counts(t, f.Run(t, ""), sweep.Completed, sweep.Counts{Planned: 6, Done: 2, Changed: 4})
+	counts(t, f.Run(t, ""), engine.Completed, engine.Counts{Planned: 6, Done: 2, Changed: 4})
 	want(t, f, map[string][]string{"posts": {"gone", "none", "odd", "open"}})
 }
 
@@ -181,13 +181,13 @@ func TestManyChildren(t *testing.T) {
 		f.Set(t, "comments/of-"+id, map[string]any{"postId": id})
 	}
 	put(t, f, "posts/a.png", "p1")
-	for collection, many := range map[string]int{"comments": sweep.MaxRoom + 50, "reactions": 250} {
+	for collection, many := range map[string]int{"comments": engine.MaxRoom + 50, "reactions": 250} {
 		f.SetMany(t, many, func(i int) (string, map[string]any) {
 			return fmt.Sprintf("%s/%03d", collection, i), map[string]any{"postId": "p1"}
 		})
 	}
 	f.Set(t, "comments/other", map[string]any{"postId": "p12"})
-	counts(t, f.Run(t, ""), sweep.Completed, sweep.Counts{Planned: 3, Done: 3})
+	counts(t, f.Run(t, ""), engine.Completed, engine.Counts{Planned: 3, Done: 3})
 	want(t, f, map[string][]string{"comments": {"other"}})
 }
 
@@ -195,18 +195,18 @@ func TestManyChildren(t *testing.T) {
 func TestKeptBetweenTwoCommits(t *testing.T) {
 	t.Parallel()
 	var judged atomic.Int32
-	f := newFunction(t, func(post posts.State, run sweep.Run) sweep.Decision {
+	f := newFunction(t, func(post posts.State, run engine.Run) engine.Decision {
 		if judged.Add(1) == 2 {
-			return sweep.Keep("somebody keeps it")
+			return engine.Keep("somebody keeps it")
 		}
 		return due(post, run)
 	}, "p1")
 	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png")))
 	put(t, f, "posts/a.png", "p1")
-	f.SetMany(t, sweep.MaxRoom+50, func(i int) (string, map[string]any) {
+	f.SetMany(t, engine.MaxRoom+50, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("comments/c%03d", i), map[string]any{"postId": "p1"}
 	})
-	counts(t, f.Run(t, ""), sweep.Completed, sweep.Counts{Planned: 1, Changed: 1})
+	counts(t, f.Run(t, ""), engine.Completed, engine.Counts{Planned: 1, Changed: 1})
 	if n := len(f.Documents(t, "comments")); n != 50 || len(f.Documents(t, "posts")) != 1 || len(f.Objects(t)) != 1 {
 		t.Errorf("left %d comments, %v, %v; want all but the first 400, the post and its file", n, f.Documents(t, "posts"), f.Objects(t))
 	}
@@ -234,29 +234,29 @@ func afterLosing(do func()) grpc.DialOption {
 func TestRaces(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		write  func(t *testing.T, f *sweeptest.Function)
-		counts sweep.Counts
+		write  func(t *testing.T, f *enginetest.Function)
+		counts engine.Counts
 		left   map[string][]string
 	}{
 		"a comment more goes with its post": {
-			func(t *testing.T, f *sweeptest.Function) {
+			func(t *testing.T, f *enginetest.Function) {
 				f.Set(t, "comments/new", map[string]any{"postId": "p1"})
 				f.Set(t, "reactions/new", map[string]any{"postId": "p1"})
 			},
-			sweep.Counts{Planned: 1, Done: 1}, map[string][]string{},
+			engine.Counts{Planned: 1, Done: 1}, map[string][]string{},
 		},
 		"a comment moved to another post stays": {
-			func(t *testing.T, f *sweeptest.Function) { f.Set(t, "comments/a", map[string]any{"postId": "p2"}) },
-			sweep.Counts{Planned: 1, Done: 1}, map[string][]string{"comments": {"a"}},
+			func(t *testing.T, f *enginetest.Function) { f.Set(t, "comments/a", map[string]any{"postId": "p2"}) },
+			engine.Counts{Planned: 1, Done: 1}, map[string][]string{"comments": {"a"}},
 		},
 		"a post that is due no longer stays whole": {
-			func(t *testing.T, f *sweeptest.Function) { f.Set(t, "posts/p1", map[string]any{"due": false}) },
-			sweep.Counts{Planned: 1, Changed: 1},
+			func(t *testing.T, f *enginetest.Function) { f.Set(t, "posts/p1", map[string]any{"due": false}) },
+			engine.Counts{Planned: 1, Changed: 1},
 			map[string][]string{"posts": {"p1"}, "comments": {"a"}, "reactions": {"a"}, "files": {"posts/a.png", "posts/b.png"}},
 		},
 		"a post given another file loses that one": {
-			func(t *testing.T, f *sweeptest.Function) { f.Set(t, "posts/p1", dueData(gs(f, "posts/b.png"))) },
-			sweep.Counts{Planned: 1, Done: 1}, map[string][]string{"files": {"posts/a.png"}},
+			func(t *testing.T, f *enginetest.Function) { f.Set(t, "posts/p1", dueData(gs(f, "posts/b.png"))) },
+			engine.Counts{Planned: 1, Done: 1}, map[string][]string{"files": {"posts/a.png"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -270,7 +270,7 @@ func TestRaces(t *testing.T) {
 			}
 			written := false
 			f.Hooks.Dial = append(f.Hooks.Dial, afterLosing(func() { tt.write(t, f); written = true }))
-			counts(t, f.Run(t, ""), sweep.Completed, tt.counts)
+			counts(t, f.Run(t, ""), engine.Completed, tt.counts)
 			if !written {
 				t.Error("nothing was written meanwhile")
 			}
@@ -295,14 +295,14 @@ func TestEndedBetweenCommitAndFiles(t *testing.T) {
 		put(t, f, name, postID)
 	}
 	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return noStorage{base} }
-	counts(t, f.Run(t, ""), sweep.Failed, sweep.Counts{Planned: 1, Failed: 1})
+	counts(t, f.Run(t, ""), engine.Failed, engine.Counts{Planned: 1, Failed: 1})
 	if n := len(f.Documents(t, "posts")) + len(f.Documents(t, "cleanupJobs/testJob/journal")); n != 1 {
 		t.Errorf("%d posts and journal entries, want no post and one entry", n)
 	}
 
-	next := sweeptest.On(t, newFunction(t, due).Function, f.Project)
+	next := enginetest.On(t, newFunction(t, due).Function, f.Project)
 	got := next.Run(t, "")
-	if diff := cmp.Diff(sweeptest.Done("finish interrupted action", 1), got.Actions); got.Status != sweep.Completed || diff != "" {
+	if diff := cmp.Diff(enginetest.Done("finish interrupted action", 1), got.Actions); got.Status != engine.Completed || diff != "" {
 		t.Errorf("next run %s, actions (-want +got):\n%s", got.Status, diff)
 	}
 	want(t, f, map[string][]string{"files": {"posts/b.png", "posts/c.png", "posts/of-p12.png"}})
@@ -330,7 +330,7 @@ func TestOfWhomAPostIs(t *testing.T) {
 		f.Set(t, "posts/"+[]string{"number", "text", "reference", "none", "odd", "elsewhere"}[i], data)
 	}
 	got := f.Run(t, "")
-	counts(t, got, sweep.Completed, sweep.Counts{Planned: 6, Done: 6})
+	counts(t, got, engine.Completed, engine.Counts{Planned: 6, Done: 6})
 	want(t, f, map[string][]string{"files": slices.Sorted(slices.Values(all))})
 
 	f = newFunction(t, due, "number", "text", "reference")
@@ -342,7 +342,7 @@ func TestOfWhomAPostIs(t *testing.T) {
 		data["userId"] = author
 		f.Set(t, "posts/"+id, data)
 	}
-	counts(t, f.Run(t, ""), sweep.Completed, sweep.Counts{Planned: 3, Done: 3})
+	counts(t, f.Run(t, ""), engine.Completed, engine.Counts{Planned: 3, Done: 3})
 	want(t, f, map[string][]string{"files": {nobodys, "posts/a.png", "posts/undefined/a.png"}})
 }
 
@@ -361,7 +361,7 @@ func TestManyFilesOfAPost(t *testing.T) {
 	f.Set(t, "posts/p1", dueData(urls...))
 	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return noStorage{base} }
 	first := f.Run(t, "")
-	counts(t, first, sweep.Failed, sweep.Counts{Planned: 1, Failed: 1})
+	counts(t, first, engine.Failed, engine.Counts{Planned: 1, Failed: 1})
 	for id, entry := range f.Documents(t, "cleanupJobs/testJob/journal") {
 		if size := documents.Size("cleanupJobs/testJob/journal/"+id, entry); size < 200<<10 || size >= documents.MaxDocument/2 {
 			t.Errorf("what is remembered of 200 files takes %d bytes", size)
@@ -375,7 +375,7 @@ func TestManyFilesOfAPost(t *testing.T) {
 	if len(lines) != 1 || lines[0]["message"] != "posts/p1: deleted, but not 2 of its objects: "+reason {
 		t.Errorf("warnings %v", lines)
 	}
-	sweeptest.On(t, newFunction(t, due).Function, f.Project).Run(t, "")
+	enginetest.On(t, newFunction(t, due).Function, f.Project).Run(t, "")
 	if left := f.Objects(t); len(left) != 1 || !strings.HasPrefix(left[0], "posts/200x") {
 		t.Errorf("%d files left", len(left))
 	}

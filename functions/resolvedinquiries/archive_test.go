@@ -17,13 +17,13 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/objects"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // archivedOnce is the actions of a run that archived one inquiry.
-var archivedOnce = sweeptest.Done("archive and delete inquiry", 1)
+var archivedOnce = enginetest.Done("archive and delete inquiry", 1)
 
 // sameValues compares documents with values of any type.
 var sameValues = cmp.Options{
@@ -33,7 +33,7 @@ var sameValues = cmp.Options{
 }
 
 // everyValue is a document with a value of every type, and with values that are easily confused.
-func everyValue(f *sweeptest.Function, t *testing.T) map[string]any {
+func everyValue(f *enginetest.Function, t *testing.T) map[string]any {
 	point := allocated(firestorepb.Value_GeoPointValue{}.GeoPointValue)
 	point.Latitude, point.Longitude = 35.6812, 139.7671
 	elsewhere := *f.Firestore(t).Doc("users/u1")
@@ -61,7 +61,7 @@ func TestEveryValueSurvives(t *testing.T) {
 	f.Set(t, "inquiries/i1/messages/m1", m1)
 	f.Set(t, "inquiries/i1/messages/m2", m2)
 	f.Set(t, "inquiries/i1/messages/m3", map[string]any{})
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, archivedOnce)
 	want["archivedAt"], want["messages"] = now, []any{m2, m1, map[string]any{}}
 	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["i1"], sameValues); diff != "" {
 		t.Errorf("archive (-want +got):\n%s", diff)
@@ -84,8 +84,8 @@ func TestManyMessages(t *testing.T) {
 		return fmt.Sprintf("inquiries/i1/messages/m%02d", i*7%n), message(i)
 	})
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
-	sweeptest.Want(t, "messages", any(want), f.Documents(t, "archivedInquiries")["i1"]["messages"])
+	enginetest.WantReport(t, got, engine.Completed, archivedOnce)
+	enginetest.Want(t, "messages", any(want), f.Documents(t, "archivedInquiries")["i1"]["messages"])
 	wantIDs(t, f, "inquiries", "i12")
 	wantIDs(t, f, "inquiries/i12/messages", "m1")
 	if got.Usage.FirestoreReads > n+20 || got.Usage.FirestoreDeletes > n+10 || got.Usage.FirestoreWrites > 10 {
@@ -110,8 +110,8 @@ func TestArchiveOf(t *testing.T) {
 			map[string]any{"original": 1, "messagesInSubcollection": true, "archivedAt": now}},
 	} {
 		before := fmt.Sprint(tt.data)
-		sweeptest.Want(t, name, tt.want, archiveOf(documents.Document{Data: tt.data}, tt.own))
-		sweeptest.Want(t, name+", the inquiry itself", before, fmt.Sprint(tt.data))
+		enginetest.Want(t, name, tt.want, archiveOf(documents.Document{Data: tt.data}, tt.own))
+		enginetest.Want(t, name+", the inquiry itself", before, fmt.Sprint(tt.data))
 	}
 }
 
@@ -147,13 +147,13 @@ func TestImages(t *testing.T) {
 	f.Set(t, "inquiries/i12", inquiry(day))
 	f.Set(t, "inquiries/i12/messages/m1", withImage(message(1), gs+"inquiries/i12/a.png"))
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
-	sweeptest.Want(t, "kept", map[string]int{
+	enginetest.WantReport(t, got, engine.Completed, archivedOnce)
+	enginetest.Want(t, "kept", map[string]int{
 		keptElsewhere: 4, "imageUrl holds a URL of another bucket": 2, "imageUrl holds a URL that names no object of Cloud Storage": 3,
 		"imageUrl holds no string": 4, keptYoung: 1,
 	}, got.Kept)
-	sweeptest.Want(t, "objects", kept, f.Objects(t))
-	sweeptest.Want(t, "messages in the archive", len(urls), len(f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any)))
+	enginetest.Want(t, "objects", kept, f.Objects(t))
+	enginetest.Want(t, "messages in the archive", len(urls), len(f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any)))
 	var named []any
 	for _, line := range f.Warnings(t)["inquiries/i1"] {
 		named = append(named, line["document"])
@@ -173,8 +173,8 @@ func TestImagesInOtherFolders(t *testing.T) {
 		f.Put(t, name, nil, nil)
 		f.Set(t, fmt.Sprintf("inquiries/i1/messages/m%d", i), withImage(message(i), "gs://"+f.Bucket+"/"+name))
 	}
-	sweeptest.Want(t, "kept", map[string]int{keptElsewhere: 2}, f.Run(t, "").Kept)
-	sweeptest.Want(t, "objects", []string{"inquiries/c.png", "support/d.png"}, f.Objects(t))
+	enginetest.Want(t, "kept", map[string]int{keptElsewhere: 2}, f.Run(t, "").Kept)
+	enginetest.Want(t, "objects", []string{"inquiries/c.png", "support/d.png"}, f.Objects(t))
 	f.Env["INQUIRY_FOLDERS"] = "support"
 	if answer := f.Post(t, "{}").Body.String(); !strings.Contains(answer, "must be folders of the bucket") {
 		t.Errorf("a setting that is wrong: %s", answer)
@@ -184,9 +184,9 @@ func TestImagesInOtherFolders(t *testing.T) {
 // TestImagesOfARestoredInquiryStay even if a later run finishes an interrupted one.
 func TestImagesOfARestoredInquiryStay(t *testing.T) {
 	m := documents.Document{Data: map[string]any{"imageUrl": "gs://b/inquiries/a.png"}}
-	s := state{Subject: sweep.Subject{Document: documents.Document{Path: "inquiries/i1"}}, messages: []documents.Document{m}}
-	c := s.withImages(sweep.Change{}, sweep.Run{Config: config.Config{Bucket: "b", Own: objects.Folders{"inquiries/"}}})
-	sweeptest.Want(t, "follow-ups", []sweep.FollowUp{
-		{Object: sweep.ObjectDeletion{Name: "inquiries/a.png"}, Absent: documents.Ref{Collection: inquiries, ID: "i1"}},
+	s := state{Subject: engine.Subject{Document: documents.Document{Path: "inquiries/i1"}}, messages: []documents.Document{m}}
+	c := s.withImages(engine.Change{}, engine.Run{Config: config.Config{Bucket: "b", Own: objects.Folders{"inquiries/"}}})
+	enginetest.Want(t, "follow-ups", []engine.FollowUp{
+		{Object: engine.ObjectDeletion{Name: "inquiries/a.png"}, Absent: documents.Ref{Collection: inquiries, ID: "i1"}},
 	}, c.Then)
 }

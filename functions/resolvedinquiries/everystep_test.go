@@ -17,8 +17,8 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/collections"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 var (
@@ -31,7 +31,7 @@ const moved = "archivedInquiries/i1/earlier/2025-06-01T00:00:00Z"
 
 // world is inquiry i1 with messages, images and perhaps an archive that has messages as well.
 type world struct {
-	*sweeptest.Function
+	*enginetest.Function
 	messages map[string]map[string]any // the messages that must exist
 	archive  bool
 	reopened bool
@@ -42,11 +42,11 @@ type world struct {
 
 func newWorld(t *testing.T, messages int, archive bool) *world {
 	t.Helper()
-	f := sweeptest.New(t, functions.New(jobWith(8<<10)))
+	f := enginetest.New(t, functions.New(jobWith(8<<10)))
 	f.Now = now
 	f.Clock = func() time.Time { return now }
 	w := &world{Function: f, messages: map[string]map[string]any{}, archive: archive}
-	there := sweeptest.World{"inquiries/i1": inquiry(8 * day)}
+	there := enginetest.World{"inquiries/i1": inquiry(8 * day)}
 	for i := range messages {
 		name := fmt.Sprintf("inquiries/%d.png", i/2) // two messages share one
 		m := withImage(message(i), "gs://"+f.Bucket+"/"+name)
@@ -77,7 +77,7 @@ func (w *world) reopen(t *testing.T) {
 
 // write changes a message, and adds one before all others and one behind them.
 func (w *world) write(t *testing.T) {
-	changed := sweeptest.World{}
+	changed := enginetest.World{}
 	for id, m := range map[string]map[string]any{"m0": withImage(message(7), w.messages["m0"]["imageUrl"]), "a": message(8),
 		"z": message(9)} {
 		w.messages[id], changed["inquiries/i1/messages/"+id] = m, m
@@ -100,14 +100,14 @@ func (w *world) check(t *testing.T) {
 	archive, copies := in["archivedInquiries"]["i1"], in["archivedInquiries/i1/messages"]
 	inPlace, movedThere := copies, in[moved+"/messages"]
 	if w.reopened {
-		sweeptest.Want(t, "messages of the inquiry", w.messages, at)
-		sweeptest.Want(t, "inquiries", []string{"i1"}, ids(in["inquiries"]))
+		enginetest.Want(t, "messages of the inquiry", w.messages, at)
+		enginetest.Want(t, "inquiries", []string{"i1"}, ids(in["inquiries"]))
 		if objects := w.Objects(t); len(objects) != 1+(len(w.messages)+1)/2 {
 			t.Errorf("objects %v", objects)
 		}
 		if !w.archive {
-			sweeptest.Want(t, "archive", map[string]any(nil), archive)
-			sweeptest.Want(t, "messages of the archive", 0, len(copies))
+			enginetest.Want(t, "archive", map[string]any(nil), archive)
+			enginetest.Want(t, "messages of the archive", 0, len(copies))
 		}
 	} else {
 		everything := fmt.Sprint(archive["messages"], copies, at)
@@ -116,15 +116,15 @@ func (w *world) check(t *testing.T) {
 				t.Errorf("message %s is lost", id)
 			}
 		}
-		sweeptest.Want(t, "inquiries", 0, len(in["inquiries"]))
-		sweeptest.Want(t, "objects", []string{"inquiries/other.png"}, w.Objects(t))
-		sweeptest.Want(t, "archivedAt", any(now), archive["archivedAt"])
+		enginetest.Want(t, "inquiries", 0, len(in["inquiries"]))
+		enginetest.Want(t, "objects", []string{"inquiries/other.png"}, w.Objects(t))
+		enginetest.Want(t, "archivedAt", any(now), archive["archivedAt"])
 		archive, inPlace, movedThere = in[path.Dir(moved)][path.Base(moved)], movedThere, nil
 	}
 	if w.archive {
-		sweeptest.Want(t, "the archive that was there", oldArchive, archive)
-		sweeptest.Want(t, "its messages", []string{"m0", "m1", "m2"}, ids(inPlace))
-		sweeptest.Want(t, "its messages elsewhere", 0, len(movedThere))
+		enginetest.Want(t, "the archive that was there", oldArchive, archive)
+		enginetest.Want(t, "its messages", []string{"m0", "m1", "m2"}, ids(inPlace))
+		enginetest.Want(t, "its messages elsewhere", 0, len(movedThere))
 	}
 	for collection, left := range in {
 		if collection != collections.Jobs && strings.HasPrefix(collection, collections.Jobs+"/") {
@@ -177,7 +177,7 @@ func TestAtEveryStep(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			undisturbed := newWorld(t, tt.messages, tt.archive)
 			undisturbed.interrupt(0, false, nil)
-			sweeptest.WantReport(t, undisturbed.Run(t, ""), sweep.Completed, archivedOnce)
+			enginetest.WantReport(t, undisturbed.Run(t, ""), engine.Completed, archivedOnce)
 			undisturbed.check(t)
 			for n := range undisturbed.commits.Load() {
 				for i, a := range acts {
@@ -200,7 +200,7 @@ func TestAtEveryStep(t *testing.T) {
 							}
 							w.dead.Store(false)
 							w.Clock = func() time.Time { return now.Add(w.Timeout + time.Hour) } // when the lease of a dead run has expired
-							if got := w.Run(t, ""); got.Status != sweep.Completed {
+							if got := w.Run(t, ""); got.Status != engine.Completed {
 								t.Errorf("the run after: %s %+v", got.Status, got.Failures)
 							}
 							w.check(t)

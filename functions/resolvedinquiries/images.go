@@ -3,8 +3,8 @@ package resolvedinquiries
 import (
 	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/objects"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // keptElsewhere is the reason to keep an image whose URL names an object of the bucket outside the folders of inquiries'
@@ -22,7 +22,7 @@ func imageFolders(c config.Config) objects.Folders { return c.Own.(objects.Folde
 // withImages adds to a change the deletion of the objects that its messages name in imageUrl. Only objects in the folders are
 // deleted, because a message must not be able to delete somebody else's file. If the inquiry is restored before a later run
 // deletes them, they stay.
-func (s state) withImages(c sweep.Change, run sweep.Run) sweep.Change {
+func (s state) withImages(c engine.Change, run engine.Run) engine.Change {
 	images := cascade.Objects{Field: "imageUrl", Under: imageFolders(run.Config), Outside: keptElsewhere}
 	images.Follow(&c, run.Config, s.Ref(), s.messages...)
 	return c

@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	model "github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 )
 
 // afterRun is the model of cleanupResolvedInquiries. If a user has no document, nobody is told, but the inquiry is marked.
@@ -133,7 +133,7 @@ func announcement(path string, data map[string]any) string {
 func TestModel(t *testing.T) {
 	f := newFunction(t)
 	job := model.Job{
-		Pair: sweeptest.Pair{Function: f}, Steps: []time.Duration{0, 0, day},
+		Pair: enginetest.Pair{Function: f}, Steps: []time.Duration{0, 0, day},
 		Name: announcement, Whole: "archivedInquiries",
 		After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World { return afterRun(w, f.Now, f.Bucket) },
 	}

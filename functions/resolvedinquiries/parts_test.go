@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // large is a message so large that two do not fit in one document.
@@ -26,7 +26,7 @@ func large(n int) map[string]any {
 }
 
 // setLarge writes inquiry i1 with messages a, b and c. They are too large for one document, and take two commits to copy.
-func setLarge(t *testing.T, f *sweeptest.Function) map[string]map[string]any {
+func setLarge(t *testing.T, f *enginetest.Function) map[string]map[string]any {
 	t.Helper()
 	f.Set(t, "inquiries/i1", inquiry(8*day))
 	messages := map[string]map[string]any{"a": large(2), "b": large(1), "c": message(3)}
@@ -37,7 +37,7 @@ func setLarge(t *testing.T, f *sweeptest.Function) map[string]map[string]any {
 }
 
 // afterWriting calls do each time a commit of the function has written or deleted a document. n counts from 1.
-func afterWriting(f *sweeptest.Function, document string, do func(n int)) {
+func afterWriting(f *enginetest.Function, document string, do func(n int)) {
 	var n atomic.Int32
 	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
 		err := send()
@@ -52,22 +52,22 @@ func afterWriting(f *sweeptest.Function, document string, do func(n int)) {
 
 // wantInParts compares the archive of inquiry i1, which has its messages in the subcollection, and checks that nothing else
 // is left.
-func wantInParts(t *testing.T, f *sweeptest.Function, messages map[string]map[string]any) {
+func wantInParts(t *testing.T, f *enginetest.Function, messages map[string]map[string]any) {
 	t.Helper()
 	want := inquiry(8 * day)
 	want["archivedAt"], want["messagesInSubcollection"] = now, true
-	sweeptest.Want(t, "archive", want, f.Documents(t, "archivedInquiries")["i1"])
-	sweeptest.Want(t, "the archive's messages", messages, f.Documents(t, "archivedInquiries/i1/messages"))
+	enginetest.Want(t, "archive", want, f.Documents(t, "archivedInquiries")["i1"])
+	enginetest.Want(t, "the archive's messages", messages, f.Documents(t, "archivedInquiries/i1/messages"))
 	wantIDs(t, f, "inquiries")
 	wantIDs(t, f, "inquiries/i1/messages")
 	wantNothingBegun(t, f)
 }
 
 // wantKept makes sure that inquiry i1 and its messages exist, and nothing of an archive.
-func wantKept(t *testing.T, f *sweeptest.Function, data map[string]any, messages map[string]map[string]any) {
+func wantKept(t *testing.T, f *enginetest.Function, data map[string]any, messages map[string]map[string]any) {
 	t.Helper()
-	sweeptest.Want(t, "inquiry", data, f.Documents(t, "inquiries")["i1"])
-	sweeptest.Want(t, "messages", messages, f.Documents(t, "inquiries/i1/messages"))
+	enginetest.Want(t, "inquiry", data, f.Documents(t, "inquiries")["i1"])
+	enginetest.Want(t, "messages", messages, f.Documents(t, "inquiries/i1/messages"))
 	wantIDs(t, f, "archivedInquiries")
 	wantIDs(t, f, "archivedInquiries/i1/messages")
 	wantNothingBegun(t, f)
@@ -92,7 +92,7 @@ func TestArchiveBeyondOneDocument(t *testing.T) {
 		}
 		return err
 	})
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, archivedOnce)
 	if diff := cmp.Diff(odd, f.Documents(t, "archivedInquiries/i1/messages")["odd"], sameValues); diff != "" {
 		t.Errorf("message with every value (-want +got):\n%s", diff)
 	}
@@ -127,7 +127,7 @@ func TestCommitsThatFirestoreRefuses(t *testing.T) {
 		}
 		return send()
 	})
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, archivedOnce)
 	wantInParts(t, f, messages)
 }
 
@@ -140,7 +140,7 @@ func TestInquiryThatFitsIntoNoArchive(t *testing.T) {
 	f.Set(t, "inquiries/i1", data)
 	f.Set(t, "inquiries/i1/messages/a", message(1))
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Failed: 1}})
+	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"archive and delete inquiry": {Planned: 1, Failed: 1}})
 	if !strings.Contains(got.Failures[0].Error, "inquiries/i1 is too large for an archive") {
 		t.Errorf("failures %+v", got.Failures)
 	}
@@ -161,7 +161,7 @@ func TestWrittenToMeanwhile(t *testing.T) {
 			f.Delete(t, "inquiries/i1/messages/b")
 		}
 	})
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, archivedOnce)
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, archivedOnce)
 	wantInParts(t, f, messages)
 }
 
@@ -174,8 +174,8 @@ func TestWrittenToAllTheTime(t *testing.T) {
 		f.Set(t, "inquiries/i1/messages/a", messages["a"])
 	})
 	got := f.Run(t, "")
-	sweeptest.Want(t, "times that it was copied, and deleted", copyRounds+1, last)
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
+	enginetest.Want(t, "times that it was copied, and deleted", copyRounds+1, last)
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"archive and delete inquiry": {Planned: 1, Changed: 1}})
 	wantKept(t, f, inquiry(8*day), messages)
 }
 
@@ -185,22 +185,22 @@ func TestEntriesOfTheJournal(t *testing.T) {
 	edited := map[string]any{"content": "edited"}
 	reopened := map[string]any{"status": "open"}
 	type all = map[string]map[string]any
-	set := func(t *testing.T, f *sweeptest.Function, collection string, messages all) {
+	set := func(t *testing.T, f *enginetest.Function, collection string, messages all) {
 		t.Helper()
 		for id, m := range messages {
 			f.Set(t, collection+"/messages/"+id, m)
 		}
 	}
-	partly := func(t *testing.T, f *sweeptest.Function, messages all) {
+	partly := func(t *testing.T, f *enginetest.Function, messages all) {
 		set(t, f, "archivedInquiries/i1", all{"a": messages["a"], "b": edited, "deleted": message(4)})
 		set(t, f, "inquiries/i1", all{"b": messages["b"]})
 	}
-	reopen := func(t *testing.T, f *sweeptest.Function, messages all) {
+	reopen := func(t *testing.T, f *enginetest.Function, messages all) {
 		partly(t, f, messages)
 		f.Set(t, "inquiries/i1", reopened)
 	}
-	stays := func(t *testing.T, f *sweeptest.Function, messages all) { wantKept(t, f, reopened, messages) }
-	archived := func(t *testing.T, f *sweeptest.Function, messages all) {
+	stays := func(t *testing.T, f *enginetest.Function, messages all) { wantKept(t, f, reopened, messages) }
+	archived := func(t *testing.T, f *enginetest.Function, messages all) {
 		f.Set(t, "archivedInquiries/i1", map[string]any{"status": "resolved", "archivedAt": now, "messagesInSubcollection": true})
 		set(t, f, "archivedInquiries/i1", messages)
 		for id := range messages {
@@ -210,22 +210,22 @@ func TestEntriesOfTheJournal(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		from          string // the progress in the entry
-		arrange, want func(*testing.T, *sweeptest.Function, all)
+		arrange, want func(*testing.T, *enginetest.Function, all)
 	}{
 		"copying":               {`{"stage":"copy"}`, partly, wantInParts},
 		"copying, and reopened": {`{"stage":"copy"}`, reopen, stays},
 		"copying once more":     {`{"stage":"copy","round":1}`, partly, wantInParts},
-		"moving back": {`{"stage":"move","moved":"n"}`, func(t *testing.T, f *sweeptest.Function, _ all) {
+		"moving back": {`{"stage":"move","moved":"n"}`, func(t *testing.T, f *enginetest.Function, _ all) {
 			f.Set(t, "inquiries/i1", reopened)
 			set(t, f, "archivedInquiries/i1", all{"a": edited})
 			set(t, f, "archivedInquiries/i1/earlier/n", all{"b": edited})
-		}, func(t *testing.T, f *sweeptest.Function, messages all) {
+		}, func(t *testing.T, f *enginetest.Function, messages all) {
 			wantIDs(t, f, "archivedInquiries/i1/messages", "a", "b")
 			f.Delete(t, "archivedInquiries/i1/messages/a")
 			f.Delete(t, "archivedInquiries/i1/messages/b")
 			stays(t, f, messages)
 		}},
-		"deleting": {`{"stage":"finish"}`, func(t *testing.T, f *sweeptest.Function, messages all) {
+		"deleting": {`{"stage":"finish"}`, func(t *testing.T, f *enginetest.Function, messages all) {
 			archive := inquiry(8 * day)
 			archive["archivedAt"], archive["messagesInSubcollection"] = now, true
 			f.Set(t, "archivedInquiries/i1", archive)
@@ -235,7 +235,7 @@ func TestEntriesOfTheJournal(t *testing.T) {
 			f.Delete(t, "inquiries/i1/messages/a")
 			f.Delete(t, "inquiries/i1")
 		}, wantInParts},
-		"deleting, and restored":                                  {`{"stage":"finish"}`, func(t *testing.T, f *sweeptest.Function, _ all) { f.Set(t, "inquiries/i1", reopened) }, stays},
+		"deleting, and restored":                                  {`{"stage":"finish"}`, func(t *testing.T, f *enginetest.Function, _ all) { f.Set(t, "inquiries/i1", reopened) }, stays},
 		"deleting an archive's messages":                          {`{"stage":"copy"}`, archived, nil},
 		"deleting an archive's messages, as if others were moved": {`{"stage":"copy","moved":"n"}`, archived, nil},
 		"another's entry":                                         {`{"stage":"later"}`, partly, nil},
@@ -249,13 +249,13 @@ func TestEntriesOfTheJournal(t *testing.T) {
 			})
 			tt.arrange(t, f, messages)
 			if tt.want != nil {
-				sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("finish interrupted action", 1))
+				enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))
 				tt.want(t, f, messages)
 				return
 			}
 			for range 2 { // every run fails until somebody looks
 				got := f.Run(t, "")
-				sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
+				enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
 				if why := got.Failures[0].Error; !strings.Contains(why, "this program did not write") && !strings.Contains(why, "are the archive's") {
 					t.Errorf("failures %+v", got.Failures)
 				}
@@ -275,7 +275,7 @@ func TestPreviewOfSeveralCommits(t *testing.T) {
 	f.Set(t, "inquiries/i1/messages/c", withImage(message(3), "gs://"+f.Bucket+"/inquiries/c.png"))
 	f.Set(t, "archivedInquiries/i1", oldArchive)
 	f.Set(t, "archivedInquiries/i1/messages/a", message(1))
-	sweeptest.Want(t, "writes", []string{
+	enginetest.Want(t, "writes", []string{
 		"delete archivedInquiries/i1/messages/a", "create archivedInquiries/i1/earlier/2025-06-01T00:00:00Z/messages/a",
 		"set archivedInquiries/i1/messages/a", "set archivedInquiries/i1/messages/b", "set archivedInquiries/i1/messages/c",
 		"set archivedInquiries/i1", "delete inquiries/i1", "create archivedInquiries/i1/earlier/2025-06-01T00:00:00Z",

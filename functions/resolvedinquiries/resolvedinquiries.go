@@ -10,7 +10,7 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // Job is cleanupResolvedInquiries. An archive may be as large as a document, less a margin, because its exact size is not
@@ -31,11 +31,11 @@ func messagesOf(ref documents.Ref) string { return ref.Path() + "/messages" }
 
 // jobWith returns the job with a limit on the bytes of an archive in one document, and of the messages that one commit of an
 // archive in parts moves.
-func jobWith(most int) sweep.Job {
+func jobWith(most int) engine.Job {
 	rule := archiveRule(most)
-	return sweep.Job{
-		Name: name, Settings: settings, Rules: []sweep.AnyRule{rule, warnings},
-		Plan: func(ctx context.Context, p *sweep.Planner) error {
+	return engine.Job{
+		Name: name, Settings: settings, Rules: []engine.AnyRule{rule, warnings},
+		Plan: func(ctx context.Context, p *engine.Planner) error {
 			resolved := documents.Filter{Field: "status", Op: "==", Value: statusResolved}
 			due := documents.Query{
 				Collection: inquiries,
@@ -47,7 +47,7 @@ func jobWith(most int) sweep.Job {
 				Select:   []string{"status", "resolvedAt", "userId", notifiedAt},
 				PageSize: pageSize,
 			}
-			p.CountKept(ctx, sweep.KeptCount{
+			p.CountKept(ctx, engine.KeptCount{
 				Due: due, Eligible: []documents.Filter{resolved},
 				Young:     documents.Filter{Field: "resolvedAt", Op: ">", Value: warningCutoff(p.Now)},
 				KeptOther: keptUnresolved, KeptYoung: keptYoung, KeptUndated: keptUndated,

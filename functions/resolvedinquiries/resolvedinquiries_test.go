@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 const (
@@ -20,10 +20,10 @@ const (
 var now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
 
 // newFunction returns the function on a project of its own, so that tests can be parallel.
-func newFunction(t *testing.T) *sweeptest.Function {
+func newFunction(t *testing.T) *enginetest.Function {
 	t.Helper()
 	t.Parallel()
-	f := sweeptest.New(t, functions.New(Job))
+	f := enginetest.New(t, functions.New(Job))
 	f.Now = now
 	f.Clock = func() time.Time { return f.Now } // promises count from the wall clock
 	return f
@@ -45,7 +45,7 @@ func message(n int) map[string]any {
 func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
 
 // wantIDs compares the ids of a collection's documents.
-func wantIDs(t *testing.T, f *sweeptest.Function, collection string, want ...string) {
+func wantIDs(t *testing.T, f *enginetest.Function, collection string, want ...string) {
 	t.Helper()
 	slices.Sort(want)
 	if got := ids(f.Documents(t, collection)); !slices.Equal(got, want) {
@@ -54,7 +54,7 @@ func wantIDs(t *testing.T, f *sweeptest.Function, collection string, want ...str
 }
 
 // wantNothingBegun makes sure that no run left a record.
-func wantNothingBegun(t *testing.T, f *sweeptest.Function) {
+func wantNothingBegun(t *testing.T, f *enginetest.Function) {
 	t.Helper()
 	wantIDs(t, f, "cleanupJobs/cleanupResolvedInquiries/journal")
 }
@@ -84,9 +84,9 @@ func TestWhatIsKeptAndCounted(t *testing.T) {
 		f.Set(t, collection+"/i1", inquiry(100*day))
 	}
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, archivedOnce)
-	sweeptest.Want(t, "scanned", 11, got.Scanned)
-	sweeptest.Want(t, "kept", map[string]int{
+	enginetest.WantReport(t, got, engine.Completed, archivedOnce)
+	enginetest.Want(t, "scanned", 11, got.Scanned)
+	enginetest.Want(t, "kept", map[string]int{
 		keptYoung: 1, keptTold: 1, keptUnresolved: 3, keptUndated: 4, keptUntold: 1, "imageUrl holds no string": 1,
 	}, got.Kept)
 	for _, id := range []string{"null", "map", "unset", "epoch"} {
@@ -99,7 +99,7 @@ func TestWhatIsKeptAndCounted(t *testing.T) {
 		wantIDs(t, f, "inquiries/"+id+"/messages", "m1")
 	}
 	due["archivedAt"], due["messages"] = now, []any{odd}
-	sweeptest.Want(t, "archives", map[string]map[string]any{"due": due}, f.Documents(t, "archivedInquiries"))
+	enginetest.Want(t, "archives", map[string]map[string]any{"due": due}, f.Documents(t, "archivedInquiries"))
 	for _, collection := range neighbors {
 		wantIDs(t, f, collection, "i1")
 	}
@@ -128,14 +128,14 @@ func TestChangedBetweenPlanAndCommit(t *testing.T) {
 		f.Set(t, "inquiries/reopened6", reopened)
 		f.Set(t, "inquiries/told6", told)
 	}
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{
 		"archive and delete inquiry": {Planned: 5, Done: 2, Changed: 3}, "warn user": {Planned: 3, Done: 1, Changed: 2},
 	})
 	left, archived := f.Documents(t, "inquiries"), f.Documents(t, "archivedInquiries")
-	sweeptest.Want(t, "inquiries", []string{"left6", "reopened", "reopened6", "resolved-anew", "told6"}, ids(left))
-	sweeptest.Want(t, "reopened", []any{reopened, reopened, told}, []any{left["reopened"], left["reopened6"], left["told6"]})
-	sweeptest.Want(t, "archives", []string{"answered", "replied"}, ids(archived))
-	sweeptest.Want(t, "archived messages", []any{[]any{edited}, []any{message(1), message(2)}},
+	enginetest.Want(t, "inquiries", []string{"left6", "reopened", "reopened6", "resolved-anew", "told6"}, ids(left))
+	enginetest.Want(t, "reopened", []any{reopened, reopened, told}, []any{left["reopened"], left["reopened6"], left["told6"]})
+	enginetest.Want(t, "archives", []string{"answered", "replied"}, ids(archived))
+	enginetest.Want(t, "archived messages", []any{[]any{edited}, []any{message(1), message(2)}},
 		[]any{archived["answered"]["messages"], archived["replied"]["messages"]})
 	for _, id := range []string{"deleted", "reopened", "resolved-anew"} {
 		wantIDs(t, f, "inquiries/"+id+"/messages", "m1")

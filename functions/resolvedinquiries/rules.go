@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // How many days after an inquiry was resolved its deletion is announced, and after how many it is archived and deleted.
@@ -32,13 +32,13 @@ const (
 )
 
 // judge decides about one inquiry. promise is the time from which a promise counts: now or, if that is later, the wall clock.
-func judge(inquiry documents.Document, now, promise time.Time) sweep.Decision {
+func judge(inquiry documents.Document, now, promise time.Time) engine.Decision {
 	if status, _ := inquiry.Text("status"); status != statusResolved {
-		return sweep.Keep(keptUnresolved)
+		return engine.Keep(keptUnresolved)
 	}
 	resolved, ok := inquiry.Time("resolvedAt")
 	if !ok {
-		return sweep.Invalid(keptUndated)
+		return engine.Invalid(keptUndated)
 	}
 	day := retention.Stamp(resolved)
 	told, isTold := inquiry.Time(notifiedAt)
@@ -46,20 +46,20 @@ func judge(inquiry documents.Document, now, promise time.Time) sweep.Decision {
 		// A run with an old schedule time told the user when the inquiry was due already: "tomorrow" must still be true.
 		if isTold && !told.Before(resolved.Add(retentionDays*retention.Day)) && !told.After(promise) &&
 			told.After(retention.DaysBefore(promise, 1)) {
-			return sweep.Keep(keptPromised)
+			return engine.Keep(keptPromised)
 		}
-		return sweep.Do(archive, fmt.Sprintf("resolved %s, %d days ago or more", day, retentionDays))
+		return engine.Do(archive, fmt.Sprintf("resolved %s, %d days ago or more", day, retentionDays))
 	}
 	if resolved.After(warningCutoff(now)) {
-		return sweep.Keep(keptYoung)
+		return engine.Keep(keptYoung)
 	}
 	if isTold && !told.Before(resolved) && !told.After(promise) { // a time in the future is wrong
-		return sweep.Keep(keptTold)
+		return engine.Keep(keptTold)
 	}
 	if _, named := userOf(inquiry); !named {
-		return sweep.Invalid(keptUntold)
+		return engine.Invalid(keptUntold)
 	}
-	return sweep.Do(warn, fmt.Sprintf("resolved %s, %d days ago or more: to be deleted tomorrow", day, warningDays))
+	return engine.Do(warn, fmt.Sprintf("resolved %s, %d days ago or more: to be deleted tomorrow", day, warningDays))
 }
 
 // userOf returns who asked; ok is false if the userId can name nobody.

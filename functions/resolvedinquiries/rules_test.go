@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 func TestJudge(t *testing.T) {
@@ -22,40 +22,40 @@ func TestJudge(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		data map[string]any
-		want sweep.Decision
+		want engine.Decision
 	}{
-		{"a tick under 6 days", resolved(ago(6).Add(tick)), sweep.Keep(keptYoung)},
-		{"exactly 6 days", resolved(ago(6)), sweep.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
-		{"a tick under 7 days", resolved(ago(7).Add(tick)), sweep.Do(warn, "resolved 2026-01-03T18:00:00Z"+tomorrow)},
-		{"exactly 7 days", resolved(ago(7)), sweep.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
-		{"in another zone", resolved(ago(7).In(time.FixedZone("JST", 9*3600))), sweep.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
+		{"a tick under 6 days", resolved(ago(6).Add(tick)), engine.Keep(keptYoung)},
+		{"exactly 6 days", resolved(ago(6)), engine.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
+		{"a tick under 7 days", resolved(ago(7).Add(tick)), engine.Do(warn, "resolved 2026-01-03T18:00:00Z"+tomorrow)},
+		{"exactly 7 days", resolved(ago(7)), engine.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
+		{"in another zone", resolved(ago(7).In(time.FixedZone("JST", 9*3600))), engine.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
 
-		{"told", with(resolved(ago(6)), notifiedAt, now.Add(-time.Minute)), sweep.Keep(keptTold)},
-		{"told when it was resolved", with(resolved(ago(6)), notifiedAt, ago(6)), sweep.Keep(keptTold)},
-		{"told of an earlier resolution", with(resolved(ago(6)), notifiedAt, ago(6).Add(-tick)), sweep.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
-		{"told, 7 days", with(resolved(ago(7)), notifiedAt, ago(1)), sweep.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
-		{"told in the future", with(resolved(ago(6)), notifiedAt, now.Add(tick)), sweep.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
-		{"told too late, under a day ago", with(resolved(ago(9)), notifiedAt, ago(1).Add(tick)), sweep.Keep(keptPromised)},
-		{"told too late, a day ago", with(resolved(ago(9)), notifiedAt, ago(1)), sweep.Do(archive, "resolved 2026-01-01T18:00:00Z"+over)},
-		{"told in time, under a day ago", with(resolved(ago(7)), notifiedAt, now.Add(-tick)), sweep.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
+		{"told", with(resolved(ago(6)), notifiedAt, now.Add(-time.Minute)), engine.Keep(keptTold)},
+		{"told when it was resolved", with(resolved(ago(6)), notifiedAt, ago(6)), engine.Keep(keptTold)},
+		{"told of an earlier resolution", with(resolved(ago(6)), notifiedAt, ago(6).Add(-tick)), engine.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
+		{"told, 7 days", with(resolved(ago(7)), notifiedAt, ago(1)), engine.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
+		{"told in the future", with(resolved(ago(6)), notifiedAt, now.Add(tick)), engine.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
+		{"told too late, under a day ago", with(resolved(ago(9)), notifiedAt, ago(1).Add(tick)), engine.Keep(keptPromised)},
+		{"told too late, a day ago", with(resolved(ago(9)), notifiedAt, ago(1)), engine.Do(archive, "resolved 2026-01-01T18:00:00Z"+over)},
+		{"told in time, under a day ago", with(resolved(ago(7)), notifiedAt, now.Add(-tick)), engine.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
 
-		{"no user", map[string]any{"status": "resolved", "resolvedAt": ago(6)}, sweep.Invalid(keptUntold)},
-		{"user is a path", with(resolved(ago(6)), "userId", "u1/notifications"), sweep.Invalid(keptUntold)},
-		{"user is as long as an id can be", with(resolved(ago(6)), "userId", strings.Repeat("u", 1500)), sweep.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
-		{"user is too long", with(resolved(ago(6)), "userId", strings.Repeat("u", 1501)), sweep.Invalid(keptUntold)},
-		{"no user, 7 days", with(resolved(ago(7)), "userId", nil), sweep.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
+		{"no user", map[string]any{"status": "resolved", "resolvedAt": ago(6)}, engine.Invalid(keptUntold)},
+		{"user is a path", with(resolved(ago(6)), "userId", "u1/notifications"), engine.Invalid(keptUntold)},
+		{"user is as long as an id can be", with(resolved(ago(6)), "userId", strings.Repeat("u", 1500)), engine.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
+		{"user is too long", with(resolved(ago(6)), "userId", strings.Repeat("u", 1501)), engine.Invalid(keptUntold)},
+		{"no user, 7 days", with(resolved(ago(7)), "userId", nil), engine.Do(archive, "resolved 2026-01-03T18:00:00Z"+over)},
 
-		{"open", with(resolved(ago(30)), "status", "open"), sweep.Keep(keptUnresolved)},
-		{"status is null", with(resolved(ago(30)), "status", nil), sweep.Keep(keptUnresolved)},
-		{"no date", map[string]any{"status": "resolved"}, sweep.Invalid(keptUndated)},
-		{"date is null", resolved(nil), sweep.Invalid(keptUndated)},
-		{"date in the year 1", resolved(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)), sweep.Invalid(keptUndated)},
-		{"date of 1970", resolved(documents.Earliest.Add(-tick)), sweep.Invalid(keptUndated)},
-		{"date of 1971", resolved(documents.Earliest), sweep.Do(archive, "resolved 1971-01-01T00:00:00Z"+over)},
-		{"user is a number", with(resolved(ago(6)), "userId", int64(42)), sweep.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
-		{"user has a blank", with(resolved(ago(6)), "userId", "u1 "), sweep.Invalid(keptUntold)},
-		{"user is undefined", with(resolved(ago(6)), "userId", "undefined"), sweep.Invalid(keptUntold)},
-		{"no data at all", nil, sweep.Keep(keptUnresolved)},
+		{"open", with(resolved(ago(30)), "status", "open"), engine.Keep(keptUnresolved)},
+		{"status is null", with(resolved(ago(30)), "status", nil), engine.Keep(keptUnresolved)},
+		{"no date", map[string]any{"status": "resolved"}, engine.Invalid(keptUndated)},
+		{"date is null", resolved(nil), engine.Invalid(keptUndated)},
+		{"date in the year 1", resolved(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)), engine.Invalid(keptUndated)},
+		{"date of 1970", resolved(documents.Earliest.Add(-tick)), engine.Invalid(keptUndated)},
+		{"date of 1971", resolved(documents.Earliest), engine.Do(archive, "resolved 1971-01-01T00:00:00Z"+over)},
+		{"user is a number", with(resolved(ago(6)), "userId", int64(42)), engine.Do(warn, "resolved 2026-01-04T18:00:00Z"+tomorrow)},
+		{"user has a blank", with(resolved(ago(6)), "userId", "u1 "), engine.Invalid(keptUntold)},
+		{"user is undefined", with(resolved(ago(6)), "userId", "undefined"), engine.Invalid(keptUntold)},
+		{"no data at all", nil, engine.Keep(keptUnresolved)},
 	} {
 		if got := judge(documents.Document{Path: "inquiries/i", Data: tt.data}, now, now); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)

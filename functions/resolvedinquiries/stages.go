@@ -10,7 +10,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/copies"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // An inquiry whose archive does not fit in one document does not fit in one commit either: Firestore counts what a commit
@@ -68,7 +68,7 @@ func parseProgress(text string) (p progress, err error) {
 
 // state is an inquiry with what the next commit reads.
 type state struct {
-	sweep.Subject
+	engine.Subject
 	at  progress
 	due bool // to be archived
 
@@ -91,29 +91,29 @@ func (s state) earlierRef(name string) documents.Ref {
 }
 
 // reach is what archiveRule does at most.
-var reach = sweep.Reach{
+var reach = engine.Reach{
 	Items:   inquiries,
 	Deletes: []string{inquiries, inquiries + "/*/messages", archives + "/*/messages", archives + "/*/earlier/*/messages"},
 	Writes:  []string{archives, archives + "/*/messages", archives + "/*/earlier", archives + "/*/earlier/*/messages"},
-	Objects: []sweep.Files{{Setting: imageFolders}},
+	Objects: []engine.Files{{Setting: imageFolders}},
 }
 
 // archiveRule archives inquiries and deletes them. Nobody sees a half, and neither a crash nor a message that is written
 // meanwhile loses anything.
-func archiveRule(most int) sweep.Rule[state] {
-	return sweep.Rule[state]{
+func archiveRule(most int) engine.Rule[state] {
+	return engine.Rule[state]{
 		Name: "inquiry", Group: 1, Reach: reach,
-		Load: sweep.Each(func(s sweep.Subject) state { return state{Subject: s} }),
-		Judge: func(s state, run sweep.Run) sweep.Decision {
+		Load: engine.Each(func(s engine.Subject) state { return state{Subject: s} }),
+		Judge: func(s state, run engine.Run) engine.Decision {
 			d := judge(s.Document, run.Now, run.Promise)
 			if s.From != "" { // it was due, and its stage continues or is taken back
-				d = sweep.Do(archive, "")
+				d = engine.Do(archive, "")
 			} else if d.Kind == warn {
-				d = sweep.Decision{}
+				d = engine.Decision{}
 			}
 			return d
 		},
-		Gather: func(ctx context.Context, src sweep.Source, due []*state) error {
+		Gather: func(ctx context.Context, src engine.Source, due []*state) error {
 			for _, s := range due {
 				if err := s.gather(ctx, src, most); err != nil {
 					return err
@@ -121,12 +121,12 @@ func archiveRule(most int) sweep.Rule[state] {
 			}
 			return nil
 		},
-		Change: func(s state, _ sweep.Decision, run sweep.Run) sweep.Change { return s.change(run) },
+		Change: func(s state, _ engine.Decision, run engine.Run) engine.Change { return s.change(run) },
 	}
 }
 
 // gather reads what the stage needs.
-func (s *state) gather(ctx context.Context, src sweep.Source, most int) (err error) {
+func (s *state) gather(ctx context.Context, src engine.Source, most int) (err error) {
 	if s.at, err = parseProgress(s.From); err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (s *state) gather(ctx context.Context, src sweep.Source, most int) (err err
 
 // onlyCopies returns an error if the messages below the archive are not copies that this inquiry left, but the archive's own: then
 // the journal asks for what no run wrote, for a run moves these before it copies any.
-func (s *state) onlyCopies(ctx context.Context, src sweep.Source, most int) error {
+func (s *state) onlyCopies(ctx context.Context, src engine.Source, most int) error {
 	found, err := src.Get(ctx, []documents.Ref{s.archiveRef()})
 	if err != nil || found[s.archiveRef()].Data[inSubcollection] != true {
 		return err
@@ -177,11 +177,11 @@ func (s *state) onlyCopies(ctx context.Context, src sweep.Source, most int) erro
 			return err
 		}
 	}
-	return fmt.Errorf("%s: its messages are the archive's and no copies: %w", s.archiveRef().Path(), sweep.ErrForeign)
+	return fmt.Errorf("%s: its messages are the archive's and no copies: %w", s.archiveRef().Path(), engine.ErrForeign)
 }
 
 // gatherArchive reads the archive that exists already, and finds where to move it.
-func (s *state) gatherArchive(ctx context.Context, src sweep.Source) error {
+func (s *state) gatherArchive(ctx context.Context, src engine.Source) error {
 	found, err := src.Get(ctx, []documents.Ref{s.archiveRef()})
 	if err != nil {
 		return err
@@ -202,15 +202,15 @@ func (s *state) gatherArchive(ctx context.Context, src sweep.Source) error {
 	return err
 }
 
-func (s state) change(run sweep.Run) sweep.Change {
+func (s state) change(run engine.Run) engine.Change {
 	next, writes := s.at, []documents.Write(nil)
 	switch stage := s.at.Stage; {
 	case stage == finish && s.Found: // the inquiry exists again, and keeps its messages
-		return sweep.Change{Fail: sweep.ErrChanged}
+		return engine.Change{Fail: engine.ErrChanged}
 	case stage == finish && len(s.messages) == 0:
-		return sweep.Change{}
+		return engine.Change{}
 	case stage == finish: // this commit also archives what was written after the decision
-		writes = append(copies.Set(s.changed, s.to), sweep.Delete(s.messages...).Writes...)
+		writes = append(copies.Set(s.changed, s.to), engine.Delete(s.messages...).Writes...)
 		return s.withImages(continued(next, writes...), run)
 
 	case stage == whole && s.due && s.inTheWay:
@@ -224,7 +224,7 @@ func (s state) change(run sweep.Run) sweep.Change {
 		next.After, writes = s.next, copies.Set(s.messages, s.to)
 	case stage == copying && s.due && !s.copied: // some changed: copy all again
 		next.Round, next.After = next.Round+1, ""
-		writes = sweep.Delete(s.stale[:min(len(s.stale), s.Room, documents.MaxBatch)]...).Writes
+		writes = engine.Delete(s.stale[:min(len(s.stale), s.Room, documents.MaxBatch)]...).Writes
 	case stage == copying && s.due: // the decision
 		next = progress{Stage: finish}
 		writes = append(copies.Set(s.messages, s.to), s.archive(map[string]any{inSubcollection: true, archivedAt: run.Now})...)
@@ -236,14 +236,14 @@ func (s state) change(run sweep.Run) sweep.Change {
 	case stage != move && s.at.Moved != "": // no copies are left: move back what was moved
 		next.Stage = move
 	case s.at.Refused:
-		return sweep.Change{Fail: fmt.Errorf("%s is too large for an archive in Firestore: archive it by hand", s.Path)}
+		return engine.Change{Fail: fmt.Errorf("%s is too large for an archive in Firestore: archive it by hand", s.Path)}
 	default:
-		return sweep.Change{Fail: sweep.ErrChanged}
+		return engine.Change{Fail: engine.ErrChanged}
 	}
 	return continued(next, writes...)
 }
 
 // continued returns a change that writes, and after which the inquiry continues from a stage.
-func continued(p progress, writes ...documents.Write) sweep.Change {
-	return sweep.Change{Writes: writes, Again: archive, From: p.String(), Remember: true}
+func continued(p progress, writes ...documents.Write) engine.Change {
+	return engine.Change{Writes: writes, Again: archive, From: p.String(), Remember: true}
 }

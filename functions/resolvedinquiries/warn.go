@@ -7,7 +7,7 @@ import (
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // maxSubject is how many characters of a subject a notification repeats. A longer one might make the notification too large.
@@ -15,23 +15,23 @@ const maxSubject = 500
 
 // toWarn is an inquiry whose user must be told. found has the user's document and the notification, if they exist.
 type toWarn struct {
-	sweep.Subject
+	engine.Subject
 	found map[documents.Ref]documents.Document
 }
 
 // warnings tells users that their inquiries will be deleted, and marks the inquiries as announced, in one commit. A
 // notification that exists already stays unchanged, read or unread.
-var warnings = sweep.Rule[toWarn]{
+var warnings = engine.Rule[toWarn]{
 	Name: "warning", Group: 8, // each inquiry may be large
-	Reach: sweep.Reach{Items: inquiries, Writes: []string{inquiries, "users/*/notifications"}},
-	Load:  sweep.Each(func(s sweep.Subject) toWarn { return toWarn{Subject: s} }),
-	Judge: func(s toWarn, run sweep.Run) sweep.Decision {
+	Reach: engine.Reach{Items: inquiries, Writes: []string{inquiries, "users/*/notifications"}},
+	Load:  engine.Each(func(s engine.Subject) toWarn { return toWarn{Subject: s} }),
+	Judge: func(s toWarn, run engine.Run) engine.Decision {
 		if d := judge(s.Document, run.Now, run.Promise); d.Kind == warn {
 			return d
 		}
-		return sweep.Decision{}
+		return engine.Decision{}
 	},
-	Gather: func(ctx context.Context, src sweep.Source, due []*toWarn) error {
+	Gather: func(ctx context.Context, src engine.Source, due []*toWarn) error {
 		var refs []documents.Ref
 		for _, s := range due {
 			n := warning(s.Document, notifications.Japanese) // its path is the same in every language
@@ -44,12 +44,12 @@ var warnings = sweep.Rule[toWarn]{
 		}
 		return err
 	},
-	Change: func(s toWarn, _ sweep.Decision, run sweep.Run) sweep.Change {
-		c := sweep.Update(s.Ref(), map[string]any{notifiedAt: run.Promise})
+	Change: func(s toWarn, _ engine.Decision, run engine.Run) engine.Change {
+		c := engine.Update(s.Ref(), map[string]any{notifiedAt: run.Promise})
 		n := warning(s.Document, notifications.Locale(run.Config.Locale))
 		user, _ := userOf(s.Document)
 		if _, hasUser := s.found[user]; !hasUser {
-			c.Notices = []sweep.Notice{{Message: s.Path + ": nobody was notified of its deletion, because its user has no document"}}
+			c.Notices = []engine.Notice{{Message: s.Path + ": nobody was notified of its deletion, because its user has no document"}}
 		} else if _, sent := s.found[n.Ref()]; !sent {
 			c.Writes = append(c.Writes, documents.Write{Op: documents.Create, Ref: n.Ref(), Data: n.Data(run.Promise), Sent: true})
 		}

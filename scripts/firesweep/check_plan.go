@@ -14,8 +14,8 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // local are local backends for plans on sample data.
@@ -65,9 +65,9 @@ func (a *app) planOnSample(ctx context.Context, e manifest.Entry, l *local) plan
 		return planned{Job: e.Name, Error: err.Error()}
 	}
 	var log warnings
-	f := sweep.NewFunction(job, timeout, e.Uses())
+	f := engine.NewFunction(job, timeout, e.Uses())
 	f.Getenv, f.Clock, f.Log = func(name string) string { return environment[name] }, a.clock, &log
-	report, err := f.Plan(ctx, sweep.PlanOptions{Now: now})
+	report, err := f.Plan(ctx, engine.PlanOptions{Now: now})
 	return plannedOf(e, report, err, log.lines())
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 type checks struct{ Checks []checked }
@@ -45,7 +45,7 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 	}
 	for _, c := range got {
 		switch r := c.Plan.Report; {
-		case r == nil || r.Status != sweep.Completed || len(r.Plan) != 2 || len(r.Kept) == 0:
+		case r == nil || r.Status != engine.Completed || len(r.Plan) != 2 || len(r.Kept) == 0:
 			t.Errorf("%s: %+v", c.Job, c.Plan)
 		case !c.Declared || c.Does == "" || len(c.Limits) == 0 || len(c.Roles) == 0 || len(c.Next) != runsSaid || c.When == "" || c.DryRun != nil:
 			t.Errorf("%+v", c)

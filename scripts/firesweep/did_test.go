@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // TestShowSaysWhatWasDoneAndWhy compares what each job's run did by its undo log with what its preview had planned.
@@ -68,7 +68,7 @@ func TestShowListsTheFirst(t *testing.T) {
 	if len(short.Did.Items) != listed || short.Did.ItemsTotal != listed+2 || len(short.Did.Writes) != 0 {
 		t.Errorf("%+v", short.Did)
 	}
-	want(t, "last run", string(sweep.Completed), string(short.Status))
+	want(t, "last run", string(engine.Completed), string(short.Status))
 }
 
 // TestShowOfARunWithoutAReport was killed: what it did is known nevertheless.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/undo/restore"
 )
 
 // leastSoftDelete is how long a bucket should keep deleted files, which is the default of buckets.

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/api/cloudscheduler/v1"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // lookedThrough is how many of a job's last runs are searched for a success.
@@ -63,7 +63,7 @@ func (p *patient) examineJob(ctx context.Context, f *findings, s *store, job man
 		reports = append(reports, record.Last)
 	}
 	for _, r := range reports {
-		if r.Status == sweep.Completed || r.Status == sweep.Partial {
+		if r.Status == engine.Completed || r.Status == engine.Partial {
 			p.success(f, job, r, now)
 			return nil
 		}
@@ -74,7 +74,7 @@ func (p *patient) examineJob(ctx context.Context, f *findings, s *store, job man
 }
 
 // success adds a finding on how long ago the last success was.
-func (p *patient) success(f *findings, job manifest.Entry, r *sweep.Report, now time.Time) {
+func (p *patient) success(f *findings, job manifest.Entry, r *engine.Report, now time.Time) {
 	every, err := period(job)
 	if err != nil {
 		f.add(levelUnknown, job.Name, "", "%s", err)

@@ -22,9 +22,9 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	"github.com/firesweep/firesweep/shared/undo/restore"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
@@ -72,7 +72,7 @@ func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 	return &app{
 		in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
 		clock: func() time.Time { return o.now }, sleep: o.sleep, screen: o.screen, google: o.google,
-		hooks: restore.Hooks{Dial: sweeptest.AtTime(func() time.Time { return o.now })},
+		hooks: restore.Hooks{Dial: enginetest.AtTime(func() time.Time { return o.now })},
 		local: func(context.Context, io.Writer) (*local, error) {
 			if o.noBackends != nil {
 				return nil, o.noBackends
@@ -93,7 +93,7 @@ func (o *operator) well(t *testing.T, args ...string) string {
 }
 
 // function returns a job on the operator's project.
-func (o *operator) function(job string) *sweep.Function {
+func (o *operator) function(job string) *engine.Function {
 	f := functions.New(functions.Registered()[job])
 	f.Log = &o.log
 	f.Getenv = func(name string) string {
@@ -119,12 +119,12 @@ func (o *operator) serve(t *testing.T) string {
 }
 
 // called runs a job for real and returns its report.
-func (o *operator) called(t *testing.T, job, body string) *sweep.Report {
+func (o *operator) called(t *testing.T, job, body string) *engine.Report {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
 	w := httptest.NewRecorder()
 	o.function(job).ServeHTTP(w, r)
-	var report sweep.Report
+	var report engine.Report
 	if err := json.Unmarshal(w.Body.Bytes(), &report); err != nil || report.RunID == "" {
 		t.Fatalf("%s answered %d %s", job, w.Code, w.Body)
 	}
@@ -264,7 +264,7 @@ func TestVersion(t *testing.T) {
 	want(t, "--version", "firesweep version "+version.String()+"\n", o.well(t, "--version"))
 	var out strings.Builder
 	p := printer{screen.Printer{W: &out, Width: screen.DefaultWidth}}
-	for text, r := range map[string]sweep.Report{
+	for text, r := range map[string]engine.Report{
 		"  version 1.2.3, revision r-7\n": {Version: "1.2.3", Revision: "r-7"}, "  version 1.2.3\n": {Version: "1.2.3"}, "  revision r-7\n": {Revision: "r-7"},
 	} {
 		out.Reset()
@@ -272,7 +272,7 @@ func TestVersion(t *testing.T) {
 		wantParts(t, out.String(), text)
 	}
 	out.Reset()
-	if p.report(&sweep.Report{}); strings.Contains(out.String(), "version") { // an earlier one's
+	if p.report(&engine.Report{}); strings.Contains(out.String(), "version") { // an earlier one's
 		t.Error(out.String())
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 type indexesFlags struct {
@@ -95,7 +95,7 @@ func withGroups(all []manifest.Entry, getenv func(string) string) ([]manifest.En
 		if e.Package != "placeholderusers" || text == "" {
 			continue
 		}
-		places, err := sweep.ParsePlaces(text)
+		places, err := engine.ParsePlaces(text)
 		if err != nil {
 			return nil, wrongUse("PLACEHOLDER_REFERENCES: %w", err)
 		}

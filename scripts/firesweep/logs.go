@@ -14,7 +14,7 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/logging/v2"
 
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // logFlags say whether Cloud Logging is read, and how far back.
@@ -49,7 +49,7 @@ type entry struct {
 	Time     time.Time      `json:"time"`
 	Severity string         `json:"severity"`
 	Message  string         `json:"message"`
-	Report   *sweep.Report  `json:"report,omitempty"`
+	Report   *engine.Report `json:"report,omitempty"`
 	Fields   map[string]any `json:"fields,omitempty"` // the others, such as action, target, reason and writes
 }
 
@@ -147,7 +147,7 @@ func entryOf(e *logging.LogEntry) (entry, error) {
 	}
 	var payload struct {
 		Message string
-		Report  *sweep.Report
+		Report  *engine.Report
 	}
 	if err := errors.Join(json.Unmarshal(e.JsonPayload, &payload), json.Unmarshal(e.JsonPayload, &out.Fields)); err != nil {
 		return entry{}, fmt.Errorf("read a log entry of %s: %w", e.Timestamp, err)

@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // loggedJob is what the log holds of a job. docs/command.md documents it as JSON.
 type loggedJob struct {
-	Job   string          `json:"job"`
-	Runs  []*sweep.Report `json:"runs"`            // newest first, previews included
-	Other []entry         `json:"other,omitempty"` // calls that began no run, panics, and lines with an alert
+	Job   string           `json:"job"`
+	Runs  []*engine.Report `json:"runs"`            // newest first, previews included
+	Other []entry          `json:"other,omitempty"` // calls that began no run, panics, and lines with an alert
 }
 
 // loggedRuns shows the runs that the log holds.
@@ -40,7 +40,7 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 		if err != nil {
 			return err
 		}
-		logged := loggedJob{Job: job.Name, Runs: []*sweep.Report{}}
+		logged := loggedJob{Job: job.Name, Runs: []*engine.Report{}}
 		for _, e := range entries {
 			if e.Report != nil {
 				logged.Runs = append(logged.Runs, e.Report)

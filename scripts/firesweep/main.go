@@ -23,8 +23,8 @@ import (
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/quota"
-	"github.com/firesweep/firesweep/shared/undo/restore"
 	"github.com/firesweep/firesweep/shared/version"
 )
 

@@ -12,17 +12,17 @@ import (
 	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // planned is the result of planning a job. docs/command.md documents it as JSON.
 type planned struct {
-	Job      string        `json:"job"`
-	Report   *sweep.Report `json:"report,omitempty"`
-	Error    string        `json:"error,omitempty"`    // why there is no report
-	Warnings []string      `json:"warnings,omitempty"` // such as documents that cannot be judged
+	Job      string         `json:"job"`
+	Report   *engine.Report `json:"report,omitempty"`
+	Error    string         `json:"error,omitempty"`    // why there is no report
+	Warnings []string       `json:"warnings,omitempty"` // such as documents that cannot be judged
 
 	// Price is what a run would bill that carries out the plan, in US dollars, by the class of the database's location.
 	Price map[string]float64 `json:"price,omitempty"`
@@ -30,7 +30,7 @@ type planned struct {
 
 // well reports whether a run would carry out the plan.
 func (p planned) well() bool {
-	return p.Report != nil && (p.Report.Status == sweep.Completed || p.Report.Status == sweep.Partial)
+	return p.Report != nil && (p.Report.Status == engine.Completed || p.Report.Status == engine.Partial)
 }
 
 // planFlags are the flags of plan.
@@ -110,7 +110,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, getenv func(string) string, na
 			}
 		}
 		plan = func(ctx context.Context, job manifest.Entry, meter *usage.Meter) planned {
-			return a.planHere(ctx, job, getenv, sweep.PlanOptions{Now: now, Force: f.force, Lift: f.lift, Meter: meter})
+			return a.planHere(ctx, job, getenv, engine.PlanOptions{Now: now, Force: f.force, Lift: f.lift, Meter: meter})
 		}
 	}
 	return a.planAll(c.Context(), f, jobs, getenv, plan)
@@ -129,7 +129,7 @@ func readOf(job manifest.Entry) []config.Backend {
 }
 
 // planHere plans in this process.
-func (a *app) planHere(ctx context.Context, job manifest.Entry, getenv func(string) string, o sweep.PlanOptions) planned {
+func (a *app) planHere(ctx context.Context, job manifest.Entry, getenv func(string) string, o engine.PlanOptions) planned {
 	var log warnings
 	f := functions.New(functions.Registered()[job.Name])
 	f.Getenv, f.Clock, f.Log = getenv, a.clock, &log
@@ -137,7 +137,7 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, getenv func(stri
 	return plannedOf(job, report, err, log.lines())
 }
 
-func plannedOf(job manifest.Entry, report *sweep.Report, err error, warnings []string) planned {
+func plannedOf(job manifest.Entry, report *engine.Report, err error, warnings []string) planned {
 	p := planned{Job: job.Name, Report: report, Warnings: warnings}
 	if err != nil {
 		p.Error = err.Error()

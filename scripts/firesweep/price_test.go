@@ -5,17 +5,17 @@ import (
 	"testing"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // TestExpected: what was worked out of some actions counts for all of their kind.
 func TestExpected(t *testing.T) {
 	t.Parallel()
-	r := &sweep.Report{
+	r := &engine.Report{
 		Usage:   usage.Usage{FirestoreReads: 500, StorageClassA: 7},
-		Actions: map[string]sweep.Counts{"delete draft": {Planned: 1000}, "delete file": {Planned: 50}, "warn": {Planned: 10}, "unknown": {Planned: 9}},
-		Plan: []sweep.Planned{
+		Actions: map[string]engine.Counts{"delete draft": {Planned: 1000}, "delete file": {Planned: 50}, "warn": {Planned: 10}, "unknown": {Planned: 9}},
+		Plan: []engine.Planned{
 			{Action: "delete draft", Writes: []string{"delete drafts/a", "delete drafts/a/lines/1"}},
 			{Action: "delete draft", Writes: []string{"delete drafts/b", "set archive/b", "delete gs://bucket/b.png"}},
 			{Action: "delete draft"},

@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // caller calls a job's function and returns its report.
 type caller interface {
-	call(ctx context.Context, job string, o order) (*sweep.Report, error)
+	call(ctx context.Context, job string, o order) (*engine.Report, error)
 }
 
 type runFlags struct {
@@ -133,9 +133,9 @@ func (d *deployed) known(ctx context.Context, jobs []manifest.Entry) ([]manifest
 
 // ran is the result of running a job. docs/command.md documents it as JSON.
 type ran struct {
-	Job    string        `json:"job"`
-	Report *sweep.Report `json:"report,omitempty"`
-	Error  string        `json:"error,omitempty"` // why there is no report, or what must be done by hand
+	Job    string         `json:"job"`
+	Report *engine.Report `json:"report,omitempty"`
+	Error  string         `json:"error,omitempty"` // why there is no report, or what must be done by hand
 }
 
 // runAll runs jobs one after the other.
@@ -156,7 +156,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 		if r.Report = report; err != nil {
 			r.Error = err.Error()
 		}
-		failed = failed || err != nil || report.Status != sweep.Completed && report.Status != sweep.Partial
+		failed = failed || err != nil || report.Status != engine.Completed && report.Status != engine.Partial
 		if all = append(all, r); !f.json {
 			a.printRan(r)
 		}
@@ -173,7 +173,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 }
 
 // runOne runs a job. It shows the plan of a forced run and asks before it runs.
-func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*sweep.Report, error) {
+func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*engine.Report, error) {
 	o := order{DryRun: f.dryRun, Force: f.force, Lift: f.lift}
 	if !f.lifts() {
 		return c.call(ctx, job, o)
@@ -189,7 +189,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job string, c caller) (*sw
 		p.W = a.errs // standard output is for programs
 	}
 	p.planned(planned{Job: job, Report: plan}, false)
-	if plan.Status != sweep.Completed && plan.Status != sweep.Partial {
+	if plan.Status != engine.Completed && plan.Status != engine.Partial {
 		return nil, fmt.Errorf("nothing was run, because the plan is %s", plan.Status)
 	}
 	if !f.yes {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 func noSleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
@@ -114,7 +114,7 @@ func TestRunLocally(t *testing.T) {
 	}
 	out, errs, code := o.run(t, append(local, "--force", "--yes", "--json")...)
 	runs := parsed[struct{ Runs []ran }](t, out).Runs
-	if code != exitFine || len(runs) != 1 || runs[0].Report.Status != sweep.Completed || runs[0].Report.Actions["delete report"].Done != 2 {
+	if code != exitFine || len(runs) != 1 || runs[0].Report.Status != engine.Completed || runs[0].Report.Actions["delete report"].Done != 2 {
 		t.Errorf("exit code %d, %+v", code, runs)
 	}
 	wantParts(t, errs, "plan only, forced", "reports/old ") // the plan is shown, and is not in the way of a program

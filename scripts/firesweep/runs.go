@@ -11,18 +11,18 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/undo"
 )
 
 // The states of a job.
 const (
 	stateFine     = "fine"
 	stateUnderWay = "under way"
-	stateFailed   = string(sweep.Failed) // the last run did; likewise the next two
-	stateAborted  = string(sweep.Aborted)
-	stateKilled   = string(sweep.Killed)
+	stateFailed   = string(engine.Failed) // the last run did; likewise the next two
+	stateAborted  = string(engine.Aborted)
+	stateKilled   = string(engine.Killed)
 	stateBroken   = "cannot run"
 	stateMissing  = "did not run in time"
 	stateNever    = "never ran"
@@ -30,13 +30,13 @@ const (
 
 // standing is the state of a job with its last runs. docs/command.md documents it as JSON.
 type standing struct {
-	Job      string          `json:"job"`
-	Schedule string          `json:"schedule"`
-	TimeZone string          `json:"timeZone"`
-	State    string          `json:"state"`
-	Detail   string          `json:"detail,omitempty"` // describes the state in a sentence
-	Runs     []*sweep.Report `json:"runs"`             // newest first
-	Month    sweep.Month     `json:"month"`            // what all runs of this month have used, in UTC
+	Job      string           `json:"job"`
+	Schedule string           `json:"schedule"`
+	TimeZone string           `json:"timeZone"`
+	State    string           `json:"state"`
+	Detail   string           `json:"detail,omitempty"` // describes the state in a sentence
+	Runs     []*engine.Report `json:"runs"`             // newest first
+	Month    engine.Month     `json:"month"`            // what all runs of this month have used, in UTC
 }
 
 // bad reports whether somebody should look at the job.
@@ -186,8 +186,8 @@ func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time,
 }
 
 // byLastRun sets the state by how the last run ended, which is last if all that are shown were skipped.
-func (s *standing) byLastRun(last *sweep.Report) {
-	if i := slices.IndexFunc(s.Runs, func(r *sweep.Report) bool { return r.Status != sweep.Skipped }); i >= 0 {
+func (s *standing) byLastRun(last *engine.Report) {
+	if i := slices.IndexFunc(s.Runs, func(r *engine.Report) bool { return r.Status != engine.Skipped }); i >= 0 {
 		last = s.Runs[i]
 	}
 	if last == nil || !wentWrong(last.Status) {
@@ -201,7 +201,7 @@ func (s *standing) byLastRun(last *sweep.Report) {
 }
 
 // underWay describes what holds a job's lease.
-func underWay(job string, record sweep.Record) string {
+func underWay(job string, record engine.Record) string {
 	switch until := when(record.Until); {
 	case strings.HasPrefix(record.Holder, undo.HolderPrefix):
 		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. "+
@@ -234,13 +234,13 @@ func (p *printer) standing(s standing) {
 }
 
 // runs prints a table of reports.
-func (p *printer) runs(reports []*sweep.Report) {
+func (p *printer) runs(reports []*engine.Report) {
 	rows := make([]screen.Row, len(reports))
 	for i, r := range reports {
 		t := totals(r)
 		took := short(time.Duration(r.DurationMs) * time.Millisecond)
 		figures := []string{fmt.Sprint(t.Planned), fmt.Sprint(t.Done), fmt.Sprint(t.Failed), took}
-		if r.Status == sweep.Killed {
+		if r.Status == engine.Killed {
 			figures = []string{"?", "?", "?", "?"}
 		}
 		rows[i] = screen.Row{Style: statusStyle(r.Status), Cells: slices.Concat(
@@ -260,7 +260,7 @@ func (p *printer) runs(reports []*sweep.Report) {
 }
 
 // statusWords describes how a run ended and what was special about it.
-func statusWords(r *sweep.Report) string {
+func statusWords(r *engine.Report) string {
 	words := string(r.Status)
 	if r.PartialRuns > 1 {
 		words += fmt.Sprintf(" (%d)", r.PartialRuns)
@@ -290,8 +290,8 @@ func statusWords(r *sweep.Report) string {
 }
 
 // totals adds up the counts of a run's actions.
-func totals(r *sweep.Report) sweep.Counts {
-	var t sweep.Counts
+func totals(r *engine.Report) engine.Counts {
+	var t engine.Counts
 	for _, c := range r.Actions {
 		t.Planned, t.Done, t.Changed, t.Failed = t.Planned+c.Planned, t.Done+c.Done, t.Changed+c.Changed, t.Failed+c.Failed
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 type standings struct{ Jobs []standing }
@@ -57,9 +57,9 @@ func TestRuns(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	used := first.Usage.Plus(second.Usage).Plus(third.Usage)
-	want(t, "the month", sweep.Month{Of: "2026-01", Runs: 3, Usage: used}, s.Month)
+	want(t, "the month", engine.Month{Of: "2026-01", Runs: 3, Usage: used}, s.Month)
 	o.now = o.now.AddDate(0, 1, 0)
-	want(t, "the next month", sweep.Month{Of: "2026-02"}, o.standingOf(t, "cleanupReports").Month)
+	want(t, "the next month", engine.Month{Of: "2026-02"}, o.standingOf(t, "cleanupReports").Month)
 	o.now = o.now.AddDate(0, -1, 0)
 	want(t, "the newest alone", third.RunID, parsed[standings](t, o.well(t, "runs", "--json", "--limit", "1", "cleanupReports")).Jobs[0].Runs[0].RunID)
 }
@@ -151,7 +151,7 @@ func TestAbortedAndFailedAreStates(t *testing.T) {
 	if s := o.standingOf(t, "cleanupReports"); s.State != stateFine {
 		t.Errorf("%+v", s)
 	}
-	failed.Status, failed.Failures = sweep.Failed, []sweep.Failure{{Target: "reports/x", Action: "delete report", Error: "no such luck"}}
+	failed.Status, failed.Failures = engine.Failed, []engine.Failure{{Target: "reports/x", Action: "delete report", Error: "no such luck"}}
 	o.Set(t, "cleanupRuns/"+failed.RunID, map[string]any{"runId": failed.RunID, "job": failed.Job, "status": "failed", "startedAt": failed.StartedAt,
 		"failures": []any{map[string]any{"target": "reports/x", "action": "delete report", "error": "no such luck"}}})
 	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": o.Documents(t, "cleanupRuns")[failed.RunID]})
@@ -181,8 +181,8 @@ func TestKilledRun(t *testing.T) {
 			state = stateFine
 		}
 		s := o.standingOf(t, "cleanupReports")
-		i := slices.IndexFunc(s.Runs, func(r *sweep.Report) bool { return r.RunID == killed.RunID })
-		if s.State != state || i < 0 || s.Runs[i].Status != sweep.Killed || !s.Runs[i].StartedAt.Equal(killed.StartedAt) {
+		i := slices.IndexFunc(s.Runs, func(r *engine.Report) bool { return r.RunID == killed.RunID })
+		if s.State != state || i < 0 || s.Runs[i].Status != engine.Killed || !s.Runs[i].StartedAt.Equal(killed.StartedAt) {
 			t.Errorf("followed: %t: %s, %+v", followed, s.State, s.Runs)
 		}
 		text, _, _ := o.run(t, "runs", "cleanupReports")
@@ -261,17 +261,17 @@ func TestShow(t *testing.T) {
 func TestWhatToDo(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	for status, says := range map[sweep.Status]string{
-		sweep.Completed: "there is nothing to do", sweep.Partial: "The next run continues from there", sweep.Skipped: "firesweep runs cleanupReports",
-		sweep.Aborted: "firesweep plan --force cleanupReports", sweep.Failed: "firesweep run cleanupReports",
-		sweep.Killed: "What it did is in its undo log.",
+	for status, says := range map[engine.Status]string{
+		engine.Completed: "there is nothing to do", engine.Partial: "The next run continues from there", engine.Skipped: "firesweep runs cleanupReports",
+		engine.Aborted: "firesweep plan --force cleanupReports", engine.Failed: "firesweep run cleanupReports",
+		engine.Killed: "What it did is in its undo log.",
 	} {
 		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": map[string]any{
 			"job": "cleanupReports", "runId": "cleanupReports-20260110T150000Z-00000000", "status": string(status), "startedAt": now,
 			"failures": []any{map[string]any{"target": "reports/r", "action": "delete report", "error": "rpc error: code = PermissionDenied"}},
 		}})
 		out, _, code := o.run(t, "show", "cleanupReports")
-		if bad := status == sweep.Aborted || status == sweep.Failed || status == sweep.Killed; bad != (code == exitFailed) {
+		if bad := status == engine.Aborted || status == engine.Failed || status == engine.Killed; bad != (code == exitFailed) {
 			t.Errorf("%s: exit code %d", status, code)
 		}
 		wantParts(t, out, "cleanupReports: "+string(status), says, "-> A role is missing: terraform plan shows which.")

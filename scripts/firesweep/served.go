@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // defaultURL is where `go run ./emulator` serves the functions.
@@ -44,7 +44,7 @@ func liftFlag(c *cobra.Command, lift *[]string) {
 // checkLift refuses what cannot be lifted.
 func checkLift(lift []string) error {
 	for _, name := range lift {
-		if err := sweep.CheckLift(name); err != nil {
+		if err := engine.CheckLift(name); err != nil {
 			return wrongUse("--lift: %s", err)
 		}
 	}
@@ -95,7 +95,7 @@ type order struct {
 const maxAnswer = 64 << 20
 
 // call calls a job and returns its report.
-func (s *served) call(ctx context.Context, job string, o order) (*sweep.Report, error) {
+func (s *served) call(ctx context.Context, job string, o order) (*engine.Report, error) {
 	body, err := json.Marshal(o)
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", job, err)
@@ -120,7 +120,7 @@ func (s *served) call(ctx context.Context, job string, o order) (*sweep.Report, 
 		return nil, fmt.Errorf("read the answer of %s: %w", job, err)
 	}
 	var answer struct {
-		sweep.Report
+		engine.Report
 		Error *struct{ Message string }
 	}
 	switch err := json.Unmarshal(text, &answer); {

@@ -15,9 +15,9 @@ import (
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/undo"
 )
 
 var (
@@ -32,8 +32,8 @@ type showFlags struct {
 
 // shownRun is a run as it is shown. docs/command.md documents it as JSON.
 type shownRun struct {
-	*sweep.Report      // nil: none is saved
-	Did           *did `json:"did,omitempty"` // nil: nothing is kept of it
+	*engine.Report      // nil: none is saved
+	Did            *did `json:"did,omitempty"` // nil: nothing is kept of it
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -141,19 +141,19 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 }
 
 // wentWrong reports whether a run of this status needs somebody to look at it.
-func wentWrong(s sweep.Status) bool {
-	return s == sweep.Failed || s == sweep.Aborted || s == sweep.Killed
+func wentWrong(s engine.Status) bool {
+	return s == engine.Failed || s == engine.Aborted || s == engine.Killed
 }
 
 // didSomething reports whether a run may have deleted or changed something.
-func didSomething(r *sweep.Report) bool {
-	return r.Status != sweep.Skipped && (r.Status != sweep.Aborted || totals(r).Done > 0)
+func didSomething(r *engine.Report) bool {
+	return r.Status != engine.Skipped && (r.Status != engine.Aborted || totals(r).Done > 0)
 }
 
 // A noReportError says that a run has saved no report, or that it has expired.
 type noReportError struct {
 	job, runID string
-	record     sweep.Record // of its job, where the run is under way; else zero
+	record     engine.Record // of its job, where the run is under way; else zero
 }
 
 func (e *noReportError) Error() string {
@@ -171,13 +171,13 @@ func (s *store) noReport(ctx context.Context, job manifest.Entry, runID string, 
 		return err
 	}
 	if record.Holder != runID || !now.Before(record.Until) {
-		record = sweep.Record{}
+		record = engine.Record{}
 	}
 	return &noReportError{job.Name, runID, record}
 }
 
 // find returns the report of a run by its id, its short id, or its job.
-func (s *store) find(ctx context.Context, name string, now time.Time) (*sweep.Report, error) {
+func (s *store) find(ctx context.Context, name string, now time.Time) (*engine.Report, error) {
 	jobs := scheduled()
 	for _, job := range jobs {
 		if name != job.Name {
@@ -206,7 +206,7 @@ func (s *store) find(ctx context.Context, name string, now time.Time) (*sweep.Re
 }
 
 // findShort looks for a run by the last part of its id, in the newest runs first.
-func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short string, now time.Time) (*sweep.Report, error) {
+func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short string, now time.Time) (*engine.Report, error) {
 	isIt := func(runID string) bool { return strings.HasSuffix(runID, "-"+short) }
 	for _, job := range jobs { // what has no report yet
 		record, err := s.record(ctx, job)
@@ -220,7 +220,7 @@ func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short stri
 			return nil, &noReportError{job.Name, record.Holder, record}
 		}
 	}
-	oldest, until := now.Add(-sweep.RunRetention), now.Add(time.Hour)
+	oldest, until := now.Add(-engine.RunRetention), now.Add(time.Hour)
 	for window := 24 * time.Hour; until.After(oldest); window *= 4 {
 		from := until.Add(-window)
 		for _, job := range jobs {
@@ -241,7 +241,7 @@ func (s *store) findShort(ctx context.Context, jobs []manifest.Entry, short stri
 }
 
 // report prints a report in full.
-func (p *printer) report(r *sweep.Report) {
+func (p *printer) report(r *engine.Report) {
 	p.head(r)
 	p.Say("", 2, 0, "run %s, started %s UTC", r.RunID, when(r.StartedAt))
 	var built []string
@@ -256,7 +256,7 @@ func (p *printer) report(r *sweep.Report) {
 	}
 	p.Line("")
 	switch {
-	case r.Status == sweep.Killed:
+	case r.Status == engine.Killed:
 		p.Line("  what was planned is not known")
 	case len(r.Actions) == 0:
 		p.Line("  nothing was due")
@@ -273,7 +273,7 @@ func (p *printer) report(r *sweep.Report) {
 			{Name: "CHANGED", Right: true}, {Name: "FAILED", Right: true}}, rows)
 		switch {
 		case left == 0 || r.DryRun:
-		case r.Status == sweep.Aborted:
+		case r.Status == engine.Aborted:
 			p.Say("", 2, 2, "%d planned actions were not done: a safety limit tripped, and nothing does them before somebody acts", left)
 		default:
 			p.Say("", 2, 2, "%d planned actions were left to the next run, or turned out to be kept", left)
@@ -286,7 +286,7 @@ func (p *printer) report(r *sweep.Report) {
 	if r.Truncated && !r.DryRun {
 		p.Say("", 2, 2, "there are more failures than are listed: see --log")
 	}
-	if u := r.Usage; r.Status != sweep.Killed {
+	if u := r.Usage; r.Status != engine.Killed {
 		p.Say(screen.Faint, 2, 2, "billed at least: Firestore %d reads, %d writes, %d deletes; "+
 			"Storage %d class A, %d class B, %d deletes; Authentication %d calls; %d tasks",
 			u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes,
@@ -298,7 +298,7 @@ func (p *printer) report(r *sweep.Report) {
 }
 
 // undone prints when a run was taken back.
-func (p *printer) undone(u *sweep.Undone) {
+func (p *printer) undone(u *engine.Undone) {
 	if u == nil {
 		return
 	}
@@ -313,7 +313,7 @@ func (p *printer) undone(u *sweep.Undone) {
 }
 
 // shards prints the state of a split run's shards.
-func (p *printer) shards(r *sweep.Report) {
+func (p *printer) shards(r *engine.Report) {
 	if len(r.Shards) == 0 {
 		return
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/undo"
 )
 
 // lookEvery is how often stop checks whether the run has ended.
@@ -61,10 +61,10 @@ ended without a report.`,
 
 // stopped is the result of stopping a run. docs/command.md documents it as JSON.
 type stopped struct {
-	Job    string        `json:"job"`
-	RunID  string        `json:"run"`
-	Report *sweep.Report `json:"report,omitempty"`
-	Kept   bool          `json:"kept"` // the run has an undo log
+	Job    string         `json:"job"`
+	RunID  string         `json:"run"`
+	Report *engine.Report `json:"report,omitempty"`
+	Kept   bool           `json:"kept"` // the run has an undo log
 }
 
 func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) string, json bool) error {
@@ -87,7 +87,7 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 			"interrupt that firesweep undo where it runs", job.Name, record.Holder)
 	}
 	if err := tellToStop(ctx, job, record.Holder, getenv, a.clock()); err != nil {
-		if errors.Is(err, sweep.ErrNotUnderWay) { // it has ended meanwhile
+		if errors.Is(err, engine.ErrNotUnderWay) { // it has ended meanwhile
 			return notUnderWay(job.Name, nil)
 		}
 		return err
@@ -119,7 +119,7 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 const nextLooks = 10
 
 // awaitNext returns the job's record. If a run has just ended that continues at once, it waits a moment for the next one.
-func (a *app) awaitNext(ctx context.Context, s *store, job manifest.Entry) (record sweep.Record, err error) {
+func (a *app) awaitNext(ctx context.Context, s *store, job manifest.Entry) (record engine.Record, err error) {
 	for look := 1; ; look++ {
 		record, err = s.record(ctx, job)
 		between := err == nil && record.Err == nil && record.Holder == "" && record.Last != nil && record.Last.Continued
@@ -133,7 +133,7 @@ func (a *app) awaitNext(ctx context.Context, s *store, job manifest.Entry) (reco
 }
 
 // notUnderWay returns the error for a job without a run to stop. last is the report of its last run, nil if it is not known.
-func notUnderWay(job string, last *sweep.Report) error {
+func notUnderWay(job string, last *engine.Report) error {
 	if last == nil {
 		return fmt.Errorf("no run of %s is under way: see firesweep runs %s", job, job)
 	}
@@ -152,16 +152,16 @@ func tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv fu
 		return err
 	}
 	defer func() { _ = c.Close() }() // the write has been answered
-	if err := sweep.Stop(ctx, c.Writer(documents.NewRate()), job.Name, runID, now); err != nil {
+	if err := engine.Stop(ctx, c.Writer(documents.NewRate()), job.Name, runID, now); err != nil {
 		return fmt.Errorf("tell %s to stop: %w", runID, err)
 	}
 	return nil
 }
 
 // stopAndWait tells a run to stop and waits for its end, as [app.awaitEnd] does. One that has ended meanwhile is none to stop.
-func (a *app) stopAndWait(ctx context.Context, s *store, job manifest.Entry, record sweep.Record) (*sweep.Report, error) {
+func (a *app) stopAndWait(ctx context.Context, s *store, job manifest.Entry, record engine.Record) (*engine.Report, error) {
 	err := tellToStop(ctx, job, record.Holder, s.getenv, a.clock())
-	if err != nil && !errors.Is(err, sweep.ErrNotUnderWay) {
+	if err != nil && !errors.Is(err, engine.ErrNotUnderWay) {
 		return nil, err
 	}
 	return a.awaitEnd(ctx, s, job, record)
@@ -171,7 +171,7 @@ func (a *app) stopAndWait(ctx context.Context, s *store, job manifest.Entry, rec
 const answersWithin = 30 * time.Second
 
 // awaitEnd waits until a run has released its lease, and returns its report. If the lease expires before, there is none.
-func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record sweep.Record) (*sweep.Report, error) {
+func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record engine.Record) (*engine.Report, error) {
 	runID, until := record.Holder, record.Until
 	stop := a.progress(ctx, func(time.Duration) string {
 		return fmt.Sprintf("waiting for the run to end, %s left at most", short(max(0, until.Sub(a.clock())).Round(time.Second)))
@@ -193,7 +193,7 @@ func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record
 			return nil, record.Err
 		case record.Holder != runID:
 			report, found, err := s.run(ctx, job, runID, a.clock())
-			if err != nil || !found || report.Status == sweep.Killed {
+			if err != nil || !found || report.Status == engine.Killed {
 				return nil, err
 			}
 			return report, nil

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 // underWayRun has a run of cleanupReports hold its lease, and returns its id.
@@ -105,7 +105,7 @@ func TestStopAsJSON(t *testing.T) {
 	}
 	out, errs, code := o.run(t, "stop", "--json", "cleanupReports")
 	got := parsed[stopped](t, out)
-	if code != exitFine || got.Job != "cleanupReports" || got.RunID != runID || got.Report.Status != sweep.Completed || got.Kept {
+	if code != exitFine || got.Job != "cleanupReports" || got.RunID != runID || got.Report.Status != engine.Completed || got.Kept {
 		t.Errorf("%d, %+v", code, got)
 	}
 	wantParts(t, errs, "has been told to stop")
@@ -187,7 +187,7 @@ func TestStopOfARunThatIsQuicker(t *testing.T) {
 	o.ended(t, runID, "completed")
 	job, _ := jobsNamed([]string{"cleanupReports"})
 	err := tellToStop(t.Context(), job[0], runID, func(name string) string { return o.env[name] }, o.now)
-	if !errors.Is(err, sweep.ErrNotUnderWay) {
+	if !errors.Is(err, engine.ErrNotUnderWay) {
 		t.Error(err)
 	}
 }

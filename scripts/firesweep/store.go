@@ -11,8 +11,8 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // store reads the bundle's records of runs in the databases of its jobs. It cannot write.
@@ -51,21 +51,21 @@ func (s *store) of(ctx context.Context, job manifest.Entry) (config.Config, docu
 }
 
 // record reads cleanupJobs/{job}. The record of a job that never ran is empty.
-func (s *store) record(ctx context.Context, job manifest.Entry) (sweep.Record, error) {
+func (s *store) record(ctx context.Context, job manifest.Entry) (engine.Record, error) {
 	cfg, db, err := s.of(ctx, job)
 	if err != nil {
-		return sweep.Record{}, err
+		return engine.Record{}, err
 	}
 	doc, _, err := db.Get(ctx, "cleanupJobs/"+job.Name)
 	if err != nil {
-		return sweep.Record{}, err
+		return engine.Record{}, err
 	}
-	return sweep.RecordOf(cfg, job.Name, doc), nil
+	return engine.RecordOf(cfg, job.Name, doc), nil
 }
 
 // killed returns the report of the run that was killed and that no other has followed yet, so that none is saved; nil if there is
 // none.
-func (s *store) killed(ctx context.Context, job manifest.Entry, now time.Time) (*sweep.Report, error) {
+func (s *store) killed(ctx context.Context, job manifest.Entry, now time.Time) (*engine.Report, error) {
 	record, err := s.record(ctx, job)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ const maxRunsInAWindow = 20_000
 
 // between returns the reports of a job's runs that started from one time until before another, oldest first. A run's id begins
 // with the job's name and the start to the second, so ids are in the order of time and the query needs no index.
-func (s *store) between(ctx context.Context, job manifest.Entry, from, until time.Time) ([]*sweep.Report, error) {
+func (s *store) between(ctx context.Context, job manifest.Entry, from, until time.Time) ([]*engine.Report, error) {
 	_, db, err := s.of(ctx, job)
 	if err != nil {
 		return nil, err
@@ -90,9 +90,9 @@ func (s *store) between(ctx context.Context, job manifest.Entry, from, until tim
 	if err != nil {
 		return nil, fmt.Errorf("read the runs of %s: %w", job.Name, err)
 	}
-	reports := make([]*sweep.Report, 0, len(found))
+	reports := make([]*engine.Report, 0, len(found))
 	for _, doc := range found {
-		report, err := sweep.ReportOf(doc)
+		report, err := engine.ReportOf(doc)
 		if err != nil {
 			return nil, fmt.Errorf("%w: no run wrote it, so delete it by hand", err)
 		}
@@ -104,13 +104,13 @@ func (s *store) between(ctx context.Context, job manifest.Entry, from, until tim
 // newest returns the reports of a job's last runs, newest first, at most limit. period is the time between two runs. killed is
 // the report of the last one, if that was killed and none is saved.
 func (s *store) newest(
-	ctx context.Context, job manifest.Entry, now time.Time, period time.Duration, limit int, killed *sweep.Report,
-) ([]*sweep.Report, error) {
-	newest := []*sweep.Report{}
+	ctx context.Context, job manifest.Entry, now time.Time, period time.Duration, limit int, killed *engine.Report,
+) ([]*engine.Report, error) {
+	newest := []*engine.Report{}
 	if killed != nil {
 		newest = append(newest, killed)
 	}
-	oldest := now.Add(-sweep.RunRetention)
+	oldest := now.Add(-engine.RunRetention)
 	until := now.Add(time.Hour) // for clocks that differ
 	for window := period * time.Duration(limit+1); until.After(oldest) && len(newest) < limit; window *= 4 {
 		from := until.Add(-window)
@@ -128,7 +128,7 @@ func (s *store) newest(
 
 // run reads the report of a run, which for one that was killed a moment ago is not saved yet.
 func (s *store) run(ctx context.Context, job manifest.Entry, runID string, now time.Time) (
-	report *sweep.Report, found bool, err error,
+	report *engine.Report, found bool, err error,
 ) {
 	_, db, err := s.of(ctx, job)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *store) run(ctx context.Context, job manifest.Entry, runID string, now t
 		}
 		return killed, true, nil
 	}
-	report, err = sweep.ReportOf(doc)
+	report, err = engine.ReportOf(doc)
 	return report, true, err
 }
 

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	model "github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 )
 
 // person describes an account of the model. The account's name holds the description.
@@ -87,7 +87,7 @@ func TestModelOfAccounts(t *testing.T) {
 			rule["unless"] = array{fields{"document": "users/{uid}"}, fields{"document": "teams/main/holds/of-{id}"}}
 		}
 		e := entry(t, rule)
-		f := sweeptest.On(t, newFunction(t, e), p)
+		f := enginetest.On(t, newFunction(t, e), p)
 		f.Now = now
 		f.Clock = func() time.Time { return now }
 
@@ -120,7 +120,7 @@ func TestModelOfAccounts(t *testing.T) {
 			}
 		}
 		job := model.Job{
-			Pair: sweeptest.Pair{Function: f},
+			Pair: enginetest.Pair{Function: f},
 			After: func(_ *rapid.T, w model.World, held map[string]bool) model.World {
 				return afterAccounts(w, somebody, kind, field, cutoff, keeps, held)
 			},

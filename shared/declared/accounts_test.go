@@ -14,8 +14,8 @@ import (
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/declared"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // guests is a rule about anonymous accounts.
@@ -36,7 +36,7 @@ func signedIn(uid string, at time.Time) *auth.UserToImport {
 }
 
 // someGuests creates so many anonymous accounts in a project, all of them old.
-func someGuests(t *testing.T, f *sweeptest.Function, n int) (uids []string) {
+func someGuests(t *testing.T, f *enginetest.Function, n int) (uids []string) {
 	t.Helper()
 	var users []*auth.UserToImport
 	for i := range n {
@@ -106,7 +106,7 @@ func TestWhyAnAccountGoes(t *testing.T) {
 		"never came back, last active " + old.Format(time.RFC3339) + ", older than 30 days": {"because": "never came back"},
 		"created " + old.Format(time.RFC3339) + ", older than 30 days":                      {"accounts": "all", "age": fields{"field": "created", "days": 30}},
 	} {
-		if d := declared.JudgeAccount(*entry(t, guests(more)).Rule, a, now); d != sweep.Do("delete account", want) {
+		if d := declared.JudgeAccount(*entry(t, guests(more)).Rule, a, now); d != engine.Do("delete account", want) {
 			t.Errorf("%+v, want %s", d, want)
 		}
 	}
@@ -132,12 +132,12 @@ func TestOldGuestsGo(t *testing.T) {
 		t.Errorf("plan %+v", preview.Plan)
 	}
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete account", 2))
-	sweeptest.Want(t, "kept", map[string]int{
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete account", 2))
+	enginetest.Want(t, "kept", map[string]int{
 		"not anonymous": 3, "not older than 30 days": 1, "users/{uid} exists": 1, "its uid makes users/{uid} an invalid path": 1,
 	}, got.Kept)
-	sweeptest.Want(t, "scanned", 8, got.Scanned)
-	sweeptest.Want(t, "accounts", []string{"a/b", "guest-2", "guest-3", "hana", "ken", "made"}, f.Accounts(t))
+	enginetest.Want(t, "scanned", 8, got.Scanned)
+	enginetest.Want(t, "accounts", []string{"a/b", "guest-2", "guest-3", "hana", "ken", "made"}, f.Accounts(t))
 }
 
 // TestCustomTokensAndLateTokens covers accounts that only the embedded Authentication can create.
@@ -149,8 +149,8 @@ func TestCustomTokensAndLateTokens(t *testing.T) {
 	f.SetAccount(t, "custom", fields{"customAuth": true})
 	f.SetAccount(t, "odd", fields{"createdAt": nil})
 	f.SetAccount(t, "refreshed", fields{"lastRefreshAt": now.AddDate(0, 0, -30).Format("2006-01-02T15:04:05.000Z")})
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete account", 1))
-	sweeptest.Want(t, "accounts", []string{"custom", "odd", "refreshed"}, f.Accounts(t))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete account", 1))
+	enginetest.Want(t, "accounts", []string{"custom", "odd", "refreshed"}, f.Accounts(t))
 }
 
 // TestTooManyAccountsAreDue: half of all accounts may be due; one more aborts the run.
@@ -172,7 +172,7 @@ func TestTooManyAccountsAreDue(t *testing.T) {
 			someGuests(t, f, tt.due)
 			f.SignUp(t, backendsNames(tt.young)...)
 			got := f.Run(t, "")
-			if left := len(f.Accounts(t)); tt.aborted != (got.Status == sweep.Aborted) ||
+			if left := len(f.Accounts(t)); tt.aborted != (got.Status == engine.Aborted) ||
 				left != tt.young+map[bool]int{true: tt.due}[tt.aborted] {
 				t.Errorf("%s, %d left, %v", got.Status, left, got.Failures)
 			}
@@ -218,18 +218,18 @@ func TestAnEmptyDatabaseDeletesNoAccount(t *testing.T) {
 			}
 			got := f.Run(t, "")
 			if !tt.aborted {
-				sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete account", 3))
+				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete account", 3))
 				return
 			}
-			if got.Status != sweep.Aborted || !strings.Contains(fmt.Sprint(got.Failures), "empty collection: ") {
+			if got.Status != engine.Aborted || !strings.Contains(fmt.Sprint(got.Failures), "empty collection: ") {
 				t.Errorf("%s %v", got.Status, got.Failures)
 			}
-			sweeptest.Want(t, "accounts", uids, f.Accounts(t))
-			if got := f.Run(t, `{"force":true}`); got.Status != sweep.Aborted {
+			enginetest.Want(t, "accounts", uids, f.Accounts(t))
+			if got := f.Run(t, `{"force":true}`); got.Status != engine.Aborted {
 				t.Errorf("forced, but not lifted by name: %s %v", got.Status, got.Failures)
 			}
 			lifted := f.Run(t, `{"lift":["empty:users","empty:holds"]}`)
-			sweeptest.WantReport(t, lifted, sweep.Completed, sweeptest.Done("delete account", 3))
+			enginetest.WantReport(t, lifted, engine.Completed, enginetest.Done("delete account", 3))
 		})
 	}
 }
@@ -273,7 +273,7 @@ func (a *api) ListUsers(ctx context.Context, token string) (users []*accounts.Us
 }
 
 // watch puts an api between a function and Authentication.
-func watch(f *sweeptest.Function) *api {
+func watch(f *enginetest.Function) *api {
 	a := &api{}
 	f.Hooks.Accounts = func(base accounts.API) accounts.API { a.API = base; return a }
 	return a
@@ -306,10 +306,10 @@ func TestAccountsThatChangeInTime(t *testing.T) {
 				}
 				return nil
 			}
-			sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed,
-				map[string]sweep.Counts{"delete account": {Planned: 5, Done: 1, Changed: 4}})
-			sweeptest.Want(t, "accounts", uids[:3], f.Accounts(t))
-			sweeptest.Want(t, "looks", map[string]int{"7": 2, "0": 1}[undo], looks)
+			enginetest.WantReport(t, f.Run(t, ""), engine.Completed,
+				map[string]engine.Counts{"delete account": {Planned: 5, Done: 1, Changed: 4}})
+			enginetest.Want(t, "accounts", uids[:3], f.Accounts(t))
+			enginetest.Want(t, "looks", map[string]int{"7": 2, "0": 1}[undo], looks)
 		})
 	}
 }
@@ -329,9 +329,9 @@ func TestAnAccountThatComesBackBetweenTheLooks(t *testing.T) {
 		}
 		return nil
 	}
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed,
-		map[string]sweep.Counts{"delete account": {Planned: 2, Done: 1, Changed: 1}})
-	sweeptest.Want(t, "accounts", uids[:1], f.Accounts(t))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed,
+		map[string]engine.Counts{"delete account": {Planned: 2, Done: 1, Changed: 1}})
+	enginetest.Want(t, "accounts", uids[:1], f.Accounts(t))
 }
 
 // TestDeletionsWhoseAnswerIsLost: they count as done, and the log says that this is not certain.
@@ -348,8 +348,8 @@ func TestDeletionsWhoseAnswerIsLost(t *testing.T) {
 		return nil
 	}
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete account", 3))
-	sweeptest.Want(t, "accounts", []string{}, f.Accounts(t))
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete account", 3))
+	enginetest.Want(t, "accounts", []string{}, f.Accounts(t))
 	var wrote []any
 	for _, line := range f.LogLines(t) {
 		writes, _ := line["writes"].([]any)
@@ -359,7 +359,7 @@ func TestDeletionsWhoseAnswerIsLost(t *testing.T) {
 	for _, uid := range []string{"guest-0000", "guest-0001", "guest-0002"} {
 		want = append(want, fields{"op": "delete account", "path": uid, "unsure": true})
 	}
-	sweeptest.Want(t, "logged writes", want, wrote)
+	enginetest.Want(t, "logged writes", want, wrote)
 }
 
 // TestDeletionsThatFail: a deletion that Authentication refuses fails alone; if a call fails, all of its deletions fail.
@@ -370,8 +370,8 @@ func TestDeletionsThatFail(t *testing.T) {
 	uids, a := someGuests(t, f, 3), watch(f)
 	f.FailDelete(t, uids[1], "INTERNAL_ERROR")
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Failed, map[string]sweep.Counts{"delete account": {Planned: 3, Done: 2, Failed: 1}})
-	sweeptest.Want(t, "accounts", uids[1:2], f.Accounts(t))
+	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"delete account": {Planned: 3, Done: 2, Failed: 1}})
+	enginetest.Want(t, "accounts", uids[1:2], f.Accounts(t))
 	f.FailDelete(t, uids[1], "")
 	for _, method := range []string{"ListUsers", "GetUsers"} {
 		a.before = func(m string, _ []string) error {
@@ -380,12 +380,12 @@ func TestDeletionsThatFail(t *testing.T) {
 			}
 			return nil
 		}
-		if got := f.Run(t, ""); got.Status != sweep.Failed || len(f.Accounts(t)) != 1 {
+		if got := f.Run(t, ""); got.Status != engine.Failed || len(f.Accounts(t)) != 1 {
 			t.Errorf("%s: %s %v", method, got.Status, got.Actions)
 		}
 	}
 	a.before = nil
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete account", 1))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete account", 1))
 }
 
 // TestALimitOnAccounts: each run deletes as many as the limit allows and says so, and the next run continues. Held accounts
@@ -399,13 +399,13 @@ func TestALimitOnAccounts(t *testing.T) {
 	var done []int
 	for range 4 {
 		got := f.Run(t, "")
-		if got.Status != sweep.Completed {
+		if got.Status != engine.Completed {
 			t.Fatalf("%s %v", got.Status, got.Failures)
 		}
 		done = append(done, got.Actions["delete account"].Done)
 	}
-	sweeptest.Want(t, "done", []int{10, 10, 5, 0}, done)
-	sweeptest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
+	enginetest.Want(t, "done", []int{10, 10, 5, 0}, done)
+	enginetest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
 }
 
 // TestManyAccounts: several pages, and deletions gathered into few calls.
@@ -424,8 +424,8 @@ func TestManyAccounts(t *testing.T) {
 		return nil
 	}
 	f.Env["UNDO_DAYS"] = "0"
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete account", 2300))
-	sweeptest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete account", 2300))
+	enginetest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
 	if calls["ListUsers"] != 3 || calls["GetUsers"] != 23 || calls["DeleteUsers"] > 23 || most > 1000 {
 		t.Errorf("calls %v, of %d at most", calls, most)
 	}
@@ -457,7 +457,7 @@ func TestAListingThatIsInterrupted(t *testing.T) {
 				}
 				return nil
 			}
-			if got := f.Run(t, ""); got.Status != sweep.Partial || got.Scanned != 1000 {
+			if got := f.Run(t, ""); got.Status != engine.Partial || got.Scanned != 1000 {
 				t.Fatalf("%s, scanned %d", got.Status, got.Scanned)
 			}
 			if !taken {
@@ -468,7 +468,7 @@ func TestAListingThatIsInterrupted(t *testing.T) {
 			}
 			late = false
 			got := f.Run(t, "")
-			if got.Status != sweep.Completed || got.Scanned != map[bool]int{true: 1500, false: 2500}[taken] {
+			if got.Status != engine.Completed || got.Scanned != map[bool]int{true: 1500, false: 2500}[taken] {
 				t.Errorf("%s, scanned %d, pages %q, %v", got.Status, got.Scanned, pages, got.Failures)
 			}
 		})
@@ -481,13 +481,13 @@ func TestPlanOfAccounts(t *testing.T) {
 	f := start(t, guests(nil))
 	uids := someGuests(t, f, 3)
 	a := watch(f)
-	report, err := f.Plan(t.Context(), sweep.PlanOptions{Now: now})
-	if err != nil || report.Status != sweep.Completed || len(report.Plan) != 3 || report.Plan[2].Target != "account "+uids[2] ||
+	report, err := f.Plan(t.Context(), engine.PlanOptions{Now: now})
+	if err != nil || report.Status != engine.Completed || len(report.Plan) != 3 || report.Plan[2].Target != "account "+uids[2] ||
 		report.Usage.AuthCalls != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
 	if a.API == nil {
 		t.Error("the connection was not the one that is watched")
 	}
-	sweeptest.Want(t, "accounts", uids, f.Accounts(t))
+	enginetest.Want(t, "accounts", uids, f.Accounts(t))
 }

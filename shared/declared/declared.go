@@ -6,20 +6,20 @@
 package declared
 
 import (
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/orphans"
 	"github.com/firesweep/firesweep/shared/rule"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // Job returns the job that a rule declares. The rule must have no problems, see [rule.Rule.Problems].
-func Job(name string, r rule.Rule) sweep.Job {
+func Job(name string, r rule.Rule) engine.Job {
 	if r.Objects != "" {
 		pass := objectsOf(r)
-		return sweep.Job{Name: name, Begin: orphans.Begin(pass), Split: orphans.Split(pass), Reach: orphans.Reach(pass)}
+		return engine.Job{Name: name, Begin: orphans.Begin(pass), Split: orphans.Split(pass), Reach: orphans.Reach(pass)}
 	}
 	if r.Accounts != "" {
-		return sweep.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, Reach: sweep.Reach{Account: true}}
+		return engine.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, Reach: engine.Reach{Account: true}}
 	}
 	c := cleanupOf(r)
-	return sweep.Job{Name: name, Begin: c.begin, Rules: []sweep.AnyRule{c.sweepRule()}}
+	return engine.Job{Name: name, Begin: c.begin, Rules: []engine.AnyRule{c.sweepRule()}}
 }

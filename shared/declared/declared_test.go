@@ -6,9 +6,9 @@ import (
 
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // entry returns the entry that declares a rule, in the form of rules.json.
@@ -27,24 +27,24 @@ func entry(t testing.TB, rule any) manifest.Entry {
 }
 
 // newFunction returns the function of an entry.
-func newFunction(t testing.TB, e manifest.Entry) *sweep.Function {
+func newFunction(t testing.TB, e manifest.Entry) *engine.Function {
 	t.Helper()
 	timeout, err := e.Timeout(func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sweep.NewFunction(declared.Job(e.Name, *e.Rule), timeout, e.Uses())
+	return engine.NewFunction(declared.Job(e.Name, *e.Rule), timeout, e.Uses())
 }
 
 // start returns the function of a rule, on a project of its own.
-func start(t testing.TB, rule any) *sweeptest.Function {
+func start(t testing.TB, rule any) *enginetest.Function {
 	t.Helper()
 	e := entry(t, rule)
-	f := sweeptest.New(t, newFunction(t, e))
+	f := enginetest.New(t, newFunction(t, e))
 	f.Indexes = e.AllIndexes()
 	return f
 }
 
-func judged(e manifest.Entry, d documents.Document) sweep.Decision {
+func judged(e manifest.Entry, d documents.Document) engine.Decision {
 	return declared.Judge(*e.Rule, d, now)
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/inorder"
 	"github.com/firesweep/firesweep/shared/rule"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // cleanup makes a job of a rule about documents.
@@ -54,7 +54,7 @@ func (c cleanup) indexed() bool {
 
 // query returns the query for the documents that may be due. If a condition asks for a string, the query goes through the
 // strings: then documents without one cost nothing, however many there are.
-func (c cleanup) query(run sweep.Run) documents.Query {
+func (c cleanup) query(run engine.Run) documents.Query {
 	q := documents.Query{
 		Collection: c.Source(), Group: c.CollectionGroup != "",
 		Where:  append(c.filters(), documents.Filter{Field: c.Age.Field, Op: "<", Value: c.Age.Cutoff(run.Now)}),
@@ -83,9 +83,9 @@ func (c cleanup) fields() []string {
 // planning is a run of the rule.
 type planning struct {
 	cleanup
-	*sweep.Planner
+	*engine.Planner
 	query documents.Query
-	rule  sweep.AnyRule
+	rule  engine.AnyRule
 	seen  int  // documents that were judged
 	later bool // Limit leaves some to a later run
 }
@@ -97,7 +97,7 @@ type page struct {
 }
 
 // begin reads the first page, and counts what is kept, beside the commit that takes the run's lease.
-func (c cleanup) begin(ctx context.Context, p *sweep.Planner) sweep.Reading {
+func (c cleanup) begin(ctx context.Context, p *engine.Planner) engine.Reading {
 	c.keepers = &keepers{} // of this run alone
 	g := &planning{cleanup: c, Planner: p, query: c.query(p.Run()), rule: c.sweepRule()}
 	counting, cancel := context.WithCancel(ctx)
@@ -112,7 +112,7 @@ func (c cleanup) begin(ctx context.Context, p *sweep.Planner) sweep.Reading {
 		return g.read(ctx, from, 0) // what interrupted runs left may be proposed meanwhile, and does not count
 	})
 	plans := false
-	return sweep.Reading{
+	return engine.Reading{
 		Stop: func() {
 			first.Stop()
 			if !plans {
@@ -195,7 +195,7 @@ func (g *planning) count(ctx context.Context) {
 
 // countFields counts, for the safety limit on fields that nobody ever wrote, which documents have those whose absence makes
 // them due.
-func (c cleanup) countFields(p *sweep.Planner, q documents.Query, found []documents.Document) {
+func (c cleanup) countFields(p *engine.Planner, q documents.Query, found []documents.Document) {
 	for _, w := range c.Where {
 		if w.Is != rule.NotTrue && w.Is != rule.Null && w.Is != rule.Missing {
 			continue
@@ -211,8 +211,8 @@ func (c cleanup) countFields(p *sweep.Planner, q documents.Query, found []docume
 }
 
 // kept describes the documents that the query skips, so that they can be counted.
-func (c cleanup) kept(p *sweep.Planner, q documents.Query) sweep.KeptCount {
-	k := sweep.KeptCount{
+func (c cleanup) kept(p *engine.Planner, q documents.Query) engine.KeptCount {
+	k := engine.KeptCount{
 		Due: q, Eligible: c.filters(), Young: documents.Filter{Field: c.Age.Field, Op: ">=", Value: c.Age.Cutoff(p.Now)},
 		KeptYoung: c.keptYoung(), KeptUnset: c.keptUnset(), KeptUndated: c.keptUndated(), MaxDuePercent: c.DuePercent(),
 	}
@@ -236,7 +236,7 @@ func (c cleanup) kept(p *sweep.Planner, q documents.Query) sweep.KeptCount {
 // checkpoint returns the checkpoint behind some documents. If the query goes through strings, a cursor would contain one,
 // which may be a secret. Then the checkpoint is the id of the last document that is kept: deleted documents are not read
 // again anyway.
-func (c cleanup) checkpoint(q documents.Query, found []documents.Document, last string, run sweep.Run) (string, error) {
+func (c cleanup) checkpoint(q documents.Query, found []documents.Document, last string, run engine.Run) (string, error) {
 	if len(found) == 0 {
 		return last, nil
 	}
@@ -257,7 +257,7 @@ func (c cleanup) checkpoint(q documents.Query, found []documents.Document, last 
 
 // cursorAt returns the cursor behind a checkpoint. If the checkpoint is a document that is gone, the run begins at the
 // beginning.
-func (c cleanup) cursorAt(ctx context.Context, p *sweep.Planner, q documents.Query, checkpoint string) (documents.Cursor, error) {
+func (c cleanup) cursorAt(ctx context.Context, p *engine.Planner, q documents.Query, checkpoint string) (documents.Cursor, error) {
 	text := c.TextField()
 	if checkpoint == "" || text == "" {
 		return documents.Cursor(checkpoint), nil

@@ -10,9 +10,9 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/rule"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 var signups = rule.Rule{
@@ -23,8 +23,8 @@ var signups = rule.Rule{
 // The job of a rule runs like any other.
 func ExampleJob() {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	sweeptest.Example(func(t testing.TB) {
-		f := sweeptest.New(t, sweep.NewFunction(declared.Job("cleanupSignups", signups), time.Minute,
+	enginetest.Example(func(t testing.TB) {
+		f := enginetest.New(t, engine.NewFunction(declared.Job("cleanupSignups", signups), time.Minute,
 			[]config.Backend{config.Firestore}))
 		f.Clock = func() time.Time { return now }
 		f.Set(t, "signups/forgotten", map[string]any{"createdAt": now.AddDate(0, 0, -8)})

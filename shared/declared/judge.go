@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/rule"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // item is a document with the first reasons to keep it.
 type item struct {
-	sweep.Subject
+	engine.Subject
 	keeper  string // a document of unless that exists
 	unnamed string // a document of unless whose id is invalid
 }
@@ -24,32 +24,32 @@ func (c cleanup) keptUnset() string   { return c.Age.Field + " is not set yet" }
 func (c cleanup) keptUndated() string { return c.Age.Field + " is not a timestamp" }
 
 // Judge decides about a document by its own fields, as a run at now would. The decision leaves out what unless says.
-func Judge(r rule.Rule, d documents.Document, now time.Time) sweep.Decision {
-	return cleanupOf(r).judgeFields(d, sweep.Run{Now: now})
+func Judge(r rule.Rule, d documents.Document, now time.Time) engine.Decision {
+	return cleanupOf(r).judgeFields(d, engine.Run{Now: now})
 }
 
 // judgeFields decides about a document by its own fields.
-func (c cleanup) judgeFields(d documents.Document, run sweep.Run) sweep.Decision {
+func (c cleanup) judgeFields(d documents.Document, run engine.Run) engine.Decision {
 	for _, w := range c.Where {
 		switch answer := w.Holds(d.Lookup(w.Field)); {
 		case answer == rule.Unmet:
-			return sweep.Keep(w.Unmet())
+			return engine.Keep(w.Unmet())
 		case answer == rule.Unclear && w.Is == rule.NotTrue:
-			return sweep.Invalid(w.Field + " is neither true, false nor null")
+			return engine.Invalid(w.Field + " is neither true, false nor null")
 		case answer == rule.Unclear:
-			return sweep.Invalid(w.Unmet())
+			return engine.Invalid(w.Unmet())
 		}
 	}
 	at, dated := d.Time(c.Age.Field)
 	switch {
 	case !dated && d.Value(c.Age.Field) == nil:
-		return sweep.Keep(c.keptUnset())
+		return engine.Keep(c.keptUnset())
 	case !dated:
-		return sweep.Invalid(c.keptUndated())
+		return engine.Invalid(c.keptUndated())
 	case !at.Before(c.Age.Cutoff(run.Now)):
-		return sweep.Keep(c.keptYoung())
+		return engine.Keep(c.keptYoung())
 	}
-	return sweep.Do(c.Kind(), c.reason(d, at))
+	return engine.Do(c.Kind(), c.reason(d, at))
 }
 
 // reason says why a document is due. It shows no more of the document than the values that the rule asks for, and the time.
@@ -71,21 +71,21 @@ func (c cleanup) reason(d documents.Document, at time.Time) string {
 }
 
 // judge decides about a document by its own fields and by the documents of unless.
-func (c cleanup) judge(i item, run sweep.Run) sweep.Decision {
+func (c cleanup) judge(i item, run engine.Run) engine.Decision {
 	d := c.judgeFields(i.Document, run)
 	switch {
 	case d.Kind == "":
 		return d
 	case i.unnamed != "":
-		return sweep.Invalid(i.unnamed + " names no document")
+		return engine.Invalid(i.unnamed + " names no document")
 	case i.keeper != "":
-		return sweep.Keep(i.keeper + " exists")
+		return engine.Keep(i.keeper + " exists")
 	}
 	return d
 }
 
 // load looks up the documents of unless for the documents that are due without them.
-func (c cleanup) load(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]item, error) {
+func (c cleanup) load(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]item, error) {
 	type keeper struct {
 		item int
 		of   rule.Unless

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // TestExceptionsThatNobodyWrote: a collection of unless that holds no document, such as a misspelt one, must not mean that there
@@ -45,11 +45,11 @@ func TestExceptionsThatNobodyWrote(t *testing.T) {
 			})
 			got := f.Run(t, "")
 			if tt.due >= 0 {
-				sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", tt.due))
+				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete document", tt.due))
 				return
 			}
 			said := fmt.Sprint(got.Failures)
-			if got.Status != sweep.Aborted || len(f.Documents(t, "drafts")) != 3 || !strings.Contains(said, "empty collection: "+tt.empty+" ") {
+			if got.Status != engine.Aborted || len(f.Documents(t, "drafts")) != 3 || !strings.Contains(said, "empty collection: "+tt.empty+" ") {
 				t.Errorf("%s, %d left, %s", got.Status, len(f.Documents(t, "drafts")), said)
 			}
 			if !strings.Contains(fmt.Sprint(f.LogLines(t)), tt.empty+", which unless names, holds no document") {
@@ -65,5 +65,5 @@ func TestExceptionsOfWhatIsNotDue(t *testing.T) {
 	f := start(t, drafts(fields{"unless": array{fields{"document": "legalHolds/{id}"}}}))
 	f.Now = now
 	f.Set(t, "drafts/young", fields{"updatedAt": now})
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{})
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{})
 }

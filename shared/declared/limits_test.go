@@ -11,8 +11,8 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -57,15 +57,15 @@ func TestTooMuchIsDue(t *testing.T) {
 			got := f.Run(t, "")
 			left := len(f.Documents(t, "drafts"))
 			if tt.aborted {
-				if got.Status != sweep.Aborted || left != 40 || !strings.Contains(fmt.Sprint(got.Failures), "maxDuePercent: ") {
+				if got.Status != engine.Aborted || left != 40 || !strings.Contains(fmt.Sprint(got.Failures), "maxDuePercent: ") {
 					t.Errorf("%s, %d left, %v; want that nothing is done", got.Status, left, got.Failures)
 				}
-				if forced := f.Run(t, `{"force":true}`); forced.Status != sweep.Completed {
+				if forced := f.Run(t, `{"force":true}`); forced.Status != engine.Completed {
 					t.Errorf("forced: %s %v", forced.Status, forced.Failures)
 				}
 				return
 			}
-			if got.Status != sweep.Completed || left != 40-tt.due {
+			if got.Status != engine.Completed || left != 40-tt.due {
 				t.Errorf("%s, %d left, %v", got.Status, left, got.Failures)
 			}
 		})
@@ -78,13 +78,13 @@ func TestFewDocumentsAreNoShare(t *testing.T) {
 	f := start(t, drafts(nil))
 	f.Now = now
 	f.SetMany(t, 19, func(i int) (string, fields) { return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old} })
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete document", 19))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete document", 19))
 }
 
 // TestShareThatCannotBeCounted: nothing is done if the limit cannot be checked.
 func TestShareThatCannotBeCounted(t *testing.T) {
 	t.Parallel()
-	for percent, want := range map[int]sweep.Status{50: sweep.Failed, 100: sweep.Completed} {
+	for percent, want := range map[int]engine.Status{50: engine.Failed, 100: engine.Completed} {
 		f := start(t, drafts(fields{"maxDuePercent": percent}))
 		f.Now = now
 		f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(
@@ -113,12 +113,12 @@ func TestContinuesBehindALimit(t *testing.T) {
 	var done []int
 	for range 4 {
 		got := f.Run(t, "")
-		if got.Status != sweep.Completed {
+		if got.Status != engine.Completed {
 			t.Fatalf("%s %v", got.Status, got.Failures)
 		}
 		done = append(done, got.Actions["delete document"].Done)
 	}
-	sweeptest.Want(t, "done", []int{10, 10, 5, 0}, done)
+	enginetest.Want(t, "done", []int{10, 10, 5, 0}, done)
 	if left := f.Documents(t, "drafts"); len(left) != 25 {
 		t.Errorf("%d left, want the 25 that are published", len(left))
 	}
@@ -130,7 +130,7 @@ func TestArchiveThatIsTaken(t *testing.T) {
 	t.Parallel()
 	f := start(t, drafts(fields{"archive": "oldDrafts", "with": array{fields{"subcollection": "revisions"}}}))
 	f.Set(t, "drafts/d", fields{"updatedAt": old, "text": "second"})
-	const many = sweep.MaxRoom + 50
+	const many = engine.MaxRoom + 50
 	f.SetMany(t, many, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/revisions/r%03d", i), fields{"n": int64(i)} })
 	f.Set(t, "oldDrafts/d", fields{"text": "first"})
 	var commits atomic.Int32
@@ -144,17 +144,17 @@ func TestArchiveThatIsTaken(t *testing.T) {
 			return invoke(ctx, method, req, reply, cc, opts...)
 		}))
 	f.Now = now
-	if got := f.Run(t, ""); got.Status != sweep.Failed || len(f.Documents(t, "drafts/d/revisions")) != 50 {
+	if got := f.Run(t, ""); got.Status != engine.Failed || len(f.Documents(t, "drafts/d/revisions")) != 50 {
 		t.Fatalf("%s, %d revisions left; want a run that was interrupted after the first commit", got.Status,
 			len(f.Documents(t, "drafts/d/revisions")))
 	}
 	f.Now = now.Add(24 * time.Hour)
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete document", 1))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete document", 1))
 	archive := f.Documents(t, "oldDrafts")
-	sweeptest.Want(t, "the first", fields{"text": "first"}, archive["d"])
+	enginetest.Want(t, "the first", fields{"text": "first"}, archive["d"])
 	delete(archive, "d")
 	for second, data := range archive {
-		sweeptest.Want(t, "the second", fields{"text": "second", "updatedAt": old}, data)
+		enginetest.Want(t, "the second", fields{"text": "second", "updatedAt": old}, data)
 		if n := len(f.Documents(t, "oldDrafts/"+second+"/revisions")); n != many {
 			t.Errorf("%d revisions below %s, want %d", n, second, many)
 		}
@@ -183,7 +183,7 @@ func TestManyThatGoAlong(t *testing.T) {
 				return fmt.Sprintf("comments/c%d", i),
 					fields{"of": fields{"draft": []any{"d", reference, f.Firestore(t).Doc("other/d"), "young", nil}[i%5]}}
 			})
-			sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done("delete document", 1))
+			enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete document", 1))
 			if n := len(f.Documents(t, "drafts/d/revisions")); n != 0 || len(f.Documents(t, "drafts")) != 1 ||
 				len(f.Documents(t, "comments")) != 6 {
 				t.Errorf("%d revisions, %d drafts and %d comments left", n, len(f.Documents(t, "drafts")), len(f.Documents(t, "comments")))
@@ -220,9 +220,9 @@ func TestFieldsOfAnotherForm(t *testing.T) {
 		f.Set(t, "drafts/"+id, odd)
 	}
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", 7))
-	sweeptest.Want(t, "objects", []string{theirs}, f.Objects(t))
-	sweeptest.Want(t, "kept", map[string]int{"photos[].url holds no string": 5, "cover.url holds no string": 3,
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete document", 7))
+	enginetest.Want(t, "objects", []string{theirs}, f.Objects(t))
+	enginetest.Want(t, "kept", map[string]int{"photos[].url holds no string": 5, "cover.url holds no string": 3,
 		"more[] holds no string": 2}, got.Kept)
 }
 
@@ -237,7 +237,7 @@ func TestWhatAReasonHolds(t *testing.T) {
 		"":               "title is a non-empty string, state new, updatedAt " + old.Format(time.RFC3339) + ", older than 90 days",
 	} {
 		e.Rule.Because = because
-		if got := judged(e, d); got != sweep.Do("delete document", want) {
+		if got := judged(e, d); got != engine.Do("delete document", want) {
 			t.Errorf("%+v, want %s", got, want)
 		}
 	}
@@ -267,17 +267,17 @@ func TestAFieldThatNobodyWrites(t *testing.T) {
 			}
 			got := f.Run(t, "")
 			if !tt.aborted {
-				sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", tt.n))
+				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete document", tt.n))
 				return
 			}
-			if got.Status != sweep.Aborted || !strings.Contains(got.Failures[0].Error, fmt.Sprintf("none of %d documents of drafts has state.published", tt.n)) {
+			if got.Status != engine.Aborted || !strings.Contains(got.Failures[0].Error, fmt.Sprintf("none of %d documents of drafts has state.published", tt.n)) {
 				t.Errorf("%s %v", got.Status, got.Failures)
 			}
-			if forced := f.Run(t, `{"force":true}`); forced.Status != sweep.Aborted || len(f.Documents(t, "drafts")) != tt.n+1 {
+			if forced := f.Run(t, `{"force":true}`); forced.Status != engine.Aborted || len(f.Documents(t, "drafts")) != tt.n+1 {
 				t.Errorf("forced: %s, %d left", forced.Status, len(f.Documents(t, "drafts")))
 			}
 			lifted := f.Run(t, `{"lift":["unwritten:drafts.state.published"]}`)
-			sweeptest.WantReport(t, lifted, sweep.Completed, sweeptest.Done("delete document", tt.n))
+			enginetest.WantReport(t, lifted, engine.Completed, enginetest.Done("delete document", tt.n))
 		})
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	model "github.com/firesweep/firesweep/shared/sweep/sweeptest/modeltest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	model "github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 )
 
 type (
@@ -138,7 +138,7 @@ func TestModel(t *testing.T) {
 		}
 
 		e := entry(t, rule)
-		f := sweeptest.On(t, newFunction(t, e), p)
+		f := enginetest.On(t, newFunction(t, e), p)
 		f.Indexes = e.AllIndexes()
 		f.Now = now
 		f.Clock = func() time.Time { return now }
@@ -172,7 +172,7 @@ func TestModel(t *testing.T) {
 			}
 		}
 		job := model.Job{
-			Pair: sweeptest.Pair{Function: f},
+			Pair: enginetest.Pair{Function: f},
 			After: func(_ *rapid.T, w model.World, _ map[string]bool) model.World {
 				return afterRun(w, rule, now, cutoff, p.Bucket)
 			},

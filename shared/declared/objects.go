@@ -6,29 +6,29 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/orphans"
 	"github.com/firesweep/firesweep/shared/retention"
 	"github.com/firesweep/firesweep/shared/rule"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // objectsOf returns the pass of a rule about objects. It deletes those that are old enough and whose owner does not exist.
 func objectsOf(r rule.Rule) orphans.Objects {
 	judge := func(o objects.Object, now time.Time) orphans.Verdict {
 		id, named := ownerOf(o, *r.Owner)
-		var d sweep.Decision
+		var d engine.Decision
 		switch {
 		case !named && r.Owner.Metadata != "":
-			d = sweep.Keep("no " + r.Owner.Metadata + " in its metadata")
+			d = engine.Keep("no " + r.Owner.Metadata + " in its metadata")
 		case !named:
-			d = sweep.Invalid("not at a path that names its owner")
+			d = engine.Invalid("not at a path that names its owner")
 		case o.Created.IsZero():
-			d = sweep.Invalid("its upload time is unknown")
+			d = engine.Invalid("its upload time is unknown")
 		case !o.Created.Before(r.Age.Cutoff(now)):
-			d = sweep.Keep("not older than " + r.Age.Words())
+			d = engine.Keep("not older than " + r.Age.Words())
 		default:
-			d = sweep.Do(r.Kind(), "")
+			d = engine.Do(r.Kind(), "")
 		}
 		return orphans.Verdict{Decision: d, Owner: documents.Ref{Collection: r.Owner.Collection, ID: id}, Uploaded: o.Created}
 	}

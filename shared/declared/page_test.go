@@ -8,9 +8,9 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // rules is the page that the tests take rules from.
@@ -41,14 +41,14 @@ func TestRulesOfThePages(t *testing.T) {
 	for _, e := range append(page(t), erasing...) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			f := sweeptest.New(t, newFunction(t, e))
+			f := enginetest.New(t, newFunction(t, e))
 			f.Indexes, f.Now = e.AllIndexes(), now
 			project, sample := sampletest.Open(t, f.Project), sampledata.Declared(*e.Rule, now)
 			if err := project.Load(t.Context(), sample); err != nil {
 				t.Fatal(err)
 			}
 			report := f.Run(t, "")
-			if report.Status != sweep.Completed || len(report.Actions) != 1 || report.Actions[e.Rule.Kind()].Done == 0 {
+			if report.Status != engine.Completed || len(report.Actions) != 1 || report.Actions[e.Rule.Kind()].Done == 0 {
 				t.Errorf("report %+v", report)
 			}
 			left, err := project.Read(t.Context())
@@ -58,7 +58,7 @@ func TestRulesOfThePages(t *testing.T) {
 			for _, difference := range sample.Differences(left) {
 				t.Error(difference)
 			}
-			if again := f.Run(t, ""); again.Status != sweep.Completed || len(again.Actions) > 0 {
+			if again := f.Run(t, ""); again.Status != engine.Completed || len(again.Actions) > 0 {
 				t.Errorf("again %+v", again)
 			}
 		})
@@ -87,7 +87,7 @@ func TestConform(t *testing.T) {
 		turn := tried
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			c := sampletest.Conformance(func() *sweep.Function { return newFunction(t, e) }, now, func(string) sampledata.Sample {
+			c := sampletest.Conformance(func() *engine.Function { return newFunction(t, e) }, now, func(string) sampledata.Sample {
 				return sampledata.Declared(*e.Rule, now)
 			})
 			c.Indexes = e.AllIndexes()

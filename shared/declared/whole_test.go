@@ -15,13 +15,13 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
-	"github.com/firesweep/firesweep/shared/undo"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 // kept returns what a run's undo log holds of each document, and which it says to have stayed.
-func kept(t testing.TB, f *sweeptest.Function, runID string) (writes map[string]undo.Fields, stayed []string) {
+func kept(t testing.TB, f *enginetest.Function, runID string) (writes map[string]undo.Fields, stayed []string) {
 	t.Helper()
 	writes = map[string]undo.Fields{}
 	entries := f.Documents(t, undo.Collection(runID))
@@ -64,7 +64,7 @@ func TestWhatThePlanHasReadIsNotReadAgain(t *testing.T) {
 	}
 	f.SetMany(t, n, func(i int) (string, fields) { return fmt.Sprintf("reports/r%04d", i), report(i) })
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", due))
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete document", due))
 	if u := got.Usage; u.FirestoreReads > due*105/100 || u.FirestoreWrites > 10 {
 		t.Errorf("usage %+v, want at most 1.05 reads a document, and a few writes", u)
 	}
@@ -110,7 +110,7 @@ func TestChangedAfterThePlanHasReadIt(t *testing.T) {
 		f.Set(t, "reports/same", fields{"status": "reviewed", "createdAt": old, "text": "same"}) // writes nothing
 	}
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{"delete document": {Planned: 5, Done: 2, Changed: 3}})
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete document": {Planned: 5, Done: 2, Changed: 3}})
 	left := f.Documents(t, "reports")
 	if len(left) != 12 || left["changed"]["text"] != "new" || left["again"]["text"] != "again" {
 		t.Errorf("left %v", left)
@@ -136,7 +136,7 @@ func TestBeyondTheBoundOfMemory(t *testing.T) {
 			return fmt.Sprintf("reports/r%04d", i), fields{"status": "reviewed", "createdAt": created, "text": strings.Repeat("x", 100)}
 		})
 		got := f.Run(t, "")
-		sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", n))
+		enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete document", n))
 		writes, _ := kept(t, f, got.RunID)
 		const besides = 1 + 1 + 1 + 4 // the lease, what is pinned, the page's index entries, the counts
 		again := int(got.Usage.FirestoreReads) - n - besides
@@ -166,7 +166,7 @@ func TestReadsAndCountsBesideTheLease(t *testing.T) {
 		return send()
 	})
 	got := f.Run(t, "")
-	if got.Status != sweep.Skipped || got.Scanned != 0 || len(got.Kept)+len(got.NotCounted)+len(got.Actions)+len(got.Failures) != 0 {
+	if got.Status != engine.Skipped || got.Scanned != 0 || len(got.Kept)+len(got.NotCounted)+len(got.Actions)+len(got.Failures) != 0 {
 		t.Errorf("%+v", got)
 	}
 	if left := len(f.Documents(t, "reports")); left != 10 {
@@ -174,6 +174,6 @@ func TestReadsAndCountsBesideTheLease(t *testing.T) {
 	}
 	f.Set(t, "cleanupJobs/cleanupThings", fields{})
 	got = f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done("delete document", 3))
-	sweeptest.Want(t, "scanned", 10, got.Scanned)
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete document", 3))
+	enginetest.Want(t, "scanned", 10, got.Scanned)
 }

@@ -11,8 +11,8 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/inorder"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // Documents are the documents of a collection that have the id of their owner in a field.
@@ -22,9 +22,9 @@ type Documents struct {
 	Owners            string // the owners' collection, e.g. circles
 	// Judge decides about a document by whether its owner exists; it is pure. It gets the documents whose field is a string
 	// that is not empty, even one that is no valid id.
-	Judge   func(d documents.Document, ownerExists bool) sweep.Decision
-	Rule    sweep.AnyRule // judges what is due once more, in its commit, and says what to write
-	KeptOdd string        // why documents are kept whose field is neither a string nor null
+	Judge   func(d documents.Document, ownerExists bool) engine.Decision
+	Rule    engine.AnyRule // judges what is due once more, in its commit, and says what to write
+	KeptOdd string         // why documents are kept whose field is neither a string nor null
 }
 
 // maxGaps is how many gaps between owners one query covers. If nothing lies in them, it costs one read. Firestore allows a
@@ -44,7 +44,7 @@ func (c Documents) name() string { return c.Name }
 // in order: a document whose field lies between two neighbours in the field's index has no owner.
 //
 // A run reads [ownersSetting] owners at most. The next ones go on from there, and all begin anew behind the last owner.
-func (c Documents) begin(ctx context.Context, p *sweep.Planner, in stretch) sweep.Reading {
+func (c Documents) begin(ctx context.Context, p *engine.Planner, in stretch) engine.Reading {
 	between := inorder.Begin(ctx, gapsAhead,
 		func(ctx context.Context) iter.Seq2[gaps, error] { return c.allGaps(ctx, p, in.From) },
 		func(ctx context.Context, g gaps) (firstOf, error) {
@@ -56,7 +56,7 @@ func (c Documents) begin(ctx context.Context, p *sweep.Planner, in stretch) swee
 			return firstOf{found, missing}, err
 		})
 	strange := c.findOdd(ctx, p)
-	return sweep.Reading{
+	return engine.Reading{
 		Stop: func() {
 			between.Stop()
 			strange.Stop()
@@ -66,7 +66,7 @@ func (c Documents) begin(ctx context.Context, p *sweep.Planner, in stretch) swee
 }
 
 // maxOwners returns how many owners a run reads at most.
-func maxOwners(p *sweep.Planner) int {
+func maxOwners(p *engine.Planner) int {
 	if own, ok := p.Config.Own.(settings); ok {
 		return own.owners
 	}
@@ -76,10 +76,10 @@ func maxOwners(p *sweep.Planner) int {
 // plan proposes the orphans. A failure of this pass does not stop the others: they use other lookups, so their plan is carried
 // out.
 func (c Documents) plan(
-	ctx context.Context, p *sweep.Planner, in stretch, between *inorder.Flow[gaps, firstOf], strange *inorder.Flow[documents.Query, odd],
+	ctx context.Context, p *engine.Planner, in stretch, between *inorder.Flow[gaps, firstOf], strange *inorder.Flow[documents.Query, odd],
 ) error {
 	err := c.planAllGaps(ctx, p, in, between)
-	var limit *sweep.LimitError
+	var limit *engine.LimitError
 	switch {
 	case err == nil:
 		if err := c.keepOdd(ctx, p, strange); err != nil {
@@ -87,7 +87,7 @@ func (c Documents) plan(
 			p.Log.WarnContext(ctx, c.Collection+message+err.Error(), slog.String("target", c.Collection))
 		}
 		return nil
-	case errors.Is(err, sweep.ErrOutOfTime), errors.Is(err, documents.ErrCursor), errors.As(err, &limit), ctx.Err() != nil:
+	case errors.Is(err, engine.ErrOutOfTime), errors.Is(err, documents.ErrCursor), errors.As(err, &limit), ctx.Err() != nil:
 		return err
 	default:
 		p.Fail(ctx, c.Collection+" of "+c.Owners+" that do not exist", "plan", err)
@@ -115,7 +115,7 @@ type firstOf struct {
 	missing []string // owners
 }
 
-func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, in stretch, all *inorder.Flow[gaps, firstOf]) error {
+func (c Documents) planAllGaps(ctx context.Context, p *engine.Planner, in stretch, all *inorder.Flow[gaps, firstOf]) error {
 	var due tally
 	until := ""
 	err := all.Each(func(g gaps, first firstOf) error {
@@ -134,14 +134,14 @@ func (c Documents) planAllGaps(ctx context.Context, p *sweep.Planner, in stretch
 		}
 		return in.save(g.last)
 	})
-	if err == nil || errors.Is(err, sweep.ErrOutOfTime) {
+	if err == nil || errors.Is(err, engine.ErrOutOfTime) {
 		c.share(ctx, p, c.gap(in.From, until), due.n)
 	}
 	return err
 }
 
 // leave says what is left for the next runs.
-func (c Documents) leave(ctx context.Context, p *sweep.Planner, after string) {
+func (c Documents) leave(ctx context.Context, p *engine.Planner, after string) {
 	behind := documents.Filter{Field: firestore.DocumentID, Op: ">", Value: p.Documents.Ref(c.Owners + "/" + after)}
 	left, counted := p.Count(ctx, documents.Query{Collection: c.Owners, Where: []documents.Filter{behind}})
 	if !counted {
@@ -161,7 +161,7 @@ type tally struct {
 
 // share holds what is due against all documents that name an owner. If it is so little that it trips the limit in no case,
 // these are not counted.
-func (c Documents) share(ctx context.Context, p *sweep.Planner, among []documents.Filter, due int) {
+func (c Documents) share(ctx context.Context, p *engine.Planner, among []documents.Filter, due int) {
 	if due*100 <= p.Config.MaxDuePercent*p.Config.MinLookups || p.Config.MaxDuePercent == 100 {
 		return
 	}
@@ -177,7 +177,7 @@ func (c Documents) share(ctx context.Context, p *sweep.Planner, among []document
 }
 
 // allGaps returns the gaps between the owners behind one, and those before the first and behind the last: as many as a run looks at.
-func (c Documents) allGaps(ctx context.Context, p *sweep.Planner, below string) iter.Seq2[gaps, error] {
+func (c Documents) allGaps(ctx context.Context, p *engine.Planner, below string) iter.Seq2[gaps, error] {
 	return func(yield func(gaps, error) bool) {
 		owners := documents.Query{Collection: c.Owners, Select: documents.NameOnly, PageSize: gapsAhead * maxGaps}
 		var from documents.Cursor
@@ -249,7 +249,7 @@ func (c Documents) missing(ctx context.Context, r documents.Reader, found []docu
 }
 
 // planGaps plans the documents in some gaps. Their first page has been read.
-func (c Documents) planGaps(ctx context.Context, p *sweep.Planner, q documents.Query, first firstOf, due *tally) error {
+func (c Documents) planGaps(ctx context.Context, p *engine.Planner, q documents.Query, first firstOf, due *tally) error {
 	if err := c.planPage(ctx, p, first.found, first.missing, due); err != nil || len(first.found) < gapPageSize {
 		return err
 	}
@@ -272,10 +272,10 @@ func (c Documents) planGaps(ctx context.Context, p *sweep.Planner, q documents.Q
 	return nil
 }
 
-func (c Documents) planPage(ctx context.Context, p *sweep.Planner, found []documents.Document, missing []string,
+func (c Documents) planPage(ctx context.Context, p *engine.Planner, found []documents.Document, missing []string,
 	sofar *tally) error {
 	p.Scanned(len(found))
-	var due []sweep.Proposal
+	var due []engine.Proposal
 	for _, d := range found {
 		owner, _ := d.Text(c.Field)
 		switch decision := c.Judge(d, !slices.Contains(missing, owner)); {
@@ -284,7 +284,7 @@ func (c Documents) planPage(ctx context.Context, p *sweep.Planner, found []docum
 		case decision.Kind == "":
 			p.Keep(decision.Reason, 1)
 		default:
-			due = append(due, sweep.Proposal{Document: d, Decision: decision})
+			due = append(due, engine.Proposal{Document: d, Decision: decision})
 			p.DueBecause(documents.Ref{Collection: c.Owners, ID: owner})
 			if sofar.n++; owner != sofar.last {
 				sofar.last = owner
@@ -303,7 +303,7 @@ type odd struct {
 }
 
 // findOdd counts the odd documents before all strings and those after them, and reads the first of each.
-func (c Documents) findOdd(ctx context.Context, p *sweep.Planner) *inorder.Flow[documents.Query, odd] {
+func (c Documents) findOdd(ctx context.Context, p *engine.Planner) *inorder.Flow[documents.Query, odd] {
 	before := documents.Query{Collection: c.Collection, OrderBy: []string{c.Field}, Select: documents.NameOnly}
 	after := before
 	before.From, before.Until = []any{false}, []any{""} // false comes right after null
@@ -321,7 +321,7 @@ func (c Documents) findOdd(ctx context.Context, p *sweep.Planner) *inorder.Flow[
 }
 
 // keepOdd counts the odd documents and names the first. Nothing depends on that, so an error is only logged.
-func (c Documents) keepOdd(ctx context.Context, p *sweep.Planner, all *inorder.Flow[documents.Query, odd]) error {
+func (c Documents) keepOdd(ctx context.Context, p *engine.Planner, all *inorder.Flow[documents.Query, odd]) error {
 	named := 0
 	return all.Each(func(_ documents.Query, found odd) error {
 		p.Scanned(found.n)

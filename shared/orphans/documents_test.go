@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 // long returns an id of n bytes that begins and ends as given.
@@ -51,8 +51,8 @@ func TestDocuments(t *testing.T) {
 	}
 	setNotes(t, f, of)
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteNote, len(gone)))
-	sweeptest.Want(t, "notes left", kept, notesLeft(t, f))
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteNote, len(gone)))
+	enginetest.Want(t, "notes left", kept, notesLeft(t, f))
 	if got.Kept[keptUnnamed] != 6 || got.Kept[keptOdd] != 2 || len(f.Documents(t, "notesx")) != 1 {
 		t.Errorf("kept %v, want the 6 whose bookId names no document, also of a book that is called null, and the 2 whose bookId is not a string", got.Kept)
 	}
@@ -70,8 +70,8 @@ func TestDocumentsWhoseOwnersExistAreNotRead(t *testing.T) {
 	for i := range 30 {
 		f.Set(t, fmt.Sprintf("notes/orphan%02d", i), map[string]any{"bookId": fmt.Sprintf("c050x%02d", i)})
 	}
-	got := sweeptest.NewGolden(t, "notes").Run(t, "300 notes have owners, 30 have none", f, "", "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteNote, 30))
+	got := enginetest.NewGolden(t, "notes").Run(t, "300 notes have owners, 30 have none", f, "", "")
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteNote, 30))
 	// The names of 100 books, the 30 notes once to find and with their books once to delete them, and a few besides.
 	if reads := got.Usage.FirestoreReads; reads > 100+3*30+20 {
 		t.Errorf("%d reads", reads)
@@ -88,7 +88,7 @@ func TestWrongCollectionOfOwnersDeletesNothing(t *testing.T) {
 		return fmt.Sprintf("notes/p%02d", i), map[string]any{"bookId": fmt.Sprintf("c%d", i%20)}
 	})
 	got := f.Run(t, "")
-	if got.Status != sweep.Aborted || !strings.Contains(got.Failures[0].Error, "20 of 20 books of notes") ||
+	if got.Status != engine.Aborted || !strings.Contains(got.Failures[0].Error, "20 of 20 books of notes") ||
 		len(notesLeft(t, f)) != 60 {
 		t.Errorf("report %+v", got)
 	}
@@ -109,9 +109,9 @@ func TestFieldsOfOtherTypes(t *testing.T) {
 	setNotes(t, f, of)
 	f.Set(t, "notes/unset", map[string]any{"text": "hello"})
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, map[string]sweep.Counts{})
-	sweeptest.Want(t, "kept", map[string]int{keptOdd: 30}, got.Kept)
-	sweeptest.Want(t, "scanned", 30, got.Scanned)
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
+	enginetest.Want(t, "kept", map[string]int{keptOdd: 30}, got.Kept)
+	enginetest.Want(t, "scanned", 30, got.Scanned)
 	named := map[any]bool{}
 	for _, line := range f.LogLines(t) {
 		if target, _ := line["target"].(string); line["reason"] == keptOdd && strings.HasPrefix(target, "notes/odd") {
@@ -132,7 +132,7 @@ func TestHugeFields(t *testing.T) {
 	})
 	setNotes(t, f, map[string]any{"notes/orphan0": "g", "notes/orphan1": "h", "notes/orphan2": "i"})
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteNote, 3))
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteNote, 3))
 	if n := len(notesLeft(t, f)); n != 55 || got.Kept[keptUnnamed] != 55 {
 		t.Errorf("%d notes left, kept %v, want 55", n, got.Kept)
 	}
@@ -153,13 +153,13 @@ func TestOwnerMadeDuringTheRun(t *testing.T) {
 		return nil
 	})
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteNote, 1))
-	sweeptest.Want(t, "kept", map[string]int{keptOfBook: 1}, got.Kept)
-	sweeptest.Want(t, "notes left", []string{"first"}, notesLeft(t, f))
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteNote, 1))
+	enginetest.Want(t, "kept", map[string]int{keptOfBook: 1}, got.Kept)
+	enginetest.Want(t, "notes left", []string{"first"}, notesLeft(t, f))
 }
 
 // onQuery lets a test see and refuse queries for a collection's documents, and counts of them.
-func onQuery(f *sweeptest.Function, collection string, handle func(counts bool) error) {
+func onQuery(f *enginetest.Function, collection string, handle func(counts bool) error) {
 	var mu sync.Mutex
 	send := func(m any) error {
 		var q *firestorepb.StructuredQuery
@@ -201,11 +201,11 @@ func (s *onSend) SendMsg(m any) error {
 func TestQueriesThatFail(t *testing.T) {
 	for name, tt := range map[string]struct {
 		counts bool // counts are refused, and nothing else
-		status sweep.Status
+		status engine.Status
 		left   []string
 	}{
-		"counts":  {true, sweep.Completed, []string{"odd"}},
-		"queries": {false, sweep.Failed, []string{"odd", "orphan"}},
+		"counts":  {true, engine.Completed, []string{"odd"}},
+		"queries": {false, engine.Failed, []string{"odd", "orphan"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFunction(t, files, notes)
@@ -223,7 +223,7 @@ func TestQueriesThatFail(t *testing.T) {
 			if got.Status != tt.status || len(f.Objects(t)) != 0 || got.Actions[deleteFile].Done != 1 {
 				t.Errorf("%s %v, objects left %v", got.Status, got.Failures, f.Objects(t))
 			}
-			sweeptest.Want(t, "notes left", tt.left, notesLeft(t, f))
+			enginetest.Want(t, "notes left", tt.left, notesLeft(t, f))
 			if !slices.ContainsFunc(f.LogLines(t), func(line map[string]any) bool {
 				return line["severity"] != "INFO" && strings.Contains(fmt.Sprint(line["message"]), "Firestore refuses it")
 			}) {
@@ -231,8 +231,8 @@ func TestQueriesThatFail(t *testing.T) {
 			}
 			refuse = false
 			got = f.Run(t, "")
-			sweeptest.Want(t, "the next run", sweep.Completed, got.Status)
-			sweeptest.Want(t, "notes left then", []string{"odd"}, notesLeft(t, f))
+			enginetest.Want(t, "the next run", engine.Completed, got.Status)
+			enginetest.Want(t, "notes left then", []string{"odd"}, notesLeft(t, f))
 		})
 	}
 }

@@ -8,9 +8,9 @@ import (
 
 	"cloud.google.com/go/storage"
 
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/orphans"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 func TestObjects(t *testing.T) {
@@ -34,18 +34,18 @@ func TestObjects(t *testing.T) {
 	}
 	left := slices.DeleteFunc(f.Objects(t), func(name string) bool { return strings.HasSuffix(name, "/gone.png") })
 	preview := f.Run(t, `{"dryRun":true}`)
-	if !slices.ContainsFunc(preview.Plan, func(a sweep.Planned) bool {
+	if !slices.ContainsFunc(preview.Plan, func(a engine.Planned) bool {
 		return a.Target == "gs://"+f.Bucket+"/files/u12/gone.png" && a.Reason == "users/u12 does not exist"
 	}) {
 		t.Errorf("plan %+v", preview.Plan)
 	}
 	got := f.Run(t, "")
-	sweeptest.WantReport(t, got, sweep.Completed, sweeptest.Done(deleteFile, 8))
-	sweeptest.Want(t, "objects left", left, f.Objects(t))
-	sweeptest.Want(t, "kept", map[string]int{
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done(deleteFile, 8))
+	enginetest.Want(t, "objects left", left, f.Objects(t))
+	enginetest.Want(t, "kept", map[string]int{
 		keptOwnerless: 4, keptByWish: 2, keptUnjudged: 1, orphans.KeptInvalidOwner: invalid,
 	}, got.Kept)
-	sweeptest.Want(t, "scanned", 4+6+2+1+2+invalid, got.Scanned)
+	enginetest.Want(t, "scanned", 4+6+2+1+2+invalid, got.Scanned)
 }
 
 func TestObjectsThatChangeMeanwhile(t *testing.T) {
@@ -69,9 +69,9 @@ func TestObjectsThatChangeMeanwhile(t *testing.T) {
 		}
 		f.Set(t, "users/u1", map[string]any{"name": "back"})
 	}
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{deleteFile: {Planned: 7, Done: 2, Changed: 5}})
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{deleteFile: {Planned: 7, Done: 2, Changed: 5}})
 	left := []string{"files/u/relabelled", "files/u/replaced", "files/u1/created", "files/u1/created-too"}
-	sweeptest.Want(t, "objects left", left, f.Objects(t))
+	enginetest.Want(t, "objects left", left, f.Objects(t))
 }
 
 func TestEmptyDatabaseEmptiesNoBucket(t *testing.T) {
@@ -80,18 +80,18 @@ func TestEmptyDatabaseEmptiesNoBucket(t *testing.T) {
 	f.PutMany(t, 1000, func(i int) (string, map[string]string) { return fmt.Sprintf("files/u%04d/a.png", i), nil })
 	for _, body := range []string{"", `{"dryRun":true}`} {
 		got := f.Run(t, body)
-		if got.Status != sweep.Aborted || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "1000 of 1000 users") {
+		if got.Status != engine.Aborted || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "1000 of 1000 users") {
 			t.Fatalf("body %q: %s %v, want aborted", body, got.Status, got.Failures)
 		}
 	}
 	if n := len(f.Objects(t)); n != 1000 {
 		t.Fatalf("%d objects left, want all", n)
 	}
-	if got := f.Run(t, `{"force":true}`); got.Status != sweep.Aborted || len(f.Objects(t)) != 1000 {
+	if got := f.Run(t, `{"force":true}`); got.Status != engine.Aborted || len(f.Objects(t)) != 1000 {
 		t.Fatalf("forced, but not lifted by name: %s %v", got.Status, got.Failures)
 	}
 	got := f.Run(t, `{"force":true,"lift":["empty:users"]}`)
-	if got.Status != sweep.Completed || got.Actions[deleteFile].Done != 1000 || len(f.Objects(t)) != 0 {
+	if got.Status != engine.Completed || got.Actions[deleteFile].Done != 1000 || len(f.Objects(t)) != 0 {
 		t.Errorf("forced: %s %+v", got.Status, got.Actions)
 	}
 	// 34 lookups in planning and as many right before the deletes, for none exists, and a few for the run itself.
@@ -111,7 +111,7 @@ func TestCostOfObjectsWhoseOwnersExist(t *testing.T) {
 		return fmt.Sprintf("files/x/%04d.png", i), map[string]string{"of": fmt.Sprintf("u%04d", i%600)}
 	})
 	got := f.Run(t, "")
-	if got.Status != sweep.Completed || got.Scanned != 3000 || len(got.Actions) != 0 || got.Kept[keptOwnerless] != 3000 {
+	if got.Status != engine.Completed || got.Scanned != 3000 || len(got.Actions) != 0 || got.Kept[keptOwnerless] != 3000 {
 		t.Errorf("report %+v", got)
 	}
 	if got.Usage.FirestoreReads > 600/30+3 || got.Usage.StorageClassA > 3+17 {

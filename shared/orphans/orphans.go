@@ -15,8 +15,8 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/objects"
-	"github.com/firesweep/firesweep/shared/sweep"
 )
 
 // Pass is one kind of thing to go through: [Objects] or [Documents]. The safety limits judge it by itself if it has a name.
@@ -24,10 +24,10 @@ type Pass interface {
 	// name is what ORPHANS and messages call it; empty if it is the job's only one.
 	name() string
 	// begin starts reading what a run goes through.
-	begin(ctx context.Context, p *sweep.Planner, in stretch) sweep.Reading
-	// pieces divides what there is from a name on into pieces, in order. With [sweep.ErrOutOfTime], nobody knows how much the last of
+	begin(ctx context.Context, p *engine.Planner, in stretch) engine.Reading
+	// pieces divides what there is from a name on into pieces, in order. With [engine.ErrOutOfTime], nobody knows how much the last of
 	// them holds.
-	pieces(ctx context.Context, p *sweep.Planner, in objects.Names) ([]piece, error)
+	pieces(ctx context.Context, p *engine.Planner, in objects.Names) ([]piece, error)
 }
 
 // stretch is the range of names that a run goes through in a pass.
@@ -37,14 +37,14 @@ type stretch struct {
 	later func(after string) error // planning calls it where the pass has gone far enough: the next run begins behind this name
 }
 
-// Begin returns the [sweep.Job.Begin] of a job that makes these passes, one after the other. All begin to read at once, so that a
+// Begin returns the [engine.Job.Begin] of a job that makes these passes, one after the other. All begin to read at once, so that a
 // run waits only once for first pages. While it plans a long pass, it holds a few pages of the others.
-func Begin(passes ...Pass) func(ctx context.Context, p *sweep.Planner) sweep.Reading {
-	return func(ctx context.Context, p *sweep.Planner) sweep.Reading {
+func Begin(passes ...Pass) func(ctx context.Context, p *engine.Planner) engine.Reading {
+	return func(ctx context.Context, p *engine.Planner) engine.Reading {
 		from, to := beginning(p, passes), ending(p, passes)
 		type begun struct {
-			sweep.Section
-			sweep.Reading
+			engine.Section
+			engine.Reading
 		}
 		var all []begun
 		for i := from.Pass; i < len(passes) && i <= to.Pass; i++ {
@@ -68,11 +68,11 @@ func Begin(passes ...Pass) func(ctx context.Context, p *sweep.Planner) sweep.Rea
 			}
 			section, err := sectionOf(passes, i)
 			if err != nil {
-				return sweep.Reading{Plan: func() error { return err }, Stop: func() {}}
+				return engine.Reading{Plan: func() error { return err }, Stop: func() {}}
 			}
 			all = append(all, begun{section, passes[i].begin(ctx, p, in)})
 		}
-		return sweep.Reading{
+		return engine.Reading{
 			Plan: func() error {
 				for _, pass := range all {
 					if pass.Name != "" {
@@ -95,11 +95,11 @@ func Begin(passes ...Pass) func(ctx context.Context, p *sweep.Planner) sweep.Rea
 	}
 }
 
-// Reach returns the [sweep.Job.Reach] of a job that makes these passes: the objects of their folders.
-func Reach(passes ...Pass) (r sweep.Reach) {
+// Reach returns the [engine.Job.Reach] of a job that makes these passes: the objects of their folders.
+func Reach(passes ...Pass) (r engine.Reach) {
 	for _, pass := range passes {
 		if f, ok := pass.(Objects); ok {
-			r.Objects = append(r.Objects, sweep.Files{Folder: f.Folder})
+			r.Objects = append(r.Objects, engine.Files{Folder: f.Folder})
 		}
 	}
 	return r
@@ -119,7 +119,7 @@ type settings struct {
 	owners int
 }
 
-// Settings returns the [sweep.Job.Settings] of a job whose passes have names.
+// Settings returns the [engine.Job.Settings] of a job whose passes have names.
 func Settings(passes ...Pass) func(*config.Loader) any {
 	var names []string
 	for _, pass := range passes {
@@ -142,20 +142,20 @@ func Settings(passes ...Pass) func(*config.Loader) any {
 }
 
 // wanted reports whether the deployment wants a pass.
-func wanted(p *sweep.Planner, pass Pass) bool {
+func wanted(p *engine.Planner, pass Pass) bool {
 	own, ok := p.Config.Own.(settings)
 	return !ok || own.passes[pass.name()]
 }
 
 // sectionOf returns what the safety limits call a pass, and how it is left out.
-func sectionOf(passes []Pass, i int) (sweep.Section, error) {
+func sectionOf(passes []Pass, i int) (engine.Section, error) {
 	next, err := place{Pass: i + 1}.text()
 	name := passes[i].name()
-	return sweep.Section{Name: name, Next: next, LeaveOut: "If their owners are kept elsewhere, never lift this: leave the pass " +
+	return engine.Section{Name: name, Next: next, LeaveOut: "If their owners are kept elsewhere, never lift this: leave the pass " +
 		name + " out with " + setting + " (Terraform: orphans)"}, err
 }
 
-func save(p *sweep.Planner, at place) error {
+func save(p *engine.Planner, at place) error {
 	text, err := at.text()
 	if err != nil {
 		return err
@@ -164,14 +164,14 @@ func save(p *sweep.Planner, at place) error {
 }
 
 // later lets the next run begin at a place.
-func later(p *sweep.Planner, at place) error {
+func later(p *engine.Planner, at place) error {
 	text, err := at.text()
 	p.Continue(func([]documents.Ref) string { return text })
 	return err
 }
 
 // beginning returns where a run begins.
-func beginning(p *sweep.Planner, passes []Pass) place {
+func beginning(p *engine.Planner, passes []Pass) place {
 	// A checkpoint that cannot be read is from another version: the run begins at the beginning.
 	begin, ok := placeOf(p.Checkpoint())
 	if !ok || begin.Pass < 0 || begin.Pass >= len(passes) {
@@ -181,7 +181,7 @@ func beginning(p *sweep.Planner, passes []Pass) place {
 }
 
 // ending returns where a run ends: for a shard, where the next one begins.
-func ending(p *sweep.Planner, passes []Pass) place {
+func ending(p *engine.Planner, passes []Pass) place {
 	if end, ok := placeOf(p.End()); ok {
 		return end
 	}

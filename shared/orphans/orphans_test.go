@@ -12,10 +12,10 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/orphans"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // In the job of these tests, files/{userId}/… belong to users, unless their metadata names another owner. Notes belong to
@@ -39,38 +39,38 @@ func judgeFile(o objects.Object, _ time.Time) orphans.Verdict {
 	user := documents.Ref{Collection: "users", ID: cmp.Or(o.Metadata["of"], strings.Split(o.Name, "/")[1])}
 	switch o.Metadata["is"] {
 	case "kept":
-		return orphans.Verdict{Decision: sweep.Keep(keptByWish), Owner: user}
+		return orphans.Verdict{Decision: engine.Keep(keptByWish), Owner: user}
 	case "odd":
-		return orphans.Verdict{Decision: sweep.Invalid(keptUnjudged), Owner: user}
+		return orphans.Verdict{Decision: engine.Invalid(keptUnjudged), Owner: user}
 	case "nobody's":
-		return orphans.Verdict{Decision: sweep.Do(deleteFile, "nobody's"), Owner: orphans.Nobody}
+		return orphans.Verdict{Decision: engine.Do(deleteFile, "nobody's"), Owner: orphans.Nobody}
 	case "forgotten":
-		return orphans.Verdict{Decision: sweep.Do(deleteFile, "the owner is forgotten")}
+		return orphans.Verdict{Decision: engine.Do(deleteFile, "the owner is forgotten")}
 	default:
-		return orphans.Verdict{Decision: sweep.Do(deleteFile, ""), Owner: user}
+		return orphans.Verdict{Decision: engine.Do(deleteFile, ""), Owner: user}
 	}
 }
 
-func judgeNote(note documents.Document, bookExists bool) sweep.Decision {
+func judgeNote(note documents.Document, bookExists bool) engine.Decision {
 	id, _ := note.Text("bookId")
 	switch {
 	case !documents.ValidID(id):
-		return sweep.Invalid(keptUnnamed)
+		return engine.Invalid(keptUnnamed)
 	case bookExists:
-		return sweep.Keep(keptOfBook)
+		return engine.Keep(keptOfBook)
 	}
-	return sweep.Do(deleteNote, "its book does not exist")
+	return engine.Do(deleteNote, "its book does not exist")
 }
 
 // note is a note, and whether its book exists.
 type note struct {
-	sweep.Subject
+	engine.Subject
 	bookExists bool
 }
 
-var noteRule = sweep.Rule[note]{
-	Name: "note", Reach: sweep.Reach{Items: "notes", Deletes: []string{"notes"}},
-	Load: func(ctx context.Context, src sweep.Source, subjects []sweep.Subject) ([]note, error) {
+var noteRule = engine.Rule[note]{
+	Name: "note", Reach: engine.Reach{Items: "notes", Deletes: []string{"notes"}},
+	Load: func(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]note, error) {
 		notes := make([]note, len(subjects))
 		for i, s := range subjects {
 			id, _ := s.Text("bookId")
@@ -82,25 +82,25 @@ var noteRule = sweep.Rule[note]{
 		}
 		return notes, nil
 	},
-	Judge: func(n note, _ sweep.Run) sweep.Decision { return judgeNote(n.Document, n.bookExists) },
-	Change: func(n note, _ sweep.Decision, _ sweep.Run) sweep.Change {
-		return sweep.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: n.Ref()}}}
+	Judge: func(n note, _ engine.Run) engine.Decision { return judgeNote(n.Document, n.bookExists) },
+	Change: func(n note, _ engine.Decision, _ engine.Run) engine.Change {
+		return engine.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: n.Ref()}}}
 	},
 }
 
 // newFunction returns a function with these passes. It lifts the safety limit on missing ids, because tests have few ids.
-func newFunction(t *testing.T, passes ...orphans.Pass) *sweeptest.Function {
+func newFunction(t *testing.T, passes ...orphans.Pass) *enginetest.Function {
 	t.Helper()
 	t.Parallel()
-	job := sweep.Job{Name: "testJob", Begin: orphans.Begin(passes...), Split: orphans.Split(passes...),
-		Rules: []sweep.AnyRule{noteRule}, Reach: orphans.Reach(passes...)}
-	f := sweeptest.New(t, sweep.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
+	job := engine.Job{Name: "testJob", Begin: orphans.Begin(passes...), Split: orphans.Split(passes...),
+		Rules: []engine.AnyRule{noteRule}, Reach: orphans.Reach(passes...)}
+	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
 	f.Now = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
 	f.Env["MAX_MISSING_PERCENT"] = "100"
 	return f
 }
 
-func put(t *testing.T, f *sweeptest.Function, is string, names ...string) {
+func put(t *testing.T, f *enginetest.Function, is string, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		f.Put(t, name, map[string]string{"is": is}, []byte("x"))
@@ -108,13 +108,13 @@ func put(t *testing.T, f *sweeptest.Function, is string, names ...string) {
 }
 
 // setNotes writes notes: by their paths, the books that they name.
-func setNotes(t *testing.T, f *sweeptest.Function, books map[string]any) {
+func setNotes(t *testing.T, f *enginetest.Function, books map[string]any) {
 	t.Helper()
 	paths := slices.Sorted(maps.Keys(books))
 	f.SetMany(t, len(paths), func(i int) (string, map[string]any) { return paths[i], map[string]any{"bookId": books[paths[i]]} })
 }
 
-func notesLeft(t *testing.T, f *sweeptest.Function) []string {
+func notesLeft(t *testing.T, f *enginetest.Function) []string {
 	t.Helper()
 	return slices.Sorted(maps.Keys(f.Documents(t, "notes")))
 }
@@ -149,17 +149,17 @@ func TestOutOfTime(t *testing.T) {
 		}
 		got := f.Run(t, "")
 		wall, scanned = wall.Add(time.Hour), scanned+got.Scanned
-		if got.Status == sweep.Completed && partial >= 3 {
+		if got.Status == engine.Completed && partial >= 3 {
 			break
 		}
-		if got.Status != sweep.Partial || partial > 20 {
+		if got.Status != engine.Partial || partial > 20 {
 			t.Fatalf("after %d partial runs: %+v", partial, got)
 		}
 	}
 	if len(f.Objects(t)) != 12 || len(notesLeft(t, f)) != 0 || scanned != 1002+2+5 {
 		t.Errorf("%d objects and %v left; %d scanned, want each once", len(f.Objects(t)), notesLeft(t, f), scanned)
 	}
-	sweeptest.Want(t, "checkpoint", any(""), f.Documents(t, "cleanupJobs")["testJob"]["position"])
+	enginetest.Want(t, "checkpoint", any(""), f.Documents(t, "cleanupJobs")["testJob"]["position"])
 }
 
 // TestCheckpointsThatCannotBeUsed are from other versions: the run begins at the beginning.
@@ -169,10 +169,10 @@ func TestCheckpointsThatCannotBeUsed(t *testing.T) {
 	for _, checkpoint := range others {
 		f.Set(t, "cleanupJobs/testJob", map[string]any{"position": checkpoint})
 		put(t, f, "nobody's", "files/u/a.png")
-		sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(deleteFile, 1))
+		enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(deleteFile, 1))
 	}
 	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"target":0,"after":"files/u/b.png"}`})
 	put(t, f, "nobody's", "files/u/a.png", "files/u/b.png", "files/u/c.png")
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(deleteFile, 1))
-	sweeptest.Want(t, "objects left", []string{"files/u/a.png", "files/u/b.png"}, f.Objects(t))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(deleteFile, 1))
+	enginetest.Want(t, "objects left", []string{"files/u/a.png", "files/u/b.png"}, f.Objects(t))
 }

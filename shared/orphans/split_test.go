@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/orphans"
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/sweep/sweeptest"
 )
 
 // inShards is a function that is served over HTTP, so that Cloud Tasks can call it for its shards.
-func inShards(t *testing.T, shards int, passes ...orphans.Pass) *sweeptest.Function {
+func inShards(t *testing.T, shards int, passes ...orphans.Pass) *enginetest.Function {
 	t.Helper()
 	f := newFunction(t, passes...)
 	if f.Tasks() == nil {
@@ -32,7 +32,7 @@ func inShards(t *testing.T, shards int, passes ...orphans.Pass) *sweeptest.Funct
 }
 
 // run calls the function and all of its shards, and returns the report of the whole.
-func run(t *testing.T, f *sweeptest.Function) *sweep.Report {
+func run(t *testing.T, f *enginetest.Function) *engine.Report {
 	t.Helper()
 	split := f.Run(t, "")
 	if _, err := f.Tasks().Deliver(t.Context(), time.Now().Add(time.Minute)); err != nil {
@@ -41,13 +41,13 @@ func run(t *testing.T, f *sweeptest.Function) *sweep.Report {
 	return savedReport(t, f, split.RunID)
 }
 
-func savedReport(t *testing.T, f *sweeptest.Function, id string) *sweep.Report {
+func savedReport(t *testing.T, f *enginetest.Function, id string) *engine.Report {
 	t.Helper()
 	text, err := json.Marshal(f.Documents(t, "cleanupRuns")[id])
 	if err != nil {
 		t.Fatal(err)
 	}
-	var report sweep.Report
+	var report engine.Report
 	if err := json.Unmarshal(text, &report); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestWhereverItIsCut(t *testing.T) {
 	delete(f.Env, "SHARDS")
 	whole := f.Run(t, "")
 	wantFiles, wantNotes := f.Objects(t), notesLeft(t, f)
-	if whole.Status != sweep.Completed || len(wantFiles) == len(objects) || len(wantFiles) == 0 {
+	if whole.Status != engine.Completed || len(wantFiles) == len(objects) || len(wantFiles) == 0 {
 		t.Fatalf("in one run: %+v", whole)
 	}
 	places := []string{`{"target":1,"after":""}`}
@@ -97,13 +97,13 @@ func TestWhereverItIsCut(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var cuts []string
-	f.Job.Split = func(context.Context, *sweep.Planner, int) ([]sweep.Range, error) {
+	f.Job.Split = func(context.Context, *engine.Planner, int) ([]engine.Range, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		var all []sweep.Range
+		var all []engine.Range
 		begin := ""
 		for _, cut := range append(slices.Clone(cuts), "") {
-			all = append(all, sweep.Range{Begin: begin, End: cut})
+			all = append(all, engine.Range{Begin: begin, End: cut})
 			begin = cut
 		}
 		return all, nil
@@ -124,13 +124,13 @@ func TestWhereverItIsCut(t *testing.T) {
 		mu.Unlock()
 		write()
 		got := run(t, f)
-		if got.Status != sweep.Completed || len(got.Shards) != shards {
+		if got.Status != engine.Completed || len(got.Shards) != shards {
 			t.Fatalf("cut at %v: %+v", chosen, got)
 		}
-		sweeptest.Want(t, fmt.Sprint("actions, cut at ", chosen), whole.Actions, got.Actions)
-		sweeptest.Want(t, fmt.Sprint("kept, cut at ", chosen), whole.Kept, got.Kept)
-		sweeptest.Want(t, fmt.Sprint("files left, cut at ", chosen), wantFiles, f.Objects(t))
-		sweeptest.Want(t, fmt.Sprint("notes left, cut at ", chosen), wantNotes, notesLeft(t, f))
+		enginetest.Want(t, fmt.Sprint("actions, cut at ", chosen), whole.Actions, got.Actions)
+		enginetest.Want(t, fmt.Sprint("kept, cut at ", chosen), whole.Kept, got.Kept)
+		enginetest.Want(t, fmt.Sprint("files left, cut at ", chosen), wantFiles, f.Objects(t))
+		enginetest.Want(t, fmt.Sprint("notes left, cut at ", chosen), wantNotes, notesLeft(t, f))
 	}
 }
 
@@ -171,8 +171,8 @@ func TestSplitsWhatThereIs(t *testing.T) {
 	})
 	setNotes(t, f, map[string]any{"notes/1": "0", "notes/2": "b", "notes/3": "m", "notes/4": "zz", "notes/5": "a000"})
 	got := run(t, f)
-	want := map[string]sweep.Counts{deleteFile: {Planned: 66, Done: 66}, deleteNote: {Planned: 4, Done: 4}}
-	sweeptest.WantReport(t, got, sweep.Completed, want)
+	want := map[string]engine.Counts{deleteFile: {Planned: 66, Done: 66}, deleteNote: {Planned: 4, Done: 4}}
+	enginetest.WantReport(t, got, engine.Completed, want)
 	if len(got.Shards) != 3 || got.Kept[keptByWish] != 3300-66 {
 		t.Fatalf("%d shards, kept %v", len(got.Shards), got.Kept)
 	}
@@ -203,7 +203,7 @@ func TestLittleIsNotSplit(t *testing.T) {
 	f := inShards(t, 16, files, notes)
 	put(t, f, "nobody's", "files/a/1", "files/b/2")
 	got := run(t, f)
-	if got.Status != sweep.Completed || got.Shards != nil || len(f.Objects(t)) != 0 || got.Usage.StorageClassA != 2 {
+	if got.Status != engine.Completed || got.Shards != nil || len(f.Objects(t)) != 0 || got.Usage.StorageClassA != 2 {
 		t.Errorf("%+v, want one listing to see that it is little, and one to plan", got)
 	}
 }
@@ -220,13 +220,13 @@ func TestPassesThatAreLeftOut(t *testing.T) {
 	put(t, f, "nobody's", "files/u/a.png", "others/u/a.png")
 	f.Set(t, "books/b", map[string]any{"n": 1})
 	setNotes(t, f, map[string]any{"notes/of-b": "b", "notes/orphan": "gone"})
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{deleteFile: {Planned: 1, Done: 1}, deleteNote: {Planned: 1, Done: 1}})
-	sweeptest.Want(t, "objects left", []string{"others/u/a.png"}, f.Objects(t))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{deleteFile: {Planned: 1, Done: 1}, deleteNote: {Planned: 1, Done: 1}})
+	enginetest.Want(t, "objects left", []string{"others/u/a.png"}, f.Objects(t))
 
 	f.Env["ORPHANS"] = "others"
 	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"target":2,"after":"a"}`})
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, map[string]sweep.Counts{}) // it went on behind the only one
-	sweeptest.WantReport(t, f.Run(t, ""), sweep.Completed, sweeptest.Done(deleteFile, 1))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{}) // it went on behind the only one
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(deleteFile, 1))
 }
 
 // TestOwnersOfManyDays: a run reads no more owners than MAX_OWNERS says. The next ones go on from there, also if the files before
@@ -237,13 +237,13 @@ func TestOwnersOfManyDays(t *testing.T) {
 			files, notes := files, notes
 			files.Name, notes.Name = "files", "notes"
 			passes := []orphans.Pass{files, notes}
-			var f *sweeptest.Function
-			call := func() *sweep.Report { return f.Run(t, "") }
+			var f *enginetest.Function
+			call := func() *engine.Report { return f.Run(t, "") }
 			if shards == 0 {
 				f = newFunction(t, passes...)
 			} else {
 				f = inShards(t, shards, passes...)
-				call = func() *sweep.Report { return run(t, f) }
+				call = func() *engine.Report { return run(t, f) }
 			}
 			f.Job.Settings = orphans.Settings(passes...)
 			f.Env["MAX_OWNERS"] = "1000"
@@ -264,10 +264,10 @@ func TestOwnersOfManyDays(t *testing.T) {
 					f.Run(t, `{"dryRun":true}`)
 				}
 				got := call()
-				sweeptest.WantReport(t, got, sweep.Completed,
-					map[string]sweep.Counts{deleteFile: {Planned: 1, Done: 1}, deleteNote: {Planned: want.notes, Done: want.notes}})
-				sweeptest.Want(t, fmt.Sprint("left in night ", night), want.left, got.Kept[left])
-				sweeptest.Want(t, "shards", shards > 0, len(got.Shards) > 0)
+				enginetest.WantReport(t, got, engine.Completed,
+					map[string]engine.Counts{deleteFile: {Planned: 1, Done: 1}, deleteNote: {Planned: want.notes, Done: want.notes}})
+				enginetest.Want(t, fmt.Sprint("left in night ", night), want.left, got.Kept[left])
+				enginetest.Want(t, "shards", shards > 0, len(got.Shards) > 0)
 				if got.Usage.FirestoreReads > 1100 {
 					t.Errorf("night %d: %d reads", night, got.Usage.FirestoreReads)
 				}

@@ -8,7 +8,7 @@ import (
 	"github.com/firesweep/firesweep/shared/quota"
 )
 
-// TestOf: only a person's calls name a project. shared/sweep has a test of what is sent then.
+// TestOf: only a person's calls name a project. shared/engine has a test of what is sent then.
 func TestOf(t *testing.T) {
 	for name, tt := range map[string]struct {
 		credentials, chosen string

@@ -89,7 +89,7 @@ run "functions" {
   }
   assert {
     condition = alltrue([
-      for f in ["bundle.go", "go.mod", "go.sum", "functions/manifest.json", "functions/functions.go", "functions/rules.json", "functions/bannedusers/rules.go", "shared/sweep/run.go"] :
+      for f in ["bundle.go", "go.mod", "go.sum", "functions/manifest.json", "functions/functions.go", "functions/rules.json", "functions/bannedusers/rules.go", "shared/engine/run.go"] :
       contains([for s in data.archive_file.source.source : s.filename], f)
     ])
     error_message = "the archive lacks something"
@@ -97,7 +97,7 @@ run "functions" {
   assert {
     condition = alltrue([
       for s in data.archive_file.source.source :
-      !endswith(s.filename, "_test.go") && !strcontains(s.filename, "sweeptest") && !startswith(s.filename, "emulator") && !startswith(s.filename, "terraform")
+      !endswith(s.filename, "_test.go") && !strcontains(s.filename, "enginetest") && !startswith(s.filename, "emulator") && !startswith(s.filename, "terraform")
     ])
     error_message = "the archive holds tests, the emulator or Terraform"
   }

@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/firesweep/firesweep/shared/sweep"
-	"github.com/firesweep/firesweep/shared/undo"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 // advices say what to do about a failure whose text contains holds. docs/operations.md says more.
@@ -45,11 +45,11 @@ func On(job, text string) string {
 }
 
 // Next says what happens after a run, and what to do.
-func Next(r *sweep.Report) string {
+func Next(r *engine.Report) string {
 	switch r.Status {
-	case sweep.Completed:
+	case engine.Completed:
 		return "Everything due is done: there is nothing to do."
-	case sweep.Partial:
+	case engine.Partial:
 		if r.Stopped {
 			return "It was stopped. The next run continues from there."
 		}
@@ -61,9 +61,9 @@ func Next(r *sweep.Report) string {
 		}
 		return "It ran out of time. The next run continues from there. After three in a row, let it run more often " +
 			"(Terraform: schedules) or longer (timeouts)."
-	case sweep.Skipped:
+	case engine.Skipped:
 		return "Another run was under way: see firesweep runs " + r.Job + "."
-	case sweep.Aborted:
+	case engine.Aborted:
 		done := "nothing was deleted or changed"
 		for _, c := range r.Actions {
 			if c.Done > 0 {
@@ -72,7 +72,7 @@ func Next(r *sweep.Report) string {
 		}
 		return "A safety limit tripped: " + done + ". Look at the plan before you lift the limit: " +
 			"firesweep plan --force " + r.Job + "."
-	case sweep.Killed:
+	case engine.Killed:
 		return "What it did is in its undo log. The next run continues from there, or take it back: firesweep undo " + r.RunID + "."
 	default:
 		return "The next run tries again what failed; everything else is done. A retry is safe: firesweep run " + r.Job + "."

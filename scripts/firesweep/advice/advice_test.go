@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
-	"github.com/firesweep/firesweep/shared/sweep"
+	"github.com/firesweep/firesweep/shared/engine"
 )
 
 func TestLocal(t *testing.T) {
@@ -23,13 +23,13 @@ func TestLocal(t *testing.T) {
 
 func TestNextSaysSomethingOfEveryStatus(t *testing.T) {
 	said := map[string]bool{}
-	for _, status := range []sweep.Status{sweep.Completed, sweep.Partial, sweep.Skipped, sweep.Aborted, sweep.Failed} {
-		said[advice.Next(&sweep.Report{Job: "cleanupReports", Status: status})] = true
+	for _, status := range []engine.Status{engine.Completed, engine.Partial, engine.Skipped, engine.Aborted, engine.Failed} {
+		said[advice.Next(&engine.Report{Job: "cleanupReports", Status: status})] = true
 	}
 	if len(said) != 5 || said[""] {
 		t.Errorf("for five statuses: %v", said)
 	}
-	if stopped := advice.Next(&sweep.Report{Status: sweep.Partial, Stopped: true}); !strings.Contains(stopped, "stopped") {
+	if stopped := advice.Next(&engine.Report{Status: engine.Partial, Stopped: true}); !strings.Contains(stopped, "stopped") {
 		t.Errorf("of a run that was stopped: %q", stopped)
 	}
 }

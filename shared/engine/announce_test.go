@@ -1,0 +1,137 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+)
+
+// announcingJob is thingsJob with lines of its own.
+func announcingJob(pageSize int, end func(engine.Ending) string) engine.Job {
+	things := thingsJob(pageSize)
+	return engine.Job{Name: things.Name, Plan: func(ctx context.Context, p *engine.Planner) error {
+		p.Announce(ctx, "begun", end)
+		return things.Plan(ctx, p)
+	}}
+}
+
+func tell(e engine.Ending) string {
+	return fmt.Sprintf("ended after %s, canceled: %v", e.Duration, e.Canceled)
+}
+
+// ownLines returns the lines of announcingJob.
+func ownLines(t *testing.T, f *enginetest.Function) []string {
+	t.Helper()
+	lines := []string{}
+	for _, line := range f.LogLines(t) {
+		message := line["message"].(string)
+		if message == "begun" || strings.HasPrefix(message, "ended ") {
+			lines = append(lines, message)
+			if labels, _ := line["logging.googleapis.com/labels"].(map[string]any); line["severity"] != "INFO" || labels["runId"] == nil {
+				t.Errorf("line %v", line)
+			}
+		}
+	}
+	return lines
+}
+
+func TestAnnouncedLines(t *testing.T) {
+	done := []string{"begun", "ended after 0s, canceled: false"}
+	for name, tt := range map[string]struct {
+		setup func(f *enginetest.Function) (ctx context.Context, body string)
+		want  []string
+	}{
+		"completed": {nil, done},
+		"dry run":   {func(*enginetest.Function) (context.Context, string) { return t.Context(), `{"dryRun":true}` }, []string{}},
+		"failed": {func(f *enginetest.Function) (context.Context, string) {
+			f.Hooks.Dial = append(f.Hooks.Dial, denyAll("BatchWrite"))
+			return t.Context(), ""
+		}, done},
+		"aborted": {func(f *enginetest.Function) (context.Context, string) {
+			f.Env["MAX_ACTIONS"] = "1"
+			return t.Context(), ""
+		}, done},
+		"skipped": {func(f *enginetest.Function) (context.Context, string) {
+			f.Set(t, "cleanupJobs/testJob", map[string]any{"lease": map[string]any{"runId": "other", "expiresAt": start.Add(time.Hour)}})
+			return t.Context(), ""
+		}, []string{}},
+		"no lease": {func(f *enginetest.Function) (context.Context, string) {
+			f.Hooks.Dial = append(f.Hooks.Dial, denyAll("Commit"))
+			return t.Context(), ""
+		}, []string{}},
+		"unusable checkpoint": {func(f *enginetest.Function) (context.Context, string) {
+			f.Set(t, "cleanupJobs/testJob", map[string]any{"position": "nonsense"})
+			return t.Context(), ""
+		}, done},
+		"out of time": {func(f *enginetest.Function) (context.Context, string) {
+			clock := start
+			f.Clock = func() time.Time { return clock }
+			f.Hooks.BeforeApply = func() { clock = start.Add(f.Timeout) }
+			return t.Context(), ""
+		}, []string{"begun", "ended after 5m0s, canceled: false"}},
+		"canceled while planning": {func(*enginetest.Function) (context.Context, string) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			return ctx, ""
+		}, []string{"begun", "ended after 0s, canceled: true"}},
+		"canceled while applying": {func(f *enginetest.Function) (context.Context, string) {
+			ctx, cancel := context.WithCancel(t.Context())
+			f.Hooks.BeforeApply = cancel
+			return ctx, ""
+		}, []string{"begun", "ended after 0s, canceled: true"}},
+		"caller's deadline": {func(*enginetest.Function) (context.Context, string) {
+			ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+			t.Cleanup(cancel)
+			return ctx, ""
+		}, done},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t, announcingJob(10, tell))
+			seed(t, f, 3)
+			ctx, body := t.Context(), ""
+			if tt.setup != nil {
+				ctx, body = tt.setup(f)
+			}
+			f.PostContext(ctx, t, body)
+			if diff := cmp.Diff(tt.want, ownLines(t, f)); diff != "" {
+				t.Errorf("the job's lines (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCanceledWithNothingLeftUndone(t *testing.T) {
+	f := newFunction(t, announcingJob(10, tell))
+	ctx, cancel := context.WithCancel(t.Context())
+	f.Hooks.BeforeApply = cancel
+	if w := f.PostContext(ctx, t, ""); !strings.Contains(w.Body.String(), `"status":"completed"`) {
+		t.Errorf("answer %s", w.Body)
+	}
+	if lines := ownLines(t, f); !slices.Contains(lines, "ended after 0s, canceled: false") {
+		t.Errorf("lines %v", lines)
+	}
+}
+
+func TestPanicOverTheLastLine(t *testing.T) {
+	f := newFunction(t, announcingJob(10, func(engine.Ending) string { panic("no words") }))
+	seed(t, f, 1)
+	if w := f.Post(t, ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"status":"completed"`) {
+		t.Errorf("%d %s, want completed", w.Code, w.Body)
+	}
+	reported := slices.ContainsFunc(f.LogLines(t), func(line map[string]any) bool {
+		stack, _ := line["stack_trace"].(string)
+		return line["severity"] == "ERROR" && strings.Contains(stack, "no words")
+	})
+	if !reported || len(f.Summaries(t)) != 1 || len(left(t, f)) != 0 {
+		t.Errorf("reported %v, %d summaries, left %v", reported, len(f.Summaries(t)), left(t, f))
+	}
+}

@@ -1,0 +1,474 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+)
+
+// slow is a function that deletes two things a run, and then has no more time to plan. It takes one run more to see that none is left.
+type slow struct {
+	*enginetest.Function
+	url     string
+	seconds atomic.Int64 // that have gone by
+}
+
+const slowRun = 150 // seconds a run takes, more than half of its time
+
+func newSlow(t *testing.T, n int) *slow {
+	t.Helper()
+	s := &slow{}
+	s.Function = newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+		q := documents.Query{Collection: "things", PageSize: 2}
+		for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Checkpoint())) {
+			if err != nil {
+				return err
+			}
+			if err := p.Consider(ctx, things, page.Documents); err != nil {
+				return err
+			}
+			s.seconds.Add(slowRun)
+			after, err := q.After(page.Documents[len(page.Documents)-1])
+			if err != nil {
+				return err
+			}
+			if err := p.SaveCheckpoint(string(after)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if s.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be told to deliver")
+	}
+	s.Clock = func() time.Time { return start.Add(time.Duration(s.seconds.Load()) * time.Second) }
+	s.Env["CONTINUE_FOR"], s.Env["CONTINUE_QUEUE"] = "1h", "continue"
+	s.url = s.Serve(t)
+	seed(t, s.Function, n)
+	return s
+}
+
+// call calls the function over HTTP, as Cloud Scheduler does for a time a minute ago, with further headers.
+func (s *slow) call(t *testing.T, body string, headers ...string) (status int) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/testJob", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-CloudScheduler-ScheduleTime", start.Add(-time.Minute).Format(time.RFC3339Nano))
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close() // it is not read
+	return response.StatusCode
+}
+
+// deliver delivers what is handed over, and what that hands over, and returns how many tasks there were.
+func (s *slow) deliver(t *testing.T) int {
+	t.Helper()
+	n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// reports returns the reports that were saved, in the order of the runs.
+func (s *slow) reports(t *testing.T) (all []map[string]any) {
+	t.Helper()
+	for _, d := range s.Documents(t, "cleanupRuns") {
+		all = append(all, d)
+	}
+	slices.SortFunc(all, func(a, b map[string]any) int { return a["startedAt"].(time.Time).Compare(b["startedAt"].(time.Time)) })
+	return all
+}
+
+func (s *slow) alerts(t *testing.T) []map[string]any {
+	t.Helper()
+	return slices.DeleteFunc(s.LogLines(t), func(line map[string]any) bool { return line["alert"] != "behind" })
+}
+
+func TestContinuesUntilNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 9)
+	if code := s.call(t, ""); code != http.StatusOK || len(left(t, s.Function)) != 7 {
+		t.Fatalf("%d, %v left", code, left(t, s.Function))
+	}
+	if n := s.deliver(t); n != 5 {
+		t.Errorf("%d tasks, want 5", n)
+	}
+	if rest := left(t, s.Function); len(rest) != 0 {
+		t.Errorf("%v left", rest)
+	}
+	reports := s.reports(t)
+	if len(reports) != 6 {
+		t.Fatalf("%d runs, want 6", len(reports))
+	}
+	for i, r := range reports {
+		last := i == len(reports)-1
+		want := map[string]any{"status": "partial", "continued": true, "now": start.Add(-time.Minute)}
+		if last {
+			want["status"], want["continued"] = "completed", nil
+		}
+		got := map[string]any{"status": r["status"], "continued": r["continued"], "now": r["now"]}
+		enginetest.Want(t, fmt.Sprint("run ", i), want, got)
+		var continues any
+		if i > 0 {
+			continues = map[string]any{
+				"runId": reports[i-1]["runId"], "began": reports[0]["startedAt"], "runs": int64(i), "done": int64(min(9, 2*i)),
+			}
+		}
+		enginetest.Want(t, fmt.Sprint("what run ", i, " goes on with"), continues, r["continues"])
+		handed := int64(1)
+		if last {
+			handed = 0
+		}
+		enginetest.Want(t, fmt.Sprint("tasks of run ", i), any(handed), r["usage"].(map[string]any)["tasks"])
+	}
+	if alerts := s.alerts(t); len(alerts) != 0 {
+		t.Errorf("somebody is told: %v", alerts)
+	}
+	if m := s.Summaries(t)[0]["message"].(string); !strings.HasPrefix(m, "testJob partial: out of time after 2m30s, 0 planned actions left, which continues at once; ") {
+		t.Errorf("summary %q", m)
+	}
+	if s.call(t, "") != http.StatusOK || s.deliver(t) != 0 {
+		t.Error("with nothing left, a run handed something over")
+	}
+}
+
+// TestContinuesOnce: the chain stays one, whoever runs between and however often a task comes.
+func TestContinuesOnce(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 9)
+	s.call(t, "")
+	first := s.reports(t)[0]["runId"].(string)
+	again := []string{"Firesweep-Continues", first, "Firesweep-Now", start.Format(time.RFC3339Nano)}
+	s.call(t, "") // the next scheduled run is quicker than the task
+	if n := len(left(t, s.Function)); n != 5 {
+		t.Fatalf("%d left, want 5", n)
+	}
+	if code := s.call(t, "", again...); code != http.StatusOK || len(left(t, s.Function)) != 5 {
+		t.Errorf("%d, %d left: the task of a run that another went on with did something", code, len(left(t, s.Function)))
+	}
+	if n := s.deliver(t); n != 5 || len(left(t, s.Function)) != 0 { // that task, and the chain of four
+		t.Errorf("%d tasks, %d left; want 5, 0", n, len(left(t, s.Function)))
+	}
+	seed(t, s.Function, 3)
+	for _, id := range []string{first, s.reports(t)[5]["runId"].(string), "testJob-none"} {
+		again[1] = id
+		if code := s.call(t, "", again...); code != http.StatusOK || len(left(t, s.Function)) != 3 {
+			t.Errorf("%s: %d, %d left, want 200 and 3: the pass is over", id, code, len(left(t, s.Function)))
+		}
+	}
+	skipped := 0
+	for _, line := range s.LogLines(t) {
+		if strings.HasPrefix(line["message"].(string), "testJob skipped: it was to continue run testJob-") {
+			skipped++
+		}
+	}
+	if skipped != 5 {
+		t.Errorf("the log tells of %d tasks that came too late, want 5", skipped)
+	}
+}
+
+// TestContinuesAfterAFailure: a run that answers 500 has its task delivered again, and that continues where it ended.
+func TestContinuesAfterAFailure(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 5)
+	s.Hooks.DialTasks = append(s.Hooks.DialTasks, refuseFirst(1))
+	if code := s.call(t, ""); code != http.StatusInternalServerError || len(left(t, s.Function)) != 3 {
+		t.Fatalf("%d, %v left", code, left(t, s.Function))
+	}
+	lines := s.Summaries(t)
+	if line := lines[len(lines)-1]; line["severity"] != "ERROR" || !strings.Contains(line["problem"].(string), "hand over what is left testJob: ") {
+		t.Errorf("summary %v", line)
+	}
+	if s.deliver(t) != 0 {
+		t.Error("something was handed over")
+	}
+	if code := s.call(t, ""); code != http.StatusOK || s.deliver(t) != 2 || len(left(t, s.Function)) != 0 {
+		t.Errorf("%d, %v left", code, left(t, s.Function))
+	}
+}
+
+// TestAFailureThatContinuesIsNotTriedAgain: where something failed and the run is continued at once, a retry would only meet the run that
+// continues it, so the answer is 200. The log tells of the failure all the same.
+func TestAFailureThatContinuesIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 3)
+	plan, failed := s.Job.Plan, false
+	s.Job.Plan = func(ctx context.Context, p *engine.Planner) error {
+		if !failed {
+			failed = true
+			p.Fail(ctx, "things/odd", "read", errors.New("it is odd"))
+		}
+		return plan(ctx, p)
+	}
+	if code := s.call(t, ""); code != http.StatusOK || len(left(t, s.Function)) != 1 {
+		t.Fatalf("%d, %v left", code, left(t, s.Function))
+	}
+	if line := s.Summaries(t)[0]; line["severity"] != "ERROR" {
+		t.Errorf("summary %v", line)
+	}
+	if first := s.reports(t)[0]; first["status"] != "failed" || first["continued"] != true {
+		t.Errorf("%v", first)
+	}
+	if n := s.deliver(t); n == 0 || len(left(t, s.Function)) != 0 {
+		t.Errorf("%d tasks, %v left", n, left(t, s.Function))
+	}
+}
+
+// TestTaskThatFailsIsTriedAgain: the run of a task cannot hand over what it leaves. Its task comes again, and continues.
+func TestTaskThatFailsIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 7)
+	s.Hooks.DialTasks = append(s.Hooks.DialTasks, refuseFirst(2))
+	s.call(t, "") // cannot
+	s.call(t, "") // cannot
+	if n := len(left(t, s.Function)); n != 3 {
+		t.Fatalf("%d left", n)
+	}
+	reports := s.reports(t)
+	task := []string{"Firesweep-Continues", reports[0]["runId"].(string), "Firesweep-Now", start.Add(-time.Minute).Format(time.RFC3339Nano)}
+	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 3 {
+		t.Fatalf("%d, %v left: the second run was none of the first's", code, left(t, s.Function))
+	}
+	task[1] = reports[1]["runId"].(string)
+	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 1 {
+		t.Fatalf("%d, %v left", code, left(t, s.Function))
+	}
+	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 0 { // delivered once more
+		t.Fatalf("%d, %v left", code, left(t, s.Function))
+	}
+	last := s.reports(t)[len(s.reports(t))-1]["continues"].(map[string]any)
+	if last["runs"] != int64(2) || last["done"] != int64(6) || last["runId"] != task[1] {
+		t.Errorf("it goes on with %v", last)
+	}
+}
+
+// refuseFirst refuses the first n tasks.
+func refuseFirst(n int) grpc.DialOption {
+	var calls atomic.Int64
+	return grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			if calls.Add(1) <= int64(n) {
+				return status.Error(codes.PermissionDenied, "no")
+			}
+			return invoke(ctx, method, req, reply, cc, opts...)
+		})
+}
+
+func TestContinuesAsLongAsItIsTold(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 20)
+	s.Env["CONTINUE_FOR"] = "450s" // the third run ends then
+	s.call(t, "")
+	if n := s.deliver(t); n != 2 || len(left(t, s.Function)) != 14 {
+		t.Errorf("%d tasks, %d left; want 2, 14", n, len(left(t, s.Function)))
+	}
+	alerts := s.alerts(t)
+	if len(alerts) != 1 || !strings.Contains(alerts[0]["message"].(string), "it has continued since 2026-01-10T15:00:00Z, and CONTINUE_FOR allows no longer") {
+		t.Errorf("alerts %v", alerts)
+	}
+	s.Env["CONTINUE_FOR"] = "451s"
+	s.seconds.Store(0)
+	s.call(t, "")
+	if n := s.deliver(t); n != 3 {
+		t.Errorf("with a second more %d tasks, want 3", n)
+	}
+}
+
+func TestStopsWhereItGetsNowhere(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 5)
+	s.Hooks.BeforeApply = func() { s.seconds.Add(300) }
+	s.call(t, "")
+	if n := s.deliver(t); n != 0 || len(left(t, s.Function)) != 5 {
+		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
+	}
+	alerts := s.alerts(t)
+	if len(alerts) != 1 || !strings.Contains(alerts[0]["message"].(string), "it made no progress") {
+		t.Errorf("alerts %v", alerts)
+	}
+}
+
+// TestLimitHoldsForAllThatContinues: MAX_ACTIONS is what may be done without anybody looking, in however many runs.
+func TestLimitHoldsForAllThatContinues(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 9)
+	s.Env["MAX_ACTIONS"] = "5"
+	s.call(t, "")
+	n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Minute))
+	if n != 1 || err == nil || !strings.Contains(err.Error(), "409") || len(left(t, s.Function)) != 5 { // the second is aborted
+		t.Errorf("%d tasks, %v, %d left", n, err, len(left(t, s.Function)))
+	}
+	last := s.reports(t)[2]
+	problem := last["failures"].([]any)[0].(map[string]any)["error"].(string)
+	if last["status"] != "aborted" || !strings.Contains(problem, "more than 5 actions, counting 4 that runs of the same time have done or may have: ") {
+		t.Errorf("%v: %s", last["status"], problem)
+	}
+	s.Env["MAX_ACTIONS"] = "6"
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); err != nil || n != 4 || len(left(t, s.Function)) != 0 { // one is the aborted one, tried again, which answers 200
+		t.Errorf("%d tasks, %d left: the next scheduled run has the limit for itself", n, len(left(t, s.Function)))
+	}
+}
+
+// TestContinuesAsItWasToldTo: a forced run stays forced, and what is deployed as a dry run meanwhile does nothing more.
+func TestContinuesAsItWasToldTo(t *testing.T) {
+	for name, tt := range map[string]struct {
+		body, dryRun string
+		left, tasks  int
+	}{
+		"as deployed":      {body: "", left: 0, tasks: 2},
+		"forced":           {body: `{"dryRun":false,"force":true}`, left: 0, tasks: 2},
+		"dry run deployed": {body: `{"force":true}`, dryRun: "true", left: 1, tasks: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSlow(t, 3)
+			s.call(t, tt.body)
+			s.Env["DRY_RUN"] = tt.dryRun // deployed meanwhile
+			enginetest.Want(t, "tasks", tt.tasks, s.deliver(t))
+			enginetest.Want(t, "things left", tt.left, len(left(t, s.Function)))
+			for _, report := range s.reports(t) {
+				enginetest.Want(t, "forced", strings.Contains(tt.body, "force"), report["force"] == true)
+			}
+		})
+	}
+}
+
+// TestATaskDecidesNothing: whoever may make tasks can make a run go on, and nothing else.
+func TestATaskDecidesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 3)
+	s.Env["MAX_ACTIONS"] = "3"
+	s.call(t, "")
+	first := s.reports(t)[0]
+	forged := []string{"Firesweep-Continues", first["runId"].(string), "Firesweep-Now", "2000-01-01T00:00:00Z"}
+	for _, body := range []string{`{"force":true}`, `{"dryRun":false}`, `{"lift":["empty:things"]}`, `{}`} {
+		enginetest.Want(t, "answer to "+body, http.StatusBadRequest, s.call(t, body, forged...))
+	}
+	enginetest.Want(t, "runs", 1, len(s.reports(t)))
+	enginetest.Want(t, "answer", http.StatusOK, s.call(t, "", forged...))
+	second := s.reports(t)[1]
+	enginetest.Want(t, "now", first["now"], second["now"])
+	enginetest.Want(t, "forced", any(false), second["force"])
+}
+
+// TestTasksCallTheFunctionWhereItIsDeployed, not at the host that a caller names.
+func TestTasksCallTheFunctionWhereItIsDeployed(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 3)
+	s.Env["CONTINUE_URL"] = "https://job.example"
+	s.Host = "evil.example"
+	s.Run(t, "")
+	for _, task := range s.Tasks().Pending("") {
+		enginetest.Want(t, "address", "https://job.example", task.GetHttpRequest().GetUrl())
+	}
+	enginetest.Want(t, "tasks", 1, len(s.Tasks().Pending("")))
+}
+
+// TestLimitHoldsForRunsThatAreKilled: what a run that was killed may have done counts for all of the same now.
+func TestLimitHoldsForRunsThatAreKilled(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 11)
+	s.Env["MAX_ACTIONS"] = "5"
+	killed := true
+	s.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		for _, w := range r.GetWrites() {
+			name, fields := w.GetUpdate().GetName(), w.GetUpdate().GetFields()
+			report := strings.Contains(name, "/cleanupRuns/testJob-") && !strings.Contains(name, "/cleanupUndo/")
+			if killed && report && fields["status"].GetStringValue() != "killed" { // that is of the run before
+				return status.Error(codes.PermissionDenied, "killed before its last commit")
+			}
+		}
+		return send()
+	})
+	for range 5 {
+		s.call(t, "")
+		s.seconds.Add(3600) // its lease is over
+	}
+	enginetest.Want(t, "things left", 7, len(left(t, s.Function)))
+	killed = false
+	enginetest.Want(t, "answer to the retry", http.StatusConflict, s.call(t, ""))
+	s.Env["CONTINUE_FOR"] = "0s"
+	enginetest.Want(t, "answer of the next night", http.StatusOK, s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano)))
+	enginetest.Want(t, "things left", 5, len(left(t, s.Function)))
+}
+
+// TestTaskThatContinuesNothing: Cloud Tasks begins no run, so who may hand tasks over can have none forced.
+func TestTaskThatContinuesNothing(t *testing.T) {
+	s := newSlow(t, 3)
+	s.Env["MAX_ACTIONS"] = "1"
+	for _, body := range []string{"", `{"force":true,"dryRun":false}`} {
+		if code := s.call(t, body, "X-CloudTasks-QueueName", "testJob-continue"); code != http.StatusBadRequest || len(left(t, s.Function)) != 3 {
+			t.Errorf("%q: %d, %d left; want 400, 3", body, code, len(left(t, s.Function)))
+		}
+	}
+}
+
+func TestDoesNotGoOn(t *testing.T) {
+	for name, set := range map[string]func(s *slow) (body string){
+		"not told":         func(s *slow) string { delete(s.Env, "CONTINUE_FOR"); return "" },
+		"told not to":      func(s *slow) string { s.Env["CONTINUE_FOR"] = "0s"; return "" },
+		"a preview":        func(*slow) string { return `{"dryRun":true}` },
+		"time of its own":  func(s *slow) string { s.StopAfter = 4 * time.Minute; return "" },
+		"nothing is left":  func(s *slow) string { s.Clock = func() time.Time { return start }; return "" },
+		"aborted by limit": func(s *slow) string { s.Env["MAX_ACTIONS"] = "1"; return "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSlow(t, 5)
+			s.call(t, set(s))
+			if n := s.deliver(t); n != 0 {
+				t.Errorf("%d tasks, want none", n)
+			}
+			for _, r := range s.reports(t) {
+				if r["continued"] != nil || r["continues"] != nil {
+					t.Errorf("report %v", r)
+				}
+			}
+		})
+	}
+}
+
+func TestRefusesWrongContinuations(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	for name, tt := range map[string]struct{ continues, now, say string }{
+		"another job's": {"otherJob-20260110T150000Z-00000000", start.Format(time.RFC3339), "is not a run of testJob"},
+		"too long":      {"testJob-" + strings.Repeat("x", 100), start.Format(time.RFC3339), "is not a run of testJob"},
+		"without now":   {"testJob-20260110T150000Z-00000000", "", "needs header Firesweep-Now, which is missing"},
+		"odd now":       {"testJob-20260110T150000Z-00000000", "yesterday", "is not an RFC 3339 time"},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(""))
+		r.Header.Set("Firesweep-Continues", tt.continues)
+		r.Header.Set("Firesweep-Now", tt.now)
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, r)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), tt.say) {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+	if len(f.Request.Methods()) != 0 {
+		t.Errorf("refused requests reached Firestore: %v", f.Request.Methods())
+	}
+}

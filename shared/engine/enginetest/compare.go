@@ -1,0 +1,54 @@
+package enginetest
+
+import (
+	"context"
+	"path"
+	"sync/atomic"
+	"testing"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/shared/engine"
+)
+
+// Want fails the test if what it wanted and what it got differ.
+func Want(t testing.TB, what string, want, got any) {
+	t.Helper()
+	sameReference := cmp.Comparer(func(a, b *firestore.DocumentRef) bool { return a.Path == b.Path })
+	if diff := cmp.Diff(want, got, sameReference); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// WantReport fails the test if a report has another status or other actions.
+func WantReport(t testing.TB, got *engine.Report, status engine.Status, actions map[string]engine.Counts) {
+	t.Helper()
+	if got.Status != status {
+		t.Errorf("status %s, want %s; failures %v", got.Status, status, got.Failures)
+	}
+	Want(t, "actions", actions, got.Actions)
+}
+
+// Done returns the actions of a report with n of one kind, all of them done.
+func Done(kind string, n int) map[string]engine.Counts {
+	return map[string]engine.Counts{kind: {Planned: n, Done: n}}
+}
+
+// OnCommit calls disturb for each commit of the function that writes something; n counts them from 1. Its error is the
+// commit's result.
+func (f *Function) OnCommit(disturb func(n int, commit *firestorepb.CommitRequest, send func() error) error) {
+	var n atomic.Int32
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+			opts ...grpc.CallOption) error {
+			send := func() error { return invoke(ctx, method, req, reply, cc, opts...) }
+			commit, ok := req.(*firestorepb.CommitRequest)
+			if !ok || path.Base(method) != "Commit" || len(commit.GetWrites()) == 0 {
+				return send()
+			}
+			return disturb(int(n.Add(1)), commit, send)
+		}))
+}

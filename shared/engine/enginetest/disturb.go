@@ -1,0 +1,174 @@
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/firesweep/firesweep/shared/engine"
+)
+
+// onWrites calls disturb for each request that writes more than the run's own records. first says that it is the first of its
+// kind: no earlier one wrote to the same collections in the same ways.
+func (tr *trial) onWrites(disturb func(first bool, req proto.Message, writes []*firestorepb.Write, send func() error) error) {
+	var mu sync.Mutex
+	sent := map[string]bool{}
+	tr.f.Hooks.Dial = append(tr.f.Hooks.Dial, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+			opts ...grpc.CallOption) error {
+			send := func() error { return invoke(ctx, method, req, reply, cc, opts...) }
+			r, ok := req.(interface {
+				proto.Message
+				GetWrites() []*firestorepb.Write
+			})
+			if !ok || !slices.ContainsFunc(r.GetWrites(), func(w *firestorepb.Write) bool { return !tr.isRecord(w) }) {
+				return send()
+			}
+			kind := kindOf(r.GetWrites())
+			mu.Lock()
+			first := !sent[kind]
+			sent[kind] = true
+			mu.Unlock()
+			if commit, ok := req.(*firestorepb.CommitRequest); ok {
+				defer func() {
+					if v := recover(); v != nil { // nobody else ends the transaction, and the emulator would wait a minute for its end
+						rollback := &firestorepb.RollbackRequest{Database: commit.GetDatabase(), Transaction: commit.GetTransaction()}
+						_ = invoke(ctx, strings.Replace(method, "Commit", "Rollback", 1), rollback, &emptypb.Empty{}, cc, opts...)
+						panic(v)
+					}
+				}()
+			}
+			return disturb(first, r, r.GetWrites(), send)
+		}))
+}
+
+// kindOf returns the collections of some writes, how each is written and which fields are set. It leaves out the journal.
+func kindOf(writes []*firestorepb.Write) string {
+	var kinds []string
+	for _, w := range writes {
+		parts := strings.Split(nameOf(w), "/")
+		if parts[len(parts)-2] == "journal" {
+			continue
+		}
+		kind := fmt.Sprintf("%s %T", parts[len(parts)-2], w.GetOperation())
+		for _, field := range slices.Sorted(slices.Values(w.GetUpdateMask().GetFieldPaths())) {
+			kind += " " + field
+		}
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	return strings.Join(kinds, "\n")
+}
+
+func nameOf(w *firestorepb.Write) string {
+	if w.GetDelete() != "" {
+		return w.GetDelete()
+	}
+	return w.GetUpdate().GetName()
+}
+
+// isRecord reports whether a write is one of a run's own records: the lease, the checkpoint, the report.
+func (tr *trial) isRecord(w *firestorepb.Write) bool {
+	_, name, _ := strings.Cut(nameOf(w), "/documents/")
+	return strings.HasPrefix(name, "cleanupRuns/") || name == "cleanupJobs/"+tr.f.Job.Name
+}
+
+func (tr *trial) checkLostAnswers() {
+	tr.onWrites(func(first bool, _ proto.Message, _ []*firestorepb.Write, send func() error) error {
+		if err := send(); err != nil || !first {
+			return err
+		}
+		return status.Error(codes.Unavailable, "the connection broke")
+	})
+	report := tr.f.Run(tr, tr.Body)
+	WantReport(tr, report, engine.Completed, tr.want.report.Actions)
+	tr.wantEnd(maxRuns)
+}
+
+func (tr *trial) checkContention() {
+	tr.onWrites(func(first bool, req proto.Message, _ []*firestorepb.Write, send func() error) error {
+		if _, isCommit := req.(*firestorepb.CommitRequest); isCommit && first {
+			return status.Error(codes.Aborted, "somebody else writes to what was read")
+		}
+		return send()
+	})
+	report := tr.f.Run(tr, tr.Body)
+	WantReport(tr, report, engine.Completed, tr.want.report.Actions)
+	tr.wantEnd(maxRuns)
+}
+
+// maxCommit is how many writes a commit may have before the disturbed Firestore refuses it: fewer than a few items need
+// together, and as many as one item of the data needs that must be written as a whole.
+const maxCommit = 12
+
+func (tr *trial) checkRefusal() {
+	tr.onWrites(func(_ bool, req proto.Message, writes []*firestorepb.Write, send func() error) error {
+		if _, isCommit := req.(*firestorepb.CommitRequest); isCommit && len(writes) > maxCommit {
+			return status.Error(codes.InvalidArgument, "Transaction too big. Decrease transaction size.")
+		}
+		return send()
+	})
+	report := tr.f.Run(tr, tr.Body)
+	WantReport(tr, report, engine.Completed, tr.want.report.Actions)
+	tr.wantEnd(maxRuns)
+}
+
+func (tr *trial) checkTime() {
+	if tr.Body != "" {
+		return // a worker that is out of time fails, and its task is sent again: see checkDenial
+	}
+	tr.onWrites(func(_ bool, _ proto.Message, _ []*firestorepb.Write, send func() error) error {
+		err := send()
+		tr.late.Store(true)
+		return err
+	})
+	tr.wantEnd(200)
+}
+
+func (tr *trial) checkDenial() {
+	before := tr.state()
+	var writes atomic.Bool
+	denied := true
+	tr.onWrites(func(_ bool, _ proto.Message, _ []*firestorepb.Write, send func() error) error {
+		if writes.Store(true); denied {
+			return status.Error(codes.PermissionDenied, "the caller does not have permission")
+		}
+		return send()
+	})
+	report := tr.f.Run(tr, tr.Body)
+	if writes.Load() && (report.Status != engine.Failed || len(report.Failures) == 0) {
+		tr.Errorf("%s, failures %v, want failed ones", report.Status, report.Failures)
+	}
+	tr.wantUnchanged(before, true)
+	denied = false
+	tr.wantEnd(maxRuns + 1)
+}
+
+func (tr *trial) checkPanic() {
+	var once sync.Once
+	panicked := false
+	tr.onWrites(func(_ bool, _ proto.Message, _ []*firestorepb.Write, send func() error) error {
+		once.Do(func() {
+			panicked = true
+			panic("of the client library")
+		})
+		return send()
+	})
+	report := tr.f.Run(tr, tr.Body)
+	if panicked && report.Status != engine.Failed {
+		tr.Errorf("%s, want failed", report.Status)
+	}
+	tr.wantEnd(maxRuns + 1)
+}

@@ -1,0 +1,182 @@
+// Package enginetest runs a function in a test: on a project of its own on the local backends, with the test's clock. It
+// records every request to Firestore and every log line. When the test ends, it checks what production needs and the emulator
+// does not enforce: that an index of the functions' lists covers each query, and that each request names its database in its
+// header.
+package enginetest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+// Function is a function under test.
+type Function struct {
+	*engine.Function
+	*backendstest.Project
+	Now     time.Time         // sent as Cloud Scheduler's schedule time; zero: not sent
+	Host    string            // at which the function is called; empty: example.com
+	Env     map[string]string // the function's environment
+	Request *Recorder
+	Indexes []manifest.Index // indexes besides those of the functions' lists
+
+	log *lines
+}
+
+// New returns a function on a project of its own. Its writes are not slowed down to Firestore's rate.
+func New(t testing.TB, f *engine.Function) *Function {
+	t.Helper()
+	return On(t, f, backendstest.Start(t))
+}
+
+// On returns a function on a given project.
+func On(t testing.TB, f *engine.Function, p *backendstest.Project) *Function {
+	t.Helper()
+	tf := &Function{Function: f, Project: p, Env: maps.Clone(p.Environment), Request: &Recorder{}, log: &lines{}}
+	f.Getenv = func(name string) string { return tf.Env[name] }
+	f.Log = tf.log
+	f.Hooks.Pace = func() documents.Pace { return unpaced{} }
+	f.Hooks.DeafToStop = true
+	f.Hooks.Dial = append(f.Hooks.Dial,
+		grpc.WithChainUnaryInterceptor(tf.Request.unary), grpc.WithChainStreamInterceptor(tf.Request.stream))
+	f.Hooks.DialTasks = append(f.Hooks.DialTasks, grpc.WithChainUnaryInterceptor(tf.Request.task))
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return countedStorage{base, tf.Request} }
+	f.Hooks.Accounts = func(base accounts.API) accounts.API { return countedAccounts{base, tf.Request} }
+	t.Cleanup(func() {
+		f.Close()
+		if unrouted := tf.Request.unroutedRequests(); len(unrouted) > 0 {
+			t.Errorf("requests without the header that says which database they are for: %v", unrouted)
+		}
+		for _, beyond := range tf.Request.tooLarge() {
+			t.Errorf("a query that was sent is beyond Firestore's limits: %s", beyond)
+		}
+		for _, missing := range tf.Request.uncovered(t, tf.Indexes) {
+			t.Errorf("no index of the function's entry covers a query that was sent: %s", missing)
+		}
+		if t.Failed() {
+			tellLog(t, f.Job.Name, tf.log.text())
+		}
+	})
+	return tf
+}
+
+// Run runs the function with a body, which may be empty, and returns its report.
+func (f *Function) Run(t testing.TB, body string) *engine.Report {
+	t.Helper()
+	return f.RunQuery(t, "", body)
+}
+
+// RunQuery is [Function.Run] with a query, such as "?dryRun=true".
+func (f *Function) RunQuery(t testing.TB, query, body string) *engine.Report {
+	t.Helper()
+	w := f.post(t.Context(), t, query, body)
+	var report engine.Report
+	if err := json.Unmarshal(w.Body.Bytes(), &report); err != nil || report.RunID == "" {
+		t.Fatalf("answer %d %s: not a report", w.Code, w.Body)
+	}
+	if want := report.HTTPStatus(); w.Code != want {
+		t.Errorf("status %s answered with %d, want %d", report.Status, w.Code, want)
+	}
+	return &report
+}
+
+// Post calls the function like Cloud Scheduler and returns its answer.
+func (f *Function) Post(t testing.TB, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	return f.post(t.Context(), t, "", body)
+}
+
+// PostContext is [Function.Post] with a context.
+func (f *Function) PostContext(ctx context.Context, t testing.TB, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	return f.post(ctx, t, "", body)
+}
+
+func (f *Function) post(ctx context.Context, t testing.TB, query, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/"+query, strings.NewReader(body))
+	if !f.Now.IsZero() {
+		r.Header.Set("X-CloudScheduler-ScheduleTime", f.Now.Format(time.RFC3339Nano))
+	}
+	r.Host = cmp.Or(f.Host, r.Host)
+	w := httptest.NewRecorder()
+	f.ServeHTTP(w, r)
+	if got := w.Header().Get("Content-Type"); got != "application/json" {
+		t.Errorf("Content-Type %q, want application/json", got)
+	}
+	return w
+}
+
+// Serve serves the function over HTTP until the test ends, and returns its URL. Tasks can be delivered there.
+func (f *Function) Serve(t testing.TB) string {
+	t.Helper()
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// LogLines returns the lines logged so far, parsed.
+func (f *Function) LogLines(t testing.TB) []map[string]any {
+	t.Helper()
+	var parsed []map[string]any
+	for text := range strings.Lines(f.log.text()) {
+		var line map[string]any
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatalf("log line %q is not JSON: %v", text, err)
+		}
+		parsed = append(parsed, line)
+	}
+	return parsed
+}
+
+// Summaries returns the log lines that hold a report.
+func (f *Function) Summaries(t testing.TB) []map[string]any {
+	t.Helper()
+	var summaries []map[string]any
+	for _, line := range f.LogLines(t) {
+		if _, ok := line["report"]; ok {
+			summaries = append(summaries, line)
+		}
+	}
+	return summaries
+}
+
+type unpaced struct{}
+
+// Wait implements documents.Pace.
+func (unpaced) Wait(ctx context.Context, _ int) error { return ctx.Err() }
+
+// lines collects log lines of concurrent requests.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *lines) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}

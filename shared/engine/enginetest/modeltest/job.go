@@ -1,0 +1,196 @@
+package modeltest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+)
+
+// Job is a job, which may have a worker, with the model of what it does.
+type Job struct {
+	enginetest.Pair                 // Worker is nil if it has none
+	Steps           []time.Duration // when it runs, each counted from the run before; nil: two runs, at the same time
+	// After is the model of a run and of its tasks. After an undo, the job keeps the things that are held. For most jobs
+	// these are all that is due, and the model is not asked.
+	After func(t *rapid.T, w World, held map[string]bool) World
+	// HoldsSome says that After is also asked if something is held.
+	HoldsSome bool
+	// Name names documents whose ids are derived, see [World.Renamed]; nil if there are none.
+	Name   func(path string, data map[string]any) string
+	Whole  string      // the collection in which the job overwrites whole documents
+	Loaded func(World) // if set, called after a world was loaded
+}
+
+// Check proves the job on random worlds, which draw draws.
+//
+// The job runs some times, and somebody else changes some of its results in between. Then all runs are undone: everything is
+// as it was, except what was sent and what somebody else changed. The job keeps what was restored, until it is released.
+func (j Job) Check(t *testing.T, draw func(t *rapid.T) World) {
+	t.Helper()
+	prove := j.Prover(t)
+	Check(t, func(rt *rapid.T) { prove(rt, draw(rt)) })
+}
+
+// Prover returns a function that proves the job on one world.
+func (j Job) Prover(t testing.TB) func(rt *rapid.T, w World) {
+	t.Helper()
+	if len(j.Steps) == 0 {
+		j.Steps = []time.Duration{0, 0}
+	}
+	if j.Name == nil {
+		j.Name = func(string, map[string]any) string { return "" }
+	}
+	var began time.Time // runs of a model are years apart, and their undo logs would expire in between
+	restorer := j.Restorer(t, func() time.Time { return began })
+	if j.Worker != nil {
+		restorer.Jobs[j.Worker.Job.Name] = j.Worker.Job
+	}
+	if !j.EmbeddedStorage() {
+		t.Log("objects are not taken back: the Firebase Emulator Suite's Storage has no soft delete, from which they come back")
+		restorer.Bucket = nil
+	}
+	return func(rt *rapid.T, w World) {
+		w.Load(t, j.Project)
+		if j.Loaded != nil {
+			j.Loaded(w)
+		}
+		began = j.Clock()
+		r := &round{Job: j, tb: t, t: rt, world: w, restorer: restorer, derived: map[string]bool{}, sent: map[string]bool{}}
+		r.percent = rapid.SampledFrom([]int{0, 5, 20}).Draw(rt, "percent that somebody changes")
+		r.runAll()
+		r.undoAll()
+		r.runHeld()
+		r.runReleased()
+	}
+}
+
+// round is one proof of a job, on one world.
+type round struct {
+	Job
+	t        *rapid.T
+	tb       testing.TB
+	restorer restore.Project
+	world    World // what the project holds
+	percent  int   // how much of what the job did somebody else changes
+	steps    []step
+	derived  map[string]bool // documents that [Job.Name] has named
+	sent     map[string]bool // documents that were sent to somebody
+}
+
+// step is the world before and after a run and its tasks.
+type step struct{ before, after World }
+
+// run runs the job and its worker.
+func (r *round) run(when string) *engine.Report {
+	r.t.Helper()
+	if tasks := r.Tasks(); tasks != nil {
+		tasks.Clear() // a task's name cannot be used again for a day, which models do not know
+	}
+	report := r.Run(r.tb, "")
+	if report.Status != engine.Completed {
+		r.t.Fatalf("%s: %s %v", when, report.Status, report.Failures)
+	}
+	if r.Worker != nil {
+		r.Deliver(r.tb)
+	}
+	return report
+}
+
+// is compares the project with the world of a model, which becomes the current one.
+func (r *round) is(when string, want World) {
+	r.t.Helper()
+	got := Read(r.tb, r.Project)
+	others, sent := got.Clone(), NewWorld()
+	maps.DeleteFunc(others.Documents, func(path string, data map[string]any) bool {
+		if !enginetest.WasSent(path) {
+			return false
+		}
+		sent.Documents[path] = data
+		return true
+	})
+	named := others.Renamed(r.Name)
+	for path := range named.Documents {
+		r.derived[path] = r.derived[path] || got.Documents[path] == nil
+	}
+	for path, data := range sent.Renamed(r.Name).Documents {
+		named.Documents[path], r.sent[path] = data, true
+	}
+	want.Is(r.t, when, named)
+	r.world = want
+}
+
+// runAll runs the job at each step. After each run somebody else changes some of its results.
+func (r *round) runAll() {
+	for n, d := range r.Steps {
+		r.Now = r.Now.Add(d)
+		when := fmt.Sprintf("run %d, at %s", n+1, r.Now)
+		before := r.world
+		r.run(when)
+		r.is(when, r.After(r.t, before, nil))
+		r.steps = append(r.steps, step{before, r.world})
+		r.world = r.somebody(before, r.world)
+	}
+}
+
+// held returns what a function keeps because it was restored.
+func (r *round) held(f *enginetest.Function) map[string]bool {
+	held := map[string]bool{}
+	for _, d := range r.Documents(r.tb, undo.PinnedIn) {
+		if run, _ := d["runId"].(string); !strings.HasPrefix(run, f.Job.Name+"-") {
+			continue
+		}
+		for _, target := range d[undo.TargetsField].([]any) {
+			held[target.(string)] = true
+		}
+	}
+	return held
+}
+
+// runHeld runs the job after everything was restored. It keeps that, and says so.
+func (r *round) runHeld() {
+	const when = "with what came back"
+	held := r.held(r.Function)
+	most := len(held) // some of it may not be due any more, or belongs to something that is held
+	want := r.world
+	if r.Worker != nil {
+		for name := range r.held(r.Worker) {
+			held["worker "+name] = true
+		}
+	}
+	report := r.run(when)
+	if r.HoldsSome {
+		want = r.After(r.t, want, held)
+	} else if len(report.Actions) > 0 {
+		r.t.Fatalf("%s: %v", when, report.Actions)
+	}
+	if n := report.Kept[engine.KeptPinned]; n > most || most > 0 && n == 0 && r.percent == 0 {
+		r.t.Fatalf("%s: kept %v, of which up to %d should be because they came back", when, report.Kept, most)
+	}
+	r.is(when, want)
+}
+
+// runReleased runs the job after what was restored has been released.
+func (r *round) runReleased() {
+	for _, f := range slices.DeleteFunc([]*enginetest.Function{r.Function, r.Worker},
+		func(f *enginetest.Function) bool { return f == nil }) {
+		if _, err := r.restorer.Release(r.t.Context(), f.Job.Name); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	for _, d := range []time.Duration{0, r.Steps[len(r.Steps)-1]} {
+		r.Now = r.Now.Add(d)
+		when := fmt.Sprintf("released, at %s", r.Now)
+		r.run(when)
+		r.is(when, r.After(r.t, r.world, nil))
+	}
+}

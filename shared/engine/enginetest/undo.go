@@ -1,0 +1,203 @@
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+)
+
+// Restorer returns what undoes runs on the function's project, when clock says that it is; nil: now.
+func (f *Function) Restorer(t testing.TB, clock func() time.Time) restore.Project {
+	t.Helper()
+	p := OpenRestorer(t, restore.Hooks{}, f.Getenv, clock, config.Firestore, config.Storage, config.Auth)
+	p.Jobs = map[string]engine.Job{f.Job.Name: f.Job}
+	return p
+}
+
+// OpenRestorer returns what undoes runs, with the permissions of an operator who may use these backends, when clock says that it is;
+// nil: now.
+func OpenRestorer(t testing.TB, hooks restore.Hooks, getenv func(string) string, clock func() time.Time,
+	uses ...config.Backend) restore.Project {
+	t.Helper()
+	c, err := config.Load(getenv, nil, uses...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if clock == nil {
+		clock = time.Now
+	} else {
+		hooks.Dial = append(hooks.Dial, AtTime(clock)...)
+	}
+	p, closeAll, err := hooks.Open(t.Context(), c, uses, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := closeAll(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// AtTime returns dial options by which Firestore reads when clock says that it is. By that, and not by its own clock, an undo judges
+// whether a lease has ended.
+func AtTime(clock func() time.Time) []grpc.DialOption {
+	return []grpc.DialOption{grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn,
+		method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		s, err := stream(ctx, desc, cc, method, opts...)
+		if err != nil {
+			return nil, err
+		}
+		return readAt{s, clock}, nil
+	})}
+}
+
+type readAt struct {
+	grpc.ClientStream
+	clock func() time.Time
+}
+
+// RecvMsg implements grpc.ClientStream.
+func (r readAt) RecvMsg(m any) error {
+	err := r.ClientStream.RecvMsg(m)
+	switch m := m.(type) {
+	case *firestorepb.BatchGetDocumentsResponse:
+		m.ReadTime = timestamppb.New(r.clock())
+	case *firestorepb.RunQueryResponse:
+		m.ReadTime = timestamppb.New(r.clock())
+	}
+	return err
+}
+
+// NeedsSoftDelete skips a test that undoes runs which delete objects if the bucket has no soft delete.
+func NeedsSoftDelete(t testing.TB, p *backendstest.Project, uses ...config.Backend) {
+	t.Helper()
+	if slices.Contains(uses, config.Storage) && !p.EmbeddedStorage() {
+		t.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back; the embedded one has")
+	}
+}
+
+// LoggedRuns returns the ids of all runs that can be undone, the latest first, so a worker's before its job's. It finds them
+// by their undo logs: a run that was killed has no other record.
+func LoggedRuns(t testing.TB, db *firestore.Client) []string {
+	t.Helper()
+	entries, err := db.CollectionGroup(collections.Undo).Select().Documents(t.Context()).GetAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := map[string]time.Time{}
+	for _, e := range entries {
+		id := e.Ref.Parent.Parent.ID
+		if at, known := began[id]; !known || e.CreateTime.Before(at) {
+			began[id] = e.CreateTime
+		}
+	}
+	return slices.SortedFunc(maps.Keys(began), func(a, b string) int {
+		if order := began[b].Compare(began[a]); order != 0 {
+			return order
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+// checkUndo undoes a run. Everything is as before, except what was sent. It stays so when the job runs again, until it is
+// released.
+func (tr *trial) checkUndo() {
+	NeedsSoftDelete(tr, tr.f.Project, tr.f.Uses...)
+	tr.f.Env["UNDO_DAYS"] = "7"
+	before := tr.state()
+	report := tr.f.Run(tr, tr.Body)
+	after := tr.state()
+	p := tr.f.Restorer(tr, tr.f.Clock)
+	undone := func(o restore.Options) map[undo.Step]int {
+		tr.Helper()
+		o.WithoutReport = tr.f.Job.Task != nil // of which a worker saves none
+		steps := map[undo.Step]int{}
+		err := p.Undo(tr.Context(), report.RunID, o, func(outcome restore.Outcome) error {
+			steps[outcome.Step]++
+			if outcome.Step == undo.Conflict || outcome.Step == undo.Lost {
+				tr.Errorf("%s: %s", outcome.Target, outcome.Why)
+			}
+			return nil
+		})
+		if err != nil {
+			tr.Fatal(err)
+		}
+		return steps
+	}
+	foretold := undone(restore.Options{})
+	if diff := cmp.Diff(after, tr.state()); diff != "" {
+		tr.Errorf("to say what would be done changed something:\n%s", diff)
+	}
+	if done := undone(restore.Options{Apply: true}); !cmp.Equal(foretold, done) {
+		tr.Errorf("%v was done, %v was foretold", done, foretold)
+	}
+	sent := tr.wantBack(before, after)
+	for range 2 {
+		steps := undone(restore.Options{Apply: true})
+		if steps[undo.Recreate]+steps[undo.Revert]+steps[undo.Replace]+steps[undo.Remove] > 0 {
+			tr.Errorf("taken back twice: %v", steps)
+		}
+	}
+	// The next run keeps what was restored, and says so.
+	next := tr.f.Run(tr, tr.Body)
+	if next.Status != engine.Completed {
+		tr.Errorf("the next run: %s, failures %v", next.Status, next.Failures)
+	}
+	if again := tr.wantBack(before, after); again != sent {
+		tr.Errorf("%d things were sent, %d by the next run as well", sent, again)
+	}
+	if _, err := p.Release(tr.Context(), tr.f.Job.Name); err != nil {
+		tr.Fatal(err)
+	}
+	tr.wantEnd(maxRuns)
+}
+
+// wantBack compares the project with its state before a run. What the run sent is still there: sent is how much that is.
+func (tr *trial) wantBack(before, after map[string]any) (sent int) {
+	tr.Helper()
+	sent, lines := NotBack(before, after, tr.state())
+	for _, line := range lines {
+		tr.Error(line)
+	}
+	return sent
+}
+
+// NotBack compares the state of a project after an undo with its state before the run. Each line names one difference. What
+// the run sent is no difference if it is unchanged; sent is how much that is.
+func NotBack(before, after, now map[string]any) (sent int, lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(Changes(before, now))) {
+		_, was := before[name]
+		if !was && cmp.Equal(now[name], after[name]) && WasSent(name) {
+			sent++
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s is not as it was (-before +now):\n%s", name, cmp.Diff(before[name], now[name])))
+	}
+	return sent, lines
+}
+
+// WasSent reports whether a thing was sent to somebody, as a notification is.
+func WasSent(name string) bool {
+	return slices.ContainsFunc([]string{"notifications/", "mail/", "audit_events/", "task "}, func(p string) bool {
+		return strings.HasPrefix(name, p) || strings.Contains(name, "/"+p)
+	})
+}

@@ -1,0 +1,159 @@
+package engine_test
+
+import (
+	"context"
+	"path"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+)
+
+// unary disturbs the unary requests of one method; n counts them from 1.
+func unary(method string, f func(n int, send func() error) error) grpc.DialOption {
+	var n atomic.Int32
+	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, full string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		send := func() error { return invoke(ctx, full, req, reply, cc, opts...) }
+		if path.Base(full) != method {
+			return send()
+		}
+		return f(int(n.Add(1)), send)
+	})
+}
+
+// streamed disturbs the opening of a method's streams; n counts them from 1.
+func streamed(method string, f func(n int) error) grpc.DialOption {
+	var n atomic.Int32
+	return grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, full string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		if path.Base(full) == method {
+			if err := f(int(n.Add(1))); err != nil {
+				return nil, err
+			}
+		}
+		return stream(ctx, desc, cc, full, opts...)
+	})
+}
+
+// failFirst makes the first request of a method fail before it is sent.
+func failFirst(method string) grpc.DialOption {
+	unavailable := status.Error(codes.Unavailable, "try again")
+	if method == "RunQuery" {
+		return streamed(method, func(n int) error {
+			if n == 1 {
+				return unavailable
+			}
+			return nil
+		})
+	}
+	return unary(method, func(n int, send func() error) error {
+		if n == 1 {
+			return unavailable
+		}
+		return send()
+	})
+}
+
+// loseFirstAnswer sends a method's first request and then says that it failed.
+func loseFirstAnswer(method string) grpc.DialOption {
+	return unary(method, func(n int, send func() error) error {
+		err := send()
+		if n == 1 && err == nil {
+			return status.Error(codes.Unavailable, "the connection broke")
+		}
+		return err
+	})
+}
+
+// denyAll refuses every request of a method.
+func denyAll(method string) grpc.DialOption {
+	return unary(method, func(int, func() error) error {
+		return status.Error(codes.PermissionDenied, "Missing or insufficient permissions.")
+	})
+}
+
+// afterEachQuery calls f with every query that is sent, except that for what is pinned, which is sent beside the others.
+func afterEachQuery(f func(n int)) grpc.DialOption {
+	var n atomic.Int32
+	return grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		s, err := stream(ctx, desc, cc, method, opts...)
+		return besidesPins{s, func() { f(int(n.Add(1))) }}, err
+	})
+}
+
+// besidesPins calls f before each query is sent that is not for what is pinned.
+type besidesPins struct {
+	grpc.ClientStream
+	f func()
+}
+
+// SendMsg implements grpc.ClientStream.
+func (s besidesPins) SendMsg(m any) error {
+	if q, ok := m.(*firestorepb.RunQueryRequest); ok && q.GetStructuredQuery().GetFrom()[0].GetCollectionId() != "pinned" {
+		s.f()
+	}
+	return s.ClientStream.SendMsg(m)
+}
+
+// counter counts connections.
+type counter struct {
+	mu           sync.Mutex
+	begun, ended int
+}
+
+func (c *counter) option() grpc.DialOption { return grpc.WithStatsHandler(c) }
+
+func (c *counter) counts() (begun, ended int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.begun, c.ended
+}
+
+// await waits until so many connections have begun and ended.
+func (c *counter) await(t *testing.T, begun, ended int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		b, e := c.counts()
+		if b == begun && e == ended {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d connections begun and %d ended, want %d and %d", b, e, begun, ended)
+		}
+	}
+}
+
+// HandleConn implements stats.Handler.
+func (c *counter) HandleConn(_ context.Context, s stats.ConnStats) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch s.(type) {
+	case *stats.ConnBegin:
+		c.begun++
+	case *stats.ConnEnd:
+		c.ended++
+	}
+}
+
+// TagConn implements stats.Handler.
+func (c *counter) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// TagRPC implements stats.Handler.
+func (c *counter) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// HandleRPC implements stats.Handler.
+func (c *counter) HandleRPC(context.Context, stats.RPCStats) {}
+
+// heap returns how many bytes are in use.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

@@ -1,0 +1,297 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/guard"
+	"github.com/firesweep/firesweep/shared/objects"
+)
+
+// Bounds of what a preview works out. Each action costs the reads that its commit would.
+const (
+	maxForeseen       = 100  // actions of a run
+	maxForeseenWrites = 30   // of one action
+	maxForeseenRounds = 20   // commits of one item
+	maxForeseenDepth  = 3    // of items within items
+	maxForeseenLooks  = 100  // at objects, for one action
+	maxForeseenLeft   = 1000 // writes and looks at objects, of what an interrupted run left
+	foreseenAtOnce    = 8
+)
+
+// foresee adds to actions what they would write. It goes through the steps of a commit without committing, on a copy of what is
+// read. It is for previews.
+func (p *Planner) foresee(ctx context.Context, actions []Action) error {
+	actions = actions[:min(len(actions), max(0, maxForeseen-p.foreseen))]
+	p.foreseen += len(actions)
+	underWay, ctx := errgroup.WithContext(ctx)
+	underWay.SetLimit(foreseenAtOnce)
+	for i := range actions {
+		effect, ok := actions[i].Effect.(ruled)
+		if !ok {
+			continue
+		}
+		underWay.Go(func() (err error) {
+			defer guard.Recover(&err)
+			f := p.run.foresight(maxForeseenWrites, maxForeseenLooks)
+			err = f.item(ctx, effect.Item, actions[i].Kind, 0)
+			actions[i].Writes, actions[i].More = f.writes, f.more
+			return err
+		})
+	}
+	return underWay.Wait()
+}
+
+// foresight is what one action would write.
+type foresight struct {
+	run    *run
+	source *imagined
+	writes []string
+	more   bool // than the writes
+	looked int  // at objects
+
+	most, looks int // writes and looks at objects
+}
+
+func (r *run) foresight(most, looks int) foresight {
+	source := &imagined{fromReader: r.readerSource(), written: map[documents.Ref]*documents.Document{}}
+	return foresight{run: r, source: source, most: most, looks: looks}
+}
+
+func (f *foresight) add(write string) {
+	if len(f.writes) == f.most {
+		f.more = true
+		return
+	}
+	f.writes = append(f.writes, write)
+}
+
+// item goes through the commits of one item.
+func (f *foresight) item(ctx context.Context, item Item, kind string, depth int) error {
+	for range maxForeseenRounds {
+		if f.more || depth > maxForeseenDepth {
+			break
+		}
+		outcomes, err := f.run.decide(ctx, f.source, []*work{{Item: item, kind: kind, foreseen: true}})
+		if err != nil {
+			return err
+		}
+		o := outcomes[0]
+		if o.err != nil {
+			var pinned *pinnedError
+			switch {
+			case depth == 0 && errors.As(o.err, &pinned):
+				f.add("nothing: " + pinned.Error())
+			case depth == 0 && o.change.Fail != nil && !errors.Is(o.err, ErrChanged):
+				f.add("nothing: " + o.change.Fail.Error())
+			}
+			return nil // it would be found to have changed, or fail
+		}
+		c := o.change
+		for _, child := range c.First {
+			if err := f.item(ctx, child, "", depth+1); err != nil {
+				return err
+			}
+		}
+		for _, t := range c.Before {
+			f.add("hand over task " + taskKey(t))
+		}
+		for _, w := range c.Writes {
+			f.add(w.String())
+			f.source.write(w)
+		}
+		for _, then := range c.Then {
+			if then.Object.Name == "" || then.Object.Folder || f.deletes(ctx, then.Object) {
+				f.add(then.String(f.run.config.Bucket))
+			}
+			if then.Recorded == nil {
+				continue
+			}
+			for _, w := range then.Recorded.Done {
+				f.add(w.String())
+				f.source.write(w)
+			}
+		}
+		for _, next := range c.Next {
+			if err := f.item(ctx, next, "", depth+1); err != nil {
+				return err
+			}
+		}
+		switch {
+		case len(c.First) > 0:
+		case c.Again != "":
+			kind, item.From = c.Again, c.From
+		default:
+			return nil
+		}
+	}
+	f.more = true
+	return nil
+}
+
+// foreseeEntry returns what a run would do of an entry of the journal that was written at a time, or why it would do nothing.
+func (r *run) foreseeEntry(ctx context.Context, e entry, at time.Time, refused error) (writes []string, more bool, err error) {
+	if refused != nil {
+		return []string{"nothing: " + refused.Error()}, false, nil //nolint:nilerr // that the entry is refused is what is foreseen
+	}
+	f := r.foresight(maxForeseenLeft, maxForeseenLeft)
+	then, err := r.stillAbsent(ctx, e.then)
+	for _, t := range then {
+		if err == nil && t.Object.Folder {
+			err = f.folder(ctx, t.Object, at)
+		} else if t.Object.Name == "" || f.deletes(ctx, t.Object) {
+			f.add(t.String(r.config.Bucket))
+		}
+	}
+	for _, next := range e.next {
+		if err == nil {
+			err = f.item(ctx, next, "", 1)
+		}
+	}
+	return f.writes, f.more, err
+}
+
+// folder adds the objects of a folder.
+func (f *foresight) folder(ctx context.Context, o ObjectDeletion, at time.Time) error {
+	for page, err := range f.run.objects.Pages(ctx, o.Name, objects.Names{}) {
+		if err != nil {
+			return err
+		}
+		for _, object := range page {
+			if o.keep(object, at) == "" {
+				f.add("delete gs://" + f.run.config.Bucket + "/" + object.Name)
+			}
+		}
+		if f.more {
+			break
+		}
+	}
+	return nil
+}
+
+// deletes reports whether an object exists and would be deleted, not kept because of its owner.
+func (f *foresight) deletes(ctx context.Context, o ObjectDeletion) bool {
+	if len(f.writes) == f.most || f.looked == f.looks {
+		f.more = true
+		return false
+	}
+	f.looked++
+	object, found, err := f.run.objects.Get(ctx, o.Name)
+	return err != nil || found && o.keep(object, object.Created) == ""
+}
+
+// String returns a follow-up as previews show it.
+func (f FollowUp) String(bucket string) string {
+	switch {
+	case f.Task != nil:
+		return "hand over " + f.name()
+	case f.Object.Folder:
+		return fmt.Sprintf("delete objects under gs://%s/%s", bucket, f.Object.Name)
+	case f.Account != "":
+		return "delete " + f.name()
+	default:
+		return fmt.Sprintf("delete gs://%s/%s", bucket, f.Object.Name)
+	}
+}
+
+// imagined is the database as it would be after some writes.
+type imagined struct {
+	fromReader
+	written map[documents.Ref]*documents.Document // nil: deleted
+}
+
+func (s *imagined) write(w documents.Write) {
+	d := documents.Document{Path: w.Ref.Path(), Data: map[string]any{}, UpdateTime: time.Now()}
+	switch w.Op {
+	case documents.Delete:
+		s.written[w.Ref] = nil
+		return
+	case documents.Update:
+		if before := s.written[w.Ref]; before != nil {
+			d.Database, d.Data = before.Database, maps.Clone(before.Data)
+		} else if before := s.gotten.of(w.Ref); before != nil {
+			d.Database, d.Data = before.Database, maps.Clone(before.Data)
+		}
+	case documents.Create, documents.Set:
+	}
+	for field, value := range w.Data {
+		if d.Data[field] = value; value == documents.DeleteField {
+			delete(d.Data, field)
+		}
+	}
+	s.written[w.Ref] = &d
+}
+
+// Get implements [Source].
+func (s *imagined) Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
+	found, err := s.fromReader.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range refs {
+		if d, written := s.written[ref]; written && d == nil {
+			delete(found, ref)
+		} else if written {
+			found[ref] = *d
+		}
+	}
+	return found, nil
+}
+
+// Children implements [Source].
+func (s *imagined) Children(ctx context.Context, c Children, parents []string) (map[string]Belonging, error) {
+	all, err := s.fromReader.Children(ctx, c, parents)
+	for id, b := range all {
+		b.Documents = s.left(b.Documents)
+		all[id] = b
+	}
+	return all, err
+}
+
+// First implements [Source].
+func (s *imagined) First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
+	deleted := 0 // they are there still, and stand before those that would be found
+	for ref, d := range s.written {
+		if d == nil && ref.Collection == q.Collection {
+			deleted++
+		}
+	}
+	found, err := s.fromReader.First(ctx, q, from, limit+deleted)
+	left := s.left(found)
+	if from == "" && len(q.Where)+len(q.Any)+len(q.OrderBy) == 0 {
+		left = append(left, s.created(q.Collection, found)...)
+	}
+	return left[:min(limit, len(left))], err
+}
+
+// created returns the documents that a collection would have besides those that were found, for queries without conditions.
+func (s *imagined) created(collection string, found []documents.Document) []documents.Document {
+	var all []documents.Document
+	for ref, d := range s.written {
+		there := slices.ContainsFunc(found, func(f documents.Document) bool { return f.Ref() == ref })
+		if d != nil && ref.Collection == collection && !there {
+			all = append(all, *d)
+		}
+	}
+	slices.SortFunc(all, func(a, b documents.Document) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}
+
+// left returns the documents that have not been deleted.
+func (s *imagined) left(found []documents.Document) []documents.Document {
+	var left []documents.Document
+	for _, d := range found {
+		if now, written := s.written[d.Ref()]; !written || now != nil {
+			left = append(left, d)
+		}
+	}
+	return left
+}

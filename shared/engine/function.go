@@ -1,0 +1,383 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/logging"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/tasks"
+	"github.com/firesweep/firesweep/shared/usage"
+	"github.com/firesweep/firesweep/shared/version"
+)
+
+// Cloud Storage's own advice for a bucket's first writes a second, and how many may go out together.
+const (
+	storageWritesPerSecond = 1000
+	storageBurst           = 100
+)
+
+// storagePace spaces the writes of a run to Cloud Storage.
+type storagePace struct{ limiter *rate.Limiter }
+
+// WaitN implements [objects.Pace]. More than a burst is more than one.
+func (p storagePace) WaitN(ctx context.Context, n int) error {
+	for burst := p.limiter.Burst(); n > 0; n -= burst {
+		if err := p.limiter.WaitN(ctx, min(n, burst)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Function serves one job over HTTP: POST runs it.
+type Function struct {
+	Job       Job
+	Timeout   time.Duration    // after which the platform gives the run up
+	StopAfter time.Duration    // if not 0, starts no more work this long into the run, even if the timeout allows it
+	Uses      []config.Backend // what the job works on
+
+	Getenv func(string) string
+	Clock  func() time.Time
+	Log    io.Writer
+	Hooks  Hooks
+
+	forOperator bool // the credentials are those of whoever calls the command
+
+	mu      sync.Mutex
+	opened  config.Config // what clients was opened for
+	clients *clients
+}
+
+// Hooks let tests watch and disturb a run. All may be nil.
+type Hooks struct {
+	BeforeApply func()                                    // called between planning and applying
+	Dial        []grpc.DialOption                         // for the Firestore connections
+	Transport   func(http.RoundTripper) http.RoundTripper // around Storage's
+	Accounts    func(accounts.API) accounts.API           // around Authentication's
+	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
+	Pace        func() documents.Pace                     // instead of [documents.Rate]; calls of Authentication have none then
+	DeafToStop  bool                                      // the run does not look for an order to stop, so that its reads do not depend on its duration
+}
+
+// clients are shared by the runs of one configuration.
+type clients struct {
+	runs     int  // that use them, guarded by the function's lock
+	replaced bool // the function has others, so the last run closes these
+
+	documents *documents.Client
+	objects   *objects.Client  // nil if the function does not use Storage
+	accounts  *accounts.Client // nil if the function does not use Authentication
+	tasks     *tasks.Client    // nil if the function does not use Cloud Tasks
+	next      *tasks.Client    // for what a run has no time for; nil if the job does not continue by itself
+}
+
+// close closes the connections, which no run uses any more. A connection that cannot be closed does no harm.
+func (c *clients) close() {
+	_ = c.documents.Close()
+	if c.objects != nil {
+		_ = c.objects.Close()
+	}
+	for _, queue := range []*tasks.Client{c.tasks, c.next} {
+		if queue != nil {
+			_ = queue.Close()
+		}
+	}
+}
+
+// NewFunction returns a function on the process's environment, clock and standard error.
+func NewFunction(job Job, timeout time.Duration, uses []config.Backend) *Function {
+	return &Function{Job: job, Timeout: timeout, Uses: uses, Getenv: os.Getenv, Clock: time.Now, Log: logging.Stderr{}}
+}
+
+// ServeHTTP runs the job.
+func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	log := logging.New(f.Log).With(logging.Trace(f.Getenv("GOOGLE_CLOUD_PROJECT"), r.Header)...).
+		With(logging.Labels(slog.String("job", f.Job.Name)))
+	defer func() {
+		if v := recover(); v != nil {
+			log.ErrorContext(r.Context(), f.Job.Name+" panicked", logging.Problem("panic"), logging.Reported(), logging.Stack(v, debug.Stack()))
+			refuse(w, http.StatusInternalServerError, "internal", "the function panicked; see its log")
+		}
+	}()
+	// The log says what is wrong with a refused request, but never shows its body, which may hold anything.
+	wrong := func(status int, code, message string) {
+		log.WarnContext(r.Context(), f.Job.Name+" refused a request: "+message, slog.String("code", code), slog.Int("httpStatus", status))
+		refuse(w, status, code, message)
+	}
+	cannot := func(code string, err error) {
+		log.ErrorContext(r.Context(), f.Job.Name+" did not run: "+err.Error(), logging.Problem(clip(err.Error(), maxProblem)), logging.Reported())
+		refuse(w, http.StatusInternalServerError, code, err.Error())
+	}
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		wrong(http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s is called with POST, not %s", f.Job.Name, clip(r.Method, maxQuoted)))
+		return
+	}
+	earlier, err := continues(r.Header, f.Job)
+	if err != nil {
+		wrong(http.StatusBadRequest, "invalid_request", err.Error())
+		return
+	}
+	req, err := parseRequest(w, r, f.Job.Task, earlier != "")
+	if err != nil {
+		wrong(http.StatusBadRequest, "invalid_request", err.Error())
+		return
+	}
+	cfg, err := config.Load(config.For(f.Job.Name, f.Getenv), f.Job.Settings, f.Uses...)
+	if err != nil {
+		cannot("misconfigured", err)
+		return
+	}
+	if cfg.Shards > 1 && f.Job.Split == nil {
+		cannot("misconfigured", fmt.Errorf("wrong configuration: SHARDS is %d, and %s cannot be split: unset it (Terraform: shards)", cfg.Shards, f.Job.Name))
+		return
+	}
+	if cfg.DryRun && req.dryRun != nil && !*req.dryRun {
+		wrong(http.StatusBadRequest, "invalid_request", f.Job.Name+" only plans, because its DRY_RUN is true, and no request can "+
+			"change that: deploy it with DRY_RUN=false (Terraform: dry_run)")
+		return
+	}
+	wall := f.Clock()
+	if req.part, err = partOf(r.Header, f.Job.Name, earlier); err != nil {
+		wrong(http.StatusBadRequest, "invalid_request", err.Error())
+		return
+	}
+	now, scheduled, err := runTime(r.Header, f.Job.Task != nil || earlier != "", wall, cfg.Emulators.Any())
+	if err != nil {
+		wrong(http.StatusBadRequest, "invalid_request", err.Error())
+		return
+	}
+	c, err := f.open(context.WithoutCancel(r.Context()), cfg)
+	if err != nil {
+		cannot("unavailable", err)
+		return
+	}
+	defer f.release(c)
+	if req.dryRun == nil {
+		req.dryRun = &cfg.DryRun
+	}
+	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
+	run.scheduled, run.continues, run.url = scheduled, earlier, addressOf(r, cfg)
+	report := run.execute(r.Context())
+	respond(w, report.HTTPStatus(), report)
+}
+
+// addressOf returns the function's own URL, which its tasks call: the deployment says, for the header Host says what the caller
+// likes. On emulators, whose ports differ, it is the URL that the function was called at.
+func addressOf(r *http.Request, cfg config.Config) string {
+	if cfg.ContinueURL == "" && cfg.Emulators.Any() {
+		return "http://" + r.Host + r.URL.Path
+	}
+	return cfg.ContinueURL
+}
+
+// newRun returns a run that begins at wall. Its time limits count from wall with its monotonic reading, so that a step of the
+// wall clock neither stretches the run nor ends it.
+func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall, now time.Time, req request) *run {
+	started := wall.UTC().Truncate(time.Millisecond)
+	id := newRunID(f.Job.Name, started)
+	shards := 1 // that share what Google's services take
+	if req.part != nil {
+		shards = req.part.Shards
+	}
+	var pace documents.Pace = documents.NewShareOfRate(shards)
+	if f.Hooks.Pace != nil {
+		pace = f.Hooks.Pace()
+	}
+	stopAfter := f.Timeout - stopMargin(f.Timeout)
+	if f.StopAfter > 0 {
+		stopAfter = min(stopAfter, f.StopAfter)
+	}
+	bucket := ""
+	if slices.Contains(f.Uses, config.Storage) {
+		bucket = cfg.Bucket
+	}
+	r := &run{
+		job:    f.Job,
+		task:   req.task,
+		part:   req.part,
+		config: cfg,
+		clock:  f.Clock,
+		hooks:  f.Hooks,
+		limits: Limits{
+			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MaxDuePercent: cfg.MaxDuePercent,
+			MaxPerOwner: cfg.MaxPerOwner, MinLookups: cfg.MinLookups, Lifted: req.force, Lift: req.lift,
+		},
+		documents: c.documents.Writer(pace),
+		meter:     new(usage.Meter),
+		timeout:   f.Timeout,
+		ownStop:   f.StopAfter > 0,
+		begun:     wall,
+		planUntil: wall.Add(stopAfter / 2),
+		stopAt:    wall.Add(stopAfter),
+		figures:   map[string]int{},
+		sizes:     map[string]*groupSize{},
+		report: &Report{
+			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Lift: req.lift, Now: now, StartedAt: started,
+			Database: cfg.Database, Bucket: bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(),
+			Actions: map[string]Counts{}, Kept: map[string]int{}, Failures: []Failure{}, Part: req.part,
+		},
+	}
+	r.log = log.With(logging.Labels(r.labels()...))
+	r.records = r.documents // before it tells what it writes: the log is about what is the user's
+	r.documents.Written = r.wroteDocuments
+	if c.accounts != nil {
+		r.accounts = c.accounts.Writer()
+		r.accounts.Written = r.deletedAccounts
+	}
+	if c.tasks != nil {
+		r.tasks = c.tasks.Writer()
+	}
+	if c.next != nil {
+		r.next = c.next.Writer()
+	}
+	if c.objects != nil {
+		r.objects = c.objects.Writer(storagePace{rate.NewLimiter(rate.Limit(storageWritesPerSecond)/rate.Limit(shards), storageBurst/shards)})
+		r.objects.Written = r.deletedObject
+	}
+	return r
+}
+
+// labels find the log lines of a run. The lines of a shard's runs also have the labels of the run that was split.
+func (r *run) labels() []slog.Attr {
+	labels := []slog.Attr{slog.String("job", r.job.Name), slog.String("runId", r.id())}
+	if r.part != nil {
+		labels = append(labels, slog.String("shard", strconv.Itoa(r.part.Number)), slog.String("shardRunId", r.report.RunID))
+	}
+	return labels
+}
+
+// open returns clients for the configuration, those of an earlier request if they fit. Give them back with [Function.release].
+// A failed attempt leaves nothing behind, so that the next request tries again.
+func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error) {
+	cfg.Own = nil // no client depends on it, and it may be of a type that cannot be compared
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.clients != nil && f.opened == cfg {
+		f.clients.runs++
+		return f.clients, nil
+	}
+	c := &clients{}
+	var err error
+	c.documents, err = documents.Open(ctx,
+		documents.Database{Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore}, f.Hooks.Dial...)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(f.Uses, config.Storage) {
+		c.objects, err = objects.Open(ctx, objects.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, f.Hooks.Transport)
+		if err != nil {
+			c.close()
+			return nil, err
+		}
+	}
+	if slices.Contains(f.Uses, config.Auth) {
+		open := accounts.Open
+		if f.forOperator {
+			open = accounts.OpenForOperator
+		}
+		c.accounts, err = open(ctx, cfg.Project, f.Hooks.Accounts)
+		if err != nil {
+			c.close()
+			return nil, err
+		}
+		if f.Hooks.Pace != nil {
+			c.accounts.Unpace()
+		}
+	}
+	if slices.Contains(f.Uses, config.Tasks) {
+		if c.tasks, err = f.openQueue(ctx, cfg, cfg.TasksQueue, cfg.TasksTargetURL); err != nil {
+			c.close()
+			return nil, err
+		}
+	}
+	if cfg.ContinueFor > 0 {
+		if c.next, err = f.openQueue(ctx, cfg, cfg.ContinueQueue, ""); err != nil { // each task says whom it calls
+			c.close()
+			return nil, err
+		}
+	}
+	f.replace()
+	c.runs = 1
+	f.clients, f.opened = c, cfg
+	return c, nil
+}
+
+// openQueue connects to a queue of Cloud Tasks, whose tasks call the target.
+func (f *Function) openQueue(ctx context.Context, cfg config.Config, id, target string) (*tasks.Client, error) {
+	return tasks.Open(ctx, tasks.Queue{
+		Project: cfg.Project, Location: cfg.TasksLocation, ID: id, TargetURL: target,
+		ServiceAccount: cfg.TasksServiceAccount, EmulatorHost: cfg.Emulators.Tasks,
+	}, func() time.Time { return f.Clock() }, f.Hooks.DialTasks...)
+}
+
+// replace closes the clients once no run uses them any more. The lock is held.
+func (f *Function) replace() {
+	if f.clients != nil {
+		f.clients.replaced = true
+		f.clients.closeIfUnused()
+		f.clients = nil
+	}
+}
+
+// Close closes the function's connections, which otherwise last as long as the process: for tests, which make many functions. A
+// later request opens new ones.
+func (f *Function) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.replace()
+}
+
+// release gives clients back.
+func (f *Function) release(c *clients) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c.runs--
+	c.closeIfUnused()
+}
+
+func (c *clients) closeIfUnused() {
+	if c.replaced && c.runs == 0 {
+		c.close()
+	}
+}
+
+type errorBody struct {
+	Error errorDetail `json:"error"`
+}
+
+type errorDetail struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// refuse answers a request for which no run was started.
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	respond(w, status, errorBody{errorDetail{Code: code, Message: message}})
+}
+
+func respond(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false) // people read this in a terminal
+	// An error here means that the caller is gone; what the run did is in the log and in cleanupRuns.
+	_ = e.Encode(body)
+}

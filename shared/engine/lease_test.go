@@ -1,0 +1,84 @@
+package engine_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+)
+
+// TestLostAnswerToTheLastCommit has report, checkpoint and lease saved and nobody told: the run is over, and held its lease
+// to the end.
+func TestLostAnswerToTheLastCommit(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	f.Hooks.Dial = append(f.Hooks.Dial, unary("Commit", func(n int, send func() error) error {
+		err := send()
+		if n == 2 && err == nil { // the first took the lease
+			return status.Error(codes.Unavailable, "the answer was lost")
+		}
+		return err
+	}))
+	got := f.Run(t, "")
+	if got.Status != engine.Completed || job(t, f)["lease"] != nil || len(f.Documents(t, "cleanupRuns")) != 1 {
+		t.Errorf("report %+v, job %v", got, job(t, f))
+	}
+	for _, line := range f.LogLines(t) {
+		if strings.Contains(line["message"].(string), "lost its lease") {
+			t.Errorf("logged: %s", line["message"])
+		}
+	}
+}
+
+// TestRequestsOfARunsEnds: the lease takes two requests, what is pinned one beside them, and the end of the run one, for the record
+// is known from then.
+func TestRequestsOfARunsEnds(t *testing.T) {
+	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(context.Context, *engine.Planner) error { return nil }})
+	enginetest.NewGolden(t, "no-items").Run(t, "a run's beginning and end", f, "", "")
+}
+
+// TestLeaseLostBeforeTheLastCommit: somebody else's lease, taken right before the run gives its own back, stays, as does the
+// checkpoint; the report is saved.
+func TestLeaseLostBeforeTheLastCommit(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	theirs := map[string]any{"runId": "testJob-another", "expiresAt": start.Add(time.Hour)}
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if n == 2 { // the first took the lease
+			f.Set(t, "cleanupJobs/testJob", map[string]any{"lease": theirs, "position": "theirs"})
+		}
+		return send()
+	})
+	got := f.Run(t, "")
+	enginetest.Want(t, "record", map[string]any{"lease": theirs, "position": "theirs"}, job(t, f))
+	if saved := f.Documents(t, "cleanupRuns")[got.RunID]; got.Status != engine.Completed || saved["status"] != "completed" {
+		t.Errorf("%s, saved %v", got.Status, saved)
+	}
+	lost := 0
+	for _, line := range f.LogLines(t) {
+		if strings.Contains(line["message"].(string), "lost its lease") {
+			lost++
+		}
+	}
+	enginetest.Want(t, "lines about it", 1, lost)
+}
+
+// TestMarkedRightBeforeTheLastCommit: an order to stop that comes too late is gone with the run.
+func TestMarkedRightBeforeTheLastCommit(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if n == 2 { // the first took the lease
+			f.Set(t, "cleanupJobs/testJob", enginetest.With(job(t, f), "stop", "testJob-this"))
+		}
+		return send()
+	})
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{})
+	if _, marked := job(t, f)["stop"]; marked || job(t, f)["lease"] != nil {
+		t.Errorf("record %v", job(t, f))
+	}
+}

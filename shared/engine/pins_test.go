@@ -1,0 +1,126 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// pages belong to books. A page goes with its file and its place in an index, a book after its pages, and with its folder and account.
+var (
+	pageRule = engine.Rule[engine.Subject]{
+		Name: "page", Load: engine.Itself, Judge: whileThere,
+		Reach: engine.Reach{Items: "pages", Deletes: []string{"pages", "index"}, Objects: []engine.Files{{Folder: "files/"}}},
+		Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+			return engine.Change{
+				Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}, {Op: documents.Delete, Ref: documents.Ref{Collection: "index", ID: s.ID()}}},
+				Then:   []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "files/" + s.ID() + ".png"}, Absent: s.Ref()}},
+			}
+		},
+	}
+	bookRule = engine.Rule[engine.Subject]{
+		Name: "book", Group: 1, Load: engine.Itself, Judge: whileThere,
+		Reach: engine.Reach{
+			Items: "books", Deletes: []string{"books"}, Account: true, Objects: []engine.Files{{Folder: "books/{id}/", Whole: true}},
+		},
+		Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+			pages, _ := s.Data["pages"].([]any)
+			if !s.Found {
+				return engine.Change{}
+			}
+			c := engine.Change{
+				Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}},
+				Then: []engine.FollowUp{
+					{Object: engine.ObjectDeletion{Name: "books/" + s.ID() + "/", Folder: true}, Absent: s.Ref()},
+					{Account: s.ID(), Absent: s.Ref()},
+				},
+			}
+			for _, id := range pages {
+				c.Next = append(c.Next, engine.Item{Rule: pageRule, Ref: documents.Ref{Collection: "pages", ID: id.(string)}})
+			}
+			return c
+		},
+	}
+)
+
+func whileThere(s engine.Subject, _ engine.Run) engine.Decision {
+	if !s.Found {
+		return engine.Keep("gone")
+	}
+	return engine.Do("delete "+s.Ref().Collection, "due")
+}
+
+// TestWhatLeadsToSomethingPinnedIsKept, whatever it is that is pinned: nothing of the book goes, not even what is not pinned.
+func TestWhatLeadsToSomethingPinnedIsKept(t *testing.T) {
+	t.Parallel()
+	for pinned, kept := range map[string]string{
+		"books/b1": engine.KeptPinned, "books/b1/notes/n": engine.KeptWithPinned, "pages/p1": engine.KeptWithPinned,
+		"gs://BUCKET/books/b1/cover.png": engine.KeptWithPinned, "gs://BUCKET/books/": engine.KeptWithPinned, "account b1": engine.KeptWithPinned,
+	} {
+		t.Run(pinned, func(t *testing.T) {
+			t.Parallel()
+			f := enginetest.New(t, engine.NewFunction(engine.Job{
+				Name: "testJob", Rules: []engine.AnyRule{bookRule, pageRule},
+				Plan: func(ctx context.Context, p *engine.Planner) error {
+					return p.Sweep(ctx, documents.Query{Collection: "books"}, "", bookRule)
+				},
+			}, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}))
+			for _, id := range []string{"b1", "b2"} {
+				page := "p" + id[1:]
+				f.Set(t, "books/"+id, map[string]any{"pages": []string{page}})
+				f.Set(t, "pages/"+page, map[string]any{"n": 1})
+				f.Set(t, "index/"+page, map[string]any{"n": 1})
+				f.Put(t, "books/"+id+"/cover.png", nil, []byte("x"))
+				f.Put(t, "files/"+page+".png", nil, []byte("x"))
+				f.SignUp(t, id)
+			}
+			f.Set(t, undo.PinnedIn+"/1", map[string]any{undo.TargetsField: []string{strings.ReplaceAll(pinned, "BUCKET", f.Bucket)}})
+			preview := f.Run(t, `{"dryRun":true}`)
+			got := f.Run(t, "")
+			if got.Status != engine.Completed || got.Kept[kept] == 0 {
+				t.Fatalf("%s, kept %v, %v", got.Status, got.Kept, got.Failures)
+			}
+			left := []string{"b1"}
+			objects := []string{"books/b1/cover.png", "files/p1.png"}
+			if pinned == "gs://BUCKET/books/" { // which both have something in
+				left, objects = []string{"b1", "b2"}, []string{"books/b1/cover.png", "books/b2/cover.png", "files/p1.png", "files/p2.png"}
+			}
+			enginetest.Want(t, "books", left, f.IDs(t, "books"))
+			enginetest.Want(t, "pages", len(left), len(f.IDs(t, "pages")))
+			enginetest.Want(t, "objects", objects, f.Objects(t))
+			for _, p := range preview.Plan {
+				if p.Target == "books/b1" && !slices.ContainsFunc(p.Writes, func(w string) bool { return strings.HasPrefix(w, "nothing: ") }) {
+					t.Errorf("the preview says %v", p.Writes)
+				}
+			}
+		})
+	}
+}
+
+// TestPinsThatCannotBeRead: a run that does not know what is pinned does nothing.
+func TestPinsThatCannotBeRead(t *testing.T) {
+	for name, spoil := range map[string]func(f *enginetest.Function){
+		"refused": func(f *enginetest.Function) {
+			f.Hooks.Dial = append(f.Hooks.Dial, streamed("RunQuery", func(int) error { return status.Error(codes.PermissionDenied, "no") }))
+		},
+		"foreign": func(f *enginetest.Function) { f.Set(t, undo.PinnedIn+"/x", map[string]any{"targets": "things/t001"}) },
+	} {
+		f := newFunction(t, thingsJob(10))
+		seed(t, f, 2)
+		spoil(f)
+		if got := f.Run(t, ""); got.Status != engine.Failed || len(left(t, f)) != 2 {
+			t.Errorf("%s: %s, %v left", name, got.Status, left(t, f))
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/logging"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// planTime bounds a plan of [Function.Plan]. No platform ends it, so that it may take as long as it takes.
+const planTime = 7 * 24 * time.Hour
+
+// PlanOptions say how [Function.Plan] plans.
+type PlanOptions struct {
+	Now   time.Time    // the plan's now, past or future; zero is the clock's
+	Force bool         // no safety limit on numbers and shares holds
+	Lift  []string     // protections lifted by name, as [CheckLift] takes them
+	Meter *usage.Meter // counts what is read, for whoever waits; nil: nobody does
+}
+
+// Plan plans a job in the caller's process, with the caller's credentials, and returns the whole plan in the report. It only
+// reads: it takes no lease and saves no report, nothing of Cloud Tasks is opened, nor of Authentication unless the job looks at accounts, and
+// the connections refuse whatever writes. So it needs no more than the right to read, and the settings of what it reads. The error is
+// a [*config.Error] or says why a client cannot be opened; whatever goes wrong later is in the report.
+func (f *Function) Plan(ctx context.Context, o PlanOptions) (*Report, error) {
+	uses := slices.DeleteFunc(slices.Clone(f.Uses), func(b config.Backend) bool {
+		return b != config.Firestore && b != config.Storage && (b != config.Auth || !f.Job.Accounts)
+	})
+	cfg, err := config.Load(config.Previewing(config.For(f.Job.Name, f.Getenv)), f.Job.Settings, uses...)
+	if err != nil {
+		return nil, err
+	}
+	reading := &Function{Job: f.Job, Timeout: planTime, Uses: uses, Getenv: f.Getenv, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks,
+		forOperator: true}
+	reading.Hooks.Dial = append(documents.ReadOnly(), f.Hooks.Dial...)
+	reading.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		if f.Hooks.Transport != nil {
+			base = f.Hooks.Transport(base)
+		}
+		return objects.ReadOnly(base)
+	}
+	reading.Hooks.Accounts = func(base accounts.API) accounts.API {
+		if f.Hooks.Accounts != nil {
+			base = f.Hooks.Accounts(base)
+		}
+		return accounts.ReadOnly(base)
+	}
+	c, err := reading.open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+
+	wall, dryRun := f.Clock(), true
+	if o.Now.IsZero() {
+		o.Now = wall
+	}
+	asked := request{dryRun: &dryRun, force: o.Force, lift: o.Lift}
+	r := reading.newRun(c, cfg, logging.New(f.Log), wall, o.Now.UTC().Truncate(time.Microsecond), asked)
+	r.listsAll = true
+	if o.Meter != nil {
+		r.meter = o.Meter
+	}
+	ctx = usage.NewContext(ctx, r.meter)
+	r.canceled = func() bool { return ctx.Err() != nil }
+	r.preview(ctx)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("plan %s: %w", f.Job.Name, context.Cause(ctx))
+	}
+	return r.report, nil
+}
+
+// list adds an action to the plan that a preview shows: the whole plan, or as much as an answer holds.
+func (r *run) list(a Action) {
+	if !r.listsAll {
+		r.report.plan(a)
+		return
+	}
+	r.report.Plan = append(r.report.Plan, planned(a))
+}

@@ -1,0 +1,194 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// wantNothingWritten looks for what a run keeps for itself, and for things that are gone.
+func wantNothingWritten(t *testing.T, f *enginetest.Function, things int) {
+	t.Helper()
+	if jobs, runs := f.Documents(t, "cleanupJobs"), f.Documents(t, "cleanupRuns"); len(jobs)+len(runs) > 0 {
+		t.Errorf("a plan wrote: %v, %v", jobs, runs)
+	}
+	if n := len(left(t, f)); n != things {
+		t.Errorf("%d things left of %d", n, things)
+	}
+}
+
+func TestPlanWritesNothing(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	seed(t, f, 3)
+	meter := new(usage.Meter)
+	report, err := f.Plan(t.Context(), engine.PlanOptions{Meter: meter})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Status != engine.Completed || !report.DryRun || len(report.Plan) != 3 || !report.Now.Equal(start) || report.Truncated {
+		t.Errorf("report %+v", report)
+	}
+	if got := meter.Usage(); got != report.Usage || got.FirestoreReads == 0 || got.FirestoreWrites+got.FirestoreDeletes > 0 {
+		t.Errorf("the meter has %+v, the report %+v", got, report.Usage)
+	}
+	wantNothingWritten(t, f, 3)
+}
+
+// TestPlanRefusesWrites has a plan try to write with what the engine writes with: nothing of it is sent.
+func TestPlanRefusesWrites(t *testing.T) {
+	var object, document error
+	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+		o, found, err := p.Objects.Get(ctx, "posts/one")
+		d, _, err2 := p.Documents.Get(ctx, "things/t000")
+		if err := errors.Join(err, err2); err != nil || !found {
+			return fmt.Errorf("found %t: %w", found, err)
+		}
+		documentWriter, objectWriter := engine.WritersOf(p)
+		document = documentWriter.Delete(ctx, []documents.Deletion{{Path: d.Path, LastUpdateTime: d.UpdateTime}})[0]
+		object = objectWriter.Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+		return nil
+	}})
+	f.Uses = []config.Backend{config.Firestore, config.Storage}
+	seed(t, f, 1)
+	f.Put(t, "posts/one", nil, nil)
+	if report, err := f.Plan(t.Context(), engine.PlanOptions{}); err != nil || report.Status != engine.Completed {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	for what, err := range map[string]error{"document": document, "object": object} {
+		if err == nil || !strings.Contains(err.Error(), "this connection only reads") {
+			t.Errorf("delete a %s: %v, want it refused", what, err)
+		}
+	}
+	want := []string{"posts/one"}
+	if got := f.Objects(t); !slices.Equal(got, want) {
+		t.Errorf("objects %v, want %v", got, want)
+	}
+	wantNothingWritten(t, f, 1)
+}
+
+// TestPlanIsListedWhole: an answer holds so many entries of a plan; a plan in the caller's process is not cut.
+func TestPlanIsListedWhole(t *testing.T) {
+	f := newFunction(t, thingsJob(500))
+	f.SetMany(t, 1001, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%04d", i), map[string]any{} })
+	report, err := f.Plan(t.Context(), engine.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Plan) != 1001 || report.Truncated {
+		t.Errorf("%d entries, truncated %t", len(report.Plan), report.Truncated)
+	}
+}
+
+func TestPlanBeyondASafetyLimit(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	f.Env["MAX_ACTIONS"] = "2"
+	seed(t, f, 5)
+	for _, tt := range []struct {
+		force  bool
+		status engine.Status
+		listed int
+	}{{false, engine.Aborted, 3}, {true, engine.Completed, 5}} {
+		report, err := f.Plan(t.Context(), engine.PlanOptions{Force: tt.force})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Status != tt.status || len(report.Plan) != tt.listed || report.Force != tt.force {
+			t.Errorf("force %t: %s with %d entries, want %s with %d", tt.force, report.Status, len(report.Plan), tt.status, tt.listed)
+		}
+	}
+	wantNothingWritten(t, f, 5)
+}
+
+// TestPlanNeedsNoMoreThanItReads: before anything is deployed there is no queue, and no account that may use one.
+func TestPlanNeedsNoMoreThanItReads(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	f.Uses = []config.Backend{config.Firestore, config.Auth, config.Tasks}
+	for _, name := range []string{"TASKS_LOCATION", "TASKS_QUEUE", "TASKS_SERVICE_ACCOUNT", "TASKS_TARGET_URL"} {
+		f.Env[name] = ""
+	}
+	seed(t, f, 1)
+	if report, err := f.Plan(t.Context(), engine.PlanOptions{}); err != nil || len(report.Plan) != 1 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	f.Env["MAX_ACTIONS"] = "none"
+	var wrong *config.Error
+	if report, err := f.Plan(t.Context(), engine.PlanOptions{}); !errors.As(err, &wrong) {
+		t.Errorf("%+v, %v, want a configuration's error", report, err)
+	}
+}
+
+func TestPlanForAnotherTime(t *testing.T) {
+	var now time.Time
+	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(_ context.Context, p *engine.Planner) error {
+		now = p.Now
+		return nil
+	}})
+	for _, want := range []time.Time{start.AddDate(1, 0, 0), start.AddDate(-1, 0, 0)} {
+		report, err := f.Plan(t.Context(), engine.PlanOptions{Now: want})
+		if err != nil || !now.Equal(want) || !report.Now.Equal(want) {
+			t.Errorf("planned for %s, reported %+v, %v, want %s", now, report, err, want)
+		}
+	}
+}
+
+func TestPlanThatIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+		cancel()
+		_, err := p.Documents.Count(ctx, documents.Query{Collection: "things"})
+		return err
+	}})
+	if report, err := f.Plan(ctx, engine.PlanOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v, want the context's error", report, err)
+	}
+}
+
+func TestRecords(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	seed(t, f, 1)
+	f.Run(t, "")
+	cfg := config.Config{Project: "p", Database: "(default)"}
+	record := engine.RecordOf(cfg, "testJob", documents.Document{Data: job(t, f)})
+	if record.Err != nil || record.Holder != "" || record.Last == nil || record.Last.Status != engine.Completed {
+		t.Errorf("record %+v", record)
+	}
+	for id, data := range f.Documents(t, "cleanupRuns") {
+		report, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/" + id, Data: data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		enginetest.Want(t, "the saved report", record.Last, report)
+	}
+	held := func(until time.Time) documents.Document {
+		return documents.Document{Data: map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": until}}}
+	}
+	record = engine.RecordOf(cfg, "testJob", held(start.Add(7*time.Minute)))
+	if record.Holder != "r" || record.TooLong(cfg, "testJob", 5*time.Minute, start) != nil {
+		t.Errorf("a lease that a run may hold: %+v", record)
+	}
+	record = engine.RecordOf(cfg, "testJob", held(start.Add(7*time.Minute+time.Second)))
+	if err := record.TooLong(cfg, "testJob", 5*time.Minute, start); err == nil {
+		t.Error("a lease that no run may hold is none")
+	}
+	for _, foreign := range []map[string]any{{"lease": "mine"}, {"position": 7}} {
+		if record := engine.RecordOf(cfg, "testJob", documents.Document{Data: foreign}); record.Err == nil {
+			t.Errorf("%v counts as written by a run", foreign)
+		}
+	}
+	for _, wrong := range []map[string]any{{}, {"runId": 7}, {"runId": "r", "startedAt": "yesterday"}, {"runId": fmt.Sprint, "x": 1}} {
+		if report, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/r", Data: wrong}); err == nil {
+			t.Errorf("%v is read as %+v", wrong, report)
+		}
+	}
+}

@@ -1,0 +1,363 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"firebase.google.com/go/v4/auth"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"pgregory.net/rapid"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+	"github.com/firesweep/firesweep/shared/objects"
+)
+
+// people are deleted with their accounts, of which only the journal knows then.
+var people = engine.Rule[engine.Subject]{
+	Name: "person", Load: engine.Itself, Judge: leavers.Judge,
+	Reach: engine.Reach{Items: "people", Deletes: []string{"people"}, Account: true},
+	Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+		c := engine.Delete(s.Document)
+		c.Then = []engine.FollowUp{{Account: s.ID(), Absent: s.Ref()}}
+		return c
+	},
+}
+
+// reachFunction has rules that delete files by their names, folders and accounts.
+func reachFunction(t *testing.T) *enginetest.Function {
+	t.Helper()
+	f := enginetest.New(t, engine.NewFunction(ruleJob("people", people, boxes, crates), 5*time.Minute,
+		[]config.Backend{config.Firestore, config.Storage, config.Auth}))
+	f.Clock = func() time.Time { return start }
+	return f
+}
+
+func journal(t *testing.T, f *enginetest.Function, name string, then, next []any) {
+	t.Helper()
+	f.Set(t, "cleanupJobs/testJob/journal/"+name, map[string]any{
+		"runId": "r", "shard": 0, "attempt": 1, "task": "", "at": start, "open": true, "then": then, "next": next,
+	})
+}
+
+func names(rule, absent string, folder bool, key string, all ...any) map[string]any {
+	return map[string]any{"rule": rule, "absent": absent, "folder": folder, "ownerKey": key, "marked": false, "names": all}
+}
+
+func accountOf(rule, absent string) map[string]any {
+	return map[string]any{"rule": rule, "absent": absent, "account": true}
+}
+
+// TestForgedEntriesNeverGoBeyondReach runs a job on entries that somebody else wrote into its journal, of the parts of which the
+// job's own are made and of others. It deletes no file of another folder or owner, none of a document that exists, no account of a
+// person who exists, and writes no document.
+func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
+	f := reachFunction(t)
+	files := map[string]string{ // the document while which exists it stays; "": always
+		"avatars/victim.png": "", "secrets/a": "", "boxes/there": "", "crates": "", "cratesx/gone/a": "", "photos": "",
+		"crates/there/a": "crates/there", "crates/gone/a": "crates/gone", "crates/gone/b/c": "crates/gone", "crates/gonex/a": "crates/gonex",
+		"photos/there": "boxes/there", "photos/gone": "boxes/gone", "files/a": "boxes/gone",
+	}
+	there := []string{"boxes/there", "crates/there", "people/there", "people/victim", "roles/attacker", "users/victim", "things/a", "gone/a"}
+	for _, path := range there {
+		f.Set(t, path, map[string]any{"n": 1, "state": "used"})
+	}
+	uids := []string{"there", "victim", "gone", "undefined"}
+	path := rapid.SampledFrom(slices.Concat(there, []string{"", "boxes", "boxes/", "/", "boxes/gone", "crates/gone", "crates/gonex", "crates/..",
+		"crates/gone/b/x", "people/gone", "users/gone", "cleanupJobs/testJob/journal/x", "cleanupJobs/gone"}))
+	name := rapid.SampledFrom(slices.Concat(slices.Sorted(maps.Keys(files)), []string{"", "/", "secrets/", "crates/", "crates/gone/", "crates/gone",
+		"crates/there/", "photos/", "files/", "files/../secrets/a", "files//a"}))
+	value := rapid.OneOf(rapid.Just[any](nil), rapid.Just[any](true), rapid.Just[any](int64(3)), rapid.Map(path, func(p string) any { return p }))
+	rule := rapid.SampledFrom([]string{"box", "crate", "person", "nobody", ""})
+	step := rapid.Custom(func(rt *rapid.T) any { // what the job could have written, or nearly
+		m := rapid.SampledFrom([]func() map[string]any{
+			func() map[string]any { return names("box", "boxes/gone", false, "", "files/a") },
+			func() map[string]any { return names("box", "boxes/gone", false, "box", "photos/gone", "photos/there") },
+			func() map[string]any { return names("crate", "crates/gone", true, "", "crates/gone/") },
+			func() map[string]any { return names("box", "boxes/gone", false, "", "photos/there") },
+			func() map[string]any { return accountOf("person", "people/gone") },
+		}).Draw(rt, "step")()
+		for range rapid.IntRange(0, 2).Draw(rt, "changes") {
+			switch rapid.IntRange(0, 4).Draw(rt, "change") {
+			case 0:
+				m["rule"] = rule.Draw(rt, "rule")
+			case 1:
+				m["absent"] = path.Draw(rt, "absent")
+			case 2:
+				m["names"] = []any{name.Draw(rt, "name"), name.Draw(rt, "name")}
+			case 3:
+				m["folder"] = rapid.Bool().Draw(rt, "folder")
+			default:
+				key := rapid.SampledFrom([]string{"rule", "absent", "account", "folder", "names", "ownerKey", "marked", "done", "task", "object"}).Draw(rt, "key")
+				if m[key] = value.Draw(rt, "value"); m[key] == nil {
+					delete(m, key)
+				}
+			}
+		}
+		return m
+	})
+	item := rapid.Custom(func(rt *rapid.T) any {
+		return map[string]any{"rule": rule.Draw(rt, "rule"), "path": path.Draw(rt, "path"), "from": rapid.SampledFrom([]string{"", "x"}).Draw(rt, "from")}
+	})
+	gone := 0
+	round := func(rt *rapid.T) {
+		left := f.Objects(t)
+		for file, owner := range files {
+			if !slices.Contains(left, file) {
+				metadata := map[string]string{}
+				if box, ok := strings.CutPrefix(owner, "boxes/"); ok && strings.HasPrefix(file, "photos/") {
+					metadata["box"] = box
+				}
+				f.Put(t, file, metadata, []byte("x"))
+			}
+		}
+		for _, uid := range uids {
+			if _, err := f.Auth(t).GetUser(t.Context(), uid); auth.IsUserNotFound(err) {
+				if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID(uid)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for i := range 6 {
+			journal(t, f, fmt.Sprint("e", i), rapid.SliceOfN(step, 0, 2).Draw(rt, "then"), rapid.SliceOfN(item, 0, rapid.IntRange(0, 3).Draw(rt, "items")/3).Draw(rt, "next"))
+		}
+		f.Run(t, "")
+		for file, owner := range files {
+			if _, found := slices.BinarySearch(f.Objects(t), file); found {
+				continue
+			}
+			if gone++; owner == "" || slices.Contains(there, owner) {
+				rt.Fatalf("%s was deleted", file)
+			}
+		}
+		for _, uid := range uids {
+			if _, err := f.Auth(t).GetUser(t.Context(), uid); auth.IsUserNotFound(err) && slices.Contains(there, "people/"+uid) {
+				rt.Fatalf("account %s was deleted", uid)
+			}
+		}
+		for _, path := range there {
+			if d, err := f.Firestore(t).Doc(path).Get(t.Context()); err != nil || len(d.Data()) != 2 {
+				rt.Fatalf("%s: %v", path, err)
+			}
+		}
+	}
+	modeltest.Check(t, func(rt *rapid.T) {
+		for range 40 {
+			round(rt)
+		}
+	})
+	if gone == 0 {
+		t.Error("no entry was one that the job itself could have written: the test shows nothing")
+	}
+}
+
+// TestReplayCountsAndShows: each file of a folder, each account and each item that an interrupted run has left counts for MAX_ACTIONS,
+// and a preview names it.
+func TestReplayCountsAndShows(t *testing.T) {
+	f := reachFunction(t)
+	for i := range 5 {
+		f.Put(t, fmt.Sprint("crates/gone/", i), nil, []byte("x"))
+	}
+	f.Put(t, "files/a", nil, []byte("x"))
+	f.Set(t, "boxes/old", old)
+	if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("p1")); err != nil {
+		t.Fatal(err)
+	}
+	journal(t, f, "e", []any{
+		names("crate", "crates/gone", true, "", "crates/gone/"), names("box", "boxes/gone", false, "", "files/a"), accountOf("person", "people/p1"),
+	}, []any{map[string]any{"rule": "box", "path": "boxes/old", "from": ""}})
+	want := []string{"delete gs://bucket/files/a", "delete account p1", "delete boxes/old", "set gone/old"}
+	for i := range 5 {
+		want = append(want, fmt.Sprint("delete gs://bucket/crates/gone/", i))
+	}
+	got := f.Run(t, `{"dryRun":true}`)
+	if len(got.Plan) != 1 {
+		t.Fatalf("plan %v", got.Plan)
+	}
+	var shown []string
+	for _, write := range got.Plan[0].Writes {
+		shown = append(shown, strings.ReplaceAll(write, f.Bucket, "bucket"))
+	}
+	slices.Sort(want)
+	slices.Sort(shown)
+	enginetest.Want(t, "writes shown", want, shown)
+
+	f.Env["MAX_ACTIONS"] = "7"
+	if got := f.Run(t, ""); got.Status != engine.Aborted || len(f.Objects(t)) != 6 {
+		t.Errorf("%s, %d objects left; want aborted, and all", got.Status, len(f.Objects(t)))
+	}
+	f.Env["MAX_ACTIONS"] = "8"
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
+	enginetest.Want(t, "boxes", 0, len(ids(t, f, "boxes")))
+	if _, err := f.Auth(t).GetUser(t.Context(), "p1"); !auth.IsUserNotFound(err) {
+		t.Errorf("account p1: %v", err)
+	}
+}
+
+// TestReplayIsTakenBack: what a run deletes because an entry says so is in that run's own undo log, whoever wrote the entry.
+func TestReplayIsTakenBack(t *testing.T) {
+	f := reachFunction(t)
+	if !f.EmbeddedStorage() {
+		t.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back")
+	}
+	f.Env["UNDO_DAYS"] = "7"
+	all := []string{"crates/gone/a", "crates/gone/b", "files/a"}
+	for _, name := range all {
+		f.Put(t, name, nil, []byte("x"))
+	}
+	if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("p1")); err != nil {
+		t.Fatal(err)
+	}
+	journal(t, f, "e", []any{
+		names("crate", "crates/gone", true, "", "crates/gone/"), names("box", "boxes/gone", false, "", "files/a"), accountOf("person", "people/p1"),
+	}, nil)
+	report := f.Run(t, "")
+	enginetest.WantReport(t, report, engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
+	steps := map[undo.Step]int{}
+	p := f.Restorer(t, f.Clock)
+	err := p.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(o restore.Outcome) error { steps[o.Step]++; return nil })
+	enginetest.Want(t, "steps", map[undo.Step]int{undo.Recreate: 4}, steps)
+	enginetest.Want(t, "objects back", all, f.Objects(t))
+	if _, gone := f.Auth(t).GetUser(t.Context(), "p1"); err != nil || gone != nil {
+		t.Errorf("undo: %v, account p1: %v", err, gone)
+	}
+}
+
+// TestRestoredBetweenLookAndDeletion: a document that comes back while an entry is being done keeps the files and the account that it
+// led to.
+func TestRestoredBetweenLookAndDeletion(t *testing.T) {
+	f := reachFunction(t)
+	f.Env["UNDO_DAYS"] = "7"
+	f.Put(t, "files/a", nil, []byte("x"))
+	if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("p1")); err != nil {
+		t.Fatal(err)
+	}
+	journal(t, f, "e", []any{names("box", "boxes/gone", false, "", "files/a"), accountOf("person", "people/p1")}, nil)
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		err := send()
+		if strings.Contains(fmt.Sprint(r.GetWrites()), "/cleanupUndo/") { // they are written down, and gone for the first look
+			for _, path := range []string{"boxes/gone", "people/p1"} {
+				if _, err := f.Firestore(t).Doc(path).Set(t.Context(), map[string]any{"state": "used"}); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		return err
+	})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "kept", map[string]int{"a file whose document was restored since": 1, "its document was restored since": 1}, got.Kept)
+	enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
+	if _, err := f.Auth(t).GetUser(t.Context(), "p1"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAnEntryThatChangesAfterItWasCounted is left alone: nobody has counted or shown what it holds now.
+func TestAnEntryThatChangesAfterItWasCounted(t *testing.T) {
+	f := reachFunction(t)
+	f.Put(t, "files/a", nil, []byte("x"))
+	f.Put(t, "files/b", nil, []byte("x"))
+	journal(t, f, "e", []any{names("box", "boxes/gone", false, "", "files/a")}, nil)
+	f.Hooks.BeforeApply = func() {
+		journal(t, f, "e", []any{names("box", "boxes/gone", false, "", "files/a", "files/b")}, nil)
+	}
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{"finish interrupted action": {Planned: 1, Changed: 1}})
+	enginetest.Want(t, "objects", []string{"files/a", "files/b"}, f.Objects(t))
+}
+
+// TestBeyondReach: a rule that asks for more than its job declares fails its item, and nothing is written for that; so with what a job
+// proposes itself.
+func TestBeyondReach(t *testing.T) {
+	ref := documents.Ref{Collection: "boxes", ID: "b"}
+	for name, change := range map[string]engine.Change{
+		"another collection":       {Writes: []documents.Write{{Op: documents.Delete, Ref: documents.Ref{Collection: "roles", ID: "b"}}}},
+		"a subcollection":          {Writes: []documents.Write{{Op: documents.Delete, Ref: documents.Ref{Collection: "boxes/b/things", ID: "b"}}}},
+		"a write where it deletes": {Writes: []documents.Write{{Op: documents.Set, Ref: ref, Data: map[string]any{}}}},
+		"the engine's records":     {Writes: []documents.Write{{Op: documents.Delete, Ref: documents.Ref{Collection: "cleanupJobs", ID: "b"}}}},
+		"another folder":           {Then: []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "secrets/a"}, Absent: ref}}},
+		"a whole folder":           {Then: []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "files/", Folder: true}, Absent: ref}}},
+		"no owner":                 {Then: []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "photos/a"}, Absent: ref}}},
+		"another's":                {Then: []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "photos/a", OwnerKey: "box", Owner: "c"}, Absent: ref}}},
+		"nothing absent":           {Then: []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "files/a"}}}},
+		"an account":               {Then: []engine.FollowUp{{Account: "b", Absent: ref}}},
+		"a recorded account":       {Then: []engine.FollowUp{{Account: "b", Recorded: &engine.Recorded{}}}},
+		"what is recorded": {Then: []engine.FollowUp{{Account: "b", Absent: ref, Recorded: &engine.Recorded{
+			Done: []documents.Write{{Op: documents.Set, Ref: documents.Ref{Collection: "roles", ID: "b"}}}}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule := engine.Rule[box]{Name: "box", Reach: boxes.Reach, Load: loadBoxes, Judge: judgeBox,
+				Change: func(b box, _ engine.Decision, _ engine.Run) engine.Change {
+					if b.ID() != "b" {
+						return engine.Delete(b.Document)
+					}
+					c := change
+					c.Writes = append(slices.Clone(c.Writes), documents.Write{Op: documents.Delete, Ref: b.Ref()})
+					return c
+				}}
+			f := ruleFunction(t, ruleJob("boxes", rule))
+			f.Set(t, "boxes/a", old)
+			f.Set(t, "boxes/b", old)
+			got := f.Run(t, "")
+			enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"delete box": {Planned: 2, Done: 1, Failed: 1}})
+			if !strings.Contains(got.Failures[0].Error, "boxes/b") || !strings.Contains(got.Failures[0].Error, "Reach") {
+				t.Errorf("failure %+v", got.Failures[0])
+			}
+			enginetest.Want(t, "boxes", []string{"b"}, ids(t, f, "boxes"))
+		})
+	}
+	f := ruleFunction(t, engine.Job{Name: "testJob", Reach: engine.Reach{Objects: []engine.Files{{Folder: "files/"}}},
+		Plan: func(ctx context.Context, p *engine.Planner) error {
+			for _, name := range []string{"files", "filesx/a", "secrets/a"} {
+				effect := engine.DeleteObject{Deletion: objects.Deletion{Name: name}}
+				if err := p.Propose(ctx, engine.Action{Kind: "delete file", Target: name, Effect: effect}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{})
+}
+
+// TestARuleThatTheJobDoesNotName fails: a later run could not read what the journal says of its items.
+func TestARuleThatTheJobDoesNotName(t *testing.T) {
+	job := ruleJob("boxes", boxes)
+	job.Rules = nil
+	f := ruleFunction(t, job)
+	f.Set(t, "boxes/a", old)
+	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"delete box": {Planned: 1, Failed: 1}})
+}
+
+// TestAnAccountWhoseDocumentCannotBeLookedUp right before its deletion stays.
+func TestAnAccountWhoseDocumentCannotBeLookedUp(t *testing.T) {
+	f := reachFunction(t)
+	if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("p1")); err != nil {
+		t.Fatal(err)
+	}
+	journal(t, f, "e", []any{accountOf("person", "people/p1")}, nil)
+	looks := 0
+	f.Hooks.Dial = append(f.Hooks.Dial, streamed("BatchGetDocuments", func(n int) error {
+		if looks = n; n > 3 { // the job's own document, the entry, and the first look
+			return status.Error(codes.PermissionDenied, "no role")
+		}
+		return nil
+	}))
+	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
+	if _, err := f.Auth(t).GetUser(t.Context(), "p1"); err != nil || looks != 4 {
+		t.Errorf("account p1: %v, after %d reads", err, looks)
+	}
+}

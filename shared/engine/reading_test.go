@@ -1,0 +1,120 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/inorder"
+)
+
+// ahead is [thingsJob] as a job that reads ahead. It calls began with the checkpoint of each reading when its things have come, and
+// planned with that of each plan.
+func ahead(began, planned func(checkpoint string)) engine.Job {
+	return engine.Job{Name: "testJob", Begin: func(ctx context.Context, p *engine.Planner) engine.Reading {
+		read := inorder.One(ctx, p.Checkpoint(), func(ctx context.Context, from string) ([]documents.Document, error) {
+			found, err := p.Documents.First(ctx, documents.Query{Collection: "things"}, documents.Cursor(from), 100)
+			began(from)
+			return found, err
+		})
+		return engine.Reading{Stop: read.Stop, Plan: func() error {
+			return read.Each(func(from string, found []documents.Document) error {
+				planned(from)
+				p.Scanned(len(found))
+				return p.Consider(ctx, things, found)
+			})
+		}}
+	}}
+}
+
+// TestReadsBesideTheLease: the commit that takes the lease is not answered before the things have been read, and nothing is
+// planned before it is.
+func TestReadsBesideTheLease(t *testing.T) {
+	read, leased := make(chan struct{}), make(chan struct{})
+	f := newFunction(t, ahead(func(string) { close(read) }, func(string) {
+		select {
+		case <-leased:
+		default:
+			t.Error("planned without a lease")
+		}
+	}))
+	seed(t, f, 3)
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if n > 1 {
+			return send()
+		}
+		select {
+		case <-read:
+		case <-time.After(time.Minute):
+			t.Error("nothing is read while the lease is being taken")
+		}
+		defer close(leased)
+		return send()
+	})
+	got := enginetest.NewGolden(t, "read-ahead").Run(t, "three things are read once, and once for undoing", f, "", "")
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete thing", 3))
+	enginetest.Want(t, "left", 0, len(left(t, f)))
+}
+
+// TestReadsAnewWhenTheRecordHasChanged: what was read beside a commit that failed, because somebody wrote to the job's record
+// meanwhile, is not planned by.
+func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
+	cursor, err := documents.Query{Collection: "things"}.After(documents.Document{Path: "things/t001"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		record  map[string]any // set by somebody else
+		status  engine.Status
+		planned []string // the checkpoints
+		left    []string
+	}{
+		"another run holds the lease": {
+			map[string]any{"lease": map[string]any{"runId": "testJob-another", "expiresAt": start.Add(time.Minute)}},
+			engine.Skipped, nil, []string{"t000", "t001", "t002"},
+		},
+		"another run has ended, partial": {
+			map[string]any{"lease": nil, "position": string(cursor)}, engine.Completed, []string{string(cursor)}, []string{"t000", "t001"},
+		},
+		"a lease that no run wrote": {map[string]any{"lease": "x"}, engine.Failed, nil, []string{"t000", "t001", "t002"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			read := make(chan struct{}, 10)
+			var planned []string
+			f := newFunction(t, ahead(func(string) { read <- struct{}{} }, func(from string) { planned = append(planned, from) }))
+			seed(t, f, 3)
+			f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+				if n == 1 {
+					<-read
+					f.Set(t, "cleanupJobs/testJob", tt.record)
+				}
+				return send()
+			})
+			got := f.Run(t, "")
+			if got.Status != tt.status || !slices.Equal(planned, tt.planned) {
+				t.Errorf("%s %v, planned from %q, want %s, from %q", got.Status, got.Failures, planned, tt.status, tt.planned)
+			}
+			enginetest.Want(t, "left", tt.left, left(t, f))
+			if want := len(tt.planned); want == 0 && got.Scanned != 0 {
+				t.Errorf("%d scanned", got.Scanned)
+			}
+		})
+	}
+}
+
+// TestPanicWhileItBegins: the run fails, and gives its lease back.
+func TestPanicWhileItBegins(t *testing.T) {
+	f := newFunction(t, engine.Job{Name: "testJob", Begin: func(context.Context, *engine.Planner) engine.Reading { panic("poisoned") }})
+	got := f.Run(t, "")
+	if got.Status != engine.Failed || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "poisoned") || job(t, f)["lease"] != nil {
+		t.Errorf("%s %v, record %v", got.Status, got.Failures, job(t, f))
+	}
+}

@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+)
+
+// maxBody is the largest request body, in bytes, and maxQuoted how much of a name or a header an error quotes.
+const (
+	maxBody   = 64 << 10
+	maxQuoted = 64
+)
+
+// nowHeader is the now of the run that handed a task over. Cloud Tasks ignores or replaces headers that Google uses itself,
+// by a list that it calls partial, so Cloud Scheduler's own header might not arrive.
+const nowHeader = "Firesweep-Now"
+
+// jsonSpace is what JSON takes for white space.
+const jsonSpace = " \t\r\n"
+
+// scheduleTimeHeader is when Cloud Scheduler meant the run to start; it is the same on every retry.
+const scheduleTimeHeader = "X-CloudScheduler-ScheduleTime"
+
+// request is what a caller asks of a run.
+type request struct {
+	dryRun *bool // nil: not said
+	force  bool
+	lift   []string          // protections lifted by name
+	task   map[string]string // what a worker is to do
+	part   *Part             // of a split run; nil: of none
+}
+
+// parseRequest reads a request strictly, because a misspelt dryRun would be a real run: field names are compared to
+// the letter, which encoding/json does not do when it fills a struct, and unknown query parameters are refused.
+//
+// task is what a worker is called with; nil for a job, whose body may be empty. A request that continues a run can ask for
+// nothing.
+func parseRequest(w http.ResponseWriter, r *http.Request, task *Task, continues bool) (request, error) {
+	var req request
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return req, fmt.Errorf("the body is larger than %d bytes", maxBody)
+	case err != nil:
+		return req, fmt.Errorf("the body could not be read: %w", err)
+	case continues && (len(bytes.Trim(body, jsonSpace)) > 0 || r.URL.RawQuery != ""):
+		return req, fmt.Errorf("a request with header %s can have neither body nor query: dryRun, force and lift are those of the run "+
+			"that it continues", continuesHeader)
+	case continues:
+		return req, nil
+	}
+	if task != nil {
+		req.task, err = parseTask(body, *task)
+	} else {
+		err = req.parseBody(body)
+	}
+	if err != nil {
+		return req, err
+	}
+	fromQuery, err := dryRunParameter(r.URL.RawQuery)
+	switch {
+	case err != nil:
+		return req, err
+	case fromQuery != nil && req.dryRun != nil && *fromQuery != *req.dryRun:
+		return req, errors.New("dryRun is given in both the body and the query, with different values")
+	case fromQuery != nil:
+		req.dryRun = fromQuery
+	}
+	return req, nil
+}
+
+// parseBody parses a job's body: empty, or one object with no other fields than dryRun, force and lift.
+func (req *request) parseBody(body []byte) error {
+	if len(bytes.Trim(body, jsonSpace)) == 0 {
+		return nil
+	}
+	fields, err := object[any](body, []string{"dryRun", "force", "lift"}, "true or false (lift: a list)")
+	if err != nil {
+		return err
+	}
+	for _, name := range sortedKeys(fields) {
+		value := fields[name]
+		truth, isBool := value.(bool)
+		switch {
+		case name == "lift":
+			if req.lift, err = parseLift(value); err != nil {
+				return err
+			}
+		case !isBool:
+			return fmt.Errorf("field %q must be true or false", name)
+		case name == "dryRun":
+			req.dryRun = &truth
+		default:
+			req.force = truth
+		}
+	}
+	return nil
+}
+
+// parseLift parses a list of what is to be lifted by name, each once.
+func parseLift(value any) (lift []string, err error) {
+	list, ok := value.([]any)
+	if !ok || len(list) == 0 {
+		return nil, errors.New(`field "lift" must be a list of what is to be lifted: ` + Liftable)
+	}
+	for _, element := range list {
+		text, ok := element.(string)
+		if !ok {
+			return nil, errors.New(`field "lift" must hold strings: ` + Liftable)
+		}
+		if err := CheckLift(text); err != nil {
+			return nil, fmt.Errorf(`field "lift": %w`, err)
+		}
+		if slices.Contains(lift, text) {
+			return nil, fmt.Errorf(`field "lift" holds %q twice`, clip(text, maxQuoted))
+		}
+		lift = append(lift, text)
+	}
+	return lift, nil
+}
+
+// parseTask parses a worker's body: one object with exactly the fields of its task.
+func parseTask(body []byte, task Task) (map[string]string, error) {
+	fields, err := object[string](body, task.Fields, "a string")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range task.Fields {
+		if fields[name] == "" {
+			return nil, fmt.Errorf("field %q is missing or empty", name)
+		}
+	}
+	if id := task.Fields[0]; !documents.ValidID(fields[id]) {
+		return nil, fmt.Errorf("%s %q cannot be a document's id", id, clip(fields[id], maxQuoted))
+	}
+	if task.Check == nil {
+		return fields, nil
+	}
+	return fields, task.Check(fields)
+}
+
+// object parses exactly one JSON object that has no other fields than those allowed, each at most once and with a value of
+// type V, which is what says in words.
+func object[V any](body []byte, allowed []string, what string) (map[string]V, error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if first, err := d.Token(); err != nil || first != json.Delim('{') {
+		return nil, errors.New("the body is not a JSON object")
+	}
+	fields := map[string]V{}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, fmt.Errorf("the body is not valid JSON: %w", err)
+		}
+		name, _ := key.(string) // an object's keys are strings, or Token has failed
+		if !slices.Contains(allowed, name) {
+			return nil, fmt.Errorf("unknown field %q: the body may hold %s", clip(name, maxQuoted), strings.Join(allowed, ", "))
+		}
+		if _, twice := fields[name]; twice {
+			return nil, fmt.Errorf("field %q is given twice", name)
+		}
+		var value any
+		if err := d.Decode(&value); err != nil {
+			return nil, fmt.Errorf("the body is not valid JSON: %w", err)
+		}
+		v, ok := value.(V)
+		if !ok {
+			return nil, fmt.Errorf("field %q must be %s", name, what)
+		}
+		fields[name] = v
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, fmt.Errorf("the body is not valid JSON: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("unexpected data after the JSON object")
+	}
+	return fields, nil
+}
+
+func dryRunParameter(rawQuery string) (*bool, error) {
+	query, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return nil, fmt.Errorf("the query is malformed: %w", err)
+	}
+	if query.Has("force") {
+		return nil, errors.New(`force cannot be given in the address: put {"force":true} into the body`)
+	}
+	if query.Has("lift") {
+		return nil, errors.New(`lift cannot be given in the address: put {"lift":["empty:COLLECTION"]} into the body`)
+	}
+	for name, values := range query {
+		if name != "dryRun" {
+			return nil, fmt.Errorf("unknown query parameter %q: only dryRun may be given", clip(name, maxQuoted))
+		}
+		if len(values) != 1 {
+			return nil, errors.New("query parameter dryRun is given more than once")
+		}
+	}
+	if !query.Has("dryRun") {
+		return nil, nil
+	}
+	b, err := strconv.ParseBool(query.Get("dryRun"))
+	if err != nil {
+		return nil, errors.New("query parameter dryRun must be true or false")
+	}
+	return &b, nil
+}
+
+// runTime returns the run's now: the schedule time if the header is there, else the wall clock. A task's now is that of the run
+// that handed it over. A time in the future is accepted only on emulators, for time travel.
+func runTime(h http.Header, handedOver bool, wall time.Time, emulated bool) (now time.Time, scheduled bool, err error) {
+	now = wall
+	name := scheduleTimeHeader
+	if handedOver && h.Get(nowHeader) != "" {
+		name = nowHeader
+	}
+	if v := h.Get(name); v != "" {
+		t, err := time.Parse(time.RFC3339, v)
+		if err != nil {
+			return time.Time{}, false, fmt.Errorf("header %s is %q, which is not an RFC 3339 time", name, clip(v, maxQuoted))
+		}
+		if year := t.UTC().Year(); year < 1 || year > 9999 {
+			return time.Time{}, false, fmt.Errorf("header %s is %q, but Firestore knows only the years 1 to 9999", name, clip(v, maxQuoted))
+		}
+		scheduled = true
+		if t.Before(wall) || emulated {
+			now = t
+		}
+	}
+	return now.UTC().Truncate(time.Microsecond), scheduled, nil
+}

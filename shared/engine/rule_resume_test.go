@@ -1,0 +1,165 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+)
+
+// ladder is a rule whose items take four commits of their own: nothing but the journal says how far they are, for they are
+// deleted by the first. Each step writes a document, the second deletes a file.
+var ladder = engine.Rule[engine.Subject]{
+	Name: "ladder", Group: 1, Load: engine.Itself,
+	Reach: engine.Reach{Items: "ladders", Deletes: []string{"ladders"}, Writes: []string{"steps"}, Objects: []engine.Files{{Folder: "files/"}}},
+	Judge: func(s engine.Subject, _ engine.Run) engine.Decision {
+		if s.From == "" && s.Data["state"] != "old" {
+			return engine.Keep("in use")
+		}
+		return engine.Do("climb", "it is old")
+	},
+	Change: func(s engine.Subject, d engine.Decision, _ engine.Run) (c engine.Change) {
+		step, _ := strconv.Atoi(s.From)
+		c.Writes = []documents.Write{{Op: documents.Create, Ref: documents.Ref{Collection: "steps", ID: fmt.Sprintf("%s-%d", s.ID(), step)}, Data: map[string]any{}}}
+		if step == 0 {
+			c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: s.Ref()})
+		}
+		if step == 1 {
+			c.Then = []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "files/" + s.ID()}, Absent: s.Ref()}}
+		}
+		if step < 3 {
+			c.Again, c.From, c.Remember = d.Kind, strconv.Itoa(step+1), true
+		}
+		return c
+	},
+}
+
+// TestWhatTheJournalRemembers ends a run after each of the commits of an item. The next run goes on where it was, and does
+// nothing twice: each step creates a document, which would fail the second time.
+func TestWhatTheJournalRemembers(t *testing.T) {
+	for commits := range 4 {
+		t.Run(fmt.Sprint(commits), func(t *testing.T) {
+			f := ruleFunction(t, ruleJob("ladders", ladder))
+			f.Set(t, "ladders/a", map[string]any{"state": "old"})
+			f.Set(t, "ladders/used", map[string]any{"state": "used"})
+			f.Put(t, "files/a", nil, []byte("x"))
+			var late atomic.Bool
+			f.Clock = func() time.Time {
+				if late.Load() {
+					return start.Add(f.Timeout)
+				}
+				return start
+			}
+			steps := 0
+			f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+				err := send()
+				if strings.Contains(fmt.Sprint(r.GetWrites()), "/steps/") {
+					if steps++; steps == commits {
+						late.Store(true)
+					}
+				}
+				return err
+			})
+			first := f.Run(t, "")
+			late.Store(false)
+			if commits == 0 {
+				enginetest.WantReport(t, first, engine.Completed, enginetest.Done("climb", 1))
+			} else {
+				enginetest.Want(t, "entries", 1, len(ids(t, f, "cleanupJobs/testJob/journal")))
+				f.Set(t, "ladders/a", map[string]any{"state": "old", "restored": true}) // is left to a later run
+				got := f.Run(t, "")
+				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("finish interrupted action", 1))
+			}
+			enginetest.Want(t, "steps", []string{"a-0", "a-1", "a-2", "a-3"}, ids(t, f, "steps"))
+			if commits == 2 { // the ladder was restored before its file went
+				enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
+			} else {
+				enginetest.Want(t, "objects", 0, len(f.Objects(t)))
+			}
+			enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+		})
+	}
+}
+
+// TestRoom refuses, as Firestore does what is more than 10 MiB, commits of more than so many writes, for an item that alone
+// has more.
+func TestRoom(t *testing.T) {
+	for name, tt := range map[string]struct {
+		most   int
+		status engine.Status
+		left   int
+	}{"some at a time": {25, engine.Completed, 0}, "refused for good": {0, engine.Failed, 60}} {
+		t.Run(name, func(t *testing.T) {
+			f := boxFunction(t)
+			setBoxes(t, f, "old", 1, 60, old)
+			largest := 0
+			f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+				if n := len(r.GetWrites()); strings.Contains(fmt.Sprint(r.GetWrites()), "/things/") && n > tt.most {
+					return status.Error(codes.InvalidArgument, "Transaction too big. Decrease transaction size.")
+				} else if n > largest {
+					largest = n
+				}
+				return send()
+			})
+			got := f.Run(t, "")
+			enginetest.Want(t, "status", tt.status, got.Status)
+			enginetest.Want(t, "things", tt.left, len(f.Documents(t, "things")))
+			if tt.most > 0 && largest < tt.most/2 {
+				t.Errorf("the largest commit held %d writes: there was room for %d", largest, tt.most)
+			}
+		})
+	}
+}
+
+// TestChildrenOfTheLongestID deletes a box whose id is too long for a query, and nothing of one whose id begins like it.
+func TestChildrenOfTheLongestID(t *testing.T) {
+	f := boxFunction(t)
+	id, other := strings.Repeat("x", 1499)+"a", strings.Repeat("x", 1499)+"b"
+	f.Set(t, "boxes/"+id, old)
+	f.Set(t, "boxes/short", old)
+	f.Set(t, "things/short", map[string]any{"box": "short"})
+	for i := range 450 { // more than one commit holds
+		f.Set(t, fmt.Sprintf("things/a%03d", i), map[string]any{"box": id})
+	}
+	for i := range 5 {
+		f.Set(t, fmt.Sprintf("things/b%d", i), map[string]any{"box": other})
+	}
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete box", 2))
+	enginetest.Want(t, "things left", []string{"b0", "b1", "b2", "b3", "b4"}, ids(t, f, "things"))
+}
+
+// TestUndone tells the job what was left undone: what failed and what changed, not what is gone.
+func TestUndone(t *testing.T) {
+	var told []documents.Ref
+	job := boxJob()
+	plan := job.Plan
+	job.Plan = func(ctx context.Context, p *engine.Planner) error {
+		p.Continue(func(undone []documents.Ref) string { told = undone; return "next" })
+		return plan(ctx, p)
+	}
+	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
+	f.Clock = func() time.Time { return start }
+	setBoxes(t, f, "old", 3, 0, old)
+	f.Set(t, "boxes/failing", map[string]any{"state": "old", "panic": true})
+	f.Hooks.BeforeApply = func() {
+		f.Set(t, "boxes/old001", map[string]any{"state": "used"})
+		if _, err := f.Firestore(t).Doc("boxes/old002").Delete(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"delete box": {Planned: 4, Done: 1, Changed: 2, Failed: 1}})
+	enginetest.Want(t, "undone", []documents.Ref{{Collection: "boxes", ID: "failing"}, {Collection: "boxes", ID: "old001"}}, told)
+}

@@ -1,0 +1,594 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"cloud.google.com/go/storage"
+	"firebase.google.com/go/v4/auth"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/tasks"
+)
+
+// A crate is claimed first; then its boxes go, and then the crate.
+type crate struct {
+	engine.Subject
+	boxes []documents.Document
+}
+
+var crates = engine.Rule[crate]{
+	Name: "crate",
+	Reach: engine.Reach{
+		Items: "crates", Deletes: []string{"crates"}, Writes: []string{"crates"},
+		Objects: []engine.Files{{Folder: "crates/{id}/", Whole: true}},
+	},
+	Load: engine.Each(func(s engine.Subject) crate { return crate{Subject: s} }),
+	Judge: func(c crate, _ engine.Run) engine.Decision {
+		switch c.Data["state"] {
+		case "old":
+			return engine.Do("delete crate", "it is old")
+		case "claimed":
+			return engine.Do("finish crate", "it was claimed")
+		default:
+			return engine.Keep("in use")
+		}
+	},
+	Gather: func(ctx context.Context, src engine.Source, due []*crate) (err error) {
+		for _, c := range due {
+			q := documents.Query{Collection: "boxes", Where: []documents.Filter{{Field: "crate", Op: "==", Value: c.ID()}}, Select: documents.NameOnly}
+			if c.boxes, err = src.First(ctx, q, "", 10); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	Change: func(c crate, d engine.Decision, _ engine.Run) (change engine.Change) {
+		if d.Kind == "delete crate" {
+			change.Writes = []documents.Write{{Op: documents.Update, Ref: c.Ref(), Data: map[string]any{"state": "claimed"}}}
+			change.Again = "finish crate"
+			return change
+		}
+		for _, b := range c.boxes {
+			change.First = append(change.First, engine.Item{Rule: boxes, Ref: b.Ref()})
+		}
+		if len(change.First) == 0 {
+			change.Writes = []documents.Write{{Op: documents.Delete, Ref: c.Ref()}}
+			change.Then = []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "crates/" + c.ID() + "/", Folder: true}, Absent: c.Ref()}}
+		}
+		return change
+	},
+}
+
+// ruleJob considers all documents of a collection by a rule. Others are of items that follow.
+func ruleJob(collection string, rule engine.AnyRule, others ...engine.AnyRule) engine.Job {
+	return engine.Job{Name: "testJob", Rules: append(others, rule), Plan: func(ctx context.Context, p *engine.Planner) error {
+		return p.Sweep(ctx, documents.Query{Collection: collection}, "", rule)
+	}}
+}
+
+func ruleFunction(t *testing.T, job engine.Job) *enginetest.Function {
+	t.Helper()
+	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth, config.Tasks}))
+	f.Clock = func() time.Time { return start }
+	return f
+}
+
+func setCrate(t *testing.T, f *enginetest.Function, id string, boxes int) {
+	t.Helper()
+	f.Set(t, "crates/"+id, map[string]any{"state": "old"})
+	for i := range boxes {
+		f.Set(t, fmt.Sprintf("boxes/%s-%02d", id, i), map[string]any{"state": "old", "crate": id})
+	}
+	f.Put(t, "crates/"+id+"/label", nil, []byte("x"))
+}
+
+func TestWhatGoesFirst(t *testing.T) {
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
+	setCrate(t, f, "c1", 25)
+	setCrate(t, f, "c12", 0)
+	f.Set(t, "crates/used", map[string]any{"state": "used"})
+	f.Put(t, "crates/used/label", nil, []byte("x"))
+	f.Set(t, "boxes/other", map[string]any{"state": "old", "crate": "used"})
+
+	preview := f.Run(t, `{"dryRun":true}`)
+	if writes := preview.Plan[0].Writes; len(writes) != 30 || writes[0] != "update crates/c1" || writes[1] != "delete boxes/c1-00" || !preview.Plan[0].More {
+		t.Errorf("previewed %v", writes)
+	}
+	enginetest.Want(t, "previewed", []string{
+		"update crates/c12", "delete crates/c12", "delete objects under gs://" + f.Env["STORAGE_BUCKET"] + "/crates/c12/",
+	}, preview.Plan[1].Writes)
+
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete crate", 2))
+	enginetest.Want(t, "crates left", []string{"used"}, ids(t, f, "crates"))
+	enginetest.Want(t, "boxes left", []string{"other"}, ids(t, f, "boxes"))
+	enginetest.Want(t, "objects left", []string{"crates/used/label"}, f.Objects(t))
+}
+
+func TestWhatGoesFirstSharesCommits(t *testing.T) {
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
+	for i := range 5 {
+		setCrate(t, f, fmt.Sprintf("c%d", i), 4)
+	}
+	got := enginetest.NewGolden(t, "crates").Run(t, "the boxes of five crates share commits", f, "", "")
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete crate", 5))
+	enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
+}
+
+// TestAFailureOfWhatGoesFirst has a box that fails among the first ten that are looked at: those behind them go all the same.
+func TestAFailureOfWhatGoesFirst(t *testing.T) {
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
+	setCrate(t, f, "c1", 25)
+	setCrate(t, f, "c2", 3)
+	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1", "panic": true})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"delete crate": {Planned: 2, Done: 1, Failed: 1}})
+	if !strings.Contains(got.Failures[0].Error, "boxes/c1-01: panic: this box") {
+		t.Errorf("failure %v", got.Failures[0])
+	}
+	enginetest.Want(t, "boxes left", []string{"c1-01"}, ids(t, f, "boxes"))
+	enginetest.Want(t, "objects left", []string{"crates/c1/label"}, f.Objects(t))
+	if !slices.ContainsFunc(f.LogLines(t), func(line map[string]any) bool {
+		return line["target"] == "boxes/c1-01" && strings.HasPrefix(line["message"].(string), "boxes/c1-01: failed, crates/c1 stays: ")
+	}) {
+		t.Error("the log does not name the box")
+	}
+
+	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1"})
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("finish crate", 1))
+	enginetest.Want(t, "crates left", 0, len(ids(t, f, "crates")))
+	enginetest.Want(t, "objects left", 0, len(f.Objects(t)))
+}
+
+// TestAFileOfWhatGoesFirst is a failure of its crate, though the box that led to it is gone, and other boxes too.
+func TestAFileOfWhatGoesFirst(t *testing.T) {
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
+	setCrate(t, f, "c1", 3)
+	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1", "file": "files/a"})
+	f.Put(t, "files/a", nil, []byte("x"))
+	refuses := true
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if refuses && r.Method == http.MethodDelete {
+				return &http.Response{StatusCode: http.StatusBadRequest, Status: "400 Bad Request", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
+			}
+			return base.RoundTrip(r)
+		})
+	}
+	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"delete crate": {Planned: 1, Failed: 1}})
+	enginetest.Want(t, "crates left", []string{"c1"}, ids(t, f, "crates"))
+	enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
+	refuses = false
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{
+		"finish crate": {Planned: 1, Done: 1}, "finish interrupted action": {Planned: 1, Done: 1},
+	})
+	enginetest.Want(t, "objects left", 0, len(f.Objects(t)))
+}
+
+// leavers are people who leave: the document goes first and notes the account, which goes after it.
+var leavers = engine.Rule[engine.Subject]{
+	Name: "leaver", Load: engine.Itself,
+	Reach: engine.Reach{Items: "people", Deletes: []string{"people", "notes"}, Writes: []string{"notes"}, Account: true},
+	Judge: func(s engine.Subject, _ engine.Run) engine.Decision {
+		if s.Data["leaves"] != true {
+			return engine.Keep("stays")
+		}
+		return engine.Do("delete person", "leaves")
+	},
+	Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+		note := documents.Ref{Collection: "notes", ID: s.ID()}
+		return engine.Change{
+			Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}, {Op: documents.Set, Ref: note, Data: map[string]any{"attempts": 0}}},
+			Then: []engine.FollowUp{{
+				Account: s.ID(), Absent: s.Ref(),
+				Recorded: &engine.Recorded{
+					Done:   []documents.Write{{Op: documents.Delete, Ref: note}},
+					Failed: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"attempts": 1}}},
+					Kept:   "account stays",
+					Warn:   func(err error) engine.Notice { return engine.Notice{Message: "stays: " + err.Error()} },
+				},
+			}},
+		}
+	},
+}
+
+type failing struct {
+	accounts.API
+	mu    sync.Mutex
+	calls int
+	err   error
+}
+
+// DeleteUsers implements accounts.API.
+func (d *failing) DeleteUsers(ctx context.Context, uids []string) (map[int]string, error) {
+	d.mu.Lock()
+	d.calls++
+	err := d.err
+	d.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return d.API.DeleteUsers(ctx, uids)
+}
+
+func TestAccountsAfterTheirDocuments(t *testing.T) {
+	f := ruleFunction(t, ruleJob("people", leavers))
+	authentication := &failing{err: errors.New("quota")}
+	f.Hooks.Accounts = func(d accounts.API) accounts.API { authentication.API = d; return authentication }
+	for _, id := range []string{"p1", "p2", "p3"} {
+		f.Set(t, "people/"+id, map[string]any{"leaves": id != "p3"})
+		if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := f.Run(t, "")
+	// Neither done nor failed: it is no failure that Cloud Scheduler repeats.
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete person": {Planned: 2}})
+	enginetest.Want(t, "kept", map[string]int{"stays": 1, "account stays": 2}, got.Kept)
+	enginetest.Want(t, "notes", map[string]map[string]any{"p1": {"attempts": int64(1)}, "p2": {"attempts": int64(1)}}, f.Documents(t, "notes"))
+	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+	enginetest.Want(t, "calls", 1, authentication.calls)
+
+	authentication.err = nil
+	f.Set(t, "people/p1", map[string]any{"leaves": true})
+	got = f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete person", 1))
+	enginetest.Want(t, "notes", []string{"p2"}, ids(t, f, "notes"))
+	if _, err := f.Auth(t).GetUser(t.Context(), "p1"); !auth.IsUserNotFound(err) {
+		t.Errorf("account p1: %v, want none", err)
+	}
+	if _, err := f.Auth(t).GetUser(t.Context(), "p2"); err != nil {
+		t.Errorf("account p2: %v", err)
+	}
+}
+
+// told are things of which a worker is told after a commit that says so.
+var told = engine.Rule[engine.Subject]{
+	Name: "told", Load: engine.Itself,
+	Reach: engine.Reach{Items: "things", Writes: []string{"notes"}},
+	Judge: func(s engine.Subject, _ engine.Run) engine.Decision {
+		if s.Data["kept"] == true {
+			return engine.Keep("kept")
+		}
+		return engine.Do("tell", "it is there")
+	},
+	Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+		note := documents.Ref{Collection: "notes", ID: s.ID()}
+		return engine.Change{
+			Writes: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"told": true}}},
+			Then: []engine.FollowUp{{
+				Task:     &tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}},
+				Recorded: &engine.Recorded{Failed: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"told": false}}}},
+			}},
+		}
+	},
+}
+
+// TestANotedFollowUpThatFails is its item's failure, and no journal entry stays that would repeat it.
+func TestANotedFollowUpThatFails(t *testing.T) {
+	f := ruleFunction(t, ruleJob("things", told))
+	if f.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be told to refuse")
+	}
+	f.Set(t, "things/t1", map[string]any{})
+	f.Set(t, "things/t2", map[string]any{})
+	f.Tasks().FailCreates(func(task *cloudtaskspb.Task) error {
+		if strings.Contains(string(task.GetHttpRequest().GetBody()), "t2") {
+			return status.Error(codes.PermissionDenied, "no role")
+		}
+		return nil
+	})
+	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"tell": {Planned: 2, Done: 1, Failed: 1}})
+	enginetest.Want(t, "notes", map[string]map[string]any{"t1": {"told": true}, "t2": {"told": false}}, f.Documents(t, "notes"))
+	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+}
+
+// TestCheckpointAfterEach: each document that a pass considered has a checkpoint of its own, from which the next run goes on.
+func TestCheckpointAfterEach(t *testing.T) {
+	job := ruleJob("things", told)
+	job.Plan = func(ctx context.Context, p *engine.Planner) error {
+		pass, err := p.Pass(told, "", 24*time.Hour)
+		if err != nil {
+			return err
+		}
+		return pass.Sweep(ctx, documents.Query{Collection: "things", PageSize: 4})
+	}
+	f := ruleFunction(t, job)
+	for i := range 6 {
+		f.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"kept": i%2 == 0})
+	}
+	applying, looks := false, 0
+	f.Hooks.BeforeApply = func() { applying = true }
+	f.Clock = func() time.Time {
+		if applying {
+			if looks++; looks > 1 {
+				return start.Add(f.Timeout)
+			}
+		}
+		return start
+	}
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Partial, map[string]engine.Counts{"tell": {Planned: 3}})
+	enginetest.Want(t, "kept", map[string]int{"kept": 3}, got.Kept)
+	position, _ := f.Documents(t, "cleanupJobs")["testJob"]["position"].(string)
+	if !strings.Contains(position, `"cursor":"[{\"text\":\"t0\"}]"`) {
+		t.Errorf("position %s", position)
+	}
+}
+
+// handed are things that are handed to a worker before that is counted.
+var handed = engine.Rule[engine.Subject]{
+	Name: "handed", Load: engine.Itself,
+	Reach: engine.Reach{Items: "things", Writes: []string{"things"}},
+	Judge: func(s engine.Subject, _ engine.Run) engine.Decision {
+		if n, _ := s.Data["n"].(int64); n > 0 || !s.Found {
+			return engine.Keep("handed over")
+		}
+		return engine.Do("hand over", "it is there")
+	},
+	Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+		return engine.Change{
+			Before: []tasks.Task{{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}}},
+			Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"n": 1}}},
+		}
+	},
+}
+
+func TestTasksBeforeTheCommit(t *testing.T) {
+	f := ruleFunction(t, ruleJob("things", handed))
+	for i := range 3 {
+		f.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"n": 0})
+	}
+	// The first answer of the commit that counts is lost, and nobody is handed over twice.
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if err := send(); err != nil || n != 2 {
+			return err
+		}
+		return status.Error(codes.Unavailable, "the connection broke")
+	})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("hand over", 3))
+	if got.Usage.Tasks != 3 {
+		t.Errorf("%d tasks, want 3", got.Usage.Tasks)
+	}
+	for id, d := range f.Documents(t, "things") {
+		if d["n"] != int64(1) {
+			t.Errorf("things/%s: %v", id, d)
+		}
+	}
+}
+
+// TestWhoeverDoesATaskMayBeQuicker than the commit that counts it, and take the item away: that is done, not changed.
+func TestWhoeverDoesATaskMayBeQuicker(t *testing.T) {
+	f := ruleFunction(t, ruleJob("things", handed))
+	for i := range 3 {
+		f.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"n": 0})
+	}
+	f.Tasks().FailCreates(func(task *cloudtaskspb.Task) error {
+		if strings.Contains(string(task.GetHttpRequest().GetBody()), "t1") {
+			_, err := f.Firestore(t).Doc("things/t1").Delete(t.Context())
+			return err
+		}
+		return nil
+	})
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("hand over", 3))
+	enginetest.Want(t, "things", []string{"t0", "t2"}, ids(t, f, "things"))
+}
+
+// numbered are things that note how many were proposed before them.
+var numbered = engine.Rule[engine.Subject]{
+	Name: "numbered", Load: engine.Itself,
+	Reach: engine.Reach{Items: "things", Writes: []string{"things"}},
+	Judge: func(s engine.Subject, _ engine.Run) engine.Decision {
+		if s.Data["due"] == true {
+			return engine.Do("number thing", "it is due")
+		}
+		d := engine.Keep("not due")
+		if s.ID() == "t002" {
+			d.Notice = &engine.Notice{Message: "this one is odd", Fields: map[string]any{"why": "it is the first"}}
+		}
+		return d
+	},
+	Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+		return engine.Change{Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"due": false, "nth": s.Nth}}}}
+	},
+}
+
+func TestItemsKnowTheirNumberInTheRun(t *testing.T) {
+	f := ruleFunction(t, ruleJob("things", numbered))
+	due := func(i int) bool { return i%3 != 2 }
+	f.SetMany(t, 90, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("things/t%03d", i), map[string]any{"due": due(i)}
+	})
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("number thing", 60))
+	things, n := f.Documents(t, "things"), int64(0)
+	for i := range 90 {
+		if due(i) {
+			enginetest.Want(t, fmt.Sprintf("nth of %d", i), any(n), things[fmt.Sprintf("t%03d", i)]["nth"])
+			n++
+		}
+	}
+	if line := oneLine(t, f, "this one is odd"); line["severity"] != "WARNING" || line["target"] != "things/t002" || line["why"] != "it is the first" {
+		t.Errorf("logged %v", line)
+	}
+}
+
+// painted is what a worker paints if the color, which has a document, is allowed. What to do reaches the rule with the run.
+var painted = engine.Rule[paint]{
+	Name:  "painted",
+	Reach: engine.Reach{Items: "things", Writes: []string{"things"}},
+	Load: func(ctx context.Context, src engine.Source, subjects []engine.Subject) ([]paint, error) {
+		color := documents.Ref{Collection: "colors", ID: src.Run().Task["color"]}
+		found, err := src.Get(ctx, []documents.Ref{color})
+		_, allowed := found[color]
+		return []paint{{Subject: subjects[0], allowed: allowed}}, err
+	},
+	Judge: func(p paint, run engine.Run) engine.Decision {
+		switch {
+		case !p.allowed:
+			return engine.Invalid("no such color")
+		case p.Data["color"] == run.Task["color"]:
+			return engine.Keep("painted already")
+		}
+		return engine.Do("paint thing", run.Task["color"])
+	},
+	Change: func(p paint, _ engine.Decision, run engine.Run) engine.Change {
+		data := map[string]any{"color": run.Task["color"], "at": run.Now}
+		return engine.Change{Writes: []documents.Write{{Op: documents.Set, Ref: p.Ref(), Data: data}}}
+	},
+}
+
+type paint struct {
+	engine.Subject
+	allowed bool
+}
+
+func painter(t *testing.T) *enginetest.Function {
+	t.Helper()
+	worker := touchJob(painted)
+	worker.Rules = []engine.AnyRule{painted}
+	f := ruleFunction(t, worker)
+	f.Now = start
+	f.Set(t, "colors/red", map[string]any{})
+	return f
+}
+
+const paintRed = `{"thing":"t1","color":"red"}`
+
+func TestARuleOfAWorker(t *testing.T) {
+	f := painter(t)
+	enginetest.WantReport(t, f.Run(t, paintRed), engine.Completed, enginetest.Done("paint thing", 1))
+	enginetest.Want(t, "things", map[string]map[string]any{"t1": {"color": "red", "at": start}}, f.Documents(t, "things"))
+	for _, c := range []struct{ task, reason string }{{paintRed, "painted already"}, {`{"thing":"t1","color":"blue"}`, "no such color"}} {
+		got := f.Run(t, c.task)
+		enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{})
+		enginetest.Want(t, "kept", map[string]int{c.reason: 1}, got.Kept)
+	}
+	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testWorker/journal")))
+}
+
+// TestAnUnusableJournalEntryIsAFailureOfItsOwn: what the job cannot have asked for is refused and named, and a preview says so; the rest
+// of the run goes on.
+func TestAnUnusableJournalEntryIsAFailureOfItsOwn(t *testing.T) {
+	f := boxFunction(t)
+	setBoxes(t, f, "old", 1, 0, old)
+	f.Set(t, "things/t", map[string]any{"state": "old"})
+	with := func(key string, value any) map[string]any {
+		m := names("box", "boxes/gone", false, "", "files/a")
+		m[key] = value
+		return m
+	}
+	all := map[string]any{
+		"whole-bucket": with("names", []any{"/"}), "no-folder": names("box", "boxes/gone", true, "", "files/"), "nothing": map[string]any{},
+		"no-name": with("names", []any{}), "text": "delete all", "elsewhere": with("names", []any{"files/a", "secrets/a"}),
+		"dots": with("names", []any{"files/../secrets/a"}), "no-owner": with("names", []any{"photos/a"}), "no-absent": with("absent", ""),
+		"odd-absent": with("absent", "boxes/.."), "not-deleted": with("absent", "gone/a"), "no-rule": with("rule", "crate"),
+		"account": accountOf("box", "boxes/gone"), "done": with("done", []any{map[string]any{"op": "set", "path": "roles/a"}}),
+		"task": with("task", map[string]any{"key": []any{"a"}}), "number": with("folder", 1),
+	}
+	for name, then := range all {
+		f.Set(t, "cleanupJobs/testJob/journal/"+name, map[string]any{"open": true, "task": "", "then": []any{then}})
+	}
+	for name, item := range map[string]any{
+		"item":      map[string]any{"rule": "box", "path": "things/t", "from": ""},
+		"item-rule": map[string]any{"rule": "crate", "path": "boxes/old000", "from": ""}, "item-more": map[string]any{"rule": "box", "path": "boxes/old000", "from": "", "kind": "x"},
+	} {
+		all[name] = item
+		f.Set(t, "cleanupJobs/testJob/journal/"+name, map[string]any{"open": true, "task": "", "next": []any{item}})
+	}
+	f.Put(t, "files/a", nil, []byte("x"))
+	f.Put(t, "files/b/c", nil, []byte("x"))
+	f.Put(t, "secrets/a", nil, []byte("x"))
+	for _, p := range f.Run(t, `{"dryRun":true}`).Plan {
+		if p.Action != "delete box" && (len(p.Writes) != 1 || !strings.HasPrefix(p.Writes[0], "nothing: ") || !strings.Contains(p.Writes[0], "look at it and delete it")) {
+			t.Errorf("the preview of %s: %v", p.Target, p.Writes)
+		}
+	}
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{
+		"delete box": {Planned: 1, Done: 1}, "finish interrupted action": {Planned: len(all), Failed: len(all)},
+	})
+	for _, failure := range got.Failures {
+		if !strings.HasPrefix(failure.Error, failure.Target+": ") || !strings.Contains(failure.Error, "look at it and delete it") {
+			t.Errorf("failure %+v", failure)
+		}
+	}
+	enginetest.Want(t, "objects", []string{"files/a", "files/b/c", "secrets/a"}, f.Objects(t))
+	enginetest.Want(t, "things", []string{"t"}, ids(t, f, "things"))
+	enginetest.Want(t, "journal", len(all), len(ids(t, f, "cleanupJobs/testJob/journal")))
+}
+
+func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
+	f := boxFunction(t)
+	if !f.EmbeddedStorage() {
+		t.Skip("only the embedded Storage imitates holds")
+	}
+	f.Put(t, "files/a", nil, []byte("x"))
+	hold := func(held bool) {
+		t.Helper()
+		if _, err := f.Storage(t).Bucket(f.Bucket).Object("files/a").Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: held}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold(true)
+	f.Set(t, "boxes/a", map[string]any{"state": "old", "file": "files/a"})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete box", 1))
+	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 1}, got.Kept)
+	got = f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"finish interrupted action": {Planned: 1}})
+	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 1}, got.Kept)
+	enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
+	hold(false)
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
+}
+
+// TestWhatIsHeldHidesNoFailure has a folder with two objects under a hold, and between them one that cannot be deleted.
+func TestWhatIsHeldHidesNoFailure(t *testing.T) {
+	f := ruleFunction(t, ruleJob("crates", crates, boxes))
+	if !f.EmbeddedStorage() {
+		t.Skip("only the embedded Storage imitates holds")
+	}
+	setCrate(t, f, "c1", 0)
+	for _, name := range []string{"a", "z"} {
+		f.Put(t, "crates/c1/"+name, nil, []byte("x"))
+		if _, err := f.Storage(t).Bucket(f.Bucket).Object("crates/c1/"+name).Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refuses := true
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if refuses && r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "label") {
+				return &http.Response{StatusCode: http.StatusBadRequest, Status: "400 Bad Request", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
+			}
+			return base.RoundTrip(r)
+		})
+	}
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"delete crate": {Planned: 1, Failed: 1}})
+	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 2}, got.Kept)
+	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
+	refuses = false
+	got = f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"finish interrupted action": {Planned: 1}})
+	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 2}, got.Kept)
+	enginetest.Want(t, "objects", []string{"crates/c1/a", "crates/c1/z"}, f.Objects(t))
+}

@@ -1,0 +1,322 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+)
+
+// box is a document of boxes with the things in it, and perhaps a file.
+type box struct {
+	engine.Subject
+	things engine.Belonging
+}
+
+var loadBoxes = engine.Each(func(s engine.Subject) box { return box{Subject: s} })
+
+func judgeBox(b box, _ engine.Run) engine.Decision {
+	switch b.Data["state"] {
+	case "old":
+		return engine.Do("delete box", "it is old")
+	case nil:
+		return engine.Invalid("no state")
+	default:
+		return engine.Keep("in use")
+	}
+}
+
+func gatherThings(ctx context.Context, src engine.Source, due []*box) error {
+	ids := make([]string, len(due))
+	for i, b := range due {
+		ids[i] = b.ID()
+	}
+	things, err := src.Children(ctx, engine.Children{Collection: "things", Field: "box"}, ids)
+	for _, b := range due {
+		b.things = things[b.ID()]
+	}
+	return err
+}
+
+func changeBox(b box, d engine.Decision, run engine.Run) (c engine.Change) {
+	if b.Data["panic"] == true {
+		panic("this box")
+	}
+	if !b.things.Whole && !b.Alone {
+		return engine.Change{Again: d.Kind, Apart: true}
+	}
+	for _, thing := range b.things.Documents {
+		c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: thing.Ref()})
+	}
+	if !b.things.Whole {
+		c.Again = d.Kind
+		return c
+	}
+	c.Writes = append(c.Writes, documents.Write{Op: documents.Delete, Ref: b.Ref()},
+		documents.Write{Op: documents.Set, Ref: documents.Ref{Collection: "gone", ID: b.ID()}, Data: map[string]any{"at": run.Now}})
+	if file, _ := b.Text("file"); file != "" {
+		c.Then = []engine.FollowUp{{Object: engine.ObjectDeletion{Name: file}, Absent: b.Ref()}}
+	}
+	photos, _ := b.Data["photos"].(int64)
+	for i := range photos {
+		photo := engine.ObjectDeletion{Name: fmt.Sprintf("photos/%04d", i), OwnerKey: "box", Owner: b.ID()}
+		c.Then = append(c.Then, engine.FollowUp{Object: photo, Absent: b.Ref()})
+	}
+	return c
+}
+
+var boxes = engine.Rule[box]{
+	Name: "box", Load: loadBoxes, Judge: judgeBox, Gather: gatherThings, Change: changeBox,
+	Reach: engine.Reach{
+		Items: "boxes", Deletes: []string{"boxes", "things"}, Writes: []string{"gone"},
+		Objects: []engine.Files{{Folder: "files/"}, {Folder: "photos/", Owner: "box"}},
+	},
+}
+
+func boxJob() engine.Job {
+	return engine.Job{Name: "testJob", Rules: []engine.AnyRule{boxes}, Plan: func(ctx context.Context, p *engine.Planner) error {
+		q := documents.Query{Collection: "boxes", Select: []string{"state"}}
+		return p.Sweep(ctx, q, documents.Cursor(p.Checkpoint()), boxes)
+	}}
+}
+
+func boxFunction(t *testing.T) *enginetest.Function {
+	t.Helper()
+	f := enginetest.New(t, engine.NewFunction(boxJob(), 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
+	f.Clock = func() time.Time { return start }
+	return f
+}
+
+// setBoxes writes boxes with so many things each.
+func setBoxes(t *testing.T, f *enginetest.Function, prefix string, n, things int, data map[string]any) {
+	t.Helper()
+	for i := range n {
+		id := fmt.Sprintf("%s%03d", prefix, i)
+		f.Set(t, "boxes/"+id, data)
+		f.SetMany(t, things, func(k int) (string, map[string]any) {
+			return fmt.Sprintf("things/%s-%04d", id, k), map[string]any{"box": id}
+		})
+	}
+}
+
+func ids(t *testing.T, f *enginetest.Function, collection string) []string {
+	t.Helper()
+	return slices.Sorted(maps.Keys(f.Documents(t, collection)))
+}
+
+var old = map[string]any{"state": "old"}
+
+func TestItemsShareCommits(t *testing.T) {
+	f := boxFunction(t)
+	setBoxes(t, f, "old", 60, 3, old)
+	setBoxes(t, f, "used", 2, 2, map[string]any{"state": "used"})
+	f.Set(t, "boxes/odd", map[string]any{"name": "?"})
+	got := enginetest.NewGolden(t, "boxes").Run(t, "60 boxes share commits", f, "", "")
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("delete box", 60))
+	enginetest.Want(t, "kept", map[string]int{"in use": 2, "no state": 1}, got.Kept)
+	enginetest.Want(t, "boxes left", []string{"odd", "used000", "used001"}, ids(t, f, "boxes"))
+	enginetest.Want(t, "things left", 4, len(ids(t, f, "things")))
+	enginetest.Want(t, "boxes recorded", 60, len(ids(t, f, "gone")))
+	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+}
+
+func TestLostAnswersOfGroups(t *testing.T) {
+	for lost := 2; lost <= 4; lost++ {
+		t.Run(fmt.Sprint(lost), func(t *testing.T) {
+			f := boxFunction(t)
+			setBoxes(t, f, "old", 30, 2, old)
+			f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+				if err := send(); err != nil || n != lost {
+					return err
+				}
+				return status.Error(codes.Unavailable, "the connection broke")
+			})
+			enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete box", 30))
+			enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
+			enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+		})
+	}
+}
+
+func TestOneThatIsToBlameIsFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		data  map[string]any
+		error string
+	}{
+		"panic":   {map[string]any{"state": "old", "panic": true}, "panic: this box"},
+		"refused": {map[string]any{"state": "old", "refuse": true}, "too large"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := boxFunction(t)
+			setBoxes(t, f, "a", 12, 1, old)
+			setBoxes(t, f, "b", 1, 1, c.data)
+			setBoxes(t, f, "c", 12, 1, old)
+			f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+				for _, w := range commit.GetWrites() {
+					if name == "refused" && strings.HasSuffix(w.GetDelete(), "boxes/b000") {
+						return status.Error(codes.InvalidArgument, "too large")
+					}
+				}
+				return send()
+			})
+			got := f.Run(t, "")
+			enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"delete box": {Planned: 25, Done: 24, Failed: 1}})
+			if len(got.Failures) != 1 || got.Failures[0].Target != "boxes/b000" || !strings.Contains(got.Failures[0].Error, c.error) {
+				t.Errorf("failures %v, want one of boxes/b000 that says %q", got.Failures, c.error)
+			}
+			enginetest.Want(t, "boxes left", []string{"b000"}, ids(t, f, "boxes"))
+			enginetest.Want(t, "things left", []string{"b000-0000"}, ids(t, f, "things"))
+			enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+		})
+	}
+}
+
+func TestOneWithManyChildren(t *testing.T) {
+	f := boxFunction(t)
+	setBoxes(t, f, "a", 10, 2, old)
+	setBoxes(t, f, "b", 1, 1000, old)
+	setBoxes(t, f, "c", 10, 2, old)
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete box", 21))
+	enginetest.Want(t, "things left", 0, len(ids(t, f, "things")))
+	enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
+	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+}
+
+// TestInvalidMeanwhile: an item that cannot be judged any more when it is committed is named in the log.
+func TestInvalidMeanwhile(t *testing.T) {
+	f := boxFunction(t)
+	setBoxes(t, f, "old", 3, 0, old)
+	f.Hooks.BeforeApply = func() {
+		f.Set(t, "boxes/old000", map[string]any{"state": "used"})
+		f.Set(t, "boxes/old001", map[string]any{})
+	}
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{"delete box": {Planned: 3, Done: 1, Changed: 2}})
+	var warned []string
+	for _, line := range f.LogLines(t) {
+		if line["severity"] == "WARNING" {
+			warned = append(warned, fmt.Sprint(line["target"], " ", line["message"]))
+		}
+	}
+	enginetest.Want(t, "warnings", []string{"boxes/old001 boxes/old001: left alone, no state"}, warned)
+}
+
+func TestFollowUpsOfAnInterruptedRun(t *testing.T) {
+	f := boxFunction(t)
+	for i := range 3 {
+		file := fmt.Sprintf("files/%d", i)
+		f.Put(t, file, nil, []byte("file"))
+		f.Set(t, fmt.Sprintf("boxes/b%d", i), map[string]any{"state": "old", "file": file})
+	}
+	dead := true // after the commit of the group, the process reaches nothing any more
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if !dead || n < 3 { // the lease, and what the run may do
+			return send()
+		}
+		if n == 3 {
+			if err := send(); err != nil {
+				return err
+			}
+		}
+		return status.Error(codes.PermissionDenied, "gone")
+	})
+	if got := f.Run(t, ""); got.Status != engine.Failed {
+		t.Fatalf("status %s, want failed", got.Status)
+	}
+	dead = false
+	f.Clock = func() time.Time { return start.Add(time.Hour) }
+	f.Set(t, "boxes/b1", map[string]any{"state": "used", "file": "files/1"})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "files left", []string{"files/1"}, f.Objects(t))
+	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+}
+
+func TestPreviewShowsWhatIsWritten(t *testing.T) {
+	f := boxFunction(t)
+	setBoxes(t, f, "a", 1, 2, map[string]any{"state": "old", "file": "files/a", "photos": 3})
+	setBoxes(t, f, "b", 1, 1000, old)
+	f.Put(t, "files/a", nil, []byte("x"))
+	f.Put(t, "photos/0000", map[string]string{"box": "another"}, []byte("x")) // the second is not there
+	f.Put(t, "photos/0002", map[string]string{"box": "a000"}, []byte("x"))
+	before := f.Documents(t, "things")
+	got := f.Run(t, `{"dryRun":true}`)
+	if len(got.Plan) != 2 {
+		t.Fatalf("plan %v", got.Plan)
+	}
+	enginetest.Want(t, "writes", []string{
+		"delete things/a000-0000", "delete things/a000-0001", "delete boxes/a000", "set gone/a000",
+		"delete gs://" + f.Env["STORAGE_BUCKET"] + "/files/a", "delete gs://" + f.Env["STORAGE_BUCKET"] + "/photos/0002",
+	}, got.Plan[0].Writes)
+	if len(got.Plan[1].Writes) != 30 || !got.Plan[1].More || got.Plan[0].More {
+		t.Errorf("%d writes of a box with 1000 things, more %v; want 30 and more", len(got.Plan[1].Writes), got.Plan[1].More)
+	}
+	enginetest.Want(t, "things", before, f.Documents(t, "things"))
+}
+
+// TestManyFilesOfOneDocument has a box whose id is long and which names many files: what the journal remembers of them takes
+// no more room than they did in the box.
+func TestManyFilesOfOneDocument(t *testing.T) {
+	f := boxFunction(t)
+	long := strings.Repeat("b", 1500)
+	f.Set(t, "boxes/"+long, map[string]any{"state": "old", "file": "files/a", "photos": 1000})
+	f.Set(t, "boxes/other", map[string]any{"state": "old", "file": "files/b"})
+	kept := []string{"photos/1000", "photos/0500"}
+	f.Put(t, "photos/0500", map[string]string{"box": "other"}, []byte("x"))
+	for _, name := range []string{"files/a", "files/b", "photos/0000", "photos/0999", "photos/1000"} {
+		f.Put(t, name, nil, []byte("x"))
+	}
+	refuses := true
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if refuses {
+				return &http.Response{StatusCode: http.StatusForbidden, Status: "403 Forbidden", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
+			}
+			return base.RoundTrip(r)
+		})
+	}
+	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"delete box": {Planned: 2, Failed: 2}})
+	for id, entry := range f.Documents(t, "cleanupJobs/testJob/journal") {
+		if size := documents.Size("cleanupJobs/testJob/journal/"+id, entry); size > 1000*len("photos/0000+")+3*2*len(long) {
+			t.Errorf("%d bytes are remembered", size)
+		}
+	}
+	refuses = false
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))
+	slices.Sort(kept)
+	enginetest.Want(t, "objects", kept, f.Objects(t))
+}
+
+// TestEntriesThatNothingFollows are what a killed run leaves of commits that nothing is to follow.
+func TestEntriesThatNothingFollows(t *testing.T) {
+	f := boxFunction(t)
+	for i := range 25 { // more than one commit forgets
+		f.Set(t, fmt.Sprintf("cleanupJobs/testJob/journal/e%02d", i), map[string]any{"open": false, "task": ""})
+	}
+	if got := f.Run(t, `{"dryRun":true}`); got.Status != engine.Completed || len(got.Plan) != 0 {
+		t.Errorf("preview %s %v, want nothing to do", got.Status, got.Plan)
+	}
+	enginetest.Want(t, "journal after a preview", 25, len(ids(t, f, "cleanupJobs/testJob/journal")))
+	if n := f.Request.Count("Commit"); n != 0 {
+		t.Errorf("a preview sent %d commits", n)
+	}
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, map[string]engine.Counts{})
+	enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+}
+
+// roundTripper disturbs the requests to Cloud Storage.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,0 +1,371 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/guard"
+	"github.com/firesweep/firesweep/shared/inorder"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/tasks"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// run is one run of a job.
+type run struct {
+	job    Job
+	task   map[string]string // a worker's
+	config config.Config
+	log    *slog.Logger
+	clock  func() time.Time
+	hooks  Hooks
+	limits Limits
+
+	documents documents.Writer
+	records   documents.Writer // for the run's own records, of which the log does not tell
+	objects   objects.Writer   // of no use in a function that does not use Storage
+	accounts  accounts.Writer  // of no use in a function that does not use Authentication
+	tasks     tasks.Writer     // of no use in a function that does not use Cloud Tasks
+	next      tasks.Writer     // of no use in one that does not continue by itself
+	gathered  gathered
+	journal   journal
+	ahead     keptAhead    // of the window that is being applied
+	undo      atomic.Int64 // entries of the undo log
+	pins      undo.Pins    // what every job keeps
+	meter     *usage.Meter
+
+	scheduled bool   // Cloud Scheduler said which time the run is for
+	continues string // the id of the run that this one continues; empty: none
+	part      *Part  // of a split run; nil: of none
+	url       string // the function's own
+	timeout   time.Duration
+	listsAll  bool      // a preview lists its plan whole
+	ownStop   bool      // the function has a time of its own to stop after, earlier than the timeout demands
+	begun     time.Time // by the clock, with its monotonic reading
+	planUntil time.Time // when planning must end, so that there is time to apply
+	stopAt    time.Time // when no more work may be begun
+	canceled  func() bool
+	stop      stop
+
+	mu       sync.Mutex // guards what follows while actions are being applied
+	report   *Report
+	failures int
+	figures  map[string]int        // sums of [Change.Tally]
+	sizes    map[string]*groupSize // by rule
+	undone   []documents.Ref       // items that something became of, but not what was planned
+
+	beganAt    string   // the checkpoint that the run began at
+	checkpoint string   // to save for the next run
+	unfinished bool     // something was left for lack of time
+	through    bool     // all that there was to plan was planned and applied
+	tripped    []string // safety limits, of the run or of sections
+
+	locked      bool               // it holds its lease, or did
+	taken       documents.Document // cleanupJobs/{job}, as this run left it last
+	reserved    bool               // the record says how many actions the run may do
+	bounds      Range              // what a shard goes through
+	ranges      []Range            // that the run is split into; none: it does all itself
+	stays       string             // why what was left is not gone on with at once, if that is anybody's business
+	partialRuns int                // how many runs in a row before this one ended partial
+
+	whole      *Report // of a split run, all shards of which are at their end; nil: some are not
+	wholeStays string  // why what it left is not gone on with
+
+	closing func(Ending) string // the line that the job announced for the run's end, nil if none
+}
+
+// stopMargin is the time before the timeout in which what is under way ends and the report is saved.
+func stopMargin(timeout time.Duration) time.Duration { return min(30*time.Second, timeout/10) }
+
+func newRunID(job string, at time.Time) string {
+	var random [4]byte
+	_, _ = rand.Read(random[:]) // documented never to fail
+	return fmt.Sprintf("%s-%s-%s", job, at.UTC().Format("20060102T150405Z"), hex.EncodeToString(random[:]))
+}
+
+// execute runs the job and returns its report, which is complete and saved unless the report says why not.
+func (r *run) execute(ctx context.Context) *Report {
+	ctx = usage.NewContext(ctx, r.meter)
+	r.canceled = func() bool { return ctx.Err() != nil }
+	// What has been begun may end even if the caller is gone; nothing may outlive the function.
+	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout-stopMargin(r.timeout)/3)
+	defer cancel()
+
+	r.log.InfoContext(ctx, r.job.Name+" started", slog.Bool("dryRun", r.report.DryRun), slog.Bool("force", r.report.Force),
+		slog.String("lift", strings.Join(r.report.Lift, ",")),
+		slog.Time("now", r.report.Now), slog.String("database", r.report.Database), slog.String("bucket", r.report.Bucket),
+		slog.String("revision", r.report.Revision), slog.String("version", r.report.Version))
+	if r.config.MaxMissingPercent == 100 {
+		r.log.WarnContext(ctx, r.job.Name+" has no limit on missing documents, because MAX_MISSING_PERCENT is 100: a database that lost most of them "+
+			"would empty the bucket (Terraform: safety_limits.max_missing_percent)")
+	}
+	if late := r.begun.Sub(r.report.Now); late > maxLate {
+		r.log.WarnContext(ctx, fmt.Sprintf("%s runs for %s, %.1f days ago: it judges by that time, so less may be due than now; "+
+			"what it promises people counts from now", r.job.Name, r.report.Now.Format(time.RFC3339), late.Hours()/24))
+	}
+	switch {
+	case r.job.Task != nil:
+		r.sweep(work, r.begin(work, ""))
+		r.complete(0)
+	case r.report.DryRun:
+		r.preview(work)
+	default:
+		if earlier := r.underLease(work); earlier != nil {
+			return earlier
+		}
+	}
+	r.close(ctx)
+	r.logEnd(ctx)
+	return r.report
+}
+
+// maxLate is how old a run's now may be before the log says so: retries go on for hours, not for a day.
+const maxLate = 24 * time.Hour
+
+// preview plans from where the next run would begin, and writes nothing.
+func (r *run) preview(ctx context.Context) {
+	l := r.lease()
+	doc, _, err := r.documents.Get(ctx, l.path())
+	if err == nil {
+		r.checkpoint, err = l.checkpointOf(doc)
+	}
+	if err != nil {
+		r.failed(ctx, l.path(), "read the checkpoint", err)
+	} else {
+		r.sweep(ctx, r.begin(ctx, r.checkpoint))
+	}
+	r.complete(0)
+}
+
+// sweep plans and, unless this is a preview, applies. begun is what it plans by.
+func (r *run) sweep(ctx context.Context, begun *reading) {
+	p := begun.planner
+	err := r.plan(begun)
+	if errors.Is(err, documents.ErrCursor) && r.checkpoint != "" {
+		r.log.WarnContext(ctx, r.job.Name+" cannot use the saved checkpoint and starts from the beginning: "+err.Error())
+		r.reset()
+		begun = r.begin(ctx, r.bounds.Begin)
+		p, err = begun.planner, r.plan(begun)
+	}
+	outOfTime := errors.Is(err, ErrOutOfTime)
+	if err == nil || outOfTime {
+		err = r.checkLimits(ctx, p)
+	}
+	var limit *LimitError
+	if errors.As(err, &limit) {
+		r.tripped = append(r.tripped, limit.Error())
+	}
+	if len(r.tripped) > 0 {
+		r.abort()
+	}
+	switch {
+	case limit != nil:
+		return
+	case err != nil:
+		r.failed(ctx, r.job.Name, "plan", err)
+		return
+	case !r.report.DryRun:
+		outOfTime = errors.Is(r.applyWindow(ctx, p), ErrOutOfTime) || outOfTime
+		err := r.forget(ctx)
+		switch {
+		case err != nil && r.job.Task != nil: // nobody but another call for this very task would look for them
+			r.failed(ctx, journalOf(r.job.Name), "delete entries of the journal", err)
+		case err != nil: // nothing is left to do of what they hold
+			r.log.WarnContext(ctx, r.job.Name+" could not delete entries of its journal; the next run does: "+err.Error())
+		}
+	}
+	r.unfinished = outOfTime
+	if !outOfTime {
+		r.through = true
+		r.checkpoint = ""
+		if p.next != nil {
+			r.checkpoint = p.next(r.undone)
+		}
+	}
+}
+
+// checkLimits drops the sections of the plan that trip a safety limit. It returns a [*LimitError] if none of the plan may be
+// applied.
+func (r *run) checkLimits(ctx context.Context, p *Planner) error {
+	if err := p.judge(ctx); err != nil {
+		return err
+	}
+	if err := r.limits.Check(p.planned, nil); err != nil {
+		return err
+	}
+	switch {
+	case r.report.DryRun, r.limits.Lifted, r.job.Task != nil:
+		return nil
+	case r.part == nil:
+		// What is deleted first is written down meanwhile. Whoever deletes it gets the error of that.
+		return inorder.All(func() error { return r.reserve(ctx, p.planned) }, func() error { return r.keepFirst(ctx, p.actions) })[0]
+	}
+	for {
+		all, judged := p.lookups()
+		if p.planned+len(all) == 0 {
+			return nil
+		}
+		err := r.shardLease().claim(ctx, p.planned, r.limits, all, judged)
+		var limit *LimitError
+		if !errors.As(err, &limit) || limit.actions || len(p.sections) == 1 {
+			return err
+		}
+		for i, kind := range limit.kinds { // of all shards together
+			for _, s := range p.sections {
+				if _, has := s.lookups[kind]; has && !s.dropped {
+					p.trip(s, limit.Tripped[i:i+1])
+				}
+			}
+		}
+	}
+}
+
+// abort says in the report which safety limits tripped, before all else that went wrong.
+func (r *run) abort() {
+	r.report.Status = Aborted
+	var limits []Failure
+	for _, text := range r.tripped {
+		limits = append(limits, Failure{Target: r.job.Name, Action: checkLimits, Error: clip(text, maxLimitText)})
+	}
+	r.report.Failures = append(limits, r.report.Failures...)
+}
+
+// checkLimits is the action of a failure that names a safety limit.
+const checkLimits = "check safety limits"
+
+// applyWindow applies what has been planned and empties the window. It returns [ErrOutOfTime] if some of it was left.
+// In either case the run's checkpoint is the one to continue from.
+func (r *run) applyWindow(ctx context.Context, p *Planner) error {
+	if r.hooks.BeforeApply != nil {
+		r.hooks.BeforeApply()
+	}
+	unfinished := r.apply(ctx, p.actions)
+	r.checkpoint = p.checkpointBefore(unfinished)
+	if unfinished < len(p.actions) {
+		return ErrOutOfTime
+	}
+	clear(p.actions) // they hold documents
+	p.originals = 0
+	p.checkpoint, p.actions, p.checkpoints, p.section.first = r.checkpoint, p.actions[:0], p.checkpoints[:0], 0
+	r.planUntil = r.clock().Add(r.stopAt.Sub(r.clock()) / 2) // for the next window
+	return nil
+}
+
+func (r *run) planner(checkpoint string) *Planner {
+	whole := newSection(Section{}, 0)
+	return &Planner{
+		sections: []*section{whole}, section: whole,
+
+		Job:        r.job.Name,
+		Now:        r.report.Now,
+		Config:     r.config,
+		Documents:  r.documents.Reader,
+		Objects:    r.objects.Reader,
+		Accounts:   r.accounts.Reader,
+		Task:       r.task,
+		Log:        r.log,
+		run:        r,
+		checkpoint: checkpoint,
+		invalid:    map[string]int{},
+		replayed:   map[documents.Ref]bool{},
+	}
+}
+
+// plan has the job plan by what it has begun to read; its panic is the run's failure, not the process's.
+func (r *run) plan(begun *reading) (err error) {
+	defer guard.Recover(&err)
+	defer begun.planner.awaitCounts()
+	defer begun.stop()
+	if err = begun.plan(); begun.planner.tripped != nil {
+		return begun.planner.tripped
+	}
+	return err
+}
+
+// reset forgets what an abandoned plan reported.
+func (r *run) reset() {
+	r.report.Scanned, r.report.Actions, r.report.Kept, r.report.Plan = 0, map[string]Counts{}, map[string]int{}, nil
+	r.report.NotCounted, r.report.Warnings, r.tripped = nil, nil, nil
+}
+
+// complete sets what can only be known at the end. writes is how many documents are about to be written with the
+// report in them, which its usage includes.
+func (r *run) complete(writes int) *Report {
+	r.report.Stopped = r.stop.told.Load() && r.unfinished
+	switch {
+	case r.report.Status == Skipped, r.report.Status == Aborted:
+	case r.report.Stopped: // also where something failed: Cloud Scheduler would try that again at once
+		r.report.Status = Partial
+	case r.failures > 0:
+		r.report.Status = Failed
+	case r.unfinished && r.job.Task != nil:
+		r.report.fail(r.job.Name, "do the task", ErrOutOfTime)
+		r.report.Status = Failed
+	case r.unfinished:
+		r.report.Status = Partial
+	default:
+		r.report.Status = Completed
+	}
+	if r.report.Status == Partial || r.report.Status == Failed {
+		r.report.Continued, r.stays = r.willContinue()
+	}
+	if r.report.PartialRuns = 0; r.report.Status == Partial && !r.report.DryRun && !r.report.Stopped {
+		r.report.PartialRuns = r.partialRuns + 1
+	}
+	r.report.DurationMs = r.clock().Sub(r.begun).Milliseconds()
+	r.report.Usage = r.meter.Usage()
+	r.report.Usage.FirestoreWrites += int64(writes)
+	if r.report.Continued {
+		r.report.Usage.Tasks += int64(max(1, len(r.ranges))) // which are handed over when the report is saved
+	}
+	return r.report
+}
+
+// timeIsUp reports whether nothing more may be begun.
+func (r *run) timeIsUp() bool {
+	return r.canceled() || !r.clock().Before(r.stopAt) || r.toldToStop()
+}
+
+// checkTime returns [ErrOutOfTime] when no further step should be begun.
+func (r *run) checkTime() error {
+	if r.timeIsUp() {
+		return ErrOutOfTime
+	}
+	return nil
+}
+
+// planningTimeIsUp is earlier than [run.timeIsUp], for planning that took all the time would leave none to apply what was planned,
+// run after run.
+func (r *run) planningTimeIsUp() bool {
+	if r.report.DryRun {
+		return r.timeIsUp()
+	}
+	return r.canceled() || !r.clock().Before(r.planUntil) || r.toldToStop()
+}
+
+// known is what rules may know of the run.
+func (r *run) known() Run {
+	return Run{
+		Job: r.job.Name, ID: r.report.RunID, Now: r.report.Now, Started: r.report.StartedAt,
+		Promise: promiseFrom(r.report.Now, r.report.StartedAt), Config: r.config, Task: r.task,
+	}
+}
+
+// keep counts something that turned out, while the plan was being applied, to be kept.
+func (r *run) keep(reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Kept[reason]++
+}

@@ -1,0 +1,488 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/version"
+)
+
+// linesWith returns the log lines whose message holds a text.
+func linesWith(t *testing.T, f *enginetest.Function, text string) []map[string]any {
+	t.Helper()
+	var found []map[string]any
+	for _, line := range f.LogLines(t) {
+		if message, _ := line["message"].(string); strings.Contains(message, text) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// oneLine returns the only log line whose message holds a text.
+func oneLine(t *testing.T, f *enginetest.Function, text string) map[string]any {
+	t.Helper()
+	found := linesWith(t, f, text)
+	if len(found) != 1 {
+		t.Fatalf("%d log lines say %q, want one: %v", len(found), text, found)
+	}
+	return found[0]
+}
+
+func label(line map[string]any, name string) any {
+	labels, _ := line["logging.googleapis.com/labels"].(map[string]any)
+	return labels[name]
+}
+
+func TestRefusedRequestsAreLogged(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, thingsJob(10))
+	f.Post(t, `{"forced":true,"secret":"s3cr3t"}`)
+	line := oneLine(t, f, `testJob refused a request: unknown field "forced"`)
+	if line["severity"] != "WARNING" || label(line, "job") != "testJob" || line["httpStatus"] != 400.0 {
+		t.Errorf("line %v", line)
+	}
+	f.Post(t, `{"`+strings.Repeat("x", 10_000)+`":true}`)
+	f.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/?force=true", nil))
+	oneLine(t, f, `put {"force":true} into the body`)
+	w := httptest.NewRecorder()
+	f.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	if line := oneLine(t, f, "is called with POST, not GET"); line["severity"] != "WARNING" || line["httpStatus"] != 405.0 {
+		t.Errorf("line %v", line)
+	}
+	for _, line := range f.LogLines(t) {
+		if text := fmt.Sprint(line); strings.Contains(text, "s3cr3t") || len(text) > 1000 {
+			t.Errorf("the body is in the log: %.200s", text)
+		}
+	}
+}
+
+func TestRunThatCannotBegin(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, thingsJob(10))
+	f.Env["MAX_ACTIONS"] = "none"
+	f.Env["FIRESTORE_DATABASE"] = "My " + strings.Repeat("D", 400)
+	f.Post(t, "")
+	line := oneLine(t, f, "testJob did not run: wrong configuration: FIRESTORE_DATABASE is")
+	problem, _ := line["problem"].(string)
+	if line["severity"] != "ERROR" || label(line, "job") != "testJob" || !strings.HasPrefix(problem, "wrong configuration: ") || len(problem) > 300 {
+		t.Errorf("line %v", line)
+	}
+}
+
+func TestWhatRanAndOnWhat(t *testing.T) {
+	t.Parallel()
+	f := enginetest.New(t, engine.NewFunction(thingsJob(10), 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
+	f.Clock = func() time.Time { return start }
+	f.Env["K_REVISION"] = "testjob-00007-abc"
+	got := f.Run(t, `{"force":true}`)
+	if !got.Force || got.Database != "(default)" || got.Bucket != f.Bucket || got.Revision != "testjob-00007-abc" || got.Version != version.String() || got.PartialRuns != 0 {
+		t.Errorf("report %+v", got)
+	}
+	begun := oneLine(t, f, "testJob started")
+	for name, want := range map[string]any{
+		"force": true, "dryRun": false, "database": "(default)", "bucket": f.Bucket, "revision": "testjob-00007-abc", "version": version.String(),
+	} {
+		if begun[name] != want {
+			t.Errorf("the first line says %s %v, want %v", name, begun[name], want)
+		}
+	}
+	logged := f.Summaries(t)[0]["report"].(map[string]any)
+	if logged["force"] != true || logged["bucket"] != f.Bucket {
+		t.Errorf("the summary's report %v", logged)
+	}
+	without := newFunction(t, thingsJob(10))
+	without.Env["STORAGE_BUCKET"] = "some-bucket"
+	if got := without.Run(t, ""); got.Force || got.Bucket != "" || got.Revision != "" {
+		t.Errorf("a function without Storage and outside of Cloud Run: %+v", got)
+	}
+}
+
+// TestCauseComesFirst: lists of log lines and alerts show the beginning.
+func TestCauseComesFirst(t *testing.T) {
+	t.Parallel()
+	f := fatesFunction(t, "done", "fail")
+	f.Run(t, "")
+	line := f.Summaries(t)[0]
+	if m := line["message"].(string); !strings.HasPrefix(m, "testJob failed: do things/b: no luck") || !strings.HasSuffix(m, "; do 1 of 2, 1 failed; kept 0; 0 ms") {
+		t.Errorf("message %q", m)
+	}
+	if p, _ := line["problem"].(string); !strings.HasPrefix(p, "do things/b: no luck") || len(p) > 300 || line["severity"] != "ERROR" {
+		t.Errorf("severity %v, problem %q", line["severity"], p)
+	}
+	oneLine(t, f, "do things/b: failed, the next run tries again: no luck")
+
+	worker := newFunction(t, touchJob(fates))
+	worker.Set(t, "things/t1", map[string]any{"fate": "fail"})
+	worker.Run(t, `{"color":"red","thing":"t1"}`)
+	oneLine(t, worker, "failed, Cloud Tasks tries again: no luck")
+}
+
+// TestRetryOfAnAbortedRun: Cloud Scheduler tries again whatever is not a 2xx, and the same plan would trip the same limit.
+func TestRetryOfAnAbortedRun(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, thingsJob(10))
+	f.Env["MAX_ACTIONS"] = "1"
+	f.Now = start.Add(-time.Minute)
+	seed(t, f, 2)
+	f.Run(t, `{"dryRun":true}`) // leaves nothing behind
+	first := f.Run(t, "")
+	if first.Status != engine.Aborted {
+		t.Fatalf("report %+v", first)
+	}
+	f.Request.Clear()
+	again := f.Run(t, "")
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Errorf("the retry answers another report (-first +retry):\n%s", diff)
+	}
+	if f.Request.Count("RunQuery") != 0 || f.Request.Count("Commit") != 0 {
+		t.Errorf("the retry planned or wrote: %v", f.Request.Methods())
+	}
+	if runs := f.Documents(t, "cleanupRuns"); len(runs) != 1 || job(t, f)["lease"] != nil {
+		t.Errorf("runs %v, job %v", runs, job(t, f))
+	}
+	summaries := f.Summaries(t)
+	if len(summaries) != 2 { // the preview's and the first run's: alerts are made from them
+		t.Errorf("%d summaries", len(summaries))
+	}
+	if line := oneLine(t, f, "is not planned again: run "+first.RunID); line["severity"] != "INFO" {
+		t.Errorf("line %v", line)
+	}
+
+	if got := f.Run(t, `{"dryRun":true}`); got.RunID == first.RunID || got.Status != engine.Aborted {
+		t.Errorf("a preview is answered with %+v", got)
+	}
+	f.Now = start.Add(-time.Minute + time.Microsecond)
+	if got := f.Run(t, ""); got.RunID == first.RunID || got.Status != engine.Aborted {
+		t.Errorf("another schedule time is answered with %+v", got)
+	}
+	if got := f.Run(t, `{"force":true}`); got.Status != engine.Completed || len(left(t, f)) != 0 {
+		t.Errorf("forced: %+v", got)
+	}
+	f.Env["MAX_ACTIONS"] = ""
+	f.Now = time.Time{} // called by hand, the clock standing still
+	if got := f.Run(t, ""); got.Status != engine.Completed {
+		t.Errorf("by hand: %+v", got)
+	}
+}
+
+func TestRetryOfAnAbortedRunByHandPlansAgain(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, thingsJob(10))
+	f.Env["MAX_ACTIONS"] = "1"
+	seed(t, f, 2)
+	if first, second := f.Run(t, ""), f.Run(t, ""); first.RunID == second.RunID {
+		t.Error("without a schedule time, two calls are two runs, even within one microsecond")
+	}
+}
+
+// TestEmptyCollection: a wrong or emptied database must never empty a bucket, however few objects there are.
+func TestEmptyCollection(t *testing.T) {
+	t.Parallel()
+	whole := thingsJob(10)
+	asked, missing := 3, 3
+	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+		p.LookedUp("posts", asked, missing)
+		p.LookedUp("circles of posts", 1, 1)
+		p.LookedUp("tasks", 3, 0)
+		return whole.Plan(ctx, p)
+	}})
+	seed(t, f, 2)
+	f.Set(t, "circles/c1", map[string]any{"n": 1})
+	golden := enginetest.NewGolden(t, "empty-collections")
+	for _, body := range []string{`{"dryRun":true}`, ""} {
+		got := golden.Run(t, "a read for each collection in which nothing was found, with body "+body, f, "", body)
+		if got.Status != engine.Aborted || len(got.Failures) != 1 || len(left(t, f)) != 2 ||
+			!strings.Contains(got.Failures[0].Error, "posts holds no document at all") || strings.Contains(got.Failures[0].Error, "circles") ||
+			!strings.Contains(got.Failures[0].Error, `{"lift":["empty:posts"]}`) || !strings.Contains(got.Failures[0].Error, "database (default)") {
+			t.Fatalf("body %s: %+v, want aborted", body, got)
+		}
+	}
+	missing = 2
+	if got := f.Run(t, `{"dryRun":true}`); got.Status != engine.Completed {
+		t.Errorf("one of them exists, so the collection is not empty: %+v", got)
+	}
+	missing = 3
+	for _, body := range []string{`{"force":true}`, `{"force":true,"lift":["empty:circles","older:posts"]}`} {
+		if got := f.Run(t, body); got.Status != engine.Aborted || len(left(t, f)) != 2 {
+			t.Errorf("%s lifts the protection of posts: %+v", body, got)
+		}
+	}
+	got := f.Run(t, `{"lift":["empty:posts"]}`)
+	if got.Status != engine.Completed || len(left(t, f)) != 0 || !slices.Equal(got.Lift, []string{"empty:posts"}) {
+		t.Errorf("lifted by name: %+v", got)
+	}
+	f.Set(t, "posts/p1", map[string]any{"n": 1})
+	if got := f.Run(t, ""); got.Status != engine.Completed {
+		t.Errorf("the collection holds a document: %+v", got)
+	}
+}
+
+// TestForcedPreviewShowsTheWholePlan: it is what the limit's message asks for.
+func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, thingsJob(10))
+	f.Env["MAX_ACTIONS"] = "2"
+	seed(t, f, 25)
+	tripped := f.Run(t, `{"dryRun":true}`)
+	if tripped.Status != engine.Aborted {
+		t.Fatalf("report %+v", tripped)
+	}
+	line := f.Summaries(t)[0]
+	if line["severity"] != "WARNING" || line["@type"] != nil || line["problem"] == nil {
+		t.Errorf("a preview's summary is %v: it wakes somebody", line)
+	}
+	if m := line["message"].(string); !strings.HasPrefix(m, "testJob aborted (dry run), nothing was deleted or changed: MAX_ACTIONS") ||
+		!strings.Contains(m, "safety_limits.max_actions") || !strings.Contains(m, "firesweep plan --force") {
+		t.Errorf("message %q", m)
+	}
+	advised := regexp.MustCompile(`\{"dryRun":true,"force":true\}`).FindString(tripped.Failures[0].Error)
+	got := f.Run(t, advised)
+	if got.Status != engine.Completed || !got.DryRun || !got.Force || len(got.Plan) != 25 || got.Actions["delete thing"] != (engine.Counts{Planned: 25}) {
+		t.Errorf("report %+v, want all of the plan", got)
+	}
+	if len(left(t, f)) != 25 || len(f.Documents(t, "cleanupJobs")) != 0 {
+		t.Error("a preview wrote something")
+	}
+}
+
+func TestPreviewThatFailsWakesNobody(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(context.Context, *engine.Planner) error { return errors.New("no index") }})
+	f.Run(t, `{"dryRun":true}`)
+	if line := f.Summaries(t)[0]; line["severity"] != "WARNING" || line["problem"] != "plan testJob: no index" {
+		t.Errorf("summary %v", line)
+	}
+}
+
+func TestPartialAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, thingsJob(2))
+	seed(t, f, 5)
+	wall := start
+	f.Clock = func() time.Time { return wall }
+	f.Hooks.BeforeApply = func() { wall = wall.Add(f.Timeout) }
+	alerts := func() []map[string]any {
+		return slices.DeleteFunc(f.LogLines(t), func(line map[string]any) bool { return line["alert"] != "behind" })
+	}
+	for n := 1; n <= 4; n++ {
+		got := f.Run(t, "")
+		if got.Status != engine.Partial || got.PartialRuns != n {
+			t.Fatalf("run %d: %s, partial %d times", n, got.Status, got.PartialRuns)
+		}
+		if want := max(0, n-2); len(alerts()) != want {
+			t.Fatalf("%d lines need a person after %d partial runs, want %d", len(alerts()), n, want)
+		}
+		f.Run(t, `{"dryRun":true}`) // counts for nothing
+	}
+	line := alerts()[0]
+	if line["severity"] != "WARNING" || label(line, "runId") == nil || line["left"] != 5.0 ||
+		!strings.Contains(line["message"].(string), "partial 3 times in a row, this time out of time after 5m0s, 5 planned actions left") {
+		t.Errorf("line %v", line)
+	}
+	if m := f.Summaries(t)[0]["message"].(string); !strings.HasPrefix(m, "testJob partial: out of time after 5m0s, 5 planned actions left; delete thing 0 of 5") {
+		t.Errorf("summary %q", m)
+	}
+	f.Hooks.BeforeApply = nil
+	if got := f.Run(t, ""); got.Status != engine.Completed || got.PartialRuns != 0 {
+		t.Errorf("report %+v", got)
+	}
+	f.Hooks.BeforeApply = func() { wall = wall.Add(f.Timeout) }
+	seed(t, f, 1)
+	if got := f.Run(t, ""); got.PartialRuns != 1 {
+		t.Errorf("partial %d times in a row after a run that completed", got.PartialRuns)
+	}
+}
+
+// TestStopTimeReached: a job that is given a time of its own is late as soon as it needs all of it.
+func TestStopTimeReached(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, thingsJob(2))
+	f.StopAfter = time.Minute
+	seed(t, f, 3)
+	wall := start
+	f.Clock = func() time.Time { return wall }
+	f.Hooks.BeforeApply = func() { wall = start.Add(time.Minute) }
+	f.Run(t, "")
+	if line := oneLine(t, f, "does not keep up"); line["alert"] != "behind" {
+		t.Errorf("line %v", line)
+	}
+	canceled := newFunction(t, thingsJob(2))
+	canceled.StopAfter = time.Minute
+	seed(t, canceled, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	canceled.Hooks.BeforeApply = cancel
+	canceled.PostContext(ctx, t, "")
+	if len(linesWith(t, canceled, "does not keep up")) != 0 {
+		t.Error("a canceled run is said not to keep up")
+	}
+	oneLine(t, canceled, "testJob partial: canceled by its caller or by the platform after 0s, 3 planned actions left")
+}
+
+// TestLeaseThatNoRunCanHold: it is no run that will end; and the request that the message gives mends it.
+func TestLeaseThatNoRunCanHold(t *testing.T) {
+	t.Parallel()
+	for name, record := range map[string]map[string]any{
+		"for a century":  {"lease": map[string]any{"runId": "testJob-x", "expiresAt": start.AddDate(100, 0, 0)}},
+		"an hour":        {"lease": map[string]any{"runId": "testJob-x", "expiresAt": start.Add(time.Hour)}},
+		"foreign":        {"lease": "mine"},
+		"wrong position": {"position": 7},
+	} {
+		f := newFunction(t, thingsJob(10))
+		seed(t, f, 1)
+		f.Set(t, "cleanupJobs/testJob", record)
+		got := f.Run(t, "")
+		if got.Status != engine.Failed || len(got.Failures) != 1 || len(left(t, f)) != 1 || f.Documents(t, "cleanupRuns")[got.RunID] == nil {
+			t.Fatalf("%s: %+v, want failed, and saved as such", name, got)
+		}
+		line := oneLine(t, f, "take lease cleanupJobs/testJob: failed, and so will every run until somebody fixes it")
+		if line["severity"] != "ERROR" {
+			t.Errorf("%s: %v", name, line)
+		}
+		address := regexp.MustCompile(`'(http://[^']+)'`).FindStringSubmatch(got.Failures[0].Error)
+		if address == nil {
+			t.Fatalf("%s: no request in %q", name, got.Failures[0].Error)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, address[1], strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer owner")
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s %s", name, address[1], resp.Status)
+		}
+		if got := f.Run(t, ""); got.Status != engine.Completed || len(left(t, f)) != 0 {
+			t.Errorf("%s, mended: %+v", name, got)
+		}
+	}
+}
+
+// TestLeaseOfAClockThatIsAhead: clocks differ a little, so a lease a minute longer than ours is another run's.
+func TestLeaseOfAClockThatIsAhead(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, thingsJob(10))
+	f.Set(t, "cleanupJobs/testJob", map[string]any{"lease": map[string]any{"runId": "testJob-x", "expiresAt": start.Add(f.Timeout + 2*time.Minute)}})
+	if got := f.Run(t, ""); got.Status != engine.Skipped {
+		t.Errorf("report %+v", got)
+	}
+}
+
+func TestOldScheduleTimeIsSaid(t *testing.T) {
+	t.Parallel()
+	for ago, want := range map[time.Duration]int{24 * time.Hour: 0, 24*time.Hour + time.Microsecond: 1, -24 * time.Hour: 0} {
+		f := newFunction(t, thingsJob(10))
+		f.Now = start.Add(-ago)
+		f.Run(t, "")
+		if lines := linesWith(t, f, "days ago"); len(lines) != want || want == 1 && lines[0]["severity"] != "WARNING" {
+			t.Errorf("%s ago: %v, want %d lines", ago, lines, want)
+		}
+	}
+}
+
+// TestReplacedClientsAreClosed: a function that is configured anew gets other connections; those before are closed when
+// the last run on them has ended, and not under it.
+func TestReplacedClientsAreClosed(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, thingsJob(10))
+	connections := &counter{}
+	f.Hooks.Dial = append(f.Hooks.Dial, connections.option())
+	seed(t, f, 3)
+	f.Hooks.BeforeApply = func() {
+		f.Hooks.BeforeApply = nil
+		f.Env["MIN_LOOKUPS"] = "7"
+		if got := f.Run(t, `{"dryRun":true}`); got.Status != engine.Completed { // on connections of its own
+			t.Errorf("the run on the new configuration: %+v", got)
+		}
+		if begun, ended := connections.counts(); begun != 2 || ended != 0 {
+			t.Errorf("%d connections begun, %d ended while a run still uses the first", begun, ended)
+		}
+	}
+	if got := f.Run(t, ""); got.Status != engine.Completed || len(left(t, f)) != 0 {
+		t.Errorf("the run whose connections were replaced: %+v", got)
+	}
+	connections.await(t, 2, 1)
+	f.Env["MIN_LOOKUPS"] = "8"
+	f.Run(t, "") // nothing is under way on the second
+	connections.await(t, 3, 2)
+	f.Run(t, "")
+	connections.await(t, 3, 2)
+}
+
+// TestPlanFitsItsMemory measures what an action takes, on which the limit of MAX_ACTIONS rests.
+func TestPlanFitsItsMemory(t *testing.T) {
+	const n = 20_000
+	name := func(i int) string { return fmt.Sprintf("things/user-%020d-photo-of-something-%06d.jpg", i, i) }
+	reason := func(i int) string {
+		return fmt.Sprintf("posts/%020d does not exist; uploaded %s, 24 hours ago or more", i, start)
+	}
+	item := func(rule engine.AnyRule) func(context.Context, *engine.Planner, int) error {
+		return func(ctx context.Context, p *engine.Planner, i int) error {
+			d := documents.Document{Path: name(i), UpdateTime: start}
+			return p.ProposeItems(ctx, rule, []engine.Proposal{{Document: d, Decision: engine.Do("delete", reason(i))}})
+		}
+	}
+	for kind, propose := range map[string]func(context.Context, *engine.Planner, int) error{
+		"documents": item(things),
+		"items":     item(fates),
+		"objects": func(ctx context.Context, p *engine.Planner, i int) error {
+			d := engine.DeleteObject{Absent: documents.Ref{Collection: "posts", ID: fmt.Sprintf("%020d", i)}}
+			d.Name, d.Generation, d.Metageneration = name(i), 1, 1
+			return p.Propose(ctx, engine.Action{Kind: "delete", Target: "gs://my-project.firebasestorage.app/" + name(i), Effect: d, Reason: reason(i)})
+		},
+	} {
+		var bytes uint64
+		reach := engine.Reach{Objects: []engine.Files{{Folder: "things/"}}}
+		f := newFunction(t, engine.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *engine.Planner) error {
+			before := heap()
+			for i := range n {
+				if err := propose(ctx, p, i); err != nil {
+					return err
+				}
+			}
+			bytes = (heap() - before) / n
+			return documents.ErrChanged // enough
+		}})
+		f.Run(t, "")
+		t.Logf("%s: %d bytes an action", kind, bytes)
+		if bytes == 0 || bytes > config.BytesPerAction {
+			t.Errorf("%s: %d bytes an action, want at most %d", kind, bytes, config.BytesPerAction)
+		}
+	}
+}
+
+func TestPanicOverABatchOfDeletes(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, thingsJob(10))
+	seed(t, f, 2)
+	f.Hooks.Dial = append(f.Hooks.Dial, unary("BatchWrite", func(n int, send func() error) error {
+		if n == 1 {
+			panic("poisoned")
+		}
+		return send()
+	}))
+	if got := f.Run(t, ""); got.Status != engine.Failed || got.Actions["delete thing"] != (engine.Counts{Planned: 2, Failed: 2}) || job(t, f)["lease"] != nil {
+		t.Errorf("report %+v, want the process alive and both failed", got)
+	}
+	if got := f.Run(t, ""); got.Status != engine.Completed || len(left(t, f)) != 0 {
+		t.Errorf("the next run: %+v", got)
+	}
+}

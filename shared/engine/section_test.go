@@ -1,0 +1,201 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+)
+
+// inSections is a job that deletes t000 to t002 in the section odd, in which too many ids are missing, and t003 to t004 in the
+// section even. Its checkpoints are the section and a thing.
+func inSections(first, second int) engine.Job {
+	return engine.Job{Name: "testJob", Rules: []engine.AnyRule{things}, Plan: func(ctx context.Context, p *engine.Planner) error {
+		for i, s := range []engine.Section{{Name: "odd", Next: "even", LeaveOut: "Leave it out."}, {Name: "even", Next: "end"}} {
+			if s.Name == "odd" && p.Checkpoint() == "even" {
+				continue
+			}
+			if err := p.Section(ctx, s); err != nil {
+				return err
+			}
+			from, to := 0, first
+			if i == 1 {
+				from, to = first, first+second
+			}
+			for n := from; n < to; n++ {
+				if s.Name == "odd" {
+					p.LookedUp("owners", 10, 10)
+				}
+				d, found, err := p.Documents.Get(ctx, fmt.Sprintf("things/t%03d", n))
+				if err != nil {
+					return err
+				}
+				if !found {
+					continue
+				}
+				if err := p.Consider(ctx, things, []documents.Document{d}); err != nil {
+					return err
+				}
+				if err := p.SaveCheckpoint(fmt.Sprintf("%s t%03d", s.Name, n)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}}
+}
+
+func seedSections(t *testing.T, f *enginetest.Function) {
+	t.Helper()
+	seed(t, f, 5)
+	f.Set(t, "owners/one", map[string]any{"n": 1})
+}
+
+// TestASectionThatTripsDoesNothing: the other is done, and what is not done counts for no limit on actions.
+func TestASectionThatTripsDoesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, inSections(3, 2))
+	seedSections(t, f)
+	f.Env["MAX_ACTIONS"] = "3"
+	for _, body := range []string{`{"dryRun":true}`, ""} {
+		got := f.Run(t, body)
+		want := map[string]engine.Counts{"delete thing": {Planned: 5, Done: 2}}
+		if body != "" {
+			want = map[string]engine.Counts{"delete thing": {Planned: 5}}
+		}
+		enginetest.WantReport(t, got, engine.Aborted, want)
+		if e := got.Failures[0].Error; len(got.Failures) != 1 || !strings.HasPrefix(e, "pass odd: MAX_MISSING_PERCENT: 30 of 30 owners") || !strings.HasSuffix(e, ". Leave it out.") {
+			t.Errorf("failures %v", got.Failures)
+		}
+	}
+	enginetest.Want(t, "left", []string{"t000", "t001", "t002"}, left(t, f))
+	enginetest.Want(t, "the next run begins", any(""), job(t, f)["position"])
+	f.Env["MAX_ACTIONS"] = "2"
+	if got := f.Run(t, ""); !strings.HasPrefix(got.Failures[0].Error, "MAX_ACTIONS: ") || len(left(t, f)) != 3 {
+		t.Errorf("three are planned where two may be: %v", got.Failures)
+	}
+	enginetest.WantReport(t, f.Run(t, `{"force":true}`), engine.Completed, enginetest.Done("delete thing", 3))
+}
+
+// TestWhereARunContinuesAfterASectionThatTripped: out of time in it, behind it; out of time while the other is done, there; and
+// the run after that comes back to it.
+func TestWhereARunContinuesAfterASectionThatTripped(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		asked    int // how often the time is asked before it is up; 0: it is up when the plan is made
+		position string
+	}{"while it is planned": {3, "even"}, "before the other is done": {0, "even"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFunction(t, inSections(3, 2))
+			seedSections(t, f)
+			late := start.Add(f.Timeout)
+			asked, up := 0, false
+			f.Clock = func() time.Time {
+				if asked++; up || tt.asked > 0 && asked > tt.asked+3 {
+					return late
+				}
+				return start
+			}
+			f.Hooks.BeforeApply = func() { up = true }
+			if got := f.Run(t, ""); got.Status != engine.Aborted || len(left(t, f)) != 5 || got.Continued {
+				t.Fatalf("%+v", got)
+			}
+			enginetest.Want(t, "position", any(tt.position), job(t, f)["position"])
+			f.Clock, f.Hooks.BeforeApply = func() time.Time { return late.Add(time.Hour) }, nil
+			enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete thing", 2))
+			if got := f.Run(t, ""); got.Status != engine.Aborted || len(left(t, f)) != 3 {
+				t.Errorf("the third run: %+v", got)
+			}
+		})
+	}
+}
+
+// TestForceLiftsNoProtectionInWindows: a forced run applies ten thousand actions at a time, and what is lifted by name alone is looked at
+// before the first of them.
+func TestForceLiftsNoProtectionInWindows(t *testing.T) {
+	t.Parallel()
+	const many = 10_005
+	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+		if err := p.Section(ctx, engine.Section{Name: "odd"}); err != nil {
+			return err
+		}
+		p.LookedUp("owners", many, many)
+		for i := range many {
+			d := documents.Document{Path: fmt.Sprintf("things/t%05d", i), UpdateTime: start}
+			if err := p.ProposeItems(ctx, things, []engine.Proposal{{Document: d, Decision: engine.Do("delete thing", "")}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	f.Hooks.BeforeApply = func() {}
+	got := f.Run(t, `{"force":true}`)
+	enginetest.WantReport(t, got, engine.Aborted, map[string]engine.Counts{"delete thing": {Planned: many}})
+	if !strings.HasPrefix(got.Failures[0].Error, "pass odd: empty collection: owners") {
+		t.Errorf("failures %v", got.Failures)
+	}
+}
+
+// TestSectionsOfShards: what all shards together looked up trips a section of the shard that looked it up last; the other section of
+// that shard is done.
+func TestSectionsOfShards(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Set(t, "owners/one", map[string]any{"name": "x"})
+	s.Env["MIN_LOOKUPS"] = "11"
+	plan := s.Job.Plan
+	s.Job.Plan = func(ctx context.Context, p *engine.Planner) error {
+		if err := p.Section(ctx, engine.Section{Name: "odd", Next: "t999"}); err != nil {
+			return err
+		}
+		p.LookedUp("owners", 10, 10)
+		odd := documents.Document{Path: "things/odd" + p.Checkpoint(), UpdateTime: start}
+		if err := p.ProposeItems(ctx, things, []engine.Proposal{{Document: odd, Decision: engine.Do("delete odd", "")}}); err != nil {
+			return err
+		}
+		if err := p.Section(ctx, engine.Section{Name: "even", Next: "t999"}); err != nil {
+			return err
+		}
+		return plan(ctx, p)
+	}
+	if code := s.call(t, ""); code != http.StatusOK {
+		t.Fatal(code)
+	}
+	if _, err := s.deliverOnce(t); err == nil {
+		t.Error("shards are aborted, and nobody hears it")
+	}
+	got := s.whole(t)
+	if got.Status != engine.Aborted || len(left(t, s.Function)) != 0 || got.Actions["delete odd"].Planned != shards ||
+		!strings.HasPrefix(got.Failures[0].Error, "pass odd: MAX_MISSING_PERCENT: ") {
+		t.Errorf("%s %v %v, %v left", got.Status, got.Actions, got.Failures, left(t, s.Function))
+	}
+}
+
+// TestUnknownShareOfASection fails the run and does the others.
+func TestUnknownShareOfASection(t *testing.T) {
+	t.Parallel()
+	whole := inSections(0, 2)
+	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+		if err := p.Section(ctx, engine.Section{Name: "unknown"}); err != nil {
+			return err
+		}
+		p.Unknown(errors.New("nobody knows"))
+		if err := p.ConsiderRefs(ctx, things, documents.Ref{Collection: "things", ID: "t004"}); err != nil {
+			return err
+		}
+		return whole.Plan(ctx, p)
+	}})
+	seed(t, f, 5)
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"delete thing": {Planned: 3, Done: 2}})
+	enginetest.Want(t, "failures", []engine.Failure{{Target: "unknown", Action: "check safety limits", Error: "nobody knows"}}, got.Failures)
+	enginetest.Want(t, "left", []string{"t002", "t003", "t004"}, left(t, f))
+}

@@ -1,0 +1,904 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+)
+
+// sharded is a function that deletes things t000, t001 and so on in shards of ten. Its checkpoints are names of things: all before it
+// were looked at.
+type sharded struct {
+	*slow
+	began func(begin string) error // called when a shard plans; its error fails the plan
+}
+
+const shards = 4
+
+func newSharded(t *testing.T) *sharded {
+	t.Helper()
+	s := &sharded{slow: newSlow(t, 0)}
+	s.Job.Split = func(_ context.Context, p *engine.Planner, n int) ([]engine.Range, error) {
+		var all []engine.Range
+		for i := range n {
+			all = append(all, engine.Range{Begin: fmt.Sprintf("t%03d", 10*i), End: fmt.Sprintf("t%03d", 10*i+10)})
+		}
+		all[0].Begin, all[n-1].End = p.Checkpoint(), ""
+		return all, nil
+	}
+	s.Job.Rules = []engine.AnyRule{things}
+	s.Job.Plan = func(ctx context.Context, p *engine.Planner) error {
+		if s.began != nil {
+			if err := s.began(p.Checkpoint()); err != nil {
+				return err
+			}
+		}
+		q := documents.Query{Collection: "things", PageSize: 5}
+		for field, bound := range map[string]string{">=": p.Checkpoint(), "<": p.End()} {
+			if bound != "" {
+				q.Where = append(q.Where, documents.Filter{Field: firestore.DocumentID, Op: field, Value: p.Documents.Ref("things/" + bound)})
+			}
+		}
+		for page, err := range p.Documents.Pages(ctx, q, "") {
+			if err != nil {
+				return err
+			}
+			p.Scanned(len(page.Documents))
+			if err := p.Consider(ctx, things, page.Documents); err != nil {
+				return err
+			}
+			if err := p.SaveCheckpoint(page.Documents[len(page.Documents)-1].ID() + "+"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	s.Env["SHARDS"] = strconv.Itoa(shards)
+	return s
+}
+
+// seeded seeds 40 things, so that each shard has ten.
+func (s *sharded) seeded(t *testing.T) *sharded {
+	t.Helper()
+	seed(t, s.Function, 10*shards)
+	return s
+}
+
+// whole returns the report of the one run that was saved.
+func (s *sharded) whole(t *testing.T) *engine.Report {
+	t.Helper()
+	runs := s.Documents(t, "cleanupRuns")
+	if len(runs) != 1 {
+		t.Fatalf("%d runs are saved, want one", len(runs))
+	}
+	for id, data := range runs {
+		report, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/" + id, Data: data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report
+	}
+	return nil
+}
+
+// deliverAll delivers what is handed over, as often as it takes; failures are expected.
+func (s *sharded) deliverOnce(t *testing.T) (int, error) {
+	t.Helper()
+	return s.Tasks().Deliver(t.Context(), time.Now().Add(time.Minute))
+}
+
+// messages returns the messages that hold a text.
+func (s *sharded) messages(t *testing.T, text string) (found []string) {
+	t.Helper()
+	for _, line := range s.LogLines(t) {
+		if m := line["message"].(string); strings.Contains(m, text) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+func TestShards(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	if code := s.call(t, ""); code != http.StatusOK || len(left(t, s.Function)) != 40 {
+		t.Fatalf("%d, %d left: the run that splits does nothing else", code, len(left(t, s.Function)))
+	}
+	if got := s.whole(t); got.Status != engine.Partial || !got.Continued || len(got.Shards) != shards || got.Shards[0] != (engine.Shard{}) {
+		t.Errorf("before any shard: %+v", got)
+	}
+	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 0 {
+		t.Fatalf("%d tasks, %v left", n, left(t, s.Function))
+	}
+	got := s.whole(t)
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete thing": {Planned: 40, Done: 40}})
+	for i, shard := range got.Shards {
+		if shard.Status != engine.Completed || shard.Done != 10 || shard.Scanned != 10 || shard.Runs != 1 || !shard.Through || shard.Left {
+			t.Errorf("shard %d: %+v", i, shard)
+		}
+	}
+	if got.Scanned != 40 || got.Continued || got.Usage.FirestoreDeletes != 40 || got.Usage.Tasks != shards {
+		t.Errorf("the whole: %+v", got)
+	}
+	// One line of the whole for alerts and charts, besides that of the run that split.
+	summaries := s.Summaries(t)
+	if len(summaries) != 2 || !strings.HasPrefix(summaries[1]["message"].(string), "testJob completed: delete thing 40 of 40") {
+		t.Errorf("summaries %v", summaries)
+	}
+	if m := summaries[0]["message"].(string); !strings.HasPrefix(m, "testJob partial: split into 4 shards after 0s, 0 planned actions left, which continues at once") {
+		t.Errorf("summary %q", m)
+	}
+	record := engine.RecordOf(config.Config{Project: s.ID, Database: "(default)"}, "testJob", documents.Document{Data: job(t, s.Function)})
+	if record.Holder != "" || record.Last == nil || record.Last.Status != engine.Completed {
+		t.Errorf("the job's record: %+v", record)
+	}
+	if s.call(t, ""); s.deliver(t) != shards || len(s.Documents(t, "cleanupRuns")) != 2 {
+		t.Error("the next run does not split anew")
+	}
+}
+
+// TestShardsAreTakenBackAsOne: there is one undo log, and none while a shard is under way.
+func TestShardsAreTakenBackAsOne(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	id := s.whole(t).RunID
+	p := s.Restorer(t, s.Clock)
+	var underWay error
+	s.began = func(begin string) error {
+		if begin == "t030" {
+			underWay = p.Undo(t.Context(), id, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+		}
+		return nil
+	}
+	s.deliver(t)
+	if !errors.Is(underWay, restore.ErrUnderWay) || !strings.Contains(underWay.Error(), id) {
+		t.Errorf("taken back while a shard is under way: %v", underWay)
+	}
+	steps := map[undo.Step]int{}
+	if err := p.Undo(t.Context(), id, restore.Options{Apply: true}, func(o restore.Outcome) error { steps[o.Step]++; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(left(t, s.Function)); n != 40 || steps[undo.Recreate] != 40 {
+		t.Errorf("%d things are back, %v", n, steps)
+	}
+	s.call(t, "")
+	if s.deliver(t); len(left(t, s.Function)) != 40 {
+		t.Error("what came back is not held")
+	}
+	if n := len(enginetest.LoggedRuns(t, s.Firestore(t))); n != 1 {
+		t.Errorf("%d undo logs, want one", n)
+	}
+}
+
+// TestShardThatFailsIsTriedAlone: the others are not done again, and the whole ends as if it had not failed.
+func TestShardThatFailsIsTriedAlone(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	plans := map[string]int{}
+	s.began = func(begin string) error {
+		if plans[begin]++; begin == "t020" && plans[begin] == 1 {
+			return errors.New("no luck")
+		}
+		return nil
+	}
+	if n, err := s.deliverOnce(t); n != shards-1 || err == nil || !strings.Contains(err.Error(), "500") {
+		t.Fatalf("%d tasks, %v", n, err)
+	}
+	got := s.whole(t)
+	if got.Status != engine.Failed || got.Continued || got.Actions["delete thing"].Done != 30 || !strings.Contains(got.Failures[0].Error, "no luck") ||
+		!got.Shards[2].Left || got.Shards[2].Status != engine.Failed || got.Shards[3].Left {
+		t.Errorf("with a shard that failed: %+v", got)
+	}
+	if lines := s.Summaries(t); len(lines) != 2 || lines[1]["severity"] != "ERROR" || !strings.Contains(lines[1]["problem"].(string), "no luck") {
+		t.Errorf("what alerts are made from: %v", lines)
+	}
+	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
+		t.Fatalf("%d tasks, %v", n, err)
+	}
+	enginetest.WantReport(t, s.whole(t), engine.Completed, map[string]engine.Counts{"delete thing": {Planned: 40, Done: 40}})
+	enginetest.Want(t, "plans", map[string]int{"": 1, "t010": 1, "t020": 2, "t030": 1}, plans)
+}
+
+// TestShardsOfARunThatWasKilled: after the split and before the tasks, or in the middle of shards. The next run has what is left done,
+// as shards, and no task of the first does anything any more.
+func TestShardsOfARunThatWasKilled(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Hooks.DialTasks = append(s.Hooks.DialTasks, refuseFirst(shards))
+	if code := s.call(t, ""); code != http.StatusInternalServerError || s.deliver(t) != 0 {
+		t.Fatalf("%d: no task can be made", code)
+	}
+	first := s.whole(t).RunID
+	if code := s.call(t, ""); code != http.StatusOK {
+		t.Fatalf("%d: the retry", code)
+	}
+	late := s.shardTask(first, 1)
+	if code := s.call(t, "", late...); code != http.StatusOK || len(left(t, s.Function)) != 40 {
+		t.Errorf("%d, %d left: a task of a run that another goes on with", code, len(left(t, s.Function)))
+	}
+	killed := errors.New("killed")
+	s.began = func(begin string) error {
+		if begin == "t010" || begin == "t030" {
+			return killed
+		}
+		return nil
+	}
+	if n, err := s.deliverOnce(t); n != 2 || err == nil {
+		t.Fatalf("%d tasks, %v", n, err)
+	}
+	var plans []string
+	s.began = func(begin string) error { plans = append(plans, begin); return nil }
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	if len(s.messages(t, "continues the 2 shards that run")) != 1 {
+		t.Error("the log does not say so")
+	}
+	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 4 || err != nil || len(left(t, s.Function)) != 0 { // two come too late
+		t.Errorf("%d tasks, %v, %v left", n, err, left(t, s.Function))
+	}
+	slices.Sort(plans)
+	enginetest.Want(t, "plans", []string{"t010", "t030"}, plans)
+	statuses := map[any]int{}
+	for _, r := range s.reports(t) {
+		statuses[r["status"]]++
+		if r["status"] == "completed" && !r["now"].(time.Time).Equal(start) {
+			t.Errorf("the last run's now is %v", r["now"])
+		}
+	}
+	enginetest.Want(t, "runs", map[any]int{"partial": 1, "failed": 1, "completed": 1}, statuses)
+}
+
+// shardTask returns the headers of a shard's task.
+func (s *sharded) shardTask(run string, number int) []string {
+	return []string{
+		"Firesweep-Continues", run, "Firesweep-Now", start.Format(time.RFC3339Nano), "Firesweep-Shard", fmt.Sprintf("%d/%d %s", number, shards, run),
+	}
+}
+
+// TestShardThatIsKilled leaves its lease. Until that ends nobody begins the shard; then its task continues it.
+func TestShardThatIsKilled(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	id := s.whole(t).RunID
+	s.hold(t, 2, "testJob-dead", start.Add(6*time.Minute))
+	task := s.shardTask(id, 2)
+	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 40 {
+		t.Errorf("%d, %d left: another run holds the shard", code, len(left(t, s.Function)))
+	}
+	// A scheduled run sees that, and hands over what nobody has begun, which was handed over before.
+	s.call(t, "")
+	if len(s.messages(t, "skipped: run "+id+" is under way in shards")) != 1 || len(s.messages(t, "handed over 3 shards")) != 1 {
+		t.Error("the log does not say that the run is under way")
+	}
+	if n := s.deliver(t); n != 4+3 || len(left(t, s.Function)) != 10 {
+		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
+	}
+	if got := s.report(t, id); got.Status != engine.Partial || !got.Continued || got.Actions["delete thing"].Done != 30 {
+		t.Errorf("with a shard that was killed: %+v", got)
+	}
+	s.seconds.Store(361)
+	if code := s.call(t, "", task...); code != http.StatusOK || len(left(t, s.Function)) != 0 {
+		t.Errorf("%d, %d left", code, len(left(t, s.Function)))
+	}
+	if got := s.report(t, id); got.Status != engine.Completed || got.Actions["delete thing"].Done != 40 {
+		t.Errorf("in the end: %+v", got)
+	}
+}
+
+// report returns the report of one run of several.
+func (s *sharded) report(t *testing.T, id string) *engine.Report {
+	t.Helper()
+	report, err := engine.ReportOf(documents.Document{Path: "cleanupRuns/" + id, Data: s.Documents(t, "cleanupRuns")[id]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// TestLimitHoldsForAllShards: MAX_ACTIONS is what may be done before somebody looks, in however many shards.
+func TestLimitHoldsForAllShards(t *testing.T) {
+	t.Parallel()
+	for most, done := range map[int]int{40: 40, 39: 30, 10: 10, 9: 0} {
+		t.Run(strconv.Itoa(most), func(t *testing.T) {
+			s := newSharded(t).seeded(t)
+			s.Env["MAX_ACTIONS"] = strconv.Itoa(most)
+			s.call(t, "")
+			_, err := s.deliverOnce(t)
+			if (err != nil) != (done < 40) || len(left(t, s.Function)) != 40-done {
+				t.Errorf("%v, %d left, want %d", err, len(left(t, s.Function)), 40-done)
+			}
+			want := engine.Aborted
+			if done == 40 {
+				want = engine.Completed
+			}
+			if got := s.whole(t); got.Status != want || done < 40 && !strings.Contains(got.Failures[0].Error, fmt.Sprintf("more than %d actions", most)) {
+				t.Errorf("%+v, want %s", got, want)
+			}
+			if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); err != nil || len(left(t, s.Function)) != 40-done {
+				t.Errorf("tried again: %d tasks, %v, %d left", n, err, len(left(t, s.Function)))
+			}
+			if done < 40 { // a retry of the same schedule time, because the answer was lost, has no limit for itself
+				code := s.call(t, "")
+				_, err := s.Tasks().Deliver(t.Context(), time.Now().Add(2*time.Hour))
+				if code == http.StatusOK || err != nil || len(left(t, s.Function)) != 40-done {
+					t.Errorf("a retry of the same time: %d, %v, %d left", code, err, len(left(t, s.Function)))
+				}
+			}
+			s.call(t, `{"force":true}`, "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+			if _, err := s.Tasks().Deliver(t.Context(), time.Now().Add(3*time.Hour)); err != nil || len(left(t, s.Function)) != 0 {
+				t.Errorf("forced: %v, %d left", err, len(left(t, s.Function)))
+			}
+		})
+	}
+}
+
+// TestMissingIDsCountForAllShards: each looks up fewer than would be judged, all of which are missing.
+func TestMissingIDsCountForAllShards(t *testing.T) {
+	t.Parallel()
+	for least, done := range map[int]int{10: 0, 11: 10, 40: 30, 41: 40} {
+		t.Run(strconv.Itoa(least), func(t *testing.T) {
+			s := newSharded(t).seeded(t)
+			s.Set(t, "owners/one", map[string]any{"name": "x"})
+			s.Env["MIN_LOOKUPS"] = strconv.Itoa(least)
+			plan := s.Job.Plan
+			s.Job.Plan = func(ctx context.Context, p *engine.Planner) error {
+				p.LookedUp("owners", 10, 10)
+				return plan(ctx, p)
+			}
+			s.call(t, "")
+			_, err := s.deliverOnce(t)
+			if (err != nil) != (done < 40) || len(left(t, s.Function)) != 40-done {
+				t.Errorf("%v, %d left, want %d", err, len(left(t, s.Function)), 40-done)
+			}
+			if got := s.whole(t); done < 40 && !strings.Contains(got.Failures[0].Error, "MAX_MISSING_PERCENT: ") {
+				t.Errorf("%+v", got.Failures)
+			}
+		})
+	}
+}
+
+// TestLimitCountsShardsThatRunAtOnce: two plan at the same time what only one may do.
+func TestLimitCountsShardsThatRunAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Env["MAX_ACTIONS"] = "15"
+	s.call(t, "")
+	id := s.whole(t).RunID
+	inside := false
+	s.Hooks.BeforeApply = func() { // another shard runs while this one is about to begin
+		if !inside {
+			inside = true
+			s.call(t, "", s.shardTask(id, 3)...)
+		}
+	}
+	s.call(t, "", s.shardTask(id, 1)...)
+	if n := len(left(t, s.Function)); n != 30 {
+		t.Errorf("%d left, want 30", n)
+	}
+}
+
+// TestStopForAllShards: those that have not begun begin nothing.
+func TestStopForAllShards(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	id := s.whole(t).RunID
+	s.Hooks.DeafToStop = false
+	var planned atomic.Int64
+	s.began = func(string) error {
+		if planned.Add(1) == 1 {
+			d := documents.Document{Data: job(t, s.Function)}
+			if record := engine.RecordOf(config.Config{Project: s.ID, Database: "(default)"}, "testJob", d); record.Holder != id {
+				t.Errorf("%q holds the job, want %s", record.Holder, id)
+			}
+			if err := engine.Stop(t.Context(), writerOf(t, s.Function), "testJob", id, s.Clock()); err != nil {
+				t.Error(err)
+			}
+			s.seconds.Add(6)
+		}
+		return nil
+	}
+	if n := s.deliver(t); n != shards || planned.Load() != 1 || len(left(t, s.Function)) != 40 {
+		t.Errorf("%d tasks, %d planned, %d left", n, planned.Load(), len(left(t, s.Function)))
+	}
+	got := s.whole(t)
+	if got.Status != engine.Partial || !got.Stopped || got.Continued || got.PartialRuns != 0 || job(t, s.Function)["stop"] != nil {
+		t.Errorf("%+v, %v", got, job(t, s.Function)["stop"])
+	}
+	s.call(t, "") // a retry of the same schedule time stays stopped
+	if s.deliver(t) != 0 || len(s.Documents(t, "cleanupRuns")) != 1 {
+		t.Error("a retry began anew")
+	}
+	s.began = nil
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	if s.deliver(t); len(left(t, s.Function)) != 0 {
+		t.Error("the next run does not go on")
+	}
+}
+
+// TestShardContinues: a shard that is out of time continues by itself, and the whole waits for it.
+func TestShardContinues(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	s.began = func(begin string) error {
+		if begin == "t020" {
+			s.seconds.Add(slowRun)
+		}
+		return nil
+	}
+	if n := s.deliver(t); n != shards+1 || len(left(t, s.Function)) != 0 {
+		t.Errorf("%d tasks, %v left", n, left(t, s.Function))
+	}
+	got := s.whole(t)
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete thing": {Planned: 40, Done: 40}})
+	if got.Shards[2].Runs != 2 || got.Shards[2].Done != 10 || len(s.Summaries(t)) != 2 {
+		t.Errorf("shard 2: %+v, %d summaries", got.Shards[2], len(s.Summaries(t)))
+	}
+}
+
+// TestShardsThatDoNotKeepUp: somebody is told once.
+func TestShardsThatDoNotKeepUp(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Env["CONTINUE_FOR"] = "1s"
+	s.call(t, "")
+	s.began = func(string) error { s.seconds.Add(slowRun); return nil }
+	s.deliver(t)
+	got := s.whole(t)
+	if got.Status != engine.Partial || got.PartialRuns != 1 || len(s.alerts(t)) != 1 {
+		t.Errorf("%+v, alerts %v", got, s.alerts(t))
+	}
+	if m := s.alerts(t)[0]["message"].(string); !strings.Contains(m, "and CONTINUE_FOR allows no longer; ") {
+		t.Errorf("alert %q", m)
+	}
+}
+
+func TestNothingIsSplitThatIsNotWorthIt(t *testing.T) {
+	t.Parallel()
+	for name, split := range map[string][]engine.Range{"none": nil, "one": {{}}} {
+		s := newSharded(t).seeded(t)
+		s.Job.Split = func(context.Context, *engine.Planner, int) ([]engine.Range, error) { return split, nil }
+		if s.call(t, ""); s.deliver(t) != 0 || len(left(t, s.Function)) != 0 {
+			t.Errorf("%s: %v left", name, left(t, s.Function))
+		}
+		if got := s.whole(t); got.Status != engine.Completed || got.Shards != nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestSplitWithoutTime: a job that has no time to look at all that it divides says so, and what it knows is handed over. Where a
+// person stops it, nothing is.
+func TestSplitWithoutTime(t *testing.T) {
+	t.Parallel()
+	const warning = "had no time to find out how much there is"
+	s := newSharded(t).seeded(t)
+	divide := s.Job.Split
+	s.Job.Split = func(ctx context.Context, p *engine.Planner, n int) ([]engine.Range, error) {
+		if err := p.CheckTime(); err != nil {
+			t.Errorf("it has all of its time: %v", err)
+		}
+		s.seconds.Add(2 * slowRun)
+		all, err := divide(ctx, p, n)
+		return all, errors.Join(err, p.CheckTime())
+	}
+	s.call(t, "")
+	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 0 || len(s.messages(t, warning)) != 1 {
+		t.Errorf("%d tasks, %v left, %q", n, left(t, s.Function), s.messages(t, warning))
+	}
+	if got := s.whole(t); got.Status != engine.Completed || len(got.Shards) != shards {
+		t.Errorf("%+v", got)
+	}
+
+	s = newSharded(t).seeded(t)
+	s.Hooks.DeafToStop = false
+	s.Job.Split = func(ctx context.Context, p *engine.Planner, n int) ([]engine.Range, error) {
+		if err := engine.Stop(ctx, writerOf(t, s.Function), "testJob", p.Run().ID, s.Clock()); err != nil {
+			t.Error(err)
+		}
+		s.seconds.Add(6)
+		all, err := divide(ctx, p, n)
+		return all, errors.Join(err, p.CheckTime())
+	}
+	s.call(t, "")
+	got := s.whole(t)
+	if n := s.deliver(t); n != 0 || got.Status != engine.Partial || !got.Stopped || len(got.Shards) != 0 || len(s.messages(t, warning)) != 0 {
+		t.Errorf("stopped: %d tasks, %+v", n, got)
+	}
+	if len(left(t, s.Function)) != 10*shards {
+		t.Errorf("stopped: %v left", left(t, s.Function))
+	}
+}
+
+// TestWrongSplits: what would leave something out is not begun.
+func TestWrongSplits(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		ranges  []engine.Range
+		problem string
+	}{
+		{[]engine.Range{{End: "b"}, {Begin: "c"}}, `range 0 ends at "b", but the next one begins at "c"`},
+		{[]engine.Range{{}, {}}, `range 0 ends at ""`},
+		{[]engine.Range{{End: "b"}, {Begin: "b", End: "c"}}, `the last range ends at "c"`},
+		{[]engine.Range{{End: "a"}, {Begin: "a", End: "b"}, {Begin: "b", End: "c"}, {Begin: "c", End: "d"}, {Begin: "d"}}, "5 ranges, but at most 4 are allowed"},
+	} {
+		s := newSharded(t).seeded(t)
+		s.Job.Split = func(context.Context, *engine.Planner, int) ([]engine.Range, error) { return tt.ranges, nil }
+		if code := s.call(t, ""); code != http.StatusInternalServerError || s.deliver(t) != 0 || len(left(t, s.Function)) != 40 {
+			t.Errorf("%s: %d", tt.problem, code)
+		}
+		if got := s.whole(t); got.Status != engine.Failed || !strings.Contains(got.Failures[0].Error, tt.problem) {
+			t.Errorf("%+v, want %s", got.Failures, tt.problem)
+		}
+	}
+}
+
+// TestLimitHoldsForAllThatIsSplitForOneTime: a retry that splits what is left counts what was done before.
+func TestLimitHoldsForAllThatIsSplitForOneTime(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Env["MAX_ACTIONS"] = "15"
+	s.call(t, "")
+	s.began = func(begin string) error {
+		if begin != "" {
+			return errors.New("no luck")
+		}
+		return nil
+	}
+	if _, err := s.deliverOnce(t); err == nil || len(left(t, s.Function)) != 30 {
+		t.Fatalf("%v, %d left", err, len(left(t, s.Function)))
+	}
+	s.began = nil
+	s.call(t, "")
+	if _, err := s.deliverOnce(t); err == nil || len(left(t, s.Function)) != 30 {
+		t.Errorf("%v, %d left; want 30: five more are allowed, and each shard has ten", err, len(left(t, s.Function)))
+	}
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	if _, err := s.deliverOnce(t); err == nil || len(left(t, s.Function)) != 20 {
+		t.Errorf("%v, %d left; want 20: the next scheduled run has the limit for itself", err, len(left(t, s.Function)))
+	}
+}
+
+// TestRefusesWrongShards: a header that names none.
+func TestRefusesWrongShards(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	id := s.whole(t).RunID
+	for _, header := range []string{"1", "4/4 " + id, "-1/4 " + id, "1/4", "1/4 other-run", "01/4 " + id, "1/4 testJob-" + strings.Repeat("x", 100), "1/4 " + id + " x"} {
+		task := s.shardTask(id, 1)
+		task[5] = header
+		if code := s.call(t, "", task...); code != http.StatusBadRequest {
+			t.Errorf("%q: %d", header, code)
+		}
+	}
+	if code := s.call(t, "", s.shardTask(id, 1)[2:]...); code != http.StatusBadRequest {
+		t.Errorf("without the run: %d", code)
+	}
+	for _, task := range [][]string{s.shardTask("testJob-none", 1), s.shardTask(id, 1)} {
+		if task[1] == id {
+			task[1] = "testJob-none"
+		}
+		if code := s.call(t, "", task...); code != http.StatusOK {
+			t.Errorf("%v: %d, want that it is skipped", task, code)
+		}
+	}
+	if n := len(left(t, s.Function)); n != 40 {
+		t.Errorf("%d left", n)
+	}
+}
+
+// TestShardsOfAForeignRecord: a field that this program did not write ends every run, and says how to delete it.
+func TestShardsOfAForeignRecord(t *testing.T) {
+	t.Parallel()
+	shards := func(fields map[string]any) map[string]any {
+		return map[string]any{"runId": "testJob-x", "shards": []any{fields}}
+	}
+	for _, foreign := range []any{
+		"x", map[string]any{}, map[string]any{"runId": 7}, map[string]any{"runId": "testJob-x", "shards": []any{}},
+		shards(map[string]any{"done": -1}), shards(map[string]any{"claimed": -1}),
+		shards(map[string]any{"looked": map[string]any{"owners": map[string]any{"Asked": 1, "Missing": -9}}}),
+		map[string]any{"runId": "testJob-x", "shards": []any{map[string]any{}}, "earlier": -9},
+	} {
+		s := newSharded(t).seeded(t)
+		s.Set(t, "cleanupJobs/testJob", map[string]any{"split": foreign})
+		if code := s.call(t, ""); code != http.StatusInternalServerError || len(left(t, s.Function)) != 40 {
+			t.Errorf("%v: %d", foreign, code)
+		}
+		if len(s.messages(t, "updateMask.fieldPaths=split")) == 0 {
+			t.Errorf("%v: the log does not say how to delete it", foreign)
+		}
+	}
+}
+
+func TestSettingsOfShards(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	delete(s.Env, "CONTINUE_FOR")
+	if w := s.Post(t, ""); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "CONTINUE_FOR is 0") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	s.Env["CONTINUE_FOR"] = "1h"
+	s.Job.Split = nil
+	if w := s.Post(t, ""); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "testJob cannot be split") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if n := len(left(t, s.Function)); n != 40 {
+		t.Errorf("%d left", n)
+	}
+}
+
+// TestShardsBecomeOne: fewer shards than a run left, and none any more.
+func TestShardsBecomeOne(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	s.Env["SHARDS"] = "1"
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	if n := s.deliver(t); n != 2*shards || len(left(t, s.Function)) != 0 {
+		t.Errorf("%d tasks, %d left: what is left in shards is done in shards", n, len(left(t, s.Function)))
+	}
+	seed(t, s.Function, 4)
+	if s.call(t, ""); s.deliver(t) != 0 || len(left(t, s.Function)) != 0 || job(t, s.Function)["split"] != nil {
+		t.Errorf("%v left, %v", left(t, s.Function), job(t, s.Function)["split"])
+	}
+	s.Env["SHARDS"] = "4"
+	seed(t, s.Function, 4)
+	s.call(t, "")
+	s.Env["SHARDS"], s.Env["CONTINUE_FOR"] = "1", "0s"
+	if s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano)); len(left(t, s.Function)) != 0 {
+		t.Errorf("%v left: nobody can hand shards over, so one run does all", left(t, s.Function))
+	}
+	if s.deliver(t); len(s.messages(t, "starts from the beginning")) != 1 {
+		t.Error("the log does not say so")
+	}
+}
+
+// TestSplitContinuesFromACheckpoint: of a run without shards. What lies before it is for the run after.
+func TestSplitContinuesFromACheckpoint(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Set(t, "cleanupJobs/testJob", map[string]any{"position": "t005"})
+	s.call(t, "")
+	if s.deliver(t); len(left(t, s.Function)) != 5 {
+		t.Fatalf("%v left, want those before the checkpoint", left(t, s.Function))
+	}
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	if s.deliver(t); len(left(t, s.Function)) != 0 {
+		t.Errorf("%v left: the run after it does not begin at the beginning", left(t, s.Function))
+	}
+}
+
+// TestFiguresOfAShardThatIsTriedAgain: what failed, or was left, is planned and looked at once more, and counts once.
+func TestFiguresOfAShardThatIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Hooks.Dial = append(s.Hooks.Dial, unary("BatchWrite", func(n int, send func() error) error {
+		if n == 1 {
+			return status.Error(codes.PermissionDenied, "no")
+		}
+		return send()
+	}))
+	s.call(t, "")
+	if n, err := s.deliverOnce(t); n != shards-1 || err == nil {
+		t.Fatalf("%d tasks, %v", n, err)
+	}
+	if got := s.whole(t); got.Status != engine.Failed || got.Actions["delete thing"] != (engine.Counts{Planned: 40, Done: 30, Failed: 10}) {
+		t.Errorf("with a shard whose items failed: %s %+v", got.Status, got.Actions)
+	}
+	if n, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
+		t.Fatalf("%d tasks, %v", n, err)
+	}
+	got := s.whole(t)
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete thing": {Planned: 40, Done: 40}})
+	if got.Scanned != 40 || len(got.Failures) != 0 {
+		t.Errorf("%d scanned, failures %v", got.Scanned, got.Failures)
+	}
+}
+
+// TestShardHeldForTooLong: a clock was wrong. It is not waited for, but said, with the way out.
+func TestShardHeldForTooLong(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	id := s.whole(t).RunID
+	s.hold(t, 2, "testJob-ahead", start.Add(24*time.Hour))
+	for what, headers := range map[string][]string{"a scheduled run": nil, "the shard's task": s.shardTask(id, 2)} {
+		before := len(s.messages(t, "longer than any run may"))
+		if code := s.call(t, "", headers...); code != http.StatusInternalServerError || len(left(t, s.Function)) != 40 {
+			t.Errorf("%s: %d, %d left", what, code, len(left(t, s.Function)))
+		}
+		if m := s.messages(t, "longer than any run may"); len(m) == before || !strings.Contains(m[len(m)-1], "updateMask.fieldPaths=split") {
+			t.Errorf("%s: the log does not say how to go on: %v", what, m)
+		}
+	}
+	cfg := config.Config{Project: s.ID, Database: "(default)"}
+	record := engine.RecordOf(cfg, "testJob", documents.Document{Data: job(t, s.Function)})
+	if err := record.TooLong(cfg, "testJob", s.Timeout, start); err == nil || !strings.Contains(err.Error(), "updateMask.fieldPaths=split") {
+		t.Errorf("the job's record says %v", err)
+	}
+}
+
+// TestShardBesideTheLeaseOfADeadRun: who asks what is under way is told of the shard.
+func TestShardBesideTheLeaseOfADeadRun(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	id := s.whole(t).RunID
+	s.hold(t, 2, "testJob-shard", start.Add(6*time.Minute))
+	dead := map[string]any{"runId": "testJob-dead", "expiresAt": start.Add(-time.Minute)}
+	if _, err := s.Firestore(t).Doc("cleanupJobs/testJob").Update(t.Context(), []firestore.Update{{Path: "lease", Value: dead}}); err != nil {
+		t.Fatal(err)
+	}
+	record := engine.RecordOf(config.Config{Project: s.ID, Database: "(default)"}, "testJob", documents.Document{Data: job(t, s.Function)})
+	if record.Holder != id || !record.Until.Equal(start.Add(6*time.Minute)) || record.Err != nil {
+		t.Errorf("the record says %+v", record)
+	}
+	if err := engine.Stop(t.Context(), writerOf(t, s.Function), "testJob", id, s.Clock()); err != nil {
+		t.Error(err)
+	}
+}
+
+// hold has a run hold a shard, as one that was killed does.
+func (s *sharded) hold(t *testing.T, number int, run string, until time.Time) {
+	t.Helper()
+	ref := s.Firestore(t).Doc("cleanupJobs/testJob")
+	d, err := ref.Get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := d.Data()["split"].(map[string]any)["shards"].([]any)
+	dead := all[number].(map[string]any)
+	dead["holder"], dead["until"], dead["claimed"] = run, until, 7
+	if _, err := ref.Update(t.Context(), []firestore.Update{{Path: "split.shards", Value: all}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestShardTaskThatComesTwice: at once, and once more when the shard is done.
+func TestShardTaskThatComesTwice(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	task := s.shardTask(s.whole(t).RunID, 1)
+	plans := 0
+	s.began = func(string) error {
+		if plans++; plans == 1 {
+			if code := s.call(t, "", task...); code != http.StatusOK {
+				t.Errorf("%d: at once", code)
+			}
+		}
+		return nil
+	}
+	for range 2 {
+		if code := s.call(t, "", task...); code != http.StatusOK || plans != 1 || len(left(t, s.Function)) != 30 {
+			t.Errorf("%d, %d plans, %d left", code, plans, len(left(t, s.Function)))
+		}
+	}
+	if got := s.whole(t); got.Shards[1] != (engine.Shard{RunID: got.Shards[1].RunID, Status: engine.Completed, Runs: 1, Scanned: 10, Done: 10, Through: true}) {
+		t.Errorf("%+v", got.Shards[1])
+	}
+}
+
+// TestShardThatOutlivesItsLease: another run has done the shard meanwhile. The first applies nothing, and says nothing of the whole.
+func TestShardThatOutlivesItsLease(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	task := s.shardTask(s.whole(t).RunID, 1)
+	plans := 0
+	s.began = func(string) error {
+		if plans++; plans == 1 { // the process is frozen, and time goes by
+			s.seconds.Add(int64((s.Timeout + 2*time.Minute).Seconds()))
+			if code := s.call(t, "", task...); code != http.StatusOK {
+				t.Errorf("%d: the run that comes after it", code)
+			}
+			s.Set(t, "things/t015", map[string]any{}) // somebody makes it anew, and it is nobody's to delete any more
+			s.seconds.Store(0)                        // and the frozen process does not know
+		}
+		return nil
+	}
+	if code := s.call(t, "", task...); code != http.StatusInternalServerError {
+		t.Errorf("%d: it has lost its shard", code)
+	}
+	if n := len(left(t, s.Function)); plans != 2 || n != 31 {
+		t.Errorf("%d plans, %d left", plans, n)
+	}
+	if got := s.whole(t); got.Actions["delete thing"].Done != 10 || got.Shards[1].Runs != 1 || got.Shards[1].Status != engine.Completed {
+		t.Errorf("the whole: %+v", got)
+	}
+}
+
+// TestShardTaskThatComesADayLate: it judges by the now of the run that was split, and continues no further.
+func TestShardTaskThatComesADayLate(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	s.seconds.Add(int64((25 * time.Hour).Seconds()))
+	s.began = func(begin string) error {
+		if begin == "t020" { // out of time
+			s.seconds.Add(slowRun)
+		}
+		return nil
+	}
+	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 5 {
+		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
+	}
+	got := s.whole(t)
+	if got.Status != engine.Partial || got.Continued || !got.Now.Equal(start.Add(-time.Minute)) || len(s.messages(t, "days ago")) == 0 {
+		t.Errorf("%+v", got)
+	}
+	s.began = nil
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Add(24*time.Hour).Format(time.RFC3339Nano))
+	if n := s.deliver(t); n != 1 || len(left(t, s.Function)) != 0 {
+		t.Errorf("%d tasks, %d left: the next run does what is left", n, len(left(t, s.Function)))
+	}
+}
+
+// TestUndoBetweenShards: nobody is at work. What was done comes back, and the tasks that come later do nothing.
+func TestUndoBetweenShards(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.call(t, "")
+	id := s.whole(t).RunID
+	s.call(t, "", s.shardTask(id, 2)...)
+	p := s.Restorer(t, s.Clock)
+	if err := p.Undo(t.Context(), id, restore.Options{Apply: true}, func(restore.Outcome) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.deliver(t); n != shards || len(left(t, s.Function)) != 40 {
+		t.Errorf("%d tasks, %d left", n, len(left(t, s.Function)))
+	}
+	s.call(t, "", "X-CloudScheduler-ScheduleTime", start.Format(time.RFC3339Nano))
+	if s.deliver(t); len(left(t, s.Function)) != 10 {
+		t.Errorf("%d left, want the ten that came back", len(left(t, s.Function)))
+	}
+}
+
+// TestAsManyShardsAtOnceAsThereMayBe: they all write to one document, as they begin, before they apply, and as they end.
+func TestAsManyShardsAtOnceAsThereMayBe(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t)
+	s.Env["SHARDS"] = strconv.Itoa(config.MaxShards)
+	seed(t, s.Function, 10*config.MaxShards)
+	s.call(t, "")
+	if n := len(s.Tasks().Pending("")); n != config.MaxShards {
+		t.Fatalf("%d tasks", n)
+	}
+	var places errgroup.Group
+	for range config.MaxShards {
+		places.Go(func() error {
+			_, err := s.Tasks().Deliver(t.Context(), time.Now().Add(time.Minute))
+			return err
+		})
+	}
+	if err := places.Wait(); err != nil {
+		t.Error(err)
+	}
+	enginetest.WantReport(t, s.whole(t), engine.Completed, enginetest.Done("delete thing", 10*config.MaxShards))
+	if n := len(s.Summaries(t)); n != 2 {
+		t.Errorf("%d summaries, want that of the run that split and that of the whole", n)
+	}
+}

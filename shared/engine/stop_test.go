@@ -1,0 +1,332 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+)
+
+// stoppable is a function whose run can be told to stop: its clock stands still until then, and then a run looks.
+type stoppable struct {
+	*enginetest.Function
+	ahead  atomic.Int64 // seconds
+	writer documents.Writer
+}
+
+func newStoppable(t *testing.T, f *enginetest.Function) *stoppable {
+	t.Helper()
+	s := &stoppable{Function: f}
+	f.Hooks.DeafToStop = false
+	f.Clock = func() time.Time { return start.Add(time.Duration(s.ahead.Load()) * time.Second) }
+	s.writer = writerOf(t, f)
+	return s
+}
+
+// writerOf returns what writes to the function's database, as an operator does.
+func writerOf(t *testing.T, f *enginetest.Function) documents.Writer {
+	t.Helper()
+	c, err := documents.Open(t.Context(), documents.Database{Project: f.ID, ID: "(default)", EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c.Writer(documents.NewRate())
+}
+
+// holder returns the run that holds the lease.
+func (s *stoppable) holder(t *testing.T) string {
+	t.Helper()
+	lease, _ := job(t, s.Function)["lease"].(map[string]any)
+	holder, _ := lease["runId"].(string)
+	return holder
+}
+
+// tell tells the run that is under way to stop, and lets so much time pass that it looks.
+func (s *stoppable) tell(t *testing.T) {
+	t.Helper()
+	if err := engine.Stop(t.Context(), s.writer, "testJob", s.holder(t), s.Clock()); err != nil {
+		t.Error(err)
+	}
+	s.ahead.Add(5)
+}
+
+// stopped checks what a run that was stopped leaves, besides what it has done.
+func (s *stoppable) stopped(t *testing.T, got *engine.Report) {
+	t.Helper()
+	if got.Status != engine.Partial || !got.Stopped || got.PartialRuns != 0 {
+		t.Errorf("%s, stopped %t, partial %d times; want partial, stopped, 0", got.Status, got.Stopped, got.PartialRuns)
+	}
+	record := job(t, s.Function)
+	if _, marked := record["stop"]; marked || record["lease"] != nil {
+		t.Errorf("the run left %v; want neither mark nor lease", record)
+	}
+	if last := record["lastReport"].(map[string]any); last["stopped"] != true || last["runId"] != got.RunID {
+		t.Errorf("last report %v", last)
+	}
+	summaries := s.Summaries(t)
+	if m := summaries[len(summaries)-1]["message"].(string); !strings.HasPrefix(m, "testJob partial: stopped, as it was told to, after 5s, ") {
+		t.Errorf("summary %q", m)
+	}
+}
+
+// TestStoppedBetweenCommits: of twenty items sixteen are under way at once. When they are done, nothing more begins.
+func TestStoppedBetweenCommits(t *testing.T) {
+	const items, underWay = 20, 16
+	s := newStoppable(t, ruleFunction(t, ruleJob("things", filed)))
+	for i := range items {
+		s.Set(t, fmt.Sprintf("things/t%02d", i), map[string]any{"left": 1})
+	}
+	var begun sync.WaitGroup
+	begun.Add(underWay)
+	var tell sync.Once
+	s.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if s.ahead.Load() == 0 {
+				begun.Done()
+				begun.Wait()
+				tell.Do(func() { s.tell(t) })
+			}
+			return base.RoundTrip(r)
+		})
+	}
+	got := s.Run(t, "")
+	s.stopped(t, got)
+	enginetest.Want(t, "actions", map[string]engine.Counts{"file": {Planned: items, Done: underWay}}, got.Actions)
+	s.ahead.Add(3600)
+	enginetest.WantReport(t, s.Run(t, ""), engine.Completed, enginetest.Done("file", items-underWay))
+}
+
+// TestStoppedBetweenCommitsOfOneItem: what is committed stands, and the next run goes on with the item.
+func TestStoppedBetweenCommitsOfOneItem(t *testing.T) {
+	s := newStoppable(t, ruleFunction(t, ruleJob("things", filed)))
+	s.Set(t, "things/a", map[string]any{"left": 3})
+	var tell sync.Once
+	s.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			tell.Do(func() { s.tell(t) })
+			return base.RoundTrip(r)
+		})
+	}
+	s.stopped(t, s.Run(t, ""))
+	enginetest.Want(t, "left", any(int64(2)), s.Documents(t, "things")["a"]["left"])
+	s.ahead.Add(3600)
+	enginetest.WantReport(t, s.Run(t, ""), engine.Completed, enginetest.Done("file", 1))
+}
+
+// TestStoppedInFollowUps: what was to follow a commit is left to the journal, and the next run does it.
+func TestStoppedInFollowUps(t *testing.T) {
+	s := newStoppable(t, ruleFunction(t, ruleJob("things", filed)))
+	s.Set(t, "things/a", map[string]any{"left": 1})
+	s.Put(t, "files/a", nil, []byte("x"))
+	s.Hooks.Dial = append(s.Hooks.Dial, unary("Commit", func(n int, send func() error) error {
+		err := send()
+		if n == 3 { // the first takes the lease, the second says what the run may do
+			s.tell(t)
+		}
+		return err
+	}))
+	s.stopped(t, s.Run(t, ""))
+	if entries := s.Documents(t, "cleanupJobs/testJob/journal"); len(entries) != 1 || len(s.Objects(t)) != 1 {
+		t.Fatalf("journal %v, objects %v; want what follows left to do", entries, s.Objects(t))
+	}
+	s.ahead.Add(3600)
+	enginetest.WantReport(t, s.Run(t, ""), engine.Completed, enginetest.Done("finish interrupted action", 1))
+	if len(s.Objects(t)) != 0 {
+		t.Errorf("objects %v", s.Objects(t))
+	}
+}
+
+// TestStoppedWhilePlanning: nothing of the plan is done, and the rest is not planned.
+func TestStoppedWhilePlanning(t *testing.T) {
+	s := newStoppable(t, newFunction(t, thingsJob(2)))
+	seed(t, s.Function, 6)
+	s.Hooks.Dial = append(s.Hooks.Dial, afterEachQuery(func(n int) {
+		if n == 2 {
+			s.tell(t)
+		}
+	}))
+	got := s.Run(t, "")
+	s.stopped(t, got)
+	enginetest.Want(t, "actions", map[string]engine.Counts{"delete thing": {Planned: 4}}, got.Actions)
+	if len(left(t, s.Function)) != 6 || job(t, s.Function)["position"] != "" {
+		t.Errorf("left %v, position %v", left(t, s.Function), job(t, s.Function)["position"])
+	}
+}
+
+// TestStoppedBeforeAnything also where something failed: a 500 would have Cloud Scheduler call again at once.
+func TestStoppedBeforeAnything(t *testing.T) {
+	var s *stoppable
+	tell := true
+	plan := thingsJob(2).Plan
+	s = newStoppable(t, newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+		if tell {
+			p.Fail(ctx, "things/x", "look", errors.New("no luck"))
+			s.tell(t)
+		}
+		return plan(ctx, p)
+	}}))
+	seed(t, s.Function, 6)
+	s.Now = start.Add(-time.Minute)
+	got := s.Run(t, "")
+	s.stopped(t, got)
+	if len(got.Failures) != 1 || len(left(t, s.Function)) != 6 {
+		t.Errorf("failures %v, left %v", got.Failures, left(t, s.Function))
+	}
+
+	// A retry of the same schedule time does not begin again; the next time does, and so does a run by hand.
+	tell = false
+	if again := s.Run(t, ""); again.RunID != got.RunID || len(left(t, s.Function)) != 6 {
+		t.Errorf("a retry began again: %+v", again)
+	}
+	oneLine(t, s.Function, "is not planned again: run "+got.RunID+" was stopped")
+	s.Now = s.Now.Add(time.Minute)
+	enginetest.WantReport(t, s.Run(t, ""), engine.Completed, enginetest.Done("delete thing", 6))
+}
+
+// TestStopThatComesTooLate: a run that has nothing left to do completes.
+func TestStopThatComesTooLate(t *testing.T) {
+	s := newStoppable(t, newFunction(t, thingsJob(2)))
+	seed(t, s.Function, 1)
+	s.Hooks.Dial = append(s.Hooks.Dial, unary("BatchWrite", func(_ int, send func() error) error {
+		err := send()
+		s.tell(t)
+		return err
+	}))
+	if got := s.Run(t, ""); got.Status != engine.Completed || got.Stopped {
+		t.Errorf("%s, stopped %t", got.Status, got.Stopped)
+	}
+	if _, marked := job(t, s.Function)["stop"]; marked {
+		t.Error("the mark is still there")
+	}
+}
+
+// TestMarksThatStopNothing are those of other runs, and what is no mark. The run's end takes them away.
+func TestMarksThatStopNothing(t *testing.T) {
+	for _, tt := range []struct {
+		mark any
+		told int // lines that say what is wrong
+	}{
+		{"testJob-20260101T000000Z-0123abcd", 0}, {nil, 0}, {"", 1}, {"yes", 1}, {"otherJob-20260101T000000Z-0123abcd", 1}, {true, 1},
+		{map[string]any{"runId": "testJob"}, 1},
+	} {
+		t.Run(fmt.Sprint(tt.mark), func(t *testing.T) {
+			s := newStoppable(t, newFunction(t, thingsJob(2)))
+			seed(t, s.Function, 6)
+			s.Hooks.Dial = append(s.Hooks.Dial, afterEachQuery(func(int) {
+				_, err := s.Firestore(t).Doc("cleanupJobs/testJob").Set(t.Context(), map[string]any{"stop": tt.mark}, firestore.MergeAll)
+				if err != nil {
+					t.Error(err)
+				}
+				s.ahead.Add(5)
+			}))
+			enginetest.WantReport(t, s.Run(t, ""), engine.Completed, enginetest.Done("delete thing", 6))
+			if _, marked := job(t, s.Function)["stop"]; marked {
+				t.Error("the mark is still there")
+			}
+			lines := linesWith(t, s.Function, "does not name a run: to stop this one, set it to the string testJob-")
+			if len(lines) != tt.told || tt.told > 0 && lines[0]["severity"] != "ERROR" {
+				t.Errorf("%d lines say what is wrong, want %d: %v", len(lines), tt.told, lines)
+			}
+		})
+	}
+}
+
+// TestLooksForTheMark counts what it costs: a read every five seconds at most, and none before.
+func TestLooksForTheMark(t *testing.T) {
+	var s *stoppable
+	steps := 0
+	s = newStoppable(t, newFunction(t, engine.Job{Name: "testJob", Plan: func(_ context.Context, p *engine.Planner) error {
+		for range steps {
+			if err := p.SaveCheckpoint("x"); err != nil {
+				return err
+			}
+			s.ahead.Add(1)
+		}
+		return nil
+	}}))
+	reads := func(n int) int64 {
+		steps = n
+		return s.Run(t, "").Usage.FirestoreReads
+	}
+	atOnce := reads(0)
+	for _, tt := range []struct {
+		seconds int
+		want    int64
+	}{{5, 0}, {6, 1}, {10, 1}, {11, 2}, {60, 11}, {61, 12}} {
+		if got := reads(tt.seconds) - atOnce; got != tt.want {
+			t.Errorf("%d reads in %d seconds, want %d", got, tt.seconds-1, tt.want)
+		}
+	}
+	steps = 60
+	if preview := s.Run(t, `{"dryRun":true}`); preview.Usage.FirestoreReads != atOnce {
+		t.Errorf("a preview, which nobody can stop, reads %d, want %d", preview.Usage.FirestoreReads, atOnce)
+	}
+}
+
+// TestMarkThatCannotBeRead: the run goes on, and looks again.
+func TestMarkThatCannotBeRead(t *testing.T) {
+	s := newStoppable(t, newFunction(t, thingsJob(2)))
+	seed(t, s.Function, 6)
+	looks := 0
+	s.Hooks.Dial = append(s.Hooks.Dial,
+		afterEachQuery(func(n int) {
+			if n == 1 {
+				s.tell(t)
+			}
+		}),
+		streamed("BatchGetDocuments", func(n int) error {
+			if looks = n; n == 2 { // the first is the lease's
+				s.ahead.Add(5)
+				return status.Error(codes.PermissionDenied, "not now")
+			}
+			return nil
+		}))
+	got := s.Run(t, "")
+	if !got.Stopped || got.Actions["delete thing"].Planned != 4 || looks < 3 {
+		t.Errorf("stopped %t, %v, %d looks; want the second look to stop it", got.Stopped, got.Actions, looks)
+	}
+	if line := oneLine(t, s.Function, "could not check whether to stop"); line["severity"] != "WARNING" {
+		t.Errorf("%v", line)
+	}
+}
+
+// TestStopOfARunThatIsNotUnderWay writes nothing.
+func TestStopOfARunThatIsNotUnderWay(t *testing.T) {
+	const runID = "testJob-20260101T000000Z-0123abcd"
+	s := newStoppable(t, newFunction(t, thingsJob(2)))
+	for name, record := range map[string]map[string]any{
+		"never ran":     nil,
+		"ended":         {"lease": nil},
+		"another":       {"lease": map[string]any{"runId": "testJob-20260101T000000Z-89abcdef", "expiresAt": start.Add(time.Minute)}},
+		"lease is over": {"lease": map[string]any{"runId": runID, "expiresAt": start}},
+		"foreign":       {"lease": true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.Delete(t, "cleanupJobs/testJob")
+			if record != nil {
+				s.Set(t, "cleanupJobs/testJob", record)
+			}
+			err := engine.Stop(t.Context(), s.writer, "testJob", runID, start)
+			if err == nil || errors.Is(err, engine.ErrNotUnderWay) == (name == "foreign") {
+				t.Errorf("%v", err)
+			}
+			if _, marked := job(t, s.Function)["stop"]; marked {
+				t.Error("it is marked")
+			}
+		})
+	}
+}

@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/logging"
+)
+
+// maxPartialRuns is from how many partial runs in a row on somebody is told.
+const maxPartialRuns = 3
+
+// logBehind has somebody told of a job that does not keep up: it ended partial again and again, or it reached the time that
+// it was given to stop after, which is less than its function's, or it does not continue by itself any longer.
+func (r *run) logBehind(ctx context.Context, report *Report, stays string) {
+	reached := r.ownStop && !r.clock().Before(r.stopAt)
+	if report.Status != Partial || report.DryRun || report.Stopped || report.Continued {
+		return
+	}
+	var message string
+	switch left := report.left(); {
+	case stays != "":
+		message = fmt.Sprintf("%s does not keep up, and does not continue by itself: %s; %d planned actions left: "+
+			"run it more often (Terraform: schedules), give it more time (timeouts) or let it continue for longer (continue_for)", r.job.Name, stays, left)
+	case reached, report.PartialRuns >= maxPartialRuns:
+		message = fmt.Sprintf("%s does not keep up: partial %d times in a row, this time %s, %d planned actions left: "+
+			"run it more often (Terraform: schedules) or give it more time (timeouts)",
+			r.job.Name, report.PartialRuns, r.why(report), left)
+	default:
+		return
+	}
+	r.log.WarnContext(ctx, message, logging.Alert(logging.AlertBehind), slog.Int("partialRuns", report.PartialRuns), slog.Int("left", report.left()))
+}
+
+// why says why a run ended partial.
+func (r *run) why(report *Report) string {
+	duration := (time.Duration(report.DurationMs) * time.Millisecond).Round(time.Second).String()
+	switch {
+	case report.Stopped:
+		return "stopped, as it was told to, after " + duration
+	case len(r.ranges) > 0:
+		return fmt.Sprintf("split into %d shards after %s", len(r.ranges), duration)
+	case r.canceled():
+		return "canceled by its caller or by the platform after " + duration
+	}
+	return "out of time after " + duration
+}
+
+// logEnd logs the line of a run's end. A shard's run has one of its own, which no alert or chart is made from; the last of all shards
+// logs that of the whole.
+func (r *run) logEnd(ctx context.Context) {
+	if r.part == nil {
+		r.logBehind(ctx, r.report, r.stays)
+		r.logSummary(ctx, r.report)
+		return
+	}
+	r.log.InfoContext(ctx, fmt.Sprintf("shard %d of %d: %s", r.part.Number, r.part.Shards, r.report.summary(r.why(r.report))),
+		slog.Any("shardReport", r.report.forLog()))
+	if r.whole != nil {
+		r.logBehind(ctx, r.whole, r.wholeStays)
+		r.logSummary(ctx, r.whole)
+	}
+}
+
+func (r *run) logSummary(ctx context.Context, report *Report) {
+	message := report.summary(r.why(report))
+	attributes := []any{slog.Any("report", report.forLog())}
+	problem := report.problem()
+	if problem != "" {
+		attributes = append(attributes, logging.Problem(clip(problem, maxProblem)))
+	}
+	switch {
+	case problem == "":
+		r.log.InfoContext(ctx, message, attributes...)
+	case report.DryRun: // whoever previews sees it; nobody is to be woken
+		r.log.WarnContext(ctx, message, attributes...)
+	default:
+		r.log.ErrorContext(ctx, message, append(attributes, logging.Reported())...)
+	}
+}

@@ -1,0 +1,779 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"cloud.google.com/go/storage"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/version"
+)
+
+var start = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
+
+// things are deleted because they are there.
+var things = engine.Rule[engine.Subject]{
+	Name: "thing", Load: engine.Itself, Reach: engine.Reach{Items: "things"},
+	Judge: func(engine.Subject, engine.Run) engine.Decision { return engine.Do("delete thing", "it is there") },
+}
+
+// thingsJob deletes every document of things, page by page, as the engine's tests need it.
+func thingsJob(pageSize int) engine.Job {
+	return engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+		return p.Sweep(ctx, documents.Query{Collection: "things", PageSize: pageSize}, documents.Cursor(p.Checkpoint()), things)
+	}}
+}
+
+// fates come to what they say: "fail", "panic", "change", or they are done.
+var fates = engine.Rule[engine.Subject]{
+	Name: "fate", Load: engine.Itself, Reach: engine.Reach{Items: "things", Deletes: []string{"things"}},
+	Judge: func(engine.Subject, engine.Run) engine.Decision { return engine.Do("do", "why not") },
+	Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+		switch s.Data["fate"] {
+		case "fail":
+			return engine.Change{Fail: errors.New(strings.Repeat("no luck ", 60))}
+		case "panic":
+			panic("poisoned")
+		case "change":
+			return engine.Change{Fail: fmt.Errorf("look again: %w", engine.ErrChanged)}
+		}
+		return engine.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
+	},
+}
+
+// fatesFunction has a thing for each fate.
+func fatesFunction(t *testing.T, all ...string) *enginetest.Function {
+	t.Helper()
+	f := newFunction(t, ruleJob("things", fates))
+	for i, fate := range all {
+		f.Set(t, "things/"+string(rune('a'+i)), map[string]any{"fate": fate})
+	}
+	return f
+}
+
+// many proposes to delete n things that are not there, with numbers from first on.
+func many(first, n int) func(context.Context, *engine.Planner) error {
+	return func(ctx context.Context, p *engine.Planner) error {
+		for i := range n {
+			d := documents.Document{Path: fmt.Sprintf("things/t%05d", first+i), UpdateTime: start}
+			if err := p.ProposeItems(ctx, things, []engine.Proposal{{Document: d, Decision: engine.Do("delete thing", "it was there")}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func newFunction(t *testing.T, job engine.Job) *enginetest.Function {
+	t.Helper()
+	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore}))
+	f.Clock = func() time.Time { return start }
+	return f
+}
+
+func seed(t *testing.T, f *enginetest.Function, n int) {
+	t.Helper()
+	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%03d", i), map[string]any{"n": i} })
+}
+
+func left(t *testing.T, f *enginetest.Function) []string {
+	t.Helper()
+	return slices.Sorted(maps.Keys(f.Documents(t, "things")))
+}
+
+func job(t *testing.T, f *enginetest.Function) map[string]any {
+	t.Helper()
+	return f.Documents(t, "cleanupJobs")["testJob"]
+}
+
+func TestReportIsSavedAndLogged(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	f.Env["K_REVISION"] = "testjob-00007-abc"
+	seed(t, f, 3)
+	got := f.Run(t, "")
+	want := map[string]any{
+		"job": "testJob", "runId": got.RunID, "status": "completed", "dryRun": false, "force": false,
+		"database": "(default)", "revision": "testjob-00007-abc", "version": version.String(),
+		"now": start, "startedAt": start, "durationMs": int64(0), "scanned": int64(3),
+		"actions":  map[string]any{"delete thing": map[string]any{"planned": int64(3), "done": int64(3), "changed": int64(0), "failed": int64(0)}},
+		"kept":     map[string]any{},
+		"failures": []any{},
+		"usage": map[string]any{
+			// Lease, what is pinned, two pages, the three that are kept for undoing; the lease, what the run may do, that entry, the job and the run.
+			"firestoreReads": int64(8), "firestoreWrites": int64(5), "firestoreDeletes": int64(3),
+			"storageClassA": int64(0), "storageClassB": int64(0), "storageDeletes": int64(0), "authCalls": int64(0), "tasks": int64(0),
+		},
+	}
+	wantJob := map[string]any{
+		"lease": nil, "position": "", "lastReport": want, "acted": map[string]any{"now": start, "actions": int64(3)},
+		"month": map[string]any{"of": start.Format("2006-01"), "runs": int64(1), "usage": want["usage"]},
+	}
+	if diff := cmp.Diff(wantJob, job(t, f)); diff != "" {
+		t.Errorf("cleanupJobs (-want +got):\n%s", diff)
+	}
+	stored := maps.Clone(want)
+	stored["expireAt"] = start.AddDate(0, 0, 90)
+	if diff := cmp.Diff(map[string]map[string]any{got.RunID: stored}, f.Documents(t, "cleanupRuns")); diff != "" {
+		t.Errorf("cleanupRuns (-want +got):\n%s", diff)
+	}
+	summaries := f.Summaries(t)
+	if len(summaries) != 1 || summaries[0]["severity"] != "INFO" ||
+		summaries[0]["message"] != "testJob completed: delete thing 3 of 3; kept 0; 0 ms" {
+		t.Fatalf("summary lines: %v", summaries)
+	}
+	if r := summaries[0]["report"].(map[string]any); r["runId"] != got.RunID || r["status"] != "completed" {
+		t.Errorf("the summary's report: %v", r)
+	}
+	labels := summaries[0]["logging.googleapis.com/labels"].(map[string]any)
+	if labels["job"] != "testJob" || labels["runId"] != got.RunID {
+		t.Errorf("labels %v", labels)
+	}
+	actions := 0
+	for _, line := range f.LogLines(t) {
+		if line["action"] == "delete thing" && line["reason"] == "it is there" && strings.HasPrefix(line["target"].(string), "things/") {
+			actions++
+		}
+	}
+	if actions != 3 {
+		t.Errorf("%d log lines name an action and its reason, want 3", actions)
+	}
+}
+
+func TestTwoRunsAtOnce(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	seed(t, f, 2)
+	var second *engine.Report
+	f.Hooks.BeforeApply = func() {
+		f.Hooks.BeforeApply = nil
+		second = f.Run(t, "")
+	}
+	first := f.Run(t, "")
+	if second.Status != engine.Skipped || len(second.Actions) != 0 || second.Scanned != 0 {
+		t.Errorf("second run %+v, want skipped", second)
+	}
+	if first.Status != engine.Completed || first.Actions["delete thing"].Done != 2 {
+		t.Errorf("first run %+v, want completed", first)
+	}
+	if job(t, f)["lease"] != nil {
+		t.Errorf("lease %v left", job(t, f)["lease"])
+	}
+	runs := f.Documents(t, "cleanupRuns")
+	if len(runs) != 2 || runs[second.RunID]["status"] != "skipped" || runs[first.RunID]["status"] != "completed" {
+		t.Errorf("runs %v", runs)
+	}
+	if again := f.Run(t, ""); again.Status != engine.Completed {
+		t.Errorf("afterwards: %+v", again)
+	}
+}
+
+func TestLeaseOfDeadRun(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	seed(t, f, 1)
+	wall := start
+	f.Clock = func() time.Time { return wall }
+	// What a run leaves that is killed after it took the lease: see TestKilledProcess for a real one.
+	f.Set(t, "cleanupJobs/testJob", map[string]any{
+		"position": "", "lease": map[string]any{"runId": "testJob-dead", "expiresAt": start.Add(6 * time.Minute)}})
+	for _, tt := range []struct {
+		after time.Duration
+		want  engine.Status
+	}{
+		{0, engine.Skipped},
+		{6*time.Minute - time.Microsecond, engine.Skipped},
+		{6 * time.Minute, engine.Completed},
+	} {
+		wall = start.Add(tt.after)
+		if got := f.Run(t, ""); got.Status != tt.want {
+			t.Errorf("%s after the dead run began: %s, want %s", tt.after, got.Status, tt.want)
+		}
+	}
+	if len(left(t, f)) != 0 {
+		t.Error("the run after the lease's expiry did nothing")
+	}
+}
+
+func TestLeaseOutlastsTheTimeout(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	var during map[string]any
+	f.Hooks.BeforeApply = func() { during = job(t, f) }
+	report := f.Run(t, "")
+	want := map[string]any{"lease": map[string]any{"runId": report.RunID, "expiresAt": start.Add(f.Timeout + time.Minute)}}
+	delete(during["lease"].(map[string]any), "begun")
+	if diff := cmp.Diff(want, during); diff != "" {
+		t.Errorf("cleanupJobs during the run (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunThatLostItsLease(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	seed(t, f, 1)
+	other := map[string]any{"lease": map[string]any{"runId": "testJob-other", "expiresAt": start.Add(time.Hour)}, "position": "elsewhere"}
+	f.Hooks.BeforeApply = func() { f.Set(t, "cleanupJobs/testJob", other) }
+	report := f.Run(t, "")
+	if report.Status != engine.Completed {
+		t.Errorf("report %+v", report)
+	}
+	if diff := cmp.Diff(other, job(t, f)); diff != "" {
+		t.Errorf("the other run's lease was touched (-want +got):\n%s", diff)
+	}
+	if f.Documents(t, "cleanupRuns")[report.RunID]["status"] != "completed" {
+		t.Error("the run's report is not saved")
+	}
+}
+
+func TestForeignRecordsAreAnError(t *testing.T) {
+	for name, record := range map[string]map[string]any{
+		"lease":    {"lease": "mine"},
+		"expiry":   {"lease": map[string]any{"runId": "x", "expiresAt": "later"}},
+		"position": {"position": 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t, thingsJob(10))
+			seed(t, f, 1)
+			f.Set(t, "cleanupJobs/testJob", record)
+			got := f.Run(t, "")
+			if got.Status != engine.Failed || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "delete that field") {
+				t.Errorf("report %+v, want failed with what to do", got)
+			}
+			if len(left(t, f)) != 1 {
+				t.Error("something was deleted")
+			}
+		})
+	}
+}
+
+func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {
+	for _, checkpoint := range []string{"{", `[{"text":"a"},{"text":"b"}]`, `[{"int":3}]`} {
+		f := newFunction(t, thingsJob(10))
+		seed(t, f, 2)
+		f.Set(t, "cleanupJobs/testJob", map[string]any{"position": checkpoint})
+		if got := f.Run(t, ""); got.Status != engine.Completed || got.Actions["delete thing"].Done != 2 {
+			t.Errorf("position %s: %+v", checkpoint, got)
+		}
+	}
+}
+
+func TestOutOfTimeWhilePlanning(t *testing.T) {
+	t.Run("a plan", func(t *testing.T) { testOutOfTimeWhilePlanning(t, "") })
+	t.Run("a window of a forced run", func(t *testing.T) { testOutOfTimeWhilePlanning(t, `{"force":true}`) })
+}
+
+func testOutOfTimeWhilePlanning(t *testing.T, body string) {
+	f := newFunction(t, thingsJob(2))
+	seed(t, f, 6)
+	plannedAt := start
+	f.Clock = func() time.Time { return plannedAt }
+	f.Hooks.Dial = append(f.Hooks.Dial, afterEachQuery(func(n int) {
+		if n == 2 { // during the second page half of the time has passed
+			plannedAt = start.Add(f.Timeout / 2)
+		}
+	}))
+	got := f.Run(t, body)
+	if got.Status != engine.Partial || got.Actions["delete thing"].Planned != 4 || got.Actions["delete thing"].Done != 4 {
+		t.Errorf("report %+v, want the first two pages done", got)
+	}
+	if diff := cmp.Diff([]string{"t004", "t005"}, left(t, f)); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+	if want := `[{"text":"t003"}]`; job(t, f)["position"] != want {
+		t.Errorf("position %v, want %s", job(t, f)["position"], want)
+	}
+	plannedAt = start
+	if got := f.Run(t, ""); got.Status != engine.Completed || got.Scanned != 2 || job(t, f)["position"] != "" {
+		t.Errorf("next run %+v, checkpoint %v", got, job(t, f)["position"])
+	}
+}
+
+func TestOutOfTimeWhileApplying(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	seed(t, f, 5)
+	wall := start
+	f.Clock = func() time.Time { return wall }
+	f.Hooks.BeforeApply = func() { wall = start.Add(f.Timeout) }
+	got := f.Run(t, "")
+	want := map[string]engine.Counts{"delete thing": {Planned: 5}}
+	if diff := cmp.Diff(want, got.Actions); got.Status != engine.Partial || diff != "" {
+		t.Errorf("status %s, actions (-want +got):\n%s", got.Status, diff)
+	}
+	if checkpoint := job(t, f)["position"]; checkpoint != "" {
+		t.Errorf("position %v: what was not applied must be planned again", checkpoint)
+	}
+	f.Hooks.BeforeApply = nil
+	wall = start.Add(24 * time.Hour)
+	if got := f.Run(t, ""); got.Status != engine.Completed || len(left(t, f)) != 0 {
+		t.Errorf("next run %+v", got)
+	}
+}
+
+// filed take as many commits as they are to have, the last of which deletes them; a file goes after each.
+var filed = engine.Rule[engine.Subject]{
+	Name: "filed", Group: 1, Load: engine.Itself,
+	Reach: engine.Reach{Items: "things", Deletes: []string{"things"}, Writes: []string{"things"}, Objects: []engine.Files{{Folder: "files/"}}},
+	Judge: func(s engine.Subject, _ engine.Run) engine.Decision {
+		if !s.Found {
+			return engine.Keep("done")
+		}
+		return engine.Do("file", "something is left")
+	},
+	Change: func(s engine.Subject, d engine.Decision, _ engine.Run) engine.Change {
+		left, _ := s.Data["left"].(int64)
+		c := engine.Change{
+			Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}},
+			Then:   []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "files/" + s.ID()}, Absent: s.Ref()}},
+		}
+		if left > 1 {
+			c.Writes[0] = documents.Write{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"left": left - 1}}
+			c.Again = d.Kind
+		}
+		return c
+	},
+}
+
+// TestCheckpointIsThatOfTheFirstUnfinished lets time be up for the third of four items, between its two commits, when the others
+// are done.
+func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
+	f := ruleFunction(t, engine.Job{Name: "testJob", Rules: []engine.AnyRule{filed}, Plan: func(ctx context.Context, p *engine.Planner) error {
+		for _, id := range []string{"a", "b", "c", "d"} {
+			if id <= p.Checkpoint() {
+				continue
+			}
+			if err := p.ConsiderRefs(ctx, filed, documents.Ref{Collection: "things", ID: id}); err != nil {
+				return err
+			}
+			if err := p.SaveCheckpoint(id); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	for id, left := range map[string]int{"a": 1, "b": 1, "c": 2, "d": 1} {
+		f.Set(t, "things/"+id, map[string]any{"left": left})
+	}
+	var late atomic.Bool
+	f.Clock = func() time.Time {
+		if late.Load() {
+			return start.Add(f.Timeout)
+		}
+		return start
+	}
+	var once sync.Once
+	var others sync.WaitGroup
+	others.Add(3)
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "c") {
+				once.Do(func() {
+					others.Wait()
+					late.Store(true)
+				})
+			} else {
+				defer others.Done()
+			}
+			return base.RoundTrip(r)
+		})
+	}
+	got := f.Run(t, "")
+	if got.Status != engine.Partial || got.Actions["file"] != (engine.Counts{Planned: 4, Done: 3}) || job(t, f)["position"] != "b" {
+		t.Errorf("report %+v, checkpoint %v; want partial, all but c, checkpoint b", got, job(t, f)["position"])
+	}
+	late.Store(false)
+	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("file", 1))
+}
+
+func TestCanceledRequestEndsAsPartial(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	seed(t, f, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	f.Hooks.BeforeApply = cancel
+	if w := f.PostContext(ctx, t, ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"status":"partial"`) {
+		t.Errorf("%d %s, want partial", w.Code, w.Body)
+	}
+	if len(left(t, f)) != 3 || job(t, f)["lease"] != nil {
+		t.Errorf("left %v, lease %v; want nothing done and the lease released", left(t, f), job(t, f)["lease"])
+	}
+}
+
+func TestOneBadItemDoesNotStopTheRest(t *testing.T) {
+	f := fatesFunction(t, "done", "fail", "panic", "change", "done")
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"do": {Planned: 5, Done: 2, Changed: 1, Failed: 2}})
+	slices.SortFunc(got.Failures, func(a, b engine.Failure) int { return strings.Compare(a.Target, b.Target) })
+	if len(got.Failures) != 2 || got.Failures[0].Target != "things/b" || !strings.HasPrefix(got.Failures[0].Error, "no luck") ||
+		!strings.HasPrefix(got.Failures[1].Error, "panic: poisoned\ngoroutine") || len(got.Failures[1].Error) > 600 {
+		t.Errorf("failures %v", got.Failures)
+	}
+	enginetest.Want(t, "left", []string{"b", "c", "d"}, left(t, f))
+}
+
+// TestBrokenRules fail for every item, in the group and alone, and end neither the run nor the process.
+func TestBrokenRules(t *testing.T) {
+	load := func(n int) func(context.Context, engine.Source, []engine.Subject) ([]engine.Subject, error) {
+		planned := false
+		return func(_ context.Context, _ engine.Source, subjects []engine.Subject) ([]engine.Subject, error) {
+			if !planned { // that is no commit yet
+				planned = true
+				return subjects, nil
+			}
+			return make([]engine.Subject, len(subjects)+n), nil
+		}
+	}
+	for name, change := range map[string]func(*engine.Rule[engine.Subject]){
+		"loads less": func(r *engine.Rule[engine.Subject]) { r.Load = load(-1) },
+		"loads more": func(r *engine.Rule[engine.Subject]) { r.Load = load(+1) },
+		"panics while it gathers": func(r *engine.Rule[engine.Subject]) {
+			r.Gather = func(context.Context, engine.Source, []*engine.Subject) error { panic("poisoned") }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule := fates
+			change(&rule)
+			f := newFunction(t, ruleJob("things", rule))
+			seed(t, f, 3)
+			enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"do": {Planned: 3, Failed: 3}})
+			enginetest.Want(t, "left", 3, len(left(t, f)))
+		})
+	}
+}
+
+// TestPanicsOfFollowUps are failures of what led to them: requests to Cloud Storage are sent side by side.
+func TestPanicsOfFollowUps(t *testing.T) {
+	f := ruleFunction(t, ruleJob("things", filed))
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "c") {
+				panic("poisoned")
+			}
+			return base.RoundTrip(r)
+		})
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		f.Set(t, "things/"+id, map[string]any{"left": 1})
+	}
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, engine.Failed, map[string]engine.Counts{"file": {Planned: 3, Done: 2, Failed: 1}})
+	if !strings.HasPrefix(got.Failures[0].Error, "panic: poisoned\ngoroutine") {
+		t.Errorf("failures %v", got.Failures)
+	}
+}
+
+func TestPlanThatFailsOrPanics(t *testing.T) {
+	for name, plan := range map[string]func(context.Context, *engine.Planner) error{
+		"fails":  func(context.Context, *engine.Planner) error { return errors.New("no index") },
+		"panics": func(context.Context, *engine.Planner) error { panic("no index") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+				doc, _, err := p.Documents.Get(ctx, "things/t000")
+				if err != nil {
+					return err
+				}
+				if err := p.Consider(ctx, things, []documents.Document{doc}); err != nil {
+					return err
+				}
+				return plan(ctx, p)
+			}})
+			seed(t, f, 1)
+			got := f.Run(t, "")
+			if got.Status != engine.Failed || len(got.Failures) != 1 || got.Failures[0].Action != "plan" || !strings.Contains(got.Failures[0].Error, "no index") {
+				t.Errorf("report %+v", got)
+			}
+			if len(left(t, f)) != 1 {
+				t.Error("a plan that was not finished was applied")
+			}
+			if job(t, f)["lease"] != nil {
+				t.Error("the lease was not released")
+			}
+		})
+	}
+}
+
+func TestPartThatCannotBePlanned(t *testing.T) {
+	whole := thingsJob(10)
+	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+		p.Fail(ctx, "others", "query others", errors.New("no index"))
+		return whole.Plan(ctx, p)
+	}})
+	seed(t, f, 2)
+	got := f.Run(t, "")
+	if got.Status != engine.Failed || got.Actions["delete thing"].Done != 2 || len(got.Failures) != 1 {
+		t.Errorf("report %+v, want failed with the other part done", got)
+	}
+}
+
+func TestInvalidItemsAreCountedAndNamed(t *testing.T) {
+	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+		for i := range 30 {
+			p.KeepInvalid(ctx, fmt.Sprintf("things/%d", i), "no date", 1)
+		}
+		p.Keep("young", 5)
+		p.Keep("nothing", 0)
+		return nil
+	}})
+	got := f.Run(t, "")
+	if diff := cmp.Diff(map[string]int{"no date": 30, "young": 5}, got.Kept); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	warnings := 0
+	for _, line := range f.LogLines(t) {
+		if line["severity"] == "WARNING" && line["reason"] == "no date" && line["target"] != "" {
+			warnings++
+		}
+	}
+	if warnings != 20 {
+		t.Errorf("%d warnings, want the first 20", warnings)
+	}
+}
+
+func TestMissingLimit(t *testing.T) {
+	whole := thingsJob(10)
+	asked, missing := 20, 11
+	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+		p.LookedUp("posts", asked-1, missing-1)
+		p.LookedUp("posts", 1, 1)
+		p.LookedUp("circles", 100, 0)
+		return whole.Plan(ctx, p)
+	}})
+	seed(t, f, 2)
+	for _, body := range []string{`{"dryRun":true}`, ""} {
+		got := f.Run(t, body)
+		if got.Status != engine.Aborted || len(got.Failures) != 1 || !strings.Contains(got.Failures[0].Error, "11 of 20 posts") {
+			t.Fatalf("body %s: %+v, want aborted by the limit", body, got)
+		}
+		if body != "" && len(got.Plan) != 2 {
+			t.Errorf("plan %v", got.Plan)
+		}
+	}
+	if len(left(t, f)) != 2 || f.Request.Count("BatchWrite") != 0 {
+		t.Error("an aborted run did something")
+	}
+	if job(t, f)["lease"] != nil || job(t, f)["lastReport"].(map[string]any)["status"] != "aborted" {
+		t.Errorf("cleanupJobs %v", job(t, f))
+	}
+	missing = 10
+	if got := f.Run(t, `{"dryRun":true}`); got.Status != engine.Completed {
+		t.Errorf("10 of 20: %+v", got)
+	}
+	missing = 20
+	f.Set(t, "posts/another", map[string]any{"n": 1}) // or an empty collection would have to be lifted by its name
+	if got := f.Run(t, `{"force":true}`); got.Status != engine.Completed || len(left(t, f)) != 0 {
+		t.Errorf("forced: %+v", got)
+	}
+}
+
+func TestLongPlanIsTruncated(t *testing.T) {
+	bad := fates
+	bad.Judge = func(engine.Subject, engine.Run) engine.Decision { panic(strings.Repeat("長", 400)) }
+	f := newFunction(t, engine.Job{Name: "testJob", Plan: func(ctx context.Context, p *engine.Planner) error {
+		all := make([]engine.Proposal, 1001)
+		for i := range all {
+			all[i] = engine.Proposal{Document: documents.Document{Path: fmt.Sprintf("things/%d", i)}, Decision: engine.Do("do", strings.Repeat("x", 300))}
+		}
+		return p.ProposeItems(ctx, bad, all)
+	}})
+	got := f.Run(t, `{"dryRun":true}`)
+	if len(got.Plan) != 1000 || !got.Truncated || got.Actions["do"].Planned != 1001 {
+		t.Errorf("%d entries, truncated %v, %d planned; want 1000, true, 1001", len(got.Plan), got.Truncated, got.Actions["do"].Planned)
+	}
+	logged := f.Summaries(t)[0]["report"].(map[string]any)
+	if n := len(logged["plan"].([]any)); n < 300 || n > 500 || logged["truncated"] != true {
+		t.Errorf("the log holds %d entries of the plan, want what fits into a line", n)
+	}
+	got = f.Run(t, "")
+	if len(got.Failures) != 20 || !got.Truncated || got.Actions["do"].Failed != 1001 || got.Status != engine.Failed {
+		t.Errorf("%d failures listed, truncated %v, %d failed", len(got.Failures), got.Truncated, got.Actions["do"].Failed)
+	}
+	if e := got.Failures[0].Error; len(e) > 600 || strings.ContainsRune(e, '\uFFFD') {
+		t.Errorf("error of %d bytes, want at most 600 and whole characters: %q", len(e), e)
+	}
+}
+
+func TestForcedRunGoesWindowByWindow(t *testing.T) {
+	var windows int
+	const n = 10_001
+	f := newFunction(t, engine.Job{Name: "testJob", Plan: many(0, n)})
+	f.Env["MAX_ACTIONS"] = "10"
+	f.Hooks.BeforeApply = func() { windows++ }
+	got := f.Run(t, `{"force":true}`)
+	enginetest.WantReport(t, got, engine.Completed, map[string]engine.Counts{"delete thing": {Planned: n, Changed: n}})
+	if windows != 2 {
+		t.Errorf("%d windows, want 2", windows)
+	}
+}
+
+func TestRetriesOfTransientFailures(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	seed(t, f, 3)
+	f.Hooks.Dial = append(f.Hooks.Dial, failFirst("BatchWrite"), failFirst("RunQuery"), failFirst("Commit"))
+	got := f.Run(t, "")
+	if got.Status != engine.Completed || got.Actions["delete thing"].Done != 3 {
+		t.Errorf("report %+v", got)
+	}
+	if got.Usage.FirestoreDeletes != 3 {
+		t.Errorf("%d deletes billed, want 3: failed attempts cost nothing", got.Usage.FirestoreDeletes)
+	}
+}
+
+func TestLostAnswerIsNoRace(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	seed(t, f, 3)
+	f.Hooks.Dial = append(f.Hooks.Dial, loseFirstAnswer("BatchWrite"))
+	got := f.Run(t, "")
+	if diff := cmp.Diff(map[string]engine.Counts{"delete thing": {Planned: 3, Done: 3}}, got.Actions); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	if len(left(t, f)) != 0 {
+		t.Errorf("left %v", left(t, f))
+	}
+}
+
+func TestLostAnswersOfTheLease(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	seed(t, f, 1)
+	f.Hooks.Dial = append(f.Hooks.Dial, loseFirstAnswer("Commit"))
+	got := f.Run(t, "")
+	if got.Status != engine.Completed || job(t, f)["lease"] != nil {
+		t.Errorf("report %+v, lease %v", got, job(t, f)["lease"])
+	}
+}
+
+func TestPermissionDeniedFailsAtOnce(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	seed(t, f, 3)
+	f.Hooks.Dial = append(f.Hooks.Dial, denyAll("BatchWrite"))
+	got := f.Run(t, "")
+	if got.Status != engine.Failed || got.Actions["delete thing"].Failed != 3 || len(got.Failures) != 3 {
+		t.Errorf("report %+v", got)
+	}
+	if n := f.Request.Count("BatchWrite"); n != 1 {
+		t.Errorf("%d attempts, want 1: it will not be allowed a second later", n)
+	}
+	if len(left(t, f)) != 3 {
+		t.Error("something is gone")
+	}
+}
+
+func TestBackendDown(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	seed(t, f, 1)
+	f.Hooks.Dial = append(f.Hooks.Dial, denyAll("Commit"))
+	got := f.Run(t, "")
+	want := []engine.Failure{{Target: "cleanupJobs/testJob", Action: "take lease"}}
+	if diff := cmp.Diff(want, got.Failures, cmpopts.IgnoreFields(engine.Failure{}, "Error")); got.Status != engine.Failed || diff != "" {
+		t.Errorf("%s, failures (-want +got):\n%s", got.Status, diff)
+	}
+}
+
+func TestWorksOnceTheBackendIsThere(t *testing.T) {
+	f := newFunction(t, thingsJob(10))
+	f.Env["DRY_RUN"] = "false"
+	seed(t, f, 1)
+	emulator := f.Env["FIRESTORE_EMULATOR_HOST"]
+	for name := range f.Env {
+		if strings.HasSuffix(name, "_EMULATOR_HOST") {
+			delete(f.Env, name)
+			t.Setenv(name, "") // Google's library looks there
+		}
+	}
+	t.Setenv("HOME", t.TempDir()) // with no credentials of the developer's
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "")
+	w := f.Post(t, "")
+	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "credentials") {
+		t.Errorf("%d %s, want 500 that speaks of credentials", w.Code, w.Body)
+	}
+	f.Env["FIRESTORE_EMULATOR_HOST"] = emulator
+	t.Setenv("FIRESTORE_EMULATOR_HOST", emulator)
+	if got := f.Run(t, ""); got.Status != engine.Completed || got.Actions["delete thing"].Done != 1 {
+		t.Errorf("later: %+v", got)
+	}
+}
+
+// TestObjectUnderAHoldIsKept: nothing is wrong with a run that Cloud Storage does not let delete an object.
+func TestObjectUnderAHoldIsKept(t *testing.T) {
+	reach := engine.Reach{Objects: []engine.Files{{Folder: "files/"}}}
+	job := engine.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *engine.Planner) error {
+		for page, err := range p.Objects.Pages(ctx, "files/", objects.Names{}) {
+			if err != nil {
+				return err
+			}
+			for _, o := range page {
+				effect := engine.DeleteObject{Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}
+				if err := p.Propose(ctx, engine.Action{Kind: "delete file", Target: o.Name, Reason: "it is there", Effect: effect}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}}
+	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
+	f.Clock = func() time.Time { return start }
+	if !f.EmbeddedStorage() {
+		t.Skip("only the embedded Storage knows holds")
+	}
+	for _, name := range []string{"files/a", "files/b"} {
+		f.Put(t, name, nil, []byte("x"))
+	}
+	_, err := f.Storage(t).Bucket(f.Bucket).Object("files/b").Update(t.Context(), storage.ObjectAttrsToUpdate{EventBasedHold: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := f.Run(t, "")
+	if diff := cmp.Diff(engine.Counts{Planned: 2, Done: 1}, got.Actions["delete file"]); diff != "" || got.Status != engine.Completed {
+		t.Errorf("%s %v; counts (-want +got):\n%s", got.Status, got.Failures, diff)
+	}
+	if diff := cmp.Diff(map[string]int{objects.HeldByHold: 1}, got.Kept); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	if left := f.Objects(t); !slices.Equal(left, []string{"files/b"}) {
+		t.Errorf("left %v", left)
+	}
+}
+
+// TestBatchesGrowWhileTheyAreQuick: the engine asks how many documents are best deleted together, and never sends one by one
+// or all at once.
+func TestBatchesGrowWhileTheyAreQuick(t *testing.T) {
+	const n = 1000
+	f := newFunction(t, thingsJob(n))
+	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%04d", i), map[string]any{"n": i} })
+	var mu sync.Mutex
+	var sizes []int
+	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if batch, ok := req.(*firestorepb.BatchWriteRequest); ok {
+			mu.Lock()
+			sizes = append(sizes, len(batch.GetWrites()))
+			mu.Unlock()
+		}
+		return invoke(ctx, method, req, reply, cc, opts...)
+	}))
+	got := f.Run(t, "")
+	if got.Status != engine.Completed || got.Actions["delete thing"] != (engine.Counts{Planned: n, Done: n}) {
+		t.Errorf("report %+v", got)
+	}
+	sum := 0
+	for _, size := range sizes {
+		sum += size
+		if size > documents.MaxBatch {
+			t.Errorf("a batch of %d", size)
+		}
+	}
+	if sum != n || len(sizes) < n/documents.MaxBatch || len(sizes) > n/10+1 || sizes[0] > 50 {
+		t.Errorf("batches of %v, want %d deletions, 50 at first", sizes, n)
+	}
+}

@@ -1,0 +1,208 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+)
+
+// touched is a thing on which a worker notes the color that it was called with, and the run's now.
+var touched = engine.Rule[engine.Subject]{
+	Name: "touched", Load: engine.Itself,
+	Reach: engine.Reach{Items: "things", Writes: []string{"things"}},
+	Judge: func(engine.Subject, engine.Run) engine.Decision { return engine.Do("paint thing", "it was asked for") },
+	Change: func(s engine.Subject, _ engine.Decision, run engine.Run) engine.Change {
+		data := map[string]any{"color": run.Task["color"], "at": run.Now}
+		return engine.Change{Writes: []documents.Write{{Op: documents.Set, Ref: s.Ref(), Data: data}}}
+	},
+}
+
+// touchJob is a worker that does to a thing what a rule says.
+func touchJob(rule engine.AnyRule) engine.Job {
+	return engine.Job{
+		Name: "testWorker",
+		Task: &engine.Task{
+			Fields: []string{"thing", "color"}, Collection: "things", Rule: rule,
+			Check: func(task map[string]string) error {
+				if task["color"] == "octarine" {
+					return errors.New("no such color")
+				}
+				return nil
+			},
+		},
+	}
+}
+
+func TestWorker(t *testing.T) {
+	f := newFunction(t, touchJob(touched))
+	f.Env["MAX_ACTIONS"] = "1"
+	got := enginetest.NewGolden(t, "worker").Run(t, "a worker takes no lease and saves no report", f, "", `{"color":"red","thing":"t1"}`)
+	if got.Job != "testWorker" || got.Status != engine.Completed || got.Actions["paint thing"] != (engine.Counts{Planned: 1, Done: 1}) {
+		t.Errorf("report %+v", got)
+	}
+	if diff := cmp.Diff(map[string]any{"color": "red", "at": start}, f.Documents(t, "things")["t1"]); diff != "" {
+		t.Errorf("things/t1 (-want +got):\n%s", diff)
+	}
+	if len(f.Documents(t, "cleanupJobs")) != 0 || len(f.Documents(t, "cleanupRuns")) != 0 || len(f.Summaries(t)) != 1 {
+		t.Errorf("%d summaries; nothing but the log is to say what a worker did", len(f.Summaries(t)))
+	}
+}
+
+func TestWorkerPreviews(t *testing.T) {
+	for _, setting := range []string{"", "true"} {
+		f := newFunction(t, touchJob(touched))
+		f.Env["DRY_RUN"] = setting
+		query := "?dryRun=true"
+		if setting != "" {
+			query = ""
+		}
+		got := f.RunQuery(t, query, `{"color":"red","thing":"t1"}`)
+		if !got.DryRun || len(got.Plan) != 1 || len(f.Documents(t, "things")) != 0 {
+			t.Errorf("report %+v", got)
+		}
+	}
+}
+
+func TestWorkerRefusesWrongTasks(t *testing.T) {
+	f := newFunction(t, touchJob(touched))
+	for body, say := range map[string]string{
+		``:                            "not a JSON object",
+		`[]`:                          "not a JSON object",
+		`{}`:                          `field \"thing\" is missing or empty`,
+		`{"thing":"t1"}`:              `field \"color\" is missing or empty`,
+		`{"thing":"t1","color":""}`:   `field \"color\" is missing or empty`,
+		`{"thing":1,"color":"red"}`:   `field \"thing\" must be a string`,
+		`{"thing":"t1","color":null}`: `field \"color\" must be a string`,
+		`{"thing":"t1","color":"red","dryRun":1}`: `unknown field \"dryRun\"`,
+		`{"thing":"t1","Color":"red"}`:            `unknown field \"Color\"`,
+		`{"thing":"t1","thing":"t2"}`:             "given twice",
+		`{"thing":"t1","color":"red"} {}`:         "unexpected data",
+		`{"thing":"a/b","color":"red"}`:           `thing \"a/b\" cannot be a document's id`,
+		`{"thing":"..","color":"red"}`:            `thing \"..\" cannot be a document's id`,
+		`{"thing":"t1","color":"octarine"}`:       "no such color",
+	} {
+		w := f.Post(t, body)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), say) {
+			t.Errorf("body %s: %d %s, want 400 that says %s", body, w.Code, w.Body, say)
+		}
+	}
+	if len(f.Request.Methods()) != 0 {
+		t.Errorf("refused tasks reached Firestore: %v", f.Request.Methods())
+	}
+}
+
+func TestWorkerThatDoesNotCompleteIsTriedAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fate string
+		late time.Duration
+	}{"fails": {fate: "fail"}, "panics": {fate: "panic"}, "is out of time": {late: time.Hour}} {
+		f := newFunction(t, touchJob(fates))
+		f.Set(t, "things/t1", map[string]any{"fate": tt.fate})
+		wall := start
+		f.Clock = func() time.Time { return wall }
+		f.Hooks.BeforeApply = func() { wall = start.Add(tt.late) }
+		if got := f.Run(t, paintRed); got.Status != engine.Failed || len(got.Failures) != 1 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestTaskCarriesTheRunsNow(t *testing.T) {
+	p := newFunction(t, touchJob(touched))
+	if p.Tasks() == nil {
+		t.Skip("only the embedded Cloud Tasks can be told to deliver")
+	}
+	p.Set(t, "things/t1", map[string]any{})
+	job := enginetest.On(t, engine.NewFunction(ruleJob("things", handed), 5*time.Minute, []config.Backend{config.Firestore, config.Tasks}), p.Project)
+	job.Env["TASKS_TARGET_URL"] = p.Serve(t)
+	job.Now = start.AddDate(0, 3, 0) // travelled in time
+	got := job.Run(t, "")
+	if got.Status != engine.Completed || got.Usage.Tasks != 1 {
+		t.Fatalf("report %+v", got)
+	}
+	if n, err := p.Tasks().Deliver(t.Context(), time.Now()); n != 1 || err != nil {
+		t.Fatalf("delivered %d, %v", n, err)
+	}
+	if diff := cmp.Diff(map[string]any{"color": "red", "at": job.Now}, p.Documents(t, "things")["t1"]); diff != "" {
+		t.Errorf("things/t1 (-want +got):\n%s", diff)
+	}
+}
+
+func TestContinue(t *testing.T) {
+	var mu sync.Mutex
+	var checkpoints []string
+	f := newFunction(t, engine.Job{Name: "testJob", Rules: []engine.AnyRule{touched}, Plan: func(ctx context.Context, p *engine.Planner) error {
+		mu.Lock()
+		defer mu.Unlock()
+		checkpoints = append(checkpoints, p.Checkpoint())
+		done := ""
+		p.Continue(func([]documents.Ref) string { return p.Checkpoint() + done })
+		rule := touched
+		rule.Change = func(s engine.Subject, d engine.Decision, run engine.Run) engine.Change {
+			done = "+"
+			if p.Checkpoint() == "+" {
+				return engine.Change{Fail: errors.New("no luck")}
+			}
+			return touched.Change(s, d, run)
+		}
+		return p.ConsiderRefs(ctx, rule, documents.Ref{Collection: "things", ID: "x"})
+	}})
+	for _, want := range []engine.Status{engine.Completed, engine.Failed, engine.Completed} {
+		if got := f.Run(t, ""); got.Status != want {
+			t.Errorf("%s, want %s", got.Status, want)
+		}
+	}
+	f.Run(t, `{"dryRun":true}`)
+	if diff := cmp.Diff([]string{"", "+", "++", "+++"}, checkpoints); diff != "" {
+		t.Errorf("checkpoints (-want +got):\n%s", diff)
+	}
+	if job(t, f)["position"] != "+++" {
+		t.Errorf("a preview changed the checkpoint to %v", job(t, f)["position"])
+	}
+}
+
+func TestStopAfter(t *testing.T) {
+	f := newFunction(t, thingsJob(2))
+	f.StopAfter = time.Minute
+	seed(t, f, 3)
+	wall := start
+	f.Clock = func() time.Time { return wall }
+	f.Hooks.BeforeApply = func() { wall = start.Add(time.Minute) }
+	if got := f.Run(t, ""); got.Status != engine.Partial || len(left(t, f)) != 3 {
+		t.Errorf("%s, %d left: want work to stop at the minute, long before the timeout", got.Status, len(left(t, f)))
+	}
+}
+
+// TestWorkerWhoseJournalStays is denied the end of its journal entry, of which nobody but another call for the same task would know:
+// so it fails, and that call forgets it.
+func TestWorkerWhoseJournalStays(t *testing.T) {
+	f := newFunction(t, touchJob(touched))
+	const task = `{"color":"red","thing":"t1"}`
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if n == 2 { // the first is the thing's
+			return status.Error(codes.PermissionDenied, "not now")
+		}
+		return send()
+	})
+	got := f.Run(t, task)
+	if got.Status != engine.Failed || got.Actions["paint thing"].Done != 1 || len(f.Documents(t, "cleanupJobs/testWorker/journal")) != 1 {
+		t.Errorf("%s, %v, failures %v", got.Status, got.Actions, got.Failures)
+	}
+	if got := f.Run(t, task); got.Status != engine.Completed || len(f.Documents(t, "cleanupJobs/testWorker/journal")) != 0 {
+		t.Errorf("again: %s, failures %v", got.Status, got.Failures)
+	}
+}

@@ -1,0 +1,243 @@
+package restore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// maxAccounts is how many accounts one call imports.
+const maxAccounts = 1000
+
+// accounts takes back the deletion of accounts. They come back with their ids and what the log knows of them; nobody knows their password.
+func (u *undoing) accounts(ctx context.Context, all []undo.Account) error {
+	all = slices.DeleteFunc(all, func(a undo.Account) bool { return !u.chosen(accountTarget(a.UID)) })
+	known := make([]accounts.Account, len(all))
+	for i, a := range all {
+		var err error
+		if known[i], err = accounts.Parse(a.Data); err != nil {
+			return fmt.Errorf("%s: its record in the undo log is unusable: %w", accountTarget(a.UID), err)
+		}
+	}
+	for chunk := range slices.Chunk(known, maxAccounts) {
+		if err := u.someAccounts(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *undoing) someAccounts(ctx context.Context, all []accounts.Account) error {
+	outcomes, err := u.foreseen(ctx, all)
+	if err != nil {
+		return err
+	}
+	var missing []accounts.Account
+	for _, a := range all {
+		if outcomes[a.UID].Step == undo.Recreate {
+			missing = append(missing, a)
+		}
+	}
+	if u.Apply && len(missing) > 0 {
+		if err := u.importAccounts(ctx, missing, outcomes); err != nil {
+			return err
+		}
+	}
+	for _, a := range all {
+		if err := u.tell(outcomes[a.UID]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foreseen returns by uid what taking back the deletion of accounts does.
+func (u *undoing) foreseen(ctx context.Context, all []accounts.Account) (map[string]Outcome, error) {
+	outcomes := map[string]Outcome{}
+	if u.Accounts == nil {
+		for _, a := range all {
+			outcomes[a.UID] = Outcome{Target: accountTarget(a.UID), Step: undo.Conflict, Why: "no access to Authentication"}
+		}
+		return outcomes, nil
+	}
+	uids := make([]string, len(all))
+	for i, a := range all {
+		uids[i] = a.UID
+	}
+	found, err := u.Accounts.Get(ctx, uids)
+	if err != nil {
+		return nil, fmt.Errorf("look for %s and %d more: %w", accountTarget(uids[0]), len(uids)-1, err)
+	}
+	live := map[string]int64{} // when it was created
+	for _, a := range found {
+		live[a.UID] = a.Created
+	}
+	var gone []accounts.Account
+	for _, a := range all {
+		o := Outcome{Target: accountTarget(a.UID), Step: undo.Recreate, Note: u.powers(a)}
+		switch now, found := live[a.UID]; {
+		case found && now == a.Created: // it was never deleted, or is back
+			o.Step, o.Note = undo.Nothing, ""
+		case found:
+			o.Step, o.Why, o.Note = undo.Conflict, "somebody has signed up with that id since", ""
+		default:
+			gone = append(gone, a)
+		}
+		outcomes[a.UID] = o
+	}
+	owners, err := u.owners(ctx, gone)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range gone {
+		o := outcomes[a.UID]
+		if o.Why = u.taken(a, owners); o.Why != "" {
+			o.Step = undo.Conflict
+		}
+		outcomes[a.UID] = o
+	}
+	return outcomes, nil
+}
+
+// taken says why an account does not come back beside others; empty: nothing stands in its way, and others may not come back beside it.
+func (u *undoing) taken(a accounts.Account, owners map[identifier][]string) string {
+	all := identifiersOf(a)
+	for _, id := range all {
+		for _, owner := range owners[id] {
+			if owner != a.UID {
+				return fmt.Sprintf("somebody has signed up with its %s since: %s", id.what, accountTarget(owner))
+			}
+		}
+		if other := u.claimed[id]; other != "" && other != a.UID {
+			return fmt.Sprintf("%s comes back with the same %s", accountTarget(other), id.what)
+		}
+	}
+	for _, id := range all {
+		u.claimed[id] = a.UID
+	}
+	return ""
+}
+
+// importAccounts brings accounts back, and changes the outcomes of those that do not come back. These are looked at once more:
+// somebody has signed up since they were first, or the answer was lost to the call that made them.
+func (u *undoing) importAccounts(ctx context.Context, missing []accounts.Account, outcomes map[string]Outcome) error {
+	if err := u.stillOurs(ctx); err != nil {
+		return err
+	}
+	sent := slices.Clone(missing)
+	for i := range sent {
+		if !u.Claims {
+			sent[i].Claims = nil
+		}
+	}
+	refused, err := u.Accounts.Import(ctx, sent)
+	if err != nil {
+		return fmt.Errorf("restore %s and %d more, of which any may be back: run undo again: %w",
+			outcomes[missing[0].UID].Target, len(missing)-1, err)
+	}
+	var again, numbers []accounts.Account
+	for _, a := range missing {
+		switch _, is := refused[a.UID]; {
+		case is:
+			again = append(again, a)
+		case a.PhoneNumber != "":
+			numbers = append(numbers, accounts.Account{UID: a.UID, PhoneNumber: a.PhoneNumber})
+		}
+	}
+	if len(again) > 0 {
+		now, err := u.foreseen(ctx, again)
+		if err != nil {
+			return err
+		}
+		for uid, o := range now {
+			switch o.Step {
+			case undo.Nothing: // made by a call whose answer was lost
+			case undo.Recreate:
+				o.Step, o.Why = undo.Conflict, "Authentication refuses it: "+refused[uid]
+				fallthrough
+			default:
+				outcomes[uid] = o
+			}
+		}
+	}
+	return u.sharedNumbers(ctx, numbers, outcomes)
+}
+
+// sharedNumbers notes which of the accounts that came back have a phone number with which somebody has signed up meanwhile: it is all
+// that Authentication does not compare.
+func (u *undoing) sharedNumbers(ctx context.Context, back []accounts.Account, outcomes map[string]Outcome) error {
+	owners, err := u.owners(ctx, back)
+	if err != nil {
+		return err
+	}
+	for _, a := range back {
+		o := outcomes[a.UID]
+		if why := u.taken(a, owners); why != "" {
+			o.Note = strings.TrimPrefix(o.Note+"; "+why+": delete one of the two", "; ")
+		}
+		outcomes[a.UID] = o
+	}
+	return nil
+}
+
+// powers says what makes an account more than a name: verified addresses and custom claims.
+func (u *undoing) powers(a accounts.Account) string {
+	var parts []string
+	if a.Email != "" && a.EmailVerified {
+		parts = append(parts, "verified address "+a.Email)
+	}
+	if len(a.Claims) > 0 {
+		claims, _ := json.Marshal(a.Claims) // they came as JSON
+		left := " left out, for there is no --claims"
+		if u.Claims {
+			left = ""
+		}
+		parts = append(parts, "claims "+string(claims)+left)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// identifier is something that at most one account has.
+type identifier struct {
+	what     string // in words
+	provider string // of an identity there
+	value    string
+}
+
+// identifiersOf returns what identifies an account besides its uid.
+func identifiersOf(a accounts.Account) (all []identifier) {
+	if a.Email != "" {
+		all = append(all, identifier{"address", "", strings.ToLower(a.Email)})
+	}
+	if a.PhoneNumber != "" {
+		all = append(all, identifier{"phone number", "", a.PhoneNumber})
+	}
+	for _, p := range a.Providers {
+		if p.ID != "" && p.UID != "" {
+			all = append(all, identifier{"identity", p.ID, p.UID})
+		}
+	}
+	return all
+}
+
+// owners returns the uids of the accounts that have something of these, by what they have.
+func (u *undoing) owners(ctx context.Context, all []accounts.Account) (map[identifier][]string, error) {
+	found, err := u.Accounts.Sharing(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	owners := map[identifier][]string{}
+	for _, a := range found {
+		for _, id := range identifiersOf(a) {
+			owners[id] = append(owners[id], a.UID)
+		}
+	}
+	return owners, nil
+}
+
+func accountTarget(uid string) string { return "account " + uid }

@@ -1,0 +1,233 @@
+package restore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"firebase.google.com/go/v4/auth"
+	"google.golang.org/api/googleapi"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+)
+
+// importing stands between an undo and Authentication.
+type importing struct {
+	accounts.API
+	call func(send func() (map[int]string, error)) (map[int]string, error)
+}
+
+// ImportUsers implements [accounts.API].
+func (i importing) ImportUsers(ctx context.Context, u *accounts.Upload) (map[int]string, error) {
+	return i.call(func() (map[int]string, error) { return i.API.ImportUsers(ctx, u) })
+}
+
+// onImport has what undoes runs make its calls that import by call.
+func (w *world) onImport(t *testing.T, call func(send func() (map[int]string, error)) (map[int]string, error)) {
+	t.Helper()
+	hooks := restore.Hooks{Accounts: func(base accounts.API) accounts.API { return importing{base, call} }}
+	w.restorer = enginetest.OpenRestorer(t, hooks, w.Getenv, time.Now, config.Firestore, config.Storage, config.Auth)
+	w.restorer.Jobs = map[string]engine.Job{w.Job.Name: w.Job}
+}
+
+// outcomes takes a run back and returns what is said of the accounts, by uid.
+func (w *world) outcomes(t *testing.T, runID string, o restore.Options) (map[string]restore.Outcome, error) {
+	t.Helper()
+	all := map[string]restore.Outcome{}
+	err := w.restorer.Undo(t.Context(), runID, o, func(o restore.Outcome) error {
+		if uid, is := strings.CutPrefix(o.Target, "account "); is {
+			all[uid] = o
+		}
+		return nil
+	})
+	return all, err
+}
+
+var (
+	apply    = restore.Options{Apply: true}
+	identity = []*auth.UserProvider{{UID: "g1", ProviderID: "google.com"}}
+)
+
+const phone = "+4915112345678"
+
+// TestSignedUpSince: an account does not come back beside one that has its address, its number or its identity since, for
+// Authentication would take it.
+func TestSignedUpSince(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	client := w.Auth(t)
+	if _, err := client.ImportUsers(ctx, []*auth.UserToImport{
+		new(auth.UserToImport).UID("u1").PhoneNumber(phone), new(auth.UserToImport).UID("u2").ProviderData(identity),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	report := w.run(t)
+	if _, err := client.ImportUsers(ctx, []*auth.UserToImport{
+		new(auth.UserToImport).UID("new0").Email("U0@example.com"), new(auth.UserToImport).UID("new1").PhoneNumber(phone),
+		new(auth.UserToImport).UID("new2").ProviderData(identity),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, apply := range []bool{false, true} {
+		steps, why := w.undo(t, report.RunID, restore.Options{Apply: apply})
+		for uid, what := range map[string]string{"u0": "address since: account new0", "u1": "phone number since: account new1", "u2": "identity since: account new2"} {
+			if !slices.Contains(steps[undo.Conflict], "account "+uid) || !strings.Contains(why["account "+uid], what) {
+				t.Errorf("apply %t: account %s: %q", apply, uid, why["account "+uid])
+			}
+		}
+	}
+	if _, err := client.GetUser(ctx, "u0"); !auth.IsUserNotFound(err) {
+		t.Errorf("u0: %v", err)
+	}
+}
+
+// TestTwinsDoNotComeBack: of two accounts with one address, the first comes back.
+func TestTwinsDoNotComeBack(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.Auth(t).ImportUsers(t.Context(), []*auth.UserToImport{new(auth.UserToImport).UID("u1").Email("u0@example.com")}); err != nil {
+		t.Fatal(err)
+	}
+	report := w.run(t)
+	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	if conflicts := steps[undo.Conflict]; len(conflicts) != 1 || !strings.Contains(why[conflicts[0]], "comes back with the same address") {
+		t.Errorf("%v, %v", conflicts, why)
+	}
+}
+
+// TestSignedUpMeanwhile: whoever signs up after an undo has looked and before it imports keeps the account, and the one that was
+// deleted does not come back beside it. Phone numbers Authentication does not compare, so that the undo says it.
+func TestSignedUpMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"u3", "u4"} {
+		w.Set(t, "users/"+id, map[string]any{"name": id})
+		w.Set(t, "friends/"+id, map[string]any{"friend": id})
+	}
+	w.Import(t,
+		new(auth.UserToImport).UID("u2").ProviderData(identity), new(auth.UserToImport).UID("u3").PhoneNumber(phone),
+		new(auth.UserToImport).UID("u4").Email("u4@example.com"),
+	)
+	report := w.run(t)
+	w.onImport(t, func(send func() (map[int]string, error)) (map[int]string, error) {
+		w.Import(t,
+			new(auth.UserToImport).UID("u0").DisplayName("new").Metadata(&auth.UserMetadata{CreationTimestamp: 5000}),
+			new(auth.UserToImport).UID("new1").Email("U1@example.com"), new(auth.UserToImport).UID("new2").ProviderData(identity),
+			new(auth.UserToImport).UID("new3").PhoneNumber(phone),
+		)
+		return send()
+	})
+	outcomes, err := w.outcomes(t, report.RunID, apply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for uid, want := range map[string]restore.Outcome{
+		"u0": {Step: undo.Conflict, Why: "somebody has signed up with that id since"},
+		"u1": {Step: undo.Conflict, Why: "somebody has signed up with its address since: account new1"},
+		"u2": {Step: undo.Conflict, Why: "somebody has signed up with its identity since: account new2"},
+		"u3": {Step: undo.Recreate, Note: "somebody has signed up with its phone number since: account new3: delete one of the two"},
+		"u4": {Step: undo.Recreate},
+	} {
+		want.Target = "account " + uid
+		if outcomes[uid] != want {
+			t.Errorf("%+v, want %+v", outcomes[uid], want)
+		}
+	}
+	enginetest.Want(t, "accounts", []string{"new1", "new2", "new3", "u0", "u3", "u4"}, w.Accounts(t))
+	if user, err := w.Auth(t).GetUser(t.Context(), "u0"); err != nil || user.DisplayName != "new" {
+		t.Errorf("%+v, %v: the new account was replaced", user, err)
+	}
+}
+
+// TestLostAnswerOfAnImport: the undo says what came back, although it was not told.
+func TestLostAnswerOfAnImport(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	calls := 0
+	w.onImport(t, func(send func() (map[int]string, error)) (map[int]string, error) {
+		refused, err := send()
+		if calls++; calls == 1 {
+			return nil, errors.New("connection reset")
+		}
+		return refused, err
+	})
+	outcomes, err := w.outcomes(t, report.RunID, apply)
+	if err != nil || calls != 2 || len(outcomes) != 3 {
+		t.Fatalf("%v after %d calls: %v", err, calls, outcomes)
+	}
+	for uid, o := range outcomes {
+		if o.Step != undo.Recreate || o.Why != "" {
+			t.Errorf("%s: %+v", uid, o)
+		}
+	}
+	enginetest.Want(t, "accounts", []string{"u0", "u1", "u2"}, w.Accounts(t))
+}
+
+// TestNoAnswerOfAnImport: an undo that gives up says that any may be back, and the next one finds out.
+func TestNoAnswerOfAnImport(t *testing.T) {
+	for _, made := range []bool{false, true} {
+		t.Run(fmt.Sprintf("made %t", made), func(t *testing.T) {
+			w := newWorld(t)
+			report := w.run(t)
+			w.onImport(t, func(send func() (map[int]string, error)) (map[int]string, error) {
+				if made {
+					if _, err := send(); err != nil {
+						t.Error(err)
+					}
+				}
+				return nil, &googleapi.Error{Code: http.StatusForbidden, Message: "no right"}
+			})
+			_, err := w.outcomes(t, report.RunID, apply)
+			if err == nil || !strings.Contains(err.Error(), "of which any may be back: run undo again: ") || !strings.HasSuffix(err.Error(), "no right") {
+				t.Errorf("%v", err)
+			}
+			w.restorer = w.Restorer(t, nil)
+			outcomes, err := w.outcomes(t, report.RunID, apply)
+			want := map[bool]undo.Step{false: undo.Recreate, true: undo.Nothing}[made]
+			for _, uid := range []string{"u0", "u1", "u2"} {
+				if outcomes[uid].Step != want || err != nil {
+					t.Errorf("%+v, %v", outcomes[uid], err)
+				}
+			}
+			enginetest.Want(t, "accounts", []string{"u0", "u1", "u2"}, w.Accounts(t))
+		})
+	}
+}
+
+// TestRefusedImport: what nobody foresaw is told in Authentication's words, and the others come back.
+func TestRefusedImport(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	w.onImport(t, func(send func() (map[int]string, error)) (map[int]string, error) {
+		refused, err := send()
+		if err == nil {
+			err = w.Auth(t).DeleteUser(t.Context(), "u1")
+		}
+		return map[int]string{1: "provider is not enabled"}, errors.Join(err, notNone(refused))
+	})
+	outcomes, err := w.outcomes(t, report.RunID, apply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := outcomes["u1"]; o.Step != undo.Conflict || o.Why != "Authentication refuses it: provider is not enabled" {
+		t.Errorf("%+v", o)
+	}
+	if outcomes["u0"].Step != undo.Recreate || outcomes["u2"].Step != undo.Recreate {
+		t.Errorf("%+v", outcomes)
+	}
+}
+
+func notNone(refused map[int]string) error {
+	if len(refused) > 0 {
+		return fmt.Errorf("refused: %v", refused)
+	}
+	return nil
+}

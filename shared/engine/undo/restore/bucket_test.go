@@ -1,0 +1,162 @@
+package restore_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"cloud.google.com/go/storage"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+)
+
+// public is an access list that lets anybody read.
+var public = []storage.ACLRule{{Entity: storage.AllUsers, Role: storage.RoleReader}}
+
+// upload puts an object that anybody may read.
+func (w world) upload(t *testing.T, name string) {
+	t.Helper()
+	upload := w.Storage(t).Bucket(w.Bucket).Object(name).NewWriter(t.Context())
+	upload.ACL, upload.Metadata = public, map[string]string{"k": "v"}
+	if _, err := upload.Write([]byte(name)); err != nil {
+		t.Fatal(err)
+	}
+	if err := upload.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w world) attrs(t *testing.T, name string) *storage.ObjectAttrs {
+	t.Helper()
+	attrs, err := w.Storage(t).Bucket(w.Bucket).Object(name).Attrs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return attrs
+}
+
+// TestVersionedBucket: what a run deleted is noncurrent there, and comes back as it was, also if the bucket's soft delete is off, and
+// the answer to that is lost. What had been overwritten before does not.
+func TestVersionedBucket(t *testing.T) {
+	w := newWorld(t)
+	w.SetSoftDelete(t, 0)
+	w.SetVersioning(t)
+	w.Put(t, "users/u1/a.png", map[string]string{"k": "w"}, []byte("new"))
+	w.Put(t, "orphan", map[string]string{"k": "w"}, []byte("newer"))
+	before := map[string]*storage.ObjectAttrs{}
+	for _, name := range w.Objects(t) {
+		before[name] = w.attrs(t, name)
+	}
+	report := w.run(t)
+	hooks := restore.Hooks{Transport: func(base http.RoundTripper) http.RoundTripper { return &losing{base: base, of: "/rewriteTo/"} }}
+	p := enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage)
+	w.restorer.Bucket = p.Bucket
+	foretold, _ := w.undo(t, report.RunID, restore.Options{})
+	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	enginetest.Want(t, "done", foretold, steps)
+	for name, was := range before {
+		if !slices.Contains(steps[undo.Recreate], "gs://bucket/"+name) {
+			t.Errorf("%s: %v, %v", name, steps, why)
+			continue
+		}
+		if is := w.attrs(t, name); is.CRC32C != was.CRC32C || is.Metadata["k"] != was.Metadata["k"] || is.ContentType != was.ContentType {
+			t.Errorf("%s is back as %+v, was %+v", name, is, was)
+		}
+	}
+	again, _ := w.undo(t, report.RunID, restore.Options{Apply: true})
+	if len(again[undo.Recreate])+len(again[undo.Conflict]) > 0 {
+		t.Errorf("the second time: %v", again)
+	}
+}
+
+// TestAccessLists: objects with access lists of their own come back with them, if whoever undoes may copy these; otherwise a warning
+// says, before anything is done, that they come back private.
+func TestAccessLists(t *testing.T) {
+	for name, tt := range map[string]struct{ may, versions bool }{
+		"soft-deleted": {may: true}, "noncurrent": {may: true, versions: true}, "not permitted": {}, "not permitted, noncurrent": {versions: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.SetObjectAccess(t, tt.may)
+			if tt.versions {
+				w.SetVersioning(t)
+			}
+			w.upload(t, "orphan")
+			w.upload(t, "users/u1/public.png")
+			report := w.run(t)
+			for _, apply := range []bool{false, true} {
+				var warned []string
+				steps, why := w.undo(t, report.RunID, restore.Options{Apply: apply, Warn: func(text string) { warned = append(warned, text) }})
+				if tt.may == (len(warned) == 1) || !tt.may && !strings.Contains(warned[0], "storage.objects.setIamPolicy") {
+					t.Errorf("apply %t: warned %q", apply, warned)
+				}
+				if back := steps[undo.Recreate]; !slices.Contains(back, "gs://bucket/orphan") || !slices.Contains(back, "gs://bucket/users/u1/public.png") {
+					t.Errorf("%v, %v", steps, why)
+				}
+			}
+			for _, name := range []string{"orphan", "users/u1/public.png"} {
+				attrs := w.attrs(t, name)
+				isPublic := slices.ContainsFunc(attrs.ACL, func(r storage.ACLRule) bool { return r.Entity == storage.AllUsers })
+				if isPublic != tt.may || attrs.Metadata["k"] != "v" {
+					t.Errorf("%s: access %v, metadata %v", name, attrs.ACL, attrs.Metadata)
+				}
+			}
+		})
+	}
+}
+
+// TestUniformAccessWarnsOfNothing: a bucket whose objects have no lists needs none of that.
+func TestUniformAccessWarnsOfNothing(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	w.undo(t, report.RunID, restore.Options{Apply: true, Warn: func(text string) { t.Error(text) }})
+}
+
+// TestGoneBeforeTheRun: an object that somebody else deleted or overwrote before the run was to, which was killed then, does not come
+// back. Clocks may differ by some seconds.
+func TestGoneBeforeTheRun(t *testing.T) {
+	for after, want := range map[time.Duration]undo.Step{5 * time.Second: undo.Recreate, 20 * time.Second: undo.Nothing} {
+		w := newWorld(t)
+		report := w.run(t)
+		hooks := restore.Hooks{Dial: []grpc.DialOption{grpc.WithChainStreamInterceptor(loggedLater(after))}}
+		p := enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
+		p.Jobs = map[string]engine.Job{job.Name: job}
+		w.restorer = p
+		only := restore.Options{Apply: true, Only: []string{"gs://" + w.Bucket + "/orphan"}}
+		steps, _ := w.undo(t, report.RunID, only)
+		enginetest.Want(t, after.String(), map[undo.Step][]string{want: {"gs://bucket/orphan"}}, steps)
+	}
+}
+
+// loggedLater lets whoever queries see each entry of the undo log as written later than it was.
+func loggedLater(by time.Duration) grpc.StreamClientInterceptor {
+	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (
+		grpc.ClientStream, error) {
+		s, err := open(ctx, desc, cc, method, opts...)
+		return laterStream{s, by}, err
+	}
+}
+
+type laterStream struct {
+	grpc.ClientStream
+	by time.Duration
+}
+
+// RecvMsg implements grpc.ClientStream.
+func (s laterStream) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if answer, ok := m.(*firestorepb.RunQueryResponse); ok && strings.Contains(answer.GetDocument().GetName(), "/cleanupUndo/") {
+		answer.Document.UpdateTime = timestamppb.New(answer.GetDocument().GetUpdateTime().AsTime().Add(s.by))
+	}
+	return err
+}

@@ -1,0 +1,99 @@
+package restore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// Where means the documents whose saved contents have a value in a field, what lies below them, and the objects and accounts
+// that are named after them or after the value.
+type Where struct{ Field, Value string }
+
+// Has reports whether a document's contents have the value: a text as it is, a number, a truth value, or a reference by its
+// path or id.
+func (w Where) Has(fields undo.Fields) bool { return Is(fields[w.Field], w.Value) }
+
+// Is reports whether a field's value is what a text says, or a list that has it.
+func Is(v *firestorepb.Value, text string) bool {
+	switch v := v.GetValueType().(type) {
+	case *firestorepb.Value_StringValue:
+		return v.StringValue == text
+	case *firestorepb.Value_IntegerValue:
+		return fmt.Sprint(v.IntegerValue) == text
+	case *firestorepb.Value_DoubleValue:
+		return fmt.Sprint(v.DoubleValue) == text
+	case *firestorepb.Value_BooleanValue:
+		return fmt.Sprint(v.BooleanValue) == text
+	case *firestorepb.Value_ReferenceValue:
+		_, path, _ := strings.Cut(v.ReferenceValue, "/documents/")
+		return path == text || strings.HasSuffix(path, "/"+text)
+	case *firestorepb.Value_ArrayValue:
+		return slices.ContainsFunc(v.ArrayValue.GetValues(), func(v *firestorepb.Value) bool { return Is(v, text) })
+	}
+	return false
+}
+
+// match notes what [Where] means in a record.
+func (u *undoing) match(r undo.Record) {
+	if u.Where == nil || r.Write == nil || !u.Where.Has(r.Write.Before) {
+		return
+	}
+	u.matched[r.Write.Path] = true
+	u.ids[r.Write.Path[strings.LastIndexByte(r.Write.Path, '/')+1:]] = true
+	u.ids[u.Where.Value] = true
+}
+
+// names reports whether a record is of a target, as an outcome names it.
+func (u *undoing) names(r undo.Record, target string) bool {
+	switch {
+	case r.Object != nil && r.Object.Folder && u.Bucket != nil:
+		return strings.HasPrefix(target, u.targetOf(r))
+	case r.Item != "":
+		return target == r.Item
+	}
+	return target == u.targetOf(r)
+}
+
+// targetOf returns the target that an outcome of a record names; empty if it has none.
+func (u *undoing) targetOf(r undo.Record) string {
+	switch {
+	case r.Write != nil:
+		return r.Write.Path
+	case r.Object != nil && u.Bucket != nil:
+		return u.objectTarget(r.Object.Name)
+	case r.Account != nil:
+		return accountTarget(r.Account.UID)
+	case r.Stayed != "" && strings.HasPrefix(r.Stayed, undo.StayedObject) && u.Bucket != nil:
+		return u.objectTarget(strings.TrimPrefix(r.Stayed, undo.StayedObject))
+	}
+	return r.Stayed
+}
+
+// chosen reports whether a target is among those to take back.
+func (u *undoing) chosen(target string) bool {
+	return (len(u.Only) == 0 || slices.Contains(u.Only, target)) && (u.Where == nil || u.meant(target))
+}
+
+// meant reports whether [Where] means a target.
+func (u *undoing) meant(target string) bool {
+	if uid, isAccount := strings.CutPrefix(target, accountTarget("")); isAccount {
+		return u.ids[uid]
+	}
+	if _, isObject := strings.CutPrefix(target, "gs://"); isObject {
+		return slices.ContainsFunc(strings.Split(target, "/")[3:], func(part string) bool { return u.ids[part] })
+	}
+	for i := range len(target) + 1 {
+		if (i == len(target) || target[i] == '/') && u.matched[target[:i]] {
+			return true
+		}
+	}
+	return false
+}
+
+// partial reports whether only a part of the run is to be taken back.
+func (u *undoing) partial() bool { return len(u.Only) > 0 || u.Where != nil }

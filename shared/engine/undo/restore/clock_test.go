@@ -1,0 +1,47 @@
+package restore_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+)
+
+// TestOperatorsClockIsOff: whatever the clock says where a run is taken back, the lease of the undo keeps runs out, that of a run keeps
+// the undo out, and one that has ended keeps nobody out.
+func TestOperatorsClockIsOff(t *testing.T) {
+	for name, off := range map[string]time.Duration{"slow": -3 * time.Minute, "fast": 3 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			report := w.run(t)
+			w.restorer.Clock = func() time.Time { return time.Now().Add(off) }
+			for _, apply := range []bool{false, true} {
+				w.lease(t, "testJob-other", time.Minute)
+				err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: apply}, nil)
+				if !errors.Is(err, restore.ErrUnderWay) {
+					t.Errorf("apply %t: beside a run: %v", apply, err)
+				}
+			}
+			w.Set(t, "cleanupJobs/another", map[string]any{"lease": map[string]any{"runId": "another-1", "expiresAt": time.Now().Add(-time.Minute)}})
+			w.lease(t, "testJob-other", -time.Minute)
+			var once sync.Once
+			err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
+				once.Do(func() {
+					if got := w.Run(t, ""); got.Status != engine.Skipped {
+						t.Errorf("a run meanwhile: %s, want skipped", got.Status)
+					}
+				})
+				return nil
+			})
+			if err != nil {
+				t.Errorf("after a run has ended: %v", err)
+			}
+			if n := len(w.Documents(t, "drafts")); n != 3 {
+				t.Errorf("%d drafts are back", n)
+			}
+		})
+	}
+}

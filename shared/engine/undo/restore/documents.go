@@ -1,0 +1,161 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// Limits of one request to Firestore, and how many are under way.
+const (
+	maxDocuments = 100
+	maxBytes     = 4 << 20
+	atOnce       = 4
+)
+
+// documents takes back changes of documents, each once.
+func (u *undoing) documents(ctx context.Context, changes []undo.Change) error {
+	changes = slices.DeleteFunc(changes, func(c undo.Change) bool { return !u.chosen(c.Path) })
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
+	for len(changes) > 0 {
+		n, size := 0, 0
+		for n < len(changes) && n < maxDocuments && (n == 0 || size < maxBytes) {
+			for _, v := range changes[n].Before {
+				size += proto.Size(v)
+			}
+			n++
+		}
+		some := someDocuments{undoing: u, left: changes[:n:n], unsure: map[string]Outcome{}}
+		g.Go(func() error { return documents.Retry(ctx, some.takeBack) })
+		changes = changes[n:]
+	}
+	return g.Wait()
+}
+
+// someDocuments are documents that are read, and written back, together.
+type someDocuments struct {
+	*undoing
+	left   []undo.Change      // to take back, or to look at again
+	unsure map[string]Outcome // what a write whose answer was lost was to do, by path
+}
+
+// takeBack reads the documents as they are now and takes back what can be taken back. What somebody else writes meanwhile, and what
+// Firestore could not write, is left to look at again: the error is [documents.Transient] then.
+func (s *someDocuments) takeBack(ctx context.Context) error {
+	now, err := s.current(ctx)
+	if err != nil {
+		return err
+	}
+	var writes []*firestorepb.Write
+	var written []undo.Change
+	var outcomes []Outcome
+	for _, c := range s.left {
+		d, found := now[c.Path]
+		outcome := Outcome{Target: c.Path}
+		outcome.Step, outcome.Why = c.Decide(d.Fields, found)
+		if w := s.writeOf(c, outcome.Step, d); w != nil && s.Apply {
+			writes, written, outcomes = append(writes, w), append(written, c), append(outcomes, outcome)
+			continue
+		}
+		if wanted, sent := s.unsure[c.Path]; sent && outcome.Step == undo.Nothing { // the write took effect
+			outcome = wanted
+		}
+		if err := s.tell(outcome); err != nil {
+			return err
+		}
+	}
+	s.left = nil
+	if len(writes) == 0 {
+		return nil
+	}
+	if err := s.stillOurs(ctx); err != nil {
+		s.left = written
+		return err
+	}
+	var failed error
+	for i, err := range s.DB.BatchWrite(ctx, writes) {
+		switch {
+		case err == nil:
+			err = s.tell(outcomes[i])
+		case errors.Is(err, documents.ErrChanged):
+			s.left = append(s.left, written[i])
+			err = status.Errorf(codes.Aborted, "%s keeps changing: try again later", outcomes[i].Target)
+		case documents.Transient(err):
+			s.left, s.unsure[outcomes[i].Target] = append(s.left, written[i]), outcomes[i]
+			err = fmt.Errorf("write %s: %w", outcomes[i].Target, err)
+		default:
+			err = fmt.Errorf("write %s: %w", outcomes[i].Target, err)
+		}
+		if err != nil && (failed == nil || documents.Transient(failed)) { // what will not get better counts
+			failed = err
+		}
+	}
+	return failed
+}
+
+// current returns the documents as they are.
+func (s *someDocuments) current(ctx context.Context) (map[string]documents.Original, error) {
+	paths := make([]string, len(s.left))
+	for i, c := range s.left {
+		paths[i] = c.Path
+	}
+	now := map[string]documents.Original{}
+	for d, err := range s.DB.Originals(ctx, paths) {
+		if err != nil {
+			return nil, fmt.Errorf("read %d documents: %w", len(paths), err)
+		}
+		now[d.Path] = d
+	}
+	return now, nil
+}
+
+// writeOf returns the write that a step is, on the condition that the document is still as it was decided about; nil for none.
+func (u *undoing) writeOf(c undo.Change, step undo.Step, now documents.Original) *firestorepb.Write {
+	same := &firestorepb.Precondition{ConditionType: &firestorepb.Precondition_UpdateTime{UpdateTime: timestamppb.New(now.UpdateTime)}}
+	whole := &firestorepb.Document{Name: u.DB.Name(c.Path), Fields: c.Before}
+	switch step {
+	case undo.Recreate:
+		missing := &firestorepb.Precondition{ConditionType: &firestorepb.Precondition_Exists{Exists: false}}
+		return &firestorepb.Write{Operation: &firestorepb.Write_Update{Update: whole}, CurrentDocument: missing}
+	case undo.Replace:
+		return &firestorepb.Write{Operation: &firestorepb.Write_Update{Update: whole}, CurrentDocument: same}
+	case undo.Remove:
+		return &firestorepb.Write{Operation: &firestorepb.Write_Delete{Delete: whole.GetName()}, CurrentDocument: same}
+	case undo.Revert:
+		mask := &firestorepb.DocumentMask{}
+		part := &firestorepb.Document{Name: whole.GetName(), Fields: undo.Fields{}}
+		for _, field := range c.Wrote() {
+			mask.FieldPaths = append(mask.FieldPaths, fieldPath(field)) // without a value: removed
+			if v := c.Before[field]; v != nil {
+				part.Fields[field] = v
+			}
+		}
+		return &firestorepb.Write{Operation: &firestorepb.Write_Update{Update: part}, UpdateMask: mask, CurrentDocument: same}
+	case undo.Nothing, undo.Conflict, undo.Lost, undo.Stays:
+	}
+	return nil
+}
+
+var simpleField = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9]*$`)
+
+// fieldPath returns a top-level field's name as a path has it.
+func fieldPath(field string) string {
+	if simpleField.MatchString(field) {
+		return field
+	}
+	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(field) + "`"
+}

@@ -1,0 +1,189 @@
+package restore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"cloud.google.com/go/storage"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/api/googleapi"
+	"google.golang.org/api/iterator"
+
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// objectsAtOnce is how many objects are looked for side by side, and how many are restored.
+const objectsAtOnce = 16
+
+const uploadedAgain = "somebody has uploaded it again since"
+
+// objects takes back the deletion of objects. at is when the log says that they were to be deleted.
+func (u *undoing) objects(ctx context.Context, all []undo.Object, at time.Time) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(objectsAtOnce)
+	for _, o := range all {
+		g.Go(func() error {
+			switch {
+			case u.Bucket == nil:
+				return u.tell(Outcome{Target: o.Name, Step: undo.Conflict, Why: "no bucket was named to restore it in"})
+			case o.Generation != 0:
+				return u.generation(ctx, o, at)
+			default:
+				return u.liveAt(ctx, o, at)
+			}
+		})
+	}
+	return g.Wait()
+}
+
+// generation takes back the deletion of a generation of an object.
+func (u *undoing) generation(ctx context.Context, o undo.Object, at time.Time) error {
+	if !u.chosen(u.objectTarget(o.Name)) {
+		return nil
+	}
+	generation := u.Bucket.Object(o.Name).Generation(o.Generation)
+	attrs, err := generation.SoftDeleted().Attrs(ctx)
+	if errors.Is(err, storage.ErrObjectNotExist) {
+		attrs, err = generation.Attrs(ctx) // noncurrent, in a bucket with versioning
+	}
+	switch {
+	case errors.Is(err, storage.ErrObjectNotExist) || err == nil && gone(attrs).IsZero():
+		return u.missing(ctx, o, at)
+	case err != nil:
+		return fmt.Errorf("look for deleted object %s: %w", o.Name, err)
+	case gone(attrs).Before(at.Add(-clocksApart)): // somebody else deleted or overwrote it, before the run was to
+		return u.tell(Outcome{Target: u.objectTarget(o.Name), Step: undo.Nothing})
+	}
+	return u.restore(ctx, attrs)
+}
+
+// clocksApart is more than the clocks of Firestore and Cloud Storage differ by.
+const clocksApart = 10 * time.Second
+
+// gone returns when an object was no longer live: when it became noncurrent, in a bucket with versioning, or soft-deleted. It is zero
+// of one that is live.
+func gone(attrs *storage.ObjectAttrs) time.Time {
+	if !attrs.Deleted.IsZero() {
+		return attrs.Deleted
+	}
+	return attrs.SoftDeleteTime
+}
+
+// liveAt takes back the deletion of an object, or of the objects of a folder, without knowing their generations: what was live
+// at that moment and has been deleted since.
+func (u *undoing) liveAt(ctx context.Context, o undo.Object, at time.Time) error {
+	found := false
+	g, within := errgroup.WithContext(ctx) // of a folder, which may hold many
+	g.SetLimit(objectsAtOnce)
+	// In a bucket with versioning, a deleted object is noncurrent.
+	for _, q := range []*storage.Query{{Prefix: o.Name, SoftDeleted: true}, {Prefix: o.Name, Versions: true}} {
+		for it := u.Bucket.Objects(within, q); ; {
+			attrs, err := it.Next()
+			if errors.Is(err, iterator.Done) || err == nil && !o.Folder && attrs.Name != o.Name { // which begins like it, and so comes after it
+				break
+			}
+			if err != nil {
+				return cmp.Or(g.Wait(), fmt.Errorf("list deleted objects of %s: %w", o.Name, err))
+			}
+			owner, owned := attrs.Metadata[o.OwnerKey]
+			if attrs.Created.After(at) || gone(attrs).Before(at) || o.OwnerKey != "" && owned && owner != o.Owner { // or is live
+				continue
+			}
+			found = true
+			g.Go(func() error { return u.restore(within, attrs) })
+		}
+	}
+	if err := g.Wait(); err != nil || found || o.Folder {
+		return err
+	}
+	return u.missing(ctx, o, at)
+}
+
+// missing is the error for an object that is not among the deleted ones.
+func (u *undoing) missing(ctx context.Context, o undo.Object, at time.Time) error {
+	target := u.objectTarget(o.Name)
+	if !u.chosen(target) {
+		return nil
+	}
+	live, err := u.Bucket.Object(o.Name).Attrs(ctx)
+	switch {
+	case err == nil && (live.Generation == o.Generation || o.Generation == 0 && !live.Created.After(at)): // it was never deleted
+		return u.tell(Outcome{Target: target, Step: undo.Nothing})
+	case err == nil:
+		return u.tell(Outcome{Target: target, Step: undo.Conflict, Why: uploadedAgain})
+	case errors.Is(err, storage.ErrObjectNotExist):
+		return u.tell(Outcome{Target: target, Step: undo.Lost, Why: "it is not among the bucket's soft-deleted objects and " +
+			"versions: it never existed, or the bucket kept it no longer"})
+	}
+	return fmt.Errorf("look for object %s: %w", o.Name, err)
+}
+
+// restore brings a deleted object back, unless there is one of its name.
+func (u *undoing) restore(ctx context.Context, attrs *storage.ObjectAttrs) error {
+	target := u.objectTarget(attrs.Name)
+	if !u.chosen(target) {
+		return nil
+	}
+	if err := u.restoring.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer u.restoring.Release(1)
+	outcome, err := u.restored(ctx, attrs)
+	var refusal *googleapi.Error
+	if errors.As(err, &refusal) && refusal.Code == http.StatusPreconditionFailed { // there is one of its name meanwhile
+		if outcome, err = u.restored(ctx, attrs); err == nil && outcome.Step == undo.Nothing {
+			outcome.Step = undo.Recreate // by this undo: the answer to that was lost
+		}
+	}
+	if err != nil {
+		return err
+	}
+	outcome.Target = target
+	return u.tell(outcome)
+}
+
+// restored brings a deleted object back if it is not, and says what came of it.
+func (u *undoing) restored(ctx context.Context, attrs *storage.ObjectAttrs) (Outcome, error) {
+	object := u.Bucket.Object(attrs.Name)
+	live, err := object.Attrs(ctx)
+	switch {
+	case err == nil && live.Size == attrs.Size && live.CRC32C == attrs.CRC32C && live.Created.After(gone(attrs)): // composed ones have no MD5
+		return Outcome{Step: undo.Nothing}, nil // this very content is back
+	case err == nil:
+		return Outcome{Step: undo.Conflict, Why: uploadedAgain}, nil
+	case !errors.Is(err, storage.ErrObjectNotExist):
+		return Outcome{}, fmt.Errorf("look for object %s: %w", attrs.Name, err)
+	}
+	access, err := u.copiesAccess(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if !u.Apply {
+		return Outcome{Step: undo.Recreate}, nil
+	}
+	if err := u.stillOurs(ctx); err != nil {
+		return Outcome{}, err
+	}
+	missing := storage.Conditions{DoesNotExist: true}
+	if attrs.SoftDeleteTime.IsZero() { // noncurrent
+		copier := object.If(missing).CopierFrom(object.Generation(attrs.Generation))
+		if access {
+			copier.ObjectAttrs = *attrs // with its access list
+		}
+		_, err = copier.Run(ctx)
+	} else {
+		_, err = object.Generation(attrs.Generation).If(missing).Restore(ctx, &storage.RestoreOptions{CopySourceACL: access})
+	}
+	if err != nil {
+		return Outcome{}, fmt.Errorf("restore object %s: %w", attrs.Name, err)
+	}
+	return Outcome{Step: undo.Recreate}, nil
+}
+
+func (u *undoing) objectTarget(name string) string {
+	return "gs://" + u.Bucket.BucketName() + "/" + name
+}

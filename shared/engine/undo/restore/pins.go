@@ -1,0 +1,240 @@
+package restore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/firesweep/firesweep/shared/digest"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// pinning is what an undo may have to pin, in the order of the log.
+type pinning struct {
+	seen map[string]bool
+	all  []toPin
+}
+
+type toPin struct {
+	target string
+	with   string // the item that it is pinned and released with; empty: it is one
+}
+
+func (p *pinning) add(target, with string) {
+	if target == "" || p.seen[target] {
+		return
+	}
+	if p.seen == nil {
+		p.seen = map[string]bool{}
+	}
+	p.seen[target] = true
+	p.all = append(p.all, toPin{target, with})
+}
+
+// pinsOf adds what the undo of an entry may have to pin: its items, and with each what was deleted for it. Of single targets
+// these themselves are pinned, for an object, say, that comes back without its document may be an item too.
+func (u *undoing) pinsOf(p *pinning, records []undo.Record) {
+	var items []string
+	contents := map[string]string{} // of items, as far as they are documents
+	for _, r := range records {
+		for _, target := range u.Only {
+			if u.names(r, target) {
+				p.add(target, "")
+			}
+		}
+		if r.Item != "" {
+			items = append(items, r.Item)
+			p.add(r.Item, "")
+		}
+		if r.Write != nil && slices.Contains(items, r.Write.Path) {
+			contents[r.Write.Path] = textOf(r.Write.Before)
+		}
+	}
+	for _, r := range records {
+		target := u.targetOf(r)
+		if r.Stayed != "" || r.Write != nil && (r.Write.Op != documents.Delete || !r.Write.Found) {
+			continue
+		}
+		for _, item := range items {
+			if len(items) == 1 || belongs(target, item) || r.Object != nil && mentions(contents[item], r.Object.Name) {
+				p.add(target, item)
+			}
+		}
+	}
+}
+
+// textOf returns the texts in a document's contents.
+func textOf(fields undo.Fields) string {
+	text, _ := proto.Marshal(&firestorepb.MapValue{Fields: fields}) // which has them as they are
+	return string(text)
+}
+
+// mentions reports whether a text holds an object's name, as it is or as URLs have it.
+func mentions(text, name string) bool {
+	return strings.Contains(text, name) || strings.Contains(text, url.PathEscape(name)) ||
+		strings.Contains(text, (&url.URL{Path: name}).EscapedPath())
+}
+
+// belongs reports whether a target is below an item, or named after it.
+func belongs(target, item string) bool {
+	id := item[strings.LastIndexByte(item, '/')+1:]
+	return strings.HasPrefix(target, item+"/") || target == accountTarget(id) || slices.Contains(strings.Split(target, "/"), id)
+}
+
+// pin makes every job keep from now on what comes back. It is called before anything is back. A target's place in the log says
+// which document names it, so what is pinned already stays pinned when this is done again, or for other targets.
+func (u *undoing) pin(ctx context.Context, p pinning) error {
+	var targets, with []any
+	number, n, bytes := 1, 0, 0 // of the document, and what it would name if all were chosen
+	write := func() error {
+		if len(targets)+len(with) == 0 {
+			return nil
+		}
+		if err := u.stillOurs(ctx); err != nil {
+			return err
+		}
+		pinned := map[string]any{
+			undo.TargetsField: firestore.ArrayUnion(targets...), undo.WithField: firestore.ArrayUnion(with...),
+			"runId": u.runID, "by": u.By, "at": u.Clock(), "why": "it came back by undoing a run",
+		}
+		_, err := u.DB.Exchange(ctx, fmt.Sprintf("%s/%s-%06d", undo.PinnedIn, u.runID, number),
+			func(documents.Document, bool) (map[string]any, error) { return pinned, nil })
+		if err != nil {
+			return fmt.Errorf("pin %d things that come back: %w", len(targets)+len(with), err)
+		}
+		return nil
+	}
+	for _, one := range p.all {
+		size := len(one.target) + len(one.with)
+		if n == undo.MaxPinned || n > 0 && bytes+size > undo.MaxPinnedBytes {
+			if err := write(); err != nil {
+				return err
+			}
+			number, n, bytes, targets, with = number+1, 0, 0, nil, nil
+		}
+		n, bytes = n+1, bytes+size
+		switch {
+		case !u.chosen(one.target) || u.stayed[one.target]:
+		case one.with == "" || !u.chosen(one.with):
+			targets = append(targets, one.target)
+		default:
+			with = append(with, undo.With(one.target, one.with))
+		}
+	}
+	return write()
+}
+
+// Pinned returns what is pinned, in the order of the names of the documents that say so.
+func (p Project) Pinned(ctx context.Context) ([]undo.Pinned, error) {
+	found, err := p.all(ctx, documents.Query{Collection: undo.PinnedIn})
+	if err != nil {
+		return nil, fmt.Errorf("read what is pinned: %w", err)
+	}
+	all := make([]undo.Pinned, len(found))
+	for i, d := range found {
+		if all[i], err = undo.PinnedOf(d); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Pin makes every job keep targets, as [undo.CheckTarget] knows them, and what belongs to them. A run that is under way may not
+// know: underWay are those.
+func (p Project) Pin(ctx context.Context, why, by string, targets ...string) (underWay []string, err error) {
+	for _, target := range targets {
+		if err := undo.CheckTarget(target); err != nil {
+			return nil, err
+		}
+	}
+	for _, target := range targets {
+		err := p.DB.Put(ctx, []documents.Write{{
+			Op: documents.Set, Ref: documents.Ref{Collection: undo.PinnedIn, ID: digest.Of(target)},
+			Data: map[string]any{
+				undo.TargetsField: []string{target}, undo.WithField: nil, "why": why, "by": by, "at": p.Clock(), "runId": "",
+			},
+		}})
+		if err != nil {
+			return nil, fmt.Errorf("pin %s: %w", target, err)
+		}
+	}
+	if err := p.touch(ctx); err != nil {
+		return nil, err
+	}
+	holders, err := p.underWay(ctx)
+	return slices.Sorted(maps.Values(holders)), err
+}
+
+// Release lets the jobs judge again what is pinned: what undoing a run pinned, if of is its id, or any run of a job, if of is
+// its name; all, if of is empty. If targets are given, only those of it. It returns those of them that were not pinned.
+func (p Project) Release(ctx context.Context, of string, targets ...string) (notPinned []string, err error) {
+	notPinned = slices.Clone(targets)
+	found, err := p.all(ctx, documents.Query{Collection: undo.PinnedIn})
+	if err != nil {
+		return nil, fmt.Errorf("read what is pinned: %w", err)
+	}
+	jobs := map[string]bool{} // whose runs' items are released
+	for _, d := range found {
+		runID, _ := d.Data["runId"].(string)
+		job, _, _ := strings.Cut(runID, "-")
+		if of != "" && of != runID && of != job {
+			continue
+		}
+		released, err := p.releaseFrom(ctx, d.Path, targets)
+		if err != nil {
+			return nil, fmt.Errorf("release what %s names: %w", d.Path, err)
+		}
+		notPinned = slices.DeleteFunc(notPinned, func(target string) bool { return slices.Contains(released, target) })
+		if len(released) > 0 && job != "" {
+			jobs[job] = true
+		}
+	}
+	for job := range jobs {
+		if err := p.fromTheBeginning(ctx, job); err != nil {
+			return nil, err
+		}
+	}
+	return notPinned, nil
+}
+
+// releaseFrom takes targets, all if none is given, out of a document that names what is pinned, and returns which it named.
+func (p Project) releaseFrom(ctx context.Context, path string, targets []string) (released []string, err error) {
+	// It keeps what an earlier attempt found: the answer to that may have been lost.
+	err = p.DB.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
+		d, found, err := tx.Get(path)
+		if err != nil || !found {
+			return err
+		}
+		pinned, err := undo.PinnedOf(d)
+		if err != nil {
+			return err
+		}
+		ours := func(target string) bool { return len(targets) == 0 || slices.Contains(targets, target) }
+		left := slices.DeleteFunc(pinned.Targets, func(target string) bool {
+			if ours(target) {
+				released = append(released, target)
+			}
+			return ours(target)
+		})
+		with := slices.DeleteFunc(pinned.With, func(text string) bool {
+			something, target := undo.CutWith(text)
+			if ours(something) {
+				released = append(released, something)
+			}
+			return ours(something) || ours(target)
+		})
+		if len(left)+len(with) == 0 {
+			return tx.Delete(path)
+		}
+		return tx.Update(path, map[string]any{undo.TargetsField: append([]string{}, left...), undo.WithField: append([]string{}, with...)})
+	})
+	return released, err
+}

@@ -1,0 +1,88 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// Errors that say that the undo log does not tell what a run of the job did. Whoever can write to the database can write to the
+// log, and what the log says is written with the rights of whoever takes the run back.
+var (
+	ErrNoReport = errors.New("the run has left no report, as a worker's, so nothing but the undo log says what it did: " +
+		"look at the log with firesweep show, then give --without-report")
+	ErrRefused = errors.New("the undo log says what no run of the job can have done: somebody else wrote that, and it was left " +
+		"out; find out who can write to cleanupRuns")
+)
+
+// within returns the records that say what a run of the job can have done, and notes the others.
+func (u *undoing) within(records []undo.Record) []undo.Record {
+	return slices.DeleteFunc(records, func(r undo.Record) bool {
+		if u.canHave(r) {
+			return false
+		}
+		switch {
+		case r.Write != nil:
+			u.refused[r.Write.Path] = true
+		case r.Account != nil:
+			u.refused[accountTarget(r.Account.UID)] = true
+		case r.Object != nil && u.Bucket != nil:
+			u.refused[u.objectTarget(r.Object.Name)] = true
+		case r.Object != nil:
+			u.refused[r.Object.Name] = true
+		}
+		return true
+	})
+}
+
+// tellRefused tells what was left out, and returns [ErrRefused] if anything was that is to be taken back.
+func (u *undoing) tellRefused() error {
+	n := 0
+	for _, target := range slices.Sorted(maps.Keys(u.refused)) {
+		if !u.chosen(target) {
+			continue
+		}
+		n++
+		if err := u.tell(Outcome{Target: target, Step: undo.Conflict, Why: "no run of " + u.job + " can have done this"}); err != nil {
+			return err
+		}
+	}
+	if n > 0 {
+		return fmt.Errorf("%d of its records: %w", n, ErrRefused)
+	}
+	return nil
+}
+
+// report returns an error if the run's report is missing or is of another job.
+func (p Project) report(ctx context.Context, runID, job string, without bool) error {
+	if _, known := p.Jobs[job]; !known {
+		return fmt.Errorf("%w: there is no job %q, so nobody knows what it can have done", ErrUnknown, job)
+	}
+	record := collections.Jobs + "/" + job
+	all, err := p.DB.GetAll(ctx, []string{collections.Runs + "/" + runID, record})
+	if err != nil {
+		return fmt.Errorf("read the run's report: %w", err)
+	}
+	report, found := all[collections.Runs+"/"+runID]
+	switch {
+	case !found && without:
+		return nil
+	case !found:
+		// A run that was killed has a report when the next one takes its lease over.
+		if killed := engine.KilledIn(job, all[record], all[record].ReadTime); killed == nil || killed.RunID != runID {
+			return ErrNoReport
+		}
+		return nil
+	case report.Data["dryRun"] == true:
+		return ErrDryRun
+	case report.Data["job"] != job:
+		return fmt.Errorf("%w: its report is of the job %v", ErrUnknown, report.Data["job"])
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+// Package restore takes back what a run deleted or changed, from the run's undo log. It works with the credentials of whoever calls
+// it; no function needs its rights.
+//
+// log.go reads the log and choice.go says what of it is meant; documents.go, objects.go and accounts.go take back what each
+// kind of thing needs. lease.go keeps runs out meanwhile, pins.go makes every job keep what came back, and undone.go notes what
+// was done.
+package restore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/storage"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+)
+
+// Project is what a run worked on.
+type Project struct {
+	DB        documents.Writer
+	Firestore *firestore.Client     // of the same database, for what DB lacks; nothing of this package uses it
+	Bucket    *storage.BucketHandle // nil: objects are left
+	Accounts  *accounts.Importer    // nil: accounts are left
+	Clock     func() time.Time      // the operator's, for records and for how long something took: leases go by Firestore's
+	Jobs      map[string]engine.Job // by name: what their runs can have done
+}
+
+// Options say what to take back.
+type Options struct {
+	Apply bool     // do it; otherwise say what would be done
+	Only  []string // documents, objects (gs://bucket/name) and accounts (account uid) to take back; none: all
+	Where *Where   // nil: any
+	// Claims gives accounts their custom claims back, which may make them administrators. Otherwise they come back without.
+	Claims bool
+	// WithoutReport takes back a run that has no report.
+	WithoutReport bool
+	By            string // who does it, for the record; empty: not known
+	// Progress, if set, is told how many entries of the log are done, of how many.
+	Progress func(done, total int)
+	// Warn, if set, is told what things that come back will lack, for want of permissions.
+	Warn func(text string)
+}
+
+// Outcome says what was done to one thing, or would be.
+type Outcome struct {
+	Target string // a document's path, gs://bucket/name, or "account uid"
+	Step   undo.Step
+	Why    string // of a conflict
+	Note   string // of an account: what it may do once it is back
+}
+
+// Errors that say why nothing is taken back.
+var (
+	ErrUnknown    = errors.New("there is no such run")
+	ErrDryRun     = errors.New("it was a preview, which writes nothing")
+	ErrUnfinished = errors.New("the run was interrupted and has work left: run the job once more first, or take back the whole run")
+	ErrUnderWay   = errors.New("the job is under way")
+	ErrLeaseLost  = errors.New("the job's lease ended, because Firestore did not answer in time: nothing more is taken back; run undo again")
+	ErrNotInLog   = errors.New("the undo log does not have it: look at the targets of firesweep undo without --only")
+	ErrNoLog      = errors.New("the undo log has nothing of it: it is older than UNDO_DAYS, UNDO_DAYS was 0, or it changed nothing")
+)
+
+// Undo takes back a run, or says what would be. Each outcome is handed to each, one at a time in no order; its error ends it. What somebody has
+// changed since is left as it is. What no run of the job can have done is left out, and [ErrRefused] in the end. It can be
+// repeated: what is as it was before the run stays so.
+func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Outcome) error) error {
+	job, err := p.jobOf(ctx, runID, o.WithoutReport)
+	if err != nil && !errors.Is(err, ErrNoReport) {
+		return fmt.Errorf("undo %s: %w", runID, err)
+	}
+	entries, noLog := p.entriesOf(ctx, runID)
+	if err = cmp.Or(noLog, err); err != nil { // without a log, there is nothing to miss a report for
+		return fmt.Errorf("undo %s: %w", runID, err)
+	}
+	u := &undoing{Project: p, Options: o, job: job, runID: runID, log: entries, each: each,
+		restoring: semaphore.NewWeighted(objectsAtOnce), refused: map[string]bool{},
+		canHave: p.Jobs[job].CanHaveDone()}
+	if !o.Apply {
+		if err := u.free(ctx); err != nil {
+			return fmt.Errorf("undo %s: %w", runID, err)
+		}
+		if _, err := u.survey(ctx); err != nil {
+			return fmt.Errorf("undo %s: %w", runID, err)
+		}
+		return u.takeBack(ctx)
+	}
+	release, err := u.lease(ctx)
+	if err != nil {
+		return fmt.Errorf("undo %s: %w", runID, err)
+	}
+	pins, err := u.survey(ctx)
+	for _, step := range []func(context.Context) error{
+		u.othersFree, u.begin, func(ctx context.Context) error { return u.pin(ctx, pins) },
+		u.touch, u.othersFree, // a run that begins from now on knows what is pinned
+		u.takeBack,
+	} {
+		if err == nil {
+			err = step(ctx)
+		}
+	}
+	return errors.Join(err, u.noteUndone(ctx), release())
+}
+
+// undoing is one call of [Project.Undo].
+type undoing struct {
+	Project
+	Options
+	job, runID string
+	log        []entry
+	writes     map[string]int        // how many the log has of each document
+	stayed     map[string]bool       // targets that the run wrote down and then did not delete
+	matched    map[string]bool       // documents that Where means
+	ids        map[string]bool       // of these documents, and Where's value
+	claimed    map[identifier]string // which account comes back, by what identifies it
+	back       int                   // things that came back
+	restoring  *semaphore.Weighted   // how many objects may be, besides
+	access     access
+	refused    map[string]bool // targets that no run of the job can have had
+	canHave    func(undo.Record) bool
+
+	telling sync.Mutex
+	each    func(Outcome) error // called by one at a time, by tell
+
+	leasing sync.Mutex
+	renewed time.Time // when the lease last was; zero before it is taken
+}
+
+// tell hands an outcome to the caller.
+func (u *undoing) tell(o Outcome) error {
+	u.telling.Lock()
+	defer u.telling.Unlock()
+	if o.Step.Back() {
+		u.back++
+	}
+	return u.each(o)
+}
+
+// jobOf returns the job that a run was of. Its report must say so, unless it needs none.
+func (p Project) jobOf(ctx context.Context, runID string, withoutReport bool) (string, error) {
+	parts := strings.Split(runID, "-") // the job's name, the time, and what tells it from others
+	if len(parts) != 3 || strings.Contains(runID, "/") {
+		return "", fmt.Errorf("%w: a run's id is like cleanupReports-20260101T000000Z-0123abcd", ErrUnknown)
+	}
+	return parts[0], p.report(ctx, runID, parts[0], withoutReport)
+}

@@ -1,0 +1,652 @@
+package restore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"firebase.google.com/go/v4/auth"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/emulator/backends"
+	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+	"github.com/firesweep/firesweep/shared/objects"
+)
+
+// users deletes users with a file, their account and their place in a list; it counts them and tells a friend. plain deletes
+// documents without a transaction.
+var (
+	users = engine.Rule[engine.Subject]{
+		Name: "user", Load: engine.Itself, Judge: due,
+		Reach: engine.Reach{
+			Items: "users", Deletes: []string{"users"}, Writes: []string{"friends", "gone", "notifications"},
+			Objects: []engine.Files{{Folder: "users/{id}/", Whole: true}}, Account: true,
+		},
+		Change: func(s engine.Subject, _ engine.Decision, _ engine.Run) engine.Change {
+			id := s.ID()
+			return engine.Change{
+				Writes: []documents.Write{
+					{Op: documents.Delete, Ref: s.Ref()},
+					{Op: documents.Update, Ref: documents.Ref{Collection: "friends", ID: id}, Data: map[string]any{"friend": documents.DeleteField, "count": int64(0)}},
+					{Op: documents.Create, Ref: documents.Ref{Collection: "gone", ID: id}, Data: map[string]any{"n": int64(1)}},
+					{Op: documents.Set, Ref: documents.Ref{Collection: "notifications", ID: id}, Data: map[string]any{"text": "gone"}, Sent: true},
+				},
+				Then: []engine.FollowUp{{Object: engine.ObjectDeletion{Name: "users/" + id + "/", Folder: true}, Absent: s.Ref()}, {Account: id, Absent: s.Ref()}},
+			}
+		},
+	}
+	plain = engine.Rule[engine.Subject]{Name: "draft", Load: engine.Itself, Judge: due, Reach: engine.Reach{Items: "drafts"}}
+)
+
+func due(s engine.Subject, _ engine.Run) engine.Decision {
+	if !s.Found {
+		return engine.Keep("gone")
+	}
+	return engine.Do("delete "+s.Ref().Collection, "due")
+}
+
+var job = engine.Job{
+	Name: "testJob", Rules: []engine.AnyRule{users, plain}, Reach: engine.Reach{Objects: []engine.Files{{Folder: ""}}},
+	Plan: func(ctx context.Context, p *engine.Planner) error {
+		for collection, rule := range map[string]engine.AnyRule{"users": users, "drafts": plain} {
+			if err := p.Sweep(ctx, documents.Query{Collection: collection, Select: []string{"name"}}, "", rule); err != nil {
+				return err
+			}
+		}
+		o, found, err := p.Objects.Get(ctx, "orphan")
+		if err != nil || !found {
+			return err
+		}
+		return p.Propose(ctx, engine.Action{
+			Kind: "delete object", Target: "gs://" + p.Config.Bucket + "/orphan", Reason: "nobody's",
+			Effect: engine.DeleteObject{Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}},
+		})
+	},
+}
+
+// world is a project with what the job deletes.
+type world struct {
+	*enginetest.Function
+	restorer restore.Project
+}
+
+func newWorld(t *testing.T) world {
+	t.Helper()
+	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}))
+	if !f.EmbeddedStorage() {
+		t.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back; the embedded one has")
+	}
+	for i := range 3 {
+		id := fmt.Sprintf("u%d", i)
+		f.Set(t, "users/"+id, map[string]any{"name": id, "ref": f.Firestore(t).Doc("friends/" + id)})
+		f.Set(t, "friends/"+id, map[string]any{"friend": id, "count": 5, "other": "x"})
+		f.Set(t, "drafts/"+id, map[string]any{"name": id, "at": f.Now, "odd field`": []any{nil, 1.5}})
+		f.Put(t, "users/"+id+"/a.png", map[string]string{"k": "v"}, []byte(id))
+		if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID(id).Email(id+"@example.com").DisplayName("N")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Put(t, "orphan", nil, []byte("o"))
+	f.Env["UNDO_DAYS"] = "7"
+	p := f.Restorer(t, func() time.Time { return f.Clock() })
+	return world{f, p}
+}
+
+// undo takes a run back and returns the targets by what was done, and the reasons of the conflicts.
+func (w world) undo(t *testing.T, runID string, o restore.Options) (byStep map[undo.Step][]string, why map[string]string) {
+	t.Helper()
+	byStep, why = map[undo.Step][]string{}, map[string]string{}
+	err := w.restorer.Undo(t.Context(), runID, o, func(o restore.Outcome) error {
+		target := strings.ReplaceAll(o.Target, w.Bucket, "bucket")
+		byStep[o.Step] = append(byStep[o.Step], target)
+		if o.Why != "" {
+			why[target] = o.Why
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, targets := range byStep {
+		slices.Sort(targets)
+	}
+	return byStep, why
+}
+
+func (w world) run(t *testing.T) *engine.Report {
+	t.Helper()
+	report := w.Run(t, "")
+	if report.Status != engine.Completed {
+		t.Fatalf("%s: %v", report.Status, report.Failures)
+	}
+	return report
+}
+
+// TestConflicts: what somebody has done since stays as it is and is said; the rest comes back.
+func TestConflicts(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	ctx := t.Context()
+	w.Set(t, "users/u0", map[string]any{"name": "new"})
+	if _, err := w.Firestore(t).Doc("friends/u0").Update(ctx, update("count", 7)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Firestore(t).Doc("friends/u1").Update(ctx, update("other", "y")); err != nil {
+		t.Fatal(err)
+	}
+	w.Set(t, "gone/u0", map[string]any{"n": 2})
+	w.Put(t, "users/u0/a.png", nil, []byte("new"))
+	if _, err := w.Auth(t).CreateUser(ctx, new(auth.UserToCreate).UID("u0").Email("new@example.com")); err != nil {
+		t.Fatal(err)
+	}
+	w.Put(t, "orphan", nil, []byte("new"))
+
+	foretold, _ := w.undo(t, report.RunID, restore.Options{})
+	if w.Documents(t, "users")["u1"] != nil {
+		t.Error("to say what would be done has done it")
+	}
+	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	enginetest.Want(t, "done", foretold, steps)
+	enginetest.Want(t, "steps", map[undo.Step][]string{
+		undo.Recreate: {"account u1", "account u2", "drafts/u0", "drafts/u1", "drafts/u2", "gs://bucket/users/u1/a.png", "gs://bucket/users/u2/a.png", "users/u1", "users/u2"},
+		undo.Revert:   {"friends/u1", "friends/u2"},
+		undo.Remove:   {"gone/u1", "gone/u2"},
+		undo.Stays:    {"notifications/u0", "notifications/u1", "notifications/u2"},
+		undo.Conflict: {"account u0", "friends/u0", "gone/u0", "gs://bucket/orphan", "gs://bucket/users/u0/a.png", "users/u0"},
+	}, steps)
+	for target, part := range map[string]string{
+		"users/u0": "created it", "friends/u0": "changed count", "gone/u0": "changed it", "gs://bucket/orphan": "uploaded it again",
+		"gs://bucket/users/u0/a.png": "uploaded it again", "account u0": "signed up",
+	} {
+		if !strings.Contains(why[target], part) {
+			t.Errorf("%s: %q should say %q", target, why[target], part)
+		}
+	}
+	u1 := w.Documents(t, "friends")["u1"]
+	enginetest.Want(t, "friends/u1", map[string]any{"friend": "u1", "count": int64(5), "other": "y"}, u1)
+	enginetest.Want(t, "users/u0", map[string]any{"name": "new"}, w.Documents(t, "users")["u0"])
+	if user, err := w.Auth(t).GetUser(ctx, "u1"); err != nil || user.Email != "u1@example.com" || user.DisplayName != "N" {
+		t.Errorf("account u1 is %+v, %v", user, err)
+	}
+	if user, err := w.Auth(t).GetUser(ctx, "u0"); err != nil || user.Email != "new@example.com" {
+		t.Errorf("account u0 is %+v, %v", user, err)
+	}
+}
+
+// TestLostAnswer: that an object is back already, because the answer of the call that restored it was lost, is no conflict.
+func TestLostAnswer(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	bucket, err := objects.Open(t.Context(), objects.Bucket{Name: w.Bucket, EmulatorHost: strings.TrimPrefix(w.Environment[backends.StorageHost], "http://")},
+		func(base http.RoundTripper) http.RoundTripper { return &losing{base: base, of: "/restore"} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.restorer.Bucket = bucket.Handle()
+	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	if len(steps[undo.Conflict]) > 0 || !slices.Contains(steps[undo.Recreate], "gs://bucket/orphan") || len(steps[undo.Recreate]) != 13 {
+		t.Error(steps, why)
+	}
+	enginetest.Want(t, "objects", []string{"orphan", "users/u0/a.png", "users/u1/a.png", "users/u2/a.png"}, w.Objects(t))
+}
+
+// losing loses the answer of the first call to restore an object.
+type losing struct {
+	base http.RoundTripper
+	of   string // in its path
+	lost atomic.Bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := l.base.RoundTrip(r)
+	if err == nil && strings.Contains(r.URL.Path, l.of) && l.lost.CompareAndSwap(false, true) {
+		return nil, errors.Join(syscall.ECONNRESET, answer.Body.Close())
+	}
+	return answer, err
+}
+
+// TestPinned: what came back is kept until it is released, item by item.
+func TestPinned(t *testing.T) {
+	w := newWorld(t)
+	first := w.run(t)
+	w.undo(t, first.RunID, restore.Options{Apply: true})
+	for name, body := range map[string]string{"the next run": "", "a preview": `{"dryRun":true}`, "a forced run": `{"force":true}`} {
+		w.Now = w.Now.Add(time.Minute)
+		if next := w.Run(t, body); len(next.Actions) != 0 || slices.Max(slices.Collect(maps.Values(next.Kept))) != 7 {
+			t.Errorf("%s: actions %v, kept %v", name, next.Actions, next.Kept)
+		}
+	}
+	notPinned, err := w.restorer.Release(t.Context(), "testJob", "users/u1", "drafts/u0", "users/none")
+	if err != nil || !slices.Equal(notPinned, []string{"users/none"}) {
+		t.Errorf("not pinned %v, %v", notPinned, err)
+	}
+	w.run(t)
+	enginetest.Want(t, "users", []string{"u0", "u2"}, slices.Sorted(maps.Keys(w.Documents(t, "users"))))
+	enginetest.Want(t, "drafts", []string{"u1", "u2"}, slices.Sorted(maps.Keys(w.Documents(t, "drafts"))))
+	if _, err := w.restorer.Release(t.Context(), "testJob"); err != nil {
+		t.Fatal(err)
+	}
+	w.run(t)
+	if left := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t)); left != 0 {
+		t.Errorf("%d things are left after all was released", left)
+	}
+}
+
+// TestOnly takes back what is named, and pins nothing else.
+func TestOnly(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"users/u1", "gs://" + w.Bucket + "/users/u1/a.png"}})
+	enginetest.Want(t, "steps", map[undo.Step][]string{undo.Recreate: {"gs://bucket/users/u1/a.png", "users/u1"}}, steps)
+	enginetest.Want(t, "users", []string{"u1"}, slices.Sorted(maps.Keys(w.Documents(t, "users"))))
+	if next := w.run(t); len(next.Actions) != 0 {
+		t.Errorf("%v", next.Actions)
+	}
+}
+
+// TestOnlyInParts: what was taken back before stays pinned when more of the run is, one thing at a time, all of it, or again.
+func TestOnlyInParts(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	file := "gs://" + w.Bucket + "/users/u2/a.png"
+	for _, only := range [][]string{{"drafts/u0"}, {"drafts/u1"}, {file}} {
+		w.undo(t, report.RunID, restore.Options{Apply: true, Only: only})
+	}
+	wantPinned(t, w, "drafts/u0", "drafts/u1", file)
+	w.undo(t, report.RunID, restore.Options{Apply: true})
+	all := []string{"drafts/u0", "drafts/u1", "drafts/u2", "gs://" + w.Bucket + "/orphan", file}
+	for _, id := range []string{"u0", "u1", "u2"} {
+		all = append(all, "users/"+id, "account "+id, "gs://"+w.Bucket+"/users/"+id+"/")
+	}
+	wantPinned(t, w, all...)
+	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"drafts/u2"}})
+	wantPinned(t, w, all...)
+	if next := w.run(t); len(next.Actions) != 0 {
+		t.Errorf("%v", next.Actions)
+	}
+}
+
+// wantPinned checks what the job keeps because it came back.
+func wantPinned(t *testing.T, w world, want ...string) {
+	t.Helper()
+	var got []string
+	for _, d := range w.Documents(t, undo.PinnedIn) {
+		targets, err := undo.PinnedTargets(documents.Document{Path: "pinned", Data: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, targets...)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	enginetest.Want(t, "pinned", want, slices.Compact(got))
+}
+
+// TestRunMeanwhile: a run that begins while another is being taken back is skipped.
+func TestRunMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	var once sync.Once
+	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
+		once.Do(func() {
+			if got := w.Run(t, ""); got.Status != engine.Skipped {
+				t.Errorf("%s, want skipped: %v", got.Status, got.Failures)
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLeaseLost: an undo that could not renew its lease in time stops, for a run may have begun. Done again, it goes on.
+func TestLeaseLost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		meanwhile func(t *testing.T, w world)
+		want      error
+	}{
+		"nobody has it":    {func(*testing.T, world) {}, restore.ErrLeaseLost},
+		"a run came by":    {func(t *testing.T, w world) { w.run(t) }, restore.ErrLeaseLost},
+		"a run is at work": {func(t *testing.T, w world) { w.lease(t, "testJob-other", time.Hour) }, restore.ErrUnderWay},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			report := w.run(t)
+			now, late := time.Now(), atomic.Int64{}
+			w.Clock = func() time.Time { return now.Add(time.Duration(late.Load())) }
+			told := 0
+			err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
+				if told++; told == 1 {
+					late.Store(int64(3 * time.Minute))
+					tt.meanwhile(t, w)
+				}
+				return nil
+			})
+			if !errors.Is(err, tt.want) {
+				t.Fatalf("%v, want %v", err, tt.want)
+			}
+			if told == 0 || len(w.Objects(t)) == 4 {
+				t.Errorf("%d told, %d objects: want a part of it", told, len(w.Objects(t)))
+			}
+			w.lease(t, "", 0)
+			w.undo(t, report.RunID, restore.Options{Apply: true})
+			if things := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t)); things != 10 {
+				t.Errorf("%d things are back, want all 10", things)
+			}
+		})
+	}
+}
+
+// lease gives somebody the job's lease, or nobody.
+func (w world) lease(t *testing.T, holder string, length time.Duration) {
+	t.Helper()
+	var lease map[string]any
+	if holder != "" {
+		lease = map[string]any{"runId": holder, "expiresAt": w.Clock().Add(length)}
+	}
+	if _, err := w.Firestore(t).Doc("cleanupJobs/testJob").Update(t.Context(), update("lease", lease)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRefusedWrite: what Firestore refuses ends the undo, and is not passed over in silence.
+func TestRefusedWrite(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	refuse := func(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
+		err := invoke(ctx, method, request, reply, cc, o...)
+		if written, ok := reply.(*firestorepb.BatchWriteResponse); ok {
+			written.GetStatus()[0].Code = int32(codes.PermissionDenied)
+		}
+		return err
+	}
+	c, err := documents.Open(t.Context(), documents.Database{
+		Project: w.ID, ID: "(default)", EmulatorHost: w.Environment["FIRESTORE_EMULATOR_HOST"]}, grpc.WithChainUnaryInterceptor(refuse))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	p := w.restorer
+	p.DB = c.Writer(documents.NewRate())
+	err = p.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+	if status.Code(err) != codes.PermissionDenied {
+		t.Errorf("%v, want that permission was denied", err)
+	}
+}
+
+// TestManyAtOnce: things come back side by side and are told one at a time, each once.
+func TestManyAtOnce(t *testing.T) {
+	const n = 60
+	w := newWorld(t)
+	w.PutMany(t, n, func(i int) (string, map[string]string) { return fmt.Sprintf("users/u1/%02d.png", i), nil })
+	w.SetMany(t, 5*n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("drafts/d%03d", i), map[string]any{"name": "x"}
+	})
+	objects := w.Objects(t)
+	report := w.run(t)
+	var telling atomic.Bool
+	told := map[string]int{}
+	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(o restore.Outcome) error {
+		if !telling.CompareAndSwap(false, true) {
+			return errors.New("two are told at once")
+		}
+		defer telling.Store(false)
+		runtime.Gosched()
+		told[o.Target]++
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, times := range told {
+		if times != 1 {
+			t.Errorf("%s is told %d times", target, times)
+		}
+	}
+	enginetest.Want(t, "objects", objects, w.Objects(t))
+	enginetest.Want(t, "drafts", 5*n+3, len(w.Documents(t, "drafts")))
+	enginetest.Want(t, "told", 4+n+5*n+3+3*4+3, len(told)) // objects, drafts, of each user four documents, accounts
+}
+
+// TestObjectsThatAreNotThere: what the bucket has let go is said, and so is what was uploaded in its place.
+func TestObjectsThatAreNotThere(t *testing.T) {
+	w := newWorld(t)
+	w.SetSoftDelete(t, 0)
+	report := w.run(t)
+	_, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	if orphan := why["gs://bucket/orphan"]; !strings.Contains(orphan, "not among the bucket's soft-deleted objects and versions") {
+		t.Errorf("%q", orphan)
+	}
+	w.Put(t, "orphan", nil, []byte("o"))
+	if _, why := w.undo(t, report.RunID, restore.Options{Apply: true}); !strings.Contains(why["gs://bucket/orphan"], "uploaded it again") {
+		t.Errorf("%q", why)
+	}
+}
+
+// TestWhatCannotBeTakenBack: each says why, and nothing changes.
+func TestWhatCannotBeTakenBack(t *testing.T) {
+	w := newWorld(t)
+	preview := w.Run(t, `{"dryRun":true}`)
+	report := w.run(t)
+	later := w.Restorer(t, func() time.Time { return time.Now().Add(8 * 24 * time.Hour) })
+	for name, tt := range map[string]struct {
+		p     restore.Project
+		runID string
+		want  error
+	}{
+		"unknown": {w.restorer, "testJob-20260101T000000Z-00000000", restore.ErrNoLog}, "no run's id": {w.restorer, "testJob", restore.ErrUnknown},
+		"a path": {w.restorer, "a/b-1-2", restore.ErrUnknown}, "preview": {w.restorer, preview.RunID, restore.ErrNoLog}, "expired": {later, report.RunID, restore.ErrNoLog},
+	} {
+		for _, apply := range []bool{false, true} {
+			err := tt.p.Undo(t.Context(), tt.runID, restore.Options{Apply: apply}, func(o restore.Outcome) error { return fmt.Errorf("%+v", o) })
+			if !errors.Is(err, tt.want) {
+				t.Errorf("%s: %v, want %v", name, err, tt.want)
+			}
+		}
+	}
+	w.Set(t, "cleanupJobs/testJob", map[string]any{"lease": map[string]any{"runId": "testJob-other", "expiresAt": time.Now().Add(time.Minute)}})
+	for _, apply := range []bool{false, true} {
+		if err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: apply}, nil); !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "testJob-other") {
+			t.Errorf("under way: %v", err)
+		}
+	}
+	if left := len(w.Documents(t, "users")); left != 0 {
+		t.Errorf("%d users are back", left)
+	}
+}
+
+// TestUnfinished: what a run that was killed has left to do is not done any more once the run is taken back. A part of it cannot be
+// taken back before the rest is done.
+func TestUnfinished(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	entry := "cleanupJobs/testJob/journal/" + report.RunID + "-000099"
+	w.Set(t, entry, map[string]any{"runId": report.RunID, "open": true})
+	other := "cleanupJobs/testJob/journal/another-000001"
+	w.Set(t, other, map[string]any{"runId": "another", "open": true})
+	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true, Only: []string{"users/u1"}}, nil)
+	if !errors.Is(err, restore.ErrUnfinished) || len(w.Documents(t, "users")) != 0 {
+		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
+	}
+	w.undo(t, report.RunID, restore.Options{Apply: true})
+	enginetest.Want(t, "journal", []string{"another-000001"}, slices.Sorted(maps.Keys(w.Documents(t, "cleanupJobs/testJob/journal"))))
+}
+
+// TestOff: with UNDO_DAYS=0 nothing is kept.
+func TestOff(t *testing.T) {
+	w := newWorld(t)
+	w.Env["UNDO_DAYS"] = "0"
+	report := w.run(t)
+	if kept := w.Documents(t, undo.Collection(report.RunID)); len(kept) != 0 {
+		t.Errorf("%d entries", len(kept))
+	}
+	if err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, nil); !errors.Is(err, restore.ErrNoLog) {
+		t.Error(err)
+	}
+}
+
+// TestAnotherJobIsUnderWay: it might delete what comes back, for it began before it could know. One that begins later knows.
+func TestAnotherJobIsUnderWay(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	w.Set(t, "cleanupJobs/otherJob", map[string]any{"lease": map[string]any{"runId": "otherJob-1", "expiresAt": time.Now().Add(time.Minute)}})
+	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, nil)
+	if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "firesweep stop otherJob") || len(w.Documents(t, "users")) != 0 {
+		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
+	}
+	w.Set(t, "cleanupJobs/otherJob", map[string]any{"lease": map[string]any{"runId": "undo-otherJob-1", "expiresAt": time.Now().Add(time.Minute)}})
+	w.undo(t, report.RunID, restore.Options{Apply: true})
+	if w.Documents(t, "cleanupJobs")["otherJob"]["pinnedAt"] == nil {
+		t.Error("a run that has read what is pinned and not taken its lease goes on with that")
+	}
+}
+
+// TestRacedObjectsStayAsTheyAre: an object that changed right before its deletion was not deleted, so an undo neither brings back what
+// was overwritten nor lists it.
+func TestRacedObjectsStayAsTheyAre(t *testing.T) {
+	w := newWorld(t)
+	w.Hooks.BeforeApply = func() {
+		w.Put(t, "orphan", nil, []byte("new"))
+		w.Set(t, "drafts/u0", map[string]any{"name": "new"})
+	}
+	report := w.run(t)
+	if report.Actions["delete object"].Changed != 1 {
+		t.Fatalf("%v", report.Actions)
+	}
+	if err := w.Storage(t).Bucket(w.Bucket).Object("orphan").Delete(t.Context()); err != nil { // by its owner
+		t.Fatal(err)
+	}
+	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true})
+	if slices.Contains(w.Objects(t), "orphan") || len(steps[undo.Conflict]) > 0 || w.Documents(t, "drafts")["u0"]["name"] != "new" {
+		t.Errorf("%v, %v", w.Objects(t), steps)
+	}
+	for _, d := range w.Documents(t, undo.PinnedIn) {
+		if slices.Contains(d[undo.TargetsField].([]any), any("drafts/u0")) {
+			t.Error("what stayed is pinned")
+		}
+	}
+}
+
+func update(field string, value any) []firestore.Update {
+	return []firestore.Update{{Path: field, Value: value}}
+}
+
+// TestForgedRecords: whatever somebody writes to the undo log, an undo with an operator's rights writes nothing that no run of the job
+// can have done. It says what it left out, and the rest comes back.
+func TestForgedRecords(t *testing.T) {
+	admin := undo.Fields{"role": {ValueType: &firestorepb.Value_StringValue{StringValue: "admin"}}}
+	deleted := func(path string) undo.Record {
+		return undo.Record{Write: &undo.Write{Op: documents.Delete, Path: path, Found: true, Before: admin}}
+	}
+	changed := func(op documents.Op, path string) undo.Record {
+		return undo.Record{Write: &undo.Write{Op: op, Path: path, Found: true, Before: admin, After: undo.Fields{}}}
+	}
+	forged := map[string]undo.Record{
+		"admins/attacker":                       deleted("admins/attacker"),
+		"friends/attacker":                      deleted("friends/attacker"), // the job changes friends, and deletes none
+		"users/attacker/roles/r":                deleted("users/attacker/roles/r"),
+		"drafts/changed":                        changed(documents.Update, "drafts/changed"), // the job only deletes drafts
+		"drafts/set":                            changed(documents.Set, "drafts/set"),
+		"cleanupJobs/testJob/journal/attackers": deleted("cleanupJobs/testJob/journal/attackers"),
+		"cleanupJobs/testJob":                   changed(documents.Set, "cleanupJobs/testJob"),
+		"cleanupRuns/r/cleanupUndo/attackers":   deleted("cleanupRuns/r/cleanupUndo/attackers"),
+		"authDeletionRetries/u":                 deleted("authDeletionRetries/u"),
+		"gs://bucket/secrets/":                  {Object: &undo.Object{Name: "secrets/", Folder: true}},
+		"gs://bucket/users/":                    {Object: &undo.Object{Name: "users/", Folder: true}},
+		"gs://bucket/users/a/b/":                {Object: &undo.Object{Name: "users/a/b/", Folder: true}},
+	}
+	w := newWorld(t)
+	report := w.run(t)
+	var records []undo.Record
+	for _, r := range forged {
+		records = append(records, r)
+	}
+	packed, err := undo.Pack(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Set(t, undo.EntryOf(report.RunID, 999_999, 0).Path(), map[string]any{"data": packed[0], "parts": 1, "records": len(records)})
+	for _, path := range []string{"drafts/changed", "drafts/set"} {
+		w.Set(t, path, map[string]any{})
+	}
+	for _, apply := range []bool{false, true} {
+		refused, back := map[string]bool{}, 0
+		err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: apply}, func(o restore.Outcome) error {
+			switch {
+			case o.Step == undo.Conflict && strings.Contains(o.Why, "no run of testJob can have done this"):
+				refused[strings.ReplaceAll(o.Target, w.Bucket, "bucket")] = true
+			case o.Step == undo.Recreate:
+				back++
+			}
+			return nil
+		})
+		if !errors.Is(err, restore.ErrRefused) || back != 13 { // documents, files and accounts
+			t.Errorf("apply %t: %v, and %d things back", apply, err, back)
+		}
+		enginetest.Want(t, "refused", slices.Sorted(maps.Keys(forged)), slices.Sorted(maps.Keys(refused)))
+	}
+	for path := range forged {
+		if strings.Contains(path, "://") {
+			continue
+		}
+		if d, err := w.Firestore(t).Doc(path).Get(t.Context()); err == nil && d.Data()["role"] != nil {
+			t.Errorf("%s holds what somebody forged: %v", path, d.Data())
+		}
+	}
+}
+
+// TestForgedRuns: an undo log alone makes no run. A run needs its report, which must be of its job, and nothing is written for a job
+// that deletes no accounts.
+func TestForgedRuns(t *testing.T) {
+	w := newWorld(t)
+	packed, err := undo.Pack([]undo.Record{{Account: &undo.Account{UID: "attacker", Data: `{"localId":"attacker","customAttributes":"{\"admin\":true}"}`}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const id = "testJob-20260101T000000Z-0123abcd"
+	w.Set(t, undo.EntryOf(id, 1, 0).Path(), map[string]any{"data": packed[0], "parts": 1, "records": 1})
+	tries := func(want error, o restore.Options) {
+		t.Helper()
+		o.Apply = true
+		if err := w.restorer.Undo(t.Context(), id, o, func(restore.Outcome) error { return nil }); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	tries(restore.ErrNoReport, restore.Options{})
+	w.Set(t, "cleanupRuns/"+id, map[string]any{"job": "anotherJob"})
+	tries(restore.ErrUnknown, restore.Options{})
+	tries(restore.ErrUnknown, restore.Options{WithoutReport: true})
+	w.restorer.Jobs = map[string]engine.Job{"testJob": {Name: "testJob", Rules: []engine.AnyRule{plain}}}
+	w.Delete(t, "cleanupRuns/"+id)
+	tries(restore.ErrRefused, restore.Options{WithoutReport: true})
+	w.restorer.Jobs = nil
+	tries(restore.ErrUnknown, restore.Options{WithoutReport: true})
+	if _, err := w.Auth(t).GetUser(t.Context(), "attacker"); !auth.IsUserNotFound(err) {
+		t.Errorf("the account that somebody forged: %v", err)
+	}
+}

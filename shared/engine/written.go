@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/firesweep/firesweep/shared/collections"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
+)
+
+// Bounds of a log line that says what was written. Cloud Logging takes 256 KiB a line.
+const (
+	maxWrittenBytes   = 180 << 10 // of the list
+	maxWrittenMessage = 1000      // bytes
+	maxWrittenNamed   = 10        // in the message
+)
+
+// written is one thing that the run deleted or changed, as the log names it. It holds names and nothing of what was in
+// them.
+type written struct {
+	Op         string `json:"op"`
+	Path       string `json:"path"`
+	Generation string `json:"generation,omitempty"` // of an object, to restore it by
+	// Unsure says that the answer was lost: it took effect, or it did not.
+	Unsure bool `json:"unsure,omitempty"`
+}
+
+func (r *run) wroteDocuments(ctx context.Context, writes []documents.Written) {
+	w := r.collect(ctx)
+	for _, d := range writes {
+		if !collections.IsRecord(d.Path) {
+			w.add(written{Op: d.Op, Path: d.Path, Unsure: d.Unsure})
+		}
+	}
+	w.log()
+}
+
+func (r *run) deletedObject(ctx context.Context, d objects.Deletion, unsure bool) {
+	w := r.collect(ctx)
+	w.object(ctx, d, unsure)
+	w.log()
+}
+
+func (r *run) deletedAccounts(ctx context.Context, uids []string) {
+	w := r.collect(ctx)
+	for _, uid := range uids {
+		w.add(written{Op: "delete account", Path: uid})
+	}
+	w.log()
+}
+
+// collector collects what was written, to be logged together.
+type collector struct {
+	ctx    context.Context
+	run    *run
+	mu     sync.Mutex
+	writes []written
+}
+
+func (r *run) collect(ctx context.Context) *collector { return &collector{ctx: ctx, run: r} }
+
+func (c *collector) add(w written) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writes = append(c.writes, w)
+}
+
+func (c *collector) object(_ context.Context, d objects.Deletion, unsure bool) {
+	c.add(written{Op: "delete object", Path: "gs://" + c.run.config.Bucket + "/" + d.Name,
+		Generation: strconv.FormatInt(d.Generation, 10), Unsure: unsure})
+}
+
+// log logs what was collected, in as many lines as it needs.
+func (c *collector) log() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for rest := c.writes; len(rest) > 0; {
+		n, size := 0, 0
+		for n < len(rest) {
+			text, err := json.Marshal(rest[n])
+			if err != nil {
+				text = nil // strings, a number and a truth value always can be written
+			}
+			if size += len(text) + 1; size > maxWrittenBytes && n > 0 {
+				break
+			}
+			n++
+		}
+		c.run.log.InfoContext(c.ctx, messageOf(c.run.job.Name, rest[:n]), slog.Any("writes", rest[:n]))
+		rest = rest[n:]
+	}
+}
+
+// messageOf names what was written, up to a bound.
+func messageOf(job string, writes []written) string {
+	var b strings.Builder
+	b.WriteString(job + " wrote")
+	for i, w := range writes {
+		text := w.Op + " " + w.Path
+		if w.Unsure {
+			text += " (answer lost, so perhaps not)"
+		}
+		if i == maxWrittenNamed || b.Len()+len(text) > maxWrittenMessage && i > 0 {
+			fmt.Fprintf(&b, ", and %d more", len(writes)-i)
+			break
+		}
+		b.WriteString([]string{": ", ", "}[min(i, 1)] + clip(text, maxWrittenMessage))
+	}
+	return b.String()
+}
