@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/declared"
@@ -204,9 +205,15 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 		Job: e.Name, Declared: e.Rule != nil, Own: own, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone, When: e.When(),
 		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
 	}
-	var err error
-	if c.Next, err = nextRuns(e, a.clock(), runsSaid); err != nil {
+	times, err := schedule.Times(e, a.clock())
+	if err != nil {
 		return c, err
+	}
+	for at := range times {
+		if len(c.Next) == runsSaid || schedule.IsChosenOnce(e) {
+			break
+		}
+		c.Next = append(c.Next, at.UTC())
 	}
 	if text := config.For(e.Name, a.getenv)("DRY_RUN"); text != "" {
 		dryRun, err := strconv.ParseBool(text)

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/api/cloudscheduler/v1"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -75,7 +76,7 @@ func (p *patient) examineJob(ctx context.Context, f *findings, s *store, job man
 
 // success adds a finding on how long ago the last success was.
 func (p *patient) success(f *findings, job manifest.Entry, r *engine.Report, now time.Time) {
-	every, err := period(job)
+	every, err := schedule.Longest(job)
 	if err != nil {
 		f.add(levelUnknown, job.Name, "", "%s", err)
 		return

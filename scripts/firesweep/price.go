@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/firesweep/firesweep/scripts/prices"
+	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -55,11 +55,11 @@ var atRest = usage.Usage{FirestoreReads: 8, FirestoreWrites: 3}
 
 // costs says what a rule costs in a month in which nothing is due, and for 100,000 things that go.
 func costs(job manifest.Entry) (string, error) {
-	every, err := period(job)
+	monthly, err := schedule.Monthly(job)
 	if err != nil {
 		return "", err
 	}
-	runs := int64(30 * 24 * time.Hour / every)
+	runs := int64(monthly)
 	month := usage.Usage{FirestoreReads: runs * atRest.FirestoreReads, FirestoreWrites: runs * atRest.FirestoreWrites}
 	const gone = 100_000
 	r, what, per := job.Rule, "documents", int64(loggedTogether)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/prices"
+	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -144,10 +145,16 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, gete
 	return nil
 }
 
+// lateAfter returns how long after the start of a job's last run the next one counts as missing. That is two periods, but at
+// most an hour more than one, and the time that a run takes. The alert "no success" allows as much.
+func lateAfter(e manifest.Entry, period time.Duration) time.Duration {
+	return min(2*period, period+time.Hour) + time.Duration(e.TimeoutSeconds)*time.Second
+}
+
 // standing reads the state of a job and its last runs.
 func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time, limit int) (standing, error) {
 	st := standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine}
-	every, err := period(job)
+	every, err := schedule.Longest(job)
 	if err != nil {
 		return st, err
 	}

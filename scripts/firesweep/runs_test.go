@@ -12,7 +12,6 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 type standings struct{ Jobs []standing }
@@ -312,52 +311,6 @@ func TestRunsOfTheLog(t *testing.T) {
 	wantParts(t, o.well(t, "runs", "--log", "--since", "1d", "cleanupReports"), "no run")
 	if _, errs, code := o.run(t, "show", "--log", "--since", "1d", id); code != exitFailed || !strings.Contains(errs, "the log has no line of run "+id) {
 		t.Errorf("exit code %d, %s", code, errs)
-	}
-}
-
-func TestPeriods(t *testing.T) {
-	t.Parallel()
-	for _, e := range scheduled() {
-		if every, err := period(e); err != nil || every <= 0 {
-			t.Errorf("%s, %s: every %s, %v", e.Name, e.Schedule, every, err)
-		}
-	}
-	for schedule, want := range map[string]time.Duration{
-		"*/10 * * * * UTC": 10 * time.Minute, "0 3 * * * Asia/Tokyo": 24 * time.Hour, "0~59 0~5 * * * UTC": 24 * time.Hour,
-		"0 3 * * * Europe/Berlin": 25 * time.Hour, "30 2 * * 1-5 UTC": 72 * time.Hour, "0 3 1 * * UTC": 31 * 24 * time.Hour,
-		"0 3 * * 7 UTC": 168 * time.Hour, "0 3 * * 5-7/2 UTC": 120 * time.Hour, "0 3 * * 1,6-7 UTC": 120 * time.Hour, "0 3 * * */7 UTC": 168 * time.Hour,
-		"0 3 * * 7-7 UTC": 168 * time.Hour, "0 3 * * 5~7 UTC": 168 * time.Hour, "0 3 * * 7~7 UTC": 168 * time.Hour, "0 25 * * * UTC": 0,
-	} {
-		at := strings.LastIndexByte(schedule, ' ')
-		if got, err := period(manifest.Entry{Schedule: schedule[:at], TimeZone: schedule[at+1:]}); got != want || (err != nil) != (want == 0) {
-			t.Errorf("%s: every %s, %v, want %s", schedule, got, err, want)
-		}
-	}
-}
-
-// TestEveryScheduleComes: what the list may say, the library reads, and it comes within two months.
-func TestEveryScheduleComes(t *testing.T) {
-	t.Parallel()
-	now, tried := time.Date(2027, 1, 31, 12, 0, 0, 0, time.UTC), 0
-	for _, minute := range []string{"0", "*/59", "1,2-5,0-59/7"} {
-		for _, hour := range []string{"*", "23", "0-23/23"} {
-			for _, day := range []string{"*", "31", "30-31", "29,31", "*/31", "1-31/30"} {
-				for _, weekday := range []string{"*", "0", "7", "0-7", "6-7", "1,5-7/2", "*/7", "7-7", "0,7"} {
-					e := manifest.Entry{TimeZone: "Europe/Berlin", Schedule: strings.Join([]string{minute, hour, day, "*", weekday}, " ")}
-					text := `{"functions":[{"name":"cleanupThings","schedule":"` + e.Schedule + `","rule":{"collection":"a","age":{"field":"at","days":1}}}]}`
-					if _, err := manifest.Parse(manifest.File{Name: "rules.json", Text: []byte(text)}); err != nil {
-						t.Error(err)
-					}
-					if next, err := nextRuns(e, now, 1); err != nil || len(next) != 1 || next[0].After(now.AddDate(0, 2, 0)) {
-						t.Errorf("%s: %v, %v", e.Schedule, next, err)
-					}
-					tried++
-				}
-			}
-		}
-	}
-	if tried != 486 {
-		t.Errorf("%d schedules were tried", tried)
 	}
 }
 

@@ -11,12 +11,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/scripts/schedule"
-	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -132,7 +130,7 @@ func write(runs []measured) ([]byte, error) {
 		if !found || job.Schedule == "" {
 			continue
 		}
-		n, err := runsOf(job)
+		n, err := schedule.Monthly(job)
 		if err != nil {
 			return nil, err
 		}
@@ -189,17 +187,4 @@ func times(u usage.Usage, n float64) usage.Usage {
 		StorageClassA: of(u.StorageClassA), StorageClassB: of(u.StorageClassB), StorageDeletes: of(u.StorageDeletes),
 		AuthCalls: of(u.AuthCalls), Tasks: of(u.Tasks),
 	}
-}
-
-// runsOf returns how often a job runs in a month of thirty days.
-func runsOf(e manifest.Entry) (n int, err error) {
-	comes, err := schedule.Of(e)
-	if err != nil {
-		return 0, err
-	}
-	begin := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	for at := comes.Next(begin.Add(-time.Second)); at.Before(begin.AddDate(0, 0, 30)) && !at.IsZero(); at = comes.Next(at) {
-		n++
-	}
-	return n, nil
 }
