@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine"
 )
@@ -22,9 +23,9 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 		"cleanupReports", "checkGhostCircles", "cleanupBannedUsers", "cleanupOrphanedMedia", "cleanupResolvedInquiries", "cleanExpiredComped",
 		"removeUnacceptedMemberInvites",
 	} {
-		planned := map[string]doneItem{}
+		planned := map[string]done.Item{}
 		for _, p := range o.called(t, job, `{"dryRun":true}`).Plan {
-			planned[p.Target] = doneItem{Target: p.Target, Action: p.Action, Reason: p.Reason}
+			planned[p.Target] = done.Item{Target: p.Target, Action: p.Action, Reason: p.Reason}
 		}
 		report := o.called(t, job, "")
 		run := parsed[shownRun](t, o.well(t, "show", "--json", "--all", report.RunID))
@@ -113,12 +114,12 @@ func TestWhatIsListedOfWrites(t *testing.T) {
 	o.sample(t)
 	circles := o.called(t, "checkGhostCircles", "")
 	writes := parsed[shownRun](t, o.well(t, "show", "--json", "--all", circles.RunID)).Did.Writes
-	for what, is := range map[string]func(doneWrite) bool{
-		"a notification that was sent": func(w doneWrite) bool { return w.Sent && strings.Contains(w.Path, "/notifications/") },
-		"a field that was written": func(w doneWrite) bool {
+	for what, is := range map[string]func(done.Write) bool{
+		"a notification that was sent": func(w done.Write) bool { return w.Sent && strings.Contains(w.Path, "/notifications/") },
+		"a field that was written": func(w done.Write) bool {
 			return w.Op == "update" && strings.HasPrefix(w.Path, "circles/") && len(w.Fields) > 0
 		},
-		"files": func(w doneWrite) bool {
+		"files": func(w done.Write) bool {
 			return strings.HasPrefix(w.Op, "delete object") && strings.HasPrefix(w.Path, "gs://"+o.Bucket+"/")
 		},
 	} {
@@ -128,7 +129,7 @@ func TestWhatIsListedOfWrites(t *testing.T) {
 	}
 	users := o.called(t, "cleanupBannedUsers", "")
 	writes = parsed[shownRun](t, o.well(t, "show", "--json", "--all", users.RunID)).Did.Writes
-	if !slices.ContainsFunc(writes, func(w doneWrite) bool { return w.Op == "delete account" && w.Path == "user-banned-last-month" }) {
+	if !slices.ContainsFunc(writes, func(w done.Write) bool { return w.Op == "delete account" && w.Path == "user-banned-last-month" }) {
 		t.Errorf("the account is missing in %+v", writes)
 	}
 	wantParts(t, o.well(t, "show", users.RunID), "What it deleted or wrote for that:", "delete account")

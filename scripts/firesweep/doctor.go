@@ -100,15 +100,8 @@ that something could not be checked.`,
 		if c.Context().Err() != nil {
 			return context.Cause(c.Context())
 		}
-		if json {
-			err = a.writeJSON(map[string]any{"findings": found})
-		} else {
-			a.printer().findings(found)
-		}
-		if err == nil && slices.ContainsFunc(found, finding.bad) {
-			err = errSaid
-		}
-		return err
+		return a.show(json, map[string]any{"findings": found}, func(p *printer) { p.findings(found) },
+			slices.ContainsFunc(found, finding.bad))
 	}
 	return c
 }

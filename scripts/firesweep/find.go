@@ -60,15 +60,9 @@ the role roles/datastore.viewer.`,
 		if err != nil {
 			return err
 		}
-		if json {
-			err = a.writeJSON(map[string]any{"searched": runs, "found": found})
-		} else {
-			a.printer().found(found, runs, args[0], all, projectArg(c))
-		}
-		if err == nil && len(found) == 0 {
-			return errSaid
-		}
-		return err
+		return a.show(json, map[string]any{"searched": runs, "found": found}, func(p *printer) {
+			p.found(found, runs, args[0], all, projectArg(c))
+		}, len(found) == 0)
 	}
 	return c
 }
@@ -178,17 +172,9 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool, pro
 	}
 	var rows []screen.Row
 	for _, t := range found {
-		if len(rows) == listed && !all {
-			break
-		}
-		notes := []string{t.Run}
-		if t.Reason != "" {
-			notes = append(notes, t.Reason)
-		}
-		rows = append(rows, screen.Row{Cells: []string{t.What, t.Target}, Notes: notes})
+		rows = append(rows, screen.Row{Cells: []string{t.What, t.Target}, Notes: []string{t.Run, t.Reason}})
 	}
-	p.Table([]screen.Column{{Name: "WHAT"}, {Name: "TARGET", Path: true}}, rows)
-	p.more(len(found)-len(rows), "thing")
+	p.first(all, "thing", []screen.Column{{Name: "WHAT"}, {Name: "TARGET", Path: true}}, rows)
 	p.Line("")
 	p.Say("", 2, 2, "See what was in it, and bring it back:")
 	p.Command("firesweep show --contents%s RUN TARGET", project)

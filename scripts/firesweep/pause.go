@@ -105,15 +105,7 @@ func (a *app) switchCommand(c *cobra.Command, pause bool) *cobra.Command {
 		if c.Context().Err() != nil {
 			return context.Cause(c.Context())
 		}
-		if f.json {
-			err = a.writeJSON(map[string]any{"switched": s.done})
-		} else {
-			s.print(a.printer())
-		}
-		if err == nil && s.failed() {
-			err = errSaid
-		}
-		return err
+		return a.show(f.json, map[string]any{"switched": s.done}, s.print, s.failed())
 	}
 	return c
 }

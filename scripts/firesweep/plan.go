@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -174,25 +172,7 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, g
 			a.printer().planned(p, f.writes)
 		}
 	}
-	if f.json {
-		if err := a.writeJSON(map[string]any{"plans": all}); err != nil {
-			return err
-		}
-	}
-	if failed {
-		return errSaid
-	}
-	return nil
-}
-
-func (a *app) writeJSON(v any) error {
-	e := json.NewEncoder(a.out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		return fmt.Errorf("write JSON: %w", err)
-	}
-	return nil
+	return a.show(f.json, map[string]any{"plans": all}, shown, failed)
 }
 
 // planned prints a plan for people.

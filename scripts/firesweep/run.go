@@ -161,15 +161,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 			a.printRan(r)
 		}
 	}
-	if f.json {
-		if err := a.writeJSON(map[string]any{"runs": all}); err != nil {
-			return err
-		}
-	}
-	if failed {
-		return errSaid
-	}
-	return nil
+	return a.show(f.json, map[string]any{"runs": all}, shown, failed)
 }
 
 // runOne runs a job. It shows the plan of a forced run and asks before it runs.

@@ -120,29 +120,8 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, gete
 	}
 	stop()
 	slices.SortStableFunc(all, func(a, b standing) int { return b.last().Compare(a.last()) })
-	if f.json {
-		err := a.writeJSON(map[string]any{"jobs": all})
-		if err == nil && slices.ContainsFunc(all, standing.bad) {
-			err = errSaid
-		}
-		return err
-	}
-	p := a.printer()
-	var never []string
-	for _, s := range all {
-		if s.State == stateNever && !named {
-			never = append(never, s.Job)
-			continue
-		}
-		p.standing(s)
-	}
-	if len(never) > 0 {
-		p.Say("", 0, 2, "No run is saved for: %s", strings.Join(never, ", "))
-	}
-	if slices.ContainsFunc(all, standing.bad) {
-		return errSaid
-	}
-	return nil
+	return a.show(f.json, map[string]any{"jobs": all}, func(p *printer) { p.standings(all, named) },
+		slices.ContainsFunc(all, standing.bad))
 }
 
 // lateAfter returns how long after the start of a job's last run the next one counts as missing. That is two periods, but at
@@ -218,6 +197,21 @@ func underWay(job string, record engine.Record) string {
 	default:
 		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: firesweep stop %s",
 			record.Holder, until, job)
+	}
+}
+
+// standings prints the states of jobs. Those that never ran are only listed, unless they were named.
+func (p *printer) standings(all []standing, named bool) {
+	var never []string
+	for _, s := range all {
+		if s.State == stateNever && !named {
+			never = append(never, s.Job)
+			continue
+		}
+		p.standing(s)
+	}
+	if len(never) > 0 {
+		p.Say("", 0, 2, "No run is saved for: %s", strings.Join(never, ", "))
 	}
 }
 

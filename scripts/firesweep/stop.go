@@ -11,9 +11,9 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -86,7 +86,7 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 		return fmt.Errorf("no run of %s is under way, but somebody is taking one back (%s): "+
 			"interrupt that firesweep undo where it runs", job.Name, record.Holder)
 	}
-	if err := tellToStop(ctx, job, record.Holder, getenv, a.clock()); err != nil {
+	if err := a.tellToStop(ctx, job, record.Holder, getenv); err != nil {
 		if errors.Is(err, engine.ErrNotUnderWay) { // it has ended meanwhile
 			return notUnderWay(job.Name, nil)
 		}
@@ -104,15 +104,7 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 	if st.Kept, err = s.keepsUndo(ctx, job, st.RunID); err != nil {
 		return err
 	}
-	if json {
-		err = a.writeJSON(st)
-	} else {
-		a.printer().stopped(st)
-	}
-	if err == nil && st.Report == nil {
-		err = errSaid
-	}
-	return err
+	return a.show(json, st, func(p *printer) { p.stopped(st) }, st.Report == nil)
 }
 
 // nextLooks is how often [app.awaitNext] looks for the next run, which Cloud Tasks calls within a second or two.
@@ -142,17 +134,11 @@ func notUnderWay(job string, last *engine.Report) error {
 }
 
 // tellToStop tells the run to stop, if it still holds the lease.
-func tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv func(string) string, now time.Time) error {
-	cfg, err := settings(job, getenv, config.Firestore)
+func (a *app) tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv func(string) string) error {
+	err := a.on(ctx, job, getenv, func(p restore.Project) error {
+		return engine.Stop(ctx, p.DB, job.Name, runID, a.clock())
+	}, config.Firestore)
 	if err != nil {
-		return err
-	}
-	c, err := documents.Open(ctx, documents.Database{Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = c.Close() }() // the write has been answered
-	if err := engine.Stop(ctx, c.Writer(documents.NewRate()), job.Name, runID, now); err != nil {
 		return fmt.Errorf("tell %s to stop: %w", runID, err)
 	}
 	return nil
@@ -160,7 +146,7 @@ func tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv fu
 
 // stopAndWait tells a run to stop and waits for its end, as [app.awaitEnd] does. One that has ended meanwhile is none to stop.
 func (a *app) stopAndWait(ctx context.Context, s *store, job manifest.Entry, record engine.Record) (*engine.Report, error) {
-	err := tellToStop(ctx, job, record.Holder, s.getenv, a.clock())
+	err := a.tellToStop(ctx, job, record.Holder, s.getenv)
 	if err != nil && !errors.Is(err, engine.ErrNotUnderWay) {
 		return nil, err
 	}

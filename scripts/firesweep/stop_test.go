@@ -186,7 +186,8 @@ func TestStopOfARunThatIsQuicker(t *testing.T) {
 	runID := o.underWayRun(t)
 	o.ended(t, runID, "completed")
 	job, _ := jobsNamed([]string{"cleanupReports"})
-	err := tellToStop(t.Context(), job[0], runID, func(name string) string { return o.env[name] }, o.now)
+	a, _, _ := o.app()
+	err := a.tellToStop(t.Context(), job[0], runID, a.getenv)
 	if !errors.Is(err, engine.ErrNotUnderWay) {
 		t.Error(err)
 	}

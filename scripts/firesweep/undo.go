@@ -11,13 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
-	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 type undoFlags struct {
@@ -129,25 +127,6 @@ func (a *app) wholeID(ctx context.Context, name string, getenv func(string) stri
 	return report.RunID, nil
 }
 
-// open opens the backends of the job or worker of this name.
-func (a *app) open(ctx context.Context, name string, getenv func(string) string) (restore.Project, func() error, error) {
-	all := functions.All()
-	i := slices.IndexFunc(all, func(e manifest.Entry) bool { return e.Name == name })
-	if i < 0 {
-		return restore.Project{}, nil, wrongUse("no job or worker is called %q", name)
-	}
-	e := all[i]
-	// It hands nothing over.
-	uses := slices.DeleteFunc(slices.Clone(e.Uses()), func(b config.Backend) bool { return b == config.Tasks })
-	c, err := settings(e, getenv, uses...)
-	if err != nil {
-		return restore.Project{}, nil, err
-	}
-	p, closeAll, err := a.hooks.Open(ctx, c, uses, a.clock)
-	p.Jobs = functions.Registered()
-	return p, closeAll, err
-}
-
 // taken is the result of taking a run back. docs/command.md documents it as JSON.
 type taken struct {
 	Run      string      `json:"run"`
@@ -169,12 +148,11 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string, getenv func(stri
 	if err != nil {
 		return err
 	}
-	job, _, _ := strings.Cut(runID, "-")
-	p, closeAll, err := a.open(ctx, job, getenv)
-	if err != nil {
-		return err
+	job, known := entryOfRun(runID)
+	if !known {
+		return wrongUse("no job or worker is called %q", strings.Split(runID, "-")[0])
 	}
-	defer func() { _ = closeAll() }() // what was written is written
+	uses := slices.DeleteFunc(job.Uses(), func(b config.Backend) bool { return b == config.Tasks }) // it hands nothing over
 	t := taken{Run: runID, Applied: f.apply, Outcomes: []takenBack{}}
 	what := map[bool]string{false: "looking at", true: "taking back"}[f.apply]
 	var far share
@@ -184,11 +162,13 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string, getenv func(stri
 	})
 	o.Progress = far.set
 	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
-	err = p.Undo(ctx, runID, o, func(o restore.Outcome) error {
-		things.Add(1)
-		t.Outcomes = append(t.Outcomes, takenBack{Target: o.Target, Step: o.Step, Why: o.Why, Note: o.Note})
-		return nil
-	})
+	err = a.on(ctx, job, getenv, func(p restore.Project) error {
+		return p.Undo(ctx, runID, o, func(o restore.Outcome) error {
+			things.Add(1)
+			t.Outcomes = append(t.Outcomes, takenBack{Target: o.Target, Step: o.Step, Why: o.Why, Note: o.Note})
+			return nil
+		})
+	}, uses...)
 	stop()
 	slices.SortStableFunc(t.Outcomes, func(x, y takenBack) int {
 		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Target, y.Target))
