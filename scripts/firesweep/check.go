@@ -53,21 +53,15 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [JOB...]",
 		Short: "Say what your rules would do, and try them on this machine",
-		Long: `Check functions/manifest.json and functions/rules.json strictly, and show for
-each of your rules what it would do, when, what limits it, and which roles and
-indexes it needs. Then make data from the rule, load it into local backends like
-those of 'go run ./emulator', and show what a plan finds there: what is due, and
-what is kept and why. Nothing is sent to Google, and no project is needed. With
---project it also looks there, at one read each, whether the collections of
-unless hold any document.
+		Long: `Check functions/manifest.json and functions/rules.json strictly, say of each of
+your rules what it would do, and show what a plan finds on data that is made
+from it, on local backends. Nothing is sent to Google; with --project it also
+looks there, at one read each, whether the collections of unless hold any
+document.
 
-The nine jobs are shown only if you name them, or with --all. --rules reads
-another list. All problems of a list are reported at once, with exit code 2.
---no-plan leaves out what needs Java.
-
-Terraform deploys your rules by a lock file beside the list, rules.lock.json,
-with all that follows from them. --write writes it, and makes no plan. Without
---rules, run it at the root of the repository.`,
+All problems of a list are reported at once, with exit code 2. --write writes
+the lock file beside the list, from which Terraform deploys the rules, and makes
+no plan.`,
 		Example: `  firesweep check
   firesweep check cleanupStaleDrafts
   firesweep check --rules /tmp/rules.json
@@ -116,9 +110,9 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 		return err
 	}
 	try := func(context.Context, manifest.Entry) *planned { return nil }
-	far := steps{what: "checking", total: len(jobs) + 1}
+	var at far
 	if !f.noPlan && len(jobs) > 0 {
-		stop := a.progress(ctx, func(time.Duration) string { return "starting the local backends" })
+		stop := a.progress(ctx, doing("starting the local backends"))
 		l, err := a.local(ctx, a.errs)
 		stop()
 		if ctx.Err() != nil {
@@ -136,8 +130,8 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	failed := false
 	checks := make([]checked, 0, len(jobs))
 	for i, job := range jobs {
-		far.begin(i, job.Name)
-		stop := a.progress(ctx, far.line)
+		at.step("checking", job.Name, i, len(jobs))
+		stop := a.progress(ctx, at.now)
 		c, err := a.checked(job, isOwn(job))
 		c.Empty = empty[job.Name]
 		if err == nil {

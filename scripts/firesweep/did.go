@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
@@ -29,10 +28,9 @@ type did struct {
 // doneBy reads the undo log of a run of a job.
 func (a *app) doneBy(ctx context.Context, job manifest.Entry, runID string, getenv func(string) string, w done.Wanted,
 ) (log done.Log, err error) {
-	var far share
-	stop := a.progress(ctx, func(passed time.Duration) string { return "reading what it did" + far.estimate(passed) })
-	defer stop()
-	w.Progress = far.set
+	var at far
+	w.Progress = func(done, total int) { at.set("reading what it did", done, total) }
+	defer a.progress(ctx, at.now)()
 	err = a.on(ctx, job, getenv, func(p restore.Project) error {
 		log, err = done.Of(ctx, p, runID, w)
 		return err

@@ -25,7 +25,7 @@ func (p *patient) examineRecords(ctx context.Context, f *findings) {
 	s := newStore(p.getenv)
 	defer s.close()
 	for i, job := range p.jobs {
-		p.far.begin(p.far.total-len(p.jobs)+i, job.Name)
+		p.begin(3+i, job.Name)
 		if err := p.examineJob(ctx, f, s, job); err != nil {
 			f.add(levelUnknown, job.Name, advice.On(job.Name, err.Error()), "Its runs cannot be read: %s", err)
 		}

@@ -31,11 +31,8 @@ func (a *app) findCommand() *cobra.Command {
 		Short: "Find the runs that deleted or changed something",
 		Long: `Find the runs that deleted or changed a document, an object or an account, what
 lies below it, and whatever belongs to it: a document of which a field held the
-text, such as a user's id or e-mail address, or that has it in its path.
-
-It reads the undo logs, which are kept for seven days unless UNDO_DAYS of a job
-says otherwise, and every entry of them: that bills a read for each. It needs
-the role roles/datastore.viewer.`,
+text, or that has it in its path. It reads every entry of the undo logs, which
+bills a read for each, and needs the role roles/datastore.viewer.`,
 		Example: `  firesweep find --project my-project posts/abc
   firesweep find --since 2d uid-of-somebody
   firesweep find gs://my-bucket/posts/u1/a.png`,
@@ -72,7 +69,7 @@ func (a *app) find(ctx context.Context, what string, from time.Time, getenv func
 	found []foundThing, runs int, err error,
 ) {
 	found = []foundThing{}
-	stop := a.progress(ctx, func(time.Duration) string { return "looking through the undo logs" })
+	stop := a.progress(ctx, doing("looking through the undo logs"))
 	defer stop()
 	err = a.eachDatabase(ctx, getenv, func(p restore.Project, _ string) error {
 		logged, err := p.Logged(ctx)

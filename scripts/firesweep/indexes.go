@@ -29,15 +29,9 @@ func (a *app) indexesCommand() *cobra.Command {
 fields with other than the automatic indexes, and the TTL policies that all jobs
 need, or only the jobs that are named, with their workers.
 
-Without flags, it goes to standard output. --write adds what FILE lacks, and
-creates FILE if there is none. Existing entries stay as they are, comments
-included; if one contradicts what is needed, that is an error and nothing is
-written. --check only says what FILE lacks, with exit code 1.
-
-Terraform makes the same indexes for the jobs that it deploys, except those of
-single fields of collection groups, because it would overwrite other settings of
-the field. You need the file for these, and where you deploy indexes with the
-Firebase CLI as well, or it offers to delete them.`,
+Without flags, it goes to standard output. --write adds what FILE lacks and
+leaves everything else as it is; a contradiction is an error. --check only says
+what FILE lacks, with exit code 1.`,
 		Example: `  firesweep indexes cleanupStaleDrafts
   firesweep indexes --write ../my-app/firestore.indexes.json
   firesweep indexes --check ../my-app/firestore.indexes.json`,

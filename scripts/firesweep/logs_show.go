@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -28,11 +27,11 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 		return err
 	}
 	var all []loggedJob
-	far := steps{what: "reading the log", total: len(jobs)}
-	stop := a.progress(ctx, far.line)
+	var at far
+	stop := a.progress(ctx, at.now)
 	defer stop()
 	for i, job := range jobs {
-		far.begin(i, job.Name)
+		at.step("reading the log", job.Name, i, len(jobs))
 		name := quoted(job.Name)
 		entries, err := l.read(ctx, fmt.Sprintf(`jsonPayload.report.job=%s OR (labels.job=%s AND (jsonPayload.alert:* OR `+
 			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, name, name),
@@ -73,7 +72,7 @@ func (a *app) showLog(ctx context.Context, f showFlags, runID string, getenv fun
 	if err != nil {
 		return err
 	}
-	stop := a.progress(ctx, func(time.Duration) string { return "reading the log: " + plural(int(l.lines.Load()), "line") })
+	stop := a.progress(ctx, func() stage { return stage{text: "reading the log: " + plural(int(l.lines.Load()), "line")} })
 	entries, err := l.read(ctx, "labels.runId="+quoted(runID), f.log.from(a.clock()), false, 0)
 	stop()
 	if err != nil {

@@ -218,7 +218,7 @@ It needs the role roles/datastore.user.`,
 			return wrongUse("give targets as firesweep pinned lists them, or --run with a run's whole id, or --all")
 		}
 		notPinned := slices.Clone(targets)
-		stop := a.progress(c.Context(), func(time.Duration) string { return "releasing" })
+		stop := a.progress(c.Context(), doing("releasing"))
 		err := a.eachDatabase(c.Context(), getenv, func(p restore.Project, _ string) error {
 			not, err := p.Release(c.Context(), runID, targets...)
 			notPinned = slices.DeleteFunc(notPinned, func(target string) bool { return !slices.Contains(not, target) })

@@ -9,7 +9,6 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/usage"
 )
 
 type plans struct{ Plans []planned }
@@ -158,27 +157,22 @@ func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	meter := new(usage.Meter)
-	p := planning{job: "cleanupReports", index: 4, jobs: 9, meter: meter}
+	p := planning{text: "cleanupReports (5 of 9)"}
 	p.expected.Store(400)
-	want(t, "at first", "cleanupReports (5 of 9): 0 documents read", p.line(2*time.Second))
-	meter.FirestoreReads(100)
-	meter.StorageClassA()
-	want(t, "later", "cleanupReports (5 of 9): 100 documents read, 1 request to Storage, about 25 %, 30.0 s left", p.line(10*time.Second))
-	meter.FirestoreReads(300)
-	want(t, "more than the last run", "cleanupReports (5 of 9): 400 documents read, 1 request to Storage", p.line(time.Minute))
-	p.served = true
-	want(t, "elsewhere", "cleanupReports (5 of 9)", p.line(time.Minute))
-}
+	want(t, "at first", "cleanupReports (5 of 9) (2.0 s so far)", p.now().line(2*time.Second))
+	p.meter.FirestoreReads(100)
+	p.meter.StorageClassA()
+	const read = "cleanupReports (5 of 9): 100 documents read, 1 request to Storage"
+	want(t, "later", read+", about 25 %, 30.0 s left (10.0 s so far)", p.now().line(10*time.Second))
+	p.expected.Store(100)
+	want(t, "as much as the last run", read+" (1m00s so far)", p.now().line(time.Minute))
 
-func TestSteps(t *testing.T) {
-	t.Parallel()
-	s := steps{what: "reading", total: 4}
-	want(t, "before the first", "reading", s.line(0))
-	s.begin(0, "a")
-	want(t, "the first", "reading: a (1 of 4)", s.line(time.Second))
-	s.begin(1, "b")
-	want(t, "the second", "reading: b (2 of 4), about 25 %, 6.0 s left", s.line(2*time.Second))
+	var at far
+	want(t, "before the first step", "beginning (0 ms so far)", at.now().line(0))
+	at.step("reading", "a", 0, 4)
+	want(t, "the first", "reading: a (1 of 4) (1.0 s so far)", at.now().line(time.Second))
+	at.step("reading", "b", 1, 4)
+	want(t, "the second", "reading: b (2 of 4), about 25 %, 6.0 s left (2.0 s so far)", at.now().line(2*time.Second))
 }
 
 // TestProgressIsShownAfterAWhile has a plan take so long that its progress is shown, and then ends it.
@@ -203,7 +197,7 @@ func TestProgressIsShownAfterAWhile(t *testing.T) {
 		}
 		var errs strings.Builder
 		a := &app{errs: &errs, clock: func() time.Time { return now }, sleep: o.sleep, screen: o.screen}
-		stop := a.progress(t.Context(), func(time.Duration) string { return "on its\nway" })
+		stop := a.progress(t.Context(), doing("on its\nway"))
 		<-shown
 		stop()
 		line := "\r\x1b[Kon its way (0 ms so far)\r\x1b[K"

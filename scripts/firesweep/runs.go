@@ -64,15 +64,12 @@ func (a *app) runsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "runs [JOB...]",
 		Short: "Show what ran, what is under way, and what did not run in time",
-		Long: `Show the last runs of jobs, newest first, and the state of each job: whether a
-run is under way, whether the last one failed, was aborted or was killed, and
-whether one did not start, because the last is older than the schedule in
-functions/manifest.json allows. Such a job makes the exit code 1.
+		Long: `Show the last runs of jobs, newest first, and the state of each job. A job that
+failed, was aborted or killed, or did not run in time makes the exit code 1.
 
-The runs are read from Firestore (cleanupRuns, kept for 90 days), in the
-databases that FIRESTORE_DATABASE names. Previews are not saved there. With
---log the runs are read from Cloud Logging, which also has previews, calls that
-started no run, and lines that raise an alert.`,
+The runs are read from Firestore (cleanupRuns, kept for 90 days). With --log
+they are read from Cloud Logging, which also has previews, calls that started
+no run, and lines that raise an alert.`,
 		Example: `  firesweep runs --project my-project
   firesweep runs --limit 50 cleanupReports
   firesweep runs --log --since 2d
@@ -107,11 +104,11 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, gete
 	s := newStore(getenv)
 	defer s.close()
 	all := make([]standing, 0, len(jobs))
-	far := steps{what: "reading the runs", total: len(jobs)}
-	stop := a.progress(ctx, far.line)
+	var at far
+	stop := a.progress(ctx, at.now)
 	defer stop()
 	for i, job := range jobs {
-		far.begin(i, job.Name)
+		at.step("reading the runs", job.Name, i, len(jobs))
 		standing, err := s.standing(ctx, job, a.clock(), f.limit)
 		if err != nil {
 			return err

@@ -159,9 +159,7 @@ func (d *deployed) await(ctx context.Context, job string, o order, since time.Ti
 	filter := fmt.Sprintf(`(%s) OR (labels.job=%s AND jsonPayload.message:("did not run" OR "refused a request" OR "panicked"))`,
 		reports, quoted(job))
 	until := d.clock().Add(wait)
-	defer d.progress(ctx, func(time.Duration) string {
-		return fmt.Sprintf("waiting for the report of %s, %s left at most", job, short(max(0, until.Sub(d.clock())).Round(time.Second)))
-	})()
+	defer d.progress(ctx, d.waiting("the report of "+job, until))()
 	for d.clock().Before(until) {
 		if err := d.sleep(ctx, pollEvery); err != nil {
 			return nil, fmt.Errorf("wait for %s, which keeps running: see firesweep runs %s: %w", job, job, err)

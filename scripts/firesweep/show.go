@@ -44,15 +44,11 @@ func (a *app) showCommand() *cobra.Command {
 		Use:   "show RUN [TARGET...]",
 		Short: "Show one run in full, what failed, and what to do about it",
 		Long: `Show the report of one run in full: what was planned, done and kept, what failed
-and what to do about it. If the run has an undo log (UNDO_DAYS), what it deleted
-or changed is listed with the reasons: the first 30 items and writes, or all of
-them with --all.
-
+and what to do about it, and by its undo log what it deleted or changed and why.
 RUN is a run's id, the last part of that as 'firesweep runs' shows it, or a
 job's name for its last run. With --log every line that the run logged is shown,
-oldest first: the lines with writes name every document, object and account that
-it deleted or changed. With --contents what was in them is shown, of those that
-TARGETs name or of the first 30.
+with --contents what was in things, of those that TARGETs name or of the first
+30.
 
 It needs the role roles/datastore.viewer; with --log, roles/logging.viewer.
 Exit code 1 means that the run failed, was aborted or was killed, or that there
@@ -95,7 +91,7 @@ is no such run.`,
 func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []string, getenv func(string) string) error {
 	s := newStore(getenv)
 	defer s.close()
-	stop := a.progress(ctx, func(time.Duration) string { return "looking for the run" })
+	stop := a.progress(ctx, doing("looking for the run"))
 	report, err := s.find(ctx, name, a.clock())
 	stop()
 	var none *noReportError

@@ -26,12 +26,8 @@ func (a *app) stopCommand() *cobra.Command {
 		Use:   "stop JOB",
 		Short: "Stop a run that is under way",
 		Long: `Stop the run of a job that is under way. Within seconds the run starts nothing
-more. It finishes what it has begun and saves its report, which is shown
-together with how to take back what the run did. The next run finishes what is
-half done, or undo takes it back.
-
-The job itself is not paused: Cloud Scheduler calls it at its next time. To
-prevent that, use 'firesweep pause' instead, which also stops the run.
+more, finishes what it has begun and saves its report, which is shown. The job
+itself is not paused: 'firesweep pause' does that, and stops the run as well.
 
 Interrupting this command does not withdraw the order. It needs the role
 roles/datastore.user. Exit code 1 means that no run is under way, or that it
@@ -159,10 +155,7 @@ const answersWithin = 30 * time.Second
 // awaitEnd waits until a run has released its lease, and returns its report. If the lease expires before, there is none.
 func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record engine.Record) (*engine.Report, error) {
 	runID, until := record.Holder, record.Until
-	stop := a.progress(ctx, func(time.Duration) string {
-		return fmt.Sprintf("waiting for the run to end, %s left at most", short(max(0, until.Sub(a.clock())).Round(time.Second)))
-	})
-	defer stop()
+	defer a.progress(ctx, a.waiting("the run to end", until))()
 	begun, guessed := a.clock(), false
 	for {
 		if !guessed && a.clock().Sub(begun) >= answersWithin {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -62,30 +60,19 @@ func (a *app) undoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "undo RUN",
 		Short: "Take back what a run deleted or changed",
-		Long: `Show what undoing a run would bring back; with --apply, bring it back.
+		Long: `Show what undoing a run would bring back; with --apply, bring it back. It needs
+the run's undo log, which is kept for UNDO_DAYS. What somebody has changed since
+is left as it is and listed as a conflict: then the exit code is 1. What was
+sent stays sent. Repeating it changes nothing more.
 
-It needs the run's undo log, which is kept for seven days unless UNDO_DAYS
-(Terraform: undo_days) of its job says otherwise. A deleted document comes back
-as it was, if none is there now. A changed field gets its old value, if it still
-holds what the run wrote. A document that the run created is deleted, if nobody
-has changed it. Objects come back from the bucket's soft delete, accounts
-without their passwords, and without custom claims unless --claims is given.
-What somebody has changed since is left as it is and listed as a conflict: then
-the exit code is 1. What was sent stays sent. Repeating it changes nothing more.
-
-With --where, only documents whose saved contents have the value come back, what
-lies below them, and objects and accounts with their ids, or the value, in the
-name. Custom claims may make an account an administrator. The log of a run
-without a report might be forged.
-
-RUN is a run's id, or the last part of that as 'firesweep runs' shows it. For a
-worker's run, give the whole id and --without-report: it leaves no report that
-says what it was.
+RUN is a run's id, or the last part of that as 'firesweep runs' shows it. Custom
+claims may make an account an administrator. For a worker's run, give the whole
+id and --without-report: its log might be forged.
 
 What came back is pinned: every job keeps it until 'firesweep release'. While a
-run of any job is under way, undo is refused.
-It works with your credentials, which need to write documents, and to restore
-objects and create accounts if the job deletes some.`,
+run of any job is under way, undo is refused. It works with your credentials,
+which need to write documents, and to restore objects and create accounts if the
+job deletes some.`,
 		Example: `  firesweep undo --project my-project 5f3a9c01
   firesweep undo --apply cleanupReports-20260110T150000Z-5f3a9c01
   firesweep undo --apply --only reports/abc --only reports/def 5f3a9c01
@@ -119,7 +106,7 @@ func (a *app) wholeID(ctx context.Context, name string, getenv func(string) stri
 	}
 	s := newStore(getenv)
 	defer s.close()
-	defer a.progress(ctx, func(time.Duration) string { return "looking for the run" })()
+	defer a.progress(ctx, doing("looking for the run"))()
 	report, err := s.find(ctx, name, a.clock())
 	if err != nil {
 		return "", err
@@ -155,16 +142,12 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string, getenv func(stri
 	uses := slices.DeleteFunc(job.Uses(), func(b config.Backend) bool { return b == config.Tasks }) // it hands nothing over
 	t := taken{Run: runID, Applied: f.apply, Outcomes: []takenBack{}}
 	what := map[bool]string{false: "looking at", true: "taking back"}[f.apply]
-	var far share
-	var things atomic.Int64
-	stop := a.progress(ctx, func(passed time.Duration) string {
-		return what + " " + plural(int(things.Load()), "thing") + far.estimate(passed)
-	})
-	o.Progress = far.set
+	var at far
+	o.Progress = func(done, total int) { at.set(what+" things", done, total) }
+	stop := a.progress(ctx, at.now)
 	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
 	err = a.on(ctx, job, getenv, func(p restore.Project) error {
 		return p.Undo(ctx, runID, o, func(o restore.Outcome) error {
-			things.Add(1)
 			t.Outcomes = append(t.Outcomes, takenBack{Target: o.Target, Step: o.Step, Why: o.Why, Note: o.Note})
 			return nil
 		})
