@@ -291,47 +291,10 @@ func (p *printer) checked(c checked) {
 	p.Say(screen.Bold, 0, 0, "%s", c.Job)
 	p.Say("", 2, 0, "%s.", capital(c.Does))
 	p.Line("")
-	runs := c.When
-	if len(c.Next) > 0 {
-		runs += ", next " + times(c)
-	}
-	p.fact("runs", runs)
-	dryRun := "as Terraform's dry_run says"
-	switch {
-	case c.DryRun != nil:
-		dryRun = fmt.Sprintf("%t, by DRY_RUN", *c.DryRun)
-	case c.Own:
-		dryRun = "only plans until Terraform's dry_run says " + c.Job + " = false"
-	}
-	p.fact("dry run", dryRun)
-	if len(c.Limits) > 0 {
-		p.fact("limits", "does nothing if "+strings.Join(c.Limits, "; if "))
-	}
-	if len(c.Empty) > 0 {
-		p.fact("empty", strings.Join(c.Empty, ", ")+": no document in the project, so a run does nothing: correct the name in unless "+
-			"or, if it is right, put any document into it")
-	}
-	if c.Reads != "" {
-		p.fact("reads", c.Reads)
-	}
-	if c.Costs != "" {
-		p.fact("costs", c.Costs)
-	}
-	if len(c.Judged) > 0 {
-		p.fact("clients", "decide what goes if your security rules let them write "+judgedWords(c.Judged))
-	}
-	var roles []string
-	for _, backend := range slices.Sorted(maps.Keys(c.Roles)) {
-		roles = append(roles, c.Roles[backend]...)
-	}
-	p.fact("roles", strings.Join(roles, ", "))
-	var indexes []string
-	for _, index := range c.Indexes {
-		indexes = append(indexes, index.CollectionGroup+": "+words(index))
-	}
-	p.fact("indexes", cmp.Or(strings.Join(indexes, "; "), "none beyond those that Firestore makes by itself"))
-	if c.Note != "" {
-		p.fact("note", c.Note)
+	for _, fact := range c.facts() {
+		if fact.is != "" {
+			p.Say("", 2, 10, "%-9s %s", fact.name, fact.is)
+		}
 	}
 	p.Line("")
 	if c.Plan == nil {
@@ -341,21 +304,65 @@ func (p *printer) checked(c checked) {
 	if !c.Declared {
 		what = "On its part of the sample data"
 	}
-	if c.Plan.Report == nil {
+	if r := c.Plan.Report; r == nil {
 		p.Say(screen.Red, 2, 0, "%s: no plan: %s", what, c.Plan.Error)
-		p.Line("")
-		return
+	} else {
+		p.Say(statusStyle(r.Status), 2, 0, "%s, %s: a plan for %s UTC", what, r.Status, when(r.Now))
+		p.Plan(r, false)
+		p.Kept(r)
+		p.failures(r)
 	}
-	r := c.Plan.Report
-	p.Say(statusStyle(r.Status), 2, 0, "%s, %s: a plan for %s UTC", what, r.Status, when(r.Now))
-	p.Plan(r, false)
-	p.Kept(r)
-	p.failures(r)
 	p.Line("")
 }
 
-// fact prints a fact about a job.
-func (p *printer) fact(name, text string) { p.Say("", 2, 10, "%-9s %s", name, text) }
+// fact is something about a job; empty if there is nothing to say.
+type fact struct{ name, is string }
+
+func (c checked) facts() []fact {
+	dryRun := "as Terraform's dry_run says"
+	switch {
+	case c.DryRun != nil:
+		dryRun = fmt.Sprintf("%t, by DRY_RUN", *c.DryRun)
+	case c.Own:
+		dryRun = "only plans until Terraform's dry_run says " + c.Job + " = false"
+	}
+	var roles, indexes []string
+	for _, backend := range slices.Sorted(maps.Keys(c.Roles)) {
+		roles = append(roles, c.Roles[backend]...)
+	}
+	for _, index := range c.Indexes {
+		indexes = append(indexes, index.CollectionGroup+": "+words(index))
+	}
+	return []fact{
+		{"runs", c.When + prefixed(", next ", times(c))},
+		{"dry run", dryRun},
+		{"limits", prefixed("does nothing if ", strings.Join(c.Limits, "; if "))},
+		{"empty", emptyWords(c.Empty)},
+		{"reads", c.Reads},
+		{"costs", c.Costs},
+		{"clients", prefixed("decide what goes if your security rules let them write ", judgedWords(c.Judged))},
+		{"roles", strings.Join(roles, ", ")},
+		{"indexes", cmp.Or(strings.Join(indexes, "; "), "none beyond those that Firestore makes by itself")},
+		{"note", c.Note},
+	}
+}
+
+// emptyWords says what to do about collections of unless that hold no document.
+func emptyWords(empty []string) string {
+	if len(empty) == 0 {
+		return ""
+	}
+	return strings.Join(empty, ", ") + ": no document in the project, so a run does nothing: correct the name in unless or, " +
+		"if it is right, put any document into it"
+}
+
+// prefixed returns a text with what is to stand before it; "" if there is none.
+func prefixed(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
+}
 
 // judgedWords lists fields by collection.
 func judgedWords(judged map[string][]string) string {
@@ -379,9 +386,4 @@ func times(c checked) string {
 	return strings.Join(texts, ", ")
 }
 
-func capital(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
+func capital(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }

@@ -100,10 +100,9 @@ func (p *patient) examineScheduler(ctx context.Context, f *findings) {
 		f.add(levelUnseen, "Cloud Scheduler", "Add --location REGION.", "Whether jobs are deployed or paused was not checked.")
 		return
 	}
-	scheduler, err := cloudscheduler.NewService(ctx, p.google(ctx, "cloudscheduler", p.project())...)
+	d, err := p.openScheduler(ctx, p.project(), p.location)
 	var there map[string]*cloudscheduler.Job
 	if err == nil {
-		d := deployed{app: p.app, scheduler: scheduler, parent: "projects/" + p.project() + "/locations/" + p.location}
 		there, err = d.jobs(ctx)
 	}
 	if err != nil {

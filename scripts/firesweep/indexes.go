@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -170,18 +171,6 @@ func contradicts(name string, err error) error {
 	if errors.As(err, &usage) {
 		return err
 	}
-	return &contradictionError{name, err}
+	return fmt.Errorf("%s contradicts what is needed, and nothing was written: %s. "+
+		"Change that entry in the file, or let the job use another database", name, strings.ReplaceAll(err.Error(), "\n", "; "))
 }
-
-// A contradictionError says that a file contradicts what the functions need.
-type contradictionError struct {
-	file string
-	err  error
-}
-
-func (e *contradictionError) Error() string {
-	return e.file + " contradicts what is needed, and nothing was written: " + strings.ReplaceAll(e.err.Error(), "\n", "; ") +
-		". Change that entry in the file, or let the job use another database"
-}
-
-func (e *contradictionError) Unwrap() error { return e.err }

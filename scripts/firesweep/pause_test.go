@@ -68,7 +68,7 @@ func TestPauseAndResume(t *testing.T) {
 	g.jobs[g.name("somebody-elses")] = map[string]any{"name": g.name("somebody-elses"), "state": "ENABLED"}
 	queues := g.onQueues("deletePlaceholderUser", "cleanupReports-continue-2", "firesweep-continue", "mails", "reports")
 	s := switching{getenv: func(name string) string { return o.other[name] }, pause: true, all: true, jobs: scheduled(),
-		parent: "projects/" + o.ID + "/locations/" + location, queues: "projects/" + o.ID + "/locations/" + location}
+		project: o.ID, location: location, tasks: location}
 	runID := o.deployedRun(t)
 	a, out, _ := o.app()
 	s.app = a
@@ -110,7 +110,7 @@ func TestQueuesElsewhere(t *testing.T) {
 	want(t, "queues", map[string]string{"mails": running}, here)
 
 	s := switching{app: nil, getenv: func(name string) string { return o.other[name] }, pause: true, all: true,
-		parent: "projects/" + o.ID + "/locations/" + location, queues: "projects/" + o.ID + "/locations/europe-west1"}
+		project: o.ID, location: location, tasks: "europe-west1"}
 	a, printed, _ := o.app()
 	s.app = a
 	s.print(a.printer())

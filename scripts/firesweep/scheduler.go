@@ -44,11 +44,20 @@ func (a *app) openDeployed(ctx context.Context, getenv func(string) string, loca
 	if err != nil {
 		return nil, err
 	}
-	scheduler, err := cloudscheduler.NewService(ctx, a.google(ctx, "cloudscheduler", log.project)...)
-	if err != nil {
-		return nil, fmt.Errorf("open Cloud Scheduler of %s: %w", log.project, err)
+	d, err := a.openScheduler(ctx, log.project, location)
+	if err == nil {
+		d.log = log
 	}
-	return &deployed{app: a, scheduler: scheduler, log: log, parent: "projects/" + log.project + "/locations/" + location}, nil
+	return d, err
+}
+
+// openScheduler returns what can look at the jobs of Cloud Scheduler in a project's region, and has no log.
+func (a *app) openScheduler(ctx context.Context, project, location string) (*deployed, error) {
+	scheduler, err := cloudscheduler.NewService(ctx, a.google(ctx, "cloudscheduler", project)...)
+	if err != nil {
+		return nil, fmt.Errorf("open Cloud Scheduler of %s: %w", project, err)
+	}
+	return &deployed{app: a, scheduler: scheduler, parent: "projects/" + project + "/locations/" + location}, nil
 }
 
 // jobs returns the jobs of Cloud Scheduler in the region, by name.
