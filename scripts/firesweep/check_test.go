@@ -176,9 +176,7 @@ func TestCheckOfWhatIsBuiltIn(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	o.env["DRY_RUN_cleanupReports"] = "maybe"
-	if out, errs, code := o.run(t, "check", "--no-plan", "cleanupReports"); code != exitWrongUse || out != "" || !strings.Contains(errs, "DRY_RUN") {
-		t.Errorf("%d, %s%s", code, out, errs)
-	}
+	o.refuses(t, exitWrongUse, "DRY_RUN", "check", "--no-plan", "cleanupReports")
 }
 
 // TestCheckOfAWrongList: all of it is said, and nothing else.
@@ -219,9 +217,7 @@ func TestCheckOfAWrongList(t *testing.T) {
 			}
 		}
 	}
-	if _, errs, code := o.run(t, "check", "--rules", rulesFile(t, `{"functions":[]}`)); code != exitWrongUse || !strings.Contains(errs, "declares nothing") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitWrongUse, "declares nothing", "check", "--rules", rulesFile(t, `{"functions":[]}`))
 }
 
 // TestCheckWrite: the lock file is written beside the list, only if it changes, and without Java.
@@ -258,15 +254,11 @@ func TestCheckWrite(t *testing.T) {
 			t.Errorf("%s: %d, %s", args, code, errs)
 		}
 	}
-	if _, errs, code := o.run(t, "check", "--write", "--rules", rules+"x"); code != exitWrongUse || !strings.Contains(errs, "with --rules") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitWrongUse, "with --rules", "check", "--write", "--rules", rules+"x")
 	if err := errors.Join(os.Remove(lock), os.Mkdir(lock, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := o.run(t, "check", "--write", "--rules", rules); code != exitFailed || !strings.Contains(errs, lock) {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, lock, "check", "--write", "--rules", rules)
 }
 
 // TestCheckWithoutBackends: what is missing is said, with the way around it.
@@ -274,10 +266,7 @@ func TestCheckWithoutBackends(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.noBackends = errors.New("the Firestore emulator needs Java, and none was found: install Java")
-	out, errs, code := o.run(t, "check", "cleanupReports")
-	if code != exitFailed || out != "" || !strings.Contains(errs, "needs Java, and none was found: install Java. Or leave the plan out: --no-plan") {
-		t.Errorf("%d, %s%s", code, out, errs)
-	}
+	o.refuses(t, exitFailed, "needs Java, and none was found: install Java. Or leave the plan out: --no-plan", "check", "cleanupReports")
 	o.well(t, "check", "--no-plan", "cleanupReports")
 }
 
@@ -296,9 +285,6 @@ func TestCheckThatFails(t *testing.T) {
 	rules := rulesFile(t, `{"functions":[
 		{"name":"cleanupExports","schedule":"0 3 * * *","rule":{"objects":"exports/","owner":{"collection":"users","segment":2},"age":{"days":2}}},
 		{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":9}}}]}`)
-	out, _, code := o.run(t, "check", "--rules", rules)
-	if code != exitFailed {
-		t.Errorf("exit code %d, want 1", code)
-	}
+	out, _ := o.ends(t, exitFailed, "check", "--rules", rules)
 	wantParts(t, out, "On data made from the rule: no plan: wrong configuration:\n  STORAGE_EMULATOR_HOST is not set", "planned: 2 delete document")
 }

@@ -85,9 +85,7 @@ func TestShowOfARunWithoutAReport(t *testing.T) {
 	if run.Report != nil && run.RunID != "" || run.Did.ItemsTotal != 1 {
 		t.Errorf("%+v", run)
 	}
-	if _, errs, code := o.run(t, "show", "cleanupReports-20260110T150000Z-01234567"); code != exitFailed || !strings.Contains(errs, "there is no report") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "there is no report", "show", "cleanupReports-20260110T150000Z-01234567")
 }
 
 // TestShowWithoutUndoLog says where else what was deleted is named.

@@ -430,10 +430,7 @@ func TestDoctorOfRecords(t *testing.T) {
 	id := "cleanupReports-" + o.now.Format("20060102T150405Z") + "-00000001"
 	failed := map[string]any{"job": "cleanupReports", "runId": id, "status": "failed", "startedAt": o.now}
 	o.Set(t, "cleanupRuns/"+id, failed)
-	out, _, code := o.run(t, "doctor", "cleanupReports")
-	if code != exitFailed {
-		t.Errorf("exit code %d", code)
-	}
+	out, _ := o.ends(t, exitFailed, "doctor", "cleanupReports")
 	wantNarrow(t, out, screen.DefaultWidth)
 	wantParts(t, out, "problem: cleanupReports: The last success was 2026-01-10 15:00 UTC, 26h05m\n  ago; ", "-> Look at: firesweep show cleanupReports", "Its last run failed: See firesweep show 00000001.", "2 problem, 1 unseen")
 

@@ -82,14 +82,30 @@ func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 	}, out, errs
 }
 
+// ends runs a command that must end with an exit code and returns what it wrote.
+func (o *operator) ends(t *testing.T, code int, args ...string) (out, errs string) {
+	t.Helper()
+	out, errs, got := o.run(t, args...)
+	if got != code {
+		t.Fatalf("%v: exit code %d, want %d: %s\n%s", args, got, code, errs, out)
+	}
+	return out, errs
+}
+
 // well runs a command that must end well and returns its output.
 func (o *operator) well(t *testing.T, args ...string) string {
 	t.Helper()
-	out, errs, code := o.run(t, args...)
-	if code != exitFine || errs != "" {
-		t.Fatalf("%v: exit code %d, %s\n%s", args, code, errs, out)
-	}
+	out, errs := o.ends(t, exitFine, args...)
+	want(t, fmt.Sprint(args, ", standard error"), "", errs)
 	return out
+}
+
+// refuses runs a command that must end with an exit code, without output, and say why.
+func (o *operator) refuses(t *testing.T, code int, why string, args ...string) {
+	t.Helper()
+	out, errs := o.ends(t, code, args...)
+	want(t, fmt.Sprint(args, ", output"), "", out)
+	wantParts(t, errs, why)
 }
 
 // function returns a job on the operator's project.
@@ -309,9 +325,7 @@ func TestSettings(t *testing.T) {
 		if o.env[tt.name] = tt.value; tt.name == "STORAGE_EMULATOR_HOST" {
 			o.env["FIREBASE_STORAGE_EMULATOR_HOST"] = ""
 		}
-		if out, errs, code := o.run(t, tt.args...); code != exitWrongUse || out != "" || !strings.Contains(errs, tt.want) {
-			t.Errorf("%s=%q: exit code %d, %q, %q; want %q", tt.name, tt.value, code, out, errs, tt.want)
-		}
+		o.refuses(t, exitWrongUse, tt.want, tt.args...)
 	}
 	// What a plan does not need is not asked for, and --project goes before the variable.
 	o.env = maps.Clone(o.Environment)

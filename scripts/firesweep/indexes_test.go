@@ -235,9 +235,7 @@ func TestIndexesCommand(t *testing.T) {
 	if len(got.Indexes) != 0 || len(got.FieldOverrides) != 6 {
 		t.Errorf("%+v", got)
 	}
-	if _, errs, code := o.run(t, "indexes", "--check", file); code != exitWrongUse || !strings.Contains(errs, "no such file") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitWrongUse, "no such file", "indexes", "--check", file)
 	wantParts(t, o.well(t, "indexes", "--write", file, "cleanupReports"), "added: "+reportsNeed[0], "firebase deploy --only firestore:indexes")
 	wantParts(t, o.well(t, "indexes", "--write", file, "cleanupReports"), "nothing was written")
 	wantParts(t, o.well(t, "indexes", "--check", file, "cleanupReports"), "has all that is needed")
@@ -247,10 +245,7 @@ func TestIndexesCommand(t *testing.T) {
 	}
 	want(t, "the new file", o.well(t, "indexes", "cleanupReports"), string(written))
 
-	out, _, code := o.run(t, "indexes", "--check", file, "--rules", rules)
-	if code != exitFailed {
-		t.Errorf("exit code %d, want 1", code)
-	}
+	out, _ := o.ends(t, exitFailed, "indexes", "--check", file, "--rules", rules)
 	wantParts(t, out, "lacks: index of users:", "lacks: field activity.at:", "firesweep indexes --write "+file)
 	closed := []byte(`{"fieldOverrides":[{"collectionGroup":"activity","fieldPath":"at","indexes":[]}]}`)
 	if err := os.WriteFile(file, closed, 0o600); err != nil {
@@ -267,9 +262,7 @@ func TestIndexesCommand(t *testing.T) {
 	for args, part := range map[string]string{
 		"--write a --check b": "contradict each other", "cleanupReport": "no job is called", "deletePlaceholderUser": "no job is called", "--rules " + folder + "/none": "no such file",
 	} {
-		if out, errs, code := o.run(t, append([]string{"indexes"}, strings.Fields(args)...)...); code != exitWrongUse || out != "" || !strings.Contains(errs, part) {
-			t.Errorf("%s: %d, %s%s", args, code, out, errs)
-		}
+		o.refuses(t, exitWrongUse, part, append([]string{"indexes"}, strings.Fields(args)...)...)
 	}
 }
 
@@ -287,9 +280,7 @@ func TestIndexesOfPlacesThatReferToUsers(t *testing.T) {
 	}
 	o.well(t, "indexes", "--check", file, "cleanupPlaceholderUsers")
 	o.env["PLACEHOLDER_REFERENCES"] = "group:notes"
-	if _, errs, code := o.run(t, "indexes"); code != exitWrongUse || !strings.Contains(errs, "PLACEHOLDER_REFERENCES: ") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitWrongUse, "PLACEHOLDER_REFERENCES: ", "indexes")
 }
 
 // FuzzMerge: of whatever file, either nothing is said of it but what is wrong, or it has all that is needed afterwards, and what it had.

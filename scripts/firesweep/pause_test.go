@@ -129,17 +129,11 @@ func TestPauseDoesTheRest(t *testing.T) {
 		}
 		return 0
 	}
-	out, _, code := o.run(t, "resume", "--location", location, "--all")
-	if code != exitFailed {
-		t.Errorf("exit code %d", code)
-	}
+	out, _ := o.ends(t, exitFailed, "resume", "--location", location, "--all")
 	wantParts(t, out, "FAILED", "403: it\n")
 	queues["firesweep-continue"] = paused
 	g.fail = nil
-	out, _, code = o.run(t, "resume", "--location", location, "cleanupResolvedInquiries")
-	if code != exitFailed {
-		t.Errorf("of a job that is not deployed: exit code %d", code)
-	}
+	out, _ = o.ends(t, exitFailed, "resume", "--location", location, "cleanupResolvedInquiries")
 	wantParts(t, out, "See --location")
 	want(t, "queues", map[string]string{"firesweep-continue": paused}, queues)
 }

@@ -93,10 +93,7 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 	o.env["MAX_ACTIONS"] = "1"
 	url := o.serve(t)
 	for _, where := range [][]string{nil, {"--local", "--url", url}} {
-		out, _, code := o.run(t, append([]string{"plan", "cleanupReports"}, where...)...)
-		if code != exitFailed {
-			t.Errorf("%v: exit code %d, want 1", where, code)
-		}
+		out, _ := o.ends(t, exitFailed, append([]string{"plan", "cleanupReports"}, where...)...)
 		wantParts(t, out, "cleanupReports: aborted", "MAX_ACTIONS: the plan has more than 1", "-> Look at the whole plan: firesweep plan --force")
 		out = o.well(t, append([]string{"plan", "--force", "cleanupReports"}, where...)...)
 		wantParts(t, out, "completed, plan only, forced: without limits on numbers and shares", "reports/old ", "reports/older ", "planned: 2 delete report")
@@ -112,10 +109,7 @@ func TestPlanGoesOnAfterAFailure(t *testing.T) {
 	o := newOperator(t)
 	o.reports(t)
 	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"position": 7})
-	out, _, code := o.run(t, "plan", "cleanExpiredComped", "cleanupReports")
-	if code != exitFailed {
-		t.Errorf("exit code %d, want 1", code)
-	}
+	out, _ := o.ends(t, exitFailed, "plan", "cleanExpiredComped", "cleanupReports")
 	wantParts(t, out, "cleanExpiredComped: failed", "is not one that this program wrote", "cleanupReports: completed", "reports/old ")
 }
 

@@ -45,18 +45,13 @@ func TestPreviewOfDeployedJobs(t *testing.T) {
 	o.reports(t)
 	g := onGoogle(t, o)
 	before := o.everything(t)
-	out, _, code := o.run(t, deployedRun("--dry-run")...)
-	if code != exitFine {
-		t.Errorf("exit code %d, %s", code, out)
-	}
+	out, _ := o.ends(t, exitFine, deployedRun("--dry-run")...)
 	wantParts(t, out, "cleanupReports: completed, plan only", "delete report  reports/old ", "kept 1: not older than 1 month", "cleanExpiredComped: completed, plan only")
 	want(t, "bodies", []string{`{"dryRun":true}`, `{"dryRun":true}`}, g.bodies)
 	want(t, "the project", before, o.everything(t))
 
 	g.jobs = nil
-	if _, errs, code := o.run(t, deployedRun("--dry-run")...); code != exitFailed || !strings.Contains(errs, "no job is deployed in projects/") {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "no job is deployed in projects/", deployedRun("--dry-run")...)
 }
 
 func TestForcedRun(t *testing.T) {
@@ -81,10 +76,7 @@ func TestForcedRun(t *testing.T) {
 			o.env["MAX_ACTIONS"] = "1"
 			o.screen.in, o.in = true, tt.answer
 			g := onGoogle(t, o)
-			out, errs, code := o.run(t, deployedRun(append(tt.args, "--force", "cleanupReports")...)...)
-			if code != tt.code {
-				t.Errorf("exit code %d, %s", code, errs)
-			}
+			out, errs := o.ends(t, tt.code, deployedRun(append(tt.args, "--force", "cleanupReports")...)...)
 			wantParts(t, out, "completed, plan only, forced", "reports/old ", "planned: 2 delete report")
 			if asked := strings.Contains(errs, "without its safety limits? 2 actions. Type yes: "); asked != !slices.Contains(tt.args, "--yes") {
 				t.Errorf("asked %t: %s", asked, errs)
@@ -182,10 +174,7 @@ func TestRunWithAClockThatIsAhead(t *testing.T) {
 	o := newOperator(t)
 	g := onGoogle(t, o)
 	g.behind = 10 * time.Minute
-	out, _, code := o.run(t, deployedRun("cleanupReports")...)
-	if code != exitFine {
-		t.Errorf("exit code %d, %s", code, out)
-	}
+	o.ends(t, exitFine, deployedRun("cleanupReports")...)
 }
 
 func TestRunThatIsInterrupted(t *testing.T) {
@@ -209,10 +198,7 @@ func TestRunOfAFunctionThatIsNotConfigured(t *testing.T) {
 	o := newOperator(t)
 	o.env["MAX_ACTIONS"] = "none"
 	onGoogle(t, o)
-	out, _, code := o.run(t, deployedRun("cleanupReports")...)
-	if code != exitFailed {
-		t.Errorf("exit code %d", code)
-	}
+	out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
 	wantParts(t, out, "cleanupReports did not run: wrong configuration: MAX_ACTIONS")
 }
 

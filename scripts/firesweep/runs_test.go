@@ -170,9 +170,7 @@ func TestKilledRun(t *testing.T) {
 		short := shortID(killed.RunID)
 		o.now = o.now.Add(time.Minute)
 		wantParts(t, o.well(t, "show", short), killed.RunID, "Run "+killed.RunID+" is under way.", "reports/old")
-		if _, errs, code := o.run(t, "undo", short); code != exitFailed || !strings.Contains(errs, "is under way") {
-			t.Errorf("%d, %s", code, errs)
-		}
+		o.refuses(t, exitFailed, "is under way", "undo", short)
 		o.now = o.now.Add(5 * time.Minute)
 		state := stateKilled
 		if followed {
@@ -224,22 +222,16 @@ func TestRunsLieFarBack(t *testing.T) {
 		wantParts(t, o.well(t, "show", short), "deleteInactiveProjects: completed", "-"+short)
 	}
 	o.Set(t, "cleanupRuns/cleanupReports-20260110T140000Z-00000007", map[string]any{"by": "somebody else"})
-	if _, errs, code := o.run(t, "runs"); code != exitFailed || !strings.Contains(errs, "cleanupRuns/cleanupReports-20260110T140000Z-00000007: it has no runId: no run wrote it") {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "cleanupRuns/cleanupReports-20260110T140000Z-00000007: it has no runId: no run wrote it", "runs")
 	o.Set(t, "cleanupRuns/cleanupReports-20260110T140000Z-00000007", map[string]any{"runId": "cleanupReports-20260110T140000Z-00000007"})
-	if _, errs, code := o.run(t, "show", "00000006"); code != exitFailed || !strings.Contains(errs, "no run whose id ends with 00000006 is saved") {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "no run whose id ends with 00000006 is saved", "show", "00000006")
 }
 
 func TestShow(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.reports(t)
-	if _, errs, code := o.run(t, "show", "cleanupReports"); code != exitFailed || !strings.Contains(errs, "no run of cleanupReports is saved") {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "no run of cleanupReports is saved", "show", "cleanupReports")
 	report := o.called(t, "cleanupReports", "")
 	for _, name := range []string{report.RunID, shortID(report.RunID), "cleanupReports"} {
 		text := o.well(t, "show", name)
@@ -250,10 +242,7 @@ func TestShow(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	_, errs, code := o.run(t, "show", "cleanupReports-20260110T150000Z-00000000")
-	if code != exitFailed || !strings.Contains(errs, "there is no report of cleanupReports-20260110T150000Z-00000000") {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "there is no report of cleanupReports-20260110T150000Z-00000000", "show", "cleanupReports-20260110T150000Z-00000000")
 }
 
 // TestWhatToDo: every way for a run to end says what comes next, and each failure what to do about it.
@@ -309,9 +298,7 @@ func TestRunsOfTheLog(t *testing.T) {
 
 	o.now = o.now.Add(25 * time.Hour)
 	wantParts(t, o.well(t, "runs", "--log", "--since", "1d", "cleanupReports"), "no run")
-	if _, errs, code := o.run(t, "show", "--log", "--since", "1d", id); code != exitFailed || !strings.Contains(errs, "the log has no line of run "+id) {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "the log has no line of run "+id, "show", "--log", "--since", "1d", id)
 }
 
 // TestLogThatIsReadTooSoon: Cloud Logging allows so many requests a minute.

@@ -57,10 +57,7 @@ func TestStop(t *testing.T) {
 	wantNarrow(t, out, screen.DefaultWidth)
 	want(t, "marks", []any{runID, runID, runID}, marks)
 
-	text, errs, code := o.run(t, "stop", "cleanupReports")
-	if code != exitFailed || text != "" || !strings.Contains(errs, "no run of cleanupReports is under way. The last one, "+runID+", started at") {
-		t.Errorf("%d, %s, %s", code, text, errs)
-	}
+	o.refuses(t, exitFailed, "no run of cleanupReports is under way. The last one, "+runID+", started at", "stop", "cleanupReports")
 	wantParts(t, o.well(t, "undo", "--apply", "0123abcd"), "1 thing taken back")
 	if o.Documents(t, "reports")["a"] == nil {
 		t.Error("it did not come back")
@@ -119,16 +116,10 @@ func TestStopOfARunThatDies(t *testing.T) {
 		o.now = o.now.Add(100 * d)
 		return nil
 	}
-	out, errs, code := o.run(t, "stop", "cleanupReports")
-	if code != exitFailed {
-		t.Errorf("exit code %d", code)
-	}
+	out, errs := o.ends(t, exitFailed, "stop", "cleanupReports")
 	want(t, "guesses", 1, strings.Count(strings.Join(strings.Fields(errs), " "), "has not ended within 30s. It may have been killed"))
 	wantParts(t, out, "ended without a report", "There is nothing to take back")
-	_, errs, code = o.run(t, "stop", "cleanupReports")
-	if code != exitFailed || !strings.Contains(errs, "run "+runID+" of cleanupReports is dead") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "run "+runID+" of cleanupReports is dead", "stop", "cleanupReports")
 }
 
 // TestStopRefuses: what is not there to be stopped.
@@ -151,10 +142,7 @@ func TestStopRefuses(t *testing.T) {
 		{[]string{"stop", "cleanExpiredComped"}, exitFailed, "the field lease of cleanupJobs/cleanExpiredComped is not one"},
 		{[]string{"stop", "cleanupBannedUsers"}, exitFailed, "interrupt that firesweep undo where it runs"},
 	} {
-		out, errs, code := o.run(t, tt.args...)
-		if code != tt.code || out != "" || !strings.Contains(errs, tt.want) {
-			t.Errorf("%v: %d, %s, %s, want %d, %q", tt.args, code, out, errs, tt.code, tt.want)
-		}
+		o.refuses(t, tt.code, tt.want, tt.args...)
 	}
 	for job, record := range o.Documents(t, "cleanupJobs") {
 		if _, marked := record["stop"]; marked {

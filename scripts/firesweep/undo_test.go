@@ -26,10 +26,7 @@ func TestUndo(t *testing.T) {
 		t.Fatalf("%+v", first)
 	}
 	o.Set(t, "reports/c", map[string]any{"status": "new"})
-	shown, _, code := o.run(t, "undo", first.RunID)
-	if code != exitFailed {
-		t.Errorf("exit code %d with a conflict", code)
-	}
+	shown, _ := o.ends(t, exitFailed, "undo", first.RunID)
 	for _, part := range []string{"bring back", "reports/a", "reports/b", "left: changed since", "somebody has created it since", "2 things would be taken back", "1 conflict"} {
 		if !strings.Contains(shown, part) {
 			t.Errorf("%q is not in\n%s", part, shown)
@@ -53,9 +50,7 @@ func TestUndo(t *testing.T) {
 	if next := o.called(t, "cleanupReports", ""); len(next.Actions) != 0 {
 		t.Errorf("what came back is deleted again: %v", next.Actions)
 	}
-	if _, errs, code := o.run(t, "release", "reports/none"); code != exitFailed || !strings.Contains(errs, "reports/none is not pinned") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "reports/none is not pinned", "release", "reports/none")
 	o.well(t, "release", "reports/a")
 	o.called(t, "cleanupReports", "")
 	if left := o.Documents(t, "reports"); left["a"] != nil || left["b"] == nil {
@@ -88,10 +83,7 @@ func TestUndoRefuses(t *testing.T) {
 		{[]string{"pin", "--because", "x", "reports"}, exitWrongUse, "no document's path"},
 		{[]string{"find"}, exitWrongUse, "name one"},
 	} {
-		_, errs, code := o.run(t, tt.args...)
-		if code != tt.code || !strings.Contains(errs, tt.want) {
-			t.Errorf("%v: %d, %s, want %d, %q", tt.args, code, errs, tt.code, tt.want)
-		}
+		o.refuses(t, tt.code, tt.want, tt.args...)
 	}
 	if left := o.Documents(t, "cleanupJobs"); len(left) != 0 {
 		t.Errorf("something was written: %v", left)
