@@ -29,9 +29,12 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 		}
 		report := o.called(t, job, "")
 		run := parsed[shownRun](t, o.well(t, "show", "--json", "--all", report.RunID))
-		if run.Did == nil || run.RunID != report.RunID || run.Did.ItemsTotal != len(run.Did.Items) || run.Did.WriteTotal != len(run.Did.Writes) {
+		if run.Did == nil {
 			t.Fatalf("%s: %+v", job, run)
 		}
+		want(t, job+", run", report.RunID, run.RunID)
+		want(t, job+", items", run.Did.ItemsTotal, len(run.Did.Items))
+		want(t, job+", writes", run.Did.WriteTotal, len(run.Did.Writes))
 		done := 0
 		for _, item := range run.Did.Items {
 			if want, ok := planned[item.Target]; ok { // and not what goes with it
@@ -59,16 +62,22 @@ func TestShowListsTheFirst(t *testing.T) {
 	report := o.called(t, "cleanupReports", "")
 	text := o.well(t, "show", "cleanupReports")
 	wantParts(t, text, "What it did, and why:", "delete report", "and 2 items more: use --all", "\n    firesweep undo "+report.RunID+"\n")
-	if n := strings.Count(text, "  reports/r"); n != listed || strings.Contains(text, "WRITE") {
-		t.Errorf("%d items listed, and perhaps their own deletions:\n%s", n, text)
-	}
-	if all := o.well(t, "show", "--all", "cleanupReports"); strings.Count(all, "  reports/r") != listed+2 || strings.Contains(all, "more: say") {
-		t.Error(all)
-	}
+	want(t, "items, and none of their own deletions", listed, strings.Count(text, "  reports/r"))
+	all := o.well(t, "show", "--all", "cleanupReports")
+	want(t, "all items", listed+2, strings.Count(all, "  reports/r"))
+	want(t, "left out of all", 0, strings.Count(all, "use --all"))
 	short := parsed[shownRun](t, o.well(t, "show", "--json", "cleanupReports"))
-	if len(short.Did.Items) != listed || short.Did.ItemsTotal != listed+2 || len(short.Did.Writes) != 0 {
-		t.Errorf("%+v", short.Did)
-	}
+	want(t, "items as JSON", listed, len(short.Did.Items))
+	short.Did.Items = nil
+	want(t, "the rest", did{ItemsTotal: listed + 2, Writes: []done.Write{}}, *short.Did)
+
+	// Likewise of what was in things.
+	text = o.well(t, "show", "--contents", "cleanupReports")
+	want(t, "things", listed, strings.Count(text, "deleted reports/r"))
+	wantParts(t, text, "and 2 things more: use --all")
+	text = o.well(t, "show", "--contents", "cleanupReports", "reports/r31")
+	want(t, "the one that is named", 1, strings.Count(text, "deleted reports/r"))
+	o.refuses(t, exitWrongUse, "reports/none is not in the undo log", "show", "--contents", "cleanupReports", "reports/r31", "reports/none")
 	want(t, "last run", string(engine.Completed), string(short.Status))
 }
 

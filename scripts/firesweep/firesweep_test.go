@@ -101,11 +101,12 @@ func (o *operator) well(t *testing.T, args ...string) string {
 }
 
 // refuses runs a command that must end with an exit code, without output, and say why.
-func (o *operator) refuses(t *testing.T, code int, why string, args ...string) {
+func (o *operator) refuses(t *testing.T, code int, why string, args ...string) (errs string) {
 	t.Helper()
 	out, errs := o.ends(t, code, args...)
 	want(t, fmt.Sprint(args, ", output"), "", out)
 	wantParts(t, errs, why)
+	return errs
 }
 
 // function returns a job on the operator's project.
@@ -266,10 +267,8 @@ func TestWrongUse(t *testing.T) {
 		{"show x", `"x" is neither a run's id as firesweep runs shows it nor a job's name`},
 		{"show nobody-20260110T150000Z-12345678", "is not a run of a job"},
 	} {
-		out, errs, code := o.run(t, strings.Fields(tt.args)...)
-		if code != exitWrongUse || out != "" || !strings.Contains(errs, tt.want) || strings.Count(errs, "\n") != 1 {
-			t.Errorf("%s: exit code %d, %q, %q; want 2 and %q", tt.args, code, out, errs, tt.want)
-		}
+		errs := o.refuses(t, exitWrongUse, tt.want, strings.Fields(tt.args)...)
+		want(t, tt.args+", lines", 1, strings.Count(errs, "\n"))
 	}
 	want(t, "the project", before, o.everything(t))
 }
@@ -339,9 +338,9 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	a, out, errs := o.app()
-	if code := a.run(ctx, []string{"plan", "cleanupReports"}); code != exitInterrupted || errs.String() != "firesweep: interrupted\n" || out.Len() > 0 {
-		t.Errorf("exit code %d, %q, %q", code, out.String(), errs.String())
-	}
+	want(t, "exit code", exitInterrupted, a.run(ctx, []string{"plan", "cleanupReports"}))
+	want(t, "standard error", "firesweep: interrupted\n", errs.String())
+	want(t, "output", "", out.String())
 }
 
 func TestMoment(t *testing.T) {

@@ -105,9 +105,11 @@ func TestMergeAddsWhatIsLacking(t *testing.T) {
 		}
 		want(t, tt.name, tt.want, added)
 		again, lacks, err := merge("f", merged, ours)
-		if err != nil || len(lacks) > 0 || string(again) != string(merged) {
-			t.Errorf("%s: again it lacks %q, %v:\n%s", tt.name, lacks, err, merged)
+		if err != nil {
+			t.Fatal(err)
 		}
+		want(t, tt.name+", lacking again", []string(nil), lacks)
+		want(t, tt.name+", merged again", string(merged), string(again))
 		var was, is indexFile
 		for text, file := range map[string]*indexFile{tt.text: &was, string(merged): &is} {
 			if *file, _, err = parseIndexFile([]byte(text)); err != nil {
@@ -200,10 +202,12 @@ func TestMergeRefuses(t *testing.T) {
 		{`{"indexes":[],"fieldOverrides":[{"collectionGroup":"a","fieldPath":"b"}]}`, true, []string{"fieldOverrides[0] has no"}},
 	} {
 		merged, added, err := merge("f", []byte(tt.text), needs(t, activityRule, "cleanupActivity"))
-		if err == nil || merged != nil || added != nil {
-			t.Errorf("%s: %q, %v", tt.text, added, err)
+		if err == nil {
+			t.Errorf("%s: %q was added", tt.text, added)
 			continue
 		}
+		want(t, tt.text+", merged", []byte(nil), merged)
+		want(t, tt.text+", added", []string(nil), added)
 		var usage usageError
 		if errors.As(err, &usage) != tt.usage {
 			t.Errorf("%s: %v", tt.text, err)
@@ -251,9 +255,7 @@ func TestIndexesCommand(t *testing.T) {
 	if err := os.WriteFile(file, closed, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := o.run(t, "indexes", "--write", file, "--rules", rules); code != exitFailed || !strings.Contains(errs, "activity.at") || !strings.Contains(errs, "nothing was written") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	wantParts(t, o.refuses(t, exitFailed, "activity.at", "indexes", "--write", file, "--rules", rules), "nothing was written")
 	kept, err := os.ReadFile(file)
 	want(t, "the file after a contradiction", string(closed), string(kept))
 	if err != nil {
@@ -320,8 +322,10 @@ func FuzzMerge(f *testing.F) {
 			}
 		}
 		again, lacks, err := merge("f", merged, ours)
-		if err != nil || len(lacks) > 0 || string(again) != string(merged) {
-			t.Errorf("again it lacks %q, %v", lacks, err)
+		if err != nil {
+			t.Fatal(err)
 		}
+		want(t, "lacking again", []string(nil), lacks)
+		want(t, "merged again", string(merged), string(again))
 	})
 }

@@ -116,22 +116,22 @@ func TestPlanGoesOnAfterAFailure(t *testing.T) {
 func TestPlanOfFunctionsThatAreNotServed(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	for _, args := range [][]string{{"plan", "--local", "--url", "http://127.0.0.1:9"}, {"run", "--local", "cleanupReports", "--url", "http://127.0.0.1:9"}} {
-		out, errs, code := o.run(t, args...)
-		if code != exitFailed || out != "" || strings.Count(errs, "\n") != 1 {
-			t.Errorf("%v: exit code %d, %s", args, code, out)
-		}
-		wantParts(t, errs, "nobody answers at http://127.0.0.1:9: ", "connection refused: start the functions with: go run")
+	for _, command := range []string{"plan", "run"} {
+		errs := o.refuses(t, exitFailed, "nobody answers at http://127.0.0.1:9: ",
+			command, "--local", "cleanupReports", "--url", "http://127.0.0.1:9")
+		wantParts(t, errs, "connection refused: start the functions with: go run")
+		want(t, "lines", 1, strings.Count(errs, "\n"))
 	}
 	o.env["FIRESWEEP_URL"] = o.serve(t)
 	wantParts(t, o.well(t, "plan", "--local", "cleanupReports"), "cleanupReports: completed")
 
 	o.env["MAX_ACTIONS"] = "none"
-	out, _, code := o.run(t, "plan", "--local", "cleanupReports", "--json")
+	out, _ := o.ends(t, exitFailed, "plan", "--local", "cleanupReports", "--json")
 	p := parsed[plans](t, out).Plans
-	if code != exitFailed || len(p) != 1 || p[0].Report != nil || !strings.Contains(p[0].Error, "cleanupReports did not run: wrong configuration: MAX_ACTIONS") {
-		t.Errorf("exit code %d, %+v", code, p)
+	if len(p) != 1 || p[0].Report != nil {
+		t.Fatalf("plans %+v", p)
 	}
+	wantParts(t, p[0].Error, "cleanupReports did not run: wrong configuration: MAX_ACTIONS")
 }
 
 func TestNothingReachesTheTerminalAsACommand(t *testing.T) {

@@ -23,10 +23,8 @@ func TestRunOfADeployedJob(t *testing.T) {
 	o := newOperator(t)
 	o.reports(t)
 	g := onGoogle(t, o)
-	out, errs, code := o.run(t, deployedRun("cleanupReports")...)
-	if code != exitFine || errs != "cleanupReports: called; its report may take a minute or two to appear in the log\n" {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
+	out, errs := o.ends(t, exitFine, deployedRun("cleanupReports")...)
+	want(t, "standard error", "cleanupReports: called; its report may take a minute or two to appear in the log\n", errs)
 	wantParts(t, out, "cleanupReports: completed\n", "delete report        2     2        0       0", "there is nothing to do")
 	if n := len(o.Documents(t, "reports")); n != 1 {
 		t.Errorf("%d reports are left, want 1", n)
@@ -98,17 +96,14 @@ func TestRunLocally(t *testing.T) {
 	o.reports(t)
 	o.env["MAX_ACTIONS"] = "1"
 	local := []string{"run", "--local", "--url", o.serve(t), "cleanupReports"}
-	if out, _, code := o.run(t, local...); code != exitFailed || !strings.Contains(out, "A safety limit tripped: nothing was deleted or changed") {
-		t.Errorf("exit code %d, %s", code, out)
-	}
-	if out := o.well(t, append(local, "--dry-run", "--force")...); !strings.Contains(out, "planned: 2 delete report") {
-		t.Error(out)
-	}
-	out, errs, code := o.run(t, append(local, "--force", "--yes", "--json")...)
+	out, _ := o.ends(t, exitFailed, local...)
+	wantParts(t, out, "A safety limit tripped: nothing was deleted or changed")
+	wantParts(t, o.well(t, append(local, "--dry-run", "--force")...), "planned: 2 delete report")
+	out, errs := o.ends(t, exitFine, append(local, "--force", "--yes", "--json")...)
 	runs := parsed[struct{ Runs []ran }](t, out).Runs
-	if code != exitFine || len(runs) != 1 || runs[0].Report.Status != engine.Completed || runs[0].Report.Actions["delete report"].Done != 2 {
-		t.Errorf("exit code %d, %+v", code, runs)
-	}
+	want(t, "runs", 1, len(runs))
+	want(t, "status", engine.Completed, runs[0].Report.Status)
+	want(t, "done", 2, runs[0].Report.Actions["delete report"].Done)
 	wantParts(t, errs, "plan only, forced", "reports/old ") // the plan is shown, and is not in the way of a program
 }
 
@@ -140,10 +135,8 @@ func TestRunThatCannotBeMade(t *testing.T) {
 				return 0
 			}
 			o.screen.width = 2000
-			out, _, code := o.run(t, deployedRun("cleanupReports")...)
-			if code != exitFailed || !strings.Contains(out, tt.want) {
-				t.Errorf("exit code %d, no %q in\n%s", code, tt.want, out)
-			}
+			out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
+			wantParts(t, out, tt.want)
 			if len(g.jobs) != tt.left {
 				t.Errorf("%d jobs of Cloud Scheduler, want %d", len(g.jobs), tt.left)
 			}
@@ -158,10 +151,8 @@ func TestRunThatDoesNotAnswer(t *testing.T) {
 	g.unseen = 1000
 	var waited time.Duration
 	o.sleep = func(ctx context.Context, d time.Duration) error { waited += d; o.now = o.now.Add(d); return ctx.Err() }
-	out, _, code := o.run(t, deployedRun("cleanupReports")...)
-	if code != exitFailed || waited != 390*time.Second { // the attempt deadline and a minute
-		t.Errorf("exit code %d after %s", code, waited)
-	}
+	out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
+	want(t, "waited, the attempt deadline and a minute", 390*time.Second, waited)
 	wantParts(t, out, "no report of cleanupReports appeared in the log within 6m30s")
 	if len(g.jobs) != 2 {
 		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)

@@ -52,9 +52,12 @@ func TestRuns(t *testing.T) {
 		"2026-01-10 15:00  completed                2     2       0  0 ms  "+shortID(first.RunID),
 		"2026-01 so far: 3 runs, which used less than a cent", "No run is saved for: cleanupOrphanedMedia, ")
 	s := o.standingOf(t, "cleanupReports")
-	if s.State != stateFine || len(s.Runs) != 3 || s.Runs[0].RunID != third.RunID || s.Runs[2].RunID != first.RunID {
-		t.Errorf("%+v", s)
+	want(t, "state", stateFine, s.State)
+	var ids []string
+	for _, r := range s.Runs {
+		ids = append(ids, r.RunID)
 	}
+	want(t, "runs", []string{third.RunID, second.RunID, first.RunID}, ids)
 	used := first.Usage.Plus(second.Usage).Plus(third.Usage)
 	want(t, "the month", engine.Month{Of: "2026-01", Runs: 3, Usage: used}, s.Month)
 	o.now = o.now.AddDate(0, 1, 0)
@@ -103,16 +106,18 @@ func TestHowAJobStands(t *testing.T) {
 		o.Set(t, "cleanupJobs/cleanupReports", changed)
 		o.now = tt.now
 		s := o.standingOf(t, "cleanupReports")
-		if s.State != tt.state || !strings.Contains(s.Detail, tt.detail) || (s.Detail == "") != (tt.detail == "") {
-			t.Errorf("%s: %s, %s; want %s, %s", tt.name, s.State, s.Detail, tt.state, tt.detail)
+		want(t, tt.name, tt.state, s.State)
+		wantParts(t, s.Detail, tt.detail)
+		code, said := exitFailed, tt.state+": "
+		switch tt.state {
+		case stateFine:
+			code, said = exitFine, ""
+			want(t, tt.name+", detail", "", s.Detail)
+		case stateUnderWay:
+			code = exitFine
 		}
-		out, _, code := o.run(t, "runs", "cleanupReports")
-		if tt.state != stateFine {
-			wantParts(t, out, tt.state+": ")
-		}
-		if fine := tt.state == stateFine || tt.state == stateUnderWay; fine != (code == exitFine) {
-			t.Errorf("%s: exit code %d", tt.name, code)
-		}
+		out, _ := o.ends(t, code, "runs", "cleanupReports")
+		wantParts(t, out, said)
 	}
 }
 
@@ -124,19 +129,18 @@ func TestAbortedAndFailedAreStates(t *testing.T) {
 	o.reports(t)
 	report := func(state, cause string) {
 		t.Helper()
-		out, errs, code := o.run(t, "runs", "--json", "cleanupReports")
-		if s := parsed[standings](t, out).Jobs[0]; s.State != state || !strings.Contains(s.Detail, cause) || code != exitFailed || errs != "" {
-			t.Errorf("%s: exit code %d, %s, %+v", state, code, errs, s)
-		}
-		if out, _, code := o.run(t, "show", "cleanupReports"); code != exitFailed || !strings.Contains(out, "cleanupReports: "+state) {
-			t.Errorf("show of what %s: exit code %d\n%s", state, code, out)
-		}
-		out, _, code = o.run(t, "doctor", "--json", "cleanupReports")
-		said := slices.ContainsFunc(parsed[struct{ Findings []finding }](t, out).Findings, func(f finding) bool {
+		out, errs := o.ends(t, exitFailed, "runs", "--json", "cleanupReports")
+		want(t, "standard error", "", errs)
+		s := parsed[standings](t, out).Jobs[0]
+		want(t, "state", state, s.State)
+		wantParts(t, s.Detail, cause)
+		out, _ = o.ends(t, exitFailed, "show", "cleanupReports")
+		wantParts(t, out, "cleanupReports: "+state)
+		out, _ = o.ends(t, exitFailed, "doctor", "--json", "cleanupReports")
+		if !slices.ContainsFunc(parsed[struct{ Findings []finding }](t, out).Findings, func(f finding) bool {
 			return f.Level == levelProblem && strings.Contains(f.Text, "Its last run "+ended[state]+": ") && strings.Contains(f.Text, cause)
-		})
-		if code != exitFailed || !said {
-			t.Errorf("doctor: exit code %d\n%s", code, out)
+		}) {
+			t.Errorf("the doctor says\n%s", out)
 		}
 	}
 	o.now = o.now.Add(time.Minute)
@@ -179,14 +183,16 @@ func TestKilledRun(t *testing.T) {
 		}
 		s := o.standingOf(t, "cleanupReports")
 		i := slices.IndexFunc(s.Runs, func(r *engine.Report) bool { return r.RunID == killed.RunID })
-		if s.State != state || i < 0 || s.Runs[i].Status != engine.Killed || !s.Runs[i].StartedAt.Equal(killed.StartedAt) {
-			t.Errorf("followed: %t: %s, %+v", followed, s.State, s.Runs)
+		if i < 0 {
+			t.Fatalf("followed: %t: the run is not in %+v", followed, s.Runs)
 		}
+		want(t, "state", state, s.State)
+		want(t, "status", engine.Killed, s.Runs[i].Status)
+		want(t, "start", killed.StartedAt, s.Runs[i].StartedAt)
 		text, _, _ := o.run(t, "runs", "cleanupReports")
 		wantParts(t, text, "2026-01-10 15:00  killed", short, "run cleanupReports: it was killed")
 		wantNarrow(t, text, screen.DefaultWidth)
-		out, _, code := o.run(t, "show", short)
-		want(t, "exit code of show", exitFailed, code)
+		out, _ := o.ends(t, exitFailed, "show", short)
 		wantParts(t, out, "cleanupReports: killed", "what was planned is not known", "reports/old", "reports/older", "firesweep undo "+killed.RunID)
 		wantParts(t, o.well(t, "undo", short), "2 things would be taken back")
 		wantParts(t, o.well(t, "undo", "--apply", short), "2 things taken back")
@@ -258,10 +264,11 @@ func TestWhatToDo(t *testing.T) {
 			"job": "cleanupReports", "runId": "cleanupReports-20260110T150000Z-00000000", "status": string(status), "startedAt": now,
 			"failures": []any{map[string]any{"target": "reports/r", "action": "delete report", "error": "rpc error: code = PermissionDenied"}},
 		}})
-		out, _, code := o.run(t, "show", "cleanupReports")
-		if bad := status == engine.Aborted || status == engine.Failed || status == engine.Killed; bad != (code == exitFailed) {
-			t.Errorf("%s: exit code %d", status, code)
+		code := exitFine
+		if slices.Contains([]engine.Status{engine.Aborted, engine.Failed, engine.Killed}, status) {
+			code = exitFailed
 		}
+		out, _ := o.ends(t, code, "show", "cleanupReports")
 		wantParts(t, out, "cleanupReports: "+string(status), says, "-> A role is missing: terraform plan shows which.")
 	}
 }
@@ -285,9 +292,11 @@ func TestRunsOfTheLog(t *testing.T) {
 	wantParts(t, out, "completed, forced        2     2 ", "completed, plan          2     0 ",
 		"ERROR: cleanupReports did not run: wrong configuration", `WARNING: cleanupReports refused a`, "cleanExpiredComped\n  no run\n")
 	jobs := parsed[struct{ Jobs []loggedJob }](t, o.well(t, "runs", "--log", "--json", "--limit", "3", "cleanupReports")).Jobs
-	if len(jobs) != 1 || len(jobs[0].Runs) != 2 || len(jobs[0].Other) != 1 || !jobs[0].Runs[0].Force {
-		t.Errorf("%+v", jobs)
+	if len(jobs) != 1 || len(jobs[0].Runs) != 2 {
+		t.Fatalf("%+v", jobs)
 	}
+	want(t, "lines of no run", 1, len(jobs[0].Other))
+	want(t, "the newest is forced", true, jobs[0].Runs[0].Force)
 	id := jobs[0].Runs[0].RunID
 	out = o.well(t, "show", "--log", id)
 	wantParts(t, out, "INFO cleanupReports started", "reason: status reviewed, createdAt 2025-11-10T15:00:00Z, older than 1", "    delete reports/old\n")

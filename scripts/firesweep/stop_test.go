@@ -86,10 +86,8 @@ func TestStopBetweenRuns(t *testing.T) {
 
 	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": goesOn})
 	looks = 10 // nothing comes any more
-	_, errs, code := o.run(t, "stop", "cleanupReports")
-	if code != exitFailed || looks != 19 || !strings.Contains(errs, "no run of cleanupReports is under way. The last one, "+first) {
-		t.Errorf("%d after %d looks, %s", code, looks-10, errs)
-	}
+	o.refuses(t, exitFailed, "no run of cleanupReports is under way. The last one, "+first, "stop", "cleanupReports")
+	want(t, "looks", 19, looks)
 }
 
 // TestStopAsJSON keeps standard output for programs.
@@ -100,11 +98,11 @@ func TestStopAsJSON(t *testing.T) {
 		o.ended(t, runID, "completed")
 		return nil
 	}
-	out, errs, code := o.run(t, "stop", "--json", "cleanupReports")
+	out, errs := o.ends(t, exitFine, "stop", "--json", "cleanupReports")
 	got := parsed[stopped](t, out)
-	if code != exitFine || got.Job != "cleanupReports" || got.RunID != runID || got.Report.Status != engine.Completed || got.Kept {
-		t.Errorf("%d, %+v", code, got)
-	}
+	want(t, "status", engine.Completed, got.Report.Status)
+	got.Report = nil
+	want(t, "result", stopped{Job: "cleanupReports", RunID: runID}, got)
 	wantParts(t, errs, "has been told to stop")
 }
 

@@ -41,8 +41,14 @@ func TestOf(t *testing.T) {
 func TestListsAreInOrder(t *testing.T) {
 	t.Parallel()
 	for i, l := range Lists[1:] {
-		if before := Lists[i]; l.Reads >= before.Reads || l.Writes >= before.Writes || l.Deletes >= before.Deletes || l.ClassA > before.ClassA {
-			t.Errorf("%s is not cheaper than %s", l.Name, before.Name)
+		before := Lists[i]
+		for what, cheaper := range map[string]bool{
+			"reads": l.Reads < before.Reads, "writes": l.Writes < before.Writes, "deletes": l.Deletes < before.Deletes,
+			"class A": l.ClassA <= before.ClassA,
+		} {
+			if !cheaper {
+				t.Errorf("%s of %s are not cheaper than of %s", what, l.Name, before.Name)
+			}
 		}
 	}
 }
