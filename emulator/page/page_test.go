@@ -6,10 +6,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
@@ -54,6 +57,13 @@ func (f *fixture) send(r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	f.handler.ServeHTTP(w, r)
 	return w
+}
+
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }
 
 // ask asks the page's API and returns the answer.
@@ -156,9 +166,8 @@ func TestFiles(t *testing.T) {
 	} {
 		w := f.send(request(http.MethodGet, path, ""))
 		policy := w.Header().Get("Content-Security-Policy")
-		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != want || w.Header().Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("GET %s: %d %v", path, w.Code, w.Header())
-		}
+		same(t, "GET "+path, []any{http.StatusOK, want, "nosniff"},
+			[]any{w.Code, w.Header().Get("Content-Type"), w.Header().Get("X-Content-Type-Options")})
 		for _, part := range []string{"default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
 			if !strings.Contains(policy, part) || strings.Contains(policy, "unsafe") {
 				t.Errorf("GET %s: the content policy is %q, want %s and nothing unsafe", path, policy, part)
@@ -186,7 +195,7 @@ func TestNeverDeployed(t *testing.T) {
 		t.Fatal("this is not what is deployed")
 	}
 	for name := range files {
-		if strings.HasPrefix(name, "emulator/") || strings.HasPrefix(name, "scripts/") || !slices.ContainsFunc([]string{".go", ".json", "go.mod", "go.sum"}, func(end string) bool { return strings.HasSuffix(name, end) }) {
+		if !regexp.MustCompile(`\.go$|\.json$|^go\.(mod|sum)$`).MatchString(name) || regexp.MustCompile(`^(emulator|scripts)/`).MatchString(name) {
 			t.Errorf("%s is deployed", name)
 		}
 	}
@@ -197,7 +206,7 @@ type job struct {
 	CalledBy, Uses                                []string
 	Pinned                                        bool
 	UndoDays                                      int
-	Last                                          *struct{ RunID, Status, Next string }
+	Last                                          *last
 }
 
 func (f *fixture) job(t *testing.T, name string) job {
@@ -206,13 +215,17 @@ func (f *fixture) job(t *testing.T, name string) job {
 	return all[slices.IndexFunc(all, func(j job) bool { return j.Name == name })]
 }
 
+type last struct{ RunID, Status, Next string }
+
+type field struct {
+	Name          string
+	Before, After *string
+	Changed       bool
+}
+
 type change struct {
 	Target, What string
-	Fields       []struct {
-		Name          string
-		Before, After *string
-		Changed       bool
-	}
+	Fields       []field
 }
 
 type did struct {
@@ -224,9 +237,11 @@ type did struct {
 type taken struct {
 	Applied  bool
 	Back     int
-	Outcomes []struct{ Target, Step, Says, Why string }
+	Outcomes []outcome
 	Problem  string
 }
+
+type outcome struct{ Target, Step, Says, Why string }
 
 // TestARun goes through what the page does with one.
 func TestARun(t *testing.T) {
@@ -237,12 +252,17 @@ func TestARun(t *testing.T) {
 	f.Set(t, "reports/young", map[string]any{"status": "reviewed", "createdAt": time.Now()})
 	f.Set(t, "reports/young/notes/n", map[string]any{"text": "hello"})
 
-	if j := f.job(t, "cleanupReports"); j.Last != nil || j.When != "daily 00:00 Asia/Tokyo" || j.Schedule != "0 0 * * *" || j.UndoDays != 7 || !strings.HasPrefix(j.Rule, "deletes documents of reports") {
-		t.Errorf("before the first run: %+v", j)
+	reports := f.job(t, "cleanupReports")
+	if !strings.HasPrefix(reports.Rule, "deletes documents of reports") {
+		t.Errorf("the rule is %q", reports.Rule)
 	}
-	if j := f.job(t, "deletePlaceholderUser"); j.When != "" || !slices.Equal(j.CalledBy, []string{"cleanupPlaceholderUsers"}) {
-		t.Errorf("a worker: %+v", j)
-	}
+	reports.Rule = ""
+	same(t, "before the first run", job{
+		Name: "cleanupReports", When: "daily 00:00 Asia/Tokyo", Schedule: "0 0 * * *", UndoDays: 7, Uses: []string{"firestore"},
+	}, reports)
+	worker := f.job(t, "deletePlaceholderUser")
+	same(t, "when a worker runs", "", worker.When)
+	same(t, "who calls it", []string{"cleanupPlaceholderUsers"}, worker.CalledBy)
 	counts := func() string {
 		var all []string
 		for _, c := range ask[[]struct {
@@ -253,41 +273,39 @@ func TestARun(t *testing.T) {
 		}
 		return strings.Join(all, ", ")
 	}
-	if got := counts(); got != "documents notes 1, documents reports 3" {
-		t.Errorf("before: %s", got)
-	}
+	same(t, "before", "documents notes 1, documents reports 3", counts())
 	var report struct{ RunID, Status string }
 	if w := f.send(request(http.MethodPost, "/cleanupReports", "{}")); json.Unmarshal(w.Body.Bytes(), &report) != nil || report.Status != "completed" {
 		t.Fatalf("the run: %s", w.Body)
 	}
-	if got := counts(); got != "documents notes 1, documents reports 1" {
-		t.Errorf("after: %s", got)
-	}
-	if j := f.job(t, "cleanupReports"); j.Last == nil || j.Last.RunID != report.RunID || j.Last.Next != "Everything due is done: there is nothing to do." {
-		t.Errorf("after the run: %+v", j.Last)
-	}
-	if runs := ask[[]struct{ RunID string }](t, f, "runs", `{"job":"cleanupReports"}`); len(runs) != 1 || runs[0].RunID != report.RunID {
-		t.Errorf("runs %+v, want %s", runs, report.RunID)
-	}
+	same(t, "after", "documents notes 1, documents reports 1", counts())
+	same(t, "the last run", &last{report.RunID, "completed", "Everything due is done: there is nothing to do."},
+		f.job(t, "cleanupReports").Last)
+	same(t, "runs", []struct{ RunID string }{{report.RunID}},
+		ask[[]struct{ RunID string }](t, f, "runs", `{"job":"cleanupReports"}`))
 
 	d := ask[did](t, f, "did", fmt.Sprintf(`{"run":%q}`, report.RunID))
-	if !d.Kept || len(d.Items) != 2 || len(d.Changes) != 2 || !strings.HasPrefix(d.Items[0].Reason, "status reviewed") {
-		t.Fatalf("it did %+v", d)
-	}
-	for _, c := range d.Changes {
-		if c.What != "deleted" || len(c.Fields) != 3 || c.Fields[0].Name != "<b>" || *c.Fields[0].Before != `[1, "<i>", null, {"a": 1.5}]` || c.Fields[0].After != nil || !c.Fields[0].Changed {
-			t.Errorf("change %+v", c)
+	same(t, "kept, items, changes", []any{true, 2, 2}, []any{d.Kept, len(d.Items), len(d.Changes)})
+	for _, item := range d.Items {
+		if !strings.HasPrefix(item.Reason, "status reviewed") {
+			t.Errorf("the reason is %q", item.Reason)
 		}
+	}
+	before := `[1, "<i>", null, {"a": 1.5}]`
+	for _, c := range d.Changes {
+		same(t, c.Target, "deleted", c.What)
+		same(t, "fields", 3, len(c.Fields))
+		same(t, "the first field", field{Name: "<b>", Before: &before, Changed: true}, c.Fields[0])
 	}
 
 	f.Set(t, "reports/changed-since", map[string]any{"status": "pending"})
 	question := fmt.Sprintf(`{"run":%q,"apply":%%t}`, report.RunID)
 	for _, apply := range []bool{false, true} {
 		back := ask[taken](t, f, "undo", fmt.Sprintf(question, apply))
-		if back.Applied != apply || back.Back != 1 || len(back.Outcomes) != 2 || back.Outcomes[0].Target != "reports/due" || back.Outcomes[0].Says != "bring back" ||
-			back.Outcomes[1].Step != "conflict" || back.Outcomes[1].Why != "somebody has created it since" {
-			t.Errorf("undo, apply %t: %+v", apply, back)
-		}
+		same(t, "undo", taken{Applied: apply, Back: 1, Outcomes: []outcome{
+			{"reports/due", "recreate", "bring back", ""},
+			{"reports/changed-since", "conflict", "left: changed since", "somebody has created it since"},
+		}}, back)
 		looked := ask[[]struct {
 			Path   string
 			Exists bool
@@ -329,10 +347,11 @@ func TestAdvice(t *testing.T) {
 		Next     string
 		Failures []string
 	}](t, f, "advice", `{"job":"cleanupReports","status":"aborted","stopped":false,"failures":["MAX_ACTIONS: too many","something else"]}`)
-	if !strings.Contains(got.Next, "go run ./scripts/firesweep plan --local --force cleanupReports") || len(got.Failures) != 2 ||
-		!strings.Contains(got.Failures[0], "go run ./scripts/firesweep run --local cleanupReports --force") || got.Failures[1] != "" {
-		t.Errorf("advice %+v", got)
+	if !strings.Contains(got.Next, "go run ./scripts/firesweep plan --local --force cleanupReports") {
+		t.Errorf("next %s", got.Next)
 	}
+	same(t, "advice on failures", []string{"Look at the whole plan: go run ./scripts/firesweep plan --local --force cleanupReports. " +
+		"If it is right: go run ./scripts/firesweep run --local cleanupReports --force.", ""}, got.Failures)
 	f.settings["MAX_ACTIONS"] = "many"
 	if j := f.job(t, "cleanupReports"); !strings.Contains(j.Problem, "MAX_ACTIONS") {
 		t.Errorf("with a wrong setting: %+v", j)
