@@ -100,7 +100,8 @@ func TestOtherOriginsAreRefused(t *testing.T) {
 			r.Header.Set("Origin", "http://evil.example:8081")
 		},
 	} {
-		for _, path := range []string{"/cleanupReports", page.Prefix + "api/undo", page.Prefix + "api/jobs", page.Prefix + "api/release"} {
+		for _, path := range []string{"/cleanupReports", page.Prefix + "api/undo", page.Prefix + "api/jobs",
+			page.Prefix + "api/release"} {
 			r := request(http.MethodPost, path, "{}")
 			change(r)
 			if w := f.send(r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), `"error"`) {
@@ -138,17 +139,22 @@ func TestWhatTheAPIRefuses(t *testing.T) {
 		{http.MethodGet, "application/json", "jobs", "{}", http.StatusMethodNotAllowed, "POST"},
 		{http.MethodPost, "text/plain", "undo", `{"run":"x","apply":true}`, http.StatusUnsupportedMediaType, "application/json"},
 		{http.MethodPost, "", "undo", `{"run":"x","apply":true}`, http.StatusUnsupportedMediaType, "application/json"},
-		{http.MethodPost, "application/x-www-form-urlencoded", "release", "job=cleanupReports", http.StatusUnsupportedMediaType, "application/json"},
+		{http.MethodPost, "application/x-www-form-urlencoded", "release", "job=cleanupReports", http.StatusUnsupportedMediaType,
+			"application/json"},
 		{http.MethodPost, "application/json", "undo", `{"run":"x","aply":true}`, http.StatusBadRequest, "aply"},
 		{http.MethodPost, "application/json", "undo", `{`, http.StatusBadRequest, "cannot be read"},
 		{http.MethodPost, "application/json", "undo", `{"run":"none-1-2"}`, http.StatusUnprocessableEntity, `no function "none"`},
 		{http.MethodPost, "application/json", "undo", `{"run":"cleanupReports"}`, http.StatusUnprocessableEntity, "a run's id is like"},
-		{http.MethodPost, "application/json", "undo", `{"run":"cleanupReports-20260101T000000Z-0123abcd"}`, http.StatusUnprocessableEntity, "the undo log has nothing of it"},
+		{http.MethodPost, "application/json", "undo", `{"run":"cleanupReports-20260101T000000Z-0123abcd"}`,
+			http.StatusUnprocessableEntity, "the undo log has nothing of it"},
 		{http.MethodPost, "application/json", "runs", `{"job":"none"}`, http.StatusUnprocessableEntity, `no function "none"`},
 		{http.MethodPost, "application/json", "counts", `{"job":""}`, http.StatusUnprocessableEntity, "no function"},
-		{http.MethodPost, "application/json", "documents", `{"job":"cleanupReports","paths":["reports"]}`, http.StatusUnprocessableEntity, "reports"},
-		{http.MethodPost, "application/json", "documents", `{"job":"cleanupReports","paths":[` + strings.Repeat(`"a/b",`, 100) + `"a/b"]}`, http.StatusUnprocessableEntity, "100 at most"},
-		{http.MethodPost, "application/json", "documents", `{"job":"` + strings.Repeat("x", 1<<20) + `"}`, http.StatusBadRequest, "too large"},
+		{http.MethodPost, "application/json", "documents", `{"job":"cleanupReports","paths":["reports"]}`,
+			http.StatusUnprocessableEntity, "reports"},
+		{http.MethodPost, "application/json", "documents", `{"job":"cleanupReports","paths":[` + strings.Repeat(`"a/b",`,
+			100) + `"a/b"]}`, http.StatusUnprocessableEntity, "100 at most"},
+		{http.MethodPost, "application/json", "documents", `{"job":"` + strings.Repeat("x", 1<<20) + `"}`, http.StatusBadRequest,
+			"too large"},
 	} {
 		r := request(c.method, page.Prefix+"api/"+c.name, c.body)
 		r.Header.Set("Content-Type", c.kind)
@@ -162,13 +168,15 @@ func TestWhatTheAPIRefuses(t *testing.T) {
 func TestFiles(t *testing.T) {
 	f := start(t)
 	for path, want := range map[string]string{
-		"/": "text/html; charset=utf-8", page.Prefix + "main.js": "text/javascript; charset=utf-8", page.Prefix + "style.css": "text/css; charset=utf-8",
+		"/": "text/html; charset=utf-8", page.Prefix + "main.js": "text/javascript; charset=utf-8",
+		page.Prefix + "style.css": "text/css; charset=utf-8",
 	} {
 		w := f.send(request(http.MethodGet, path, ""))
 		policy := w.Header().Get("Content-Security-Policy")
 		same(t, "GET "+path, []any{http.StatusOK, want, "nosniff"},
 			[]any{w.Code, w.Header().Get("Content-Type"), w.Header().Get("X-Content-Type-Options")})
-		for _, part := range []string{"default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
+		for _, part := range []string{"default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'",
+			"require-trusted-types-for 'script'"} {
 			if !strings.Contains(policy, part) || strings.Contains(policy, "unsafe") {
 				t.Errorf("GET %s: the content policy is %q, want %s and nothing unsafe", path, policy, part)
 			}
@@ -177,7 +185,8 @@ func TestFiles(t *testing.T) {
 	if f.called > 0 {
 		t.Error("a function was called for a file")
 	}
-	for _, c := range []struct{ method, path string }{{http.MethodPost, "/"}, {http.MethodGet, "/cleanupReports"}, {http.MethodGet, "/index.html"}} {
+	for _, c := range []struct{ method, path string }{{http.MethodPost, "/"}, {http.MethodGet, "/cleanupReports"},
+		{http.MethodGet, "/index.html"}} {
 		before := f.called
 		if f.send(request(c.method, c.path, "")); f.called != before+1 {
 			t.Errorf("%s %s is not left to the functions", c.method, c.path)
@@ -195,7 +204,8 @@ func TestNeverDeployed(t *testing.T) {
 		t.Fatal("this is not what is deployed")
 	}
 	for name := range files {
-		if !regexp.MustCompile(`\.go$|\.json$|^go\.(mod|sum)$`).MatchString(name) || regexp.MustCompile(`^(emulator|scripts)/`).MatchString(name) {
+		if !regexp.MustCompile(`\.go$|\.json$|^go\.(mod|sum)$`).MatchString(name) ||
+			regexp.MustCompile(`^(emulator|scripts)/`).MatchString(name) {
 			t.Errorf("%s is deployed", name)
 		}
 	}
@@ -246,7 +256,8 @@ type outcome struct{ Target, Step, Says, Why string }
 // TestARun goes through what the page does with one.
 func TestARun(t *testing.T) {
 	f := start(t)
-	due := map[string]any{"status": "reviewed", "createdAt": time.Now().AddDate(-1, 0, 0), "<b>": []any{1, "<i>", nil, map[string]any{"a": 1.5}}}
+	due := map[string]any{"status": "reviewed", "createdAt": time.Now().AddDate(-1, 0, 0),
+		"<b>": []any{1, "<i>", nil, map[string]any{"a": 1.5}}}
 	f.Set(t, "reports/due", due)
 	f.Set(t, "reports/changed-since", due)
 	f.Set(t, "reports/young", map[string]any{"status": "reviewed", "createdAt": time.Now()})
@@ -275,7 +286,8 @@ func TestARun(t *testing.T) {
 	}
 	same(t, "before", "documents notes 1, documents reports 3", counts())
 	var report struct{ RunID, Status string }
-	if w := f.send(request(http.MethodPost, "/cleanupReports", "{}")); json.Unmarshal(w.Body.Bytes(), &report) != nil || report.Status != "completed" {
+	if w := f.send(request(http.MethodPost, "/cleanupReports", "{}")); json.Unmarshal(w.Body.Bytes(), &report) != nil ||
+		report.Status != "completed" {
 		t.Fatalf("the run: %s", w.Body)
 	}
 	same(t, "after", "documents notes 1, documents reports 1", counts())
@@ -329,7 +341,8 @@ func TestNothingIsKept(t *testing.T) {
 	f.settings["UNDO_DAYS"] = "0"
 	f.Set(t, "reports/due", map[string]any{"status": "reviewed", "createdAt": time.Now().AddDate(-1, 0, 0)})
 	var report struct{ RunID string }
-	if w := f.send(request(http.MethodPost, "/cleanupReports", "{}")); json.Unmarshal(w.Body.Bytes(), &report) != nil || report.RunID == "" {
+	if w := f.send(request(http.MethodPost, "/cleanupReports", "{}")); json.Unmarshal(w.Body.Bytes(), &report) != nil ||
+		report.RunID == "" {
 		t.Fatalf("the run: %s", w.Body)
 	}
 	if d := ask[did](t, f, "did", fmt.Sprintf(`{"run":%q}`, report.RunID)); d.Kept || len(d.Items) > 0 {
@@ -346,12 +359,14 @@ func TestAdvice(t *testing.T) {
 	got := ask[struct {
 		Next     string
 		Failures []string
-	}](t, f, "advice", `{"job":"cleanupReports","status":"aborted","stopped":false,"failures":["MAX_ACTIONS: too many","something else"]}`)
+	}](t, f, "advice",
+		`{"job":"cleanupReports","status":"aborted","stopped":false,"failures":["MAX_ACTIONS: too many","something else"]}`)
 	if !strings.Contains(got.Next, "go run ./scripts/firesweep plan --local --force cleanupReports") {
 		t.Errorf("next %s", got.Next)
 	}
-	same(t, "advice on failures", []string{"Look at the whole plan: go run ./scripts/firesweep plan --local --force cleanupReports. " +
-		"If it is right: go run ./scripts/firesweep run --local cleanupReports --force.", ""}, got.Failures)
+	same(t, "advice on failures",
+		[]string{"Look at the whole plan: go run ./scripts/firesweep plan --local --force cleanupReports. " +
+			"If it is right: go run ./scripts/firesweep run --local cleanupReports --force.", ""}, got.Failures)
 	f.settings["MAX_ACTIONS"] = "many"
 	if j := f.job(t, "cleanupReports"); !strings.Contains(j.Problem, "MAX_ACTIONS") {
 		t.Errorf("with a wrong setting: %+v", j)

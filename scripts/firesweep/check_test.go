@@ -57,7 +57,8 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 			c.Plan.Report.Status, len(c.Plan.Report.Plan), len(c.Next), len(c.Plan.Report.Kept) > 0, c.Declared, c.Does != "",
 			len(c.Limits) > 0, len(c.Roles) > 0, c.When != "", c.DryRun != nil,
 		})
-		note := map[string]string{"cleanupActivity": "TTL", "cleanupNotifications": "notifications is also judged where", "cleanupOrphanedAvatars": "something else there goes"}[c.Job]
+		note := map[string]string{"cleanupActivity": "TTL", "cleanupNotifications": "notifications is also judged where",
+			"cleanupOrphanedAvatars": "something else there goes"}[c.Job]
 		if (c.Note != "") != (note != "") || !strings.Contains(c.Note, note) {
 			t.Errorf("%s: %s", c.Job, c.Note)
 		}
@@ -107,7 +108,8 @@ func TestCheckForPeople(t *testing.T) {
   indexes   drafts: state ASCENDING, updatedAt ASCENDING (COLLECTION)
 
 `, head)
-	wantParts(t, plan, ", completed: a plan for ", "delete draft  drafts/drafts-due-1       2\n", "planned: 2 delete draft", "kept 1: holds/{id} exists", "kept 1: published is true")
+	wantParts(t, plan, ", completed: a plan for ", "delete draft  drafts/drafts-due-1       2\n", "planned: 2 delete draft",
+		"kept 1: holds/{id} exists", "kept 1: published is true")
 	wantNarrow(t, text, screen.DefaultWidth)
 	if strings.Contains(text, "cleanupExports") || strings.Contains(text, "The other jobs") {
 		t.Errorf("more is said than was asked:\n%s", text)
@@ -119,9 +121,12 @@ func TestCheckForPeople(t *testing.T) {
 	if len(c.Plan.Report.Plan) != 2 || c.Plan.Report.Kept["not older than 30 days"] != 1 {
 		t.Errorf("%+v", c.Plan.Report)
 	}
-	want(t, "limits", []string{"more than 50 % of all accounts listed are due (of 20 or more)", "users holds no document at all, yet unless names it", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
+	want(t, "limits", []string{"more than 50 % of all accounts listed are due (of 20 or more)",
+		"users holds no document at all, yet unless names it", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
 	want(t, "judged by", map[string][]string(nil), c.Judged)
-	want(t, "reads", "all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether users/{uid} exists", c.Reads)
+	want(t, "reads",
+		"all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether users/{uid} exists",
+		c.Reads)
 
 	// Objects have only just been uploaded: the plan is for when they are old enough.
 	c = parsed[checks](t, o.well(t, "check", "--rules", rules, "cleanupExports", "--json")).Checks[0]
@@ -129,7 +134,8 @@ func TestCheckForPeople(t *testing.T) {
 		t.Errorf("%+v", c.Plan.Report)
 	}
 	want(t, "limits", []string{
-		"more than 50 % of the owners looked up in users do not exist (of 20 or more), or none of them does and users is empty", "more than 100000 are due (MAX_ACTIONS)",
+		"more than 50 % of the owners looked up in users do not exist (of 20 or more), or none of them does and users is empty",
+		"more than 100000 are due (MAX_ACTIONS)",
 	}, c.Limits)
 	if got := c.Next[0].Format(time.RFC3339); !strings.HasSuffix(got, "-01T03:00:00Z") {
 		t.Errorf("next is %s", got)
@@ -147,7 +153,8 @@ func TestCheckOfTheProject(t *testing.T) {
 		"unless":[{"document":"legalHolds/{id}"},{"document":"legalHold/{id}"},{"document":"users/{by}/holds/{id}"},{"document":"users/{by}/notes/{id}"}]}}]}`)
 	args := []string{"check", "--no-plan", "--rules", rules, "--project", o.ID}
 	out, _, code := o.run(t, append(args, "--json")...)
-	if empty := parsed[checks](t, out).Checks[0].Empty; code != exitFailed || !slices.Equal(empty, []string{"legalHold", "users/{by}/notes"}) {
+	if empty := parsed[checks](t, out).Checks[0].Empty; code != exitFailed || !slices.Equal(empty,
+		[]string{"legalHold", "users/{by}/notes"}) {
 		t.Errorf("%d, %v are empty", code, empty)
 	}
 	out, _, _ = o.run(t, args...)
@@ -166,7 +173,8 @@ func TestCheckOfWhatIsBuiltIn(t *testing.T) {
 	o.now = time.Now().UTC().Truncate(time.Second)
 	o.env["DRY_RUN_cleanupReports"] = "true"
 	text := o.well(t, "check", "--no-plan")
-	if wantParts(t, text, "firesweep check --all"); strings.Contains(text, "cleanupReports") || strings.Contains(text, "removeUnacceptedMemberInvites") {
+	if wantParts(t, text, "firesweep check --all"); strings.Contains(text, "cleanupReports") || strings.Contains(text,
+		"removeUnacceptedMemberInvites") {
 		t.Errorf("more is said than was asked:\n%s", text)
 	}
 	text = o.well(t, "check", "--no-plan", "--all")
@@ -198,11 +206,15 @@ func TestCheckOfAWrongList(t *testing.T) {
 		want []string // a line each
 	}{
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","rule":{"colection":"things","age":{"field":"a b","days":"9"}}},{"name":"cleanupMore","schedule":"0 4 * * *","rule":{"collection":"more"}}]}`, []string{
-			`functions[0], cleanupThings: there is no key "timezone"`, `functions[0], cleanupThings: rule: there is no key "colection"`, "functions[0], cleanupThings: rule.age.days: it must be a whole number, not a string", "functions[0], cleanupThings: rule.age.field",
+			`functions[0], cleanupThings: there is no key "timezone"`, `functions[0], cleanupThings: rule: there is no key "colection"`,
+			"functions[0], cleanupThings: rule.age.days: it must be a whole number, not a string",
+			"functions[0], cleanupThings: rule.age.field",
 			"functions[1], cleanupMore: rule.age: say how old it must be",
 		}},
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","timeZone":"Berlin","rule":{"collection":"things","age":{"field":"a b","days":9}}},{"name":"cleanupReports","schedule":"0 4 * * *","rule":{}}]}`, []string{
-			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is not unix-cron`, `timeZone "Berlin" is unknown`, "functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: give exactly one", "cleanupReports: name is taken by functions[4], cleanupReports of functions/manifest.json",
+			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is not unix-cron`, `timeZone "Berlin" is unknown`,
+			"functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: give exactly one",
+			"cleanupReports: name is taken by functions[4], cleanupReports of functions/manifest.json",
 		}},
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 31 2 *","rule":{"collection":"things","age":{"field":"at","days":9}}},{"name":"cleanupOthers","schedule":"0 4 * * *","timeZone":"Europe/Berln","rule":{"collection":"others","age":{"field":"at","days":9}}}]}`, []string{
 			`cleanupThings: schedule "0 4 31 2 *": the month is 2 and must be *`, `cleanupOthers: timeZone "Europe/Berln" is unknown`,
@@ -258,7 +270,8 @@ func TestCheckWrite(t *testing.T) {
 	o.well(t, "check", "--write", "--rules", rulesFile(t, `{"functions":[]}`))
 
 	for _, args := range []string{"cleanupThings", "--all", "--json", "--project demo"} {
-		if _, errs, code := o.run(t, append([]string{"check", "--write", "--rules", rules}, strings.Fields(args)...)...); code != exitWrongUse || errs == "" {
+		if _, errs, code := o.run(t, append([]string{"check", "--write", "--rules", rules},
+			strings.Fields(args)...)...); code != exitWrongUse || errs == "" {
 			t.Errorf("%s: %d, %s", args, code, errs)
 		}
 	}
@@ -274,7 +287,8 @@ func TestCheckWithoutBackends(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.noBackends = errors.New("the Firestore emulator needs Java, and none was found: install Java")
-	o.refuses(t, exitFailed, "needs Java, and none was found: install Java. Or leave the plan out: --no-plan", "check", "cleanupReports")
+	o.refuses(t, exitFailed, "needs Java, and none was found: install Java. Or leave the plan out: --no-plan", "check",
+		"cleanupReports")
 	o.well(t, "check", "--no-plan", "cleanupReports")
 }
 
@@ -294,5 +308,6 @@ func TestCheckThatFails(t *testing.T) {
 		{"name":"cleanupExports","schedule":"0 3 * * *","rule":{"objects":"exports/","owner":{"collection":"users","segment":2},"age":{"days":2}}},
 		{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":9}}}]}`)
 	out, _ := o.ends(t, exitFailed, "check", "--rules", rules)
-	wantParts(t, out, "On data made from the rule: no plan: wrong configuration:\n  STORAGE_EMULATOR_HOST is not set", "planned: 2 delete document")
+	wantParts(t, out, "On data made from the rule: no plan: wrong configuration:\n  STORAGE_EMULATOR_HOST is not set",
+		"planned: 2 delete document")
 }

@@ -20,7 +20,8 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 	o.now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the files are uploaded now
 	o.sample(t)
 	for _, job := range []string{
-		"cleanupReports", "checkGhostCircles", "cleanupBannedUsers", "cleanupOrphanedMedia", "cleanupResolvedInquiries", "cleanExpiredComped",
+		"cleanupReports", "checkGhostCircles", "cleanupBannedUsers", "cleanupOrphanedMedia", "cleanupResolvedInquiries",
+		"cleanExpiredComped",
 		"removeUnacceptedMemberInvites",
 	} {
 		planned := map[string]done.Item{}
@@ -61,7 +62,8 @@ func TestShowListsTheFirst(t *testing.T) {
 	}
 	report := o.called(t, "cleanupReports", "")
 	text := o.well(t, "show", "cleanupReports")
-	wantParts(t, text, "What it did, and why:", "delete report", "and 2 items more: use --all", "\n    firesweep undo "+report.RunID+"\n")
+	wantParts(t, text, "What it did, and why:", "delete report", "and 2 items more: use --all",
+		"\n    firesweep undo "+report.RunID+"\n")
 	want(t, "items, and none of their own deletions", listed, strings.Count(text, "  reports/r"))
 	all := o.well(t, "show", "--all", "cleanupReports")
 	want(t, "all items", listed+2, strings.Count(all, "  reports/r"))
@@ -77,7 +79,8 @@ func TestShowListsTheFirst(t *testing.T) {
 	wantParts(t, text, "and 2 things more: use --all")
 	text = o.well(t, "show", "--contents", "cleanupReports", "reports/r31")
 	want(t, "the one that is named", 1, strings.Count(text, "deleted reports/r"))
-	o.refuses(t, exitWrongUse, "reports/none is not in the undo log", "show", "--contents", "cleanupReports", "reports/r31", "reports/none")
+	o.refuses(t, exitWrongUse, "reports/none is not in the undo log", "show", "--contents", "cleanupReports", "reports/r31",
+		"reports/none")
 	want(t, "last run", string(engine.Completed), string(short.Status))
 }
 
@@ -89,7 +92,8 @@ func TestShowOfARunWithoutAReport(t *testing.T) {
 	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	report := o.called(t, "cleanupReports", "")
 	o.Delete(t, "cleanupRuns/"+report.RunID)
-	wantParts(t, o.well(t, "show", report.RunID), report.RunID, "There is no report of it", "reports/a", "firesweep undo "+report.RunID)
+	wantParts(t, o.well(t, "show", report.RunID), report.RunID, "There is no report of it", "reports/a",
+		"firesweep undo "+report.RunID)
 	run := parsed[shownRun](t, o.well(t, "show", "--json", report.RunID))
 	if run.Report != nil && run.RunID != "" || run.Did.ItemsTotal != 1 {
 		t.Errorf("%+v", run)
@@ -104,7 +108,8 @@ func TestShowWithoutUndoLog(t *testing.T) {
 	o.env["UNDO_DAYS"] = "0"
 	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	report := o.called(t, "cleanupReports", "")
-	wantParts(t, o.well(t, "show", "cleanupReports"), "The undo log has nothing of this run (UNDO_DAYS)", "\n    firesweep show --log "+report.RunID+"\n")
+	wantParts(t, o.well(t, "show", "cleanupReports"), "The undo log has nothing of this run (UNDO_DAYS)",
+		"\n    firesweep show --log "+report.RunID+"\n")
 	o.now = o.now.Add(24 * time.Hour)
 	o.called(t, "cleanupReports", "")
 	if text := o.well(t, "show", "cleanupReports"); strings.Contains(text, "nothing is kept") {
@@ -136,7 +141,10 @@ func TestWhatIsListedOfWrites(t *testing.T) {
 	}
 	users := o.called(t, "cleanupBannedUsers", "")
 	writes = parsed[shownRun](t, o.well(t, "show", "--json", "--all", users.RunID)).Did.Writes
-	if !slices.ContainsFunc(writes, func(w done.Write) bool { return w.Op == "delete account" && w.Path == "user-banned-last-month" }) {
+	if !slices.ContainsFunc(writes, func(w done.Write) bool {
+		return w.Op == "delete account" &&
+			w.Path == "user-banned-last-month"
+	}) {
 		t.Errorf("the account is missing in %+v", writes)
 	}
 	wantParts(t, o.well(t, "show", users.RunID), "What it deleted or wrote for that:", "delete account")

@@ -134,8 +134,8 @@ func (d database) examineIndexes(ctx context.Context, f *findings, jobs []manife
 	}
 }
 
-// indexStates returns the states of the indexes among which one is to be, by [words]: those of its field if that is a single one, or
-// the composite ones of its collection.
+// indexStates returns the states of the indexes among which one is to be, by [words]: those of its field if that is a single
+// one, or the composite ones of its collection.
 func (d database) indexStates(ctx context.Context, wanted manifest.Index) (map[string]string, error) {
 	group, groups := d.name+"/collectionGroups/"+wanted.CollectionGroup, d.service.Projects.Databases.CollectionGroups
 	var all []*firestore.GoogleFirestoreAdminV1Index

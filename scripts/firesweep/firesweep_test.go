@@ -280,7 +280,8 @@ func TestVersion(t *testing.T) {
 	var out strings.Builder
 	p := printer{screen.Printer{W: &out, Width: screen.DefaultWidth}}
 	for text, r := range map[string]engine.Report{
-		"  version 1.2.3, revision r-7\n": {Version: "1.2.3", Revision: "r-7"}, "  version 1.2.3\n": {Version: "1.2.3"}, "  revision r-7\n": {Revision: "r-7"},
+		"  version 1.2.3, revision r-7\n": {Version: "1.2.3",
+			Revision: "r-7"}, "  version 1.2.3\n": {Version: "1.2.3"}, "  revision r-7\n": {Revision: "r-7"},
 	} {
 		out.Reset()
 		p.report(&r)

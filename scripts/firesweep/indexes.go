@@ -81,8 +81,8 @@ func (a *app) indexes(f indexesFlags, names []string) error {
 	return a.writeJSON(ours)
 }
 
-// withGroups adds to functions the indexes of the collection groups that PLACEHOLDER_REFERENCES names: where users are referred to is
-// a setting, so no list has them.
+// withGroups adds to functions the indexes of the collection groups that PLACEHOLDER_REFERENCES names: where users are referred
+// to is a setting, so no list has them.
 func withGroups(all []manifest.Entry, getenv func(string) string) ([]manifest.Entry, error) {
 	all = slices.Clone(all)
 	for i, e := range all {

@@ -78,16 +78,19 @@ func TestPauseAndResume(t *testing.T) {
 		"firesweep resume --project "+o.ID+" --location asia-northeast1 --all")
 	want(t, "jobs", map[string]string{"cleanupReports": paused, "cleanExpiredComped": paused, "somebody-elses": enabled}, g.states())
 	want(t, "queues", map[string]string{
-		"deletePlaceholderUser": paused, "cleanupReports-continue-2": paused, "firesweep-continue": paused, "mails": running, "reports": running}, queues)
+		"deletePlaceholderUser": paused, "cleanupReports-continue-2": paused, "firesweep-continue": paused, "mails": running,
+		"reports": running}, queues)
 	if s.failed() {
 		t.Errorf("%+v", s.done)
 	}
 
 	o.env = map[string]string{"GOOGLE_CLOUD_PROJECT": o.ID}
 	wantParts(t, o.well(t, "resume", "--location", location, "cleanupReports"), "resumed", "terraform apply pauses again")
-	want(t, "jobs", map[string]string{"cleanupReports": enabled, "cleanExpiredComped": paused, "somebody-elses": enabled}, g.states())
+	want(t, "jobs", map[string]string{"cleanupReports": enabled, "cleanExpiredComped": paused, "somebody-elses": enabled},
+		g.states())
 	want(t, "queues", map[string]string{
-		"deletePlaceholderUser": paused, "cleanupReports-continue-2": running, "firesweep-continue": paused, "mails": running, "reports": running}, queues)
+		"deletePlaceholderUser": paused, "cleanupReports-continue-2": running, "firesweep-continue": paused, "mails": running,
+		"reports": running}, queues)
 	all := parsed[struct{ Switched []switched }](t, o.well(t, "resume", "--json", "--location", location, "--all")).Switched
 	if !slices.Contains(all, switched{What: "job", Name: "cleanupReports", Did: "was not paused"}) ||
 		!slices.Contains(all, switched{What: "queue", Name: "firesweep-continue", Did: "resumed"}) {

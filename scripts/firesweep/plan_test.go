@@ -94,9 +94,11 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 	url := o.serve(t)
 	for _, where := range [][]string{nil, {"--local", "--url", url}} {
 		out, _ := o.ends(t, exitFailed, append([]string{"plan", "cleanupReports"}, where...)...)
-		wantParts(t, out, "cleanupReports: aborted", "MAX_ACTIONS: the plan has more than 1", "-> Look at the whole plan: firesweep plan --force")
+		wantParts(t, out, "cleanupReports: aborted", "MAX_ACTIONS: the plan has more than 1",
+			"-> Look at the whole plan: firesweep plan --force")
 		out = o.well(t, append([]string{"plan", "--force", "cleanupReports"}, where...)...)
-		wantParts(t, out, "completed, plan only, forced: without limits on numbers and shares", "reports/old ", "reports/older ", "planned: 2 delete report")
+		wantParts(t, out, "completed, plan only, forced: without limits on numbers and shares", "reports/old ", "reports/older ",
+			"planned: 2 delete report")
 	}
 	if n := len(o.Documents(t, "reports")); n != 3 {
 		t.Errorf("%d reports are left of 3", n)
@@ -110,7 +112,8 @@ func TestPlanGoesOnAfterAFailure(t *testing.T) {
 	o.reports(t)
 	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"position": 7})
 	out, _ := o.ends(t, exitFailed, "plan", "cleanExpiredComped", "cleanupReports")
-	wantParts(t, out, "cleanExpiredComped: failed", "is not one that this program wrote", "cleanupReports: completed", "reports/old ")
+	wantParts(t, out, "cleanExpiredComped: failed", "is not one that this program wrote", "cleanupReports: completed",
+		"reports/old ")
 }
 
 func TestPlanOfFunctionsThatAreNotServed(t *testing.T) {

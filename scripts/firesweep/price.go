@@ -11,9 +11,9 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// expected is what a run would use that carries out a plan: what planning read, and for each action the documents that it writes and
-// deletes, each of which its commit reads, and its share of the undo log. Where not all actions were worked out, the others count as those
-// of their kind.
+// expected is what a run would use that carries out a plan: what planning read, and for each action the documents that it
+// writes and deletes, each of which its commit reads, and its share of the undo log. Where not all actions were worked out, the
+// others count as those of their kind.
 func expected(r *engine.Report) usage.Usage {
 	type sum struct{ known, writes, deletes, tasks int }
 	kinds := map[string]sum{}

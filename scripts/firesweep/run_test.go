@@ -30,7 +30,8 @@ func TestRunOfADeployedJob(t *testing.T) {
 		t.Errorf("%d reports are left, want 1", n)
 	}
 	once := g.name("cleanupReports-once-1768057200000")
-	want(t, "calls", []string{"GET " + g.name("cleanupReports"), "POST " + strings.TrimSuffix(g.name(""), "/"), "POST " + once + ":run", "DELETE " + once}, g.calls)
+	want(t, "calls", []string{"GET " + g.name("cleanupReports"), "POST " + strings.TrimSuffix(g.name(""), "/"),
+		"POST " + once + ":run", "DELETE " + once}, g.calls)
 	want(t, "bodies", []string{"{}"}, g.bodies)
 	if len(g.jobs) != 2 {
 		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
@@ -44,7 +45,8 @@ func TestPreviewOfDeployedJobs(t *testing.T) {
 	g := onGoogle(t, o)
 	before := o.everything(t)
 	out, _ := o.ends(t, exitFine, deployedRun("--dry-run")...)
-	wantParts(t, out, "cleanupReports: completed, plan only", "delete report  reports/old ", "kept 1: not older than 1 month", "cleanExpiredComped: completed, plan only")
+	wantParts(t, out, "cleanupReports: completed, plan only", "delete report  reports/old ", "kept 1: not older than 1 month",
+		"cleanExpiredComped: completed, plan only")
 	want(t, "bodies", []string{`{"dryRun":true}`, `{"dryRun":true}`}, g.bodies)
 	want(t, "the project", before, o.everything(t))
 
@@ -63,7 +65,8 @@ func TestForcedRun(t *testing.T) {
 		{"agreed to", "yes\n", nil, exitFine, 1, []string{`{"dryRun":true,"force":true}`, `{"force":true}`}},
 		{"agreed to before", "", []string{"--yes"}, exitFine, 1, []string{`{"dryRun":true,"force":true}`, `{"force":true}`}},
 		{"lifted by name as well", "yes\n", []string{"--lift", "empty:tasks,older:posts"}, exitFine, 1,
-			[]string{`{"dryRun":true,"force":true,"lift":["empty:tasks","older:posts"]}`, `{"force":true,"lift":["empty:tasks","older:posts"]}`}},
+			[]string{`{"dryRun":true,"force":true,"lift":["empty:tasks","older:posts"]}`,
+				`{"force":true,"lift":["empty:tasks","older:posts"]}`}},
 		{"not agreed to", "y\n", nil, exitFailed, 3, []string{`{"dryRun":true,"force":true}`}},
 		{"no answer", "", nil, exitFailed, 3, []string{`{"dryRun":true,"force":true}`}},
 	} {
@@ -76,7 +79,8 @@ func TestForcedRun(t *testing.T) {
 			g := onGoogle(t, o)
 			out, errs := o.ends(t, tt.code, deployedRun(append(tt.args, "--force", "cleanupReports")...)...)
 			wantParts(t, out, "completed, plan only, forced", "reports/old ", "planned: 2 delete report")
-			if asked := strings.Contains(errs, "without its safety limits? 2 actions. Type yes: "); asked != !slices.Contains(tt.args, "--yes") {
+			if asked := strings.Contains(errs, "without its safety limits? 2 actions. Type yes: "); asked != !slices.Contains(tt.args,
+				"--yes") {
 				t.Errorf("asked %t: %s", asked, errs)
 			}
 			want(t, "bodies", tt.bodies, g.bodies)
@@ -118,11 +122,16 @@ func TestRunThatCannotBeMade(t *testing.T) {
 		left   int // jobs of Cloud Scheduler
 	}{
 		{"not deployed", func(r *http.Request) bool { return r.Method == http.MethodGet }, 404, "is it deployed there?", 2},
-		{"not to be read", func(r *http.Request) bool { return r.Method == http.MethodGet }, 403, "read the job cleanupReports of Cloud Scheduler: 403: it was made to fail", 2},
-		{"not to be made", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/jobs") }, 403, "act as " + schedulerEmail + "): 403", 2},
-		{"not to be run", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":run") }, 403, "run the job cleanupReports-once-", 2},
-		{"log not to be read", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":list") }, 403, "it needs roles/logging.viewer", 2},
-		{"not to be deleted", func(r *http.Request) bool { return r.Method == http.MethodDelete }, 403, "delete it by hand: gcloud scheduler jobs delete projects/", 3},
+		{"not to be read", func(r *http.Request) bool { return r.Method == http.MethodGet }, 403,
+			"read the job cleanupReports of Cloud Scheduler: 403: it was made to fail", 2},
+		{"not to be made", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/jobs") }, 403,
+			"act as " + schedulerEmail + "): 403", 2},
+		{"not to be run", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":run") }, 403,
+			"run the job cleanupReports-once-", 2},
+		{"log not to be read", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":list") }, 403,
+			"it needs roles/logging.viewer", 2},
+		{"not to be deleted", func(r *http.Request) bool { return r.Method == http.MethodDelete }, 403,
+			"delete it by hand: gcloud scheduler jobs delete projects/", 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -197,14 +206,16 @@ func TestFilter(t *testing.T) {
 	t.Parallel()
 	entry := map[string]any{"a": "x", "b": map[string]any{"c": true, "m": "It did not run"}, "t": "2026-01-10T15:00:00Z"}
 	for text, holds := range map[string]bool{
-		`a="x"`: true, `a="y"`: false, `b.c=true`: true, `b.d=true`: false, `b.m:("nope" OR "did not RUN")`: true, `b.d:*`: false, `b.c:*`: true,
+		`a="x"`: true, `a="y"`: false, `b.c=true`: true, `b.d=true`: false, `b.m:("nope" OR "did not RUN")`: true, `b.d:*`: false,
+		`b.c:*`:                     true,
 		`t>="2026-01-10T15:00:00Z"`: true, `t>="2026-01-10T15:00:00.1Z"`: false, `a="y" OR (a="x" AND b.c=true)`: true,
 	} {
 		if f, err := parseFilter(text); err != nil || f(entry) != holds {
 			t.Errorf("%s: %v, want %t", text, err, holds)
 		}
 	}
-	for _, text := range []string{"", `a=x`, `a="x" AND b="y" OR c="z"`, `(a="x"`, `a="x")`, `a<"x"`, `a:("x" AND "y")`, `a="x" b="y"`, `"x"`} {
+	for _, text := range []string{"", `a=x`, `a="x" AND b="y" OR c="z"`, `(a="x"`, `a="x")`, `a<"x"`, `a:("x" AND "y")`,
+		`a="x" b="y"`, `"x"`} {
 		if _, err := parseFilter(text); err == nil {
 			t.Errorf("%s is accepted", text)
 		}

@@ -48,7 +48,8 @@ func TestRuns(t *testing.T) {
 	wantNarrow(t, text, screen.DefaultWidth)
 	wantParts(t, text, "cleanupReports (0 0 * * * Asia/Tokyo)\n",
 		"2026-01-11 15:01  completed, forced        2     2       0  0 ms  "+shortID(third.RunID),
-		"2026-01-11 15:00  aborted                  2     0       0  0 ms  "+shortID(second.RunID), "check safety limits cleanupReports: MAX_ACTIONS",
+		"2026-01-11 15:00  aborted                  2     0       0  0 ms  "+shortID(second.RunID),
+		"check safety limits cleanupReports: MAX_ACTIONS",
 		"2026-01-10 15:00  completed                2     2       0  0 ms  "+shortID(first.RunID),
 		"2026-01 so far: 3 runs, which used less than a cent", "No run is saved for: cleanupOrphanedMedia, ")
 	s := o.standingOf(t, "cleanupReports")
@@ -63,7 +64,8 @@ func TestRuns(t *testing.T) {
 	o.now = o.now.AddDate(0, 1, 0)
 	want(t, "the next month", engine.Month{Of: "2026-02"}, o.standingOf(t, "cleanupReports").Month)
 	o.now = o.now.AddDate(0, -1, 0)
-	want(t, "the newest alone", third.RunID, parsed[standings](t, o.well(t, "runs", "--json", "--limit", "1", "cleanupReports")).Jobs[0].Runs[0].RunID)
+	want(t, "the newest alone", third.RunID, parsed[standings](t,
+		o.well(t, "runs", "--json", "--limit", "1", "cleanupReports")).Jobs[0].Runs[0].RunID)
 }
 
 // TestNewestRunsFirst: the job whose last run is the newest stands first.
@@ -95,10 +97,14 @@ func TestHowAJobStands(t *testing.T) {
 		state, detail string
 	}{
 		{"has run", nil, late, stateFine, ""},
-		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs every 24h00m."},
-		{"runs", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(59 * time.Second), stateUnderWay, "Run r-1 is under way."},
-		{"was killed", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(time.Minute), stateKilled, "Run r-1 ended without a report"},
-		{"an undo was killed", map[string]any{"runId": "undo-r-1", "expiresAt": now.Add(time.Minute)}, now.Add(time.Minute), stateKilled, "(undo-r-1) was interrupted"},
+		{"should have run", nil, late.Add(time.Second), stateMissing,
+			"The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs every 24h00m."},
+		{"runs", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(59 * time.Second), stateUnderWay,
+			"Run r-1 is under way."},
+		{"was killed", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(time.Minute), stateKilled,
+			"Run r-1 ended without a report"},
+		{"an undo was killed", map[string]any{"runId": "undo-r-1", "expiresAt": now.Add(time.Minute)}, now.Add(time.Minute),
+			stateKilled, "(undo-r-1) was interrupted"},
 		{"cannot run", "mine", now, stateBroken, "is not one that this program wrote"},
 	} {
 		changed := maps.Clone(record)
@@ -138,7 +144,8 @@ func TestAbortedAndFailedAreStates(t *testing.T) {
 		wantParts(t, out, "cleanupReports: "+state)
 		out, _ = o.ends(t, exitFailed, "doctor", "--json", "cleanupReports")
 		if !slices.ContainsFunc(parsed[struct{ Findings []finding }](t, out).Findings, func(f finding) bool {
-			return f.Level == levelProblem && strings.Contains(f.Text, "Its last run "+ended[state]+": ") && strings.Contains(f.Text, cause)
+			return f.Level == levelProblem && strings.Contains(f.Text, "Its last run "+ended[state]+": ") && strings.Contains(f.Text,
+				cause)
 		}) {
 			t.Errorf("the doctor says\n%s", out)
 		}
@@ -154,9 +161,11 @@ func TestAbortedAndFailedAreStates(t *testing.T) {
 	if s := o.standingOf(t, "cleanupReports"); s.State != stateFine {
 		t.Errorf("%+v", s)
 	}
-	failed.Status, failed.Failures = engine.Failed, []engine.Failure{{Target: "reports/x", Action: "delete report", Error: "no such luck"}}
-	o.Set(t, "cleanupRuns/"+failed.RunID, map[string]any{"runId": failed.RunID, "job": failed.Job, "status": "failed", "startedAt": failed.StartedAt,
-		"failures": []any{map[string]any{"target": "reports/x", "action": "delete report", "error": "no such luck"}}})
+	failed.Status, failed.Failures = engine.Failed, []engine.Failure{{Target: "reports/x", Action: "delete report",
+		Error: "no such luck"}}
+	o.Set(t, "cleanupRuns/"+failed.RunID, map[string]any{"runId": failed.RunID, "job": failed.Job, "status": "failed",
+		"startedAt": failed.StartedAt,
+		"failures":  []any{map[string]any{"target": "reports/x", "action": "delete report", "error": "no such luck"}}})
 	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": o.Documents(t, "cleanupRuns")[failed.RunID]})
 	report(stateFailed, "delete report reports/x: no such luck")
 }
@@ -170,7 +179,8 @@ func TestKilledRun(t *testing.T) {
 		o.reports(t)
 		killed := o.called(t, "cleanupReports", "") // what it did stands for what the killed run did
 		o.Delete(t, "cleanupRuns/"+killed.RunID)
-		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lease": map[string]any{"runId": killed.RunID, "expiresAt": o.now.Add(6 * time.Minute)}})
+		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lease": map[string]any{"runId": killed.RunID,
+			"expiresAt": o.now.Add(6 * time.Minute)}})
 		short := shortID(killed.RunID)
 		o.now = o.now.Add(time.Minute)
 		wantParts(t, o.well(t, "show", short), killed.RunID, "Run "+killed.RunID+" is under way.", "reports/old")
@@ -193,7 +203,8 @@ func TestKilledRun(t *testing.T) {
 		wantParts(t, text, "2026-01-10 15:00  killed", short, "run cleanupReports: it was killed")
 		wantNarrow(t, text, screen.DefaultWidth)
 		out, _ := o.ends(t, exitFailed, "show", short)
-		wantParts(t, out, "cleanupReports: killed", "what was planned is not known", "reports/old", "reports/older", "firesweep undo "+killed.RunID)
+		wantParts(t, out, "cleanupReports: killed", "what was planned is not known", "reports/old", "reports/older",
+			"firesweep undo "+killed.RunID)
 		wantParts(t, o.well(t, "undo", short), "2 things would be taken back")
 		wantParts(t, o.well(t, "undo", "--apply", short), "2 things taken back")
 		if got := o.Documents(t, "reports"); len(got) != 3 {
@@ -229,7 +240,8 @@ func TestRunsLieFarBack(t *testing.T) {
 	}
 	o.Set(t, "cleanupRuns/cleanupReports-20260110T140000Z-00000007", map[string]any{"by": "somebody else"})
 	o.refuses(t, exitFailed, "cleanupRuns/cleanupReports-20260110T140000Z-00000007: it has no runId: no run wrote it", "runs")
-	o.Set(t, "cleanupRuns/cleanupReports-20260110T140000Z-00000007", map[string]any{"runId": "cleanupReports-20260110T140000Z-00000007"})
+	o.Set(t, "cleanupRuns/cleanupReports-20260110T140000Z-00000007",
+		map[string]any{"runId": "cleanupReports-20260110T140000Z-00000007"})
 	o.refuses(t, exitFailed, "no run whose id ends with 00000006 is saved", "show", "00000006")
 }
 
@@ -242,13 +254,17 @@ func TestShow(t *testing.T) {
 	for _, name := range []string{report.RunID, shortID(report.RunID), "cleanupReports"} {
 		text := o.well(t, "show", name)
 		wantNarrow(t, text, screen.DefaultWidth)
-		wantParts(t, text, "cleanupReports: completed\n", "run "+report.RunID+", started 2026-01-10 15:00 UTC", "ACTION         PLANNED  DONE  CHANGED  FAILED",
-			"delete report        2     2        0       0", "kept 1: not older than 1 month", "billed at least: Firestore ", "there is nothing to do")
-		if got := parsed[shownRun](t, o.well(t, "show", "--json", name)); got.RunID != report.RunID || got.Actions["delete report"].Done != 2 {
+		wantParts(t, text, "cleanupReports: completed\n", "run "+report.RunID+", started 2026-01-10 15:00 UTC",
+			"ACTION         PLANNED  DONE  CHANGED  FAILED",
+			"delete report        2     2        0       0", "kept 1: not older than 1 month", "billed at least: Firestore ",
+			"there is nothing to do")
+		if got := parsed[shownRun](t, o.well(t, "show", "--json", name)); got.RunID != report.RunID ||
+			got.Actions["delete report"].Done != 2 {
 			t.Errorf("%+v", got)
 		}
 	}
-	o.refuses(t, exitFailed, "there is no report of cleanupReports-20260110T150000Z-00000000", "show", "cleanupReports-20260110T150000Z-00000000")
+	o.refuses(t, exitFailed, "there is no report of cleanupReports-20260110T150000Z-00000000", "show",
+		"cleanupReports-20260110T150000Z-00000000")
 }
 
 // TestWhatToDo: every way for a run to end says what comes next, and each failure what to do about it.
@@ -256,13 +272,15 @@ func TestWhatToDo(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	for status, says := range map[engine.Status]string{
-		engine.Completed: "there is nothing to do", engine.Partial: "The next run continues from there", engine.Skipped: "firesweep runs cleanupReports",
+		engine.Completed: "there is nothing to do", engine.Partial: "The next run continues from there",
+		engine.Skipped: "firesweep runs cleanupReports",
 		engine.Aborted: "firesweep plan --force cleanupReports", engine.Failed: "firesweep run cleanupReports",
 		engine.Killed: "What it did is in its undo log.",
 	} {
 		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": map[string]any{
 			"job": "cleanupReports", "runId": "cleanupReports-20260110T150000Z-00000000", "status": string(status), "startedAt": now,
-			"failures": []any{map[string]any{"target": "reports/r", "action": "delete report", "error": "rpc error: code = PermissionDenied"}},
+			"failures": []any{map[string]any{"target": "reports/r", "action": "delete report",
+				"error": "rpc error: code = PermissionDenied"}},
 		}})
 		code := exitFine
 		if slices.Contains([]engine.Status{engine.Aborted, engine.Failed, engine.Killed}, status) {
@@ -299,7 +317,8 @@ func TestRunsOfTheLog(t *testing.T) {
 	want(t, "the newest is forced", true, jobs[0].Runs[0].Force)
 	id := jobs[0].Runs[0].RunID
 	out = o.well(t, "show", "--log", id)
-	wantParts(t, out, "INFO cleanupReports started", "reason: status reviewed, createdAt 2025-11-10T15:00:00Z, older than 1", "    delete reports/old\n")
+	wantParts(t, out, "INFO cleanupReports started", "reason: status reviewed, createdAt 2025-11-10T15:00:00Z, older than 1",
+		"    delete reports/old\n")
 	lines := parsed[struct{ Lines []entry }](t, o.well(t, "show", "--log", "--json", id)).Lines
 	if len(lines) < 4 || lines[len(lines)-1].Report == nil {
 		t.Errorf("%d lines: %+v", len(lines), lines)

@@ -52,7 +52,8 @@ func TestStop(t *testing.T) {
 		return nil
 	}
 	out := o.well(t, "stop", "cleanupReports")
-	wantParts(t, out, "Run "+runID+" has been told to stop.", "cleanupReports: partial, stopped", "It was stopped. The next run continues from there.",
+	wantParts(t, out, "Run "+runID+" has been told to stop.", "cleanupReports: partial, stopped",
+		"It was stopped. The next run continues from there.",
 		"\n    firesweep undo "+runID+"\n", "\n    firesweep pause --location REGION cleanupReports\n")
 	wantNarrow(t, out, screen.DefaultWidth)
 	want(t, "marks", []any{runID, runID, runID}, marks)
@@ -68,7 +69,8 @@ func TestStop(t *testing.T) {
 func TestStopBetweenRuns(t *testing.T) {
 	o := newOperator(t)
 	first := "cleanupReports-20260110T145000Z-0123abcd"
-	goesOn := map[string]any{"runId": first, "job": "cleanupReports", "status": "partial", "continued": true, "startedAt": o.now, "now": o.now}
+	goesOn := map[string]any{"runId": first, "job": "cleanupReports", "status": "partial", "continued": true, "startedAt": o.now,
+		"now": o.now}
 	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": goesOn})
 	var second string
 	looks := 0
@@ -115,7 +117,8 @@ func TestStopOfARunThatDies(t *testing.T) {
 		return nil
 	}
 	out, errs := o.ends(t, exitFailed, "stop", "cleanupReports")
-	want(t, "guesses", 1, strings.Count(strings.Join(strings.Fields(errs), " "), "has not ended within 30s. It may have been killed"))
+	want(t, "guesses", 1, strings.Count(strings.Join(strings.Fields(errs), " "),
+		"has not ended within 30s. It may have been killed"))
 	wantParts(t, out, "ended without a report", "There is nothing to take back")
 	o.refuses(t, exitFailed, "run "+runID+" of cleanupReports is dead", "stop", "cleanupReports")
 }
@@ -159,7 +162,8 @@ func TestStopIsInterrupted(t *testing.T) {
 		return context.Canceled
 	}
 	a, _, errs := o.app()
-	if code := a.run(ctx, []string{"stop", "cleanupReports"}); code != exitInterrupted || !strings.Contains(errs.String(), runID+" stops nevertheless") {
+	if code := a.run(ctx, []string{"stop", "cleanupReports"}); code != exitInterrupted || !strings.Contains(errs.String(),
+		runID+" stops nevertheless") {
 		t.Errorf("%d, %s", code, errs)
 	}
 	want(t, "mark", any(runID), o.Documents(t, "cleanupJobs")["cleanupReports"]["stop"])

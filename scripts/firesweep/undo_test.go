@@ -91,7 +91,8 @@ func TestUndoOfAPart(t *testing.T) {
 	run := o.called(t, "cleanupReports", "").RunID
 	project := o.env["GOOGLE_CLOUD_PROJECT"]
 	shown := o.well(t, "undo", "--project", project, "--only", "reports/r01", "--only", "reports/r02", run)
-	wantParts(t, shown, "2 things would be taken back", "firesweep undo --apply --project "+project+" --only reports/r01 --only reports/r02 "+run)
+	wantParts(t, shown, "2 things would be taken back",
+		"firesweep undo --apply --project "+project+" --only reports/r01 --only reports/r02 "+run)
 	wantParts(t, o.well(t, "undo", "--where", "text=it's", run), `--where 'text=it'\''s' `+run, "and 5 things more: use --all")
 	if all := o.well(t, "undo", "--all", run); strings.Count(all, "bring back") != listed+5 || strings.Contains(all, "use --all") {
 		t.Error(all)
@@ -113,7 +114,8 @@ func TestUndoOfAPart(t *testing.T) {
 	wantParts(t, o.well(t, "show", "cleanupReports"), "It was taken back at", "35 things")
 }
 
-// TestUndoWithoutTheQueue: neither undo nor what goes with it needs the settings of Cloud Tasks, or a bucket where the job has none.
+// TestUndoWithoutTheQueue: neither undo nor what goes with it needs the settings of Cloud Tasks, or a bucket where the job has
+// none.
 func TestUndoWithoutTheQueue(t *testing.T) {
 	t.Parallel()
 	for _, job := range []string{"deleteInactiveProjects", "cleanupPlaceholderUsers"} {
@@ -188,7 +190,8 @@ func TestPin(t *testing.T) {
 		o.Set(t, path, old)
 	}
 	args := []string{"--because", "legal hold", "reports/a", "reports/b/notes/n"}
-	wantParts(t, o.well(t, append([]string{"pin"}, args...)...), "Nothing was changed", "firesweep pin --apply --because 'legal hold' reports/a")
+	wantParts(t, o.well(t, append([]string{"pin"}, args...)...), "Nothing was changed",
+		"firesweep pin --apply --because 'legal hold' reports/a")
 	wantParts(t, o.well(t, "pinned"), "Nothing is pinned")
 	o.well(t, append([]string{"pin", "--apply"}, args...)...)
 	wantParts(t, o.well(t, "pinned"), "reports/a", "legal hold", "by ")

@@ -71,7 +71,8 @@ type Wanted struct {
 
 // Of reads a run's undo log. The error is [restore.ErrNoLog] if it has none.
 func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, error) {
-	r := reader{Wanted: w, items: map[string]bool{}, writes: map[string][]undo.Write{}, at: map[string]int{}, wanted: map[string]bool{}}
+	r := reader{Wanted: w, items: map[string]bool{}, writes: map[string][]undo.Write{}, at: map[string]int{},
+		wanted: map[string]bool{}}
 	r.log.Items.First, r.log.Writes.First, r.log.Things.First = []Item{}, []Write{}, []Thing{}
 	for _, target := range w.Targets {
 		r.wanted[target] = true
