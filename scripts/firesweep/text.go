@@ -16,9 +16,9 @@ func (a *app) printer() *printer {
 }
 
 // show writes a result as JSON or for people. The error is [errSaid] if the result is bad, so that the exit code is 1.
-func (a *app) show(asJSON bool, result any, print func(*printer), bad bool) error {
+func (a *app) show(asJSON bool, result any, write func(*printer), bad bool) error {
 	if !asJSON {
-		print(a.printer())
+		write(a.printer())
 	} else if err := a.writeJSON(result); err != nil {
 		return err
 	}
