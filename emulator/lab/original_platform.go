@@ -14,8 +14,8 @@ import (
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// seedComped reads the rows that have expired and deletes them; then it reads their members, and makes those free who are comped.
-func seedComped(ctx context.Context, g plain, _ int) (looked, done int, err error) {
+// originalComped reads the rows that have expired and deletes them; then it reads their members, and makes those free who are comped.
+func originalComped(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	now := g.now.UTC()
 	expired, err := g.db.Collection("members_products").Where("expiry_at", "<", now.Truncate(day)).Documents(ctx).GetAll()
 	if err != nil {
@@ -47,8 +47,8 @@ func seedComped(ctx context.Context, g plain, _ int) (looked, done int, err erro
 	return len(expired), done, nil
 }
 
-// seedProjects reads the dormant projects by hundreds, and asks for the warning of each.
-func seedProjects(ctx context.Context, g plain, _ int) (looked, done int, err error) {
+// originalProjects reads the dormant projects by hundreds, and asks for the warning of each.
+func originalProjects(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	now := g.now
 	if _, err := g.db.Doc("application_settings/current").Get(ctx); err != nil {
 		return 0, 0, err
@@ -108,8 +108,8 @@ func (g plain) inactive(ctx context.Context, project *gofirestore.DocumentSnapsh
 	return true, err
 }
 
-// seedWarning sends the warning about one project after the other.
-func seedWarning(ctx context.Context, g plain, n int) (looked, done int, err error) {
+// originalWarning sends the warning about one project after the other.
+func originalWarning(ctx context.Context, g plain, n int) (looked, done int, err error) {
 	for i := range n {
 		project, err := g.db.Collection("projects").Doc(warnedProject(i, n)).Get(ctx)
 		if err != nil {
@@ -128,8 +128,8 @@ func seedWarning(ctx context.Context, g plain, n int) (looked, done int, err err
 	return n, done, nil
 }
 
-// seedInvites asks for ten thousand old invitations at a time and deletes them, by hundreds, until there are none.
-func seedInvites(ctx context.Context, g plain, _ int) (looked, done int, err error) {
+// originalInvites asks for ten thousand old invitations at a time and deletes them, by hundreds, until there are none.
+func originalInvites(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	q := g.db.Collection("members").Where("invite_token", ">", "").Where("created_at", "<", g.now.Add(-90*day)).Where("user_id", "==", nil).Limit(10_000)
 	for {
 		due, err := q.Documents(ctx).GetAll()
@@ -147,8 +147,8 @@ func seedInvites(ctx context.Context, g plain, _ int) (looked, done int, err err
 	}
 }
 
-// seedPlaceholders counts the attempt of each detail that is due, and hands its user to the worker.
-func seedPlaceholders(ctx context.Context, g plain, _ int) (looked, done int, err error) {
+// originalPlaceholders counts the attempt of each detail that is due, and hands its user to the worker.
+func originalPlaceholders(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	found, err := g.db.Collection("import_placeholder_user_details").Where("namespace_id", "==", nil).Documents(ctx).GetAll()
 	if err != nil {
 		return 0, 0, fmt.Errorf("query: %w", err)
@@ -174,8 +174,8 @@ func seedPlaceholders(ctx context.Context, g plain, _ int) (looked, done int, er
 	return len(found), done, nil
 }
 
-// seedPlaceholder looks for what refers to one user after the other, and deletes the account, the document and the detail.
-func seedPlaceholder(ctx context.Context, g plain, n int) (looked, done int, err error) {
+// originalPlaceholder looks for what refers to one user after the other, and deletes the account, the document and the detail.
+func originalPlaceholder(ctx context.Context, g plain, n int) (looked, done int, err error) {
 	for i := range n {
 		user, err := g.db.Collection("users").Doc(id(placeholderID, i, n)).Get(ctx)
 		if err != nil {
