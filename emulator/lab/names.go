@@ -55,21 +55,23 @@ const namesHead = `
 ## Names of objects
 
 The case live by how its objects are named: a listing is read as ranges of names side by side, so the names decide how long it
-waits. Each time is of one run over answers after %s; *times* is that by the time without a link, *requests* are those of a page of
-1,000 objects.
+waits. Of each kind some %s and %s objects are listed once without a link and once over answers after %s. *Times* is the second
+time by the first; *requests* are those of a page of 1,000 objects.
 
-| names | such as | objects | time | times | requests | objects | time | times | requests |
-|---|---|--:|--:|--:|--:|--:|--:|--:|--:|
+![times by kinds of names](performance/names.svg)
+
+| names | such as | fewer: time | times | requests | more: time | times | requests |
+|---|---|--:|--:|--:|--:|--:|--:|
 `
 
 // writeNames writes a table of what a run takes with each kind of names: a row for each kind, in which come its sizes.
 func (all results) writeNames(b *strings.Builder) {
-	fmt.Fprintf(b, namesHead, longLink)
+	fmt.Fprintf(b, namesHead, thousands(sizesOfNames[0]), thousands(sizesOfNames[1]), longLink)
 	for _, kind := range names.Kinds {
 		row := ""
 		for _, r := range all.runsOf(namesCase, kind.Name) {
 			if times, ok := all.ratio(r); ok {
-				row += fmt.Sprintf(" %s | %s | %.2f | %.2f |", thousands(r.Items), seconds(r.Elapsed), times, r.requestsAPage())
+				row += fmt.Sprintf(" %s | %.2f | %.2f |", seconds(r.Elapsed), times, r.requestsAPage())
 			}
 		}
 		if row != "" {
@@ -104,8 +106,8 @@ func (all results) namesPlot() plot {
 func example(kind names.Kind) string {
 	all := kind.Names(100)
 	name := []rune(all[len(all)/2])
-	if len(name) <= 30 {
+	if len(name) <= 24 {
 		return string(name)
 	}
-	return string(name[:16]) + "…" + string(name[len(name)-12:])
+	return string(name[:14]) + "…" + string(name[len(name)-8:])
 }

@@ -191,7 +191,7 @@ func (all results) writeLarge(b *strings.Builder) {
 	b.WriteString(largeHead)
 	for _, m := range cases {
 		for _, r := range all.runsOf(m.name, "") {
-			if m.most == 0 || r.Original || r.Items == 0 {
+			if m.most == 0 || r.Original || r.Items < caseOf("live").usual {
 				continue
 			}
 			times := ""
@@ -232,8 +232,8 @@ func (all results) writeNothing(b *strings.Builder) {
 	b.WriteString(nothingHead)
 	for _, r := range all.Runs {
 		if u := r.Usage; r.Items == 0 {
-			fmt.Fprintf(b, "| `%s` | %s | %d | %d | %d | %d | %d MiB |\n", r.Job, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests,
-				u.FirestoreReads, u.FirestoreWrites, r.Memory>>20)
+			fmt.Fprintf(b, "| `%s` | %s | %d | %d | %d | %d |\n", r.Job, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests,
+				u.FirestoreReads, u.FirestoreWrites)
 		}
 	}
 }

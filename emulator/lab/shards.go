@@ -150,8 +150,8 @@ Here %s live objects were split, over answers after %s. Each shard ran in a proc
 	share := float64(most.Scanned) * shards / float64(s.Items)
 	took := time.Duration(objects / shards * share / slow.perSecond() * float64(time.Second))
 	fmt.Fprintf(b, "\nOn %d instances that is the time of the split and of the longest shard: %s. The largest shard has %.2f times an equal part.\n"+
-		"A hundred million would be split in %s, and the longest shard would take %s, in %s of %s. Of one post of eleven missing, the\n"+
-		"deletions take %s at least, because the shards share Cloud Storage's %s a second.\n",
+		"A hundred million would be split in %s, and the longest shard would take %s, in %s of %s. Of one post\n"+
+		"of eleven missing, the deletions take %s at least, because the shards share Cloud Storage's %s a second.\n",
 		shards, seconds(s.Cut.Elapsed+longest), share, lasting(time.Duration(float64(s.Cut.Elapsed)*objects/float64(s.Items))), lasting(took),
 		runsOf(runsFor(took)), seconds(planTime), lasting(caseOf("missing").least(objects)), thousands(deletesOfAll))
 }

@@ -24,7 +24,8 @@ how fast Google's services are.
 
 - **Times** is the time over the link by the time without one. Every run waits for a few answers before it knows what there is: look
   at a small run's time, not at this ratio.
-- **At least** is what Google's quotas leave, without what a run writes for its undo log and its journal.
+- **At least** is what Google's quotas leave, 500 writes of documents a second unless the case says otherwise, without what a run
+  writes for its undo log and its journal.
 - **The original** is the algorithm of the document that a job comes from, with Google's plain clients: for each item one question
   after the other, nothing kept to take back, no second look, no limits. ≈ is computed from fewer items.
 - **Round trips** is the longest chain of requests of which each was sent after the answer to the one before. **Reads** and pages are
@@ -56,8 +57,8 @@ const largeHead = `
 `
 
 const nightText = `
-%s live objects took %s, in %s. With one post of eleven missing they would take %s, in %s of %s: well within the six hours of
-CONTINUE_FOR. Those %s deletions are more than MAX_ACTIONS (100,000 unless set) allows a night, so such a run is aborted; after
+%s live objects took %s, in %s. With one post of eleven missing they would take %s, in %s of %s: well
+within the six hours of CONTINUE_FOR. Those %s deletions are more than MAX_ACTIONS (100,000 unless set) allows a night, so such a run is aborted; after
 somebody has looked, ` + "`{\"force\":true}`" + ` does it in windows of 10,000 actions, in no more memory.
 `
 
@@ -75,8 +76,8 @@ const nothingHead = `
 
 A run on a project without data, over answers after 40ms: the least that a run costs.
 
-| job | time | round trips | requests | reads | writes | memory |
-|---|--:|--:|--:|--:|--:|--:|
+| job | time | round trips | requests | reads | writes |
+|---|--:|--:|--:|--:|--:|
 `
 
 // zeros are counts of nothing in JSON.

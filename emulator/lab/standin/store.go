@@ -32,7 +32,7 @@ type collection struct {
 	path    string
 	docs    map[string]*doc
 	fields  map[string]bool   // that any document has had
-	indexes map[string]*index // by their fields
+	indexes map[string]*index // by their fields; that of none holds all documents
 }
 
 // doc is a document. It is never changed, only replaced.
@@ -65,7 +65,7 @@ func newStore(project string, w *World) *store {
 }
 
 func newCollection(path string, n int) *collection {
-	return &collection{path: path, docs: make(map[string]*doc, n), fields: map[string]bool{}, indexes: map[string]*index{}}
+	return &collection{path: path, docs: make(map[string]*doc, n), fields: map[string]bool{}, indexes: map[string]*index{"": {}}}
 }
 
 // collection returns a collection, which comes into being. The lock is held, as it is in all that follows.
@@ -129,8 +129,8 @@ func (c *collection) index(fields []string) *index {
 			return i
 		}
 	}
-	for _, d := range c.docs {
-		if e := i.entry(d); e != nil {
+	for _, all := range c.indexes[""].entries { // by id: what ascends with it is soon sorted
+		if e := i.entry(all.d); e != nil {
 			i.entries = append(i.entries, *e)
 		}
 	}
@@ -158,11 +158,17 @@ func (i *index) find(d *doc) (at int, e *entry) {
 	if e = i.entry(d); e == nil {
 		return 0, nil
 	}
+	if n := len(i.entries); n == 0 || i.entries[n-1].compare(*e) < 0 {
+		return n, e
+	}
 	return sort.Search(len(i.entries), func(n int) bool { return i.entries[n].compare(*e) >= 0 }), e
 }
 
 func (e entry) compare(f entry) int {
 	for n := range e.key {
+		if e.key[n] == f.key[n] { // documents may share their fields
+			continue
+		}
 		if c := compare(e.key[n], f.key[n]); c != 0 {
 			return c
 		}
