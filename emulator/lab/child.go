@@ -102,8 +102,8 @@ func (o order) function(job sweep.Job, m measured) *sweep.Function {
 	f := functions.New(job)
 	f.Log = io.Discard
 	environment := map[string]string{
-		"GOOGLE_CLOUD_PROJECT": o.Google.Project, "STORAGE_BUCKET": o.Google.Bucket, "TASKS_LOCATION": "asia-northeast1", "TASKS_QUEUE": "lab",
-		"TASKS_SERVICE_ACCOUNT": "lab@example.com", "TASKS_TARGET_URL": "https://worker.example.com/", "DRY_RUN": "false",
+		"GOOGLE_CLOUD_PROJECT": o.Google.Project, "STORAGE_BUCKET": o.Google.Bucket, "TASKS_LOCATION": "asia-northeast1",
+		"TASKS_QUEUE": "lab", "TASKS_SERVICE_ACCOUNT": "lab@example.com", "TASKS_TARGET_URL": "https://worker.example.com/", "DRY_RUN": "false",
 	}
 	maps.Copy(environment, m.env)
 	maps.Copy(environment, o.Env)

@@ -1,5 +1,5 @@
-// Command lab measures jobs on a stand-in for Google's services, with and without a link before it, and writes docs/performance.md
-// and its plots.
+// Command lab measures jobs on a stand-in for Google's services, with and without a link before it, and writes
+// docs/performance.md and its plots.
 //
 //	go run ./emulator/lab                             all of it, some twenty minutes on two cores that do nothing else
 //	go run ./emulator/lab -case missing               one case again; the page keeps the others
@@ -42,7 +42,9 @@ func main() {
 		}
 		return
 	}
-	debug.SetGCPercent(400) // a world of millions of documents is looked through less often, so the stand-in costs less
+	// A world of millions of documents is looked through less often, so the stand-in costs less.
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(4 << 30)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := command(ctx, os.Args[1:], os.Stdout)
 	stop()
@@ -150,7 +152,8 @@ func (m measured) points(items int) (all []point) {
 	if items > 0 {
 		usual, more, most, turns = items, nil, 0, 1
 	}
-	if first := slices.IndexFunc(cases, func(of measured) bool { return of.job == m.job }); m.task == nil && cases[first].name == m.name {
+	first := slices.IndexFunc(cases, func(of measured) bool { return of.job == m.job })
+	if m.task == nil && cases[first].name == m.name {
 		all = append(all, point{0, longLink, false})
 	}
 	for range turns { // in turns, so that a machine that becomes slower delays both

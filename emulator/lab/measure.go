@@ -57,8 +57,9 @@ func measure(ctx context.Context, m measured, p point) (run, error) {
 		return run{}, fmt.Errorf("measure %s of %d: %w", m.name, p.items, err)
 	}
 	r := run{
-		Case: m.name, Items: p.items, Original: p.original, Answer: p.answer, Traffic: google.Traffic(), Job: m.job, Status: came.Report.Status,
-		Usage: came.Report.Usage, Runs: came.Runs, Elapsed: came.Elapsed, CPU: came.CPU, Memory: came.Memory, failures: came.Report.Failures,
+		Case: m.name, Items: p.items, Original: p.original, Answer: p.answer, Traffic: google.Traffic(), Job: m.job, Runs: came.Runs,
+		Status: came.Report.Status, Usage: came.Report.Usage, failures: came.Report.Failures,
+		Elapsed: came.Elapsed, CPU: came.CPU, Memory: came.Memory,
 	}
 	for _, c := range came.Report.Actions {
 		r.Done += c.Done

@@ -54,9 +54,10 @@ func measureNames(ctx context.Context, kinds []names.Kind, items int, out io.Wri
 const namesHead = `
 ## Names of objects
 
-The case live by how its objects are named: a listing is read as ranges of names side by side, so the names decide how long it
-waits. Of each kind some %s and %s objects are listed once without a link and once over answers after %s. *Times* is the second
-time by the first; *requests* are those of a page of 1,000 objects.
+The case live by how its objects are named: a listing is read as ranges of names side by side, so the names decide how
+long it waits. Of each kind some %s and %s objects are listed once without a link and once over answers
+after %s.
+*Times* is the second time by the first; *requests* are those of a page of 1,000 objects.
 
 ![times by kinds of names](performance/names.svg)
 

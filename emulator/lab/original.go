@@ -44,7 +44,8 @@ func runOriginal(ctx context.Context, o order, run original) (_ *sweep.Report, e
 			err = errors.Join(err, end())
 		}
 	}()
-	d, err := documents.Open(ctx, documents.Database{Project: o.Google.Project, ID: gofirestore.DefaultDatabaseID}, o.Google.Dial()...)
+	database := documents.Database{Project: o.Google.Project, ID: gofirestore.DefaultDatabaseID}
+	d, err := documents.Open(ctx, database, o.Google.Dial()...)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,8 @@ func runOriginal(ctx context.Context, o order, run original) (_ *sweep.Report, e
 	}
 	opened = append(opened, b.Close)
 	t, err := tasks.Open(ctx, tasks.Queue{
-		Project: o.Google.Project, Location: "asia-northeast1", ID: "lab", TargetURL: "https://worker.example.com/", ServiceAccount: "lab@example.com",
+		Project: o.Google.Project, Location: "asia-northeast1", ID: "lab",
+		TargetURL: "https://worker.example.com/", ServiceAccount: "lab@example.com",
 	}, time.Now, o.Google.Dial()...)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,8 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// results are all figures. They are kept in a folder that git ignores, so that one case can be measured again and the others stay.
+// results are all figures. They are kept in a folder that git ignores, so that one case can be measured again and the
+// others stay.
 type results struct {
 	Machine string
 	Shards  *sharded // nil: not measured
@@ -147,8 +148,8 @@ func (all results) ratio(r run) (times float64, ok bool) {
 	return r.Elapsed.Seconds() / without.Elapsed.Seconds(), ok && r.Answer > 0 && !r.Original
 }
 
-// original returns how long the algorithm of the original takes for as many items over the long link: it handles one after the other,
-// so the time grows as they do. ok is false if it was not measured.
+// original returns how long the algorithm of the original takes for as many items over the long link: it handles one after the
+// other, so the time grows as they do. ok is false if it was not measured.
 func (all results) original(m measured, items int) (took time.Duration, exact, ok bool) {
 	for _, r := range all.runsOf(m.name, "") {
 		if r.Original && r.Answer == longLink {
@@ -176,8 +177,8 @@ func (all results) writeJobs(b *strings.Builder) {
 				original = "≈ " + original
 			}
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s %s | %s | %s | %s | %s | %s | %s | %s | %s | %d MiB |\n", m.job, m.name, thousands(r.Items), m.items, without,
-			lasting(r.Elapsed), times, least, original, thousands(int(r.Traffic.Chain)), thousands(int(r.Traffic.Requests)),
+		fmt.Fprintf(b, "| `%s` | %s | %s %s | %s | %s | %s | %s | %s | %s | %s | %s | %d MiB |\n", m.job, m.name,
+			thousands(r.Items), m.items, without, lasting(r.Elapsed), times, least, original, thousands(int(r.Traffic.Chain)), thousands(int(r.Traffic.Requests)),
 			thousands(int(r.Usage.FirestoreReads)), r.Memory>>20)
 	}
 	for _, r := range all.runsOf("busy", "") {
@@ -198,9 +199,9 @@ func (all results) writeLarge(b *strings.Builder) {
 			if by, ok := all.ratio(r); ok {
 				times = fmt.Sprintf("%.2f", by)
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %d MiB | %s |\n", m.name, thousands(r.Items), r.Answer, lasting(r.Elapsed), times,
-				rate(r.perSecond()), thousands(int(r.Traffic.Requests)), thousands(int(r.Usage.FirestoreReads)), thousands(int(r.Usage.StorageClassA)),
-				r.Memory>>20, seconds(r.CPU))
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %d MiB | %s |\n", m.name, thousands(r.Items), r.Answer,
+				lasting(r.Elapsed), times, rate(r.perSecond()), thousands(int(r.Traffic.Requests)),
+				thousands(int(r.Usage.FirestoreReads)), thousands(int(r.Usage.StorageClassA)), r.Memory>>20, seconds(r.CPU))
 		}
 	}
 	m := caseOf("live")
@@ -208,8 +209,8 @@ func (all results) writeLarge(b *strings.Builder) {
 	missing, too := all.find(run{Case: "missing", Items: caseOf("missing").most, Answer: longLink})
 	if ok && too {
 		took := time.Duration(float64(m.most) / missing.perSecond() * float64(time.Second))
-		fmt.Fprintf(b, nightText, thousands(m.most), lasting(r.Elapsed), runsOf(r.Runs), lasting(took), runsOf(runsFor(took)), seconds(planTime),
-			thousands(caseOf("missing").due(m.most)))
+		fmt.Fprintf(b, nightText, thousands(m.most), lasting(r.Elapsed), runsOf(r.Runs), lasting(took), runsOf(runsFor(took)),
+			seconds(planTime), thousands(caseOf("missing").due(m.most)))
 	}
 }
 
@@ -223,8 +224,8 @@ func (all results) writeReports(b *strings.Builder) {
 		if r.Original {
 			who = "the original's algorithm"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %.2f | %d MiB |\n", who, r.Answer, lasting(r.Elapsed), thousands(int(r.Traffic.Requests)),
-			thousands(int(r.Usage.FirestoreReads)), float64(r.Usage.FirestoreReads)/float64(r.Done), r.Memory>>20)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %.2f | %d MiB |\n", who, r.Answer, lasting(r.Elapsed),
+			thousands(int(r.Traffic.Requests)), thousands(int(r.Usage.FirestoreReads)), float64(r.Usage.FirestoreReads)/float64(r.Done), r.Memory>>20)
 	}
 }
 

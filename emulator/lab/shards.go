@@ -59,7 +59,8 @@ func (p part) perSecond() float64 { return float64(p.Scanned) / p.Elapsed.Second
 
 func (p part) line(name string) string {
 	return fmt.Sprintf("%-12s %-20s %9s objects: %8s, %7s a second, %d reads, %d pages listed, %d MiB, CPU %s",
-		shardsCase, name, thousands(p.Scanned), seconds(p.Elapsed), thousands(int(p.perSecond())), p.Usage.FirestoreReads, p.Usage.StorageClassA, p.Memory>>20, seconds(p.CPU))
+		shardsCase, name, thousands(p.Scanned), seconds(p.Elapsed), thousands(int(p.perSecond())),
+		p.Usage.FirestoreReads, p.Usage.StorageClassA, p.Memory>>20, seconds(p.CPU))
 }
 
 // beside is how many processes with one CPU fit on this machine: the stand-in needs about as much as they do.
@@ -103,7 +104,8 @@ func measureShards(ctx context.Context, n int, answer time.Duration, out io.Writ
 		for _, came := range results {
 			of := came.Report.Part
 			if of == nil || of.Shards != shards || came.Report.Status != sweep.Completed && came.Report.Status != sweep.Partial {
-				return nil, fmt.Errorf("measure shards of %d objects: run %s ended as %s, failures %v", n, came.Report.RunID, came.Report.Status, came.Report.Failures)
+				return nil, fmt.Errorf("measure shards of %d objects: run %s ended as %s, failures %v",
+					n, came.Report.RunID, came.Report.Status, came.Report.Failures)
 			}
 			s.Parts[of.Number].add(came)
 		}
@@ -130,8 +132,9 @@ func (s sharded) write(b *strings.Builder) {
 	fmt.Fprintf(b, `
 ## A hundred million objects in %d shards
 
-With SHARDS=%d the scheduled run lists all names to find where to cut, and each shard is a run of its own, on an instance of its own.
-Here %s live objects were split, over answers after %s. Each shard ran in a process with one CPU, %d at a time.
+With SHARDS=%d the scheduled run lists all names to find where to cut, and each shard is a run of its own, on an
+instance of its own. Here %s live objects were split, over answers after %s.
+Each shard ran in a process with one CPU, %d at a time.
 
 | | objects | time | a second | reads | pages listed | memory | CPU |
 |---|--:|--:|--:|--:|--:|--:|--:|
@@ -149,11 +152,12 @@ Here %s live objects were split, over answers after %s. Each shard ran in a proc
 	}
 	share := float64(most.Scanned) * shards / float64(s.Items)
 	took := time.Duration(objects / shards * share / slow.perSecond() * float64(time.Second))
-	fmt.Fprintf(b, "\nOn %d instances that is the time of the split and of the longest shard: %s. The largest shard has %.2f times an equal part.\n"+
-		"A hundred million would be split in %s, and the longest shard would take %s, in %s of %s. Of one post\n"+
-		"of eleven missing, the deletions take %s at least, because the shards share Cloud Storage's %s a second.\n",
-		shards, seconds(s.Cut.Elapsed+longest), share, lasting(time.Duration(float64(s.Cut.Elapsed)*objects/float64(s.Items))), lasting(took),
-		runsOf(runsFor(took)), seconds(planTime), lasting(caseOf("missing").least(objects)), thousands(deletesOfAll))
+	fmt.Fprintf(b, "\nOn %d instances that is the time of the split and of the longest shard: %s. The largest shard has %.2f\n"+
+		"times an equal part. A hundred million would be split in %s, and the longest shard would take %s,\n"+
+		"in %s of %s. Of one post of eleven missing, the deletions take %s at least, because\n"+
+		"the shards share Cloud Storage's %s a second.\n",
+		shards, seconds(s.Cut.Elapsed+longest), share,
+		lasting(time.Duration(float64(s.Cut.Elapsed)*objects/float64(s.Items))), lasting(took), runsOf(runsFor(took)), seconds(planTime), lasting(caseOf("missing").least(objects)), thousands(deletesOfAll))
 }
 
 // largest returns the part that looked at the most objects.

@@ -14,22 +14,24 @@ import (
 
 const pageHead = `# Performance
 
-The time and the cost of a run, as measured by ` + "`go run ./emulator/lab`" + `, which writes this page and takes some twenty minutes.
+The time and the cost of a run, as measured by ` + "`go run ./emulator/lab`" + `, which writes this page and takes some twenty
+minutes.
 
-A job runs by its function's own HTTP handler, in a process of its own with the memory limit and the one CPU that it is deployed
-with, on a stand-in for Google's services that costs next to nothing itself (` + "`emulator/lab/standin`" + `, whose package documentation
-says what it assumes). It answers after a time that is chosen, a quarter more or less by chance, and with a page of a listing after
-three times that. **All times of services are assumed**: the figures show what the program waits for and what it asks at once, not
-how fast Google's services are.
+A job runs by its function's own HTTP handler, in a process of its own with the memory limit and the one CPU that it
+is deployed with, on a stand-in for Google's services that costs next to nothing itself (` + "`emulator/lab/standin`" + `, whose
+package documentation says what it assumes). It answers after a time that is chosen, a quarter more or less by chance,
+and with a page of a listing after three times that. **All times of services are assumed**: the figures show what the
+program waits for and what it asks at once, not how fast Google's services are.
 
-- **Times** is the time over the link by the time without one. Every run waits for a few answers before it knows what there is: look
-  at a small run's time, not at this ratio.
-- **At least** is what Google's quotas leave, 500 writes of documents a second unless the case says otherwise, without what a run
-  writes for its undo log and its journal.
-- **The original** is the algorithm of the document that a job comes from, with Google's plain clients: for each item one question
-  after the other, nothing kept to take back, no second look, no limits. ≈ is computed from fewer items.
-- **Round trips** is the longest chain of requests of which each was sent after the answer to the one before. **Reads** and pages are
-  what Google bills, from the run's own report; the read every five seconds that sees whether to stop is left out.
+- **Times** is the time over the link by the time without one. Every run waits for a few answers before it knows what
+  there is: look at a small run's time, not at this ratio.
+- **At least** is what Google's quotas leave, 500 writes of documents a second unless the case says otherwise, without
+  what a run writes for its undo log and its journal.
+- **The original** is the algorithm of the document that a job comes from, with Google's plain clients: for each item
+  one question after the other, nothing kept to take back, no second look, no limits. ≈ is computed from fewer items.
+- **Round trips** is the longest chain of requests of which each was sent after the answer to the one before.
+  **Reads** and pages are what Google bills, from the run's own report; the read every five seconds that sees whether
+  to stop is left out.
 - **Memory** is the most that the process held, **CPU** what it computed.
 
 ## The jobs
@@ -43,8 +45,8 @@ Each case with its usual items; the last columns are of the run over the link, w
 `
 
 const busyText = `
-In the case busy, the longest that a lookup waited for its turn, and with it whoever else asks for such documents, is %s. With 200
-lookups under way from the beginning (commit 46a5f4c) it was %s.
+In the case busy, the longest that a lookup waited for its turn, and with it whoever else asks for such documents, is
+%s. With 200 lookups under way from the beginning (commit 46a5f4c) it was %s.
 `
 
 const largeHead = `
@@ -57,15 +59,18 @@ const largeHead = `
 `
 
 const nightText = `
-%s live objects took %s, in %s. With one post of eleven missing they would take %s, in %s of %s: well
-within the six hours of CONTINUE_FOR. Those %s deletions are more than MAX_ACTIONS (100,000 unless set) allows a night, so such a run is aborted; after
-somebody has looked, ` + "`{\"force\":true}`" + ` does it in windows of 10,000 actions, in no more memory.
+%s live objects took %s, in %s. With one post of eleven missing they would take %s,
+in %s of %s:
+well within the six hours of CONTINUE_FOR. Those %s deletions are more than MAX_ACTIONS (100,000 unless set)
+allows a night, so such a run is aborted; after somebody has looked, ` + "`{\"force\":true}`" + ` does it in windows of 10,000
+actions, in no more memory.
 `
 
 const reportsHead = `
 ## Reading what is deleted
 
-What a plan has read whole and can hold in memory is not read again. The case reports, beside the original's algorithm:
+What a plan has read whole and can hold in memory is not read again. The case reports, beside the original's
+algorithm:
 
 | | answers after | time | requests | reads | reads a deletion | memory |
 |---|--:|--:|--:|--:|--:|--:|
@@ -106,8 +111,8 @@ func (r run) line() string {
 	if r.Original {
 		who = "the original"
 	}
-	return fmt.Sprintf("%-12s %-29s %10s items, answers after %4s: %8s, %5d round trips of %6d requests, %d reads, %d writes, %d pages listed, %d MiB, CPU %s, %s",
-		cmp.Or(r.Kind, r.Case), who, thousands(r.Items), r.Answer, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests,
+	return fmt.Sprintf("%-12s %-29s %10s items, answers after %4s: %8s, %5d round trips of %6d requests, %d reads, %d writes, %d pages listed, "+
+		"%d MiB, CPU %s, %s", cmp.Or(r.Kind, r.Case), who, thousands(r.Items), r.Answer, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests,
 		u.FirestoreReads, u.FirestoreWrites, u.StorageClassA, r.Memory>>20, seconds(r.CPU), r.Status)
 }
 
@@ -158,5 +163,6 @@ func machine(at time.Time) string {
 		}
 	}
 	return fmt.Sprintf("Measured on %d cores of %s%s, with %s on %s/%s; %s.",
-		runtime.NumCPU(), processor, memory, strings.Replace(runtime.Version(), "go", "Go ", 1), runtime.GOOS, runtime.GOARCH, at.UTC().Format("2006-01-02 15:04 MST"))
+		runtime.NumCPU(), processor, memory, strings.Replace(runtime.Version(), "go", "Go ", 1), runtime.GOOS, runtime.GOARCH,
+		at.UTC().Format("2006-01-02 15:04 MST"))
 }

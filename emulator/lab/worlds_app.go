@@ -101,8 +101,8 @@ func circles(n int, now time.Time) *standin.World {
 		},
 	}}
 	put(w, "circles", n, circle, func(i int) fields {
-		of := fields{"name": "Walks with dogs", "ownerId": id(ownerID, i%owners, owners), "isDeleted": false, "createdAt": now.Add(-800 * day)}
-		of["lastHumanPostAt"] = now.Add(-10 * day)
+		of := fields{"name": "Walks with dogs", "ownerId": id(ownerID, i%owners, owners), "isDeleted": false}
+		of["createdAt"], of["lastHumanPostAt"] = now.Add(-800*day), now.Add(-10*day)
 		if i%20 < 2 {
 			of["lastHumanPostAt"] = now.Add(-400 * day)
 		}
@@ -122,7 +122,8 @@ func circles(n int, now time.Time) *standin.World {
 // circlesInUse are n circles: of each twenty the first is new, and nobody has posted to it; the second was deleted long ago.
 func circlesInUse(n int, now time.Time) *standin.World {
 	circle := func(deleted bool, created, posted int) standin.Fields {
-		of := fields{"name": "Walks with dogs", "ownerId": "owner", "isDeleted": deleted, "createdAt": now.Add(-time.Duration(created) * day)}
+		of := fields{"name": "Walks with dogs", "ownerId": "owner", "isDeleted": deleted}
+		of["createdAt"] = now.Add(-time.Duration(created) * day)
 		if posted > 0 {
 			of["lastHumanPostAt"] = now.Add(-time.Duration(posted) * day)
 		}

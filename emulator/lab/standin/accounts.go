@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -26,21 +27,25 @@ func newAuthentication(project string, uids []string) (http.Handler, error) {
 	for some := range slices.Chunk(uids, 1000) {
 		users := make([]map[string]any, len(some))
 		for i, uid := range some {
-			users[i] = map[string]any{"localId": uid, "createdAt": written.UnixMilli(), "lastLoginAt": written.UnixMilli(), "email": uid + "@example.com"}
+			users[i] = map[string]any{
+				"localId": uid, "createdAt": written.UnixMilli(), "lastLoginAt": written.UnixMilli(), "email": uid + "@example.com",
+			}
 		}
 		body, err := json.Marshal(map[string]any{"users": users})
 		if err != nil {
 			return nil, err
 		}
 		answer := httptest.NewRecorder()
-		auth.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/v1/projects/"+project+"/accounts:batchCreate", strings.NewReader(string(body))))
+		path := "/v1/projects/" + project + "/accounts:batchCreate"
+		auth.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body)))
 		if answer.Code != http.StatusOK {
 			return nil, fmt.Errorf("make accounts: %d %s", answer.Code, answer.Body)
 		}
 	}
 	batches, singles := rate.NewLimiter(batchesPerSecond, 2*batchesPerSecond), rate.NewLimiter(singlesPerSecond, singlesPerSecond)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, ":batchDelete") && !batches.Allow() || strings.HasSuffix(r.URL.Path, ":delete") && !singles.Allow() {
+		many, one := strings.HasSuffix(r.URL.Path, ":batchDelete"), strings.HasSuffix(r.URL.Path, ":delete")
+		if many && !batches.Allow() || one && !singles.Allow() {
 			http.Error(w, `{"error":{"code":429,"message":"QUOTA_EXCEEDED"}}`, http.StatusTooManyRequests)
 			return
 		}

@@ -264,7 +264,12 @@ func (q *query) outside(d *doc) int {
 
 // ascends reports whether all orders do.
 func (q *query) ascends() bool {
-	return !slices.ContainsFunc(q.order, func(o *pb.StructuredQuery_Order) bool { return o.GetDirection() == pb.StructuredQuery_DESCENDING })
+	for _, o := range q.order {
+		if o.GetDirection() == pb.StructuredQuery_DESCENDING {
+			return false
+		}
+	}
+	return true
 }
 
 // search returns the part of an index in which the documents lie that meet conditions, and those conditions that must be looked at
@@ -330,19 +335,19 @@ func (q *query) answer() []*doc {
 	var found []*doc
 	once := map[*doc]bool{}
 	add := func(d *doc, conditions []condition) {
-		if !once[d] && !slices.ContainsFunc(conditions, func(c condition) bool { return !c.holds(q.value(d, c.field)) }) && q.outside(d) == 0 {
-			found = append(found, d)
-			if len(q.any) > 1 {
-				once[d] = true
-			}
+		fails := func(c condition) bool { return !c.holds(q.value(d, c.field)) }
+		if once[d] || q.outside(d) != 0 || slices.ContainsFunc(conditions, fails) {
+			return
+		}
+		found = append(found, d)
+		if len(q.any) > 1 {
+			once[d] = true
 		}
 	}
 	for _, conditions := range q.any {
 		if d, byName := q.named(conditions); byName {
-			ordered := func(o *pb.StructuredQuery_Order) bool {
-				return d != nil && q.value(d, o.GetField().GetFieldPath()) != nil
-			}
-			if d != nil && !slices.ContainsFunc(q.order, func(o *pb.StructuredQuery_Order) bool { return !ordered(o) }) {
+			lacks := func(o *pb.StructuredQuery_Order) bool { return q.value(d, o.GetField().GetFieldPath()) == nil }
+			if d != nil && !slices.ContainsFunc(q.order, lacks) {
 				add(d, conditions)
 			}
 			continue

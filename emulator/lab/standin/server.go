@@ -62,7 +62,8 @@ func Start(project, bucketName string, w *World, link Link) (*Google, error) {
 		return nil, err
 	}
 	g.Firestore = listener.Addr().String()
-	g.grpc = grpc.NewServer(grpc.Creds(credentials.NewServerTLSFromCert(&g.http[0].TLS.Certificates[0])), grpc.MaxRecvMsgSize(maxRequest),
+	own := credentials.NewServerTLSFromCert(&g.http[0].TLS.Certificates[0])
+	g.grpc = grpc.NewServer(grpc.Creds(own), grpc.MaxRecvMsgSize(maxRequest),
 		grpc.UnaryInterceptor(g.path.unary), grpc.StreamInterceptor(g.path.stream), grpc.MaxConcurrentStreams(100))
 	pb.RegisterFirestoreServer(g.grpc, &server{s: newStore(project, w), turn: g.path.turn})
 	g.tasks = backends.RegisterTasks(g.grpc)

@@ -144,7 +144,7 @@ func TestAnswersAsTheEmulator(t *testing.T) {
 					gofirestore.PropertyFilter{Path: "n", Operator: ">", Value: from}, gofirestore.PropertyFilter{Path: "n", Operator: "<", Value: to},
 				}}
 			}
-			return c.WhereEntity(gofirestore.OrFilter{Filters: []gofirestore.EntityFilter{gap(3, 6), gap(5, 9), gap(40, 80)}}).OrderBy("n", gofirestore.Asc)
+			return c.WhereEntity(gofirestore.OrFilter{Filters: []gofirestore.EntityFilter{gap(3, 6), gap(4, 9), gap(40, 80)}}).OrderBy("n", gofirestore.Asc)
 		},
 	}
 	for name, query := range queries {
