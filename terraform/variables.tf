@@ -63,7 +63,7 @@ variable "new_regions" {
 }
 
 variable "kms_key" {
-  description = "Key of Cloud KMS, in the same region, for functions, their images and their source, where your organization demands one. docs/operations.md says who must be allowed to use it, and what else it takes."
+  description = "Key of Cloud KMS, in the same region, for functions, their images and their source, where your organization demands one. terraform/README.md says who must be allowed to use it, and what else it takes."
   type        = string
   default     = null
 
