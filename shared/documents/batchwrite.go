@@ -50,7 +50,7 @@ func (w Writer) batchWrite(ctx context.Context, writes []*firestorepb.Write) []e
 		return fail(err)
 	}
 	began := w.c.clock()
-	resp, err := w.c.batch.BatchWrite(metadata.AppendToOutgoingContext(ctx, databaseHeader, w.c.root),
+	resp, err := w.c.batch.BatchWrite(metadata.AppendToOutgoingContext(ctx, DatabaseHeader, w.c.root),
 		&firestorepb.BatchWriteRequest{Database: w.c.root, Writes: writes})
 	if err != nil {
 		if transient(err) {

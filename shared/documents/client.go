@@ -14,13 +14,12 @@ import (
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 )
 
-// databaseHeader names the database that a request is for: Google's front end routes by headers and does not read requests.
+// DatabaseHeader names the database that a request is for: Google's front end routes by headers and does not read requests.
 // The client library sets it. The generated client does not: what it sends is refused for every database other than
 // (default), see https://github.com/apache/beam/issues/25851.
-const databaseHeader = "google-cloud-resource-prefix"
+const DatabaseHeader = "google-cloud-resource-prefix"
 
 // Database says which Firestore database to open.
 type Database struct {
@@ -55,14 +54,9 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 	}, dial...)
 	var options []option.ClientOption
 	if db.EmulatorHost != "" {
-		conn, err := grpc.NewClient("passthrough:///"+db.EmulatorHost, append(dial,
-			grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithPerRPCCredentials(emulatorOwner{}),
-			grpc.WithChainUnaryInterceptor(checkRoutedUnary),
-			grpc.WithChainStreamInterceptor(checkRoutedStream, countNamesByGetting),
-		)...)
+		conn, err := dialEmulator(db.EmulatorHost, dial)
 		if err != nil {
-			return nil, fmt.Errorf("connect to the Firestore emulator at %s: %w", db.EmulatorHost, err)
+			return nil, err
 		}
 		options = append(options, option.WithGRPCConn(conn))
 	} else {

@@ -53,7 +53,7 @@ func (r Reader) answers(ctx context.Context, left map[string]bool, f func(Origin
 	if len(request.GetDocuments()) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, databaseHeader, r.c.root))
+	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, DatabaseHeader, r.c.root))
 	defer cancel()
 	stream, err := r.c.batch.BatchGetDocuments(ctx, request)
 	if err != nil {
