@@ -162,10 +162,10 @@ func TestProgress(t *testing.T) {
 	p := planning{job: "cleanupReports", index: 4, jobs: 9, meter: meter}
 	p.expected.Store(400)
 	want(t, "at first", "cleanupReports (5 of 9): 0 documents read", p.line(2*time.Second))
-	meter.FirestoreReads(100)
-	meter.StorageClassA()
+	meter.Add(usage.Usage{FirestoreReads: 100})
+	meter.Add(usage.Usage{StorageClassA: 1})
 	want(t, "later", "cleanupReports (5 of 9): 100 documents read, 1 request to Storage, about 25 %, 30.0 s left", p.line(10*time.Second))
-	meter.FirestoreReads(300)
+	meter.Add(usage.Usage{FirestoreReads: 300})
 	want(t, "more than the last run", "cleanupReports (5 of 9): 400 documents read, 1 request to Storage", p.line(time.Minute))
 	p.served = true
 	want(t, "elsewhere", "cleanupReports (5 of 9)", p.line(time.Minute))
