@@ -95,7 +95,7 @@ var reach = engine.Reach{
 	Items:   inquiries,
 	Deletes: []string{inquiries, inquiries + "/*/messages", archives + "/*/messages", archives + "/*/earlier/*/messages"},
 	Writes:  []string{archives, archives + "/*/messages", archives + "/*/earlier", archives + "/*/earlier/*/messages"},
-	Objects: []engine.Files{{Setting: imageFolders}},
+	Objects: []engine.Files{{Setting: settings.In}},
 }
 
 // archiveRule archives inquiries and deletes them. Nobody sees a half, and neither a crash nor a message that is written

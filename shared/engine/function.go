@@ -267,7 +267,7 @@ func (r *run) labels() []slog.Attr {
 // open returns clients for the configuration, those of an earlier request if they fit. Give them back with [Function.release].
 // A failed attempt leaves nothing behind, so that the next request tries again.
 func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error) {
-	cfg.Own = nil // no client depends on it, and it may be of a type that cannot be compared
+	cfg = cfg.WithoutOwn() // no client depends on them
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.clients != nil && f.opened == cfg {

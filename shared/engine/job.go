@@ -29,8 +29,8 @@ import (
 type Job struct {
 	// Name is the HTTP entry point, the key in functions/manifest.json and the id in cleanupJobs.
 	Name string
-	// Settings reads the settings of this function alone from its environment, for [config.Config.Own]; nil if it has none.
-	Settings func(*config.Loader) any
+	// Settings are those of this function alone, a [config.Own]; nil if it has none.
+	Settings config.Settings
 	// Plan reads and proposes. It goes through the items in a stable order, from [Planner.Checkpoint] on, and returns the error
 	// of any Planner method at once. It has nothing to write with. A worker has no Plan: its task says what to judge.
 	Plan func(ctx context.Context, p *Planner) error

@@ -1,6 +1,7 @@
 package orphans
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,10 +68,7 @@ func (c Documents) begin(ctx context.Context, p *engine.Planner, in stretch) eng
 
 // maxOwners returns how many owners a run reads at most.
 func maxOwners(p *engine.Planner) int {
-	if own, ok := p.Config.Own.(settings); ok {
-		return own.owners
-	}
-	return defaultMaxOwners
+	return cmp.Or(own.In(p.Config).owners, defaultMaxOwners)
 }
 
 // plan proposes the orphans. A failure of this pass does not stop the others: they use other lookups, so their plan is carried
