@@ -12,6 +12,7 @@ import (
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -152,7 +153,7 @@ func tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv fu
 		return err
 	}
 	defer func() { _ = c.Close() }() // the write has been answered
-	if err := engine.Stop(ctx, c.Writer(documents.NewRate()), job.Name, runID, now); err != nil {
+	if err := engine.Stop(ctx, c.Writer(pace.NewRate()), job.Name, runID, now); err != nil {
 		return fmt.Errorf("tell %s to stop: %w", runID, err)
 	}
 	return nil

@@ -7,6 +7,7 @@ package documents
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -14,6 +15,10 @@ import (
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/shared/documents/meter"
+	"github.com/firesweep/firesweep/shared/documents/pace"
+	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
 // DatabaseHeader names the database that a request is for: Google's front end routes by headers and does not read requests.
@@ -28,10 +33,6 @@ type Database struct {
 	EmulatorHost string // host:port of an emulator; empty for Google's service
 }
 
-// connections is how many connections to Google's service are open. One carries a hundred requests at once, so over a link of
-// 40 ms some 2,500 a second.
-const connections = 4
-
 // Client is an open database. It is safe for concurrent use by any number of runs.
 type Client struct {
 	firestore *firestore.Client
@@ -42,16 +43,13 @@ type Client struct {
 	turn  *semaphore.Weighted // of a transaction, on an emulator; see [Client.takeTurn]
 	clock func() time.Time    // times requests
 
-	lookups *lookups // of [Reader.Missing]
+	lookups *pace.Lookups // of [Reader.Missing]
 }
 
 // Open connects to a database. It applies further dial options, such as interceptors, to every connection. It fails if no
 // credentials are found. A failed attempt leaves nothing behind, so a later one can succeed.
 func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, error) {
-	dial = append([]grpc.DialOption{
-		grpc.WithChainUnaryInterceptor(ownRetryUnary, meterUnary),
-		grpc.WithChainStreamInterceptor(ownRetryStream, meterStream),
-	}, dial...)
+	dial = slices.Concat(retry.DialOptions(), meter.DialOptions(), dial)
 	var options []option.ClientOption
 	if db.EmulatorHost != "" {
 		conn, err := dialEmulator(db.EmulatorHost, dial)
@@ -69,7 +67,7 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 		return nil, fmt.Errorf("open Firestore of project %s: %w", db.Project, err)
 	}
 	if db.EmulatorHost == "" {
-		options = append(options, option.WithGRPCConnectionPool(connections))
+		options = append(options, option.WithGRPCConnectionPool(pace.Connections))
 	}
 	var reads *firestore.Client
 	if db.ID == firestore.DefaultDatabaseID {
@@ -86,7 +84,7 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 		batch:     batch,
 		root:      fmt.Sprintf("projects/%s/databases/%s", db.Project, db.ID),
 		clock:     time.Now,
-		lookups:   newLookups(time.Now),
+		lookups:   pace.NewLookups(time.Now),
 	}
 	if db.EmulatorHost != "" {
 		c.turn = semaphore.NewWeighted(1)

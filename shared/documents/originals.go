@@ -11,6 +11,8 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
 // Original is a whole document in the form of Firestore's API.
@@ -30,7 +32,7 @@ func (r Reader) Originals(ctx context.Context, paths []string) iter.Seq2[Origina
 			left[path] = true
 		}
 		more := true
-		err := retry(ctx, func(ctx context.Context) error {
+		err := retry.Do(ctx, func(ctx context.Context) error {
 			return r.answers(ctx, left, func(o Original) bool {
 				more = yield(o, nil)
 				return more

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/api/iterator"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/firesweep/firesweep/shared/documents/retry"
 	"github.com/firesweep/firesweep/shared/guard"
 )
 
@@ -21,7 +22,7 @@ func (r Reader) FirstWhole(ctx context.Context, q Query, from Cursor, n, room in
 	whole.Select = nil
 	fq, err := whole.firestore(r.c.firestore, from)
 	if err == nil {
-		err = retry(ctx, func(ctx context.Context) (err error) {
+		err = retry.Do(ctx, func(ctx context.Context) (err error) {
 			found, err = wholeOf(fq.Limit(n).Documents(ctx), q.selected(), room)
 			return err
 		})

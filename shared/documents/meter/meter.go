@@ -1,4 +1,5 @@
-package documents
+// Package meter counts what Google bills for requests to Firestore, into the [usage.Meter] of their context.
+package meter
 
 import (
 	"context"
@@ -20,6 +21,11 @@ import (
 // indexEntriesPerRead is how many index entries are billed as one read, for an aggregation and for a query with several
 // ranges.
 const indexEntriesPerRead = 1000
+
+// DialOptions make a connection count its requests.
+func DialOptions() []grpc.DialOption {
+	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(meterUnary), grpc.WithChainStreamInterceptor(meterStream)}
+}
 
 // meterUnary counts the writes and deletes of successful unary requests.
 func meterUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
