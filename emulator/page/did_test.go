@@ -9,13 +9,13 @@ import (
 	"cloud.google.com/go/firestore"
 	"google.golang.org/genproto/googleapis/type/latlng"
 
-	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/encode"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 func fields(t *testing.T, values map[string]any) undo.Fields {
 	t.Helper()
-	encoded, err := documents.Encode(values)
+	encoded, err := encode.Fields(values)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,8 +76,12 @@ func (l Lookup) one(ctx context.Context, ids []string) ([]string, error) {
 		at |= (len(asked[digit]) - n) << digit
 	}
 	if at >= 0 && at < len(ids) {
-		if n, err := l.Count(ctx, ids[at:at+1]); err != nil || n == 0 {
-			return ids[at : at+1], err
+		n, err := l.Count(ctx, ids[at:at+1])
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			return ids[at : at+1], nil
 		}
 	}
 	return l.Find(ctx, ids) // somebody wrote between the counts
