@@ -123,6 +123,16 @@ func all(ctx context.Context, q firestore.Query) (found []Document, err error) {
 	return found, nil
 }
 
+// Odd returns the queries for the documents of q whose field holds neither null nor a value from least up to but not including
+// behind. In the field's index these lie before and after all others, so no others are read.
+func (q Query) Odd(field string, least, behind any) [2]Query {
+	q.OrderBy = []string{field}
+	before, after := q, q
+	before.From, before.Until = []any{false}, []any{least} // false comes right after null
+	after.From = []any{behind}
+	return [2]Query{before, after}
+}
+
 // Empty reports whether a collection has no document at all. It costs one read.
 func (r Reader) Empty(ctx context.Context, collection string) (bool, error) {
 	found, err := r.First(ctx, Query{Collection: collection, Select: NameOnly}, "", 1)

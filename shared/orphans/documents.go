@@ -302,13 +302,10 @@ type odd struct {
 
 // findOdd counts the odd documents before all strings and those after them, and reads the first of each.
 func (c Documents) findOdd(ctx context.Context, p *engine.Planner) *inorder.Flow[documents.Query, odd] {
-	before := documents.Query{Collection: c.Collection, OrderBy: []string{c.Field}, Select: documents.NameOnly}
-	after := before
-	before.From, before.Until = []any{false}, []any{""} // false comes right after null
-	after.From = []any{[]byte{}}                        // right after all strings
-	return inorder.Begin(ctx, 2,
+	ends := documents.Query{Collection: c.Collection, Select: documents.NameOnly}.Odd(c.Field, "", []byte{})
+	return inorder.Begin(ctx, len(ends),
 		func(context.Context) iter.Seq2[documents.Query, error] {
-			return func(yield func(documents.Query, error) bool) { _ = yield(before, nil) && yield(after, nil) }
+			return func(yield func(documents.Query, error) bool) { _ = yield(ends[0], nil) && yield(ends[1], nil) }
 		},
 		func(ctx context.Context, q documents.Query) (found odd, err error) {
 			if found.n, err = p.Documents.Count(ctx, q); err == nil && found.n > 0 {
