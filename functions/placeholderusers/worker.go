@@ -6,7 +6,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/inorder"
+	"github.com/firesweep/firesweep/shared/flow"
 )
 
 // Worker is deletePlaceholderUser: it deletes one placeholder user that nothing refers to: the document, the account if there
@@ -65,7 +65,7 @@ func loadUser(ctx context.Context, src engine.Source, s engine.Subject) (user, e
 		return u, nil
 	}
 	var withDetails user
-	errs := inorder.All(
+	errs := flow.All(
 		func() error {
 			in, known, err := engine.Referred(ctx, src, s.Ref(), settings.In(src.Run().Config))
 			u.long, u.referredIn = !known, in

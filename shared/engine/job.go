@@ -21,7 +21,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/inorder"
+	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -76,7 +76,7 @@ func (j Job) begin(ctx context.Context, p *Planner) Reading {
 	switch {
 	case j.Task != nil:
 		ref := documents.Ref{Collection: j.Task.Collection, ID: p.Task[j.Task.Fields[0]]}
-		subject := inorder.One(ctx, ref, func(ctx context.Context, ref documents.Ref) ([]documents.Document, error) { return p.read(ctx, ref) })
+		subject := flow.One(ctx, ref, func(ctx context.Context, ref documents.Ref) ([]documents.Document, error) { return p.read(ctx, ref) })
 		return Reading{Stop: subject.Stop, Plan: func() error {
 			before := p.Planned()
 			err := subject.Each(func(_ documents.Ref, found []documents.Document) error { return p.Consider(ctx, j.Task.Rule, found) })
