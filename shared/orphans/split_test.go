@@ -194,7 +194,10 @@ func TestSplitsWhatIsLeft(t *testing.T) {
 	})
 	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"pass":0,"name":"files/u/0899"}`})
 	got := run(t, f)
-	if len(got.Shards) != 2 || got.Shards[0].Scanned != 1050 || got.Shards[1].Scanned != 1050 {
+	if len(got.Shards) != 2 {
+		t.Fatalf("%d shards, want 2", len(got.Shards))
+	}
+	if got.Shards[0].Scanned != 1050 || got.Shards[1].Scanned != 1050 {
 		t.Errorf("of 2,100 objects: %+v", got.Shards)
 	}
 }
