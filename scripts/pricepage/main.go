@@ -22,7 +22,7 @@ import (
 
 func main() {
 	check := flag.Bool("check", false, "write nothing; fail if docs/prices.md is out of date")
-	docs := flag.String("docs", "docs", "the folder of the page, in which the lab's figures are in performance/measured.json")
+	docs := flag.String("docs", "docs", "the folder of the page, in which the lab's figures are in performance/usage.json")
 	flag.Parse()
 	if err := run(*docs, *check); err != nil {
 		fmt.Fprintln(os.Stderr, "pricepage: "+err.Error())
@@ -33,22 +33,20 @@ func main() {
 // measured is a run that the lab measured.
 type measured struct {
 	Case, Job   string
-	Kind        string // of names, in the case names
 	Items, Done int
-	Seed        bool
 	Usage       usage.Usage
 }
 
 func run(docs string, check bool) error {
-	text, err := os.ReadFile(filepath.Join(docs, "performance", "measured.json"))
+	text, err := os.ReadFile(filepath.Join(docs, "performance", "usage.json"))
 	if err != nil {
 		return err
 	}
-	var lab struct{ Runs []measured }
-	if err := json.Unmarshal(text, &lab); err != nil {
+	var runs []measured
+	if err := json.Unmarshal(text, &runs); err != nil {
 		return fmt.Errorf("read what the lab measured: %w", err)
 	}
-	page, err := write(lab.Runs)
+	page, err := write(runs)
 	if err != nil {
 		return err
 	}
@@ -167,11 +165,11 @@ func find(runs []measured, holds func(measured) bool) (last measured, found bool
 	return last, found
 }
 
-// largest returns of each case the run with the most items, in the order of the cases. Kinds of names are no cases.
+// largest returns of each case the run with the most items, in the order of the cases.
 func largest(runs []measured) (all []measured) {
 	for _, r := range runs {
 		switch last := len(all) - 1; {
-		case r.Seed || r.Items == 0 || r.Kind != "":
+		case r.Items == 0:
 		case last >= 0 && all[last].Case == r.Case && all[last].Items <= r.Items:
 			all[last] = r
 		case last < 0 || all[last].Case != r.Case:
