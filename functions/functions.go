@@ -16,7 +16,6 @@ import (
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/shutdown"
 )
 
 //go:embed manifest.json
@@ -73,7 +72,7 @@ var registered = map[string]engine.Job{}
 
 // Register makes a job a Cloud Function; its package calls it in init.
 func Register(job engine.Job) {
-	framework.HTTP(job.Name, shutdown.Handler(New(job).ServeHTTP))
+	framework.HTTP(job.Name, stopping(New(job).ServeHTTP))
 	registered[job.Name] = job
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/shared/collections"
-	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/encode"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -210,7 +210,7 @@ func (tr trier) write(path string, fields map[string]any) (*firestorepb.Write, e
 			})
 		}
 	}
-	encoded, err := documents.Encode(plain)
+	encoded, err := encode.Fields(plain)
 	w.Operation = &firestorepb.Write_Update{Update: &firestorepb.Document{Name: name, Fields: encoded}}
 	return w, err
 }

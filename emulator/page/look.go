@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/encode"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -164,7 +165,7 @@ func (s *server) documents(ctx context.Context, q struct {
 			return fmt.Errorf("read %d documents: %w", len(refs), err)
 		}
 		for i, d := range found {
-			now, err := documents.Encode(d.Data())
+			now, err := encode.Fields(d.Data())
 			if err != nil {
 				return fmt.Errorf("read %s: %w", q.Paths[i], err)
 			}

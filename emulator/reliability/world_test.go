@@ -211,7 +211,7 @@ func inShards() subject {
 		if worth, err := split(ctx, p, n); err != nil || worth != nil {
 			return worth, cmp.Or(err, errors.New("the sample has become large enough to be split by itself"))
 		}
-		const second, third = `{"target":0,"after":"posts/user-hana/of","at":true}`, `{"target":2,"after":""}`
+		const second, third = `{"pass":0,"name":"posts/user-hana/of","included":true}`, `{"pass":2,"name":""}`
 		return []engine.Range{{End: second}, {Begin: second, End: third}, {Begin: third}}, nil
 	}
 	return s

@@ -18,13 +18,13 @@ var Job = engine.Job{Name: "cleanupBannedUsers", Settings: settings, Plan: plan,
 
 func init() { functions.Register(Job) }
 
-// settings returns how many users a run deletes, at most.
-func settings(l *config.Loader) any { return l.Integer("MAX_USERS", 20, 1, 1000) }
+// settings is how many users a run deletes, at most.
+var settings config.Own[int] = func(l *config.Loader) int { return l.Integer("MAX_USERS", 20, 1, 1000) }
 
 // plan considers the first users that are due, then the accounts that earlier runs could not delete. The checkpoint is a
 // place in the notes. The users need none: few are due, and a run always begins with the first.
 func plan(ctx context.Context, p *engine.Planner) error {
-	maxUsers := p.Config.Own.(int)
+	maxUsers := settings.In(p.Config)
 	banned := documents.Filter{Field: statusField, Op: "==", Value: permanent}
 	due := documents.Query{
 		Collection: users,

@@ -236,20 +236,18 @@ func (f *found) odd(ctx context.Context, undated bool) (unread int, err error) {
 	}
 	notBoolean := documents.Filter{Field: deletedField, Op: "not-in", Value: []any{true, false}}
 	kinds := []kind{{by(deletedField, notBoolean), keptOddDeleted}}
-	times := []kind{{by(postedField), keptOddPost}, {by(warnedField), keptOddWarning}}
+	times := []struct{ field, reason string }{{postedField, keptOddPost}, {warnedField, keptOddWarning}}
 	if undated {
-		times = append(times, kind{by(createdField), ""})
+		times = append(times, struct{ field, reason string }{createdField, ""})
 	}
-	for _, k := range times {
-		before, after := k, k
-		before.From, before.Until = []any{false}, []any{documents.Earliest} // false comes right after null
-		after.From = []any{""}                                              // right after all times
-		kinds = append(kinds, before, after)
+	for _, t := range times {
+		for _, q := range among().Odd(t.field, documents.Earliest, "") {
+			kinds = append(kinds, kind{q, t.reason})
+		}
 	}
 	for _, k := range kinds {
-		q := k.Query
-		q.Select = judged
-		first, err := f.Documents.First(ctx, q, "", maxOdd)
+		k.Select = judged
+		first, err := f.Documents.First(ctx, k.Query, "", maxOdd)
 		if err != nil {
 			return 0, err
 		}

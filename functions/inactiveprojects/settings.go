@@ -21,7 +21,7 @@ const maxMonths = 1200
 
 // settingsOf reads the settings. A missing document means that the feature is off, as does a missing switch.
 func settingsOf(d documents.Document) (s settings, err error) {
-	fields := documents.Strict{Document: d}
+	fields := strict{Document: d}
 	if fields.Bool("delete_inactive_projects") {
 		s.warnAfter = fields.Whole("inactive_projects_send_warning_email_after_months", 1, maxMonths-1)
 		s.deleteAfter = fields.Whole("inactive_projects_delete_after_months", s.warnAfter+1, maxMonths)

@@ -32,17 +32,15 @@ const (
 const defaultReferences = "posts.userId,comments.userId,projects.owner_ids,projects.maintainer_ids,members.user_id"
 
 // settings are those of the job and of its worker: the places in which users are referred to.
-func settings(l *config.Loader) any {
+var settings config.Own[[]engine.Place] = func(l *config.Loader) []engine.Place {
 	return config.Parsed(l, "PLACEHOLDER_REFERENCES", defaultReferences, engine.PlacesForm, engine.ParsePlaces)
 }
-
-func placesOf(c config.Config) []engine.Place { return c.Own.([]engine.Place) }
 
 // noPlaceWritten says that nobody ever wrote any of the places: users to whom something refers would seem to be referred to by
 // nothing.
 func noPlaceWritten(c config.Config) error {
-	names := make([]string, len(placesOf(c)))
-	for i, place := range placesOf(c) {
+	names := make([]string, len(settings.In(c)))
+	for i, place := range settings.In(c) {
 		names[i] = place.String()
 	}
 	return &engine.LimitError{Tripped: []string{fmt.Sprintf("PLACEHOLDER_REFERENCES: no document has any of the fields %s: "+
@@ -106,11 +104,11 @@ func plan(ctx context.Context, p *engine.Planner) error {
 	if !some {
 		return nil
 	}
-	unwritten, err := engine.Unwritten(ctx, p.Documents, placesOf(p.Config))
+	unwritten, err := engine.Unwritten(ctx, p.Documents, settings.In(p.Config))
 	if err != nil {
 		return fmt.Errorf("look where users are referred to: %w", err)
 	}
-	if len(unwritten) == len(placesOf(p.Config)) {
+	if len(unwritten) == len(settings.In(p.Config)) {
 		return noPlaceWritten(p.Config)
 	}
 	for _, place := range unwritten {

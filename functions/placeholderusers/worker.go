@@ -6,7 +6,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/inorder"
+	"github.com/firesweep/firesweep/shared/flow"
 )
 
 // Worker is deletePlaceholderUser: it deletes one placeholder user that nothing refers to: the document, the account if there
@@ -21,7 +21,7 @@ var Worker = engine.Job{
 // somePlaceWritten makes sure that there is a place in which users may be referred to. The job has asked for all of them, so the
 // first that is written is enough.
 func somePlaceWritten(ctx context.Context, p *engine.Planner) error {
-	for _, place := range placesOf(p.Config) {
+	for _, place := range settings.In(p.Config) {
 		unwritten, err := engine.Unwritten(ctx, p.Documents, []engine.Place{place})
 		if err != nil {
 			return fmt.Errorf("look where users are referred to: %w", err)
@@ -65,9 +65,9 @@ func loadUser(ctx context.Context, src engine.Source, s engine.Subject) (user, e
 		return u, nil
 	}
 	var withDetails user
-	errs := inorder.All(
+	errs := flow.All(
 		func() error {
-			in, known, err := engine.Referred(ctx, src, s.Ref(), placesOf(src.Run().Config))
+			in, known, err := engine.Referred(ctx, src, s.Ref(), settings.In(src.Run().Config))
 			u.long, u.referredIn = !known, in
 			return err
 		},

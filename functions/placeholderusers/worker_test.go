@@ -170,8 +170,10 @@ type lateSource struct {
 }
 
 func (s lateSource) Run() engine.Run {
-	places, _ := engine.ParsePlaces(defaultReferences)
-	return engine.Run{Config: config.Config{Own: places}}
+	c, _ := config.Load(config.Previewing(func(name string) string { // with the default, which is right
+		return map[string]string{"GOOGLE_CLOUD_PROJECT": "p"}[name]
+	}), settings)
+	return engine.Run{Config: c}
 }
 
 func (s lateSource) Reference(ref documents.Ref) any { return ref.Path() }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/copies"
+	"github.com/firesweep/firesweep/functions/resolvedinquiries/copies"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 )

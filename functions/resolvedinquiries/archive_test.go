@@ -19,7 +19,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
-	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // archivedOnce is the actions of a run that archived one inquiry.
@@ -183,9 +182,15 @@ func TestImagesInOtherFolders(t *testing.T) {
 
 // TestImagesOfARestoredInquiryStay even if a later run finishes an interrupted one.
 func TestImagesOfARestoredInquiryStay(t *testing.T) {
-	m := documents.Document{Data: map[string]any{"imageUrl": "gs://b/inquiries/a.png"}}
+	loaded, err := config.Load(config.Previewing(func(name string) string {
+		return map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "STORAGE_BUCKET": "bucket"}[name]
+	}), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := documents.Document{Data: map[string]any{"imageUrl": "gs://bucket/inquiries/a.png"}}
 	s := state{Subject: engine.Subject{Document: documents.Document{Path: "inquiries/i1"}}, messages: []documents.Document{m}}
-	c := s.withImages(engine.Change{}, engine.Run{Config: config.Config{Bucket: "b", Own: objects.Folders{"inquiries/"}}})
+	c := s.withImages(engine.Change{}, engine.Run{Config: loaded})
 	enginetest.Want(t, "follow-ups", []engine.FollowUp{
 		{Object: engine.ObjectDeletion{Name: "inquiries/a.png"}, Absent: documents.Ref{Collection: inquiries, ID: "i1"}},
 	}, c.Then)

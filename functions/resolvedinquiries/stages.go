@@ -8,8 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/copies"
+	"github.com/firesweep/firesweep/functions/resolvedinquiries/copies"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine"
 )
 
@@ -95,7 +96,7 @@ var reach = engine.Reach{
 	Items:   inquiries,
 	Deletes: []string{inquiries, inquiries + "/*/messages", archives + "/*/messages", archives + "/*/earlier/*/messages"},
 	Writes:  []string{archives, archives + "/*/messages", archives + "/*/earlier", archives + "/*/earlier/*/messages"},
-	Objects: []engine.Files{{Setting: imageFolders}},
+	Objects: []engine.Files{{Setting: settings.In}},
 }
 
 // archiveRule archives inquiries and deletes them. Nobody sees a half, and neither a crash nor a message that is written
@@ -149,7 +150,7 @@ func (s *state) gather(ctx context.Context, src engine.Source, most int) (err er
 		}
 		s.from, s.to, s.at.After = s.to, "", ""
 	}
-	room := min(s.Room, documents.MaxBatch) // the room is smaller after Firestore refused a commit
+	room := min(s.Room, pace.MaxBatch) // the room is smaller after Firestore refused a commit
 	if s.messages, s.next, s.complete, err = copies.Part(ctx, src, s.from, s.at.After, room, most); err != nil {
 		return err
 	}
@@ -224,7 +225,7 @@ func (s state) change(run engine.Run) engine.Change {
 		next.After, writes = s.next, copies.Set(s.messages, s.to)
 	case stage == copying && s.due && !s.copied: // some changed: copy all again
 		next.Round, next.After = next.Round+1, ""
-		writes = engine.Delete(s.stale[:min(len(s.stale), s.Room, documents.MaxBatch)]...).Writes
+		writes = engine.Delete(s.stale[:min(len(s.stale), s.Room, pace.MaxBatch)]...).Writes
 	case stage == copying && s.due: // the decision
 		next = progress{Stage: finish}
 		writes = append(copies.Set(s.messages, s.to), s.archive(map[string]any{inSubcollection: true, archivedAt: run.Now})...)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/scripts/screen"
+	"github.com/firesweep/firesweep/shared/usage"
 )
 
 type plans struct{ Plans []planned }
@@ -157,8 +158,8 @@ func TestProgress(t *testing.T) {
 	p := planning{text: "cleanupReports (5 of 9)"}
 	p.expected.Store(400)
 	want(t, "at first", "cleanupReports (5 of 9) (2.0 s so far)", p.now().line(2*time.Second))
-	p.meter.FirestoreReads(100)
-	p.meter.StorageClassA()
+	p.meter.Add(usage.Usage{FirestoreReads: 100})
+	p.meter.Add(usage.Usage{StorageClassA: 1})
 	const read = "cleanupReports (5 of 9): 100 documents read, 1 request to Storage"
 	want(t, "later", read+", about 25 %, 30.0 s left (10.0 s so far)", p.now().line(10*time.Second))
 	p.expected.Store(100)

@@ -161,7 +161,7 @@ func (w Writer) call(ctx context.Context, uids []string, chunk []int, results []
 		asked[n] = uids[i]
 		results[i] = nil
 	}
-	usage.FromContext(ctx).AuthCalls()
+	usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
 	refused, err := w.c.api.DeleteUsers(ctx, asked)
 	if err != nil {
 		fail(readable(err))

@@ -46,7 +46,7 @@ func (i Importer) importSome(ctx context.Context, some []Account) (map[string]st
 	upload := uploadOf(some)
 	backoff := pauses()
 	for attempt := 1; ; attempt++ {
-		usage.FromContext(ctx).AuthCalls()
+		usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
 		indexes, err := i.c.api.ImportUsers(ctx, upload)
 		var whole *googleapi.Error
 		switch {

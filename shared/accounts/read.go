@@ -36,7 +36,7 @@ type Page struct {
 func (r Reader) Pages(ctx context.Context, token string) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
 		for first := true; first || token != ""; first = false {
-			usage.FromContext(ctx).AuthCalls()
+			usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
 			users, next, err := r.c.api.ListUsers(ctx, token)
 			if err == nil && next != "" && next == token {
 				err = errors.New("the listing makes no progress")
@@ -62,7 +62,7 @@ func (r Reader) Get(ctx context.Context, uids []string) ([]Account, error) {
 	var found []Account
 	uids = slices.DeleteFunc(slices.Clone(uids), func(uid string) bool { return !Deletable(uid) })
 	for chunk := range slices.Chunk(uids, maxLookup) {
-		usage.FromContext(ctx).AuthCalls()
+		usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
 		users, err := r.c.api.GetUsers(ctx, &Identifiers{LocalId: chunk})
 		if err != nil {
 			return nil, fmt.Errorf("look up %d accounts: %w", len(chunk), readable(err))
@@ -100,7 +100,7 @@ func (r Reader) Sharing(ctx context.Context, all []Account) ([]Account, error) {
 		for _, add := range chunk {
 			add(by)
 		}
-		usage.FromContext(ctx).AuthCalls()
+		usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
 		users, err := r.c.api.GetUsers(ctx, by)
 		if err != nil {
 			return nil, fmt.Errorf("look for accounts that share what %d have: %w", len(all), readable(err))

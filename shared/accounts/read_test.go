@@ -60,7 +60,10 @@ func TestListedAndLookedUpAlike(t *testing.T) {
 	r := opened(t, p)
 	all := listed(t, r.Reader, "")
 	found, err := r.Get(t.Context(), []string{"google", "nobody", "password", "phone", "anonymous", ""})
-	if err != nil || len(found) != 4 || len(all) != 4 {
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != 4 || len(all) != 4 {
 		t.Fatalf("%v, looked up %+v, listed %+v", err, found, all)
 	}
 	for _, a := range found {

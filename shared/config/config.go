@@ -91,7 +91,7 @@ type Config struct {
 
 	Shards int // SHARDS: in how many parts at once a job that can be split looks through what there is
 
-	Own any // the settings of this function alone, as its own part of [Load] returned them; nil if it has none
+	own any // the settings of this function alone, which [Own] reads; nil if it has none
 
 	TasksLocation       string // TASKS_LOCATION, e.g. "asia-northeast1"
 	TasksQueue          string // TASKS_QUEUE: the queue's id
@@ -150,9 +150,9 @@ func Previewing(getenv func(string) string) func(string) string {
 }
 
 // Load reads the configuration of a function that uses the given backends. A variable that is set but empty counts as
-// not set. own, where not nil, reads what this function alone is told. The error, if any, is an [*Error] with every problem
+// not set. own are the settings of this function alone; nil if it has none. The error, if any, is an [*Error] with every problem
 // found.
-func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (Config, error) {
+func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, error) {
 	l := Loader{getenv: getenv}
 	used := map[Backend]bool{}
 	for _, b := range uses {
@@ -202,12 +202,32 @@ func Load(getenv func(string) string, own func(*Loader) any, uses ...Backend) (C
 	}
 	l.mixedBackends(c.Emulators, used)
 	if own != nil {
-		c.Own = own(&l)
+		c.own = own.load(&l)
 	}
 	if len(l.problems) > 0 {
 		return Config{}, &Error{Problems: l.problems}
 	}
 	return c, nil
+}
+
+// Settings are an [Own] of any type.
+type Settings interface{ load(l *Loader) any }
+
+// Own reads the settings that one function alone has.
+type Own[T any] func(l *Loader) T
+
+func (o Own[T]) load(l *Loader) any { return o(l) }
+
+// In returns what [Load] has read into a configuration; the zero value if that was loaded without these settings.
+func (o Own[T]) In(c Config) T {
+	own, _ := c.own.(T)
+	return own
+}
+
+// WithoutOwn returns the configuration without the settings of one function alone. It can be compared with ==.
+func (c Config) WithoutOwn() Config {
+	c.own = nil
+	return c
 }
 
 // continueFor reads CONTINUE_FOR.

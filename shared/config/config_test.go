@@ -30,7 +30,7 @@ func TestLoadDefaults(t *testing.T) {
 		Project: "my-project", Database: "(default)", Locale: "ja",
 		MaxActions: 100_000, MaxMissingPercent: 50, MaxDuePercent: 50, MaxPerOwner: 1000, MinLookups: 20, UndoDays: 7, Originals: 64 << 20, Shards: 1,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
 	}
 	if got.Emulators.Any() {
@@ -44,7 +44,7 @@ type own struct {
 	Text   string
 }
 
-func readOwn(l *Loader) any {
+var readOwn Own[own] = func(l *Loader) own {
 	return own{l.Integer("OWN_NUMBER", 3, 1, 9), Parsed(l, "OWN_TEXT", "b", "some text", func(v string) (string, error) {
 		if v = strings.TrimSpace(v); v == "" {
 			return "", errors.New("it is empty")
@@ -68,13 +68,18 @@ func TestLoadEverything(t *testing.T) {
 	}
 	want := Config{
 		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "en",
-		MaxActions: 5, MaxMissingPercent: 0, MaxDuePercent: 1, MaxPerOwner: 7, MinLookups: 1, Originals: 64 << 20, ContinueFor: 90 * time.Minute, ContinueQueue: "next", Shards: 3, Own: own{7, "a"},
+		MaxActions: 5, MaxMissingPercent: 0, MaxDuePercent: 1, MaxPerOwner: 7, MinLookups: 1, Originals: 64 << 20,
+		ContinueFor: 90 * time.Minute, ContinueQueue: "next", Shards: 3,
+		own:           own{7, "a"},
 		TasksLocation: "asia-northeast1", TasksQueue: "warnings",
 		TasksServiceAccount: "tasks@my-project.iam.gserviceaccount.com", TasksTargetURL: "https://worker.example/f",
 		Emulators: Emulators{Firestore: "127.0.0.1:8080", Storage: "127.0.0.1:9199", Auth: "127.0.0.1:9099", Tasks: "127.0.0.1:9499"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(own{7, "a"}, readOwn.In(got)); diff != "" {
+		t.Errorf("the function's own settings (-want +got):\n%s", diff)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/inorder"
+	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
@@ -104,7 +104,7 @@ func (c cleanup) begin(ctx context.Context, p *engine.Planner) engine.Reading {
 	if c.Limit == 0 {
 		g.count(counting)
 	}
-	first := inorder.One(ctx, p.Checkpoint(), func(ctx context.Context, checkpoint string) (page, error) {
+	first := flow.One(ctx, p.Checkpoint(), func(ctx context.Context, checkpoint string) (page, error) {
 		from, err := c.cursorAt(ctx, p, g.query, checkpoint)
 		if err != nil {
 			return page{}, err

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/encode"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -73,7 +73,7 @@ func TestWhatThePlanHasReadIsNotReadAgain(t *testing.T) {
 	}
 	writes, _ := kept(t, f, got.RunID)
 	for i := range due {
-		want, err := documents.Encode(report(i))
+		want, err := encode.Fields(report(i))
 		if err != nil {
 			t.Fatal(err)
 		}

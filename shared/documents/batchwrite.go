@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
 // Name returns the full name of a document, as requests in the form of Firestore's API have it.
@@ -22,7 +24,7 @@ func (w Writer) BatchWrite(ctx context.Context, writes []*firestorepb.Write) []e
 	results := make([]error, 0, len(writes))
 	for len(results) < len(writes) {
 		rest := writes[len(results):]
-		results = append(results, w.batchWrite(ctx, rest[:min(w.batch.get(), len(rest))])...)
+		results = append(results, w.batchWrite(ctx, rest[:min(w.batch.Get(), len(rest))])...)
 	}
 	for i, err := range results {
 		if refusedByCondition(err) {
@@ -34,7 +36,7 @@ func (w Writer) BatchWrite(ctx context.Context, writes []*firestorepb.Write) []e
 
 // refusedByCondition reports whether a write's condition did not hold.
 func refusedByCondition(err error) bool {
-	return err != nil && slices.Contains([]codes.Code{codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists}, codeOf(err))
+	return err != nil && slices.Contains([]codes.Code{codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists}, retry.Code(err))
 }
 
 // batchWrite sends one request at the run's pace and returns the outcome of each write.
@@ -50,15 +52,15 @@ func (w Writer) batchWrite(ctx context.Context, writes []*firestorepb.Write) []e
 		return fail(err)
 	}
 	began := w.c.clock()
-	resp, err := w.c.batch.BatchWrite(metadata.AppendToOutgoingContext(ctx, databaseHeader, w.c.root),
+	resp, err := w.c.batch.BatchWrite(metadata.AppendToOutgoingContext(ctx, DatabaseHeader, w.c.root),
 		&firestorepb.BatchWriteRequest{Database: w.c.root, Writes: writes})
 	if err != nil {
-		if transient(err) {
-			w.batch.failed()
+		if retry.Transient(err) {
+			w.batch.Failed()
 		}
 		return fail(err)
 	}
-	w.batch.answered(len(writes), w.c.clock().Sub(began))
+	w.batch.Answered(len(writes), w.c.clock().Sub(began))
 	if len(resp.GetStatus()) != len(writes) {
 		return fail(fmt.Errorf("BatchWrite answered %d statuses for %d writes", len(resp.GetStatus()), len(writes)))
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
 // TestBatchWrite makes each write on its own condition, at the pace and in requests that begin small, and sends none twice.
@@ -48,7 +49,7 @@ func TestBatchWrite(t *testing.T) {
 	results := w.BatchWrite(ctx, writes)
 	for i, err := range results {
 		switch {
-		case i == 1 && !errors.Is(err, documents.ErrChanged), i != 1 && i < 50 && err != nil, i >= 50 && !documents.Transient(err):
+		case i == 1 && !errors.Is(err, documents.ErrChanged), i != 1 && i < 50 && err != nil, i >= 50 && !retry.Transient(err):
 			t.Errorf("write %d: %v", i, err)
 		}
 	}

@@ -7,6 +7,7 @@ package documents
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -14,13 +15,16 @@ import (
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/firesweep/firesweep/shared/documents/meter"
+	"github.com/firesweep/firesweep/shared/documents/pace"
+	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
-// databaseHeader names the database that a request is for: Google's front end routes by headers and does not read requests.
+// DatabaseHeader names the database that a request is for: Google's front end routes by headers and does not read requests.
 // The client library sets it. The generated client does not: what it sends is refused for every database other than
 // (default), see https://github.com/apache/beam/issues/25851.
-const databaseHeader = "google-cloud-resource-prefix"
+const DatabaseHeader = "google-cloud-resource-prefix"
 
 // Database says which Firestore database to open.
 type Database struct {
@@ -28,10 +32,6 @@ type Database struct {
 	ID           string // "(default)" for the default database
 	EmulatorHost string // host:port of an emulator; empty for Google's service
 }
-
-// connections is how many connections to Google's service are open. One carries a hundred requests at once, so over a link of
-// 40 ms some 2,500 a second.
-const connections = 4
 
 // Client is an open database. It is safe for concurrent use by any number of runs.
 type Client struct {
@@ -43,26 +43,18 @@ type Client struct {
 	turn  *semaphore.Weighted // of a transaction, on an emulator; see [Client.takeTurn]
 	clock func() time.Time    // times requests
 
-	lookups *lookups // of [Reader.Missing]
+	lookups *pace.Lookups // of [Reader.Missing]
 }
 
 // Open connects to a database. It applies further dial options, such as interceptors, to every connection. It fails if no
 // credentials are found. A failed attempt leaves nothing behind, so a later one can succeed.
 func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, error) {
-	dial = append([]grpc.DialOption{
-		grpc.WithChainUnaryInterceptor(ownRetryUnary, meterUnary),
-		grpc.WithChainStreamInterceptor(ownRetryStream, meterStream),
-	}, dial...)
+	dial = slices.Concat(retry.DialOptions(), meter.DialOptions(), dial)
 	var options []option.ClientOption
 	if db.EmulatorHost != "" {
-		conn, err := grpc.NewClient("passthrough:///"+db.EmulatorHost, append(dial,
-			grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithPerRPCCredentials(emulatorOwner{}),
-			grpc.WithChainUnaryInterceptor(checkRoutedUnary),
-			grpc.WithChainStreamInterceptor(checkRoutedStream, countNamesByGetting),
-		)...)
+		conn, err := dialEmulator(db.EmulatorHost, dial)
 		if err != nil {
-			return nil, fmt.Errorf("connect to the Firestore emulator at %s: %w", db.EmulatorHost, err)
+			return nil, err
 		}
 		options = append(options, option.WithGRPCConn(conn))
 	} else {
@@ -75,7 +67,7 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 		return nil, fmt.Errorf("open Firestore of project %s: %w", db.Project, err)
 	}
 	if db.EmulatorHost == "" {
-		options = append(options, option.WithGRPCConnectionPool(connections))
+		options = append(options, option.WithGRPCConnectionPool(pace.Connections))
 	}
 	var reads *firestore.Client
 	if db.ID == firestore.DefaultDatabaseID {
@@ -92,7 +84,7 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 		batch:     batch,
 		root:      fmt.Sprintf("projects/%s/databases/%s", db.Project, db.ID),
 		clock:     time.Now,
-		lookups:   newLookups(time.Now),
+		lookups:   pace.NewLookups(time.Now),
 	}
 	if db.EmulatorHost != "" {
 		c.turn = semaphore.NewWeighted(1)

@@ -10,13 +10,15 @@ import (
 	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/firesweep/firesweep/shared/documents/pace"
+	"github.com/firesweep/firesweep/shared/documents/retry"
 	"github.com/firesweep/firesweep/shared/judged"
 )
 
 // ErrChanged says that a document changed after it was judged, so nothing was done to it.
 var ErrChanged = judged.ErrChanged
 
-// Pace says when writes may be sent; [Rate] is the one to use on Google's service.
+// Pace says when writes may be sent; [pace.Rate] is the one to use on Google's service.
 type Pace interface {
 	Wait(ctx context.Context, n int) error
 }
@@ -28,16 +30,16 @@ type Writer struct {
 	// the answer was lost.
 	Written func(ctx context.Context, writes []Written)
 	pace    Pace
-	batch   *batchSize
+	batch   *pace.BatchSize
 }
 
 // Writer returns the writing side of the database for one run. Its writes keep to the pace.
-func (c *Client) Writer(pace Pace) Writer {
-	return Writer{Reader: c.Reader(), pace: pace, batch: newBatchSize()}
+func (c *Client) Writer(p Pace) Writer {
+	return Writer{Reader: c.Reader(), pace: p, batch: pace.NewBatchSize()}
 }
 
-// BatchSize returns how many documents a request should delete at present, at most [MaxBatch].
-func (w Writer) BatchSize() int { return w.batch.get() }
+// BatchSize returns how many documents a request should delete at present, at most [pace.MaxBatch].
+func (w Writer) BatchSize() int { return w.batch.Get() }
 
 // Deletion is a document to delete if it is still as it was when it was read.
 type Deletion struct {
@@ -57,11 +59,11 @@ func (w Writer) Delete(ctx context.Context, deletions []Deletion) []error {
 	// A deletion whose answer was lost may have taken effect: the next attempt then finds the document gone.
 	unsure := map[int]bool{}
 	defer func() { w.tellDeleted(ctx, deletions, results, unsure) }()
-	backoff := newBackoff()
+	backoff := retry.Backoff()
 	for attempt := 1; ; attempt++ {
 		outcomes := make(map[int]error, len(pending))
 		for sent := 0; sent < len(pending); {
-			n := min(w.batch.get(), len(pending)-sent)
+			n := min(w.batch.Get(), len(pending)-sent)
 			maps.Copy(outcomes, w.batchDelete(ctx, deletions, pending[sent:sent+n]))
 			sent += n
 		}
@@ -77,14 +79,14 @@ func (w Writer) Delete(ctx context.Context, deletions []Deletion) []error {
 				}
 			default:
 				results[i] = fmt.Errorf("delete %s: %w", deletions[i].Path, err)
-				if transient(err) {
+				if retry.Transient(err) {
 					unsure[i] = true
 					again = append(again, i)
 				}
 			}
 		}
 		pending = again
-		if len(pending) == 0 || attempt == maxAttempts || gax.Sleep(ctx, backoff.Pause()) != nil {
+		if len(pending) == 0 || attempt == retry.Attempts || gax.Sleep(ctx, backoff.Pause()) != nil {
 			return results
 		}
 	}

@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ type Document struct {
 	UpdateTime time.Time      // a precondition compares with it
 	CreateTime time.Time      // distinguishes it from an earlier document of the same path
 	ReadTime   time.Time      // when that was, by Firestore's clock; also of a document that was not found
-	Original   []byte         // the whole document, for [Unpack], if [Reader.FirstWhole] kept it
+	Original   []byte         // the whole document, for [encode.Unpack], if [Reader.FirstWhole] kept it
 }
 
 // ID returns the last part of the document's path.
@@ -63,6 +64,35 @@ func (d Document) Instant(field string) (v time.Time, set, ok bool) {
 func (d Document) Text(field string) (v string, ok bool) {
 	v, ok = d.Value(field).(string)
 	return v, ok
+}
+
+// Number returns a number, integer or floating-point; ok is false if the field is missing, null, of another type, infinite or
+// NaN.
+func (d Document) Number(field string) (v float64, ok bool) {
+	switch n := d.Data[field].(type) {
+	case int64:
+		return float64(n), true
+	case float64:
+		return n, !math.IsNaN(n) && !math.IsInf(n, 0)
+	default:
+		return 0, false
+	}
+}
+
+// maxExact is the largest floating-point number up to which each stands for one whole number only.
+const maxExact = 1 << 53
+
+// Whole returns a whole number. A client may have written it as a floating-point number. ok is false if the field is missing,
+// null, of another type, a fraction, or a floating-point number so large that it may stand for several whole numbers.
+func (d Document) Whole(field string) (v int64, ok bool) {
+	if n, isWhole := d.Data[field].(int64); isWhole {
+		return n, true
+	}
+	n, ok := d.Number(field)
+	if !ok || n != math.Trunc(n) || math.Abs(n) > maxExact {
+		return 0, false
+	}
+	return int64(n), true
 }
 
 // relative returns a document's path within its database.

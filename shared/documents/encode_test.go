@@ -22,6 +22,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/encode"
 )
 
 // TestEncode writes documents of random values in the form of the API, reads them as the bundle does, and encodes them again.
@@ -55,7 +56,7 @@ func TestEncode(t *testing.T) {
 		if err != nil || !found {
 			rt.Fatal(found, err)
 		}
-		got, err := documents.Encode(d.Data)
+		got, err := encode.Fields(d.Data)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -123,7 +124,7 @@ func values(database string) *rapid.Generator[*firestorepb.Value] {
 
 // TestEncodeWhatIsWritten encodes what jobs write: values may have other types than those of a document that was read.
 func TestEncodeWhatIsWritten(t *testing.T) {
-	got, err := documents.Encode(map[string]any{
+	got, err := encode.Fields(map[string]any{
 		"at": time.Unix(1, 2_999), "names": []string{"a"}, "n": 3, "labels": map[string]string{"k": "v"}, "op": documents.Delete,
 	})
 	text := func(v string) *firestorepb.Value {
@@ -141,7 +142,7 @@ func TestEncodeWhatIsWritten(t *testing.T) {
 	}
 	for name, v := range map[string]any{"a channel": make(chan int), "a struct": struct{}{},
 		"deep": []any{map[string]any{"y": struct{}{}}}, "replaced": documents.ServerTimestamp, "removed": documents.DeleteField} {
-		if _, err := documents.Encode(map[string]any{"f": v}); err == nil || !strings.Contains(err.Error(), "field f") {
+		if _, err := encode.Fields(map[string]any{"f": v}); err == nil || !strings.Contains(err.Error(), "field f") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"github.com/googleapis/gax-go/v2"
+
+	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
 // Exchange reads a document and writes the top-level fields that f returns, if the document did not change since it was read.
@@ -36,7 +38,7 @@ func (w Writer) ExchangeAnd(
 		return time.Time{}, fmt.Errorf("%q is not a document's path", path)
 	}
 	// Another writer was faster, so somebody made progress: that does not count as an attempt of retry.
-	err = retry(ctx, func(ctx context.Context) error {
+	err = retry.Do(ctx, func(ctx context.Context) error {
 		backoff := gax.Backoff{Initial: 50 * time.Millisecond, Max: time.Second, Multiplier: 1.5}
 		for attempt := 1; ; attempt++ {
 			d, found := known, !known.UpdateTime.IsZero()

@@ -11,6 +11,8 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
 // Original is a whole document in the form of Firestore's API.
@@ -30,7 +32,7 @@ func (r Reader) Originals(ctx context.Context, paths []string) iter.Seq2[Origina
 			left[path] = true
 		}
 		more := true
-		err := retry(ctx, func(ctx context.Context) error {
+		err := retry.Do(ctx, func(ctx context.Context) error {
 			return r.answers(ctx, left, func(o Original) bool {
 				more = yield(o, nil)
 				return more
@@ -53,7 +55,7 @@ func (r Reader) answers(ctx context.Context, left map[string]bool, f func(Origin
 	if len(request.GetDocuments()) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, databaseHeader, r.c.root))
+	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, DatabaseHeader, r.c.root))
 	defer cancel()
 	stream, err := r.c.batch.BatchGetDocuments(ctx, request)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"cloud.google.com/go/firestore"
+
+	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
 // Put sets and deletes documents, whatever is there: all of them or none, in one request, where a transaction takes two. Both may
@@ -14,7 +16,7 @@ func (w Writer) Put(ctx context.Context, writes []Write) error {
 	if len(writes) == 0 {
 		return nil
 	}
-	return retry(ctx, func(ctx context.Context) error {
+	return retry.Do(ctx, func(ctx context.Context) error {
 		b := w.newBatch()
 		for _, write := range writes {
 			if err := b.add(write.Op, write.Ref.Path(), write.Data); err != nil {

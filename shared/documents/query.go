@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
+
+	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
 // DefaultPageSize is the [Query.PageSize] of queries that set none.
@@ -78,25 +81,62 @@ func (r Reader) Pages(ctx context.Context, q Query, from Cursor) iter.Seq2[Page,
 	}
 }
 
-func (r Reader) page(ctx context.Context, q Query, from Cursor, size int) (Page, error) {
+func (r Reader) page(ctx context.Context, q Query, from Cursor, size int) (page Page, err error) {
+	page.Documents, err = r.first(ctx, q, from, size)
+	if err == nil && len(page.Documents) > 0 {
+		page.Next, err = q.After(page.Documents[len(page.Documents)-1])
+	}
+	return page, err
+}
+
+// First returns the first documents that a query matches from a cursor on, at most n. It makes no cursor for the next page,
+// so OrderBy may name fields of any type.
+func (r Reader) First(ctx context.Context, q Query, from Cursor, n int) ([]Document, error) {
+	found, err := r.first(ctx, q, from, n)
+	if err != nil {
+		return nil, fmt.Errorf("query %s: %w", q.Collection, err)
+	}
+	return found, nil
+}
+
+func (r Reader) first(ctx context.Context, q Query, from Cursor, n int) ([]Document, error) {
 	fq, err := q.firestore(r.c.firestore, from)
 	if err != nil {
-		return Page{}, err
+		return nil, err
 	}
-	var snapshots []*firestore.DocumentSnapshot
-	err = retry(ctx, func(ctx context.Context) (err error) {
-		snapshots, err = fq.Limit(size).Documents(ctx).GetAll()
+	return all(ctx, fq.Limit(n))
+}
+
+// all returns the documents that a query matches.
+func all(ctx context.Context, q firestore.Query) (found []Document, err error) {
+	err = retry.Do(ctx, func(ctx context.Context) error {
+		snapshots, err := q.Documents(ctx).GetAll()
+		found = make([]Document, len(snapshots))
+		for i, s := range snapshots {
+			found[i] = documentOf(s)
+		}
 		return err
 	})
-	if err != nil || len(snapshots) == 0 {
-		return Page{}, err
+	if err != nil {
+		return nil, err
 	}
-	page := Page{Documents: make([]Document, len(snapshots))}
-	for i, s := range snapshots {
-		page.Documents[i] = documentOf(s)
-	}
-	page.Next, err = q.After(page.Documents[len(snapshots)-1])
-	return page, err
+	return found, nil
+}
+
+// Odd returns the queries for the documents of q whose field holds neither null nor a value from least up to but not including
+// behind. In the field's index these lie before and after all others, so no others are read.
+func (q Query) Odd(field string, least, behind any) [2]Query {
+	q.OrderBy = []string{field}
+	before, after := q, q
+	before.From, before.Until = []any{false}, []any{least} // false comes right after null
+	after.From = []any{behind}
+	return [2]Query{before, after}
+}
+
+// Empty reports whether a collection has no document at all. It costs one read.
+func (r Reader) Empty(ctx context.Context, collection string) (bool, error) {
+	found, err := r.First(ctx, Query{Collection: collection, Select: NameOnly}, "", 1)
+	return len(found) == 0, err
 }
 
 // Count returns how many documents the query matches. Documents without a field of OrderBy do not count. It costs one read
@@ -105,7 +145,7 @@ func (r Reader) page(ctx context.Context, q Query, from Cursor, size int) (Page,
 func (r Reader) Count(ctx context.Context, q Query) (int, error) {
 	return r.count(ctx, q, func(err error) bool {
 		// Firestore took its minute, or the caller's time is up: the same count would take as long again.
-		return transient(err) && codeOf(err) != codes.DeadlineExceeded
+		return retry.Transient(err) && retry.Code(err) != codes.DeadlineExceeded
 	})
 }
 
@@ -114,7 +154,7 @@ func (r Reader) CountOnce(ctx context.Context, q Query) (int, error) {
 	return r.count(ctx, q, func(error) bool { return false })
 }
 
-func (r Reader) count(ctx context.Context, q Query, transient func(error) bool) (int, error) {
+func (r Reader) count(ctx context.Context, q Query, again func(error) bool) (int, error) {
 	fq, err := q.unordered(r.c.firestore)
 	if err != nil {
 		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
@@ -124,7 +164,7 @@ func (r Reader) count(ctx context.Context, q Query, transient func(error) bool) 
 	}
 	fq = q.bounded(fq)
 	var n int
-	err = retryIf(ctx, transient, func(ctx context.Context) (err error) {
+	err = retry.If(ctx, again, func(ctx context.Context) (err error) {
 		n, err = count(ctx, fq)
 		return err
 	})
@@ -134,17 +174,35 @@ func (r Reader) count(ctx context.Context, q Query, transient func(error) bool) 
 	return n, nil
 }
 
+func count(ctx context.Context, q firestore.Query) (int, error) {
+	result, err := q.NewAggregationQuery().WithCount("n").Get(ctx)
+	if err != nil {
+		return 0, err
+	}
+	v, ok := result["n"].(*firestorepb.Value)
+	if !ok {
+		return 0, fmt.Errorf("the answer holds no count: %v", result)
+	}
+	return int(v.GetIntegerValue()), nil
+}
+
+// doc returns the reference to a document.
+func (c *Client) doc(path string) (*firestore.DocumentRef, error) {
+	if ref := c.firestore.Doc(path); ref != nil {
+		return ref, nil
+	}
+	return nil, fmt.Errorf("%q is not a document's path", path)
+}
+
 // Get reads one document; found is false if there is none.
 func (r Reader) Get(ctx context.Context, path string) (d Document, found bool, err error) {
-	ref := r.c.firestore.Doc(path)
-	if ref == nil {
-		return Document{}, false, fmt.Errorf("read %q: not a document's path", path)
+	ref, err := r.c.doc(path)
+	if err == nil {
+		err = retry.Do(ctx, func(ctx context.Context) error {
+			d, found, err = got(ref.Get(ctx))
+			return err
+		})
 	}
-	err = retry(ctx, func(ctx context.Context) error {
-		s, err := ref.Get(ctx)
-		d, found, err = got(s, err)
-		return err
-	})
 	if err != nil {
 		return Document{}, false, fmt.Errorf("read %s: %w", path, err)
 	}
@@ -167,8 +225,9 @@ func got(s *firestore.DocumentSnapshot, err error) (d Document, found bool, _ er
 func (r Reader) GetAll(ctx context.Context, paths []string) (map[string]Document, error) {
 	refs := make([]*firestore.DocumentRef, len(paths))
 	for i, path := range paths {
-		if refs[i] = r.c.firestore.Doc(path); refs[i] == nil {
-			return nil, fmt.Errorf("read %q: not a document's path", path)
+		var err error
+		if refs[i], err = r.c.doc(path); err != nil {
+			return nil, err
 		}
 	}
 	found := make(map[string]Document, len(paths))
@@ -176,7 +235,7 @@ func (r Reader) GetAll(ctx context.Context, paths []string) (map[string]Document
 		return found, nil
 	}
 	var snapshots []*firestore.DocumentSnapshot
-	err := retry(ctx, func(ctx context.Context) (err error) {
+	err := retry.Do(ctx, func(ctx context.Context) (err error) {
 		snapshots, err = r.c.firestore.GetAll(ctx, refs)
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/pace"
 )
 
 func TestReadOnly(t *testing.T) {
@@ -36,7 +37,7 @@ func TestReadOnly(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("query: %d, %v", len(found), err)
 	}
-	w := c.Writer(documents.NewRate())
+	w := c.Writer(pace.NewRate())
 	_, exchanged := w.Exchange(t.Context(), "cleanupJobs/job", func(documents.Document, bool) (map[string]any, error) {
 		return map[string]any{"lease": nil}, nil
 	})

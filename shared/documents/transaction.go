@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
+
+	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
 // Transaction reads and then writes, all or nothing.
@@ -19,7 +21,7 @@ type Transaction struct {
 // it captures. It must also come to the right result when an earlier attempt took effect and its answer was lost. If f
 // returns an error, Transact returns it and writes nothing.
 func (w Writer) Transact(ctx context.Context, f func(ctx context.Context, tx *Transaction) error) error {
-	_, err := w.transact(ctx, transient, f)
+	_, err := w.transact(ctx, retry.Transient, f)
 	return err
 }
 
@@ -28,9 +30,9 @@ func (w Writer) Transact(ctx context.Context, f func(ctx context.Context, tx *Tr
 func (w Writer) Commit(ctx context.Context, once bool,
 	f func(ctx context.Context, tx *Transaction) error) (at time.Time, err error) {
 	if !once {
-		return w.transact(ctx, transient, f)
+		return w.transact(ctx, retry.Transient, f)
 	}
-	return w.transact(ctx, func(err error) bool { return transient(err) && !Contended(err) }, f, firestore.MaxAttempts(1))
+	return w.transact(ctx, func(err error) bool { return retry.Transient(err) && !Contended(err) }, f, firestore.MaxAttempts(1))
 }
 
 func (w Writer) transact(ctx context.Context, again func(error) bool, f func(ctx context.Context, tx *Transaction) error,
@@ -51,23 +53,28 @@ func (w Writer) transact(ctx context.Context, again func(error) bool, f func(ctx
 		o.end(err)
 		return err
 	}
-	if err := retryIf(ctx, again, func(ctx context.Context) error { return w.c.takeTurn(ctx, attempt) }); err != nil {
+	if err := retry.If(ctx, again, func(ctx context.Context) error { return w.c.takeTurn(ctx, attempt) }); err != nil {
 		return time.Time{}, err
 	}
 	return response.CommitTime(), nil
 }
 
-// note records a write of the transaction, unless err says that it failed. It returns err.
-func (t *Transaction) note(op, path string, err error) error {
-	if err == nil {
-		t.o.attempt = append(t.o.attempt, Written{Op: op, Path: path})
+// write records a write of the transaction, unless it fails.
+func (t *Transaction) write(op Op, path string, write func(*firestore.DocumentRef) error) error {
+	ref, err := t.w.c.doc(path)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := write(ref); err != nil {
+		return err
+	}
+	t.o.attempt = append(t.o.attempt, Written{Op: string(op), Path: path})
+	return nil
 }
 
 // Get reads a document; found is false if there is none. All reads must come before the first write.
 func (t *Transaction) Get(path string) (d Document, found bool, err error) {
-	ref, err := t.ref(path)
+	ref, err := t.w.c.doc(path)
 	if err != nil {
 		return Document{}, false, err
 	}
@@ -79,24 +86,16 @@ func (t *Transaction) Get(path string) (d Document, found bool, err error) {
 
 // Delete deletes a document that the transaction has read.
 func (t *Transaction) Delete(path string) error {
-	ref, err := t.ref(path)
-	if err != nil {
-		return err
-	}
-	return t.note("delete", path, t.tx.Delete(ref))
+	return t.write(Delete, path, func(ref *firestore.DocumentRef) error { return t.tx.Delete(ref) })
 }
 
 // Update writes top-level fields of a document that must exist. The value [DeleteField] removes a field.
 func (t *Transaction) Update(path string, data map[string]any) error {
-	ref, err := t.ref(path)
-	if err != nil {
-		return err
-	}
 	updates := make([]firestore.Update, 0, len(data))
 	for field, value := range data {
 		updates = append(updates, firestore.Update{FieldPath: firestore.FieldPath{field}, Value: value})
 	}
-	return t.note("update", path, t.tx.Update(ref, updates))
+	return t.write(Update, path, func(ref *firestore.DocumentRef) error { return t.tx.Update(ref, updates) })
 }
 
 // Values that Firestore replaces: DeleteField removes the field in [Transaction.Update]; ServerTimestamp becomes the time of
@@ -108,26 +107,10 @@ var (
 
 // Create writes a document that must not exist yet.
 func (t *Transaction) Create(path string, data any) error {
-	ref, err := t.ref(path)
-	if err != nil {
-		return err
-	}
-	return t.note("create", path, t.tx.Create(ref, data))
-}
-
-func (t *Transaction) ref(path string) (*firestore.DocumentRef, error) {
-	ref := t.w.c.firestore.Doc(path)
-	if ref == nil {
-		return nil, fmt.Errorf("%q is not a document's path", path)
-	}
-	return ref, nil
+	return t.write(Create, path, func(ref *firestore.DocumentRef) error { return t.tx.Create(ref, data) })
 }
 
 // Set writes a whole document, whether it exists or not.
 func (t *Transaction) Set(path string, data any) error {
-	ref, err := t.ref(path)
-	if err != nil {
-		return err
-	}
-	return t.note("set", path, t.tx.Set(ref, data))
+	return t.write(Set, path, func(ref *firestore.DocumentRef) error { return t.tx.Set(ref, data) })
 }

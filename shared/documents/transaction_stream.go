@@ -8,6 +8,9 @@ import (
 
 	"google.golang.org/api/iterator"
 	"google.golang.org/grpc/codes"
+
+	"github.com/firesweep/firesweep/shared/documents/pace"
+	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
 // Stream returns the first documents that a query matches from a cursor on: at most limit, or all if limit is 0. It holds one
@@ -46,8 +49,8 @@ func (t *Transaction) Stream(q Query, from Cursor, limit int) iter.Seq2[Document
 // Wait waits until n more writes may be sent. A transaction does not wait by itself, because it would hold its locks
 // meanwhile: callers that write much in transactions wait between them.
 func (w Writer) Wait(ctx context.Context, n int) error {
-	for ; n > 0; n -= MaxBatch {
-		if err := w.pace.Wait(ctx, min(n, MaxBatch)); err != nil {
+	for ; n > 0; n -= pace.MaxBatch {
+		if err := w.pace.Wait(ctx, min(n, pace.MaxBatch)); err != nil {
 			return err
 		}
 	}
@@ -57,7 +60,7 @@ func (w Writer) Wait(ctx context.Context, n int) error {
 // Refused reports whether Firestore refused the writes as they were: a document is too large, too deep or has too many index
 // entries, or the commit is too large. The size of a commit includes the deleted documents and all index entries. A smaller
 // commit may succeed.
-func Refused(err error) bool { return codeOf(err) == codes.InvalidArgument }
+func Refused(err error) bool { return retry.Code(err) == codes.InvalidArgument }
 
 // ErrTooMuch says that some documents have more bytes than should be read at once.
 var ErrTooMuch = errors.New("too many bytes to read at once")

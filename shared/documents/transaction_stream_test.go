@@ -10,13 +10,14 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/pace"
 )
 
 func TestStream(t *testing.T) {
 	p := backendstest.Start(t)
 	p.SetMany(t, 50, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%02d", i), map[string]any{"n": i} })
 	ctx, c, m := open(t, p)
-	w := c.Writer(documents.NewRate())
+	w := c.Writer(pace.NewRate())
 	all := documents.Query{Collection: "things"}
 	var ids []string
 	var cursor documents.Cursor
@@ -60,7 +61,7 @@ func TestStream(t *testing.T) {
 func TestStreamErrors(t *testing.T) {
 	p := backendstest.Start(t)
 	ctx, c, _ := open(t, p)
-	w := c.Writer(documents.NewRate())
+	w := c.Writer(pace.NewRate())
 	stream := func(q documents.Query, from documents.Cursor, write bool) error {
 		return w.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error {
 			if write {
@@ -90,7 +91,7 @@ func TestStreamErrors(t *testing.T) {
 func TestRefused(t *testing.T) {
 	p := backendstest.Start(t)
 	ctx, c, _ := open(t, p)
-	w := c.Writer(documents.NewRate())
+	w := c.Writer(pace.NewRate())
 	set := func(data map[string]any) error {
 		return w.Transact(ctx, func(_ context.Context, tx *documents.Transaction) error { return tx.Set("things/a", data) })
 	}

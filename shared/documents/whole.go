@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"cloud.google.com/go/firestore"
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/api/iterator"
-	"google.golang.org/protobuf/proto"
 
+	"github.com/firesweep/firesweep/shared/documents/encode"
+	"github.com/firesweep/firesweep/shared/documents/retry"
 	"github.com/firesweep/firesweep/shared/guard"
 )
 
@@ -21,7 +21,7 @@ func (r Reader) FirstWhole(ctx context.Context, q Query, from Cursor, n, room in
 	whole.Select = nil
 	fq, err := whole.firestore(r.c.firestore, from)
 	if err == nil {
-		err = retry(ctx, func(ctx context.Context) (err error) {
+		err = retry.Do(ctx, func(ctx context.Context) (err error) {
 			found, err = wholeOf(fq.Limit(n).Documents(ctx), q.selected(), room)
 			return err
 		})
@@ -53,34 +53,12 @@ func wholeOf(it *firestore.DocumentIterator, fields []string, room int) (found [
 		if guard.Call(func() error { d = documentOf(s); return nil }) != nil { // the library panics
 			return nil, errUndecoded
 		}
-		if original := pack(d.Data); len(original) <= room {
+		if original := encode.Pack(d.Data); len(original) <= room {
 			d.Original, room = original, room-len(original)
 		}
 		d.Data = d.only(fields)
 		found = append(found, d)
 	}
-}
-
-// pack returns fields in the form of [Document.Original], nil if they hold what cannot be kept.
-func pack(data map[string]any) []byte {
-	fields, err := Encode(data)
-	if err != nil {
-		return nil // the document is read once more, in a form that keeps everything
-	}
-	packed, err := proto.Marshal(&firestorepb.MapValue{Fields: fields})
-	if err != nil {
-		return nil
-	}
-	return packed
-}
-
-// Unpack returns the fields that [Document.Original] holds.
-func Unpack(original []byte) (map[string]*firestorepb.Value, error) {
-	var m firestorepb.MapValue
-	if err := proto.Unmarshal(original, &m); err != nil {
-		return nil, fmt.Errorf("read a document that was kept: %w", err)
-	}
-	return m.GetFields(), nil
 }
 
 // only returns the values of some fields. A dot in a name leads into a map, as in queries.

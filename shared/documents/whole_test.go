@@ -14,6 +14,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/encode"
 )
 
 // TestFirstWhole: what a query with Select returns, at the same reads, with the whole of as many documents as there is room for.
@@ -56,11 +57,11 @@ func TestFirstWhole(t *testing.T) {
 		for i := range found {
 			if original := found[i].Original; original != nil {
 				kept++
-				got, err := documents.Unpack(original)
+				got, err := encode.Unpack(original)
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, err := documents.Encode(whole[found[i].Path].Data)
+				want, err := encode.Fields(whole[found[i].Path].Data)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -80,7 +81,7 @@ func TestFirstWhole(t *testing.T) {
 			t.Errorf("%d reads", reads)
 		}
 	}
-	if _, err := documents.Unpack([]byte("damaged")); err == nil {
+	if _, err := encode.Unpack([]byte("damaged")); err == nil {
 		t.Error("something else is unpacked")
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"google.golang.org/grpc/codes"
+
+	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
 // Ref names a document: the path of its collection and its id.
@@ -98,9 +100,12 @@ func (t *Transaction) GetAll(refs []Ref) (map[Ref]Document, error) {
 	if len(refs) == 0 {
 		return found, nil
 	}
-	docs, err := docRefs(t.w.c.firestore, refs)
-	if err != nil {
-		return nil, err
+	docs := make([]*firestore.DocumentRef, len(refs))
+	for i, r := range refs {
+		var err error
+		if docs[i], err = t.w.c.doc(r.Path()); err != nil {
+			return nil, err
+		}
 	}
 	snapshots, err := t.tx.GetAll(docs)
 	if err != nil {
@@ -114,21 +119,11 @@ func (t *Transaction) GetAll(refs []Ref) (map[Ref]Document, error) {
 	return found, nil
 }
 
-func docRefs(c *firestore.Client, refs []Ref) ([]*firestore.DocumentRef, error) {
-	docs := make([]*firestore.DocumentRef, len(refs))
-	for i, r := range refs {
-		if docs[i] = c.Doc(r.Path()); docs[i] == nil {
-			return nil, fmt.Errorf("%q is not a document's path", r.Path())
-		}
-	}
-	return docs, nil
-}
-
 // Contended reports whether a commit failed because others wrote to documents that it had read.
-func Contended(err error) bool { return err != nil && codeOf(err) == codes.Aborted }
+func Contended(err error) bool { return retry.Code(err) == codes.Aborted }
 
 // Denied reports whether Firestore denied the caller permission.
-func Denied(err error) bool { return err != nil && codeOf(err) == codes.PermissionDenied }
+func Denied(err error) bool { return retry.Code(err) == codes.PermissionDenied }
 
 // Answered reports whether an error is an answer of Firestore, with a code.
-func Answered(err error) bool { return err != nil && codeOf(err) != codes.Unknown }
+func Answered(err error) bool { return err != nil && retry.Code(err) != codes.Unknown }

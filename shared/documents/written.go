@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"google.golang.org/grpc/codes"
+
+	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
 // Written is a write that took effect, or may have.
@@ -24,7 +26,7 @@ func (w Writer) tell(ctx context.Context, writes []Written) {
 
 // lost reports whether a commit that ended with this error may have taken effect all the same.
 func lost(err error) bool {
-	switch codeOf(err) {
+	switch retry.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Internal, codes.Unknown, codes.Canceled, codes.ResourceExhausted:
 		return true
 	default:

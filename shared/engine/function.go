@@ -20,6 +20,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
@@ -72,7 +73,7 @@ type Hooks struct {
 	Transport   func(http.RoundTripper) http.RoundTripper // around Storage's
 	Accounts    func(accounts.API) accounts.API           // around Authentication's
 	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
-	Pace        func() documents.Pace                     // instead of [documents.Rate]; calls of Authentication have none then
+	Pace        func() documents.Pace                     // instead of [pace.Rate]; calls of Authentication have none then
 	DeafToStop  bool                                      // the run does not look for an order to stop, so that its reads do not depend on its duration
 }
 
@@ -197,9 +198,9 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	if req.part != nil {
 		shards = req.part.Shards
 	}
-	var pace documents.Pace = documents.NewShareOfRate(shards)
+	var writes documents.Pace = pace.NewShareOfRate(shards)
 	if f.Hooks.Pace != nil {
-		pace = f.Hooks.Pace()
+		writes = f.Hooks.Pace()
 	}
 	stopAfter := f.Timeout - stopMargin(f.Timeout)
 	if f.StopAfter > 0 {
@@ -220,7 +221,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 			MaxActions: cfg.MaxActions, MaxMissingPercent: cfg.MaxMissingPercent, MaxDuePercent: cfg.MaxDuePercent,
 			MaxPerOwner: cfg.MaxPerOwner, MinLookups: cfg.MinLookups, Lifted: req.force, Lift: req.lift,
 		},
-		documents: c.documents.Writer(pace),
+		documents: c.documents.Writer(writes),
 		meter:     new(usage.Meter),
 		timeout:   f.Timeout,
 		ownStop:   f.StopAfter > 0,
@@ -267,7 +268,7 @@ func (r *run) labels() []slog.Attr {
 // open returns clients for the configuration, those of an earlier request if they fit. Give them back with [Function.release].
 // A failed attempt leaves nothing behind, so that the next request tries again.
 func (f *Function) open(ctx context.Context, cfg config.Config) (*clients, error) {
-	cfg.Own = nil // no client depends on it, and it may be of a type that cannot be compared
+	cfg = cfg.WithoutOwn() // no client depends on them
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.clients != nil && f.opened == cfg {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/inorder"
+	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -29,8 +29,8 @@ import (
 type Job struct {
 	// Name is the HTTP entry point, the key in functions/manifest.json and the id in cleanupJobs.
 	Name string
-	// Settings reads the settings of this function alone from its environment, for [config.Config.Own]; nil if it has none.
-	Settings func(*config.Loader) any
+	// Settings are those of this function alone, a [config.Own]; nil if it has none.
+	Settings config.Settings
 	// Plan reads and proposes. It goes through the items in a stable order, from [Planner.Checkpoint] on, and returns the error
 	// of any Planner method at once. It has nothing to write with. A worker has no Plan: its task says what to judge.
 	Plan func(ctx context.Context, p *Planner) error
@@ -76,7 +76,7 @@ func (j Job) begin(ctx context.Context, p *Planner) Reading {
 	switch {
 	case j.Task != nil:
 		ref := documents.Ref{Collection: j.Task.Collection, ID: p.Task[j.Task.Fields[0]]}
-		subject := inorder.One(ctx, ref, func(ctx context.Context, ref documents.Ref) ([]documents.Document, error) { return p.read(ctx, ref) })
+		subject := flow.One(ctx, ref, func(ctx context.Context, ref documents.Ref) ([]documents.Document, error) { return p.read(ctx, ref) })
 		return Reading{Stop: subject.Stop, Plan: func() error {
 			before := p.Planned()
 			err := subject.Each(func(_ documents.Ref, found []documents.Document) error { return p.Consider(ctx, j.Task.Rule, found) })

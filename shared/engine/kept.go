@@ -226,12 +226,9 @@ func (p *Planner) nameOdd(ctx context.Context, u unjudged) (n int) {
 	if !u.indexed() {
 		return p.nameAll(ctx, u) // nobody knows how many more there are
 	}
-	before := u.Query
-	before.OrderBy, before.Select = []string{u.field}, []string{u.field}
-	after := before
-	before.From, before.Until = []any{false}, []any{time.Time{}} // false comes right after null
-	after.From = []any{""}                                       // right after all times
-	for _, q := range []documents.Query{before, after} {
+	q := u.Query
+	q.Select = []string{u.field}
+	for _, q := range q.Odd(u.field, time.Time{}, "") {
 		found, err := p.Documents.First(ctx, q, "", maxInvalidLogged)
 		all, counted := len(found), true
 		if all == maxInvalidLogged {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/inorder"
+	"github.com/firesweep/firesweep/shared/flow"
 )
 
 // Pass is for a job that runs often, and whose documents stay: it does not read all of them each time. A pass goes over all
@@ -90,7 +90,7 @@ func (s *Pass) Sweep(ctx context.Context, q documents.Query) error {
 		return err
 	}
 	from := s.state.Cursor
-	pages := inorder.Begin(ctx, passPages,
+	pages := flow.Begin(ctx, passPages,
 		func(ctx context.Context) iter.Seq2[documents.Page, error] {
 			return s.planner.Documents.Pages(ctx, q, from)
 		},

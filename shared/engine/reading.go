@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/guard"
-	"github.com/firesweep/firesweep/shared/inorder"
 )
 
 // reading is all that a run plans by, as it is being read: side by side, and beside the commit that takes the lease. It proposes
@@ -13,7 +13,7 @@ import (
 type reading struct {
 	planner *Planner
 	left    Reading // what interrupted runs have left to do
-	pins    *inorder.Flow[struct{}, undo.Pins]
+	pins    *flow.Flow[struct{}, undo.Pins]
 	job     Reading
 	failed  error // why the job did not begin
 }
@@ -26,7 +26,7 @@ func (r *run) begin(ctx context.Context, checkpoint string) *reading {
 		return nil
 	})
 	b.left = r.beginReplay(ctx, b.planner)
-	b.pins = inorder.One(ctx, struct{}{}, func(ctx context.Context, _ struct{}) (undo.Pins, error) { return r.readPins(ctx) })
+	b.pins = flow.One(ctx, struct{}{}, func(ctx context.Context, _ struct{}) (undo.Pins, error) { return r.readPins(ctx) })
 	return b
 }
 

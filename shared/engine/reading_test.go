@@ -12,14 +12,14 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
-	"github.com/firesweep/firesweep/shared/inorder"
+	"github.com/firesweep/firesweep/shared/flow"
 )
 
 // ahead is [thingsJob] as a job that reads ahead. It calls began with the checkpoint of each reading when its things have come, and
 // planned with that of each plan.
 func ahead(began, planned func(checkpoint string)) engine.Job {
 	return engine.Job{Name: "testJob", Begin: func(ctx context.Context, p *engine.Planner) engine.Reading {
-		read := inorder.One(ctx, p.Checkpoint(), func(ctx context.Context, from string) ([]documents.Document, error) {
+		read := flow.One(ctx, p.Checkpoint(), func(ctx context.Context, from string) ([]documents.Document, error) {
 			found, err := p.Documents.First(ctx, documents.Query{Collection: "things"}, documents.Cursor(from), 100)
 			began(from)
 			return found, err

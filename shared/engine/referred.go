@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/inorder"
+	"github.com/firesweep/firesweep/shared/flow"
 )
 
 // Place is where documents may be referred to: a field that holds an id, alone or in a list. Dots in its name lead into maps.
@@ -121,7 +121,7 @@ func askPlaces(places []Place, ask func(Place) (bool, error), oneIsEnough bool) 
 				return err
 			}
 		}
-		for i, err := range inorder.All(asks...) {
+		for i, err := range flow.All(asks...) {
 			if err != nil {
 				return append(yes, some[i]), err
 			}

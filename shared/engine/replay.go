@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/guard"
-	"github.com/firesweep/firesweep/shared/inorder"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -33,7 +33,7 @@ func (r *run) beginReplay(ctx context.Context, p *Planner) Reading {
 		Collection: journalOf(r.job.Name), Where: []documents.Filter{{Field: "task", Op: "==", Value: r.taskID()}},
 		Select: []string{"open", "then", "next", "shard"}, PageSize: entryPage,
 	}
-	entries := inorder.Begin(ctx, 1,
+	entries := flow.Begin(ctx, 1,
 		func(ctx context.Context) iter.Seq2[documents.Page, error] { return p.Documents.Pages(ctx, q, "") },
 		func(context.Context, documents.Page) (none struct{}, err error) { return none, nil })
 	return Reading{Stop: entries.Stop, Plan: func() error {

@@ -16,8 +16,8 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/guard"
-	"github.com/firesweep/firesweep/shared/inorder"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -210,7 +210,7 @@ func (r *run) checkLimits(ctx context.Context, p *Planner) error {
 		return nil
 	case r.part == nil:
 		// What is deleted first is written down meanwhile. Whoever deletes it gets the error of that.
-		return inorder.All(func() error { return r.reserve(ctx, p.planned) }, func() error { return r.keepFirst(ctx, p.actions) })[0]
+		return flow.All(func() error { return r.reserve(ctx, p.planned) }, func() error { return r.keepFirst(ctx, p.actions) })[0]
 	}
 	for {
 		all, judged := p.lookups()

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
@@ -44,7 +45,7 @@ func writerOf(t *testing.T, f *enginetest.Function) documents.Writer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return c.Writer(documents.NewRate())
+	return c.Writer(pace.NewRate())
 }
 
 // holder returns the run that holds the lease.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -769,11 +770,11 @@ func TestBatchesGrowWhileTheyAreQuick(t *testing.T) {
 	sum := 0
 	for _, size := range sizes {
 		sum += size
-		if size > documents.MaxBatch {
+		if size > pace.MaxBatch {
 			t.Errorf("a batch of %d", size)
 		}
 	}
-	if sum != n || len(sizes) < n/documents.MaxBatch || len(sizes) > n/10+1 || sizes[0] > 50 {
+	if sum != n || len(sizes) < n/pace.MaxBatch || len(sizes) > n/10+1 || sizes[0] > 50 {
 		t.Errorf("batches of %v, want %d deletions, 50 at first", sizes, n)
 	}
 }

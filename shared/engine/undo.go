@@ -12,6 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/encode"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -176,7 +177,7 @@ func (r *run) keepDocuments(ctx context.Context, batch []Action) error {
 			unread[d.Path] = a
 			continue
 		}
-		before, err := documents.Unpack(d.original)
+		before, err := encode.Unpack(d.original)
 		if err == nil {
 			err = keep(a, before, len(d.original))
 		}

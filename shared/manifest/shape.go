@@ -5,48 +5,135 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// shape returns what is wrong with the keys of a value and of all that lies within it, by its type: keys that the type does not
-// have, null, and numbers outside of the range in the field's tag. The value lies within one of the type around.
-func shape(value any, of, around reflect.Type, path string) (problems []problem) {
-	for of.Kind() == reflect.Pointer {
-		of = of.Elem()
+// shape compares JSON values with the Go types that they are read into, and collects what does not fit.
+type shape struct{ problems []problem }
+
+// expected is what a value must be.
+type expected struct {
+	at     string            // where the value is, e.g. functions[0].rule.age
+	of     reflect.Type      // what it is read into
+	around reflect.Type      // the struct that the value lies in; nil for the outermost
+	tag    reflect.StructTag // of the struct's field: an example, and the range of a number
+}
+
+// words are the kinds of values in JSON's words.
+var words = map[reflect.Kind]string{
+	reflect.String: "a string", reflect.Bool: "true or false", reflect.Int: "a whole number", reflect.Float64: "a number",
+	reflect.Slice: "a list", reflect.Map: "an object",
+}
+
+// fit returns a value without what does not fit: unknown keys are left out, and what has a wrong type, is null or is outside of
+// its range becomes null.
+func (s *shape) fit(value any, e expected) any {
+	for e.of.Kind() == reflect.Pointer {
+		e.of = e.of.Elem()
 	}
-	switch v := value.(type) {
-	case nil:
-		if of.Kind() == reflect.Interface {
-			return []problem{{path, `it is null: give a string, a number, true or false; for null write "is": "null"`, true}}
+	is := reflect.TypeOf(value)
+	switch wants := e.of.Kind(); {
+	case value == nil && wants == reflect.Interface:
+		return s.refuse(e, `it is null: give a string, a number, true or false; for null write "is": "null"`)
+	case value == nil:
+		return s.refuse(e, "it is null: give a value, or leave it out")
+	case wants == reflect.Interface:
+		return value
+	case wants == reflect.Struct || wants == reflect.Map:
+		if object, ok := value.(map[string]any); ok {
+			return s.object(object, e)
 		}
-		return []problem{{path, "it is null: give a value, or leave it out", true}}
-	case map[string]any:
-		if of.Kind() != reflect.Struct {
-			return nil // its keys are data, or no object belongs here, which typeProblem reports
+		return s.refuse(e, "it must be an object"+e.example(", such as %s"))
+	case wants == reflect.Slice:
+		list, ok := value.([]any)
+		if !ok {
+			return s.refuse(e, "it must be a list, not "+jsonType(is)+e.example("; for example [%s]"))
 		}
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			field, known := fieldOf(of, key)
+		for i, element := range list {
+			list[i] = s.fit(element, expected{fmt.Sprintf("%s[%d]", e.at, i), e.of.Elem(), e.around, e.tag})
+		}
+		return list
+	case is == reflect.TypeFor[json.Number]() && (wants == reflect.Int || wants == reflect.Float64):
+		if says := e.wrongNumber(value.(json.Number)); says != "" {
+			return s.refuse(e, says)
+		}
+		return value
+	case jsonType(is) != words[wants]:
+		return s.refuse(e, "it must be "+words[wants]+", not "+jsonType(is))
+	}
+	return value
+}
+
+// refuse adds a problem, and returns what stands for the value.
+func (s *shape) refuse(e expected, says string) any {
+	s.problems = append(s.problems, problem{e.at, says, true})
+	return nil
+}
+
+// object is [shape.fit] for the values of an object.
+func (s *shape) object(object map[string]any, e expected) map[string]any {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		inner := expected{at: strings.TrimPrefix(e.at+"."+key, "."), around: e.of}
+		if e.of.Kind() == reflect.Map {
+			if inner.of = e.of.Elem(); inner.of.Kind() == reflect.Interface {
+				continue // its values are data, in which null has a meaning
+			}
+		} else {
+			field, known := fieldOf(e.of, key)
 			if !known {
-				problems = append(problems, problem{path, fmt.Sprintf("there is no key %q%s", key, instead(key, of, around, path)), false})
+				delete(object, key)
+				says := fmt.Sprintf("there is no key %q%s", key, instead(key, e.of, e.around, e.at))
+				s.problems = append(s.problems, problem{e.at, says, false})
 				continue
 			}
-			at := strings.TrimPrefix(path+"."+key, ".")
-			if says := outside(v[key], field.Tag.Get("range")); says != "" {
-				problems = append(problems, problem{at, says, true})
-			}
-			problems = append(problems, shape(v[key], field.Type, of, at)...)
+			inner.of, inner.tag = field.Type, field.Tag
 		}
-	case []any:
-		if of.Kind() != reflect.Slice {
-			return nil
-		}
-		for i, element := range v {
-			problems = append(problems, shape(element, of.Elem(), around, fmt.Sprintf("%s[%d]", path, i))...)
-		}
+		object[key] = s.fit(object[key], inner)
 	}
-	return problems
+	return object
+}
+
+func jsonType(of reflect.Type) string {
+	if of == reflect.TypeFor[json.Number]() {
+		return "a number"
+	}
+	return words[of.Kind()]
+}
+
+// example returns in a form the example that the field's tag has; "" if it has none.
+func (e expected) example(form string) string {
+	if text := e.tag.Get("example"); text != "" {
+		return fmt.Sprintf(form, text)
+	}
+	return ""
+}
+
+// wrongNumber returns what is wrong with a number, "" if nothing. The range in the field's tag is like 1-100.
+func (e expected) wrongNumber(number json.Number) string {
+	if e.of.Kind() == reflect.Float64 {
+		if _, err := number.Float64(); err != nil {
+			return "it is too large"
+		}
+		return ""
+	}
+	n, err := strconv.Atoi(number.String())
+	if err != nil {
+		return "it must be a whole number"
+	}
+	var least, most int
+	if _, err := fmt.Sscanf(e.tag.Get("range"), "%d-%d", &least, &most); err == nil && (n < least || n > most) {
+		return fmt.Sprintf("%d is not from %d to %d", n, least, most)
+	}
+	return ""
+}
+
+// keyOf returns the key of a field in JSON.
+func keyOf(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
 }
 
 // fieldOf returns the field of a struct that has a key in JSON.
@@ -58,6 +145,8 @@ func fieldOf(of reflect.Type, key string) (reflect.StructField, bool) {
 	}
 	return reflect.StructField{}, false
 }
+
+var position = regexp.MustCompile(`\[\d+\]`)
 
 // instead says where a key belongs that the struct at a path does not have, or else which keys it has.
 func instead(key string, of, around reflect.Type, path string) string {
@@ -77,20 +166,4 @@ func instead(key string, of, around reflect.Type, path string) string {
 		}
 	}
 	return "; the keys are " + strings.Join(names, ", ")
-}
-
-// outside says that a number is not in a range such as 1-100; "" if it is, or if the value is no whole number.
-func outside(value any, span string) string {
-	number, isNumber := value.(json.Number)
-	n, err := number.Int64()
-	least, most, found := strings.Cut(span, "-")
-	if !isNumber || err != nil || !found {
-		return ""
-	}
-	low, _ := strconv.ParseInt(least, 10, 64)
-	high, _ := strconv.ParseInt(most, 10, 64)
-	if n >= low && n <= high {
-		return ""
-	}
-	return fmt.Sprintf("%d is not from %d to %d", n, low, high)
 }

@@ -20,15 +20,15 @@ func (t meteredTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	m := usage.FromContext(req.Context())
 	switch req.Method {
 	case http.MethodDelete:
-		m.StorageDeletes()
+		m.Add(usage.Usage{StorageDeletes: 1})
 	case http.MethodGet, http.MethodHead:
 		if isListing(req.URL.EscapedPath()) {
-			m.StorageClassA()
+			m.Add(usage.Usage{StorageClassA: 1})
 		} else {
-			m.StorageClassB()
+			m.Add(usage.Usage{StorageClassB: 1})
 		}
 	default:
-		m.StorageClassA()
+		m.Add(usage.Usage{StorageClassA: 1})
 	}
 	return resp, err
 }

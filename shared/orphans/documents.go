@@ -1,6 +1,7 @@
 package orphans
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/inorder"
+	"github.com/firesweep/firesweep/shared/flow"
 )
 
 // Documents are the documents of a collection that have the id of their owner in a field.
@@ -45,7 +46,7 @@ func (c Documents) name() string { return c.Name }
 //
 // A run reads [ownersSetting] owners at most. The next ones go on from there, and all begin anew behind the last owner.
 func (c Documents) begin(ctx context.Context, p *engine.Planner, in stretch) engine.Reading {
-	between := inorder.Begin(ctx, gapsAhead,
+	between := flow.Begin(ctx, gapsAhead,
 		func(ctx context.Context) iter.Seq2[gaps, error] { return c.allGaps(ctx, p, in.From) },
 		func(ctx context.Context, g gaps) (firstOf, error) {
 			found, err := p.Documents.First(ctx, c.query(g), "", gapPageSize)
@@ -67,16 +68,13 @@ func (c Documents) begin(ctx context.Context, p *engine.Planner, in stretch) eng
 
 // maxOwners returns how many owners a run reads at most.
 func maxOwners(p *engine.Planner) int {
-	if own, ok := p.Config.Own.(settings); ok {
-		return own.owners
-	}
-	return defaultMaxOwners
+	return cmp.Or(own.In(p.Config).owners, defaultMaxOwners)
 }
 
 // plan proposes the orphans. A failure of this pass does not stop the others: they use other lookups, so their plan is carried
 // out.
 func (c Documents) plan(
-	ctx context.Context, p *engine.Planner, in stretch, between *inorder.Flow[gaps, firstOf], strange *inorder.Flow[documents.Query, odd],
+	ctx context.Context, p *engine.Planner, in stretch, between *flow.Flow[gaps, firstOf], strange *flow.Flow[documents.Query, odd],
 ) error {
 	err := c.planAllGaps(ctx, p, in, between)
 	var limit *engine.LimitError
@@ -115,7 +113,7 @@ type firstOf struct {
 	missing []string // owners
 }
 
-func (c Documents) planAllGaps(ctx context.Context, p *engine.Planner, in stretch, all *inorder.Flow[gaps, firstOf]) error {
+func (c Documents) planAllGaps(ctx context.Context, p *engine.Planner, in stretch, all *flow.Flow[gaps, firstOf]) error {
 	var due tally
 	until := ""
 	err := all.Each(func(g gaps, first firstOf) error {
@@ -303,14 +301,11 @@ type odd struct {
 }
 
 // findOdd counts the odd documents before all strings and those after them, and reads the first of each.
-func (c Documents) findOdd(ctx context.Context, p *engine.Planner) *inorder.Flow[documents.Query, odd] {
-	before := documents.Query{Collection: c.Collection, OrderBy: []string{c.Field}, Select: documents.NameOnly}
-	after := before
-	before.From, before.Until = []any{false}, []any{""} // false comes right after null
-	after.From = []any{[]byte{}}                        // right after all strings
-	return inorder.Begin(ctx, 2,
+func (c Documents) findOdd(ctx context.Context, p *engine.Planner) *flow.Flow[documents.Query, odd] {
+	ends := documents.Query{Collection: c.Collection, Select: documents.NameOnly}.Odd(c.Field, "", []byte{})
+	return flow.Begin(ctx, len(ends),
 		func(context.Context) iter.Seq2[documents.Query, error] {
-			return func(yield func(documents.Query, error) bool) { _ = yield(before, nil) && yield(after, nil) }
+			return func(yield func(documents.Query, error) bool) { _ = yield(ends[0], nil) && yield(ends[1], nil) }
 		},
 		func(ctx context.Context, q documents.Query) (found odd, err error) {
 			if found.n, err = p.Documents.Count(ctx, q); err == nil && found.n > 0 {
@@ -321,7 +316,7 @@ func (c Documents) findOdd(ctx context.Context, p *engine.Planner) *inorder.Flow
 }
 
 // keepOdd counts the odd documents and names the first. Nothing depends on that, so an error is only logged.
-func (c Documents) keepOdd(ctx context.Context, p *engine.Planner, all *inorder.Flow[documents.Query, odd]) error {
+func (c Documents) keepOdd(ctx context.Context, p *engine.Planner, all *flow.Flow[documents.Query, odd]) error {
 	named := 0
 	return all.Each(func(_ documents.Query, found odd) error {
 		p.Scanned(found.n)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/inorder"
+	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -65,7 +65,7 @@ func (f Objects) name() string { return f.Name }
 
 // begin implements [Pass]. While it looks up the owners of some objects, it lists and judges the next ones.
 func (f Objects) begin(ctx context.Context, p *engine.Planner, in stretch) engine.Reading {
-	pages := inorder.Begin(ctx, pagesAhead,
+	pages := flow.Begin(ctx, pagesAhead,
 		func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in.Names) },
 		func(ctx context.Context, page page) (map[string][]string, error) {
 			return lookUp(ctx, p.Documents, page.asked)
@@ -74,7 +74,7 @@ func (f Objects) begin(ctx context.Context, p *engine.Planner, in stretch) engin
 }
 
 // plan proposes the objects that are due, in the order of their names.
-func (f Objects) plan(ctx context.Context, p *engine.Planner, pages *inorder.Flow[page, map[string][]string],
+func (f Objects) plan(ctx context.Context, p *engine.Planner, pages *flow.Flow[page, map[string][]string],
 	save func(string) error) error {
 	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
 	return pages.Each(func(page page, missing map[string][]string) error {

@@ -119,14 +119,17 @@ type settings struct {
 	owners int
 }
 
+// own reads the settings out of a configuration.
+var own config.Own[settings]
+
 // Settings returns the [engine.Job.Settings] of a job whose passes have names.
-func Settings(passes ...Pass) func(*config.Loader) any {
+func Settings(passes ...Pass) config.Settings {
 	var names []string
 	for _, pass := range passes {
 		names = append(names, pass.name())
 	}
 	what := "names, separated by commas, of " + strings.Join(names, ", ")
-	return func(l *config.Loader) any {
+	return config.Own[settings](func(l *config.Loader) settings {
 		chosen := config.Parsed(l, setting, strings.Join(names, ","), what, func(text string) (map[string]bool, error) {
 			chosen := map[string]bool{}
 			for name := range strings.SplitSeq(text, ",") {
@@ -138,13 +141,13 @@ func Settings(passes ...Pass) func(*config.Loader) any {
 			return chosen, nil
 		})
 		return settings{chosen, l.Integer(ownersSetting, defaultMaxOwners, 1000, math.MaxInt32)}
-	}
+	})
 }
 
 // wanted reports whether the deployment wants a pass.
 func wanted(p *engine.Planner, pass Pass) bool {
-	own, ok := p.Config.Own.(settings)
-	return !ok || own.passes[pass.name()]
+	chosen := own.In(p.Config).passes
+	return chosen == nil || chosen[pass.name()]
 }
 
 // sectionOf returns what the safety limits call a pass, and how it is left out.

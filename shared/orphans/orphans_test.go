@@ -165,13 +165,13 @@ func TestOutOfTime(t *testing.T) {
 // TestCheckpointsThatCannotBeUsed are from other versions: the run begins at the beginning.
 func TestCheckpointsThatCannotBeUsed(t *testing.T) {
 	f := newFunction(t, files, notes)
-	others := []string{"x", `{"target":-1,"after":"z"}`, `{"target":2,"after":"z"}`, `{"target":"files","after":"z"}`}
+	others := []string{"x", `{"pass":-1,"name":"z"}`, `{"pass":2,"name":"z"}`, `{"pass":"files","name":"z"}`}
 	for _, checkpoint := range others {
 		f.Set(t, "cleanupJobs/testJob", map[string]any{"position": checkpoint})
 		put(t, f, "nobody's", "files/u/a.png")
 		enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(deleteFile, 1))
 	}
-	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"target":0,"after":"files/u/b.png"}`})
+	f.Set(t, "cleanupJobs/testJob", map[string]any{"position": `{"pass":0,"name":"files/u/b.png"}`})
 	put(t, f, "nobody's", "files/u/a.png", "files/u/b.png", "files/u/c.png")
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done(deleteFile, 1))
 	enginetest.Want(t, "objects left", []string{"files/u/a.png", "files/u/b.png"}, f.Objects(t))

@@ -139,9 +139,9 @@ func (c Documents) pieces(ctx context.Context, p *engine.Planner, _ objects.Name
 
 // place is a place in the order of all things: where a run stopped, or where a range begins or ends.
 type place struct {
-	Pass     int    `json:"target"`       // index of the passes
-	Name     string `json:"after"`        // an object's name or an owner's id
-	Included bool   `json:"at,omitempty"` // Name itself is not planned yet
+	Pass     int    `json:"pass"`               // index of the passes
+	Name     string `json:"name"`               // an object's name or an owner's id
+	Included bool   `json:"included,omitempty"` // Name itself is not planned yet
 
 	// Owner is where the pass of documents begins, if the run begins before it: up to there, earlier runs have gone. A job has one such
 	// pass at most.

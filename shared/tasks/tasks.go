@@ -174,7 +174,7 @@ func originOf(target string) (string, error) {
 func meter(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	err := invoke(ctx, method, req, reply, cc, opts...)
 	if err == nil {
-		usage.FromContext(ctx).Tasks()
+		usage.FromContext(ctx).Add(usage.Usage{Tasks: 1})
 	}
 	return err
 }

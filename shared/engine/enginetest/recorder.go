@@ -11,7 +11,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
 
-	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/emulator/localdb"
 )
 
 // Recorder records the requests that a function sent to Firestore, and counts all that it sent.
@@ -58,7 +58,7 @@ func (r *Recorder) record(ctx context.Context, method string, req any) {
 		r.methods = append(r.methods, path.Base(method))
 		r.countLocked("Firestore " + path.Base(method))
 	}
-	if req != nil && documents.CheckRouted(ctx, req) != nil {
+	if req != nil && localdb.CheckRouted(ctx, req) != nil {
 		r.unrouted = append(r.unrouted, fmt.Sprintf("%T", req))
 	}
 	switch req := req.(type) {

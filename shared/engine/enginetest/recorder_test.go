@@ -6,7 +6,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/emulator/localdb"
 )
 
 func TestRouted(t *testing.T) {
@@ -28,7 +28,7 @@ func TestRouted(t *testing.T) {
 		"what is not known": {[]string{"google-cloud-resource-prefix", ghost}, "?", false},
 	} {
 		ctx := metadata.AppendToOutgoingContext(t.Context(), tt.header...)
-		if got := documents.CheckRouted(ctx, tt.req) == nil; got != tt.want {
+		if got := localdb.CheckRouted(ctx, tt.req) == nil; got != tt.want {
 			t.Errorf("%s: routed = %v, want %v", name, got, tt.want)
 		}
 		var r Recorder

@@ -17,6 +17,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/encode"
 )
 
 // MaxEntry is how many bytes of records one entry holds. A document of Firestore has at most 1 MiB, its name and other fields
@@ -91,7 +92,7 @@ func Of(w documents.Write, before documents.Document, found bool) (Record, error
 	r := Write{Op: w.Op, Path: w.Ref.Path(), Found: found, Sent: w.Sent}
 	var err error
 	if found {
-		if r.Before, err = documents.Encode(before.Data); err != nil {
+		if r.Before, err = encode.Fields(before.Data); err != nil {
 			return Record{}, fmt.Errorf("save %s to the undo log: %w", r.Path, err)
 		}
 	}
@@ -103,7 +104,7 @@ func Of(w documents.Write, before documents.Document, found bool) (Record, error
 		}
 		after[field] = v
 	}
-	if r.After, err = documents.Encode(after); err != nil {
+	if r.After, err = encode.Fields(after); err != nil {
 		return Record{}, fmt.Errorf("save what is written to %s to the undo log: %w", r.Path, err)
 	}
 	return Record{Write: &r}, nil

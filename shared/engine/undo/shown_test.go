@@ -9,12 +9,12 @@ import (
 	"cloud.google.com/go/firestore"
 	"google.golang.org/genproto/googleapis/type/latlng"
 
-	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/encode"
 )
 
 func encoded(t *testing.T, values map[string]any) Fields {
 	t.Helper()
-	fields, err := documents.Encode(values)
+	fields, err := encode.Fields(values)
 	if err != nil {
 		t.Fatal(err)
 	}

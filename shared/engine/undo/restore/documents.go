@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/retry"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -40,7 +41,7 @@ func (u *undoing) documents(ctx context.Context, changes []undo.Change) error {
 			n++
 		}
 		some := someDocuments{undoing: u, left: changes[:n:n], unsure: map[string]Outcome{}}
-		g.Go(func() error { return documents.Retry(ctx, some.takeBack) })
+		g.Go(func() error { return retry.Do(ctx, some.takeBack) })
 		changes = changes[n:]
 	}
 	return g.Wait()
@@ -54,7 +55,7 @@ type someDocuments struct {
 }
 
 // takeBack reads the documents as they are now and takes back what can be taken back. What somebody else writes meanwhile, and what
-// Firestore could not write, is left to look at again: the error is [documents.Transient] then.
+// Firestore could not write, is left to look at again: the error is [retry.Transient] then.
 func (s *someDocuments) takeBack(ctx context.Context) error {
 	now, err := s.current(ctx)
 	if err != nil {
@@ -94,13 +95,13 @@ func (s *someDocuments) takeBack(ctx context.Context) error {
 		case errors.Is(err, documents.ErrChanged):
 			s.left = append(s.left, written[i])
 			err = status.Errorf(codes.Aborted, "%s keeps changing: try again later", outcomes[i].Target)
-		case documents.Transient(err):
+		case retry.Transient(err):
 			s.left, s.unsure[outcomes[i].Target] = append(s.left, written[i]), outcomes[i]
 			err = fmt.Errorf("write %s: %w", outcomes[i].Target, err)
 		default:
 			err = fmt.Errorf("write %s: %w", outcomes[i].Target, err)
 		}
-		if err != nil && (failed == nil || documents.Transient(failed)) { // what will not get better counts
+		if err != nil && (failed == nil || retry.Transient(failed)) { // what will not get better counts
 			failed = err
 		}
 	}

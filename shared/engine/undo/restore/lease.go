@@ -9,6 +9,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -204,7 +205,7 @@ func (u *undoing) begin(ctx context.Context) error {
 	if err := u.fromTheBeginning(ctx, u.job); err != nil {
 		return err
 	}
-	for some := range slices.Chunk(open, documents.MaxBatch) {
+	for some := range slices.Chunk(open, pace.MaxBatch) {
 		writes := make([]documents.Write, len(some))
 		for i, d := range some {
 			writes[i] = documents.Write{Op: documents.Delete, Ref: d.Ref()}

@@ -12,6 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -20,7 +21,7 @@ type Hooks struct {
 	Dial      []grpc.DialOption                         // for the Firestore connections
 	Transport func(http.RoundTripper) http.RoundTripper // around Storage's
 	Accounts  func(accounts.API) accounts.API           // around Authentication's
-	Pace      documents.Pace                            // of writes to Firestore; nil: a function's, [documents.NewRate]
+	Pace      documents.Pace                            // of writes to Firestore; nil: a function's, [pace.NewRate]
 }
 
 // Open opens what a function works on, with the caller's credentials or on the emulators that its settings name. The function
@@ -49,11 +50,11 @@ func (h Hooks) Open(ctx context.Context, c config.Config, uses []config.Backend,
 		return p, closeAll, err
 	}
 	closers = append(closers, db.Close)
-	pace := h.Pace
-	if pace == nil {
-		pace = documents.NewRate()
+	writes := h.Pace
+	if writes == nil {
+		writes = pace.NewRate()
 	}
-	p = Project{Clock: clock, DB: db.Writer(pace), Firestore: db.Firestore()}
+	p = Project{Clock: clock, DB: db.Writer(writes), Firestore: db.Firestore()}
 	if slices.Contains(uses, config.Storage) {
 		bucket, err := objects.Open(ctx, objects.Bucket{Name: c.Bucket, EmulatorHost: c.Emulators.Storage}, h.Transport)
 		if err != nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -392,7 +393,7 @@ func TestRefusedWrite(t *testing.T) {
 		}
 	}()
 	p := w.restorer
-	p.DB = c.Writer(documents.NewRate())
+	p.DB = c.Writer(pace.NewRate())
 	err = p.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
 	if status.Code(err) != codes.PermissionDenied {
 		t.Errorf("%v, want that permission was denied", err)

@@ -1,5 +1,4 @@
-// Package shutdown ends what is under way in order when Cloud Run asks the process to stop.
-package shutdown
+package functions
 
 import (
 	"context"
@@ -13,14 +12,14 @@ import (
 // A process on Cloud Run is sent SIGTERM ten seconds before it is killed. Runs then begin no more work, save where they
 // got to and give their leases back, so that the next one need not wait for a dead one's lease to expire.
 var (
-	stopping, stop = context.WithCancel(context.Background())
-	running        sync.WaitGroup
-	watchOnce      sync.Once
+	stopped, stop = context.WithCancel(context.Background())
+	running       sync.WaitGroup
+	watchOnce     sync.Once
 )
 
-// Handler serves requests with serve. They are canceled when the process is asked to stop. Elsewhere than on Cloud Run a
+// stopping serves requests with serve. They are canceled when the process is asked to stop. Elsewhere than on Cloud Run a
 // program's own handling of signals is left alone.
-func Handler(serve http.HandlerFunc) http.HandlerFunc {
+func stopping(serve http.HandlerFunc) http.HandlerFunc {
 	if os.Getenv("K_SERVICE") == "" {
 		return serve
 	}
@@ -30,7 +29,7 @@ func Handler(serve http.HandlerFunc) http.HandlerFunc {
 		defer running.Done()
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		defer context.AfterFunc(stopping, cancel)()
+		defer context.AfterFunc(stopped, cancel)()
 		serve(w, r.WithContext(ctx))
 		// The process may be about to end. An error says that nobody is there any more to read the answer.
 		_ = http.NewResponseController(w).Flush()

@@ -1,4 +1,4 @@
-package inorder_test
+package flow_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/inorder"
+	"github.com/firesweep/firesweep/shared/flow"
 )
 
 var errItem = errors.New("it was made to fail")
@@ -41,7 +41,7 @@ func TestInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var ended []int
-		f := inorder.Begin(t.Context(), 4, these(upTo(8, nil)),
+		f := flow.Begin(t.Context(), 4, these(upTo(8, nil)),
 			func(_ context.Context, i int) (int, error) {
 				time.Sleep(time.Duration(8-i) * time.Second)
 				return 10 * i, nil
@@ -79,7 +79,7 @@ func TestInOrderFails(t *testing.T) {
 		"what comes before":  {upTo(5, errItem), func(i int) error { return map[int]error{4: errors.New("sooner")}[i] }, nil, 4, "sooner"},
 	} {
 		ended := 0
-		f := inorder.Begin(t.Context(), 4, these(tt.items), func(_ context.Context, i int) (int, error) {
+		f := flow.Begin(t.Context(), 4, these(tt.items), func(_ context.Context, i int) (int, error) {
 			if tt.begin == nil {
 				return 0, nil
 			}
@@ -117,7 +117,7 @@ func TestBegunAndNotEnded(t *testing.T) {
 				}
 			}
 		}
-		f := inorder.Begin(t.Context(), 4, items, func(context.Context, int) (int, error) {
+		f := flow.Begin(t.Context(), 4, items, func(context.Context, int) (int, error) {
 			asked.Add(1)
 			return 0, nil
 		})
@@ -138,7 +138,7 @@ func TestCanceledFlow(t *testing.T) {
 	for range 100 {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := 0
-		f := inorder.Begin(ctx, 4, these(upTo(9, nil)), func(context.Context, int) (int, error) { return 0, nil })
+		f := flow.Begin(ctx, 4, these(upTo(9, nil)), func(context.Context, int) (int, error) { return 0, nil })
 		err := f.Each(func(int, int) error {
 			if ended++; ended == 3 {
 				cancel()
@@ -157,7 +157,7 @@ func TestOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
-		f := inorder.One(t.Context(), 7, func(_ context.Context, i int) (string, error) {
+		f := flow.One(t.Context(), 7, func(_ context.Context, i int) (string, error) {
 			asked.Add(1)
 			return strings.Repeat("x", i), nil
 		})
@@ -187,13 +187,13 @@ func TestAll(t *testing.T) {
 				return err
 			}
 		}
-		errs := inorder.All(after(3, errItem), after(1, nil), after(2, context.Canceled), func() error { panic("of a function") })
+		errs := flow.All(after(3, errItem), after(1, nil), after(2, context.Canceled), func() error { panic("of a function") })
 		if took := time.Since(began); took != 3*time.Second || len(errs) != 4 || !errors.Is(errs[0], errItem) || errs[1] != nil ||
 			!errors.Is(errs[2], context.Canceled) || errs[3] == nil || !strings.HasPrefix(errs[3].Error(), "panic: of a function\n") {
 			t.Errorf("after %s: %v", took, errs)
 		}
 	})
-	if errs := inorder.All(); len(errs) != 0 {
+	if errs := flow.All(); len(errs) != 0 {
 		t.Errorf("%v of none", errs)
 	}
 }

@@ -1,6 +1,5 @@
-// Package inorder has things come and be asked about beside all else, and takes them one after the other in their order: a run
-// that waits for answers has others under way meanwhile, and decides as if it had not.
-package inorder
+// Package flow runs lookups concurrently and delivers their results in input order.
+package flow
 
 import (
 	"context"
@@ -10,9 +9,9 @@ import (
 	"github.com/firesweep/firesweep/shared/guard"
 )
 
-// Flow has items under way.
+// Flow has items whose lookups are under way.
 type Flow[T, R any] struct {
-	most     int // items under way
+	most     int // lookups under way
 	came     chan *step[T, R]
 	cut      error // why not all items came, when came is closed
 	cancel   context.CancelFunc
@@ -27,11 +26,10 @@ type step[T, R any] struct {
 	done chan struct{} // closed when got and err are there
 }
 
-// Begin begins a flow, which is to be stopped in the end. items come in a goroutine of their own; ask, which runs beside all
-// else, asks for what an item needs. Until [Flow.Each] is called two items are under way, and then as many as are said, or three
-// if that is more.
+// Begin starts a flow. The caller must call [Flow.Each] or [Flow.Stop]. items runs in a goroutine of its own, and lookup in one
+// for each item. Until Each is called, two lookups are under way; then at most most of them, or three if that is more.
 func Begin[T, R any](
-	ctx context.Context, most int, items func(context.Context) iter.Seq2[T, error], ask func(context.Context, T) (R, error),
+	ctx context.Context, most int, items func(context.Context) iter.Seq2[T, error], lookup func(context.Context, T) (R, error),
 ) *Flow[T, R] {
 	f := &Flow[T, R]{most: most, came: make(chan *step[T, R], 1)}
 	ctx, f.cancel = context.WithCancel(ctx)
@@ -46,7 +44,7 @@ func Begin[T, R any](
 				f.underWay.Go(func() {
 					defer close(s.done)
 					s.err = guard.Call(func() (err error) {
-						s.got, err = ask(ctx, s.item)
+						s.got, err = lookup(ctx, s.item)
 						return err
 					})
 				})
@@ -62,9 +60,9 @@ func Begin[T, R any](
 	return f
 }
 
-// Each calls end with what came of each item, one after the other in their order and in the caller's goroutine. So what end does
-// is the same as if nothing ran beside anything. The first error, in the order of the items, ends it.
-func (f *Flow[T, R]) Each(end func(T, R) error) error {
+// Each calls fn with every item and its result, in input order, on the caller's goroutine. The first error, in that order, ends
+// it: one of items, of a lookup or of fn. A panic of items or of a lookup is an error too.
+func (f *Flow[T, R]) Each(fn func(T, R) error) error {
 	defer f.Stop()
 	var queue []*step[T, R]
 	for came := f.came; came != nil || len(queue) > 0; {
@@ -89,7 +87,7 @@ func (f *Flow[T, R]) Each(end func(T, R) error) error {
 			if s.err != nil {
 				return s.err
 			}
-			if err := end(s.item, s.got); err != nil {
+			if err := fn(s.item, s.got); err != nil {
 				return err
 			}
 		}
@@ -97,13 +95,13 @@ func (f *Flow[T, R]) Each(end func(T, R) error) error {
 	return f.cut
 }
 
-// Stop ends what is under way, and returns when nothing is any more.
+// Stop cancels the lookups that are under way, and returns when they have ended.
 func (f *Flow[T, R]) Stop() {
 	f.cancel()
 	f.underWay.Wait()
 }
 
-// All calls functions beside each other and returns the error of each, in their order, when all have returned.
+// All runs functions concurrently. When all have returned, it returns the error of each, in input order.
 func All(functions ...func() error) []error {
 	errs := make([]error, len(functions))
 	var underWay sync.WaitGroup
@@ -114,9 +112,9 @@ func All(functions ...func() error) []error {
 	return errs
 }
 
-// One is [Begin] for one item, which is there already.
-func One[T, R any](ctx context.Context, item T, ask func(context.Context, T) (R, error)) *Flow[T, R] {
+// One is [Begin] for one item.
+func One[T, R any](ctx context.Context, item T, lookup func(context.Context, T) (R, error)) *Flow[T, R] {
 	return Begin(ctx, 1, func(context.Context) iter.Seq2[T, error] {
 		return func(yield func(T, error) bool) { yield(item, nil) }
-	}, ask)
+	}, lookup)
 }

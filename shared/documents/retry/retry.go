@@ -1,4 +1,5 @@
-package documents
+// Package retry sends requests to Firestore again after errors that are likely to pass.
+package retry
 
 import (
 	"context"
@@ -12,17 +13,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxAttempts bounds how often a request is sent. With [newBackoff] the attempts spread over some 20 seconds.
-const maxAttempts = 8
+// Attempts bounds how often a request is sent. With [Backoff] the attempts spread over some 20 seconds.
+const Attempts = 8
 
-// newBackoff returns the pauses between attempts, with jitter.
-func newBackoff() gax.Backoff {
+// Backoff returns the pauses between attempts, with jitter.
+func Backoff() gax.Backoff {
 	return gax.Backoff{Initial: 200 * time.Millisecond, Max: 10 * time.Second, Multiplier: 2}
 }
 
-// transient reports whether the same request may succeed a little later.
-func transient(err error) bool {
-	switch codeOf(err) {
+// Transient reports whether the same request may succeed a little later. One that writes may have taken effect.
+func Transient(err error) bool {
+	switch Code(err) {
 	case codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.DeadlineExceeded, codes.Internal:
 		return true
 	default:
@@ -30,25 +31,16 @@ func transient(err error) bool {
 	}
 }
 
-// retry calls f, and calls it again after a transient error: [maxAttempts] times in all, and not after ctx ended. It must be
-// safe to call f again after an attempt whose answer was lost.
-func retry(ctx context.Context, f func(ctx context.Context) error) error {
-	return retryIf(ctx, transient, f)
-}
+// Do calls f, and calls it again after a [Transient] error: [Attempts] times in all, and not after ctx ended. It must be safe to
+// call f again after an attempt whose answer was lost.
+func Do(ctx context.Context, f func(ctx context.Context) error) error { return If(ctx, Transient, f) }
 
-// Transient reports whether the same request may succeed a little later. One that writes may have taken effect.
-func Transient(err error) bool { return err != nil && transient(err) }
-
-// Retry calls f as every [Reader] and [Writer] repeats its requests: again after a [Transient] error, with growing pauses, for some
-// 20 seconds. It must be safe to call f again after an attempt whose answer was lost.
-func Retry(ctx context.Context, f func(ctx context.Context) error) error { return retry(ctx, f) }
-
-// retryIf is [retry] with another definition of transient errors.
-func retryIf(ctx context.Context, transient func(error) bool, f func(ctx context.Context) error) error {
-	backoff := newBackoff()
+// If is [Do] with another definition of transient errors.
+func If(ctx context.Context, transient func(error) bool, f func(ctx context.Context) error) error {
+	backoff := Backoff()
 	for attempt := 1; ; attempt++ {
 		err := f(ctx)
-		if err == nil || attempt == maxAttempts || !transient(err) {
+		if err == nil || attempt == Attempts || !transient(err) {
 			return err
 		}
 		if gax.Sleep(ctx, backoff.Pause()) != nil {
@@ -60,7 +52,7 @@ func retryIf(ctx context.Context, transient func(error) bool, f func(ctx context
 // ownRetryError hides the code of a failure that Google's client would retry by itself. The client's retries have no bound
 // but the context's end. It repeats a commit within the same transaction, which Firestore refuses if the first attempt took
 // effect. It repeats deletes without telling, so documents that the first attempt deleted would count as changed by somebody
-// else. With another code the failure reaches [retry] or [Writer.Delete], which begin again at the right place. Aborted keeps
+// else. With another code the failure reaches [Do] or the loop of a delete, which begin again at the right place. Aborted keeps
 // its code except in a BatchWrite, because RunTransaction knows how to handle it.
 type ownRetryError struct{ error }
 
@@ -70,8 +62,8 @@ func (e ownRetryError) GRPCStatus() *status.Status { return status.New(codes.Unk
 // Unwrap returns the failure as it was received.
 func (e ownRetryError) Unwrap() error { return e.error }
 
-// codeOf returns the code that was received.
-func codeOf(err error) codes.Code {
+// Code returns the code that was received.
+func Code(err error) codes.Code {
 	var own ownRetryError
 	if errors.As(err, &own) {
 		err = own.error
@@ -80,10 +72,15 @@ func codeOf(err error) codes.Code {
 }
 
 func toOwnRetry(method string, err error) error {
-	if err == nil || !transient(err) || codeOf(err) == codes.Aborted && method != firestorepb.Firestore_BatchWrite_FullMethodName {
+	if err == nil || !Transient(err) || Code(err) == codes.Aborted && method != firestorepb.Firestore_BatchWrite_FullMethodName {
 		return err
 	}
 	return ownRetryError{err}
+}
+
+// DialOptions make a connection leave all repetition to this package.
+func DialOptions() []grpc.DialOption {
+	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(ownRetryUnary), grpc.WithChainStreamInterceptor(ownRetryStream)}
 }
 
 func ownRetryUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,

@@ -1,4 +1,5 @@
-package documents
+// Package pace follows what Firestore bears: how many writes a second, deletions in a request and lookups at once.
+package pace
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package documents
+package pace
 
 import (
 	"context"
@@ -39,15 +39,15 @@ func TestLookupsUnderWay(t *testing.T) {
 		"failures":                  {[]func(i, n int) time.Duration{some(failed, 0.1), some(failed, 0.3), all(failed), all(failed), all(failed), all(failed), all(failed)}, []int{20, 10, 5, 2, 1, 1, 1}},
 	} {
 		clock := &fakeTime{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-		l := newLookups(func() time.Time { return clock.now })
+		l := NewLookups(func() time.Time { return clock.now })
 		for r, took := range tt.rounds {
 			sent, n := clock.now, l.most
 			clock.now = sent.Add(time.Hour) // whatever a round takes
 			for i := range n {
 				if d := took(i, n); d == failed {
-					l.answered(clock.now, status.Error(codes.ResourceExhausted, "too fast"))
+					l.Answered(clock.now, status.Error(codes.ResourceExhausted, "too fast"))
 				} else {
-					l.answered(clock.now.Add(-d), nil)
+					l.Answered(clock.now.Add(-d), nil)
 				}
 			}
 			if l.most != tt.want[r] {
@@ -55,10 +55,10 @@ func TestLookupsUnderWay(t *testing.T) {
 			}
 		}
 	}
-	l := newLookups(time.Now)
+	l := NewLookups(time.Now)
 	for range 100 {
-		l.answered(time.Now(), context.Canceled)
-		l.answered(time.Now(), errors.New("refused"))
+		l.Answered(time.Now(), context.Canceled)
+		l.Answered(time.Now(), errors.New("refused"))
 	}
 	if l.n != 0 || l.most != firstLookups {
 		t.Errorf("%d under way after errors that say nothing of the service", l.most)
@@ -94,18 +94,18 @@ func (b *bearing) answer() {
 }
 
 // ask asks for n lookups, as many at once as are let.
-func (b *bearing) ask(t *testing.T, l *lookups, n int) {
+func (b *bearing) ask(t *testing.T, l *Lookups, n int) {
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() {
-			if err := l.begin(t.Context()); err != nil {
+			if err := l.Begin(t.Context()); err != nil {
 				t.Error(err)
 				return
 			}
-			defer l.end()
+			defer l.End()
 			sent := l.clock()
 			b.answer()
-			l.answered(sent, nil)
+			l.Answered(sent, nil)
 		})
 	}
 	all.Wait()
@@ -116,7 +116,7 @@ func (b *bearing) ask(t *testing.T, l *lookups, n int) {
 func TestLookupsBeginSlowAndGrow(t *testing.T) {
 	for _, link := range []time.Duration{time.Millisecond, 40 * time.Millisecond, 120 * time.Millisecond, 700 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
-			l, b := newLookups(time.Now), &bearing{link: link}
+			l, b := NewLookups(time.Now), &bearing{link: link}
 			b.ask(t, l, firstLookups)
 			if b.most != firstLookups {
 				t.Errorf("%s: %d lookups at first", link, b.most)
@@ -130,7 +130,7 @@ func TestLookupsBeginSlowAndGrow(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		l, b := newLookups(time.Now), &bearing{link: 40 * time.Millisecond, each: 10 * time.Millisecond}
+		l, b := NewLookups(time.Now), &bearing{link: 40 * time.Millisecond, each: 10 * time.Millisecond}
 		began := time.Now()
 		b.ask(t, l, 3000)
 		if took := time.Since(began); took > 33*time.Second { // 30 s is what the service needs
@@ -148,7 +148,7 @@ func TestLookupsBeginSlowAndGrow(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // five a second: fewer than the first ten take
-		l, b := newLookups(time.Now), &bearing{link: 40 * time.Millisecond, each: 200 * time.Millisecond}
+		l, b := NewLookups(time.Now), &bearing{link: 40 * time.Millisecond, each: 200 * time.Millisecond}
 		b.ask(t, l, firstLookups)
 		b.slowest = 0
 		began := time.Now()
@@ -162,19 +162,19 @@ func TestLookupsBeginSlowAndGrow(t *testing.T) {
 // TestLookupsThatAreCanceled: whoever waits for its turn goes when its context ends, and takes no other's turn.
 func TestLookupsThatAreCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLookups(time.Now)
+		l := NewLookups(time.Now)
 		for range firstLookups {
-			if err := l.begin(t.Context()); err != nil {
+			if err := l.Begin(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := l.begin(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if err := l.Begin(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("an eleventh begins: %v", err)
 		}
-		l.end()
-		if err := l.begin(t.Context()); err != nil {
+		l.End()
+		if err := l.Begin(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,4 +1,4 @@
-package documents
+package pace
 
 import (
 	"sync"
@@ -17,24 +17,25 @@ const (
 	batchTime  = time.Second // what a request may take
 )
 
-// batchSize is the number of deletions that Firestore completes in [batchTime]. It is safe for concurrent use.
-type batchSize struct {
+// BatchSize is the number of deletions that Firestore completes in [batchTime]. It is safe for concurrent use.
+type BatchSize struct {
 	mu   sync.Mutex
 	size int
 }
 
-func newBatchSize() *batchSize { return &batchSize{size: firstBatch} }
+// NewBatchSize returns the size of a run's first request.
+func NewBatchSize() *BatchSize { return &BatchSize{size: firstBatch} }
 
-// get returns how many deletions the next request should carry.
-func (b *batchSize) get() int {
+// Get returns how many deletions the next request should carry.
+func (b *BatchSize) Get() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.size
 }
 
-// answered records that a request with n deletions took so long. A small request that was quick says nothing about larger
+// Answered records that a request with n deletions took so long. A small request that was quick says nothing about larger
 // ones.
-func (b *batchSize) answered(n int, took time.Duration) {
+func (b *BatchSize) Answered(n int, took time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -45,8 +46,8 @@ func (b *batchSize) answered(n int, took time.Duration) {
 	}
 }
 
-// failed records that Firestore could not answer a request. The next one is smaller.
-func (b *batchSize) failed() {
+// Failed records that Firestore could not answer a request. The next one is smaller.
+func (b *BatchSize) Failed() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.size = max(minBatch, b.size/2)

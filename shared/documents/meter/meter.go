@@ -1,4 +1,5 @@
-package documents
+// Package meter counts what Google bills for requests to Firestore, into the [usage.Meter] of their context.
+package meter
 
 import (
 	"context"
@@ -20,6 +21,11 @@ import (
 // indexEntriesPerRead is how many index entries are billed as one read, for an aggregation and for a query with several
 // ranges.
 const indexEntriesPerRead = 1000
+
+// DialOptions make a connection count its requests.
+func DialOptions() []grpc.DialOption {
+	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(meterUnary), grpc.WithChainStreamInterceptor(meterStream)}
+}
 
 // meterUnary counts the writes and deletes of successful unary requests.
 func meterUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
@@ -47,9 +53,9 @@ func meterUnary(ctx context.Context, method string, req, reply any, cc *grpc.Cli
 
 func meterWrite(m *usage.Meter, w *firestorepb.Write) {
 	if w.GetDelete() != "" {
-		m.FirestoreDeletes(1)
+		m.Add(usage.Usage{FirestoreDeletes: 1})
 	} else {
-		m.FirestoreWrites(1)
+		m.Add(usage.Usage{FirestoreWrites: 1})
 	}
 }
 
@@ -86,9 +92,9 @@ func (s *meteredStream) RecvMsg(m any) error {
 		switch {
 		case !errors.Is(err, io.EOF) || !s.query:
 		case s.documents == 0:
-			s.meter.FirestoreReads(1) // a query without results costs one read
+			s.meter.Add(usage.Usage{FirestoreReads: 1}) // a query without results costs one read
 		case s.ranges:
-			s.meter.FirestoreReads(readsOf(int64(s.documents)))
+			s.meter.Add(usage.Usage{FirestoreReads: readsOf(int64(s.documents))})
 		}
 		return err
 	}
@@ -97,22 +103,22 @@ func (s *meteredStream) RecvMsg(m any) error {
 		s.query = true
 		if r.GetDocument() != nil {
 			s.documents++
-			s.meter.FirestoreReads(1)
+			s.meter.Add(usage.Usage{FirestoreReads: 1})
 		}
 	case *firestorepb.BatchGetDocumentsResponse:
 		if r.GetResult() != nil {
-			s.meter.FirestoreReads(1) // a missing document costs as much as one found
+			s.meter.Add(usage.Usage{FirestoreReads: 1}) // a missing document costs as much as one found
 		}
 	case *firestorepb.RunAggregationQueryResponse:
 		if r.GetResult() != nil {
-			s.meter.FirestoreReads(aggregationReads(r.GetResult()))
+			s.meter.Add(usage.Usage{FirestoreReads: aggregationReads(r.GetResult())})
 		}
 	}
 	return nil
 }
 
 // aggregationReads returns the reads that a count is billed as. It reads at least as many index entries as it counts.
-func aggregationReads(r *firestorepb.AggregationResult) int {
+func aggregationReads(r *firestorepb.AggregationResult) int64 {
 	var entries int64
 	for _, v := range r.GetAggregateFields() {
 		entries = max(entries, v.GetIntegerValue())
@@ -121,8 +127,8 @@ func aggregationReads(r *firestorepb.AggregationResult) int {
 }
 
 // readsOf returns how many reads so many index entries are billed as.
-func readsOf(entries int64) int {
-	return int(max(1, (entries+indexEntriesPerRead-1)/indexEntriesPerRead))
+func readsOf(entries int64) int64 {
+	return max(1, (entries+indexEntriesPerRead-1)/indexEntriesPerRead)
 }
 
 // severalRanges reports whether more than one field of a query counts as a range: each field with an inequality, the

@@ -1,4 +1,5 @@
-package documents
+// Package encode turns fields into the form of Firestore's API, in which a document is kept to be written exactly as it was.
+package encode
 
 import (
 	"errors"
@@ -9,15 +10,15 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/genproto/googleapis/type/latlng"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Encode returns fields in the form of Firestore's API, so that a document can be kept outside of the database and later
-// written exactly as it was. It takes the values that a [Document] or a [Write] may hold, but not those that Firestore
-// replaces, such as [ServerTimestamp]. Times are cut to Firestore's microseconds. The error names the field whose value is
+// Fields returns fields in the form of Firestore's API. It takes the values that a document that was read or a write may hold, but
+// not those that Firestore replaces, such as [firestore.ServerTimestamp]. Times are cut to Firestore's microseconds. The error names the field whose value is
 // anything else.
-func Encode(fields map[string]any) (map[string]*firestorepb.Value, error) {
+func Fields(fields map[string]any) (map[string]*firestorepb.Value, error) {
 	encoded := make(map[string]*firestorepb.Value, len(fields))
 	for name, v := range fields {
 		e, err := encodeValue(v)
@@ -29,8 +30,30 @@ func Encode(fields map[string]any) (map[string]*firestorepb.Value, error) {
 	return encoded, nil
 }
 
+// Pack returns fields as bytes for [Unpack], nil if they hold what cannot be kept.
+func Pack(data map[string]any) []byte {
+	fields, err := Fields(data)
+	if err != nil {
+		return nil // whoever needs the document reads it once more, in a form that keeps everything
+	}
+	packed, err := proto.Marshal(&firestorepb.MapValue{Fields: fields})
+	if err != nil {
+		return nil
+	}
+	return packed
+}
+
+// Unpack returns the fields that [Pack] got.
+func Unpack(packed []byte) (map[string]*firestorepb.Value, error) {
+	var m firestorepb.MapValue
+	if err := proto.Unmarshal(packed, &m); err != nil {
+		return nil, fmt.Errorf("read a document that was kept: %w", err)
+	}
+	return m.GetFields(), nil
+}
+
 func encodeValue(v any) (*firestorepb.Value, error) {
-	if v == DeleteField || v == ServerTimestamp {
+	if v == firestore.Delete || v == firestore.ServerTimestamp {
 		return nil, errors.New("a value that Firestore replaces cannot be kept")
 	}
 	switch v := v.(type) {
@@ -50,7 +73,7 @@ func encodeValue(v any) (*firestorepb.Value, error) {
 	case firestore.Vector32:
 		return encodeVector(len(v), func(i int) float64 { return float64(v[i]) }), nil
 	case map[string]any:
-		fields, err := Encode(v)
+		fields, err := Fields(v)
 		return &firestorepb.Value{ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{Fields: fields}}}, err
 	}
 	return encodeKind(reflect.ValueOf(v))
