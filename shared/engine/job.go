@@ -131,7 +131,7 @@ func (deleteDocument) effect() {}
 func (DeleteObject) effect()   {}
 func (deleteAccount) effect()  {}
 func (ruled) effect()          {}
-func (replayed) effect()       {}
+func (pendingTodo) effect()    {}
 
 // ErrChanged says that a target is no longer what was judged: the action was left undone, which is no failure.
 var ErrChanged = documents.ErrChanged

@@ -77,7 +77,7 @@ func TestWhatTheJournalRemembers(t *testing.T) {
 			if commits == 0 {
 				enginetest.WantReport(t, first, engine.Completed, enginetest.Done("climb", 1))
 			} else {
-				enginetest.Want(t, "entries", 1, len(ids(t, f, "cleanupJobs/testJob/journal")))
+				enginetest.Want(t, "entries", 1, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 				f.Set(t, "ladders/a", map[string]any{"state": "old", "restored": true}) // is left to a later run
 				got := f.Run(t, "")
 				enginetest.WantReport(t, got, engine.Completed, enginetest.Done("finish interrupted action", 1))
@@ -88,7 +88,7 @@ func TestWhatTheJournalRemembers(t *testing.T) {
 			} else {
 				enginetest.Want(t, "objects", 0, len(f.Objects(t)))
 			}
-			enginetest.Want(t, "journal", 0, len(ids(t, f, "cleanupJobs/testJob/journal")))
+			enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 		})
 	}
 }

@@ -140,7 +140,7 @@ func TestStoppedInFollowUps(t *testing.T) {
 		return err
 	}))
 	s.stopped(t, s.Run(t, ""))
-	if entries := s.Documents(t, "cleanupJobs/testJob/journal"); len(entries) != 1 || len(s.Objects(t)) != 1 {
+	if entries := s.Documents(t, "cleanupJobs/testJob/cleanupTodo"); len(entries) != 1 || len(s.Objects(t)) != 1 {
 		t.Fatalf("journal %v, objects %v; want what follows left to do", entries, s.Objects(t))
 	}
 	s.ahead.Add(3600)
