@@ -557,6 +557,31 @@ func update(field string, value any) []firestore.Update {
 	return []firestore.Update{{Path: field, Value: value}}
 }
 
+// TestOrderOfTheLog: records are taken back from the last to the first, by when each was written. That an entry is changed later, as by a
+// move to another database, changes nothing.
+func TestOrderOfTheLog(t *testing.T) {
+	w := newWorld(t)
+	report := w.run(t)
+	count := func(n int64) undo.Fields {
+		return undo.Fields{"count": {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: n}}}
+	}
+	at := time.Now().Add(-time.Hour)
+	for n := int64(2); n >= 0; n-- { // the last that happened is written first
+		packed, err := runlog.Pack([]undo.Record{{Write: &undo.Write{
+			Op: documents.Update, Path: "friends/z", Found: true, Before: count(10 + n), After: count(11 + n),
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Set(t, fmt.Sprintf("%s/%06d-00", runlog.DoneOf(report.RunID), 900+7*n%5), map[string]any{
+			"data": packed[0], "parts": 1, "records": 1, "at": at.Add(time.Duration(n) * time.Second),
+		})
+	}
+	w.Set(t, "friends/z", map[string]any{"count": int64(13)})
+	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"friends/z"}})
+	enginetest.Want(t, "count", any(int64(10)), w.Documents(t, "friends")["z"]["count"])
+}
+
 // TestForgedRecords: whatever somebody writes to the undo log, an undo with an operator's rights writes nothing that no run of the job
 // can have done. It says what it left out, and the rest comes back.
 func TestForgedRecords(t *testing.T) {
