@@ -232,7 +232,7 @@ func TestIndexesCommand(t *testing.T) {
 	}
 	// A job comes with its worker, of which cleanupPlaceholderUsers has one.
 	got := parsed[indexFile](t, o.well(t, "indexes", "--rules", rules, "cleanupActivity", "cleanupPlaceholderUsers"))
-	if len(got.Indexes) != 0 || len(got.FieldOverrides) != 6 {
+	if len(got.Indexes) != 0 || len(got.FieldOverrides) != 4 {
 		t.Errorf("%+v", got)
 	}
 	if _, errs, code := o.run(t, "indexes", "--check", file); code != exitWrongUse || !strings.Contains(errs, "no such file") {
