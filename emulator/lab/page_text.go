@@ -36,7 +36,7 @@ Tasks and deletes of Cloud Storage after the time in the table, a page of a list
 - **Reads** to **calls** are what Google bills, from the run's own report: documents read, written and deleted (objects among these), pages of listings, and calls of Authentication and
   tasks together. One read every five seconds, by which a run sees whether it is to stop, is left out.
 - **Memory** is the most that the process held, **CPU** what it computed. Times depend on the machine, which other programs may share: compare figures only within one table.
-- **At least** is the time that the quota named in the section allows. It leaves out what a run writes for its undo log and its journal.
+- **At least** is the time that the quota named in the section allows. It leaves out what a run writes to its undo log, and of what is left to do.
 - **The seed's algorithm** is what the document that a job comes from does, with Google's plain clients: for each item one question after the other. It keeps nothing to take back, checks
   nothing a second time and has no safety limits. It is measured with few items. A row that says *extrapolated* is for more: it takes as much longer as there are more items.
 

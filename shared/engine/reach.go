@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -147,29 +148,33 @@ type todo struct {
 // ErrForeign says that a record is not one that this program wrote.
 var ErrForeign = errors.New("it is not one that this program wrote: look at it and delete it")
 
-// readTodo reads what an earlier run left to do. It refuses, with [ErrForeign], whatever no rule of the job asks for.
-func (r *run) readTodo(d documents.Document) (todo, error) {
+// readTodo reads what an earlier run left to do. It refuses, with [ErrForeign], whatever no rule of the job asks for; what it
+// returns then is for people to look at.
+func (r *run) readTodo(d documents.Document) (t todo, err error) {
 	stored, err := runlog.ReadTodo(d)
-	t := todo{shard: stored.Shard, at: stored.At}
+	t.shard, t.at = stored.Shard, stored.At
 	if err != nil {
 		return t, fmt.Errorf("%s: %w (%w)", d.Path, ErrForeign, err)
 	}
 	rules := r.job.rules()
+	refuse := func(what string) {
+		err = cmp.Or(err, fmt.Errorf("%s: %s is nothing that a rule of %s asks for: %w", d.Path, what, r.job.Name, ErrForeign))
+	}
 	for _, step := range stored.Steps {
 		for _, f := range followUpsOf(step) {
 			if rules[step.Rule] == nil || !rules[step.Rule].reach().follows(f, r.config) {
-				return t, fmt.Errorf("%s: it asks for what no rule of %s does: %w", d.Path, r.job.Name, ErrForeign)
+				refuse("to " + f.String(r.config.Bucket))
 			}
 			t.then = append(t.then, f)
 		}
 	}
 	for _, item := range stored.Next {
 		if rules[item.Rule] == nil || !rules[item.Rule].reach().has(item.Ref) {
-			return t, fmt.Errorf("%s: it names what is no item of %s: %w", d.Path, r.job.Name, ErrForeign)
+			refuse("to judge " + item.Ref.Path())
 		}
 		t.next = append(t.next, Item{Rule: rules[item.Rule], Ref: item.Ref, From: item.From})
 	}
-	return t, nil
+	return t, err
 }
 
 // followUpsOf returns the follow-ups that are one step.

@@ -19,7 +19,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
-// ladder is a rule whose items take four commits of their own: nothing but the journal says how far they are, for they are
+// ladder is a rule whose items take four commits of their own: nothing but a Todo says how far they are, for they are
 // deleted by the first. Each step writes a document, the second deletes a file.
 var ladder = engine.Rule[engine.Subject]{
 	Name: "ladder", Group: 1, Load: engine.Itself,
@@ -46,9 +46,9 @@ var ladder = engine.Rule[engine.Subject]{
 	},
 }
 
-// TestWhatTheJournalRemembers ends a run after each of the commits of an item. The next run goes on where it was, and does
+// TestWhatATodoRemembers ends a run after each of the commits of an item. The next run goes on where it was, and does
 // nothing twice: each step creates a document, which would fail the second time.
-func TestWhatTheJournalRemembers(t *testing.T) {
+func TestWhatATodoRemembers(t *testing.T) {
 	for commits := range 4 {
 		t.Run(fmt.Sprint(commits), func(t *testing.T) {
 			f := ruleFunction(t, ruleJob("ladders", ladder))

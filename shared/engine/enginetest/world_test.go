@@ -50,7 +50,7 @@ func TestWorld(t *testing.T) {
 	f.Set(t, "boxes/a", map[string]any{"n": int64(5)})
 	after.Is(t, f, "posts/a", "posts/b")
 	f.Set(t, "cleanupJobs/testJob/cleanupTodo/x", map[string]any{})
-	differ("an entry of the journal", after, "posts/a", "posts/b")
+	differ("a Todo", after, "posts/a", "posts/b")
 	f.Delete(t, "cleanupJobs/testJob/cleanupTodo/x")
 	f.Delete(t, "boxes/gone/things/x")
 	after.Without("boxes/gone/things/x").Is(t, f, "posts/a", "posts/b")
