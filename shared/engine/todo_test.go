@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -156,4 +157,48 @@ func TestWhatWasLeftCountsForTheLimit(t *testing.T) {
 	f.Env["MAX_ACTIONS"] = "7"
 	f.Now = start.AddDate(0, 0, 1) // an aborted run is not planned again for its time
 	enginetest.WantReport(t, f.Run(t, ""), engine.Completed, enginetest.Done("delete box", 2))
+}
+
+// TestDoneTodoOfACommitThatIsRefused: a commit takes along the end of a Todo that is done. If it is refused, the Todo goes nevertheless.
+func TestDoneTodoOfACommitThatIsRefused(t *testing.T) {
+	f := ruleFunction(t, ruleJob("things", filed))
+	f.Set(t, "things/a", map[string]any{"left": 3})
+	took := false
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		writes := writesOf(r)
+		if writes["delete cleanupTodo"] == 1 && writes["set cleanupTodo"] == 1 {
+			took = true
+			return status.Error(codes.PermissionDenied, "no role")
+		}
+		return send()
+	})
+	enginetest.WantReport(t, f.Run(t, ""), engine.Failed, map[string]engine.Counts{"file": {Planned: 1, Failed: 1}})
+	enginetest.Want(t, "took it along", true, took)
+	enginetest.Want(t, "things", map[string]map[string]any{"a": {"left": int64(2)}}, f.Documents(t, "things"))
+	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+}
+
+// TestTodosOfShards: each shard does what it left itself, for what others left may be of runs that are under way. Where the job was in
+// more shards once, each takes what some of those left.
+func TestTodosOfShards(t *testing.T) {
+	t.Parallel()
+	s := newSharded(t).seeded(t)
+	s.Job.Rules = append(s.Job.Rules, fates)
+	for name, shard := range map[string]int{"a": 0, "b": 1, "c": shards + 1, "d": shards + 1} {
+		s.Set(t, "things/z"+name, map[string]any{"fate": "do"})
+		s.SetTodo(t, name, enginetest.ItemOf("fate", "things/z"+name, ""))
+		if _, err := s.Firestore(t).Doc("cleanupJobs/testJob/cleanupTodo/"+name).Update(t.Context(), []firestore.Update{{Path: "shard", Value: shard}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.call(t, "")
+	enginetest.Want(t, "tasks", shards, s.deliver(t))
+	got := s.whole(t)
+	var done []int
+	for _, shard := range got.Shards {
+		done = append(done, shard.Done)
+	}
+	enginetest.Want(t, "finished", engine.Counts{Planned: 4, Done: 4}, got.Actions["finish interrupted action"])
+	enginetest.Want(t, "done by each shard, with ten things each", []int{11, 13, 10, 10}, done)
+	enginetest.Want(t, "todos", 0, len(ids(t, s.Function, "cleanupJobs/testJob/cleanupTodo")))
 }
