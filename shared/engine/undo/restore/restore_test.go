@@ -573,7 +573,7 @@ func TestOrderOfTheLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.Set(t, fmt.Sprintf("%s/%06d-00", runlog.DoneOf(report.RunID), 900+7*n%5), map[string]any{
+		w.Set(t, fmt.Sprintf("%s/%06d-00", runlog.DoneOf(report.RunID), 900+2*n%3), map[string]any{
 			"data": packed[0], "parts": 1, "records": 1, "at": at.Add(time.Duration(n) * time.Second),
 		})
 	}
