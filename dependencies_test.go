@@ -2,7 +2,6 @@ package firesweep_test
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,14 +10,14 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// TestDependenciesAreExplained compares the direct dependencies in go.mod with those that docs/design.md says a reason for.
+// TestDependenciesAreExplained compares the direct dependencies in go.mod with those that CONTRIBUTING.md says a reason for.
 func TestDependenciesAreExplained(t *testing.T) {
 	t.Parallel()
 	mod, err := os.ReadFile("go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join("docs", "design.md"))
+	page, err := os.ReadFile("CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,12 +43,12 @@ func TestDependenciesAreExplained(t *testing.T) {
 	}
 	for _, module := range direct {
 		if !slices.Contains(explained, module) {
-			t.Errorf("docs/design.md, Dependencies, has no line that says what %s is for", module)
+			t.Errorf("CONTRIBUTING.md, Dependencies, has no line that says what %s is for", module)
 		}
 	}
 	for _, module := range explained {
 		if !slices.Contains(direct, module) {
-			t.Errorf("docs/design.md, Dependencies, explains %s, which is not a direct dependency in go.mod", module)
+			t.Errorf("CONTRIBUTING.md, Dependencies, explains %s, which is not a direct dependency in go.mod", module)
 		}
 	}
 }

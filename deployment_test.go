@@ -82,3 +82,41 @@ func TestNothingIsPublic(t *testing.T) {
 		}
 	}
 }
+
+// TestTheModulesPageNamesWhatItTakes: terraform-docs writes inputs and outputs; roles, APIs and examples are written by hand.
+func TestTheModulesPageNamesWhatItTakes(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("terraform/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	resources := regexp.MustCompile(`(?m)^resource "(google_\w+)"|"([a-z]+\.googleapis\.com)"`)
+	for _, pattern := range []string{"terraform/*.tf", "terraform/function/*.tf"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range resources.FindAllStringSubmatch(string(text), -1) {
+				named["`"+found[1]+found[2]+"`"] = true
+			}
+		}
+	}
+	examples, err := os.ReadDir("terraform/examples")
+	if err != nil || len(examples) == 0 {
+		t.Fatalf("%d examples, %v", len(examples), err)
+	}
+	for _, example := range examples {
+		named["(examples/"+example.Name()+")"] = true
+	}
+	for name := range named {
+		if !strings.Contains(string(page), name) {
+			t.Errorf("terraform/README.md does not name %s", name)
+		}
+	}
+}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestThreatsNameTestsThatExist keeps the threat model in docs/design.md from pointing to tests that are gone.
+// TestThreatsNameTestsThatExist keeps the threat model in SECURITY.md from pointing to tests that are gone.
 func TestThreatsNameTestsThatExist(t *testing.T) {
 	t.Parallel()
 	there := map[string]bool{}
@@ -31,7 +31,7 @@ func TestThreatsNameTestsThatExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join("docs", "design.md"))
+	text, err := os.ReadFile("SECURITY.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,11 +39,11 @@ func TestThreatsNameTestsThatExist(t *testing.T) {
 	threats, _, _ = strings.Cut(threats, "\n## ")
 	named := regexp.MustCompile("`(\\w+\\.(?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(threats, -1)
 	if len(named) < 40 {
-		t.Fatalf("only %d tests are named in docs/design.md, Threats", len(named))
+		t.Fatalf("only %d tests are named in SECURITY.md, Threats", len(named))
 	}
 	for _, m := range named {
 		if !there[m[1]] {
-			t.Errorf("docs/design.md names %s, which is not there", m[1])
+			t.Errorf("SECURITY.md names %s, which is not there", m[1])
 		}
 	}
 	for line := range strings.Lines(threats) {

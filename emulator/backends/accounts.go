@@ -30,7 +30,8 @@ type accounts struct {
 	failed map[string]string // why deleting a user fails, by id
 }
 
-func newAuthServer() *AuthServer { return &AuthServer{projects: map[string]*accounts{}} }
+// NewAuth returns a server without users, for who serves it in a way of their own.
+func NewAuth() *AuthServer { return &AuthServer{projects: map[string]*accounts{}} }
 
 // FailDelete makes every deletion of the user fail with the message, until it is called with an empty message.
 func (s *AuthServer) FailDelete(project, uid, message string) {

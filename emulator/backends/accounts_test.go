@@ -272,7 +272,7 @@ func TestImportMakesDuplicates(t *testing.T) {
 }
 
 func TestBatchDeleteWithoutForceKeepsTheEnabled(t *testing.T) {
-	s := newAuthServer()
+	s := NewAuth()
 	p := s.project("demo-a")
 	p.byID["on"], p.byID["off"] = account{"localId": "on"}, account{"localId": "off", "disabled": true}
 	answer, failure := p.batchDelete(accountRequest{LocalIDs: []string{"on", "off"}})

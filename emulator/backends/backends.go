@@ -106,7 +106,7 @@ func start(ctx context.Context, o Options, getenv func(string) string) (_ *Backe
 		b.environment[StorageHost], b.environment[FirebaseStorageHost] = "http://"+address, address
 	}
 	if b.environment[AuthHost] == "" {
-		b.auth = newAuthServer()
+		b.auth = NewAuth()
 		b.environment[AuthHost], err = b.serveHTTP(ctx, "Authentication", o.Host, o.AuthPort, b.auth)
 		if err := available(err); err != nil {
 			return nil, err

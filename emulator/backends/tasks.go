@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -77,6 +78,13 @@ func newTaskServer(o taskOptions) *TaskServer {
 		go server.dispatch(ctx)
 	}
 	return server
+}
+
+// RegisterTasks makes a server of gRPC one of Cloud Tasks, which keeps tasks until [TaskServer.Deliver].
+func RegisterTasks(to *grpc.Server) *TaskServer {
+	s := newTaskServer(taskOptions{manual: true, now: time.Now})
+	cloudtaskspb.RegisterCloudTasksServer(to, taskService{TaskServer: s})
+	return s
 }
 
 // close ends all deliveries, including those under way.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -11,8 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +18,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/grpc"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/emulator/lab/standin"
@@ -34,30 +30,14 @@ const childArgument = "run-one-job"
 
 // order is what the measured process is told.
 type order struct {
-	Case      string
-	Job       string
-	Items     int
-	Now       time.Time
-	Seed      bool // the seed's algorithm and not the job
-	Google    standin.Address
-	Heap      string            // the file to write a profile of the heap to, between planning and applying; empty: none
-	Emulators map[string]string // by variable: local backends instead of the stand-in
-	Env       map[string]string // what the job is told besides what its case says
-	Headers   map[string]string // of the one request that a part of a split run is called with; nil: it is called as usual
-}
-
-func (o order) dial() []grpc.DialOption {
-	if o.Emulators != nil {
-		return nil
-	}
-	return o.Google.Dial()
-}
-
-func (o order) transport() func(http.RoundTripper) http.RoundTripper {
-	if o.Emulators != nil {
-		return nil
-	}
-	return o.Google.Transport
+	Case     string
+	Job      string
+	Items    int
+	Now      time.Time
+	Original bool // the original's algorithm and not the job
+	Google   standin.Address
+	Env      map[string]string // what the job is told besides what its case says
+	Headers  map[string]string // of the one request that a part of a split run is called with; nil: it is called as usual
 }
 
 // outcome is what the measured process answers.
@@ -83,32 +63,24 @@ func runOne(in io.Reader, out io.Writer) error {
 	if i < 0 {
 		return fmt.Errorf("there is no case %q", o.Case)
 	}
-	for name, host := range o.Emulators {
-		if err := os.Setenv(name, host); err != nil {
-			return err
-		}
+	folder, err := os.MkdirTemp("", "lab-")
+	if err != nil {
+		return err
 	}
-	if o.Emulators == nil {
-		folder, err := os.MkdirTemp("", "lab-")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = os.RemoveAll(folder) }() // what cannot be removed stays in the system's temporary folder
-		credentials := filepath.Join(folder, "credentials.json")
-		if err := os.WriteFile(credentials, o.Google.Credentials, 0o600); err != nil {
-			return err
-		}
-		if err := os.Setenv("GOOGLE_APPLICATION_CREDENTIALS", credentials); err != nil {
-			return err
-		}
-		o.Google.Everywhere()
+	defer func() { _ = os.RemoveAll(folder) }() // what cannot be removed stays in the system's temporary folder
+	credentials := filepath.Join(folder, "credentials.json")
+	if err := os.WriteFile(credentials, []byte(standin.Credentials), 0o600); err != nil {
+		return err
 	}
+	if err := os.Setenv("GOOGLE_APPLICATION_CREDENTIALS", credentials); err != nil {
+		return err
+	}
+	o.Google.Everywhere()
 	result := outcome{Runs: 1}
 	before, began := cpu(), time.Now()
-	var err error
 	switch m := cases[i]; {
-	case o.Seed:
-		result.Report, err = runSeed(context.Background(), o, m.seed)
+	case o.Original:
+		result.Report, err = runOriginal(context.Background(), o, m.original)
 	default:
 		f := o.function(job, m)
 		defer f.Close()
@@ -130,35 +102,19 @@ func (o order) function(job engine.Job, m measured) *engine.Function {
 	f := functions.New(job)
 	f.Log = io.Discard
 	environment := map[string]string{
-		"GOOGLE_CLOUD_PROJECT": o.Google.Project, "STORAGE_BUCKET": o.Google.Bucket, "TASKS_LOCATION": "asia-northeast1", "TASKS_QUEUE": "lab",
-		"TASKS_SERVICE_ACCOUNT": "lab@example.com", "TASKS_TARGET_URL": "https://worker.example.com/", "DRY_RUN": "false",
+		"GOOGLE_CLOUD_PROJECT": o.Google.Project, "STORAGE_BUCKET": o.Google.Bucket, "TASKS_LOCATION": "asia-northeast1",
+		"TASKS_QUEUE": "lab", "TASKS_SERVICE_ACCOUNT": "lab@example.com", "TASKS_TARGET_URL": "https://worker.example.com/", "DRY_RUN": "false",
 	}
-	maps.Copy(environment, o.Emulators)
 	maps.Copy(environment, m.env)
 	maps.Copy(environment, o.Env)
 	f.Getenv = func(name string) string { return environment[name] }
 	f.Hooks.DeafToStop = true // or a slow machine would count more reads: one in five seconds
-	if o.Heap != "" {
-		f.Hooks.BeforeApply = o.profile
-	}
-	f.Hooks.Dial, f.Hooks.DialTasks, f.Hooks.Transport = o.dial(), o.dial(), o.transport()
+	f.Hooks.Dial, f.Hooks.DialTasks, f.Hooks.Transport = o.Google.Dial(), o.Google.Dial(), o.Google.Transport
 	return f
 }
 
 // maxRuns is how many runs may continue each other.
 const maxRuns = 100
-
-// profile writes what the plan holds.
-func (o order) profile() {
-	runtime.GC()
-	file, err := os.Create(o.Heap)
-	if err == nil {
-		err = errors.Join(pprof.WriteHeapProfile(file), file.Close())
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "lab: profile the heap: "+err.Error())
-	}
-}
 
 // call calls a function, and again as long as it ends as partial and makes progress; or a worker once for each task, as many at a
 // time as its queue would. The report sums up all runs.
@@ -230,7 +186,7 @@ func together(all, more *engine.Report) {
 	all.Scanned += more.Scanned
 	for kind, c := range more.Actions {
 		sum := all.Actions[kind]
-		sum.Planned, sum.Done, sum.Changed, sum.Failed = sum.Planned+c.Planned, sum.Done+c.Done, sum.Changed+c.Changed, sum.Failed+c.Failed
+		sum.Planned, sum.Done, sum.Failed = sum.Planned+c.Planned, sum.Done+c.Done, sum.Failed+c.Failed
 		all.Actions[kind] = sum
 	}
 	all.Usage = all.Usage.Plus(more.Usage)

@@ -1,10 +1,9 @@
-// Command lab measures jobs on a stand-in for Google's services, over links of several lengths, and writes docs/performance.md.
-// The case names measures one job with objects named in many ways.
+// Command lab measures jobs on a stand-in for Google's services, with and without a link before it, and writes
+// docs/performance.md and its plots.
 //
-//	go run ./emulator/lab        takes some fourteen minutes
-//	go run ./emulator/lab -full  from 1,000 to 10,000,000 items; takes an hour and twenty-five minutes
-//	go run ./emulator/lab -case missing -items 50000 -latency 0,40ms -page ""
-//	go run ./emulator/lab -backend emulator   on Google's emulator of Firestore and the other local backends
+//	go run ./emulator/lab                             all of it, some twenty minutes on two cores that do nothing else
+//	go run ./emulator/lab -case missing               one case again; the page keeps the others
+//	go run ./emulator/lab -case missing -items 1000   only to look at: nothing is written
 //
 // What is measured is the deployed function's own HTTP handler, in a process of its own with the memory limit and the one CPU
 // that it is deployed with; [standin] says what it talks to.
@@ -19,8 +18,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -30,15 +29,9 @@ import (
 
 // options are the command's flags.
 type options struct {
-	spread, errors, quota float64
-	seed                  uint64
-	full                  bool
-	only                  string // a case
-	local                 bool   // on the local backends
-	items                 []int
-	latencies             []time.Duration
-	page                  string
-	heap                  string // the file for a profile
+	only  string // a case; empty: all
+	items int    // 0: as many as each case says
+	docs  string // the folder of the page
 }
 
 func main() {
@@ -49,6 +42,9 @@ func main() {
 		}
 		return
 	}
+	// A world of millions of documents is looked through less often, so the stand-in costs less.
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(4 << 30)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := command(ctx, os.Args[1:], os.Stdout)
 	stop()
@@ -63,55 +59,24 @@ func main() {
 func parse(args []string, out io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("lab", flag.ContinueOnError)
 	flags.SetOutput(out)
-	flags.BoolVar(&o.full, "full", false, "measure from 1,000 to 1,000,000 items, and ten million where that is what a job is for")
 	flags.StringVar(&o.only, "case", "", "measure one `CASE` only: "+strings.Join(caseNames(), ", "))
-	backend := flags.String("backend", "standin", "measure on the `BACKEND` standin, or on emulator: the local backends, Google's emulator of Firestore among them, which takes its own time; no page is written then")
-	items := flags.String("items", "", "measure these `NUMBERS` of items")
-	latencies := flags.String("latency", "0,10ms,40ms", "measure with answers of Firestore after these `TIMES`; a page of a listing takes three times as long")
-	flags.StringVar(&o.page, "page", "docs/performance.md", "write what was measured to this `FILE`; empty: only print it")
-	flags.StringVar(&o.heap, "heap", "", "write a profile of the heap, as the last run's plan fills it, to this `FILE`")
-	flags.Float64Var(&o.spread, "spread", 0.25, "the `PART` of its time by which an answer may come earlier or later")
-	flags.Float64Var(&o.errors, "errors", 0, "`PART` of the requests that are answered Unavailable or 503")
-	flags.Float64Var(&o.quota, "quota", 0, "`PART` of the requests that are answered ResourceExhausted or 429")
-	flags.Uint64Var(&o.seed, "seed", 14, "`NUMBER` that what happens by chance depends on")
+	flags.IntVar(&o.items, "items", 0, "measure with this `NUMBER` of items, only print what comes out, and write nothing")
+	flags.StringVar(&o.docs, "docs", "docs", "write performance.md to this `FOLDER`, and its plots and figures to performance in it")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if flags.NArg() > 0 {
+	switch {
+	case flags.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q; see -help", flags.Arg(0))
-	}
-	if o.only != "" && !slices.Contains(caseNames(), o.only) {
+	case o.only != "" && !slices.Contains(caseNames(), o.only):
 		return o, fmt.Errorf("-case %s is not one of %s", o.only, strings.Join(caseNames(), ", "))
-	}
-	if o.local = *backend == "emulator"; o.local {
-		o.page = ""
-	} else if *backend != "standin" {
-		return o, fmt.Errorf("-backend %s is neither standin nor emulator", *backend)
-	}
-	for name, part := range map[string]float64{"spread": o.spread, "errors": o.errors, "quota": o.quota} {
-		if part < 0 || part >= 1 {
-			return o, fmt.Errorf("-%s %v must be at least 0 and less than 1", name, part)
-		}
-	}
-	for text := range strings.SplitSeq(*items, ",") {
-		n, err := strconv.Atoi(text)
-		if *items != "" && (err != nil || n < 1) {
-			return o, fmt.Errorf("-items: %q is not a number of items", text)
-		}
-		if *items != "" {
-			o.items = append(o.items, n)
-		}
-	}
-	for text := range strings.SplitSeq(*latencies, ",") {
-		d, err := time.ParseDuration(text)
-		if err != nil || d < 0 {
-			return o, fmt.Errorf("-latency: %q is not a time such as 40ms", text)
-		}
-		o.latencies = append(o.latencies, d)
+	case o.items < 0:
+		return o, fmt.Errorf("-items %d is not a number of items", o.items)
 	}
 	return o, nil
 }
 
+// caseNames are what -case takes, in the order in which they are measured.
 func caseNames() (all []string) {
 	for _, m := range cases {
 		all = append(all, m.name)
@@ -119,72 +84,98 @@ func caseNames() (all []string) {
 	return append(all, namesCase, shardsCase)
 }
 
-// seedItems is how many items the seeds' algorithms are measured with by -full; otherwise it is a fifth of them. More items take
-// as much longer as there are more.
-const seedItems = 1000
-
 func command(ctx context.Context, args []string, out io.Writer) error {
 	o, err := parse(args, out)
 	if err != nil {
 		return err
 	}
-	var on *local
-	if o.local {
-		started, err := startLocal(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = started.Close() }() // nothing is kept in them
-		on = &started
-	}
-	for _, m := range cases {
-		if o.only != "" && m.name != o.only {
+	for _, name := range caseNames() {
+		if o.only != "" && name != o.only {
 			continue
 		}
 		var runs []run
-		for _, p := range o.points(m) {
-			r, err := measure(ctx, m, p.items, linkOf(p.latency, o), p.seed, on, o.heap)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(out, r.line())
-			runs = append(runs, r)
+		var inShards *sharded
+		switch name {
+		case namesCase:
+			runs, err = measureNames(ctx, names.Kinds, o.items, out)
+		case shardsCase:
+			inShards, err = measureShards(ctx, cmp.Or(o.items, usualInShards), longLink, out)
+		default:
+			runs, err = measureCase(ctx, caseOf(name), o.items, out)
 		}
-		if o.page == "" {
-			continue
-		}
-		// Now, and not at the end: the figures of hours are not lost to a case that fails.
-		if err := writePage(o.page, o, args, m.name, medians(runs), nil); err != nil {
-			return err
-		}
-	}
-	if o.local {
-		return nil
-	}
-	if o.only == "" || o.only == namesCase {
-		runs, err := measureNames(ctx, o, names.Kinds, out)
-		if err == nil && o.page != "" {
-			err = writePage(o.page, o, args, namesCase, runs, nil)
+		if err == nil && o.items == 0 {
+			err = keep(o.docs, name, runs, inShards) // now, and not at the end: the figures are not lost to a case that fails
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if o.only != "" && o.only != shardsCase {
+	if o.items > 0 {
 		return nil
 	}
-	n := usualInShards
-	switch {
-	case len(o.items) > 0:
-		n = slices.Max(o.items)
-	case o.full:
-		n = hugeInShards
+	return writePage(o.docs)
+}
+
+// caseOf returns a case by its name.
+func caseOf(name string) measured {
+	return cases[slices.IndexFunc(cases, func(m measured) bool { return m.name == name })]
+}
+
+func measureCase(ctx context.Context, m measured, items int, out io.Writer) (runs []run, err error) {
+	for _, p := range m.points(items) {
+		r, err := measure(ctx, m, p)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(out, r.line())
+		runs = append(runs, r)
 	}
-	inShards, err := measureShards(ctx, n, linkOf(slices.Max(o.latencies), o), out)
-	if err != nil || o.page == "" {
-		return err
+	return medians(runs), nil
+}
+
+// point is what one run measures.
+type point struct {
+	items    int
+	answer   time.Duration // the link's
+	original bool
+}
+
+// longLink is the link over which each case is measured: how late Firestore answers somebody on another continent.
+const longLink = 40 * time.Millisecond
+
+// originalItems is how many items the originals' algorithms are measured with. More take as much longer as there are more.
+const originalItems = 500
+
+// points returns the runs that measure a case: with as many items as it says, or with some other number.
+func (m measured) points(items int) (all []point) {
+	usual, more, most, turns := m.usual, m.more, m.most, max(1, m.turns)
+	if items > 0 {
+		usual, more, most, turns = items, nil, 0, 1
 	}
-	return writePage(o.page, o, args, shardsCase, nil, &inShards)
+	first := slices.IndexFunc(cases, func(of measured) bool { return of.job == m.job })
+	if m.task == nil && cases[first].name == m.name {
+		all = append(all, point{0, longLink, false})
+	}
+	for range turns { // in turns, so that a machine that becomes slower delays both
+		all = append(all, point{usual, 0, false}, point{usual, longLink, false})
+	}
+	for _, n := range more {
+		all = append(all, point{n, 0, false}, point{n, longLink, false})
+	}
+	if most > 0 {
+		all = append(all, point{most, longLink, false})
+	}
+	if m.also > 0 {
+		all = append(all, point{usual, m.also, false}, point{usual, m.also, true})
+	}
+	if m.original != nil {
+		n := usual
+		if !m.bulk {
+			n = min(n, originalItems)
+		}
+		all = append(all, point{n, longLink, true})
+	}
+	return all
 }
 
 // medians returns, of runs that measured the same, the one that took the median time. It tells the most memory of them all.
@@ -206,71 +197,4 @@ func medians(runs []run) (all []run) {
 		all = append(all, r)
 	}
 	return all
-}
-
-// point is what one run measures.
-type point struct {
-	items   int
-	latency time.Duration
-	seed    bool
-}
-
-// points returns the runs that measure a case.
-func (o options) points(m measured) (all []point) {
-	slowest := slices.Max(o.latencies)
-	if len(o.items) == 0 && m.task == nil && !o.local && slices.IndexFunc(cases, func(of measured) bool { return of.job == m.job }) == caseNumber(m.name) {
-		all = append(all, point{0, slowest, false}) // once for each job
-	}
-	for _, n := range o.sizes(m) {
-		turns := 1
-		if n == m.usual {
-			turns = max(1, m.turns)
-		}
-		for range turns {
-			for _, latency := range o.latencies {
-				all = append(all, point{n, latency, false})
-			}
-		}
-	}
-	if len(o.items) > 0 {
-		return all
-	}
-	if o.full && m.huge > 0 {
-		all = append(all, point{m.huge, slowest, false})
-	}
-	n := seedItems / 5
-	switch {
-	case m.bulk && !o.local:
-		n = m.usual
-	case o.full:
-		n = seedItems
-	}
-	for _, latency := range o.latencies {
-		all = append(all, point{min(n, m.usual), latency, true})
-	}
-	return all
-}
-
-// sizes returns the numbers of items that a case is measured with.
-func (o options) sizes(m measured) []int {
-	switch {
-	case len(o.items) > 0:
-		return o.items
-	case o.full:
-		return m.upTo(1000, 10_000, 100_000, 1_000_000, m.usual)
-	case o.local:
-		return m.upTo(min(seedItems/5, m.usual))
-	default:
-		return m.upTo(min(1000, m.usual), min(10_000, m.usual), m.usual)
-	}
-}
-
-// upTo bounds numbers of items by the most that the case is measured with, and returns each once.
-func (m measured) upTo(numbers ...int) []int {
-	var all []int
-	for _, n := range numbers {
-		all = append(all, min(n, m.most))
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }

@@ -19,76 +19,50 @@ import (
 
 // run is one measurement.
 type run struct {
-	Case    string
-	Kind    string `json:",omitempty"` // of names, in the case names
-	Items   int    // 0: there is no data at all
-	Seed    bool   `json:",omitempty"` // the seed's algorithm
-	Link    standin.Link
-	Traffic standin.Traffic
-	Job     string
-	Status  engine.Status
-	Usage   usage.Usage
-	Done    int // actions
-	Changed int `json:",omitempty"` // actions that were not done, because what was judged had changed
-	Runs    int // that it took: each continued the one before
-	Elapsed time.Duration
-	CPU     time.Duration
-	Memory  int64
+	Case     string
+	Kind     string        `json:",omitempty"` // of names, in the case names
+	Items    int           // 0: there is no data at all
+	Original bool          `json:",omitempty"` // the original's algorithm
+	Answer   time.Duration // the link's
+	Traffic  standin.Traffic
+	Job      string
+	Status   engine.Status
+	Usage    usage.Usage
+	Done     int // actions
+	Runs     int // that it took: each continued the one before
+	Elapsed  time.Duration
+	CPU      time.Duration
+	Memory   int64 // bytes
 
 	failures []engine.Failure
 }
 
 const project, bucket = "lab-project", "lab-project.firebasestorage.app"
 
-// linkOf returns a link on which Firestore answers after so long, and a page of a listing after three times as long.
-func linkOf(firestore time.Duration, o options) standin.Link {
-	return standin.Link{
-		Firestore: firestore, Storage: firestore, Listing: 3 * firestore, Spread: o.spread, Errors: o.errors, Quota: o.quota, Seed: o.seed,
+// measure runs a job, or the original's algorithm, over a link, in a process of its own.
+func measure(ctx context.Context, m measured, p point) (run, error) {
+	o := order{Case: m.name, Job: m.job, Items: p.items, Now: time.Now().UTC(), Original: p.original}
+	world := &standin.World{}
+	if p.items > 0 {
+		world = m.world(p.items, o.Now)
 	}
-}
-
-// measure runs a job over a link, in a process of its own, on the stand-in or, where they are given, on the local backends.
-func measure(ctx context.Context, m measured, n int, link standin.Link, seed bool, on *local, heap string) (r run, err error) {
-	o := order{Case: m.name, Job: m.job, Items: n, Now: time.Now().UTC(), Seed: seed, Heap: heap}
-	link.Lookups = m.bears
-	var services interface {
-		Traffic() standin.Traffic
-		Close() error
-	}
-	if on != nil && m.task == nil {
-		o.Now = o.Now.Add(2 * day) // or no object would be old enough
-	}
-	world := standin.World{Written: written}
-	if n > 0 {
-		world = m.world(n, o.Now)
-	}
-	if on != nil {
-		o.Google.Project, o.Google.Bucket = project, bucket
-		services, o.Emulators, err = on.behind(ctx, world, link)
-	} else {
-		var google *standin.Google
-		if google, err = standin.Start(project, bucket, world, link); err == nil {
-			services, o.Google = google, google.Address
-		}
-	}
+	google, err := standin.Start(project, bucket, world, standin.Link{Answer: p.answer, Lookups: m.bears})
 	if err != nil {
 		return run{}, err
 	}
-	defer func() {
-		if closed := services.Close(); err == nil {
-			err = closed
-		}
-	}()
+	defer google.Close()
+	o.Google = google.Address
 	came, err := o.inItsProcess(ctx)
 	if err != nil {
-		return run{}, fmt.Errorf("measure %s of %d: %w", m.name, n, err)
+		return run{}, fmt.Errorf("measure %s of %d: %w", m.name, p.items, err)
 	}
-	r = run{
-		Case: m.name, Items: n, Seed: seed, Link: link, Traffic: services.Traffic(), Job: m.job, Status: came.Report.Status, Usage: came.Report.Usage,
-		Runs: came.Runs, Elapsed: came.Elapsed, CPU: came.CPU, Memory: came.Memory, failures: came.Report.Failures,
+	r := run{
+		Case: m.name, Items: p.items, Original: p.original, Answer: p.answer, Traffic: google.Traffic(), Job: m.job, Runs: came.Runs,
+		Status: came.Report.Status, Usage: came.Report.Usage, failures: came.Report.Failures,
+		Elapsed: came.Elapsed, CPU: came.CPU, Memory: came.Memory,
 	}
 	for _, c := range came.Report.Actions {
-		r.Done, r.Changed = r.Done+c.Done, r.Changed+c.Changed
+		r.Done += c.Done
 	}
 	return r, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,35 +15,27 @@ import (
 // namesCase names the case live with objects of many kinds of names.
 const namesCase = "names"
 
-// How many objects are measured of each kind of names.
-const (
-	usualOfNames = 300_000
-	hugeOfNames  = 1_000_000 // with -full
-	hugeKinds    = 12        // the first kinds, which alone are measured with so many
-)
+// sizesOfNames are how many objects are measured of each kind of names.
+var sizesOfNames = []int{300_000, 1_000_000}
 
-// measureNames measures the case live with each kind of names, without a link and over the slowest one in turn, so that a machine
+// measureNames measures the case live with each kind of names, without a link and over the long one in turn, so that a machine
 // that becomes slower delays both.
-func measureNames(ctx context.Context, o options, kinds []names.Kind, out io.Writer) (runs []run, err error) {
-	links := slices.Compact([]time.Duration{0, slices.Max(o.latencies)})
-	for i, kind := range kinds {
-		sizes := o.items
-		if len(sizes) == 0 {
-			sizes = []int{usualOfNames}
-			if o.full && i < hugeKinds {
-				sizes = append(sizes, hugeOfNames)
-			}
-		}
+func measureNames(ctx context.Context, kinds []names.Kind, items int, out io.Writer) (runs []run, err error) {
+	sizes := sizesOfNames
+	if items > 0 {
+		sizes = []int{items}
+	}
+	for _, kind := range kinds {
 		for _, n := range sizes {
 			all := kind.Names(n)
-			m := cases[caseNumber("live")]
-			m.world = func(n int, _ time.Time) standin.World {
+			m := caseOf("live")
+			m.world = func(n int, _ time.Time) *standin.World {
 				w := media(n, 0)
 				w.Objects.Name = func(i int) string { return all[i] }
 				return w
 			}
-			for _, latency := range links {
-				r, err := measure(ctx, m, len(all), linkOf(latency, o), false, nil, o.heap)
+			for _, answer := range []time.Duration{0, longLink} {
+				r, err := measure(ctx, m, point{items: len(all), answer: answer})
 				if err == nil && (r.Status != engine.Completed || r.Done > 0) {
 					err = fmt.Errorf("the run ended as %s with %d deletions of live objects: %v", r.Status, r.Done, r.failures)
 				}
@@ -60,45 +51,64 @@ func measureNames(ctx context.Context, o options, kinds []names.Kind, out io.Wri
 	return runs, nil
 }
 
-// writeNames writes a table of what a run takes with each kind of names.
-func writeNames(b *strings.Builder, runs []run) {
-	if runs = slices.DeleteFunc(slices.Clone(runs), func(r run) bool { return r.Case != namesCase }); len(runs) == 0 {
-		return
-	}
-	b.WriteString(`
+const namesHead = `
 ## Names of objects
 
-The case live by how its objects are named. A listing is read as ranges of names side by side, and where to cut them is guessed
-from the names that are known: so they decide how long the run waits. Each time is of one run, so small differences tell nothing.
-Requests of pages are those of the run over the link, two of them for other folders; a page holds 1,000 objects.
+The case live by how its objects are named: a listing is read as ranges of names side by side, so the names decide how
+long it waits. Of each kind some %s and %s objects are listed once without a link and once over answers
+after %s.
+*Times* is the second time by the first; *requests* are those of a page of 1,000 objects.
 
-| names | such as | objects | without a link | answers after | time | times the time without a link | requests of pages | a page |
-|---|---|--:|--:|--:|--:|--:|--:|--:|
-`)
+![times by kinds of names](performance/names.svg)
+
+| names | such as | fewer: time | times | requests | more: time | times | requests |
+|---|---|--:|--:|--:|--:|--:|--:|
+`
+
+// writeNames writes a table of what a run takes with each kind of names: a row for each kind, in which come its sizes.
+func (all results) writeNames(b *strings.Builder) {
+	fmt.Fprintf(b, namesHead, thousands(sizesOfNames[0]), thousands(sizesOfNames[1]), longLink)
 	for _, kind := range names.Kinds {
-		s := section{runs: slices.DeleteFunc(slices.Clone(runs), func(r run) bool { return r.Kind != kind.Name })}
-		for _, r := range s.runs {
-			if times, ok := s.ratio(r); ok {
-				pages := (r.Items + 999) / 1000
-				fmt.Fprintf(b, "| %s | `%s` | %s | %s | %s | %s | %.2f | %s | %.2f |\n", kind.Name, example(kind), thousands(r.Items),
-					seconds(time.Duration(float64(r.Elapsed)/times)), r.Link.Firestore, seconds(r.Elapsed), times,
-					thousands(int(r.Traffic.Listings)), float64(r.Traffic.Listings)/float64(pages))
+		row := ""
+		for _, r := range all.runsOf(namesCase, kind.Name) {
+			if times, ok := all.ratio(r); ok {
+				row += fmt.Sprintf(" %s | %.2f | %.2f |", seconds(r.Elapsed), times, r.requestsAPage())
+			}
+		}
+		if row != "" {
+			fmt.Fprintf(b, "| %s | `%s` |%s\n", kind.Name, example(kind), row)
+		}
+	}
+}
+
+// requestsAPage returns how many requests a run of live sent for each page of 1,000 objects.
+func (r run) requestsAPage() float64 {
+	return float64(r.Traffic.Listings) / float64((r.Items+999)/1000)
+}
+
+// namesPlot shows how many times as long a run takes with each kind of names as without a link.
+func (all results) namesPlot() plot {
+	p := plot{title: "Names of objects: times as long as without a link"}
+	for _, kind := range names.Kinds {
+		p.rows = append(p.rows, kind.Name)
+		n := 0
+		for _, r := range all.runsOf(namesCase, kind.Name) {
+			if times, ok := all.ratio(r); ok {
+				// A kind may have fewer names than were asked for, so its place tells its size.
+				p.set(thousands(sizesOfNames[min(n, len(sizesOfNames)-1)])+" objects", len(p.rows)-1, times)
+				n++
 			}
 		}
 	}
+	return p
 }
 
 // example returns a name of a kind; of a long one, both ends.
 func example(kind names.Kind) string {
 	all := kind.Names(100)
 	name := []rune(all[len(all)/2])
-	if len(name) <= 60 {
+	if len(name) <= 24 {
 		return string(name)
 	}
-	return string(name[:36]) + "…" + string(name[len(name)-20:])
-}
-
-// kindNumber returns the place of a kind of names; -1 for a run of another case.
-func kindNumber(name string) int {
-	return slices.IndexFunc(names.Kinds, func(k names.Kind) bool { return k.Name == name })
+	return string(name[:14]) + "…" + string(name[len(name)-8:])
 }

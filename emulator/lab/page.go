@@ -1,231 +1,277 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// baseline holds what was measured before anything ran side by side, at commit 8d7683e, on the same stand-in.
-//
-//go:embed baseline.json
-var baseline []byte
-
-// perSecond returns how many items a run handled in a second.
-func (r run) perSecond() float64 { return float64(r.Items) / r.Elapsed.Seconds() }
-
-func (r run) who() string {
-	if r.Seed {
-		return "the seed's algorithm"
-	}
-	return r.Job
-}
-
-// line returns a run as a line for the terminal.
-func (r run) line() string {
-	u := r.Usage
-	return fmt.Sprintf("%-12s %-20s %9s items, answers after %5s: %8s, %7s a second, %5d round trips of %6d requests, %d reads, %d writes, %d pages listed, %d MiB, CPU %s, %s",
-		cmp.Or(r.Kind, r.Case), r.who(), thousands(r.Items), r.Link.Firestore, seconds(r.Elapsed), thousands(int(r.perSecond())), r.Traffic.Chain, r.Traffic.Requests,
-		u.FirestoreReads, u.FirestoreWrites, u.StorageClassA, r.Memory>>20, seconds(r.CPU), r.Status)
-}
-
-func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s" }
-
-// lasting writes a time that may be long.
-func lasting(d time.Duration) string {
-	switch {
-	case d < 2*time.Minute:
-		return seconds(d)
-	case d < 2*time.Hour:
-		return strconv.FormatFloat(d.Minutes(), 'f', 0, 64) + " min"
-	default:
-		return strconv.FormatFloat(d.Hours(), 'f', 1, 64) + " h"
-	}
-}
-
-// thousands writes a number with commas.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
-
-// results are the figures of the page. They are kept in a file beside it, so that one case can be measured again and the others
-// stay.
+// results are all figures. They are kept in a folder that git ignores, so that one case can be measured again and the
+// others stay.
 type results struct {
-	Command string
 	Machine string
 	Shards  *sharded // nil: not measured
 	Runs    []run
 }
 
-// writePage writes the page, and a plot for each case beside it, with the runs of a case that was just measured, or with its run in
-// shards. The other cases stay as they were measured.
-func writePage(path string, o options, args []string, name string, runs []run, inShards *sharded) error {
-	folder := strings.TrimSuffix(path, filepath.Ext(path))
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
+func figures(docs string) string { return filepath.Join(docs, "performance", "all", "runs.json") }
+
+func load(docs string) (all results, err error) {
+	text, err := os.ReadFile(figures(docs))
+	if os.IsNotExist(err) {
+		return all, nil
 	}
-	file := filepath.Join(folder, "measured.json")
-	var all results
-	text, err := os.ReadFile(file)
 	if err == nil {
 		err = json.Unmarshal(text, &all)
 	}
-	if err != nil && !os.IsNotExist(err) {
+	return all, err
+}
+
+// keep puts what was just measured in the place of what was measured of the case before.
+func keep(docs, name string, runs []run, inShards *sharded) error {
+	all, err := load(docs)
+	if err != nil {
 		return fmt.Errorf("read what was measured before: %w", err)
-	}
-	if all.Command == "" || o.only == "" && len(o.items) == 0 && name == shardsCase { // all cases are new, for it is the last of them
-		all.Command = strings.Join(append([]string{"go run ./emulator/lab"}, args...), " ")
 	}
 	all.Machine = machine(time.Now())
 	if inShards != nil {
 		all.Shards = inShards
 	}
-	all.Runs = append(slices.DeleteFunc(all.Runs, func(had run) bool {
-		return caseNumber(had.Case) < 0 || had.Case == name && len(o.items) == 0 || slices.ContainsFunc(runs, had.same)
-	}), runs...)
-	slices.SortStableFunc(all.Runs, run.compare)
-	if err := all.save(file); err != nil {
-		return err
-	}
-	var before []run
-	if err := json.Unmarshal(baseline, &before); err != nil {
-		return fmt.Errorf("read what was measured before: %w", err)
-	}
-	var sections []section
-	for _, m := range cases {
-		s := section{measured: m, before: of(m, before)}
-		if s.runs = slices.DeleteFunc(of(m, all.Runs), run.idle); len(s.runs) == 0 {
-			continue
-		}
-		sections = append(sections, s)
-		if err := os.WriteFile(filepath.Join(folder, m.name+".svg"), []byte(m.plot(s.runs)), 0o644); err != nil {
-			return err
-		}
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, pageHead, all.Command)
-	inShort(&b, sections)
-	nothingToDo(&b, slices.DeleteFunc(slices.Clone(all.Runs), func(r run) bool { return !r.idle() }))
-	b.WriteString(howMeasured)
-	for _, s := range sections {
-		s.write(&b, filepath.Base(folder))
-	}
-	writeNames(&b, all.Runs)
-	tenMillion(&b, sections)
-	if all.Shards != nil {
-		all.Shards.write(&b, section{measured: cases[caseNumber("missing")], runs: of(cases[caseNumber("missing")], all.Runs)})
-	}
-	fmt.Fprintf(&b, "\n## Where and when\n\n%s\n", all.Machine)
-	return os.WriteFile(path, []byte(b.String()), 0o644)
-}
-
-func of(m measured, runs []run) []run {
-	return slices.DeleteFunc(slices.Clone(runs), func(r run) bool { return r.Case != m.name })
-}
-
-// idle reports whether there were no data at all.
-func (r run) idle() bool { return r.Items == 0 }
-
-// save writes the file, one run on each line.
-func (all results) save(path string) error {
-	var b bytes.Buffer
-	head, err := json.Marshal(struct {
-		Command, Machine string
-		Shards           *sharded
-	}{all.Command, all.Machine, all.Shards})
+	all.Runs = append(slices.DeleteFunc(all.Runs, func(r run) bool { return r.Case == name }), runs...)
+	text, err := json.MarshalIndent(all, "", " ")
 	if err != nil {
 		return err
 	}
-	b.Write(head[:len(head)-1])
-	b.WriteString(`,"Runs":[`)
-	for i, r := range all.Runs {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return err
+	if err := os.MkdirAll(filepath.Dir(figures(docs)), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(figures(docs), text, 0o644)
+}
+
+// writePage writes the page if all of it is measured.
+func writePage(docs string) error {
+	all, err := load(docs)
+	if err != nil {
+		return err
+	}
+	for _, name := range caseNames() {
+		if name == shardsCase && all.Shards == nil || name != shardsCase && len(all.runsOf(name, "")) == 0 {
+			return fmt.Errorf("%s has no figures of %s, so the page stays as it is: measure all of them once", figures(docs), name)
 		}
-		if i > 0 {
-			b.WriteByte(',')
+	}
+	return all.write(docs)
+}
+
+// write writes the page, its plots, and what the page of prices needs.
+func (all results) write(docs string) error {
+	var b strings.Builder
+	b.WriteString(pageHead)
+	all.writeJobs(&b)
+	all.writeLarge(&b)
+	all.writeReports(&b)
+	all.writeNothing(&b)
+	all.writeNames(&b)
+	if all.Shards != nil {
+		all.Shards.write(&b)
+	}
+	b.WriteString("\n## What the cases hold\n\n")
+	for _, m := range cases {
+		fmt.Fprintf(&b, "- **%s**: %s", m.name, m.about)
+		if m.quota != "" {
+			fmt.Fprintf(&b, " What bounds it: %s.", m.quota)
 		}
 		b.WriteByte('\n')
-		b.Write(line)
 	}
-	b.WriteString("\n]}\n")
-	return os.WriteFile(path, b.Bytes(), 0o644)
-}
-
-// same reports whether two runs measured the same case, kind of names, items and link.
-func (r run) same(s run) bool { return r.Case == s.Case && r.compare(s) == 0 }
-
-// compare orders runs as the tables do.
-func (r run) compare(s run) int {
-	place := func(r run) []int64 {
-		seed := int64(0)
-		if r.Seed {
-			seed = 1
-		}
-		return []int64{int64(caseNumber(r.Case)), int64(kindNumber(r.Kind)), seed, int64(r.Items), int64(r.Link.Firestore)}
+	fmt.Fprintf(&b, "\n%s\n", all.Machine)
+	files := map[string]string{
+		"performance.md": b.String(), "performance/usage.json": all.usage(), "performance/jobs.svg": all.jobsPlot().svg(),
+		"performance/live.svg": all.livePlot().svg(), "performance/names.svg": all.namesPlot().svg(),
 	}
-	return slices.Compare(place(r), place(s))
-}
-
-// caseNumber returns the place of a case, in cases or behind them; -1 if there is none of the name.
-func caseNumber(name string) int { return slices.Index(caseNames(), name) }
-
-// section is what the page says of one case.
-type section struct {
-	measured
-	runs, before []run
-}
-
-// times extrapolates a run of the seed's algorithm to more items. It handles one after the other, so the time grows as they do.
-func (r run) times(items int) run {
-	by := float64(items) / float64(r.Items)
-	u := &r.Usage
-	for _, n := range []*int64{
-		&u.FirestoreReads, &u.FirestoreWrites, &u.FirestoreDeletes, &u.StorageClassA, &u.StorageDeletes, &u.AuthCalls, &u.Tasks, &r.Traffic.Requests, &r.Traffic.Chain,
-	} {
-		*n = int64(float64(*n) * by)
-	}
-	r.Items, r.Elapsed, r.Memory, r.CPU = items, time.Duration(float64(r.Elapsed)*by), 0, 0
-	return r
-}
-
-// largest returns the job's run with most items over a link; the zero value if there is none.
-func (s section) largest(link time.Duration) (most run) {
-	for _, r := range s.runs {
-		if !r.Seed && r.Link.Firestore == link && r.Items > most.Items {
-			most = r
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(docs, name), []byte(text), 0o644); err != nil {
+			return err
 		}
 	}
-	return most
+	return nil
 }
 
-// slowest returns the longest time that answers took.
-func (s section) slowest() (link time.Duration) {
-	for _, r := range s.runs {
-		link = max(link, r.Link.Firestore)
+// usage returns what runs over the long link used, a line for each, in JSON: no originals, and no kinds of names.
+func (all results) usage() string {
+	var lines []string
+	for _, r := range all.Runs {
+		if r.Original || r.Kind != "" || r.Answer != longLink {
+			continue
+		}
+		line, err := json.Marshal(struct {
+			Case, Job   string
+			Items, Done int
+			Usage       usage.Usage
+		}{r.Case, r.Job, r.Items, r.Done, r.Usage})
+		if err != nil {
+			panic(err) // numbers and texts
+		}
+		lines = append(lines, string(zeros.ReplaceAll(line, nil)))
 	}
-	return link
+	return "[\n" + strings.Join(lines, ",\n") + "\n]\n"
 }
 
-// ratio returns how much longer a run took than one of as many items without a link; ok is false if there is none.
-func (s section) ratio(r run) (times float64, ok bool) {
-	for _, without := range s.runs {
-		if !without.Seed && without.Link.Firestore == 0 && without.Items == r.Items {
-			return r.Elapsed.Seconds() / without.Elapsed.Seconds(), r.Link.Firestore > 0
+// runsOf returns the runs of a case in the order in which they were measured; kind names one of the kinds of names, empty: all.
+func (all results) runsOf(name, kind string) []run {
+	return slices.DeleteFunc(slices.Clone(all.Runs), func(r run) bool { return r.Case != name || kind != "" && r.Kind != kind })
+}
+
+// find returns a run; ok is false if there is none.
+func (all results) find(of run) (r run, ok bool) {
+	i := slices.IndexFunc(all.Runs, of.same)
+	if i < 0 {
+		return run{}, false
+	}
+	return all.Runs[i], true
+}
+
+// same reports whether two runs measured the same.
+func (r run) same(s run) bool {
+	return r.Case == s.Case && r.Kind == s.Kind && r.Items == s.Items && r.Answer == s.Answer && r.Original == s.Original
+}
+
+// ratio returns how much longer a run over a link took than one of as many items without; ok is false if there is none.
+func (all results) ratio(r run) (times float64, ok bool) {
+	without := r
+	without.Answer = 0
+	without, ok = all.find(without)
+	return r.Elapsed.Seconds() / without.Elapsed.Seconds(), ok && r.Answer > 0 && !r.Original
+}
+
+// original returns how long the algorithm of the original takes for as many items over the long link: it handles one after the
+// other, so the time grows as they do. ok is false if it was not measured.
+func (all results) original(m measured, items int) (took time.Duration, exact, ok bool) {
+	for _, r := range all.runsOf(m.name, "") {
+		if r.Original && r.Answer == longLink {
+			return time.Duration(float64(r.Elapsed) * float64(items) / float64(r.Items)), r.Items == items, true
 		}
 	}
-	return 0, false
+	return 0, false, false
+}
+
+func (all results) writeJobs(b *strings.Builder) {
+	for _, m := range cases {
+		r, ok := all.find(run{Case: m.name, Items: m.usual, Answer: longLink})
+		if !ok {
+			continue
+		}
+		without, times, least, original := "", "", "", ""
+		if by, ok := all.ratio(r); ok {
+			without, times = lasting(time.Duration(float64(r.Elapsed)/by)), fmt.Sprintf("%.2f", by)
+		}
+		if m.least != nil {
+			least = lasting(m.least(r.Items))
+		}
+		if took, exact, ok := all.original(m, r.Items); ok {
+			if original = lasting(took); !exact {
+				original = "≈ " + original
+			}
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s %s | %s | %s | %s | %s | %s | %s | %s | %s | %d MiB |\n", m.job, m.name,
+			thousands(r.Items), m.items, without, lasting(r.Elapsed), times, least, original, thousands(int(r.Traffic.Chain)), thousands(int(r.Traffic.Requests)),
+			thousands(int(r.Usage.FirestoreReads)), r.Memory>>20)
+	}
+	for _, r := range all.runsOf("busy", "") {
+		if r.Answer == longLink {
+			fmt.Fprintf(b, busyText, seconds(r.Traffic.Turn), seconds(atOnce))
+		}
+	}
+}
+
+func (all results) writeLarge(b *strings.Builder) {
+	b.WriteString(largeHead)
+	for _, m := range cases {
+		for _, r := range all.runsOf(m.name, "") {
+			if m.most == 0 || r.Original || r.Items < caseOf("live").usual {
+				continue
+			}
+			times := ""
+			if by, ok := all.ratio(r); ok {
+				times = fmt.Sprintf("%.2f", by)
+			}
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %d MiB | %s |\n", m.name, thousands(r.Items), r.Answer,
+				lasting(r.Elapsed), times, rate(r.perSecond()), thousands(int(r.Traffic.Requests)),
+				thousands(int(r.Usage.FirestoreReads)), thousands(int(r.Usage.StorageClassA)), r.Memory>>20, seconds(r.CPU))
+		}
+	}
+	m := caseOf("live")
+	r, ok := all.find(run{Case: m.name, Items: m.most, Answer: longLink})
+	missing, too := all.find(run{Case: "missing", Items: caseOf("missing").most, Answer: longLink})
+	if ok && too {
+		took := time.Duration(float64(m.most) / missing.perSecond() * float64(time.Second))
+		fmt.Fprintf(b, nightText, thousands(m.most), lasting(r.Elapsed), runsOf(r.Runs), lasting(took), runsOf(runsFor(took)),
+			seconds(planTime), thousands(caseOf("missing").due(m.most)))
+	}
+}
+
+func (all results) writeReports(b *strings.Builder) {
+	b.WriteString(reportsHead)
+	for _, r := range all.runsOf("reports", "") {
+		if r.Done == 0 {
+			continue
+		}
+		who := "the job"
+		if r.Original {
+			who = "the original's algorithm"
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %.2f | %d MiB |\n", who, r.Answer, lasting(r.Elapsed),
+			thousands(int(r.Traffic.Requests)), thousands(int(r.Usage.FirestoreReads)), float64(r.Usage.FirestoreReads)/float64(r.Done), r.Memory>>20)
+	}
+}
+
+func (all results) writeNothing(b *strings.Builder) {
+	b.WriteString(nothingHead)
+	for _, r := range all.Runs {
+		if u := r.Usage; r.Items == 0 {
+			fmt.Fprintf(b, "| `%s` | %s | %d | %d | %d | %d |\n", r.Job, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests,
+				u.FirestoreReads, u.FirestoreWrites)
+		}
+	}
+}
+
+// jobsPlot shows the time of each case.
+func (all results) jobsPlot() plot {
+	p := plot{title: "The cases with their usual items", times: true}
+	for _, m := range cases {
+		p.rows = append(p.rows, m.name)
+		all.add(&p, m, m.usual)
+	}
+	return p
+}
+
+// livePlot shows the time of the case live by the number of objects.
+func (all results) livePlot() plot {
+	m := caseOf("live")
+	p := plot{title: "Live objects: time by their number", times: true}
+	for _, n := range append(append([]int{m.usual}, m.more...), m.most) {
+		p.rows = append(p.rows, thousands(n))
+		all.add(&p, m, n)
+	}
+	return p
+}
+
+// add adds to a plot's last row the times of a case.
+func (all results) add(p *plot, m measured, items int) {
+	row := len(p.rows) - 1
+	for _, answer := range []time.Duration{0, longLink} {
+		if r, ok := all.find(run{Case: m.name, Items: items, Answer: answer}); ok {
+			p.set("answers after "+answer.String(), row, r.Elapsed.Seconds())
+		}
+	}
+	if m.name == "live" {
+		m = caseOf("missing") // whose original asks for the post of each object as well
+	}
+	if took, _, ok := all.original(m, items); ok {
+		p.set("the original's algorithm, "+longLink.String(), row, took.Seconds())
+	}
 }

@@ -25,19 +25,16 @@ const shardsCase = "shards"
 // shards is how many shards are measured.
 const shards = 8
 
-// How many objects are measured in shards.
-const (
-	usualInShards = 100_000 * shards
-	hugeInShards  = 1_000_000 * shards // with -full
-)
+// usualInShards is how many objects are measured in shards.
+const usualInShards = 1_000_000 * shards
 
 // sharded is a measurement of a run that is split. Each part runs in a process of its own, as on an instance of its own.
 type sharded struct {
 	Items  int
-	Beside int // processes that run at once
-	Link   standin.Link
-	Cut    part   // the run that splits
-	Parts  []part // the shards
+	Beside int           // processes that run at once
+	Answer time.Duration // the link's
+	Cut    part          // the run that splits
+	Parts  []part        // the shards
 }
 
 // part is what the runs of one process came to.
@@ -62,7 +59,8 @@ func (p part) perSecond() float64 { return float64(p.Scanned) / p.Elapsed.Second
 
 func (p part) line(name string) string {
 	return fmt.Sprintf("%-12s %-20s %9s objects: %8s, %7s a second, %d reads, %d pages listed, %d MiB, CPU %s",
-		shardsCase, name, thousands(p.Scanned), seconds(p.Elapsed), thousands(int(p.perSecond())), p.Usage.FirestoreReads, p.Usage.StorageClassA, p.Memory>>20, seconds(p.CPU))
+		shardsCase, name, thousands(p.Scanned), seconds(p.Elapsed), thousands(int(p.perSecond())),
+		p.Usage.FirestoreReads, p.Usage.StorageClassA, p.Memory>>20, seconds(p.CPU))
 }
 
 // beside is how many processes with one CPU fit on this machine: the stand-in needs about as much as they do.
@@ -70,25 +68,21 @@ func beside() int { return max(1, runtime.NumCPU()/2) }
 
 // measureShards calls the function for a run that splits n objects, and then for the tasks that it made, as many at once as fit,
 // until there are no more. It is an error if the shards together do not look at each object once.
-func measureShards(ctx context.Context, n int, link standin.Link, out io.Writer) (s sharded, err error) {
-	m := cases[caseNumber("live")]
-	google, err := standin.Start(project, bucket, m.world(n, time.Time{}), link)
+func measureShards(ctx context.Context, n int, answer time.Duration, out io.Writer) (_ *sharded, err error) {
+	m := caseOf("live")
+	google, err := standin.Start(project, bucket, m.world(n, time.Time{}), standin.Link{Answer: answer})
 	if err != nil {
-		return sharded{}, err
+		return nil, err
 	}
-	defer func() {
-		if closed := google.Close(); err == nil {
-			err = closed
-		}
-	}()
+	defer google.Close()
 	o := order{Case: m.name, Job: m.job, Items: n, Google: google.Address, Env: map[string]string{
 		"SHARDS": strconv.Itoa(shards), "CONTINUE_FOR": "6h", "CONTINUE_QUEUE": "continue", "CONTINUE_URL": "https://lab.example.com/",
 	}}
-	s = sharded{Items: n, Beside: beside(), Link: link, Parts: make([]part, shards)}
+	s := &sharded{Items: n, Beside: beside(), Answer: answer, Parts: make([]part, shards)}
 	o.Headers = scheduled(time.Now().UTC())
 	came, err := o.inItsProcess(ctx)
 	if err != nil {
-		return sharded{}, fmt.Errorf("measure the run that splits %d objects: %w", n, err)
+		return nil, fmt.Errorf("measure the run that splits %d objects: %w", n, err)
 	}
 	s.Cut.add(came)
 	fmt.Fprintln(out, s.Cut.line("split"))
@@ -105,12 +99,13 @@ func measureShards(ctx context.Context, n int, link standin.Link, out io.Writer)
 			})
 		}
 		if err := processes.Wait(); err != nil {
-			return sharded{}, fmt.Errorf("measure shards of %d objects: %w", n, err)
+			return nil, fmt.Errorf("measure shards of %d objects: %w", n, err)
 		}
 		for _, came := range results {
 			of := came.Report.Part
 			if of == nil || of.Shards != shards || came.Report.Status != engine.Completed && came.Report.Status != engine.Partial {
-				return sharded{}, fmt.Errorf("measure shards of %d objects: run %s ended as %s, failures %v", n, came.Report.RunID, came.Report.Status, came.Report.Failures)
+				return nil, fmt.Errorf("measure shards of %d objects: run %s ended as %s, failures %v",
+					n, came.Report.RunID, came.Report.Status, came.Report.Failures)
 			}
 			s.Parts[of.Number].add(came)
 		}
@@ -121,7 +116,7 @@ func measureShards(ctx context.Context, n int, link standin.Link, out io.Writer)
 		fmt.Fprintln(out, p.line(fmt.Sprintf("shard %d", i)))
 	}
 	if scanned != n {
-		return sharded{}, fmt.Errorf("the shards looked at %d of %d objects", scanned, n)
+		return nil, fmt.Errorf("the shards looked at %d of %d objects", scanned, n)
 	}
 	return s, nil
 }
@@ -131,56 +126,41 @@ func (s sharded) slowest() part {
 	return slices.MinFunc(s.Parts, func(a, b part) int { return cmp.Compare(a.perSecond(), b.perSecond()) })
 }
 
-// write writes the page's section: what was measured, and what follows for a hundred million objects.
-func (s sharded) write(b *strings.Builder, missing section) {
+// write writes what was measured, and what follows for a hundred million objects.
+func (s sharded) write(b *strings.Builder) {
 	const objects = 100_000_000
 	fmt.Fprintf(b, `
 ## A hundred million objects in %d shards
 
-With SHARDS=%d each shard is a run of its own, on an instance of its own. The scheduled run lists all names to find where to cut, and Cloud Tasks calls the
-function for each part. Here %s live objects were split, with answers after %s and pages of a listing after %s. Each shard ran in a process with one CPU of its own, %s at
-a time, as many as fit on this machine beside the stand-in. That a shard whose process is killed changes nothing in the result is tested by
-`+"`go test ./emulator/load -run TestShards`"+`.
+With SHARDS=%d the scheduled run lists all names to find where to cut, and each shard is a run of its own, on an
+instance of its own. Here %s live objects were split, over answers after %s.
+Each shard ran in a process with one CPU, %d at a time.
 
 | | objects | time | a second | reads | pages listed | memory | CPU |
 |---|--:|--:|--:|--:|--:|--:|--:|
-`, shards, shards, thousands(s.Items), s.Link.Firestore, s.Link.Listing, strconv.Itoa(s.Beside))
+`, shards, shards, thousands(s.Items), s.Answer, s.Beside)
 	row := func(name, objects, perSecond string, p part) {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %d MiB | %s |\n", name, objects, seconds(p.Elapsed), perSecond,
 			thousands(int(p.Usage.FirestoreReads)), thousands(int(p.Usage.StorageClassA)), p.Memory>>20, seconds(p.CPU))
 	}
 	row("the run that splits", "", "", s.Cut)
-	largest, longest, all := 0, time.Duration(0), part{}
-	for i, p := range s.Parts {
-		row(fmt.Sprintf("shard %d", i), thousands(p.Scanned), rate(p.perSecond()), p)
-		largest, longest = max(largest, p.Scanned), max(longest, p.Elapsed)
-		all.Scanned, all.Elapsed, all.Usage = all.Scanned+p.Scanned, all.Elapsed+p.Elapsed, all.Usage.Plus(p.Usage)
+	most, slow, longest := s.largest(), s.slowest(), time.Duration(0)
+	row("the largest shard", thousands(most.Scanned), rate(most.perSecond()), most)
+	row("the slowest shard", thousands(slow.Scanned), rate(slow.perSecond()), slow)
+	for _, p := range s.Parts {
+		longest = max(longest, p.Elapsed)
 	}
-	slowest := s.slowest()
-	each := int(slowest.perSecond())
-	equal := objects / shards
-	share := float64(largest) * shards / float64(all.Scanned)
-	took := time.Duration(float64(equal) * share / float64(each) * float64(time.Second))
-	fmt.Fprintf(b, "\nOn %d instances that is the time of the split and of the longest shard: %s. The largest shard has %.2f times an equal part, and the slowest goes "+
-		"through %s objects a second.\n\n", shards, seconds(s.Cut.Elapsed+longest), share, thousands(each))
-	inSum := func(n int64) int { return int(float64(n) / all.Elapsed.Seconds() * shards) } // a second, if all run at once
-	fmt.Fprintf(b, "- **All live**: 100,000,000 / %d × %.2f / %s a second = %s, in %s of %s. Together the shards ask for %s pages of a listing a second, where a bucket "+
-		"answers %s at first, and make %s look-ups a second.\n", shards, share, thousands(each), lasting(took),
-		runsOf(runsFor(took)), seconds(planTime), thousands(inSum(all.Usage.StorageClassA)), thousands(listingsOfAll), thousands(inSum(all.Usage.FirestoreReads)))
-	lists := time.Duration(float64(s.Cut.Elapsed) * objects / float64(s.Items))
-	fmt.Fprintf(b, "- **The split** lists all names: 100,000,000 in %s.", lasting(lists))
-	if lists > splitTime {
-		fmt.Fprintf(b, " A run has %s for it, so the last shard would be larger than the others, unless the function's timeout is longer.", seconds(splitTime))
-	}
-	b.WriteByte('\n')
-	r := missing.largest(missing.slowest())
-	if r.Items == 0 {
-		return
-	}
-	deletions := missing.due(objects)
-	quota := time.Duration(float64(deletions) / deletesOfAll * float64(time.Second))
-	byRate := time.Duration(float64(equal) / r.perSecond() * float64(time.Second))
-	fmt.Fprintf(b, "- **One post of eleven missing**: the %s deletions go at %s a second, which all shards share, so in %s at least. By the rate of one instance, %s "+
-		"objects a second, the shards would take %s. Both are within the six hours of a night. MAX_ACTIONS holds for all shards together, so this takes "+
-		"`{\"force\":true}`, as above.\n", thousands(deletions), thousands(deletesOfAll), lasting(quota), rate(r.perSecond()), lasting(byRate))
+	share := float64(most.Scanned) * shards / float64(s.Items)
+	took := time.Duration(objects / shards * share / slow.perSecond() * float64(time.Second))
+	fmt.Fprintf(b, "\nOn %d instances that is the time of the split and of the longest shard: %s. The largest shard has %.2f\n"+
+		"times an equal part. A hundred million would be split in %s, and the longest shard would take %s,\n"+
+		"in %s of %s. Of one post of eleven missing, the deletions take %s at least, because\n"+
+		"the shards share Cloud Storage's %s a second.\n",
+		shards, seconds(s.Cut.Elapsed+longest), share,
+		lasting(time.Duration(float64(s.Cut.Elapsed)*objects/float64(s.Items))), lasting(took), runsOf(runsFor(took)), seconds(planTime), lasting(caseOf("missing").least(objects)), thousands(deletesOfAll))
+}
+
+// largest returns the part that looked at the most objects.
+func (s sharded) largest() part {
+	return slices.MaxFunc(s.Parts, func(a, b part) int { return cmp.Compare(a.Scanned, b.Scanned) })
 }

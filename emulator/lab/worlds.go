@@ -1,51 +1,32 @@
 package main
 
 import (
-	"maps"
-	"slices"
 	"time"
-
-	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/emulator/lab/standin"
 )
 
-// written is when all data were written.
-var written = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
-
 const day = 24 * time.Hour
 
-// fields are the fields of generated documents: each is a function of the document's number.
-type fields map[string]func(i int) *pb.Value
+// fields are a document's, as [standin.Make] takes them.
+type fields = map[string]any
 
-// table returns a collection of n documents. The fields named last must ascend with the document's number.
-func table(path string, n int, id func(i int) string, of fields, ascending ...string) standin.Collection {
-	return standin.Collection{
-		Path: path, Len: n, ID: id, Names: slices.Sorted(maps.Keys(of)), Ascending: ascending,
-		Field: func(i int, name string) *pb.Value {
-			if f := of[name]; f != nil {
-				return f(i)
-			}
-			return nil
-		},
-	}
+// put adds n documents to a collection, each with fields of its own.
+func put(w *standin.World, path string, n int, id func(i int) string, of func(i int) fields) {
+	w.Put(path, n, id, func(i int) standin.Fields { return standin.Make(of(i)) })
 }
 
-// always returns a field that is the same in all documents.
-func always(v *pb.Value) func(int) *pb.Value { return func(int) *pb.Value { return v } }
+// putAlike adds n documents that all have the same fields.
+func putAlike(w *standin.World, path string, n int, id func(i int) string, of fields) {
+	same := standin.Make(of)
+	w.Put(path, n, id, func(int) standin.Fields { return same })
+}
 
 // ids returns a function from the number of a document to its id, for n documents of a kind.
 func ids(kind uint64, n int) func(i int) string { return func(i int) string { return id(kind, i, n) } }
 
-// texts returns a field that holds texts.
-func texts(of func(i int) string) func(int) *pb.Value {
-	return func(i int) *pb.Value { return standin.Text(of(i)) }
-}
-
 // apart returns a time that is different for each number: as many milliseconds after another.
-func apart(from time.Time, i int) *pb.Value {
-	return standin.Time(from.Add(time.Duration(i) * time.Millisecond))
-}
+func apart(from time.Time, i int) time.Time { return from.Add(time.Duration(i) * time.Millisecond) }
 
 const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -55,12 +36,12 @@ func id(what uint64, i, n int) string {
 	if n == 1 {
 		step = ^uint64(0)
 	}
-	at := uint64(i)*step + standin.Hash(what, uint64(i), 3)%step
+	at := uint64(i)*step + standin.Hash(uint64(i), what)%step
 	var b [20]byte
 	for k := 10; k >= 0; k-- {
 		b[k], at = letters[at%62], at/62
 	}
-	rest := standin.Hash(what, uint64(i), 4)
+	rest := standin.Hash(uint64(i), ^what)
 	for k := 11; k < 20; k++ {
 		b[k], rest = letters[rest%62], rest/62
 	}
@@ -70,48 +51,39 @@ func id(what uint64, i, n int) string {
 const objectsAPost, objectsAUser = 2, 40
 
 // media are n objects of posts. One of every `missing` posts has no document; 0: all have one.
-func media(n, missing int) standin.World {
+func media(n, missing int) *standin.World {
 	posts, users := (n+objectsAPost-1)/objectsAPost, (n+objectsAUser-1)/objectsAUser
-	post := func(k int) string { return id(1, k, posts) }
+	post := ids(1, posts)
 	exists := posts
 	if missing > 0 {
 		exists -= posts / missing
 	}
-	return standin.World{
-		Written: written,
-		Collections: []standin.Collection{
-			{
-				Path: "posts", Len: exists, Names: []string{"userId", "text"}, Field: func(int, string) *pb.Value { return standin.Text("u") },
-				ID: func(i int) string {
-					if missing > 0 {
-						i += i / (missing - 1)
-					}
-					return post(i)
-				},
-			},
-			{Path: "circles", Len: 10, ID: func(i int) string { return id(2, i, 10) }, Field: func(int, string) *pb.Value { return nil }},
+	w := &standin.World{Objects: standin.Objects{
+		Len: n,
+		Name: func(i int) string {
+			return "posts/" + id(4, i/objectsAUser, users) + "/" + id(5, i%objectsAUser, objectsAUser) + ".jpg"
 		},
-		Objects: standin.Objects{
-			Len: n,
-			Name: func(i int) string {
-				return "posts/" + id(4, i/objectsAUser, users) + "/" + id(5, i%objectsAUser, objectsAUser) + ".jpg"
-			},
-			Metadata: func(i int, add func(name, value string)) { add("postId", post(i/objectsAPost)) },
-		},
-	}
+		Metadata: func(i int, add func(name, value string)) { add("postId", post(i/objectsAPost)) },
+	}}
+	putAlike(w, "posts", exists, func(i int) string {
+		if missing > 0 {
+			i += i / (missing - 1)
+		}
+		return post(i)
+	}, fields{"userId": "u", "text": "u"})
+	putAlike(w, "circles", 10, ids(2, 10), nil)
+	return w
 }
 
 // reports are n reports; a tenth is due.
-func reports(n int, now time.Time) standin.World {
-	return standin.World{Written: written, Collections: []standin.Collection{table("reports", n, ids(6, n), fields{
-		"status":   always(standin.Text("reviewed")),
-		"reporter": always(standin.Text("userXXXXXXXXXXXXXXXXXXXX")),
-		"text":     always(standin.Text("This is not what this place is for, please look at it.")),
-		"createdAt": func(i int) *pb.Value {
-			if i < n/10 {
-				return apart(now.Add(-100*day), i)
-			}
-			return apart(now.Add(-day), i)
-		},
-	}, "status", "createdAt")}}
+func reports(n int, now time.Time) *standin.World {
+	w := &standin.World{}
+	put(w, "reports", n, ids(6, n), func(i int) fields {
+		created := apart(now.Add(-day), i)
+		if i < n/10 {
+			created = apart(now.Add(-100*day), i)
+		}
+		return fields{"status": "reviewed", "reporter": "userXXXXXXXXXXXXXXXXXXXX", "text": "This is not what this place is for, please look at it.", "createdAt": created}
+	})
+	return w
 }

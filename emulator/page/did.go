@@ -6,84 +6,42 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
-// Limits of what is shown of a run.
-const (
-	maxItems   = 500
-	maxChanges = 1000
-)
+// maxListed is how many items, and how many changes, are shown of a run.
+const maxListed = 500
 
 // did is what a run did, as its undo log says.
 type did struct {
-	Kept    bool     `json:"kept"` // there is an undo log; without one, the run did nothing or UNDO_DAYS is 0
-	Items   []item   `json:"items"`
-	Changes []change `json:"changes"`
-	More    bool     `json:"more,omitempty"` // there are more than listed
-}
-
-type item struct {
-	Target string `json:"target"`
-	Action string `json:"action"`
-	Reason string `json:"reason"`
-}
-
-// change is what a run did to a document, an object or an account.
-type change struct {
-	Target string       `json:"target"` // a path, gs://bucket/name, or "account uid"
-	What   string       `json:"what"`   // "deleted", "changed" or "created"
-	Sent   bool         `json:"sent,omitempty"`
-	Fields []undo.Field `json:"fields,omitempty"` // of a document
+	Kept    bool         `json:"kept"` // there is an undo log; without one, the run did nothing or UNDO_DAYS is 0
+	Items   []done.Item  `json:"items"`
+	Changes []done.Thing `json:"changes"`
+	More    bool         `json:"more,omitempty"` // there are more than listed
 }
 
 // did answers with what a run did.
-func (s *server) did(ctx context.Context, q struct{ Run string }) (did, error) {
-	d := did{Items: []item{}, Changes: []change{}}
+func (s *server) did(ctx context.Context, q struct{ Run string }) (d did, err error) {
 	name, _, _ := strings.Cut(q.Run, "-")
 	e, err := entry(name)
 	if err != nil {
 		return d, err
 	}
-	var writes []undo.Write
-	bucket := config.For(e.Name, s.Getenv)("STORAGE_BUCKET")
-	seen := map[string]bool{} // an item that takes several commits is in several entries
 	err = s.on(ctx, e, []config.Backend{config.Firestore}, func(p restore.Project) error {
-		return p.Contents(ctx, q.Run, func(_, _ int, records []undo.Record) error {
-			d.Kept = true
-			for _, r := range records {
-				switch {
-				case len(d.Items) == maxItems || len(d.Changes)+len(writes) == maxChanges:
-					d.More = true
-				case r.Write != nil:
-					writes = append(writes, *r.Write)
-				case r.Object != nil:
-					d.Changes = append(d.Changes, change{Target: "gs://" + bucket + "/" + r.Object.Name, What: "deleted"})
-				case r.Account != nil:
-					d.Changes = append(d.Changes, change{Target: "account " + r.Account.UID, What: "deleted"})
-				case !seen[r.Item]:
-					seen[r.Item] = true
-					d.Items = append(d.Items, item{Target: r.Item, Action: r.Action, Reason: r.Reason})
-				}
-			}
-			return nil
-		})
+		bucket := config.For(e.Name, s.Getenv)("STORAGE_BUCKET")
+		log, err := done.Of(ctx, p, q.Run, done.Wanted{Bucket: bucket, Most: maxListed})
+		d = did{
+			Kept: err == nil, Items: log.Items.First, Changes: log.Things.First, More: log.Items.More()+log.Things.More() > 0,
+		}
+		return err
 	})
 	if errors.Is(err, restore.ErrNoLog) {
 		return d, nil
 	}
-	for _, c := range undo.Net(writes) {
-		d.Changes = append(d.Changes, changeOf(c))
-	}
 	return d, err
-}
-
-// changeOf returns what a run did to a document.
-func changeOf(c undo.Change) change {
-	return change{Target: c.Path, What: c.What(), Sent: c.Sent, Fields: c.Fields()}
 }
 
 // advised is advice about a report.

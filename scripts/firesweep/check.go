@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/declared"
@@ -52,21 +53,15 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [JOB...]",
 		Short: "Say what your rules would do, and try them on this machine",
-		Long: `Check functions/manifest.json and functions/rules.json strictly, and show for
-each of your rules what it would do, when, what limits it, and which roles and
-indexes it needs. Then make data from the rule, load it into local backends like
-those of 'go run ./emulator', and show what a plan finds there: what is due, and
-what is kept and why. Nothing is sent to Google, and no project is needed. With
---project it also looks there, at one read each, whether the collections of
-unless hold any document.
+		Long: `Check functions/manifest.json and functions/rules.json strictly, say of each of
+your rules what it would do, and show what a plan finds on data that is made
+from it, on local backends. Nothing is sent to Google; with --project it also
+looks there, at one read each, whether the collections of unless hold any
+document.
 
-The nine jobs are shown only if you name them, or with --all. --rules reads
-another list. All problems of a list are reported at once, with exit code 2.
---no-plan leaves out what needs Java.
-
-Terraform deploys your rules by a lock file beside the list, rules.lock.json,
-with all that follows from them. --write writes it, and makes no plan. Without
---rules, run it at the root of the repository.`,
+All problems of a list are reported at once, with exit code 2. --write writes
+the lock file beside the list, from which Terraform deploys the rules, and makes
+no plan.`,
 		Example: `  firesweep check
   firesweep check cleanupStaleDrafts
   firesweep check --rules /tmp/rules.json
@@ -115,9 +110,9 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 		return err
 	}
 	try := func(context.Context, manifest.Entry) *planned { return nil }
-	far := steps{what: "checking", total: len(jobs) + 1}
+	var at far
 	if !f.noPlan && len(jobs) > 0 {
-		stop := a.progress(ctx, func(time.Duration) string { return "starting the local backends" })
+		stop := a.progress(ctx, doing("starting the local backends"))
 		l, err := a.local(ctx, a.errs)
 		stop()
 		if ctx.Err() != nil {
@@ -135,8 +130,8 @@ func (a *app) check(ctx context.Context, f checkFlags, names []string) error {
 	failed := false
 	checks := make([]checked, 0, len(jobs))
 	for i, job := range jobs {
-		far.begin(i, job.Name)
-		stop := a.progress(ctx, far.line)
+		at.step("checking", job.Name, i, len(jobs))
+		stop := a.progress(ctx, at.now)
 		c, err := a.checked(job, isOwn(job))
 		c.Empty = empty[job.Name]
 		if err == nil {
@@ -204,9 +199,15 @@ func (a *app) checked(e manifest.Entry, own bool) (checked, error) {
 		Job: e.Name, Declared: e.Rule != nil, Own: own, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone, When: e.When(),
 		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
 	}
-	var err error
-	if c.Next, err = nextRuns(e, a.clock(), runsSaid); err != nil {
+	times, err := schedule.Times(e, a.clock())
+	if err != nil {
 		return c, err
+	}
+	for at := range times {
+		if len(c.Next) == runsSaid || schedule.IsChosenOnce(e) {
+			break
+		}
+		c.Next = append(c.Next, at.UTC())
 	}
 	if text := config.For(e.Name, a.getenv)("DRY_RUN"); text != "" {
 		dryRun, err := strconv.ParseBool(text)
@@ -290,47 +291,10 @@ func (p *printer) checked(c checked) {
 	p.Say(screen.Bold, 0, 0, "%s", c.Job)
 	p.Say("", 2, 0, "%s.", capital(c.Does))
 	p.Line("")
-	runs := c.When
-	if len(c.Next) > 0 {
-		runs += ", next " + times(c)
-	}
-	p.fact("runs", runs)
-	dryRun := "as Terraform's dry_run says"
-	switch {
-	case c.DryRun != nil:
-		dryRun = fmt.Sprintf("%t, by DRY_RUN", *c.DryRun)
-	case c.Own:
-		dryRun = "only plans until Terraform's dry_run says " + c.Job + " = false"
-	}
-	p.fact("dry run", dryRun)
-	if len(c.Limits) > 0 {
-		p.fact("limits", "does nothing if "+strings.Join(c.Limits, "; if "))
-	}
-	if len(c.Empty) > 0 {
-		p.fact("empty", strings.Join(c.Empty, ", ")+": no document in the project, so a run does nothing: correct the name in unless "+
-			"or, if it is right, put any document into it")
-	}
-	if c.Reads != "" {
-		p.fact("reads", c.Reads)
-	}
-	if c.Costs != "" {
-		p.fact("costs", c.Costs)
-	}
-	if len(c.Judged) > 0 {
-		p.fact("clients", "decide what goes if your security rules let them write "+judgedWords(c.Judged))
-	}
-	var roles []string
-	for _, backend := range slices.Sorted(maps.Keys(c.Roles)) {
-		roles = append(roles, c.Roles[backend]...)
-	}
-	p.fact("roles", strings.Join(roles, ", "))
-	var indexes []string
-	for _, index := range c.Indexes {
-		indexes = append(indexes, index.CollectionGroup+": "+words(index))
-	}
-	p.fact("indexes", cmp.Or(strings.Join(indexes, "; "), "none beyond those that Firestore makes by itself"))
-	if c.Note != "" {
-		p.fact("note", c.Note)
+	for _, fact := range c.facts() {
+		if fact.is != "" {
+			p.Say("", 2, 10, "%-9s %s", fact.name, fact.is)
+		}
 	}
 	p.Line("")
 	if c.Plan == nil {
@@ -340,21 +304,65 @@ func (p *printer) checked(c checked) {
 	if !c.Declared {
 		what = "On its part of the sample data"
 	}
-	if c.Plan.Report == nil {
+	if r := c.Plan.Report; r == nil {
 		p.Say(screen.Red, 2, 0, "%s: no plan: %s", what, c.Plan.Error)
-		p.Line("")
-		return
+	} else {
+		p.Say(statusStyle(r.Status), 2, 0, "%s, %s: a plan for %s UTC", what, r.Status, when(r.Now))
+		p.Plan(r, false)
+		p.Kept(r)
+		p.failures(r)
 	}
-	r := c.Plan.Report
-	p.Say(statusStyle(r.Status), 2, 0, "%s, %s: a plan for %s UTC", what, r.Status, when(r.Now))
-	p.Plan(r, false)
-	p.Kept(r)
-	p.failures(r)
 	p.Line("")
 }
 
-// fact prints a fact about a job.
-func (p *printer) fact(name, text string) { p.Say("", 2, 10, "%-9s %s", name, text) }
+// fact is something about a job; empty if there is nothing to say.
+type fact struct{ name, is string }
+
+func (c checked) facts() []fact {
+	dryRun := "as Terraform's dry_run says"
+	switch {
+	case c.DryRun != nil:
+		dryRun = fmt.Sprintf("%t, by DRY_RUN", *c.DryRun)
+	case c.Own:
+		dryRun = "only plans until Terraform's dry_run says " + c.Job + " = false"
+	}
+	var roles, indexes []string
+	for _, backend := range slices.Sorted(maps.Keys(c.Roles)) {
+		roles = append(roles, c.Roles[backend]...)
+	}
+	for _, index := range c.Indexes {
+		indexes = append(indexes, index.CollectionGroup+": "+words(index))
+	}
+	return []fact{
+		{"runs", c.When + prefixed(", next ", times(c))},
+		{"dry run", dryRun},
+		{"limits", prefixed("does nothing if ", strings.Join(c.Limits, "; if "))},
+		{"empty", emptyWords(c.Empty)},
+		{"reads", c.Reads},
+		{"costs", c.Costs},
+		{"clients", prefixed("decide what goes if your security rules let them write ", judgedWords(c.Judged))},
+		{"roles", strings.Join(roles, ", ")},
+		{"indexes", cmp.Or(strings.Join(indexes, "; "), "none beyond those that Firestore makes by itself")},
+		{"note", c.Note},
+	}
+}
+
+// emptyWords says what to do about collections of unless that hold no document.
+func emptyWords(empty []string) string {
+	if len(empty) == 0 {
+		return ""
+	}
+	return strings.Join(empty, ", ") + ": no document in the project, so a run does nothing: correct the name in unless or, " +
+		"if it is right, put any document into it"
+}
+
+// prefixed returns a text with what is to stand before it; "" if there is none.
+func prefixed(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
+}
 
 // judgedWords lists fields by collection.
 func judgedWords(judged map[string][]string) string {
@@ -378,9 +386,4 @@ func times(c checked) string {
 	return strings.Join(texts, ", ")
 }
 
-func capital(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
+func capital(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }

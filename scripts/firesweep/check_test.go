@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -44,13 +45,20 @@ func TestCheckTheRulesOfThePage(t *testing.T) {
 		t.Fatalf("%d checks of %d rules", len(got), len(blocks))
 	}
 	for _, c := range got {
-		switch r := c.Plan.Report; {
-		case r == nil || r.Status != engine.Completed || len(r.Plan) != 2 || len(r.Kept) == 0:
-			t.Errorf("%s: %+v", c.Job, c.Plan)
-		case !c.Declared || c.Does == "" || len(c.Limits) == 0 || len(c.Roles) == 0 || len(c.Next) != runsSaid || c.When == "" || c.DryRun != nil:
-			t.Errorf("%+v", c)
+		if c.Plan.Report == nil {
+			t.Fatalf("%s: %s", c.Job, c.Plan.Error)
 		}
-		note := map[string]string{"cleanupActivity": "TTL", "cleanupNotifications": "notifications is also judged where", "cleanupOrphanedAvatars": "something else there goes"}[c.Job]
+		type told struct {
+			Status                                          engine.Status
+			Planned, Next                                   int
+			Keeps, Declared, Does, Limits, Roles, When, Dry bool
+		}
+		want(t, c.Job, told{engine.Completed, 2, runsSaid, true, true, true, true, true, true, false}, told{
+			c.Plan.Report.Status, len(c.Plan.Report.Plan), len(c.Next), len(c.Plan.Report.Kept) > 0, c.Declared, c.Does != "",
+			len(c.Limits) > 0, len(c.Roles) > 0, c.When != "", c.DryRun != nil,
+		})
+		note := map[string]string{"cleanupActivity": "TTL", "cleanupNotifications": "notifications is also judged where",
+			"cleanupOrphanedAvatars": "something else there goes"}[c.Job]
 		if (c.Note != "") != (note != "") || !strings.Contains(c.Note, note) {
 			t.Errorf("%s: %s", c.Job, c.Note)
 		}
@@ -100,7 +108,8 @@ func TestCheckForPeople(t *testing.T) {
   indexes   drafts: state ASCENDING, updatedAt ASCENDING (COLLECTION)
 
 `, head)
-	wantParts(t, plan, ", completed: a plan for ", "delete draft  drafts/drafts-due-1       2\n", "planned: 2 delete draft", "kept 1: holds/{id} exists", "kept 1: published is true")
+	wantParts(t, plan, ", completed: a plan for ", "delete draft  drafts/drafts-due-1       2\n", "planned: 2 delete draft",
+		"kept 1: holds/{id} exists", "kept 1: published is true")
 	wantNarrow(t, text, screen.DefaultWidth)
 	if strings.Contains(text, "cleanupExports") || strings.Contains(text, "The other jobs") {
 		t.Errorf("more is said than was asked:\n%s", text)
@@ -112,9 +121,12 @@ func TestCheckForPeople(t *testing.T) {
 	if len(c.Plan.Report.Plan) != 2 || c.Plan.Report.Kept["not older than 30 days"] != 1 {
 		t.Errorf("%+v", c.Plan.Report)
 	}
-	want(t, "limits", []string{"more than 50 % of all accounts listed are due (of 20 or more)", "users holds no document at all, yet unless names it", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
+	want(t, "limits", []string{"more than 50 % of all accounts listed are due (of 20 or more)",
+		"users holds no document at all, yet unless names it", "more than 100000 are due (MAX_ACTIONS)"}, c.Limits)
 	want(t, "judged by", map[string][]string(nil), c.Judged)
-	want(t, "reads", "all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether users/{uid} exists", c.Reads)
+	want(t, "reads",
+		"all accounts, a thousand a call, which is free; of those that are due, one read for 30 tells whether users/{uid} exists",
+		c.Reads)
 
 	// Objects have only just been uploaded: the plan is for when they are old enough.
 	c = parsed[checks](t, o.well(t, "check", "--rules", rules, "cleanupExports", "--json")).Checks[0]
@@ -122,7 +134,8 @@ func TestCheckForPeople(t *testing.T) {
 		t.Errorf("%+v", c.Plan.Report)
 	}
 	want(t, "limits", []string{
-		"more than 50 % of the owners looked up in users do not exist (of 20 or more), or none of them does and users is empty", "more than 100000 are due (MAX_ACTIONS)",
+		"more than 50 % of the owners looked up in users do not exist (of 20 or more), or none of them does and users is empty",
+		"more than 100000 are due (MAX_ACTIONS)",
 	}, c.Limits)
 	if got := c.Next[0].Format(time.RFC3339); !strings.HasSuffix(got, "-01T03:00:00Z") {
 		t.Errorf("next is %s", got)
@@ -140,7 +153,8 @@ func TestCheckOfTheProject(t *testing.T) {
 		"unless":[{"document":"legalHolds/{id}"},{"document":"legalHold/{id}"},{"document":"users/{by}/holds/{id}"},{"document":"users/{by}/notes/{id}"}]}}]}`)
 	args := []string{"check", "--no-plan", "--rules", rules, "--project", o.ID}
 	out, _, code := o.run(t, append(args, "--json")...)
-	if empty := parsed[checks](t, out).Checks[0].Empty; code != exitFailed || !slices.Equal(empty, []string{"legalHold", "users/{by}/notes"}) {
+	if empty := parsed[checks](t, out).Checks[0].Empty; code != exitFailed || !slices.Equal(empty,
+		[]string{"legalHold", "users/{by}/notes"}) {
 		t.Errorf("%d, %v are empty", code, empty)
 	}
 	out, _, _ = o.run(t, args...)
@@ -159,7 +173,8 @@ func TestCheckOfWhatIsBuiltIn(t *testing.T) {
 	o.now = time.Now().UTC().Truncate(time.Second)
 	o.env["DRY_RUN_cleanupReports"] = "true"
 	text := o.well(t, "check", "--no-plan")
-	if wantParts(t, text, "firesweep check --all"); strings.Contains(text, "cleanupReports") || strings.Contains(text, "removeUnacceptedMemberInvites") {
+	if wantParts(t, text, "firesweep check --all"); strings.Contains(text, "cleanupReports") || strings.Contains(text,
+		"removeUnacceptedMemberInvites") {
 		t.Errorf("more is said than was asked:\n%s", text)
 	}
 	text = o.well(t, "check", "--no-plan", "--all")
@@ -172,13 +187,14 @@ func TestCheckOfWhatIsBuiltIn(t *testing.T) {
 	before := o.everything(t)
 	got := parsed[checks](t, o.well(t, "check", "--json", "checkGhostCircles", "cleanupReports")).Checks
 	want(t, "the project", before, o.everything(t))
-	if len(got) != 2 || got[0].Declared || got[0].Limits != nil || len(got[0].Plan.Report.Plan) == 0 || !got[1].Declared || !*got[1].DryRun {
-		t.Errorf("%+v", got)
+	if len(got) != 2 || len(got[0].Plan.Report.Plan) == 0 {
+		t.Fatalf("%+v", got)
 	}
+	want(t, "declared", []bool{false, true}, []bool{got[0].Declared, got[1].Declared})
+	want(t, "limits of one in Go", []string(nil), got[0].Limits)
+	want(t, "dry run", true, *got[1].DryRun)
 	o.env["DRY_RUN_cleanupReports"] = "maybe"
-	if out, errs, code := o.run(t, "check", "--no-plan", "cleanupReports"); code != exitWrongUse || out != "" || !strings.Contains(errs, "DRY_RUN") {
-		t.Errorf("%d, %s%s", code, out, errs)
-	}
+	o.refuses(t, exitWrongUse, "DRY_RUN", "check", "--no-plan", "cleanupReports")
 }
 
 // TestCheckOfAWrongList: all of it is said, and nothing else.
@@ -190,11 +206,15 @@ func TestCheckOfAWrongList(t *testing.T) {
 		want []string // a line each
 	}{
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * * *","timezone":"UTC","rule":{"colection":"things","age":{"field":"a b","days":"9"}}},{"name":"cleanupMore","schedule":"0 4 * * *","rule":{"collection":"more"}}]}`, []string{
-			`functions[0], cleanupThings: there is no key "timezone"`, `functions[0], cleanupThings: rule: there is no key "colection"`, "functions[0], cleanupThings: rule.age.days: it must be a whole number, not a string", "functions[0], cleanupThings: rule.age.field",
+			`functions[0], cleanupThings: there is no key "timezone"`, `functions[0], cleanupThings: rule: there is no key "colection"`,
+			"functions[0], cleanupThings: rule.age.days: it must be a whole number, not a string",
+			"functions[0], cleanupThings: rule.age.field",
 			"functions[1], cleanupMore: rule.age: say how old it must be",
 		}},
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 * *","timeZone":"Berlin","rule":{"collection":"things","age":{"field":"a b","days":9}}},{"name":"cleanupReports","schedule":"0 4 * * *","rule":{}}]}`, []string{
-			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is not unix-cron`, `timeZone "Berlin" is unknown`, "functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: give exactly one", "cleanupReports: name is taken by functions[4], cleanupReports of functions/manifest.json",
+			`functions[0], cleanupThings: rule.age.field`, `schedule "0 4 * *" is not unix-cron`, `timeZone "Berlin" is unknown`,
+			"functions[1], cleanupReports: rule.age", "functions[1], cleanupReports: rule: give exactly one",
+			"cleanupReports: name is taken by functions[4], cleanupReports of functions/manifest.json",
 		}},
 		{`{"functions":[{"name":"cleanupThings","schedule":"0 4 31 2 *","rule":{"collection":"things","age":{"field":"at","days":9}}},{"name":"cleanupOthers","schedule":"0 4 * * *","timeZone":"Europe/Berln","rule":{"collection":"others","age":{"field":"at","days":9}}}]}`, []string{
 			`cleanupThings: schedule "0 4 31 2 *": the month is 2 and must be *`, `cleanupOthers: timeZone "Europe/Berln" is unknown`,
@@ -204,24 +224,20 @@ func TestCheckOfAWrongList(t *testing.T) {
 	} {
 		rules := rulesFile(t, tt.text)
 		for _, command := range []string{"check", "check --write", "indexes"} {
-			out, errs, code := o.run(t, append(strings.Fields(command), "--rules", rules)...)
+			errs := o.refuses(t, exitWrongUse, plural(len(tt.want), "problem")+"; see docs/rules.md",
+				append(strings.Fields(command), "--rules", rules)...)
 			if _, err := os.Stat(manifest.LockName(rules)); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s: there is a lock file of wrong rules: %v", tt.text, err)
 			}
-			if code != exitWrongUse || out != "" {
-				t.Errorf("%s: %d, %s", tt.text, code, out)
-			}
-			wantParts(t, errs, append(tt.want, plural(len(tt.want), "problem")+"; see docs/rules.md")...)
+			want(t, "lines", len(tt.want)+1, strings.Count(errs, "\n"))
 			for _, line := range tt.want {
-				if n := strings.Count(errs, "\n"); n != len(tt.want)+1 || !slices.ContainsFunc(strings.Split(errs, "\n"), func(l string) bool { return strings.HasPrefix(l, "firesweep: ") && strings.Contains(l, line) }) {
-					t.Errorf("%d lines of %d:\n%s", n, len(tt.want)+1, errs)
+				if !regexp.MustCompile(`(?m)^firesweep: .*` + regexp.QuoteMeta(line)).MatchString(errs) {
+					t.Errorf("no line says %q:\n%s", line, errs)
 				}
 			}
 		}
 	}
-	if _, errs, code := o.run(t, "check", "--rules", rulesFile(t, `{"functions":[]}`)); code != exitWrongUse || !strings.Contains(errs, "declares nothing") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitWrongUse, "declares nothing", "check", "--rules", rulesFile(t, `{"functions":[]}`))
 }
 
 // TestCheckWrite: the lock file is written beside the list, only if it changes, and without Java.
@@ -254,19 +270,16 @@ func TestCheckWrite(t *testing.T) {
 	o.well(t, "check", "--write", "--rules", rulesFile(t, `{"functions":[]}`))
 
 	for _, args := range []string{"cleanupThings", "--all", "--json", "--project demo"} {
-		if _, errs, code := o.run(t, append([]string{"check", "--write", "--rules", rules}, strings.Fields(args)...)...); code != exitWrongUse || errs == "" {
+		if _, errs, code := o.run(t, append([]string{"check", "--write", "--rules", rules},
+			strings.Fields(args)...)...); code != exitWrongUse || errs == "" {
 			t.Errorf("%s: %d, %s", args, code, errs)
 		}
 	}
-	if _, errs, code := o.run(t, "check", "--write", "--rules", rules+"x"); code != exitWrongUse || !strings.Contains(errs, "with --rules") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitWrongUse, "with --rules", "check", "--write", "--rules", rules+"x")
 	if err := errors.Join(os.Remove(lock), os.Mkdir(lock, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := o.run(t, "check", "--write", "--rules", rules); code != exitFailed || !strings.Contains(errs, lock) {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, lock, "check", "--write", "--rules", rules)
 }
 
 // TestCheckWithoutBackends: what is missing is said, with the way around it.
@@ -274,10 +287,8 @@ func TestCheckWithoutBackends(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.noBackends = errors.New("the Firestore emulator needs Java, and none was found: install Java")
-	out, errs, code := o.run(t, "check", "cleanupReports")
-	if code != exitFailed || out != "" || !strings.Contains(errs, "needs Java, and none was found: install Java. Or leave the plan out: --no-plan") {
-		t.Errorf("%d, %s%s", code, out, errs)
-	}
+	o.refuses(t, exitFailed, "needs Java, and none was found: install Java. Or leave the plan out: --no-plan", "check",
+		"cleanupReports")
 	o.well(t, "check", "--no-plan", "cleanupReports")
 }
 
@@ -296,9 +307,7 @@ func TestCheckThatFails(t *testing.T) {
 	rules := rulesFile(t, `{"functions":[
 		{"name":"cleanupExports","schedule":"0 3 * * *","rule":{"objects":"exports/","owner":{"collection":"users","segment":2},"age":{"days":2}}},
 		{"name":"cleanupThings","schedule":"0 4 * * *","rule":{"collection":"things","age":{"field":"at","days":9}}}]}`)
-	out, _, code := o.run(t, "check", "--rules", rules)
-	if code != exitFailed {
-		t.Errorf("exit code %d, want 1", code)
-	}
-	wantParts(t, out, "On data made from the rule: no plan: wrong configuration:\n  STORAGE_EMULATOR_HOST is not set", "planned: 2 delete document")
+	out, _ := o.ends(t, exitFailed, "check", "--rules", rules)
+	wantParts(t, out, "On data made from the rule: no plan: wrong configuration:\n  STORAGE_EMULATOR_HOST is not set",
+		"planned: 2 delete document")
 }

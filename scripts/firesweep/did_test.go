@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine"
 )
@@ -19,18 +20,22 @@ func TestShowSaysWhatWasDoneAndWhy(t *testing.T) {
 	o.now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the files are uploaded now
 	o.sample(t)
 	for _, job := range []string{
-		"cleanupReports", "checkGhostCircles", "cleanupBannedUsers", "cleanupOrphanedMedia", "cleanupResolvedInquiries", "cleanExpiredComped",
+		"cleanupReports", "checkGhostCircles", "cleanupBannedUsers", "cleanupOrphanedMedia", "cleanupResolvedInquiries",
+		"cleanExpiredComped",
 		"removeUnacceptedMemberInvites",
 	} {
-		planned := map[string]doneItem{}
+		planned := map[string]done.Item{}
 		for _, p := range o.called(t, job, `{"dryRun":true}`).Plan {
-			planned[p.Target] = doneItem{Target: p.Target, Action: p.Action, Reason: p.Reason}
+			planned[p.Target] = done.Item{Target: p.Target, Action: p.Action, Reason: p.Reason}
 		}
 		report := o.called(t, job, "")
 		run := parsed[shownRun](t, o.well(t, "show", "--json", "--all", report.RunID))
-		if run.Did == nil || run.RunID != report.RunID || run.Did.ItemsTotal != len(run.Did.Items) || run.Did.WriteTotal != len(run.Did.Writes) {
+		if run.Did == nil {
 			t.Fatalf("%s: %+v", job, run)
 		}
+		want(t, job+", run", report.RunID, run.RunID)
+		want(t, job+", items", run.Did.ItemsTotal, len(run.Did.Items))
+		want(t, job+", writes", run.Did.WriteTotal, len(run.Did.Writes))
 		done := 0
 		for _, item := range run.Did.Items {
 			if want, ok := planned[item.Target]; ok { // and not what goes with it
@@ -57,17 +62,25 @@ func TestShowListsTheFirst(t *testing.T) {
 	}
 	report := o.called(t, "cleanupReports", "")
 	text := o.well(t, "show", "cleanupReports")
-	wantParts(t, text, "What it did, and why:", "delete report", "and 2 items more: use --all", "\n    firesweep undo "+report.RunID+"\n")
-	if n := strings.Count(text, "  reports/r"); n != listed || strings.Contains(text, "WRITE") {
-		t.Errorf("%d items listed, and perhaps their own deletions:\n%s", n, text)
-	}
-	if all := o.well(t, "show", "--all", "cleanupReports"); strings.Count(all, "  reports/r") != listed+2 || strings.Contains(all, "more: say") {
-		t.Error(all)
-	}
+	wantParts(t, text, "What it did, and why:", "delete report", "and 2 items more: use --all",
+		"\n    firesweep undo "+report.RunID+"\n")
+	want(t, "items, and none of their own deletions", listed, strings.Count(text, "  reports/r"))
+	all := o.well(t, "show", "--all", "cleanupReports")
+	want(t, "all items", listed+2, strings.Count(all, "  reports/r"))
+	want(t, "left out of all", 0, strings.Count(all, "use --all"))
 	short := parsed[shownRun](t, o.well(t, "show", "--json", "cleanupReports"))
-	if len(short.Did.Items) != listed || short.Did.ItemsTotal != listed+2 || len(short.Did.Writes) != 0 {
-		t.Errorf("%+v", short.Did)
-	}
+	want(t, "items as JSON", listed, len(short.Did.Items))
+	short.Did.Items = nil
+	want(t, "the rest", did{ItemsTotal: listed + 2, Writes: []done.Write{}}, *short.Did)
+
+	// Likewise of what was in things.
+	text = o.well(t, "show", "--contents", "cleanupReports")
+	want(t, "things", listed, strings.Count(text, "deleted reports/r"))
+	wantParts(t, text, "and 2 things more: use --all")
+	text = o.well(t, "show", "--contents", "cleanupReports", "reports/r31")
+	want(t, "the one that is named", 1, strings.Count(text, "deleted reports/r"))
+	o.refuses(t, exitWrongUse, "reports/none is not in the undo log", "show", "--contents", "cleanupReports", "reports/r31",
+		"reports/none")
 	want(t, "last run", string(engine.Completed), string(short.Status))
 }
 
@@ -79,14 +92,13 @@ func TestShowOfARunWithoutAReport(t *testing.T) {
 	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	report := o.called(t, "cleanupReports", "")
 	o.Delete(t, "cleanupRuns/"+report.RunID)
-	wantParts(t, o.well(t, "show", report.RunID), report.RunID, "There is no report of it", "reports/a", "firesweep undo "+report.RunID)
+	wantParts(t, o.well(t, "show", report.RunID), report.RunID, "There is no report of it", "reports/a",
+		"firesweep undo "+report.RunID)
 	run := parsed[shownRun](t, o.well(t, "show", "--json", report.RunID))
 	if run.Report != nil && run.RunID != "" || run.Did.ItemsTotal != 1 {
 		t.Errorf("%+v", run)
 	}
-	if _, errs, code := o.run(t, "show", "cleanupReports-20260110T150000Z-01234567"); code != exitFailed || !strings.Contains(errs, "there is no report") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "there is no report", "show", "cleanupReports-20260110T150000Z-01234567")
 }
 
 // TestShowWithoutUndoLog says where else what was deleted is named.
@@ -96,7 +108,8 @@ func TestShowWithoutUndoLog(t *testing.T) {
 	o.env["UNDO_DAYS"] = "0"
 	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
 	report := o.called(t, "cleanupReports", "")
-	wantParts(t, o.well(t, "show", "cleanupReports"), "The undo log has nothing of this run (UNDO_DAYS)", "\n    firesweep show --log "+report.RunID+"\n")
+	wantParts(t, o.well(t, "show", "cleanupReports"), "The undo log has nothing of this run (UNDO_DAYS)",
+		"\n    firesweep show --log "+report.RunID+"\n")
 	o.now = o.now.Add(24 * time.Hour)
 	o.called(t, "cleanupReports", "")
 	if text := o.well(t, "show", "cleanupReports"); strings.Contains(text, "nothing is kept") {
@@ -113,12 +126,12 @@ func TestWhatIsListedOfWrites(t *testing.T) {
 	o.sample(t)
 	circles := o.called(t, "checkGhostCircles", "")
 	writes := parsed[shownRun](t, o.well(t, "show", "--json", "--all", circles.RunID)).Did.Writes
-	for what, is := range map[string]func(doneWrite) bool{
-		"a notification that was sent": func(w doneWrite) bool { return w.Sent && strings.Contains(w.Path, "/notifications/") },
-		"a field that was written": func(w doneWrite) bool {
+	for what, is := range map[string]func(done.Write) bool{
+		"a notification that was sent": func(w done.Write) bool { return w.Sent && strings.Contains(w.Path, "/notifications/") },
+		"a field that was written": func(w done.Write) bool {
 			return w.Op == "update" && strings.HasPrefix(w.Path, "circles/") && len(w.Fields) > 0
 		},
-		"files": func(w doneWrite) bool {
+		"files": func(w done.Write) bool {
 			return strings.HasPrefix(w.Op, "delete object") && strings.HasPrefix(w.Path, "gs://"+o.Bucket+"/")
 		},
 	} {
@@ -128,7 +141,10 @@ func TestWhatIsListedOfWrites(t *testing.T) {
 	}
 	users := o.called(t, "cleanupBannedUsers", "")
 	writes = parsed[shownRun](t, o.well(t, "show", "--json", "--all", users.RunID)).Did.Writes
-	if !slices.ContainsFunc(writes, func(w doneWrite) bool { return w.Op == "delete account" && w.Path == "user-banned-last-month" }) {
+	if !slices.ContainsFunc(writes, func(w done.Write) bool {
+		return w.Op == "delete account" &&
+			w.Path == "user-banned-last-month"
+	}) {
 		t.Errorf("the account is missing in %+v", writes)
 	}
 	wantParts(t, o.well(t, "show", users.RunID), "What it deleted or wrote for that:", "delete account")

@@ -48,7 +48,7 @@ type patient struct {
 	jobs     []manifest.Entry
 	configs  map[string]config.Config // by job
 	location string                   // of the deployment; empty: it is not checked
-	far      steps
+	at       far
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -56,13 +56,10 @@ func (a *app) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor [JOB...]",
 		Short: "Look for what would make a job fail or a mistake final",
-		Long: `Check the project for what would make a job fail or a mistake final, and say
-what to do about it. It checks the databases' mode, edition and point-in-time
-recovery, the TTL policies on the bundle's own records, composite indexes that
-are missing or still being built, security rules that let clients use the
-bundle's own collections, the bucket's soft delete and access lists, leases that
-are stuck, and the last success of each job. With --location it also checks
-whether each job is deployed, paused or failing. Nothing is written.
+		Long: `Check databases, their security rules, indexes, buckets and the jobs' records
+for what would make a job fail or a mistake final, and say what to do about it.
+With --location it also checks whether each job is deployed, paused or failing.
+Nothing is written.
 
 It needs roles/datastore.viewer, roles/firebaserules.viewer,
 roles/storage.legacyBucketReader on the bucket and, with --location,
@@ -93,25 +90,20 @@ that something could not be checked.`,
 		if p.jobs, err = withGroups(jobs, getenv); err != nil {
 			return err
 		}
-		p.far = steps{what: "looking at", total: 3 + len(jobs)}
-		stop := a.progress(c.Context(), p.far.line)
+		stop := a.progress(c.Context(), p.at.now)
 		found := p.examine(c.Context())
 		stop()
 		if c.Context().Err() != nil {
 			return context.Cause(c.Context())
 		}
-		if json {
-			err = a.writeJSON(map[string]any{"findings": found})
-		} else {
-			a.printer().findings(found)
-		}
-		if err == nil && slices.ContainsFunc(found, finding.bad) {
-			err = errSaid
-		}
-		return err
+		return a.show(json, map[string]any{"findings": found}, func(p *printer) { p.findings(found) },
+			slices.ContainsFunc(found, finding.bad))
 	}
 	return c
 }
+
+// begin shows which step begins: three for Google's services, and one for each job.
+func (p *patient) begin(i int, name string) { p.at.step("looking at", name, i, 3+len(p.jobs)) }
 
 // examine checks everything and returns the findings, the worst first.
 func (p *patient) examine(ctx context.Context) []finding {
@@ -122,11 +114,11 @@ func (p *patient) examine(ctx context.Context) []finding {
 			"soft delete or Cloud Scheduler: "+
 			"only the bundle's own records are checked.")
 	} else {
-		p.far.begin(0, "databases")
+		p.begin(0, "databases")
 		p.examineDatabases(ctx, &f)
-		p.far.begin(1, "buckets")
+		p.begin(1, "buckets")
 		p.examineBuckets(ctx, &f)
-		p.far.begin(2, "Cloud Scheduler")
+		p.begin(2, "Cloud Scheduler")
 		p.examineScheduler(ctx, &f)
 	}
 	p.examineRecords(ctx, &f)

@@ -65,7 +65,8 @@ func examineBucket(b *storage.Bucket, job string, undoDays int, f *findings) {
 	versioned := b.Versioning != nil && b.Versioning.Enabled
 	switch do := fmt.Sprintf("gcloud storage buckets update gs://%s --soft-delete-duration=%dd", b.Name, max(30, undoDays)); {
 	case versioned:
-		f.add(levelFine, about, "", "Object versioning is on: a deleted file becomes noncurrent and stays until a lifecycle rule deletes it")
+		f.add(levelFine, about, "",
+			"Object versioning is on: a deleted file becomes noncurrent and stays until a lifecycle rule deletes it")
 	case kept == 0:
 		f.add(levelWarning, about, do, "Soft delete is off: a deleted file is gone at once.")
 	case kept < leastSoftDelete:

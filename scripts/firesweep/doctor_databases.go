@@ -108,74 +108,53 @@ func (d database) examineRetention(ctx context.Context, f *findings) {
 
 // examineIndexes compares the indexes with those that the jobs need.
 func (d database) examineIndexes(ctx context.Context, f *findings, jobs []manifest.Entry) {
-	there := map[string]map[string]string{} // states of indexes, by words, by what was asked
 	for _, job := range jobs {
 		for _, index := range job.AllIndexes() {
-			group, of, get := index.CollectionGroup, index.CollectionGroup, d.indexes
-			do := "Run terraform apply: it makes the indexes."
-			if len(index.Fields) == 1 { // Terraform would overwrite what the application set on the field
-				do = "Add it: firesweep indexes --write firestore.indexes.json; then firebase deploy --only firestore:indexes"
-				of, get = group+"/fields/"+index.Fields[0].FieldPath, d.fieldIndexes
-			}
-			if there[of] == nil {
-				states, err := get(ctx, of)
-				if err != nil {
-					d.unknown(f, "The indexes of "+group, err)
-				}
-				there[of] = states
-			}
-			if there[of] == nil {
+			states, err := d.indexStates(ctx, index)
+			if err != nil {
+				d.unknown(f, "The indexes of "+index.CollectionGroup, err)
 				continue
 			}
-			wanted := words(index)
-			switch state := there[of][wanted]; state {
+			state := states[words(index)]
+			is, do := "is "+state, "Delete it in the console, then terraform apply."
+			switch state {
 			case "READY":
-				f.add(levelFine, d.about(), "", "The index %s of %s is there", wanted, group)
-			case "":
-				f.add(levelProblem, d.about(), do,
-					"%s needs the index %s of %s, which is not there.", job.Name, wanted, group)
+				f.add(levelFine, d.about(), "", "The index %s of %s is there", words(index), index.CollectionGroup)
+				continue
 			case "CREATING":
-				f.add(levelProblem, d.about(), "Wait until it is built; the job is tried again.",
-					"%s needs the index %s of %s, which is still being built.", job.Name, wanted, group)
-			default:
-				f.add(levelProblem, d.about(), "Delete it in the console, then terraform apply.",
-					"%s needs the index %s of %s, which is %s.", job.Name, wanted, group, state)
+				is, do = "is still being built", "Wait until it is built; the job is tried again."
+			case "":
+				is, do = "is not there", "Run terraform apply: it makes the indexes."
+				if len(index.Fields) == 1 { // Terraform would overwrite what the application set on the field
+					do = "Add it: firesweep indexes --write firestore.indexes.json; then firebase deploy --only firestore:indexes"
+				}
 			}
+			f.add(levelProblem, d.about(), do, "%s needs the index %s of %s, which %s.", job.Name, words(index), index.CollectionGroup, is)
 		}
 	}
 }
 
-// indexes returns the states of a collection's composite indexes, by [words].
-func (d database) indexes(ctx context.Context, group string) (map[string]string, error) {
-	states := map[string]string{}
-	err := d.service.Projects.Databases.CollectionGroups.Indexes.List(d.name+"/collectionGroups/"+group).
-		Pages(ctx, func(page *firestore.GoogleFirestoreAdminV1ListIndexesResponse) error {
-			addStates(states, group, page.Indexes)
+// indexStates returns the states of the indexes among which one is to be, by [words]: those of its field if that is a single
+// one, or the composite ones of its collection.
+func (d database) indexStates(ctx context.Context, wanted manifest.Index) (map[string]string, error) {
+	group, groups := d.name+"/collectionGroups/"+wanted.CollectionGroup, d.service.Projects.Databases.CollectionGroups
+	var all []*firestore.GoogleFirestoreAdminV1Index
+	var err error
+	if len(wanted.Fields) == 1 {
+		var field *firestore.GoogleFirestoreAdminV1Field
+		field, err = groups.Fields.Get(group + "/fields/" + wanted.Fields[0].FieldPath).Context(ctx).Do()
+		if err == nil && field.IndexConfig != nil {
+			all = field.IndexConfig.Indexes
+		}
+	} else {
+		err = groups.Indexes.List(group).Pages(ctx, func(page *firestore.GoogleFirestoreAdminV1ListIndexesResponse) error {
+			all = append(all, page.Indexes...)
 			return nil
 		})
-	if err != nil {
-		return nil, err
-	}
-	return states, nil
-}
-
-// fieldIndexes returns the states of the indexes of a single field, given as collection/fields/field, by [words].
-func (d database) fieldIndexes(ctx context.Context, of string) (map[string]string, error) {
-	field, err := d.service.Projects.Databases.CollectionGroups.Fields.Get(d.name + "/collectionGroups/" + of).Context(ctx).Do()
-	if err != nil {
-		return nil, err
 	}
 	states := map[string]string{}
-	if field.IndexConfig != nil {
-		group, _, _ := strings.Cut(of, "/")
-		addStates(states, group, field.IndexConfig.Indexes)
-	}
-	return states, nil
-}
-
-func addStates(states map[string]string, group string, indexes []*firestore.GoogleFirestoreAdminV1Index) {
-	for _, index := range indexes {
-		i := manifest.Index{CollectionGroup: group, QueryScope: index.QueryScope}
+	for _, index := range all {
+		i := manifest.Index{CollectionGroup: wanted.CollectionGroup, QueryScope: index.QueryScope}
 		for _, field := range index.Fields {
 			if field.FieldPath != "__name__" { // Firestore adds it by itself
 				i.Fields = append(i.Fields,
@@ -184,6 +163,7 @@ func addStates(states map[string]string, group string, indexes []*firestore.Goog
 		}
 		states[words(i)] = index.State
 	}
+	return states, err
 }
 
 // words describes an index without its collection, e.g. "status ASCENDING, createdAt ASCENDING (COLLECTION)".

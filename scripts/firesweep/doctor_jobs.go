@@ -9,6 +9,7 @@ import (
 	"google.golang.org/api/cloudscheduler/v1"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -24,7 +25,7 @@ func (p *patient) examineRecords(ctx context.Context, f *findings) {
 	s := newStore(p.getenv)
 	defer s.close()
 	for i, job := range p.jobs {
-		p.far.begin(p.far.total-len(p.jobs)+i, job.Name)
+		p.begin(3+i, job.Name)
 		if err := p.examineJob(ctx, f, s, job); err != nil {
 			f.add(levelUnknown, job.Name, advice.On(job.Name, err.Error()), "Its runs cannot be read: %s", err)
 		}
@@ -75,7 +76,7 @@ func (p *patient) examineJob(ctx context.Context, f *findings, s *store, job man
 
 // success adds a finding on how long ago the last success was.
 func (p *patient) success(f *findings, job manifest.Entry, r *engine.Report, now time.Time) {
-	every, err := period(job)
+	every, err := schedule.Longest(job)
 	if err != nil {
 		f.add(levelUnknown, job.Name, "", "%s", err)
 		return
@@ -99,10 +100,9 @@ func (p *patient) examineScheduler(ctx context.Context, f *findings) {
 		f.add(levelUnseen, "Cloud Scheduler", "Add --location REGION.", "Whether jobs are deployed or paused was not checked.")
 		return
 	}
-	scheduler, err := cloudscheduler.NewService(ctx, p.google(ctx, "cloudscheduler", p.project())...)
+	d, err := p.openScheduler(ctx, p.project(), p.location)
 	var there map[string]*cloudscheduler.Job
 	if err == nil {
-		d := deployed{app: p.app, scheduler: scheduler, parent: "projects/" + p.project() + "/locations/" + p.location}
 		there, err = d.jobs(ctx)
 	}
 	if err != nil {

@@ -16,12 +16,6 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 )
 
-// anybody names clients that are not signed in.
-const anybody = "anybody"
-
-// methods are those of requests that clients can send.
-var methods = []string{"get", "list", "create", "update", "delete"}
-
 const closeThem = "Close them (docs/firestore.rules): no rule may allow them, and a rule for all documents, {document=**}, " +
 	"must leave them out."
 
@@ -52,41 +46,37 @@ func (d database) examineRules(ctx context.Context, service *firebaserules.Servi
 		unknown(err)
 		return
 	}
-	tried := d.attempts(now)
-	suite := &firebaserules.TestSuite{}
-	for _, t := range tried {
-		suite.TestCases = append(suite.TestCases, t.test)
-	}
+	suite := &firebaserules.TestSuite{TestCases: d.attempts(now)}
 	answer, err := service.Projects.Test("projects/"+d.project,
 		&firebaserules.TestRulesetRequest{Source: rules.Source, TestSuite: suite}).Context(ctx).Do()
-	if err == nil && len(answer.TestResults) != len(tried) {
-		err = fmt.Errorf("%d of %d tests were made", len(answer.TestResults), len(tried))
+	if err == nil && len(answer.TestResults) != len(suite.TestCases) {
+		err = fmt.Errorf("%d of %d tests were made", len(answer.TestResults), len(suite.TestCases))
 	}
 	if err != nil {
 		unknown(err)
 		return
 	}
-	judgeRules(d.about(), tried, answer.TestResults, rules.Source, f)
+	judgeRules(d.about(), answer.TestResults, rules.Source, f)
 }
 
-// attempt is a request that a client tries.
-type attempt struct {
-	who, method, collection string
-	test                    *firebaserules.TestCase
-}
+// Who sends requests, not signed in and signed in, and the methods of these requests.
+var (
+	clients = []string{"anybody", "anybody signed in"}
+	methods = []string{"get", "list", "create", "update", "delete"}
+)
 
-// attempts returns the requests of clients, signed in or not.
-func (d database) attempts(now time.Time) (all []attempt) {
-	for _, who := range []string{anybody, "anybody signed in"} {
-		for _, path := range collections.Documents() {
+// attempts returns what clients try: for each collection, each client and each method, in this order.
+func (d database) attempts(now time.Time) (all []*firebaserules.TestCase) {
+	document := map[string]any{"data": map[string]any{}}
+	for _, path := range collections.Documents() {
+		for signedIn := range clients {
 			for _, method := range methods {
 				request := map[string]any{
 					"path": "/databases/" + d.id + "/documents/" + path, "method": method, "time": now.UTC().Format(time.RFC3339),
 				}
-				if who != anybody {
+				if signedIn == 1 {
 					request["auth"] = map[string]any{"uid": "somebody", "token": map[string]any{"sub": "somebody"}}
 				}
-				document := map[string]any{"data": map[string]any{}}
 				if method == "create" || method == "update" {
 					request["resource"] = document
 				}
@@ -95,7 +85,7 @@ func (d database) attempts(now time.Time) (all []attempt) {
 				if method != "create" {
 					test.Resource = document
 				}
-				all = append(all, attempt{who: who, method: method, collection: path[:strings.LastIndexByte(path, '/')], test: test})
+				all = append(all, test)
 			}
 		}
 	}
@@ -103,66 +93,64 @@ func (d database) attempts(now time.Time) (all []attempt) {
 }
 
 // judgeRules adds findings for the results of the attempts.
-func judgeRules(about string, tried []attempt, results []*firebaserules.TestResult, source *firebaserules.Source, f *findings) {
-	allowed := map[string]map[string][]string{} // methods, by who and collection
-	lines := map[string]bool{}
-	conditional := map[string]bool{} // collections
-	for i, r := range results {
-		t := tried[i]
-		if r.State != "SUCCESS" {
-			if r.State != "FAILURE" {
-				f.add(levelUnknown, about, "", "Its security rules cannot be tested: a test ended as %q", r.State)
-				return
+func judgeRules(about string, results []*firebaserules.TestResult, source *firebaserules.Source, f *findings) {
+	allowed := map[string][]string{} // collections, by what clients may do in them
+	var conditional, lines []string  // collections that a condition alone closes, and where it stands
+	for _, path := range collections.Documents() {
+		collection := path[:strings.LastIndexByte(path, '/')]
+		var may, at []string
+		for _, who := range clients {
+			var can []string
+			for _, method := range methods {
+				r := results[0]
+				results = results[1:]
+				switch {
+				case r.State == "SUCCESS":
+					at = append(at, conditions(r, source)...)
+				case r.State != "FAILURE":
+					f.add(levelUnknown, about, "", "Its security rules cannot be tested: a test ended as %q", r.State)
+					return
+				case len(may) == 0 || !strings.Contains(may[0], method): // or else anybody may
+					can = append(can, method)
+				}
 			}
-			by := allowed[t.collection]
-			if by == nil {
-				by = map[string][]string{}
-				allowed[t.collection] = by
+			if len(can) > 0 {
+				may = append(may, who+" may "+strings.Join(can, ", "))
 			}
-			if !slices.Contains(by[anybody], t.method) { // or else it is said already
-				by[t.who] = append(by[t.who], t.method)
-			}
-			continue
 		}
-		for _, position := range conditions(r, source) {
-			conditional[t.collection] = true
-			lines[fmt.Sprint(position.Line)] = true
+		switch text := strings.Join(may, "; "); {
+		case text != "":
+			allowed[text] = append(allowed[text], collection)
+		case len(at) > 0:
+			conditional, lines = append(conditional, collection), append(lines, at...)
 		}
 	}
-	alike := map[string][]string{} // collections by what is allowed
-	for _, collection := range slices.Sorted(maps.Keys(allowed)) {
-		delete(conditional, collection)
-		var who []string
-		for _, name := range slices.Sorted(maps.Keys(allowed[collection])) {
-			who = append(who, name+" may "+strings.Join(allowed[collection][name], ", "))
-		}
-		text := strings.Join(who, "; ")
-		alike[text] = append(alike[text], collection)
+	for _, text := range slices.Sorted(maps.Keys(allowed)) {
+		f.add(levelProblem, about, closeThem, "Security rules let clients use %s: %s.", strings.Join(allowed[text], ", "), text)
 	}
-	for _, text := range slices.Sorted(maps.Keys(alike)) {
-		f.add(levelProblem, about, closeThem, "Security rules let clients use %s: %s.", strings.Join(alike[text], ", "), text)
-	}
+	slices.Sort(conditional)
+	slices.Sort(lines)
 	switch {
 	case len(conditional) > 0:
 		f.add(levelWarning, about, "Look at these lines: they must hold for no client. "+closeThem,
 			"Security rules refuse a client without custom claims and with an empty document, but conditions decide that, of %s: line %s.",
-			strings.Join(slices.Sorted(maps.Keys(conditional)), ", "), strings.Join(slices.Sorted(maps.Keys(lines)), ", "))
+			strings.Join(conditional, ", "), strings.Join(slices.Compact(lines), ", "))
 	case len(allowed) == 0:
 		f.add(levelFine, about, "", "Security rules refuse clients, signed in or not, the bundle's own collections")
 	}
 }
 
-// conditions returns where the rules evaluated an expression other than the word false to refuse a test.
-func conditions(r *firebaserules.TestResult, source *firebaserules.Source) (at []*firebaserules.SourcePosition) {
+// conditions returns the lines in which the rules evaluated an expression other than the word false to refuse a test.
+func conditions(r *firebaserules.TestResult, source *firebaserules.Source) (lines []string) {
 	for _, v := range r.VisitedExpressions {
 		if p := v.SourcePosition; p != nil && textAt(source, p) != "false" {
-			at = append(at, p)
+			lines = append(lines, fmt.Sprint(p.Line))
 		}
 	}
-	if len(at) == 0 && r.ErrorPosition != nil {
-		at = append(at, r.ErrorPosition)
+	if len(lines) == 0 && r.ErrorPosition != nil {
+		lines = append(lines, fmt.Sprint(r.ErrorPosition.Line))
 	}
-	return at
+	return lines
 }
 
 // textAt returns the rules' text at a position; "" if there is no such position.

@@ -35,7 +35,8 @@ func levelsOf(found []finding) map[string][]string {
 // healthy returns what Google answers of a project in which all is as it should be.
 func (g *google) healthy() {
 	database := "/v1/projects/" + g.o.ID + "/databases/(default)"
-	g.answer(database, map[string]any{"type": "FIRESTORE_NATIVE", "databaseEdition": "STANDARD", "pointInTimeRecoveryEnablement": "POINT_IN_TIME_RECOVERY_ENABLED"})
+	g.answer(database, map[string]any{"type": "FIRESTORE_NATIVE", "databaseEdition": "STANDARD",
+		"pointInTimeRecoveryEnablement": "POINT_IN_TIME_RECOVERY_ENABLED"})
 	for _, group := range []string{"cleanupRuns", "cleanupUndo"} {
 		g.answer(database+"/collectionGroups/"+group+"/fields/expireAt", map[string]any{"ttlConfig": map[string]any{"state": "ACTIVE"}})
 	}
@@ -111,12 +112,15 @@ func TestDoctorOfSecurityRules(t *testing.T) {
 	success := map[string]any{"state": "SUCCESS"}
 	visited := func(text string) map[string]any {
 		at := strings.Index(theRules, text)
-		return map[string]any{"state": "SUCCESS", "visitedExpressions": []any{map[string]any{"value": false, "sourcePosition": map[string]any{
-			"line": strings.Count(theRules[:at], "\n") + 1, "currentOffset": at, "endOffset": at + len(text), "fileName": "firestore.rules",
-		}}}}
+		return map[string]any{"state": "SUCCESS", "visitedExpressions": []any{map[string]any{"value": false,
+			"sourcePosition": map[string]any{
+				"line": strings.Count(theRules[:at],
+					"\n") + 1, "currentOffset": at, "endOffset": at + len(text), "fileName": "firestore.rules",
+			}}}}
 	}
 	of := func(request map[string]any, collection, method string) bool {
-		return request["method"] == method && strings.HasPrefix(request["path"].(string), "/databases/(default)/documents/"+collection+"/")
+		return request["method"] == method && strings.HasPrefix(request["path"].(string),
+			"/databases/(default)/documents/"+collection+"/")
 	}
 	for _, tt := range []struct {
 		name   string
@@ -131,7 +135,8 @@ func TestDoctorOfSecurityRules(t *testing.T) {
 			levelFine, []string{"refuse clients, signed in or not"}},
 		{"open", func(g *google) {
 			g.rules("cloud.firestore", func(request map[string]any) map[string]any {
-				if of(request, "cleanupRuns", "get") || request["auth"] != nil && of(request, "cleanupRuns", "update") || request["auth"] != nil && of(request, "cleanupJobs", "list") {
+				signedIn := of(request, "cleanupRuns", "update") || of(request, "cleanupJobs", "list")
+				if of(request, "cleanupRuns", "get") || signedIn && request["auth"] != nil {
 					return map[string]any{"state": "FAILURE"}
 				}
 				return success
@@ -152,12 +157,15 @@ func TestDoctorOfSecurityRules(t *testing.T) {
 			g.rules("cloud.firestore", func(map[string]any) map[string]any {
 				return map[string]any{"state": "SUCCESS", "errorPosition": map[string]any{"line": 7}}
 			})
-		}, levelWarning, []string{"of authDeletionRetries, cleanupJobs, cleanupJobs/j/cleanupTodo, cleanupJobs/j/pinned, cleanupRuns, cleanupRuns/r/cleanupUndo: line 7."}},
-		{"none", func(g *google) { delete(g.extra, "/v1/projects/"+g.o.ID+"/releases/cloud.firestore") }, levelWarning, []string{"No security rules are released"}},
+		}, levelWarning,
+			[]string{"of authDeletionRetries, cleanupJobs, cleanupJobs/j/cleanupTodo, cleanupJobs/j/pinned, cleanupRuns, cleanupRuns/r/cleanupUndo: line 7."}},
+		{"none", func(g *google) { delete(g.extra, "/v1/projects/"+g.o.ID+"/releases/cloud.firestore") }, levelWarning,
+			[]string{"No security rules are released"}},
 		{"a new state", func(g *google) {
 			g.rules("cloud.firestore", func(map[string]any) map[string]any { return map[string]any{"state": "PERHAPS"} })
 		}, levelUnknown, []string{`a test ended as "PERHAPS"`}},
-		{"too few tests", func(g *google) { g.answer("/v1/projects/"+g.o.ID+":test", map[string]any{}) }, levelUnknown, []string{"0 of 60 tests were made"}},
+		{"too few tests", func(g *google) { g.answer("/v1/projects/"+g.o.ID+":test", map[string]any{}) }, levelUnknown,
+			[]string{"0 of 60 tests were made"}},
 		{"no right", func(g *google) {
 			g.fail = func(r *http.Request) int {
 				if strings.Contains(r.URL.Path, "/releases/") {
@@ -253,7 +261,8 @@ func TestDoctorOfAHealthyProject(t *testing.T) {
 		"bucket " + o.Bucket: {levelFine}, "Cloud Scheduler": {levelUnseen},
 	}, levelsOf(o.examined(t, "")))
 	want(t, "findings of two jobs", map[string][]string{
-		"database (default)": {levelFine, levelFine, levelFine, levelFine, levelFine, levelFine}, "cleanupReports": {levelFine}, "cleanExpiredComped": {levelFine},
+		"database (default)": {levelFine, levelFine, levelFine, levelFine, levelFine,
+			levelFine}, "cleanupReports": {levelFine}, "cleanExpiredComped": {levelFine},
 	}, levelsOf(o.examined(t, location, "cleanupReports", "cleanExpiredComped")))
 }
 
@@ -281,39 +290,53 @@ func TestDoctorFinds(t *testing.T) {
 		change      func(g *google)
 		level, text string
 	}{
-		{"Datastore mode", func(g *google) { g.answer(database(g.o), map[string]any{"type": "DATASTORE_MODE"}) }, levelProblem, "It is DATASTORE_MODE, STANDARD"},
+		{"Datastore mode", func(g *google) { g.answer(database(g.o), map[string]any{"type": "DATASTORE_MODE"}) }, levelProblem,
+			"It is DATASTORE_MODE, STANDARD"},
 		{"Enterprise", func(g *google) {
 			g.answer(database(g.o), map[string]any{"type": "FIRESTORE_NATIVE", "databaseEdition": "ENTERPRISE"})
 		}, levelProblem, "It is FIRESTORE_NATIVE, ENTERPRISE"},
-		{"no recovery", func(g *google) { g.answer(database(g.o), map[string]any{"type": "FIRESTORE_NATIVE"}) }, levelWarning, "Point-in-time recovery is off"},
-		{"no such database", func(g *google) { delete(g.extra, database(g.o)) }, levelUnknown, "The database cannot be read: 404: no such method"},
+		{"no recovery", func(g *google) { g.answer(database(g.o), map[string]any{"type": "FIRESTORE_NATIVE"}) }, levelWarning,
+			"Point-in-time recovery is off"},
+		{"no such database", func(g *google) { delete(g.extra, database(g.o)) }, levelUnknown,
+			"The database cannot be read: 404: no such method"},
 		{"no TTL", func(g *google) {
 			g.answer(database(g.o)+"/collectionGroups/cleanupRuns/fields/expireAt", map[string]any{})
 		}, levelWarning, "has no TTL policy"},
 		{"TTL is made", func(g *google) {
-			g.answer(database(g.o)+"/collectionGroups/cleanupRuns/fields/expireAt", map[string]any{"ttlConfig": map[string]any{"state": "CREATING"}})
+			g.answer(database(g.o)+"/collectionGroups/cleanupRuns/fields/expireAt",
+				map[string]any{"ttlConfig": map[string]any{"state": "CREATING"}})
 		}, levelWarning, "is CREATING"},
 		{"no TTL of undo logs", func(g *google) {
 			g.answer(database(g.o)+"/collectionGroups/cleanupUndo/fields/expireAt", map[string]any{})
-		}, levelProblem, "cleanupUndo has no TTL policy on expireAt: undo logs, which hold the documents that were deleted, are kept for ever"},
+		}, levelProblem,
+			"cleanupUndo has no TTL policy on expireAt: undo logs, which hold the documents that were deleted, are kept for ever"},
 		{"TTL of undo logs needs repair", func(g *google) {
-			g.answer(database(g.o)+"/collectionGroups/cleanupUndo/fields/expireAt", map[string]any{"ttlConfig": map[string]any{"state": "NEEDS_REPAIR"}})
+			g.answer(database(g.o)+"/collectionGroups/cleanupUndo/fields/expireAt",
+				map[string]any{"ttlConfig": map[string]any{"state": "NEEDS_REPAIR"}})
 		}, levelProblem, "The TTL policy of cleanupUndo is NEEDS_REPAIR"},
 		{"no index", func(g *google) { g.answer(indexes(g.o), map[string]any{}) }, levelProblem,
 			"cleanupReports needs the index status ASCENDING, createdAt ASCENDING (COLLECTION) of reports, which is not there"},
 		{"another index", func(g *google) { g.answer(indexes(g.o), index("READY", "DESCENDING")) }, levelProblem, "which is not there"},
-		{"index is built", func(g *google) { g.answer(indexes(g.o), index("CREATING", "ASCENDING")) }, levelProblem, "still being built"},
-		{"index is broken", func(g *google) { g.answer(indexes(g.o), index("NEEDS_REPAIR", "ASCENDING")) }, levelProblem, "which is NEEDS_REPAIR"},
-		{"no soft delete", bucket(map[string]any{"softDeletePolicy": nil}), levelWarning, "Soft delete is off: a deleted file is gone at once"},
-		{"soft delete of nothing", bucket(map[string]any{"softDeletePolicy": map[string]any{"retentionDurationSeconds": "0"}}), levelWarning, "is gone at once"},
-		{"short soft delete", bucket(map[string]any{"softDeletePolicy": map[string]any{"retentionDurationSeconds": "604799"}}), levelWarning, "for 6 days only"},
+		{"index is built", func(g *google) { g.answer(indexes(g.o), index("CREATING", "ASCENDING")) }, levelProblem,
+			"still being built"},
+		{"index is broken", func(g *google) { g.answer(indexes(g.o), index("NEEDS_REPAIR", "ASCENDING")) }, levelProblem,
+			"which is NEEDS_REPAIR"},
+		{"no soft delete", bucket(map[string]any{"softDeletePolicy": nil}), levelWarning,
+			"Soft delete is off: a deleted file is gone at once"},
+		{"soft delete of nothing", bucket(map[string]any{"softDeletePolicy": map[string]any{"retentionDurationSeconds": "0"}}),
+			levelWarning, "is gone at once"},
+		{"short soft delete", bucket(map[string]any{"softDeletePolicy": map[string]any{"retentionDurationSeconds": "604799"}}),
+			levelWarning, "for 6 days only"},
 		{"soft delete ends before UNDO_DAYS", func(g *google) { g.o.env["UNDO_DAYS"] = "8" }, levelWarning,
 			"Soft delete keeps a deleted file for 7 days, and UNDO_DAYS of cleanupOrphanedMedia is 8"},
 		{"access lists", bucket(map[string]any{"iamConfiguration": nil}), levelWarning,
 			"Uniform bucket-level access is off: a file comes back with its own access list only if"},
-		{"versions", bucket(map[string]any{"softDeletePolicy": nil, "versioning": map[string]any{"enabled": true}}), levelFine, "Object versioning is on"},
-		{"requester pays", bucket(map[string]any{"billing": map[string]any{"requesterPays": true}}), levelProblem, "Requester pays is on"},
-		{"retention", bucket(map[string]any{"retentionPolicy": map[string]any{"retentionPeriod": "259200"}}), levelWarning, "A retention policy of 3 days is on"},
+		{"versions", bucket(map[string]any{"softDeletePolicy": nil, "versioning": map[string]any{"enabled": true}}), levelFine,
+			"Object versioning is on"},
+		{"requester pays", bucket(map[string]any{"billing": map[string]any{"requesterPays": true}}), levelProblem,
+			"Requester pays is on"},
+		{"retention", bucket(map[string]any{"retentionPolicy": map[string]any{"retentionPeriod": "259200"}}), levelWarning,
+			"A retention policy of 3 days is on"},
 		{"no bucket", func(g *google) { delete(g.extra, "/storage/v1/b/"+g.o.Bucket) }, levelUnknown, "It cannot be read: 404"},
 		{"not deployed", func(g *google) { delete(g.jobs, g.name("cleanupReports")) }, levelWarning, "it is not deployed there"},
 		{"paused", scheduler("state", "PAUSED"), levelWarning, "it is PAUSED"},
@@ -356,7 +379,8 @@ func TestDoctorOfACollectionGroup(t *testing.T) {
 	}
 	job := entries[len(entries)-1]
 	for state, text := range map[string]string{
-		"READY": "The index meta.at ASCENDING (COLLECTION_GROUP) of activity is there", "CREATING": "which is still being built", "": "which is not there",
+		"READY": "The index meta.at ASCENDING (COLLECTION_GROUP) of activity is there", "CREATING": "which is still being built",
+		"": "which is not there",
 	} {
 		o := newOperator(t)
 		g := onGoogle(t, o)
@@ -372,10 +396,13 @@ func TestDoctorOfACollectionGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 		var f findings
-		database{service: service, id: "(default)", project: o.ID, name: "projects/" + o.ID + "/databases/(default)"}.examineIndexes(t.Context(), &f, []manifest.Entry{job})
-		if len(f.all) != 1 || !strings.Contains(f.all[0].Text, text) || (f.all[0].Level == levelFine) != (state == "READY") {
-			t.Errorf("%q: %+v", state, f.all)
+		database{service: service, id: "(default)", project: o.ID,
+			name: "projects/" + o.ID + "/databases/(default)"}.examineIndexes(t.Context(), &f, []manifest.Entry{job})
+		if len(f.all) != 1 {
+			t.Fatalf("%q: %+v", state, f.all)
 		}
+		wantParts(t, f.all[0].Text, text)
+		want(t, state+" is fine", state == "READY", f.all[0].Level == levelFine)
 		if state == "" && !strings.Contains(f.all[0].Do, "firesweep indexes --write") { // Terraform does not make it
 			t.Errorf("what to do: %s", f.all[0].Do)
 		}
@@ -399,9 +426,12 @@ func TestDoctorOfRecords(t *testing.T) {
 	}{
 		{"success", nil, late, levelFine, "The last success was 2026-01-10 15:00 UTC"},
 		{"no run in time", nil, late.Add(time.Second), levelProblem, "It did not run in time."},
-		{"killed", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now}}, now, levelProblem, "Its last run was killed: Run r ended without a report"},
-		{"under way", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now.Add(7 * time.Minute)}}, now, levelFine, "The last success was"},
-		{"stuck lease", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now.AddDate(100, 0, 0)}}, now, levelProblem, "longer than any run may"},
+		{"killed", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now}}, now, levelProblem,
+			"Its last run was killed: Run r ended without a report"},
+		{"under way", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now.Add(7 * time.Minute)}}, now, levelFine,
+			"The last success was"},
+		{"stuck lease", map[string]any{"lease": map[string]any{"runId": "r", "expiresAt": now.AddDate(100, 0, 0)}}, now, levelProblem,
+			"longer than any run may"},
 		{"foreign lease", map[string]any{"lease": 7}, now, levelProblem, "No run can begin: the field lease"},
 		{"foreign position", map[string]any{"position": 7}, now, levelProblem, "No run can begin: the field position"},
 	} {
@@ -415,11 +445,13 @@ func TestDoctorOfRecords(t *testing.T) {
 			t.Errorf("%s: exit code %d", tt.name, code)
 		}
 		if !slices.ContainsFunc(found, func(f finding) bool {
-			return f.About == "cleanupReports" && f.Level == tt.level && strings.Contains(f.Text, tt.text) && (f.Do != "") == (tt.level == levelProblem)
+			return f.About == "cleanupReports" && f.Level == tt.level && strings.Contains(f.Text, tt.text) &&
+				(f.Do != "") == (tt.level == levelProblem)
 		}) {
 			t.Errorf("%s: no %s that says %q in %+v", tt.name, tt.level, tt.text, found)
 		}
-		if i := slices.IndexFunc(found, func(f finding) bool { return f.About == "emulators" }); i < 0 || found[i].Level != levelUnseen {
+		if i := slices.IndexFunc(found, func(f finding) bool { return f.About == "emulators" }); i < 0 ||
+			found[i].Level != levelUnseen {
 			t.Errorf("%s: what cannot be seen is not said: %+v", tt.name, found)
 		}
 	}
@@ -430,14 +462,13 @@ func TestDoctorOfRecords(t *testing.T) {
 	id := "cleanupReports-" + o.now.Format("20060102T150405Z") + "-00000001"
 	failed := map[string]any{"job": "cleanupReports", "runId": id, "status": "failed", "startedAt": o.now}
 	o.Set(t, "cleanupRuns/"+id, failed)
-	out, _, code := o.run(t, "doctor", "cleanupReports")
-	if code != exitFailed {
-		t.Errorf("exit code %d", code)
-	}
+	out, _ := o.ends(t, exitFailed, "doctor", "cleanupReports")
 	wantNarrow(t, out, screen.DefaultWidth)
-	wantParts(t, out, "problem: cleanupReports: The last success was 2026-01-10 15:00 UTC, 26h05m\n  ago; ", "-> Look at: firesweep show cleanupReports", "Its last run failed: See firesweep show 00000001.", "2 problem, 1 unseen")
+	wantParts(t, out, "problem: cleanupReports: The last success was 2026-01-10 15:00 UTC, 26h05m\n  ago; ",
+		"-> Look at: firesweep show cleanupReports", "Its last run failed: See firesweep show 00000001.", "2 problem, 1 unseen")
 
-	o.Set(t, "cleanupRuns/"+success.RunID, map[string]any{"job": "cleanupReports", "runId": success.RunID, "status": "aborted", "startedAt": now})
+	o.Set(t, "cleanupRuns/"+success.RunID, map[string]any{"job": "cleanupReports", "runId": success.RunID, "status": "aborted",
+		"startedAt": now})
 	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": failed})
 	out, _, _ = o.run(t, "doctor", "cleanupReports")
 	wantParts(t, out, "None of its last 2 runs was a success")

@@ -47,13 +47,15 @@ type google struct {
 // onGoogle has the operator's functions deployed: cleanupReports and cleanExpiredComped.
 func onGoogle(t *testing.T, o *operator) *google {
 	t.Helper()
-	g := &google{t: t, o: o, jobs: map[string]map[string]any{}, unseen: 1, extra: map[string]func(url.Values) any{}, posted: map[string][]byte{}}
+	g := &google{t: t, o: o, jobs: map[string]map[string]any{}, unseen: 1, extra: map[string]func(url.Values) any{},
+		posted: map[string][]byte{}}
 	for _, name := range []string{"cleanupReports", "cleanExpiredComped"} {
 		g.jobs[g.name(name)] = map[string]any{
 			"name": g.name(name), "schedule": "0 0 * * *", "timeZone": "UTC", "state": "ENABLED", "attemptDeadline": "330s",
 			"httpTarget": map[string]any{
 				"uri": "https://" + strings.ToLower(name) + "-x.a.run.app", "httpMethod": "POST",
-				"oidcToken": map[string]any{"serviceAccountEmail": schedulerEmail, "audience": "https://" + strings.ToLower(name) + "-x.a.run.app"},
+				"oidcToken": map[string]any{"serviceAccountEmail": schedulerEmail,
+					"audience": "https://" + strings.ToLower(name) + "-x.a.run.app"},
 			},
 		}
 	}
@@ -182,7 +184,8 @@ func (g *google) create(parent string, body []byte) (int, any) {
 		return http.StatusBadRequest, fmt.Sprint(scheduleErr, zoneErr, bodyErr, deadlineErr)
 	case deadline < 15*time.Second || deadline > 30*time.Minute:
 		return http.StatusBadRequest, "attemptDeadline"
-	case !strings.HasPrefix(target.URI, "https://") || target.HTTPMethod != "POST" || target.Headers["Content-Type"] != "application/json":
+	case !strings.HasPrefix(target.URI, "https://") || target.HTTPMethod != "POST" ||
+		target.Headers["Content-Type"] != "application/json":
 		return http.StatusBadRequest, "httpTarget"
 	case target.OidcToken.ServiceAccountEmail != schedulerEmail || target.OidcToken.Audience != target.URI:
 		return http.StatusForbidden, "oidcToken"

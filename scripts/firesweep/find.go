@@ -31,11 +31,8 @@ func (a *app) findCommand() *cobra.Command {
 		Short: "Find the runs that deleted or changed something",
 		Long: `Find the runs that deleted or changed a document, an object or an account, what
 lies below it, and whatever belongs to it: a document of which a field held the
-text, such as a user's id or e-mail address, or that has it in its path.
-
-It reads the undo logs, which are kept for seven days unless UNDO_DAYS of a job
-says otherwise, and every entry of them: that bills a read for each. It needs
-the role roles/datastore.viewer.`,
+text, or that has it in its path. It reads every entry of the undo logs, which
+bills a read for each, and needs the role roles/datastore.viewer.`,
 		Example: `  firesweep find --project my-project posts/abc
   firesweep find --since 2d uid-of-somebody
   firesweep find gs://my-bucket/posts/u1/a.png`,
@@ -60,15 +57,9 @@ the role roles/datastore.viewer.`,
 		if err != nil {
 			return err
 		}
-		if json {
-			err = a.writeJSON(map[string]any{"searched": runs, "found": found})
-		} else {
-			a.printer().found(found, runs, args[0], all, projectArg(c))
-		}
-		if err == nil && len(found) == 0 {
-			return errSaid
-		}
-		return err
+		return a.show(json, map[string]any{"searched": runs, "found": found}, func(p *printer) {
+			p.found(found, runs, args[0], all, projectArg(c))
+		}, len(found) == 0)
 	}
 	return c
 }
@@ -78,7 +69,7 @@ func (a *app) find(ctx context.Context, what string, from time.Time, getenv func
 	found []foundThing, runs int, err error,
 ) {
 	found = []foundThing{}
-	stop := a.progress(ctx, func(time.Duration) string { return "looking through the undo logs" })
+	stop := a.progress(ctx, doing("looking through the undo logs"))
 	defer stop()
 	err = a.eachDatabase(ctx, getenv, func(p restore.Project, _ string) error {
 		logged, err := p.Logged(ctx)
@@ -178,17 +169,9 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool, pro
 	}
 	var rows []screen.Row
 	for _, t := range found {
-		if len(rows) == listed && !all {
-			break
-		}
-		notes := []string{t.Run}
-		if t.Reason != "" {
-			notes = append(notes, t.Reason)
-		}
-		rows = append(rows, screen.Row{Cells: []string{t.What, t.Target}, Notes: notes})
+		rows = append(rows, screen.Row{Cells: []string{t.What, t.Target}, Notes: []string{t.Run, t.Reason}})
 	}
-	p.Table([]screen.Column{{Name: "WHAT"}, {Name: "TARGET", Path: true}}, rows)
-	p.more(len(found)-len(rows), "thing")
+	p.first(all, "thing", []screen.Column{{Name: "WHAT"}, {Name: "TARGET", Path: true}}, rows)
 	p.Line("")
 	p.Say("", 2, 2, "See what was in it, and bring it back:")
 	p.Command("firesweep show --contents%s RUN TARGET", project)

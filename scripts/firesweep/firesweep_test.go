@@ -82,14 +82,31 @@ func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 	}, out, errs
 }
 
+// ends runs a command that must end with an exit code and returns what it wrote.
+func (o *operator) ends(t *testing.T, code int, args ...string) (out, errs string) {
+	t.Helper()
+	out, errs, got := o.run(t, args...)
+	if got != code {
+		t.Fatalf("%v: exit code %d, want %d: %s\n%s", args, got, code, errs, out)
+	}
+	return out, errs
+}
+
 // well runs a command that must end well and returns its output.
 func (o *operator) well(t *testing.T, args ...string) string {
 	t.Helper()
-	out, errs, code := o.run(t, args...)
-	if code != exitFine || errs != "" {
-		t.Fatalf("%v: exit code %d, %s\n%s", args, code, errs, out)
-	}
+	out, errs := o.ends(t, exitFine, args...)
+	want(t, fmt.Sprint(args, ", standard error"), "", errs)
 	return out
+}
+
+// refuses runs a command that must end with an exit code, without output, and say why.
+func (o *operator) refuses(t *testing.T, code int, why string, args ...string) (errs string) {
+	t.Helper()
+	out, errs := o.ends(t, code, args...)
+	want(t, fmt.Sprint(args, ", output"), "", out)
+	wantParts(t, errs, why)
+	return errs
 }
 
 // function returns a job on the operator's project.
@@ -250,10 +267,8 @@ func TestWrongUse(t *testing.T) {
 		{"show x", `"x" is neither a run's id as firesweep runs shows it nor a job's name`},
 		{"show nobody-20260110T150000Z-12345678", "is not a run of a job"},
 	} {
-		out, errs, code := o.run(t, strings.Fields(tt.args)...)
-		if code != exitWrongUse || out != "" || !strings.Contains(errs, tt.want) || strings.Count(errs, "\n") != 1 {
-			t.Errorf("%s: exit code %d, %q, %q; want 2 and %q", tt.args, code, out, errs, tt.want)
-		}
+		errs := o.refuses(t, exitWrongUse, tt.want, strings.Fields(tt.args)...)
+		want(t, tt.args+", lines", 1, strings.Count(errs, "\n"))
 	}
 	want(t, "the project", before, o.everything(t))
 }
@@ -265,7 +280,8 @@ func TestVersion(t *testing.T) {
 	var out strings.Builder
 	p := printer{screen.Printer{W: &out, Width: screen.DefaultWidth}}
 	for text, r := range map[string]engine.Report{
-		"  version 1.2.3, revision r-7\n": {Version: "1.2.3", Revision: "r-7"}, "  version 1.2.3\n": {Version: "1.2.3"}, "  revision r-7\n": {Revision: "r-7"},
+		"  version 1.2.3, revision r-7\n": {Version: "1.2.3",
+			Revision: "r-7"}, "  version 1.2.3\n": {Version: "1.2.3"}, "  revision r-7\n": {Revision: "r-7"},
 	} {
 		out.Reset()
 		p.report(&r)
@@ -309,9 +325,7 @@ func TestSettings(t *testing.T) {
 		if o.env[tt.name] = tt.value; tt.name == "STORAGE_EMULATOR_HOST" {
 			o.env["FIREBASE_STORAGE_EMULATOR_HOST"] = ""
 		}
-		if out, errs, code := o.run(t, tt.args...); code != exitWrongUse || out != "" || !strings.Contains(errs, tt.want) {
-			t.Errorf("%s=%q: exit code %d, %q, %q; want %q", tt.name, tt.value, code, out, errs, tt.want)
-		}
+		o.refuses(t, exitWrongUse, tt.want, tt.args...)
 	}
 	// What a plan does not need is not asked for, and --project goes before the variable.
 	o.env = maps.Clone(o.Environment)
@@ -325,9 +339,9 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	a, out, errs := o.app()
-	if code := a.run(ctx, []string{"plan", "cleanupReports"}); code != exitInterrupted || errs.String() != "firesweep: interrupted\n" || out.Len() > 0 {
-		t.Errorf("exit code %d, %q, %q", code, out.String(), errs.String())
-	}
+	want(t, "exit code", exitInterrupted, a.run(ctx, []string{"plan", "cleanupReports"}))
+	want(t, "standard error", "firesweep: interrupted\n", errs.String())
+	want(t, "output", "", out.String())
 }
 
 func TestMoment(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -29,15 +30,9 @@ func (a *app) indexesCommand() *cobra.Command {
 fields with other than the automatic indexes, and the TTL policies that all jobs
 need, or only the jobs that are named, with their workers.
 
-Without flags, it goes to standard output. --write adds what FILE lacks, and
-creates FILE if there is none. Existing entries stay as they are, comments
-included; if one contradicts what is needed, that is an error and nothing is
-written. --check only says what FILE lacks, with exit code 1.
-
-Terraform makes the same indexes for the jobs that it deploys, except those of
-single fields of collection groups, because it would overwrite other settings of
-the field. You need the file for these, and where you deploy indexes with the
-Firebase CLI as well, or it offers to delete them.`,
+Without flags, it goes to standard output. --write adds what FILE lacks and
+leaves everything else as it is; a contradiction is an error. --check only says
+what FILE lacks, with exit code 1.`,
 		Example: `  firesweep indexes cleanupStaleDrafts
   firesweep indexes --write ../my-app/firestore.indexes.json
   firesweep indexes --check ../my-app/firestore.indexes.json`,
@@ -86,8 +81,8 @@ func (a *app) indexes(f indexesFlags, names []string) error {
 	return a.writeJSON(ours)
 }
 
-// withGroups adds to functions the indexes of the collection groups that PLACEHOLDER_REFERENCES names: where users are referred to is
-// a setting, so no list has them.
+// withGroups adds to functions the indexes of the collection groups that PLACEHOLDER_REFERENCES names: where users are referred
+// to is a setting, so no list has them.
 func withGroups(all []manifest.Entry, getenv func(string) string) ([]manifest.Entry, error) {
 	all = slices.Clone(all)
 	for i, e := range all {
@@ -176,18 +171,6 @@ func contradicts(name string, err error) error {
 	if errors.As(err, &usage) {
 		return err
 	}
-	return &contradictionError{name, err}
+	return fmt.Errorf("%s contradicts what is needed, and nothing was written: %s. "+
+		"Change that entry in the file, or let the job use another database", name, strings.ReplaceAll(err.Error(), "\n", "; "))
 }
-
-// A contradictionError says that a file contradicts what the functions need.
-type contradictionError struct {
-	file string
-	err  error
-}
-
-func (e *contradictionError) Error() string {
-	return e.file + " contradicts what is needed, and nothing was written: " + strings.ReplaceAll(e.err.Error(), "\n", "; ") +
-		". Change that entry in the file, or let the job use another database"
-}
-
-func (e *contradictionError) Unwrap() error { return e.err }

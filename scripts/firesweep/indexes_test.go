@@ -46,7 +46,8 @@ func TestIndexesOfThisRepository(t *testing.T) {
 	if err := a.writeJSON(ours); err != nil {
 		t.Fatal(err)
 	}
-	want(t, "firestore.indexes.json; write it: go run ./scripts/firesweep indexes > firestore.indexes.json", out.String(), string(text))
+	want(t, "firestore.indexes.json; write it: go run ./scripts/firesweep indexes > firestore.indexes.json", out.String(),
+		string(text))
 }
 
 // reportsNeed is what cleanupReports needs, as it is said.
@@ -83,19 +84,30 @@ func TestMergeAddsWhatIsLacking(t *testing.T) {
 	}{
 		{"nothing", `{}`, reportsNeed},
 		{"empty", noIndexes, reportsNeed},
-		{"as firebase init makes it", "{\n  // Example:\n  //\n  // \"indexes\": [],\n  \"indexes\": [],\n  \"fieldOverrides\": [] // none\n}", reportsNeed},
+		{"as firebase init makes it",
+			"{\n  // Example:\n  //\n  // \"indexes\": [],\n  \"indexes\": [],\n  \"fieldOverrides\": [] // none\n}", reportsNeed},
 		{"no overrides", `{"indexes":[]}`, reportsNeed},
-		{"another index", "{\n\t\"indexes\": [\n\t\t{ \"collectionGroup\": \"a\", \"queryScope\": \"COLLECTION\", \"fields\": [ {\"fieldPath\":\"b\",\"order\":\"ASCENDING\"}] } /* ours */\n\t]\n}\n", reportsNeed},
+		{"another index",
+			"{\n\t\"indexes\": [\n\t\t{ \"collectionGroup\": \"a\", \"queryScope\": \"COLLECTION\", \"fields\": [ {\"fieldPath\":\"b\",\"order\":\"ASCENDING\"}] } /* ours */\n\t]\n}\n", reportsNeed},
 		{"the index", `{"indexes":[` + index + `]}`, reportsNeed[1:]},
-		{"the index as it is exported", `{"indexes":[{"collectionGroup":"reports","queryScope":"COLLECTION","density":"SPARSE_ALL","apiScope":"ANY_API","fields":[{"fieldPath":"status","order":"ASCENDING"},{"fieldPath":"createdAt","order":"ASCENDING"},{"fieldPath":"__name__","order":"ASCENDING"}]}]}`, reportsNeed[1:]},
-		{"the index by mode", `{"indexes":[{"collectionGroup":"reports","fields":[{"fieldPath":"status","mode":"ASCENDING"},{"fieldPath":"createdAt","mode":"ASCENDING"}]}]}`, reportsNeed[1:]},
+		{"the index as it is exported",
+			`{"indexes":[{"collectionGroup":"reports","queryScope":"COLLECTION","density":"SPARSE_ALL","apiScope":"ANY_API","fields":[{"fieldPath":"status","order":"ASCENDING"},{"fieldPath":"createdAt","order":"ASCENDING"},{"fieldPath":"__name__","order":"ASCENDING"}]}]}`, reportsNeed[1:]},
+		{"the index by mode",
+			`{"indexes":[{"collectionGroup":"reports","fields":[{"fieldPath":"status","mode":"ASCENDING"},{"fieldPath":"createdAt","mode":"ASCENDING"}]}]}`, reportsNeed[1:]},
 		{"the index of a group", `{"indexes":[` + strings.Replace(index, "COLLECTION", "COLLECTION_GROUP", 1) + `]}`, reportsNeed},
 		{"the index the other way", `{"indexes":[` + strings.Replace(index, "ASCENDING", "DESCENDING", 1) + `]}`, reportsNeed},
-		{"the index with the name the other way", `{"indexes":[` + strings.Replace(index, `}]}`, `},{"fieldPath":"__name__","order":"DESCENDING"}]}`, 1) + `]}`, reportsNeed},
-		{"the index of another edition", `{"indexes":[` + strings.Replace(index, `"queryScope"`, `"density":"DENSE","queryScope"`, 1) + `]}`, reportsNeed},
-		{"a vector", `{"indexes":[{"collectionGroup":"reports","queryScope":"COLLECTION","fields":[{"fieldPath":"status","order":"ASCENDING"},{"fieldPath":"createdAt","vectorConfig":{"dimension":3,"flat":{}}}]}]}`, reportsNeed},
-		{"a TTL policy with indexes", `{"fieldOverrides":[{"collectionGroup":"cleanupRuns","fieldPath":"expireAt","ttl":true,"indexes":[{"order":"ASCENDING"}]}]}`, []string{reportsNeed[0], reportsNeed[2], reportsNeed[3]}},
-		{"a field without the TTL policy", `{"fieldOverrides":[{"collectionGroup":"cleanupRuns","fieldPath":"expireAt","indexes":[]}]}`, []string{reportsNeed[0], "field cleanupRuns.expireAt: TTL", reportsNeed[2], reportsNeed[3]}},
+		{"the index with the name the other way", `{"indexes":[` + strings.Replace(index, `}]}`,
+			`},{"fieldPath":"__name__","order":"DESCENDING"}]}`, 1) + `]}`, reportsNeed},
+		{"the index of another edition", `{"indexes":[` + strings.Replace(index, `"queryScope"`, `"density":"DENSE","queryScope"`,
+			1) + `]}`, reportsNeed},
+		{"a vector",
+			`{"indexes":[{"collectionGroup":"reports","queryScope":"COLLECTION","fields":[{"fieldPath":"status","order":"ASCENDING"},{"fieldPath":"createdAt","vectorConfig":{"dimension":3,"flat":{}}}]}]}`, reportsNeed},
+		{"a TTL policy with indexes",
+			`{"fieldOverrides":[{"collectionGroup":"cleanupRuns","fieldPath":"expireAt","ttl":true,"indexes":[{"order":"ASCENDING"}]}]}`,
+			[]string{reportsNeed[0], reportsNeed[2], reportsNeed[3]}},
+		{"a field without the TTL policy",
+			`{"fieldOverrides":[{"collectionGroup":"cleanupRuns","fieldPath":"expireAt","indexes":[]}]}`, []string{reportsNeed[0],
+				"field cleanupRuns.expireAt: TTL", reportsNeed[2], reportsNeed[3]}},
 	} {
 		ours := needs(t, `{}`, "cleanupReports")
 		merged, added, err := merge("f", []byte(tt.text), ours)
@@ -105,9 +117,11 @@ func TestMergeAddsWhatIsLacking(t *testing.T) {
 		}
 		want(t, tt.name, tt.want, added)
 		again, lacks, err := merge("f", merged, ours)
-		if err != nil || len(lacks) > 0 || string(again) != string(merged) {
-			t.Errorf("%s: again it lacks %q, %v:\n%s", tt.name, lacks, err, merged)
+		if err != nil {
+			t.Fatal(err)
 		}
+		want(t, tt.name+", lacking again", []string(nil), lacks)
+		want(t, tt.name+", merged again", string(merged), string(again))
 		var was, is indexFile
 		for text, file := range map[string]*indexFile{tt.text: &was, string(merged): &is} {
 			if *file, _, err = parseIndexFile([]byte(text)); err != nil {
@@ -142,7 +156,8 @@ func TestMergeCombinesOverrides(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, "added", []string{
-		"field activity.at: DESCENDING (COLLECTION)", "field activity.at: CONTAINS (COLLECTION)", "field activity.at: ASCENDING (COLLECTION_GROUP)",
+		"field activity.at: DESCENDING (COLLECTION)", "field activity.at: CONTAINS (COLLECTION)",
+		"field activity.at: ASCENDING (COLLECTION_GROUP)",
 	}, added[:3])
 	want(t, "merged", `{
   "indexes": [],
@@ -189,21 +204,27 @@ func TestMergeRefuses(t *testing.T) {
 		usage bool
 		want  []string
 	}{
-		{`{"fieldOverrides":[{"collectionGroup":"activity","fieldPath":"at","indexes":[]}]}`, false, []string{"activity.at: one wants it not indexed at all, the other wants it indexed"}},
-		{`{"fieldOverrides":[{"collectionGroup":"cleanupUndo","fieldPath":"*","indexes":[{"order":"ASCENDING"}]}]}`, false, []string{"cleanupUndo.*: one wants it not indexed"}},
+		{`{"fieldOverrides":[{"collectionGroup":"activity","fieldPath":"at","indexes":[]}]}`, false,
+			[]string{"activity.at: one wants it not indexed at all, the other wants it indexed"}},
+		{`{"fieldOverrides":[{"collectionGroup":"cleanupUndo","fieldPath":"*","indexes":[{"order":"ASCENDING"}]}]}`, false,
+			[]string{"cleanupUndo.*: one wants it not indexed"}},
 		{`{"fieldOverrides":[{"collectionGroup":"cleanupRuns","fieldPath":"expireAt","ttl":false,"indexes":[]},{"collectionGroup":"cleanupUndo","fieldPath":"at","ttl":true,"indexes":[]}]}`, false,
-			[]string{"cleanupRuns.expireAt: one wants a TTL policy on it, the other wants none", "cleanupUndo.at and cleanupUndo.expireAt: a collection has one TTL policy"}},
-		{``, true, []string{"f: "}}, {`[]`, true, []string{"it is not a JSON object"}}, {`{"indexes":{}}`, true, []string{"f: "}}, {`{"indexes":null}`, true, []string{"indexes is not a list"}},
+			[]string{"cleanupRuns.expireAt: one wants a TTL policy on it, the other wants none",
+				"cleanupUndo.at and cleanupUndo.expireAt: a collection has one TTL policy"}},
+		{``, true, []string{"f: "}}, {`[]`, true, []string{"it is not a JSON object"}}, {`{"indexes":{}}`, true,
+			[]string{"f: "}}, {`{"indexes":null}`, true, []string{"indexes is not a list"}},
 		{`{"indexes":[{"collectionGroup":"a","fields":[{"fieldPath":"b"}]}],"indexes":[]}`, true, []string{`"indexes" is given twice`}},
 		{`{"Indexes":[]}`, true, []string{`"Indexes" must be "indexes"`}},
 		{`{"indexes":[{"collectionId":"a","fields":[]}]}`, true, []string{"firebase firestore:indexes"}},
 		{`{"indexes":[],"fieldOverrides":[{"collectionGroup":"a","fieldPath":"b"}]}`, true, []string{"fieldOverrides[0] has no"}},
 	} {
 		merged, added, err := merge("f", []byte(tt.text), needs(t, activityRule, "cleanupActivity"))
-		if err == nil || merged != nil || added != nil {
-			t.Errorf("%s: %q, %v", tt.text, added, err)
+		if err == nil {
+			t.Errorf("%s: %q was added", tt.text, added)
 			continue
 		}
+		want(t, tt.text+", merged", []byte(nil), merged)
+		want(t, tt.text+", added", []string(nil), added)
 		var usage usageError
 		if errors.As(err, &usage) != tt.usage {
 			t.Errorf("%s: %v", tt.text, err)
@@ -215,8 +236,10 @@ func TestMergeRefuses(t *testing.T) {
 // TestNeededContradictions: rules of one's own may want what a job cannot have.
 func TestNeededContradictions(t *testing.T) {
 	t.Parallel()
-	entries := withRules(t, `{"functions":[{"name":"cleanupArchive","schedule":"0 4 * * *","rule":{"collectionGroup":"archivedInquiries","age":{"field":"messages","days":1}}}]}`)
-	if _, err := needed(entries); err == nil || !strings.Contains(err.Error(), "archivedInquiries.messages: one wants it not indexed at all") {
+	entries := withRules(t,
+		`{"functions":[{"name":"cleanupArchive","schedule":"0 4 * * *","rule":{"collectionGroup":"archivedInquiries","age":{"field":"messages","days":1}}}]}`)
+	if _, err := needed(entries); err == nil || !strings.Contains(err.Error(),
+		"archivedInquiries.messages: one wants it not indexed at all") {
 		t.Errorf("%v", err)
 	}
 }
@@ -235,10 +258,9 @@ func TestIndexesCommand(t *testing.T) {
 	if len(got.Indexes) != 0 || len(got.FieldOverrides) != 4 {
 		t.Errorf("%+v", got)
 	}
-	if _, errs, code := o.run(t, "indexes", "--check", file); code != exitWrongUse || !strings.Contains(errs, "no such file") {
-		t.Errorf("%d, %s", code, errs)
-	}
-	wantParts(t, o.well(t, "indexes", "--write", file, "cleanupReports"), "added: "+reportsNeed[0], "firebase deploy --only firestore:indexes")
+	o.refuses(t, exitWrongUse, "no such file", "indexes", "--check", file)
+	wantParts(t, o.well(t, "indexes", "--write", file, "cleanupReports"), "added: "+reportsNeed[0],
+		"firebase deploy --only firestore:indexes")
 	wantParts(t, o.well(t, "indexes", "--write", file, "cleanupReports"), "nothing was written")
 	wantParts(t, o.well(t, "indexes", "--check", file, "cleanupReports"), "has all that is needed")
 	written, err := os.ReadFile(file)
@@ -247,29 +269,23 @@ func TestIndexesCommand(t *testing.T) {
 	}
 	want(t, "the new file", o.well(t, "indexes", "cleanupReports"), string(written))
 
-	out, _, code := o.run(t, "indexes", "--check", file, "--rules", rules)
-	if code != exitFailed {
-		t.Errorf("exit code %d, want 1", code)
-	}
+	out, _ := o.ends(t, exitFailed, "indexes", "--check", file, "--rules", rules)
 	wantParts(t, out, "lacks: index of users:", "lacks: field activity.at:", "firesweep indexes --write "+file)
 	closed := []byte(`{"fieldOverrides":[{"collectionGroup":"activity","fieldPath":"at","indexes":[]}]}`)
 	if err := os.WriteFile(file, closed, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := o.run(t, "indexes", "--write", file, "--rules", rules); code != exitFailed || !strings.Contains(errs, "activity.at") || !strings.Contains(errs, "nothing was written") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	wantParts(t, o.refuses(t, exitFailed, "activity.at", "indexes", "--write", file, "--rules", rules), "nothing was written")
 	kept, err := os.ReadFile(file)
 	want(t, "the file after a contradiction", string(closed), string(kept))
 	if err != nil {
 		t.Error(err)
 	}
 	for args, part := range map[string]string{
-		"--write a --check b": "contradict each other", "cleanupReport": "no job is called", "deletePlaceholderUser": "no job is called", "--rules " + folder + "/none": "no such file",
+		"--write a --check b": "contradict each other", "cleanupReport": "no job is called",
+		"deletePlaceholderUser": "no job is called", "--rules " + folder + "/none": "no such file",
 	} {
-		if out, errs, code := o.run(t, append([]string{"indexes"}, strings.Fields(args)...)...); code != exitWrongUse || out != "" || !strings.Contains(errs, part) {
-			t.Errorf("%s: %d, %s%s", args, code, out, errs)
-		}
+		o.refuses(t, exitWrongUse, part, append([]string{"indexes"}, strings.Fields(args)...)...)
 	}
 }
 
@@ -287,16 +303,17 @@ func TestIndexesOfPlacesThatReferToUsers(t *testing.T) {
 	}
 	o.well(t, "indexes", "--check", file, "cleanupPlaceholderUsers")
 	o.env["PLACEHOLDER_REFERENCES"] = "group:notes"
-	if _, errs, code := o.run(t, "indexes"); code != exitWrongUse || !strings.Contains(errs, "PLACEHOLDER_REFERENCES: ") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitWrongUse, "PLACEHOLDER_REFERENCES: ", "indexes")
 }
 
-// FuzzMerge: of whatever file, either nothing is said of it but what is wrong, or it has all that is needed afterwards, and what it had.
+// FuzzMerge: of whatever file, either nothing is said of it but what is wrong, or it has all that is needed afterwards, and
+// what it had.
 func FuzzMerge(f *testing.F) {
 	ours := needs(f, activityRule, "cleanupActivity")
-	for _, seed := range []string{``, `{}`, noIndexes, "{\"indexes\":[],}", "{//\n\"fieldOverrides\":[/**/]}", `{"indexes":[{"collectionGroup":"a","fields":[{"fieldPath":"b"}]}],"x":1}`,
-		`{"fieldOverrides":[{"collectionGroup":"activity","fieldPath":"at","indexes":[{"order":"ASCENDING"}]}]}`, `{"indexes":[],"indexes":[]}`} {
+	for _, seed := range []string{``, `{}`, noIndexes, "{\"indexes\":[],}", "{//\n\"fieldOverrides\":[/**/]}",
+		`{"indexes":[{"collectionGroup":"a","fields":[{"fieldPath":"b"}]}],"x":1}`,
+		`{"fieldOverrides":[{"collectionGroup":"activity","fieldPath":"at","indexes":[{"order":"ASCENDING"}]}]}`,
+		`{"indexes":[],"indexes":[]}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -329,8 +346,10 @@ func FuzzMerge(f *testing.F) {
 			}
 		}
 		again, lacks, err := merge("f", merged, ours)
-		if err != nil || len(lacks) > 0 || string(again) != string(merged) {
-			t.Errorf("again it lacks %q, %v", lacks, err)
+		if err != nil {
+			t.Fatal(err)
 		}
+		want(t, "lacking again", []string(nil), lacks)
+		want(t, "merged again", string(merged), string(again))
 	})
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -28,7 +31,8 @@ func jobsNamed(names []string) ([]manifest.Entry, error) {
 	return named(scheduled(), names)
 }
 
-// named returns the jobs of these names, also in the lower case of their Cloud Run services, as alerts write them. The error says which name is not among the jobs.
+// named returns the jobs of these names, also in the lower case of their Cloud Run services, as alerts write them. The error
+// says which name is not among the jobs.
 func named(jobs []manifest.Entry, names []string) ([]manifest.Entry, error) {
 	var known []string
 	for _, e := range jobs {
@@ -81,6 +85,21 @@ func settings(e manifest.Entry, getenv func(string) string, uses ...config.Backe
 		return config.Config{}, wrongUse("%s: %w", e.Name, err)
 	}
 	return cfg, nil
+}
+
+// on opens backends of a function with the caller's credentials, calls f, and closes them.
+func (a *app) on(ctx context.Context, e manifest.Entry, getenv func(string) string, f func(restore.Project) error,
+	uses ...config.Backend) error {
+	cfg, err := settings(e, getenv, uses...)
+	if err != nil {
+		return err
+	}
+	p, closeAll, err := a.hooks.Open(ctx, cfg, uses, a.clock)
+	if err != nil {
+		return err
+	}
+	p.Jobs = functions.Registered()
+	return errors.Join(f(p), closeAll())
 }
 
 // moment parses the value of a flag such as --now: a time, or a duration from now.

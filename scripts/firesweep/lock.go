@@ -14,7 +14,8 @@ import (
 // writeLock writes the lock file beside a list of rules, if the list has no problem.
 func (a *app) writeLock(f checkFlags, names []string) error {
 	if len(names) > 0 || f.all || f.json || f.project != "" {
-		return wrongUse("--write writes the lock file of all rules of a list and nothing else: leave out the jobs, --all, --json and --project")
+		return wrongUse("--write writes the lock file of all rules of a list and nothing else: " +
+			"leave out the jobs, --all, --json and --project")
 	}
 	list := cmp.Or(f.rules, "functions/rules.json")
 	text, err := os.ReadFile(list)
@@ -33,7 +34,8 @@ func (a *app) writeLock(f checkFlags, names []string) error {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := os.WriteFile(name, lock, 0o644); err != nil { //nolint:gosec // like the list beside it, it is for all who read the repository
+	if err := os.WriteFile(name, lock,
+		0o644); err != nil { //nolint:gosec // like the list beside it, it is for all who read the repository
 		return err
 	}
 	p.Say("", 0, 2, "%s was written. Commit it with %s; Terraform deploys what it says.", name, list)

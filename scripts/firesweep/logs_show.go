@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -28,11 +27,11 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 		return err
 	}
 	var all []loggedJob
-	far := steps{what: "reading the log", total: len(jobs)}
-	stop := a.progress(ctx, far.line)
+	var at far
+	stop := a.progress(ctx, at.now)
 	defer stop()
 	for i, job := range jobs {
-		far.begin(i, job.Name)
+		at.step("reading the log", job.Name, i, len(jobs))
 		name := quoted(job.Name)
 		entries, err := l.read(ctx, fmt.Sprintf(`jsonPayload.report.job=%s OR (labels.job=%s AND (jsonPayload.alert:* OR `+
 			`jsonPayload.message:("did not run" OR "refused a request" OR "panicked")))`, name, name),
@@ -51,23 +50,20 @@ func (a *app) loggedRuns(ctx context.Context, f runsFlags, jobs []manifest.Entry
 		all = append(all, logged)
 	}
 	stop()
-	if f.json {
-		return a.writeJSON(map[string]any{"jobs": all})
-	}
-	p := a.printer()
-	for _, logged := range all {
-		p.Line(p.Style(screen.Bold, logged.Job))
-		if len(logged.Runs) == 0 {
-			p.Line("  no run")
-		} else {
-			p.runs(logged.Runs)
+	return a.show(f.json, map[string]any{"jobs": all}, func(p *printer) {
+		for _, logged := range all {
+			p.Line(p.Style(screen.Bold, logged.Job))
+			if len(logged.Runs) == 0 {
+				p.Line("  no run")
+			} else {
+				p.runs(logged.Runs)
+			}
+			for _, e := range logged.Other {
+				p.Say(screen.Yellow, 2, 2, "%s UTC %s: %s", when(e.Time), e.Severity, e.Message)
+			}
+			p.Line("")
 		}
-		for _, e := range logged.Other {
-			p.Say(screen.Yellow, 2, 2, "%s UTC %s: %s", when(e.Time), e.Severity, e.Message)
-		}
-		p.Line("")
-	}
-	return nil
+	}, false)
 }
 
 // showLog shows every line that a run logged.
@@ -76,7 +72,7 @@ func (a *app) showLog(ctx context.Context, f showFlags, runID string, getenv fun
 	if err != nil {
 		return err
 	}
-	stop := a.progress(ctx, func(time.Duration) string { return "reading the log: " + plural(int(l.lines.Load()), "line") })
+	stop := a.progress(ctx, func() stage { return stage{text: "reading the log: " + plural(int(l.lines.Load()), "line")} })
 	entries, err := l.read(ctx, "labels.runId="+quoted(runID), f.log.from(a.clock()), false, 0)
 	stop()
 	if err != nil {
@@ -85,21 +81,18 @@ func (a *app) showLog(ctx context.Context, f showFlags, runID string, getenv fun
 	if len(entries) == 0 {
 		return fmt.Errorf("the log has no line of run %s in the last %s: --since looks farther back", runID, f.log.since)
 	}
-	if f.json {
-		return a.writeJSON(map[string]any{"lines": entries})
-	}
-	p := a.printer()
-	for _, e := range entries {
-		style := ""
-		if e.Severity != "INFO" {
-			style = screen.Yellow
+	return a.show(f.json, map[string]any{"lines": entries}, func(p *printer) {
+		for _, e := range entries {
+			style := ""
+			if e.Severity != "INFO" {
+				style = screen.Yellow
+			}
+			p.Say(style, 0, 4, "%s %s %s", e.Time.UTC().Format("15:04:05.000"), e.Severity, e.Message)
+			for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
+				p.field(name, e.Fields[name])
+			}
 		}
-		p.Say(style, 0, 4, "%s %s %s", e.Time.UTC().Format("15:04:05.000"), e.Severity, e.Message)
-		for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
-			p.field(name, e.Fields[name])
-		}
-	}
-	return nil
+	}, false)
 }
 
 // field prints a field of a log line. Each of writes gets a line of its own.

@@ -44,7 +44,8 @@ type app struct {
 	clock     func() time.Time
 	sleep     func(context.Context, time.Duration) error // ends early with the context's error
 	screen    streams
-	// google returns additional options for a client of one of Google's services that works on a project, such as whose quota counts.
+	// google returns additional options for a client of one of Google's services that works on a project, such as whose quota
+	// counts.
 	google func(ctx context.Context, service, project string) []option.ClientOption
 
 	hooks restore.Hooks // of what reads undo logs and takes runs back

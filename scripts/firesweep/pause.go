@@ -98,22 +98,13 @@ func (a *app) switchCommand(c *cobra.Command, pause bool) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		locations := "projects/" + getenv("GOOGLE_CLOUD_PROJECT") + "/locations/"
 		s := switching{app: a, getenv: getenv, pause: pause, all: f.all, jobs: jobs,
-			parent: locations + *f.location, queues: locations + cmp.Or(f.tasks, *f.location)}
+			project: getenv("GOOGLE_CLOUD_PROJECT"), location: *f.location, tasks: cmp.Or(f.tasks, *f.location)}
 		s.do(c.Context())
 		if c.Context().Err() != nil {
 			return context.Cause(c.Context())
 		}
-		if f.json {
-			err = a.writeJSON(map[string]any{"switched": s.done})
-		} else {
-			s.print(a.printer())
-		}
-		if err == nil && s.failed() {
-			err = errSaid
-		}
-		return err
+		return a.show(f.json, map[string]any{"switched": s.done}, s.print, s.failed())
 	}
 	return c
 }
@@ -124,8 +115,9 @@ type switching struct {
 	getenv     func(string) string
 	pause, all bool
 	jobs       []manifest.Entry
-	parent     string // of the jobs: projects/{project}/locations/{location}
-	queues     string // the same of the queues
+	project    string
+	location   string // of the jobs
+	tasks      string // the location of the queues
 	done       []switched
 }
 
@@ -171,13 +163,11 @@ func (s *switching) turn(what, name, state, on string, pause, resume func() erro
 }
 
 func (s *switching) switchJobs(ctx context.Context) {
-	scheduler, err := cloudscheduler.NewService(ctx, s.google(ctx, "cloudscheduler", s.getenv("GOOGLE_CLOUD_PROJECT"))...)
-	if err != nil {
-		s.note("job", "Cloud Scheduler", "", err)
-		return
+	d, err := s.openScheduler(ctx, s.project, s.location)
+	var there map[string]*cloudscheduler.Job
+	if err == nil {
+		there, err = d.jobs(ctx)
 	}
-	d := deployed{app: s.app, scheduler: scheduler, parent: s.parent}
-	there, err := d.jobs(ctx)
 	if err != nil {
 		s.note("job", "Cloud Scheduler", "", err)
 		return
@@ -188,13 +178,13 @@ func (s *switching) switchJobs(ctx context.Context) {
 		if own == nil {
 			if !s.all {
 				//nolint:staticcheck // a name
-				none := fmt.Errorf("Cloud Scheduler has no such job in %s: is it deployed there? See --location", s.parent)
+				none := fmt.Errorf("Cloud Scheduler has no such job in %s: is it deployed there? See --location", s.location)
 				s.note("job", job.Name, "", none)
 			}
 			continue
 		}
 		found++
-		jobs := scheduler.Projects.Locations.Jobs
+		jobs := d.scheduler.Projects.Locations.Jobs
 		s.turn("job", job.Name, own.State, enabled, func() error {
 			_, err := jobs.Pause(own.Name, &cloudscheduler.PauseJobRequest{}).Context(ctx).Do()
 			return err
@@ -204,18 +194,18 @@ func (s *switching) switchJobs(ctx context.Context) {
 		})
 	}
 	if s.all && found == 0 {
-		s.note("job", "Cloud Scheduler", "", fmt.Errorf("no job is deployed in %s: see --location", s.parent))
+		s.note("job", "Cloud Scheduler", "", fmt.Errorf("no job is deployed in %s: see --location", s.location))
 	}
 }
 
 func (s *switching) switchQueues(ctx context.Context) {
-	service, err := cloudtasks.NewService(ctx, s.google(ctx, "cloudtasks", s.getenv("GOOGLE_CLOUD_PROJECT"))...)
+	service, err := cloudtasks.NewService(ctx, s.google(ctx, "cloudtasks", s.project)...)
 	if err != nil {
 		s.note("queue", "Cloud Tasks", "", err)
 		return
 	}
 	queues, found := service.Projects.Locations.Queues, false
-	err = queues.List(s.queues).Pages(ctx, func(page *cloudtasks.ListQueuesResponse) error {
+	err = queues.List("projects/"+s.project+"/locations/"+s.tasks).Pages(ctx, func(page *cloudtasks.ListQueuesResponse) error {
 		for _, q := range page.Queues {
 			name := path.Base(q.Name)
 			if !s.owns(name) {
@@ -234,9 +224,9 @@ func (s *switching) switchQueues(ctx context.Context) {
 	})
 	switch {
 	case err != nil:
-		s.note("queue", "Cloud Tasks", "", fmt.Errorf("list the queues in %s: %w", s.queues, apiError(err)))
+		s.note("queue", "Cloud Tasks", "", fmt.Errorf("list the queues in %s: %w", s.tasks, apiError(err)))
 	case !found:
-		s.note("queue", "Cloud Tasks", "none in "+path.Base(s.queues)+": if tasks_region is another one, say --tasks-location", nil)
+		s.note("queue", "Cloud Tasks", "none in "+s.tasks+": if tasks_region is another one, say --tasks-location", nil)
 	}
 }
 
@@ -296,34 +286,22 @@ func (s *switching) print(p *printer) {
 	}
 	p.Table([]screen.Column{{Name: "WHAT"}, {Name: "NAME", Path: true}, {Name: "NOW"}}, rows)
 	p.Line("")
-	names := "--all"
+	if !s.pause {
+		p.Say("", 0, 2, "The next terraform apply pauses again what paused in your tfvars names.")
+		return
+	}
+	names, variable := "--all", "all" // as the command, and as Terraform is told
 	if !s.all {
 		var list []string
 		for _, job := range s.jobs {
 			list = append(list, job.Name)
 		}
-		names = strings.Join(list, " ")
+		names, variable = strings.Join(list, " "), strings.Join(list, `", "`)
 	}
-	if s.pause {
-		p.Say("", 0, 2, "The next terraform apply resumes the jobs, unless your tfvars say %s. Later:", s.variable())
-		where := path.Base(s.parent)
-		if s.queues != s.parent {
-			where += " --tasks-location " + path.Base(s.queues)
-		}
-		p.Command("firesweep resume --project %s --location %s %s", s.getenv("GOOGLE_CLOUD_PROJECT"), where, names)
-	} else {
-		p.Say("", 0, 2, "The next terraform apply pauses again what paused in your tfvars names.")
+	p.Say("", 0, 2, `The next terraform apply resumes the jobs, unless your tfvars say paused = ["%s"]. Later:`, variable)
+	where := s.location
+	if s.tasks != s.location {
+		where += " --tasks-location " + s.tasks
 	}
-}
-
-// variable is what Terraform is told so that it leaves the jobs paused.
-func (s *switching) variable() string {
-	if s.all {
-		return `paused = ["all"]`
-	}
-	var list []string
-	for _, job := range s.jobs {
-		list = append(list, `"`+job.Name+`"`)
-	}
-	return "paused = [" + strings.Join(list, ", ") + "]"
+	p.Command("firesweep resume --project %s --location %s %s", s.project, where, names)
 }

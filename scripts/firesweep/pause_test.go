@@ -68,7 +68,7 @@ func TestPauseAndResume(t *testing.T) {
 	g.jobs[g.name("somebody-elses")] = map[string]any{"name": g.name("somebody-elses"), "state": "ENABLED"}
 	queues := g.onQueues("deletePlaceholderUser", "cleanupReports-continue-2", "firesweep-continue", "mails", "reports")
 	s := switching{getenv: func(name string) string { return o.other[name] }, pause: true, all: true, jobs: scheduled(),
-		parent: "projects/" + o.ID + "/locations/" + location, queues: "projects/" + o.ID + "/locations/" + location}
+		project: o.ID, location: location, tasks: location}
 	runID := o.deployedRun(t)
 	a, out, _ := o.app()
 	s.app = a
@@ -78,16 +78,19 @@ func TestPauseAndResume(t *testing.T) {
 		"firesweep resume --project "+o.ID+" --location asia-northeast1 --all")
 	want(t, "jobs", map[string]string{"cleanupReports": paused, "cleanExpiredComped": paused, "somebody-elses": enabled}, g.states())
 	want(t, "queues", map[string]string{
-		"deletePlaceholderUser": paused, "cleanupReports-continue-2": paused, "firesweep-continue": paused, "mails": running, "reports": running}, queues)
+		"deletePlaceholderUser": paused, "cleanupReports-continue-2": paused, "firesweep-continue": paused, "mails": running,
+		"reports": running}, queues)
 	if s.failed() {
 		t.Errorf("%+v", s.done)
 	}
 
 	o.env = map[string]string{"GOOGLE_CLOUD_PROJECT": o.ID}
 	wantParts(t, o.well(t, "resume", "--location", location, "cleanupReports"), "resumed", "terraform apply pauses again")
-	want(t, "jobs", map[string]string{"cleanupReports": enabled, "cleanExpiredComped": paused, "somebody-elses": enabled}, g.states())
+	want(t, "jobs", map[string]string{"cleanupReports": enabled, "cleanExpiredComped": paused, "somebody-elses": enabled},
+		g.states())
 	want(t, "queues", map[string]string{
-		"deletePlaceholderUser": paused, "cleanupReports-continue-2": running, "firesweep-continue": paused, "mails": running, "reports": running}, queues)
+		"deletePlaceholderUser": paused, "cleanupReports-continue-2": running, "firesweep-continue": paused, "mails": running,
+		"reports": running}, queues)
 	all := parsed[struct{ Switched []switched }](t, o.well(t, "resume", "--json", "--location", location, "--all")).Switched
 	if !slices.Contains(all, switched{What: "job", Name: "cleanupReports", Did: "was not paused"}) ||
 		!slices.Contains(all, switched{What: "queue", Name: "firesweep-continue", Did: "resumed"}) {
@@ -110,7 +113,7 @@ func TestQueuesElsewhere(t *testing.T) {
 	want(t, "queues", map[string]string{"mails": running}, here)
 
 	s := switching{app: nil, getenv: func(name string) string { return o.other[name] }, pause: true, all: true,
-		parent: "projects/" + o.ID + "/locations/" + location, queues: "projects/" + o.ID + "/locations/europe-west1"}
+		project: o.ID, location: location, tasks: "europe-west1"}
 	a, printed, _ := o.app()
 	s.app = a
 	s.print(a.printer())
@@ -129,17 +132,11 @@ func TestPauseDoesTheRest(t *testing.T) {
 		}
 		return 0
 	}
-	out, _, code := o.run(t, "resume", "--location", location, "--all")
-	if code != exitFailed {
-		t.Errorf("exit code %d", code)
-	}
+	out, _ := o.ends(t, exitFailed, "resume", "--location", location, "--all")
 	wantParts(t, out, "FAILED", "403: it\n")
 	queues["firesweep-continue"] = paused
 	g.fail = nil
-	out, _, code = o.run(t, "resume", "--location", location, "cleanupResolvedInquiries")
-	if code != exitFailed {
-		t.Errorf("of a job that is not deployed: exit code %d", code)
-	}
+	out, _ = o.ends(t, exitFailed, "resume", "--location", location, "cleanupResolvedInquiries")
 	wantParts(t, out, "See --location")
 	want(t, "queues", map[string]string{"firesweep-continue": paused}, queues)
 }

@@ -45,13 +45,7 @@ func (a *app) eachDatabase(
 			continue
 		}
 		seen = append(seen, c.Database)
-		p, closeAll, err := a.hooks.Open(ctx, c, []config.Backend{config.Firestore}, a.clock)
-		if err != nil {
-			return err
-		}
-		err = f(p, c.Database)
-		_ = closeAll() // what was written is written
-		if err != nil {
+		if err := a.on(ctx, e, getenv, func(p restore.Project) error { return f(p, c.Database) }, config.Firestore); err != nil {
 			return err
 		}
 	}
@@ -152,39 +146,35 @@ It needs the role roles/datastore.viewer.`,
 			return err
 		}
 		slices.SortStableFunc(list, func(x, y pinnedItem) int { return y.At.Compare(x.At) })
-		if json {
-			return a.writeJSON(map[string]any{"pinned": list})
-		}
-		p := a.printer()
-		if len(list) == 0 {
-			p.Say("", 0, 2, "Nothing is pinned.")
-			return nil
-		}
-		var rows []screen.Row
-		for _, one := range list {
-			if len(rows) == listed && !all {
-				break
-			}
-			note := one.Why
-			if one.Run != "" {
-				note += " " + one.Run
-			}
-			if one.By != "" {
-				note += ", by " + one.By
-			}
-			if len(one.With) > 0 {
-				note += ", and " + plural(len(one.With), "thing") + " with it"
-			}
-			rows = append(rows, screen.Row{Cells: []string{when(one.At), one.Target}, Notes: []string{note}})
-		}
-		p.Table([]screen.Column{{Name: "SINCE (UTC)"}, {Name: "TARGET", Path: true}}, rows)
-		p.more(len(list)-len(rows), "target")
-		p.Line("")
-		p.Say("", 2, 2, "Let the jobs judge it again:")
-		p.Command("firesweep release TARGET")
-		return nil
+		return a.show(json, map[string]any{"pinned": list}, func(p *printer) { p.pinned(list, all) }, false)
 	}
 	return c
+}
+
+// pinned prints what is pinned.
+func (p *printer) pinned(list []pinnedItem, all bool) {
+	if len(list) == 0 {
+		p.Say("", 0, 2, "Nothing is pinned.")
+		return
+	}
+	var rows []screen.Row
+	for _, one := range list {
+		note := one.Why
+		if one.Run != "" {
+			note += " " + one.Run
+		}
+		if one.By != "" {
+			note += ", by " + one.By
+		}
+		if len(one.With) > 0 {
+			note += ", and " + plural(len(one.With), "thing") + " with it"
+		}
+		rows = append(rows, screen.Row{Cells: []string{when(one.At), one.Target}, Notes: []string{note}})
+	}
+	p.first(all, "target", []screen.Column{{Name: "SINCE (UTC)"}, {Name: "TARGET", Path: true}}, rows)
+	p.Line("")
+	p.Say("", 2, 2, "Let the jobs judge it again:")
+	p.Command("firesweep release TARGET")
 }
 
 // pinnedItem is something that every job keeps. docs/command.md documents it as JSON.
@@ -228,7 +218,7 @@ It needs the role roles/datastore.user.`,
 			return wrongUse("give targets as firesweep pinned lists them, or --run with a run's whole id, or --all")
 		}
 		notPinned := slices.Clone(targets)
-		stop := a.progress(c.Context(), func(time.Duration) string { return "releasing" })
+		stop := a.progress(c.Context(), doing("releasing"))
 		err := a.eachDatabase(c.Context(), getenv, func(p restore.Project, _ string) error {
 			not, err := p.Release(c.Context(), runID, targets...)
 			notPinned = slices.DeleteFunc(notPinned, func(target string) bool { return !slices.Contains(not, target) })

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -49,16 +49,11 @@ func (a *app) planCommand() *cobra.Command {
 		Long: `Show what jobs would do now, and why: all jobs, or only those that are named. It
 works before anything is deployed.
 
-The jobs plan in this process with your own credentials. These need only the
-right to read Firestore documents (roles/datastore.viewer), to list files
-(roles/storage.objectViewer) and, for rules about accounts, to list accounts
-(roles/firebaseauth.viewer). Nothing can be written: no lease is taken, no
-report is saved, and the connections refuse every request that writes. Reads are
-billed as in a run.
-
-A plan that would trip a safety limit ends aborted. With --force the whole plan
-is shown, and still nothing is written. With --local the functions that
-'go run ./emulator' serves are called with {"dryRun":true}.`,
+The jobs plan in this process with your own credentials: roles/datastore.viewer,
+roles/storage.objectViewer for files and roles/firebaseauth.viewer for rules
+about accounts. Nothing can be written: the connections refuse it. Reads are
+billed as in a run. With --local the functions that 'go run ./emulator' serves
+are called with {"dryRun":true}.`,
 		Example: `  firesweep plan --project my-project cleanupReports
   STORAGE_BUCKET=my-project.firebasestorage.app firesweep plan
   firesweep plan --now +7d cleanupReports    # what will be due in a week
@@ -151,6 +146,25 @@ func plannedOf(job manifest.Entry, report *engine.Report, err error, warnings []
 	return p
 }
 
+// planning is the progress of a plan.
+type planning struct {
+	text     string
+	meter    usage.Meter
+	expected atomic.Int64 // reads of the job's last run; 0: not known
+}
+
+// now compares what the plan has read with the reads of the job's last run.
+func (p *planning) now() stage {
+	u, text := p.meter.Usage(), p.text
+	if u.FirestoreReads > 0 {
+		text += ": " + plural(int(u.FirestoreReads), "document") + " read"
+	}
+	if pages := u.StorageClassA + u.StorageClassB; pages > 0 {
+		text += ", " + plural(int(pages), "request") + " to Storage"
+	}
+	return stage{text, u.FirestoreReads, p.expected.Load()}
+}
+
 // planAll plans jobs one after the other. It shows each plan as soon as it is made, or, as JSON, all at the end.
 func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, getenv func(string) string,
 	plan func(context.Context, manifest.Entry, *usage.Meter) planned,
@@ -158,13 +172,13 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, g
 	failed := false
 	all := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
-		far := planning{job: job.Name, index: i, jobs: len(jobs), served: f.local, meter: new(usage.Meter)}
-		stop := a.progress(ctx, far.line, func(ctx context.Context) {
-			if !f.local {
-				far.expected.Store(readsOfLastRun(ctx, job, getenv))
+		at := planning{text: fmt.Sprintf("%s (%d of %d)", job.Name, i+1, len(jobs))}
+		stop := a.progress(ctx, at.now, func(ctx context.Context) {
+			if !f.local { // what functions elsewhere read is not known here
+				at.expected.Store(readsOfLastRun(ctx, job, getenv))
 			}
 		})
-		p := plan(ctx, job, far.meter)
+		p := plan(ctx, job, &at.meter)
 		stop()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -174,25 +188,7 @@ func (a *app) planAll(ctx context.Context, f planFlags, jobs []manifest.Entry, g
 			a.printer().planned(p, f.writes)
 		}
 	}
-	if f.json {
-		if err := a.writeJSON(map[string]any{"plans": all}); err != nil {
-			return err
-		}
-	}
-	if failed {
-		return errSaid
-	}
-	return nil
-}
-
-func (a *app) writeJSON(v any) error {
-	e := json.NewEncoder(a.out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		return fmt.Errorf("write JSON: %w", err)
-	}
-	return nil
+	return a.show(f.json, map[string]any{"plans": all}, shown, failed)
 }
 
 // planned prints a plan for people.

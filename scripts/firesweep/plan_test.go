@@ -9,7 +9,6 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/usage"
 )
 
 type plans struct{ Plans []planned }
@@ -94,13 +93,12 @@ func TestPlanBeyondASafetyLimit(t *testing.T) {
 	o.env["MAX_ACTIONS"] = "1"
 	url := o.serve(t)
 	for _, where := range [][]string{nil, {"--local", "--url", url}} {
-		out, _, code := o.run(t, append([]string{"plan", "cleanupReports"}, where...)...)
-		if code != exitFailed {
-			t.Errorf("%v: exit code %d, want 1", where, code)
-		}
-		wantParts(t, out, "cleanupReports: aborted", "MAX_ACTIONS: the plan has more than 1", "-> Look at the whole plan: firesweep plan --force")
+		out, _ := o.ends(t, exitFailed, append([]string{"plan", "cleanupReports"}, where...)...)
+		wantParts(t, out, "cleanupReports: aborted", "MAX_ACTIONS: the plan has more than 1",
+			"-> Look at the whole plan: firesweep plan --force")
 		out = o.well(t, append([]string{"plan", "--force", "cleanupReports"}, where...)...)
-		wantParts(t, out, "completed, plan only, forced: without limits on numbers and shares", "reports/old ", "reports/older ", "planned: 2 delete report")
+		wantParts(t, out, "completed, plan only, forced: without limits on numbers and shares", "reports/old ", "reports/older ",
+			"planned: 2 delete report")
 	}
 	if n := len(o.Documents(t, "reports")); n != 3 {
 		t.Errorf("%d reports are left of 3", n)
@@ -113,32 +111,30 @@ func TestPlanGoesOnAfterAFailure(t *testing.T) {
 	o := newOperator(t)
 	o.reports(t)
 	o.Set(t, "cleanupJobs/cleanExpiredComped", map[string]any{"position": 7})
-	out, _, code := o.run(t, "plan", "cleanExpiredComped", "cleanupReports")
-	if code != exitFailed {
-		t.Errorf("exit code %d, want 1", code)
-	}
-	wantParts(t, out, "cleanExpiredComped: failed", "is not one that this program wrote", "cleanupReports: completed", "reports/old ")
+	out, _ := o.ends(t, exitFailed, "plan", "cleanExpiredComped", "cleanupReports")
+	wantParts(t, out, "cleanExpiredComped: failed", "is not one that this program wrote", "cleanupReports: completed",
+		"reports/old ")
 }
 
 func TestPlanOfFunctionsThatAreNotServed(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	for _, args := range [][]string{{"plan", "--local", "--url", "http://127.0.0.1:9"}, {"run", "--local", "cleanupReports", "--url", "http://127.0.0.1:9"}} {
-		out, errs, code := o.run(t, args...)
-		if code != exitFailed || out != "" || strings.Count(errs, "\n") != 1 {
-			t.Errorf("%v: exit code %d, %s", args, code, out)
-		}
-		wantParts(t, errs, "nobody answers at http://127.0.0.1:9: ", "connection refused: start the functions with: go run")
+	for _, command := range []string{"plan", "run"} {
+		errs := o.refuses(t, exitFailed, "nobody answers at http://127.0.0.1:9: ",
+			command, "--local", "cleanupReports", "--url", "http://127.0.0.1:9")
+		wantParts(t, errs, "connection refused: start the functions with: go run")
+		want(t, "lines", 1, strings.Count(errs, "\n"))
 	}
 	o.env["FIRESWEEP_URL"] = o.serve(t)
 	wantParts(t, o.well(t, "plan", "--local", "cleanupReports"), "cleanupReports: completed")
 
 	o.env["MAX_ACTIONS"] = "none"
-	out, _, code := o.run(t, "plan", "--local", "cleanupReports", "--json")
+	out, _ := o.ends(t, exitFailed, "plan", "--local", "cleanupReports", "--json")
 	p := parsed[plans](t, out).Plans
-	if code != exitFailed || len(p) != 1 || p[0].Report != nil || !strings.Contains(p[0].Error, "cleanupReports did not run: wrong configuration: MAX_ACTIONS") {
-		t.Errorf("exit code %d, %+v", code, p)
+	if len(p) != 1 || p[0].Report != nil {
+		t.Fatalf("plans %+v", p)
 	}
+	wantParts(t, p[0].Error, "cleanupReports did not run: wrong configuration: MAX_ACTIONS")
 }
 
 func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
@@ -158,27 +154,22 @@ func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	meter := new(usage.Meter)
-	p := planning{job: "cleanupReports", index: 4, jobs: 9, meter: meter}
+	p := planning{text: "cleanupReports (5 of 9)"}
 	p.expected.Store(400)
-	want(t, "at first", "cleanupReports (5 of 9): 0 documents read", p.line(2*time.Second))
-	meter.FirestoreReads(100)
-	meter.StorageClassA()
-	want(t, "later", "cleanupReports (5 of 9): 100 documents read, 1 request to Storage, about 25 %, 30.0 s left", p.line(10*time.Second))
-	meter.FirestoreReads(300)
-	want(t, "more than the last run", "cleanupReports (5 of 9): 400 documents read, 1 request to Storage", p.line(time.Minute))
-	p.served = true
-	want(t, "elsewhere", "cleanupReports (5 of 9)", p.line(time.Minute))
-}
+	want(t, "at first", "cleanupReports (5 of 9) (2.0 s so far)", p.now().line(2*time.Second))
+	p.meter.FirestoreReads(100)
+	p.meter.StorageClassA()
+	const read = "cleanupReports (5 of 9): 100 documents read, 1 request to Storage"
+	want(t, "later", read+", about 25 %, 30.0 s left (10.0 s so far)", p.now().line(10*time.Second))
+	p.expected.Store(100)
+	want(t, "as much as the last run", read+" (1m00s so far)", p.now().line(time.Minute))
 
-func TestSteps(t *testing.T) {
-	t.Parallel()
-	s := steps{what: "reading", total: 4}
-	want(t, "before the first", "reading", s.line(0))
-	s.begin(0, "a")
-	want(t, "the first", "reading: a (1 of 4)", s.line(time.Second))
-	s.begin(1, "b")
-	want(t, "the second", "reading: b (2 of 4), about 25 %, 6.0 s left", s.line(2*time.Second))
+	var at far
+	want(t, "before the first step", "beginning (0 ms so far)", at.now().line(0))
+	at.step("reading", "a", 0, 4)
+	want(t, "the first", "reading: a (1 of 4) (1.0 s so far)", at.now().line(time.Second))
+	at.step("reading", "b", 1, 4)
+	want(t, "the second", "reading: b (2 of 4), about 25 %, 6.0 s left (2.0 s so far)", at.now().line(2*time.Second))
 }
 
 // TestProgressIsShownAfterAWhile has a plan take so long that its progress is shown, and then ends it.
@@ -203,7 +194,7 @@ func TestProgressIsShownAfterAWhile(t *testing.T) {
 		}
 		var errs strings.Builder
 		a := &app{errs: &errs, clock: func() time.Time { return now }, sleep: o.sleep, screen: o.screen}
-		stop := a.progress(t.Context(), func(time.Duration) string { return "on its\nway" })
+		stop := a.progress(t.Context(), doing("on its\nway"))
 		<-shown
 		stop()
 		line := "\r\x1b[Kon its way (0 ms so far)\r\x1b[K"

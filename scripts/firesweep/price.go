@@ -3,17 +3,17 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/firesweep/firesweep/scripts/prices"
+	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// expected is what a run would use that carries out a plan: what planning read, and for each action the documents that it writes and
-// deletes, each of which its commit reads, and its share of the undo log. Where not all actions were worked out, the others count as those
-// of their kind.
+// expected is what a run would use that carries out a plan: what planning read, and for each action the documents that it
+// writes and deletes, each of which its commit reads, and its share of the undo log. Where not all actions were worked out, the
+// others count as those of their kind.
 func expected(r *engine.Report) usage.Usage {
 	type sum struct{ known, writes, deletes, tasks int }
 	kinds := map[string]sum{}
@@ -55,11 +55,11 @@ var atRest = usage.Usage{FirestoreReads: 8, FirestoreWrites: 3}
 
 // costs says what a rule costs in a month in which nothing is due, and for 100,000 things that go.
 func costs(job manifest.Entry) (string, error) {
-	every, err := period(job)
+	monthly, err := schedule.Monthly(job)
 	if err != nil {
 		return "", err
 	}
-	runs := int64(30 * 24 * time.Hour / every)
+	runs := int64(monthly)
 	month := usage.Usage{FirestoreReads: runs * atRest.FirestoreReads, FirestoreWrites: runs * atRest.FirestoreWrites}
 	const gone = 100_000
 	r, what, per := job.Rule, "documents", int64(loggedTogether)

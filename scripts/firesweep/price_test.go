@@ -13,8 +13,9 @@ import (
 func TestExpected(t *testing.T) {
 	t.Parallel()
 	r := &engine.Report{
-		Usage:   usage.Usage{FirestoreReads: 500, StorageClassA: 7},
-		Actions: map[string]engine.Counts{"delete draft": {Planned: 1000}, "delete file": {Planned: 50}, "warn": {Planned: 10}, "unknown": {Planned: 9}},
+		Usage: usage.Usage{FirestoreReads: 500, StorageClassA: 7},
+		Actions: map[string]engine.Counts{"delete draft": {Planned: 1000}, "delete file": {Planned: 50}, "warn": {Planned: 10},
+			"unknown": {Planned: 9}},
 		Plan: []engine.Planned{
 			{Action: "delete draft", Writes: []string{"delete drafts/a", "delete drafts/a/lines/1"}},
 			{Action: "delete draft", Writes: []string{"delete drafts/b", "set archive/b", "delete gs://bucket/b.png"}},

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/scripts/screen"
-	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // progressAfter is how long work takes before its progress is shown, and progressEvery how often it is shown.
@@ -17,11 +16,53 @@ const (
 	progressEvery = 500 * time.Millisecond
 )
 
-// progress shows the progress of long work on standard error, if that is a terminal, until the returned function is called.
-// line describes the progress after a time; progress adds that time. The functions of meanwhile run beside the work, to find
-// out what line needs.
-func (a *app) progress(ctx context.Context, line func(passed time.Duration) string, meanwhile ...func(context.Context),
-) (stop func()) {
+// stage is how far long work is.
+type stage struct {
+	text        string // what is done
+	done, total int64  // of it; the rest is not estimated unless some is done, and not all
+}
+
+// line describes the stage after a time.
+func (s stage) line(passed time.Duration) string {
+	text := s.text
+	if 0 < s.done && s.done < s.total {
+		left := time.Duration(float64(passed) * float64(s.total-s.done) / float64(s.done))
+		text += fmt.Sprintf(", about %d %%, %s left", s.done*100/s.total, short(left.Round(time.Second)))
+	}
+	return screen.Plain(text + " (" + short(passed.Round(time.Second)) + " so far)")
+}
+
+// doing is work of which only what it is can be said.
+func doing(text string) func() stage { return func() stage { return stage{text: text} } }
+
+// waiting is work that ends at a time, if not before.
+func (a *app) waiting(what string, until time.Time) func() stage {
+	return func() stage {
+		left := max(0, until.Sub(a.clock())).Round(time.Second)
+		return stage{text: fmt.Sprintf("waiting for %s, %s left at most", what, short(left))}
+	}
+}
+
+// far is a stage that work sets while it is shown.
+type far struct{ at atomic.Pointer[stage] }
+
+func (f *far) set(text string, done, total int) { f.at.Store(&stage{text, int64(done), int64(total)}) }
+
+// step says that step i of n begins, counted from 0.
+func (f *far) step(what, name string, i, n int) {
+	f.set(fmt.Sprintf("%s: %s (%d of %d)", what, name, i+1, n), i, n)
+}
+
+func (f *far) now() stage {
+	if at := f.at.Load(); at != nil {
+		return *at
+	}
+	return stage{text: "beginning"}
+}
+
+// progress shows how far long work is on standard error, if that is a terminal, until the returned function is called. The
+// functions of meanwhile run beside the work, to find out what now needs.
+func (a *app) progress(ctx context.Context, now func() stage, meanwhile ...func(context.Context)) (stop func()) {
 	if !a.screen.errs {
 		return func() {}
 	}
@@ -33,9 +74,8 @@ func (a *app) progress(ctx context.Context, line func(passed time.Duration) stri
 	}
 	shown.Go(func() {
 		for wait := progressAfter; a.sleep(ctx, wait) == nil; wait = progressEvery {
-			passed := a.clock().Sub(begun)
-			text := screen.Plain(line(passed) + " (" + short(passed.Round(time.Second)) + " so far)")
-			fmt.Fprintf(a.errs, "\r\x1b[K%s", screen.WrapPath(text, a.screen.width-1)[0]) // a single line, so that it can be overwritten
+			// A single line, so that it can be overwritten.
+			fmt.Fprintf(a.errs, "\r\x1b[K%s", screen.WrapPath(now().line(a.clock().Sub(begun)), a.screen.width-1)[0])
 		}
 		fmt.Fprint(a.errs, "\r\x1b[K")
 	})
@@ -43,71 +83,4 @@ func (a *app) progress(ctx context.Context, line func(passed time.Duration) stri
 		cancel()
 		shown.Wait()
 	}
-}
-
-// estimate says how much of the work is done, and how long the rest may take; "" if that cannot be known.
-func estimate(passed time.Duration, done, total int64) string {
-	if done <= 0 || done >= total {
-		return ""
-	}
-	left := time.Duration(float64(passed) * float64(total-done) / float64(done))
-	return fmt.Sprintf(", about %d %%, %s left", done*100/total, short(left.Round(time.Second)))
-}
-
-// share is how much of the work is done.
-type share struct{ done, total atomic.Int64 }
-
-func (s *share) set(done, total int) {
-	s.total.Store(int64(total))
-	s.done.Store(int64(done))
-}
-
-func (s *share) estimate(passed time.Duration) string {
-	return estimate(passed, s.done.Load(), s.total.Load())
-}
-
-// steps is the progress of work with a known number of steps.
-type steps struct {
-	what  string // is done
-	total int
-	now   atomic.Pointer[step]
-}
-
-type step struct {
-	n    int
-	name string
-}
-
-// begin sets the step that begins, counted from 0.
-func (s *steps) begin(n int, name string) { s.now.Store(&step{n, name}) }
-
-func (s *steps) line(passed time.Duration) string {
-	now := s.now.Load()
-	if now == nil {
-		return s.what
-	}
-	return fmt.Sprintf("%s: %s (%d of %d)%s", s.what, now.name, now.n+1, s.total, estimate(passed, int64(now.n), int64(s.total)))
-}
-
-// planning is the progress of a plan.
-type planning struct {
-	job         string
-	index, jobs int
-	served      bool // by functions elsewhere, so what it reads is not known here
-	meter       *usage.Meter
-	expected    atomic.Int64 // reads of the job's last run; 0: not known
-}
-
-// line describes the progress in one line. The estimate compares with the reads of the job's last run.
-func (p *planning) line(passed time.Duration) string {
-	text := fmt.Sprintf("%s (%d of %d)", p.job, p.index+1, p.jobs)
-	if p.served {
-		return text
-	}
-	u := p.meter.Usage()
-	text += ": " + plural(int(u.FirestoreReads), "document") + " read"
-	if pages := u.StorageClassA + u.StorageClassB; pages > 0 {
-		text += ", " + plural(int(pages), "request") + " to Storage"
-	}
-	return text + estimate(passed, u.FirestoreReads, p.expected.Load())
 }

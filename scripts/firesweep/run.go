@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,19 +32,15 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run JOB...",
 		Short: "Run jobs now, or preview the deployed ones",
-		Long: `Call the deployed function of a job now, and show its report.
-
-The functions accept calls from inside Google only. So this command makes a
-Cloud Scheduler job that calls the function once, as the function's own job
-does. It reads the report from Cloud Logging and deletes that job again. It
-needs the rights to create and delete such jobs, to act as the account
-firesweep-scheduler, and to read logs. An owner has them.
+		Long: `Call the deployed function of a job now, and show its report. The functions
+accept calls from inside Google only, so a Cloud Scheduler job is made that
+calls the function once, and deleted again. It needs the rights to create and
+delete such jobs, to act as the account firesweep-scheduler, and to read logs.
 
 A job that is deployed with dry_run only plans. With --dry-run any job only
-plans; without names, all deployed jobs do. --force lifts the safety limits on
-numbers and shares for this run, and --lift a protection that an aborted run
-names: both show the whole plan first, and ask you.
-With --local the functions that 'go run ./emulator' serves are called.`,
+plans; without names, all deployed jobs do. --force and --lift show the whole
+plan first, and ask you. With --local the functions that 'go run ./emulator'
+serves are called.`,
 		Example: `  firesweep run --project my-project --location asia-northeast1 cleanupReports
   firesweep run --location asia-northeast1 --dry-run
   firesweep run --location asia-northeast1 --force cleanupReports
@@ -146,7 +141,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 		r := ran{Job: job.Name}
 		stop := func() {}
 		if f.local && (!f.lifts() || f.yes) { // otherwise a question is asked meanwhile
-			stop = a.progress(ctx, func(time.Duration) string { return job.Name + " is under way" })
+			stop = a.progress(ctx, doing(job.Name+" is under way"))
 		}
 		report, err := a.runOne(ctx, f, job.Name, c)
 		stop()
@@ -161,15 +156,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, jobs []manifest.Entry, c c
 			a.printRan(r)
 		}
 	}
-	if f.json {
-		if err := a.writeJSON(map[string]any{"runs": all}); err != nil {
-			return err
-		}
-	}
-	if failed {
-		return errSaid
-	}
-	return nil
+	return a.show(f.json, map[string]any{"runs": all}, shown, failed)
 }
 
 // runOne runs a job. It shows the plan of a forced run and asks before it runs.

@@ -23,16 +23,15 @@ func TestRunOfADeployedJob(t *testing.T) {
 	o := newOperator(t)
 	o.reports(t)
 	g := onGoogle(t, o)
-	out, errs, code := o.run(t, deployedRun("cleanupReports")...)
-	if code != exitFine || errs != "cleanupReports: called; its report may take a minute or two to appear in the log\n" {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
+	out, errs := o.ends(t, exitFine, deployedRun("cleanupReports")...)
+	want(t, "standard error", "cleanupReports: called; its report may take a minute or two to appear in the log\n", errs)
 	wantParts(t, out, "cleanupReports: completed\n", "delete report        2     2        0       0", "there is nothing to do")
 	if n := len(o.Documents(t, "reports")); n != 1 {
 		t.Errorf("%d reports are left, want 1", n)
 	}
 	once := g.name("cleanupReports-once-1768057200000")
-	want(t, "calls", []string{"GET " + g.name("cleanupReports"), "POST " + strings.TrimSuffix(g.name(""), "/"), "POST " + once + ":run", "DELETE " + once}, g.calls)
+	want(t, "calls", []string{"GET " + g.name("cleanupReports"), "POST " + strings.TrimSuffix(g.name(""), "/"),
+		"POST " + once + ":run", "DELETE " + once}, g.calls)
 	want(t, "bodies", []string{"{}"}, g.bodies)
 	if len(g.jobs) != 2 {
 		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
@@ -45,18 +44,14 @@ func TestPreviewOfDeployedJobs(t *testing.T) {
 	o.reports(t)
 	g := onGoogle(t, o)
 	before := o.everything(t)
-	out, _, code := o.run(t, deployedRun("--dry-run")...)
-	if code != exitFine {
-		t.Errorf("exit code %d, %s", code, out)
-	}
-	wantParts(t, out, "cleanupReports: completed, plan only", "delete report  reports/old ", "kept 1: not older than 1 month", "cleanExpiredComped: completed, plan only")
+	out, _ := o.ends(t, exitFine, deployedRun("--dry-run")...)
+	wantParts(t, out, "cleanupReports: completed, plan only", "delete report  reports/old ", "kept 1: not older than 1 month",
+		"cleanExpiredComped: completed, plan only")
 	want(t, "bodies", []string{`{"dryRun":true}`, `{"dryRun":true}`}, g.bodies)
 	want(t, "the project", before, o.everything(t))
 
 	g.jobs = nil
-	if _, errs, code := o.run(t, deployedRun("--dry-run")...); code != exitFailed || !strings.Contains(errs, "no job is deployed in projects/") {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "no job is deployed in projects/", deployedRun("--dry-run")...)
 }
 
 func TestForcedRun(t *testing.T) {
@@ -70,7 +65,8 @@ func TestForcedRun(t *testing.T) {
 		{"agreed to", "yes\n", nil, exitFine, 1, []string{`{"dryRun":true,"force":true}`, `{"force":true}`}},
 		{"agreed to before", "", []string{"--yes"}, exitFine, 1, []string{`{"dryRun":true,"force":true}`, `{"force":true}`}},
 		{"lifted by name as well", "yes\n", []string{"--lift", "empty:tasks,older:posts"}, exitFine, 1,
-			[]string{`{"dryRun":true,"force":true,"lift":["empty:tasks","older:posts"]}`, `{"force":true,"lift":["empty:tasks","older:posts"]}`}},
+			[]string{`{"dryRun":true,"force":true,"lift":["empty:tasks","older:posts"]}`,
+				`{"force":true,"lift":["empty:tasks","older:posts"]}`}},
 		{"not agreed to", "y\n", nil, exitFailed, 3, []string{`{"dryRun":true,"force":true}`}},
 		{"no answer", "", nil, exitFailed, 3, []string{`{"dryRun":true,"force":true}`}},
 	} {
@@ -81,12 +77,10 @@ func TestForcedRun(t *testing.T) {
 			o.env["MAX_ACTIONS"] = "1"
 			o.screen.in, o.in = true, tt.answer
 			g := onGoogle(t, o)
-			out, errs, code := o.run(t, deployedRun(append(tt.args, "--force", "cleanupReports")...)...)
-			if code != tt.code {
-				t.Errorf("exit code %d, %s", code, errs)
-			}
+			out, errs := o.ends(t, tt.code, deployedRun(append(tt.args, "--force", "cleanupReports")...)...)
 			wantParts(t, out, "completed, plan only, forced", "reports/old ", "planned: 2 delete report")
-			if asked := strings.Contains(errs, "without its safety limits? 2 actions. Type yes: "); asked != !slices.Contains(tt.args, "--yes") {
+			if asked := strings.Contains(errs, "without its safety limits? 2 actions. Type yes: "); asked != !slices.Contains(tt.args,
+				"--yes") {
 				t.Errorf("asked %t: %s", asked, errs)
 			}
 			want(t, "bodies", tt.bodies, g.bodies)
@@ -106,17 +100,14 @@ func TestRunLocally(t *testing.T) {
 	o.reports(t)
 	o.env["MAX_ACTIONS"] = "1"
 	local := []string{"run", "--local", "--url", o.serve(t), "cleanupReports"}
-	if out, _, code := o.run(t, local...); code != exitFailed || !strings.Contains(out, "A safety limit tripped: nothing was deleted or changed") {
-		t.Errorf("exit code %d, %s", code, out)
-	}
-	if out := o.well(t, append(local, "--dry-run", "--force")...); !strings.Contains(out, "planned: 2 delete report") {
-		t.Error(out)
-	}
-	out, errs, code := o.run(t, append(local, "--force", "--yes", "--json")...)
+	out, _ := o.ends(t, exitFailed, local...)
+	wantParts(t, out, "A safety limit tripped: nothing was deleted or changed")
+	wantParts(t, o.well(t, append(local, "--dry-run", "--force")...), "planned: 2 delete report")
+	out, errs := o.ends(t, exitFine, append(local, "--force", "--yes", "--json")...)
 	runs := parsed[struct{ Runs []ran }](t, out).Runs
-	if code != exitFine || len(runs) != 1 || runs[0].Report.Status != engine.Completed || runs[0].Report.Actions["delete report"].Done != 2 {
-		t.Errorf("exit code %d, %+v", code, runs)
-	}
+	want(t, "runs", 1, len(runs))
+	want(t, "status", engine.Completed, runs[0].Report.Status)
+	want(t, "done", 2, runs[0].Report.Actions["delete report"].Done)
 	wantParts(t, errs, "plan only, forced", "reports/old ") // the plan is shown, and is not in the way of a program
 }
 
@@ -131,11 +122,16 @@ func TestRunThatCannotBeMade(t *testing.T) {
 		left   int // jobs of Cloud Scheduler
 	}{
 		{"not deployed", func(r *http.Request) bool { return r.Method == http.MethodGet }, 404, "is it deployed there?", 2},
-		{"not to be read", func(r *http.Request) bool { return r.Method == http.MethodGet }, 403, "read the job cleanupReports of Cloud Scheduler: 403: it was made to fail", 2},
-		{"not to be made", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/jobs") }, 403, "act as " + schedulerEmail + "): 403", 2},
-		{"not to be run", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":run") }, 403, "run the job cleanupReports-once-", 2},
-		{"log not to be read", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":list") }, 403, "it needs roles/logging.viewer", 2},
-		{"not to be deleted", func(r *http.Request) bool { return r.Method == http.MethodDelete }, 403, "delete it by hand: gcloud scheduler jobs delete projects/", 3},
+		{"not to be read", func(r *http.Request) bool { return r.Method == http.MethodGet }, 403,
+			"read the job cleanupReports of Cloud Scheduler: 403: it was made to fail", 2},
+		{"not to be made", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/jobs") }, 403,
+			"act as " + schedulerEmail + "): 403", 2},
+		{"not to be run", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":run") }, 403,
+			"run the job cleanupReports-once-", 2},
+		{"log not to be read", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ":list") }, 403,
+			"it needs roles/logging.viewer", 2},
+		{"not to be deleted", func(r *http.Request) bool { return r.Method == http.MethodDelete }, 403,
+			"delete it by hand: gcloud scheduler jobs delete projects/", 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -148,10 +144,8 @@ func TestRunThatCannotBeMade(t *testing.T) {
 				return 0
 			}
 			o.screen.width = 2000
-			out, _, code := o.run(t, deployedRun("cleanupReports")...)
-			if code != exitFailed || !strings.Contains(out, tt.want) {
-				t.Errorf("exit code %d, no %q in\n%s", code, tt.want, out)
-			}
+			out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
+			wantParts(t, out, tt.want)
 			if len(g.jobs) != tt.left {
 				t.Errorf("%d jobs of Cloud Scheduler, want %d", len(g.jobs), tt.left)
 			}
@@ -166,10 +160,8 @@ func TestRunThatDoesNotAnswer(t *testing.T) {
 	g.unseen = 1000
 	var waited time.Duration
 	o.sleep = func(ctx context.Context, d time.Duration) error { waited += d; o.now = o.now.Add(d); return ctx.Err() }
-	out, _, code := o.run(t, deployedRun("cleanupReports")...)
-	if code != exitFailed || waited != 390*time.Second { // the attempt deadline and a minute
-		t.Errorf("exit code %d after %s", code, waited)
-	}
+	out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
+	want(t, "waited, the attempt deadline and a minute", 390*time.Second, waited)
 	wantParts(t, out, "no report of cleanupReports appeared in the log within 6m30s")
 	if len(g.jobs) != 2 {
 		t.Errorf("a job of Cloud Scheduler is left: %v", g.jobs)
@@ -182,10 +174,7 @@ func TestRunWithAClockThatIsAhead(t *testing.T) {
 	o := newOperator(t)
 	g := onGoogle(t, o)
 	g.behind = 10 * time.Minute
-	out, _, code := o.run(t, deployedRun("cleanupReports")...)
-	if code != exitFine {
-		t.Errorf("exit code %d, %s", code, out)
-	}
+	o.ends(t, exitFine, deployedRun("cleanupReports")...)
 }
 
 func TestRunThatIsInterrupted(t *testing.T) {
@@ -209,10 +198,7 @@ func TestRunOfAFunctionThatIsNotConfigured(t *testing.T) {
 	o := newOperator(t)
 	o.env["MAX_ACTIONS"] = "none"
 	onGoogle(t, o)
-	out, _, code := o.run(t, deployedRun("cleanupReports")...)
-	if code != exitFailed {
-		t.Errorf("exit code %d", code)
-	}
+	out, _ := o.ends(t, exitFailed, deployedRun("cleanupReports")...)
 	wantParts(t, out, "cleanupReports did not run: wrong configuration: MAX_ACTIONS")
 }
 
@@ -220,14 +206,16 @@ func TestFilter(t *testing.T) {
 	t.Parallel()
 	entry := map[string]any{"a": "x", "b": map[string]any{"c": true, "m": "It did not run"}, "t": "2026-01-10T15:00:00Z"}
 	for text, holds := range map[string]bool{
-		`a="x"`: true, `a="y"`: false, `b.c=true`: true, `b.d=true`: false, `b.m:("nope" OR "did not RUN")`: true, `b.d:*`: false, `b.c:*`: true,
+		`a="x"`: true, `a="y"`: false, `b.c=true`: true, `b.d=true`: false, `b.m:("nope" OR "did not RUN")`: true, `b.d:*`: false,
+		`b.c:*`:                     true,
 		`t>="2026-01-10T15:00:00Z"`: true, `t>="2026-01-10T15:00:00.1Z"`: false, `a="y" OR (a="x" AND b.c=true)`: true,
 	} {
 		if f, err := parseFilter(text); err != nil || f(entry) != holds {
 			t.Errorf("%s: %v, want %t", text, err, holds)
 		}
 	}
-	for _, text := range []string{"", `a=x`, `a="x" AND b="y" OR c="z"`, `(a="x"`, `a="x")`, `a<"x"`, `a:("x" AND "y")`, `a="x" b="y"`, `"x"`} {
+	for _, text := range []string{"", `a=x`, `a="x" AND b="y" OR c="z"`, `(a="x"`, `a="x")`, `a<"x"`, `a:("x" AND "y")`,
+		`a="x" b="y"`, `"x"`} {
 		if _, err := parseFilter(text); err == nil {
 			t.Errorf("%s is accepted", text)
 		}

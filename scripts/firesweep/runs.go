@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/prices"
+	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -63,15 +64,12 @@ func (a *app) runsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "runs [JOB...]",
 		Short: "Show what ran, what is under way, and what did not run in time",
-		Long: `Show the last runs of jobs, newest first, and the state of each job: whether a
-run is under way, whether the last one failed, was aborted or was killed, and
-whether one did not start, because the last is older than the schedule in
-functions/manifest.json allows. Such a job makes the exit code 1.
+		Long: `Show the last runs of jobs, newest first, and the state of each job. A job that
+failed, was aborted or killed, or did not run in time makes the exit code 1.
 
-The runs are read from Firestore (cleanupRuns, kept for 90 days), in the
-databases that FIRESTORE_DATABASE names. Previews are not saved there. With
---log the runs are read from Cloud Logging, which also has previews, calls that
-started no run, and lines that raise an alert.`,
+The runs are read from Firestore (cleanupRuns, kept for 90 days). With --log
+they are read from Cloud Logging, which also has previews, calls that started
+no run, and lines that raise an alert.`,
 		Example: `  firesweep runs --project my-project
   firesweep runs --limit 50 cleanupReports
   firesweep runs --log --since 2d
@@ -106,11 +104,11 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, gete
 	s := newStore(getenv)
 	defer s.close()
 	all := make([]standing, 0, len(jobs))
-	far := steps{what: "reading the runs", total: len(jobs)}
-	stop := a.progress(ctx, far.line)
+	var at far
+	stop := a.progress(ctx, at.now)
 	defer stop()
 	for i, job := range jobs {
-		far.begin(i, job.Name)
+		at.step("reading the runs", job.Name, i, len(jobs))
 		standing, err := s.standing(ctx, job, a.clock(), f.limit)
 		if err != nil {
 			return err
@@ -119,35 +117,20 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, gete
 	}
 	stop()
 	slices.SortStableFunc(all, func(a, b standing) int { return b.last().Compare(a.last()) })
-	if f.json {
-		err := a.writeJSON(map[string]any{"jobs": all})
-		if err == nil && slices.ContainsFunc(all, standing.bad) {
-			err = errSaid
-		}
-		return err
-	}
-	p := a.printer()
-	var never []string
-	for _, s := range all {
-		if s.State == stateNever && !named {
-			never = append(never, s.Job)
-			continue
-		}
-		p.standing(s)
-	}
-	if len(never) > 0 {
-		p.Say("", 0, 2, "No run is saved for: %s", strings.Join(never, ", "))
-	}
-	if slices.ContainsFunc(all, standing.bad) {
-		return errSaid
-	}
-	return nil
+	return a.show(f.json, map[string]any{"jobs": all}, func(p *printer) { p.standings(all, named) },
+		slices.ContainsFunc(all, standing.bad))
+}
+
+// lateAfter returns how long after the start of a job's last run the next one counts as missing. That is two periods, but at
+// most an hour more than one, and the time that a run takes. The alert "no success" allows as much.
+func lateAfter(e manifest.Entry, period time.Duration) time.Duration {
+	return min(2*period, period+time.Hour) + time.Duration(e.TimeoutSeconds)*time.Second
 }
 
 // standing reads the state of a job and its last runs.
 func (s *store) standing(ctx context.Context, job manifest.Entry, now time.Time, limit int) (standing, error) {
 	st := standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine}
-	every, err := period(job)
+	every, err := schedule.Longest(job)
 	if err != nil {
 		return st, err
 	}
@@ -211,6 +194,21 @@ func underWay(job string, record engine.Record) string {
 	default:
 		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: firesweep stop %s",
 			record.Holder, until, job)
+	}
+}
+
+// standings prints the states of jobs. Those that never ran are only listed, unless they were named.
+func (p *printer) standings(all []standing, named bool) {
+	var never []string
+	for _, s := range all {
+		if s.State == stateNever && !named {
+			never = append(never, s.Job)
+			continue
+		}
+		p.standing(s)
+	}
+	if len(never) > 0 {
+		p.Say("", 0, 2, "No run is saved for: %s", strings.Join(never, ", "))
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 type standings struct{ Jobs []standing }
@@ -49,19 +48,24 @@ func TestRuns(t *testing.T) {
 	wantNarrow(t, text, screen.DefaultWidth)
 	wantParts(t, text, "cleanupReports (0 0 * * * Asia/Tokyo)\n",
 		"2026-01-11 15:01  completed, forced        2     2       0  0 ms  "+shortID(third.RunID),
-		"2026-01-11 15:00  aborted                  2     0       0  0 ms  "+shortID(second.RunID), "check safety limits cleanupReports: MAX_ACTIONS",
+		"2026-01-11 15:00  aborted                  2     0       0  0 ms  "+shortID(second.RunID),
+		"check safety limits cleanupReports: MAX_ACTIONS",
 		"2026-01-10 15:00  completed                2     2       0  0 ms  "+shortID(first.RunID),
 		"2026-01 so far: 3 runs, which used less than a cent", "No run is saved for: cleanupOrphanedMedia, ")
 	s := o.standingOf(t, "cleanupReports")
-	if s.State != stateFine || len(s.Runs) != 3 || s.Runs[0].RunID != third.RunID || s.Runs[2].RunID != first.RunID {
-		t.Errorf("%+v", s)
+	want(t, "state", stateFine, s.State)
+	var ids []string
+	for _, r := range s.Runs {
+		ids = append(ids, r.RunID)
 	}
+	want(t, "runs", []string{third.RunID, second.RunID, first.RunID}, ids)
 	used := first.Usage.Plus(second.Usage).Plus(third.Usage)
 	want(t, "the month", engine.Month{Of: "2026-01", Runs: 3, Usage: used}, s.Month)
 	o.now = o.now.AddDate(0, 1, 0)
 	want(t, "the next month", engine.Month{Of: "2026-02"}, o.standingOf(t, "cleanupReports").Month)
 	o.now = o.now.AddDate(0, -1, 0)
-	want(t, "the newest alone", third.RunID, parsed[standings](t, o.well(t, "runs", "--json", "--limit", "1", "cleanupReports")).Jobs[0].Runs[0].RunID)
+	want(t, "the newest alone", third.RunID, parsed[standings](t,
+		o.well(t, "runs", "--json", "--limit", "1", "cleanupReports")).Jobs[0].Runs[0].RunID)
 }
 
 // TestNewestRunsFirst: the job whose last run is the newest stands first.
@@ -93,10 +97,14 @@ func TestHowAJobStands(t *testing.T) {
 		state, detail string
 	}{
 		{"has run", nil, late, stateFine, ""},
-		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs every 24h00m."},
-		{"runs", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(59 * time.Second), stateUnderWay, "Run r-1 is under way."},
-		{"was killed", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(time.Minute), stateKilled, "Run r-1 ended without a report"},
-		{"an undo was killed", map[string]any{"runId": "undo-r-1", "expiresAt": now.Add(time.Minute)}, now.Add(time.Minute), stateKilled, "(undo-r-1) was interrupted"},
+		{"should have run", nil, late.Add(time.Second), stateMissing,
+			"The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs every 24h00m."},
+		{"runs", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(59 * time.Second), stateUnderWay,
+			"Run r-1 is under way."},
+		{"was killed", map[string]any{"runId": "r-1", "expiresAt": now.Add(time.Minute)}, now.Add(time.Minute), stateKilled,
+			"Run r-1 ended without a report"},
+		{"an undo was killed", map[string]any{"runId": "undo-r-1", "expiresAt": now.Add(time.Minute)}, now.Add(time.Minute),
+			stateKilled, "(undo-r-1) was interrupted"},
 		{"cannot run", "mine", now, stateBroken, "is not one that this program wrote"},
 	} {
 		changed := maps.Clone(record)
@@ -104,16 +112,18 @@ func TestHowAJobStands(t *testing.T) {
 		o.Set(t, "cleanupJobs/cleanupReports", changed)
 		o.now = tt.now
 		s := o.standingOf(t, "cleanupReports")
-		if s.State != tt.state || !strings.Contains(s.Detail, tt.detail) || (s.Detail == "") != (tt.detail == "") {
-			t.Errorf("%s: %s, %s; want %s, %s", tt.name, s.State, s.Detail, tt.state, tt.detail)
+		want(t, tt.name, tt.state, s.State)
+		wantParts(t, s.Detail, tt.detail)
+		code, said := exitFailed, tt.state+": "
+		switch tt.state {
+		case stateFine:
+			code, said = exitFine, ""
+			want(t, tt.name+", detail", "", s.Detail)
+		case stateUnderWay:
+			code = exitFine
 		}
-		out, _, code := o.run(t, "runs", "cleanupReports")
-		if tt.state != stateFine {
-			wantParts(t, out, tt.state+": ")
-		}
-		if fine := tt.state == stateFine || tt.state == stateUnderWay; fine != (code == exitFine) {
-			t.Errorf("%s: exit code %d", tt.name, code)
-		}
+		out, _ := o.ends(t, code, "runs", "cleanupReports")
+		wantParts(t, out, said)
 	}
 }
 
@@ -125,19 +135,19 @@ func TestAbortedAndFailedAreStates(t *testing.T) {
 	o.reports(t)
 	report := func(state, cause string) {
 		t.Helper()
-		out, errs, code := o.run(t, "runs", "--json", "cleanupReports")
-		if s := parsed[standings](t, out).Jobs[0]; s.State != state || !strings.Contains(s.Detail, cause) || code != exitFailed || errs != "" {
-			t.Errorf("%s: exit code %d, %s, %+v", state, code, errs, s)
-		}
-		if out, _, code := o.run(t, "show", "cleanupReports"); code != exitFailed || !strings.Contains(out, "cleanupReports: "+state) {
-			t.Errorf("show of what %s: exit code %d\n%s", state, code, out)
-		}
-		out, _, code = o.run(t, "doctor", "--json", "cleanupReports")
-		said := slices.ContainsFunc(parsed[struct{ Findings []finding }](t, out).Findings, func(f finding) bool {
-			return f.Level == levelProblem && strings.Contains(f.Text, "Its last run "+ended[state]+": ") && strings.Contains(f.Text, cause)
-		})
-		if code != exitFailed || !said {
-			t.Errorf("doctor: exit code %d\n%s", code, out)
+		out, errs := o.ends(t, exitFailed, "runs", "--json", "cleanupReports")
+		want(t, "standard error", "", errs)
+		s := parsed[standings](t, out).Jobs[0]
+		want(t, "state", state, s.State)
+		wantParts(t, s.Detail, cause)
+		out, _ = o.ends(t, exitFailed, "show", "cleanupReports")
+		wantParts(t, out, "cleanupReports: "+state)
+		out, _ = o.ends(t, exitFailed, "doctor", "--json", "cleanupReports")
+		if !slices.ContainsFunc(parsed[struct{ Findings []finding }](t, out).Findings, func(f finding) bool {
+			return f.Level == levelProblem && strings.Contains(f.Text, "Its last run "+ended[state]+": ") && strings.Contains(f.Text,
+				cause)
+		}) {
+			t.Errorf("the doctor says\n%s", out)
 		}
 	}
 	o.now = o.now.Add(time.Minute)
@@ -151,9 +161,11 @@ func TestAbortedAndFailedAreStates(t *testing.T) {
 	if s := o.standingOf(t, "cleanupReports"); s.State != stateFine {
 		t.Errorf("%+v", s)
 	}
-	failed.Status, failed.Failures = engine.Failed, []engine.Failure{{Target: "reports/x", Action: "delete report", Error: "no such luck"}}
-	o.Set(t, "cleanupRuns/"+failed.RunID, map[string]any{"runId": failed.RunID, "job": failed.Job, "status": "failed", "startedAt": failed.StartedAt,
-		"failures": []any{map[string]any{"target": "reports/x", "action": "delete report", "error": "no such luck"}}})
+	failed.Status, failed.Failures = engine.Failed, []engine.Failure{{Target: "reports/x", Action: "delete report",
+		Error: "no such luck"}}
+	o.Set(t, "cleanupRuns/"+failed.RunID, map[string]any{"runId": failed.RunID, "job": failed.Job, "status": "failed",
+		"startedAt": failed.StartedAt,
+		"failures":  []any{map[string]any{"target": "reports/x", "action": "delete report", "error": "no such luck"}}})
 	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": o.Documents(t, "cleanupRuns")[failed.RunID]})
 	report(stateFailed, "delete report reports/x: no such luck")
 }
@@ -167,13 +179,12 @@ func TestKilledRun(t *testing.T) {
 		o.reports(t)
 		killed := o.called(t, "cleanupReports", "") // what it did stands for what the killed run did
 		o.Delete(t, "cleanupRuns/"+killed.RunID)
-		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lease": map[string]any{"runId": killed.RunID, "expiresAt": o.now.Add(6 * time.Minute)}})
+		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lease": map[string]any{"runId": killed.RunID,
+			"expiresAt": o.now.Add(6 * time.Minute)}})
 		short := shortID(killed.RunID)
 		o.now = o.now.Add(time.Minute)
 		wantParts(t, o.well(t, "show", short), killed.RunID, "Run "+killed.RunID+" is under way.", "reports/old")
-		if _, errs, code := o.run(t, "undo", short); code != exitFailed || !strings.Contains(errs, "is under way") {
-			t.Errorf("%d, %s", code, errs)
-		}
+		o.refuses(t, exitFailed, "is under way", "undo", short)
 		o.now = o.now.Add(5 * time.Minute)
 		state := stateKilled
 		if followed {
@@ -182,15 +193,18 @@ func TestKilledRun(t *testing.T) {
 		}
 		s := o.standingOf(t, "cleanupReports")
 		i := slices.IndexFunc(s.Runs, func(r *engine.Report) bool { return r.RunID == killed.RunID })
-		if s.State != state || i < 0 || s.Runs[i].Status != engine.Killed || !s.Runs[i].StartedAt.Equal(killed.StartedAt) {
-			t.Errorf("followed: %t: %s, %+v", followed, s.State, s.Runs)
+		if i < 0 {
+			t.Fatalf("followed: %t: the run is not in %+v", followed, s.Runs)
 		}
+		want(t, "state", state, s.State)
+		want(t, "status", engine.Killed, s.Runs[i].Status)
+		want(t, "start", killed.StartedAt, s.Runs[i].StartedAt)
 		text, _, _ := o.run(t, "runs", "cleanupReports")
 		wantParts(t, text, "2026-01-10 15:00  killed", short, "run cleanupReports: it was killed")
 		wantNarrow(t, text, screen.DefaultWidth)
-		out, _, code := o.run(t, "show", short)
-		want(t, "exit code of show", exitFailed, code)
-		wantParts(t, out, "cleanupReports: killed", "what was planned is not known", "reports/old", "reports/older", "firesweep undo "+killed.RunID)
+		out, _ := o.ends(t, exitFailed, "show", short)
+		wantParts(t, out, "cleanupReports: killed", "what was planned is not known", "reports/old", "reports/older",
+			"firesweep undo "+killed.RunID)
 		wantParts(t, o.well(t, "undo", short), "2 things would be taken back")
 		wantParts(t, o.well(t, "undo", "--apply", short), "2 things taken back")
 		if got := o.Documents(t, "reports"); len(got) != 3 {
@@ -225,36 +239,32 @@ func TestRunsLieFarBack(t *testing.T) {
 		wantParts(t, o.well(t, "show", short), "deleteInactiveProjects: completed", "-"+short)
 	}
 	o.Set(t, "cleanupRuns/cleanupReports-20260110T140000Z-00000007", map[string]any{"by": "somebody else"})
-	if _, errs, code := o.run(t, "runs"); code != exitFailed || !strings.Contains(errs, "cleanupRuns/cleanupReports-20260110T140000Z-00000007: it has no runId: no run wrote it") {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
-	o.Set(t, "cleanupRuns/cleanupReports-20260110T140000Z-00000007", map[string]any{"runId": "cleanupReports-20260110T140000Z-00000007"})
-	if _, errs, code := o.run(t, "show", "00000006"); code != exitFailed || !strings.Contains(errs, "no run whose id ends with 00000006 is saved") {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "cleanupRuns/cleanupReports-20260110T140000Z-00000007: it has no runId: no run wrote it", "runs")
+	o.Set(t, "cleanupRuns/cleanupReports-20260110T140000Z-00000007",
+		map[string]any{"runId": "cleanupReports-20260110T140000Z-00000007"})
+	o.refuses(t, exitFailed, "no run whose id ends with 00000006 is saved", "show", "00000006")
 }
 
 func TestShow(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.reports(t)
-	if _, errs, code := o.run(t, "show", "cleanupReports"); code != exitFailed || !strings.Contains(errs, "no run of cleanupReports is saved") {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "no run of cleanupReports is saved", "show", "cleanupReports")
 	report := o.called(t, "cleanupReports", "")
 	for _, name := range []string{report.RunID, shortID(report.RunID), "cleanupReports"} {
 		text := o.well(t, "show", name)
 		wantNarrow(t, text, screen.DefaultWidth)
-		wantParts(t, text, "cleanupReports: completed\n", "run "+report.RunID+", started 2026-01-10 15:00 UTC", "ACTION         PLANNED  DONE  CHANGED  FAILED",
-			"delete report        2     2        0       0", "kept 1: not older than 1 month", "billed at least: Firestore ", "there is nothing to do")
-		if got := parsed[shownRun](t, o.well(t, "show", "--json", name)); got.RunID != report.RunID || got.Actions["delete report"].Done != 2 {
+		wantParts(t, text, "cleanupReports: completed\n", "run "+report.RunID+", started 2026-01-10 15:00 UTC",
+			"ACTION         PLANNED  DONE  CHANGED  FAILED",
+			"delete report        2     2        0       0", "kept 1: not older than 1 month", "billed at least: Firestore ",
+			"there is nothing to do")
+		if got := parsed[shownRun](t, o.well(t, "show", "--json", name)); got.RunID != report.RunID ||
+			got.Actions["delete report"].Done != 2 {
 			t.Errorf("%+v", got)
 		}
 	}
-	_, errs, code := o.run(t, "show", "cleanupReports-20260110T150000Z-00000000")
-	if code != exitFailed || !strings.Contains(errs, "there is no report of cleanupReports-20260110T150000Z-00000000") {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "there is no report of cleanupReports-20260110T150000Z-00000000", "show",
+		"cleanupReports-20260110T150000Z-00000000")
 }
 
 // TestWhatToDo: every way for a run to end says what comes next, and each failure what to do about it.
@@ -262,18 +272,21 @@ func TestWhatToDo(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	for status, says := range map[engine.Status]string{
-		engine.Completed: "there is nothing to do", engine.Partial: "The next run continues from there", engine.Skipped: "firesweep runs cleanupReports",
+		engine.Completed: "there is nothing to do", engine.Partial: "The next run continues from there",
+		engine.Skipped: "firesweep runs cleanupReports",
 		engine.Aborted: "firesweep plan --force cleanupReports", engine.Failed: "firesweep run cleanupReports",
 		engine.Killed: "What it did is in its undo log.",
 	} {
 		o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": map[string]any{
 			"job": "cleanupReports", "runId": "cleanupReports-20260110T150000Z-00000000", "status": string(status), "startedAt": now,
-			"failures": []any{map[string]any{"target": "reports/r", "action": "delete report", "error": "rpc error: code = PermissionDenied"}},
+			"failures": []any{map[string]any{"target": "reports/r", "action": "delete report",
+				"error": "rpc error: code = PermissionDenied"}},
 		}})
-		out, _, code := o.run(t, "show", "cleanupReports")
-		if bad := status == engine.Aborted || status == engine.Failed || status == engine.Killed; bad != (code == exitFailed) {
-			t.Errorf("%s: exit code %d", status, code)
+		code := exitFine
+		if slices.Contains([]engine.Status{engine.Aborted, engine.Failed, engine.Killed}, status) {
+			code = exitFailed
 		}
+		out, _ := o.ends(t, code, "show", "cleanupReports")
 		wantParts(t, out, "cleanupReports: "+string(status), says, "-> A role is missing: terraform plan shows which.")
 	}
 }
@@ -297,12 +310,15 @@ func TestRunsOfTheLog(t *testing.T) {
 	wantParts(t, out, "completed, forced        2     2 ", "completed, plan          2     0 ",
 		"ERROR: cleanupReports did not run: wrong configuration", `WARNING: cleanupReports refused a`, "cleanExpiredComped\n  no run\n")
 	jobs := parsed[struct{ Jobs []loggedJob }](t, o.well(t, "runs", "--log", "--json", "--limit", "3", "cleanupReports")).Jobs
-	if len(jobs) != 1 || len(jobs[0].Runs) != 2 || len(jobs[0].Other) != 1 || !jobs[0].Runs[0].Force {
-		t.Errorf("%+v", jobs)
+	if len(jobs) != 1 || len(jobs[0].Runs) != 2 {
+		t.Fatalf("%+v", jobs)
 	}
+	want(t, "lines of no run", 1, len(jobs[0].Other))
+	want(t, "the newest is forced", true, jobs[0].Runs[0].Force)
 	id := jobs[0].Runs[0].RunID
 	out = o.well(t, "show", "--log", id)
-	wantParts(t, out, "INFO cleanupReports started", "reason: status reviewed, createdAt 2025-11-10T15:00:00Z, older than 1", "    delete reports/old\n")
+	wantParts(t, out, "INFO cleanupReports started", "reason: status reviewed, createdAt 2025-11-10T15:00:00Z, older than 1",
+		"    delete reports/old\n")
 	lines := parsed[struct{ Lines []entry }](t, o.well(t, "show", "--log", "--json", id)).Lines
 	if len(lines) < 4 || lines[len(lines)-1].Report == nil {
 		t.Errorf("%d lines: %+v", len(lines), lines)
@@ -310,55 +326,7 @@ func TestRunsOfTheLog(t *testing.T) {
 
 	o.now = o.now.Add(25 * time.Hour)
 	wantParts(t, o.well(t, "runs", "--log", "--since", "1d", "cleanupReports"), "no run")
-	if _, errs, code := o.run(t, "show", "--log", "--since", "1d", id); code != exitFailed || !strings.Contains(errs, "the log has no line of run "+id) {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
-}
-
-func TestPeriods(t *testing.T) {
-	t.Parallel()
-	for _, e := range scheduled() {
-		if every, err := period(e); err != nil || every <= 0 {
-			t.Errorf("%s, %s: every %s, %v", e.Name, e.Schedule, every, err)
-		}
-	}
-	for schedule, want := range map[string]time.Duration{
-		"*/10 * * * * UTC": 10 * time.Minute, "0 3 * * * Asia/Tokyo": 24 * time.Hour, "0~59 0~5 * * * UTC": 24 * time.Hour,
-		"0 3 * * * Europe/Berlin": 25 * time.Hour, "30 2 * * 1-5 UTC": 72 * time.Hour, "0 3 1 * * UTC": 31 * 24 * time.Hour,
-		"0 3 * * 7 UTC": 168 * time.Hour, "0 3 * * 5-7/2 UTC": 120 * time.Hour, "0 3 * * 1,6-7 UTC": 120 * time.Hour, "0 3 * * */7 UTC": 168 * time.Hour,
-		"0 3 * * 7-7 UTC": 168 * time.Hour, "0 3 * * 5~7 UTC": 168 * time.Hour, "0 3 * * 7~7 UTC": 168 * time.Hour, "0 25 * * * UTC": 0,
-	} {
-		at := strings.LastIndexByte(schedule, ' ')
-		if got, err := period(manifest.Entry{Schedule: schedule[:at], TimeZone: schedule[at+1:]}); got != want || (err != nil) != (want == 0) {
-			t.Errorf("%s: every %s, %v, want %s", schedule, got, err, want)
-		}
-	}
-}
-
-// TestEveryScheduleComes: what the list may say, the library reads, and it comes within two months.
-func TestEveryScheduleComes(t *testing.T) {
-	t.Parallel()
-	now, tried := time.Date(2027, 1, 31, 12, 0, 0, 0, time.UTC), 0
-	for _, minute := range []string{"0", "*/59", "1,2-5,0-59/7"} {
-		for _, hour := range []string{"*", "23", "0-23/23"} {
-			for _, day := range []string{"*", "31", "30-31", "29,31", "*/31", "1-31/30"} {
-				for _, weekday := range []string{"*", "0", "7", "0-7", "6-7", "1,5-7/2", "*/7", "7-7", "0,7"} {
-					e := manifest.Entry{TimeZone: "Europe/Berlin", Schedule: strings.Join([]string{minute, hour, day, "*", weekday}, " ")}
-					text := `{"functions":[{"name":"cleanupThings","schedule":"` + e.Schedule + `","rule":{"collection":"a","age":{"field":"at","days":1}}}]}`
-					if _, err := manifest.Parse(manifest.File{Name: "rules.json", Text: []byte(text)}); err != nil {
-						t.Error(err)
-					}
-					if next, err := nextRuns(e, now, 1); err != nil || len(next) != 1 || next[0].After(now.AddDate(0, 2, 0)) {
-						t.Errorf("%s: %v, %v", e.Schedule, next, err)
-					}
-					tried++
-				}
-			}
-		}
-	}
-	if tried != 486 {
-		t.Errorf("%d schedules were tried", tried)
-	}
+	o.refuses(t, exitFailed, "the log has no line of run "+id, "show", "--log", "--since", "1d", id)
 }
 
 // TestLogThatIsReadTooSoon: Cloud Logging allows so many requests a minute.

@@ -44,11 +44,20 @@ func (a *app) openDeployed(ctx context.Context, getenv func(string) string, loca
 	if err != nil {
 		return nil, err
 	}
-	scheduler, err := cloudscheduler.NewService(ctx, a.google(ctx, "cloudscheduler", log.project)...)
-	if err != nil {
-		return nil, fmt.Errorf("open Cloud Scheduler of %s: %w", log.project, err)
+	d, err := a.openScheduler(ctx, log.project, location)
+	if err == nil {
+		d.log = log
 	}
-	return &deployed{app: a, scheduler: scheduler, log: log, parent: "projects/" + log.project + "/locations/" + location}, nil
+	return d, err
+}
+
+// openScheduler returns what can look at the jobs of Cloud Scheduler in a project's region, and has no log.
+func (a *app) openScheduler(ctx context.Context, project, location string) (*deployed, error) {
+	scheduler, err := cloudscheduler.NewService(ctx, a.google(ctx, "cloudscheduler", project)...)
+	if err != nil {
+		return nil, fmt.Errorf("open Cloud Scheduler of %s: %w", project, err)
+	}
+	return &deployed{app: a, scheduler: scheduler, parent: "projects/" + project + "/locations/" + location}, nil
 }
 
 // jobs returns the jobs of Cloud Scheduler in the region, by name.
@@ -159,9 +168,7 @@ func (d *deployed) await(ctx context.Context, job string, o order, since time.Ti
 	filter := fmt.Sprintf(`(%s) OR (labels.job=%s AND jsonPayload.message:("did not run" OR "refused a request" OR "panicked"))`,
 		reports, quoted(job))
 	until := d.clock().Add(wait)
-	defer d.progress(ctx, func(time.Duration) string {
-		return fmt.Sprintf("waiting for the report of %s, %s left at most", job, short(max(0, until.Sub(d.clock())).Round(time.Second)))
-	})()
+	defer d.progress(ctx, d.waiting("the report of "+job, until))()
 	for d.clock().Before(until) {
 		if err := d.sleep(ctx, pollEvery); err != nil {
 			return nil, fmt.Errorf("wait for %s, which keeps running: see firesweep runs %s: %w", job, job, err)

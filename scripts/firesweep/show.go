@@ -13,10 +13,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
+	"github.com/firesweep/firesweep/scripts/firesweep/done"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -42,15 +44,11 @@ func (a *app) showCommand() *cobra.Command {
 		Use:   "show RUN [TARGET...]",
 		Short: "Show one run in full, what failed, and what to do about it",
 		Long: `Show the report of one run in full: what was planned, done and kept, what failed
-and what to do about it. If the run has an undo log (UNDO_DAYS), what it deleted
-or changed is listed with the reasons: the first 30 items and writes, or all of
-them with --all.
-
+and what to do about it, and by its undo log what it deleted or changed and why.
 RUN is a run's id, the last part of that as 'firesweep runs' shows it, or a
 job's name for its last run. With --log every line that the run logged is shown,
-oldest first: the lines with writes name every document, object and account that
-it deleted or changed. With --contents what was in them is shown, of those that
-TARGETs name or of the first 30.
+with --contents what was in things, of those that TARGETs name or of the first
+30.
 
 It needs the role roles/datastore.viewer; with --log, roles/logging.viewer.
 Exit code 1 means that the run failed, was aborted or was killed, or that there
@@ -93,7 +91,7 @@ is no such run.`,
 func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []string, getenv func(string) string) error {
 	s := newStore(getenv)
 	defer s.close()
-	stop := a.progress(ctx, func(time.Duration) string { return "looking for the run" })
+	stop := a.progress(ctx, doing("looking for the run"))
 	report, err := s.find(ctx, name, a.clock())
 	stop()
 	var none *noReportError
@@ -116,28 +114,43 @@ func (a *app) showRun(ctx context.Context, f showFlags, name string, targets []s
 		return a.showContents(ctx, f, runID, targets, job, bucket, getenv)
 	}
 	if report == nil || didSomething(report) && !report.DryRun {
-		most := listed
+		w := done.Wanted{Bucket: bucket, Most: listed}
 		if f.all {
-			most = 0
+			w.Most = 0
 		}
-		var kept error
-		if run.Did, kept = a.whatItDid(ctx, job, runID, bucket, getenv, most); kept != nil {
-			return kept
+		switch log, unread := a.doneBy(ctx, job, runID, getenv, w); {
+		case unread == nil:
+			run.Did = &did{log.Items.First, log.Items.Total, log.Writes.First, log.Writes.Total}
+		case !errors.Is(unread, restore.ErrNoLog):
+			return unread
 		}
 	}
 	if report == nil && run.Did == nil {
 		return err
 	}
-	if f.json {
-		err = a.writeJSON(run)
+	return a.show(f.json, run, func(p *printer) { p.run(run, runID, none) }, report != nil && wentWrong(report.Status))
+}
+
+// run prints a run's report and what it did; either may be missing, and none says why there is no report.
+func (p *printer) run(run shownRun, runID string, none *noReportError) {
+	if run.Report != nil {
+		p.report(run.Report)
 	} else {
-		a.printer().run(run, runID, none)
-		err = nil
+		p.Say(screen.Bold, 0, 2, "%s", runID)
+		why := "There is no report of it: it is a worker's, or it is older than 90 days."
+		if none.record.Holder != "" {
+			why = none.Error()
+		}
+		p.Say(screen.Yellow, 2, 2, "%s", why)
 	}
-	if err == nil && report != nil && wentWrong(report.Status) {
-		err = errSaid
+	switch {
+	case run.Did != nil:
+		p.did(run.Did, runID)
+	case totals(run.Report).Done > 0:
+		p.Line("")
+		p.Say("", 2, 2, "The undo log has nothing of this run (UNDO_DAYS). The log names what it deleted or changed:")
+		p.Command("firesweep show --log %s", runID)
 	}
-	return err
 }
 
 // wentWrong reports whether a run of this status needs somebody to look at it.

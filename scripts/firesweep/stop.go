@@ -11,10 +11,10 @@ import (
 
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -27,12 +27,8 @@ func (a *app) stopCommand() *cobra.Command {
 		Use:   "stop JOB",
 		Short: "Stop a run that is under way",
 		Long: `Stop the run of a job that is under way. Within seconds the run starts nothing
-more. It finishes what it has begun and saves its report, which is shown
-together with how to take back what the run did. The next run finishes what is
-half done, or undo takes it back.
-
-The job itself is not paused: Cloud Scheduler calls it at its next time. To
-prevent that, use 'firesweep pause' instead, which also stops the run.
+more, finishes what it has begun and saves its report, which is shown. The job
+itself is not paused: 'firesweep pause' does that, and stops the run as well.
 
 Interrupting this command does not withdraw the order. It needs the role
 roles/datastore.user. Exit code 1 means that no run is under way, or that it
@@ -87,7 +83,7 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 		return fmt.Errorf("no run of %s is under way, but somebody is taking one back (%s): "+
 			"interrupt that firesweep undo where it runs", job.Name, record.Holder)
 	}
-	if err := tellToStop(ctx, job, record.Holder, getenv, a.clock()); err != nil {
+	if err := a.tellToStop(ctx, job, record.Holder, getenv); err != nil {
 		if errors.Is(err, engine.ErrNotUnderWay) { // it has ended meanwhile
 			return notUnderWay(job.Name, nil)
 		}
@@ -105,15 +101,7 @@ func (a *app) stop(ctx context.Context, job manifest.Entry, getenv func(string) 
 	if st.Kept, err = s.keepsUndo(ctx, job, st.RunID); err != nil {
 		return err
 	}
-	if json {
-		err = a.writeJSON(st)
-	} else {
-		a.printer().stopped(st)
-	}
-	if err == nil && st.Report == nil {
-		err = errSaid
-	}
-	return err
+	return a.show(json, st, func(p *printer) { p.stopped(st) }, st.Report == nil)
 }
 
 // nextLooks is how often [app.awaitNext] looks for the next run, which Cloud Tasks calls within a second or two.
@@ -143,17 +131,11 @@ func notUnderWay(job string, last *engine.Report) error {
 }
 
 // tellToStop tells the run to stop, if it still holds the lease.
-func tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv func(string) string, now time.Time) error {
-	cfg, err := settings(job, getenv, config.Firestore)
+func (a *app) tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv func(string) string) error {
+	err := a.on(ctx, job, getenv, func(p restore.Project) error {
+		return engine.Stop(ctx, p.DB, job.Name, runID, a.clock())
+	}, config.Firestore)
 	if err != nil {
-		return err
-	}
-	c, err := documents.Open(ctx, documents.Database{Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = c.Close() }() // the write has been answered
-	if err := engine.Stop(ctx, c.Writer(documents.NewRate()), job.Name, runID, now); err != nil {
 		return fmt.Errorf("tell %s to stop: %w", runID, err)
 	}
 	return nil
@@ -161,7 +143,7 @@ func tellToStop(ctx context.Context, job manifest.Entry, runID string, getenv fu
 
 // stopAndWait tells a run to stop and waits for its end, as [app.awaitEnd] does. One that has ended meanwhile is none to stop.
 func (a *app) stopAndWait(ctx context.Context, s *store, job manifest.Entry, record engine.Record) (*engine.Report, error) {
-	err := tellToStop(ctx, job, record.Holder, s.getenv, a.clock())
+	err := a.tellToStop(ctx, job, record.Holder, s.getenv)
 	if err != nil && !errors.Is(err, engine.ErrNotUnderWay) {
 		return nil, err
 	}
@@ -174,10 +156,7 @@ const answersWithin = 30 * time.Second
 // awaitEnd waits until a run has released its lease, and returns its report. If the lease expires before, there is none.
 func (a *app) awaitEnd(ctx context.Context, s *store, job manifest.Entry, record engine.Record) (*engine.Report, error) {
 	runID, until := record.Holder, record.Until
-	stop := a.progress(ctx, func(time.Duration) string {
-		return fmt.Sprintf("waiting for the run to end, %s left at most", short(max(0, until.Sub(a.clock())).Round(time.Second)))
-	})
-	defer stop()
+	defer a.progress(ctx, a.waiting("the run to end", until))()
 	begun, guessed := a.clock(), false
 	for {
 		if !guessed && a.clock().Sub(begun) >= answersWithin {

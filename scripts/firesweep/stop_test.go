@@ -52,15 +52,13 @@ func TestStop(t *testing.T) {
 		return nil
 	}
 	out := o.well(t, "stop", "cleanupReports")
-	wantParts(t, out, "Run "+runID+" has been told to stop.", "cleanupReports: partial, stopped", "It was stopped. The next run continues from there.",
+	wantParts(t, out, "Run "+runID+" has been told to stop.", "cleanupReports: partial, stopped",
+		"It was stopped. The next run continues from there.",
 		"\n    firesweep undo "+runID+"\n", "\n    firesweep pause --location REGION cleanupReports\n")
 	wantNarrow(t, out, screen.DefaultWidth)
 	want(t, "marks", []any{runID, runID, runID}, marks)
 
-	text, errs, code := o.run(t, "stop", "cleanupReports")
-	if code != exitFailed || text != "" || !strings.Contains(errs, "no run of cleanupReports is under way. The last one, "+runID+", started at") {
-		t.Errorf("%d, %s, %s", code, text, errs)
-	}
+	o.refuses(t, exitFailed, "no run of cleanupReports is under way. The last one, "+runID+", started at", "stop", "cleanupReports")
 	wantParts(t, o.well(t, "undo", "--apply", "0123abcd"), "1 thing taken back")
 	if o.Documents(t, "reports")["a"] == nil {
 		t.Error("it did not come back")
@@ -71,7 +69,8 @@ func TestStop(t *testing.T) {
 func TestStopBetweenRuns(t *testing.T) {
 	o := newOperator(t)
 	first := "cleanupReports-20260110T145000Z-0123abcd"
-	goesOn := map[string]any{"runId": first, "job": "cleanupReports", "status": "partial", "continued": true, "startedAt": o.now, "now": o.now}
+	goesOn := map[string]any{"runId": first, "job": "cleanupReports", "status": "partial", "continued": true, "startedAt": o.now,
+		"now": o.now}
 	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": goesOn})
 	var second string
 	looks := 0
@@ -89,10 +88,8 @@ func TestStopBetweenRuns(t *testing.T) {
 
 	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": goesOn})
 	looks = 10 // nothing comes any more
-	_, errs, code := o.run(t, "stop", "cleanupReports")
-	if code != exitFailed || looks != 19 || !strings.Contains(errs, "no run of cleanupReports is under way. The last one, "+first) {
-		t.Errorf("%d after %d looks, %s", code, looks-10, errs)
-	}
+	o.refuses(t, exitFailed, "no run of cleanupReports is under way. The last one, "+first, "stop", "cleanupReports")
+	want(t, "looks", 19, looks)
 }
 
 // TestStopAsJSON keeps standard output for programs.
@@ -103,11 +100,11 @@ func TestStopAsJSON(t *testing.T) {
 		o.ended(t, runID, "completed")
 		return nil
 	}
-	out, errs, code := o.run(t, "stop", "--json", "cleanupReports")
+	out, errs := o.ends(t, exitFine, "stop", "--json", "cleanupReports")
 	got := parsed[stopped](t, out)
-	if code != exitFine || got.Job != "cleanupReports" || got.RunID != runID || got.Report.Status != engine.Completed || got.Kept {
-		t.Errorf("%d, %+v", code, got)
-	}
+	want(t, "status", engine.Completed, got.Report.Status)
+	got.Report = nil
+	want(t, "result", stopped{Job: "cleanupReports", RunID: runID}, got)
 	wantParts(t, errs, "has been told to stop")
 }
 
@@ -119,16 +116,11 @@ func TestStopOfARunThatDies(t *testing.T) {
 		o.now = o.now.Add(100 * d)
 		return nil
 	}
-	out, errs, code := o.run(t, "stop", "cleanupReports")
-	if code != exitFailed {
-		t.Errorf("exit code %d", code)
-	}
-	want(t, "guesses", 1, strings.Count(strings.Join(strings.Fields(errs), " "), "has not ended within 30s. It may have been killed"))
+	out, errs := o.ends(t, exitFailed, "stop", "cleanupReports")
+	want(t, "guesses", 1, strings.Count(strings.Join(strings.Fields(errs), " "),
+		"has not ended within 30s. It may have been killed"))
 	wantParts(t, out, "ended without a report", "There is nothing to take back")
-	_, errs, code = o.run(t, "stop", "cleanupReports")
-	if code != exitFailed || !strings.Contains(errs, "run "+runID+" of cleanupReports is dead") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "run "+runID+" of cleanupReports is dead", "stop", "cleanupReports")
 }
 
 // TestStopRefuses: what is not there to be stopped.
@@ -151,10 +143,7 @@ func TestStopRefuses(t *testing.T) {
 		{[]string{"stop", "cleanExpiredComped"}, exitFailed, "the field lease of cleanupJobs/cleanExpiredComped is not one"},
 		{[]string{"stop", "cleanupBannedUsers"}, exitFailed, "interrupt that firesweep undo where it runs"},
 	} {
-		out, errs, code := o.run(t, tt.args...)
-		if code != tt.code || out != "" || !strings.Contains(errs, tt.want) {
-			t.Errorf("%v: %d, %s, %s, want %d, %q", tt.args, code, out, errs, tt.code, tt.want)
-		}
+		o.refuses(t, tt.code, tt.want, tt.args...)
 	}
 	for job, record := range o.Documents(t, "cleanupJobs") {
 		if _, marked := record["stop"]; marked {
@@ -173,7 +162,8 @@ func TestStopIsInterrupted(t *testing.T) {
 		return context.Canceled
 	}
 	a, _, errs := o.app()
-	if code := a.run(ctx, []string{"stop", "cleanupReports"}); code != exitInterrupted || !strings.Contains(errs.String(), runID+" stops nevertheless") {
+	if code := a.run(ctx, []string{"stop", "cleanupReports"}); code != exitInterrupted || !strings.Contains(errs.String(),
+		runID+" stops nevertheless") {
 		t.Errorf("%d, %s", code, errs)
 	}
 	want(t, "mark", any(runID), o.Documents(t, "cleanupJobs")["cleanupReports"]["stop"])
@@ -186,7 +176,8 @@ func TestStopOfARunThatIsQuicker(t *testing.T) {
 	runID := o.underWayRun(t)
 	o.ended(t, runID, "completed")
 	job, _ := jobsNamed([]string{"cleanupReports"})
-	err := tellToStop(t.Context(), job[0], runID, func(name string) string { return o.env[name] }, o.now)
+	a, _, _ := o.app()
+	err := a.tellToStop(t.Context(), job[0], runID, a.getenv)
 	if !errors.Is(err, engine.ErrNotUnderWay) {
 		t.Error(err)
 	}

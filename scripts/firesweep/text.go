@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -12,6 +13,49 @@ type printer struct{ screen.Printer }
 
 func (a *app) printer() *printer {
 	return &printer{screen.Printer{W: a.out, Width: a.screen.width, Colour: a.screen.colour}}
+}
+
+// show writes a result as JSON or for people. The error is [errSaid] if the result is bad, so that the exit code is 1.
+func (a *app) show(asJSON bool, result any, write func(*printer), bad bool) error {
+	if !asJSON {
+		write(a.printer())
+	} else if err := a.writeJSON(result); err != nil {
+		return err
+	}
+	if bad {
+		return errSaid
+	}
+	return nil
+}
+
+// shown is for what has been printed already, one result after the other.
+func shown(*printer) {}
+
+func (a *app) writeJSON(v any) error {
+	e := json.NewEncoder(a.out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}
+
+// first prints a table of things: the first of them, unless all are to be listed.
+func (p *printer) first(all bool, what string, columns []screen.Column, rows []screen.Row) {
+	shown := rows
+	if len(rows) > listed && !all {
+		shown = rows[:listed]
+	}
+	p.Table(columns, shown)
+	p.more(len(rows)-len(shown), what)
+}
+
+// more says how many things are not listed.
+func (p *printer) more(n int, what string) {
+	if n > 0 {
+		p.Say("", 2, 2, "and %s more: use --all", plural(n, what))
+	}
 }
 
 // when says a time to the minute, or to the second if that matters, in UTC.

@@ -12,7 +12,8 @@ import (
 func TestShort(t *testing.T) {
 	t.Parallel()
 	for d, text := range map[time.Duration]string{
-		0: "0 ms", 999 * time.Millisecond: "999 ms", time.Second: "1.0 s", 61 * time.Second: "1m01s", 90 * time.Minute: "1h30m", 49 * time.Hour: "2 days",
+		0: "0 ms", 999 * time.Millisecond: "999 ms", time.Second: "1.0 s", 61 * time.Second: "1m01s", 90 * time.Minute: "1h30m",
+		49 * time.Hour: "2 days",
 	} {
 		want(t, d.String(), text, short(d))
 	}
@@ -28,7 +29,8 @@ func TestShardsOfARun(t *testing.T) {
 		{Status: engine.Completed, Runs: 1, Scanned: 1200, Done: 7, Through: true}, {Status: engine.Partial, Runs: 2, Scanned: 90},
 		{Status: engine.Failed, Runs: 1, Left: true}, {},
 	}})
-	for _, line := range []string{"0  completed 1 1200 7", "1  partial, continues 2 90 0", "2  failed, some is left 1 0 0", "3  not ended yet 0 0 0"} {
+	for _, line := range []string{"0  completed 1 1200 7", "1  partial, continues 2 90 0", "2  failed, some is left 1 0 0",
+		"3  not ended yet 0 0 0"} {
 		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), strings.Join(strings.Fields(line), " ")) {
 			t.Errorf("no %q in\n%s", line, out.String())
 		}

@@ -6,18 +6,14 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/advice"
 	"github.com/firesweep/firesweep/scripts/screen"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
-	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 type undoFlags struct {
@@ -64,30 +60,19 @@ func (a *app) undoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "undo RUN",
 		Short: "Take back what a run deleted or changed",
-		Long: `Show what undoing a run would bring back; with --apply, bring it back.
+		Long: `Show what undoing a run would bring back; with --apply, bring it back. It needs
+the run's undo log, which is kept for UNDO_DAYS. What somebody has changed since
+is left as it is and listed as a conflict: then the exit code is 1. What was
+sent stays sent. Repeating it changes nothing more.
 
-It needs the run's undo log, which is kept for seven days unless UNDO_DAYS
-(Terraform: undo_days) of its job says otherwise. A deleted document comes back
-as it was, if none is there now. A changed field gets its old value, if it still
-holds what the run wrote. A document that the run created is deleted, if nobody
-has changed it. Objects come back from the bucket's soft delete, accounts
-without their passwords, and without custom claims unless --claims is given.
-What somebody has changed since is left as it is and listed as a conflict: then
-the exit code is 1. What was sent stays sent. Repeating it changes nothing more.
-
-With --where, only documents whose saved contents have the value come back, what
-lies below them, and objects and accounts with their ids, or the value, in the
-name. Custom claims may make an account an administrator. The log of a run
-without a report might be forged.
-
-RUN is a run's id, or the last part of that as 'firesweep runs' shows it. For a
-worker's run, give the whole id and --without-report: it leaves no report that
-says what it was.
+RUN is a run's id, or the last part of that as 'firesweep runs' shows it. Custom
+claims may make an account an administrator. For a worker's run, give the whole
+id and --without-report: its log might be forged.
 
 What came back is pinned: every job keeps it until 'firesweep release'. While a
-run of any job is under way, undo is refused.
-It works with your credentials, which need to write documents, and to restore
-objects and create accounts if the job deletes some.`,
+run of any job is under way, undo is refused. It works with your credentials,
+which need to write documents, and to restore objects and create accounts if the
+job deletes some.`,
 		Example: `  firesweep undo --project my-project 5f3a9c01
   firesweep undo --apply cleanupReports-20260110T150000Z-5f3a9c01
   firesweep undo --apply --only reports/abc --only reports/def 5f3a9c01
@@ -121,31 +106,12 @@ func (a *app) wholeID(ctx context.Context, name string, getenv func(string) stri
 	}
 	s := newStore(getenv)
 	defer s.close()
-	defer a.progress(ctx, func(time.Duration) string { return "looking for the run" })()
+	defer a.progress(ctx, doing("looking for the run"))()
 	report, err := s.find(ctx, name, a.clock())
 	if err != nil {
 		return "", err
 	}
 	return report.RunID, nil
-}
-
-// open opens the backends of the job or worker of this name.
-func (a *app) open(ctx context.Context, name string, getenv func(string) string) (restore.Project, func() error, error) {
-	all := functions.All()
-	i := slices.IndexFunc(all, func(e manifest.Entry) bool { return e.Name == name })
-	if i < 0 {
-		return restore.Project{}, nil, wrongUse("no job or worker is called %q", name)
-	}
-	e := all[i]
-	// It hands nothing over.
-	uses := slices.DeleteFunc(slices.Clone(e.Uses()), func(b config.Backend) bool { return b == config.Tasks })
-	c, err := settings(e, getenv, uses...)
-	if err != nil {
-		return restore.Project{}, nil, err
-	}
-	p, closeAll, err := a.hooks.Open(ctx, c, uses, a.clock)
-	p.Jobs = functions.Registered()
-	return p, closeAll, err
 }
 
 // taken is the result of taking a run back. docs/command.md documents it as JSON.
@@ -169,26 +135,23 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string, getenv func(stri
 	if err != nil {
 		return err
 	}
-	job, _, _ := strings.Cut(runID, "-")
-	p, closeAll, err := a.open(ctx, job, getenv)
-	if err != nil {
-		return err
+	job, known := entryOfRun(runID)
+	if !known {
+		return wrongUse("no job or worker is called %q", strings.Split(runID, "-")[0])
 	}
-	defer func() { _ = closeAll() }() // what was written is written
+	uses := slices.DeleteFunc(job.Uses(), func(b config.Backend) bool { return b == config.Tasks }) // it hands nothing over
 	t := taken{Run: runID, Applied: f.apply, Outcomes: []takenBack{}}
 	what := map[bool]string{false: "looking at", true: "taking back"}[f.apply]
-	var far share
-	var things atomic.Int64
-	stop := a.progress(ctx, func(passed time.Duration) string {
-		return what + " " + plural(int(things.Load()), "thing") + far.estimate(passed)
-	})
-	o.Progress = far.set
+	var at far
+	o.Progress = func(done, total int) { at.set(what+" things", done, total) }
+	stop := a.progress(ctx, at.now)
 	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
-	err = p.Undo(ctx, runID, o, func(o restore.Outcome) error {
-		things.Add(1)
-		t.Outcomes = append(t.Outcomes, takenBack{Target: o.Target, Step: o.Step, Why: o.Why, Note: o.Note})
-		return nil
-	})
+	err = a.on(ctx, job, getenv, func(p restore.Project) error {
+		return p.Undo(ctx, runID, o, func(o restore.Outcome) error {
+			t.Outcomes = append(t.Outcomes, takenBack{Target: o.Target, Step: o.Step, Why: o.Why, Note: o.Note})
+			return nil
+		})
+	}, uses...)
 	stop()
 	slices.SortStableFunc(t.Outcomes, func(x, y takenBack) int {
 		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Target, y.Target))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,46 +25,31 @@ func TestUndo(t *testing.T) {
 		t.Fatalf("%+v", first)
 	}
 	o.Set(t, "reports/c", map[string]any{"status": "new"})
-	shown, _, code := o.run(t, "undo", first.RunID)
-	if code != exitFailed {
-		t.Errorf("exit code %d with a conflict", code)
-	}
-	for _, part := range []string{"bring back", "reports/a", "reports/b", "left: changed since", "somebody has created it since", "2 things would be taken back", "1 conflict"} {
-		if !strings.Contains(shown, part) {
-			t.Errorf("%q is not in\n%s", part, shown)
-		}
-	}
+	shown, _ := o.ends(t, exitFailed, "undo", first.RunID)
+	wantParts(t, shown, "bring back", "reports/a", "reports/b", "left: changed since", "somebody has created it since",
+		"2 things would be taken back", "1 conflict")
 	if len(o.Documents(t, "reports")) != 1 {
 		t.Error("to show it has done it")
 	}
-	var got taken
-	out, _, _ := o.run(t, "undo", "--apply", "--json", first.RunID)
-	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Outcomes) != 3 || !got.Applied {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if back := o.Documents(t, "reports"); back["a"]["text"] != "a" || back["b"]["text"] != "b" || back["c"]["status"] != "new" {
-		t.Errorf("%v", back)
-	}
-	if again, _, _ := o.run(t, "undo", "--apply", first.RunID); !strings.Contains(again, "nothing to bring back") {
-		t.Error(again)
-	}
+	out, _ := o.ends(t, exitFailed, "undo", "--apply", "--json", first.RunID)
+	got := parsed[taken](t, out)
+	want(t, "applied", true, got.Applied)
+	want(t, "outcomes", 3, len(got.Outcomes))
+	back := o.Documents(t, "reports")
+	want(t, "what is there", []any{"a", "b", "new"}, []any{back["a"]["text"], back["b"]["text"], back["c"]["status"]})
+	again, _ := o.ends(t, exitFailed, "undo", "--apply", first.RunID)
+	wantParts(t, again, "nothing to bring back")
 	o.now = o.now.Add(time.Hour)
 	if next := o.called(t, "cleanupReports", ""); len(next.Actions) != 0 {
 		t.Errorf("what came back is deleted again: %v", next.Actions)
 	}
-	if _, errs, code := o.run(t, "release", "reports/none"); code != exitFailed || !strings.Contains(errs, "reports/none is not pinned") {
-		t.Errorf("%d, %s", code, errs)
-	}
+	o.refuses(t, exitFailed, "reports/none is not pinned", "release", "reports/none")
 	o.well(t, "release", "reports/a")
 	o.called(t, "cleanupReports", "")
-	if left := o.Documents(t, "reports"); left["a"] != nil || left["b"] == nil {
-		t.Errorf("%v", left)
-	}
+	want(t, "left", []string{"b", "c"}, slices.Sorted(maps.Keys(o.Documents(t, "reports"))))
 	o.well(t, "release", "--run", first.RunID)
 	o.called(t, "cleanupReports", "")
-	if left := o.Documents(t, "reports"); left["b"] != nil || left["c"] == nil {
-		t.Errorf("%v", left)
-	}
+	want(t, "left", []string{"c"}, slices.Sorted(maps.Keys(o.Documents(t, "reports"))))
 }
 
 // TestUndoRefuses: wrong use begins nothing, and what cannot be taken back says why.
@@ -88,10 +72,7 @@ func TestUndoRefuses(t *testing.T) {
 		{[]string{"pin", "--because", "x", "reports"}, exitWrongUse, "no document's path"},
 		{[]string{"find"}, exitWrongUse, "name one"},
 	} {
-		_, errs, code := o.run(t, tt.args...)
-		if code != tt.code || !strings.Contains(errs, tt.want) {
-			t.Errorf("%v: %d, %s, want %d, %q", tt.args, code, errs, tt.code, tt.want)
-		}
+		o.refuses(t, tt.code, tt.want, tt.args...)
 	}
 	if left := o.Documents(t, "cleanupJobs"); len(left) != 0 {
 		t.Errorf("something was written: %v", left)
@@ -110,15 +91,14 @@ func TestUndoOfAPart(t *testing.T) {
 	run := o.called(t, "cleanupReports", "").RunID
 	project := o.env["GOOGLE_CLOUD_PROJECT"]
 	shown := o.well(t, "undo", "--project", project, "--only", "reports/r01", "--only", "reports/r02", run)
-	wantParts(t, shown, "2 things would be taken back", "firesweep undo --apply --project "+project+" --only reports/r01 --only reports/r02 "+run)
+	wantParts(t, shown, "2 things would be taken back",
+		"firesweep undo --apply --project "+project+" --only reports/r01 --only reports/r02 "+run)
 	wantParts(t, o.well(t, "undo", "--where", "text=it's", run), `--where 'text=it'\''s' `+run, "and 5 things more: use --all")
 	if all := o.well(t, "undo", "--all", run); strings.Count(all, "bring back") != listed+5 || strings.Contains(all, "use --all") {
 		t.Error(all)
 	}
-	_, errs, code := o.run(t, "undo", "--apply", "--only", "reports/r01", "--only", "reports/typo", run)
-	if code != exitWrongUse || !strings.Contains(errs, "reports/typo") || len(o.Documents(t, "reports")) != 0 {
-		t.Errorf("%d, %s, %v", code, errs, o.Documents(t, "reports"))
-	}
+	o.refuses(t, exitWrongUse, "reports/typo", "undo", "--apply", "--only", "reports/r01", "--only", "reports/typo", run)
+	want(t, "reports that are back", 0, len(o.Documents(t, "reports")))
 	o.well(t, "undo", "--apply", "--where", "reporter=u1", run)
 	for id, d := range o.Documents(t, "reports") {
 		if d["reporter"] != "u1" {
@@ -134,7 +114,8 @@ func TestUndoOfAPart(t *testing.T) {
 	wantParts(t, o.well(t, "show", "cleanupReports"), "It was taken back at", "35 things")
 }
 
-// TestUndoWithoutTheQueue: neither undo nor what goes with it needs the settings of Cloud Tasks, or a bucket where the job has none.
+// TestUndoWithoutTheQueue: neither undo nor what goes with it needs the settings of Cloud Tasks, or a bucket where the job has
+// none.
 func TestUndoWithoutTheQueue(t *testing.T) {
 	t.Parallel()
 	for _, job := range []string{"deleteInactiveProjects", "cleanupPlaceholderUsers"} {
@@ -171,9 +152,7 @@ func TestPostStaysThoughItsCircleIsGone(t *testing.T) {
 	wantParts(t, o.well(t, "find", post), "deleted", post, run)
 	wantParts(t, o.well(t, "find", gone[0]), post)
 	wantParts(t, o.well(t, "show", "--contents", run, post), "deleted "+post, "circleId: ")
-	if _, _, code := o.run(t, "find", "posts/none"); code != exitFailed {
-		t.Errorf("nothing was found: exit code %d", code)
-	}
+	o.ends(t, exitFailed, "find", "posts/none")
 	o.well(t, "undo", "--apply", "--only", post, run)
 	wantParts(t, o.well(t, "pinned"), post, "it came back by undoing a run", run)
 	next := o.called(t, "cleanupOrphanedMedia", "")
@@ -199,10 +178,7 @@ func TestUndoWarns(t *testing.T) {
 	o.SetObjectAccess(t, false)
 	run := o.called(t, "checkGhostCircles", "").RunID
 	wantParts(t, o.well(t, "undo", run), "Warning: uniform access is off in bucket", "storage.objects.setIamPolicy")
-	var got taken
-	if err := json.Unmarshal([]byte(o.well(t, "undo", "--apply", "--json", run)), &got); err != nil || len(got.Warnings) != 1 {
-		t.Errorf("%v, %v", got.Warnings, err)
-	}
+	want(t, "warnings", 1, len(parsed[taken](t, o.well(t, "undo", "--apply", "--json", run)).Warnings))
 }
 
 // TestPin: nothing that is pinned goes, nor what leads to it.
@@ -214,7 +190,8 @@ func TestPin(t *testing.T) {
 		o.Set(t, path, old)
 	}
 	args := []string{"--because", "legal hold", "reports/a", "reports/b/notes/n"}
-	wantParts(t, o.well(t, append([]string{"pin"}, args...)...), "Nothing was changed", "firesweep pin --apply --because 'legal hold' reports/a")
+	wantParts(t, o.well(t, append([]string{"pin"}, args...)...), "Nothing was changed",
+		"firesweep pin --apply --because 'legal hold' reports/a")
 	wantParts(t, o.well(t, "pinned"), "Nothing is pinned")
 	o.well(t, append([]string{"pin", "--apply"}, args...)...)
 	wantParts(t, o.well(t, "pinned"), "reports/a", "legal hold", "by ")
@@ -252,8 +229,10 @@ func TestUndoneAccounts(t *testing.T) {
 		}
 		wantParts(t, o.well(t, append([]string{"undo", "--apply"}, args...)...), "a@example.com", `{"admin":true}`)
 		user, err := o.Auth(t).GetUser(ctx, "u1")
-		if err != nil || !user.EmailVerified || (user.CustomClaims["admin"] == true) != claims {
-			t.Errorf("%v: %+v, %v", claims, user, err)
+		if err != nil {
+			t.Fatal(err)
 		}
+		want(t, "verified", true, user.EmailVerified)
+		want(t, "claims", claims, user.CustomClaims["admin"] == true)
 	}
 }

@@ -1,4 +1,5 @@
-// Command pricepage writes docs/prices.md: what the nine jobs cost, by what the lab has counted and by the prices of scripts/prices.
+// Command pricepage writes docs/prices.md: what the nine jobs cost, by what the lab has counted and by the prices of
+// scripts/prices.
 //
 //	go run ./scripts/pricepage           # write
 //	go run ./scripts/pricepage --check   # fail if it is out of date
@@ -11,18 +12,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/prices"
 	"github.com/firesweep/firesweep/scripts/schedule"
-	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
 func main() {
 	check := flag.Bool("check", false, "write nothing; fail if docs/prices.md is out of date")
-	docs := flag.String("docs", "docs", "the folder of the page, in which the lab's figures are in performance/measured.json")
+	docs := flag.String("docs", "docs", "the folder of the page, in which the lab's figures are in performance/usage.json")
 	flag.Parse()
 	if err := run(*docs, *check); err != nil {
 		fmt.Fprintln(os.Stderr, "pricepage: "+err.Error())
@@ -33,22 +32,20 @@ func main() {
 // measured is a run that the lab measured.
 type measured struct {
 	Case, Job   string
-	Kind        string // of names, in the case names
 	Items, Done int
-	Seed        bool
 	Usage       usage.Usage
 }
 
 func run(docs string, check bool) error {
-	text, err := os.ReadFile(filepath.Join(docs, "performance", "measured.json"))
+	text, err := os.ReadFile(filepath.Join(docs, "performance", "usage.json"))
 	if err != nil {
 		return err
 	}
-	var lab struct{ Runs []measured }
-	if err := json.Unmarshal(text, &lab); err != nil {
+	var runs []measured
+	if err := json.Unmarshal(text, &runs); err != nil {
 		return fmt.Errorf("read what the lab measured: %w", err)
 	}
-	page, err := write(lab.Runs)
+	page, err := write(runs)
 	if err != nil {
 		return err
 	}
@@ -67,27 +64,28 @@ func run(docs string, check bool) error {
 
 const head = `# Prices
 
-What the nine jobs cost in US dollars, beyond what Google gives for free, written by ` + "`go run ./scripts/pricepage`" + ` from what the lab has counted
-([performance.md](performance.md)) and from one table in the code, ` + "`scripts/prices`" + `. Prices of %s; a bill in another currency has other ones.
-` + "`firesweep plan`" + ` says what a run would bill, ` + "`firesweep runs`" + ` what a job's runs of the month have used, and ` + "`firesweep check`" + ` what a rule of
-your own costs.
+What the nine jobs cost in US dollars, beyond what Google gives for free, written by ` + "`go run ./scripts/pricepage`" + `
+from what the lab has counted ([performance.md](performance.md)) and from one table in the code, ` + "`scripts/prices`" + `.
+Prices of %s; a bill in another currency has other ones. ` + "`firesweep plan`" + ` says what a run would bill,
+` + "`firesweep runs`" + ` what a job's runs of the month have used, and ` + "`firesweep check`" + ` what a rule of your own
+costs.
 
 ## What Google charges
 
-| class of location | such as | 100,000 reads | writes | deletes | 1,000 class A | class B | a GiB of documents, a month | of files |
+| class of location | such as | 100,000 reads | writes | deletes | 1,000 class A | class B | GiB-month of documents | of files |
 |---|---|--:|--:|--:|--:|--:|--:|--:|
 `
 
 const fixed = `
-Deletions of files and calls of Authentication are free. A schedule costs %s a month (an account's first three are free), a condition of an alert
-%s, a second of a run some %s with one CPU and 512 MiB (a month's first 180,000 are free), a million tasks or requests %s. Firestore's free
-50,000 reads, 20,000 writes and 20,000 deletes a day are for one database of a project; deletions by its TTL policies, which take the logs of runs
-away, count as deletes and are never free.
+Deletions of files and calls of Authentication are free. A schedule costs %s a month (an account's first three are free),
+a condition of an alert %s, a second of a run some %s with one CPU and 512 MiB (a month's first 180,000 are free), a
+million tasks or requests %s. Firestore's free 50,000 reads, 20,000 writes and 20,000 deletes a day are for one database
+of a project; deletions by its TTL policies, which take the logs of runs away, count as deletes and are never free.
 
 ## At rest
 
-A month in which there is nothing to do, in a project without data: what runs read and write at least. What there is adds to it: a read for a thousand
-documents that are counted, a class A operation for a thousand files that are listed.
+A month in which there is nothing to do, in a project without data: what runs read and write at least. What there is
+adds to it: a read for a thousand documents that are counted, a class A operation for a thousand files that are listed.
 
 | job | runs a month | reads and writes a run | %s | %s |
 |---|--:|--:|--:|--:|
@@ -96,8 +94,8 @@ documents that are counted, a class A operation for a thousand files that are li
 const deletions = `
 ## For 100,000 deletions
 
-What the lab's cases used, for 100,000 actions of a job: the actions with all that goes along, the log for undoing them, and what was looked at. What the
-cases hold is said on [performance.md](performance.md).
+What the lab's cases used, for 100,000 actions of a job: the actions with all that goes along, the log for undoing them,
+and what was looked at. What the cases hold is said on [performance.md](performance.md).
 
 | job | case | reads | writes | deletes | class A | %s | %s |
 |---|---|--:|--:|--:|--:|--:|--:|
@@ -132,18 +130,20 @@ func write(runs []measured) ([]byte, error) {
 		if !found || job.Schedule == "" {
 			continue
 		}
-		n, err := runsOf(job)
+		n, err := schedule.Monthly(job)
 		if err != nil {
 			return nil, err
 		}
 		u := idle.Usage
-		fmt.Fprintf(&b, "| `%s` | %d | %d and %d | %s |\n", job.Name, n, u.FirestoreReads, u.FirestoreWrites, both(times(u, float64(n))))
+		fmt.Fprintf(&b, "| `%s` | %d | %d and %d | %s |\n", job.Name, n, u.FirestoreReads, u.FirestoreWrites,
+			both(times(u, float64(n))))
 	}
 	fmt.Fprintf(&b, deletions, dear.Name, cheap.Name)
 	for _, r := range largest(runs) {
 		if r.Done > 0 {
 			u := times(r.Usage, actions/float64(r.Done))
-			fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %d | %d | %s |\n", r.Job, r.Case, u.FirestoreReads, u.FirestoreWrites, u.FirestoreDeletes,
+			fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %d | %d | %s |\n", r.Job, r.Case, u.FirestoreReads, u.FirestoreWrites,
+				u.FirestoreDeletes,
 				u.StorageClassA, both(u))
 		}
 	}
@@ -167,11 +167,11 @@ func find(runs []measured, holds func(measured) bool) (last measured, found bool
 	return last, found
 }
 
-// largest returns of each case the run with the most items, in the order of the cases. Kinds of names are no cases.
+// largest returns of each case the run with the most items, in the order of the cases.
 func largest(runs []measured) (all []measured) {
 	for _, r := range runs {
 		switch last := len(all) - 1; {
-		case r.Seed || r.Items == 0 || r.Kind != "":
+		case r.Items == 0:
 		case last >= 0 && all[last].Case == r.Case && all[last].Items <= r.Items:
 			all[last] = r
 		case last < 0 || all[last].Case != r.Case:
@@ -189,17 +189,4 @@ func times(u usage.Usage, n float64) usage.Usage {
 		StorageClassA: of(u.StorageClassA), StorageClassB: of(u.StorageClassB), StorageDeletes: of(u.StorageDeletes),
 		AuthCalls: of(u.AuthCalls), Tasks: of(u.Tasks),
 	}
-}
-
-// runsOf returns how often a job runs in a month of thirty days.
-func runsOf(e manifest.Entry) (n int, err error) {
-	comes, err := schedule.Of(e)
-	if err != nil {
-		return 0, err
-	}
-	begin := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	for at := comes.Next(begin.Add(-time.Second)); at.Before(begin.AddDate(0, 0, 30)) && !at.IsZero(); at = comes.Next(at) {
-		n++
-	}
-	return n, nil
 }

@@ -1,5 +1,5 @@
-// Package prices turns counted operations into US dollars. It is the one place that knows what Google charges: change a price here,
-// with its date.
+// Package prices turns counted operations into US dollars. It is the one place that knows what Google charges: change a price
+// here, with its date.
 package prices
 
 import (
@@ -9,7 +9,8 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// Date is the day of the prices: those of Google's pages for Firestore, Cloud Storage, Cloud Scheduler, Cloud Run and Cloud Monitoring.
+// Date is the day of the prices: those of Google's pages for Firestore, Cloud Storage, Cloud Scheduler, Cloud Run and Cloud
+// Monitoring.
 const Date = "23 November 2026"
 
 // List is what Google charges in a class of locations, in US dollars, beyond what is free.

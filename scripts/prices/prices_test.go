@@ -19,7 +19,8 @@ func TestOf(t *testing.T) {
 		{usage.Usage{FirestoreReads: 100_000}, "$0.06", "$0.03", "about $0.06 (nam5, eur3), $0.03 in a cheap region"},
 		{usage.Usage{FirestoreWrites: 100_000}, "$0.18", "$0.09", "about $0.18 (nam5, eur3), $0.09 in a cheap region"},
 		{usage.Usage{FirestoreDeletes: 1_000_000}, "$0.20", "$0.10", "about $0.20 (nam5, eur3), $0.10 in a cheap region"},
-		{usage.Usage{StorageClassA: 1000, StorageClassB: 10_000}, "$0.01", "$0.0090", "about $0.01 (nam5, eur3), $0.0090 in a cheap region"},
+		{usage.Usage{StorageClassA: 1000, StorageClassB: 10_000}, "$0.01", "$0.0090",
+			"about $0.01 (nam5, eur3), $0.0090 in a cheap region"},
 		{usage.Usage{StorageDeletes: 1_000_000, AuthCalls: 1_000_000}, "$0", "$0", "less than a cent"},
 		{usage.Usage{Tasks: 1_000_000}, "$0.40", "$0.40", "about $0.40 (nam5, eur3), $0.40 in a cheap region"},
 		{usage.Usage{FirestoreReads: 1_000_000_000}, "$600", "$300", "about $600 (nam5, eur3), $300 in a cheap region"},
@@ -41,8 +42,14 @@ func TestOf(t *testing.T) {
 func TestListsAreInOrder(t *testing.T) {
 	t.Parallel()
 	for i, l := range Lists[1:] {
-		if before := Lists[i]; l.Reads >= before.Reads || l.Writes >= before.Writes || l.Deletes >= before.Deletes || l.ClassA > before.ClassA {
-			t.Errorf("%s is not cheaper than %s", l.Name, before.Name)
+		before := Lists[i]
+		for what, cheaper := range map[string]bool{
+			"reads": l.Reads < before.Reads, "writes": l.Writes < before.Writes, "deletes": l.Deletes < before.Deletes,
+			"class A": l.ClassA <= before.ClassA,
+		} {
+			if !cheaper {
+				t.Errorf("%s of %s are not cheaper than of %s", what, l.Name, before.Name)
+			}
 		}
 	}
 }

@@ -3,9 +3,11 @@ package schedule
 
 import (
 	"fmt"
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	_ "time/tzdata" // where the machine has no time zones
 
 	"github.com/robfig/cron/v3"
@@ -19,8 +21,8 @@ var chosenOnce = regexp.MustCompile(`(\d+)~\d+`)
 // IsChosenOnce reports whether Terraform chooses the time of a job.
 func IsChosenOnce(e manifest.Entry) bool { return chosenOnce.MatchString(e.Schedule) }
 
-// Of reads a job's schedule.
-func Of(e manifest.Entry) (cron.Schedule, error) {
+// Times returns the times after a moment at which a job runs, in their order.
+func Times(e manifest.Entry, after time.Time) (iter.Seq[time.Time], error) {
 	fields := strings.Split(chosenOnce.ReplaceAllString(e.Schedule, "$1"), " ")
 	last := len(fields) - 1
 	fields[last] = withoutSeven(fields[last])
@@ -28,7 +30,49 @@ func Of(e manifest.Entry) (cron.Schedule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the schedule of %s: %w", e.Name, err)
 	}
-	return schedule, nil
+	return func(yield func(time.Time) bool) {
+		for at := schedule.Next(after); !at.IsZero() && yield(at); at = schedule.Next(at) {
+		}
+	}, nil
+}
+
+// begin is a moment from which runs are counted: the year after it has the days of 23 and of 25 hours.
+var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// compared is how many runs [Longest] looks at. A daily job has fewer in a year.
+const compared = 400
+
+// Longest returns the longest time between two runs of a job.
+func Longest(e manifest.Entry) (longest time.Duration, err error) {
+	times, err := Times(e, begin)
+	if err != nil {
+		return 0, err
+	}
+	n, last := 0, time.Time{}
+	for at := range times {
+		if n++; n > 1 {
+			longest = max(longest, at.Sub(last))
+		}
+		if last = at; n > compared {
+			break
+		}
+	}
+	return longest, nil
+}
+
+// Monthly returns how often a job runs in a month of thirty days.
+func Monthly(e manifest.Entry) (n int, err error) {
+	times, err := Times(e, begin.Add(-time.Second))
+	if err != nil {
+		return 0, err
+	}
+	for at := range times {
+		if !at.Before(begin.AddDate(0, 0, 30)) {
+			break
+		}
+		n++
+	}
+	return n, nil
 }
 
 // untilSunday matches a day of the week 7, and a range that ends with it.

@@ -9,7 +9,8 @@ import (
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	for text, p := range map[string]engine.Planned{
-		"?": {}, "1": {Writes: []string{"delete a/b"}}, "2+": {Writes: []string{"a", "b"}, More: true}, "0+": {More: true}, "0": {Writes: []string{}},
+		"?": {}, "1": {Writes: []string{"delete a/b"}}, "2+": {Writes: []string{"a", "b"},
+			More: true}, "0+": {More: true}, "0": {Writes: []string{}},
 	} {
 		want(t, "writes", text, writesOf(p))
 	}

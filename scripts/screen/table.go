@@ -14,7 +14,7 @@ type Column struct {
 type Row struct {
 	Cells []string
 	Style string   // of the cells
-	Notes []string // texts below
+	Notes []string // texts below; an empty one is left out
 	Paths []string // below the notes, one a line if it fits
 }
 
@@ -50,7 +50,9 @@ func (p *Printer) Table(cols []Column, rows []Row) {
 	for _, r := range rows {
 		p.cells(indent, cols, widths, r.Cells, r.Style)
 		for _, note := range r.Notes {
-			p.Say(Faint, indent+2, 2, "%s", note)
+			if note != "" {
+				p.Say(Faint, indent+2, 2, "%s", note)
+			}
 		}
 		for _, path := range r.Paths {
 			for i, line := range WrapPath(Plain(path), max(p.Width-indent-4, LeastWidth/2)) {

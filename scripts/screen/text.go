@@ -55,20 +55,11 @@ func columnsOf(r rune) int {
 func WrapPath(s string, most int) []string {
 	var lines []string
 	for {
-		used, end, slash := 0, len(s), 0
-		for i, r := range s {
-			if used += columnsOf(r); used > most && i > 0 {
-				end = i
-				break
-			}
-			if r == '/' {
-				slash = i + 1
-			}
-		}
+		end := fits(s, most)
 		if end == len(s) {
 			return append(lines, s)
 		}
-		if slash > end/2 {
+		if slash := strings.LastIndexByte(s[:end], '/') + 1; slash > end/2 {
 			end = slash
 		}
 		lines = append(lines, s[:end])
@@ -80,28 +71,27 @@ func WrapPath(s string, most int) []string {
 func Wrap(s string, most int) []string {
 	var lines []string
 	for rest := strings.TrimSpace(s); ; {
-		used, end, space := 0, len(rest), -1
-		for i, r := range rest {
-			if used += columnsOf(r); used > most && i > 0 {
-				end = i
-				break
-			}
-			if r == ' ' {
-				space = i
-			}
-		}
+		end := fits(rest, most)
 		if end == len(rest) {
 			return append(lines, rest)
 		}
-		if rest[end] == ' ' {
-			space = end
-		}
-		if space > 0 {
+		if space := strings.LastIndexByte(rest[:end+1], ' '); space > 0 {
 			end = space
 		}
 		lines = append(lines, strings.TrimRight(rest[:end], " "))
 		rest = strings.TrimLeft(rest[end:], " ")
 	}
+}
+
+// fits returns how many bytes of a text fit into that many columns: those of one character, at least.
+func fits(s string, most int) int {
+	used := 0
+	for i, r := range s {
+		if used += columnsOf(r); used > most && i > 0 {
+			return i
+		}
+	}
+	return len(s)
 }
 
 // Printer writes for people.

@@ -13,7 +13,8 @@ func TestWrap(t *testing.T) {
 		want string
 	}{
 		{"", 5, ""}, {"one", 5, "one"}, {"one two", 7, "one two"}, {"one two", 6, "one|two"}, {"one  two", 4, "one|two"},
-		{"abcdefgh", 3, "abc|def|gh"}, {"ab cdefgh", 4, "ab|cdef|gh"}, {"山山山", 4, "山山|山"}, {"山", 1, "山"}, {"e\u0301e\u0301", 2, "e\u0301e\u0301"},
+		{"abcdefgh", 3, "abc|def|gh"}, {"ab cdefgh", 4, "ab|cdef|gh"}, {"山山山", 4, "山山|山"}, {"山", 1, "山"}, {"e\u0301e\u0301", 2,
+			"e\u0301e\u0301"},
 	} {
 		want(t, tt.text, tt.want, strings.Join(Wrap(tt.text, tt.most), "|"))
 	}
@@ -26,7 +27,8 @@ func TestWrapPath(t *testing.T) {
 		most int
 		want string
 	}{
-		{"", 5, ""}, {"a/b", 3, "a/b"}, {"posts/user/file.png", 12, "posts/user/|file.png"}, {"p/of a user", 6, "p/of a| user"}, {"posts/of a user", 10, "posts/|of a user"},
+		{"", 5, ""}, {"a/b", 3, "a/b"}, {"posts/user/file.png", 12, "posts/user/|file.png"}, {"p/of a user", 6,
+			"p/of a| user"}, {"posts/of a user", 10, "posts/|of a user"},
 		{"a/bcdefgh", 6, "a/bcde|fgh"}, {"gs://b/山山山", 9, "gs://b/|山山山"},
 	} {
 		got := WrapPath(tt.text, tt.most)

@@ -2,7 +2,6 @@ package standin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -182,7 +181,7 @@ func (s *server) BatchGetDocuments(r *pb.BatchGetDocumentsRequest, stream pb.Fir
 			if err != nil {
 				return err
 			}
-			d := c.get(s.s, id)
+			d := c.docs[id]
 			if err := s.read(transaction, name, d); err != nil {
 				return err
 			}
@@ -225,13 +224,13 @@ func (s *server) RunQuery(r *pb.RunQueryRequest, stream pb.Firestore_RunQuerySer
 			return err
 		}
 		mask := maskOf(r.GetStructuredQuery())
-		var refused error
-		err = q.each(func(d *doc) bool {
-			refused = s.read(transaction, s.s.name(q.c, d), d)
+		for _, d := range q.answer() {
+			if err := s.read(transaction, s.s.name(q.c, d), d); err != nil {
+				return err
+			}
 			answers = append(answers, &pb.RunQueryResponse{ReadTime: now, Document: s.s.message(q.c, d, mask)})
-			return refused == nil
-		})
-		return errors.Join(err, refused)
+		}
+		return nil
 	}()
 	s.s.mu.Unlock()
 	if err != nil {
@@ -273,10 +272,10 @@ func (s *server) RunAggregationQuery(r *pb.RunAggregationQueryRequest, stream pb
 		time.Sleep(s.turn(time.Now()))
 	}
 	s.s.mu.Lock()
-	var n int64
+	n := 0
 	q, err := s.s.query(r.GetParent(), a.GetStructuredQuery())
 	if err == nil {
-		n, err = q.count(a.GetStructuredQuery())
+		n = q.count()
 	}
 	now := timestamppb.New(s.s.tick())
 	s.s.mu.Unlock()
@@ -284,6 +283,6 @@ func (s *server) RunAggregationQuery(r *pb.RunAggregationQueryRequest, stream pb
 		return err
 	}
 	return stream.Send(&pb.RunAggregationQueryResponse{ReadTime: now, Result: &pb.AggregationResult{
-		AggregateFields: map[string]*pb.Value{a.GetAggregations()[0].GetAlias(): Int(n)},
+		AggregateFields: map[string]*pb.Value{a.GetAggregations()[0].GetAlias(): value(n)},
 	}})
 }

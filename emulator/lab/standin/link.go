@@ -9,35 +9,26 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
-// Link is what lies between a program and a service: how long each answer takes, and how often one is lost. With the same seed,
-// the n-th request waits as long and is lost or not in every run.
+// Link is what lies between a program and a service.
 type Link struct {
-	Firestore time.Duration // until an answer of Firestore or Cloud Tasks
-	Listing   time.Duration // until a page of a listing of Cloud Storage
-	Storage   time.Duration // until any other answer of Cloud Storage, or one of Authentication
-	Spread    float64       // by which part of it an answer comes earlier or later, at most; 0.5: from a half to one and a half
-	Errors    float64       // part of the requests that are answered Unavailable or 503, and not carried out
-	Quota     float64       // part of the requests that are answered ResourceExhausted or 429, and not carried out
-	Seed      uint64
+	// Answer is the time until an answer, a quarter more or less by chance; a page of a listing of Cloud Storage takes three times as
+	// long. The n-th request waits as long in every run.
+	Answer time.Duration
 	// Lookups is how many counts of documents by their names a second Firestore bears at first, and half as many more every five
 	// minutes. Those that come faster wait for their turn; 0: none does.
-	Lookups float64 `json:",omitempty"`
+	Lookups float64
 }
 
 // Traffic is what a link has carried.
 type Traffic struct {
 	Requests int64 // answered
 	Listings int64 // pages of listings among them
-	Refused  int64 // requests that were answered with an error or for the quota
 	// Chain is the length of the longest chain of requests each of which was sent after the answer to the one before had
 	// come. Nobody can see whether it needed that answer, so this is an upper bound.
 	Chain int64
-	Waits time.Duration // what the requests of a chain waited together, at most
-	Turn  time.Duration `json:",omitempty"` // the longest that a lookup waited for its turn
+	Turn  time.Duration // the longest that a lookup waited for its turn
 }
 
 // path carries requests over a link.
@@ -51,8 +42,10 @@ type path struct {
 	until   time.Time // when the service has done those that came
 }
 
-// moreLookups is how often the service bears half as many lookups more.
-const moreLookups = 5 * time.Minute
+const (
+	spread      = 0.25            // by which part of its time an answer comes earlier or later
+	moreLookups = 5 * time.Minute // how often the service bears half as many lookups more
+)
 
 // turn returns how long a lookup that comes now waits for its turn.
 func (p *path) turn(now time.Time) time.Duration {
@@ -74,98 +67,49 @@ func (p *path) turn(now time.Time) time.Duration {
 	return wait
 }
 
-// what is asked for.
-type service int
-
-const (
-	firestore service = iota
-	listing
-	storage
-)
-
-type outcome int
-
-const (
-	carried outcome = iota
-	unavailable
-	exhausted
-)
-
-// carry waits as long as the link says, and calls answer unless the request gets lost.
-func (p *path) carry(of service, answer func()) outcome {
-	n := p.sent.Add(1)
-	wait := map[service]time.Duration{firestore: p.link.Firestore, listing: p.link.Listing, storage: p.link.Storage}[of]
-	wait = time.Duration(float64(wait) * (1 + p.link.Spread*(2*p.chance(n, 1)-1)))
+// carry waits as long as the link says, and answers. A page of a listing takes three times as long as another answer.
+func (p *path) carry(listing bool, answer func()) {
+	wait := float64(p.link.Answer) * (1 - spread + 2*spread*float64(Hash(p.sent.Add(1), 0))/math.MaxUint64)
+	if listing {
+		wait *= 3
+	}
 	p.mu.Lock()
-	depth, waits := p.traffic.Chain+1, p.traffic.Waits+wait
+	depth := p.traffic.Chain + 1
 	p.mu.Unlock()
 	if wait > 0 {
-		time.Sleep(wait)
+		time.Sleep(time.Duration(wait))
 	}
-	became := carried
-	switch lost := p.chance(n, 2); {
-	case lost < p.link.Errors:
-		became = unavailable
-	case lost < p.link.Errors+p.link.Quota:
-		became = exhausted
-	default:
-		answer()
-	}
+	answer()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := &p.traffic
-	t.Requests++
-	if of == listing {
-		t.Listings++
+	p.traffic.Requests++
+	if listing {
+		p.traffic.Listings++
 	}
-	if became != carried {
-		t.Refused++
-	}
-	t.Chain, t.Waits = max(t.Chain, depth), max(t.Waits, waits)
-	return became
+	p.traffic.Chain = max(p.traffic.Chain, depth)
 }
 
-// chance returns a number from 0 up to 1, for one of several questions about the n-th request.
-func (p *path) chance(n uint64, question uint64) float64 { return Chance(p.link.Seed, n, question) }
-
-// Chance returns a number from 0 up to 1 that looks random and is always the same for the same three.
-func Chance(seed, n, question uint64) float64 {
-	return float64(Hash(seed, n, question)) / math.MaxUint64
-}
-
-// Hash returns a number that looks random and is always the same for the same three.
-func Hash(seed, n, question uint64) uint64 {
-	x := seed + 0x9e3779b97f4a7c15*(n+1) + 0xbf58476d1ce4e5b9*question
+// Hash returns a number that looks random and is always the same for the same two.
+func Hash(n, question uint64) uint64 {
+	x := 0x9e3779b97f4a7c15*(n+1) + 0xbf58476d1ce4e5b9*question
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
 
 func (p *path) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
-	became := p.carry(firestore, func() { answer, err = handle(ctx, req) })
-	if became != carried {
-		return nil, grpcError(became)
-	}
+	p.carry(false, func() { answer, err = handle(ctx, req) })
 	return answer, err
 }
 
 func (p *path) stream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
-	if became := p.carry(firestore, func() { err = handle(srv, stream) }); became != carried {
-		return grpcError(became)
-	}
+	p.carry(false, func() { err = handle(srv, stream) })
 	return err
 }
 
-func grpcError(became outcome) error {
-	if became == exhausted {
-		return status.Error(codes.ResourceExhausted, "Quota exceeded.")
-	}
-	return status.Error(codes.Unavailable, "The service is currently unavailable.")
-}
-
-func httpStatus(became outcome) int {
-	if became == exhausted {
-		return http.StatusTooManyRequests
-	}
-	return http.StatusServiceUnavailable
+// before puts the link before a service of HTTP.
+func (p *path) before(service http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.carry(r.Method == http.MethodGet && isListing(r), func() { service.ServeHTTP(w, r) })
+	})
 }

@@ -2,7 +2,6 @@ package standin
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"sort"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 )
 
 // Google's limits of a query.
@@ -18,7 +16,6 @@ const (
 	maxDisjunctions = 30
 	maxTerms        = 100 // filters and orders in disjunctive normal form
 	maxValue        = 1500
-	maxSmall        = 10_000 // documents that are made and may be sorted
 )
 
 const nameField = "__name__"
@@ -32,14 +29,13 @@ type condition struct {
 
 // query is a query that has been looked through.
 type query struct {
-	s      *store
-	c      *collection
-	any    [][]condition // all conditions of at least one of these
-	order  []*pb.StructuredQuery_Order
-	start  *pb.Cursor
-	end    *pb.Cursor
-	limit  int  // 0: none
-	sorted bool // documents that are made come in this order
+	s     *store
+	c     *collection
+	any   [][]condition // all conditions of at least one of these
+	order []*pb.StructuredQuery_Order
+	start *pb.Cursor
+	end   *pb.Cursor
+	limit int // 0: none
 }
 
 func wrong(format string, args ...any) error {
@@ -75,7 +71,6 @@ func (s *store) query(parent string, q *pb.StructuredQuery) (*query, error) {
 		return nil, wrong("the query has %d filters and orders in disjunctive normal form, at most %d are allowed", terms, maxTerms)
 	}
 	out.addOrders()
-	out.sorted = out.isSorted()
 	return out, nil
 }
 
@@ -92,7 +87,7 @@ func normal(f *pb.StructuredQuery_Filter) ([][]condition, error) {
 		if !known {
 			return nil, status.Errorf(codes.Unimplemented, "the filter %v", f.UnaryFilter.GetOp())
 		}
-		return [][]condition{{{f.UnaryFilter.GetField().GetFieldPath(), op, Null()}}}, nil
+		return [][]condition{{{f.UnaryFilter.GetField().GetFieldPath(), op, value(nil)}}}, nil
 	case *pb.StructuredQuery_Filter_CompositeFilter:
 		var all [][]condition
 		for i, part := range f.CompositeFilter.GetFilters() {
@@ -184,42 +179,12 @@ func (c condition) ranges() bool {
 	}
 }
 
-// isSorted reports whether documents that are made come in the order of the query.
-func (q *query) isSorted() bool {
-	return !slices.ContainsFunc(q.order, func(o *pb.StructuredQuery_Order) bool {
-		field := o.GetField().GetFieldPath()
-		return o.GetDirection() == pb.StructuredQuery_DESCENDING || field != nameField && !q.c.absent(field) && !slices.Contains(q.c.Ascending, field)
-	})
-}
-
-// absent reports whether no document that is made has the field.
-func (c *collection) absent(field string) bool {
-	first, _, _ := strings.Cut(field, ".")
-	return !slices.Contains(c.Names, first) && !slices.Contains(c.Names, field)
-}
-
 // value returns a document's value of a field, its name included.
 func (q *query) value(d *doc, field string) *pb.Value {
 	if field == nameField {
-		return reference(q.s.name(q.c, d))
+		return &pb.Value{ValueType: &pb.Value_ReferenceValue{ReferenceValue: q.s.name(q.c, d)}}
 	}
 	return d.field(field)
-}
-
-func (q *query) matches(d *doc) bool {
-	for _, o := range q.order {
-		if q.value(d, o.GetField().GetFieldPath()) == nil {
-			return false
-		}
-	}
-	return slices.ContainsFunc(q.any, func(all []condition) bool {
-		for _, c := range all {
-			if !c.holds(q.value(d, c.field)) {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 func (c condition) holds(v *pb.Value) bool {
@@ -229,276 +194,187 @@ func (c condition) holds(v *pb.Value) bool {
 	if c.op == pb.StructuredQuery_FieldFilter_ARRAY_CONTAINS {
 		return slices.ContainsFunc(v.GetArrayValue().GetValues(), func(e *pb.Value) bool { return compare(e, c.value) == 0 })
 	}
-	order := compare(v, c.value)
 	if c.op == pb.StructuredQuery_FieldFilter_NOT_EQUAL {
-		return order != 0 && kind(v) != kind(Null())
+		return compare(v, c.value) != 0 && kind(v) != kind(nil)
 	}
-	if kind(v) != kind(c.value) {
-		return false
-	}
-	switch c.op {
-	case pb.StructuredQuery_FieldFilter_EQUAL:
-		return order == 0
-	case pb.StructuredQuery_FieldFilter_LESS_THAN:
-		return order < 0
-	case pb.StructuredQuery_FieldFilter_LESS_THAN_OR_EQUAL:
-		return order <= 0
-	case pb.StructuredQuery_FieldFilter_GREATER_THAN:
-		return order > 0
-	case pb.StructuredQuery_FieldFilter_GREATER_THAN_OR_EQUAL:
-		return order >= 0
+	return c.place(v) == 0
+}
+
+// place tells whether a value lies before (-1), among (0) or behind (1) those for which a condition holds that holds for values
+// in a row.
+func (c condition) place(v *pb.Value) int {
+	order := compare(v, c.value)
+	ofKind := cmp.Compare(kind(v), kind(c.value))
+	switch {
+	case ofKind != 0:
+		return ofKind
+	case c.op == pb.StructuredQuery_FieldFilter_LESS_THAN && order == 0:
+		return 1
+	case c.op == pb.StructuredQuery_FieldFilter_GREATER_THAN && order == 0:
+		return -1
+	case c.op == pb.StructuredQuery_FieldFilter_LESS_THAN, c.op == pb.StructuredQuery_FieldFilter_LESS_THAN_OR_EQUAL:
+		return max(order, 0)
+	case c.op == pb.StructuredQuery_FieldFilter_GREATER_THAN, c.op == pb.StructuredQuery_FieldFilter_GREATER_THAN_OR_EQUAL:
+		return min(order, 0)
 	default:
-		return false
+		return order
 	}
 }
 
-// compareTo puts a document before or behind a cursor's values.
-func (q *query) compareTo(d *doc, values []*pb.Value) int {
-	for i, v := range values {
-		c := compare(q.value(d, q.order[i].GetField().GetFieldPath()), v)
-		if q.order[i].GetDirection() == pb.StructuredQuery_DESCENDING {
-			c = -c
-		}
-		if c != 0 {
+// less compares two documents by the query's orders.
+func (q *query) less(a, b *doc) int {
+	for _, o := range q.order {
+		field := o.GetField().GetFieldPath()
+		if c := directed(o, compare(q.value(a, field), q.value(b, field))); c != 0 {
 			return c
 		}
 	}
 	return 0
 }
 
-// within reports whether a document lies between the query's cursors.
-func (q *query) within(d *doc) bool {
+func directed(o *pb.StructuredQuery_Order, c int) int {
+	if o.GetDirection() == pb.StructuredQuery_DESCENDING {
+		return -c
+	}
+	return c
+}
+
+// outside tells whether a document lies before the query's first cursor (-1), between both (0) or behind the second (1).
+func (q *query) outside(d *doc) int {
+	to := func(values []*pb.Value) int {
+		for i, v := range values {
+			if c := directed(q.order[i], compare(q.value(d, q.order[i].GetField().GetFieldPath()), v)); c != 0 {
+				return c
+			}
+		}
+		return 0
+	}
 	if q.start != nil {
-		if c := q.compareTo(d, q.start.GetValues()); c < 0 || c == 0 && !q.start.GetBefore() {
-			return false
+		if c := to(q.start.GetValues()); c < 0 || c == 0 && !q.start.GetBefore() {
+			return -1
 		}
 	}
 	if q.end != nil {
-		if c := q.compareTo(d, q.end.GetValues()); c > 0 || c == 0 && q.end.GetBefore() {
+		if c := to(q.end.GetValues()); c > 0 || c == 0 && q.end.GetBefore() {
+			return 1
+		}
+	}
+	return 0
+}
+
+// ascends reports whether all orders do.
+func (q *query) ascends() bool {
+	for _, o := range q.order {
+		if o.GetDirection() == pb.StructuredQuery_DESCENDING {
 			return false
 		}
 	}
 	return true
 }
 
-func (q *query) less(a, b *doc) int {
-	for _, o := range q.order {
-		field := o.GetField().GetFieldPath()
-		c := compare(q.value(a, field), q.value(b, field))
-		if o.GetDirection() == pb.StructuredQuery_DESCENDING {
-			c = -c
-		}
-		if c != 0 {
-			return c
+// search returns the part of an index in which the documents lie that meet conditions, and those conditions that must be looked at
+// for each of them. The index has the fields of equalities first and then those of the orders, as Firestore's own have.
+func (q *query) search(conditions []condition) (found []entry, rest []condition) {
+	var equal, row []condition
+	first := q.order[0].GetField().GetFieldPath()
+	for _, c := range conditions {
+		has := slices.ContainsFunc(equal, func(e condition) bool { return e.field == c.field })
+		switch {
+		case c.op == pb.StructuredQuery_FieldFilter_EQUAL && !has:
+			equal = append(equal, c)
+		case c.field == first && c.ranges() && c.op != pb.StructuredQuery_FieldFilter_NOT_EQUAL && !has:
+			row = append(row, c)
+		default:
+			rest = append(rest, c)
 		}
 	}
-	return 0
+	var fields []string
+	for _, e := range equal {
+		fields = append(fields, e.field)
+	}
+	for _, o := range q.order {
+		if f := o.GetField().GetFieldPath(); f != nameField && !slices.Contains(fields, f) {
+			fields = append(fields, f)
+		}
+	}
+	all, between := q.c.index(fields).entries, q.ascends()
+	place := func(i int) int {
+		for k, e := range equal {
+			if c := compare(all[i].key[k], e.value); c != 0 {
+				return c
+			}
+		}
+		for _, c := range row {
+			if p := c.place(q.value(all[i].d, c.field)); p != 0 {
+				return p
+			}
+		}
+		if between {
+			return q.outside(all[i].d)
+		}
+		return 0
+	}
+	from := sort.Search(len(all), func(i int) bool { return place(i) >= 0 })
+	to := from + sort.Search(len(all)-from, func(i int) bool { return place(from+i) > 0 })
+	return all[from:to], rest
 }
 
-// span is numbers from one up to another.
-type span struct{ from, to int }
+// named returns the document that conditions name, nil if they name none; byName reports whether one of them asks for a name.
+func (q *query) named(conditions []condition) (d *doc, byName bool) {
+	for _, c := range conditions {
+		if c.field == nameField && c.op == pb.StructuredQuery_FieldFilter_EQUAL {
+			name := c.value.GetReferenceValue()
+			return q.c.docs[name[strings.LastIndexByte(name, '/')+1:]], true
+		}
+	}
+	return nil, false
+}
 
-// spans returns where documents that are made and match may lie, in order and apart from each other, and whether all that lie
-// there match.
-func (q *query) spans() (apart []span, all bool) {
-	n := q.c.Len
-	exact := q.start == nil && q.end == nil
-	whole := span{0, n}
-	first := func(f func(*doc) bool) int {
-		return sort.Search(n, func(i int) bool { return f(q.c.numbered(q.s, i)) })
+// answer returns the documents that the query finds, in its order.
+func (q *query) answer() []*doc {
+	var found []*doc
+	once := map[*doc]bool{}
+	add := func(d *doc, conditions []condition) {
+		fails := func(c condition) bool { return !c.holds(q.value(d, c.field)) }
+		if once[d] || q.outside(d) != 0 || slices.ContainsFunc(conditions, fails) {
+			return
+		}
+		found = append(found, d)
+		if len(q.any) > 1 {
+			once[d] = true
+		}
 	}
-	if q.sorted && q.start != nil {
-		whole.from = first(func(d *doc) bool { return q.compareTo(d, q.start.GetValues()) >= 0 })
-	}
-	var found []span
 	for _, conditions := range q.any {
-		in := whole
-		for _, c := range conditions {
-			if c.field == nameField && c.op == pb.StructuredQuery_FieldFilter_EQUAL {
-				id := c.value.GetReferenceValue()
-				i, found := q.c.find(id[strings.LastIndexByte(id, '/')+1:])
-				if !found {
-					in.to = in.from
-					break
-				}
-				in.from, in.to = max(in.from, i), min(in.to, i+1)
-				continue
+		if d, byName := q.named(conditions); byName {
+			lacks := func(o *pb.StructuredQuery_Order) bool { return q.value(d, o.GetField().GetFieldPath()) == nil }
+			if d != nil && !slices.ContainsFunc(q.order, lacks) {
+				add(d, conditions)
 			}
-			if c.field != nameField && !slices.Contains(q.c.Ascending, c.field) {
-				if q.c.absent(c.field) {
-					in.to = in.from
-				}
-				exact = false
-				continue
-			}
-			bounds, known := q.spanOf(c, first)
-			in.from, in.to = max(in.from, bounds.from), min(in.to, bounds.to)
-			exact = exact && known
-		}
-		if in.from < in.to {
-			found = append(found, in)
-		}
-	}
-	for _, o := range q.order {
-		f := o.GetField().GetFieldPath()
-		if f != nameField && q.c.absent(f) {
-			return nil, true
-		}
-		exact = exact && (f == nameField || slices.Contains(q.c.Ascending, f))
-	}
-	slices.SortFunc(found, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	for _, s := range found {
-		if last := len(apart) - 1; last >= 0 && s.from <= apart[last].to {
-			apart[last].to = max(apart[last].to, s.to)
 			continue
 		}
-		apart = append(apart, s)
+		some, rest := q.search(conditions)
+		for _, e := range some {
+			add(e.d, rest)
+			if len(q.any) == 1 && q.ascends() && len(found) == q.limit && q.limit > 0 {
+				return found
+			}
+		}
 	}
-	return apart, exact
+	if len(q.any) > 1 || !q.ascends() {
+		slices.SortFunc(found, q.less)
+	}
+	if q.limit > 0 {
+		found = found[:min(len(found), q.limit)]
+	}
+	return found
 }
 
-// spanOf returns between which numbers the documents lie that a condition holds for, of a field that ascends; all is false if
-// some of the documents there may not match. first finds the first document of which something is true.
-func (q *query) spanOf(c condition, first func(func(*doc) bool) int) (in span, all bool) {
-	at := func(least int) int {
-		return first(func(d *doc) bool { return compare(q.value(d, c.field), c.value) >= least })
-	}
-	ofKind := func(least int) int {
-		return first(func(d *doc) bool { return cmp.Compare(kind(q.value(d, c.field)), kind(c.value)) >= least })
-	}
-	switch c.op {
-	case pb.StructuredQuery_FieldFilter_GREATER_THAN:
-		return span{at(1), ofKind(1)}, true
-	case pb.StructuredQuery_FieldFilter_GREATER_THAN_OR_EQUAL:
-		return span{at(0), ofKind(1)}, true
-	case pb.StructuredQuery_FieldFilter_LESS_THAN:
-		return span{ofKind(0), at(0)}, true
-	case pb.StructuredQuery_FieldFilter_LESS_THAN_OR_EQUAL:
-		return span{ofKind(0), at(1)}, true
-	case pb.StructuredQuery_FieldFilter_EQUAL:
-		return span{at(0), at(1)}, true
-	case pb.StructuredQuery_FieldFilter_NOT_EQUAL:
-		if kind(c.value) == kind(Null()) {
-			return span{at(1), q.c.Len}, true
-		}
-		return span{0, q.c.Len}, false
-	default:
-		return span{0, q.c.Len}, false
-	}
-}
-
-// made returns the documents of the answer that are made, in the order in which they are made.
-func (q *query) made() iter.Seq[*doc] {
-	return func(yield func(*doc) bool) {
-		spans, _ := q.spans()
-		for _, s := range spans {
-			for i := s.from; i < s.to; i++ {
-				if d := q.c.numbered(q.s, i); !q.c.gone.has(i) && q.matches(d) && q.within(d) && !yield(d) {
-					return
-				}
-			}
+// count counts what the query finds.
+func (q *query) count() int {
+	if _, byName := q.named(q.any[0]); len(q.any) == 1 && !byName && q.ascends() {
+		if some, rest := q.search(q.any[0]); len(rest) == 0 {
+			return min(len(some), cmp.Or(q.limit, len(some)))
 		}
 	}
-}
-
-// each calls f with the documents of the answer in their order until it returns false.
-func (q *query) each(f func(*doc) bool) error {
-	var written []*doc
-	for _, d := range q.c.sorted() {
-		if q.matches(d) && q.within(d) {
-			written = append(written, d)
-		}
-	}
-	if !q.sorted {
-		for d := range q.made() {
-			if written = append(written, d); len(written) > maxSmall {
-				return status.Errorf(codes.Unimplemented, "the stand-in's %s are not made in the order %v", q.c.Path, q.order)
-			}
-		}
-	}
-	slices.SortFunc(written, q.less)
-	sent := 0
-	give := func(d *doc) bool {
-		sent++
-		return f(d) && sent != q.limit
-	}
-	var last *doc
-	if q.sorted {
-		spans, _ := q.spans()
-		for _, s := range spans {
-			for i := s.from; i < s.to; i++ {
-				d := q.c.numbered(q.s, i)
-				if q.c.gone.has(i) || !q.matches(d) {
-					continue
-				}
-				if !q.within(d) {
-					if q.end != nil && q.compareTo(d, q.end.GetValues()) > 0 {
-						break
-					}
-					continue
-				}
-				if last != nil && q.less(last, d) >= 0 {
-					return status.Errorf(codes.Internal, "the stand-in's %s do not ascend as they say: %s, %s", q.c.Path, last.id, d.id)
-				}
-				last = d
-				for len(written) > 0 && q.less(written[0], d) < 0 {
-					if !give(written[0]) {
-						return nil
-					}
-					written = written[1:]
-				}
-				if !give(d) {
-					return nil
-				}
-			}
-		}
-	}
-	for _, d := range written {
-		if !give(d) {
-			return nil
-		}
-	}
-	return nil
-}
-
-// count counts what the query finds, by the numbers of documents where they tell. The same count is made once until something is
-// written.
-func (q *query) count(asked *pb.StructuredQuery) (n int64, err error) {
-	if spans, all := q.spans(); all && q.limit == 0 {
-		for _, s := range spans {
-			n += int64(s.to - s.from - q.c.gone.within(s))
-		}
-		for _, d := range q.c.sorted() {
-			if q.matches(d) {
-				n++
-			}
-		}
-		return n, nil
-	}
-	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(asked)
-	if err != nil {
-		return 0, err
-	}
-	if n, ok := q.c.kept[string(key)]; ok {
-		return n, nil
-	}
-	if q.sorted || q.limit > 0 {
-		err = q.each(func(*doc) bool { n++; return true })
-	} else { // whatever their order
-		for range q.made() {
-			n++
-		}
-		for _, d := range q.c.sorted() {
-			if q.matches(d) && q.within(d) {
-				n++
-			}
-		}
-	}
-	if err == nil {
-		if q.c.kept == nil {
-			q.c.kept = map[string]int64{}
-		}
-		q.c.kept[string(key)] = n
-	}
-	return n, err
+	return len(q.answer())
 }

@@ -2,36 +2,28 @@ package standin
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/json"
-	"encoding/pem"
-	"errors"
-	"fmt"
-	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
-	"time"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+
+	"github.com/firesweep/firesweep/emulator/backends"
 )
 
 // Google stands in for the services of one project, each at a port of this machine, until it is closed.
 type Google struct {
 	Address // to be given to the program that is measured
 	path    *path
-	queues  *queues
+	tasks   *backends.TaskServer
 	grpc    *grpc.Server
-	http    []*http.Server
+	http    []*httptest.Server
 }
 
 // Address is where a program finds the services, and what it needs to trust them. It is what [Address.Dial], [Address.Transport]
@@ -40,75 +32,52 @@ type Address struct {
 	Project, Bucket   string
 	Firestore         string // host:port, of Cloud Tasks as well
 	Storage, Accounts string // host:port
-	Certificate       []byte // PEM
-	Credentials       []byte // of a service account, as a file holds them
+	Certificate       []byte
 }
 
-// Start starts the services for a world.
-func Start(project, bucketName string, w World, link Link) (*Google, error) {
-	certificate, text, err := newCertificate()
+// Credentials are those of a user who is nobody, as a file holds them.
+const Credentials = `{"type":"authorized_user","client_id":"lab","client_secret":"lab","refresh_token":"lab"}`
+
+// Start starts the services for a world, which they take over.
+func Start(project, bucketName string, w *World, link Link) (*Google, error) {
+	g := &Google{path: &path{link: link}, Address: Address{Project: project, Bucket: bucketName}}
+	g.Storage = g.serve(g.path.before(&bucket{name: bucketName, objects: w.Objects}))
+	users, err := newAuthentication(project, w.Accounts)
 	if err != nil {
+		g.http[0].Close()
 		return nil, err
 	}
-	g := &Google{path: &path{link: link}, queues: &queues{taken: map[string]bool{}}, Address: Address{Project: project, Bucket: bucketName, Certificate: text}}
-	g.grpc = grpc.NewServer(grpc.Creds(credentials.NewServerTLSFromCert(&certificate)), grpc.MaxRecvMsgSize(maxRequest),
-		grpc.UnaryInterceptor(g.path.unary), grpc.StreamInterceptor(g.path.stream), grpc.MaxConcurrentStreams(100))
-	pb.RegisterFirestoreServer(g.grpc, &server{s: newStore(project, w), turn: g.path.turn})
-	cloudtaskspb.RegisterCloudTasksServer(g.grpc, g.queues)
-	documents, err := listen(&g.Firestore)
-	if err != nil {
-		return nil, err
-	}
-	go func() { _ = g.grpc.Serve(documents) }() // ends when it is stopped
-
-	b := &bucket{name: bucketName, objects: w.Objects, created: jsonTime(w.Written), carry: g.path.carry}
-	files, err := listen(&g.Storage)
-	if err != nil {
-		return nil, errors.Join(err, g.Close())
-	}
-	overTLS := &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2", "http/1.1"}}
-	g.serve(files, b, overTLS.Clone()) // the server changes it
-
-	users, err := listen(&g.Accounts)
-	if err != nil {
-		return nil, errors.Join(err, g.Close())
-	}
-	g.serve(users, newAuthentication(project, w, g.path.carry), overTLS.Clone())
-
-	var tokens string
-	tokenListener, err := listen(&tokens)
-	if err != nil {
-		return nil, errors.Join(err, g.Close())
-	}
-	g.serve(tokenListener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	accounts := http.NewServeMux()
+	accounts.Handle("/", g.path.before(users))
+	accounts.HandleFunc("/token", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"access_token":"lab","token_type":"Bearer","expires_in":3600}`)) // whoever asked may be gone
-	}), nil)
-	if g.Credentials, err = newCredentials(project, "http://"+tokens+"/token"); err != nil {
-		return nil, errors.Join(err, g.Close())
+	})
+	g.Accounts = g.serve(accounts)
+	g.Certificate = g.http[0].Certificate().Raw
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		g.close()
+		return nil, err
 	}
+	g.Firestore = listener.Addr().String()
+	own := credentials.NewServerTLSFromCert(&g.http[0].TLS.Certificates[0])
+	g.grpc = grpc.NewServer(grpc.Creds(own), grpc.MaxRecvMsgSize(maxRequest),
+		grpc.UnaryInterceptor(g.path.unary), grpc.StreamInterceptor(g.path.stream), grpc.MaxConcurrentStreams(100))
+	pb.RegisterFirestoreServer(g.grpc, &server{s: newStore(project, w), turn: g.path.turn})
+	g.tasks = backends.RegisterTasks(g.grpc)
+	go func() { _ = g.grpc.Serve(listener) }() // ends when it is stopped
 	return g, nil
 }
 
-func listen(address *string) (net.Listener, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("start the stand-in: %w", err)
-	}
-	*address = l.Addr().String()
-	return l, nil
-}
-
-func (g *Google) serve(l net.Listener, h http.Handler, config *tls.Config) {
-	s := &http.Server{Handler: h, TLSConfig: config, ReadHeaderTimeout: time.Minute}
+// serve serves over TLS with HTTP/2, and returns where.
+func (g *Google) serve(h http.Handler) (address string) {
+	s := httptest.NewUnstartedServer(h)
+	s.EnableHTTP2 = true
+	s.StartTLS()
 	g.http = append(g.http, s)
-	go func() { // ends when it is closed
-		if config != nil {
-			_ = s.ServeTLS(l, "", "")
-			return
-		}
-		_ = s.Serve(l)
-	}()
+	return s.Listener.Addr().String()
 }
 
 // Traffic returns what the link has carried so far.
@@ -118,14 +87,24 @@ func (g *Google) Traffic() Traffic {
 	return g.path.traffic
 }
 
+// Tasks returns the tasks that were created since the last call, in their order. Nobody else delivers them.
+func (g *Google) Tasks() []*cloudtaskspb.Task {
+	tasks := g.tasks.Pending("")
+	g.tasks.Clear()
+	return tasks
+}
+
 // Close stops the services.
-func (g *Google) Close() error {
+func (g *Google) Close() {
 	g.grpc.Stop()
-	var errs []error
+	g.close()
+}
+
+func (g *Google) close() {
 	for _, s := range g.http {
-		errs = append(errs, s.Close())
+		s.CloseClientConnections() // whoever was measured has ended
+		s.Close()
 	}
-	return errors.Join(errs...)
 }
 
 // Dial are options for the connections of Firestore and Cloud Tasks that lead to the stand-in.
@@ -162,43 +141,11 @@ func (a Address) Everywhere() {
 	http.DefaultTransport = a.to(a.Accounts, http.DefaultTransport.(*http.Transport))
 }
 
+// trust trusts the certificate of [httptest.Server], which is for example.com.
 func (a Address) trust() *tls.Config {
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(a.Certificate)
-	return &tls.Config{RootCAs: roots}
-}
-
-// newCertificate returns a certificate for Google's names, which only whoever is given it trusts.
-func newCertificate() (tls.Certificate, []byte, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, nil, fmt.Errorf("make the stand-in's key: %w", err)
+	if c, err := x509.ParseCertificate(a.Certificate); err == nil { // or every handshake fails, which says more
+		roots.AddCert(c)
 	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "stand-in"}, DNSNames: []string{"*.googleapis.com"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		return tls.Certificate{}, nil, fmt.Errorf("make the stand-in's certificate: %w", err)
-	}
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, text, nil
-}
-
-// newCredentials returns the credentials of a service account that is nobody's.
-func newCredentials(project, tokens string) ([]byte, error) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		return nil, fmt.Errorf("make the stand-in's credentials: %w", err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, fmt.Errorf("make the stand-in's credentials: %w", err)
-	}
-	return json.Marshal(map[string]string{
-		"type": "service_account", "project_id": project, "client_email": "lab@" + project + ".iam.gserviceaccount.com", "client_id": "1",
-		"private_key_id": "1", "private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), "token_uri": tokens,
-	})
+	return &tls.Config{RootCAs: roots, ServerName: "example.com"}
 }

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 )
 
@@ -23,33 +22,35 @@ const (
 type bucket struct {
 	name    string
 	objects Objects
-	created string // JSON
-	carry   func(of service, answer func()) outcome
 
 	mu   sync.Mutex
-	gone bits
+	gone map[int]bool // by number
 }
+
+// created is when all objects were, in JSON.
+var created = written.Format(`"2006-01-02T15:04:05.000Z"`)
 
 // generation of an object; its first metageneration is its only one.
 func generation(i int) int64 { return 1_700_000_000_000_000 + int64(i) }
+
+// isListing reports whether a request asks for a page of a listing.
+func isListing(r *http.Request) bool { return strings.HasSuffix(r.URL.EscapedPath(), "/o") }
 
 // ServeHTTP implements http.Handler.
 func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, ok := strings.CutPrefix(r.URL.EscapedPath(), "/storage/v1/b/"+b.name+"/o")
 	name, err := url.PathUnescape(strings.TrimPrefix(path, "/"))
-	of := storage
-	answer := func() { b.refuse(w, http.StatusNotFound, "no such method: "+r.Method+" "+r.URL.Path) }
 	switch {
 	case !ok || err != nil:
+		b.refuse(w, http.StatusNotFound, "no such path: "+r.URL.Path)
 	case path == "" && r.Method == http.MethodGet:
-		of, answer = listing, func() { b.list(w, r.URL.Query()) }
+		b.list(w, r.URL.Query())
 	case name != "" && r.Method == http.MethodGet:
-		answer = func() { b.get(w, name) }
+		b.get(w, name)
 	case name != "" && r.Method == http.MethodDelete:
-		answer = func() { b.delete(w, name, r.URL.Query()) }
-	}
-	if became := b.carry(of, answer); became != carried {
-		b.refuse(w, httpStatus(became), "try again later")
+		b.delete(w, name, r.URL.Query())
+	default:
+		b.refuse(w, http.StatusNotFound, "no such method: "+r.Method+" "+r.URL.Path)
 	}
 }
 
@@ -119,7 +120,7 @@ func (b *bucket) list(w http.ResponseWriter, q url.Values) {
 	items := 0
 	b.mu.Lock()
 	for ; i < n; i++ {
-		if b.gone.has(i) {
+		if b.gone[i] {
 			continue
 		}
 		name := b.objects.Name(i)
@@ -181,7 +182,7 @@ func (b *bucket) item(out []byte, i int, name string, fields []string) []byte {
 		case "name":
 			out = strconv.AppendQuote(out, name)
 		case "timeCreated":
-			out = append(out, b.created...)
+			out = append(out, created...)
 		case "generation":
 			out = append(strconv.AppendInt(append(out, '"'), generation(i), 10), '"')
 		case "metageneration":
@@ -205,7 +206,7 @@ func (b *bucket) item(out []byte, i int, name string, fields []string) []byte {
 // find returns the number of an object that is there.
 func (b *bucket) find(name string) (int, bool) {
 	i, found := sort.Find(b.objects.Len, func(i int) int { return strings.Compare(name, b.objects.Name(i)) })
-	return i, found && !b.gone.has(i)
+	return i, found && !b.gone[i]
 }
 
 func (b *bucket) get(w http.ResponseWriter, name string) {
@@ -239,8 +240,9 @@ func (b *bucket) delete(w http.ResponseWriter, name string, q url.Values) {
 			return
 		}
 	}
-	b.gone.add(i, b.objects.Len)
+	if b.gone == nil {
+		b.gone = map[int]bool{}
+	}
+	b.gone[i] = true
 	w.WriteHeader(http.StatusNoContent)
 }
-
-func jsonTime(t time.Time) string { return strconv.Quote(t.UTC().Format("2006-01-02T15:04:05.000Z")) }

@@ -1,8 +1,10 @@
 package standin
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -16,9 +18,7 @@ import (
 
 // store is one database.
 type store struct {
-	root    string // projects/P/databases/D/documents
-	written time.Time
-	below   func(path string) Collection
+	root string // projects/P/databases/D/documents
 
 	mu          sync.Mutex
 	last        time.Time // of a commit
@@ -27,77 +27,52 @@ type store struct {
 	begun       int
 }
 
-// collection is what was made, and over it what was written.
+// collection is the documents of one collection.
 type collection struct {
-	Collection
-	gone  bits             // numbers that no longer say what is there
-	lost  int              // how many
-	own   map[string]*doc  // written documents, by id
-	order []*doc           // of own, by id; nil after a write
-	kept  map[string]int64 // counts, until the next write
+	path    string
+	docs    map[string]*doc
+	fields  map[string]bool   // that any document has had
+	indexes map[string]*index // by their fields; that of none holds all documents
 }
 
-// doc is a document.
+// doc is a document. It is never changed, only replaced.
 type doc struct {
 	id               string
-	fields           map[string]*pb.Value        // of one that was written
-	made             func(name string) *pb.Value // of one that is made
-	names            []string                    // and those of its fields
+	fields           Fields
 	created, updated time.Time
 }
 
-func (d *doc) field(path string) *pb.Value {
-	if d.made != nil {
-		return d.made(path)
-	}
-	v, rest, nested := d.fields[path], "", false
-	if v == nil {
-		var first string
-		if first, rest, nested = strings.Cut(path, "."); nested {
-			v = d.fields[first]
-		}
-	}
-	for nested && v != nil {
-		var first string
-		first, rest, nested = strings.Cut(rest, ".")
-		v = v.GetMapValue().GetFields()[first]
-	}
-	return v
+// index holds those documents that have all its fields, in the order of these and then of their ids.
+type index struct {
+	fields  []string
+	entries []entry
 }
 
-func (d *doc) all() map[string]*pb.Value {
-	if d.made == nil {
-		return d.fields
-	}
-	fields := make(map[string]*pb.Value, len(d.names))
-	for _, name := range d.names {
-		if v := d.made(name); v != nil {
-			fields[name] = v
-		}
-	}
-	return fields
+type entry struct {
+	key []*pb.Value // of the index's fields
+	d   *doc
 }
 
-func newStore(project string, w World) *store {
+func newStore(project string, w *World) *store {
 	s := &store{
-		root: "projects/" + project + "/databases/(default)/documents", written: w.Written, below: w.Below,
-		collections: map[string]*collection{}, transacting: map[string]map[string]time.Time{},
+		root: "projects/" + project + "/databases/(default)/documents", collections: w.collections,
+		transacting: map[string]map[string]time.Time{},
 	}
-	for _, c := range w.Collections {
-		s.collections[c.Path] = &collection{Collection: c, own: map[string]*doc{}}
+	if s.collections == nil {
+		s.collections = map[string]*collection{}
 	}
 	return s
+}
+
+func newCollection(path string, n int) *collection {
+	return &collection{path: path, docs: make(map[string]*doc, n), fields: map[string]bool{}, indexes: map[string]*index{"": {}}}
 }
 
 // collection returns a collection, which comes into being. The lock is held, as it is in all that follows.
 func (s *store) collection(path string) *collection {
 	c := s.collections[path]
 	if c == nil {
-		c = &collection{Collection: Collection{Path: path}, own: map[string]*doc{}}
-		if s.below != nil {
-			c.Collection = s.below(path)
-			c.Path = path
-		}
+		c = newCollection(path, 0)
 		s.collections[path] = c
 	}
 	return c
@@ -118,69 +93,118 @@ func (s *store) get(name string) (*doc, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.get(s, id), nil
-}
-
-func (c *collection) get(s *store, id string) *doc {
-	if d := c.own[id]; d != nil {
-		return d
-	}
-	if c.Len == 0 {
-		return nil
-	}
-	i, found := c.find(id)
-	if !found || c.gone.has(i) {
-		return nil
-	}
-	return c.numbered(s, i)
-}
-
-// numbered returns a document that is made.
-func (c *collection) numbered(s *store, i int) *doc {
-	return &doc{
-		id: c.ID(i), made: func(name string) *pb.Value { return c.Field(i, name) }, names: c.Names, created: s.written, updated: s.written,
-	}
+	return c.docs[id], nil
 }
 
 // put writes a document, or deletes it if there is none.
 func (c *collection) put(id string, d *doc) {
-	c.kept = nil
-	if c.Len > 0 {
-		if i, found := c.find(id); found && c.gone.add(i, c.Len) {
-			c.lost++
+	had := c.docs[id]
+	for _, i := range c.indexes {
+		if at, e := i.find(had); e != nil {
+			i.entries = slices.Delete(i.entries, at, at+1)
+		}
+		if at, e := i.find(d); e != nil {
+			i.entries = slices.Insert(i.entries, at, *e)
 		}
 	}
-	if had := c.own[id]; had != nil || d != nil {
-		c.order = nil
+	if d == nil {
+		delete(c.docs, id)
+		return
 	}
-	if delete(c.own, id); d != nil {
-		c.own[id] = d
+	c.docs[id] = d
+	for name := range d.fields {
+		c.fields[name] = true
 	}
 }
 
-// sorted returns the written documents by id.
-func (c *collection) sorted() []*doc {
-	if c.order == nil {
-		for _, id := range slices.Sorted(maps.Keys(c.own)) {
-			c.order = append(c.order, c.own[id])
+// index returns the collection's index of fields, which it makes when it is asked for it first.
+func (c *collection) index(fields []string) *index {
+	name := strings.Join(fields, ",")
+	if i := c.indexes[name]; i != nil {
+		return i
+	}
+	i := &index{fields: fields}
+	for _, field := range fields {
+		if first, _, _ := strings.Cut(field, "."); !c.fields[field] && !c.fields[first] {
+			return i
 		}
 	}
-	return c.order
+	for _, all := range c.indexes[""].entries { // by id: what ascends with it is soon sorted
+		if e := i.entry(all.d); e != nil {
+			i.entries = append(i.entries, *e)
+		}
+	}
+	slices.SortFunc(i.entries, entry.compare)
+	c.indexes[name] = i
+	return i
 }
 
-func (s *store) name(c *collection, d *doc) string { return s.root + "/" + c.Path + "/" + d.id }
+// entry returns a document's entry, nil if it has none.
+func (i *index) entry(d *doc) *entry {
+	e := &entry{d: d, key: make([]*pb.Value, len(i.fields))}
+	for n, field := range i.fields {
+		if e.key[n] = d.field(field); e.key[n] == nil {
+			return nil
+		}
+	}
+	return e
+}
+
+// find returns a document's entry and its place; nil if it has none, or there is no document.
+func (i *index) find(d *doc) (at int, e *entry) {
+	if d == nil {
+		return 0, nil
+	}
+	if e = i.entry(d); e == nil {
+		return 0, nil
+	}
+	if n := len(i.entries); n == 0 || i.entries[n-1].compare(*e) < 0 {
+		return n, e
+	}
+	return sort.Search(len(i.entries), func(n int) bool { return i.entries[n].compare(*e) >= 0 }), e
+}
+
+func (e entry) compare(f entry) int {
+	for n := range e.key {
+		if e.key[n] == f.key[n] { // documents may share their fields
+			continue
+		}
+		if c := compare(e.key[n], f.key[n]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(e.d.id, f.d.id)
+}
+
+func (d *doc) field(path string) *pb.Value {
+	v, rest, nested := d.fields[path], "", false
+	if v == nil {
+		var first string
+		if first, rest, nested = strings.Cut(path, "."); nested {
+			v = d.fields[first]
+		}
+	}
+	for nested && v != nil {
+		var first string
+		first, rest, nested = strings.Cut(rest, ".")
+		v = v.GetMapValue().GetFields()[first]
+	}
+	return v
+}
+
+func (s *store) name(c *collection, d *doc) string { return s.root + "/" + c.path + "/" + d.id }
 
 // message returns a document as it is answered; a mask names the fields to send, nil: all.
 func (s *store) message(c *collection, d *doc, mask *pb.DocumentMask) *pb.Document {
 	m := &pb.Document{Name: s.name(c, d), CreateTime: timestamppb.New(d.created), UpdateTime: timestamppb.New(d.updated)}
 	if mask == nil {
-		m.Fields = d.all()
+		m.Fields = d.fields
 		return m
 	}
 	for _, path := range mask.GetFieldPaths() {
 		if v := d.field(path); v != nil {
 			if m.Fields == nil {
-				m.Fields = map[string]*pb.Value{}
+				m.Fields = Fields{}
 			}
 			m.Fields[path] = v
 		}
@@ -240,24 +264,20 @@ func (s *store) apply(w *pb.Write, at time.Time) (*pb.WriteResult, error) {
 	if w.GetUpdate() == nil {
 		return nil, status.Errorf(codes.Unimplemented, "a write that neither updates nor deletes: %v", w)
 	}
-	had := c.get(s, id)
-	d := &doc{id: id, created: at, updated: at, fields: map[string]*pb.Value{}}
+	had := c.docs[id]
+	d := &doc{id: id, created: at, updated: at, fields: Fields{}}
 	if had != nil {
 		d.created = had.created
 	}
+	given := &doc{fields: proto.CloneOf(w.GetUpdate()).GetFields()}
 	if mask := w.GetUpdateMask(); mask == nil {
-		d.fields = proto.CloneOf(w.GetUpdate()).GetFields()
+		maps.Copy(d.fields, given.fields)
 	} else {
 		if had != nil {
-			d.fields = (&pb.Document{Fields: had.all()}).GetFields()
-			d.fields = proto.CloneOf(&pb.Document{Fields: d.fields}).GetFields()
+			maps.Copy(d.fields, proto.CloneOf(&pb.Document{Fields: had.fields}).GetFields())
 		}
-		if d.fields == nil {
-			d.fields = map[string]*pb.Value{}
-		}
-		from := &doc{fields: w.GetUpdate().GetFields()}
 		for _, path := range mask.GetFieldPaths() {
-			set(d.fields, path, from.field(path))
+			set(d.fields, path, given.field(path))
 		}
 	}
 	result := &pb.WriteResult{UpdateTime: timestamppb.New(at)}
@@ -265,9 +285,6 @@ func (s *store) apply(w *pb.Write, at time.Time) (*pb.WriteResult, error) {
 		v, err := transformed(d.field(t.GetFieldPath()), t, at)
 		if err != nil {
 			return nil, err
-		}
-		if d.fields == nil {
-			d.fields = map[string]*pb.Value{}
 		}
 		set(d.fields, t.GetFieldPath(), v)
 		result.TransformResults = append(result.TransformResults, v)
@@ -277,7 +294,7 @@ func (s *store) apply(w *pb.Write, at time.Time) (*pb.WriteResult, error) {
 }
 
 // set sets a field, or deletes it if there is no value.
-func set(fields map[string]*pb.Value, path string, v *pb.Value) {
+func set(fields Fields, path string, v *pb.Value) {
 	first, rest, nested := strings.Cut(path, ".")
 	if !nested {
 		if delete(fields, first); v != nil {
@@ -302,9 +319,9 @@ func set(fields map[string]*pb.Value, path string, v *pb.Value) {
 func transformed(had *pb.Value, t *pb.DocumentTransform_FieldTransform, at time.Time) (*pb.Value, error) {
 	switch t := t.GetTransformType().(type) {
 	case *pb.DocumentTransform_FieldTransform_SetToServerValue:
-		return Time(at), nil
+		return value(at), nil
 	case *pb.DocumentTransform_FieldTransform_Increment:
-		return Int(had.GetIntegerValue() + t.Increment.GetIntegerValue()), nil
+		return value(int(had.GetIntegerValue() + t.Increment.GetIntegerValue())), nil
 	default:
 		return nil, status.Errorf(codes.Unimplemented, "a %T", t)
 	}

@@ -4,41 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"strings"
-	"time"
 
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/protobuf/types/known/structpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 )
-
-// Text makes a value of a text.
-func Text(s string) *pb.Value { return &pb.Value{ValueType: &pb.Value_StringValue{StringValue: s}} }
-
-// Time makes a value of a time.
-func Time(t time.Time) *pb.Value {
-	return &pb.Value{ValueType: &pb.Value_TimestampValue{TimestampValue: timestamppb.New(t)}}
-}
-
-// Int makes a value of a whole number.
-func Int(n int64) *pb.Value { return &pb.Value{ValueType: &pb.Value_IntegerValue{IntegerValue: n}} }
-
-// Bool makes a truth value.
-func Bool(b bool) *pb.Value { return &pb.Value{ValueType: &pb.Value_BooleanValue{BooleanValue: b}} }
-
-// Null makes the value null.
-func Null() *pb.Value {
-	return &pb.Value{ValueType: &pb.Value_NullValue{NullValue: structpb.NullValue_NULL_VALUE}}
-}
-
-// List makes a list.
-func List(values ...*pb.Value) *pb.Value {
-	return &pb.Value{ValueType: &pb.Value_ArrayValue{ArrayValue: &pb.ArrayValue{Values: values}}}
-}
-
-// Map makes a map.
-func Map(of map[string]*pb.Value) *pb.Value {
-	return &pb.Value{ValueType: &pb.Value_MapValue{MapValue: &pb.MapValue{Fields: of}}}
-}
 
 func reference(name string) *pb.Value {
 	return &pb.Value{ValueType: &pb.Value_ReferenceValue{ReferenceValue: name}}

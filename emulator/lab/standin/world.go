@@ -1,94 +1,80 @@
 package standin
 
 import (
-	mathbits "math/bits"
-	"sort"
-	"strings"
+	"fmt"
 	"time"
 
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// World is the data that exist at first.
+// World is the data that exist at first. The zero value is empty.
 type World struct {
-	Collections []Collection
-	// Below returns the collection at a path that is not among Collections, such as inquiries/X/messages; the zero value if there is
-	// none. nil: there never is.
-	Below    func(path string) Collection
 	Objects  Objects
-	Accounts Accounts
-	Written  time.Time // when all of it was
+	Accounts []string // user ids
+
+	collections map[string]*collection
 }
 
-// Collection is a collection whose documents are computed from their number.
-type Collection struct {
-	Path string // e.g. posts
-	Len  int
-	ID   func(i int) string // ascends with i
-	// Field returns a field of a document, nil if it has none of that name; Names are those that it may have.
-	Field func(i int, name string) *pb.Value
-	Names []string
-	// Ascending are fields that all documents have and that never descend as the number ascends.
-	Ascending []string
-	// Sub are the names of the collections below each document, for whoever writes all of the world elsewhere.
-	Sub []string
-}
+// written is when all of a world was.
+var written = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
 
-// find returns the number of a document.
-func (c *Collection) find(id string) (i int, found bool) {
-	return sort.Find(c.Len, func(i int) int { return strings.Compare(id, c.ID(i)) })
-}
-
-// Objects are the objects of a bucket, computed from their number.
+// Objects are the objects of a bucket, computed from their number: ten million of them would not fit into memory otherwise.
 type Objects struct {
 	Len      int
 	Name     func(i int) string                        // ascends with i
 	Metadata func(i int, add func(name, value string)) // calls add for each
 }
 
-// Accounts are accounts of Authentication, computed from their number.
-type Accounts struct {
-	Len int
-	UID func(i int) string // ascends with i
-}
+// Fields are a document's fields. Documents may share them: they are never changed.
+type Fields map[string]*pb.Value
 
-// find returns the number of an account.
-func (a Accounts) find(uid string) (i int, found bool) {
-	return sort.Find(a.Len, func(i int) int { return strings.Compare(uid, a.UID(i)) })
-}
-
-// bits is a set of numbers.
-type bits []uint64
-
-func (b bits) has(i int) bool { return b != nil && b[i/64]>>(i%64)&1 != 0 }
-
-// within returns how many numbers of a span there are.
-func (b bits) within(s span) (n int) {
-	if b == nil {
-		return 0
+// Put adds n documents to a collection.
+func (w *World) Put(path string, n int, id func(i int) string, fields func(i int) Fields) {
+	if w.collections == nil {
+		w.collections = map[string]*collection{}
 	}
-	for i := s.from; i < s.to; {
-		if i%64 == 0 && i+64 <= s.to {
-			n += mathbits.OnesCount64(b[i/64])
-			i += 64
-			continue
+	c := w.collections[path]
+	if c == nil {
+		c = newCollection(path, n)
+		w.collections[path] = c
+	}
+	for i := range n {
+		name := id(i)
+		c.put(name, &doc{id: name, fields: fields(i), created: written, updated: written})
+	}
+}
+
+// Make makes fields of a document from texts, ints, bools, times, nil, and lists and maps of those. It panics at anything else.
+func Make(of map[string]any) Fields {
+	fields := make(Fields, len(of))
+	for name, v := range of {
+		fields[name] = value(v)
+	}
+	return fields
+}
+
+func value(of any) *pb.Value {
+	switch of := of.(type) {
+	case nil:
+		return &pb.Value{ValueType: &pb.Value_NullValue{NullValue: structpb.NullValue_NULL_VALUE}}
+	case string:
+		return &pb.Value{ValueType: &pb.Value_StringValue{StringValue: of}}
+	case bool:
+		return &pb.Value{ValueType: &pb.Value_BooleanValue{BooleanValue: of}}
+	case int:
+		return &pb.Value{ValueType: &pb.Value_IntegerValue{IntegerValue: int64(of)}}
+	case time.Time:
+		return &pb.Value{ValueType: &pb.Value_TimestampValue{TimestampValue: timestamppb.New(of)}}
+	case map[string]any:
+		return &pb.Value{ValueType: &pb.Value_MapValue{MapValue: &pb.MapValue{Fields: Make(of)}}}
+	case []any:
+		list := &pb.ArrayValue{}
+		for _, v := range of {
+			list.Values = append(list.Values, value(v))
 		}
-		if b.has(i) {
-			n++
-		}
-		i++
+		return &pb.Value{ValueType: &pb.Value_ArrayValue{ArrayValue: list}}
 	}
-	return n
-}
-
-// add adds a number below n, and reports whether it is new.
-func (b *bits) add(i, n int) bool {
-	if *b == nil {
-		*b = make(bits, (n+63)/64)
-	}
-	if b.has(i) {
-		return false
-	}
-	(*b)[i/64] |= 1 << (i % 64)
-	return true
+	panic(fmt.Sprintf("a world cannot hold a %T", of))
 }

@@ -89,10 +89,12 @@ func TestEachJobIsPreviewed(t *testing.T) {
 func (w *window) wantPlan(job string) {
 	w.Helper()
 	w.heading("Plan: ")
-	if !value[bool](w, `document.querySelectorAll("main details .why").length > 0 && document.querySelector("main .kept") !== null`) {
+	if !value[bool](w,
+		`document.querySelectorAll("main details .why").length > 0 && document.querySelector("main .kept") !== null`) {
 		w.Errorf("%s: the plan has no action with a reason, or says of nothing that it is kept", job)
 	}
-	if said := value[string](w, `document.getElementById("live").textContent`); said != value[string](w, `"Plan of `+job+`: " + document.querySelector("main section h3").textContent.slice(6) + ", completed."`) {
+	if said := value[string](w, `document.getElementById("live").textContent`); said != value[string](w,
+		`"Plan of `+job+`: " + document.querySelector("main section h3").textContent.slice(6) + ", completed."`) {
 		w.Errorf("%s: who cannot see hears %q", job, said)
 	}
 }

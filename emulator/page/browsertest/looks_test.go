@@ -61,12 +61,13 @@ const wide = `[...document.querySelectorAll("body *:not(.skip, .unseen)")]
 	.map((e) => e.tagName + " " + e.className + ": " + e.textContent.slice(0, 40))
 	.concat(document.documentElement.scrollWidth > document.documentElement.clientWidth ? ["the whole page"] : [])`
 
-// TestLooks looks at the page where nothing is chosen, at a plan and the question before a run, at a run, and at an undo: light and dark,
-// and as narrow as a telephone. One of the ids is long.
+// TestLooks looks at the page where nothing is chosen, at a plan and the question before a run, at a run, and at an undo: light
+// and dark, and as narrow as a telephone. One of the ids is long.
 func TestLooks(t *testing.T) {
 	w := open(t)
 	long := w.project().Firestore.Doc("users/" + strings.Repeat("x", 120))
-	if _, err := long.Set(t.Context(), map[string]any{"banStatus": "permanent", "permanentBanScheduledDeletionAt": time.Now()}); err != nil {
+	if _, err := long.Set(t.Context(), map[string]any{"banStatus": "permanent",
+		"permanentBanScheduledDeletionAt": time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	look := func(what string) {

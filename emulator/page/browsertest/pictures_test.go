@@ -65,11 +65,13 @@ func (w *window) scheme(name string) {
 
 func (w *window) media(feature, is string) {
 	w.Helper()
-	call(w, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: feature, Value: is}}})
+	call(w, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: feature,
+		Value: is}}})
 }
 
 // press clicks the visible button of that text.
 func (w *window) press(text string) {
 	w.Helper()
-	value[bool](w, `[...document.querySelectorAll("main button")].find((b) => b.textContent === "`+text+`" && b.checkVisibility()).click() ?? true`)
+	value[bool](w,
+		`[...document.querySelectorAll("main button")].find((b) => b.textContent === "`+text+`" && b.checkVisibility()).click() ?? true`)
 }

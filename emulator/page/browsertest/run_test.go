@@ -69,13 +69,15 @@ func (w *window) release() {
 // numbers returns the numbers of a row of the table of counts, as "5 1 −4".
 func (w *window) numbers(row string) string {
 	w.Helper()
-	return value[string](w, fmt.Sprintf(`[...document.querySelectorAll("main .counts tr")].find((e) => e.cells[0].textContent === %q)?.innerText ?? "none"`, row))
+	return value[string](w,
+		fmt.Sprintf(`[...document.querySelectorAll("main .counts tr")].find((e) => e.cells[0].textContent === %q)?.innerText ?? "none"`, row))
 }
 
 func TestRunIsShownAndTakenBack(t *testing.T) {
 	w := open(t)
 	p := w.project()
-	hostileReport := map[string]any{"status": "reviewed", "createdAt": time.Now().AddDate(-1, 0, 0), "reason": hostile, hostile: hostile}
+	hostileReport := map[string]any{"status": "reviewed", "createdAt": time.Now().AddDate(-1, 0, 0), "reason": hostile,
+		hostile: hostile}
 	if _, err := p.Firestore.Collection("reports").Doc(hostile).Set(t.Context(), hostileReport); err != nil {
 		t.Fatal(err)
 	}
@@ -112,8 +114,10 @@ func TestRunIsShownAndTakenBack(t *testing.T) {
 		t.Errorf("of the reports the page says %q, want 10 before and 5 after", got)
 	}
 	w.openEach()
-	statuses := value[[]string](w, `[...document.querySelectorAll("main .fields tbody tr")].filter((e) => e.cells[0].textContent === "status").map((e) => e.cells[1].textContent)`)
-	if slices.Sort(statuses); !slices.Equal(statuses, []string{`"dismissed"`, `"reviewed"`, `"reviewed"`, `"reviewed"`, `"reviewed"`}) {
+	statuses := value[[]string](w,
+		`[...document.querySelectorAll("main .fields tbody tr")].filter((e) => e.cells[0].textContent === "status").map((e) => e.cells[1].textContent)`)
+	if slices.Sort(statuses); !slices.Equal(statuses, []string{`"dismissed"`, `"reviewed"`, `"reviewed"`, `"reviewed"`,
+		`"reviewed"`}) {
 		t.Errorf("of five reports that went, the page shows the statuses before as %q", statuses)
 	}
 	w.harmless()

@@ -66,7 +66,8 @@ var serving = sync.OnceValues(func() (*served, error) {
 			}
 		}
 	}
-	s.process = exec.Command(program, "--sample", "--firestore-port=0", "--auth-port=0", "--storage-port=0", "--tasks-port=0", "--functions-port=0")
+	s.process = exec.Command(program, "--sample", "--firestore-port=0", "--auth-port=0", "--storage-port=0", "--tasks-port=0",
+		"--functions-port=0")
 	stderr, err := os.Create(filepath.Join(folder, "log"))
 	if err != nil {
 		return s, err

@@ -25,7 +25,8 @@ func TestASafetyLimit(t *testing.T) {
 	w.heading("Plan: ")
 	const alert = `document.querySelector("main [role=alert]")`
 	said := value[string](w, alert+`.innerText`)
-	for _, want := range []string{"A safety limit tripped: nothing is deleted or changed.", "empty collection", "go run ./scripts/firesweep run --local cleanupOrphanedMedia --lift empty:COLLECTION"} {
+	for _, want := range []string{"A safety limit tripped: nothing is deleted or changed.", "empty collection",
+		"go run ./scripts/firesweep run --local cleanupOrphanedMedia --lift empty:COLLECTION"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the page says %q, want %q in it", said, want)
 		}

@@ -10,7 +10,8 @@ import (
 
 func TestLocal(t *testing.T) {
 	for text, want := range map[string]string{
-		advice.On("cleanupReports", "MAX_ACTIONS: 12 are planned"): "Look at the whole plan: go run ./scripts/firesweep plan --local --force cleanupReports. " +
+		advice.On("cleanupReports",
+			"MAX_ACTIONS: 12 are planned"): "Look at the whole plan: go run ./scripts/firesweep plan --local --force cleanupReports. " +
 			"If it is right: go run ./scripts/firesweep run --local cleanupReports --force.",
 		"see firesweep runs JOB.":         "see go run ./scripts/firesweep runs JOB.",
 		"Firesweep runs it. firesweep: x": "Firesweep runs it. firesweep: x",

@@ -11,8 +11,6 @@ import (
 	gofirestore "cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
 	"google.golang.org/api/iterator"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 // deleteAll deletes documents in one commit.
@@ -66,28 +64,8 @@ func (g plain) deletePost(ctx context.Context, post *gofirestore.DocumentSnapsho
 	return nil
 }
 
-// seedCirclePosts reads all posts that have a circle, and asks for the circle of each.
-func seedCirclePosts(ctx context.Context, g plain, _ int) (looked, done int, err error) {
-	posts, err := g.db.Collection("posts").OrderBy("circleId", gofirestore.Asc).Documents(ctx).GetAll()
-	if err != nil {
-		return 0, 0, fmt.Errorf("query: %w", err)
-	}
-	for _, post := range posts {
-		of, _ := post.Data()["circleId"].(string)
-		_, err := g.db.Collection("circles").Doc(of).Get(ctx)
-		if status.Code(err) == codes.NotFound {
-			err = g.deletePost(ctx, post)
-			done++
-		}
-		if err != nil {
-			return len(posts), done, err
-		}
-	}
-	return len(posts), done, nil
-}
-
-// seedInquiries reads all resolved inquiries, and archives or announces one after the other, messages one after the other.
-func seedInquiries(ctx context.Context, g plain, _ int) (looked, done int, err error) {
+// originalInquiries reads all resolved inquiries, and archives or announces one after the other, messages one after the other.
+func originalInquiries(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	now := g.now
 	resolved, err := g.db.Collection("inquiries").Where("status", "==", "resolved").Documents(ctx).GetAll()
 	if err != nil {
@@ -139,9 +117,9 @@ func (g plain) archive(ctx context.Context, inquiry *gofirestore.DocumentSnapsho
 	return nil
 }
 
-// seedCircles reads all circles and warns or deletes one after the other. Its query for circles that are not deleted needs none
+// originalCircles reads all circles and warns or deletes one after the other. Its query for circles that are not deleted needs none
 // of the fields that it looks at.
-func seedCircles(ctx context.Context, g plain, _ int) (looked, done int, err error) {
+func originalCircles(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	now := g.now
 	all, err := g.db.Collection("circles").Where("isDeleted", "==", false).Documents(ctx).GetAll()
 	if err != nil {
@@ -202,9 +180,9 @@ func (g plain) deleteCircle(ctx context.Context, circle *gofirestore.DocumentSna
 	}
 }
 
-// seedBanned deletes the accounts and documents of the first twenty, one after the other, as often as it takes: twenty a day. An
+// originalBanned deletes the accounts and documents of the first twenty, one after the other, as often as it takes: twenty a day. An
 // account that could not be deleted it leaves for ever.
-func seedBanned(ctx context.Context, g plain, _ int) (looked, done int, err error) {
+func originalBanned(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	for {
 		due, err := g.db.Collection("users").Where("banStatus", "==", "permanent").Where("permanentBanScheduledDeletionAt", "<=", g.now).
 			Limit(20).Documents(ctx).GetAll()

@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -22,10 +21,10 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// seed is the algorithm of the document that a job comes from, as that document's code has it, with Google's plain clients:
+// original is the algorithm of the document that a job comes from, as that document's code has it, with Google's plain clients:
 // one item after the other, nothing kept to take it back, no look before a deletion, no report. Where a document is about a SQL
 // database, a statement about many rows is a query and a write for each, for Firestore has no other.
-type seed func(ctx context.Context, g plain, n int) (looked, done int, err error)
+type original func(ctx context.Context, g plain, n int) (looked, done int, err error)
 
 // plain are Google's clients.
 type plain struct {
@@ -36,43 +35,52 @@ type plain struct {
 	now    time.Time
 }
 
-// runSeed runs a seed's algorithm in place of the job.
-func runSeed(ctx context.Context, o order, run seed) (*engine.Report, error) {
-	d, err := documents.Open(ctx, documents.Database{Project: o.Google.Project, ID: gofirestore.DefaultDatabaseID, EmulatorHost: o.Emulators[backends.FirestoreHost]}, o.dial()...)
+// runOriginal runs an original's algorithm in place of the job.
+func runOriginal(ctx context.Context, o order, run original) (_ *engine.Report, err error) {
+	var g plain
+	var opened []func() error
+	defer func() {
+		for _, end := range opened {
+			err = errors.Join(err, end())
+		}
+	}()
+	database := documents.Database{Project: o.Google.Project, ID: gofirestore.DefaultDatabaseID}
+	d, err := documents.Open(ctx, database, o.Google.Dial()...)
 	if err != nil {
 		return nil, err
 	}
-	b, err := objects.Open(ctx, objects.Bucket{Name: o.Google.Bucket, EmulatorHost: o.Emulators[backends.FirebaseStorageHost]}, o.transport())
+	opened = append(opened, d.Close)
+	b, err := objects.Open(ctx, objects.Bucket{Name: o.Google.Bucket}, o.Google.Transport)
 	if err != nil {
-		return nil, errors.Join(err, d.Close())
+		return nil, err
 	}
-	queue := tasks.Queue{
-		Project: o.Google.Project, Location: "asia-northeast1", ID: "lab", TargetURL: "https://worker.example.com/", ServiceAccount: "lab@example.com",
-		EmulatorHost: o.Emulators[backends.TasksHost],
-	}
-	t, err := tasks.Open(ctx, queue, time.Now, o.dial()...)
+	opened = append(opened, b.Close)
+	t, err := tasks.Open(ctx, tasks.Queue{
+		Project: o.Google.Project, Location: "asia-northeast1", ID: "lab",
+		TargetURL: "https://worker.example.com/", ServiceAccount: "lab@example.com",
+	}, time.Now, o.Google.Dial()...)
 	if err != nil {
-		return nil, errors.Join(err, d.Close(), b.Close())
+		return nil, err
 	}
+	opened = append(opened, t.Close)
 	app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: o.Google.Project})
 	if err != nil {
 		return nil, err
 	}
-	users, err := app.Auth(ctx)
-	if err != nil {
+	if g.auth, err = app.Auth(ctx); err != nil {
 		return nil, err
 	}
+	g.db, g.bucket, g.tasks, g.now = d.Firestore(), b.Handle(), t.Writer(), o.Now
 	meter := new(usage.Meter)
-	looked, done, err := run(usage.NewContext(ctx, meter), plain{d.Firestore(), b.Handle(), users, t.Writer(), o.Now}, o.Items)
-	report := &engine.Report{
-		Job: o.Job, RunID: "seed", Status: engine.Completed, Scanned: looked, Usage: meter.Usage(),
+	looked, done, err := run(usage.NewContext(ctx, meter), g, o.Items)
+	return &engine.Report{
+		Job: o.Job, RunID: "original", Status: engine.Completed, Scanned: looked, Usage: meter.Usage(),
 		Actions: map[string]engine.Counts{"all": {Planned: done, Done: done}},
-	}
-	return report, errors.Join(err, d.Close(), b.Close(), t.Close())
+	}, err
 }
 
-// seedMedia asks for the post of each object, and deletes the object if there is none.
-func seedMedia(ctx context.Context, g plain, _ int) (looked, deleted int, err error) {
+// originalMedia asks for the post of each object, and deletes the object if there is none.
+func originalMedia(ctx context.Context, g plain, _ int) (looked, deleted int, err error) {
 	files := g.bucket.Objects(ctx, &storage.Query{Prefix: "posts/"})
 	for {
 		file, err := files.Next()
@@ -96,8 +104,8 @@ func seedMedia(ctx context.Context, g plain, _ int) (looked, deleted int, err er
 	}
 }
 
-// seedReports reads what is due whole, one status after the other, and deletes it in one commit.
-func seedReports(ctx context.Context, g plain, _ int) (looked, deleted int, err error) {
+// originalReports reads what is due whole, one status after the other, and deletes it in one commit.
+func originalReports(ctx context.Context, g plain, _ int) (looked, deleted int, err error) {
 	before := g.now.AddDate(0, -1, 0)
 	var due []*gofirestore.DocumentSnapshot
 	for _, is := range []string{"reviewed", "dismissed"} {
@@ -107,16 +115,5 @@ func seedReports(ctx context.Context, g plain, _ int) (looked, deleted int, err 
 		}
 		due = append(due, found...)
 	}
-	if len(due) == 0 {
-		return 0, 0, nil
-	}
-	err = g.db.RunTransaction(ctx, func(_ context.Context, tx *gofirestore.Transaction) error {
-		for _, d := range due {
-			if err := tx.Delete(d.Ref); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return len(due), len(due), err
+	return len(due), len(due), g.deleteAll(ctx, due...)
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// seedComped reads the rows that have expired and deletes them; then it reads their members, and makes those free who are comped.
-func seedComped(ctx context.Context, g plain, _ int) (looked, done int, err error) {
+// originalComped reads the rows that have expired and deletes them; then it reads their members, and makes those free who are
+// comped.
+func originalComped(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	now := g.now.UTC()
 	expired, err := g.db.Collection("members_products").Where("expiry_at", "<", now.Truncate(day)).Documents(ctx).GetAll()
 	if err != nil {
@@ -39,7 +40,8 @@ func seedComped(ctx context.Context, g plain, _ int) (looked, done int, err erro
 			return len(expired), done, err
 		}
 		event := g.db.Collection("members_status_events").NewDoc()
-		if _, err := event.Set(ctx, map[string]any{"member_id": id, "from_status": "comped", "to_status": "free", "created_at": now}); err != nil {
+		data := map[string]any{"member_id": id, "from_status": "comped", "to_status": "free", "created_at": now}
+		if _, err := event.Set(ctx, data); err != nil {
 			return len(expired), done, err
 		}
 		done++
@@ -47,13 +49,14 @@ func seedComped(ctx context.Context, g plain, _ int) (looked, done int, err erro
 	return len(expired), done, nil
 }
 
-// seedProjects reads the dormant projects by hundreds, and asks for the warning of each.
-func seedProjects(ctx context.Context, g plain, _ int) (looked, done int, err error) {
+// originalProjects reads the dormant projects by hundreds, and asks for the warning of each.
+func originalProjects(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	now := g.now
 	if _, err := g.db.Doc("application_settings/current").Get(ctx); err != nil {
 		return 0, 0, err
 	}
-	q := g.db.Collection("projects").Where("last_activity_at", "<", now.AddDate(0, -6, 0)).OrderBy("last_activity_at", gofirestore.Asc).Limit(100)
+	q := g.db.Collection("projects").Where("last_activity_at", "<", now.AddDate(0, -6, 0)).
+		OrderBy("last_activity_at", gofirestore.Asc).Limit(100)
 	for from := q; ; {
 		batch, err := from.Documents(ctx).GetAll()
 		if err != nil {
@@ -85,7 +88,9 @@ func (g plain) inactive(ctx context.Context, project *gofirestore.DocumentSnapsh
 	}
 	if !warned {
 		date := now.AddDate(0, 3, 0).Format(time.DateOnly)
-		err := g.tasks.Enqueue(ctx, tasks.Task{Key: []string{project.Ref.ID, date}, Body: map[string]string{"project_id": project.Ref.ID, "deletion_date": date}})
+		err := g.tasks.Enqueue(ctx, tasks.Task{
+			Key: []string{project.Ref.ID, date}, Body: map[string]string{"project_id": project.Ref.ID, "deletion_date": date},
+		})
 		if err != nil {
 			return false, err
 		}
@@ -108,8 +113,8 @@ func (g plain) inactive(ctx context.Context, project *gofirestore.DocumentSnapsh
 	return true, err
 }
 
-// seedWarning sends the warning about one project after the other.
-func seedWarning(ctx context.Context, g plain, n int) (looked, done int, err error) {
+// originalWarning sends the warning about one project after the other.
+func originalWarning(ctx context.Context, g plain, n int) (looked, done int, err error) {
 	for i := range n {
 		project, err := g.db.Collection("projects").Doc(warnedProject(i, n)).Get(ctx)
 		if err != nil {
@@ -128,9 +133,10 @@ func seedWarning(ctx context.Context, g plain, n int) (looked, done int, err err
 	return n, done, nil
 }
 
-// seedInvites asks for ten thousand old invitations at a time and deletes them, by hundreds, until there are none.
-func seedInvites(ctx context.Context, g plain, _ int) (looked, done int, err error) {
-	q := g.db.Collection("members").Where("invite_token", ">", "").Where("created_at", "<", g.now.Add(-90*day)).Where("user_id", "==", nil).Limit(10_000)
+// originalInvites asks for ten thousand old invitations at a time and deletes them, by hundreds, until there are none.
+func originalInvites(ctx context.Context, g plain, _ int) (looked, done int, err error) {
+	q := g.db.Collection("members").Where("invite_token", ">", "").Where("created_at", "<", g.now.Add(-90*day)).
+		Where("user_id", "==", nil).Limit(10_000)
 	for {
 		due, err := q.Documents(ctx).GetAll()
 		if err != nil || len(due) == 0 {
@@ -147,8 +153,8 @@ func seedInvites(ctx context.Context, g plain, _ int) (looked, done int, err err
 	}
 }
 
-// seedPlaceholders counts the attempt of each detail that is due, and hands its user to the worker.
-func seedPlaceholders(ctx context.Context, g plain, _ int) (looked, done int, err error) {
+// originalPlaceholders counts the attempt of each detail that is due, and hands its user to the worker.
+func originalPlaceholders(ctx context.Context, g plain, _ int) (looked, done int, err error) {
 	found, err := g.db.Collection("import_placeholder_user_details").Where("namespace_id", "==", nil).Documents(ctx).GetAll()
 	if err != nil {
 		return 0, 0, fmt.Errorf("query: %w", err)
@@ -174,14 +180,15 @@ func seedPlaceholders(ctx context.Context, g plain, _ int) (looked, done int, er
 	return len(found), done, nil
 }
 
-// seedPlaceholder looks for what refers to one user after the other, and deletes the account, the document and the detail.
-func seedPlaceholder(ctx context.Context, g plain, n int) (looked, done int, err error) {
+// originalPlaceholder looks for what refers to one user after the other, and deletes the account, the document and the detail.
+func originalPlaceholder(ctx context.Context, g plain, n int) (looked, done int, err error) {
 	for i := range n {
 		user, err := g.db.Collection("users").Doc(id(placeholderID, i, n)).Get(ctx)
 		if err != nil {
 			return n, done, err
 		}
-		for collection, field := range map[string]string{"posts": "userId", "comments": "userId", "members": "user_id", "projects": "owner_ids"} {
+		references := map[string]string{"posts": "userId", "comments": "userId", "members": "user_id", "projects": "owner_ids"}
+		for collection, field := range references {
 			if _, err := g.db.Collection(collection).Where(field, "==", user.Ref.ID).Limit(1).Documents(ctx).GetAll(); err != nil {
 				return n, done, err
 			}
@@ -192,7 +199,8 @@ func seedPlaceholder(ctx context.Context, g plain, n int) (looked, done int, err
 		if err != nil {
 			return n, done, err
 		}
-		details, err := g.db.Collection("import_placeholder_user_details").Where("placeholder_user_id", "==", user.Ref.ID).Documents(ctx).GetAll()
+		details, err := g.db.Collection("import_placeholder_user_details").
+			Where("placeholder_user_id", "==", user.Ref.ID).Documents(ctx).GetAll()
 		if err != nil {
 			return n, done, err
 		}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const pageHead = `# Performance
+
+The time and the cost of a run, as measured by ` + "`go run ./emulator/lab`" + `, which writes this page and takes some twenty
+minutes.
+
+A job runs by its function's own HTTP handler, in a process of its own with the memory limit and the one CPU that it
+is deployed with, on a stand-in for Google's services that costs next to nothing itself (` + "`emulator/lab/standin`" + `, whose
+package documentation says what it assumes). It answers after a time that is chosen, a quarter more or less by chance,
+and with a page of a listing after three times that. **All times of services are assumed**: the figures show what the
+program waits for and what it asks at once, not how fast Google's services are.
+
+- **Times** is the time over the link by the time without one. Every run waits for a few answers before it knows what
+  there is: look at a small run's time, not at this ratio.
+- **At least** is what Google's quotas leave, 500 writes of documents a second unless the case says otherwise, without
+  what a run writes to its undo log and its todos.
+- **The original** is the algorithm of the document that a job comes from, with Google's plain clients: for each item
+  one question after the other, nothing kept to take back, no second look, no limits. ≈ is computed from fewer items.
+- **Round trips** is the longest chain of requests of which each was sent after the answer to the one before.
+  **Reads** and pages are what Google bills, from the run's own report; the read every five seconds that sees whether
+  to stop is left out.
+- **Memory** is the most that the process held, **CPU** what it computed.
+
+## The jobs
+
+Each case with its usual items; the last columns are of the run over the link, whose answers come after 40ms.
+
+![time of each case](performance/jobs.svg)
+
+| job | case | items | no link | 40ms | times | at least | the original | round trips | requests | reads | memory |
+|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+`
+
+const busyText = `
+In the case busy, the longest that a lookup waited for its turn, and with it whoever else asks for such documents, is
+%s. With 200 lookups under way from the beginning (commit 46a5f4c) it was %s.
+`
+
+const largeHead = `
+## Large runs
+
+![time by items](performance/live.svg)
+
+| case | objects | answers after | time | times | a second | requests | reads | pages listed | memory | CPU |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+`
+
+const nightText = `
+%s live objects took %s, in %s. With one post of eleven missing they would take %s,
+in %s of %s:
+well within the six hours of CONTINUE_FOR. Those %s deletions are more than MAX_ACTIONS (100,000 unless set)
+allows a night, so such a run is aborted; after somebody has looked, ` + "`{\"force\":true}`" + ` does it in windows of 10,000
+actions, in no more memory.
+`
+
+const reportsHead = `
+## Reading what is deleted
+
+What a plan has read whole and can hold in memory is not read again. The case reports, beside the original's
+algorithm:
+
+| | answers after | time | requests | reads | reads a deletion | memory |
+|---|--:|--:|--:|--:|--:|--:|
+`
+
+const nothingHead = `
+## Nothing to do
+
+A run on a project without data, over answers after 40ms: the least that a run costs.
+
+| job | time | round trips | requests | reads | writes |
+|---|--:|--:|--:|--:|--:|
+`
+
+// zeros are counts of nothing in JSON.
+var zeros = regexp.MustCompile(`"\w+":0,|,"\w+":0\b`)
+
+// What the functions and Terraform allow a run of cleanupOrphanedMedia: half of what is left of ten minutes after the last thirty
+// seconds.
+const planTime = 285 * time.Second
+
+// runsFor returns how many runs plan for so long.
+func runsFor(took time.Duration) int { return int(math.Ceil(took.Seconds() / planTime.Seconds())) }
+
+func runsOf(n int) string {
+	if n == 1 {
+		return "one run"
+	}
+	return strconv.Itoa(n) + " runs"
+}
+
+// perSecond returns how many items a run handled in a second.
+func (r run) perSecond() float64 { return float64(r.Items) / r.Elapsed.Seconds() }
+
+// line returns a run as a line for the terminal.
+func (r run) line() string {
+	who, u := r.Job, r.Usage
+	if r.Original {
+		who = "the original"
+	}
+	return fmt.Sprintf("%-12s %-29s %10s items, answers after %4s: %8s, %5d round trips of %6d requests, %d reads, %d writes, %d pages listed, "+
+		"%d MiB, CPU %s, %s", cmp.Or(r.Kind, r.Case), who, thousands(r.Items), r.Answer, seconds(r.Elapsed), r.Traffic.Chain, r.Traffic.Requests,
+		u.FirestoreReads, u.FirestoreWrites, u.StorageClassA, r.Memory>>20, seconds(r.CPU), r.Status)
+}
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s" }
+
+// lasting writes a time that may be long.
+func lasting(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return seconds(d)
+	case d < 2*time.Hour:
+		return strconv.FormatFloat(d.Minutes(), 'f', 0, 64) + " min"
+	default:
+		return strconv.FormatFloat(d.Hours(), 'f', 1, 64) + " h"
+	}
+}
+
+// thousands writes a number with commas.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// rate writes how many items there are a second.
+func rate(perSecond float64) string {
+	if perSecond < 10 {
+		return strconv.FormatFloat(perSecond, 'f', 1, 64)
+	}
+	return thousands(int(math.Round(perSecond)))
+}
+
+// machine returns where and when the figures were measured.
+func machine(at time.Time) string {
+	processor := "an unknown processor"
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		if _, rest, found := strings.Cut(string(text), "model name\t: "); found {
+			processor, _, _ = strings.Cut(rest, "\n")
+		}
+	}
+	memory := ""
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		_, rest, _ := strings.Cut(string(text), "MemTotal:")
+		if kib, err := strconv.Atoi(strings.Fields(rest + " 0")[0]); err == nil {
+			memory = fmt.Sprintf(", %d GiB of memory", (kib+1<<19)>>20)
+		}
+	}
+	return fmt.Sprintf("Measured on %d cores of %s%s, with %s on %s/%s; %s.",
+		runtime.NumCPU(), processor, memory, strings.Replace(runtime.Version(), "go", "Go ", 1), runtime.GOOS, runtime.GOARCH,
+		at.UTC().Format("2006-01-02 15:04 MST"))
+}

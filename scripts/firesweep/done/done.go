@@ -1,0 +1,159 @@
+// Package done reads from a run's undo log what the run did. The command and the emulator's page show it.
+package done
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+)
+
+// Log is what a run did. Its lists are in the order in which it was done.
+type Log struct {
+	Items  List[Item]
+	Writes List[Write] // besides the deletions of the items themselves
+	Things List[Thing] // what the writes of each document come to, objects and accounts
+}
+
+// List is a list of which only the first are kept.
+type List[T any] struct {
+	First []T // not nil
+	Total int
+}
+
+func (l *List[T]) add(most int, v T) bool {
+	l.Total++
+	if most > 0 && len(l.First) == most {
+		return false
+	}
+	l.First = append(l.First, v)
+	return true
+}
+
+// More is how many there are besides the first.
+func (l List[T]) More() int { return l.Total - len(l.First) }
+
+// Item is an item that a run judged.
+type Item struct {
+	Target string `json:"target"`
+	Action string `json:"action"`
+	Reason string `json:"reason"`
+}
+
+// Write is a write, with the names of fields and without their values.
+type Write struct {
+	Op         string   `json:"op"`
+	Path       string   `json:"path"`
+	Fields     []string `json:"fields,omitempty"`     // names, of an update
+	Generation string   `json:"generation,omitempty"` // of an object, if it is known
+	Sent       bool     `json:"sent,omitempty"`       // it told somebody something, so undo leaves it
+}
+
+// Thing is a document, an object or an account that a run deleted or wrote.
+type Thing struct {
+	Target string       `json:"target"` // a path, gs://bucket/name, or "account uid"
+	What   string       `json:"what"`   // "deleted", "changed" or "created"
+	Sent   bool         `json:"sent,omitempty"`
+	Fields []undo.Field `json:"fields,omitempty"`  // of a document, before and after the run
+	Known  string       `json:"account,omitempty"` // of an account: what there was to know of it, as JSON
+}
+
+// Wanted says what of a log is read.
+type Wanted struct {
+	Bucket   string                // of the function
+	Most     int                   // of each list; 0: all
+	Targets  []string              // of the things; none: all
+	Progress func(done, total int) // entries; may be nil
+}
+
+// Of reads a run's undo log. The error is [restore.ErrNoLog] if it has none.
+func Of(ctx context.Context, p restore.Project, runID string, w Wanted) (Log, error) {
+	r := reader{Wanted: w, items: map[string]bool{}, writes: map[string][]undo.Write{}, at: map[string]int{},
+		wanted: map[string]bool{}}
+	r.log.Items.First, r.log.Writes.First, r.log.Things.First = []Item{}, []Write{}, []Thing{}
+	for _, target := range w.Targets {
+		r.wanted[target] = true
+	}
+	err := p.Contents(ctx, runID, func(done, total int, records []undo.Record) error {
+		if w.Progress != nil {
+			w.Progress(done, total)
+		}
+		for _, record := range records { // the items first, because an item's own deletion may precede it
+			if record.Item != "" && !r.items[record.Item] { // one that takes several commits is in several entries
+				r.items[record.Item] = true
+				r.log.Items.add(w.Most, Item{Target: record.Item, Action: record.Action, Reason: record.Reason})
+			}
+		}
+		for _, record := range records {
+			r.add(record)
+		}
+		return nil
+	})
+	for path, i := range r.at {
+		c := undo.Net(r.writes[path])[0]
+		r.log.Things.First[i] = Thing{Target: path, What: c.What(), Sent: c.Sent, Fields: c.Fields()}
+	}
+	return r.log, err
+}
+
+// reader reads a log.
+type reader struct {
+	Wanted
+	log    Log
+	items  map[string]bool
+	writes map[string][]undo.Write // of the documents that are seen; none of those that are not listed
+	at     map[string]int          // where a document is listed among the things
+	wanted map[string]bool
+}
+
+// add adds what a record says was written.
+func (r *reader) add(record undo.Record) {
+	switch {
+	case record.Write != nil:
+		w := Write{Op: string(record.Write.Op), Path: record.Write.Path, Sent: record.Write.Sent}
+		if record.Write.Op == documents.Update {
+			w.Fields = record.Write.Wrote()
+		}
+		r.write(w)
+		r.document(*record.Write)
+	case record.Object != nil:
+		w := Write{Op: "delete object", Path: "gs://" + r.Bucket + "/" + record.Object.Name}
+		if record.Object.Folder {
+			w.Op = "delete objects below"
+		}
+		if record.Object.Generation != 0 {
+			w.Generation = strconv.FormatInt(record.Object.Generation, 10)
+		}
+		r.write(w)
+		r.thing(Thing{Target: w.Path, What: "deleted"})
+	case record.Account != nil:
+		r.write(Write{Op: "delete account", Path: record.Account.UID})
+		r.thing(Thing{Target: "account " + record.Account.UID, What: "deleted", Known: record.Account.Data})
+	}
+}
+
+func (r *reader) write(w Write) {
+	if !r.items[w.Path] || !strings.HasPrefix(w.Op, string(documents.Delete)) {
+		r.log.Writes.add(r.Most, w)
+	}
+}
+
+func (r *reader) thing(t Thing) bool {
+	return (len(r.wanted) == 0 || r.wanted[t.Target]) && r.log.Things.add(r.Most, t)
+}
+
+// document adds a write to what the writes of its document come to.
+func (r *reader) document(w undo.Write) {
+	if _, seen := r.writes[w.Path]; !seen {
+		r.writes[w.Path] = nil
+		if at := len(r.log.Things.First); r.thing(Thing{Target: w.Path}) {
+			r.at[w.Path] = at
+		}
+	}
+	if _, listed := r.at[w.Path]; listed {
+		r.writes[w.Path] = append(r.writes[w.Path], w)
+	}
+}

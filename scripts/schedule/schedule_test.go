@@ -1,0 +1,94 @@
+package schedule
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/manifest"
+)
+
+func TestLongest(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"*/10 * * * * UTC": 10 * time.Minute, "0 3 * * * Asia/Tokyo": 24 * time.Hour, "0~59 0~5 * * * UTC": 24 * time.Hour,
+		"0 3 * * * Europe/Berlin": 25 * time.Hour, "30 2 * * 1-5 UTC": 72 * time.Hour, "0 3 1 * * UTC": 31 * 24 * time.Hour,
+		"0 3 * * 7 UTC": 168 * time.Hour, "0 3 * * 5-7/2 UTC": 120 * time.Hour, "0 3 * * 1,6-7 UTC": 120 * time.Hour,
+		"0 3 * * */7 UTC": 168 * time.Hour, "0 3 * * 7-7 UTC": 168 * time.Hour, "0 3 * * 5~7 UTC": 168 * time.Hour,
+		"0 3 * * 7~7 UTC": 168 * time.Hour,
+	} {
+		if got, err := Longest(of(text)); got != want || err != nil {
+			t.Errorf("%s: every %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+// of returns a job of which a schedule and its time zone are known.
+func of(text string) manifest.Entry {
+	at := strings.LastIndexByte(text, ' ')
+	return manifest.Entry{Name: "cleanupThings", Schedule: text[:at], TimeZone: text[at+1:]}
+}
+
+func TestMonthly(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"0 0 * * * UTC": 30, "0 0 * * * Asia/Tokyo": 30, "*/10 * * * * UTC": 30 * 144, "0 3 1 * * UTC": 1, "0 3 31 * * UTC": 0,
+	} {
+		if got, err := Monthly(of(text)); got != want || err != nil {
+			t.Errorf("%s: %d times, %v, want %d", text, got, err, want)
+		}
+	}
+}
+
+func TestNoSchedule(t *testing.T) {
+	t.Parallel()
+	for _, read := range []func(manifest.Entry) error{
+		func(e manifest.Entry) error { _, err := Longest(e); return err },
+		func(e manifest.Entry) error { _, err := Monthly(e); return err },
+	} {
+		if err := read(of("0 25 * * * UTC")); err == nil || !strings.Contains(err.Error(), "read the schedule of cleanupThings") {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// TestEveryScheduleComes: what the list may say, the library reads, and it comes within two months.
+func TestEveryScheduleComes(t *testing.T) {
+	t.Parallel()
+	now, tried := time.Date(2027, 1, 31, 12, 0, 0, 0, time.UTC), 0
+	for _, minute := range []string{"0", "*/59", "1,2-5,0-59/7"} {
+		for _, hour := range []string{"*", "23", "0-23/23"} {
+			for _, day := range []string{"*", "31", "30-31", "29,31", "*/31", "1-31/30"} {
+				for _, weekday := range []string{"*", "0", "7", "0-7", "6-7", "1,5-7/2", "*/7", "7-7", "0,7"} {
+					tried++
+					comesWithin(t, strings.Join([]string{minute, hour, day, "*", weekday}, " "), now, now.AddDate(0, 2, 0))
+				}
+			}
+		}
+	}
+	if tried != 486 {
+		t.Errorf("%d schedules were tried", tried)
+	}
+}
+
+// comesWithin fails the test unless a rule may have a schedule and it comes between two moments.
+func comesWithin(t *testing.T, schedule string, now, until time.Time) {
+	t.Helper()
+	entries, err := manifest.Parse(manifest.File{Name: "rules.json", Text: []byte(
+		`{"functions":[{"name":"cleanupThings","schedule":"` + schedule + `","timeZone":"Europe/Berlin",` +
+			`"rule":{"collection":"a","age":{"field":"at","days":1}}}]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	times, err := Times(entries[len(entries)-1], now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range times {
+		if at.After(until) {
+			t.Errorf("%s comes at %s", schedule, at)
+		}
+		return
+	}
+	t.Errorf("%s never comes", schedule)
+}
