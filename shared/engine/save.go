@@ -144,7 +144,10 @@ func (r *run) saveDocuments(ctx context.Context, batch []Action) error {
 	for _, a := range batch {
 		d := a.Effect.(deleteDocument)
 		if len(d.original) == 0 {
-			unread[d.Path], paths = a, append(paths, d.Path)
+			if _, twice := unread[d.Path]; !twice {
+				paths = append(paths, d.Path)
+			}
+			unread[d.Path] = a
 			continue
 		}
 		before, err := documents.Unpack(d.original)
@@ -177,9 +180,6 @@ func itemOf(a Action) undo.Record {
 
 // saveObjects saves which objects are to be deleted.
 func (r *run) saveObjects(ctx context.Context, batch []Action) error {
-	if !r.savesForUndo() {
-		return nil
-	}
 	var records []undo.Record
 	for _, a := range batch {
 		d := a.Effect.(DeleteObject)
@@ -190,9 +190,6 @@ func (r *run) saveObjects(ctx context.Context, batch []Action) error {
 
 // noteStayed notes what was saved and then changed before it could be deleted, so that an undo leaves it out.
 func (r *run) noteStayed(ctx context.Context, batch []Action, results []error) {
-	if !r.savesForUndo() {
-		return
-	}
 	var records []undo.Record
 	for i, err := range results {
 		if !errors.Is(err, ErrChanged) {
